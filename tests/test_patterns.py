@@ -158,6 +158,8 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
         Attack("match", "a:1 to b", ":1", "!"),
         Attack("match", "", "a:1 to "),
     ),
+    "msmq_wire.findings.suricata_options:_PLAIN": "it is asked about one byte",
+    "msmq_wire.findings.suricata_rules:_ADDRESS": (Attack("fullmatch", "", "a", " "),),
     "msmq_wire.redaction.forms:_file": (Attack("split", "", "/a"),),
     "msmq_wire.cli.render.table:_DECLARATION": (
         Attack("match", "", " ", "!"),

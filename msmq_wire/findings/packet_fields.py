@@ -18,6 +18,7 @@ from msmq_wire.records.record import UNKNOWN_PACKET, Record
 from msmq_wire.wire.headers.base_header import MAX_PACKET_SIZE, VERSION_NUMBER
 
 __all__ = [
+    "LEAST",
     "MAYBE_NO_PACKET",
     "MESSAGES",
     "PACKETS",
@@ -41,12 +42,13 @@ PACKETS = (*MESSAGES, "establish_connection", "connection_parameters", "session_
 MAYBE_NO_PACKET = "the beginning of the connection was not captured: what looks like a packet may be none"
 
 _BASE_HEADER = 16
-_LEAST = dict.fromkeys(MESSAGES, 120) | {
+LEAST = dict.fromkeys(MESSAGES, 120) | {
     "establish_connection": 572,
     "connection_parameters": 32,
     "session_ack": 36,
     UNKNOWN_PACKET: 20,
 }
+"""The size of the headers that every packet of a type has, see `least_size`."""
 _FLAGS = {"base_header": (2, 2), "user_header": (60, 4)}
 _PACKET_SIZE = (8, 4)
 
@@ -91,7 +93,7 @@ def least_size(record: Record) -> int:
     A user packet: BaseHeader, UserHeader without queues, MessagePropertiesHeader ([MS-MQMQ] 2.2.19, 2.2.20);
     the others are [MS-MQQB] 2.2.2, 2.2.3 and 2.2.6.
     """
-    return _LEAST[record.type]
+    return LEAST[record.type]
 
 
 def flags_place(record: Record, header: Literal["base_header", "user_header"]) -> Evidence:

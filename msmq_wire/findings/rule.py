@@ -14,6 +14,7 @@ import msgspec
 
 from msmq_wire.findings.finding import Confidence, Evidence, Severity
 from msmq_wire.findings.guards import When
+from msmq_wire.findings.suricata_signature import Signature
 from msmq_wire.records.record import Record
 from msmq_wire.sessions.clocks import HostClock, Sender
 from msmq_wire.spec import SpecRef
@@ -108,6 +109,9 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     finds below high stands a level lower in a digest, behind what went wrong.
 
     ``by_clock`` is asked about what is timed, at the end.
+
+    ``suricata`` is what Suricata can see of it in one packet; ``without_suricata`` is why that is nothing,
+    where what the rule looks at does not say so.
     """
 
     id: str
@@ -132,6 +136,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     exact: bool = False
     check: Check
     by_clock: ByClock | None = None
+    suricata: tuple[Signature, ...] = ()
+    without_suricata: str = ""
 
     def __repr__(self) -> str:
         return f"Rule({self.id})"

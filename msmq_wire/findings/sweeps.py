@@ -15,10 +15,11 @@ from msmq_wire.records.endpoint import host_of
 from msmq_wire.sessions import PingExchange, Story
 from msmq_wire.units import SECOND
 
-__all__ = ["Sweep", "sweeps_of"]
+__all__ = ["APART", "MANY", "Sweep", "sweeps_of"]
 
-_APART = 60 * SECOND
-_MANY = 10
+APART = 60 * SECOND
+"""What is pinged within it counts together."""
+MANY = 10
 """Other hosts that are many within a minute."""
 _AGAIN = 2
 """Pings of each host, on an average, from which on somebody pings again and again."""
@@ -83,18 +84,18 @@ def _first_of_each(pings: Iterable[PingExchange]) -> tuple[PingExchange, ...]:
 
 def _many_at_once(pings: list[PingExchange]) -> bool:
     """Whether they are to many hosts within a minute."""
-    if len(pings) < _MANY:
+    if len(pings) < MANY:
         return False
     at = [(one.request.time or 0, host_of(one.server)) for one in pings if one.request is not None]
     within: Counter[str] = Counter()
     begin = 0
     for time, host in at:
         within[host] += 1
-        while time - at[begin][0] > _APART:
+        while time - at[begin][0] > APART:
             within[at[begin][1]] -= 1
             if not within[at[begin][1]]:
                 del within[at[begin][1]]
             begin += 1
-        if len(within) >= _MANY:
+        if len(within) >= MANY:
             return True
     return False

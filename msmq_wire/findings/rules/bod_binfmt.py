@@ -15,9 +15,11 @@ from msmq_wire.findings.message_bodies import (
 )
 from msmq_wire.findings.networks import is_outside
 from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.suricata_signature import ON_WIRE, POSTS, Signature, posted
 from msmq_wire.records.endpoint import host_of
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
+from msmq_wire.wire.packets.user_message import UserMessage
 
 __all__ = ["RULE"]
 
@@ -55,6 +57,10 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
     )
 
 
+_USUAL = bytes.fromhex("0001000000ffffffff") + _VERSION
+"""The header with the ids that the formatter writes: 1 for the root, -1 for no header."""
+
+
 RULE = Rule(
     id="BOD-BINFMT",
     title="A .NET BinaryFormatter stream in a body",
@@ -73,4 +79,13 @@ RULE = Rule(
         (BEGINS_WITH_NUL, Told.of(_is_header, IN_PACKET, head=_HEADER)),
     ),
     check=_check,
+    suricata=(
+        Signature(number=720, on=ON_WIRE, packet=UserMessage, match=(_USUAL,), cves=()),
+        Signature(
+            number=721,
+            on=POSTS,
+            match=posted(_USUAL),
+            says="a .NET BinaryFormatter stream in a body, posted over HTTP",
+        ),
+    ),
 )

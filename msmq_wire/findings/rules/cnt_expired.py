@@ -52,4 +52,5 @@ RULE = Rule(
     types=("user_message", "message_packet"),
     when=((IS_ASKED,), (IS_ASKED_OF_MANY,)),
     check=_check,
+    without_suricata="it computes a signature, or reads a certificate",
 )

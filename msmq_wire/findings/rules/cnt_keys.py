@@ -44,4 +44,5 @@ RULE = Rule(
     types=("user_message", "message_packet"),
     when=(this.security_header.flags & _EB != 0,),
     check=_check,
+    without_suricata="it compares the session keys of several senders",
 )

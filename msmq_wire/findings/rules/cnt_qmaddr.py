@@ -6,8 +6,13 @@ from collections.abc import Iterator
 
 from msmq_wire.findings.lengths import place_of
 from msmq_wire.findings.rule import Context, Rule, Seen, broken
+from msmq_wire.findings.suricata_signature import ON_WIRE, Signature
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
+from msmq_wire.wire.expressions import this
+from msmq_wire.wire.packets.user_message import UserMessage
+from msmq_wire.wire.types.enumerations import QueueType
+from msmq_wire.wire.types.guid import NULL_GUID
 
 __all__ = ["RULE"]
 
@@ -38,4 +43,15 @@ RULE = Rule(
     "not judged. A message that was copied out of a queue and sent again has them as well.",
     codes=_CODES,
     check=_check,
+    suricata=(
+        Signature(
+            number=520,
+            on=ON_WIRE,
+            packet=UserMessage,
+            match=(
+                this.user_header.flags >> 10 & 7 == QueueType.DIRECT,
+                this.user_header.queue_manager_address != NULL_GUID,
+            ),
+        ),
+    ),
 )

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msmq_wire.engines.places import size
 from msmq_wire.findings.rule import Context, Rule, Seen, broken, evidence_of
+from msmq_wire.findings.suricata_signature import DISCOVERY, Signature
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
+from msmq_wire.wire.expressions import this
+from msmq_wire.wire.packets.topology_client_request import TopologyClientRequest
+from msmq_wire.wire.types.enumerations import TopologyPacketType
 
 __all__ = ["RULE"]
 
@@ -38,6 +43,9 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
         )
 
 
+_REQUEST = size(TopologyClientRequest())
+
+
 RULE = Rule(
     id="DSD-FORM",
     title="A packet of directory service discovery that breaks its form",
@@ -50,4 +58,16 @@ RULE = Rule(
     types=_TYPES,
     codes=(*_CODES, "missing-bytes"),
     check=_check,
+    suricata=(
+        Signature(
+            number=820,
+            on=DISCOVERY,
+            packet=TopologyClientRequest,
+            match=(
+                this.topology_packet_header.type == TopologyPacketType.TOPOLOGY_CLIENT_REQUEST,
+                f"dsize:>{_REQUEST + 3}",
+            ),
+            says="a request for directory servers with networks of IPX",
+        ),
+    ),
 )

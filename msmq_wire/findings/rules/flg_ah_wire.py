@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.rule import Context, Rule, Seen, broken
+from msmq_wire.findings.suricata_signature import ON_WIRE, Signature
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
+from msmq_wire.wire.expressions import this
+from msmq_wire.wire.packets.user_message import UserMessage
 
 __all__ = ["RULE"]
 
@@ -17,6 +20,9 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
     if context.on_wire(record):
         for _, place in broken(record, _CODES):
             yield Seen(message="AH is set in a packet that was sent over TCP", evidence=(place,))
+
+
+_AH = 1 << 25
 
 
 RULE = Rule(
@@ -32,4 +38,7 @@ RULE = Rule(
     behind=("LEN-ENV", "LEN-CMP", "FPR-METASPLOIT"),
     codes=_CODES,
     check=_check,
+    suricata=(
+        Signature(number=215, on=ON_WIRE, packet=UserMessage, match=(this.user_header.flags & _AH != 0,)),
+    ),
 )

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.rule import Context, Rule, Seen, broken
+from msmq_wire.findings.suricata_signature import ON_WIRE, Signature
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
+from msmq_wire.wire.expressions import this
+from msmq_wire.wire.packets.user_message import UserMessage
 
 __all__ = ["RULE"]
 
@@ -27,6 +30,10 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
         yield Seen(message=f"{values}: {anomaly.message}", evidence=(place,))
 
 
+_FLAGS = this.user_header.flags
+_TH, _DM, _UNDEFINED, _PR = 1 << 20, 0b11 << 5, 1 << 6, 0b111
+
+
 RULE = Rule(
     id="FLG-DM",
     title="Delivery mode, transaction and priority do not go together",
@@ -38,4 +45,27 @@ RULE = Rule(
     harmless="A program that writes the protocol itself, with a mistake.",
     codes=_CODES,
     check=_check,
+    suricata=(
+        Signature(
+            number=230,
+            on=ON_WIRE,
+            packet=UserMessage,
+            match=(_FLAGS & _UNDEFINED != 0,),
+            says="a delivery mode that is not defined",
+        ),
+        Signature(
+            number=231,
+            on=ON_WIRE,
+            packet=UserMessage,
+            match=(_FLAGS & _TH != 0, _FLAGS & _DM == 0),
+            says="an express message in a transaction",
+        ),
+        Signature(
+            number=232,
+            on=ON_WIRE,
+            packet=UserMessage,
+            match=(_FLAGS & _TH != 0, this.base_header.flags & _PR != 0),
+            says="a priority in a transaction",
+        ),
+    ),
 )

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.rule import Context, Rule, Seen, broken
+from msmq_wire.findings.suricata_signature import ON_WIRE, Signature
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
+from msmq_wire.wire.expressions import this
+from msmq_wire.wire.headers.base_header import BaseHeader
 
 __all__ = ["RULE"]
 
@@ -24,6 +27,9 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
         yield Seen(message=f"BaseHeader.Flags is 0x{flags:04X}: {anomaly.message}", evidence=(place,))
 
 
+_IN, _DH, _TR = 1 << 3, 1 << 5, 1 << 8
+
+
 RULE = Rule(
     id="FLG-IN-DH",
     title="Contradiction in BaseHeader.Flags",
@@ -35,4 +41,20 @@ RULE = Rule(
     harmless="A program that writes the protocol itself, with a mistake.",
     codes=_CODES,
     check=_check,
+    suricata=(
+        Signature(
+            number=240,
+            on=ON_WIRE,
+            packet=BaseHeader,
+            match=(this.flags & _IN != 0, this.flags & _DH != 0),
+            says="a DebugHeader in an internal packet",
+        ),
+        Signature(
+            number=241,
+            on=ON_WIRE,
+            packet=BaseHeader,
+            match=(this.flags & _TR != 0, this.flags & _DH == 0),
+            says="tracing without a DebugHeader",
+        ),
+    ),
 )

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.rule import Context, Rule, Seen, broken
+from msmq_wire.findings.suricata_signature import ON_WIRE, Signature
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
+from msmq_wire.wire.expressions import this
+from msmq_wire.wire.packets.user_message import UserMessage
 
 __all__ = ["RULE"]
 
@@ -28,4 +31,9 @@ RULE = Rule(
     harmless="A program that writes the protocol itself, with a mistake.",
     codes=_CODES,
     check=_check,
+    suricata=(
+        Signature(
+            number=225, on=ON_WIRE, packet=UserMessage, match=(this.user_header.flags & 0x200000 == 0,)
+        ),
+    ),
 )

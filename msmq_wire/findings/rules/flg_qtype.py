@@ -6,8 +6,11 @@ from collections.abc import Iterator
 
 from msmq_wire.findings.packet_fields import MESSAGES, field, flags_place, queue_type
 from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.suricata_signature import ON_WIRE, Signature
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
+from msmq_wire.wire.expressions import one_of, this
+from msmq_wire.wire.packets.user_message import UserMessage
 
 __all__ = ["RULE"]
 
@@ -31,6 +34,9 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
     )
 
 
+_FLAGS = this.user_header.flags
+
+
 RULE = Rule(
     id="FLG-QTYPE",
     title="Undefined type of queue",
@@ -43,4 +49,12 @@ RULE = Rule(
     types=MESSAGES,
     when=(),
     check=_check,
+    suricata=(
+        Signature(
+            number=220,
+            on=ON_WIRE,
+            packet=UserMessage,
+            match=(one_of(_FLAGS >> 10 & 7, 1, 2, 4, 6) | one_of(_FLAGS >> 13 & 7, 1, 4),),
+        ),
+    ),
 )

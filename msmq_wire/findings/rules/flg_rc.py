@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 from msmq_wire.findings.packet_fields import MESSAGES, field, flags_place, queue_type
 from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.suricata_signature import ON_WIRE, Signature
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
+from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types.enumerations import QueueType
 
 __all__ = ["RULE"]
@@ -49,4 +51,5 @@ RULE = Rule(
     when=((_HOPS > _MOST) | ((_HOPS != 0) & (this.user_header.flags >> 10 & 7 == int(QueueType.DIRECT))),),
     exact=True,
     check=_check,
+    suricata=(Signature(number=235, on=ON_WIRE, packet=UserMessage, match=(_HOPS > _MOST,)),),
 )

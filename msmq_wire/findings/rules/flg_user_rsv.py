@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 from msmq_wire.findings.packet_fields import MESSAGES, field, flags_place
 from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.suricata_signature import ON_WIRE, Signature
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
+from msmq_wire.wire.packets.user_message import UserMessage
 
 __all__ = ["RULE"]
 
@@ -36,4 +38,9 @@ RULE = Rule(
     when=(this.user_header.flags & _RESERVED != 0,),
     exact=True,
     check=_check,
+    suricata=(
+        Signature(
+            number=210, on=ON_WIRE, packet=UserMessage, match=(this.user_header.flags & _RESERVED != 0,)
+        ),
+    ),
 )

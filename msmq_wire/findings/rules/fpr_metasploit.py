@@ -7,8 +7,11 @@ from collections.abc import Iterator
 from msmq_wire.findings.lengths import reached
 from msmq_wire.findings.marks import Mark, marked
 from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.suricata_signature import TO_SERVER, Signature
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
+from msmq_wire.wire.expressions import this
+from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types.guid import NULL_GUID
 
 __all__ = ["RULE"]
@@ -44,6 +47,10 @@ def _marks(record: Record) -> Iterator[Mark]:
         yield _IN_ENVELOPE, "the GUID in id is zero"
 
 
+_FLAGS = this.user_header.flags
+_AH = 1 << 25
+
+
 RULE = Rule(
     id="FPR-METASPLOIT",
     title="Like the MSMQ check of Metasploit",
@@ -73,4 +80,23 @@ RULE = Rule(
     types=("user_message",),
     codes=("user_message.over-http",),
     check=_check,
+    suricata=(
+        Signature(
+            number=860,
+            on=TO_SERVER,
+            packet=UserMessage,
+            match=(
+                _FLAGS & _AH != 0,
+                _FLAGS & _RC == 1,
+                this.user_header.source_queue_manager == NULL_GUID,
+                this.user_header.message_id == 1,
+            ),
+        ),
+        Signature(
+            number=861,
+            on=TO_SERVER,
+            packet=UserMessage,
+            match=(_FLAGS & _AH != 0, _LABEL, _BOUNDARY),
+        ),
+    ),
 )

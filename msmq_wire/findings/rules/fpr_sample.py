@@ -9,10 +9,12 @@ from msmq_wire.findings.lengths import reached
 from msmq_wire.findings.marks import SAMPLE_CLIENT, SAMPLE_SERVER, Mark, marked
 from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.findings.session_places import is_from_server
+from msmq_wire.findings.suricata_signature import ON_WIRE, TO_SERVER, Signature
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
 from msmq_wire.wire.headers.base_header import SIGNATURE
+from msmq_wire.wire.packets.establish_connection import EstablishConnection
 from msmq_wire.wire.packets.user_message import UserMessage
 
 __all__ = ["RULE"]
@@ -100,4 +102,41 @@ RULE = Rule(
         this.establish_connection_header.time_stamp == _TIME_STAMP,
     ),
     check=_check,
+    suricata=(
+        Signature(
+            number=850,
+            on=TO_SERVER,
+            packet=EstablishConnection,
+            match=(
+                this.establish_connection_header.client_guid == SAMPLE_CLIENT,
+                this.establish_connection_header.server_guid == SAMPLE_SERVER,
+            ),
+            says="the published request, as templates for scanners send it",
+            severity="medium",
+        ),
+        Signature(
+            number=851,
+            on=ON_WIRE,
+            packet=UserMessage,
+            match=(
+                this.user_header.source_queue_manager == SAMPLE_CLIENT,
+                this.user_header.sent_time == SIGNATURE,
+            ),
+        ),
+        Signature(
+            number=852,
+            on=ON_WIRE,
+            packet=UserMessage,
+            match=(
+                this.user_header.source_queue_manager == SAMPLE_CLIENT,
+                this.user_header.message_id == _MESSAGE_ID,
+            ),
+        ),
+        Signature(
+            number=853,
+            on=ON_WIRE,
+            packet=UserMessage,
+            match=(_LABEL, _QUEUE),
+        ),
+    ),
 )

@@ -8,8 +8,11 @@ from collections.abc import Iterator
 from msmq_wire.findings.lengths import reached
 from msmq_wire.findings.marks import Mark, marked
 from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.suricata_signature import TO_SERVER, Signature
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
+from msmq_wire.wire.expressions import this
+from msmq_wire.wire.packets.user_message import UserMessage
 
 __all__ = ["RULE"]
 
@@ -61,4 +64,16 @@ RULE = Rule(
     types=("user_message",),
     codes=("user_message.undeclared",),
     check=_check,
+    suricata=(
+        Signature(
+            number=865,
+            on=TO_SERVER,
+            packet=UserMessage,
+            match=(
+                this.base_header.packet_size == _PACKET_SIZE,
+                _OS.encode("utf-16-le"),
+                _QUEUE.encode("utf-16-le"),
+            ),
+        ),
+    ),
 )

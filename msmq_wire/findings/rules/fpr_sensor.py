@@ -8,6 +8,7 @@ from msmq_wire.findings.guards import Told
 from msmq_wire.findings.lengths import reached
 from msmq_wire.findings.marks import Mark, marked
 from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.suricata_signature import TO_SERVER, Signature
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
@@ -96,4 +97,15 @@ RULE = Rule(
         Told.of(_is_repeated, "user_header.source_queue_manager"),
     ),
     check=_check,
+    suricata=(
+        Signature(
+            number=870,
+            on=TO_SERVER,
+            packet=UserMessage,
+            match=(
+                this.user_header.flags & _BIT_26 != 0,
+                this.user_header.flags & _TYPES == _AQ << 13 | _RQ << 16,
+            ),
+        ),
+    ),
 )

@@ -8,9 +8,11 @@ from msmq_wire.findings.lengths import reached
 from msmq_wire.findings.marks import Mark, marked
 from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.findings.session_places import is_from_server
+from msmq_wire.findings.suricata_signature import TO_SERVER, Signature
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
+from msmq_wire.wire.packets.establish_connection import EstablishConnection
 from msmq_wire.wire.types.guid import NULL_GUID
 
 __all__ = ["RULE"]
@@ -56,4 +58,7 @@ RULE = Rule(
     types=("establish_connection",),
     when=((_CLIENT & _TIME) | (_CLIENT & _SYSTEM) | (_TIME & _SYSTEM),),
     check=_check,
+    suricata=(
+        Signature(number=855, on=TO_SERVER, packet=EstablishConnection, match=(_CLIENT, _TIME, _SYSTEM)),
+    ),
 )

@@ -37,4 +37,5 @@ RULE = Rule(
     types=PACKETS,
     when=((size_(this._.frames) >= _MANY) & (this._.length <= size_(this._.frames) * _TINY),),
     check=_check,
+    without_suricata="it counts segments",
 )

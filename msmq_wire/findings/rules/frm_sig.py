@@ -6,8 +6,11 @@ from collections.abc import Iterator
 
 from msmq_wire.findings.packet_fields import MAYBE_NO_PACKET, PACKETS, starts_like_a_packet
 from msmq_wire.findings.rule import Context, Rule, Seen, broken, evidence_of
+from msmq_wire.findings.suricata_signature import ON_WIRE, Signature
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
+from msmq_wire.wire.expressions import this
+from msmq_wire.wire.headers.base_header import SIGNATURE, VERSION_NUMBER, BaseHeader
 from msmq_wire.wire.stream import counted
 
 __all__ = ["RULE"]
@@ -59,4 +62,36 @@ RULE = Rule(
     types=("gap", *PACKETS),
     when=(),
     check=_check,
+    suricata=(
+        Signature(
+            number=100,
+            on=ON_WIRE,
+            packet=BaseHeader,
+            guarded=False,
+            match=(
+                this.version_number == VERSION_NUMBER,
+                this.signature != SIGNATURE.to_bytes(4, "little"),
+                # A segment that is a packet by its PacketSize.
+                "byte_math:bytes 4, offset 8, oper -, rvalue 1, result last, endian little",
+                "isdataat:last",
+                "byte_extract:4,8,size,little",
+                "isdataat:!size",
+            ),
+        ),
+        Signature(
+            number=101,
+            on=ON_WIRE,
+            packet=BaseHeader,
+            guarded=False,
+            match=(
+                this.version_number != bytes([VERSION_NUMBER]),
+                this.signature == SIGNATURE,
+                "byte_math:bytes 4, offset 8, oper -, rvalue 1, result last, endian little",
+                "isdataat:last",
+                "byte_extract:4,8,size,little",
+                "isdataat:!size",
+            ),
+            says="a packet of another version",
+        ),
+    ),
 )

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.rule import Context, Rule, Seen, broken
+from msmq_wire.findings.suricata_signature import ON_WIRE, Signature
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
+from msmq_wire.wire.expressions import this
+from msmq_wire.wire.headers.base_header import MAX_PACKET_SIZE, BaseHeader
 
 __all__ = ["RULE"]
 
@@ -31,4 +34,7 @@ RULE = Rule(
     harmless="Bytes of a service that is not MSMQ, if the capture begins in the middle of a connection.",
     codes=_CODES,
     check=_check,
+    suricata=(
+        Signature(number=115, on=ON_WIRE, packet=BaseHeader, match=(this.packet_size > MAX_PACKET_SIZE,)),
+    ),
 )

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.packet_fields import PACKETS, field, least_size, size_place
+from msmq_wire.findings.packet_fields import LEAST, PACKETS, field, least_size, size_place
 from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.suricata_signature import ON_WIRE, Signature
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
+from msmq_wire.wire.expressions import this
+from msmq_wire.wire.packets.connection_parameters import ConnectionParameters
+from msmq_wire.wire.packets.establish_connection import EstablishConnection
+from msmq_wire.wire.packets.session_ack import SessionAck
+from msmq_wire.wire.packets.user_message import UserMessage
 
 __all__ = ["RULE"]
 
@@ -25,6 +31,10 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
         )
 
 
+_MP = 1 << 21
+"""Without the header that it announces a message is smaller."""
+
+
 RULE = Rule(
     id="FRM-SIZE-MIN",
     title="PacketSize below the size of the headers",
@@ -40,4 +50,18 @@ RULE = Rule(
     types=PACKETS,
     when=(),
     check=_check,
+    suricata=tuple(
+        Signature(
+            number=number,
+            on=ON_WIRE,
+            packet=packet,
+            match=(this.base_header.packet_size < LEAST[packet.stem()], *more),
+        )
+        for number, packet, more in (
+            (110, UserMessage, (this.user_header.flags & _MP != 0,)),
+            (111, EstablishConnection, ()),
+            (112, ConnectionParameters, ()),
+            (113, SessionAck, ()),
+        )
+    ),
 )

@@ -37,4 +37,5 @@ RULE = Rule(
     "230 bytes.",
     types=("gap",),
     check=_check,
+    without_suricata="it is about where one packet ends and the next begins",
 )

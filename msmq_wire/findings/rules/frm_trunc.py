@@ -44,4 +44,5 @@ RULE = Rule(
     types=PACKETS,
     when=(),
     check=_check,
+    without_suricata="it is about bytes that never came",
 )

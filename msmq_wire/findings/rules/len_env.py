@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from msmq_wire.engines.places import span
 from msmq_wire.findings.finding import Severity
 from msmq_wire.findings.lengths import UNREADABLE, lying_lengths, reached
 from msmq_wire.findings.rule import Rule
+from msmq_wire.findings.suricata_signature import ON_WIRE, Signature
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
+from msmq_wire.wire.expressions import this
+from msmq_wire.wire.headers.srmp_envelope_header import SRMPEnvelopeHeader
 from msmq_wire.wire.musts import Anomaly
+from msmq_wire.wire.packets.user_message import UserMessage
 
 __all__ = ["RULE"]
 
@@ -19,6 +24,11 @@ def _explain(record: Record, anomaly: Anomaly) -> tuple[str, Severity | None]:
     length = reached(record.packet, anomaly.path)
     wrapped = f"DataLength is {length:#010x}: twice as much, in bytes, wraps in 32 bits"
     return f"{wrapped}, which matches the published condition of CVE-2023-21554", None
+
+
+_AH = 1 << 25
+_BEFORE, _ = span(SRMPEnvelopeHeader(), "data")
+_COUNT, _ = span(SRMPEnvelopeHeader(), "data_length")
 
 
 RULE = Rule(
@@ -46,5 +56,20 @@ RULE = Rule(
         explain=_explain,
         # AH announces the header.
         tells=("user_header.flags",),
+    ),
+    suricata=(
+        Signature(
+            number=300,
+            on=ON_WIRE,
+            packet=UserMessage,
+            match=(
+                this.user_header.flags & _AH != 0,
+                # The envelope begins with it, in UTF-16; its header stands before.
+                b"<\0",
+                f"byte_test:4,=,0,-{_BEFORE + 2},relative,little",
+                f"byte_test:4,>=,{1 << 31},-{_BEFORE - _COUNT + 2},relative,little",
+            ),
+            says="length of an SRMP envelope that wraps",
+        ),
     ),
 )

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msmq_wire.engines.places import size
 from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
+from msmq_wire.findings.suricata_signature import PING_ANSWERS, Signature
 from msmq_wire.records.endpoint import AT_PING
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
@@ -15,6 +17,7 @@ __all__ = ["RULE"]
 
 
 _RF = 1 << 1
+_SIZE = size(Ping())
 
 
 def _check(record: Record, context: Context) -> Iterator[Seen]:
@@ -41,4 +44,7 @@ RULE = Rule(
     types=("ping",),
     when=(this.flags & _RF != 0,),
     check=_check,
+    suricata=(
+        Signature(number=805, on=PING_ANSWERS, packet=Ping, match=(f"dsize:{_SIZE}", this.flags & _RF != 0)),
+    ),
 )

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msmq_wire.engines.places import size
 from msmq_wire.findings.finding import Evidence
 from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.findings.session_places import place_at
-from msmq_wire.findings.sweeps import Sweep, sweeps_of
+from msmq_wire.findings.suricata_signature import CONNECTS, PING_REQUESTS, Signature
+from msmq_wire.findings.sweeps import APART, MANY, Sweep, sweeps_of
 from msmq_wire.records.endpoint import host_of
 from msmq_wire.sessions import Story
 from msmq_wire.spec import SpecRef
+from msmq_wire.units import SECOND
+from msmq_wire.wire.packets.ping import Ping
 
 __all__ = ["RULE"]
 
@@ -48,6 +52,9 @@ def _places(sweep: Sweep) -> Iterator[Evidence]:
     yield from sorted(places, key=lambda place: place.record or 0)
 
 
+_SIZE = size(Ping())
+
+
 RULE = Rule(
     id="PNG-SCAN",
     title="One host pings many",
@@ -60,4 +67,18 @@ RULE = Rule(
     harmless="An inventory, and a queue manager that has messages for many hosts that are away.",
     over="story",
     check=_check,
+    suricata=(
+        Signature(
+            number=810,
+            on=PING_REQUESTS,
+            packet=Ping,
+            match=(
+                f"dsize:{_SIZE}",
+                f"xbits:isnotset,{CONNECTS},track ip_src",
+                # It counts pings, not hosts, and speaks when there are more than so many.
+                f"detection_filter:track by_src,count {MANY - 1},seconds {APART // SECOND}",
+            ),
+            says="one host pings again and again and connects to none",
+        ),
+    ),
 )

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.rule import Context, Rule, Seen, broken, evidence_of
+from msmq_wire.findings.suricata_signature import PINGS, Signature
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
+from msmq_wire.wire.packets.ping import PING_SIGNATURE, Ping
 
 __all__ = ["RULE"]
 
@@ -38,4 +40,16 @@ RULE = Rule(
     types=("ping",),
     when=(this._.length != _SIZE,),
     check=_check,
+    suricata=(
+        Signature(
+            number=800, on=PINGS, match=(f"dsize:!{_SIZE}",), says="a datagram on UDP 3527 of another size"
+        ),
+        Signature(
+            number=801,
+            on=PINGS,
+            packet=Ping,
+            guarded=False,
+            match=(f"dsize:{_SIZE}", this.signature != PING_SIGNATURE.to_bytes(2, "little")),
+        ),
+    ),
 )

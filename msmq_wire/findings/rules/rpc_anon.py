@@ -6,15 +6,18 @@ from collections.abc import Iterator
 
 from msmq_wire.findings.networks import is_outside
 from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
+from msmq_wire.findings.suricata_signature import NO_VERIFIER, OUTSIDE_CALLS, Signature, calls
 from msmq_wire.records.endpoint import host_of
 from msmq_wire.records.record import Record
+from msmq_wire.rpc.interfaces import qm2qm, qmcomm, qmcomm2
 from msmq_wire.rpc.interfaces.role import Role
 from msmq_wire.rpc.security import AuthenticationLevel
 from msmq_wire.spec import SpecRef
 
 __all__ = ["RULE"]
 
-_INTERFACES = ("qmcomm", "qmcomm2", "qm2qm")
+_CALLED = (qmcomm.INTERFACE, qmcomm2.INTERFACE, qm2qm.INTERFACE)
+_INTERFACES = tuple(one.name for one in _CALLED)
 _ALWAYS_OPEN = (Role.ASK_PORT, Role.ASK_VERSION)
 """What anybody may ask."""
 
@@ -51,4 +54,18 @@ RULE = Rule(
     harmless="The protocol allows it; sites with public addresses of their own have such clients.",
     types=("rpc_call",),
     check=_check,
+    suricata=tuple(
+        Signature(
+            number=number,
+            on=OUTSIDE_CALLS,
+            match=(
+                *calls(
+                    one,
+                    [method.opnum for method in one.methods.values() if method.role not in _ALWAYS_OPEN],
+                ),
+                *NO_VERIFIER,
+            ),
+        )
+        for number, one in zip((610, 611, 612), _CALLED, strict=True)
+    ),
 )

@@ -6,8 +6,11 @@ from collections.abc import Iterator
 
 from msmq_wire.findings.call_queues import path_names, split_path
 from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
+from msmq_wire.findings.suricata_signature import CALLS, Signature, calls
+from msmq_wire.names.queue_format import QueueFormatType
 from msmq_wire.records.record import Record
 from msmq_wire.rpc.interfaces import Role
+from msmq_wire.rpc.interfaces.qmcomm import INTERFACE
 from msmq_wire.spec import SpecRef
 
 __all__ = ["RULE"]
@@ -17,7 +20,7 @@ _FIRST = 128
 _LONG_PATH = 2048
 """Characters of the path in the public module for CVE-2007-3039: a host name, and 4,096 bytes behind it. A
 path of legal parts has fewer than 400."""
-_PATH_CVE = "CVE-2007-3039"
+_PATH_CVE, _NAME_CVE = "CVE-2007-3039", "CVE-2005-0059"
 
 
 def _check(record: Record, context: Context) -> Iterator[Seen]:
@@ -50,10 +53,22 @@ def _published(record: Record, path: str, characters: int) -> str:
     if call.interface != "qmcomm" or not path.startswith("request."):
         return ""
     if call.role is Role.DELETE_QUEUE and path.endswith(".m_p_direct_id"):
-        return "CVE-2005-0059"
+        return _NAME_CVE
     if call.role is Role.CREATE_QUEUE and path.endswith(".lpwcs_path_name") and characters >= _LONG_PATH:
         return _PATH_CVE
     return ""
+
+
+_LEGAL = 400
+"""Characters that no name of legal parts has."""
+_PATH_LENGTH = 12
+"""Where the stub that creates has the length of the path: behind the type of the object, MaxCount, Offset."""
+_KIND, _NAME_LENGTH = 12, 32
+"""Where that which deletes has m_qft, and the length behind two pointers, MaxCount and Offset."""
+
+
+def _opnums(role: Role) -> list[int]:
+    return [method.opnum for method in INTERFACE.methods.values() if method.role is role]
 
 
 RULE = Rule(
@@ -67,7 +82,32 @@ RULE = Rule(
     action="Look at the client and at the text; check that the server has the fixes of MS05-017 "
     "and MS07-065.",
     harmless="A program that builds names from unchecked input.",
-    cves=("CVE-2005-0059", _PATH_CVE),
+    cves=(_NAME_CVE, _PATH_CVE),
     types=("rpc_call",),
     check=_check,
+    suricata=(
+        Signature(
+            number=640,
+            on=CALLS,
+            match=(
+                *calls(INTERFACE, _opnums(Role.CREATE_QUEUE)),
+                "dcerpc.stub_data",
+                f"byte_test:4,>=,{_LONG_PATH},{_PATH_LENGTH},little",
+            ),
+            says=f"matches the published condition of {_PATH_CVE}",
+            cves=(_PATH_CVE,),
+        ),
+        Signature(
+            number=641,
+            on=CALLS,
+            match=(
+                *calls(INTERFACE, _opnums(Role.DELETE_QUEUE)),
+                "dcerpc.stub_data",
+                f"byte_test:1,=,{QueueFormatType.DIRECT},{_KIND}",
+                f"byte_test:4,>=,{_LEGAL},{_NAME_LENGTH},little",
+            ),
+            says=f"matches the published condition of {_NAME_CVE}",
+            cves=(_NAME_CVE,),
+        ),
+    ),
 )

@@ -52,4 +52,5 @@ RULE = Rule(
     harmless="A capture that lost frames without a trace, or a middlebox that changes the stream.",
     types=("rpc_call", "gap"),
     check=_check,
+    without_suricata="it compares the fragments of a call",
 )

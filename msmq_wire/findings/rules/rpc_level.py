@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
+from msmq_wire.findings.suricata_signature import CALLS, NO_VERIFIER, Signature, calls
 from msmq_wire.records.record import Record
 from msmq_wire.rpc.interfaces.remote_read import INTERFACE
 from msmq_wire.rpc.interfaces.role import OPENS, Role
@@ -54,4 +55,15 @@ RULE = Rule(
     standing=True,
     types=("rpc_call",),
     check=_check,
+    suricata=(
+        Signature(
+            number=605,
+            on=CALLS,
+            match=(
+                *calls(INTERFACE, [one.opnum for one in INTERFACE.methods.values() if one.role in OPENS]),
+                *NO_VERIFIER,
+            ),
+            says="a queue is opened for remote read without authentication",
+        ),
+    ),
 )

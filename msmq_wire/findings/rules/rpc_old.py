@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
+from msmq_wire.findings.suricata_signature import BINDS, CALLS, Signature, binds, calls
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcBind, RpcCall
 from msmq_wire.spec import SpecRef
+from msmq_wire.wire.types.guid import GUID
 
 __all__ = ["RULE"]
 
@@ -42,6 +44,9 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
         )
 
 
+_INTERFACE = GUID.parse(_UUID)
+
+
 RULE = Rule(
     id="RPC-OLD",
     title="The RPC interface of MSMQ 1.0",
@@ -54,4 +59,19 @@ RULE = Rule(
     cves=("CVE-2003-0995",),
     types=("rpc_bind", "rpc_call"),
     check=_check,
+    suricata=(
+        Signature(
+            number=600,
+            on=BINDS,
+            match=binds(_INTERFACE),
+            says="the RPC interface of MSMQ 1.0 is asked for",
+            cves=(),
+        ),
+        Signature(
+            number=601,
+            on=CALLS,
+            match=calls(_INTERFACE, (_OPNUM,)),
+            says="the method of the published condition of CVE-2003-0995 is called",
+        ),
+    ),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
+from msmq_wire.findings.suricata_signature import CALLS, Signature, calls, undefined
 from msmq_wire.records.record import Record
 from msmq_wire.rpc.interfaces import INTERFACES
 from msmq_wire.spec import SpecRef
@@ -29,6 +30,17 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
     )
 
 
+_NUMBERS = {
+    "RemoteRead": 620,
+    "qmcomm": 621,
+    "qmcomm2": 622,
+    "qm2qm": 623,
+    "qmmgmt": 624,
+    "dscomm": 625,
+    "dscomm2": 626,
+}
+
+
 RULE = Rule(
     id="RPC-OPNUM",
     title="A method that does not exist",
@@ -40,4 +52,13 @@ RULE = Rule(
     harmless="An alter_context that was not captured can give the number to another interface.",
     types=("rpc_call",),
     check=_check,
+    suricata=tuple(
+        Signature(
+            number=_NUMBERS[one.name],
+            on=CALLS,
+            match=calls(one, undefined(one)),
+            says=f"a method that {one.name} does not have",
+        )
+        for one in INTERFACES.values()
+    ),
 )

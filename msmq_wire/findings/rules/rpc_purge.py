@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
+from msmq_wire.findings.suricata_signature import CALLS, Signature, calls
 from msmq_wire.records.record import Record
+from msmq_wire.rpc.interfaces import qm2qm, qmcomm, remote_read
 from msmq_wire.rpc.interfaces.role import Role
 from msmq_wire.spec import SpecRef
 
@@ -46,4 +48,12 @@ RULE = Rule(
     harmless="Administration, tests and applications that empty their queue when they start.",
     types=("rpc_call",),
     check=_check,
+    suricata=tuple(
+        Signature(
+            number=number,
+            on=CALLS,
+            match=calls(one, [method.opnum for method in one.methods.values() if method.role is Role.PURGE]),
+        )
+        for number, one in ((630, remote_read.INTERFACE), (631, qmcomm.INTERFACE), (632, qm2qm.INTERFACE))
+    ),
 )

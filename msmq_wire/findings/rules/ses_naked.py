@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from msmq_wire.findings.finding import Severity
 from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.findings.session_places import HALF, doubts_of, half_captured, noted, place_in
+from msmq_wire.findings.suricata_signature import ON_WIRE, OPEN, Signature
 from msmq_wire.sessions import Session, SessionNote
 from msmq_wire.spec import SpecRef
+from msmq_wire.wire.packets.user_message import UserMessage
 
 __all__ = ["RULE"]
 
@@ -66,4 +68,5 @@ RULE = Rule(
     over="session",
     conduct="UserMessage",
     check=_check,
+    suricata=(Signature(number=400, on=ON_WIRE, packet=UserMessage, lacks=(OPEN,)),),
 )

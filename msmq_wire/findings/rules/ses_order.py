@@ -8,8 +8,11 @@ import msgspec
 
 from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.findings.session_places import half_captured, note_seen, noted
+from msmq_wire.findings.suricata_signature import ASKED, ON_WIRE, OPEN, TO_SERVER, Signature
 from msmq_wire.sessions import Session
 from msmq_wire.spec import SpecRef
+from msmq_wire.wire.packets.connection_parameters import ConnectionParameters
+from msmq_wire.wire.packets.session_ack import SessionAck
 
 __all__ = ["RULE"]
 
@@ -48,4 +51,21 @@ RULE = Rule(
     over="session",
     conduct="Session",
     check=_check,
+    suricata=(
+        Signature(
+            number=405,
+            on=TO_SERVER,
+            packet=ConnectionParameters,
+            lacks=(ASKED,),
+            says=_SAYS["parameters_before_establish"],
+        ),
+        Signature(
+            number=406,
+            on=ON_WIRE,
+            packet=SessionAck,
+            needs=(ASKED,),
+            lacks=(OPEN,),
+            says=_SAYS["ack_before_open"],
+        ),
+    ),
 )

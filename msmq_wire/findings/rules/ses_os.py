@@ -6,8 +6,11 @@ from collections.abc import Iterator
 
 from msmq_wire.findings.lengths import place_of, reached
 from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.suricata_signature import ON_WIRE, Signature
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
+from msmq_wire.wire.expressions import this
+from msmq_wire.wire.packets.establish_connection import EstablishConnection
 
 __all__ = ["RULE"]
 
@@ -36,4 +39,12 @@ RULE = Rule(
     types=("establish_connection",),
     codes=("establish_connection_header.operating-system",),
     check=_check,
+    suricata=(
+        Signature(
+            number=415,
+            on=ON_WIRE,
+            packet=EstablishConnection,
+            match=(this.establish_connection_header.operating_system & 0xFF != 0x10,),
+        ),
+    ),
 )

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msmq_wire.engines.places import span
 from msmq_wire.findings.guards import Told
 from msmq_wire.findings.lengths import reached
 from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
 from msmq_wire.findings.session_places import is_answer, is_from_server
+from msmq_wire.findings.suricata_signature import TO_CLIENT, Signature
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
+from msmq_wire.wire.packets.establish_connection import EstablishConnection
 
 __all__ = ["RULE"]
 
 _PATH = "establish_connection_header.padding"
-_OFFSET = 60
+_OFFSET, _LENGTH = span(EstablishConnection(), _PATH)
 
 
 def _is_other(padding: bytes) -> bool:
@@ -47,4 +50,12 @@ RULE = Rule(
     types=("establish_connection",),
     when=((Told.of(is_answer, "_.src", "_.dst"), Told.of(_is_other, _PATH)),),
     check=_check,
+    suricata=(
+        Signature(
+            number=416,
+            on=TO_CLIENT,
+            packet=EstablishConnection,
+            match=(f'pcre:"/^.{{{_OFFSET}}}\\x5a{{0,{_LENGTH - 1}}}[^\\x5a]/s"',),
+        ),
+    ),
 )

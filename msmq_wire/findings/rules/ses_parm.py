@@ -6,8 +6,11 @@ from collections.abc import Iterator
 
 from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.findings.session_places import place_in
+from msmq_wire.findings.suricata_signature import ON_WIRE, Signature
 from msmq_wire.sessions import Moment, Parameters, Session
 from msmq_wire.spec import SpecRef
+from msmq_wire.wire.expressions import this
+from msmq_wire.wire.packets.connection_parameters import ConnectionParameters
 
 __all__ = ["RULE"]
 
@@ -64,6 +67,16 @@ def _stated(session: Session, moment: Moment, direction: int, parameters: Parame
         yield Seen(message=f"WindowSize is {window}", evidence=(place,), severity="info" if window else None)
 
 
+_OUTSIDE = tuple(
+    outside
+    for name, title, _, least, most in _TIMEOUTS
+    for outside in (
+        (this.connection_parameters_header[name] < least, f"{title} below {least} ms"),
+        (this.connection_parameters_header[name] > most, f"{title} above {most} ms"),
+    )
+)
+
+
 RULE = Rule(
     id="SES-PARM",
     title="Unusual session parameters",
@@ -75,4 +88,17 @@ RULE = Rule(
     harmless="Limits that an administrator has changed. A window of 1 is no fault.",
     over="session",
     check=_check,
+    suricata=(
+        *(
+            Signature(number=number, on=ON_WIRE, packet=ConnectionParameters, match=(condition,), says=says)
+            for number, (condition, says) in enumerate(_OUTSIDE, 420)
+        ),
+        Signature(
+            number=424,
+            on=ON_WIRE,
+            packet=ConnectionParameters,
+            match=(this.connection_parameters_header.window_size == 0,),
+            says="WindowSize is 0",
+        ),
+    ),
 )

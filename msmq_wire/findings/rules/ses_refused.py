@@ -6,9 +6,12 @@ from collections.abc import Iterable
 
 from msmq_wire.findings.lengths import place_of, reached
 from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.suricata_signature import TO_CLIENT, Signature
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
+from msmq_wire.wire.packets.connection_parameters import ConnectionParameters
+from msmq_wire.wire.packets.establish_connection import EstablishConnection
 
 __all__ = ["RULE"]
 
@@ -37,4 +40,8 @@ RULE = Rule(
     types=tuple(_NAMES),
     when=(this.internal_header.flags & _CS != 0,),
     check=_check,
+    suricata=tuple(
+        Signature(number=number, on=TO_CLIENT, packet=packet, match=(this.internal_header.flags & _CS != 0,))
+        for number, packet in ((410, EstablishConnection), (411, ConnectionParameters))
+    ),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.rule import Context, Rule, Seen, broken
+from msmq_wire.findings.suricata_signature import POSTS, Signature, posted
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 
@@ -42,4 +43,16 @@ RULE = Rule(
         "http.header-size",
     ),
     check=_check,
+    suricata=(
+        Signature(
+            number=705,
+            on=POSTS,
+            match=(
+                *posted(),
+                'http.header_names; content:"|0d 0a|Content-Length|0d 0a|"; nocase; '
+                'content:"|0d 0a|Transfer-Encoding|0d 0a|"; nocase',
+            ),
+            says="a message over HTTP with two lengths",
+        ),
+    ),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.rule import Context, Rule, Seen, broken, evidence_of
+from msmq_wire.findings.suricata_signature import POSTS, Signature, posted
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.srmp.rules import MESSAGE_ID
@@ -47,4 +48,9 @@ RULE = Rule(
     "zeros.",
     types=("srmp_message", "srmp_receipt"),
     check=_check,
+    suricata=(
+        Signature(
+            number=700, on=POSTS, match=posted(f"@{NULL_GUID}".encode()), says="the GUID in the id is zero"
+        ),
+    ),
 )

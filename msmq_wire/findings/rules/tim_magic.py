@@ -6,11 +6,13 @@ from collections.abc import Iterable
 
 from msmq_wire.findings.lengths import place_of, reached
 from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.suricata_signature import ON_WIRE, Signature
 from msmq_wire.records.record import Record
 from msmq_wire.sessions.clocks import is_time
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
 from msmq_wire.wire.headers.base_header import SIGNATURE
+from msmq_wire.wire.packets.user_message import UserMessage
 
 __all__ = ["RULE"]
 
@@ -39,4 +41,9 @@ RULE = Rule(
     types=("user_message", "message_packet", "order_ack", "final_ack"),
     when=(this.user_header.sent_time == SIGNATURE,),
     check=_check,
+    suricata=(
+        Signature(
+            number=500, on=ON_WIRE, packet=UserMessage, match=(this.user_header.sent_time == SIGNATURE,)
+        ),
+    ),
 )

@@ -81,4 +81,5 @@ RULE = Rule(
     exact=True,
     check=_check,
     by_clock=_by_clock,
+    without_suricata="it compares the clock of the sender with that of the capture",
 )
