@@ -24,6 +24,7 @@ __all__ = ["COMMANDS", "GROUPS", "ListedCommand", "program"]
 _BAD_USAGE = 2
 
 GROUPS: Final[Mapping[str, str]] = {
+    "suricata": "Rules for Suricata, the intrusion detection system, made from the rules of findings.",
     "spark": "Fill tables with many captures, on this machine or a cluster, and ask them in SQL.",
     "lab": "Serve queues on this machine, and send to and read from them; not a production queue manager.",
 }
@@ -97,6 +98,10 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     "doctor": (
         "doctor:doctor",
         "Say what is installed and what works: extras, tshark with its Lua, the dissector, Java.",
+    ),
+    "suricata rules": (
+        "suricata_rules:rules",
+        "Write the rules of findings that one packet decides as a rule file for Suricata.",
     ),
     "spark run": ("spark_run:run", "Decode captures into Parquet tables, every capture once."),
     "spark sql": ("spark_sql:sql", "Ask the tables in SQL."),
