@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tests.store.s3_server import S3Server
 
 _OLDEST_TSHARK = (4, 0)
+_OLDEST_SURICATA = 7
 
 # A slow machine is no failure: neither a deadline nor the health check that measures time.
 _UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
@@ -43,6 +44,10 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip a test whose tool is missing or too old, and say which."""
     if item.get_closest_marker("tshark") is not None:
         reason = _what_tshark_lacks()
+        if reason:
+            pytest.skip(reason)
+    if item.get_closest_marker("suricata") is not None:
+        reason = _what_suricata_lacks()
         if reason:
             pytest.skip(reason)
     if item.get_closest_marker("browser") is not None and browser() is None:
@@ -76,10 +81,14 @@ def s3() -> Iterator[S3Server]:
 # Before xdist looks at the groups.
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave to ``make check`` what is marked so, or slow; keep the tests of a Spark session in one worker."""
+    """Leave to ``make check`` what is marked so, or slow; keep the tests of a Spark session in one worker.
+
+    Those that ask what one run of Suricata said are kept together likewise.
+    """
     for item in items:
-        if item.get_closest_marker("spark") is not None:
-            item.add_marker(pytest.mark.xdist_group("spark"))
+        for name in ("spark", "suricata"):
+            if item.get_closest_marker(name) is not None:
+                item.add_marker(pytest.mark.xdist_group(name))
     if not WHOLE:
         names = ("check",) if SLOW else ("check", "slow")
         left = [item for item in items if any(item.get_closest_marker(name) for name in names)]
@@ -183,4 +192,19 @@ def _what_tshark_lacks() -> str:
         return f"tshark does not tell its version: {told[:80]!r}"
     if (int(version[1]), int(version[2])) < _OLDEST_TSHARK:
         return f"tshark is {version[0]}, 4.0 or newer is needed"
+    return ""
+
+
+@functools.cache
+def _what_suricata_lacks() -> str:
+    """Return what is missing for the tests marked ``suricata``, or an empty string."""
+    path = shutil.which("suricata")
+    if path is None:
+        return "suricata is not on PATH"
+    told = subprocess.run([path, "-V"], capture_output=True, text=True, check=False).stdout
+    version = re.search(r"version (\d+)\.", told)
+    if version is None:
+        return f"suricata does not tell its version: {told[:80]!r}"
+    if int(version[1]) < _OLDEST_SURICATA:
+        return f"suricata is {version[1]}, {_OLDEST_SURICATA}.0 or newer is needed"
     return ""
