@@ -37,6 +37,7 @@ from docs.generators import (
     spec_coverage,
     srmp,
     structures,
+    suricata,
 )
 from docs.generators.markers import filled, page
 
@@ -85,6 +86,7 @@ def generated() -> dict[Path, str]:
     fill(DOCS / "spec-coverage.md", "Coverage of the rules", spec_coverage.blocks())
     for part, text in spec_coverage.pages().items():
         files[DOCS / "spec-coverage" / f"{part}.md"] = text
+    fill(DOCS / "suricata.md", "Suricata", suricata.blocks())
     fill(DOCS / "command-line.md", "Command line", commands.blocks())
     fill(DOCS / "filter.md", "Filters", filters.blocks())
     fill(DOCS / "spark.md", "Spark", {"options": spark_tables.options_block()})
