@@ -402,6 +402,8 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
     "msmq_wire.srmp.xml.writer:_name": (Attack("search", "", "a"),),
     "msmq_wire.wire.musts:_NO_MEANING": OURS,
     "msmq_wireshark.install:_VERSION": "what tshark says of its own version",
+    "msmq_wire.cli.health:_TSHARK_VERSION": "what tshark says of its own version",
+    "msmq_wire.cli.health:_LUA_VERSION": "what tshark says of its own version",
     "msmq_wireshark.lua_expressions:_nested": OURS,
     "msmq_wireshark.tshark:_DROPPED": "what dumpcap says of its own counters",
 }
