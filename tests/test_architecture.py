@@ -108,7 +108,7 @@ def test_every_package_has_a_contract_for_its_inside() -> None:
 def test_a_page_that_shows_the_layers_shows_those_of_the_contract(page: str) -> None:
     blocks = (ROOT / page).read_text(encoding="utf-8").split("```")[1::2]
     pictures = [block.partition("\n")[2] for block in blocks]
-    shown = next(picture for picture in pictures if picture.startswith("cli")).splitlines()
+    shown = next(picture for picture in pictures if picture.startswith("__main__")).splitlines()
     layers = [line.split("  ")[0] for line in shown if not line.startswith(" ")]
     there = [
         [name for name in layer.split(" | ") if "(" not in name] for layer in CONTRACTS["layers"]["layers"]
