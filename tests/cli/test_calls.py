@@ -247,11 +247,9 @@ def test_frames_of_calls_are_exported(run: Run, tmp_path: Path) -> None:
     assert "4 frames of 2 items written" in err
 
 
-def test_the_story_in_the_readme_is_what_the_command_prints(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    readme = (_ROOT / "README.md").read_text(encoding="utf-8")
-    section = readme.partition("## Who read which queue")[2].partition("\n## ")[0]
+def test_the_story_on_the_page_is_what_the_command_prints(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (_ROOT / "docs" / "rpc.md").read_text(encoding="utf-8")
+    section = page.partition("## Who read which queue")[2].partition("\n## ")[0]
     shown = section.partition("```text\n")[2].partition("```")[0]
     monkeypatch.setattr("msmq_wire.cli.render.screen.Screen._width", lambda screen: 118)
     printed = run("calls", _PLAIN, "-q").out

@@ -284,10 +284,19 @@ def test_the_first_commands_run_in_a_clone_and_print_rows(
         assert rows or written, arguments
 
 
+def test_the_readme_is_short_and_its_first_screen_says_what_it_is_how_to_try_it_and_how_it_looks() -> None:
+    text = _README.read_text(encoding="utf-8")
+    assert len(text.split()) < 900
+    first = text.splitlines()[:14]
+    assert "$ msmq-wire demo" in first
+    assert [line for line in first if line.startswith("![")]
+
+
 def test_the_make_targets_of_the_readme_exist() -> None:
     targets = [command.split()[1] for command in _commands(_README) if command.startswith("make ")]
     makefile = (_ROOT / "Makefile").read_text(encoding="utf-8")
-    assert targets == ["demo", "test", "check"]
+    assert targets == ["test", "check"]
+    assert "`make demo`" in _README.read_text(encoding="utf-8")
     assert [target for target in targets if f"\n{target}: " not in makefile] == []
 
 

@@ -1,4 +1,4 @@
-"""The commands that README and docs/spark.md show for a laptop."""
+"""The commands that docs/spark.md shows for a laptop."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _COMMAND = re.compile(r"^\$ msmq-wire (spark (?!package).*)$", re.MULTILINE)
 
 
 @pytest.mark.check
-@pytest.mark.parametrize("page", ["README.md", "docs/spark.md"])
+@pytest.mark.parametrize("page", ["docs/spark.md"])
 def test_the_commands_of_a_page_run(
     page: str,
     spark: SparkSession,
