@@ -197,8 +197,11 @@ def test_one_screen_says_it_all(run: Run, bare: Path, monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize("arguments", [(), ("--format", "json")])
 def test_it_speaks_where_the_command_line_is_absent_too(arguments: tuple[str, ...]) -> None:
-    blocked = "import sys; sys.modules.update(dict.fromkeys(('rich', 'typer')))"
-    code = f"{blocked}; from msmq_wire.cli.app import main; sys.exit(main())"
+    code = (
+        "import sys; sys.modules.update(dict.fromkeys(('rich', 'typer'))); "
+        "from msmq_wire.cli import app, health; "
+        "health.EXTRAS = {'zstd': health.EXTRAS['zstd']}; sys.exit(app.main())"
+    )
     done = subprocess.run(
         [sys.executable, "-c", code, "doctor", *arguments], capture_output=True, text=True, check=False
     )
