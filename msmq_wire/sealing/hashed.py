@@ -18,6 +18,7 @@ from msmq_wire.sealing.readings import (
     PLAIN,
     Reading,
     connector_bytes,
+    forget_lists,
     label_bytes,
     lists_bytes,
     queue_bytes,
@@ -116,6 +117,7 @@ def hashed_parts(
     Raises EncodeError where a queue of the packet cannot be written.
     """
     parts = [one.write(packet, reading) for one in HASHED[version]]
+    forget_lists()
     if reading.body == "opened":
         parts[BODY_AT] = b"" if body is None else body
     return parts
@@ -138,6 +140,7 @@ def every_reading(
             if all(parts != known for _, known in found):
                 found.append((option, parts))
         written.append(found)
+    forget_lists()
     # The text signs before it encrypts, and verifies before it decrypts.
     for how in ("as sent",) if body is None else ("opened", "as sent"):
         for chosen in itertools.product(*written):

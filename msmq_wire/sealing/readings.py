@@ -22,7 +22,16 @@ from msmq_wire.wire.types.enumerations import QueueType
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from msmq_wire.wire.types.mqf_format_name_element import element_format_name
 
-__all__ = ["CHOICES", "PLAIN", "Reading", "connector_bytes", "label_bytes", "lists_bytes", "queue_bytes"]
+__all__ = [
+    "CHOICES",
+    "PLAIN",
+    "Reading",
+    "connector_bytes",
+    "forget_lists",
+    "label_bytes",
+    "lists_bytes",
+    "queue_bytes",
+]
 
 _BEFORE_ELEMENTS, _BEFORE_COUNT = 12, 8
 """Bytes of an MQFAddressHeader before its FormatNameList, and before ElementCount. [MS-MQMQ] 2.2.20.2"""
@@ -191,9 +200,20 @@ def lists_bytes(header: MultiQueueFormatHeader | None, reading: Reading) -> byte
     return b"".join(_list_bytes(one, how) for one in there)
 
 
+# Every reading of one packet asks for the same few; `forget_lists` is called behind them.
+@lru_cache(maxsize=3)
+def _built_list(header: MQFAddressHeader) -> bytes:
+    return bytes(header.schema().build(header))
+
+
+def forget_lists() -> None:
+    """Let go of what was kept of lists: they may be large."""
+    _built_list.cache_clear()
+
+
 def _list_bytes(header: MQFAddressHeader, how: str) -> bytes:
     """A list of queues, to its HeaderSize: padding up to the next header is not of it."""
-    data = bytes(header.schema().build(header))
+    data = _built_list(header)
     if how.endswith("without padding"):
         return data[_BEFORE_ELEMENTS : len(data) - len(header.padding)]
     data = data[: header.header_size]
