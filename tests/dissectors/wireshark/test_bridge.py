@@ -183,8 +183,11 @@ def run_with_pyshark(program: str, tmp_path: Path) -> str:
     """What a program with a pyshark capture prints: in its own process, since pyshark leaves pipes open."""
     environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)}
     result = subprocess.run(
-        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False
     )
+    if "does not support elastic-mapping" in result.stderr:
+        pytest.xfail("pyshark 0.6 does not know the mapping of tshark 4.6")
+    assert result.returncode == 0, result.stderr
     return result.stdout
 
 
