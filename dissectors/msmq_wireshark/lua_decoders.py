@@ -67,21 +67,10 @@ class Decoder:
         self._found: dict[str, _Handle] = {}
         self._field = Field("", None, None)
         self._name = ""
-        self._lists = 0
+        self._keys: dict[str, None] = {}
 
     def source(self) -> str:
         """The function as text."""
-        self._line(
-            f"local v, data, stop = {{_ = parent, _stem = {quoted(self.cls.stem())}, _at = p}}, "
-            "r.data, r.stop"
-        )
-        constants = {
-            name: value
-            for name, value in vars(self.cls).items()
-            if name.islower() and isinstance(value, int) and not name.startswith("_")
-        }
-        for name, value in constants.items():
-            self._line(f"v.{name} = {value}")
         if issubclass(self.cls, WireStruct):
             for field in fields(self.cls):
                 self._field, self._name = field, field.name
@@ -93,8 +82,20 @@ class Decoder:
         self._flush()
         self._line("v._size = p - v._at")
         self._line("return v, p")
-        body = "\n".join(self._lines)
+        body = "\n".join((self._table(), *self._lines))
         return f"D.{decoder_name(self.cls, self.context)} = function(p, parent)\n{body}\nend\n"
+
+    def _table(self) -> str:
+        """The line that makes the table, with room for all of it: growing takes longer than reading."""
+        constants = {
+            name: value
+            for name, value in vars(self.cls).items()
+            if name.islower() and isinstance(value, int) and not name.startswith("_")
+        }
+        filled = {"_": "parent", "_stem": quoted(self.cls.stem()), "_at": "p", "_size": "nil", **constants}
+        shown = [f"{name} = {value}" for name, value in filled.items()]
+        shown += (f"{key} = nil" for key in self._keys)
+        return f"  local v, data, stop = {{{', '.join(shown)}}}, r.data, r.stop"
 
     # Lines, runs and expressions.
 
@@ -110,7 +111,13 @@ class Decoder:
 
     @property
     def _value(self) -> str:
+        self._keys.setdefault(self._name)
         return f"v.{self._name}"
+
+    def _place(self, name: str) -> str:
+        """Where the bytes of a field begin."""
+        self._keys.setdefault(f'["@{name}"]')
+        return f'v["@{name}"]'
 
     def _flush(self) -> None:
         """Read the fields of fixed size that were collected, all or those that are there."""
@@ -130,7 +137,7 @@ class Decoder:
                 at += sum(read.size for read in run[:count])
             else:
                 read, count = run[0], 1
-                self._line(f'v.{read.name}, v["@{read.name}"] = {read.size}, p + {at}')
+                self._line(f"v.{read.name}, {self._place(read.name)} = {read.size}, p + {at}")
                 at += read.size
             del run[:count]
         self._line(f"p = p + {total}")
@@ -198,7 +205,7 @@ class Decoder:
         with self._block("do"):
             self._line(f"local n = {term.text}")
             self._line(f"if n < 0 or p + n > stop then return r.lacking(v, {quoted(self._name)}, p, n) end")
-            self._line(f'{self._value}, v["@{self._name}"] = n, p')
+            self._line(f"{self._value}, {self._place(self._name)} = n, p")
             self._line("p = p + n")
         self._line("end")
         return _Handle(self._value, length=self._value)
@@ -213,7 +220,7 @@ class Decoder:
             # Bytes that the packet counts and the capture lacks are a cut, not an end.
             self._line("if n > r.limit - p then n = 0 end")
             self._line(f"if n > 0 and p + n > stop then return r.lacking(v, {quoted(self._name)}, p, n) end")
-            self._line(f'{self._value}, v["@{self._name}"] = n, p')
+            self._line(f"{self._value}, {self._place(self._name)} = n, p")
             self._line("p = p + n")
         self._line("end")
         return _Handle(self._value, length=self._value)
@@ -223,7 +230,7 @@ class Decoder:
         with self._block("do"):
             self._line("local n = r.terminated(p)")
             self._line(f"if not n then return r.unterminated(v, {quoted(self._name)}, p) end")
-            self._line(f'{self._value}, v["@{self._name}"] = n, p')
+            self._line(f"{self._value}, {self._place(self._name)} = n, p")
             self._line("p = p + n")
         self._line("end")
         return _Handle(self._value, length=self._value)

@@ -38,7 +38,7 @@ class Term(msgspec.Struct, frozen=True):
 
     ``value`` is its number where that is known. ``boolean``: it is true or false. ``guards`` are the texts of
     what must be there for it to have a value. ``bits``: it is no less than 0 and has at most so many bits,
-    None when neither is known.
+    None when neither is known. ``zero``, if there is one, are the texts that hold when it is 0, and when not.
     """
 
     text: str
@@ -46,6 +46,7 @@ class Term(msgspec.Struct, frozen=True):
     boolean: bool = False
     guards: tuple[str, ...] = ()
     bits: int | None = None
+    zero: tuple[str, str] | None = None
 
 
 Resolve = Callable[[tuple[str, ...]], Term]
@@ -107,6 +108,8 @@ def translate(expression: Expression, resolve: Resolve, measure: Resolve) -> Ter
 
 def _computed(op: Any, operands: list[Term]) -> Term:
     texts = [_nested(term.text) for term in operands]
+    if op in (operator.eq, operator.ne) and operands[0].zero and operands[1].value == 0:
+        return Term(operands[0].zero[op is operator.ne], boolean=True, bits=1)
     if op in _COMPARISONS:
         return Term(f"{texts[0]} {_COMPARISONS[op]} {texts[1]}", boolean=True, bits=1)
     if op in _ARITHMETIC:
@@ -144,7 +147,11 @@ def _masked(operands: list[Term]) -> Term:
     _require_word(other)
     if not 0 < mask < 1 << _WORD:
         raise TypeError(f"a mask of {mask} has no text in Lua")
-    return Term(f"band({other.text}, {mask})", bits=mask.bit_length())
+    low, zero = mask & -mask, None
+    if (mask + low) & mask == 0:
+        # Bits side by side are compared without a call, which takes longer than all else.
+        zero = (f"{text} % {mask + low} < {low}", f"{text} % {mask + low} >= {low}")
+    return Term(f"band({other.text}, {mask})", bits=mask.bit_length(), zero=zero)
 
 
 def _bits_of(op: Any, operands: list[Term]) -> int | None:

@@ -24,6 +24,8 @@ local MOST_BROKEN = 100       -- rules shown as broken in one packet
 local MOST_CONVERSATIONS = 4096
 local MOST_NOTES = 1000000    -- packets with links to others
 local RING = 1024             -- packets of a direction that can still be acknowledged
+local MOST_TEXTS = 256        -- texts of one kind that are remembered, and their longest
+local LONGEST_TEXT = 512
 local SMALLEST = 20           -- BaseHeader and the smallest header that can follow it
 
 -- Reading ------------------------------------------------------------------------------------------------
@@ -165,6 +167,24 @@ local queue_type, sender_type, address_type = C.queue_type, C.sender_id_type, C.
 
 -- Text ---------------------------------------------------------------------------------------------------
 
+-- The same function of a string, which need not compute again what it did: queues, hosts and senders come
+-- again in every packet.
+local function remembering(compute)
+  local known, count = {}, 0
+  return function(bytes)
+    -- Lua 5.2 hashes every second byte of strings like these. Of UTF-16 that would be zeros, were it not shifted.
+    local key = "=" .. bytes
+    local result = known[key]
+    if not result then
+      result = {compute(bytes)}
+      if #bytes > LONGEST_TEXT then return result[1], result[2] end
+      if count >= MOST_TEXTS then known, count = {}, 0 end
+      known[key], count = result, count + 1
+    end
+    return result[1], result[2]
+  end
+end
+
 local REPLACEMENT, VISIBLE_NUL = "\239\191\189", "\226\144\128"
 
 local function utf8(c)
@@ -206,11 +226,11 @@ local function decoded_text(units)
 end
 
 -- A text field: its text without terminator, and whether that says all that its bytes say.
-local function wchar_text(bytes)
+local wchar_text = remembering(function(bytes)
   local terminated = #bytes % 2 == 0 and bytes:sub(-2) == "\0\0"
   local text, clean = decoded_text(terminated and bytes:sub(1, -3) or bytes)
   return text, (terminated and clean) or bytes == ""
-end
+end)
 
 -- Text in a field of fixed size ends at its first NUL, zeros fill the rest.
 local function fixed_text(bytes)
@@ -237,7 +257,7 @@ local function numbered(character)
 end
 
 local function visible(text)
-  if not text:find("[\1-\31\127-\255]") then return text end
+  if not text:find("[^ -~]") then return text end
   return (text:gsub("[\1-\127\194-\244][\128-\191]*", numbered))
 end
 
@@ -249,21 +269,21 @@ local function shortened(text)
   return visible(text:sub(1, stop)) .. "\226\128\166"
 end
 
-local function guid_text(s)
+local guid_text = remembering(function(s)
   local b = {s:byte(1, 16)}
   return string.format(
     "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[4], b[3], b[2], b[1], b[6], b[5],
     b[8], b[7], b[9], b[10], b[11], b[12], b[13], b[14], b[15], b[16])
-end
+end)
 
-local function sid_text(s)
+local sid_text = remembering(function(s)
   if #s < 8 or #s ~= 8 + 4 * s:byte(2) then return nil end
   local authority = 0
   for at = 3, 8 do authority = authority * 256 + s:byte(at) end
   local parts = {"S", tostring(s:byte(1)), string.format("%.0f", authority)}
   for at = 9, #s, 4 do parts[#parts + 1] = string.format("%.0f", (struct_unpack("<I4", s, at))) end
   return table.concat(parts, "-")
-end
+end)
 
 local function ipv6_text(s)
   local words, best, length, run = {}, nil, 1, 0
@@ -356,7 +376,7 @@ local msmq = Proto("msmq", "Microsoft Message Queuing")
 local protocols, handles, fields_of = {}, {}, {[msmq] = {}}
 for stem, root in pairs(roots) do
   local protocol = Proto("msmq." .. stem, "MSMQ " .. root.name)
-  protocols[stem], fields_of[protocol] = protocol, {}
+  protocols[stem], fields_of[protocol], root.stem = protocol, {}, stem
 end
 
 local made = {}
@@ -416,6 +436,8 @@ local function make_fields(entry)
     entry.name_field = field(entry.abbr .. ".format_name", "Format Name", ftypes.STRING)
     entry.same_field = field(entry.abbr .. ".same_as", "Same As", ftypes.STRING)
   end
+  entry.fields = {entry.field, entry.raw}
+  for _, b in ipairs(entry.bits or {}) do entry.fields[#entry.fields + 1] = b.field end
 end
 
 -- Of a layout, the entries with structures in which there is something to judge.
@@ -475,17 +497,58 @@ msmq.prefs.tcp_ports = Pref.range("TCP ports", "1801", "Ports of the binary prot
 msmq.prefs.judge = Pref.bool("Judge values", true, "Expert info on values that break a rule of the specifications")
 msmq.prefs.reserved = Pref.bool("Show all reserved bits", false, "Reserved bits that are 0, too")
 msmq.prefs.headers = Pref.string("Headers shown", "",
-  "Names of the headers to show, such as user_header message_properties_header; empty for all. "
-  .. "Fewer make tshark -T fields faster, which builds every item whatever it prints")
+  "Names of the headers to show, such as user_header message_properties_header, or all; empty for all, and with "
+  .. "tshark -T fields for those that its command line names")
+
+-- tshark -T fields prints the fields that it names, but has every item built, and no function tells which those
+-- are: its command line does, where it can be read. Given are the names that it has, and all that begin them.
+-- Macros may name others, and so may colours.
+local function named_fields()
+  local file = io.open("/proc/self/cmdline", "rb")
+  if not file then return nil end
+  local words = "\0" .. (file:read("*a") or "")
+  file:close()
+  local fields = words:find("\0-T\0fields\0", 1, true) or words:find("\0-Tfields\0", 1, true)
+  if not fields then return nil end
+  for _, other in ipairs({"${", "\0--color\0", "\0text\0"}) do
+    if words:find(other, 1, true) then return nil end
+  end
+  -- What is shown below other bytes has a name of its own.
+  local security = " msmq.security_header.security_data."
+  if words:find("session_key_algorithm", 1, true) then words = words .. security .. "encryption_key" end
+  if words:find("x509", 1, true) then words = words .. security .. "sender_cert" end
+  local names = {}
+  for name in words:gmatch("msmq%.[%w_.]+") do
+    local longer = ""
+    for part in name:gmatch("[^.]+") do
+      longer = longer == "" and part or longer .. "." .. part
+      names[longer] = true
+    end
+  end
+  return names
+end
 
 -- Preferences as they were when they last changed: asking Wireshark takes as long as showing a field.
-local judging, all_bits, chosen = true, false, nil
+local judging, all_bits, chosen, listed = true, false, nil, nil
 
 local function read_preferences()
-  judging, all_bits, chosen = msmq.prefs.judge, msmq.prefs.reserved, nil
+  judging, all_bits, chosen, listed = msmq.prefs.judge, msmq.prefs.reserved, nil, nil
   for name in msmq.prefs.headers:gmatch("[%w_]+") do
     chosen = chosen or {}
     chosen[name] = true
+  end
+  if chosen then
+    if chosen.all then chosen = nil end
+    return
+  end
+  listed = named_fields()
+  if not listed then return end
+  chosen = {}
+  for stem in pairs(roots) do chosen[stem] = listed["msmq." .. stem] end
+  for _, layout in pairs(T.layouts) do
+    for _, entry in ipairs(layout) do
+      entry.named = entry.header or listed[entry.abbr] or listed[entry.abbr .. "_raw"]
+    end
   end
 end
 
@@ -580,11 +643,25 @@ end
 
 -- Showing ------------------------------------------------------------------------------------------------
 
+-- Looking a method up in an item takes a fifth of the time that adding another takes.
+local add, add_le, referenced = TreeItem.add, TreeItem.add_le, TreeItem.referenced
+
 -- Where the packet that is shown lies: its tvb, its offset there, and its frame.
 local tvb, base_offset, shown_pinfo
 local certificates = DissectorTable.get("media_type"):get_dissector("application/pkix-cert")
 -- Items are kept only where expert info will be attached to them.
 local keeping = false
+-- Without a tree that is seen, fields are shown that a filter or a tap asks for.
+local sparse = false
+-- With one that tshark -T fields has built, those that its command line names.
+local sparing = false
+
+local function is_any_referenced(tree, fields)
+  for i = 1, #fields do
+    if referenced(tree, fields[i]) then return true end
+  end
+  return false
+end
 
 local function keep(v, name, item)
   v._items = v._items or {}
@@ -595,7 +672,7 @@ local show
 
 local function show_number(entry, v, tree, at)
   local range = tvb(base_offset + at, entry.size)
-  local item = entry.big and tree:add(entry.field, range) or tree:add_le(entry.field, range)
+  local item = entry.big and add(tree, entry.field, range) or add_le(tree, entry.field, range)
   if entry.unit == "unix-time" then
     item:append_text(os.date("! (%Y-%m-%d %H:%M:%S UTC)", v[entry.name]))
   end
@@ -603,7 +680,7 @@ local function show_number(entry, v, tree, at)
     local word, bits = v[entry.name], entry.bits
     for i = 1, #bits do
       local b = bits[i]
-      if not b.reserved or all_bits or band(word, b.mask) ~= 0 then item:add_le(b.field, range) end
+      if all_bits or not b.reserved or band(word, b.mask) ~= 0 then add_le(item, b.field, range) end
     end
   end
   return item
@@ -612,8 +689,8 @@ end
 local function show_text(entry, v, tree, at, size, read)
   local range = tvb(base_offset + at, size)
   local text, exact = read(bytes_of(v, entry.name))
-  local item = tree:add(entry.field, range, text)
-  if not exact and size > 0 then tree:add(entry.raw, range) end
+  local item = add(tree, entry.field, range, text)
+  if not exact and size > 0 then add(tree, entry.raw, range) end
   return item
 end
 
@@ -630,22 +707,22 @@ local function show_meaning(entry, v, tree, at, size)
     if sender == sender_type.QUEUE_MANAGER_GUID and size == 16 then text = guid_text(bytes) end
   end
   local item
-  if text then item = tree:add(entry.field, range, text) end
-  if not text or not exact then item = tree:add(entry.raw, range) end
+  if text then item = add(tree, entry.field, range, text) end
+  if not text or not exact then item = add(tree, entry.raw, range) end
   return item
 end
 
 local function show_structure(entry, part, tree, at, size)
   local range, item = tvb(base_offset + at, size), nil
   if entry.header then
-    item = tree:add(protocols[part._stem], range, roots[part._stem].name)
+    item = add(tree, protocols[part._stem], range, roots[part._stem].name)
   elseif entry.as_text then
     local name = queue_name(part)
-    item = name and tree:add(entry.field, range, name) or tree:add(range, entry.label)
+    item = name and add(tree, entry.field, range, name) or add(tree, range, entry.label)
   elseif entry.kind then
-    item = tree:add(range, entry.label)
+    item = add(tree, range, entry.label)
   else
-    item = tree:add(entry.field, range)
+    item = add(tree, entry.field, range)
   end
   part._item = item
   show(entry.layouts[part._stem], part, item)
@@ -656,15 +733,15 @@ local function show_queue(entry, v, part, tree, at)
   local selector = user_bit(v, entry.queue)
   if selector == queue_type.NONE then return nil end
   local range = tvb(base_offset + at, part and part._size or 0)
-  local item = tree:add(entry.field, range)
-  item:add(entry.type_field, range, selector):set_generated()
+  local item = add(tree, entry.field, range)
+  add(item, entry.type_field, range, selector):set_generated()
   local name = format_name(v, entry.name, entry.queue)
   if name then
-    item:add(entry.name_field, range, name):set_generated()
+    add(item, entry.name_field, range, name):set_generated()
     item:append_text(": " .. shortened(name))
   end
   if entry.name == "response_queue" and selector == queue_type.SAME_AS_ADMIN_QUEUE then
-    item:add(entry.same_field, range, "admin_queue"):set_generated()
+    add(item, entry.same_field, range, "admin_queue"):set_generated()
   end
   if part then
     part._item = item
@@ -692,12 +769,12 @@ local function show_list(entry, list, tree, at)
     if type(part) == "table" then
       item = show_structure(entry, part, tree, part._at, part._size or max(0, r.fin - part._at))
     else
-      item = tree:add_le(entry.field, tvb(base_offset + at, 4))
+      item = add_le(tree, entry.field, tvb(base_offset + at, 4))
       at = at + 4
     end
   end
   if list.n > #list then
-    item = tree:add(tvb(base_offset + at, 0), string.format("%d more elements", list.n - #list))
+    item = add(tree, tvb(base_offset + at, 0), string.format("%d more elements", list.n - #list))
   end
   return item
 end
@@ -709,7 +786,7 @@ local below = {}
 below["msmq.security_header.security_data.encryption_key"] = function(bytes, range, item)
   local blob = C.simple_blob
   if #bytes > 12 and bytes:sub(1, 4) == blob.begins and bytes:sub(9, 12) == blob.key_exchange then
-    item:add_le(f.session_key_algorithm, range(4, 4))
+    add_le(item, f.session_key_algorithm, range(4, 4))
   end
 end
 
@@ -720,6 +797,11 @@ below["msmq.security_header.security_data.sender_cert"] = function(bytes, range,
     -- What is wrong in it is said in the tree.
     pcall(certificates.call, certificates, range:tvb(), shown_pinfo, item)
   end
+end
+
+local function is_left_out(entry, tree)
+  if sparing then return not entry.named end
+  return sparse and not below[entry.abbr] and not is_any_referenced(tree, entry.fields)
 end
 
 function show(layout, v, tree, wanted)
@@ -735,14 +817,18 @@ function show(layout, v, tree, wanted)
     local kind = entry.kind
     if kind == "uint" and value and not entry.list then
       size = entry.size
-      if entry.plain then
-        item = tree:add_le(entry.field, tvb(base_offset + at, size))
+      if is_left_out(entry, tree) then
+        item = nil
+      elseif entry.plain then
+        item = add_le(tree, entry.field, tvb(base_offset + at, size))
       else
         item = show_number(entry, v, tree, at)
       end
     else
       size = size_of(entry, value)
-      if entry.queue then
+      if sparing and not entry.named then
+        item = nil
+      elseif entry.queue then
         item = show_queue(entry, v, value, tree, at)
       elseif entry.list then
         item = show_list(entry, value, tree, at)
@@ -752,8 +838,10 @@ function show(layout, v, tree, wanted)
         if not entry.header or not wanted or wanted(value._stem) then
           item = show_structure(entry, value, tree, at, size)
         end
+      elseif is_left_out(entry, tree) then
+        item = nil
       elseif kind == "guid" then
-        item = tree:add_le(entry.field, tvb(base_offset + at, size))
+        item = add_le(tree, entry.field, tvb(base_offset + at, size))
       elseif entry.as_text then
         item = show_meaning(entry, v, tree, at, size)
       elseif kind == "text" then
@@ -762,7 +850,7 @@ function show(layout, v, tree, wanted)
         item = show_text(entry, v, tree, at, size, fixed_text)
       elseif size > 0 then
         local range = tvb(base_offset + at, size)
-        item = tree:add(entry.field, range)
+        item = add(tree, entry.field, range)
         if below[entry.abbr] then below[entry.abbr](bytes_of(v, name), range, item) end
       end
     end
@@ -902,7 +990,10 @@ local function forget()
 end
 forget()
 
-function msmq.init() forget() end
+function msmq.init()
+  forget()
+  read_preferences()
+end
 
 local function note_of(frame, index)
   local own = notes[frame]
@@ -916,6 +1007,12 @@ local function note_of(frame, index)
   return own[index]
 end
 
+-- What one side has sent: how many packets, how many of them were acknowledged, and the last ones by place in
+-- the ring. whole: they were counted from the beginning.
+local function new_direction(whole)
+  return {count = 0, acked = 0, number = {}, frame = {}, index = {}, whole = whole}
+end
+
 local function conversation_of(pinfo)
   local here_, there = tostring(pinfo.src) .. " " .. pinfo.src_port, tostring(pinfo.dst) .. " " .. pinfo.dst_port
   local forward = here_ < there
@@ -924,7 +1021,7 @@ local function conversation_of(pinfo)
   if not found then
     if conversation_count >= MOST_CONVERSATIONS then conversations, conversation_count = {}, 0 end
     conversation_count = conversation_count + 1
-    found = {pairs = {}, [true] = {count = 0, acked = 0, ring = {}}, [false] = {count = 0, acked = 0, ring = {}}}
+    found = {pairs = {}, [true] = new_direction(), [false] = new_direction()}
     conversations[key] = found
   end
   return found, forward
@@ -941,8 +1038,7 @@ local function pair_up(conversation, kind, forward, frame, index)
   end
   conversation.pairs[kind] = {forward = forward, frame = frame, index = index}
   if kind == "establish_connection" then
-    conversation[true] = {count = 0, acked = 0, ring = {}, whole = true}
-    conversation[false] = {count = 0, acked = 0, ring = {}, whole = true}
+    conversation[true], conversation[false] = new_direction(true), new_direction(true)
   end
 end
 
@@ -955,12 +1051,12 @@ local function acknowledge(conversation, header, forward, frame, index)
   if behind >= RING then return end
   local last = sender.count - behind
   for number = max(sender.acked + 1, last - RING + 1), last do
-    local packet = sender.ring[number % RING]
-    if packet and packet.number == number then
+    local place = number % RING
+    if sender.number[place] == number then
       local acks = note_of(frame, index)
       acks.acknowledges = acks.acknowledges or {}
-      acks.acknowledges[#acks.acknowledges + 1] = packet.frame
-      note_of(packet.frame, packet.index).acked_in = frame
+      acks.acknowledges[#acks.acknowledges + 1] = sender.frame[place]
+      note_of(sender.frame[place], sender.index[place]).acked_in = frame
     end
   end
   sender.acked = max(sender.acked, last)
@@ -979,7 +1075,8 @@ local function link(v, kind, pinfo, index)
     if kind ~= "session_ack" then
       local own = conversation[forward]
       own.count = own.count + 1
-      own.ring[own.count % RING] = {number = own.count, frame = frame, index = index}
+      local place = own.count % RING
+      own.number[place], own.frame[place], own.index[place] = own.count, frame, index
     end
     local header = v.session_header
     if header and header.reserved then acknowledge(conversation, header, forward, frame, index) end
@@ -998,6 +1095,42 @@ end
 local msmq_handle
 -- Whether anybody sees the columns.
 local telling = true
+
+-- A certificate is shown by another dissector, and nobody tells whether its fields are asked for.
+local function has_certificate(v)
+  local header = v and v.security_header
+  local data = header and header.security_data
+  return data and (data.sender_cert or 0) > 0
+end
+
+-- Whether a tree, a filter or a tap asks for anything that a whole structure shows: of its own, or of a header
+-- or a part that it has.
+local function is_asked_for(tree, v, root)
+  if referenced(tree, msmq_handle) or referenced(tree, handles[root.stem]) or has_certificate(v) then return true end
+  if not root.parts then
+    root.parts = {}
+    for _, entry in ipairs(T.layouts[root.layout]) do
+      for stem in pairs(entry.header and entry.arms or {}) do
+        root.parts[#root.parts + 1] = {name = entry.name, handle = handles[stem]}
+      end
+    end
+    for _, inside in ipairs(root.inside or {}) do
+      root.parts[#root.parts + 1] = {name = inside.name, handle = handles[inside.name]}
+    end
+  end
+  for i = 1, #root.parts do
+    local part = root.parts[i]
+    if v[part.name] and referenced(tree, part.handle) then return true end
+  end
+  return false
+end
+
+-- The line of a packet for the info column.
+local function told(v, kind, failure, note, name)
+  if not telling then return name end
+  local story = v and kind and tell[kind] and tell[kind](v, note) or name
+  return failure and story .. " [" .. (failure.code == "missing-bytes" and "cut" or "malformed") .. "]" or story
+end
 
 -- Shows one packet or structure; returns its line for the info column.
 local function dissect(buffer, offset, size, pinfo, tree, stem, index)
@@ -1018,24 +1151,29 @@ local function dissect(buffer, offset, size, pinfo, tree, stem, index)
     end
   end
   keeping = #found > 0
-  local visible = tree.visible
-  local needed = visible or keeping or failure or tree:referenced(msmq_handle)
+  local name = root and root.name or "packet of unknown kind"
+  -- Expert info is seen by taps that ask for no tree, and so are protocols.
+  local asked = not root or keeping or failure or is_asked_for(tree, v, root)
+  local visible = asked and tree.visible
+  local needed = visible or keeping or failure or asked and tree:referenced(msmq_handle)
+  sparse, sparing = not visible and not keeping, visible and not keeping and listed ~= nil
   local wanted
-  if not keeping then
+  if asked and not keeping then
     if not visible then
-      wanted = function(name) return tree:referenced(handles[name]) end
+      wanted = function(name)
+        return tree:referenced(handles[name]) or name == "security_header" and has_certificate(v)
+      end
     elseif chosen then
       wanted = function(name) return chosen[name] end
     end
   end
   tvb, base_offset, shown_pinfo = buffer, offset, pinfo
   local range = tvb(offset, size)
-  local name = root and root.name or "packet of unknown kind"
   local top
   if packet then
-    top = tree:add(msmq, range, "Microsoft Message Queuing, " .. name)
-    if kind and needed then top:add(f.type, range, kind):set_generated() end
-    if note then show_links(note, top) end
+    top = add(tree, msmq, range, "Microsoft Message Queuing, " .. name)
+    if kind and needed and (not sparing or listed["msmq.type"]) then top:add(f.type, range, kind):set_generated() end
+    if note and asked then show_links(note, top) end
   else
     top = tree:add(protocols[stem], range, name)
   end
@@ -1043,6 +1181,7 @@ local function dissect(buffer, offset, size, pinfo, tree, stem, index)
     local own = top
     -- What has no headers shows its fields in a layer of its own.
     if packet and root and root.layout:sub(1, 5) == "msmq." then own = top:add(protocols[kind], range, name) end
+    if not asked then return told(v, kind, failure, note, name) end
     if own == top or not wanted or wanted(kind) then show(layout, v, own, wanted) end
     for _, inside in ipairs(root and root.inside or {}) do
       local part = v[inside.name]
@@ -1055,9 +1194,7 @@ local function dissect(buffer, offset, size, pinfo, tree, stem, index)
   end
   if failure then show_failure(failure, top, size) end
   show_broken(found, top)
-  if not telling then return name end
-  local story = v and kind and tell[kind] and tell[kind](v, note) or name
-  return failure and story .. " [" .. (failure.code == "missing-bytes" and "cut" or "malformed") .. "]" or story
+  return told(v, kind, failure, note, name)
 end
 
 local function set_info(pinfo, stories)

@@ -7,7 +7,7 @@ local unpack, band, bor, rshift = r.unpack, r.band, r.bor, r.rshift
 local D, J, T = {}, {}, {}
 
 D.address_overlay = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "address_overlay", _at = p}, r.data, r.stop
+  local v, data, stop = {_ = parent, _stem = "address_overlay", _at = p, _size = nil, address_length = nil, address_type = nil, address_scope = nil, address = nil, ["@address"] = nil}, r.data, r.stop
   if p + 16 > stop then return r.short(v, p, {{"address_length", 2, "H"}, {"address_type", 2, "H"}, {"address_scope", 4, "I4"}, {"address", 8, ""}}) end
   v.address_length, v.address_type, v.address_scope = unpack("<HHI4", data, p + 1)
   v.address, v["@address"] = 8, p + 8
@@ -17,7 +17,7 @@ D.address_overlay = function(p, parent)
 end
 
 D.base_header = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "base_header", _at = p}, r.data, r.stop
+  local v, data, stop = {_ = parent, _stem = "base_header", _at = p, _size = nil, version_number = nil, reserved = nil, flags = nil, signature = nil, packet_size = nil, time_to_reach_queue = nil}, r.data, r.stop
   if p + 16 > stop then return r.short(v, p, {{"version_number", 1, "B"}, {"reserved", 1, "B"}, {"flags", 2, "H"}, {"signature", 4, "I4"}, {"packet_size", 4, "I4"}, {"time_to_reach_queue", 4, "I4"}}) end
   v.version_number, v.reserved, v.flags, v.signature, v.packet_size, v.time_to_reach_queue = unpack("<BBHI4I4I4", data, p + 1)
   p = p + 16
@@ -26,7 +26,7 @@ D.base_header = function(p, parent)
 end
 
 D.compound_message_header = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "compound_message_header", _at = p}, r.data, r.stop
+  local v, data, stop = {_ = parent, _stem = "compound_message_header", _at = p, _size = nil, header_id = nil, reserved = nil, http_body_size = nil, msg_body_size = nil, msg_body_offset = nil, data = nil, ["@data"] = nil, padding = nil, ["@padding"] = nil}, r.data, r.stop
   if p + 16 > stop then return r.short(v, p, {{"header_id", 2, "H"}, {"reserved", 2, "H"}, {"http_body_size", 4, "I4"}, {"msg_body_size", 4, "I4"}, {"msg_body_offset", 4, "I4"}}) end
   v.header_id, v.reserved, v.http_body_size, v.msg_body_size, v.msg_body_offset = unpack("<HHI4I4I4", data, p + 1)
   p = p + 16
@@ -48,7 +48,7 @@ D.compound_message_header = function(p, parent)
 end
 
 D.connected_network = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "connected_network", _at = p}, r.data, r.stop
+  local v, data, stop = {_ = parent, _stem = "connected_network", _at = p, _size = nil, connected_network_id = nil}, r.data, r.stop
   if p + 16 > stop then return r.short(v, p, {{"connected_network_id", 16, "c16"}}) end
   v.connected_network_id = unpack("<c16", data, p + 1)
   p = p + 16
@@ -57,7 +57,7 @@ D.connected_network = function(p, parent)
 end
 
 D.connection_parameters = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "connection_parameters", _at = p}, r.data, r.stop
+  local v, data, stop = {_ = parent, _stem = "connection_parameters", _at = p, _size = nil, base_header = nil, internal_header = nil, connection_parameters_header = nil, undeclared = nil, ["@undeclared"] = nil}, r.data, r.stop
   v.base_header, p = D.base_header(p, v)
   if not p then return r.within(v, "base_header") end
   r.bind(v.base_header.packet_size)
@@ -78,7 +78,7 @@ D.connection_parameters = function(p, parent)
 end
 
 D.connection_parameters_header = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "connection_parameters_header", _at = p}, r.data, r.stop
+  local v, data, stop = {_ = parent, _stem = "connection_parameters_header", _at = p, _size = nil, recoverable_ack_timeout = nil, ack_timeout = nil, reserved = nil, window_size = nil}, r.data, r.stop
   if p + 12 > stop then return r.short(v, p, {{"recoverable_ack_timeout", 4, "I4"}, {"ack_timeout", 4, "I4"}, {"reserved", 2, "H"}, {"window_size", 2, "H"}}) end
   v.recoverable_ack_timeout, v.ack_timeout, v.reserved, v.window_size = unpack("<I4I4HH", data, p + 1)
   p = p + 12
@@ -87,7 +87,7 @@ D.connection_parameters_header = function(p, parent)
 end
 
 D.dead_letter_header = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "dead_letter_header", _at = p}, r.data, r.stop
+  local v, data, stop = {_ = parent, _stem = "dead_letter_header", _at = p, _size = nil, header_size = nil, dead_letter_path_name = nil, ["@dead_letter_path_name"] = nil, padding = nil, ["@padding"] = nil}, r.data, r.stop
   if p + 4 > stop then return r.short(v, p, {{"header_size", 4, "I4"}}) end
   v.header_size = unpack("<I4", data, p + 1)
   p = p + 4
@@ -108,7 +108,7 @@ D.dead_letter_header = function(p, parent)
 end
 
 D.debug_header = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "debug_header", _at = p}, r.data, r.stop
+  local v, data, stop = {_ = parent, _stem = "debug_header", _at = p, _size = nil, flags = nil, reserved = nil, queue_identifier = nil}, r.data, r.stop
   if p + 4 > stop then return r.short(v, p, {{"flags", 2, "H"}, {"reserved", 2, "H"}}) end
   v.flags, v.reserved = unpack("<HH", data, p + 1)
   p = p + 4
@@ -124,7 +124,7 @@ D.debug_header = function(p, parent)
 end
 
 D.direct_queue_format_name = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "direct_queue_format_name", _at = p}, r.data, r.stop
+  local v, data, stop = {_ = parent, _stem = "direct_queue_format_name", _at = p, _size = nil, count = nil, direct_format_name = nil, ["@direct_format_name"] = nil, padding = nil, ["@padding"] = nil}, r.data, r.stop
   if p + 2 > stop then return r.short(v, p, {{"count", 2, "H"}}) end
   v.count = unpack("<H", data, p + 1)
   p = p + 2
@@ -145,7 +145,7 @@ D.direct_queue_format_name = function(p, parent)
 end
 
 D.establish_connection = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "establish_connection", _at = p}, r.data, r.stop
+  local v, data, stop = {_ = parent, _stem = "establish_connection", _at = p, _size = nil, base_header = nil, internal_header = nil, establish_connection_header = nil, undeclared = nil, ["@undeclared"] = nil}, r.data, r.stop
   v.base_header, p = D.base_header(p, v)
   if not p then return r.within(v, "base_header") end
   r.bind(v.base_header.packet_size)
@@ -166,7 +166,7 @@ D.establish_connection = function(p, parent)
 end
 
 D.establish_connection_header = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "establish_connection_header", _at = p}, r.data, r.stop
+  local v, data, stop = {_ = parent, _stem = "establish_connection_header", _at = p, _size = nil, client_guid = nil, server_guid = nil, time_stamp = nil, operating_system = nil, reserved = nil, padding = nil, ["@padding"] = nil}, r.data, r.stop
   if p + 552 > stop then return r.short(v, p, {{"client_guid", 16, "c16"}, {"server_guid", 16, "c16"}, {"time_stamp", 4, "I4"}, {"operating_system", 2, "H"}, {"reserved", 2, "H"}, {"padding", 512, ""}}) end
   v.client_guid, v.server_guid, v.time_stamp, v.operating_system, v.reserved = unpack("<c16c16I4HH", data, p + 1)
   v.padding, v["@padding"] = 512, p + 40
@@ -176,7 +176,7 @@ D.establish_connection_header = function(p, parent)
 end
 
 D.extended_address_header = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "extended_address_header", _at = p}, r.data, r.stop
+  local v, data, stop = {_ = parent, _stem = "extended_address_header", _at = p, _size = nil, header_size = nil, address_length = nil, address_type = nil, address_scope = nil, address = nil, ["@address"] = nil, undeclared = nil, ["@undeclared"] = nil}, r.data, r.stop
   if p + 28 > stop then return r.short(v, p, {{"header_size", 4, "I4"}, {"address_length", 2, "H"}, {"address_type", 2, "H"}, {"address_scope", 4, "I4"}, {"address", 16, ""}}) end
   v.header_size, v.address_length, v.address_type, v.address_scope = unpack("<I4HHI4", data, p + 1)
   v.address, v["@address"] = 16, p + 12
@@ -192,7 +192,7 @@ D.extended_address_header = function(p, parent)
 end
 
 D.extension_header = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "extension_header", _at = p}, r.data, r.stop
+  local v, data, stop = {_ = parent, _stem = "extension_header", _at = p, _size = nil, header_size = nil, remaining_headers_size = nil, flags = nil, reserved = nil, ["@reserved"] = nil, undeclared = nil, ["@undeclared"] = nil}, r.data, r.stop
   if p + 12 > stop then return r.short(v, p, {{"header_size", 4, "I4"}, {"remaining_headers_size", 4, "I4"}, {"flags", 1, "B"}, {"reserved", 3, ""}}) end
   v.header_size, v.remaining_headers_size, v.flags = unpack("<I4I4B", data, p + 1)
   v.reserved, v["@reserved"] = 3, p + 9
@@ -208,56 +208,56 @@ D.extension_header = function(p, parent)
 end
 
 D.final_ack = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "final_ack", _at = p}, r.data, r.stop
+  local v, data, stop = {_ = parent, _stem = "final_ack", _at = p, _size = nil, base_header = nil, user_header = nil, transaction_header = nil, security_header = nil, message_properties_header = nil, debug_header = nil, srmp_envelope_header = nil, compound_message_header = nil, soap_header = nil, multi_queue_format_header = nil, undeclared = nil, ["@undeclared"] = nil, session_header = nil}, r.data, r.stop
   v.base_header, p = D.base_header(p, v)
   if not p then return r.within(v, "base_header") end
   r.bind(v.base_header.packet_size)
   stop = r.stop
   v.user_header, p = D.user_header(p, v)
   if not p then return r.within(v, "user_header") end
-  if (band(v.user_header.flags, 1048576) ~= 0) then
+  if (v.user_header.flags % 2097152 >= 1048576) then
     v.transaction_header, p = D.transaction_header(p, v)
     if not p then return r.within(v, "transaction_header") end
   else
     v.transaction_header = false
   end
-  if (band(v.user_header.flags, 524288) ~= 0) then
+  if (v.user_header.flags % 1048576 >= 524288) then
     v.security_header, p = D.security_header(p, v)
     if not p then return r.within(v, "security_header") end
   else
     v.security_header = false
   end
-  if (band(v.user_header.flags, 2097152) ~= 0) then
+  if (v.user_header.flags % 4194304 >= 2097152) then
     v.message_properties_header, p = D.message_properties_header(p, v)
     if not p then return r.within(v, "message_properties_header") end
   else
     v.message_properties_header = false
   end
-  if (band(v.base_header.flags, 32) ~= 0) then
+  if (v.base_header.flags % 64 >= 32) then
     v.debug_header, p = D.debug_header(p, v)
     if not p then return r.within(v, "debug_header") end
   else
     v.debug_header = false
   end
-  if (band(v.user_header.flags, 33554432) ~= 0) then
+  if (v.user_header.flags % 67108864 >= 33554432) then
     v.srmp_envelope_header, p = D.srmp_envelope_header(p, v)
     if not p then return r.within(v, "srmp_envelope_header") end
   else
     v.srmp_envelope_header = false
   end
-  if (band(v.user_header.flags, 33554432) ~= 0) then
+  if (v.user_header.flags % 67108864 >= 33554432) then
     v.compound_message_header, p = D.compound_message_header(p, v)
     if not p then return r.within(v, "compound_message_header") end
   else
     v.compound_message_header = false
   end
-  if (band(v.user_header.flags, 268435456) ~= 0) then
+  if (v.user_header.flags % 536870912 >= 268435456) then
     v.soap_header, p = D.soap_header(p, v)
     if not p then return r.within(v, "soap_header") end
   else
     v.soap_header = false
   end
-  if (band(v.user_header.flags, 8388608) ~= 0) then
+  if (v.user_header.flags % 16777216 >= 8388608) then
     v.multi_queue_format_header, p = D.multi_queue_format_header(p, v)
     if not p then return r.within(v, "multi_queue_format_header") end
   else
@@ -272,7 +272,7 @@ D.final_ack = function(p, parent)
   end
   r.unbind()
   stop = r.stop
-  if (band(v.base_header.flags, 16) ~= 0) then
+  if (v.base_header.flags % 32 >= 16) then
     v.session_header, p = D.session_header(p, v)
     if not p then return r.within(v, "session_header") end
   else
@@ -283,7 +283,7 @@ D.final_ack = function(p, parent)
 end
 
 D.final_ack_body = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "final_ack_body", _at = p}, r.data, r.stop
+  local v, data, stop = {_ = parent, _stem = "final_ack_body", _at = p, _size = nil, tx_sequence_id = nil, tx_sequence_number = nil, tx_previous_sequence_number = nil, source_guid = nil, message_id = nil}, r.data, r.stop
   v.tx_sequence_id, p = D.tx_sequence_id(p, v)
   if not p then return r.within(v, "tx_sequence_id") end
   if p + 28 > stop then return r.short(v, p, {{"tx_sequence_number", 4, "I4"}, {"tx_previous_sequence_number", 4, "I4"}, {"source_guid", 16, "c16"}, {"message_id", 4, "I4"}}) end
@@ -294,7 +294,7 @@ D.final_ack_body = function(p, parent)
 end
 
 D.guid = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "guid", _at = p}, r.data, r.stop
+  local v, data, stop = {_ = parent, _stem = "guid", _at = p, _size = nil, value = nil}, r.data, r.stop
   if p + 16 > stop then return r.short(v, p, {{"value", 16, "c16"}}) end
   v.value = unpack("<c16", data, p + 1)
   p = p + 16
@@ -303,7 +303,7 @@ D.guid = function(p, parent)
 end
 
 D.internal_header = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "internal_header", _at = p}, r.data, r.stop
+  local v, data, stop = {_ = parent, _stem = "internal_header", _at = p, _size = nil, reserved = nil, flags = nil}, r.data, r.stop
   if p + 4 > stop then return r.short(v, p, {{"reserved", 2, "H"}, {"flags", 2, "H"}}) end
   v.reserved, v.flags = unpack("<HH", data, p + 1)
   p = p + 4
@@ -312,7 +312,7 @@ D.internal_header = function(p, parent)
 end
 
 D.ipx_network = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "ipx_network", _at = p}, r.data, r.stop
+  local v, data, stop = {_ = parent, _stem = "ipx_network", _at = p, _size = nil, ipx_network_number = nil}, r.data, r.stop
   if p + 4 > stop then return r.short(v, p, {{"ipx_network_number", 4, "I4"}}) end
   v.ipx_network_number = unpack("<I4", data, p + 1)
   p = p + 4
@@ -321,7 +321,7 @@ D.ipx_network = function(p, parent)
 end
 
 D.ipx_networks = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "ipx_networks", _at = p}, r.data, r.stop
+  local v, data, stop = {_ = parent, _stem = "ipx_networks", _at = p, _size = nil, ipx_network_count = nil, ipx_network_number_array = nil}, r.data, r.stop
   if p + 4 > stop then return r.short(v, p, {{"ipx_network_count", 4, "I4"}}) end
   v.ipx_network_count = unpack("<I4", data, p + 1)
   p = p + 4
@@ -334,7 +334,7 @@ D.ipx_networks = function(p, parent)
 end
 
 D.message_identifier = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "message_identifier", _at = p}, r.data, r.stop
+  local v, data, stop = {_ = parent, _stem = "message_identifier", _at = p, _size = nil, queue_manager_guid = nil, ordinal = nil}, r.data, r.stop
   if p + 20 > stop then return r.short(v, p, {{"queue_manager_guid", 16, "c16"}, {"ordinal", 4, "I4"}}) end
   v.queue_manager_guid, v.ordinal = unpack("<c16I4", data, p + 1)
   p = p + 20
@@ -343,57 +343,56 @@ D.message_identifier = function(p, parent)
 end
 
 D.message_packet = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "message_packet", _at = p}, r.data, r.stop
-  v.remote_read = 1
+  local v, data, stop = {_ = parent, _stem = "message_packet", _at = p, _size = nil, remote_read = 1, base_header = nil, user_header = nil, transaction_header = nil, security_header = nil, message_properties_header = nil, debug_header = nil, srmp_envelope_header = nil, compound_message_header = nil, soap_header = nil, multi_queue_format_header = nil, session_header = nil, extension_header = nil, subqueue_header = nil, dead_letter_header = nil, extended_address_header = nil, undeclared = nil, ["@undeclared"] = nil, trailing_session_header = nil}, r.data, r.stop
   v.base_header, p = D.base_header(p, v)
   if not p then return r.within(v, "base_header") end
   r.bind(v.base_header.packet_size)
   stop = r.stop
   v.user_header, p = D.user_header_remote_read_1(p, v)
   if not p then return r.within(v, "user_header") end
-  if (band(v.user_header.flags, 1048576) ~= 0) then
+  if (v.user_header.flags % 2097152 >= 1048576) then
     v.transaction_header, p = D.transaction_header(p, v)
     if not p then return r.within(v, "transaction_header") end
   else
     v.transaction_header = false
   end
-  if (band(v.user_header.flags, 524288) ~= 0) then
+  if (v.user_header.flags % 1048576 >= 524288) then
     v.security_header, p = D.security_header(p, v)
     if not p then return r.within(v, "security_header") end
   else
     v.security_header = false
   end
-  if (band(v.user_header.flags, 2097152) ~= 0) then
+  if (v.user_header.flags % 4194304 >= 2097152) then
     v.message_properties_header, p = D.message_properties_header(p, v)
     if not p then return r.within(v, "message_properties_header") end
   else
     v.message_properties_header = false
   end
-  if (band(v.base_header.flags, 32) ~= 0) then
+  if (v.base_header.flags % 64 >= 32) then
     v.debug_header, p = D.debug_header(p, v)
     if not p then return r.within(v, "debug_header") end
   else
     v.debug_header = false
   end
-  if (band(v.user_header.flags, 33554432) ~= 0) then
+  if (v.user_header.flags % 67108864 >= 33554432) then
     v.srmp_envelope_header, p = D.srmp_envelope_header(p, v)
     if not p then return r.within(v, "srmp_envelope_header") end
   else
     v.srmp_envelope_header = false
   end
-  if (band(v.user_header.flags, 33554432) ~= 0) then
+  if (v.user_header.flags % 67108864 >= 33554432) then
     v.compound_message_header, p = D.compound_message_header(p, v)
     if not p then return r.within(v, "compound_message_header") end
   else
     v.compound_message_header = false
   end
-  if (band(v.user_header.flags, 268435456) ~= 0) then
+  if (v.user_header.flags % 536870912 >= 268435456) then
     v.soap_header, p = D.soap_header(p, v)
     if not p then return r.within(v, "soap_header") end
   else
     v.soap_header = false
   end
-  if (band(v.user_header.flags, 8388608) ~= 0) then
+  if (v.user_header.flags % 16777216 >= 8388608) then
     v.multi_queue_format_header, p = D.multi_queue_format_header(p, v)
     if not p then return r.within(v, "multi_queue_format_header") end
   else
@@ -406,8 +405,8 @@ D.message_packet = function(p, parent)
   ahead_first_size = ahead_first_size or -1
   local ahead_first_rest = r.ahead(p + 4, 4)
   ahead_first_rest = ahead_first_rest or -1
-  local value_late = (((band(v.base_header.flags, 16) ~= 0) and (ahead_first_size == 12)) and ((ahead_first_rest + 12) == (v.base_header.packet_size - at_end))) and 1 or 0
-  if ((band(v.base_header.flags, 16) ~= 0) and (value_late == 0)) then
+  local value_late = (((v.base_header.flags % 32 >= 16) and (ahead_first_size == 12)) and ((ahead_first_rest + 12) == (v.base_header.packet_size - at_end))) and 1 or 0
+  if ((v.base_header.flags % 32 >= 16) and (value_late == 0)) then
     v.session_header, p = D.session_header(p, v)
     if not p then return r.within(v, "session_header") end
   else
@@ -425,7 +424,7 @@ D.message_packet = function(p, parent)
   else
     v.extension_header = false
   end
-  if v.extension_header and (band(v.extension_header.flags, 2) ~= 0) then
+  if v.extension_header and (v.extension_header.flags % 4 >= 2) then
     v.subqueue_header, p = D.subqueue_header(p, v)
     if not p then return r.within(v, "subqueue_header") end
   else
@@ -437,7 +436,7 @@ D.message_packet = function(p, parent)
   else
     v.dead_letter_header = false
   end
-  if v.extension_header and (band(v.extension_header.flags, 16) ~= 0) then
+  if v.extension_header and (v.extension_header.flags % 32 >= 16) then
     v.extended_address_header, p = D.extended_address_header(p, v)
     if not p then return r.within(v, "extended_address_header") end
   else
@@ -453,7 +452,7 @@ D.message_packet = function(p, parent)
   end
   r.unbind()
   stop = r.stop
-  if ((band(v.base_header.flags, 16) ~= 0) and (value_late == 1)) then
+  if ((v.base_header.flags % 32 >= 16) and (value_late == 1)) then
     v.trailing_session_header, p = D.session_header(p, v)
     if not p then return r.within(v, "trailing_session_header") end
   else
@@ -464,14 +463,14 @@ D.message_packet = function(p, parent)
 end
 
 D.message_properties_header = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "message_properties_header", _at = p}, r.data, r.stop
+  local v, data, stop = {_ = parent, _stem = "message_properties_header", _at = p, _size = nil, flags = nil, label_length = nil, message_class = nil, correlation_id = nil, body_type = nil, application_tag = nil, message_size = nil, allocation_body_size = nil, privacy_level = nil, hash_algorithm = nil, encryption_algorithm = nil, extension_size = nil, ["@correlation_id"] = nil, label = nil, ["@label"] = nil, extension_data = nil, ["@extension_data"] = nil, message_body = nil, ["@message_body"] = nil, padding = nil, ["@padding"] = nil}, r.data, r.stop
   if p + 56 > stop then return r.short(v, p, {{"flags", 1, "B"}, {"label_length", 1, "B"}, {"message_class", 2, "H"}, {"correlation_id", 20, ""}, {"body_type", 4, "I4"}, {"application_tag", 4, "I4"}, {"message_size", 4, "I4"}, {"allocation_body_size", 4, "I4"}, {"privacy_level", 4, "I4"}, {"hash_algorithm", 4, "I4"}, {"encryption_algorithm", 4, "I4"}, {"extension_size", 4, "I4"}}) end
   v.flags, v.label_length, v.message_class = unpack("<BBH", data, p + 1)
   v.correlation_id, v["@correlation_id"] = 20, p + 4
   v.body_type, v.application_tag, v.message_size, v.allocation_body_size, v.privacy_level, v.hash_algorithm, v.encryption_algorithm, v.extension_size = unpack("<I4I4I4I4I4I4I4I4", data, p + 25)
   p = p + 56
   local at_at = p
-  local value_allocated = v._ and v._.security_header and v._.base_header and (((band(v._.security_header.flags, 32) ~= 0) and (v.allocation_body_size > v.message_size)) and ((((((at_at + (v.label_length * 2)) + v.extension_size) + v.allocation_body_size) + 3) - ((((at_at + (v.label_length * 2)) + v.extension_size) + v.allocation_body_size) + 3) % 4) <= v._.base_header.packet_size)) and 1 or 0
+  local value_allocated = v._ and v._.security_header and v._.base_header and (((v._.security_header.flags % 64 >= 32) and (v.allocation_body_size > v.message_size)) and ((((((at_at + (v.label_length * 2)) + v.extension_size) + v.allocation_body_size) + 3) - ((((at_at + (v.label_length * 2)) + v.extension_size) + v.allocation_body_size) + 3) % 4) <= v._.base_header.packet_size)) and 1 or 0
   local value_body_size = v.message_size + ((v.allocation_body_size - v.message_size) * value_allocated)
   do
     local n = v.label_length * 2
@@ -502,7 +501,7 @@ D.message_properties_header = function(p, parent)
 end
 
 D.mqf_address_header = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "mqf_address_header", _at = p}, r.data, r.stop
+  local v, data, stop = {_ = parent, _stem = "mqf_address_header", _at = p, _size = nil, header_size = nil, header_id = nil, reserved = nil, element_count = nil, format_name_list = nil, undecoded = nil, ["@undecoded"] = nil, padding = nil, ["@padding"] = nil}, r.data, r.stop
   local at_start = p
   if p + 12 > stop then return r.short(v, p, {{"header_size", 4, "I4"}, {"header_id", 2, "H"}, {"reserved", 2, "H"}, {"element_count", 4, "I4"}}) end
   v.header_size, v.header_id, v.reserved, v.element_count = unpack("<I4HHI4", data, p + 1)
@@ -530,7 +529,7 @@ D.mqf_address_header = function(p, parent)
 end
 
 D.mqf_direct_queue_format_name = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "mqf_direct_queue_format_name", _at = p}, r.data, r.stop
+  local v, data, stop = {_ = parent, _stem = "mqf_direct_queue_format_name", _at = p, _size = nil, direct_format_name = nil, ["@direct_format_name"] = nil}, r.data, r.stop
   do
     local n = r.terminated(p)
     if not n then return r.unterminated(v, "direct_format_name", p) end
@@ -542,7 +541,7 @@ D.mqf_direct_queue_format_name = function(p, parent)
 end
 
 D.mqf_distribution_queue_format_name = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "mqf_distribution_queue_format_name", _at = p}, r.data, r.stop
+  local v, data, stop = {_ = parent, _stem = "mqf_distribution_queue_format_name", _at = p, _size = nil, distribution_list_identifier = nil}, r.data, r.stop
   if p + 16 > stop then return r.short(v, p, {{"distribution_list_identifier", 16, "c16"}}) end
   v.distribution_list_identifier = unpack("<c16", data, p + 1)
   p = p + 16
@@ -551,7 +550,7 @@ D.mqf_distribution_queue_format_name = function(p, parent)
 end
 
 D.mqf_format_name_element = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "mqf_format_name_element", _at = p}, r.data, r.stop
+  local v, data, stop = {_ = parent, _stem = "mqf_format_name_element", _at = p, _size = nil, format_type = nil, padding = nil, ["@padding"] = nil, format_name = nil}, r.data, r.stop
   if p + 2 > stop then return r.short(v, p, {{"format_type", 2, "H"}}) end
   v.format_type = unpack("<H", data, p + 1)
   p = p + 2
@@ -585,7 +584,7 @@ D.mqf_format_name_element = function(p, parent)
 end
 
 D.mqf_signature_header = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "mqf_signature_header", _at = p}, r.data, r.stop
+  local v, data, stop = {_ = parent, _stem = "mqf_signature_header", _at = p, _size = nil, id = nil, reserved = nil, size = nil, signature = nil, ["@signature"] = nil, padding = nil, ["@padding"] = nil}, r.data, r.stop
   if p + 8 > stop then return r.short(v, p, {{"id", 2, "H"}, {"reserved", 2, "H"}, {"size", 4, "I4"}}) end
   v.id, v.reserved, v.size = unpack("<HHI4", data, p + 1)
   p = p + 8
@@ -607,7 +606,7 @@ D.mqf_signature_header = function(p, parent)
 end
 
 D.multi_queue_format_header = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "multi_queue_format_header", _at = p}, r.data, r.stop
+  local v, data, stop = {_ = parent, _stem = "multi_queue_format_header", _at = p, _size = nil, destination = nil, administration = nil, response = nil, signature = nil}, r.data, r.stop
   v.destination, p = D.mqf_address_header(p, v)
   if not p then return r.within(v, "destination") end
   local ahead_administration_id = r.ahead(p + 4, 2)
@@ -639,7 +638,7 @@ D.multi_queue_format_header = function(p, parent)
 end
 
 D.multicast_id = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "multicast_id", _at = p}, r.data, r.stop
+  local v, data, stop = {_ = parent, _stem = "multicast_id", _at = p, _size = nil, address = nil, port = nil}, r.data, r.stop
   if p + 8 > stop then return r.short(v, p, {{"address", 4, "I4"}, {"port", 4, "I4"}}) end
   v.address, v.port = unpack("<I4I4", data, p + 1)
   p = p + 8
@@ -648,7 +647,7 @@ D.multicast_id = function(p, parent)
 end
 
 D.object_id = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "object_id", _at = p}, r.data, r.stop
+  local v, data, stop = {_ = parent, _stem = "object_id", _at = p, _size = nil, lineage = nil, uniquifier = nil}, r.data, r.stop
   if p + 20 > stop then return r.short(v, p, {{"lineage", 16, "c16"}, {"uniquifier", 4, "I4"}}) end
   v.lineage, v.uniquifier = unpack("<c16I4", data, p + 1)
   p = p + 20
@@ -657,56 +656,56 @@ D.object_id = function(p, parent)
 end
 
 D.order_ack = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "order_ack", _at = p}, r.data, r.stop
+  local v, data, stop = {_ = parent, _stem = "order_ack", _at = p, _size = nil, base_header = nil, user_header = nil, transaction_header = nil, security_header = nil, message_properties_header = nil, debug_header = nil, srmp_envelope_header = nil, compound_message_header = nil, soap_header = nil, multi_queue_format_header = nil, undeclared = nil, ["@undeclared"] = nil, session_header = nil}, r.data, r.stop
   v.base_header, p = D.base_header(p, v)
   if not p then return r.within(v, "base_header") end
   r.bind(v.base_header.packet_size)
   stop = r.stop
   v.user_header, p = D.user_header(p, v)
   if not p then return r.within(v, "user_header") end
-  if (band(v.user_header.flags, 1048576) ~= 0) then
+  if (v.user_header.flags % 2097152 >= 1048576) then
     v.transaction_header, p = D.transaction_header(p, v)
     if not p then return r.within(v, "transaction_header") end
   else
     v.transaction_header = false
   end
-  if (band(v.user_header.flags, 524288) ~= 0) then
+  if (v.user_header.flags % 1048576 >= 524288) then
     v.security_header, p = D.security_header(p, v)
     if not p then return r.within(v, "security_header") end
   else
     v.security_header = false
   end
-  if (band(v.user_header.flags, 2097152) ~= 0) then
+  if (v.user_header.flags % 4194304 >= 2097152) then
     v.message_properties_header, p = D.message_properties_header(p, v)
     if not p then return r.within(v, "message_properties_header") end
   else
     v.message_properties_header = false
   end
-  if (band(v.base_header.flags, 32) ~= 0) then
+  if (v.base_header.flags % 64 >= 32) then
     v.debug_header, p = D.debug_header(p, v)
     if not p then return r.within(v, "debug_header") end
   else
     v.debug_header = false
   end
-  if (band(v.user_header.flags, 33554432) ~= 0) then
+  if (v.user_header.flags % 67108864 >= 33554432) then
     v.srmp_envelope_header, p = D.srmp_envelope_header(p, v)
     if not p then return r.within(v, "srmp_envelope_header") end
   else
     v.srmp_envelope_header = false
   end
-  if (band(v.user_header.flags, 33554432) ~= 0) then
+  if (v.user_header.flags % 67108864 >= 33554432) then
     v.compound_message_header, p = D.compound_message_header(p, v)
     if not p then return r.within(v, "compound_message_header") end
   else
     v.compound_message_header = false
   end
-  if (band(v.user_header.flags, 268435456) ~= 0) then
+  if (v.user_header.flags % 536870912 >= 268435456) then
     v.soap_header, p = D.soap_header(p, v)
     if not p then return r.within(v, "soap_header") end
   else
     v.soap_header = false
   end
-  if (band(v.user_header.flags, 8388608) ~= 0) then
+  if (v.user_header.flags % 16777216 >= 8388608) then
     v.multi_queue_format_header, p = D.multi_queue_format_header(p, v)
     if not p then return r.within(v, "multi_queue_format_header") end
   else
@@ -721,7 +720,7 @@ D.order_ack = function(p, parent)
   end
   r.unbind()
   stop = r.stop
-  if (band(v.base_header.flags, 16) ~= 0) then
+  if (v.base_header.flags % 32 >= 16) then
     v.session_header, p = D.session_header(p, v)
     if not p then return r.within(v, "session_header") end
   else
@@ -732,7 +731,7 @@ D.order_ack = function(p, parent)
 end
 
 D.order_ack_body = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "order_ack_body", _at = p}, r.data, r.stop
+  local v, data, stop = {_ = parent, _stem = "order_ack_body", _at = p, _size = nil, tx_sequence_id = nil, tx_sequence_number = nil, tx_previous_sequence_number = nil, reserved = nil, ["@reserved"] = nil}, r.data, r.stop
   v.tx_sequence_id, p = D.tx_sequence_id(p, v)
   if not p then return r.within(v, "tx_sequence_id") end
   if p + 28 > stop then return r.short(v, p, {{"tx_sequence_number", 4, "I4"}, {"tx_previous_sequence_number", 4, "I4"}, {"reserved", 20, ""}}) end
@@ -744,7 +743,7 @@ D.order_ack_body = function(p, parent)
 end
 
 D.ping = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "ping", _at = p}, r.data, r.stop
+  local v, data, stop = {_ = parent, _stem = "ping", _at = p, _size = nil, flags = nil, signature = nil, cookie = nil, qm_guid = nil}, r.data, r.stop
   if p + 24 > stop then return r.short(v, p, {{"flags", 2, "H"}, {"signature", 2, "H"}, {"cookie", 4, "I4"}, {"qm_guid", 16, "c16"}}) end
   v.flags, v.signature, v.cookie, v.qm_guid = unpack("<HHI4c16", data, p + 1)
   p = p + 24
@@ -753,7 +752,7 @@ D.ping = function(p, parent)
 end
 
 D.private_queue_format_name = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "private_queue_format_name", _at = p}, r.data, r.stop
+  local v, data, stop = {_ = parent, _stem = "private_queue_format_name", _at = p, _size = nil, source_queue_manager = nil, private_queue_identifier = nil}, r.data, r.stop
   if p + 20 > stop then return r.short(v, p, {{"source_queue_manager", 16, "c16"}, {"private_queue_identifier", 4, "I4"}}) end
   v.source_queue_manager, v.private_queue_identifier = unpack("<c16I4", data, p + 1)
   p = p + 20
@@ -762,7 +761,7 @@ D.private_queue_format_name = function(p, parent)
 end
 
 D.private_queue_format_name_id = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "private_queue_format_name_id", _at = p}, r.data, r.stop
+  local v, data, stop = {_ = parent, _stem = "private_queue_format_name_id", _at = p, _size = nil, private_queue_identifier = nil}, r.data, r.stop
   if p + 4 > stop then return r.short(v, p, {{"private_queue_identifier", 4, "I4"}}) end
   v.private_queue_identifier = unpack("<I4", data, p + 1)
   p = p + 4
@@ -771,7 +770,7 @@ D.private_queue_format_name_id = function(p, parent)
 end
 
 D.provider_info = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "provider_info", _at = p}, r.data, r.stop
+  local v, data, stop = {_ = parent, _stem = "provider_info", _at = p, _size = nil, provider_type = nil, provider_name = nil, ["@provider_name"] = nil}, r.data, r.stop
   if p + 4 > stop then return r.short(v, p, {{"provider_type", 4, "I4"}}) end
   v.provider_type = unpack("<I4", data, p + 1)
   p = p + 4
@@ -786,7 +785,7 @@ D.provider_info = function(p, parent)
 end
 
 D.public_queue_format_name = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "public_queue_format_name", _at = p}, r.data, r.stop
+  local v, data, stop = {_ = parent, _stem = "public_queue_format_name", _at = p, _size = nil, public_queue_identifier = nil}, r.data, r.stop
   if p + 16 > stop then return r.short(v, p, {{"public_queue_identifier", 16, "c16"}}) end
   v.public_queue_identifier = unpack("<c16", data, p + 1)
   p = p + 16
@@ -795,7 +794,7 @@ D.public_queue_format_name = function(p, parent)
 end
 
 D.section_buffer = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "section_buffer", _at = p}, r.data, r.stop
+  local v, data, stop = {_ = parent, _stem = "section_buffer", _at = p, _size = nil, section_buffer_type = nil, section_size_alloc = nil, section_size = nil, data = nil, ["@data"] = nil}, r.data, r.stop
   if p + 12 > stop then return r.short(v, p, {{"section_buffer_type", 4, "I4"}, {"section_size_alloc", 4, "I4"}, {"section_size", 4, "I4"}}) end
   v.section_buffer_type, v.section_size_alloc, v.section_size = unpack("<I4I4I4", data, p + 1)
   p = p + 12
@@ -810,7 +809,7 @@ D.section_buffer = function(p, parent)
 end
 
 D.security_data = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "security_data", _at = p}, r.data, r.stop
+  local v, data, stop = {_ = parent, _stem = "security_data", _at = p, _size = nil, security_id = nil, ["@security_id"] = nil, security_id_padding = nil, ["@security_id_padding"] = nil, encryption_key = nil, ["@encryption_key"] = nil, encryption_key_padding = nil, ["@encryption_key_padding"] = nil, signature = nil, ["@signature"] = nil, signature_padding = nil, ["@signature_padding"] = nil, sender_cert = nil, ["@sender_cert"] = nil, sender_cert_padding = nil, ["@sender_cert_padding"] = nil, provider_info = nil, provider_info_padding = nil, ["@provider_info_padding"] = nil}, r.data, r.stop
   do
     local n = v._.sender_id_size
     if n < 0 or p + n > stop then return r.lacking(v, "security_id", p, n) end
@@ -876,7 +875,7 @@ D.security_data = function(p, parent)
 end
 
 D.security_header = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "security_header", _at = p}, r.data, r.stop
+  local v, data, stop = {_ = parent, _stem = "security_header", _at = p, _size = nil, flags = nil, sender_id_size = nil, encryption_key_size = nil, signature_size = nil, sender_cert_size = nil, provider_info_size = nil, security_data = nil}, r.data, r.stop
   if p + 16 > stop then return r.short(v, p, {{"flags", 2, "H"}, {"sender_id_size", 2, "H"}, {"encryption_key_size", 2, "H"}, {"signature_size", 2, "H"}, {"sender_cert_size", 4, "I4"}, {"provider_info_size", 4, "I4"}}) end
   v.flags, v.sender_id_size, v.encryption_key_size, v.signature_size, v.sender_cert_size, v.provider_info_size = unpack("<HHHHI4I4", data, p + 1)
   p = p + 16
@@ -887,7 +886,7 @@ D.security_header = function(p, parent)
 end
 
 D.session_ack = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "session_ack", _at = p}, r.data, r.stop
+  local v, data, stop = {_ = parent, _stem = "session_ack", _at = p, _size = nil, base_header = nil, internal_header = nil, session_header = nil, undeclared = nil, ["@undeclared"] = nil}, r.data, r.stop
   v.base_header, p = D.base_header(p, v)
   if not p then return r.within(v, "base_header") end
   r.bind(v.base_header.packet_size)
@@ -908,7 +907,7 @@ D.session_ack = function(p, parent)
 end
 
 D.session_header = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "session_header", _at = p}, r.data, r.stop
+  local v, data, stop = {_ = parent, _stem = "session_header", _at = p, _size = nil, ack_sequence_number = nil, recoverable_msg_ack_seq_number = nil, recoverable_msg_ack_flags = nil, user_msg_sequence_number = nil, recoverable_msg_seq_number = nil, window_size = nil, reserved = nil}, r.data, r.stop
   if p + 16 > stop then return r.short(v, p, {{"ack_sequence_number", 2, "H"}, {"recoverable_msg_ack_seq_number", 2, "H"}, {"recoverable_msg_ack_flags", 4, "I4"}, {"user_msg_sequence_number", 2, "H"}, {"recoverable_msg_seq_number", 2, "H"}, {"window_size", 2, "H"}, {"reserved", 2, "H"}}) end
   v.ack_sequence_number, v.recoverable_msg_ack_seq_number, v.recoverable_msg_ack_flags, v.user_msg_sequence_number, v.recoverable_msg_seq_number, v.window_size, v.reserved = unpack("<HHI4HHHH", data, p + 1)
   p = p + 16
@@ -917,7 +916,7 @@ D.session_header = function(p, parent)
 end
 
 D.sid = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "sid", _at = p}, r.data, r.stop
+  local v, data, stop = {_ = parent, _stem = "sid", _at = p, _size = nil, revision = nil, sub_authority_count = nil, identifier_authority = nil, sub_authority = nil}, r.data, r.stop
   if p + 2 > stop then return r.short(v, p, {{"revision", 1, "B"}, {"sub_authority_count", 1, "B"}}) end
   v.revision, v.sub_authority_count = unpack("<BB", data, p + 1)
   p = p + 2
@@ -933,7 +932,7 @@ D.sid = function(p, parent)
 end
 
 D.soap_header = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "soap_header", _at = p}, r.data, r.stop
+  local v, data, stop = {_ = parent, _stem = "soap_header", _at = p, _size = nil, header_section_id = nil, reserved = nil, header_data_length = nil, header = nil, ["@header"] = nil, header_padding = nil, ["@header_padding"] = nil, body_section_id = nil, reserved1 = nil, body_data_length = nil, body = nil, ["@body"] = nil, padding = nil, ["@padding"] = nil}, r.data, r.stop
   if p + 8 > stop then return r.short(v, p, {{"header_section_id", 2, "H"}, {"reserved", 2, "H"}, {"header_data_length", 4, "I4"}}) end
   v.header_section_id, v.reserved, v.header_data_length = unpack("<HHI4", data, p + 1)
   p = p + 8
@@ -973,7 +972,7 @@ D.soap_header = function(p, parent)
 end
 
 D.srmp_envelope_header = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "srmp_envelope_header", _at = p}, r.data, r.stop
+  local v, data, stop = {_ = parent, _stem = "srmp_envelope_header", _at = p, _size = nil, header_id = nil, reserved = nil, data_length = nil, data = nil, ["@data"] = nil, padding = nil, ["@padding"] = nil}, r.data, r.stop
   if p + 8 > stop then return r.short(v, p, {{"header_id", 2, "H"}, {"reserved", 2, "H"}, {"data_length", 4, "I4"}}) end
   v.header_id, v.reserved, v.data_length = unpack("<HHI4", data, p + 1)
   p = p + 8
@@ -994,7 +993,7 @@ D.srmp_envelope_header = function(p, parent)
 end
 
 D.subqueue_header = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "subqueue_header", _at = p}, r.data, r.stop
+  local v, data, stop = {_ = parent, _stem = "subqueue_header", _at = p, _size = nil, header_size = nil, flags = nil, abort_counter = nil, move_counter = nil, last_move_time = nil, subqueue_name = nil, target_subqueue_name = nil, ["@subqueue_name"] = nil, ["@target_subqueue_name"] = nil, undeclared = nil, ["@undeclared"] = nil}, r.data, r.stop
   if p + 148 > stop then return r.short(v, p, {{"header_size", 4, "I4"}, {"flags", 4, "I4"}, {"abort_counter", 4, "I4"}, {"move_counter", 4, "I4"}, {"last_move_time", 4, "I4"}, {"subqueue_name", 64, ""}, {"target_subqueue_name", 64, ""}}) end
   v.header_size, v.flags, v.abort_counter, v.move_counter, v.last_move_time = unpack("<I4I4I4I4I4", data, p + 1)
   v.subqueue_name, v["@subqueue_name"] = 64, p + 20
@@ -1011,7 +1010,7 @@ D.subqueue_header = function(p, parent)
 end
 
 D.topology_client_request = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "topology_client_request", _at = p}, r.data, r.stop
+  local v, data, stop = {_ = parent, _stem = "topology_client_request", _at = p, _size = nil, topology_packet_header = nil, enterprise_id = nil, request_id = nil, site_id = nil, ipx_networks = nil}, r.data, r.stop
   v.topology_packet_header, p = D.topology_packet_header(p, v)
   if not p then return r.within(v, "topology_packet_header") end
   if p + 48 > stop then return r.short(v, p, {{"enterprise_id", 16, "c16"}, {"request_id", 16, "c16"}, {"site_id", 16, "c16"}}) end
@@ -1030,7 +1029,7 @@ D.topology_client_request = function(p, parent)
 end
 
 D.topology_packet_header = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "topology_packet_header", _at = p}, r.data, r.stop
+  local v, data, stop = {_ = parent, _stem = "topology_packet_header", _at = p, _size = nil, version = nil, type = nil, reserved = nil}, r.data, r.stop
   if p + 4 > stop then return r.short(v, p, {{"version", 1, "B"}, {"type", 1, "B"}, {"reserved", 2, "H"}}) end
   v.version, v.type, v.reserved = unpack("<BBH", data, p + 1)
   p = p + 4
@@ -1039,7 +1038,7 @@ D.topology_packet_header = function(p, parent)
 end
 
 D.topology_server_reply = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "topology_server_reply", _at = p}, r.data, r.stop
+  local v, data, stop = {_ = parent, _stem = "topology_server_reply", _at = p, _size = nil, topology_packet_header = nil, correlation_id = nil, connected_network_count = nil, connected_network_mask = nil, directory_service_server_size = nil, connected_network_array = nil, responding_site_id = nil, directory_service_server_array = nil, ["@directory_service_server_array"] = nil}, r.data, r.stop
   v.topology_packet_header, p = D.topology_packet_header(p, v)
   if not p then return r.within(v, "topology_packet_header") end
   if p + 28 > stop then return r.short(v, p, {{"correlation_id", 16, "c16"}, {"connected_network_count", 4, "I4"}, {"connected_network_mask", 4, "I4"}, {"directory_service_server_size", 4, "I4"}}) end
@@ -1067,7 +1066,7 @@ D.topology_server_reply = function(p, parent)
 end
 
 D.transaction_header = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "transaction_header", _at = p}, r.data, r.stop
+  local v, data, stop = {_ = parent, _stem = "transaction_header", _at = p, _size = nil, flags = nil, tx_sequence_id = nil, tx_sequence_number = nil, previous_tx_sequence_number = nil, connector_qm_guid = nil}, r.data, r.stop
   if p + 4 > stop then return r.short(v, p, {{"flags", 4, "I4"}}) end
   v.flags = unpack("<I4", data, p + 1)
   p = p + 4
@@ -1088,7 +1087,7 @@ D.transaction_header = function(p, parent)
 end
 
 D.tx_sequence_id = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "tx_sequence_id", _at = p}, r.data, r.stop
+  local v, data, stop = {_ = parent, _stem = "tx_sequence_id", _at = p, _size = nil, ordinal = nil, time_stamp = nil}, r.data, r.stop
   if p + 8 > stop then return r.short(v, p, {{"ordinal", 4, "I4"}, {"time_stamp", 4, "I4"}}) end
   v.ordinal, v.time_stamp = unpack("<I4I4", data, p + 1)
   p = p + 8
@@ -1097,7 +1096,7 @@ D.tx_sequence_id = function(p, parent)
 end
 
 D.user_header = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "user_header", _at = p}, r.data, r.stop
+  local v, data, stop = {_ = parent, _stem = "user_header", _at = p, _size = nil, source_queue_manager = nil, queue_manager_address = nil, time_to_be_received = nil, sent_time = nil, message_id = nil, flags = nil, destination_queue = nil, admin_queue = nil, response_queue = nil, connector_type = nil}, r.data, r.stop
   if p + 16 > stop then return r.short(v, p, {{"source_queue_manager", 16, "c16"}}) end
   v.source_queue_manager = unpack("<c16", data, p + 1)
   p = p + 16
@@ -1176,7 +1175,7 @@ D.user_header = function(p, parent)
       return r.fail(v, "response_queue", "unknown-selector", p)
     end
   end
-  if (band(v.flags, 4194304) ~= 0) then
+  if (v.flags % 8388608 >= 4194304) then
     if p + 16 > stop then return r.short(v, p, {{"connector_type", 16, "c16"}}) end
     v.connector_type = unpack("<c16", data, p + 1)
     p = p + 16
@@ -1188,7 +1187,7 @@ D.user_header = function(p, parent)
 end
 
 D.user_header_remote_read_1 = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "user_header", _at = p}, r.data, r.stop
+  local v, data, stop = {_ = parent, _stem = "user_header", _at = p, _size = nil, source_queue_manager = nil, queue_manager_address = nil, time_to_be_received = nil, sent_time = nil, message_id = nil, flags = nil, destination_queue = nil, admin_queue = nil, response_queue = nil, connector_type = nil}, r.data, r.stop
   if p + 16 > stop then return r.short(v, p, {{"source_queue_manager", 16, "c16"}}) end
   v.source_queue_manager = unpack("<c16", data, p + 1)
   p = p + 16
@@ -1267,7 +1266,7 @@ D.user_header_remote_read_1 = function(p, parent)
       return r.fail(v, "response_queue", "unknown-selector", p)
     end
   end
-  if (band(v.flags, 4194304) ~= 0) then
+  if (v.flags % 8388608 >= 4194304) then
     if p + 16 > stop then return r.short(v, p, {{"connector_type", 16, "c16"}}) end
     v.connector_type = unpack("<c16", data, p + 1)
     p = p + 16
@@ -1279,56 +1278,56 @@ D.user_header_remote_read_1 = function(p, parent)
 end
 
 D.user_message = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "user_message", _at = p}, r.data, r.stop
+  local v, data, stop = {_ = parent, _stem = "user_message", _at = p, _size = nil, base_header = nil, user_header = nil, transaction_header = nil, security_header = nil, message_properties_header = nil, debug_header = nil, srmp_envelope_header = nil, compound_message_header = nil, soap_header = nil, multi_queue_format_header = nil, undeclared = nil, ["@undeclared"] = nil, session_header = nil}, r.data, r.stop
   v.base_header, p = D.base_header(p, v)
   if not p then return r.within(v, "base_header") end
   r.bind(v.base_header.packet_size)
   stop = r.stop
   v.user_header, p = D.user_header(p, v)
   if not p then return r.within(v, "user_header") end
-  if (band(v.user_header.flags, 1048576) ~= 0) then
+  if (v.user_header.flags % 2097152 >= 1048576) then
     v.transaction_header, p = D.transaction_header(p, v)
     if not p then return r.within(v, "transaction_header") end
   else
     v.transaction_header = false
   end
-  if (band(v.user_header.flags, 524288) ~= 0) then
+  if (v.user_header.flags % 1048576 >= 524288) then
     v.security_header, p = D.security_header(p, v)
     if not p then return r.within(v, "security_header") end
   else
     v.security_header = false
   end
-  if (band(v.user_header.flags, 2097152) ~= 0) then
+  if (v.user_header.flags % 4194304 >= 2097152) then
     v.message_properties_header, p = D.message_properties_header(p, v)
     if not p then return r.within(v, "message_properties_header") end
   else
     v.message_properties_header = false
   end
-  if (band(v.base_header.flags, 32) ~= 0) then
+  if (v.base_header.flags % 64 >= 32) then
     v.debug_header, p = D.debug_header(p, v)
     if not p then return r.within(v, "debug_header") end
   else
     v.debug_header = false
   end
-  if (band(v.user_header.flags, 33554432) ~= 0) then
+  if (v.user_header.flags % 67108864 >= 33554432) then
     v.srmp_envelope_header, p = D.srmp_envelope_header(p, v)
     if not p then return r.within(v, "srmp_envelope_header") end
   else
     v.srmp_envelope_header = false
   end
-  if (band(v.user_header.flags, 33554432) ~= 0) then
+  if (v.user_header.flags % 67108864 >= 33554432) then
     v.compound_message_header, p = D.compound_message_header(p, v)
     if not p then return r.within(v, "compound_message_header") end
   else
     v.compound_message_header = false
   end
-  if (band(v.user_header.flags, 268435456) ~= 0) then
+  if (v.user_header.flags % 536870912 >= 268435456) then
     v.soap_header, p = D.soap_header(p, v)
     if not p then return r.within(v, "soap_header") end
   else
     v.soap_header = false
   end
-  if (band(v.user_header.flags, 8388608) ~= 0) then
+  if (v.user_header.flags % 16777216 >= 8388608) then
     v.multi_queue_format_header, p = D.multi_queue_format_header(p, v)
     if not p then return r.within(v, "multi_queue_format_header") end
   else
@@ -1343,7 +1342,7 @@ D.user_message = function(p, parent)
   end
   r.unbind()
   stop = r.stop
-  if (band(v.base_header.flags, 16) ~= 0) then
+  if (v.base_header.flags % 32 >= 16) then
     v.session_header, p = D.session_header(p, v)
     if not p then return r.within(v, "session_header") end
   else
@@ -1354,7 +1353,7 @@ D.user_message = function(p, parent)
 end
 
 D.wchar_text = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "wchar_text", _at = p}, r.data, r.stop
+  local v, data, stop = {_ = parent, _stem = "wchar_text", _at = p, _size = nil, value = nil, ["@value"] = nil}, r.data, r.stop
   do
     local n = r.fin
     if n < 0 or p + n > stop then return r.lacking(v, "value", p, n) end
@@ -1366,7 +1365,7 @@ D.wchar_text = function(p, parent)
 end
 
 D.xactuow = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "xactuow", _at = p}, r.data, r.stop
+  local v, data, stop = {_ = parent, _stem = "xactuow", _at = p, _size = nil, value = nil}, r.data, r.stop
   if p + 16 > stop then return r.short(v, p, {{"value", 16, "c16"}}) end
   v.value = unpack("<c16", data, p + 1)
   p = p + 16
@@ -1391,7 +1390,7 @@ J.base_header = function(v, found)
   local x3 = v.packet_size
   if x3 and not (x3 <= 4194304) then found[#found + 1] = {v, 9} end
   local x4 = v.flags
-  if x4 and not ((band(x4, 256) == 0) or (band(x4, 32) ~= 0)) then found[#found + 1] = {v, 10} end
+  if x4 and not ((x4 % 512 < 256) or (x4 % 64 >= 32)) then found[#found + 1] = {v, 10} end
 end
 
 J.compound_message_header = function(v, found)
@@ -1409,9 +1408,9 @@ J.connection_parameters = function(v, found)
   if x2 and not ((x2 % 16) == 3) then found[#found + 1] = {v, 89} end
   local x3 = v.base_header
   local x4 = x3 and x3.flags
-  if x4 and not ((((band(x4, 16) ~= 0) and 1 or 0)) == 0) then found[#found + 1] = {v, 90} end
-  if x4 and not (band(x4, 8) ~= 0) then found[#found + 1] = {v, 91} end
-  if x4 and not (band(x4, 32) == 0) then found[#found + 1] = {v, 92} end
+  if x4 and not ((((x4 % 32 >= 16) and 1 or 0)) == 0) then found[#found + 1] = {v, 90} end
+  if x4 and not (x4 % 16 >= 8) then found[#found + 1] = {v, 91} end
+  if x4 and not (x4 % 64 < 32) then found[#found + 1] = {v, 92} end
   local x5 = x3 and x3.time_to_reach_queue
   if x5 and not (x5 == 4294967295) then found[#found + 1] = {v, 93} end
   local x6 = v.undeclared
@@ -1449,9 +1448,9 @@ J.establish_connection = function(v, found)
   if x2 and not ((x2 % 16) == 2) then found[#found + 1] = {v, 83} end
   local x3 = v.base_header
   local x4 = x3 and x3.flags
-  if x4 and not ((((band(x4, 16) ~= 0) and 1 or 0)) == 0) then found[#found + 1] = {v, 84} end
-  if x4 and not (band(x4, 8) ~= 0) then found[#found + 1] = {v, 85} end
-  if x4 and not (band(x4, 32) == 0) then found[#found + 1] = {v, 86} end
+  if x4 and not ((((x4 % 32 >= 16) and 1 or 0)) == 0) then found[#found + 1] = {v, 84} end
+  if x4 and not (x4 % 16 >= 8) then found[#found + 1] = {v, 85} end
+  if x4 and not (x4 % 64 < 32) then found[#found + 1] = {v, 86} end
   local x5 = x3 and x3.time_to_reach_queue
   if x5 and not (x5 == 4294967295) then found[#found + 1] = {v, 87} end
   local x6 = v.undeclared
@@ -1480,22 +1479,22 @@ J.extension_header = function(v, found)
   local x1 = v.header_size
   if x1 and not (x1 == 12) then found[#found + 1] = {v, 72} end
   local x2 = v.flags
-  if x2 and not (band(x2, 2) ~= 0) then found[#found + 1] = {v, 73} end
-  if x2 and not (band(x2, 16) ~= 0) then found[#found + 1] = {v, 74} end
+  if x2 and not (x2 % 4 >= 2) then found[#found + 1] = {v, 73} end
+  if x2 and not (x2 % 32 >= 16) then found[#found + 1] = {v, 74} end
 end
 
 J.final_ack = function(v, found)
   local x1 = v.base_header
   local x2 = x1 and x1.flags
-  if x2 and not (band(x2, 8) == 0) then found[#found + 1] = {v, 123} end
+  if x2 and not (x2 % 16 < 8) then found[#found + 1] = {v, 123} end
   local x3 = v.user_header
   local x4 = x3 and x3.flags
-  if x4 and x2 and not ((band(x4, 1048576) == 0) or ((x2 % 8) == 0)) then found[#found + 1] = {v, 124} end
+  if x4 and x2 and not ((x4 % 2097152 < 1048576) or ((x2 % 8) == 0)) then found[#found + 1] = {v, 124} end
   local x5 = v.message_properties_header
   local x6 = x5 and x5.flags
-  if x4 and x6 and not ((band(x4, 57344) ~= 0) or ((x6 % 16) == 0)) then found[#found + 1] = {v, 125} end
-  if x4 and x6 and not ((band(x4, 57344) == 0) or ((x6 % 16) ~= 0)) then found[#found + 1] = {v, 126} end
-  if x4 and not (band(x4, 33554432) == 0) then found[#found + 1] = {v, 127} end
+  if x4 and x6 and not ((x4 % 65536 >= 8192) or ((x6 % 16) == 0)) then found[#found + 1] = {v, 125} end
+  if x4 and x6 and not ((x4 % 65536 < 8192) or ((x6 % 16) ~= 0)) then found[#found + 1] = {v, 126} end
+  if x4 and not (x4 % 67108864 < 33554432) then found[#found + 1] = {v, 127} end
   local x7 = x3 and x3.queue_manager_address
   if x4 and x7 and not (((rshift(x4, 10) % 8) ~= 7) or (x7 == ("\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000"))) then found[#found + 1] = {v, 128} end
   local x8 = v.undeclared
@@ -1527,7 +1526,7 @@ J.internal_header = function(v, found)
   if x1 and not (x1 == 0) then found[#found + 1] = {v, 56} end
   local x2 = v.flags
   if x2 and not (((x2 % 16) >= 1) and ((x2 % 16) <= 3)) then found[#found + 1] = {v, 57} end
-  if x2 and not ((band(x2, 16) == 0) or ((x2 % 16) ~= 1)) then found[#found + 1] = {v, 58} end
+  if x2 and not ((x2 % 32 < 16) or ((x2 % 16) ~= 1)) then found[#found + 1] = {v, 58} end
 end
 
 J.ipx_networks = function(v, found)
@@ -1538,14 +1537,14 @@ end
 J.message_packet = function(v, found)
   local x1 = v.base_header
   local x2 = x1 and x1.flags
-  if x2 and not (band(x2, 8) == 0) then found[#found + 1] = {v, 139} end
+  if x2 and not (x2 % 16 < 8) then found[#found + 1] = {v, 139} end
   local x3 = v.user_header
   local x4 = x3 and x3.flags
-  if x4 and x2 and not ((band(x4, 1048576) == 0) or ((x2 % 8) == 0)) then found[#found + 1] = {v, 140} end
+  if x4 and x2 and not ((x4 % 2097152 < 1048576) or ((x2 % 8) == 0)) then found[#found + 1] = {v, 140} end
   local x5 = v.message_properties_header
   local x6 = x5 and x5.flags
-  if x4 and x6 and not ((band(x4, 57344) ~= 0) or ((x6 % 16) == 0)) then found[#found + 1] = {v, 141} end
-  if x4 and x6 and not ((band(x4, 57344) == 0) or ((x6 % 16) ~= 0)) then found[#found + 1] = {v, 142} end
+  if x4 and x6 and not ((x4 % 65536 >= 8192) or ((x6 % 16) == 0)) then found[#found + 1] = {v, 141} end
+  if x4 and x6 and not ((x4 % 65536 < 8192) or ((x6 % 16) ~= 0)) then found[#found + 1] = {v, 142} end
   local x7 = v.undeclared
   if x7 and not (x7 == 0) then found[#found + 1] = {v, 143} end
 end
@@ -1554,7 +1553,7 @@ J.message_properties_header = function(v, found)
   local x1 = v.label_length
   if x1 and not (x1 <= 250) then found[#found + 1] = {v, 19} end
   local x2 = v.message_class
-  if x2 and not (band(x2, 7680) == 0) then found[#found + 1] = {v, 20} end
+  if x2 and not (x2 % 8192 < 512) then found[#found + 1] = {v, 20} end
   local x3 = v.allocation_body_size
   local x4 = v.message_size
   if x3 and x4 and not (x3 >= x4) then found[#found + 1] = {v, 21} end
@@ -1570,7 +1569,7 @@ J.message_properties_header = function(v, found)
   if x10 and x11 and not ((x10 == 0) or ((((((x11 == 32769) or (x11 == 32770)) or (x11 == 32771)) or (x11 == 32772)) or (x11 == 32780)) or (x11 == 32782))) then found[#found + 1] = {v, 24} end
   local x12 = x9 and x9.flags
   local x13 = v.encryption_algorithm
-  if x12 and x8 and x13 and not (((band(x12, 32) == 0) or (((x8 == 1) or (x8 == 3)) and ((x13 == 26114) or (x13 == 26625)))) or ((x8 == 5) and ((x13 >= 26126) and (x13 <= 26128)))) then found[#found + 1] = {v, 25} end
+  if x12 and x8 and x13 and not (((x12 % 64 < 32) or (((x8 == 1) or (x8 == 3)) and ((x13 == 26114) or (x13 == 26625)))) or ((x8 == 5) and ((x13 >= 26126) and (x13 <= 26128)))) then found[#found + 1] = {v, 25} end
   local x14 = v.extension_size
   if x1 and x14 and x4 and not (((((((x1 * 2) + x14) + x4) + 3) - ((((x1 * 2) + x14) + x4) + 3) % 4) + 56) < 4294967296) then found[#found + 1] = {v, 26} end
 end
@@ -1605,15 +1604,15 @@ end
 J.order_ack = function(v, found)
   local x1 = v.base_header
   local x2 = x1 and x1.flags
-  if x2 and not (band(x2, 8) == 0) then found[#found + 1] = {v, 108} end
+  if x2 and not (x2 % 16 < 8) then found[#found + 1] = {v, 108} end
   local x3 = v.user_header
   local x4 = x3 and x3.flags
-  if x4 and x2 and not ((band(x4, 1048576) == 0) or ((x2 % 8) == 0)) then found[#found + 1] = {v, 109} end
+  if x4 and x2 and not ((x4 % 2097152 < 1048576) or ((x2 % 8) == 0)) then found[#found + 1] = {v, 109} end
   local x5 = v.message_properties_header
   local x6 = x5 and x5.flags
-  if x4 and x6 and not ((band(x4, 57344) ~= 0) or ((x6 % 16) == 0)) then found[#found + 1] = {v, 110} end
-  if x4 and x6 and not ((band(x4, 57344) == 0) or ((x6 % 16) ~= 0)) then found[#found + 1] = {v, 111} end
-  if x4 and not (band(x4, 33554432) == 0) then found[#found + 1] = {v, 112} end
+  if x4 and x6 and not ((x4 % 65536 >= 8192) or ((x6 % 16) == 0)) then found[#found + 1] = {v, 110} end
+  if x4 and x6 and not ((x4 % 65536 < 8192) or ((x6 % 16) ~= 0)) then found[#found + 1] = {v, 111} end
+  if x4 and not (x4 % 67108864 < 33554432) then found[#found + 1] = {v, 112} end
   local x7 = x3 and x3.queue_manager_address
   if x4 and x7 and not (((rshift(x4, 10) % 8) ~= 7) or (x7 == ("\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000"))) then found[#found + 1] = {v, 113} end
   local x8 = v.undeclared
@@ -1662,8 +1661,8 @@ J.security_header = function(v, found)
   if x1 and x2 and not (((x1 % 16) ~= 2) or (x2 == 16)) then found[#found + 1] = {v, 42} end
   local x3 = v._
   local x4 = x3 and x3.remote_read
-  if x4 and x1 and not ((x4 == 1) or (band(x1, 16) == 0)) then found[#found + 1] = {v, 43} end
-  if x4 and x1 and not ((x4 == 1) or (band(x1, 3840) == 0)) then found[#found + 1] = {v, 44} end
+  if x4 and x1 and not ((x4 == 1) or (x1 % 32 < 16)) then found[#found + 1] = {v, 43} end
+  if x4 and x1 and not ((x4 == 1) or (x1 % 4096 < 256)) then found[#found + 1] = {v, 44} end
   local x5 = v.sender_cert_size
   if x5 and not (x5 <= 65535) then found[#found + 1] = {v, 45} end
   local x6 = v.encryption_key_size
@@ -1671,9 +1670,9 @@ J.security_header = function(v, found)
   local x8 = v.provider_info_size
   if x2 and x6 and x7 and x5 and x8 and not (((((x2 + x6) + x7) + x5) + x8) > 0) then found[#found + 1] = {v, 46} end
   if x2 and x6 and x7 and x5 and x8 and not ((((((((x2 + 3) - (x2 + 3) % 4) + ((x6 + 3) - (x6 + 3) % 4)) + ((x7 + 3) - (x7 + 3) % 4)) + ((x5 + 3) - (x5 + 3) % 4)) + ((x8 + 3) - (x8 + 3) % 4)) + 16) < 4294967296) then found[#found + 1] = {v, 47} end
-  if x1 and x8 and not ((band(x1, 64) == 0) or (x8 == 0)) then found[#found + 1] = {v, 48} end
-  if x1 and x7 and x8 and not (((band(x1, 64) ~= 0) or (x7 == 0)) or (x8 ~= 0)) then found[#found + 1] = {v, 49} end
-  if x1 and x6 and not ((band(x1, 32) == 0) or (x6 ~= 0)) then found[#found + 1] = {v, 50} end
+  if x1 and x8 and not ((x1 % 128 < 64) or (x8 == 0)) then found[#found + 1] = {v, 48} end
+  if x1 and x7 and x8 and not (((x1 % 128 >= 64) or (x7 == 0)) or (x8 ~= 0)) then found[#found + 1] = {v, 49} end
+  if x1 and x6 and not ((x1 % 64 < 32) or (x6 ~= 0)) then found[#found + 1] = {v, 50} end
 end
 
 J.session_ack = function(v, found)
@@ -1682,9 +1681,9 @@ J.session_ack = function(v, found)
   if x2 and not ((x2 % 16) == 1) then found[#found + 1] = {v, 95} end
   local x3 = v.base_header
   local x4 = x3 and x3.flags
-  if x4 and not ((((band(x4, 16) ~= 0) and 1 or 0)) == 1) then found[#found + 1] = {v, 96} end
-  if x4 and not (band(x4, 8) ~= 0) then found[#found + 1] = {v, 97} end
-  if x4 and not (band(x4, 32) == 0) then found[#found + 1] = {v, 98} end
+  if x4 and not ((((x4 % 32 >= 16) and 1 or 0)) == 1) then found[#found + 1] = {v, 96} end
+  if x4 and not (x4 % 16 >= 8) then found[#found + 1] = {v, 97} end
+  if x4 and not (x4 % 64 < 32) then found[#found + 1] = {v, 98} end
   local x5 = x3 and x3.time_to_reach_queue
   if x5 and not (x5 == 4294967295) then found[#found + 1] = {v, 99} end
   local x6 = v.undeclared
@@ -1760,24 +1759,24 @@ end
 J.user_header = function(v, found)
   local x1 = v.flags
   if x1 and not ((x1 % 32) <= 29) then found[#found + 1] = {v, 11} end
-  if x1 and not (band(x1, 64) == 0) then found[#found + 1] = {v, 12} end
-  if x1 and not ((band(x1, 1048576) == 0) or (band(x1, 96) ~= 0)) then found[#found + 1] = {v, 13} end
-  if x1 and not (band(x1, 2097152) ~= 0) then found[#found + 1] = {v, 14} end
+  if x1 and not (x1 % 128 < 64) then found[#found + 1] = {v, 12} end
+  if x1 and not ((x1 % 2097152 < 1048576) or (x1 % 128 >= 32)) then found[#found + 1] = {v, 13} end
+  if x1 and not (x1 % 4194304 >= 2097152) then found[#found + 1] = {v, 14} end
   if x1 and not (((rshift(x1, 16) % 8) ~= 4) or ((rshift(x1, 13) % 8) ~= 0)) then found[#found + 1] = {v, 15} end
 end
 
 J.user_message = function(v, found)
   local x1 = v.base_header
   local x2 = x1 and x1.flags
-  if x2 and not (band(x2, 8) == 0) then found[#found + 1] = {v, 101} end
+  if x2 and not (x2 % 16 < 8) then found[#found + 1] = {v, 101} end
   local x3 = v.user_header
   local x4 = x3 and x3.flags
-  if x4 and x2 and not ((band(x4, 1048576) == 0) or ((x2 % 8) == 0)) then found[#found + 1] = {v, 102} end
+  if x4 and x2 and not ((x4 % 2097152 < 1048576) or ((x2 % 8) == 0)) then found[#found + 1] = {v, 102} end
   local x5 = v.message_properties_header
   local x6 = x5 and x5.flags
-  if x4 and x6 and not ((band(x4, 57344) ~= 0) or ((x6 % 16) == 0)) then found[#found + 1] = {v, 103} end
-  if x4 and x6 and not ((band(x4, 57344) == 0) or ((x6 % 16) ~= 0)) then found[#found + 1] = {v, 104} end
-  if x4 and not (band(x4, 33554432) == 0) then found[#found + 1] = {v, 105} end
+  if x4 and x6 and not ((x4 % 65536 >= 8192) or ((x6 % 16) == 0)) then found[#found + 1] = {v, 103} end
+  if x4 and x6 and not ((x4 % 65536 < 8192) or ((x6 % 16) ~= 0)) then found[#found + 1] = {v, 104} end
+  if x4 and not (x4 % 67108864 < 33554432) then found[#found + 1] = {v, 105} end
   local x7 = x3 and x3.queue_manager_address
   if x4 and x7 and not (((rshift(x4, 10) % 8) ~= 7) or (x7 == ("\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000"))) then found[#found + 1] = {v, 106} end
   local x8 = v.undeclared

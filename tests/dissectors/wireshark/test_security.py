@@ -29,6 +29,12 @@ def _capture(path: Path, *packets: bytes) -> Path:
     return path
 
 
+def signed_and_sealed(path: Path) -> Path:
+    """A capture of a message that is signed and encrypted."""
+    both = message(sign=MessageSigner(key(), certificate()), seal=BodySealer(key().public_key()))
+    return _capture(path, encode(both))
+
+
 def test_a_session_key_says_for_which_cipher_it_is(tmp_path: Path) -> None:
     sealer = BodySealer(key().public_key(), algorithm=EncryptionAlgorithm.RC4)
     sealed = encode(message(seal=sealer))
