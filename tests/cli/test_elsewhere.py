@@ -21,7 +21,7 @@ _WITHOUT_POSIX = """
 import os, signal, socket, sys
 sys.modules.update(dict.fromkeys(("fcntl", "grp", "pwd", "resource", "termios", "tty")))
 for module, names in (
-    (os, "fork geteuid getuid O_NOFOLLOW O_CLOEXEC mkfifo sched_getaffinity uname sysconf register_at_fork"),
+    (os, "fork geteuid getuid O_NOFOLLOW O_CLOEXEC mkfifo sched_getaffinity uname register_at_fork"),
     (signal, "SIGKILL SIGHUP SIGALRM setitimer pthread_sigmask"),
     (socket, "AF_UNIX SO_REUSEPORT"),
 ):
