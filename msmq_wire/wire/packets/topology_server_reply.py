@@ -72,7 +72,7 @@ class TopologyServerReply(WireStruct, frozen=True, kw_only=True, gc=False):
         TopologyPacketHeader, Node(TopologyPacketHeader), "Says that this is a reply."
     ] = TopologyPacketHeader(type=TopologyPacketType.TOPOLOGY_SERVER_REPLY)
     correlation_id: Annotated[GUID, Guid, HOST, "RequestID of the request."] = NULL_GUID
-    connected_network_count: Annotated[int, Int32ul, "Networks that follow."] = 0
+    connected_network_count: Annotated[int, Int32ul, "Networks that follow."] = 1
     connected_network_mask: Annotated[int, Int32ul, "0 over IP; over IPX as many bits as networks."] = 0
     directory_service_server_size: Annotated[
         int, Int32ul, "Bytes of DirectoryServiceServerArray; 0 from a server of the client's site."
@@ -81,7 +81,7 @@ class TopologyServerReply(WireStruct, frozen=True, kw_only=True, gc=False):
         tuple[ConnectedNetwork, ...],
         Items(this.connected_network_count, Node(ConnectedNetwork)),
         "Networks of the server.",
-    ] = ()
+    ] = (ConnectedNetwork(),)
     responding_site_id: Annotated[
         GUID | None,
         Opt(this.directory_service_server_size != 0, Guid),
