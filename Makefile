@@ -18,7 +18,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: help demo test check axe mutants lint bench docs generated clean
 
 help:
-	@echo "make demo    decode the demo capture"
+	@echo "make demo    show what msmq-wire says of a built-in capture"
 	@echo "make test    run the tests in a few minutes, the same at every run (more arguments: PYTEST_ARGS='-k name')"
 	@echo "make check   run all of them: random examples, a cluster, every capture through every path"
 	@echo "make axe     fetch axe-core with npm, with which make check looks at the report"
@@ -30,7 +30,7 @@ help:
 	@echo "make clean   remove $(VENV) and what the tools left behind"
 
 demo: $(CLI)
-	$(BIN)/msmq-wire demo
+	@$(BIN)/msmq-wire demo
 
 test: $(DEV)
 	$(BIN)/python -m pytest -n auto --dist loadgroup $(PYTEST_ARGS)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msmq_wire
+from msmq_wire.cli.help_text import argument_name, paragraphs, sections
 from msmq_wire.cli.program import COMMANDS, GROUPS, ListedCommand, program
 from msmq_wire.cli.reporting import PROGRAM
 
@@ -40,25 +40,22 @@ def _command(path: str) -> tuple[Any, str]:
 
 def _page(path: str, command: Any, line: str) -> str:
     context = command.context_class(command, info_name=f"{PROGRAM} {path}".strip())
-    parameters = command.get_params(context)
-    arguments = [one for one in parameters if one.param_type_name == "argument"]
-    paragraphs = inspect.cleandoc(command.help or "").split("\n\n")
-    told = [one for one in paragraphs if not one.startswith((_STATUS, _EXAMPLES, "    "))]
-    status = next((one for one in paragraphs if one.startswith(_STATUS)), "")
-    examples = [one.strip() for one in paragraphs if one.startswith("    ")]
+    arguments = [one for one in command.get_params(context) if one.param_type_name == "argument"]
+    told = [*paragraphs(command.help)]
+    status = next((text for text, _ in told if text.startswith(_STATUS)), "")
+    at = next((at for at, (text, _) in enumerate(told) if text == _EXAMPLES), len(told))
+    examples = [line.strip() for text, _ in told[at + 1 :] for line in text.splitlines()]
+    told = [one for one in told[:at] if not one[0].startswith(_STATUS)]
     lines = [*_head(path, line), ".SH SYNOPSIS", f".B {_roff(context.command_path)}"]
-    lines += [_argument(one) for one in arguments] if path else [_italic("COMMAND")]
+    lines += [_italic(argument_name(one)) for one in arguments] if path else [_italic("COMMAND")]
     lines += ["[\\fIOPTION\\fR]...", ".SH DESCRIPTION", *_paragraphs(told)]
     if not path:
         lines += [".SH COMMANDS", *_commands({**COMMANDS, **GROUPS}, alone=True)]
-    for title, kind in (("ARGUMENTS", "argument"), ("OPTIONS", "option")):
-        found = [one.get_help_record(context) for one in parameters if one.param_type_name == kind]
-        rows = [one for one in found if one is not None]
-        if rows:
-            lines += [f".SH {title}", *(line for row in rows for line in _item(*row))]
+    for title, rows in sections(command, context):
+        lines += [f".SH {title.upper()}", *(line for row in rows for line in _item(*row))]
     if status:
         said = status.removeprefix(_STATUS)
-        lines += [".SH EXIT STATUS", *_paragraphs([said[:1].upper() + said[1:]])]
+        lines += [".SH EXIT STATUS", _roff(said[:1].upper() + said[1:])]
     if examples:
         lines += [".SH EXAMPLES", ".nf", *(_roff(one) for one in examples), ".fi"]
     others = (PROGRAM, *(_name(name) for name in GROUPS)) if path else [_name(name) for name in COMMANDS]
@@ -86,22 +83,20 @@ def _commands(found: Mapping[str, Any], *, alone: bool) -> Iterator[str]:
             yield from _item(path, told if isinstance(told, str) else told[1])
 
 
-def _argument(parameter: Any) -> str:
-    name = _italic(str(parameter.metavar or parameter.name))
-    return name if parameter.required else f"[{name}]"
-
-
 def _item(name: str, text: str) -> Iterator[str]:
     yield ".TP"
     yield f"\\fB{_roff(name)}\\fR"
     yield _roff(text) or "\\&"
 
 
-def _paragraphs(texts: list[str]) -> Iterator[str]:
-    for number, text in enumerate(texts):
+def _paragraphs(told: list[tuple[str, bool]]) -> Iterator[str]:
+    for number, (text, is_kept) in enumerate(told):
         if number:
             yield ".PP"
-        yield _roff(" ".join(text.split()))
+        if is_kept:
+            yield from (".nf", *(_roff(line) or ".sp" for line in text.splitlines()), ".fi")
+        else:
+            yield _roff(text)
 
 
 def _also(names: Any) -> str:

@@ -10,9 +10,13 @@ import contextlib
 import os
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from msmq_wire.cli.reporting import PROGRAM, complain, version_text
 from msmq_wire.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from typer.exceptions import TyperException
 
 __all__ = ["main"]
 
@@ -71,6 +75,15 @@ def _command(error: Exception, arguments: list[str]) -> str:
     return " ".join([PROGRAM, *(name for name in words if name in COMMANDS)])
 
 
+def _message(error: TyperException) -> str:
+    """What is wrong with a command line, and what was meant where something similar exists."""
+    near = getattr(error, "possibilities", None)
+    if near:
+        return f"{error.message}. Did you mean {' or '.join(sorted(near))}?"
+    # What pydantic says of a value has the class of its error in front.
+    return error.format_message().replace(": Value error, ", ": ", 1)
+
+
 def _told_plainly(as_json: bool) -> int:
     """What doctor says, where all that prints it better is absent."""
     from msmq_wire.cli.health import health
@@ -110,8 +123,7 @@ def _run(arguments: list[str]) -> int:
     try:
         status = program()(arguments or ["--help"], prog_name=PROGRAM, standalone_mode=False)
     except TyperException as error:
-        # What pydantic says of a value has the class of its error in front.
-        message = error.format_message().replace(": Value error, ", ": ", 1)
+        message = _message(error)
         if message and error.exit_code == _BAD_USAGE:
             message = f"{mistyped_secret(arguments) or message} (see {_command(error, arguments)} --help)"
         if message:

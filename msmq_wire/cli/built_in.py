@@ -15,8 +15,8 @@ def default_scenario() -> bytes:
 
 
 def demo_capture() -> Traversable:
-    """The capture that the pages begin with."""
-    return _found("msmq_wire.cli", "captures", "demo.pcap")
+    """The capture of `msmq-wire demo`: a fault and an attack in ordinary traffic."""
+    return _found("msmq_wire.cli", "digest", "fault_and_attack.pcap")
 
 
 def _found(package: str, folder: str, name: str) -> Traversable:

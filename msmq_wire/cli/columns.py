@@ -135,14 +135,15 @@ def _nearest_paths(name: str) -> list[str]:
 
 
 def _unknown(name: str, known: Mapping[str, str], *, paths: bool) -> str:
-    """What is said of a name that is no column: those that look like it, or all columns."""
+    """What is said of a name that is no column: those that look like it, else all columns."""
     wanted = name[:_LONGEST].lower()
     near = difflib.get_close_matches(wanted, known, n=1)
     if paths and not near:
         # A message has a label; a call has none, though there is the name.
         near = [one for one in _nearest_paths(wanted.removeprefix("packet.")) if one != name]
-    hint = f"; the nearest {'is' if len(near) == 1 else 'are'} {', '.join(near)}" if near else ""
-    text = f"no column is called {name[:_LONGEST]!r}{hint}"
+    text = f"no column is called {name[:_LONGEST]!r}"
+    if near:
+        return f"{text}. Did you mean {' or '.join(map(repr, near))}?"
     if "." in name:
         return text
     there = f"{text}; there are {', '.join(dict.fromkeys(known.values()))}, and all"
@@ -152,9 +153,6 @@ def _unknown(name: str, known: Mapping[str, str], *, paths: bool) -> str:
 def tell_left_out(names: Sequence[str], *, cramped: bool) -> None:
     """Say below a table which columns its terminal has no room for, and how to get them, or all of a cell."""
     if names:
-        tell(
-            f"not shown, for want of room: {', '.join(names)}; --columns +{names[0]}, a wider terminal or a "
-            "pipe shows more"
-        )
+        tell(f"hidden columns: {', '.join(names)} (show with --columns +{names[0]})")
     elif cramped:
-        tell("cut for want of room: fewer --columns, a wider terminal or a pipe shows all of it")
+        tell("cells are cut: use fewer --columns, a wider terminal or a pipe")

@@ -41,6 +41,7 @@ __all__ = [
     "ShowHex",
     "TimeZone",
     "UtcTime",
+    "Verbose",
     "Verify",
     "check_folder",
     "check_output",
@@ -150,6 +151,12 @@ TimeZone = Annotated[
 Force = Annotated[bool, typer.Option("--force", help="Write over what is there.")]
 ColorOption = Annotated[Color, typer.Option("--color", help="Use colours.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No summary and no progress on standard error.")]
+Verbose = Annotated[
+    bool,
+    typer.Option(
+        "--verbose", "-v", help="Count frames and packets by kind in the summary. diagnose shows its answers."
+    ),
+]
 
 
 def screen_for(color: Color) -> Screen:

@@ -13,20 +13,22 @@ from typing import Any, Final, get_args, get_origin
 
 from typer.core import TyperCommand, TyperGroup
 
+from msmq_wire.cli.help_text import HelpText
+
 __all__ = ["PlainCommand", "PlainGroup"]
 
 _NOT_PLAIN: Final = object()
 _LONGEST_NUMBER = 9
 
 
-class PlainCommand(TyperCommand):
+class PlainCommand(HelpText, TyperCommand):
     """A command whose parameters take what is plain as it is."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         return _taking_plain_values(super().get_params(ctx))
 
 
-class PlainGroup(TyperGroup):
+class PlainGroup(HelpText, TyperGroup):
     """A group whose parameters take what is plain as it is."""
 
     def get_params(self, ctx: Any) -> list[Any]:

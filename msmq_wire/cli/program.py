@@ -7,6 +7,7 @@ when its own help is asked for.
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Annotated, Any, Final
@@ -22,149 +23,84 @@ from msmq_wire.engines.codec import default_engine
 __all__ = ["COMMANDS", "GROUPS", "ListedCommand", "program"]
 
 _BAD_USAGE = 2
+_DEFAULT = "diagnose"
 
 GROUPS: Final[Mapping[str, str]] = {
-    "suricata": "Rules for Suricata, the intrusion detection system, made from the rules of findings.",
-    "spark": "Fill tables with many captures, on this machine or a cluster, and ask them in SQL.",
-    "lab": "Serve queues on this machine, and send to and read from them; not a production queue manager.",
+    "suricata": "Write detection rules for Suricata.",
+    "lab": "Run a small queue manager for tests, and talk to it.",
+    "spark": "Decode many captures into tables, and query them in SQL.",
 }
-"""Groups of commands by name, with what the help says of them; they come after the commands of no group."""
+"""Groups of commands by name, with what the help says of them."""
+
+_SECTIONS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
+    "Answer": {
+        "diagnose": ("diagnose:diagnose", "Say what is wrong in captures, and what to do about it."),
+        "report": ("report:report", "Write a report about captures as one HTML page."),
+        "timeline": ("timeline:timeline", "Show the life of one message or session, step by step."),
+        "demo": ("demo:demo", "Show a built-in capture with a fault and an attack."),
+    },
+    "Look": {
+        "messages": ("messages:messages", "List messages, including those returned by remote reads."),
+        "calls": ("calls:calls", "List remote reads and other calls: who read which queue."),
+        "decode": ("decode:decode", "Show every packet and call, field by field."),
+        "packet": ("packet:packet", "Decode the bytes of one packet."),
+        "filter": ("filter:filter_", "Check a filter expression and explain it."),
+    },
+    "Judge": {
+        "findings": ("findings:findings", "List broken rules, attacks, scanners and lost messages."),
+        "explain": ("explain:explain", "Explain a finding: what it means and what to do."),
+        "replay": ("replay:replay", "Check the replies of a queue manager against the rules."),
+        "route": ("route:route", "Predict the path of a message between queue managers."),
+        "route-audit": ("route_audit:route_audit", "Check whether messages took an allowed path."),
+        "topology": ("topology:topology", "Write the sites and links that directory calls reveal."),
+    },
+    "Files": {
+        "export": ("export:export", "Write the frames of matching items to a new capture."),
+        "carve": ("carve:carve", "Find messages in queue files, memory and disk images."),
+    },
+    "Other tools": {
+        "wireshark": ("wireshark:wireshark", "Install or check the MSMQ dissector for Wireshark."),
+        "suricata rules": ("suricata_rules:rules", "Write detection rules for Suricata."),
+        "doctor": ("doctor:doctor", "Check what is installed and what works."),
+    },
+    "Lab": {
+        "lab serve": ("lab_serve:serve", "Serve queues until Ctrl+C."),
+        "lab send": ("lab_send:send", "Send messages to a queue and wait for acknowledgments."),
+        "lab receive": ("lab_read:receive", "Take messages off a queue."),
+        "lab peek": ("lab_read:peek", "Show messages of a queue and leave them there."),
+        "lab purge": ("lab_read:purge", "Remove all messages of a queue."),
+        "lab move": ("lab_read:move", "Move messages into a subqueue or back."),
+        "lab queues": ("lab_mgmt:queues", "List the queues of a computer with their messages and bytes."),
+        "lab mgmt": ("lab_mgmt:mgmt", "Ask a queue manager for management data, or have it act."),
+        "lab record": (
+            "lab_record:record_scenario",
+            "Run a scenario on two lab queue managers and record it.",
+        ),
+        "compare-recording": (
+            "compare_recording:compare_recording",
+            "Compare a recorded scenario with its capture.",
+        ),
+    },
+    "Spark": {
+        "spark run": ("spark_run:run", "Decode captures into Parquet tables, every capture once."),
+        "spark sql": ("spark_sql:sql", "Query the tables in SQL."),
+        "spark status": ("spark_status:status", "Show what the tables hold and how the latest runs ended."),
+        "spark forget": ("spark_forget:forget", "Remove captures from all tables."),
+        "spark compact": ("spark_compact:compact", "Merge small files of all tables."),
+        "spark vacuum": ("spark_vacuum:vacuum", "Delete files that no table uses any more."),
+        "spark export": ("spark_export:export", "Copy the tables to plain Parquet files."),
+        "spark package": ("spark_package:package", "Write the files that spark-submit needs."),
+    },
+}
+"""The parts of the help with their commands, in order: where each is (module of `commands`, function), and
+the first sentence of its help."""
 
 COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
-    "demo": (
-        "demo:demo",
-        "Show the capture that comes with the program: 25 frames in which three messages are sent.",
-    ),
-    "packet": ("packet:packet", "Decode one packet."),
-    "decode": (
-        "decode:decode",
-        "Show every MSMQ packet and every remote read call of captures, in order of completion.",
-    ),
-    "messages": (
-        "messages:messages",
-        "List the messages in captures, those that remote read calls brought among them.",
-    ),
-    "calls": (
-        "calls:calls",
-        "List the remote read calls in captures: who read which queue, and what came of it.",
-    ),
-    "diagnose": (
-        "diagnose:diagnose",
-        "Say what is wrong in captures, and answer eighteen questions, with the frames that show it.",
-    ),
-    "timeline": (
-        "timeline:timeline",
-        "Tell one message or one session step by step, with times, frames and who sent what.",
-    ),
-    "findings": (
-        "findings:findings",
-        "Say what is odd in captures: broken rules, attack shapes, known scanners, lost messages.",
-    ),
-    "explain": (
-        "explain:explain",
-        "Explain rules of msmq-wire findings: what they look for, what it means, what to do.",
-    ),
-    "report": (
-        "report:report",
-        "Write a report about captures: one HTML page that loads nothing from a network.",
-    ),
-    "export": ("export:export", "Write the frames that carry matching items to a capture."),
-    "carve": (
-        "carve:carve",
-        "Say which messages lie in storage files, memory dumps and disk images, and list them.",
-    ),
-    "filter": ("filter:filter_", "Check an expression for --filter, and say what it means."),
-    "replay": (
-        "replay:replay",
-        "Say which replies and packets of a queue manager break the rules of its protocols.",
-    ),
-    "compare-recording": (
-        "compare_recording:compare_recording",
-        "Compare what was recorded of a scenario with what was captured of it.",
-    ),
-    "topology": (
-        "topology:topology",
-        "Write the enterprise that the calls of the directory in captures tell of, as a topology.",
-    ),
-    "route": ("route:route", "Show which way a message goes from one queue manager to another."),
-    "route-audit": (
-        "route_audit:route_audit",
-        "Say which messages went another way than the topology allows.",
-    ),
-    "wireshark": (
-        "wireshark:wireshark",
-        "Put the MSMQ dissector into Wireshark: install it, print its path, or check what is installed.",
-    ),
-    "doctor": (
-        "doctor:doctor",
-        "Say what is installed and what works: extras, tshark with its Lua, the dissector, Java.",
-    ),
-    "suricata rules": (
-        "suricata_rules:rules",
-        "Write the rules of findings that one packet decides as a rule file for Suricata.",
-    ),
-    "spark run": ("spark_run:run", "Decode captures into Parquet tables, every capture once."),
-    "spark sql": ("spark_sql:sql", "Ask the tables in SQL."),
-    "spark status": (
-        "spark_status:status",
-        "Say what tables hold: captures, rows, files and bytes, how they were read, and the latest runs.",
-    ),
-    "spark forget": (
-        "spark_forget:forget",
-        "Take captures out of all tables: their rows, and that their files were ever seen.",
-    ),
-    "spark compact": (
-        "spark_compact:compact",
-        "Put small files of all tables together, so that queries and runs have fewer to open.",
-    ),
-    "spark vacuum": (
-        "spark_vacuum:vacuum",
-        "Delete files that are in no table: those that were replaced, and what runs left that were ended.",
-    ),
-    "spark export": (
-        "spark_export:export",
-        "Copy the tables as they are now to plain Parquet, for what reads files and knows no log.",
-    ),
-    "spark package": (
-        "spark_package:package",
-        "Write what spark-submit needs: this package as msmq_wire.zip, and msmq_wire_job.py, which runs it.",
-    ),
-    "lab serve": (
-        "lab_serve:serve",
-        "Serve queues with the binary protocol, remote read over DCE/RPC and SRMP, until Ctrl+C or SIGTERM.",
-    ),
-    "lab send": (
-        "lab_send:send",
-        "Send messages to a queue, and wait until all of them are acknowledged.",
-    ),
-    "lab receive": (
-        "lab_read:receive",
-        "Take messages off a queue, in two phases: started, then ended with an acknowledgment.",
-    ),
-    "lab peek": (
-        "lab_read:peek",
-        "Show messages of a queue and leave them there; with qm2qm the first one only.",
-    ),
-    "lab purge": ("lab_read:purge", "Remove all messages of a queue."),
-    "lab move": (
-        "lab_read:move",
-        "Move the first messages of a queue, or one of them, into its subqueue or back.",
-    ),
-    "lab queues": (
-        "lab_mgmt:queues",
-        "List the private queues of a computer and the active ones, how many messages each has and their "
-        "bytes.",
-    ),
-    "lab mgmt": (
-        "lab_mgmt:mgmt",
-        "Ask a queue manager for all that management tells of it or of a queue, or have it act.",
-    ),
-    "lab record": (
-        "lab_record:record_scenario",
-        "Run a scenario on two queue managers of the lab, and record it as on Windows.",
-    ),
+    name: command for part in _SECTIONS.values() for name, command in part.items()
 }
-"""By name, in their order: where it is (module of `commands`, function), the first sentence of its help."""
+"""The commands by name, in the order of the help."""
+
+_LONGEST_NAME = max(len(name) for name in COMMANDS if " " not in name)
 
 
 class ListedCommand(TyperCommand):
@@ -197,9 +133,49 @@ class ListedCommand(TyperCommand):
 class ListedGroup(PlainGroup):
     """A group by its line of the table."""
 
+    usages = ("COMMAND [OPTIONS]...",)
+
     def get_short_help_str(self, limit: int = 0) -> str:
         """Its line, as that of a command."""
         return self.help or ""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands, then the options."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, one.get_short_help_str()) for name, one in self.commands.items()])
+        super().format_options(ctx, formatter)
+
+
+class Program(PlainGroup):
+    """The program: files without a command are diagnosed."""
+
+    usages = ("FILE...", "COMMAND [OPTIONS]...")
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Take a command line; ``diagnose`` is the command where files stand alone."""
+        if self._names_files(args):
+            args = [_DEFAULT, *args]
+        return super().parse_args(ctx, args)
+
+    def _names_files(self, args: list[str]) -> bool:
+        """Whether a command line has no command, but names a file first or anywhere one that is there."""
+        first = args[0] if args else ""
+        if not first or first in self.commands:
+            return False
+        if first.startswith("-") and first != "-":
+            return any(map(os.path.exists, args)) and not any(one in self.commands for one in args)
+        # A command has no dot in its name, and no separator.
+        return first == "-" or os.path.exists(first) or bool(set(first) & set("./\\"))
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands by what they are for, then the options."""
+        for title, part in _SECTIONS.items():
+            names = dict.fromkeys(path.partition(" ")[0] for path in part)
+            with formatter.section(title):
+                formatter.write_dl(
+                    [(name.ljust(_LONGEST_NAME), self.commands[name].get_short_help_str()) for name in names]
+                )
+        super().format_options(ctx, formatter)
 
 
 @functools.cache
@@ -207,7 +183,7 @@ def program() -> TyperGroup:
     """The application with all its commands, in the order of the help."""
     app = typer.Typer(
         name=PROGRAM,
-        cls=PlainGroup,
+        cls=Program,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
@@ -260,11 +236,10 @@ def _program(
         typer.Option("--version", help="Show the version and exit.", callback=_show_version, is_eager=True),
     ] = False,
 ) -> None:
-    """Read Microsoft Message Queuing (MSMQ) traffic: single packets, captures, messages, remote read calls.
+    """Read Microsoft Message Queuing (MSMQ) traffic in captures.
 
-    Start with: msmq-wire demo to see an example, msmq-wire messages FILE to see what was sent, msmq-wire
-    calls FILE to see who read it, msmq-wire decode FILE to see all of it, msmq-wire findings FILE to see what
-    is odd.
+    Start with "msmq-wire FILE": it says what is wrong in a capture. "msmq-wire demo" shows an example.
+    "msmq-wire COMMAND --help" explains a command.
     """
     try:
         default_engine()

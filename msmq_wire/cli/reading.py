@@ -77,10 +77,10 @@ class Reading:
     """Reads captures in order; ids run on through all of them. Iterate once, then ask for ``status``.
 
     A folder stands for the captures in it, ``recursive`` also for those in its folders; ``files`` names them.
-    ``negotiator`` opens sealed calls; with
-    ``anonymous`` the summary names no host and no account. What is read is shown as it comes: standard output
-    is flushed before more is waited for, and ``show_waiting``, if a command sets it, is called now and then.
-    Where ``hashing`` is set, ``hashed`` tells of each file that was opened.
+    ``negotiator`` opens sealed calls. With ``anonymous`` the summary names no host and no account, with
+    ``verbose`` it counts by kind. What is read is shown as it comes: standard output is flushed before more
+    is waited for, and ``show_waiting``, if a command sets it, is called now and then. Where ``hashing`` is
+    set, ``hashed`` tells of each file that was opened.
 
     Ctrl+C ends the reading of a command that prints ``rows`` as it reads, and of whatever comes through a
     pipe, as if nothing more had been captured; `tell_summary` then says so and raises KeyboardInterrupt. In
@@ -97,6 +97,7 @@ class Reading:
         ports: Iterable[int] = (),
         streams: bool = False,
         quiet: bool = False,
+        verbose: bool = False,
         negotiator: Negotiator | None = None,
         anonymous: bool = False,
         rows: bool = False,
@@ -106,6 +107,7 @@ class Reading:
         self.ports = tuple(ports)
         self.streams = streams
         self.quiet = quiet
+        self.verbose = verbose
         self.negotiator = negotiator
         self.anonymous = anonymous
         self.rows = rows
@@ -335,14 +337,18 @@ class Reading:
             raise KeyboardInterrupt
 
     def summary(self) -> str:
-        """What was read, in one line."""
-        skipped = sum(self.skipped.values())
+        """What was read, in one line; what was left out is always told."""
+        skipped = self.skipped.total()
         text = "interrupted: " if self.interrupted else ""
-        text += f"{count_text(self.frames, 'frame')} read, {self.understood} understood, {skipped} skipped"
+        text += f"{count_text(self.frames, 'frame')} read"
+        if self.verbose:
+            text += f", {self.understood} understood"
         if skipped:
-            text += f" ({_most(self.skipped)})"
-        packets = {type_: count for type_, count in self.packets.items() if count}
-        text += f"; {_counts(packets)}" if packets else "; no packets"
+            text += f", {skipped} skipped"
+        if self.verbose:
+            text += f" ({_most(self.skipped)})" if skipped else ""
+            packets = {type_: count for type_, count in self.packets.items() if count}
+            text += f"; {_counts(packets)}" if packets else "; no packets"
         if self.sealed:
             text += f"; {count_text(self.sealed, 'call')} sealed"
             if self.negotiator in (None, without_secrets):

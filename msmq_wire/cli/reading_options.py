@@ -22,6 +22,7 @@ from msmq_wire.cli.options import (
     Redactions,
     TimeZone,
     UtcTime,
+    Verbose,
     Verify,
     redactor_for,
     refuse_without_effect,
@@ -73,6 +74,7 @@ class ReadingOptions(msgspec.Struct, frozen=True, kw_only=True):
     local: LocalTime = False
     timezone: TimeZone = None
     color: ColorOption = Color.AUTO
+    verbose: Verbose = False
     quiet: Quiet = False
 
     def zone(self, without_times: str | None = None) -> tzinfo | None:
@@ -131,6 +133,7 @@ class ReadingOptions(msgspec.Struct, frozen=True, kw_only=True):
             "ports": self.ports or (),
             "streams": streams,
             "quiet": self.quiet,
+            "verbose": self.verbose,
             "negotiator": negotiator_for(self.nt_passwords, self.nt_hashes, self.keytabs),
             "anonymous": redactor.hides_hosts,
             "rows": rows,

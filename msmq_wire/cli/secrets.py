@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 
 import typer
 
+from msmq_wire.cli.help_text import KEYS
 from msmq_wire.cli.reporting import complain
 from msmq_wire.errors import DecodeError, MsmqWireError
 from msmq_wire.records.body_keys import OpensBodies
@@ -68,6 +69,7 @@ NtPasswords = Annotated[
         "reads one a line instead, @@ stands for @. May be repeated. Without it "
         f"{_VARIABLES[_PASSWORD]} counts.",
         show_default=False,
+        rich_help_panel=KEYS,
     ),
 ]
 NtHashes = Annotated[
@@ -79,6 +81,7 @@ NtHashes = Annotated[
         "users: @FILE reads one a line instead. May be repeated. Without it "
         f"{_VARIABLES[_HASH]} counts.",
         show_default=False,
+        rich_help_panel=KEYS,
     ),
 ]
 Keytabs = Annotated[
@@ -89,6 +92,7 @@ Keytabs = Annotated[
         help="A keytab with the key of the server, which opens sealed calls (Kerberos). May be repeated. "
         f"Without it {_VARIABLES[_KEYTAB]} counts.",
         show_default=False,
+        rich_help_panel=KEYS,
     ),
 ]
 RsaKeys = Annotated[
@@ -99,6 +103,7 @@ RsaKeys = Annotated[
         help="A private key of the queue manager that messages were sent to, PEM, DER or PFX, which opens "
         f"encrypted bodies. May be repeated. Without it {_VARIABLES[_RSA_KEY]} counts.",
         show_default=False,
+        rich_help_panel=KEYS,
     ),
 ]
 RsaKeyPasswords = Annotated[
@@ -109,6 +114,7 @@ RsaKeyPasswords = Annotated[
         help="A password of these files. The process list shows it to other users: @FILE reads one a line "
         f"instead, @@ stands for @. May be repeated. Without it {_VARIABLES[_RSA_PASSWORD]} counts.",
         show_default=False,
+        rich_help_panel=KEYS,
     ),
 ]
 
@@ -120,6 +126,7 @@ TrustedFiles = Annotated[
         help="Certificates that vouch for who signed, PEM or DER: what they did not issue is said by the "
         "column trusted_by, by decode --verify, and by findings (CNT-TRUST). May be repeated.",
         show_default=False,
+        rich_help_panel=KEYS,
     ),
 ]
 

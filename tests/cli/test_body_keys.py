@@ -214,10 +214,10 @@ def test_findings_of_batches_are_those_of_records(capture: Path, tmp_path: Path)
 def test_what_wrote_the_bodies_is_told_of_opened_ones(
     run: Run, capture: Path, pem: Path, tmp_path: Path, command: str
 ) -> None:
-    more: list[object] = ["-o", tmp_path / "report.html"] if command == "report" else []
+    more: list[object] = ["-o", tmp_path / "report.html"] if command == "report" else ["-v"]
     outcome = run(command, capture, "--rsa-key", pem, *more)
     assert outcome.status == 0, outcome.err
-    text = (tmp_path / "report.html").read_text("utf-8") if more else outcome.out
+    text = (tmp_path / "report.html").read_text("utf-8") if command == "report" else outcome.out
     assert "UTF-8 XML" in text
     if command == "diagnose":
         assert "3 bodies for PUBLIC=31ea4ab9-9264-4d60-b3b4-d1a7b9d49c2e: UTF-8 XML" in text

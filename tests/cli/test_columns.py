@@ -70,7 +70,7 @@ def test_a_path_that_a_row_does_not_have_is_empty_there(run: Run) -> None:
 def test_a_path_that_no_packet_has_is_one_line_with_the_nearest(run: Run, command: str) -> None:
     status, out, err = run(command, _DEMO, "--columns", "user_header.mesage_id")
     assert (status, out, err.count("\n")) == (2, "", 1)
-    assert "the nearest are user_header.message_id, " in err
+    assert "Did you mean 'user_header.message_id' or " in err
 
 
 def test_decode_has_rows_in_every_format_but_trees(run: Run) -> None:
@@ -173,7 +173,7 @@ def test_findings_have_rows_with_columns(run: Run, wide: Callable[[int], None]) 
     ("arguments", "words"),
     [
         (("--columns", "user_header.flags"), "no column is called 'user_header.flags'"),
-        (("--columns", "sevrity"), "the nearest is severity"),
+        (("--columns", "sevrity"), "Did you mean 'severity'?"),
         (("--columns", "rule", "--format", "sarif"), "a SARIF log has no columns"),
     ],
 )

@@ -1,4 +1,4 @@
-"""``msmq-wire demo``: what it shows is the capture that the pages begin with."""
+"""``msmq-wire demo``: a diagnosis, six messages and a packet of the built-in capture, on one screen."""
 
 from __future__ import annotations
 
@@ -6,23 +6,60 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-_DEMO = Path(__file__).resolve().parents[2] / "fixtures" / "captures" / "demo.pcap"
+import pytest
+
+_DEMO = Path(__file__).resolve().parents[2] / "fixtures" / "digest" / "fault_and_attack.pcap"
+_LINES = 40
+"""What one screen holds."""
 
 Run = Callable[..., Any]
 
 
-def test_it_shows_what_decode_shows_of_it_and_says_how_to_save_it(run: Run) -> None:
+@pytest.fixture(params=[80, 120])
+def shown(request: pytest.FixtureRequest, run: Run, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    monkeypatch.setenv("COLUMNS", str(request.param))
     status, out, err = run("demo")
-    decoded = run("decode", _DEMO)
-    assert (status, out) == decoded[:2]
-    assert err.startswith(decoded.err.strip())
-    assert "demo --save demo.pcap" in err
-    assert run("demo", "-q").err == ""
+    assert (status, err) == (0, "")
+    lines = out.splitlines()
+    assert max(map(len, lines)) <= request.param
+    return lines
+
+
+def test_it_fits_on_one_screen_and_ends_with_the_next_two_commands(shown: list[str]) -> None:
+    assert len(shown) <= _LINES
+    assert shown[-1] == "Next: msmq-wire demo --save demo.pcap, then msmq-wire demo.pcap -v"
+
+
+def test_it_begins_with_the_attack_and_the_fault_as_diagnose_does(
+    shown: list[str], run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    *digest, more = run("diagnose", _DEMO, "-q").out.splitlines()
+    assert "--question N" in more
+    assert shown[: len(digest)] == digest
+    assert shown[1].startswith(" 1. [high, as published] 198.51.100.66 to 192.0.2.10: ")
+    assert [line for line in shown if line.startswith(" 2. [medium, certain] 2 messages, ")]
+
+
+def test_its_rows_and_its_packet_have_the_numbers_that_other_commands_know(
+    shown: list[str], run: Run
+) -> None:
+    at = next(at for at, line in enumerate(shown) if line.startswith("Messages and acknowledgments"))
+    rows = [line.split() for line in shown[at + 2 : at + 8]]
+    assert shown[at + 8] == ""
+    listed = run("messages", _DEMO, "--format", "csv", "--columns", "id,label").out.splitlines()[1:]
+    assert shown[at].endswith(f"6 of {len(listed)}")
+    ids = [row[0] for row in rows]
+    assert [line.partition(",")[0] for line in listed if line.partition(",")[0] in ids] == ids
+    packet = shown[at + 9].partition(" ")[0].removeprefix("#")
+    assert packet in ids
+    decoded = run("decode", _DEMO, "--id", packet, "--format", "jsonl").out
+    assert '"code":"past-packet-size"' in decoded
+    assert "past-packet-size" in "\n".join(shown)
 
 
 def test_it_is_saved_for_other_commands_and_nothing_is_overwritten(run: Run, tmp_path: Path) -> None:
     saved = tmp_path / "saved.pcap"
-    assert run("demo", "--save", saved)[:2] == (0, "")
+    assert run("demo", "--save", saved) == (0, "", f"written to {saved}. Next: msmq-wire {saved}\n")
     assert saved.read_bytes() == _DEMO.read_bytes()
     saved.write_bytes(b"mine")
     assert run("demo", "--save", saved).status == 2

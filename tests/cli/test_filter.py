@@ -86,7 +86,7 @@ def test_commands_show_what_matches(
     ("expression", "rules"),
     [
         ("severity >= medium", ["LEN-ENV", "SES-NAKED"]),
-        ("severity > medium and message ~ datalength", ["LEN-ENV"]),
+        ("severity > medium and message ~ 'overflows 32'", ["LEN-ENV"]),
         ("severity < low", ["FLG-AH-WIRE", "FRM-OVERLAP", "FRM-WRAP32"]),
         ("rule in (len-env, FLG-AH-WIRE)", ["FLG-AH-WIRE", "LEN-ENV"]),
         ("rule matches '^frm' and src == 198.51.100.7", ["FRM-OVERLAP", "FRM-WRAP32"]),

@@ -166,7 +166,7 @@ def test_the_table_is_ordered_by_what_is_wanted(
     assert told == {
         "host": ["198.51.100.7  1 high", "192.0.2.21  1 high", "192.0.2.10  1 medium, 1 low"],
         "rule": [
-            "LEN-ENV  Length of an SRMP envelope past its packet  1 high",
+            "LEN-ENV  SRMP envelope longer than its packet  1 high",
             "SES-NAKED  A message without a session  1 high",
             "SES-ORDER  Session packets out of order  1 medium",
             "SES-COUNT  A count of messages that is wrong  1 low",

@@ -84,7 +84,7 @@ def test_a_path_of_a_packet_is_a_column(run: Run) -> None:
 @pytest.mark.parametrize(
     ("columns", "words"),
     [
-        ("lable", "no column is called 'lable'; the nearest is label; there are id, parent"),
+        ("lable", "no column is called 'lable'. Did you mean 'label'?"),
         ("id,user_header.massage_id", "no column is called 'user_header.massage_id'"),
         ("+zzz", "no column is called 'zzz'; there are"),
         ("z" * 300, f"no column is called '{'z' * 100}'; there are"),
@@ -134,7 +134,7 @@ def test_of_a_path_the_heading_shows_the_end(run: Run, wide: Callable[[int], Non
 
 
 def test_columns_that_are_too_many_for_a_terminal_say_so(run: Run, wide: Callable[[int], None]) -> None:
-    said = "cut for want of room: fewer --columns, a wider terminal or a pipe shows all of it"
+    said = "cells are cut: use fewer --columns, a wider terminal or a pipe"
     for width, columns, cut in ((80, "all", True), (80, "id,src,label", False), (1000, "all", False)):
         wide(width)
         assert (said in run("messages", _DEMO, "--columns", columns).err) is cut
@@ -150,7 +150,7 @@ def test_calls_have_columns_to_choose_too(run: Run) -> None:
     assert lines[0].split() == ["status", "account", "frames"]
     assert lines[1].split()[0] == "ok"
     err = run("calls", _CALLS, "--columns", "metod").err
-    assert "the nearest is method" in err
+    assert "Did you mean 'method'?" in err
 
 
 @pytest.mark.parametrize(
@@ -175,11 +175,11 @@ def test_a_terminal_keeps_who_sent_what_to_which_queue_and_says_what_it_left_out
     assert all(name in out for name in ("orders", "payments", "catalogue"))
     all_heads = [one.look.head for one in COLUMNS if one.look is not None and not one.look.several]
     missing = [head for head in all_heads if head not in heads.split()]
-    told = [line for line in err.splitlines() if line.startswith("not shown, for want of room: ")]
+    told = [line for line in err.splitlines() if line.startswith("hidden columns: ")]
     assert len(told) == bool(missing)
     if missing:
-        assert f": {', '.join(missing)}; --columns +{missing[0]}, a wider terminal" in told[0]
-    assert "not shown" not in run("messages", _DEMO, "-q").err
+        assert f": {', '.join(missing)} (show with --columns +{missing[0]})" in told[0]
+    assert "hidden columns" not in run("messages", _DEMO, "-q").err
 
 
 def test_calls_keep_client_queue_and_status(run: Run, wide: Callable[[int], None]) -> None:

@@ -70,7 +70,8 @@ def test_no_line_of_the_help_is_cut(capsys: pytest.CaptureFixture[str]) -> None:
     lines = [line for _, line in COMMANDS.values()]
     for group in ("", *GROUPS):
         assert main([*group.split(), "--help"]) == 0
-        text = " ".join(capsys.readouterr().out.split())
+        text = capsys.readouterr().out
+        assert max(map(len, text.splitlines())) <= 80
         lines = [line for line in lines if line not in text]
     assert lines == []
 
@@ -150,3 +151,74 @@ def test_a_mistyped_command_of_a_group_is_told_what_was_meant(
 ) -> None:
     assert main(["lab", "recieve"]) == 2
     assert "Did you mean 'receive'?" in capsys.readouterr().err
+
+
+def test_the_help_groups_the_commands_and_begins_with_diagnose(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    usage, *parts = capsys.readouterr().out.split("\n\n")
+    assert usage == "Usage: msmq-wire FILE...\n       msmq-wire COMMAND [OPTIONS]..."
+    titles = [part.partition(":\n")[0] for part in parts if not part.startswith(" ")]
+    assert titles == ["Answer", "Look", "Judge", "Files", "Other tools", "Lab", "Spark", "Options"]
+    assert parts[titles.index("Answer") + 2].splitlines()[1].split()[0] == "diagnose"
+    named = [line.split()[0] for part in parts[2:-1] for line in part.splitlines()[1:]]
+    assert sorted(named) == sorted({name.partition(" ")[0] for name in COMMANDS})
+
+
+@pytest.mark.parametrize("name", ["diagnose", "messages", "export", "lab send"])
+def test_options_about_keys_come_last_and_an_example_is_one_line(
+    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main([*name.split(), "--help"]) == 0
+    text = capsys.readouterr().out
+    options, title, keys = text.partition("\nKeys and certificates:\n")
+    assert title
+    assert "--rsa-key-password" in keys
+    assert [line for line in keys.splitlines() if line.startswith("  --")] != []
+    assert "--rsa-key" not in options.partition("\nOptions:\n")[2]
+    examples = options.partition("Examples:\n\n")[2].partition("\n\n")[0].splitlines()
+    assert examples
+    assert [line for line in examples if not line.startswith("      msmq-wire ")] == []
+    assert "list[str]" not in text
+    assert "{" not in text.splitlines()[0]
+
+
+def test_files_without_a_command_are_diagnosed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    def told(*arguments: str) -> tuple[int, str, str]:
+        return (main([*arguments]), *capsys.readouterr())
+
+    assert told(_DEMO) == told("diagnose", _DEMO)
+    assert told(_DEMO, "--question", "4", "-q") == told("diagnose", _DEMO, "--question", "4", "-q")
+    assert told("-v", _DEMO) == told("diagnose", "-v", _DEMO)
+    assert told(str(tmp_path)) == told("diagnose", str(tmp_path))
+    missing = str(tmp_path / "missing.pcap")
+    assert told(missing) == told("diagnose", missing)
+    assert told(missing)[0] == 1
+
+
+def test_a_command_stays_one_where_a_file_has_its_name(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "messages").write_bytes(b"no capture")
+    (tmp_path / "mesages").write_bytes(b"no capture")
+    monkeypatch.chdir(tmp_path)
+    assert main(["messages", _DEMO, "-q"]) == 0
+    assert capsys.readouterr().out.startswith("id  ")
+    assert main(["mesages"]) == 1
+    assert capsys.readouterr().err.startswith("msmq-wire: mesages is text")
+    assert main(["--nothing", "messages"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (("mesages", "x"), "No such command 'mesages'. Did you mean 'messages'?"),
+        (("messages", "x", "--fliter", "y"), "No such option: --fliter. Did you mean --filter?"),
+        (("messages", _DEMO, "--columns", "lable"), "no column is called 'lable'. Did you mean 'label'?"),
+    ],
+)
+def test_what_is_mistyped_is_told_with_what_was_meant(
+    arguments: tuple[str, ...], meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*arguments]) == 2
+    assert meant in capsys.readouterr().err

@@ -104,12 +104,12 @@ def test_findings_check_signatures_where_that_is_asked(
     capture: Path, tmp_path: Path, run: Run, command: str
 ) -> None:
     page = tmp_path / "report.html"
-    more: tuple[object, ...] = ("-o", page, "--force") if command == "report" else ()
+    more: tuple[object, ...] = ("-o", page, "--force") if command == "report" else ("-v",)
 
     def told(*arguments: object) -> str:
         outcome = run(command, capture, *more, *arguments)
         assert outcome.status == 0
-        return page.read_text("utf-8") if more else str(outcome.out)
+        return page.read_text("utf-8") if command == "report" else str(outcome.out)
 
     assert "CNT-VERIFY" not in told()
     asked = told("--verify")

@@ -165,7 +165,10 @@ def test_the_extra_spark_fills_tables_and_asks_them(wheel: Path, tmp_path: Path)
 
 @pytest.mark.parametrize(
     ("place", "fixture"),
-    [("recordings/scenario.json", "record/scenario.json"), ("cli/demo.pcap", "captures/demo.pcap")],
+    [
+        ("recordings/scenario.json", "record/scenario.json"),
+        ("cli/fault_and_attack.pcap", "digest/fault_and_attack.pcap"),
+    ],
 )
 def test_the_wheel_holds_what_the_program_brings_along(wheel: Path, place: str, fixture: str) -> None:
     assert (wheel / "msmq_wire" / place).read_bytes() == (_ROOT / "fixtures" / fixture).read_bytes()

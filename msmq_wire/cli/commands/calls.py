@@ -30,7 +30,7 @@ def calls(
     *,
     options: ReadingOptions,
 ) -> None:
-    """List the remote read calls in captures: who read which queue, and what came of it.
+    """List remote reads and other calls: who read which queue.
 
     The calls of RemoteRead, qmcomm, qmcomm2, qm2qm, qmmgmt, dscomm and dscomm2 are found on any port. Most
     are sealed: with the password or NT hash of the caller, or the keytab of the server, they can be read. In
@@ -78,5 +78,5 @@ def calls(
     shown = [*in_parts(reading, 1 if redactor.what else jobs, show, output=output)]
     matching, items = map(sum, zip((0, 0), *shown, strict=True))
     output.finish(quiet=options.quiet)
-    reading.tell_summary(*selection.told(matching, items, "call"))
+    reading.tell_summary(*(selection.told(matching, items, "call") if items else ("no calls",)))
     raise typer.Exit(reading.status)

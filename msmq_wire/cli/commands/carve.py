@@ -79,7 +79,7 @@ def carve(
     *,
     options: ReadingOptions,
 ) -> None:
-    """Say which messages lie in storage files, memory dumps and disk images, and list them.
+    """Find messages in queue files, memory and disk images.
 
     The FILEs are searched for packets of the binary protocol and for SRMP envelopes, at every byte. Nothing
     is written beside them. First come the FILEs with their SHA-256, then the queues, then each find with its

@@ -47,7 +47,7 @@ def compare_recording(
     *,
     options: ReadingOptions,
 ) -> None:
-    """Compare what was recorded of a scenario with what was captured of it.
+    """Compare a recorded scenario with its capture.
 
     recording.json says what an application was told, step by step: fixtures/record/record.ps1 makes it on
     Windows, and msmq-wire lab record. Every message, acknowledgment and call that it tells of is looked for

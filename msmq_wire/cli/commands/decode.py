@@ -82,9 +82,10 @@ def decode(
     jobs: Jobs = 1,
     options: ReadingOptions,
 ) -> None:
-    """Show every MSMQ packet and every remote read call of captures, in order of completion.
+    """Show every packet and call, field by field.
 
-    Several FILEs are read one after the other; ids run on. A summary goes to standard error.
+    Packets and calls come in order of completion. Several FILEs are read one after the other; ids run on. A
+    summary goes to standard error.
 
     With --live packets are shown as they come, and Ctrl-C ends the capture; it needs Wireshark and the extra
     wireshark.

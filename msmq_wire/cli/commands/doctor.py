@@ -28,10 +28,11 @@ def doctor(
     format_: Annotated[HealthFormat, typer.Option("--format", help="How to print it.")] = HealthFormat.TEXT,
     color: ColorOption = Color.AUTO,
 ) -> None:
-    """Say what is installed and what works: extras, tshark with its Lua, the dissector, Java.
+    """Check what is installed and what works.
 
-    Each line says whether something works, is absent (and how to get it), or is there and broken. Each extra
-    is tried in a process of its own, which takes a second or two. Nothing is changed, no network is asked.
+    It looks at extras, tshark and its Lua, the dissector and Java. Each line says whether something works, is
+    absent (and how to get it), or is there and broken. Each extra is tried in a process of its own, which
+    takes a second or two. Nothing is changed, no network is asked.
 
     Exit status: 0 nothing that is there is broken; 1 something is; 2 bad usage.
 

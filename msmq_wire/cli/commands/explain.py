@@ -55,7 +55,7 @@ def explain(
     ] = False,
     color: ColorOption = Color.AUTO,
 ) -> None:
-    """Explain rules of msmq-wire findings: what they look for, what it means, what to do.
+    """Explain a finding: what it means and what to do.
 
     For a CVE, or a bulletin of Microsoft, comes what is public about it, and all rules that name it. For the
     number of a rule that a replay names comes what the document asks for, for a section the rules in it.

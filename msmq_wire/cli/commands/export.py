@@ -46,7 +46,7 @@ def export(
     *,
     options: ReadingOptions,
 ) -> None:
-    """Write the frames that carry matching items to a capture.
+    """Write the frames of matching items to a new capture.
 
     The FILEs are read twice, so standard input and pipes cannot be among them. The frames keep their order,
     bytes and times. Items that came in more than one frame bring all of their frames. With --force OUT.pcap

@@ -34,7 +34,9 @@ def filter_(
         typer.Argument(metavar="EXPRESSION", help="What to check.", show_default=False),
     ] = None,
 ) -> None:
-    """Check an expression for --filter and say what it means; without one, show this help."""
+    """Check a filter expression and explain it.
+
+    Without an expression it shows this help."""
     if expression is None:
         print(context.get_help())
         return
@@ -63,7 +65,7 @@ def _lines(name: Name[Any]) -> Iterator[str]:
         yield " " * len(head) + other
 
 
-_LANGUAGE = """Check an expression for --filter, and say what it means.
+_LANGUAGE = """Check a filter expression and explain it.
 
 A filter is made of comparisons, joined by and, or, not and parentheses:
 

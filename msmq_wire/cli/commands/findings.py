@@ -100,7 +100,7 @@ def findings(
     *,
     options: ReadingOptions,
 ) -> None:
-    """Say what is odd in captures: broken rules, attack shapes, known scanners, lost messages.
+    """List broken rules, attacks, scanners and lost messages.
 
     A finding says what was observed and in which frames; msmq-wire explain ID says what it means. Severities
     are info, low, medium and high. A filter asks what a finding says, as in severity >= medium and

@@ -65,7 +65,7 @@ def mgmt(
     capture: Capture = None,
     force: Force = False,
 ) -> None:
-    """Ask a queue manager for all that management tells of it or of a queue, or have it act.
+    """Ask a queue manager for management data, or have it act.
 
     The calls are those of qmmgmt, R_QMMgmtGetInfo and R_QMMgmtAction. A property without a value is not
     shown, in JSON lines it is null. PORT is 2103 by default.
@@ -127,10 +127,10 @@ def queues(
     capture: Capture = None,
     force: Force = False,
 ) -> None:
-    """List the private queues of a computer and the active ones, how many messages each has and their bytes.
+    """List the queues of a computer with their messages and bytes.
 
-    It is asked by qmmgmt; a public queue that nobody has open is not named there. GET /queues on the HTTP
-    port of a lab lists that, too. PORT is 2103 by default.
+    Private queues and active queues are listed. It is asked by qmmgmt; a public queue that nobody has open is
+    not named there. GET /queues on the HTTP port of a lab lists that, too. PORT is 2103 by default.
 
     Exit status: 0 done; 1 the server refused, or there is no server; 2 bad usage.
 

@@ -77,10 +77,11 @@ def receive(
     capture: Capture = None,
     force: Force = False,
 ) -> None:
-    """Take messages off a queue, in two phases: started, then ended with an acknowledgment.
+    """Take messages off a queue.
 
-    Each is printed in a line: when it arrived, its label, its size and how its body begins. PORT is 2103 by
-    default; RemoteRead is asked for its own port first.
+    A receive has two phases: it is started, then ended with an acknowledgment. Each is printed in a line:
+    when it arrived, its label, its size and how its body begins. PORT is 2103 by default; RemoteRead is asked
+    for its own port first.
 
     Exit status: 0 done; 1 there was no message, the server refused, or there is no server; 2 bad usage.
 
@@ -123,9 +124,9 @@ def peek(
     capture: Capture = None,
     force: Force = False,
 ) -> None:
-    """Show messages of a queue and leave them there; with qm2qm the first one only.
+    """Show messages of a queue and leave them there.
 
-    PORT is 2103 by default.
+    With qm2qm only the first message is shown. PORT is 2103 by default.
 
     Exit status: as for receive.
 
@@ -217,7 +218,9 @@ def move(
     capture: Capture = None,
     force: Force = False,
 ) -> None:
-    """Move the first messages of a queue, or one of them, into its subqueue or back. PORT is 2103 by default.
+    """Move messages into a subqueue or back.
+
+    The first messages of the queue move, or one of them. PORT is 2103 by default.
 
     Exit status: as for receive.
 

@@ -54,13 +54,13 @@ def record_scenario(
         ),
     ] = None,
 ) -> None:
-    """Run a scenario on two queue managers of the lab, and record it as on Windows.
+    """Run a scenario on two lab queue managers and record it.
 
-    An application on the host "own" sends to queues of the host "other", and reads them. capture.pcap has
-    what crosses between the two: the binary protocol, RemoteRead and SRMP. recording.json has what the
-    application was told: identifiers, times, statuses, digests of bodies. scenario.json is what was run. Time
-    that would only be waited for is skipped. A line on standard error tells each step that a lab cannot do,
-    and why.
+    The recording has the form of one made on Windows. An application on the host "own" sends to queues of the
+    host "other", and reads them. capture.pcap has what crosses between the two: the binary protocol,
+    RemoteRead and SRMP. recording.json has what the application was told: identifiers, times, statuses,
+    digests of bodies. scenario.json is what was run. Time that would only be waited for is skipped. A line on
+    standard error tells each step that a lab cannot do, and why.
 
     Exit status: 0 recorded; 1 the scenario is none or cannot be run, or a file cannot be read or written; 2
     bad usage, or a recording is there.

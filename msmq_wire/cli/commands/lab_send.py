@@ -125,7 +125,7 @@ def send(
     fault: Fault = None,
     seed: Seed = 0,
 ) -> None:
-    """Send messages to a queue, and wait until all of them are acknowledged.
+    """Send messages to a queue and wait for acknowledgments.
 
     A message that is not acknowledged is sent again over another connection, whatever goes wrong; the
     receiver takes it once. With --count the label of each ends with its number. PORT is 1801 by default, 8080

@@ -108,7 +108,9 @@ def serve(
     ] = LineFormat.TEXT,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the services only.")] = False,
 ) -> None:
-    """Serve queues with the binary protocol, remote read over DCE/RPC and SRMP, until Ctrl+C or SIGTERM.
+    """Serve queues until Ctrl+C.
+
+    Clients reach them by the binary protocol, remote read over DCE/RPC, and SRMP. SIGTERM ends it, too.
 
     This is a lab: it makes captures, tests clients and is fuzzed. It is not a production queue manager.
     Messages are in memory and gone in the end, no client is authenticated, calls are not encrypted, and

@@ -57,7 +57,7 @@ def messages(
     *,
     options: ReadingOptions,
 ) -> None:
-    """List the messages in captures, those that remote read calls brought among them.
+    """List messages, including those returned by remote reads.
 
     Resent TCP bytes never show twice; messages that MSMQ sent again have rows of their own. In CSV a text
     that a spreadsheet would take for a formula begins with an apostrophe. The table shows how a body begins,
@@ -151,7 +151,7 @@ def messages(
         shown = [*in_parts(reading, 1 if redactor.what else jobs, show, output=output)]
     matching, items = map(sum, zip((0, 0), *shown, strict=True))
     output.finish(quiet=options.quiet)
-    more = list(selection.told(matching, items, "message"))
+    more = list(selection.told(matching, items, "message") if items else ("no messages",))
     if body_files is not None:
         cut = f", {body_files.cut} of them cut" if body_files.cut else ""
         more.append(f"{count_text(body_files.written, 'file')} written to {bodies}{cut}")

@@ -68,7 +68,7 @@ def packet(
     timezone: TimeZone = None,
     color: ColorOption = Color.AUTO,
 ) -> None:
-    """Decode one packet.
+    """Decode the bytes of one packet.
 
     FILE holds the packet as bytes, hex text, a dump (xxd, hexdump -C, Wireshark, tshark -x), a C array, an
     escaped string or base64; the form is recognised.

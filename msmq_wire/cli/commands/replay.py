@@ -54,7 +54,7 @@ def replay(
     *,
     options: ReadingOptions,
 ) -> None:
-    """Say which replies and packets of a queue manager break the rules of its protocols.
+    """Check the replies of a queue manager against the rules.
 
     Every call of RemoteRead, qm2qm, qmcomm, qmcomm2 and qmmgmt, and ReceiveCurrent_v1 of queue objects, is
     held against the processing rules of its method, with all that is known by then: open handles, cursors,

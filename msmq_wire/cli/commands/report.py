@@ -49,13 +49,13 @@ def report(
     *,
     options: ReadingOptions,
 ) -> None:
-    """Write a report about captures: one HTML page that loads nothing from a network.
+    """Write a report about captures as one HTML page.
 
-    On top it says what is wrong, then what diagnose answers, with links to what shows it: findings with their
-    bytes, who talks to whom, message rate and acknowledgment latency, queues, sessions over time, remote
-    reads, a table of messages to search, to sort and to open, the SHA-256 of every FILE, and what is missing.
-    The table has at most 50,000 messages; all counts are of all of them. The same captures give the same
-    page.
+    The page loads nothing from a network. On top it says what is wrong, then what diagnose answers, with
+    links to what shows it: findings with their bytes, who talks to whom, message rate and acknowledgment
+    latency, queues, sessions over time, remote reads, a table of messages to search, to sort and to open, the
+    SHA-256 of every FILE, and what is missing. The table has at most 50,000 messages; all counts are of all
+    of them. The same captures give the same page.
 
     Exit status: 0 done; 1 a FILE could not be read, was damaged or held no MSMQ traffic, or PAGE could not
     be written; 2 bad usage, or PAGE is there. The page is written even when a FILE is damaged, and says so.

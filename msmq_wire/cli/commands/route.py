@@ -66,7 +66,7 @@ def route(
         bool, typer.Option("--quiet", "-q", help="Do not tell what is odd in the topology.")
     ] = False,
 ) -> None:
-    r"""Show which way a message goes from one queue manager to another.
+    r"""Predict the path of a message between queue managers.
 
     Every possible path is shown hop by hop, the one that would be chosen first: the sites, the cost of the
     link, and which rule of [MS-MQBR] makes the hop. TO may be a queue: host\private$\orders, or a format

@@ -62,7 +62,7 @@ def route_audit(
     *,
     options: ReadingOptions,
 ) -> None:
-    """Say which messages went another way than the topology allows.
+    """Check whether messages took an allowed path.
 
     Every message that went over the binary protocol is a hop, from one queue manager to the next. It is
     compared with all ways that [MS-MQBR] leaves open: who passed it to whom, and after how many routing

@@ -33,12 +33,12 @@ def compact(
     driver_memory: DriverMemory = None,
     quiet: Quiet = False,
 ) -> None:
-    """Put small files of all tables together, so that queries and runs have fewer to open.
+    """Merge small files of all tables.
 
-    No row changes. Files of one day are put together, neighbours by the names of their captures, a task for
-    each new file. Runs and queries may go on meanwhile: where a run replaced one of the files, what was made
-    of them is thrown away, and the next time finds what is left. The old files stay for who still reads them,
-    until msmq-wire spark vacuum deletes them.
+    Queries and runs then have fewer files to open. No row changes. Files of one day are put together,
+    neighbours by the names of their captures, a task for each new file. Runs and queries may go on meanwhile:
+    where a run replaced one of the files, what was made of them is thrown away, and the next time finds what
+    is left. The old files stay for who still reads them, until msmq-wire spark vacuum deletes them.
 
     Exit status: 0 done, also where nothing was small; 1 DIR holds no tables or cannot be written, or Spark or
     Java is missing; 2 bad usage.

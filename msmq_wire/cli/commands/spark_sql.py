@@ -60,7 +60,7 @@ def sql(
     color: ColorOption = Color.AUTO,
     quiet: Quiet = False,
 ) -> None:
-    """Ask the tables in SQL.
+    """Query the tables in SQL.
 
     The views are packets, messages, calls, sessions, lives, findings, anomalies and errors, each with the
     column day; captures, sources and runs tell what was read when. A table that was not filled is empty.

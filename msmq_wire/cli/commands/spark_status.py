@@ -37,12 +37,12 @@ def status(
     format_: Annotated[TableFormat, typer.Option("--format", help="How to print it.")] = TableFormat.TABLE,
     color: ColorOption = Color.AUTO,
 ) -> None:
-    """Say what tables hold: captures, rows, files and bytes, how they were read, and the latest runs.
+    """Show what the tables hold and how the latest runs ended.
 
-    The version of a table is the one that counts: captures names it, and readers see it. A table that stands
-    at a later one has what no reader sees: a run is at work, or one was ended there, and the next takes it
-    back; msmq-wire spark vacuum notes what it did in the same way. Small files have less than 64 MB;
-    msmq-wire spark compact puts them together.
+    It shows captures, rows, files and bytes, and how they were read. The version of a table is the one that
+    counts: captures names it, and readers see it. A table that stands at a later one has what no reader sees:
+    a run is at work, or one was ended there, and the next takes it back; msmq-wire spark vacuum notes what it
+    did in the same way. Small files have less than 64 MB; msmq-wire spark compact puts them together.
 
     With --format jsonl each line has what it is about: table, captures (with the same version and options),
     run. Spark is not started.

@@ -36,12 +36,13 @@ def vacuum(
     ] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Delete files that are in no table: those that were replaced, and what runs left that were ended.
+    """Delete files that no table uses any more.
 
-    What counts now is never deleted. A run, and a compaction, writes files that are in no table until it
-    commits them, and a query reads files that may have been replaced meanwhile: with fewer HOURS than they
-    take, they fail. So fewer than 24 need --force, and what you know of your runs. Rows of captures that were
-    forgotten or replaced are on the disk until this deletes them. Spark is not started.
+    These are files that were replaced, and files that interrupted runs left. What counts now is never
+    deleted. A run, and a compaction, writes files that are in no table until it commits them, and a query
+    reads files that may have been replaced meanwhile: with fewer HOURS than they take, they fail. So fewer
+    than 24 need --force, and what you know of your runs. Rows of captures that were forgotten or replaced are
+    on the disk until this deletes them. Spark is not started.
 
     Exit status: 0 done, also where there was nothing; 1 DIR holds no tables or cannot be written, or the
     extra spark is not installed; 2 bad usage.

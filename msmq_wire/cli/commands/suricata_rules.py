@@ -52,11 +52,12 @@ def rules(
     ] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write the rules of findings that one packet decides as a rule file for Suricata.
+    """Write detection rules for Suricata.
 
-    They run in Suricata 7.0 and newer, without Lua. The sid of a rule never changes, its metadata has the id
-    of the finding, and its references are the CVEs of which a public source gives the condition. What needs a
-    whole session, or a field without a fixed place, has no rule: the documentation lists which, and why.
+    A rule is written for each finding that one packet decides. They run in Suricata 7.0 and newer, without
+    Lua. The sid of a rule never changes, its metadata has the id of the finding, and its references are the
+    CVEs of which a public source gives the condition. What needs a whole session, or a field without a fixed
+    place, has no rule: the documentation lists which, and why.
 
     Exit status: 0 done; 1 FILE cannot be written; 2 bad usage, or FILE is there.
 

@@ -55,11 +55,12 @@ def timeline(
     *,
     options: ReadingOptions,
 ) -> None:
-    """Tell one message or one session step by step, with times, frames and who sent what.
+    """Show the life of one message or session, step by step.
 
-    A message: where it was sent, sent again and sent on, what acknowledged it, who read it. A session: a
-    sequence diagram of its packets, client on the left; the capture is read twice, so it cannot be standard
-    input. With neither, the sessions are listed with their numbers.
+    Each step has its time, its frame and its sender. A message: where it was sent, sent again and sent on,
+    what acknowledged it, who read it. A session: a sequence diagram of its packets, client on the left; the
+    capture is read twice, so it cannot be standard input. With neither, the sessions are listed with their
+    numbers.
 
     Exit status: 0 done; 1 FILE could not be read, was damaged, held no MSMQ traffic, or holds no such message
     or session; 2 bad usage, or several messages fit ID.

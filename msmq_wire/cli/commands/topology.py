@@ -19,7 +19,7 @@ _MOST_NOTES = 6
 
 @with_reading_options(but=(*BODY_KEYS, "redact", "utc", "local", "timezone", "color"))
 def topology(files: CaptureFiles, *, options: ReadingOptions) -> None:
-    """Write the enterprise that the calls of the directory in captures tell of, as a topology.
+    """Write the sites and links that directory calls reveal.
 
     What servers of dscomm answered about sites, routing links, queue managers and connected networks, and
     what clients set, is written as TOML that route and route-audit read, each object behind the frames that

@@ -38,7 +38,7 @@ def wireshark(
         bool, typer.Option("--force", help="With install: write over what has the name of one of the files.")
     ] = False,
 ) -> None:
-    """Put the MSMQ dissector into Wireshark: install it, print its path, or check what is installed.
+    """Install or check the MSMQ dissector for Wireshark.
 
     install copies the Lua files into the folder of your Wireshark and names those that changed; it overwrites
     nothing that is not its own, unless --force is given. path prints where msmq.lua is, for tshark -X

@@ -6,7 +6,7 @@ what calls for attention says so in words.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rich.cells import cell_len
@@ -62,7 +62,7 @@ class AnswerText:
         if not digest.lines:
             self._folded(digest.nothing, "strong", ("", ""))
             return
-        self.screen.line([("What is wrong", "title"), (", the cause first", "dim")])
+        self.screen.line([("What is wrong", "title"), (", the most important first", "dim")])
         for number, line in enumerate(digest.lines, 1):
             self._line(f"{number:>2}. ", line)
         if digest.more:
@@ -82,6 +82,14 @@ class AnswerText:
         self._folded(told, "spec")
         if line.action:
             self._folded(line.action, "", (_INDENT, ""), (self.screen.choose("→ ", "-> "), "name"))
+
+    def more(self, answers: Sequence[Answer]) -> None:
+        """Print how many answers there are, and how to read them."""
+        flagged = sum(answer.flagged for answer in answers)
+        # The statements of an answer may say that all is well.
+        look = f", {flagged} to look at" if flagged else ""
+        text = f"{count_text(len(answers), 'answer')}{look}: -v prints them, --question N prints one."
+        self._folded(text, "dim")
 
     def add(self, answer: Answer) -> None:
         """Print one answer."""

@@ -22,8 +22,8 @@ _MEASURES = {"srmp_envelope_header.data": "srmp_envelope_header.data_length"}
 
 def _explain(record: Record, anomaly: Anomaly) -> tuple[str, Severity | None]:
     length = reached(record.packet, anomaly.path)
-    wrapped = f"DataLength is {length:#010x}: twice as much, in bytes, wraps in 32 bits"
-    return f"{wrapped}, which matches the published condition of CVE-2023-21554", None
+    claim = f"it claims {length:,} characters ({length:#010x}), and their size in bytes overflows 32 bits"
+    return f"{claim}: the published condition of CVE-2023-21554", None
 
 
 _AH = 1 << 25
@@ -33,7 +33,7 @@ _COUNT, _ = span(SRMPEnvelopeHeader(), "data_length")
 
 RULE = Rule(
     id="LEN-ENV",
-    title="Length of an SRMP envelope past its packet",
+    title="SRMP envelope longer than its packet",
     severity="high",
     confidence="published",
     spec=(SpecRef("MS-MQRR", "2.2.5.1.2.1"),),

@@ -236,9 +236,7 @@ def test_what_one_host_sends_beside_something_hostile_is_one_line() -> None:
     )
     attack, other = found.lines
     assert attack.rule == "LEN-ENV"
-    assert attack.text.startswith(
-        "198.51.100.7 to 192.0.2.10: length of an SRMP envelope past its packet: seen"
-    )
+    assert attack.text.startswith("198.51.100.7 to 192.0.2.10: SRMP envelope longer than its packet: seen")
     assert "CVE-2023-21554" in attack.text
     assert (
         "also a message without a session (SES-NAKED) and session packets out of order (SES-ORDER)"

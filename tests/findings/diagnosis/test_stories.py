@@ -246,8 +246,9 @@ def test_what_rules_say_of_a_level_and_of_a_length() -> None:
     assert level.message == f"{said}anybody on the network can read and change it"
     (length,) = (one for one in told("attack_in_traffic")[2] if one.id == "LEN-ENV")
     assert length.message == (
-        "DataLength is 0x8000000f: twice as much, in bytes, wraps in 32 bits, which matches the published "
-        "condition of CVE-2023-21554; 4294967326 bytes needed, 64 left before the end that PacketSize sets"
+        "it claims 2,147,483,663 characters (0x8000000f), and their size in bytes overflows 32 bits: the "
+        "published condition of CVE-2023-21554; 4294967326 bytes needed, 64 left before the end that "
+        "PacketSize sets"
     )
     assert len(length.evidence) == 1
 

@@ -180,7 +180,7 @@ def test_only_the_published_field_names_a_cve(rule: Rule) -> None:
 
 
 def test_a_length_that_does_not_wrap_is_not_said_to_match_the_published_condition() -> None:
-    published = "matches the published condition of CVE-2023-21554"
+    published = "the published condition of CVE-2023-21554"
     assert published in _hit("LEN-ENV/hit_top_bit").message
     assert published not in _hit("LEN-ENV/hit_past_packet").message
 

@@ -1,0 +1,58 @@
+"""The diagnosis of captures that a command reads: the digest, the answers and the story behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import tzinfo
+
+import msgspec
+
+from msmq_wire.cli.reading import Reading
+from msmq_wire.findings import RULES
+from msmq_wire.findings.diagnosis import JUDGED, QUESTIONS, Answer, Diagnosis, Digest
+from msmq_wire.records.record import Record
+from msmq_wire.redaction.judging import Telling
+from msmq_wire.redaction.redactor import Redactor
+from msmq_wire.sessions import Story
+
+__all__ = ["Diagnosed", "diagnosed"]
+
+
+class Diagnosed(msgspec.Struct, frozen=True):
+    """What was found; without a ``digest`` and answers where nothing could be read."""
+
+    story: Story
+    digest: Digest | None = None
+    answers: tuple[Answer, ...] = ()
+
+
+def diagnosed(
+    reading: Reading, redactor: Redactor, zone: tzinfo | None, questions: Sequence[int] = ()
+) -> Diagnosed:
+    """Read captures and diagnose them; with ``questions`` only these are answered, without a digest."""
+    numbers = sorted(set(questions or QUESTIONS))
+    diagnosis = Diagnosis()
+    story = _follow(reading, diagnosis, redactor, judged=bool(JUDGED & set(numbers)))
+    if not reading.frames and reading.status:
+        return Diagnosed(story)
+    answers = diagnosis.answers(story, numbers=numbers, zone=zone)
+    digest = None if questions else diagnosis.digest(answers, story, frames=reading.frames)
+    return Diagnosed(story, digest, answers)
+
+
+def _follow(reading: Reading, diagnosis: Diagnosis, redactor: Redactor, *, judged: bool) -> Story:
+    """Feed a diagnosis with all records as they may be shown; return their story.
+
+    Rules see what was captured, and take most of the time: they are asked only where an answer heeds them,
+    and those that never speak above info not at all.
+    """
+    rules = {id_: rule for id_, rule in RULES.items() if rule.severity != "info"} if judged else {}
+    telling = Telling(rules, redactor, diagnosis.leave)
+    for item, found in telling.told(reading.batched()):
+        if isinstance(item, Record):
+            diagnosis.feed(item, found)
+        else:
+            diagnosis.take(item, found)
+    found, story = telling.finish()
+    diagnosis.found(found)
+    return story

@@ -1,0 +1,46 @@
+"""A packet in a few lines: its headers, and the fields that something is wrong with."""
+
+from __future__ import annotations
+
+import msgspec
+
+from msmq_wire.cli.render.node import Kind, Node
+from msmq_wire.cli.render.nodes import NodeOptions, packet_nodes
+from msmq_wire.cli.render.screen import Screen
+from msmq_wire.cli.render.tree import Tree, TreeOptions, record_heading
+from msmq_wire.cli.render.values import count_text
+from msmq_wire.records.record import Record
+
+__all__ = ["print_outline"]
+
+
+def print_outline(screen: Screen, record: Record, options: TreeOptions) -> None:
+    """Print a packet as `tree.print_record` does, of its fields only those where decoding failed, or else
+    those that break a rule."""
+    nodes = packet_nodes(
+        record.packet, NodeOptions(zone=options.zone), anomalies=record.anomalies, error=record.error
+    )
+    tree = Tree(screen, options)
+    tree.heading(record_heading(record, ""), record.packet)
+    failed = any(_has(node, "error") for node in nodes)
+    tree.nodes([_outlined(node, "error" if failed else "anomaly") for node in nodes])
+
+
+def _outlined(node: Node, kind: Kind) -> Node:
+    """A header with the fields below which there are marks, where one of them is of this kind."""
+    wanted = _has(node, kind)
+    kept = [child for child in node.children if wanted and (_has(child, "error") or _has(child, "anomaly"))]
+    left_out = sum(child.kind == "field" for child in node.children if child not in kept)
+    more = count_text(left_out, "more field" if kept else "field")
+    return msgspec.structs.replace(node, note=f"{node.note}, {more}", children=[*map(_shortened, kept)])
+
+
+def _shortened(field: Node) -> Node:
+    """A field without the value of which bytes are missing."""
+    if not any(child.kind == "error" for child in field.children):
+        return field
+    return msgspec.structs.replace(field, value="", note="cut")
+
+
+def _has(node: Node, kind: Kind) -> bool:
+    return node.kind == kind or any(_has(child, kind) for child in node.children)
