@@ -19,7 +19,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 help:
 	@echo "make demo    show what msmq-wire says of a built-in capture"
-	@echo "make test    run the tests in a few minutes, the same at every run (more arguments: PYTEST_ARGS='-k name')"
+	@echo 'make test    run the tests in a few minutes, the same at every run (more arguments: PYTEST_ARGS="-k name")'
 	@echo "make check   run all of them: random examples, a cluster, every capture through every path"
 	@echo "make axe     fetch axe-core with npm, with which make check looks at the report"
 	@echo "make mutants see how many small faults the tests find"

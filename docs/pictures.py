@@ -29,7 +29,7 @@ READS = "fixtures/rpc_captures/rpc_none_ndr.pcap"
 
 # Command line as it is shown, how many of its lines, and how wide the terminal is.
 PICTURES = {
-    "decode.svg": (f"msmq-wire decode {CAPTURE} --filter 'label ~ order'", 60, 112),
+    "decode.svg": (f'msmq-wire decode {CAPTURE} --filter "label ~ order"', 60, 112),
     "messages.svg": (f"msmq-wire messages {CAPTURE}", 24, 120),
     "messages-80.svg": (f"msmq-wire messages {CAPTURE} {READS}", 24, 80),
     "calls-80.svg": (f"msmq-wire calls {READS}", 24, 80),

@@ -109,8 +109,8 @@ def _run(arguments: list[str]) -> int:
         if arguments[:1] == ["doctor"]:
             return _told_plainly("json" in arguments)
         complain(
-            "the command line needs typer and rich: pip install 'msmq-wire[cli]', or to try it "
-            "uvx --from 'msmq-wire[cli]' msmq-wire"
+            'the command line needs typer and rich: pip install "msmq-wire[cli]", or to try it '
+            'uvx --from "msmq-wire[cli]" msmq-wire'
         )
         return 1
     from msmq_wire.cli.program import program

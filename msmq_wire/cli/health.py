@@ -162,7 +162,7 @@ def _failure(said: bytes, status: int) -> tuple[str, str] | None:
 
 
 def _extra(name: str, purpose: str, modules: tuple[str, ...], failure: tuple[str, str] | None) -> Check:
-    install = f"pip install 'msmq-wire[{name}]'"
+    install = f'pip install "msmq-wire[{name}]"'
     if failure is None:
         found = ", ".join(_release(module) for module in modules)
         return Check(name=name, state="works", found=found, note=purpose)
@@ -210,7 +210,7 @@ def _dissector() -> Check:
     try:
         part = next(iter(entry_points(group=WIRESHARK_GROUP, name="install"))).load()
     except (StopIteration, ImportError):
-        return Check(name=name, state="absent", note="pip install 'msmq-wire[wireshark]'")
+        return Check(name=name, state="absent", note='pip install "msmq-wire[wireshark]"')
     folder = part.loaded_folder()
     differences: dict[str, str] = part.check(folder)
     if set(differences.values()) == {"not installed"} and len(differences) == len(part.scripts()):

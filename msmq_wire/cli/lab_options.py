@@ -59,7 +59,7 @@ Fault = Annotated[
     typer.Option(
         "--fault",
         metavar="TEXT",
-        help="What goes wrong on purpose, as 'drop=0.01,delay=50ms': drop, cut, duplicate, nack with a "
+        help='What goes wrong on purpose, as "drop=0.01,delay=50ms": drop, cut, duplicate, nack with a '
         "probability, delay with a time.",
         show_default=False,
     ),

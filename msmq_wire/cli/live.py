@@ -37,7 +37,7 @@ def wireshark_part(name: str) -> Any:
     for entry_point in entry_points(group=WIRESHARK_GROUP, name=name):
         with contextlib.suppress(ImportError):
             return entry_point.load()
-    complain("this needs the package for Wireshark: pip install 'msmq-wire[wireshark]'")
+    complain('this needs the package for Wireshark: pip install "msmq-wire[wireshark]"')
     raise typer.Exit(1)
 
 

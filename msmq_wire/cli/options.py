@@ -82,7 +82,7 @@ Filters = Annotated[
     typer.Option(
         "--filter",
         metavar="EXPR",
-        help="Show only what matches, as in 'type == user_message and label ~ order'. May be repeated: "
+        help='Show only what matches, as in "type == user_message and label ~ order". May be repeated: '
         "all must match. See msmq-wire filter --help.",
         show_default=False,
     ),

@@ -150,7 +150,7 @@ def negotiator_for(
         from msmq_wire.rpc.unseal.negotiation import negotiator
         from msmq_wire.rpc.unseal.secrets import Secrets
     except ImportError:
-        _fail("opening sealed calls needs cryptography: pip install 'msmq-wire[unseal]'")
+        _fail('opening sealed calls needs cryptography: pip install "msmq-wire[unseal]"')
     try:
         known = Secrets.of(passwords=words, nt_hashes=hashes)
     except DecodeError as error:
@@ -227,7 +227,7 @@ def _of_sealing(option: str, read: Callable[[Any], _T]) -> _T:
     try:
         from msmq_wire.sealing import keys, making, opening  # noqa: F401  # all of them need the extra
     except ImportError:
-        _fail(f"{option} needs cryptography and pycryptodomex: pip install 'msmq-wire[unseal]'")
+        _fail(f'{option} needs cryptography and pycryptodomex: pip install "msmq-wire[unseal]"')
     try:
         return read(keys)
     except MsmqWireError as error:

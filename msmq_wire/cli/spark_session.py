@@ -61,7 +61,7 @@ def check_spark(master: str | None, driver_memory: str | None) -> None:
         if given is not None and is_submitted():
             raise typer.BadParameter("this is said to spark-submit, before the program", param_hint=option)
     if any(find_spec(name) is None for name in _NEEDED):
-        complain("Spark is not installed: pip install 'msmq-wire[spark]'")
+        complain('Spark is not installed: pip install "msmq-wire[spark]"')
         raise typer.Exit(1)
 
 

@@ -38,7 +38,7 @@ TablesFolder = Annotated[
 def check_store() -> None:
     """Raise typer.Exit(1) after one line where tables cannot be read."""
     if any(find_spec(name) is None for name in _NEEDED):
-        complain("tables need deltalake: pip install 'msmq-wire[spark]'")
+        complain('tables need deltalake: pip install "msmq-wire[spark]"')
         raise typer.Exit(1)
 
 

@@ -40,7 +40,7 @@ def read_topology(file: str, *, quiet: bool = False) -> Topology:
     needs is not installed.
     """
     if find_spec("networkx") is None:
-        complain("routing needs networkx: pip install 'msmq-wire[routing]'")
+        complain('routing needs networkx: pip install "msmq-wire[routing]"')
         raise typer.Exit(1)
     name = topology_name(file)
     try:

@@ -23,7 +23,7 @@ def searcher(pattern: str) -> Callable[[str], bool]:
     try:
         import re2  # type: ignore[import-untyped]  # it comes without types
     except ImportError:
-        raise MsmqWireError("matches needs google-re2: pip install 'msmq-wire[cli]'") from None
+        raise MsmqWireError('matches needs google-re2: pip install "msmq-wire[cli]"') from None
     options = re2.Options()
     options.case_sensitive = options.log_errors = False
     options.never_capture = True

@@ -57,5 +57,5 @@ class Vocabulary(Generic[Seen]):
             meant = self._mistaken[name]
             hint = f"did you mean {meant.name!r}? {meant.doc} "
         raise MsmqWireError(
-            f"nothing is called {name[:_SHOWN]!r}; {hint}'msmq-wire filter --help' has the names"
+            f"nothing is called {name[:_SHOWN]!r}; {hint}msmq-wire filter --help has the names"
         )

@@ -90,7 +90,7 @@ def _checked_with(trusted: Any) -> _Checked:
         from msmq_wire.sealing.verifying import Verifier
     except ImportError:
         raise MissingExtraError(
-            "checking signatures needs cryptography and pycryptodomex: pip install 'msmq-wire[unseal]'"
+            'checking signatures needs cryptography and pycryptodomex: pip install "msmq-wire[unseal]"'
         ) from None
     return _Checked(Verifier(trusted))
 

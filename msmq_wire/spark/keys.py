@@ -29,7 +29,7 @@ def negotiator_of(options: ReadOptions) -> Negotiator | None:
         if not given:
             return None
         raise MsmqWireError(
-            "opening sealed calls needs cryptography: pip install 'msmq-wire[unseal]'"
+            'opening sealed calls needs cryptography: pip install "msmq-wire[unseal]"'
         ) from None
     return negotiator(
         Secrets.of(
@@ -57,7 +57,7 @@ def body_opener_of(options: ReadOptions) -> OpensBodies | None:
         from msmq_wire.sealing.opening import BodyOpener
     except ImportError:
         raise MsmqWireError(
-            "opening bodies needs cryptography and pycryptodomex: pip install 'msmq-wire[unseal]'"
+            'opening bodies needs cryptography and pycryptodomex: pip install "msmq-wire[unseal]"'
         ) from None
     passwords = [one.encode() for one in _lines("rsaKeyPasswordFile", options.rsa_key_password_file)]
     files = [_read("rsaKey", path) for path in options.rsa_keys]

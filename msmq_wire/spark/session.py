@@ -101,7 +101,7 @@ def session(
         from pyspark.errors import PySparkException
         from pyspark.sql import SparkSession
     except ImportError:
-        raise MsmqWireError("Spark is not installed: pip install 'msmq-wire[spark]'") from None
+        raise MsmqWireError('Spark is not installed: pip install "msmq-wire[spark]"') from None
     spark = SparkSession.getActiveSession()
     if spark is None and (SparkContext._active_spark_context is not None or is_submitted()):
         spark = SparkSession.builder.getOrCreate()

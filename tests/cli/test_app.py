@@ -194,7 +194,7 @@ def test_missing_libraries_are_one_line_that_says_what_to_install() -> None:
     code = "import sys; sys.modules['rich'] = None\n" + PROGRAM
     result = process("decode", "x", code=code)
     assert result.returncode == 1
-    assert b"pip install 'msmq-wire[cli]'" in result.stderr
+    assert b'pip install "msmq-wire[cli]"' in result.stderr
     assert result.stderr.count(b"\n") == 1
 
 

@@ -284,5 +284,5 @@ def test_without_the_extra_one_line_says_what_is_needed(capture: Path, pem: Path
     command = [sys.executable, "-c", blocked, "messages", str(capture), "--rsa-key", str(pem)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (1, "")
-    needed = "--rsa-key needs cryptography and pycryptodomex: pip install 'msmq-wire[unseal]'"
+    needed = '--rsa-key needs cryptography and pycryptodomex: pip install "msmq-wire[unseal]"'
     assert done.stderr == f"msmq-wire: {needed}\n"

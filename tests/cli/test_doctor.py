@@ -80,7 +80,7 @@ def test_with_nothing_beside_it_each_line_says_how_to_get_it(run: Run, bare: Pat
     checks = told(run)
     assert checks["zstd"][0] == "works"
     assert checks["zstd"][1].startswith("zstandard ")
-    assert checks["routing"] == ("absent", "", "routes: pip install 'msmq-wire[routing]'")
+    assert checks["routing"] == ("absent", "", 'routes: pip install "msmq-wire[routing]"')
     assert checks["tshark"] == ("absent", "", "--live and the dissector: install Wireshark 4.0 or newer")
     assert checks["Java"][0] == "absent"
     assert "there is no java on PATH" in checks["Java"][2]

@@ -212,7 +212,7 @@ def test_without_the_package_for_wireshark_one_line_says_so(
     monkeypatch.setattr(live, "entry_points", lambda **_: ())
     status, out, err = run(*arguments)
     assert (status, out) == (1, "")
-    assert err == "msmq-wire: this needs the package for Wireshark: pip install 'msmq-wire[wireshark]'\n"
+    assert err == 'msmq-wire: this needs the package for Wireshark: pip install "msmq-wire[wireshark]"\n'
 
 
 def test_the_command_line_loads_neither_pyshark_nor_its_bridge() -> None:

@@ -286,7 +286,7 @@ def test_without_networkx_one_line_says_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "networkx", None)
     outcome = run("route", "--topology", example, "pc-a", "pc-c")
-    assert outcome == (1, "", "msmq-wire: routing needs networkx: pip install 'msmq-wire[routing]'\n")
+    assert outcome == (1, "", 'msmq-wire: routing needs networkx: pip install "msmq-wire[routing]"\n')
 
 
 def test_the_command_line_starts_without_networkx() -> None:

@@ -377,4 +377,4 @@ def test_without_deltalake_tables_are_refused_with_what_to_install(
     monkeypatch.setattr(store_options, "find_spec", lambda name: None)
     outcome = audited(tmp_path)
     assert outcome.status == 1
-    assert outcome.err == "msmq-wire: tables need deltalake: pip install 'msmq-wire[spark]'\n"
+    assert outcome.err == 'msmq-wire: tables need deltalake: pip install "msmq-wire[spark]"\n'

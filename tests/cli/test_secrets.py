@@ -152,7 +152,7 @@ def test_without_the_extra_one_line_says_what_to_install(run: Run, monkeypatch: 
     monkeypatch.setitem(sys.modules, "msmq_wire.rpc.unseal.negotiation", None)
     status, out, err = run("calls", _NTLM, "--nt-password", _PASSWORD)
     assert (status, out, err.count("\n")) == (1, "", 1)
-    assert "pip install 'msmq-wire[unseal]'" in err
+    assert 'pip install "msmq-wire[unseal]"' in err
     assert run("calls", _NTLM).status == 0
 
 

@@ -76,7 +76,7 @@ def test_without_the_extra_one_line_says_what_is_needed(capture: Path, arguments
     command = [sys.executable, "-c", _BLOCKED, "messages", str(capture), *arguments, "--quiet"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    needed = "checking signatures needs cryptography and pycryptodomex: pip install 'msmq-wire[unseal]'"
+    needed = 'checking signatures needs cryptography and pycryptodomex: pip install "msmq-wire[unseal]"'
     assert done.stderr == f"msmq-wire: {needed}\n"
 
 

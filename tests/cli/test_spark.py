@@ -63,7 +63,7 @@ def test_help_and_bad_usage_need_no_spark(tmp_path: Path) -> None:
     )
     done = fresh(source)
     assert done.stdout.splitlines()[-1] == "0 0 2 2 1 1"
-    missing = "msmq-wire: Spark is not installed: pip install 'msmq-wire[spark]'"
+    missing = 'msmq-wire: Spark is not installed: pip install "msmq-wire[spark]"'
     assert done.stderr.splitlines()[-2:] == [missing, missing]
     assert not (tmp_path / "out").exists()
 
@@ -128,7 +128,7 @@ def test_a_folder_without_captures_says_what_would_find_some(run: Run, tmp_path:
     assert outcome.err == f"msmq-wire: no capture in {folder}; --recursive looks deeper\n"
     shutil.copy(DEMO, folder / "trace.bin")
     outcome = run("spark", "run", "-i", folder, "-o", tmp_path / "out", "--recursive")
-    more = "1 file there not named like one: --glob '*' reads all"
+    more = '1 file there not named like one: --glob "*" reads all'
     assert outcome.err == f"msmq-wire: no capture in {folder}; {more}\n"
 
 

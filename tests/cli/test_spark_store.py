@@ -174,7 +174,7 @@ def test_help_and_usage_load_nothing_and_what_is_missing_is_named(tmp_path: Path
     lines = done.stdout.splitlines()
     assert (lines[-2:], done.stderr) == (
         ["0 0 0 0 0", "1"],
-        "msmq-wire: tables need deltalake: pip install 'msmq-wire[spark]'\n",
+        'msmq-wire: tables need deltalake: pip install "msmq-wire[spark]"\n',
     )
 
 

@@ -22,6 +22,8 @@ from msmq_wire.cli.program import COMMANDS, GROUPS
 _ROOT = Path(__file__).resolve().parents[2]
 _PROJECT: dict[str, Any] = tomllib.loads((_ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 _WORKFLOWS = sorted((_ROOT / ".github" / "workflows").glob("*.yml"))
+_ISSUES = _ROOT / ".github" / "ISSUE_TEMPLATE"
+_ISSUE_FORMS = sorted(path for path in _ISSUES.glob("*.yml") if path.name != "config.yml")
 _VERSION = msmq_wire.__version__
 _PYTHON = re.compile(r"Programming Language :: Python :: (3\.\d+)")
 
@@ -114,9 +116,15 @@ def test_the_changelog_has_this_version() -> None:
 
 
 @pytest.mark.parametrize(
-    ("schema", "paths"), [("github-actions", [_ROOT / "action.yml"]), ("github-workflows", _WORKFLOWS)]
+    ("schema", "paths"),
+    [
+        ("github-actions", [_ROOT / "action.yml"]),
+        ("github-workflows", _WORKFLOWS),
+        ("github-issue-forms", _ISSUE_FORMS),
+        ("github-issue-config", [_ISSUES / "config.yml"]),
+    ],
 )
-def test_workflows_and_the_action_say_what_github_knows(schema: str, paths: list[Path]) -> None:
+def test_workflows_forms_and_the_action_say_what_github_knows(schema: str, paths: list[Path]) -> None:
     command = [
         sys.executable,
         "-m",

@@ -82,7 +82,7 @@ def test_without_pyspark_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setitem(sys.modules, "pyspark", None)
     with pytest.raises(MsmqWireError) as error:
         session()
-    assert str(error.value) == "Spark is not installed: pip install 'msmq-wire[spark]'"
+    assert str(error.value) == 'Spark is not installed: pip install "msmq-wire[spark]"'
 
 
 def test_without_java_no_session_is_tried(stub: Path, monkeypatch: pytest.MonkeyPatch) -> None:

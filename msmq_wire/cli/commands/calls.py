@@ -49,7 +49,7 @@ def calls(
 
         msmq-wire calls capture.pcapng --nt-password @password.txt
 
-        msmq-wire calls capture.pcapng --filter 'method ~ StartReceive and status != 0'
+        msmq-wire calls capture.pcapng --filter "method ~ StartReceive and status != 0"
 
         msmq-wire calls *.pcap --keytab server.keytab --format csv > calls.csv
     """

@@ -97,7 +97,7 @@ def carve(
 
         msmq-wire carve storage/
 
-        msmq-wire carve memory.dmp --filter 'grade == whole and queue ~ orders'
+        msmq-wire carve memory.dmp --filter "grade == whole and queue ~ orders"
 
         msmq-wire carve disk.img --to finds --format jsonl > finds.jsonl
 

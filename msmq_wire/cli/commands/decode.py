@@ -73,7 +73,7 @@ def decode(
         typer.Option(
             "--capture-filter",
             metavar="EXPR",
-            help="What --live captures, as in 'tcp port 1801 or udp port 3527'.",
+            help='What --live captures, as in "tcp port 1801 or udp port 3527".',
             show_default=False,
         ),
     ] = None,
@@ -105,15 +105,15 @@ def decode(
 
         msmq-wire decode capture.pcapng
 
-        msmq-wire decode *.pcap --format jsonl --filter 'anomalies > 0' > odd.jsonl
+        msmq-wire decode *.pcap --format jsonl --filter "anomalies > 0" > odd.jsonl
 
-        msmq-wire decode capture.pcap --filter 'host == 192.0.2.0/24 and user_header.flags.dq == DIRECT'
+        msmq-wire decode capture.pcap --filter "host == 192.0.2.0/24 and user_header.flags.dq == DIRECT"
 
         msmq-wire decode capture.pcap --columns frames,time,queue,user_header.message_id --format csv
 
         tcpdump -w - port 1801 | msmq-wire decode -
 
-        msmq-wire decode --live eth0 --capture-filter 'host 192.0.2.10'
+        msmq-wire decode --live eth0 --capture-filter "host 192.0.2.10"
     """
     _check_sources(files, ids, live, capture_filter)
     if options.carve and (live is not None or streams):

@@ -61,7 +61,7 @@ def export(
 
     Examples:
 
-        msmq-wire export big.pcapng --to orders.pcap --filter 'queue ~ orders'
+        msmq-wire export big.pcapng --to orders.pcap --filter "queue ~ orders"
 
         msmq-wire export big.pcapng --to one.pcap --id 17
     """

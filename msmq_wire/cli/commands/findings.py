@@ -122,7 +122,7 @@ def findings(
 
         msmq-wire findings capture.pcapng
 
-        msmq-wire findings capture.pcapng --level medium --filter 'src ~ 192.0.2.7'
+        msmq-wire findings capture.pcapng --level medium --filter "src ~ 192.0.2.7"
 
         msmq-wire findings *.pcap --by host
 

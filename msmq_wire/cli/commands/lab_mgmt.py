@@ -76,9 +76,9 @@ def mgmt(
 
         msmq-wire lab mgmt 127.0.0.1:2103
 
-        msmq-wire lab mgmt :2103 'private$\\orders' --format jsonl
+        msmq-wire lab mgmt :2103 "private$\\orders" --format jsonl
 
-        msmq-wire lab mgmt :2103 'DIRECT=OS:other\\private$\\orders' --action PAUSE
+        msmq-wire lab mgmt :2103 "DIRECT=OS:other\\private$\\orders" --action PAUSE
     """
     host, port = address_of(server, _RPC_PORT)
     name = None if queue is None else format_name_of(queue, host)

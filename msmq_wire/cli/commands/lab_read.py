@@ -87,9 +87,9 @@ def receive(
 
     Examples:
 
-        msmq-wire lab receive 127.0.0.1:2103 'private$\\orders' --wait 10
+        msmq-wire lab receive 127.0.0.1:2103 "private$\\orders" --wait 10
 
-        msmq-wire lab receive :2103 'private$\\orders' --count 0 --format jsonl
+        msmq-wire lab receive :2103 "private$\\orders" --count 0 --format jsonl
     """
     if nack and (interface is not ReadInterface.REMOTE_READ or count != 1):
         raise typer.BadParameter("one message, and RemoteRead", param_hint="--nack")
@@ -132,7 +132,7 @@ def peek(
 
     Examples:
 
-        msmq-wire lab peek 127.0.0.1:2103 'private$\\orders'
+        msmq-wire lab peek 127.0.0.1:2103 "private$\\orders"
     """
     host, port = address_of(server, _RPC_PORT)
     name, timeout = format_name_of(queue, host), int(wait * 1000)
@@ -172,7 +172,7 @@ def purge(
 
     Examples:
 
-        msmq-wire lab purge 127.0.0.1:2103 'private$\\orders'
+        msmq-wire lab purge 127.0.0.1:2103 "private$\\orders"
     """
     host, port = address_of(server, _RPC_PORT)
     name = format_name_of(queue, host)
@@ -204,7 +204,7 @@ def move(
         str,
         typer.Argument(
             metavar="TARGET",
-            help="The queue's subqueue, as 'private$\\orders;late', or the queue of a subqueue.",
+            help='The queue\'s subqueue, as "private$\\orders;late", or the queue of a subqueue.',
             show_default=False,
         ),
     ],
@@ -226,7 +226,7 @@ def move(
 
     Examples:
 
-        msmq-wire lab move 127.0.0.1:2103 'private$\\orders' 'private$\\orders;late' --count 3
+        msmq-wire lab move 127.0.0.1:2103 "private$\\orders" "private$\\orders;late" --count 3
     """
     host, port = address_of(server, _RPC_PORT)
     source_name, target_name = format_name_of(queue, host), format_name_of(target, host)

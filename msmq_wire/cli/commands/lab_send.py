@@ -136,11 +136,11 @@ def send(
 
     Examples:
 
-        msmq-wire lab send 127.0.0.1:1801 'private$\\orders' --body 'Order 4711' --label order
+        msmq-wire lab send 127.0.0.1:1801 "private$\\orders" --body "Order 4711" --label order
 
-        msmq-wire lab send :1801 'private$\\orders_tx' --delivery transactional --count 1000 --fault drop=0.01
+        msmq-wire lab send :1801 "private$\\orders_tx" --delivery transactional --count 1000 --fault drop=0.01
 
-        msmq-wire lab send :1801 'private$\\orders' --body 'Order 4711' --sign me.pem --seal lab.crt
+        msmq-wire lab send :1801 "private$\\orders" --body "Order 4711" --sign me.pem --seal lab.crt
     """
     if http and (sign is not None or seal is not None):
         raise typer.BadParameter("not with --sign or --seal: SRMP has its own", param_hint="--http")

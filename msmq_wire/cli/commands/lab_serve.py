@@ -128,7 +128,7 @@ def serve(
 
         msmq-wire lab serve --capture lab.pcap
 
-        msmq-wire lab serve --queue 'private$\\bills' --fault drop=0.01,delay=20ms --seed 7
+        msmq-wire lab serve --queue "private$\\bills" --fault drop=0.01,delay=20ms --seed 7
 
         msmq-wire lab serve --computer-name a --neighbour b=127.0.0.2
     """

@@ -76,7 +76,7 @@ def messages(
 
         msmq-wire messages capture.pcapng
 
-        msmq-wire messages capture.pcapng --bodies bodies --filter 'queue ~ orders'
+        msmq-wire messages capture.pcapng --bodies bodies --filter "queue ~ orders"
 
         msmq-wire messages *.pcap --format csv > messages.csv
 

@@ -77,7 +77,7 @@ def replay(
 
         msmq-wire replay sealed.pcap --keytab server.keytab --format jsonl
 
-        msmq-wire replay *.pcap --fail-on high --filter 'dst ~ 192.0.2.10'
+        msmq-wire replay *.pcap --fail-on high --filter "dst ~ 192.0.2.10"
     """
     # With a filter a zone says what its times mean.
     zone = options.zone(None if format_ is TableFormat.TABLE or filters else format_)

@@ -77,7 +77,7 @@ def route(
 
     Examples:
 
-        msmq-wire route --topology enterprise.toml pc-a 'pc-c\private$\orders'
+        msmq-wire route --topology enterprise.toml pc-a "pc-c\private$\orders"
 
         msmq-wire route --topology export.ldif pc-a pc-c --format json
 

@@ -89,7 +89,7 @@ def run(
         typer.Option(
             "--glob",
             metavar="PATTERN",
-            help="Names of the files to read in folders, as '*'; by default those that end like a capture.",
+            help='Names of the files to read in folders, as "*"; by default those that end like a capture.',
             show_default=False,
         ),
     ] = None,
@@ -282,7 +282,7 @@ def _refuse_nothing(options: ReadOptions) -> None:
         complain(file.error or file.path)
     if not listing.files:
         left_out = count_text(listing.left_out, "file")
-        more = f"; {left_out} there not named like one: --glob '*' reads all" if listing.left_out else ""
+        more = f'; {left_out} there not named like one: --glob "*" reads all' if listing.left_out else ""
         deeper = "" if options.recursive else "; --recursive looks deeper"
         complain(f"no capture in {', '.join(options.paths)}{more}{deeper}")
     raise typer.Exit(1)

@@ -71,7 +71,7 @@ def timeline(
 
         msmq-wire timeline capture.pcapng --message 4162
 
-        msmq-wire timeline capture.pcapng --message 'a1d30c5b\\4162' --local
+        msmq-wire timeline capture.pcapng --message "a1d30c5b\\4162" --local
     """
     zone = options.zone()
     if message is not None and session is not None:

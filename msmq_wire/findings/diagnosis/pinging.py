@@ -42,7 +42,7 @@ def pings(story: Story, words: Words, telling: Telling) -> None:
             attention="info",
         )
     if len(others) > MOST:
-        telling.say(f"And {len(others) - MOST:,} more pings: decode --filter 'type == ping' lists them.")
+        telling.say(f'And {len(others) - MOST:,} more pings: decode --filter "type == ping" lists them.')
     if asked > answered:
         telling.say(
             "A ping without an answer is usual: Windows from Vista and Server 2008 on does not answer pings "
