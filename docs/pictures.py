@@ -35,7 +35,7 @@ PICTURES = {
     "calls-80.svg": (f"msmq-wire calls {READS}", 24, 80),
     "calls.svg": (f"msmq-wire calls {READS}", 24, 120),
     "findings.svg": ("msmq-wire findings fixtures/findings/FPR-METASPLOIT/hit_top_bit.pcap", 40, 112),
-    "diagnose.svg": ("msmq-wire diagnose fixtures/digest/attack_in_traffic.pcap", 50, 112),
+    "diagnose.svg": ("msmq-wire fixtures/digest/fault_and_attack.pcap", 50, 100),
     "route-audit.svg": (
         "msmq-wire route-audit --topology fixtures/routing/example.toml fixtures/captures/routed_mixed.pcap",
         40,

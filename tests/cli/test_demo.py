@@ -20,7 +20,7 @@ def shown(request: pytest.FixtureRequest, run: Run, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("COLUMNS", str(request.param))
     status, out, err = run("demo")
     assert (status, err) == (0, "")
-    lines = out.splitlines()
+    lines: list[str] = out.splitlines()
     assert max(map(len, lines)) <= request.param
     return lines
 

@@ -225,12 +225,12 @@ def test_the_examples_of_a_page_print_what_they_say(
     assert result.failed == 0, "".join(report)
 
 
-def test_the_python_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    [source] = _fences(_README, "python")
+def test_the_python_of_the_front_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    [source] = _fences(_DOCS / "index.md", "python")
     (tmp_path / "fixtures").symlink_to(_ROOT / "fixtures")
     monkeypatch.chdir(tmp_path)
     printed: list[object] = []
-    exec(compile(source, "README.md", "exec"), {"print": lambda *values: printed.extend(values)})
+    exec(compile(source, "index.md", "exec"), {"print": lambda *values: printed.extend(values)})
     assert "DIRECT=OS:msg01\\private$\\orders" in printed
 
 
@@ -286,7 +286,7 @@ def test_the_first_commands_run_in_a_clone_and_print_rows(
 
 def test_the_readme_is_short_and_its_first_screen_says_what_it_is_how_to_try_it_and_how_it_looks() -> None:
     text = _README.read_text(encoding="utf-8")
-    assert len(text.split()) < 900
+    assert len(text.split()) < 500
     first = text.splitlines()[:14]
     assert "$ msmq-wire demo" in first
     assert [line for line in first if line.startswith("![")]

@@ -32,7 +32,7 @@ from importlib.metadata import entry_points
 [program] = entry_points(group="console_scripts", name="msmq-wire")
 sys.exit(program.load()())
 """
-_README = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_PYTHON = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _SPARK = """\
 import pkgutil
 import msmq_wire.spark
@@ -129,12 +129,12 @@ def _run(python: Path, arguments: tuple[str | Path, ...], folder: Path) -> subpr
     )
 
 
-def test_the_wheel_alone_runs_the_python_of_the_readme_and_brings_no_more(
+def test_the_wheel_alone_runs_the_python_of_the_front_page_and_brings_no_more(
     wheel: Path, tmp_path: Path
 ) -> None:
     python = _environment(wheel, "", tmp_path / "env")
     (tmp_path / "fixtures").symlink_to(_ROOT / "fixtures")
-    [source] = _README.findall((_ROOT / "README.md").read_text(encoding="utf-8"))
+    [source] = _PYTHON.findall((_ROOT / "docs" / "index.md").read_text(encoding="utf-8"))
     ran = _run(python, ("-c", source), tmp_path)
     assert (ran.returncode, ran.stderr) == (0, "")
     assert "DIRECT=OS:msg01\\private$\\orders" in ran.stdout
