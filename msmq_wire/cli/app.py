@@ -7,6 +7,7 @@ at or above the level that was named) and at most one clear line, never a traceb
 from __future__ import annotations
 
 import contextlib
+import difflib
 import os
 import sys
 from collections.abc import Sequence
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 _BAD_USAGE = 2
+_NEAREST, _ALIKE = 2, 0.75
 _INTERRUPTED = 130
 
 
@@ -78,8 +80,9 @@ def _command(error: Exception, arguments: list[str]) -> str:
 def _message(error: TyperException) -> str:
     """What is wrong with a command line, and what was meant where something similar exists."""
     near = getattr(error, "possibilities", None)
-    if near:
-        return f"{error.message}. Did you mean {' or '.join(sorted(near))}?"
+    if near is not None:
+        near = difflib.get_close_matches(getattr(error, "option_name", ""), near, _NEAREST, _ALIKE)
+        return f"{error.message}. Did you mean {' or '.join(near)}?" if near else error.message
     # What pydantic says of a value has the class of its error in front.
     return error.format_message().replace(": Value error, ", ": ", 1)
 

@@ -153,7 +153,10 @@ class Program(PlainGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Take a command line; ``diagnose`` is the command where files stand alone."""
-        if self._names_files(args):
+        if args[:1] == ["help"] or args[-1:] in (["/?"], ["-?"]):
+            # What people type who know other programs.
+            args = [one for one in args if one not in ("help", "/?", "-?")] + ["--help"]
+        elif self._names_files(args):
             args = [_DEFAULT, *args]
         return super().parse_args(ctx, args)
 

@@ -321,15 +321,15 @@ def test_the_cause_comes_first_and_then_the_answers_that_call_for_a_look(run: Ru
     path = _CAPTURES / "q04_two_unacknowledged.pcap"
     outcome = run("diagnose", path)
     head, cause, looked_at, more = outcome.out.splitlines()
-    assert head == "What is wrong, the most important first"
+    assert head == "What is wrong, most important first [severity, how sure]"
     assert cause == (
-        " 1. [medium, likely] 2 messages, first a1d30c5b…\\4164, from 192.0.2.21 to "
+        ' 1. [medium, likely] 2 messages, first a1d30c5b…\\4164 "order 4164", from 192.0.2.21 to '
         "DIRECT=OS:msg01\\private$\\orders were never acknowledged by 192.0.2.10: 192.0.2.10 reset the "
-        "connection. (frames 20, 22 and 24; question 5) Look into the outgoing queue of 192.0.2.21, and at "
-        "what stopped 192.0.2.10."
+        "connection. (frames 20, 22 and 24, first 2026-11-20 09:14:07Z; --question 5) Look into the outgoing "
+        "queue of 192.0.2.21, and at what stopped 192.0.2.10."
     )
     assert looked_at == "    Looked at 5 messages and 1 session in 24 frames."
-    assert more == "    12 answers, 2 to look at: -v prints them, --question N prints one."
+    assert more == "    More: 12 of 18 questions answered, 2 need a look (-v, --question N)."
     assert outcome.err == "24 frames read\n"
     head, cause, looked_at, *answers = run("diagnose", path, "-v").out.splitlines()
     # Of the others the capture shows nothing.
@@ -344,7 +344,7 @@ def test_where_nothing_is_wrong_that_comes_first(run: Run) -> None:
     outcome = run("diagnose", _CAPTURES / "q12_complete.pcap", "--flagged")
     assert outcome.out == "Nothing wrong seen in 3 messages and 1 session in 21 frames.\n"
     outcome = run("diagnose", _CAPTURES / "q12_complete.pcap")
-    assert outcome.out.splitlines()[1:] == ["    12 answers: -v prints them, --question N prints one."]
+    assert outcome.out.splitlines()[1:] == ["    More: 12 of 18 questions answered (-v, --question N)."]
 
 
 def test_json_lines_have_frames_records_and_facts(run: Run) -> None:

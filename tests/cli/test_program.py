@@ -210,6 +210,25 @@ def test_a_command_stays_one_where_a_file_has_its_name(
 
 
 @pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        (("help",), ("--help",)),
+        (("/?",), ("--help",)),
+        (("help", "messages"), ("messages", "--help")),
+        (("messages", "-?"), ("messages", "--help")),
+        (("lab", "/?"), ("lab", "--help")),
+    ],
+)
+def test_help_is_printed_however_it_is_asked_for(
+    typed: tuple[str, ...], meant: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*typed]) == 0
+    shown = capsys.readouterr().out
+    assert main([*meant]) == 0
+    assert capsys.readouterr().out == shown
+
+
+@pytest.mark.parametrize(
     ("arguments", "meant"),
     [
         (("mesages", "x"), "No such command 'mesages'. Did you mean 'messages'?"),
@@ -222,3 +241,8 @@ def test_what_is_mistyped_is_told_with_what_was_meant(
 ) -> None:
     assert main([*arguments]) == 2
     assert meant in capsys.readouterr().err
+
+
+def test_nothing_is_suggested_that_only_begins_alike(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["messages", _DEMO, "--label", "x"]) == 2
+    assert capsys.readouterr().err.startswith("msmq-wire: No such option: --label (see ")

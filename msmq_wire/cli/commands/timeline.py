@@ -20,13 +20,14 @@ from msmq_wire.cli.reporting import complain
 from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.errors import CaptureError
 from msmq_wire.findings.diagnosis.timeline import SessionSteps, Step, matching, message_steps
+from msmq_wire.findings.diagnosis.words import quoted, short
 from msmq_wire.records.view import time_text
 from msmq_wire.redaction.redactor import Redaction, Redactor
 from msmq_wire.sessions import Follower, MessageLife, Session, Story
 
 __all__ = ["timeline"]
 
-_MOST = 10
+_MOST = 3
 
 
 @with_reading_options(but=(*BODY_KEYS, "recursive"))
@@ -37,7 +38,8 @@ def timeline(
         typer.Option(
             "--message",
             metavar="ID",
-            help="A message: GUID\\NUMBER, the first digits of its GUID with \\NUMBER, or NUMBER alone.",
+            help="A message: GUID\\NUMBER, the first digits of its GUID with \\NUMBER, NUMBER alone, or a "
+            "text in its label.",
             show_default=False,
         ),
     ] = None,
@@ -69,7 +71,7 @@ def timeline(
 
         msmq-wire timeline capture.pcapng --session 0
 
-        msmq-wire timeline capture.pcapng --message 4162
+        msmq-wire timeline capture.pcapng --message "Order 4711"
 
         msmq-wire timeline capture.pcapng --message "a1d30c5b\\4162" --local
     """
@@ -112,16 +114,17 @@ class _Shown:
 
     def message(self, story: Story, wanted: str) -> int:
         """The steps of a message."""
-        names = matching(story, wanted)
-        if not names:
-            complain(f"no message {escaped(wanted)} in the capture")
+        found = matching(story, wanted)
+        if not found:
+            complain(f"no message has the identifier {escaped(wanted)}, or has it in its label")
             return 1
-        if len(names) > 1:
-            shown = ", ".join(names[:_MOST]) + (" and others" if len(names) > _MOST else "")
-            complain(f"several messages fit {escaped(wanted)}: {escaped(shown)}")
+        if len(found) > 1:
+            shown = [f"{short(name)}{quoted(label)}" for name, label in found.items()]
+            text = ", ".join(shown[:_MOST]) + (" and others" if len(shown) > _MOST else "")
+            complain(f"several messages fit {escaped(wanted)}: {escaped(text)}")
             return 2
         for life in story.lives:
-            if life.message_id != names[0]:
+            if life.message_id not in found:
                 continue
             steps = message_steps(life, story)
             if self._json:

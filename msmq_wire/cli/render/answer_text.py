@@ -16,7 +16,7 @@ from msmq_wire.cli.render.screen import Screen, Segment, fold
 from msmq_wire.cli.render.table import table_of
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.findings import Confidence
-from msmq_wire.findings.diagnosis import Answer, Digest, DigestLine
+from msmq_wire.findings.diagnosis import QUESTIONS, Answer, Digest, DigestLine
 from msmq_wire.findings.diagnosis.inventory import INVENTORY_COLUMNS
 from msmq_wire.findings.diagnosis.words import listed
 
@@ -62,7 +62,9 @@ class AnswerText:
         if not digest.lines:
             self._folded(digest.nothing, "strong", ("", ""))
             return
-        self.screen.line([("What is wrong", "title"), (", the most important first", "dim")])
+        title, more = "What is wrong", ", most important first [severity, how sure]"
+        has_room = self.screen.width is None or len(title + more) <= self.screen.width
+        self.screen.line([(title, "title"), (more if has_room else "", "dim")])
         for number, line in enumerate(digest.lines, 1):
             self._line(f"{number:>2}. ", line)
         if digest.more:
@@ -73,7 +75,7 @@ class AnswerText:
     def _line(self, number: str, line: DigestLine) -> None:
         begun: Segment = (number, "dim")
         mark = f"[{line.severity}, {_SURE[line.confidence]}] ", SEVERITY_STYLES[line.severity]
-        question = f"question {line.question}" if line.question else ""
+        question = f"--question {line.question}" if line.question else ""
         told = "; ".join(part for part in (line.where, line.rule, question) if part)
         if self.screen.width is None:
             self._folded(f"{line.text} ({told}) {line.action}".rstrip(), "", begun, mark)
@@ -86,9 +88,9 @@ class AnswerText:
     def more(self, answers: Sequence[Answer]) -> None:
         """Print how many answers there are, and how to read them."""
         flagged = sum(answer.flagged for answer in answers)
-        # The statements of an answer may say that all is well.
-        look = f", {flagged} to look at" if flagged else ""
-        text = f"{count_text(len(answers), 'answer')}{look}: -v prints them, --question N prints one."
+        text = f"More: {len(answers)} of {len(QUESTIONS)} questions answered"
+        text += f", {flagged} {'needs' if flagged == 1 else 'need'} a look" if flagged else ""
+        text += " (-v, --question N)."
         self._folded(text, "dim")
 
     def add(self, answer: Answer) -> None:

@@ -48,7 +48,8 @@ class DigestLine(msgspec.Struct, frozen=True, kw_only=True):
     """One cause: what is wrong, who it is about, how sure it is, where it is seen, and what to do.
 
     ``who`` are hosts, the one that caused it first. ``frames`` (1-based) and ``records`` (ids) show it, at
-    most 64 each; ``where`` names the frames in words, with their file where there are several. ``action`` is
+    most 64 each; ``where`` names the frames in words, with their file where there are several, and the time
+    of the first. ``action`` is
     one short imperative. ``rule`` is the rule whose finding it is told from, ``question`` the answer that
     says more of it; one of them is there. ``count`` is how many findings or messages it explains.
     """
@@ -433,7 +434,7 @@ def _line(draft: _Draft, words: Words) -> DigestLine:
         who=draft.who[:MOST_KEPT],
         frames=tuple(sorted({*frames, *draft.frames}))[:_MOST_FRAMES],
         records=tuple(dict.fromkeys(one.record for one in moments)),
-        where=words.frames(moments) if frames else "",
+        where=f"{words.frames(moments)}{words.since(moments)}" if frames else "",
         action=_addressed(draft),
         rule=draft.rule,
         question=draft.question,

@@ -13,7 +13,7 @@ import msgspec
 from msmq_wire.findings.diagnosis.answer import Telling
 from msmq_wire.findings.diagnosis.cause import Cause
 from msmq_wire.findings.diagnosis.suspects import Connection, Suspects, connection_of
-from msmq_wire.findings.diagnosis.words import count, host, listed, short, span
+from msmq_wire.findings.diagnosis.words import count, host, listed, quoted, short, span
 from msmq_wire.findings.finding import Confidence
 from msmq_wire.findings.session_places import one_sided
 from msmq_wire.sessions import MessageLife, Moment, Session, Story, class_words
@@ -35,7 +35,7 @@ REMEDIES: dict[int, str] = {
     0x8000: "create the queue, or correct its name at the sender",
     0x8001: "ask who deleted it",
     0x8002: "find out what delayed it, or give it more time",
-    0x8003: "empty the queue, or raise the quota",
+    0x8003: "have the queue read, or raise its quota; do not purge it, since that deletes messages",
     0x8004: "give the sender the right to write to the queue",
     0x8005: "look at the routing between the two hosts",
     0x8006: "look at the certificate of the sender",
@@ -210,7 +210,7 @@ def _cause(key: _Key, pile: _Pile) -> Cause:
     session = pile.session
     src = listed(list(pile.senders)[:_MOST_NAMED], len(pile.senders))
     queues = [queue or "a queue that is not known" for queue in pile.queues]
-    name = short(pile.first.message_id)
+    name = f"{short(pile.first.message_id)}{quoted(pile.first.label)}"
     what = f"Message {name}" if pile.count == 1 else f"{count(pile.count, 'message')}, first {name},"
     to = f"{what} from {src} to {listed(queues[:_MOST_NAMED], len(queues))}"
     was = "was" if pile.count == 1 else "were"

@@ -10,7 +10,7 @@ import msgspec
 
 from msmq_wire.findings.diagnosis.answer import MOST, Telling
 from msmq_wire.findings.diagnosis.cause import Cause
-from msmq_wire.findings.diagnosis.words import Words, count, host, listed, short
+from msmq_wire.findings.diagnosis.words import Words, count, host, listed, quoted, short
 from msmq_wire.findings.rereads import AGAIN, Place, Reread, place_of, take_read
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
@@ -184,7 +184,7 @@ def _subject(one: _Found) -> str:
     if one.read is None:
         return text
     first = one.read.first
-    text += f' "{first.label}"' if first.label else ""
+    text += quoted(first.label)
     text += f" (lookup id {first.found_lookup_id}) in {first.queue or 'a queue that is not named'} at "
     return text + host(first.server)
 

@@ -36,26 +36,37 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     detail: str = ""
 
 
-def matching(story: Story, wanted: str) -> list[str]:
-    """Names of messages that ``wanted`` may mean, at most ten.
+def matching(story: Story, wanted: str) -> dict[str, str]:
+    """Messages that ``wanted`` may mean, at most eleven, with their labels.
 
     It is a whole name (``guid\\number``), a number alone, or the first digits of the GUID and the number
-    with a backslash between them, as answers write it.
+    with a backslash between them, as answers write it. Otherwise it is a text in the label, in upper or
+    lower case.
     """
-    if story.lives.by_id(wanted) is not None:
-        return [wanted]
+    whole = story.lives.by_id(wanted)
+    if whole is not None:
+        return {wanted: whole.label or ""}
     guid, _, number = wanted.rpartition("\\")
     for bar in _BARS:
         guid = guid.removesuffix(bar)
-    if not number.isdecimal():
-        return []
-    found: dict[str, None] = {}
+    named: dict[str, str] = {}
+    labelled: dict[str, str] = {}
+    text = wanted.casefold()
     for life in story.lives:
+        label = life.label or ""
         if life.message_id.endswith(f"\\{number}") and life.message_id.startswith(guid.lower()):
-            found[life.message_id] = None
-            if len(found) > _MOST_CANDIDATES:
-                break
-    return list(found)
+            named.setdefault(life.message_id, label)
+        # An acknowledgment has the label of its message.
+        elif (
+            text
+            and text in label.casefold()
+            and life.acknowledges is None
+            and len(labelled) <= _MOST_CANDIDATES
+        ):
+            labelled.setdefault(life.message_id, label)
+        if len(named) > _MOST_CANDIDATES:
+            break
+    return (named if number.isdecimal() else {}) or labelled
 
 
 def message_steps(life: MessageLife, story: Story) -> list[Step]:

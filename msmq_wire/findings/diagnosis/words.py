@@ -25,12 +25,14 @@ __all__ = [
     "listed",
     "part",
     "port",
+    "quoted",
     "seconds_text",
     "short",
     "span",
 ]
 
 _GUID = 36
+_LABEL = 64
 
 
 def count(number: int, noun: str, plural: str = "") -> str:
@@ -99,6 +101,11 @@ def port(endpoint: str) -> int | None:
     return int(digits) if digits.isdecimal() and len(digits) <= 5 else None
 
 
+def quoted(label: str | None) -> str:
+    """A label behind a blank, in quotes and shortened; empty without one."""
+    return f' "{label if len(label) <= _LABEL else f"{label[: _LABEL - 1]}…"}"' if label else ""
+
+
 def short(name: str) -> str:
     """A GUID, or the name of a message, with the first 8 digits of its GUID."""
     guid, slash, number = name.partition("\\")
@@ -154,6 +161,11 @@ class Words:
             more = max(total or 0, len(numbers)) - MOST
             text = "; ".join(parts) + (f" and {more:,} more" if more > 0 else "")
         return f"{'frame' if len(numbers) == 1 and not (total or 0) > 1 else 'frames'} {text}"
+
+    def since(self, moments: Sequence[Moment]) -> str:
+        """``, 2026-11-20 09:14:07Z``, of several the first; empty where it is not known."""
+        times = [one.time for one in moments if one.time is not None]
+        return f", {'first ' if len(times) > 1 else ''}{self.clock(min(times) // SECOND)}" if times else ""
 
     def clock(self, seconds: int) -> str:
         """Seconds since 1970 as a date and time."""
