@@ -5,6 +5,7 @@ The rule kept here: parameters may be parts of what they should be; what is not 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,6 +20,7 @@ __all__ = ["named_queues", "path_names", "split_path"]
 
 _PLACES = ("$\\", "$/")
 """How ``private$`` ends before the name of the queue."""
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _ARMS = {3: "m_p_direct_id", 8: "m_p_direct_subqueue_id"}
 
 
@@ -60,9 +62,11 @@ def split_path(text: str) -> tuple[str, str]:
 
     The protocol, ``private$`` and what follows a semicolon are in neither. [MS-MQMQ] 2.1.1, 2.1.2
     """
-    _, scheme, rest = text.partition("://")
+    scheme = _SCHEME.match(text)
     slash = "/" if scheme else "\\"
-    if not scheme:
+    if scheme:
+        rest = text[scheme.end() :]
+    else:
         before, colon, after = text.partition(":")
         rest = after if colon and slash not in before else text
     computer, _, queue = rest.partition(slash)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote_to_bytes
@@ -195,7 +196,21 @@ def test_any_finding_makes_a_valid_log(
     message: str, places: list[Evidence], severity: str, caveats: tuple[str, ...]
 ) -> None:
     finding = _finding(message, *places, severity=severity, caveats=caveats)
-    assert _result(finding)["message"]["text"].startswith(message)
+    text = _result(finding)["message"]["text"]
+    plain = re.sub(r"\\([\\\[\]])|({|})\2", lambda found: found[1] or found[2], text)
+    assert plain.startswith(message)
+
+
+def test_what_was_captured_makes_no_link_and_no_placeholder() -> None:
+    hostile = r"[click](http://192.0.2.66/) {0} \[x\]"
+    literal = r"\[click\](http://192.0.2.66/) {{0}} \\\[x\\\]"
+    explained = _finding(hostile, id="FRM-SIZE-MAX", explained_by=_ID, cause=_PLACE)
+    log = _log(_finding(hostile, caveats=(hostile,)), explained, notes=(hostile,))
+    result, _ = log["runs"][0]["results"]
+    assert result["message"]["text"] == f"{literal}. But: {literal}."
+    assert result["relatedLocations"][0]["message"]["text"] == f"FRM-SIZE-MAX: {literal}."
+    [note] = log["runs"][0]["invocations"][0]["toolExecutionNotifications"]
+    assert note["message"]["text"] == literal
 
 
 def test_what_is_explained_is_a_related_location_of_its_explainer() -> None:

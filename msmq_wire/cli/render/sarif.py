@@ -27,6 +27,7 @@ LEVELS: Mapping[Severity, str] = {"info": "note", "low": "note", "medium": "warn
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _FINGERPRINT = "msmqWireFinding/v1"
 _MOST_RELATED = 100
+_LITERAL = str.maketrans({"\\": "\\\\", "[": "\\[", "]": "\\]", "{": "{{", "}": "}}"})
 _Seen: TypeAlias = tuple[str, str, int | None, str, str | None]
 
 
@@ -48,7 +49,7 @@ def sarif_log(
     invocation: Json = {"executionSuccessful": complete}
     if notes:
         invocation["toolExecutionNotifications"] = [
-            {"level": "note", "message": {"text": one}} for one in notes
+            {"level": "note", "message": _message(one)} for one in notes
         ]
     driver = {"name": "msmq-wire", "version": version, "rules": [_rule(rule) for rule in rules.values()]}
     related = _related(findings)
@@ -104,7 +105,7 @@ def _result(finding: Finding, index: int, folder: str, explained: Sequence[Findi
         "ruleId": finding.id,
         "ruleIndex": index,
         "level": LEVELS[finding.severity],
-        "message": {"text": text},
+        "message": _message(text),
         "locations": [_location(one, folder) for one in finding.evidence],
         "partialFingerprints": {_FINGERPRINT: _fingerprint(finding)},
         "properties": {
@@ -119,7 +120,7 @@ def _result(finding: Finding, index: int, folder: str, explained: Sequence[Findi
     }
     related: list[Json] = []
     for one in explained[:_MOST_RELATED]:
-        said = {"message": {"text": f"{one.id}: {_sentence(one.message)}"}} | _location(
+        said = {"message": _message(f"{one.id}: {_sentence(one.message)}")} | _location(
             one.evidence[0], folder
         )
         if said not in related:
@@ -127,6 +128,11 @@ def _result(finding: Finding, index: int, folder: str, explained: Sequence[Findi
     if related:
         result["relatedLocations"] = related
     return result
+
+
+def _message(text: str) -> Json:
+    """A message whose text may quote what was captured: no link and no placeholder (SARIF 3.11.5, 3.11.6)."""
+    return {"text": text.translate(_LITERAL)}
 
 
 def _sentence(text: str) -> str:
