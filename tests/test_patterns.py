@@ -117,6 +117,13 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
         Attack("match", "a[", "1"),
         Attack("match", "a", "[0].b", "["),
     ),
+    "msmq_wire.cli.help_text:_BETWEEN": (
+        Attack("sub", "", "[1"),
+        Attack("sub", "[", "1"),
+        Attack("sub", "[1<=x<=", "1"),
+    ),
+    "msmq_wire.cli.help_text:_AT_LEAST": (Attack("sub", "", "[x>="), Attack("sub", "[x>=", "1")),
+    "msmq_wire.findings.call_queues:_SCHEME": (Attack("match", "", "a"), Attack("match", "a", "+:/")),
     "msmq_wire.filter.parser:_OPERATOR": (Attack("match", "", "="), Attack("match", "", "in")),
     "msmq_wire.filter.parser:_QUOTED": (Attack("match", '"', "a"), Attack("match", "'", '"')),
     "msmq_wire.filter.parser:_BARE": (Attack("match", "", "a"),),

@@ -156,7 +156,7 @@ class Program(PlainGroup):
         if args[:1] == ["help"] or args[-1:] in (["/?"], ["-?"]):
             # What people type who know other programs.
             args = [one for one in args if one not in ("help", "/?", "-?")] + ["--help"]
-        elif self._names_files(args):
+        if self._names_files(args):
             args = [_DEFAULT, *args]
         return super().parse_args(ctx, args)
 

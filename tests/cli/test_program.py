@@ -217,6 +217,7 @@ def test_a_command_stays_one_where_a_file_has_its_name(
         (("help", "messages"), ("messages", "--help")),
         (("messages", "-?"), ("messages", "--help")),
         (("lab", "/?"), ("lab", "--help")),
+        ((_DEMO, "/?"), ("diagnose", "--help")),
     ],
 )
 def test_help_is_printed_however_it_is_asked_for(

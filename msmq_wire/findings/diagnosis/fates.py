@@ -35,7 +35,7 @@ REMEDIES: dict[int, str] = {
     0x8000: "create the queue, or correct its name at the sender",
     0x8001: "ask who deleted it",
     0x8002: "find out what delayed it, or give it more time",
-    0x8003: "have the queue read, or raise its quota; do not purge it, since that deletes messages",
+    0x8003: "start the program that reads the queue, or raise its quota; a purge would delete messages",
     0x8004: "give the sender the right to write to the queue",
     0x8005: "look at the routing between the two hosts",
     0x8006: "look at the certificate of the sender",
@@ -75,11 +75,14 @@ class _Pile(msgspec.Struct):
     session: Session | None = None
     count: int = 0
     certain: bool = True
+    dead_letter: bool = True
+    """Whether all of them asked for dead-lettering."""
 
     def join(self, other: _Pile) -> None:
         """Take the messages of another pile."""
         self.count += other.count
         self.certain &= other.certain
+        self.dead_letter &= other.dead_letter
         self.moments += other.moments[: _MOST_MOMENTS - len(self.moments)]
         if len(self.connections) < _MOST_MOMENTS:
             self.connections |= other.connections
@@ -130,6 +133,7 @@ class Fates:
         if len(pile.queues) < _MOST_MOMENTS:
             pile.queues[life.queue] = None
         pile.certain &= life.certain
+        pile.dead_letter &= life.dead_letter
         if len(pile.connections) < _MOST_MOMENTS:
             pile.connections[connection_of(last.src, last.dst)] = None
         acks = [one.at for one in life.acknowledgments if one.message_class == life.nack_class]
@@ -229,6 +233,9 @@ def _cause(key: _Key, pile: _Pile) -> Cause:
         why = why if pile.count == 1 else _of_several(why)
         text = f"{to} {verb}: {why} (class 0x{key.nack_class:04x})"
         action = REMEDIES.get(key.nack_class, "ask the application that sent the class")
+        if pile.dead_letter and len(pile.senders) == 1:
+            it = "the message" if pile.count == 1 else "the messages"
+            action += f"; look for {it} in the dead-letter queue of {src}"
     else:
         confidence = "likely" if pile.certain else "guess"
         text = f"{to} {'expired' if key.fate == 'expired' else f'{was} refused'}: {key.why}"

@@ -66,7 +66,8 @@ def matching(story: Story, wanted: str) -> dict[str, str]:
             labelled.setdefault(life.message_id, label)
         if len(named) > _MOST_CANDIDATES:
             break
-    return (named if number.isdecimal() else {}) or labelled
+    exact = {name: label for name, label in labelled.items() if label.casefold() == text}
+    return (named if number.isdecimal() else {}) or (exact if len(exact) == 1 else labelled)
 
 
 def message_steps(life: MessageLife, story: Story) -> list[Step]:
