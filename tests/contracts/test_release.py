@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import textwrap
 import tomllib
 import zipfile
 from pathlib import Path
@@ -25,6 +26,7 @@ _WORKFLOWS = sorted((_ROOT / ".github" / "workflows").glob("*.yml"))
 _ISSUES = _ROOT / ".github" / "ISSUE_TEMPLATE"
 _ISSUE_FORMS = sorted(path for path in _ISSUES.glob("*.yml") if path.name != "config.yml")
 _VERSION = msmq_wire.__version__
+_PINS = re.compile(r"^([a-z0-9][\w.-]*)==([^\s;]+)", re.MULTILINE)
 _PYTHON = re.compile(r"Programming Language :: Python :: (3\.\d+)")
 
 
@@ -137,6 +139,76 @@ def test_workflows_forms_and_the_action_say_what_github_knows(schema: str, paths
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_actions_are_pinned_by_commit_and_the_base_image_by_digest() -> None:
+    used = [
+        line.split("uses:")[1].strip()
+        for path in (_ROOT / "action.yml", *_WORKFLOWS)
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if "uses:" in line
+    ]
+    assert len(used) > 10
+    assert [one for one in used if not re.fullmatch(r"[\w/-]+@[0-9a-f]{40}  # v[\d.]+", one)] == []
+    # One action has one commit.
+    assert len(set(used)) == len({one.partition("@")[0] for one in used})
+    image = (_ROOT / "Containerfile").read_text(encoding="utf-8")
+    assert re.findall(r"^FROM (\S+)", image, re.MULTILINE) != []
+    assert re.findall(r"^FROM (?!\S+@sha256:[0-9a-f]{64}$)", image, re.MULTILINE) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        ("build-tools", {"hatchling", "twine", "cyclonedx-bom"}),
+        ("build-runtime", {"construct", "typer", "cryptography"}),
+    ],
+)
+def test_what_builds_a_release_has_hashes_and_the_versions_of_the_lock(name: str, wanted: set[str]) -> None:
+    locked = set(_PINS.findall((_ROOT / "dev.lock").read_text(encoding="utf-8")))
+    text = (_ROOT / ".ci" / f"{name}.lock").read_text(encoding="utf-8")
+    pins = _PINS.findall(text)
+    assert wanted <= {name for name, _ in pins}
+    assert set(pins) <= locked
+    assert [one for one in re.split(r"\n(?=\S)", text)[1:] if "--hash=sha256:" not in one] == []
+    assert f"--requirement .ci/{name}.lock" in (_ROOT / ".ci" / "build").read_text(encoding="utf-8")
+
+
+def _action(tmp_path: Path, path: str, fail_on: str = "") -> tuple[int, dict[str, str]]:
+    """How the step that asks for findings ends, and what it says."""
+    steps = (_ROOT / "action.yml").read_text(encoding="utf-8").partition("- id: findings\n")[2]
+    script = textwrap.dedent(steps.partition("run: |\n")[2].partition("    - if:")[0])
+    output = tmp_path / "output"
+    output.touch()
+    surroundings = {
+        **os.environ,
+        "CAPTURES": path,
+        "FAIL_ON": fail_on,
+        "RUNNER_TEMP": str(tmp_path),
+        "GITHUB_OUTPUT": str(output),
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+    }
+    # As the shell of GitHub runs it.
+    command = ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c", script]
+    done = subprocess.run(command, env=surroundings, cwd=tmp_path, capture_output=True, check=False)
+    rows = output.read_text(encoding="utf-8").splitlines()
+    return done.returncode, dict(row.split("=", 1) for row in rows)
+
+
+def test_the_action_ends_with_the_status_of_findings(tmp_path: Path) -> None:
+    hit = str(_ROOT / "fixtures" / "digest" / "attack_in_traffic.pcap")
+    assert _action(tmp_path, hit)[1]["status"] == "0"
+    assert _action(tmp_path, hit, "high")[1]["status"] == "3"
+    # Bad usage writes no log: the step itself fails, and nothing is uploaded.
+    assert _action(tmp_path, hit, "worst") == (2, {"sarif": f"{tmp_path}/msmq-wire.sarif", "status": "2"})
+
+
+def test_inputs_of_the_action_are_no_options(tmp_path: Path) -> None:
+    shutil.copy(_ROOT / "fixtures" / "digest" / "attack_in_traffic.pcap", tmp_path / "--help")
+    status, said = _action(tmp_path, "--help")
+    assert (status, said["status"]) == (0, "0")
+    assert '"LEN-ENV"' in (tmp_path / "msmq-wire.sarif").read_text(encoding="utf-8")
+    assert _action(tmp_path, "--help", "--version")[0] == 2
+
+
 def test_scripts_of_the_action_and_of_builds_are_shell() -> None:
-    for path in (_ROOT / ".ci").iterdir():
+    for path in (path for path in (_ROOT / ".ci").iterdir() if path.suffix != ".lock"):
         subprocess.run(["bash", "-n", str(path)], check=True)
