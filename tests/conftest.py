@@ -40,6 +40,13 @@ if LONG:
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "check" if WHOLE else "quick"))
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Let tests use markers of plugins that are not installed."""
+    for plugin, marker in (("xdist", "xdist_group"), ("pytest_cov", "no_cover")):
+        if not config.pluginmanager.hasplugin(plugin):
+            config.addinivalue_line("markers", f"{marker}: means something to {plugin} only")
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip a test whose tool is missing or too old, and say which."""
     if item.get_closest_marker("tshark") is not None:
@@ -102,9 +109,11 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     return f"{len(val)} bytes of {argname}" if isinstance(val, bytes) and len(val) > 32 else None
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """One more than there are cores, in the whole check two: tests of the lab and of clusters wait."""
-    return (os.cpu_count() or 1) + (2 if WHOLE else 1)
+    """One more than the cores it may use, in the whole check two: tests of the lab and of clusters wait."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return cores + (2 if WHOLE else 1)
 
 
 @pytest.hookimpl(tryfirst=True)
