@@ -1,8 +1,12 @@
 # Needs Python 3.11 or newer and make; everything else goes into .venv at the versions of dev.lock.
 VENV := .venv
 BIN := $(VENV)/bin
-DEV := $(VENV)/.installed-dev
+# An extra of pyproject.toml each; dev contains all others.
 CLI := $(VENV)/.installed-cli
+TEST := $(VENV)/.installed-test
+SPARK := $(VENV)/.installed-spark
+DOCS := $(VENV)/.installed-docs
+DEV := $(VENV)/.installed-dev
 PYTEST_ARGS ?=
 MUTANTS_ARGS ?=
 AXE := 4.14.1
@@ -15,12 +19,13 @@ BENCH_ARGS ?=
 unexport PYTHONDONTWRITEBYTECODE
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test check axe mutants lint bench docs generated clean
+.PHONY: help demo test check dev axe mutants lint bench docs generated clean
 
 help:
 	@echo "make demo    show what msmq-wire says of a built-in capture"
 	@echo 'make test    run the tests in a few minutes, the same at every run (more arguments: PYTEST_ARGS="-k name")'
-	@echo "make check   run all of them: random examples, a cluster, every capture through every path"
+	@echo "make check   run all of them, none skipped: oracles, random examples, a cluster, every capture"
+	@echo "make dev     install the tools of all targets into $(VENV)"
 	@echo "make axe     fetch axe-core with npm, with which make check looks at the report"
 	@echo "make mutants see how many small faults the tests find"
 	@echo "make lint    check style, types and layers"
@@ -32,12 +37,16 @@ help:
 demo: $(CLI)
 	@$(BIN)/msmq-wire demo
 
-test: $(DEV)
+# Spark is 490 MB, and of no use without Java.
+test: $(TEST)
+	@if $(BIN)/python -m tests.needs "Java 17"; then $(MAKE) --no-print-directory $(SPARK); fi
 	$(BIN)/python -m pytest -n auto --dist loadgroup $(PYTEST_ARGS)
 
 # A skipped test is a failure here.
 check: $(DEV)
 	MSMQ_WIRE_CHECK=1 MSMQ_WIRE_NO_SKIP=1 $(BIN)/python -m pytest -n auto --dist loadgroup $(PYTEST_ARGS)
+
+dev: $(DEV)
 
 # What looks at the report for faults that shut people out: a package of npm, at this version, never committed.
 axe: $(VENV)/axe.min.js
@@ -60,7 +69,7 @@ lint: $(DEV)
 bench: $(DEV)
 	$(BIN)/python -m benchmarks $(BENCH_ARGS)
 
-docs: $(DEV)
+docs: $(DOCS)
 	$(BIN)/python docs/generate.py --check
 	$(BIN)/python dissectors/generate.py --check
 	$(BIN)/python docs/pictures.py --check
@@ -89,7 +98,14 @@ $(CLI): pyproject.toml dev.lock | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --constraint dev.lock --editable '.[cli]'
 	@touch $@
 
-# dev contains cli, so both stamps are met.
+$(TEST): pyproject.toml dev.lock | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --constraint dev.lock --editable '.[test]'
+	@touch $@ $(CLI)
+
+$(SPARK) $(DOCS): $(VENV)/.installed-%: pyproject.toml dev.lock | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --constraint dev.lock --editable '.[$*]'
+	@touch $@
+
 $(DEV): pyproject.toml dev.lock | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --constraint dev.lock --editable '.[dev]'
-	@touch $@ $(CLI)
+	@touch $@ $(CLI) $(TEST) $(SPARK) $(DOCS)

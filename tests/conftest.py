@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import gc
 import importlib
 import os
-import re
-import shutil
 import signal
-import subprocess
 from collections.abc import Generator, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from msmq_wire.spark.session import java_problem
-from tests.chromium import BROWSERS, browser
 from tests.effort import LONG, SLOW, WHOLE, examples
+from tests.needs import need, needs_of, needs_of_module, problem, summary
 
 if TYPE_CHECKING:
     from tests.store.s3_server import S3Server
-
-_OLDEST_TSHARK = (4, 0)
-_OLDEST_SURICATA = 7
 
 # A slow machine is no failure: neither a deadline nor the health check that measures time.
 _UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
@@ -40,22 +32,41 @@ if LONG:
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "check" if WHOLE else "quick"))
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Let tests use markers of plugins that are not installed."""
+    for plugin, marker in (("xdist", "xdist_group"), ("pytest_cov", "no_cover")):
+        if not config.pluginmanager.hasplugin(plugin):
+            config.addinivalue_line("markers", f"{marker}: means something to {plugin} only")
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip a test whose tool is missing or too old, and say which."""
-    if item.get_closest_marker("tshark") is not None:
-        reason = _what_tshark_lacks()
-        if reason:
-            pytest.skip(reason)
-    if item.get_closest_marker("suricata") is not None:
-        reason = _what_suricata_lacks()
-        if reason:
-            pytest.skip(reason)
-    if item.get_closest_marker("browser") is not None and browser() is None:
-        pytest.skip(f"needs a browser: none of {', '.join(BROWSERS)} is on PATH")
-    if item.get_closest_marker("spark") is not None:
-        problem = _what_java_lacks()
-        if problem:
-            pytest.skip(f"needs Java 17: {problem}")
+    """Skip a test that declares a need that is missing, and say which."""
+    need(*needs_of(item))
+
+
+class _SkippedModule(pytest.Module):
+    """A module that is not imported: what it needs is missing, and may be what it imports."""
+
+    def collect(self) -> NoReturn:
+        pytest.skip(problem(needs_of_module(self.path)), allow_module_level=True)
+
+
+def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module | None:
+    """Skip a module that declares a need that is missing."""
+    if problem(needs_of_module(module_path)):
+        module: pytest.Module = _SkippedModule.from_parent(parent, path=module_path)
+        return module
+    return None
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say in one line what was skipped and how to get it."""
+    reports = terminalreporter.getreports("skipped")
+    tests = [str(one.longrepr) for one in reports if isinstance(one, pytest.TestReport)]
+    files = [str(one.longrepr) for one in reports if isinstance(one, pytest.CollectReport)]
+    line = summary(tests, files)
+    if line:
+        terminalreporter.write_line(line)
 
 
 @pytest.fixture(scope="module")
@@ -71,6 +82,7 @@ def few_are_worth_columns() -> Iterator[None]:
 @pytest.fixture
 def s3() -> Iterator[S3Server]:
     """An S3 server with an empty bucket, which the environment names."""
+    need("moto")
     # It takes a second to import.
     from tests.store.s3_server import s3_server
 
@@ -102,9 +114,11 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     return f"{len(val)} bytes of {argname}" if isinstance(val, bytes) and len(val) > 32 else None
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """One more than there are cores, in the whole check two: tests of the lab and of clusters wait."""
-    return (os.cpu_count() or 1) + (2 if WHOLE else 1)
+    """One more than the cores it may use, in the whole check two: tests of the lab and of clusters wait."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return cores + (2 if WHOLE else 1)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -162,6 +176,9 @@ def pytest_make_collect_report(
     """Do the same for a module that skips itself while it is collected."""
     report = yield
     if report.skipped:
+        # The place of the skip is the same for all modules, and xdist passes on one report for each place.
+        if isinstance(collector, _SkippedModule):
+            report.longrepr = (str(collector.path), 0, problem(needs_of_module(collector.path)))
         _refuse_skip(report)
     return report
 
@@ -172,39 +189,3 @@ def _refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
     reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
     report.outcome = "failed"
     report.longrepr = f"{reason}\nMSMQ_WIRE_NO_SKIP=1: a skip is a failure"
-
-
-@functools.cache
-def _what_java_lacks() -> str:
-    """Return what is missing for the tests marked ``spark``, or an empty string."""
-    return java_problem() or ""
-
-
-@functools.cache
-def _what_tshark_lacks() -> str:
-    """Return what is missing for the tests marked ``tshark``, or an empty string."""
-    path = shutil.which("tshark")
-    if path is None:
-        return "tshark is not on PATH"
-    told = subprocess.run([path, "--version"], capture_output=True, text=True, check=False).stdout
-    version = re.search(r"(\d+)\.(\d+)\.\d+", told)
-    if version is None:
-        return f"tshark does not tell its version: {told[:80]!r}"
-    if (int(version[1]), int(version[2])) < _OLDEST_TSHARK:
-        return f"tshark is {version[0]}, 4.0 or newer is needed"
-    return ""
-
-
-@functools.cache
-def _what_suricata_lacks() -> str:
-    """Return what is missing for the tests marked ``suricata``, or an empty string."""
-    path = shutil.which("suricata")
-    if path is None:
-        return "suricata is not on PATH"
-    told = subprocess.run([path, "-V"], capture_output=True, text=True, check=False).stdout
-    version = re.search(r"version (\d+)\.", told)
-    if version is None:
-        return f"suricata does not tell its version: {told[:80]!r}"
-    if int(version[1]) < _OLDEST_SURICATA:
-        return f"suricata is {version[1]}, {_OLDEST_SURICATA}.0 or newer is needed"
-    return ""

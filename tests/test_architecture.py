@@ -66,6 +66,7 @@ def imported_modules(path: Path, words: Iterable[str]) -> Iterator[str]:
 
 
 @pytest.mark.check
+@pytest.mark.needs("import-linter")
 def test_every_import_contract_is_kept() -> None:
     lint_imports = Path(sys.executable).parent / "lint-imports"
     result = subprocess.run(

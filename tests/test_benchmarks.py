@@ -20,6 +20,8 @@ from benchmarks.scaling import Scaling
 from benchmarks.traffic import disordered, in_order, write
 from benchmarks.workload import MIX_CYCLE, message, messages, mixed
 
+pytestmark = pytest.mark.needs("dissect.cstruct", "dpkt", "impacket", "scapy-rpc")
+
 _ROOT = Path(__file__).resolve().parents[1]
 _REQUIRED = {
     "rows_decode_vs_construct_lean",

@@ -21,6 +21,8 @@ from msmq_wire.buffers import as_bytes
 from msmq_wire.capture.reader import CaptureReader, read_capture
 from msmq_wire.engines import columns
 
+pytestmark = pytest.mark.needs("pyspark")
+
 ROOT = Path(__file__).resolve().parents[1]
 WRONG = (5, 2_000_000_000, None, "text", [1, 2], 1.5)
 NOT_BYTES = re.compile(r"(?<!\w)(?:type|IO|Callable|dict)\[")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import struct
 
 import pytest
@@ -253,13 +254,13 @@ def test_endless_headers_are_walked_without_recursion() -> None:
 
 
 def test_tunnels_built_by_an_independent_implementation_are_read() -> None:
-    inet = pytest.importorskip("scapy.layers.inet")
-    inet6 = pytest.importorskip("scapy.layers.inet6")
-    l2 = pytest.importorskip("scapy.layers.l2")
-    vxlan = pytest.importorskip("scapy.layers.vxlan")
-    mpls = pytest.importorskip("scapy.contrib.mpls")
-    geneve = pytest.importorskip("scapy.contrib.geneve")
-    erspan = pytest.importorskip("scapy.contrib.erspan")
+    inet = importlib.import_module("scapy.layers.inet")
+    inet6 = importlib.import_module("scapy.layers.inet6")
+    l2 = importlib.import_module("scapy.layers.l2")
+    vxlan = importlib.import_module("scapy.layers.vxlan")
+    mpls = importlib.import_module("scapy.contrib.mpls")
+    geneve = importlib.import_module("scapy.contrib.geneve")
+    erspan = importlib.import_module("scapy.contrib.erspan")
     ethernet = l2.Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02")
     inner = inet.IP(src="192.0.2.1", dst="192.0.2.2") / inet.TCP(
         sport=1801, dport=1025, seq=0x01020304, ack=0x05060708, flags="PA", options=[("Timestamp", (1, 2))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import struct
 import tracemalloc
@@ -214,8 +215,8 @@ def test_any_blocks_give_frames_then_perhaps_one_error_for_any_split(data: bytes
 
 
 def test_frames_written_by_an_independent_writer_are_read(tmp_path: Path) -> None:
-    utils = pytest.importorskip("scapy.utils")
-    packets = pytest.importorskip("scapy.packet")
+    utils = importlib.import_module("scapy.utils")
+    packets = importlib.import_module("scapy.packet")
     path = tmp_path / "scapy.pcapng"
     raw = packets.Raw(b"\x01" * 61)
     raw.time = 1700000000.25

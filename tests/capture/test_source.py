@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import importlib
 import io
 import os
 import stat
@@ -49,7 +50,7 @@ def read(source: str | Path | io.BytesIO | Source) -> tuple[list[Frame], Capture
 
 
 def zstd(data: bytes, level: int = 3, checksum: bool = True) -> bytes:
-    zstandard = pytest.importorskip("zstandard")
+    zstandard = importlib.import_module("zstandard")
     compressed: bytes = zstandard.ZstdCompressor(level=level, write_checksum=checksum).compress(data)
     return compressed
 

@@ -67,7 +67,7 @@ def told(run: Run) -> dict[str, tuple[str, str, str]]:
 def test_the_extras_are_those_of_the_package_and_their_modules_what_these_bring() -> None:
     project = tomllib.loads((_ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     declared = project["optional-dependencies"]
-    assert set(EXTRAS) == set(declared) - {"dev"}
+    assert set(EXTRAS) == set(declared) - {"dev", "docs", "test"}
     owners = packages_distributions()
     for extra, (_, modules) in EXTRAS.items():
         text = " ".join([*declared[extra], *(" ".join(declared[one]) for one in ("arrow", "zstd"))]).lower()

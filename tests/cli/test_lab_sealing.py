@@ -11,6 +11,7 @@ import pytest
 
 from tests.cli.conftest import Outcome
 from tests.lab.lab_process import LabProcess
+from tests.needs import need
 
 Run = Callable[..., Outcome]
 ORDERS, ORDERS_TX = "private$\\orders", "private$\\orders_tx"
@@ -18,6 +19,7 @@ ORDERS, ORDERS_TX = "private$\\orders", "private$\\orders_tx"
 
 @pytest.fixture(scope="module")
 def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    need("openssl")
     folder = tmp_path_factory.mktemp("keys")
     for name in ("lab", "me"):
         subject = ("-subj", f"/CN={name}", "-keyout", folder / f"{name}.key", "-out", folder / f"{name}.crt")

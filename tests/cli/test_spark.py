@@ -23,6 +23,8 @@ from msmq_wire.cli.spark_rows import cell_of, distinct_names, plain_value
 from msmq_wire.spark.queries import QUERIES
 from msmq_wire.tables.table_schemas import TABLES
 
+pytestmark = pytest.mark.needs("pyspark")
+
 DEMO = Path(__file__).resolve().parents[2] / "fixtures" / "captures" / "demo.pcap"
 CLI = "import sys; from msmq_wire.cli.app import main; sys.exit(main())"
 

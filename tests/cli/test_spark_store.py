@@ -121,7 +121,7 @@ def test_export_says_what_it_copied(run: Run, store: Store, tmp_path: Path) -> N
     [
         ("status", "TABLES"),
         ("forget", "x", "--tables", "TABLES"),
-        ("compact", "--tables", "TABLES"),
+        pytest.param(("compact", "--tables", "TABLES"), marks=pytest.mark.needs("pyspark")),
         ("vacuum", "--tables", "TABLES"),
         ("export", "--tables", "TABLES", "--to", "copy"),
     ],

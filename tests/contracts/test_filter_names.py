@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from msmq_wire.filter.names import records
 from msmq_wire.findings.columns import FINDING_COLUMNS
@@ -79,7 +78,7 @@ def test_filter_names_of_wireshark_are_names() -> None:
 
 
 def test_fields_of_scapy_are_names() -> None:
-    packets = pytest.importorskip("msmq_scapy.packets")
+    packets = importlib.import_module("msmq_scapy.packets")
 
     def walked(cls: Any, prefix: str) -> Iterator[str]:
         for step in cls.steps:
@@ -97,7 +96,7 @@ def test_fields_of_scapy_are_names() -> None:
 
 
 def test_columns_of_spark_are_names() -> None:
-    pa = pytest.importorskip("pyarrow")
+    pa = importlib.import_module("pyarrow")
     from msmq_wire.tables.call_columns import call_schema
     from msmq_wire.tables.message_columns import message_schema
 

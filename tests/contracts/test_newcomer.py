@@ -153,6 +153,7 @@ def test_it_is_documented(kind: str, told: Any) -> None:
 
 
 @pytest.mark.check
+@pytest.mark.needs("git")
 def test_the_other_tests_ask_for_no_file_more(tmp_path: Path) -> None:
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=_ROOT, capture_output=True, check=True).stdout
     for name in filter(None, listed.decode().split("\0")):

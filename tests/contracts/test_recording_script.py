@@ -25,6 +25,8 @@ from msmq_wire.recordings.scenario import (
     read_scenario,
 )
 
+pytestmark = pytest.mark.needs("tree-sitter", "tree-sitter-powershell")
+
 _RECORD = Path("fixtures/record")
 _PAGE = Path("docs/real-captures.md")
 

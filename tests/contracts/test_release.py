@@ -19,6 +19,7 @@ import pytest
 
 import msmq_wire
 from msmq_wire.cli.program import COMMANDS, GROUPS
+from tests.needs import need
 
 _ROOT = Path(__file__).resolve().parents[2]
 _PROJECT: dict[str, Any] = tomllib.loads((_ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -55,6 +56,7 @@ def _copy(target: Path) -> Path:
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The sdist and the wheel, built in another place."""
+    need("git", "hatchling")
     folder = tmp_path_factory.mktemp("release")
     _built(_copy(folder / "source"), folder / "dist", 0o022)
     return folder / "dist"
@@ -67,6 +69,7 @@ def test_two_builds_give_the_same_bytes(built: Path, tmp_path: Path) -> None:
     assert _built(_copy(tmp_path / "another place"), tmp_path / "dist", 0o077) == once
 
 
+@pytest.mark.needs("twine")
 def test_the_index_takes_them(built: Path) -> None:
     command = [sys.executable, "-m", "twine", "check", "--strict", *map(str, built.iterdir())]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -117,6 +120,7 @@ def test_the_changelog_has_this_version() -> None:
     assert f"\n## {_VERSION}" in (_ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.needs("check-jsonschema")
 @pytest.mark.parametrize(
     ("schema", "paths"),
     [

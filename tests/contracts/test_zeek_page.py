@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from pathlib import Path
 
@@ -25,10 +26,11 @@ def _line(ts: float, uid: str, orig: str, resp: str, duration: str = "2.0") -> s
     return "\t".join([f"{ts:.6f}", uid, *ends, "tcp", rest[0], duration, *rest[1:]])
 
 
+@pytest.mark.needs("duckdb")
 def test_the_query_gives_each_message_its_connection(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    duckdb = pytest.importorskip("duckdb")
+    duckdb = importlib.import_module("duckdb")
     monkeypatch.chdir(tmp_path)
     assert main(["messages", str(_DEMO), "--format", "jsonl", "-q"]) == 0
     (tmp_path / "messages.jsonl").write_text(capsys.readouterr().out)

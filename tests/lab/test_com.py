@@ -18,6 +18,8 @@ from msmq_wire.model.events.message import enqueue_message
 from tests.lab.conftest import Run
 from tests.lab.lab_scene import ANY_PORTS, ORDERS, deviations_of, message
 
+pytestmark = pytest.mark.needs("impacket")
+
 ORACLE = Path(__file__).parents[1] / "oracles" / "com_client.py"
 NAME = f"DIRECT=OS:lab\\{ORDERS}"
 NOT_FOUND, QUEUE_NOT_FOUND, DISCONNECTED = 0xC00E0088, 0xC00E0003, 0x80010108

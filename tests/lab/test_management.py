@@ -17,6 +17,8 @@ from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.replay.replayer import replay
 from tests.lab.lab_process import ROOT, LabProcess
 
+pytestmark = pytest.mark.needs("impacket")
+
 _SCRIPT = ROOT / "tests" / "oracles" / "rpc_impacket_mgmt.py"
 _ORDERS, _FAR = "OS:lab\\private$\\orders", "OS:far\\private$\\bills"
 _MESSAGES, _BYTES, _IN_ALL = 7, 8, 6

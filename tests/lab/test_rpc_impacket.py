@@ -22,6 +22,8 @@ from msmq_wire.model.remote_read.server import RemoteReadServer
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.wire.types.guid import GUID
 
+pytestmark = pytest.mark.needs("impacket")
+
 SCRIPT = Path(__file__).with_name("impacket_client.py")
 
 

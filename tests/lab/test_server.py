@@ -53,6 +53,7 @@ from tests.lab.lab_scene import (
     messages,
     records_of,
 )
+from tests.needs import need
 
 ORACLE = Path(__file__).parents[1] / "oracles" / "lab_client.py"
 READER = GUID(b"r" * 16)
@@ -62,6 +63,7 @@ NAME = f"DIRECT=OS:lab\\{ORDERS}"
 @pytest.fixture(scope="module")
 def conversation(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Path, LabProcess]:
     """What impacket was told by a server in another process, the capture of it, and the server."""
+    need("impacket")
     path = tmp_path_factory.mktemp("lab") / "impacket.pcap"
     with LabProcess("--capture", str(path)) as server:
         asyncio.run(fill(server.ports["binary"]))

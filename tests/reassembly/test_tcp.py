@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import shutil
 import struct
 import subprocess
 from pathlib import Path
@@ -809,7 +808,7 @@ def test_with_random_holes_bytes_and_gaps_account_for_every_offset(
     assert wire.tcp.pending_bytes == 0
 
 
-@pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
+@pytest.mark.tshark
 def test_tshark_follows_the_same_bytes_through_reordering_and_retransmission(tmp_path: Path) -> None:
     random = Random(1801)
     stream, isn = random.randbytes(3000), 2**32 - 1000

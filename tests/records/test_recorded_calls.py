@@ -303,6 +303,7 @@ def test_binds_tell_interfaces_syntaxes_and_who_asks() -> None:
 
 
 @pytest.mark.check
+@pytest.mark.needs("impacket")
 @pytest.mark.parametrize("scenario", share(LIVE, 5))
 def test_a_live_conversation_on_loopback_is_opened_whole(
     scenario: str, tmp_path: Path, events: list[CallEvent]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from msmq_wire.cli.app import main
 from msmq_wire.engines.building import build_message
 from msmq_wire.engines.codec import encode
 from tests.chromium import Chromium, Tab
+from tests.needs import AXE, need
 from tests.report.pages import message_record, page_text
 from tests.report.test_page import hostile_page
 
@@ -23,7 +23,6 @@ _CAPTURES = {
     "attack": _FIXTURES / "digest" / "attack_in_traffic.pcap",
     "reads": _FIXTURES / "rpc_captures" / "rpc_faults_and_fragments.pcap",
 }
-_AXE = Path(sys.prefix) / "axe.min.js"
 _ROWS = "[...document.querySelectorAll('#message-rows > tr:not(.opened)')]"
 _STATUS = "document.getElementById('message-status').textContent"
 _OPENED = "document.querySelectorAll('.opened').length"
@@ -205,9 +204,8 @@ def test_axe_finds_no_serious_fault(
 
 def _faults(tab: Tab) -> list[tuple[str, Any, str]]:
     """What axe-core calls serious or critical: the rule, where, and what it says."""
-    if not _AXE.exists():
-        pytest.skip("needs axe-core: make axe fetches it with npm")
-    tab.run(_AXE.read_text(encoding="utf-8"))
+    need("axe-core")
+    tab.run(AXE.read_text(encoding="utf-8"))
     found: list[dict[str, Any]] = tab.run("axe.run().then((result) => result.violations)")
     return [
         (one["id"], node["target"], node["failureSummary"])

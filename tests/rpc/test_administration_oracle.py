@@ -13,6 +13,8 @@ import pytest
 from msmq_wire.rpc.interfaces import INTERFACES
 from msmq_wire.rpc.ndr import NDR, NDR64, StubValue, encode_stub, inspect_stub
 
+pytestmark = pytest.mark.needs("scapy-rpc")
+
 _SCRIPT = Path(__file__).resolve().parents[1] / "oracles" / "rpc_scapy_administration.py"
 _BY_NAME = {interface.name: interface for interface in INTERFACES.values()}
 

@@ -17,6 +17,8 @@ import pytest
 from msmq_wire.rpc.interfaces import INTERFACES
 from msmq_wire.rpc.ndr import NDR, NDR64, StubValue, encode_stub, inspect_stub
 
+pytestmark = pytest.mark.needs("impacket", "scapy-rpc")
+
 ORACLES = Path(__file__).resolve().parents[1] / "oracles"
 METHODS = {
     (interface.name, opnum): method

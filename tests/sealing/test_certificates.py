@@ -75,6 +75,7 @@ def test_a_certificate_vouches_for_itself_and_what_it_issued(name: str) -> None:
     assert Trusted([]).by(der(certificate)) == ""
 
 
+@pytest.mark.needs("openssl")
 @pytest.mark.parametrize("name", _CASES)
 def test_openssl_says_the_same(name: str, tmp_path: Path) -> None:
     given_, certificate, fits = _CASES[name]

@@ -139,6 +139,7 @@ def test_what_no_cipher_takes_is_not_made() -> None:
         MessageSigner(key(), certificate(), hash_algorithm=1)
 
 
+@pytest.mark.needs("openssl")
 def test_openssl_decrypts_the_session_key_and_with_it_the_body(tmp_path: Path) -> None:
     packet = sealed()
     assert packet.security_header is not None

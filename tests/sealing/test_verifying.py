@@ -218,6 +218,7 @@ def test_what_is_not_verified_says_why() -> None:
         assert (found.verdict, found.why) == (verdict, why)
 
 
+@pytest.mark.needs("openssl")
 @pytest.mark.parametrize("version", VERSIONS)
 def test_openssl_verifies_the_same_signature_over_the_same_bytes(version: Version, tmp_path: Path) -> None:
     packet = signed(version, HashAlgorithm.SHA_256)

@@ -34,6 +34,8 @@ from msmq_wire.tables.message_columns import CALLS
 from msmq_wire.tables.table_schemas import TABLES, table_schemas
 from tests.effort import in_batches, remembered
 
+pytestmark = pytest.mark.needs("pyspark")
+
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 CAPTURES = sorted(FIXTURES.rglob("*.pcap*"))
 WRITTEN = tuple(table for table in TABLES if table != "packets")

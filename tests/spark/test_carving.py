@@ -28,6 +28,8 @@ from msmq_wire.spark.sources import CarvedReader, MsmqCarved
 from msmq_wire.tables.carved_columns import carved_schema
 from msmq_wire.tables.message_columns import message_schema
 
+pytestmark = pytest.mark.needs("pyspark")
+
 AT_REST = Path(__file__).resolve().parents[2] / "fixtures" / "at_rest"
 ORDER = message(1, "order 4711", "<order id='4711'/>")
 LARGE = message(2, "large", "x" * 300_000)

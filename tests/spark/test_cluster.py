@@ -27,7 +27,7 @@ from msmq_wire.store.store import Change, Store
 from tests.spark.standalone import Cluster, Job, opened, wait_for
 from tests.spark.test_capture_job import todo_of
 
-pytestmark = [pytest.mark.check, pytest.mark.spark]
+pytestmark = [pytest.mark.check, pytest.mark.spark, pytest.mark.needs("pyspark")]
 
 _MESSAGES = 2400
 _LARGE = 24

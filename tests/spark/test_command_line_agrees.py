@@ -14,6 +14,8 @@ from msmq_wire.cli.app import main
 from tests.effort import in_batches
 from tests.spark.test_capture_job import decoded, plan_of
 
+pytestmark = pytest.mark.needs("pyspark")
+
 _FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 _HITS = sorted(_FIXTURES.glob("findings/*/hit*.pcap*"))
 _CAPTURES = [*sorted(_FIXTURES.glob("captures/*.pcap*")), *_HITS[::4]]

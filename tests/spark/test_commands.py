@@ -21,7 +21,7 @@ from msmq_wire.spark.job import DEFAULT_TABLES
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.session import is_submitted, session, spark_problem
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.needs("pyspark")]
 
 
 class Outcome(NamedTuple):

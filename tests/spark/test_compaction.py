@@ -20,6 +20,8 @@ from msmq_wire.store.table_files import NO_DAY, TableWriter
 from msmq_wire.tables.table_schemas import table_schemas
 from tests.store.filled_stores import WRITTEN, fill, rows_of
 
+pytestmark = pytest.mark.needs("pyspark")
+
 DEMO = Path(__file__).resolve().parents[2] / "fixtures" / "captures" / "demo.pcap"
 TABLES = (*WRITTEN, "captures", "sources")
 

@@ -33,6 +33,8 @@ from msmq_wire.spark.split_planning import place_splits
 from tests.capture.conftest import Traffic
 from tests.effort import examples, in_batches, remembered
 
+pytestmark = pytest.mark.needs("pyspark")
+
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 CAPTURES = sorted(FIXTURES.rglob("*.pcap*"))
 WHOLE = 1 << 40

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from msmq_wire.cli.app import main
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.needs("pyspark")]
 
 _ROOT = Path(__file__).resolve().parents[2]
 _COMMAND = re.compile(r"^\$ msmq-wire (spark (?!package).*)$", re.MULTILINE)

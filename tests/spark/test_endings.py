@@ -38,6 +38,8 @@ from tests.effort import LONG, WHOLE, share
 from tests.spark.one_run import change_everything, no_java, run
 from tests.store.s3_server import BUCKET, S3Server
 
+pytestmark = pytest.mark.needs("pyspark")
+
 ROOT = Path(__file__).resolve().parents[2]
 CAPTURES = ROOT / "fixtures" / "captures"
 TABLES = ("messages", "lives", "errors")

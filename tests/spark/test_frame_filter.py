@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -25,6 +26,8 @@ from msmq_wire.spark.frame_filter import FrameFilter
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.sources import PacketReader
 from tests.effort import examples, in_batches, remembered
+
+pytestmark = pytest.mark.needs("pyspark")
 
 FOLDER = Path(__file__).resolve().parents[2] / "fixtures" / "captures"
 CAPTURES = sorted(FOLDER.glob("*.pcap*"))

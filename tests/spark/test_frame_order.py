@@ -21,6 +21,8 @@ from tests.effort import share
 from tests.spark.test_conversations import frames_below, in_order, shuffled
 from tests.spark.test_frame_runs import START, tcp
 
+pytestmark = pytest.mark.needs("pyspark")
+
 
 @pytest.fixture
 def reader() -> Iterator[RangeReader]:

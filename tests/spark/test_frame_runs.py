@@ -25,6 +25,8 @@ from tests.effort import in_batches
 from tests.runs import CAPTURES
 from tests.spark.test_conversations import frames_below
 
+pytestmark = pytest.mark.needs("pyspark")
+
 START = 1_700_000_000_000_000_000
 
 

@@ -45,6 +45,8 @@ from tests.spark.test_capture_job import (
 )
 from tests.spark.test_conversations import frames_below, in_order, shuffled
 
+pytestmark = pytest.mark.needs("pyspark")
+
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 CAPTURES = sorted(FIXTURES.rglob("*.pcap*"))
 

@@ -35,6 +35,8 @@ from msmq_wire.tables.table_schemas import DAY, TABLES
 from tests.effort import share
 from tests.spark.test_capture_job import decoded, plan_of, todo_of
 
+pytestmark = pytest.mark.needs("pyspark")
+
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 DEMO = FIXTURES / "captures" / "demo.pcap"
 FOLDERS = (FIXTURES / "captures", FIXTURES / "rpc_captures")

@@ -27,6 +27,8 @@ from msmq_wire.units import SECOND
 from tests.effort import share
 from tests.store.s3_server import BUCKET, S3Server
 
+pytestmark = pytest.mark.needs("pyspark")
+
 ROOT = f"s3://{BUCKET}"
 
 

@@ -34,6 +34,8 @@ from msmq_wire.tables.table_schemas import TABLES, table_schemas
 from msmq_wire.wire.types.enumerations import MessageClass
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
+pytestmark = pytest.mark.needs("pyspark")
+
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 CAPTURES = [
     FIXTURES / name

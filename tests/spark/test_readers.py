@@ -14,6 +14,8 @@ from msmq_wire import read_capture
 from msmq_wire.store.store import Change, Store
 from tests.store.filled_stores import fill
 
+pytestmark = pytest.mark.needs("pyspark", "polars", "duckdb")
+
 _ROOT = Path(__file__).resolve().parents[2]
 _FOLDER = _ROOT / "fixtures" / "captures"
 _PART = re.compile(r"<!-- tested: readers -->(.*?)<!-- end of tested part -->", re.DOTALL)

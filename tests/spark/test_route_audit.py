@@ -26,6 +26,8 @@ from msmq_wire.store.hop_records import table_records
 from msmq_wire.tables.message_columns import message_schema
 from tests.effort import share
 
+pytestmark = pytest.mark.needs("pyspark")
+
 _EXAMPLE = Path(__file__).resolve().parents[2] / "fixtures" / "routing" / "example.toml"
 _RIGHT = (
     Hop("A-CLIENT1", "A-ROUTER", "A-CLIENT1", "C-CLIENT1", 1),

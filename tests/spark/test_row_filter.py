@@ -25,6 +25,8 @@ from pyspark.sql.datasource import (
 from msmq_wire.spark.row_filter import RowFilter, takes
 from msmq_wire.tables.arrow_types import TIME
 
+pytestmark = pytest.mark.needs("pyspark")
+
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 SCHEMA = pa.schema(
     [

@@ -13,6 +13,8 @@ from pyspark.sql import SparkSession
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.spark.session import java_problem, session
 
+pytestmark = pytest.mark.needs("pyspark")
+
 
 @pytest.fixture
 def stub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

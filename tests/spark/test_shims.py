@@ -16,6 +16,8 @@ from pyspark.sql import SparkSession
 from msmq_wire.capture.source import read_frames
 from tests.effort import SHORT_LIVED_JAVA
 
+pytestmark = pytest.mark.needs("pyspark")
+
 ROOT = Path(__file__).resolve().parents[2]
 SHIMS = ROOT / "msmq_wire" / "spark" / "shims"
 FILES = sorted(SHIMS.glob("*.py"))

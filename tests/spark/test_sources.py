@@ -29,6 +29,8 @@ from msmq_wire.tables.message_columns import CALLS, message_schema
 from msmq_wire.tables.packet_columns import PACKET_SCHEMA
 from tests.effort import share
 
+pytestmark = pytest.mark.needs("pyspark")
+
 RPC = Path(__file__).resolve().parents[2] / "fixtures" / "rpc_captures"
 SOURCES = [MsmqPackets, MsmqMessages, MsmqCalls]
 SCHEMAS = [PACKET_SCHEMA, message_schema(), call_schema()]

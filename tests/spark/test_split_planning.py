@@ -30,6 +30,8 @@ from msmq_wire.spark.split_planning import (
 )
 from msmq_wire.spark.task_rows import read_packets
 
+pytestmark = pytest.mark.needs("pyspark")
+
 CAPTURES = Path(__file__).resolve().parents[2] / "fixtures" / "captures"
 START = 1_700_000_000_000_000_000
 SPLIT_BYTES = 200

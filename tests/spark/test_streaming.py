@@ -22,7 +22,7 @@ from msmq_wire.spark.sources import MsmqMessages
 from msmq_wire.spark.streaming import LandedReader
 from msmq_wire.tables.message_columns import CALLS
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.needs("pyspark")]
 
 Row = tuple[str, int, str]
 COLUMNS = ["capture", "path", "frames", "id", "type", "reason"]

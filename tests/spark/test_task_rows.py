@@ -31,6 +31,8 @@ from msmq_wire.capture.tables import tables_of
 from msmq_wire.spark.sources import FilteredReader, MsmqCalls, MsmqMessages, MsmqPackets
 from tests.effort import in_batches, remembered, share
 
+pytestmark = pytest.mark.needs("pyspark")
+
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 CAPTURES = sorted(FIXTURES.glob("**/*.pcap*"))
 SOURCES = [MsmqPackets, MsmqMessages, MsmqCalls]

@@ -14,6 +14,8 @@ from msmq_wire.spark.tasks import each, finished
 from tests.spark.standalone import wait_for
 from tests.spark.test_job import one_process
 
+pytestmark = pytest.mark.needs("pyspark")
+
 __all__ = ["one_process"]
 
 

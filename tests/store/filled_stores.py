@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from msmq_wire.capture.listing import Capture, list_files
-from msmq_wire.spark.capture_job import JobPlan, Todo, decode_captures
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.store.identity import head_of
 from msmq_wire.store.snapshot import Snapshot
 from msmq_wire.store.store import Change, Store
 from msmq_wire.tables.table_schemas import TABLES
+from tests.needs import need
 
 __all__ = ["fill", "rows_of"]
 
@@ -21,6 +21,10 @@ WRITTEN = tuple(table for table in TABLES if table != "packets")
 
 def fill(output: Path | str, *paths: Path, each: int = 1, run: str = "a run", key: str = "a key") -> Store:
     """Add captures to the tables below ``output``, ``each`` so many in files and a commit of their own."""
+    need("pyspark")
+    # What the job does imports pyspark, though it starts no Spark.
+    from msmq_wire.spark.capture_job import JobPlan, Todo, decode_captures
+
     store = Store(str(output))
     store.make()
     plan = JobPlan(place=store.place, options=ReadOptions(streams=True), tables=WRITTEN, run=run, key=key)

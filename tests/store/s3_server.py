@@ -11,9 +11,6 @@ from typing import Any, cast
 
 import pyarrow.fs as pafs  # type: ignore[import-untyped]  # it has no stubs
 import pytest
-from moto.backends import get_backend
-from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
-from werkzeug.serving import make_server
 
 __all__ = ["BUCKET", "S3Server", "s3_server"]
 
@@ -32,6 +29,8 @@ class S3Server:
     """
 
     def __init__(self) -> None:
+        from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
+
         self.url = ""
         self.fail_every = 0
         self.lose = ""
@@ -85,6 +84,11 @@ class S3Server:
 @contextmanager
 def s3_server() -> Iterator[S3Server]:
     """Run a server on a free port of loopback; the environment says how it is reached meanwhile."""
+    # `make test` imports this module, too, without them.
+    from moto.backends import get_backend
+    from moto.moto_server.werkzeug_app import MotoRequestHandler
+    from werkzeug.serving import make_server
+
     server = S3Server()
     # What moto holds belongs to the process.
     get_backend("s3").reset()

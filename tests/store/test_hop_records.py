@@ -16,6 +16,8 @@ from msmq_wire.store.hop_records import record_of, table_records
 from msmq_wire.store.store import Change, Store
 from tests.spark.test_capture_job import decoded, plan_of
 
+pytestmark = pytest.mark.needs("pyspark")
+
 _EXAMPLE = Path(__file__).resolve().parents[2] / "fixtures" / "routing" / "example.toml"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import importlib
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -41,7 +42,7 @@ def capture(seed: int, size: int = 3 * HEAD) -> bytes:
 
 
 def zst(data: bytes) -> bytes:
-    zstandard = pytest.importorskip("zstandard")
+    zstandard = importlib.import_module("zstandard")
     packed: bytes = zstandard.ZstdCompressor().compress(data)
     return packed
 

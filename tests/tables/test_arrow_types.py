@@ -9,7 +9,6 @@ import msgspec
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 import pytest
 
-from msmq_wire.spark.spark_schema import spark_schema
 from msmq_wire.tables.arrow_types import TIME, array_of, conform, field, spark_type, struct_type
 from msmq_wire.tables.call_columns import call_schema
 from msmq_wire.tables.message_columns import message_schema
@@ -155,10 +154,13 @@ def test_a_column_says_what_it_means() -> None:
     )
 
 
+@pytest.mark.needs("pyspark")
 @pytest.mark.parametrize(
     "schema", [PACKET_SCHEMA, message_schema(), call_schema()], ids=["packets", "messages", "calls"]
 )
 def test_tables_have_schemas_of_spark_with_comments(schema: Any) -> None:
+    from msmq_wire.spark.spark_schema import spark_schema
+
     found = spark_schema(schema)
     assert found.names == schema.names
     assert [one.nullable for one in found] == [one.nullable for one in schema]

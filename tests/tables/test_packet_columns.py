@@ -34,6 +34,8 @@ from msmq_wire.spark.task_rows import read_packets
 from msmq_wire.tables.packet_columns import PACKET_SCHEMA, error_batch, packet_batch
 from tests.effort import examples, in_batches, remembered
 
+pytestmark = pytest.mark.needs("pyspark")
+
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 CAPTURES = sorted(FIXTURES.glob("**/*.pcap*"))
 WHOLE = 1 << 50

@@ -6,11 +6,9 @@ from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 import pytest
-from pyspark.sql.pandas.types import to_arrow_schema
 
 from msmq_wire.findings import Finding
 from msmq_wire.sessions import MessageLife, Session
-from msmq_wire.spark.spark_schema import spark_schema
 from msmq_wire.tables.arrow_types import TIME
 from msmq_wire.tables.table_schemas import DAY, STORIES, TABLES, table_schemas
 
@@ -40,8 +38,13 @@ def plain(kind: Any) -> str:
     return str(kind).replace(" not null", "").replace("list<element:", "list<item:")
 
 
+@pytest.mark.needs("pyspark")
 @pytest.mark.parametrize("table", TABLES)
 def test_spark_reads_what_arrow_writes(table: str) -> None:
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    from msmq_wire.spark.spark_schema import spark_schema
+
     schema = table_schemas()[table]
     again = to_arrow_schema(spark_schema(schema), timezone="UTC")
     assert again.names == schema.names

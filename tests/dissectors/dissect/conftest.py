@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,6 +14,7 @@ import pytest
 
 import msmq_dissect.msmq
 from msmq_wire import build_message, encode
+from tests.needs import need, where
 
 Answer: TypeAlias = tuple[list[dict[str, Any]], str]
 
@@ -32,12 +32,12 @@ def message() -> Callable[[int], bytes]:
 
 
 @pytest.fixture
-def program() -> Callable[[str, str], str]:
-    """Finds a program; without it the test is skipped, and says which Debian package has it."""
+def program() -> Callable[[str], str]:
+    """Finds a program; without it the test is skipped."""
 
-    def found(name: str, package: str) -> str:
-        path = shutil.which(name) or shutil.which(name, path="/usr/sbin:/sbin")
-        return path or pytest.skip(f"{name} is not on PATH (Debian: {package})")
+    def found(name: str) -> str:
+        need(name)
+        return where(name) or ""
 
     return found
 

@@ -14,7 +14,7 @@ import pytest
 from msmq_dissect.containers import open_container
 from msmq_wire import CaptureError
 
-_PROGRAM = Callable[[str, str], str]
+_PROGRAM = Callable[[str], str]
 _DISK = random.Random(5).randbytes(700_000) + bytes(1 << 20) + random.Random(6).randbytes(300_000)
 _SECTOR = 512
 
@@ -34,7 +34,7 @@ def disk(tmp_path: Path) -> Path:
 
 
 def qemu(program: _PROGRAM, *arguments: str | Path) -> None:
-    command = [program("qemu-img", "qemu-utils"), *map(str, arguments)]
+    command = [program("qemu-img"), *map(str, arguments)]
     subprocess.run(command, capture_output=True, check=True)
 
 
@@ -42,7 +42,7 @@ def acquire(program: _PROGRAM, disk: Path) -> Path:
     """An EWF image of a disk in several segments."""
     target = disk.with_name("disk")
     options = ("-u", "-q", "-S", "1MiB", "-c", "none", "-t", target, disk)
-    command = [program("ewfacquire", "ewf-tools"), *map(str, options)]
+    command = [program("ewfacquire"), *map(str, options)]
     subprocess.run(command, capture_output=True, check=True)
     return target.with_suffix(".E01")
 

@@ -33,7 +33,7 @@ from msmq_wire.records.record import Record
 _FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 _STORAGE = Path("windows", "system32", "msmq", "storage")
 _MESSAGE = Callable[[int], bytes]
-_PROGRAM = Callable[[str, str], str]
+_PROGRAM = Callable[[str], str]
 _QUERY = Callable[..., tuple[list[dict[str, Any]], str]]
 
 
@@ -130,6 +130,7 @@ def test_a_folder_has_no_volume_to_search(tmp_path: Path, message: _MESSAGE, que
 
 
 @pytest.mark.check
+@pytest.mark.needs("dissect.extfs")
 def test_a_deleted_message_is_found_on_the_volume_and_a_live_one_told_once(
     tmp_path: Path, message: _MESSAGE, program: _PROGRAM, query: _QUERY
 ) -> None:
@@ -138,9 +139,9 @@ def test_a_deleted_message_is_found_on_the_volume_and_a_live_one_told_once(
         "p0000002.mq": noise(4096) + message(2),
     }
     tree, image = stored(tmp_path / "tree", files), tmp_path / "disk.img"
-    run(program("mkfs.ext4", "e2fsprogs"), "-q", "-F", "-d", tree, image, "8M")
+    run(program("mkfs.ext4"), "-q", "-F", "-d", tree, image, "8M")
     deleted = _STORAGE / "p0000002.mq"
-    run(program("debugfs", "e2fsprogs"), "-w", "-R", f"rm {deleted.as_posix()}", image)
+    run(program("debugfs"), "-w", "-R", f"rm {deleted.as_posix()}", image)
 
     rows, _ = query(image, "--unallocated")
     lost = image.read_bytes().index(message(2))
@@ -160,8 +161,8 @@ def test_ntfs_tells_where_files_lie_so_free_space_and_slack_are_found_alone(
     tree, image = stored(tmp_path / "tree", {"p0000001.mq": content}), tmp_path / "disk.img"
     with image.open("wb") as file:
         file.truncate(16 << 20)
-    wim, wimlib = tmp_path / "tree.wim", program("wimlib-imagex", "wimtools")
-    run(program("mkntfs", "ntfs-3g"), "-q", "-Q", "-F", image)
+    wim, wimlib = tmp_path / "tree.wim", program("wimlib-imagex")
+    run(program("mkntfs"), "-q", "-Q", "-F", image)
     run(wimlib, "capture", tree, wim, "--compress=none")
     run(wimlib, "apply", wim, "1", image)
     start = image.read_bytes().index(content)

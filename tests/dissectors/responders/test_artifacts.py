@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from artifacts import definitions, reader, registry  # type: ignore[import-untyped]  # it has no annotations
 
 from msmq_dissect.msmq import KEY, STORAGE
+
+pytestmark = pytest.mark.needs("artifacts")
 
 _FILE = Path(__file__).resolve().parents[3] / "dissectors" / "responders" / "msmq.yaml"
 

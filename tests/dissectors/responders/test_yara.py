@@ -13,6 +13,8 @@ from msmq_wire import build_message, encode
 from msmq_wire.carve.search import Carver
 from msmq_wire.reassembly.stream import is_credible
 
+pytestmark = pytest.mark.needs("yara-python")
+
 _ROOT = Path(__file__).resolve().parents[3]
 _RULES = yara.compile(str(_ROOT / "dissectors" / "responders" / "msmq.yar"))
 _SRMP = sorted((_ROOT / "fixtures" / "srmp").glob("*.http"))

@@ -23,6 +23,8 @@ from msmq_wire.rpc.com.variant import FlaggedWordBlob, Variant
 from msmq_wire.rpc.ndr import StubValue, encode_stub, inspect_stub
 from msmq_wire.wire.types.guid import GUID
 
+pytestmark = pytest.mark.needs("impacket")
+
 ORACLE = Path(__file__).resolve().parents[2] / "oracles" / "com_impacket.py"
 METHOD = next(iter(COM_INTERFACES.values())).methods[RECEIVE_CURRENT]
 ARGUMENTS = ("transaction", "want_destination_queue", "want_body", "receive_timeout")

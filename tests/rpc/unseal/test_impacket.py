@@ -16,6 +16,8 @@ from msmq_wire.rpc.unseal.keytab import KeytabEntry
 from msmq_wire.rpc.unseal.negotiation import TokenNegotiation
 from msmq_wire.rpc.unseal.secrets import Secrets, nt_hash
 
+pytestmark = pytest.mark.needs("impacket")
+
 Oracle = Callable[..., dict[str, Any]]
 Cut = Callable[[bytes, bool], ProtectedPdu | bytes]
 
