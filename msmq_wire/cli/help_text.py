@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import textwrap
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,6 +18,7 @@ KEYS = "Keys and certificates"
 
 _OPTIONS = "Options"
 _INDENT = "    "
+_TEXT_INDENT = "  "
 _KEPT = "\b\n"
 _BETWEEN = re.compile(r"\[(\d+)<=x<=(\d+)\]")
 _AT_LEAST = re.compile(r"\[x>=(\d+)\]")
@@ -81,13 +83,9 @@ class HelpText:
     def format_help_text(self, ctx: Any, formatter: Any) -> None:
         """Write the paragraphs of the docstring."""
         for text, is_kept in paragraphs(self.help):  # type: ignore[attr-defined]  # likewise
+            lines = text.splitlines() if is_kept else textwrap.wrap(text, formatter.width - len(_TEXT_INDENT))
             formatter.write_paragraph()
-            with formatter.indentation():
-                if is_kept:
-                    indent = " " * formatter.current_indent
-                    formatter.write("".join(f"{indent}{line}".rstrip() + "\n" for line in text.splitlines()))
-                else:
-                    formatter.write_text(text)
+            formatter.write("".join(f"{_TEXT_INDENT}{line}".rstrip() + "\n" for line in lines))
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments and options, those about keys last."""

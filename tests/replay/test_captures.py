@@ -78,6 +78,7 @@ _CONDUCT: dict[str, tuple[dict[str, int], str]] = {
     ),
     "diagnose/q13_probe_and_peer.pcap": ({"ses-naked": 1}, "a probe sends a message without a session"),
     "digest/attack_in_traffic.pcap": ({"ses-naked": 1}, "the attacker sends a message without a session"),
+    "digest/fault_and_attack.pcap": ({"ses-naked": 1}, "the attacker sends a message without a session"),
     "sessions/naked_message.pcap": ({"ses-naked": 1}, "what it is about"),
     "sessions/second_establish.pcap": ({"ses-order": 1}, "what it is about"),
     "sessions/wrong_count.pcap": ({"ses-count": 1}, "what it is about"),
