@@ -37,25 +37,27 @@ def fragments(stub: bytes, size: int) -> Iterator[tuple[int, int, bytes]]:
 
 
 class JoinedStub:
-    """The fragments of one stub so far; ``size`` counts their bytes."""
+    """The fragments of one stub so far."""
 
-    __slots__ = ("_limit", "_parts", "size")
+    __slots__ = ("_limit", "_stub")
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._parts: list[bytes] = []
-        self.size = 0
+        self._stub = bytearray()
+
+    @property
+    def size(self) -> int:
+        """Bytes that are held."""
+        return len(self._stub)
 
     def add(self, part: bytes) -> bool:
         """Take the next fragment; False, and nothing is held any more, where it gets too much."""
-        self.size += len(part)
-        if self.size > self._limit:
-            self._parts, self.size = [], 0
+        if len(self._stub) + len(part) > self._limit:
+            self._stub = bytearray()
             return False
-        if part:
-            self._parts.append(part)
+        self._stub += part
         return True
 
     def join(self) -> bytes:
         """The whole stub."""
-        return b"".join(self._parts)
+        return bytes(self._stub)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -40,3 +42,15 @@ def test_the_size_of_a_fragment_is_the_smaller_one_and_never_below_what_all_must
     assert agreed_fragment(4280, 5840) == 4280
     assert agreed_fragment(5840, 0) == 1432
     assert agreed_fragment(70_000, 0xFFFF) == 0xFFFF
+
+
+def test_many_small_fragments_cost_no_more_than_their_bytes() -> None:
+    stub = JoinedStub(1 << 20)
+    tracemalloc.start()
+    try:
+        for number in range(200_000):
+            assert stub.add(number.to_bytes(4, "big"))
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert held < 2 * stub.size
