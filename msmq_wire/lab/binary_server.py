@@ -10,7 +10,7 @@ from msmq_wire.lab.binary_connection import BinaryConnection, BinaryConnections
 from msmq_wire.lab.capture_file import Endpoint, endpoint
 from msmq_wire.lab.faults import ConnectionFaults
 from msmq_wire.lab.log import why
-from msmq_wire.model.binary.pings import answer_ping
+from msmq_wire.model.binary.pings import PingResponder
 
 __all__ = ["BinaryServer", "cannot_serve"]
 
@@ -77,11 +77,12 @@ class BinaryServer:
 
 
 class _PingAnswers(asyncio.DatagramProtocol):
-    """Answers pings. Where many come at once, and nobody takes the answers, some stay without one."""
+    """Answers pings but its own. Where many come at once, and nobody takes the answers, some get none."""
 
     def __init__(self, connections: BinaryConnections) -> None:
         self._connections = connections
         self._faults: ConnectionFaults | None = connections.ping_faults()
+        self._responder = PingResponder(connections.protocol.manager)
         self._full = False
         self._waiting = 0
         self._transport: asyncio.DatagramTransport
@@ -99,8 +100,11 @@ class _PingAnswers(asyncio.DatagramProtocol):
             shared.capture.datagram(peer, here, data)
         faults = self._faults
         accepting = shared.protocol.accepting and not (faults is not None and faults.refused())
-        answer = answer_ping(shared.protocol.manager, data, accepting=accepting)
-        if answer is None or self._full:
+        if peer == here or self._full:
+            return
+        with shared.clock.event():
+            answer = self._responder.answer(data, peer, accepting=accepting)
+        if answer is None:
             return
         shared.log.say("ping", peer=peer[0], accepted=int(accepting))
         if faults is None:

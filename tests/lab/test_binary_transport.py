@@ -163,3 +163,50 @@ def test_a_server_that_stops_closes_its_sessions(run: Run) -> None:
         assert [one.fields["reason"] for one in events if one.event == "session-closed"] == ["stopped"]
 
     run(talk())
+
+
+def ping_sockets() -> list[asyncio.DatagramProtocol]:
+    """What answers pings in this loop from now on, so that a test can give it what a network gives."""
+    made: list[asyncio.DatagramProtocol] = []
+    loop = asyncio.get_running_loop()
+    create = loop.create_datagram_endpoint
+
+    async def keep(factory: Any, *arguments: Any, **options: Any) -> Any:
+        transport, protocol = await create(factory, *arguments, **options)
+        made.append(protocol)
+        return transport, protocol
+
+    loop.create_datagram_endpoint = keep  # type: ignore[method-assign]  # of this loop only
+    return made
+
+
+def test_a_ping_that_seems_to_come_from_the_lab_itself_is_not_answered(run: Run) -> None:
+    events: list[LabEvent] = []
+
+    async def talk() -> None:
+        made = ping_sockets()
+        async with LabServer(ANY_PORTS, write=events.append) as lab:
+            services = await lab.start()
+            made[0].datagram_received(bytes.fromhex("0000485507000000") + b"x" * 16, services.ping)
+            # What it may have sent to itself arrives before what is sent now.
+            assert await ping(client_manager(), *services.ping)
+
+    run(talk())
+    assert [one.event for one in events] == ["ping"]
+
+
+def test_two_labs_do_not_answer_each_other_without_end(run: Run) -> None:
+    events: list[LabEvent] = []
+
+    async def talk() -> None:
+        made = ping_sockets()
+        other = msgspec.structs.replace(ANY_PORTS, identifier=GUID(b"o" * 16))
+        async with LabServer(ANY_PORTS, write=events.append) as one, LabServer(other) as two:
+            await one.start()
+            there = await two.start()
+            made[0].datagram_received(bytes.fromhex("0000485507000000") + b"x" * 16, there.ping)
+            for _ in range(5):
+                assert await ping(client_manager(), *there.ping)
+
+    run(talk())
+    assert [one.event for one in events].count("ping") < 3
