@@ -1,7 +1,7 @@
 """A connection of the binary protocol: a session of the model on a TCP connection, on either side.
 
 The rules kept here: bytes go from the socket to the session and from the session to the socket, nothing else
-does. Nothing is taken from a peer that does not read, and who holds most goes when all hold too much.
+does. Bytes are taken in small pieces, and only while the peer reads (`Backpressure`).
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from collections.abc import Callable
 
 import msgspec
 
+from msmq_wire.lab.backpressure import Backpressure
 from msmq_wire.lab.capture_file import CapturedConnection, CaptureWriter, Endpoint, endpoint
 from msmq_wire.lab.clock import LoopClock
+from msmq_wire.lab.connection_table import ConnectionTable
 from msmq_wire.lab.faults import ConnectionFaults, FaultPlan, FaultySender
-from msmq_wire.lab.held_bytes import HeldBytes
 from msmq_wire.lab.log import LabLog
 from msmq_wire.model.binary.protocol import BinaryProtocol
 from msmq_wire.model.binary.session import BinarySession
@@ -24,6 +25,8 @@ from msmq_wire.model.binary.session_opening import SessionState
 __all__ = ["BinaryConnection", "BinaryConnections", "BinaryLimits"]
 
 _ROUND = 1.0
+_PIECE = 8 << 10
+"""Bytes of a peer that are looked at in one turn of the loop."""
 
 
 class BinaryLimits(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,8 +60,7 @@ class BinaryConnections:
         self.limits = limits
         self.capture = capture
         self.log = log
-        self.open: dict[BinaryConnection, None] = {}
-        self.held: HeldBytes[BinaryConnection] = HeldBytes(limits.held_bytes)
+        self.open: ConnectionTable[BinaryConnection] = ConnectionTable(limits.connections, limits.held_bytes)
         self._faults = faults
         self._seed = seed
         self._count = 0
@@ -78,20 +80,11 @@ class BinaryConnections:
         """How many connections there were."""
         return self._count
 
-    def enter(self, connection: BinaryConnection) -> bool:
-        """A connection was made; False where there are too many."""
-        if len(self.open) >= self.limits.connections:
-            return False
-        self.open[connection] = None
-        self.held.enter(connection)
+    def enter(self, connection: BinaryConnection) -> None:
+        """A connection was made."""
+        self.open.enter(connection)
         if self._round is None:
             self._look_around()
-        return True
-
-    def leave(self, connection: BinaryConnection) -> None:
-        """It is no more."""
-        self.open.pop(connection, None)
-        self.held.leave(connection)
 
     async def close(self) -> None:
         """Close all sessions, and wait until the connections are gone; those that stay are broken off."""
@@ -103,7 +96,7 @@ class BinaryConnections:
         gone = [connection.closed for connection in self.open]
         if gone:
             _, slow = await asyncio.wait(gone, timeout=1.0)
-            for connection in list(self.open):
+            for connection in self.open:
                 if connection.closed in slow:
                     connection.drop()
             await asyncio.wait(gone)
@@ -111,7 +104,7 @@ class BinaryConnections:
     def _look_around(self) -> None:
         self._round = None
         now = asyncio.get_running_loop().time()
-        for connection in list(self.open):
+        for connection in self.open:
             connection.check(now)
         if self.open:
             self._round = asyncio.get_running_loop().call_later(_ROUND, self._look_around)
@@ -137,29 +130,38 @@ class BinaryConnection(asyncio.Protocol):
         self._refuse = False
         self._told = False
         self._peer_ended = False
-        self._stalled_since: float | None = None
+        self._unread = bytearray()
         self._ending = False
         self._peer: Endpoint
         self._transport: asyncio.Transport
+        self._flow: Backpressure
         self._sender: FaultySender
 
     @property
     def held(self) -> int:
-        """Bytes of a packet that is not whole, and of what is not sent."""
+        """Bytes that wait for their turn, of a packet that is not whole, and of what is not sent."""
         if self.session is None:
             return 0
-        return self.session.pending_bytes + self._transport.get_write_buffer_size() + self._sender.pending
+        unsent = self._transport.get_write_buffer_size() + self._sender.pending
+        return len(self._unread) + self.session.held_bytes + unsent
+
+    @property
+    def waiting_since(self) -> float:
+        """When the last whole packet came, or the session began, in the milliseconds of the timers."""
+        return 0.0 if self.session is None else self.session.last_packet
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin a session, or refuse the connection where there are too many."""
+        """Begin a session."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         peer, shared = transport.get_extra_info("peername"), self._connections
-        if peer is None or not shared.enter(self):
-            shared.log.say("connection-refused", peer=None if peer is None else peer[0])
+        if peer is None:
+            # It is gone again.
             transport.abort()
             return
+        self._flow = Backpressure(transport, self._work)
         self._peer, here = endpoint(peer), endpoint(transport.get_extra_info("sockname"))
+        shared.enter(self)
         # A peer that is gone without a word is found out in the end.
         transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         faults = shared.next_faults()
@@ -180,7 +182,7 @@ class BinaryConnection(asyncio.Protocol):
                 self.session.disconnected()
             # Connection and session know each other; what the session holds goes now, not when that is found.
             self.session = None
-        self._connections.leave(self)
+        self._connections.open.leave(self)
         if self._captured is not None:
             self._captured.ended(
                 exc, from_client=self._peer_ended is not self._is_client, broken_by_client=not self._is_client
@@ -193,16 +195,9 @@ class BinaryConnection(asyncio.Protocol):
             return
         if self._captured is not None:
             self._captured.feed(not self._is_client, data)
-        protocol = self._connections.protocol
-        accepting = protocol.accepting
-        with self._connections.clock.event():
-            protocol.accepting = accepting and not self._refuse
-            try:
-                self.session.feed(data)
-            finally:
-                protocol.accepting = accepting
-            self._tell_open(self.session)
-        self._connections.held.weigh(self)
+        self._unread += data
+        self._flow.go_on()
+        self._connections.open.weigh(self)
 
     def eof_received(self) -> None:
         """The peer sends no more: the connection ends."""
@@ -210,16 +205,12 @@ class BinaryConnection(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         """The peer does not read: take nothing from it."""
-        self._stalled_since = asyncio.get_running_loop().time()
-        self._transport.pause_reading()
+        self._flow.pause()
 
     def resume_writing(self) -> None:
         """It reads again."""
-        self._stalled_since = None
-        if self._transport.is_closing():
-            return
-        self._transport.resume_reading()
-        if self.session is not None:
+        self._flow.resume()
+        if self.session is not None and not self._transport.is_closing():
             with self._connections.clock.event():
                 self._changed(self.session)
 
@@ -227,19 +218,43 @@ class BinaryConnection(asyncio.Protocol):
         """Break the connection off."""
         self._transport.abort()
 
+    def give_up(self) -> None:
+        """Break off a connection whose place another one needs."""
+        self._connections.log.say("binary-slow", peer=self._peer[0])
+        self.drop()
+
     def check(self, now: float) -> None:
         """Break the connection off if the peer did not read for too long."""
-        stalled = self._stalled_since
+        stalled = self._flow.stalled_since
         if stalled is not None and now - stalled > self._connections.limits.stalled_seconds:
             self.drop()
+
+    def _work(self) -> bool:
+        """Take a piece of what came; whether there is more."""
+        session, protocol = self.session, self._connections.protocol
+        if session is None:
+            return False
+        piece = bytes(self._unread[:_PIECE])
+        del self._unread[:_PIECE]
+        accepting = protocol.accepting
+        with self._connections.clock.event():
+            protocol.accepting = accepting and not self._refuse
+            try:
+                session.feed(piece)
+            finally:
+                protocol.accepting = accepting
+            self._tell_open(session)
+        self._connections.open.weigh(self)
+        return bool(self._unread)
 
     def _changed(self, session: BinarySession) -> None:
         """There is something to send, or the session was closed."""
         self._tell_open(session)
-        if self._stalled_since is None or session.closed:
+        if self._flow.stalled_since is None or session.closed:
             data = session.take()
             if data and not self._transport.is_closing():
                 self._sender.send(data)
+        self._connections.open.weigh(self)
         if session.closed and not self._ending:
             self._ending = True
             self._connections.log.say(
@@ -253,8 +268,8 @@ class BinaryConnection(asyncio.Protocol):
             if session.close_reason != "disconnected":
                 self._sender.close()
                 # Whoever does not read what is left has a while for it, and no longer.
-                if self._stalled_since is None and self._transport.get_write_buffer_size():
-                    self._stalled_since = asyncio.get_running_loop().time()
+                if self._flow.stalled_since is None and self._transport.get_write_buffer_size():
+                    self._flow.stalled_since = asyncio.get_running_loop().time()
 
     def _tell_open(self, session: BinarySession) -> None:
         if session.state is SessionState.OPEN and not self._told:

@@ -1,7 +1,8 @@
 """SRMP over HTTP: messages that are posted, and a plain list of the queues. [MC-MQSRM] 2.1
 
 The rule kept here: every request is answered once, in its order. 200 says that the message is in its queue,
-500 that it is not; what is no request for this server ends the connection with 400.
+500 that it is not; what is no request for this server ends the connection with 400. One request is answered
+in a turn of the loop, and none while the client does not read (`Backpressure`).
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ import json
 import string
 from collections import OrderedDict
 
+from msmq_wire.lab.backpressure import Backpressure
 from msmq_wire.lab.binary_server import cannot_serve
 from msmq_wire.lab.capture_file import CapturedConnection, CaptureWriter, Endpoint, endpoint
 from msmq_wire.lab.clock import LoopClock
+from msmq_wire.lab.connection_table import ConnectionTable
 from msmq_wire.lab.faults import ConnectionFaults, FaultPlan, FaultySender
-from msmq_wire.lab.held_bytes import HeldBytes
 from msmq_wire.lab.log import LabLog
 from msmq_wire.lab.queue_manager import LabQueueManager
 from msmq_wire.lab.srmp_message import SrmpRefusal, srmp_message
@@ -32,6 +34,8 @@ _BACKLOG = 512
 _CONNECTIONS = 200
 _LARGEST = 4 << 20
 _HELD = 12 << 20
+_PIECE = 16 << 10
+"""Bytes of a client that are looked at in one turn of the loop."""
 _IDLE = 60.0
 _REQUEST = 20.0
 """Seconds from the first byte of a request to its last."""
@@ -69,8 +73,7 @@ class HttpServer:
     ) -> None:
         self.capture = capture
         self.log = log
-        self.open: set[_HttpConnection] = set()
-        self.held: HeldBytes[_HttpConnection] = HeldBytes(_HELD)
+        self.open: ConnectionTable[_HttpConnection] = ConnectionTable(_CONNECTIONS, _HELD)
         self._manager = manager
         self._clock = clock
         self._faults = faults
@@ -99,29 +102,12 @@ class HttpServer:
         for listener in listeners:
             listener.close()
         gone = [connection.closed for connection in self.open]
-        for connection in list(self.open):
+        for connection in self.open:
             connection.drop()
         if gone:
             await asyncio.wait(gone)
         for listener in listeners:
             await listener.wait_closed()
-
-    def enter(self, connection: _HttpConnection) -> None:
-        """A connection was made; where there are too many, the one goes that has asked for nothing longest.
-
-        Whoever asks is answered at once, so that what goes is slow, or waits for nothing.
-        """
-        if len(self.open) >= _CONNECTIONS:
-            slow = min(self.open, key=lambda one: one.waiting_since)
-            self.leave(slow)
-            slow.give_up()
-        self.open.add(connection)
-        self.held.enter(connection)
-
-    def leave(self, connection: _HttpConnection) -> None:
-        """It is no more."""
-        self.open.discard(connection)
-        self.held.leave(connection)
 
     def next_faults(self) -> ConnectionFaults | None:
         """The faults of the next connection."""
@@ -172,7 +158,7 @@ class HttpServer:
     def _look_around(self) -> None:
         loop = asyncio.get_running_loop()
         self._round = loop.call_later(_ROUND, self._look_around)
-        for connection in list(self.open):
+        for connection in self.open:
             connection.check(loop.time())
 
 
@@ -186,19 +172,21 @@ class _HttpConnection(asyncio.Protocol):
         self._begun: float | None = None
         self._server = server
         self._framer = HttpFramer(from_client=True)
+        self._unread = bytearray()
         self._captured: CapturedConnection | None = None
         self._open = False
         self._client_ended = False
         self._faults: ConnectionFaults | None = None
         self._peer: Endpoint
         self._transport: asyncio.Transport
+        self._flow: Backpressure
         self._sender: FaultySender
 
     @property
     def held(self) -> int:
-        """Bytes of a request that is not whole, and of answers that are not sent."""
+        """Bytes that wait for their turn, of a request that is not whole, and of unsent answers."""
         unsent = self._transport.get_write_buffer_size() + self._sender.pending
-        return self._framer.held_bytes + unsent
+        return len(self._unread) + self._framer.held_bytes + unsent
 
     @property
     def waiting_since(self) -> float:
@@ -214,9 +202,10 @@ class _HttpConnection(asyncio.Protocol):
             # It is gone again.
             transport.abort()
             return
-        self._server.enter(self)
+        self._flow = Backpressure(transport, self._work)
         self._open = True
         self._peer = endpoint(peer)
+        self._server.open.enter(self)
         self._faults = self._server.next_faults()
         if self._server.capture is not None:
             here = endpoint(transport.get_extra_info("sockname"))
@@ -227,7 +216,7 @@ class _HttpConnection(asyncio.Protocol):
         """The client is gone."""
         if self._open:
             self._sender.stop()
-        self._server.leave(self)
+        self._server.open.leave(self)
         if self._captured is not None:
             self._captured.ended(exc, from_client=self._client_ended)
         self.closed.set_result(None)
@@ -246,17 +235,9 @@ class _HttpConnection(asyncio.Protocol):
             # What speaks another protocol would wait for an answer, and here for the end of its line.
             self._refuse()
             return
-        at = 0
-        self._framer.room = _LARGEST
-        while at < len(data) and not self._transport.is_closing():
-            at, item = self._framer.step(data, at, 0, 0)
-            if isinstance(item, HttpMessage) and item.complete and item.is_request and not item.missing:
-                # What follows is the next one.
-                self._begun = None if at == len(data) else self._since
-                self._answer(item)
-            elif item is not None or self._framer.lost or self._framer.held_bytes > _LARGEST:
-                self._refuse()
-        self._server.held.weigh(self)
+        self._unread += data
+        self._flow.go_on()
+        self._server.open.weigh(self)
 
     def eof_received(self) -> None:
         """The client sends no more."""
@@ -264,12 +245,11 @@ class _HttpConnection(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         """The client does not read: take nothing from it."""
-        self._transport.pause_reading()
+        self._flow.pause()
 
     def resume_writing(self) -> None:
         """It reads again."""
-        if not self._transport.is_closing():
-            self._transport.resume_reading()
+        self._flow.resume()
 
     def drop(self) -> None:
         """Break the connection off."""
@@ -284,6 +264,27 @@ class _HttpConnection(asyncio.Protocol):
         """Break the connection off if nothing came of it, or its request takes too long until ``now``."""
         if now - self._since > _IDLE or (self._begun is not None and now - self._begun > _REQUEST):
             self.give_up()
+
+    def _work(self) -> bool:
+        """Take the bytes up to the end of a request and answer it; whether there are more."""
+        at, item, data = 0, None, bytes(self._unread[:_PIECE])
+        self._framer.room = _LARGEST
+        while at < len(data) and item is None and not self._too_much:
+            at, item = self._framer.step(data, at, 0, 0)
+        del self._unread[:at]
+        if isinstance(item, HttpMessage) and item.complete and item.is_request and not item.missing:
+            # What follows is the next one.
+            self._since = asyncio.get_running_loop().time()
+            self._begun = self._since if self._unread else None
+            self._answer(item)
+        elif item is not None or self._too_much:
+            self._refuse()
+        self._server.open.weigh(self)
+        return bool(self._unread)
+
+    @property
+    def _too_much(self) -> bool:
+        return self._framer.lost or self._framer.held_bytes > _LARGEST
 
     def _refuse(self) -> None:
         self._server.log.say("http-garbage", peer=self._peer[0])

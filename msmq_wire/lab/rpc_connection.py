@@ -1,7 +1,7 @@
 """One connection of a DCE/RPC server: bytes in, binds and calls, answers out.
 
 The rules kept here: who does not keep to the protocol loses the connection, and so does who takes too long.
-Nothing is taken from a client that does not read the answers that it has.
+One PDU is taken in a turn of the loop, and none while the client does not read (`Backpressure`).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import socket
 from collections import deque
 
 from msmq_wire.errors import DecodeError
+from msmq_wire.lab.backpressure import Backpressure
 from msmq_wire.lab.capture_file import CapturedConnection, Endpoint, endpoint
 from msmq_wire.lab.faults import ConnectionFaults, FaultySender
 from msmq_wire.lab.rpc_calls import RpcCalls
@@ -40,6 +41,8 @@ __all__ = ["RpcConnection"]
 
 _WHOLE = PFC_FIRST_FRAG | PFC_LAST_FRAG
 _UNKNOWN_AUTHENTICATION = 0x000006D3
+_PDU_COST = 64
+"""Bytes that a PDU takes besides its own while it waits for its turn."""
 
 
 class RpcConnection(asyncio.Protocol):
@@ -52,15 +55,15 @@ class RpcConnection(asyncio.Protocol):
         self._inbox: deque[bytes] = deque()
         self._inbox_bytes = 0
         self._received = 0
-        self._since = 0.0
+        self._since = self.waiting_since = asyncio.get_running_loop().time()
         self._garbage = False
         self._open = False
         self._client_ended = False
-        self._stalled_since: float | None = None
         self._calls: RpcCalls | None = None
         self._captured: CapturedConnection | None = None
         self._faults: ConnectionFaults | None = None
         self._transport: asyncio.Transport
+        self._flow: Backpressure
         self._sender: FaultySender
         self._peer: Endpoint
         self._port = 0
@@ -70,20 +73,23 @@ class RpcConnection(asyncio.Protocol):
         """Bytes of requests that are not whole and of answers that are not sent."""
         incoming = 0 if self._calls is None else self._calls.held
         unsent = self._transport.get_write_buffer_size() + self._sender.pending
-        return self._inbox_bytes + self._framer.held_bytes + incoming + unsent
+        waiting = self._inbox_bytes + _PDU_COST * len(self._inbox)
+        return waiting + self._framer.held_bytes + incoming + unsent
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Take a new connection, or refuse it where there are too many."""
+        """Take a new connection."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         peer = transport.get_extra_info("peername")
-        if peer is None or not self._service.enter(self):
+        if peer is None:
+            # It is gone again.
             transport.abort()
             return
+        self._flow = Backpressure(transport, self._work)
         self._open = True
         here = endpoint(transport.get_extra_info("sockname"))
         self._peer, self._port = endpoint(peer), here[1]
-        self._since = asyncio.get_running_loop().time()
+        self._service.connections.enter(self)
         # A client that is gone without a word is found out in the end.
         transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         self._faults = self._service.faults()
@@ -94,7 +100,7 @@ class RpcConnection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Let go of everything; with its last connection the association runs down."""
         self._end()
-        self._service.leave(self)
+        self._service.connections.leave(self)
         if self._captured is not None:
             self._captured.ended(exc, from_client=self._client_ended)
         self.closed.set_result(None)
@@ -117,7 +123,8 @@ class RpcConnection(asyncio.Protocol):
             self._inbox.append(event.data)
             self._inbox_bytes += len(event.data)
         self._garbage = self._garbage or (self._framer.lost and self._received >= COMMON_HEADER)
-        self._work()
+        self._flow.go_on()
+        self._service.connections.weigh(self)
 
     def eof_received(self) -> None:
         """The client sends no more: nothing that it asked for is of interest any more."""
@@ -125,14 +132,11 @@ class RpcConnection(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         """The client does not read: take nothing from it."""
-        self._stalled_since = asyncio.get_running_loop().time()
-        self._transport.pause_reading()
+        self._flow.pause()
 
     def resume_writing(self) -> None:
         """It reads again."""
-        self._stalled_since = None
-        self._transport.resume_reading()
-        self._work()
+        self._flow.resume()
 
     def drop(self) -> None:
         """Break the connection off."""
@@ -140,6 +144,11 @@ class RpcConnection(asyncio.Protocol):
             self._captured.reset(from_client=False)
         self._end()
         self._transport.abort()
+
+    def give_up(self) -> None:
+        """Break off a connection whose place another one needs."""
+        self._service.log.say("rpc-slow", peer=self._peer[0])
+        self.drop()
 
     def retire(self) -> None:
         """Tell the client to go; close when it has the answers that are ready."""
@@ -151,8 +160,9 @@ class RpcConnection(asyncio.Protocol):
     def check(self, now: float) -> None:
         """Break the connection off if nothing came of it for too long until ``now``."""
         limits = self._service.limits
-        if self._stalled_since is not None:
-            late = now - self._stalled_since > limits.stalled_seconds
+        stalled = self._flow.stalled_since
+        if stalled is not None:
+            late = now - stalled > limits.stalled_seconds
         elif self._calls is None:
             late = now - self._since > limits.bind_seconds
         else:
@@ -178,22 +188,23 @@ class RpcConnection(asyncio.Protocol):
             if self._calls is not None:
                 self._calls.end()
 
-    def _work(self) -> None:
-        """Take what came, as long as the client reads."""
-        while self._open and self._inbox and self._stalled_since is None:
+    def _work(self) -> bool:
+        """Take the next PDU; whether there are more."""
+        if self._inbox:
             data = self._inbox.popleft()
             self._inbox_bytes -= len(data)
+            self.waiting_since = asyncio.get_running_loop().time()
             try:
-                pdu = decode_pdu(data)
+                known = self._take(decode_pdu(data))
             except DecodeError:
-                self.drop()
-                return
-            if not self._take(pdu):
+                known = False
+            if not known:
                 self.drop()
         if self._open and self._garbage and not self._inbox:
             self.drop()
         if self._open:
-            self._service.held.weigh(self)
+            self._service.connections.weigh(self)
+        return bool(self._inbox)
 
     def _take(self, pdu: Pdu) -> bool:
         """Do what a PDU says; False where it does not belong here."""
@@ -215,9 +226,9 @@ class RpcConnection(asyncio.Protocol):
 
     def _send(self, data: bytes) -> None:
         if self._open:
-            self._since = asyncio.get_running_loop().time()
+            self._since = self.waiting_since = asyncio.get_running_loop().time()
             self._sender.send(data)
-            self._service.held.weigh(self)
+            self._service.connections.weigh(self)
 
     def _refuse(self, pdu: Bind, reason: int) -> None:
         self._send(encode_pdu(BindNak(_WHOLE, pdu.call_id, reject_reason=reason, versions=((5, 0), (5, 1)))))

@@ -10,7 +10,7 @@ from msmq_wire.lab.capture_file import CaptureWriter, Endpoint, endpoint
 from msmq_wire.lab.clock import LoopClock
 from msmq_wire.lab.closing import Closing
 from msmq_wire.lab.faults import FaultPlan
-from msmq_wire.lab.log import why
+from msmq_wire.lab.log import LabLog, why
 from msmq_wire.lab.rpc_connection import RpcConnection
 from msmq_wire.lab.rpc_service import RpcLimits, RpcService
 from msmq_wire.model.server import Server
@@ -42,6 +42,7 @@ class RpcServer(Closing):
         faults: FaultPlan | None = None,
         seed: int = 0,
         preferred: Syntax = NDR64,
+        log: LabLog | None = None,
     ) -> None:
         self._service = RpcService(
             servers,
@@ -51,6 +52,7 @@ class RpcServer(Closing):
             faults=faults,
             seed=seed,
             preferred=preferred,
+            log=LabLog(lambda: 0) if log is None else log,
         )
         self._listeners: list[asyncio.Server] = []
         self._round: asyncio.TimerHandle | None = None
@@ -87,7 +89,7 @@ class RpcServer(Closing):
         listeners, self._listeners = self._listeners, []
         for listener in listeners:
             listener.close()
-        connections = self._service.connections
+        connections = tuple(self._service.connections)
         for connection in connections:
             connection.retire()
         gone = [connection.closed for connection in connections]

@@ -17,9 +17,9 @@ import msgspec
 
 from msmq_wire.lab.capture_file import CaptureWriter
 from msmq_wire.lab.clock import LoopClock
+from msmq_wire.lab.connection_table import Connection, ConnectionTable
 from msmq_wire.lab.faults import ConnectionFaults, FaultPlan
-from msmq_wire.lab.held_bytes import HeldBytes
-from msmq_wire.lab.held_bytes import Holder as HolderOfBytes
+from msmq_wire.lab.log import LabLog
 from msmq_wire.lab.rpc_fragments import MAX_FRAGMENT
 from msmq_wire.model.server import Association, Server
 from msmq_wire.rpc.ndr import NDR64, Syntax
@@ -52,7 +52,7 @@ class RpcLimits(msgspec.Struct, frozen=True, kw_only=True):
     fragment: int = MAX_FRAGMENT
 
 
-class Holder(HolderOfBytes, Protocol):
+class Holder(Connection, Protocol):
     """A connection, as far as its service knows it."""
 
     closed: asyncio.Future[None]
@@ -86,6 +86,7 @@ class RpcService:
         faults: FaultPlan | None = None,
         seed: int = 0,
         preferred: Syntax = NDR64,
+        log: LabLog,
     ) -> None:
         self.servers: dict[GUID, Server] = {server.INTERFACE.uuid: server for server in servers}
         self.known = {uuid: server.INTERFACE.major for uuid, server in self.servers.items()}
@@ -93,36 +94,18 @@ class RpcService:
         self.capture = capture
         self.preferred = preferred
         self.calls = 0
+        self.log = log
         self._clock = clock
         self._faults = faults
         self._seed = seed
         self._groups: dict[int, _Group] = {}
         self._last_group = 0
         self._last_connection = 0
-        self._holders: dict[Holder, None] = {}
-        self.held: HeldBytes[Holder] = HeldBytes(limits.held_bytes)
-
-    @property
-    def connections(self) -> tuple[Holder, ...]:
-        """Those that are open."""
-        return tuple(self._holders)
+        self.connections: ConnectionTable[Holder] = ConnectionTable(limits.connections, limits.held_bytes)
 
     def event(self) -> AbstractContextManager[None]:
         """What surrounds whatever changes the model."""
         return contextlib.nullcontext() if self._clock is None else self._clock.event()
-
-    def enter(self, holder: Holder) -> bool:
-        """A connection was made; False where there are too many."""
-        if len(self._holders) >= self.limits.connections:
-            return False
-        self._holders[holder] = None
-        self.held.enter(holder)
-        return True
-
-    def leave(self, holder: Holder) -> None:
-        """It is no more."""
-        self._holders.pop(holder, None)
-        self.held.leave(holder)
 
     def faults(self) -> ConnectionFaults | None:
         """The faults of the next connection."""

@@ -230,7 +230,13 @@ class LabServer(Closing):
         self._interfaces = self._own_interfaces() if interfaces is None else list(interfaces(self.manager))
         faults, seed = settings.faults, settings.seed
         self._rpc = RpcServer(
-            self._interfaces, limits=_RPC_LIMITS, clock=self.clock, capture=capture, faults=faults, seed=seed
+            self._interfaces,
+            limits=_RPC_LIMITS,
+            clock=self.clock,
+            capture=capture,
+            faults=faults,
+            seed=seed,
+            log=self.log,
         )
         # Others remember the numbers that they saw, also of a lab that was started again.
         protocol = BinaryProtocol(

@@ -59,20 +59,19 @@ def test_a_request_that_is_too_large_is_refused_and_the_rest_of_it_skipped(
     run(talk())
 
 
-def test_no_more_connections_are_taken_than_allowed(run: Run, small_server: SmallServer) -> None:
+def test_where_all_places_are_taken_the_client_goes_that_did_nothing_for_the_longest_time(
+    run: Run, small_server: SmallServer
+) -> None:
     async def talk() -> None:
         async with RpcServer([small_server], limits=RpcLimits(connections=3)) as server:
             _, port = await server.listen()
             clients = [await RpcClient.connect("127.0.0.1", port) for _ in range(3)]
-            for client in clients:
+            for client in reversed(clients):
                 await client.bind(RR)
-            late = await Raw.connect(port)
-            assert await late.ended()
-            await late.close()
-            await clients[0].close()
+            await is_well(port)
             while server.connections == 3:
                 await asyncio.sleep(0.005)
-            await is_well(port)
+            assert [one.connected for one in clients] == [True, True, False]
             for client in clients:
                 await client.close()
 

@@ -74,7 +74,8 @@ class BinarySession:
     ``remote_queue_manager`` is RemoteQMGuid, NULL until it is known. ``changed`` is called when there are
     bytes to take or the session is closed; what is left to take then is still to be sent. ``close_reason``
     is None while it is not closed. ``outgoing`` is what it sends from, None for an acceptor before it is
-    open. ``begun`` is when it began, in the milliseconds of the timers.
+    open. ``begun`` is when it began and ``last_packet`` when the last whole packet came, in the milliseconds
+    of the timers.
     """
 
     def __init__(
@@ -103,7 +104,7 @@ class BinarySession:
         self.recoverable_ack_send_timeout = INFINITE
         self._direct = self.remote_queue_manager == NULL_GUID
         self._timers = self._manager.timers
-        self.begun = self._timers.now
+        self.begun = self.last_packet = self._timers.now
         self._framer = PacketFramer(max_pending=settings.most_packet_bytes)
         self._output: list[bytes] = []
         self._output_size = 0
@@ -128,6 +129,11 @@ class BinarySession:
     def pending_bytes(self) -> int:
         """Bytes held of a packet that is not complete."""
         return self._framer.pending_bytes
+
+    @property
+    def held_bytes(self) -> int:
+        """Bytes held of a packet that is not complete, and of what is not taken."""
+        return self.pending_bytes + self._output_size
 
     @property
     def can_send(self) -> bool:
@@ -196,6 +202,7 @@ class BinarySession:
     def _packet(self, data: bytes) -> None:
         """Receiving Any Packet. [MS-MQQB] 3.1.5.1"""
         self._received_ack = True
+        self.last_packet = self._timers.now
         try:
             packet = decode(data)
         except DecodeError:

@@ -6,28 +6,26 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
 from msmq_wire import GUID, encode
-from msmq_wire.lab.held_bytes import HeldBytes
+from msmq_wire.lab.connection_table import ConnectionTable
 from msmq_wire.lab.http_client import HttpClient
-from msmq_wire.lab.server import LabServer
 from msmq_wire.model.binary.session_opening import establish_request, parameters_request
 from msmq_wire.rpc.pdu.decoding import encode_pdu
 from msmq_wire.rpc.pdu.values import PFC_FIRST_FRAG, Request
 from msmq_wire.wire.types.guid import NULL_GUID
 from tests.lab.conftest import Run
+from tests.lab.fake_transport import PIECE, Transport, lab_of
 from tests.lab.lab_process import LabProcess
-from tests.lab.lab_scene import ANY_PORTS, HOST, message
+from tests.lab.lab_scene import HOST, message
 from tests.lab.raw_client import BIND
 
 SIZE = 3_984_588
 """3.8 MiB of something that is not whole."""
 HELD = {"http": 12 << 20, "binary": 16 << 20, "rpc": 16 << 20}
 """What the connections of a port may hold together."""
-PIECE = 1 << 18
 GET = b"GET /queues HTTP/1.1\r\nHost: lab\r\n\r\n"
 
 
@@ -57,61 +55,10 @@ UNFINISHED: dict[str, Callable[[], bytes]] = {
 }
 
 
-class Transport(asyncio.Transport):
-    """Takes what is written, and like all of them ends a connection some time after it was told to."""
-
-    def __init__(self, protocol: asyncio.Protocol) -> None:
-        super().__init__({"peername": (HOST, 40_000), "sockname": (HOST, 1801), "socket": self})
-        self._protocol = protocol
-        self._closing = False
-        self.written = b""
-        self.aborts = 0
-        protocol.connection_made(self)
-
-    def setsockopt(self, level: int, name: int, value: int) -> None:
-        """Stand in for the socket, too."""
-
-    def write(self, data: Any) -> None:
-        self.written += data
-
-    def get_write_buffer_size(self) -> int:
-        return 0
-
-    def is_closing(self) -> bool:
-        return self._closing
-
-    def abort(self) -> None:
-        self.aborts += 1
-        assert self.aborts < 50, "what only schedules the end of a connection is asked for it in a loop"
-        if not self._closing:
-            self._closing = True
-            asyncio.get_running_loop().call_soon(self._protocol.connection_lost, None)
-
-    close = abort
-
-    def feed(self, data: bytes) -> None:
-        for at in range(0, len(data), PIECE):
-            if not self._closing:
-                self._protocol.data_received(data[at : at + PIECE])
-
-
 @pytest.mark.parametrize("port", ["http", "binary", "rpc"])
 def test_who_holds_most_goes_and_nobody_waits_for_it(run: Run, port: str) -> None:
-    made: list[Callable[[], asyncio.Protocol]] = []
-
     async def talk() -> None:
-        loop = asyncio.get_running_loop()
-        create_server = loop.create_server
-
-        async def create(factory: Any, *arguments: Any, **options: Any) -> asyncio.Server:
-            made.append(factory)
-            server: asyncio.Server = await create_server(factory, *arguments, **options)
-            return server
-
-        loop.create_server = create  # type: ignore[assignment]  # to have what serves a connection
-        async with LabServer(ANY_PORTS) as lab:
-            await lab.start()
-            serve = dict(zip(("rpc", "binary", "http"), made, strict=True))
+        async with lab_of() as (_, serve):
             data = UNFINISHED[port]()
             clients = [Transport(serve[port]()) for _ in range(8)]
             for client in clients:
@@ -127,15 +74,18 @@ def test_who_holds_most_goes_and_nobody_waits_for_it(run: Run, port: str) -> Non
 class _Connection:
     def __init__(self, held: int, ended: list[int]) -> None:
         self.held = held
+        self.waiting_since = 0.0
         self._ended = ended
 
     def drop(self) -> None:
         self._ended.append(self.held)
 
+    give_up = drop
+
 
 def test_as_few_go_as_need_to_and_the_largest_first() -> None:
     ended: list[int] = []
-    held: HeldBytes[_Connection] = HeldBytes(10)
+    held: ConnectionTable[_Connection] = ConnectionTable(10, 10)
     connections = [_Connection(size, ended) for size in (1, 4, 3, 2)]
     for one in connections:
         held.enter(one)
@@ -158,7 +108,7 @@ def test_as_few_go_as_need_to_and_the_largest_first() -> None:
 
 def test_what_was_sent_meanwhile_is_not_held() -> None:
     ended: list[int] = []
-    held: HeldBytes[_Connection] = HeldBytes(10)
+    held: ConnectionTable[_Connection] = ConnectionTable(10, 10)
     first, second = _Connection(8, ended), _Connection(8, ended)
     for one in (first, second):
         held.enter(one)
