@@ -241,6 +241,11 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
     "msmq_wire.findings.rules.bod_type:_CONTROL": (Attack("search", "", "a"),),
     "msmq_wire.lab.faults:_NUMBER": (Attack("fullmatch", "0.", "1"), Attack("fullmatch", "", "1")),
     "msmq_wire.lab.faults:_TIME": (Attack("fullmatch", "", "1", "ms"),),
+    "msmq_wire.lab.http_server:_HOST": (
+        Attack("fullmatch", "[", "1", "!"),
+        Attack("fullmatch", "", "a", "]"),
+        Attack("fullmatch", "a:", "1"),
+    ),
     "msmq_wire.lab.log:_NUMBER": (Attack("search", "", "[Errno "), Attack("search", "[Errno ", "1")),
     "msmq_wire.lab.srmp_message:_ID": (
         Attack("fullmatch", "uuid:1@", "0"),

@@ -8,9 +8,12 @@ in a turn of the loop, and none while the client does not read (`Backpressure`).
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import json
+import re
 import string
 from collections import OrderedDict
+from collections.abc import Collection
 
 from msmq_wire.lab.backpressure import Backpressure
 from msmq_wire.lab.binary_server import cannot_serve
@@ -43,7 +46,15 @@ _ROUND = 5.0
 _HISTORY = 10_000
 _NO_REQUEST = frozenset(range(256)) - frozenset(b"\r\n" + string.ascii_letters.encode())
 """Bytes with which no request begins, nor an empty line before one."""
-_REASONS = {200: "OK", 400: "Bad Request", 404: "Not Found", 500: "Internal Server Error"}
+_REASONS = {
+    200: "OK",
+    400: "Bad Request",
+    404: "Not Found",
+    421: "Misdirected Request",
+    500: "Internal Server Error",
+}
+_HOST = re.compile(r"(?:\[([^][]{1,64})\]|([^][:]{1,255}))(?::[0-9]{0,5})?")
+_UNKNOWN_HOST = "unknown Host: use an address of this lab, its --host or its --computer-name"
 
 
 def response(
@@ -59,13 +70,18 @@ def response(
 
 
 class HttpServer:
-    """Serves HTTP for a queue manager; `close` it before the loop ends."""
+    """Serves HTTP for a queue manager; `close` it before the loop ends.
+
+    ``names`` are the hosts for which it answers, besides loopback and the address that a client reached. A
+    page in a browser can have its own name point to this server, and so another name is refused.
+    """
 
     def __init__(
         self,
         manager: LabQueueManager,
         clock: LoopClock,
         *,
+        names: Collection[str] = (),
         capture: CaptureWriter | None = None,
         faults: FaultPlan | None = None,
         seed: int = 0,
@@ -75,6 +91,7 @@ class HttpServer:
         self.log = log
         self.open: ConnectionTable[_HttpConnection] = ConnectionTable(_CONNECTIONS, _HELD)
         self._manager = manager
+        self._names = {"localhost", *(one.casefold() for one in names)}
         self._clock = clock
         self._faults = faults
         self._seed = seed
@@ -114,8 +131,14 @@ class HttpServer:
         self._count += 1
         return None if self._faults is None else self._faults.connection(self._seed, f"http {self._count}")
 
-    def answer(self, request: HttpMessage, peer: str, *, refuse: bool) -> bytes:
-        """Do what a request asks for; the bytes of the response."""
+    def answer(self, request: HttpMessage, peer: str, here: str, *, refuse: bool) -> bytes:
+        """Do what a request asks for that came to the address ``here``; the bytes of the response."""
+        hosts = [value.decode("latin-1") for name, value in request.headers if name.lower() == b"host"]
+        if len(hosts) != 1:
+            return response(400, b"one Host is needed")
+        if not self._answers_for(hosts[0], here):
+            self.log.say("http-host", peer=peer, host=hosts[0], status=421)
+            return response(421, _UNKNOWN_HOST.encode())
         if request.method == "GET" and request.target == QUEUES_PATH:
             return response(200, self._queues(), "application/json")
         if request.method != "POST":
@@ -142,6 +165,17 @@ class HttpServer:
             if len(self._known) > _HISTORY:
                 self._known.popitem(last=False)
         return 200, ""
+
+    def _answers_for(self, host: str, here: str) -> bool:
+        found = _HOST.fullmatch(host.strip())
+        if found is None:
+            return False
+        name = (found[1] or found[2]).casefold().removesuffix(".")
+        try:
+            address = ipaddress.ip_address(name)
+        except ValueError:
+            return name in self._names
+        return address.is_loopback or str(address) in (here, *self._names)
 
     def _queues(self) -> bytes:
         rows = [
@@ -178,6 +212,7 @@ class _HttpConnection(asyncio.Protocol):
         self._client_ended = False
         self._faults: ConnectionFaults | None = None
         self._peer: Endpoint
+        self._here: Endpoint
         self._transport: asyncio.Transport
         self._flow: Backpressure
         self._sender: FaultySender
@@ -204,12 +239,11 @@ class _HttpConnection(asyncio.Protocol):
             return
         self._flow = Backpressure(transport, self._work)
         self._open = True
-        self._peer = endpoint(peer)
+        self._peer, self._here = endpoint(peer), endpoint(transport.get_extra_info("sockname"))
         self._server.open.enter(self)
         self._faults = self._server.next_faults()
         if self._server.capture is not None:
-            here = endpoint(transport.get_extra_info("sockname"))
-            self._captured = self._server.capture.connection(self._peer, here)
+            self._captured = self._server.capture.connection(self._peer, self._here)
         self._sender = FaultySender(transport, self._faults, self._sent)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -293,7 +327,7 @@ class _HttpConnection(asyncio.Protocol):
 
     def _answer(self, request: HttpMessage) -> None:
         refuse = self._faults is not None and self._faults.refused()
-        self._sender.send(self._server.answer(request, self._peer[0], refuse=refuse))
+        self._sender.send(self._server.answer(request, self._peer[0], self._here[0], refuse=refuse))
         wanted = (request.header("connection") or "").casefold()
         if wanted == "close" or (request.http_version == "1.0" and wanted != "keep-alive"):
             self._sender.close()

@@ -255,7 +255,13 @@ class LabServer(Closing):
         self._sending = Sending(protocol, self._connect)
         self._binary = BinaryServer(self._connections)
         self._http = HttpServer(
-            self.manager, self.clock, capture=capture, faults=faults, seed=seed, log=self.log
+            self.manager,
+            self.clock,
+            names=self._host_names(),
+            capture=capture,
+            faults=faults,
+            seed=seed,
+            log=self.log,
         )
 
     async def start(self) -> LabServices:
@@ -313,6 +319,12 @@ class LabServer(Closing):
             self.log.say("no-neighbour", host=outgoing.remote_address)
         else:
             self._dialer.dial(outgoing, *where)
+
+    def _host_names(self) -> set[str]:
+        """The names and addresses that clients may have for this lab."""
+        settings = self._settings
+        known = {settings.computer_name, settings.host, socket.gethostname(), *settings.neighbours}
+        return known.union(self.manager.addresses).difference(_EVERY_ADDRESS)
 
     def _own_interfaces(self) -> list[Server]:
         made: list[_LoggedCalls] = [

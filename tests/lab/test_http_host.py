@@ -1,0 +1,109 @@
+"""HTTP is answered for the names of a lab, so that no web page reaches it by a name of its own."""
+
+from __future__ import annotations
+
+import socket
+from uuid import UUID
+
+import msgspec
+import pytest
+
+from msmq_wire.lab.log import LabEvent
+from msmq_wire.srmp.building import build_srmp
+from tests.lab.conftest import Run
+from tests.lab.fake_transport import Transport, lab_of
+from tests.lab.lab_scene import ANY_PORTS
+
+SETTINGS = msgspec.structs.replace(
+    ANY_PORTS, computer_name="Lab7", neighbours={"b": ("127.0.0.2", 1801)}, host="0.0.0.0"
+)
+
+
+def get(*hosts: str) -> bytes:
+    return "\r\n".join(["GET /queues HTTP/1.1", *(f"Host: {one}" for one in hosts), "", ""]).encode("latin-1")
+
+
+def post(host: str) -> bytes:
+    return build_srmp(
+        f"http://{host}/msmq/private$/orders",
+        b"by post",
+        source_qm_guid=UUID(int=7),
+        message_number=1,
+        sent_at=1_700_000_000,
+        label="posted",
+    )
+
+
+KNOWN = (
+    *("localhost", "LOCALHOST.", "localhost:8080", "127.0.0.1", "127.0.0.1:8080", "127.9.9.9"),
+    *("[::1]", "[::1]:8080", "[0:0:0:0:0:0:0:1]", "lab7", "LAB7:8080", "b", socket.gethostname()),
+)
+UNKNOWN = (
+    *("evil.example", "evil.example:8080", "lab7.evil.example", "localhost.evil.example", "192.0.2.7"),
+    *("0.0.0.0", "[::]", "", ":8080", "127.0.0.1@evil.example", "127.0.0.1:8080:1", "[127.0.0.1", "\xff"),
+)
+
+
+@pytest.mark.parametrize("host", KNOWN)
+def test_a_host_that_the_lab_is_is_answered(run: Run, host: str) -> None:
+    async def talk() -> None:
+        async with lab_of(SETTINGS) as (_, serve):
+            client = Transport(serve["http"]())
+            client.feed(get(host))
+            assert client.written.startswith(b"HTTP/1.1 200 OK\r\n")
+
+    run(talk())
+
+
+@pytest.mark.parametrize("host", UNKNOWN)
+def test_another_host_is_refused_with_one_line(run: Run, host: str) -> None:
+    events: list[LabEvent] = []
+
+    async def talk() -> None:
+        async with lab_of(SETTINGS, events.append) as (_, serve):
+            client = Transport(serve["http"]())
+            client.feed(get(host))
+            head, _, content = bytes(client.written).partition(b"\r\n\r\n")
+            assert head.startswith(b"HTTP/1.1 421 Misdirected Request\r\n")
+            assert content == b"unknown Host: use an address of this lab, its --host or its --computer-name"
+
+    run(talk())
+    assert [(one.event, one.fields["host"]) for one in events] == [("http-host", host)]
+
+
+@pytest.mark.parametrize("hosts", [(), ("localhost", "evil.example"), ("localhost", "localhost")])
+def test_a_request_has_one_host(run: Run, hosts: tuple[str, ...]) -> None:
+    async def talk() -> None:
+        async with lab_of() as (_, serve):
+            client = Transport(serve["http"]())
+            client.feed(get(*hosts))
+            assert client.written.startswith(b"HTTP/1.1 400 Bad Request\r\n")
+
+    run(talk())
+
+
+@pytest.mark.parametrize(("host", "status"), [("lab7", 200), ("127.0.0.1:8080", 200), ("evil.example", 421)])
+def test_a_post_is_taken_for_the_hosts_that_the_lab_is(run: Run, host: str, status: int) -> None:
+    async def talk() -> None:
+        async with lab_of(SETTINGS) as (lab, serve):
+            client = Transport(serve["http"]())
+            client.feed(post(host))
+            assert client.written.startswith(f"HTTP/1.1 {status} ".encode())
+            queue = lab.manager.queue_collection["private$\\orders"]
+            assert len(queue.message_position_list) == (status == 200)
+
+    run(talk())
+
+
+def test_the_address_that_a_client_reached_is_a_host(run: Run) -> None:
+    class Reached(Transport):
+        def get_extra_info(self, name: str, default: object = None) -> object:
+            return ("192.0.2.7", 8080) if name == "sockname" else super().get_extra_info(name, default)
+
+    async def talk() -> None:
+        async with lab_of(SETTINGS) as (_, serve):
+            client = Reached(serve["http"]())
+            client.feed(get("192.0.2.7:8080"))
+            assert client.written.startswith(b"HTTP/1.1 200 OK\r\n")
+
+    run(talk())
