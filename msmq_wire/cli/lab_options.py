@@ -7,7 +7,8 @@ import contextlib
 import ipaddress
 import os
 import random
-from collections.abc import Coroutine, Iterator
+import time
+from collections.abc import Callable, Coroutine, Iterator
 from typing import Annotated, Any, TypeVar
 
 import typer
@@ -21,6 +22,7 @@ from msmq_wire.names import FormatName
 from msmq_wire.wire.types.guid import GUID
 
 __all__ = [
+    "DEFAULT_FILE_SIZE",
     "Capture",
     "Fault",
     "QueueName",
@@ -31,6 +33,7 @@ __all__ = [
     "check_capture",
     "faults_of",
     "format_name_of",
+    "new_capture",
     "new_identifier",
     "new_randomness",
     "run_lab",
@@ -38,6 +41,9 @@ __all__ = [
 
 _T = TypeVar("_T")
 _INTERRUPTED = 130
+_MEGABYTE = 1_000_000
+DEFAULT_FILE_SIZE = 1000
+"""Megabytes of a capture, and of a log."""
 
 
 QueueName = Annotated[
@@ -130,6 +136,23 @@ def check_capture(path: str | None, *, force: bool) -> None:
         raise typer.BadParameter("--force changes nothing without --capture")
 
 
+def new_capture(
+    path: str,
+    *,
+    force: bool,
+    megabytes: int = DEFAULT_FILE_SIZE,
+    clock: Callable[[], int] = time.time_ns,
+) -> CaptureWriter:
+    """A capture file of a bounded size. A line on standard error says when it is full."""
+    return CaptureWriter(
+        path,
+        clock=clock,
+        force=force,
+        most_bytes=megabytes * _MEGABYTE,
+        full=lambda: complain(f"{path} is full at {megabytes} MB: the lab goes on without writing to it"),
+    )
+
+
 @contextlib.contextmanager
 def capture_to(path: str | None, *, force: bool) -> Iterator[CaptureWriter | None]:
     """A capture file that is closed in the end; where it cannot be written the status is 1."""
@@ -138,7 +161,7 @@ def capture_to(path: str | None, *, force: bool) -> Iterator[CaptureWriter | Non
         yield None
         return
     try:
-        with CaptureWriter(path, force=force) as capture:
+        with new_capture(path, force=force) as capture:
             yield capture
     except CaptureError as error:
         complain(str(error))

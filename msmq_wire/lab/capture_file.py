@@ -98,7 +98,8 @@ class CaptureWriter:
     be read, so that the end of the process does not matter. Opening a file that cannot be written, that is
     there when ``force`` is false, that is a link, or that another writer has open, raises `CaptureError` and
     changes nothing. A disk that fails later ends no conversation: nothing more is written, and `close`
-    raises.
+    raises. A file with no room within ``most_bytes`` for what comes next gets nothing more. It can be read,
+    ``is_full`` is true, and ``full`` is called once.
     """
 
     def __init__(
@@ -107,7 +108,12 @@ class CaptureWriter:
         *,
         clock: Callable[[], int] = time.time_ns,
         force: bool = True,
+        most_bytes: int | None = None,
+        full: Callable[[], None] | None = None,
     ) -> None:
+        self.is_full = False
+        self._left = most_bytes
+        self._full = full
         self._clock = clock
         self._last = 0
         self._number = 0
@@ -117,7 +123,7 @@ class CaptureWriter:
             self._file = open_stream(path, force=force)
         except OSError as error:
             raise CaptureError(f"cannot write the capture {path}: {error.strerror or error}") from error
-        self._write(struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, _SNAP_LENGTH, _RAW_IP))
+        self._append(struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, _SNAP_LENGTH, _RAW_IP))
 
     def __enter__(self) -> Self:
         return self
@@ -139,6 +145,8 @@ class CaptureWriter:
 
     def packets(self, src: bytes, dst: bytes, protocol: int, payloads: Sequence[bytes]) -> None:
         """Write IP packets with these payloads, now; the addresses are packed."""
+        if self.is_full:
+            return
         # A nanosecond apart: no two frames have the same time, so that sorting them changes nothing.
         now = max(self._clock(), self._last + 1)
         records = []
@@ -148,7 +156,7 @@ class CaptureWriter:
             seconds, nanoseconds = divmod(now, SECOND)
             records += [struct.pack("<IIII", seconds, nanoseconds, len(packet), len(packet)), packet]
             self._last, now = now, now + 1
-        self._write(b"".join(records))
+        self._append(b"".join(records))
 
     def close(self) -> None:
         """Close the file; `CaptureError` if not all of it could be written."""
@@ -156,6 +164,17 @@ class CaptureWriter:
         if self._failure is not None:
             error = self._failure
             raise CaptureError(f"the capture is not complete: {error.strerror or error}") from error
+
+    def _append(self, data: bytes) -> None:
+        """Write records where there is room for all of them."""
+        if self._left is not None:
+            self._left -= len(data)
+            if self._left < 0:
+                self.is_full = True
+                if self._full is not None:
+                    self._full()
+                return
+        self._write(data)
 
     def _write(self, data: bytes) -> None:
         if self._failure is not None or self._file.closed:
@@ -187,7 +206,7 @@ class CapturedConnection:
         """Write the next bytes of a side."""
         side = 0 if from_client else 1
         segments: list[tuple[int, bytes]] = []
-        if not self._open or not data:
+        if not self._open or not data or self._writer.is_full:
             return
         for start in range(0, len(data), MSS):
             payload = data[start : start + MSS]

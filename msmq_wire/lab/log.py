@@ -14,6 +14,9 @@ __all__ = ["LabEvent", "LabLog", "why"]
 
 _NUMBER = re.compile(r"\[Errno (\d{1,5})\]")
 
+_LONGEST = 256
+"""Characters of one detail: some are what a client sent."""
+
 Field: TypeAlias = str | int | None
 
 
@@ -33,10 +36,14 @@ class LabLog:
         self._write = write
 
     def say(self, event: str, **fields: Field) -> None:
-        """Log an event; details that are None are left out."""
+        """Log an event; details that are None are left out, and long ones are cut."""
         if self._write is not None:
-            told = {name: value for name, value in fields.items() if value is not None}
+            told = {name: _cut(value) for name, value in fields.items() if value is not None}
             self._write(LabEvent(self._now(), event, told))
+
+
+def _cut(value: Field) -> Field:
+    return f"{value[:_LONGEST]}..." if isinstance(value, str) and len(value) > _LONGEST else value
 
 
 def why(error: OSError) -> str:

@@ -6,6 +6,7 @@ import json
 import os
 import shlex
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -15,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from msmq_wire.capture.reader import read_capture
+from msmq_wire.capture.source import read_frames
 from msmq_wire.cli.commands import lab_send
 from tests.cli.conftest import Outcome
 from tests.effort import share
@@ -302,3 +304,23 @@ def test_the_walk_of_the_page_runs_and_prints_what_it_shows(run: Run) -> None:
     shown = next(line for line in lines if line.endswith("22 bytes  Order 4711"))
     # The time is that of the run.
     assert taken.out.split("  ")[2:] == [*shown.split("  ")[2:-1], "Order 4711\n"]
+
+
+def test_a_full_capture_and_a_full_log_say_so_once_and_the_lab_goes_on(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "lab.pcap"
+    # Each has a line in the log.
+    requests = b"GET /queues HTTP/1.1\r\nHost: " + b"x" * 250 + b"\r\n\r\n"
+    with LabProcess("--capture", str(path), "--max-file-size", "1") as process:
+        with socket.create_connection(("127.0.0.1", process.ports["http"])) as client:
+            client.sendall(requests * 4000 + requests.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
+            answers = client.makefile("rb").read()
+        assert answers.count(b"HTTP/1.1 421 ") == 4001
+        listed = run("lab", "queues", at(process, "rpc"))
+    assert (listed.status, listed.err) == (0, "")
+    assert process.complaints.splitlines()[1:] == [
+        f"msmq-wire: {path} is full at 1 MB: the lab goes on without writing to it"
+    ]
+    assert 900_000 < path.stat().st_size <= 1_000_000
+    assert len(list(read_frames(path))) > 600
+    assert process.events[-1]["event"] == "log-full"
+    assert 2000 < len(process.events) == len(process.named("http-host")) + 1 < 4000

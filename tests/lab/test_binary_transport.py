@@ -176,7 +176,7 @@ def ping_sockets() -> list[asyncio.DatagramProtocol]:
         made.append(protocol)
         return transport, protocol
 
-    loop.create_datagram_endpoint = keep  # type: ignore[method-assign]  # of this loop only
+    loop.create_datagram_endpoint = keep  # type: ignore[assignment,method-assign]  # of this loop only
     return made
 
 

@@ -216,6 +216,23 @@ def test_a_capture_that_is_being_written_is_not_touched_by_another_writer(tmp_pa
     assert len(path.read_bytes()) == 24
 
 
+def test_a_full_capture_can_be_read_and_gets_nothing_more(path: Path) -> None:
+    told: list[str] = []
+    with CaptureWriter(path, most_bytes=10_000, full=lambda: told.append("full")) as capture:
+        connection = capture.connection(CLIENT, SERVER)
+        for _ in range(100):
+            connection.feed(True, bytes(500))
+        size = path.stat().st_size
+        # Small ones have no place either: there would be gaps between them.
+        capture.datagram(CLIENT, SERVER, b"ping")
+        connection.finish()
+    assert told == ["full"]
+    assert 9_000 < size <= 10_000
+    assert path.stat().st_size == size
+    frames = list(read_frames(path))
+    assert sum(len(one.data) + 16 for one in frames) + 24 == size
+
+
 def test_a_file_that_is_there_is_emptied_unless_that_is_refused(path: Path) -> None:
     path.write_bytes(b"precious")
     with pytest.raises(CaptureError, match=r"lab.pcap: it is there"):

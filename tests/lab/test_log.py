@@ -8,7 +8,7 @@ import socket
 
 import pytest
 
-from msmq_wire.lab.log import why
+from msmq_wire.lab.log import LabEvent, LabLog, why
 
 REFUSED = os.strerror(errno.ECONNREFUSED)
 
@@ -31,3 +31,9 @@ REFUSED = os.strerror(errno.ECONNREFUSED)
 )
 def test_an_error_is_told_in_the_words_of_the_system(error: OSError, reason: str) -> None:
     assert why(error) == reason
+
+
+def test_a_long_detail_is_cut() -> None:
+    events: list[LabEvent] = []
+    LabLog(lambda: 0, events.append).say("srmp-post", target="/" * 100_000, status=500)
+    assert events[0].fields == {"target": "/" * 256 + "...", "status": 500}

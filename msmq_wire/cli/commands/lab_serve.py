@@ -14,12 +14,14 @@ import typer
 
 from msmq_wire.cli.formats import LineFormat
 from msmq_wire.cli.lab_options import (
+    DEFAULT_FILE_SIZE,
     Capture,
     Fault,
     Seed,
     address_of,
     check_capture,
     faults_of,
+    new_capture,
     new_identifier,
     run_lab,
 )
@@ -29,7 +31,6 @@ from msmq_wire.cli.render.values import timestamp_text
 from msmq_wire.cli.reporting import complain, tell
 from msmq_wire.cli.secrets import RsaKeyPasswords, RsaKeys, private_keys_for
 from msmq_wire.engines.text.escaping import json_line
-from msmq_wire.lab.capture_file import CaptureWriter
 from msmq_wire.lab.log import LabEvent
 from msmq_wire.lab.server import DEFAULT_IDENTIFIER, LabServer, LabServices, LabSettings, raise_file_limit
 from msmq_wire.model.data.message_security import MessageSecurity
@@ -90,6 +91,15 @@ def serve(
     rsa_key_passwords: RsaKeyPasswords = None,
     capture: Capture = None,
     force: Force = False,
+    file_size: Annotated[
+        int,
+        typer.Option(
+            "--max-file-size",
+            metavar="MEGABYTES",
+            min=1,
+            help="Most of the capture, and of the log. What is full gets no more, and the lab goes on.",
+        ),
+    ] = DEFAULT_FILE_SIZE,
     fault: Fault = None,
     seed: Seed = 0,
     seconds: Annotated[
@@ -159,7 +169,8 @@ def serve(
         if not _is_loopback(where):
             complain(f"WARNING: {where} is not loopback: what clients send to {who} leaves this computer")
     raise_file_limit()
-    run_lab(_serve(settings, capture, _Printer(format_, quiet=quiet), force=force))
+    printer = _Printer(format_, quiet=quiet, megabytes=file_size)
+    run_lab(_serve(settings, capture, printer, force=force, megabytes=file_size))
 
 
 def _security(keys: list[str] | None, passwords: list[str] | None) -> MessageSecurity | None:
@@ -188,12 +199,13 @@ def _is_loopback(host: str) -> bool:
 
 
 class _Printer:
-    """Prints lines as long as somebody reads them; the lab goes on without."""
+    """Prints lines as long as somebody reads them and there is room for them; the lab goes on without."""
 
-    def __init__(self, format_: LineFormat, *, quiet: bool) -> None:
+    def __init__(self, format_: LineFormat, *, quiet: bool, megabytes: int) -> None:
         self.event: Callable[[LabEvent], None] | None = None if quiet else self._event
         self._format = format_
         self._broken = False
+        self._left = megabytes * 1_000_000
 
     def services(self, services: LabServices) -> None:
         """Print where the services are."""
@@ -206,12 +218,20 @@ class _Printer:
                 self._print(f"{service:6} {address}")
 
     def _event(self, event: LabEvent) -> None:
+        if self._left <= 0:
+            return
+        line = self._line(event)
+        self._left -= len(line.encode("utf-8", "replace"))
+        if self._left <= 0:
+            line = self._line(LabEvent(event.time, "log-full", {}))
+        self._print(line)
+
+    def _line(self, event: LabEvent) -> str:
         moment = timestamp_text(event.time)
         if self._format is LineFormat.JSONL:
-            self._print(json_line({"time": moment, "event": event.event, **event.fields}))
-        else:
-            details = " ".join(f"{name}={escaped(str(value))}" for name, value in event.fields.items())
-            self._print(f"{moment} {event.event} {details}")
+            return json_line({"time": moment, "event": event.event, **event.fields})
+        details = (f" {name}={escaped(str(value))}" for name, value in event.fields.items())
+        return f"{moment} {event.event}{''.join(details)}"
 
     def _print(self, line: str) -> None:
         if self._broken:
@@ -222,8 +242,11 @@ class _Printer:
             self._broken = True
 
 
-async def _serve(settings: LabSettings, path: str | None, printer: _Printer, *, force: bool) -> None:
-    capture = None if path is None else CaptureWriter(path, clock=_clock(settings.time), force=force)
+async def _serve(
+    settings: LabSettings, path: str | None, printer: _Printer, *, force: bool, megabytes: int
+) -> None:
+    clock = _clock(settings.time)
+    capture = None if path is None else new_capture(path, force=force, megabytes=megabytes, clock=clock)
     try:
         stop = asyncio.Event()
         with _stopped_by_signals(stop):
