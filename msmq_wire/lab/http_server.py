@@ -49,6 +49,7 @@ _NO_REQUEST = frozenset(range(256)) - frozenset(b"\r\n" + string.ascii_letters.e
 _REASONS = {
     200: "OK",
     400: "Bad Request",
+    403: "Forbidden",
     404: "Not Found",
     421: "Misdirected Request",
     500: "Internal Server Error",
@@ -139,6 +140,10 @@ class HttpServer:
         if not self._answers_for(hosts[0], here):
             self.log.say("http-host", peer=peer, host=hosts[0], status=421)
             return response(421, _UNKNOWN_HOST.encode())
+        if any(name.lower() == b"origin" for name, _ in request.headers):
+            # A page in a browser posts to any address that it likes: no queue manager sends an Origin.
+            self.log.say("http-origin", peer=peer, status=403)
+            return response(403, b"requests of web pages are not answered")
         if request.method == "GET" and request.target == QUEUES_PATH:
             return response(200, self._queues(), "application/json")
         if request.method != "POST":

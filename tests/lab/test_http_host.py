@@ -55,6 +55,22 @@ def test_a_host_that_the_lab_is_is_answered(run: Run, host: str) -> None:
     run(talk())
 
 
+@pytest.mark.parametrize("origin", ["https://evil.example", "null"])
+def test_a_web_page_is_refused_whatever_its_host_is(run: Run, origin: str) -> None:
+    async def talk() -> None:
+        async with lab_of(SETTINGS) as (lab, serve):
+            client = Transport(serve["http"]())
+            begun = post("localhost").replace(b"\r\n", f"\r\nOrigin: {origin}\r\n".encode(), 1)
+            client.feed(begun)
+            assert client.written.startswith(b"HTTP/1.1 403 Forbidden\r\n")
+            client = Transport(serve["http"]())
+            client.feed(post("localhost"))
+            assert client.written.startswith(b"HTTP/1.1 ")
+            assert b"403" not in client.written[:20]
+
+    run(talk())
+
+
 @pytest.mark.parametrize("host", UNKNOWN)
 def test_another_host_is_refused_with_one_line(run: Run, host: str) -> None:
     events: list[LabEvent] = []
