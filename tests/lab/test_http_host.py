@@ -58,7 +58,7 @@ def test_a_host_that_the_lab_is_is_answered(run: Run, host: str) -> None:
 @pytest.mark.parametrize("origin", ["https://evil.example", "null"])
 def test_a_web_page_is_refused_whatever_its_host_is(run: Run, origin: str) -> None:
     async def talk() -> None:
-        async with lab_of(SETTINGS) as (lab, serve):
+        async with lab_of(SETTINGS) as (_lab, serve):
             client = Transport(serve["http"]())
             begun = post("localhost").replace(b"\r\n", f"\r\nOrigin: {origin}\r\n".encode(), 1)
             client.feed(begun)
