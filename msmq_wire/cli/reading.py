@@ -50,7 +50,18 @@ _REASONS = 6
 _NAMED = "a file that is named itself is read, whatever its name"
 _WAITING = 1 << 24
 """Bytes of captures that are read while rows of a table wait for others: well below a second of reading."""
-_COUNTS = ("status", "sealed", "bodies", "frames", "understood", "skipped", "packets", "notices", "bytes")
+_COUNTS = (
+    "status",
+    "sealed",
+    "bodies",
+    "doubtful",
+    "frames",
+    "understood",
+    "skipped",
+    "packets",
+    "notices",
+    "bytes",
+)
 """What is counted while files are read."""
 _CONNECTION = re.compile(r"(?:(\S+:\d+ to \S+:\d+)|DCE/RPC): ")
 
@@ -120,6 +131,7 @@ class Reading:
         self.interrupted = False
         self.sealed = 0
         self.bodies: Counter[str] = Counter()
+        self.doubtful = 0
         self.status = 0
         self.frames = 0
         self.understood = 0
@@ -244,6 +256,7 @@ class Reading:
     def count_opened(self, found: Opened) -> None:
         """Count a body that a key opened, or that it did not by the reason."""
         self.bodies[found.why] += 1
+        self.doubtful += found.doubtful
 
     def records_in(self, file: str) -> int:
         """How many records a file has; what is wrong with it is said when it is read."""
@@ -355,6 +368,8 @@ class Reading:
                 text += f": {KEY_OPTIONS} opens them"
         if self.bodies:
             text += f"; {self.bodies['']} of {self.bodies.total()} encrypted bodies opened"
+            if self.doubtful:
+                text += f", {self.doubtful} of them doubtful: nothing confirms what RC4 gave"
             not_opened = Counter({why: count for why, count in self.bodies.items() if why})
             if not_opened:
                 text += f" ({_most(not_opened)})"
