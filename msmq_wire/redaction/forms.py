@@ -54,7 +54,7 @@ _WELL_KNOWN = re.compile(rb"\x01(?:\x01\0{5}[\x00-\x03\x05].\0{3}|\x02\0{5}\x05\
 def _queue(stand_ins: StandIns, value: Any, kind: Any) -> Any:
     """A format name or a path name; its GUID where it has a structure of its own, by its ``kind``."""
     if isinstance(value, GUID):
-        return value if kind == QueueFormatType.PUBLIC else stand_ins.guid(value)
+        return stand_ins.made(value) if kind == QueueFormatType.PUBLIC else stand_ins.guid(value)
     if isinstance(value, str):
         return _name(stand_ins, value)
     if not isinstance(value, WcharText) or len(value) % 2:
@@ -69,8 +69,11 @@ def _name(stand_ins: StandIns, name: str) -> str:
     found = _BY_GUID.fullmatch(name)
     if found is not None:
         kind, guid, number, suffix, _ = found.groups("")
-        if kind.upper() not in _NAMES_NO_HOST:
-            guid = str(stand_ins.guid(GUID.parse(guid)))
+        instead = stand_ins.made if kind.upper() in _NAMES_NO_HOST else stand_ins.guid
+        value = GUID.parse(guid)
+        after = GUID(instead(value))
+        # Its letters stay as they were written.
+        guid = guid if after == value else str(after)
         return f"{kind}={guid}{number}{suffix}"
     found = _HOSTED.fullmatch(name)
     if found is None:
@@ -131,6 +134,7 @@ FORMS: Mapping[Form, Instead] = {
     "endpoint": lambda stand_ins, value, _: stand_ins.endpoint(value),
     "file": lambda stand_ins, value, _: stand_ins.file(value),
     "filler": lambda stand_ins, value, _: value.translate(_NOTHING_BUT_FILLING),
+    "identifier": lambda stand_ins, value, _: stand_ins.made(value),
     "note": lambda stand_ins, value, _: NOT_SHOWN if value else value,
     "path": lambda stand_ins, value, _: declared_path(value),
     "port": lambda stand_ins, value, _: value if value.isdecimal() and value.isascii() else blank(value),

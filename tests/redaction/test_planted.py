@@ -43,6 +43,7 @@ _ALL = tuple(Redaction)
 _ASKED = (_ALL, *((one,) for one in Redaction))
 _KEPT: Mapping[Form, str] = {
     "correlation": "the number of the message",
+    "identifier": "a GUID that is not of version 1, as that of a marker",
     "reason": "words of the package, but for the name of the file",
 }
 """What stays of a value that goes, where that cannot be told from what was planted."""
@@ -276,9 +277,9 @@ class PlantedReader:
     marker = ""
 
     def __init__(self, file: str, **_: Any) -> None:
-        self.source = SimpleNamespace(total=None, name=file, bytes_read=0)
         if file.endswith("gone.pcap"):
             raise CaptureError(f"cannot open {file}: [Errno 2] {os.path.abspath(file)}")
+        self.source = SimpleNamespace(total=None, name=file, bytes_read=0)
         named = any(record.src for record in self.records)
         place = f"{self.marker}:1025 to {self.marker}:1801"
         notices = Counter({f"{place}: {self.marker}": 1} if named else {})
