@@ -15,6 +15,7 @@ import msgspec
 
 from msmq_wire.errors import DecodeError
 from msmq_wire.records.record import Record
+from msmq_wire.redaction.cut_numbers import LARGEST, without_text_numbers
 from msmq_wire.redaction.forms import FORMS
 from msmq_wire.redaction.problems import told_less
 from msmq_wire.redaction.stand_ins import StandIns, blank
@@ -75,7 +76,14 @@ class Redactor:
 
     def record(self, record: Record) -> Record:
         """A copy of a record without what is redacted."""
-        return self.told(record)
+        shown = self.told(record)
+        if record.error is None or not self.what:
+            return shown
+        size = getattr(getattr(record.packet, "base_header", None), "packet_size", 0)
+        claimed = size if isinstance(size, int) and size <= LARGEST else 0
+        limit = max(claimed, record.length)
+        packet = without_text_numbers(shown.packet, record.error, limit)
+        return msgspec.structs.replace(shown, packet=packet, error=told_less(record.error, limit))
 
     def file(self, path: str) -> str:
         """What a file that is read is called."""
