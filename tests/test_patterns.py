@@ -167,7 +167,21 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
     ),
     "msmq_wire.findings.suricata_options:_PLAIN": "it is asked about one byte",
     "msmq_wire.findings.suricata_rules:_ADDRESS": (Attack("fullmatch", "", "a", " "),),
-    "msmq_wire.redaction.forms:_file": (Attack("split", "", "/a"),),
+    "msmq_wire.redaction.forms:_ROOTED": (
+        Attack("sub", "", "/a"),
+        Attack("sub", "", "/"),
+        Attack("sub", "", " ../"),
+        Attack("sub", "", "a:"),
+    ),
+    "msmq_wire.redaction.forms:_FOREIGN": (
+        Attack("sub", "", ", and is none: "),
+        Attack("sub", "", ", and is none:"),
+    ),
+    "msmq_wire.redaction.forms:without_paths": (Attack("sub", "", "a"),),
+    "msmq_wire.redaction.cut_numbers:_NUMBER": (Attack("sub", "", "1"), Attack("sub", "", "12 ")),
+    "msmq_wire.redaction.cut_numbers:_INDEX": (Attack("fullmatch", "a[", "1"), Attack("fullmatch", "", "a")),
+    "msmq_wire.sealing.ciphers:_CONTROL": (Attack("search", "", "a"),),
+    "msmq_wire.cli.reporting:hide_paths": (Attack("search", "", "a"),),
     "msmq_wire.cli.render.table:_DECLARATION": (
         Attack("match", "", " ", "!"),
         Attack("match", "<?xml", "?"),

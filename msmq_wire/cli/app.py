@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from msmq_wire.cli.reporting import PROGRAM, complain, version_text
+from msmq_wire.cli.reporting import PROGRAM, complain, hide_paths, version_text
 from msmq_wire.errors import MissingExtraError
 
 if TYPE_CHECKING:
@@ -100,6 +100,7 @@ def _told_plainly(as_json: bool) -> int:
 
 
 def _run(arguments: list[str]) -> int:
+    hide_paths(arguments)
     if arguments == ["--version"]:
         # Answered before the libraries of the command line are imported.
         print(version_text())

@@ -119,6 +119,7 @@ class BodyFiles(IndexedFolder):
             "size": len(body.data),
             "cut": body.cut,
             "sha256": hashlib.sha256(body.data).hexdigest(),
+            **({"opened_with": body.opened_with} if body.opened_with else {}),
         }
         self.add(json_line(line))
         return path

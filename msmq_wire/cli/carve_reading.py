@@ -84,7 +84,9 @@ class CarveReading(Reading):
                     shown.close()
                     medium = super().opened(source)
                     medium.before_read = reading._raise_if_any
-                    shown.enter_context(Progress(medium, show=not reading.quiet))
+                    shown.enter_context(
+                        Progress(medium, reading.redactor.file(source), show=not reading.quiet)
+                    )
                     return medium
 
             with Watched(

@@ -19,7 +19,6 @@ _REFRESH = 0.2
 class Read(Protocol):
     """What is read: ``bytes_read`` of ``total`` bytes, None where that is not known."""
 
-    name: str
     total: int | None
     bytes_read: int
 
@@ -27,8 +26,9 @@ class Read(Protocol):
 class Progress:
     """A bar on standard error, once reading takes a moment and if nothing else is printed there."""
 
-    def __init__(self, source: Read, *, show: bool) -> None:
+    def __init__(self, source: Read, name: str, *, show: bool) -> None:
         self._source = source
+        self._name = name
         self._done = threading.Event()
         self._thread: threading.Thread | None = None
         if show and sys.stderr.isatty() and not sys.stdout.isatty() and self._source.total:
@@ -66,6 +66,6 @@ class Progress:
             redirect_stdout=False,
             redirect_stderr=False,
         ) as progress:
-            task = progress.add_task(escaped(os.path.basename(self._source.name)), total=self._source.total)
+            task = progress.add_task(escaped(os.path.basename(self._name)), total=self._source.total)
             while not self._done.wait(_REFRESH):
                 progress.update(task, completed=self._source.bytes_read)

@@ -24,7 +24,7 @@ from msmq_wire.capture.source import Source
 from msmq_wire.cli.interrupts import Interrupts
 from msmq_wire.cli.progress import Progress
 from msmq_wire.cli.render.values import count_text
-from msmq_wire.cli.reporting import complain, tell
+from msmq_wire.cli.reporting import complain, hide_file, tell
 from msmq_wire.cli.secrets import KEY_OPTIONS, without_secrets
 from msmq_wire.errors import CaptureError
 from msmq_wire.filter.subject import Subject
@@ -32,6 +32,7 @@ from msmq_wire.records.body_keys import Opened
 from msmq_wire.records.brief import Brief, Briefing
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
+from msmq_wire.redaction.redactor import Redactor
 from msmq_wire.rpc.security import Negotiator
 
 if TYPE_CHECKING:
@@ -50,7 +51,18 @@ _REASONS = 6
 _NAMED = "a file that is named itself is read, whatever its name"
 _WAITING = 1 << 24
 """Bytes of captures that are read while rows of a table wait for others: well below a second of reading."""
-_COUNTS = ("status", "sealed", "bodies", "frames", "understood", "skipped", "packets", "notices", "bytes")
+_COUNTS = (
+    "status",
+    "sealed",
+    "bodies",
+    "doubtful",
+    "frames",
+    "understood",
+    "skipped",
+    "packets",
+    "notices",
+    "bytes",
+)
 """What is counted while files are read."""
 _CONNECTION = re.compile(r"(?:(\S+:\d+ to \S+:\d+)|DCE/RPC): ")
 
@@ -77,9 +89,10 @@ class Reading:
     """Reads captures in order; ids run on through all of them. Iterate once, then ask for ``status``.
 
     A folder stands for the captures in it, ``recursive`` also for those in its folders; ``files`` names them.
-    ``negotiator`` opens sealed calls. With ``anonymous`` the summary names no host and no account, with
-    ``verbose`` it counts by kind. What is read is shown as it comes: standard output is flushed before more
-    is waited for, and ``show_waiting``, if a command sets it, is called now and then. Where ``hashing`` is
+    ``negotiator`` opens sealed calls. Where ``redactor`` hides hosts, the summary names no host and no
+    account, and files are called by their place. With ``verbose`` the summary counts by kind. What is read
+    is shown as it comes: standard output is flushed before more is waited for, and ``show_waiting``, if a
+    command sets it, is called now and then. Where ``hashing`` is
     set, ``hashed`` tells of each file that was opened.
 
     Ctrl+C ends the reading of a command that prints ``rows`` as it reads, and of whatever comes through a
@@ -99,7 +112,7 @@ class Reading:
         quiet: bool = False,
         verbose: bool = False,
         negotiator: Negotiator | None = None,
-        anonymous: bool = False,
+        redactor: Redactor | None = None,
         rows: bool = False,
         recursive: bool = False,
     ) -> None:
@@ -109,7 +122,9 @@ class Reading:
         self.quiet = quiet
         self.verbose = verbose
         self.negotiator = negotiator
-        self.anonymous = anonymous
+        self.redactor = Redactor(set()) if redactor is None else redactor
+        for file in self.files:
+            hide_file(file, self.redactor.file(file))
         self.rows = rows
         self.recursive = recursive
         self.several = len(self.files) > 1
@@ -120,6 +135,7 @@ class Reading:
         self.interrupted = False
         self.sealed = 0
         self.bodies: Counter[str] = Counter()
+        self.doubtful = 0
         self.status = 0
         self.frames = 0
         self.understood = 0
@@ -208,7 +224,7 @@ class Reading:
             reader.source.before_read = partial(self._show, reader.source)
             hashing = Hashing(reader) if self.hashing else None
             try:
-                with Progress(reader.source, show=not (self.quiet or self._part)):
+                with Progress(reader.source, self.redactor.file(file), show=not (self.quiet or self._part)):
                     for item in items_of(reader):
                         records: tuple[Record, ...] = ()
                         if isinstance(item, Record):
@@ -244,6 +260,7 @@ class Reading:
     def count_opened(self, found: Opened) -> None:
         """Count a body that a key opened, or that it did not by the reason."""
         self.bodies[found.why] += 1
+        self.doubtful += found.doubtful
 
     def records_in(self, file: str) -> int:
         """How many records a file has; what is wrong with it is said when it is read."""
@@ -355,10 +372,12 @@ class Reading:
                 text += f": {KEY_OPTIONS} opens them"
         if self.bodies:
             text += f"; {self.bodies['']} of {self.bodies.total()} encrypted bodies opened"
+            if self.doubtful:
+                text += f", {self.doubtful} of them doubtful: nothing confirms what RC4 gave"
             not_opened = Counter({why: count for why, count in self.bodies.items() if why})
             if not_opened:
                 text += f" ({_most(not_opened)})"
-        notices = _about_connections(self.notices, anonymous=self.anonymous)
+        notices = _about_connections(self.notices, anonymous=self.redactor.hides_hosts)
         if notices:
             text += f"; {', '.join(notices)}"
         if self.left_out:

@@ -135,7 +135,7 @@ class ReadingOptions(msgspec.Struct, frozen=True, kw_only=True):
             "quiet": self.quiet,
             "verbose": self.verbose,
             "negotiator": negotiator_for(self.nt_passwords, self.nt_hashes, self.keytabs),
-            "anonymous": redactor.hides_hosts,
+            "redactor": redactor,
             "rows": rows,
             "recursive": self.recursive,
         }

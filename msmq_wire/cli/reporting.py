@@ -3,14 +3,65 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import re
 import sys
+from collections.abc import Sequence
+from itertools import pairwise
 
 import msmq_wire
 from msmq_wire.cli.render.safe_text import escaped
 
-__all__ = ["PROGRAM", "complain", "tell", "version_text"]
+__all__ = ["PROGRAM", "complain", "hide_file", "hide_paths", "is_hiding", "tell", "version_text"]
 
 PROGRAM = "msmq-wire"
+_HIDDEN: dict[str, str] = {}
+"""What stands for paths where hosts are hidden; an empty one says that they are."""
+_REDACT, _PUBLISH = "--redact", "--publish"
+_A_PATH = "a path"
+_SHORTEST = 3
+
+
+def hide_paths(arguments: Sequence[str]) -> None:
+    """Hide the paths of a command line from now on, where it asks to hide hosts; else hide nothing."""
+    _HIDDEN.clear()
+    if not _hides_hosts(arguments):
+        return
+    _HIDDEN[""] = ""
+    for argument in arguments:
+        value = argument.partition("=")[2] if argument.startswith("-") else argument
+        value = value.removeprefix("@")
+        if re.search(r"[./\\]", value) or os.path.exists(value):
+            _hide(value, _A_PATH)
+
+
+def hide_file(path: str, instead: str) -> None:
+    """Say something else for a file that is read, if paths are hidden."""
+    if _HIDDEN and path != instead:
+        _hide(path, instead)
+
+
+def is_hiding() -> bool:
+    """Whether paths are hidden."""
+    return bool(_HIDDEN)
+
+
+def _hide(path: str, instead: str) -> None:
+    folder, name = os.path.split(path)
+    for one in {path, os.path.abspath(path), os.path.realpath(path)}:
+        _HIDDEN[one] = instead
+    for one, stand_in in ((name, instead), (folder, _A_PATH)):
+        # What is as short is a word of the language.
+        if len(one.strip("./\\")) >= _SHORTEST:
+            _HIDDEN.setdefault(one, stand_in)
+
+
+def _hides_hosts(arguments: Sequence[str]) -> bool:
+    if _PUBLISH in arguments:
+        return True
+    words = [one.partition("=")[2] for one in arguments if one.startswith(f"{_REDACT}=")]
+    words += [after for one, after in pairwise(arguments) if one == _REDACT]
+    return any("hosts" in word.split(",") for word in words)
 
 
 def complain(message: str) -> None:
@@ -20,6 +71,10 @@ def complain(message: str) -> None:
 
 def tell(message: str) -> None:
     """Print one line on standard error."""
+    if _HIDDEN:
+        from msmq_wire.redaction.forms import without_paths
+
+        message = without_paths(message, {path: instead for path, instead in _HIDDEN.items() if path})
     encoding = getattr(sys.stderr, "encoding", None) or "utf-8"
     with contextlib.suppress(OSError, ValueError):
         # In the order it happened, if both streams are one terminal.

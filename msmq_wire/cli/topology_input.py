@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from msmq_wire.cli.reporting import complain, tell
+from msmq_wire.cli.reporting import complain, is_hiding, tell
 from msmq_wire.errors import TopologyError
 from msmq_wire.routing.topology import Topology
 from msmq_wire.routing.topology_file import parse_topology
@@ -46,7 +46,7 @@ def read_topology(file: str, *, quiet: bool = False) -> Topology:
     try:
         topology = parse_topology(_read(file))
     except TopologyError as error:
-        complain(f"{name}: {error}")
+        complain(f"{name}: {'what is wrong may name hosts and is not shown' if is_hiding() else error}")
         raise typer.Exit(1) from None
     if not quiet:
         for note in topology.notes[:_MOST_NOTES]:

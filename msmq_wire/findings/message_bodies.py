@@ -42,7 +42,7 @@ class HeldBody(msgspec.Struct, frozen=True, gc=False):
     """Bytes of a body: ``body_type`` of the headers, None where they have none; ``path`` of the field.
 
     ``cut`` says that bytes are missing, ``encrypted`` that EB is set or a privacy level is declared, and that
-    no key opened it; of one that was opened ``sealed`` is the cipher text.
+    no key opened it; of one that was opened ``sealed`` is the cipher text, and ``caveats`` what weakens it.
     """
 
     data: bytes
@@ -51,6 +51,7 @@ class HeldBody(msgspec.Struct, frozen=True, gc=False):
     cut: bool
     encrypted: bool
     sealed: bytes = b""
+    caveats: tuple[str, ...] = ()
 
 
 class _Last:
@@ -97,8 +98,11 @@ def _body_of(record: Record) -> HeldBody | None:
     body_type = reached_number(properties, "body_type")
     told = message_body(record) if encrypted and keys_in_force() else None
     if told is not None and told.opened_with:
+        caveats = (f"opened with {told.opened_with}",) if told.doubtful else ()
         # Of nothing there is nothing to tell.
-        return HeldBody(told.data, body_type, IN_PACKET, told.cut, False, data) if told.data else None
+        return (
+            HeldBody(told.data, body_type, IN_PACKET, told.cut, False, data, caveats) if told.data else None
+        )
     return HeldBody(data, body_type, IN_PACKET, cut, encrypted)
 
 

@@ -15,7 +15,10 @@ __all__ = ["Opened", "OpensBodies", "keys_in_force", "opened", "opening_bodies",
 
 
 class Opened(Protocol):
-    """What became of a cipher text: ``body`` and ``how`` it was opened, or ``why`` it was not."""
+    """What became of a cipher text: ``body`` and ``how`` it was opened, or ``why`` it was not.
+
+    ``doubtful`` says that nothing confirms the body.
+    """
 
     @property
     def body(self) -> bytes | None: ...
@@ -26,11 +29,16 @@ class Opened(Protocol):
     @property
     def why(self) -> str: ...
 
+    @property
+    def doubtful(self) -> bool: ...
+
 
 class OpensBodies(Protocol):
     """What has private keys, as `msmq_wire.sealing.opening.BodyOpener`."""
 
-    def open_body(self, algorithm: int | None, key: bytes, data: bytes, size: int) -> Opened:
+    def open_body(
+        self, algorithm: int | None, key: bytes, data: bytes, size: int, level: int | None = None
+    ) -> Opened:
         """Open a cipher text with the session key in a SIMPLEBLOB; raises nothing."""
 
 
@@ -40,11 +48,11 @@ class _Keys:
     def __init__(self, opener: OpensBodies, tell: Callable[[Opened], None] | None) -> None:
         self._opener = opener
         self._tell = tell
-        self._asked: tuple[int | None, bytes, bytes, int] | None = None
+        self._asked: tuple[int | None, bytes, bytes, int, int | None] | None = None
         self._last: Opened | None = None
 
-    def open(self, algorithm: int | None, key: bytes, data: bytes, size: int) -> Opened:
-        asked = algorithm, key, data, size
+    def open(self, algorithm: int | None, key: bytes, data: bytes, size: int, level: int | None) -> Opened:
+        asked = algorithm, key, data, size, level
         if self._last is None or asked != self._asked:
             self._asked, self._last = asked, self._opener.open_body(*asked)
             if self._tell is not None:
@@ -79,7 +87,9 @@ def keys_in_force() -> bool:
     return _IN_FORCE.get() is not None
 
 
-def opened(algorithm: int | None, key: bytes, data: bytes, size: int) -> Opened | None:
-    """What a cipher text is under the keys in force; None without any."""
+def opened(
+    algorithm: int | None, key: bytes, data: bytes, size: int, level: int | None = None
+) -> Opened | None:
+    """What a cipher text is under the keys in force; None without any. ``level`` is that of a packet."""
     keys = _IN_FORCE.get()
-    return None if keys is None else keys.open(algorithm, key, data, size)
+    return None if keys is None else keys.open(algorithm, key, data, size, level)

@@ -10,7 +10,7 @@ from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.rpc.com.queue_interfaces import COM_METHODS
 from msmq_wire.rpc.interfaces import Role
 from msmq_wire.spec import SpecRef
-from msmq_wire.wire.private import HOST, PUBLIC, Private
+from msmq_wire.wire.private import HOST, IDENTIFIER, PUBLIC, Private
 from msmq_wire.wire.types.guid import GUID
 
 __all__ = ["ComCall", "ComObject", "ReceiveArguments"]
@@ -28,7 +28,7 @@ class ComObject(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     interface: Annotated[str | None, PUBLIC, "Its name, where it is known."]
     oxid: Annotated[str | None, PUBLIC, "The exporter of the object, 16 hex digits."] = None
     oid: Annotated[str | None, PUBLIC, "The object, 16 hex digits."] = None
-    ipid: Annotated[GUID | None, PUBLIC, "The interface of the object, as requests name it."] = None
+    ipid: Annotated[GUID | None, IDENTIFIER, "The interface of the object, as requests name it."] = None
     public_refs: Annotated[int | None, "References that come with the pointer."] = None
     clsid: Annotated[GUID | None, PUBLIC, "Class that handles or unmarshals it."] = None
     bindings: Annotated[

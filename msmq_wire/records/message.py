@@ -397,9 +397,10 @@ COLUMNS: tuple[MessageColumn, ...] = (
     ),
     MessageColumn(
         "signature", "text",
-        "Whether its signature is verified, not verified, or without a certificate: see Signatures.",
+        "Whether its signature is verified, not verified, sealed and not checked, or has no certificate: "
+        "see Signatures.",
         record=signature, reveals="secret", asked=True, needs=_UNSEAL, whole=_UNSIGNED,
-        choices=("verified", "not verified", "no certificate"),
+        choices=("verified", "not verified", "sealed, not checked", "no certificate"),
     ),
     MessageColumn(
         "signed_by", "text", "Subject of the certificate that came with the signature.",

@@ -35,7 +35,7 @@ class MessageBody(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """The bytes of a body as far as they are there, and how many there should be.
 
     ``extension`` and ``encrypted`` are what `open_body` takes. Of a cipher text that a key in force opened
-    ``opened_with`` says how, ``not_opened`` why it did not.
+    ``opened_with`` says how, ``doubtful`` whether nothing confirms it, ``not_opened`` why it did not.
     """
 
     data: bytes
@@ -45,6 +45,7 @@ class MessageBody(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     extension: bytes = b""
     encrypted: EncryptedBody | None = None
     opened_with: str = ""
+    doubtful: bool = False
     not_opened: str = ""
 
     @property
@@ -67,7 +68,7 @@ class MessageBody(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         encrypted = self.encrypted
         if encrypted is None or not encrypted.declared or not self.data:
             return self
-        found = opened(encrypted.algorithm, encrypted.key, self.data, self.size)
+        found = opened(encrypted.algorithm, encrypted.key, self.data, self.size, encrypted.packet_level)
         if found is None:
             return self
         if found.body is None:
@@ -75,7 +76,12 @@ class MessageBody(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         # What is missing of a cipher text is missing of the body.
         size = len(found.body) + self.size - len(self.data)
         return msgspec.structs.replace(
-            self, data=found.body, size=size, encrypted=None, opened_with=found.how
+            self,
+            data=found.body,
+            size=size,
+            encrypted=None,
+            opened_with=found.how,
+            doubtful=found.doubtful,
         )
 
 

@@ -9,7 +9,7 @@ import msgspec
 from msmq_wire.rpc.transfer_properties import MessageProperties
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.partial import reached_number
-from msmq_wire.wire.private import HOST, NOTE, PUBLIC, QUEUE_NAME, Private
+from msmq_wire.wire.private import HOST, IDENTIFIER, NOTE, PUBLIC, QUEUE_NAME, Private
 from msmq_wire.wire.types.guid import GUID
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class RpcCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     )
     auth_level: Annotated[int, "1 none, 2 connect, 3 call, 4 packet, 5 integrity, 6 privacy."] = 1
     account: Annotated[str, HOST, "Whom the client says it is, empty where that is not known."] = ""
-    object_uuid: Annotated[GUID | None, PUBLIC, "The object that the request names."] = None
+    object_uuid: Annotated[GUID | None, IDENTIFIER, "The object that the request names."] = None
     verification_trailer: Annotated[bytes, "What the client repeats of its header, [MS-RPCE] 2.2.2.13."] = b""
     cancelled: Annotated[bool, "Whether the client called it off."] = False
     orphaned: Annotated[bool, "Whether the client gave it up."] = False

@@ -59,7 +59,8 @@ def _opened(packet: Any) -> Any:
     if encrypted is None or not encrypted.declared:
         return None
     data = bytes(properties.message_body)
-    return opened(encrypted.algorithm, encrypted.key, data, max(properties.message_size, len(data)))
+    size = max(properties.message_size, len(data))
+    return opened(encrypted.algorithm, encrypted.key, data, size, encrypted.packet_level)
 
 
 _TRUSTING: ContextVar[_Checked | None] = ContextVar("certificates that are trusted", default=None)
@@ -126,7 +127,7 @@ def checked_packet(packet: Any) -> SignatureCheck | None:
 
 
 def signature(record: Record) -> str | None:
-    """``verified``, ``not verified`` or ``no certificate``; None for a message without a signature."""
+    """The verdict of `msmq_wire.sealing.verifying`; None for a message without a signature."""
     check = checked(record)
     return None if check is None else check.verdict
 

@@ -16,7 +16,7 @@ from msmq_wire.wire.types.enumerations import SenderIdType
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["FORMS", "NOT_SHOWN", "Instead", "declared_path", "without_guids"]
+__all__ = ["FORMS", "NOT_SHOWN", "Instead", "declared_path", "without_guids", "without_paths"]
 
 Instead: TypeAlias = Callable[[StandIns, Any, Any], Any]
 """What stands for a value; the last argument is what its marker has it by."""
@@ -38,6 +38,9 @@ _HOSTED = re.compile(
 # What stands behind a protocol that is not known, a colon or two slashes may be a host as well.
 _ANOTHER_HOST = re.compile(r"[/\\]{2}|:")
 _GUIDS = re.compile(f" {_GUID_TEXT}")
+_ROOTED = re.compile(r"(?<![\w.\]/\\-])(?:[A-Za-z]:|\.\.?|~)?[/\\][^\s:;,'\"]+")
+# What other programs say of an image may quote anything in it.
+_FOREIGN = re.compile(r"(, and is none: ).*", re.DOTALL)
 _PLACE = re.compile(r"[a-z0-9_.\[\]-]*")
 _NOTHING_BUT_FILLING = bytes(byte if byte == 0x5A else 0 for byte in range(256))
 """What fills a response tells nothing, and a rule counts what is something else."""
@@ -51,7 +54,7 @@ _WELL_KNOWN = re.compile(rb"\x01(?:\x01\0{5}[\x00-\x03\x05].\0{3}|\x02\0{5}\x05\
 def _queue(stand_ins: StandIns, value: Any, kind: Any) -> Any:
     """A format name or a path name; its GUID where it has a structure of its own, by its ``kind``."""
     if isinstance(value, GUID):
-        return value if kind == QueueFormatType.PUBLIC else stand_ins.guid(value)
+        return stand_ins.made(value) if kind == QueueFormatType.PUBLIC else stand_ins.guid(value)
     if isinstance(value, str):
         return _name(stand_ins, value)
     if not isinstance(value, WcharText) or len(value) % 2:
@@ -66,8 +69,11 @@ def _name(stand_ins: StandIns, name: str) -> str:
     found = _BY_GUID.fullmatch(name)
     if found is not None:
         kind, guid, number, suffix, _ = found.groups("")
-        if kind.upper() not in _NAMES_NO_HOST:
-            guid = str(stand_ins.guid(GUID.parse(guid)))
+        instead = stand_ins.made if kind.upper() in _NAMES_NO_HOST else stand_ins.guid
+        value = GUID.parse(guid)
+        after = GUID(instead(value))
+        # Its letters stay as they were written.
+        guid = guid if after == value else str(after)
         return f"{kind}={guid}{number}{suffix}"
     found = _HOSTED.fullmatch(name)
     if found is None:
@@ -104,13 +110,17 @@ def declared_path(path: str) -> str:
     return path if _PLACE.fullmatch(path) else ""
 
 
-def _file(path: str) -> str:
-    return re.split(r"[/\\]", path)[-1]
+def without_paths(text: str, known: Mapping[str, str]) -> str:
+    """A sentence with ``known`` texts replaced, and of every other path that it names nothing."""
+    if known:
+        found = "|".join(re.escape(one) for one in sorted(known, key=len, reverse=True))
+        text = re.sub(rf"(?<![\w.-])(?:{found})(?![\w-])", lambda one: known[one[0]], text)
+    return _ROOTED.sub("a path", _FOREIGN.sub(rf"\1{NOT_SHOWN}", text))
 
 
 def _reason(stand_ins: StandIns, text: str, capture: Any) -> str:
-    """A file error may name the file."""
-    return text.replace(capture, _file(capture)) if capture else text
+    """A file error may name the file, and an image the files that it is made of."""
+    return without_paths(text, {capture: stand_ins.file(capture)} if capture else {})
 
 
 def without_guids(text: str) -> str:
@@ -122,8 +132,9 @@ FORMS: Mapping[Form, Instead] = {
     "": lambda stand_ins, value, _: stand_ins.host(value),
     "binding": _binding,
     "endpoint": lambda stand_ins, value, _: stand_ins.endpoint(value),
-    "file": lambda stand_ins, value, _: _file(value),
+    "file": lambda stand_ins, value, _: stand_ins.file(value),
     "filler": lambda stand_ins, value, _: value.translate(_NOTHING_BUT_FILLING),
+    "identifier": lambda stand_ins, value, _: stand_ins.made(value),
     "note": lambda stand_ins, value, _: NOT_SHOWN if value else value,
     "path": lambda stand_ins, value, _: declared_path(value),
     "port": lambda stand_ins, value, _: value if value.isdecimal() and value.isascii() else blank(value),

@@ -117,8 +117,8 @@ class Telling:
         self, rules: Mapping[str, Rule], redactor: Redactor, leave: Callable[[Leaving], None] | None = None
     ) -> None:
         # An acknowledgment has its numbers in its body, and no story shows a body: that stays for the story.
-        self._names = Redactor(redactor.what - {Redaction.BODIES})
-        self._bodies = Redactor(redactor.what & {Redaction.BODIES})
+        self._names = redactor.only({Redaction.LABELS, Redaction.HOSTS})
+        self._bodies = redactor.only({Redaction.BODIES})
         self._follower = Follower(leave=leave) if redactor.what else None
         self._judge = RedactingJudge(rules, redactor) if redactor.what else Judge(rules, leave=leave)
         self.more = self._judge.more

@@ -15,6 +15,7 @@ import msgspec
 
 from msmq_wire.errors import DecodeError
 from msmq_wire.records.record import Record
+from msmq_wire.redaction.cut_numbers import LARGEST, without_text_numbers
 from msmq_wire.redaction.forms import FORMS
 from msmq_wire.redaction.problems import told_less
 from msmq_wire.redaction.stand_ins import StandIns, blank
@@ -26,7 +27,7 @@ from msmq_wire.wire.headers.user_header import UserHeader
 from msmq_wire.wire.musts import Anomaly, View
 from msmq_wire.wire.packets.acknowledgment import is_order_queue
 from msmq_wire.wire.packets.base import Packet
-from msmq_wire.wire.private import Private, Public, What, privacy
+from msmq_wire.wire.private import FILE, Private, Public, What, privacy
 from msmq_wire.wire.types.wchar_text import WcharText
 
 __all__ = ["Redaction", "Redactor"]
@@ -59,10 +60,14 @@ _NUMBERS = frozenset((int, float, bool, type(None)))
 class Redactor:
     """Redacts the records of one run."""
 
-    def __init__(self, what: set[Redaction]) -> None:
+    def __init__(self, what: set[Redaction], stand_ins: StandIns | None = None) -> None:
         self.what = what
         self._going: set[What] = {"secret", *(one.what for one in what)}
-        self._stand_ins = StandIns()
+        self._stand_ins = stand_ins or StandIns()
+
+    def only(self, what: set[Redaction]) -> Redactor:
+        """One that redacts these of what this one does; what stands for a host or a file is the same."""
+        return Redactor(self.what & what, self._stand_ins)
 
     @property
     def hides_hosts(self) -> bool:
@@ -71,7 +76,18 @@ class Redactor:
 
     def record(self, record: Record) -> Record:
         """A copy of a record without what is redacted."""
-        return self.told(record)
+        shown = self.told(record)
+        if record.error is None or not self.what:
+            return shown
+        size = getattr(getattr(record.packet, "base_header", None), "packet_size", 0)
+        claimed = size if isinstance(size, int) and size <= LARGEST else 0
+        limit = max(claimed, record.length)
+        packet = without_text_numbers(shown.packet, record.error, limit)
+        return msgspec.structs.replace(shown, packet=packet, error=told_less(record.error, limit))
+
+    def file(self, path: str) -> str:
+        """What a file that is read is called."""
+        return self.told(path, FILE)
 
     def told(self, value: _T, marker: Private | Public | None = None) -> _T:
         """A value of a declared class, or of a field with this marker, without what is redacted."""

@@ -10,6 +10,8 @@ from msmq_wire.wire.types.wchar_text import FixedWcharText, WcharText
 __all__ = ["StandIns", "blank"]
 
 _T = TypeVar("_T", str, bytes, int)
+_RFC_4122 = 2
+"""The variant of GUIDs that have a version."""
 
 
 def blank(value: _T) -> _T:
@@ -34,6 +36,7 @@ class StandIns:
     def __init__(self) -> None:
         self._guids: dict[bytes, GUID] = {}
         self._hosts: dict[str, str] = {}
+        self._files: dict[str, str] = {}
 
     def guid(self, value: bytes) -> bytes:
         """For the GUID of a queue manager; what is left of one that is cut still tells, so nothing stays."""
@@ -46,6 +49,17 @@ class StandIns:
             number = len(self._guids) + 1
             known = self._guids[value] = GUID(bytes(12) + number.to_bytes(4, "big"))
         return known
+
+    def made(self, value: bytes) -> bytes:
+        """For a GUID that a host made: of version 1 it tells the host and the time."""
+        by_time = len(value) == 16 and value[7] >> 4 == 1 and value[8] >> 6 == _RFC_4122
+        return self.guid(value) if by_time else value
+
+    def file(self, path: str) -> str:
+        """For a file that is read: a name of a folder or a file may be that of a host or a user."""
+        if path in ("", "-"):
+            return path
+        return self._files.setdefault(path, f"file {len(self._files) + 1}")
 
     def endpoint(self, text: str) -> str:
         """For an address, with its port if it has one."""

@@ -6,6 +6,7 @@ RC2, and what a short key is made of, is not stated.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, TypeAlias
@@ -17,7 +18,7 @@ from cryptography.hazmat.primitives.ciphers.modes import CBC
 
 from msmq_wire.wire.types.enumerations import EncryptionAlgorithm, PrivacyLevel
 
-__all__ = ["KEY_SIZES", "LEVELS", "Decrypts", "encrypted", "readings"]
+__all__ = ["KEY_SIZES", "LEVELS", "Decrypts", "encrypted", "is_text", "readings"]
 
 _AES = {
     EncryptionAlgorithm.AES_128: 16,
@@ -39,6 +40,10 @@ LEVELS: dict[int, frozenset[int]] = {
 _SHORT, _LONG = 5, 16
 _PADDED = bytes(_LONG - _SHORT)
 """88 zero bits: what makes 128 bits of a key of 40."""
+_SHORTEST_TEXT = 16
+_LATIN = 2
+"""The larger byte of a letter of Latin in UTF-16."""
+_CONTROL = re.compile(r"[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
 Decrypts: TypeAlias = Callable[[bytes], bytes | None]
@@ -48,13 +53,9 @@ Decrypts: TypeAlias = Callable[[bytes], bytes | None]
 def readings(algorithm: int, key: bytes) -> Iterator[tuple[str, Decrypts]]:
     """How a session key may decrypt, each with what it is called, the plainest reading first.
 
-    Of a block cipher only what has a padding is a body; of RC4 anything is one.
+    Of a block cipher only what has a padding is a body; of RC4 anything is one, see `is_text`.
     """
-    if algorithm == EncryptionAlgorithm.RC4:
-        # Nothing tells whether it is a key of 40 bits made 128 by zeros, or the right key at all.
-        yield "RC4, which no padding confirms", lambda data: bytes(ARC4.new(key).decrypt(data))
-        return
-    of_key = _aes if algorithm in _AES else _rc2
+    of_key = _rc4 if algorithm == EncryptionAlgorithm.RC4 else _aes if algorithm in _AES else _rc2
     yield from of_key(key)
     # Who makes keys may write them the other way round.
     for how, decrypts in of_key(key[::-1]):
@@ -74,6 +75,30 @@ def encrypted(algorithm: int, key: bytes, data: bytes) -> bytes:
         return encryptor.update(data) + encryptor.finalize()
     padded: bytes = _arc2(key, _effective(key)[0], ARC2.MODE_CBC).encrypt(data)
     return padded
+
+
+def is_text(data: bytes) -> bool:
+    """Whether it is a text too long for chance: of bytes of RC4 with a wrong key one in 100,000 is one."""
+    if len(data) < _SHORTEST_TEXT:
+        return False
+    data = data.removeprefix(b"\xff\xfe")
+    # Of 16-bit units half would be letters by chance: only those of Latin count.
+    latin = len(data) % 2 == 0 and max(data[1::2]) <= _LATIN
+    try:
+        text = data.decode("utf-16-le" if latin else "utf-8")
+    except UnicodeDecodeError:
+        return False
+    return _CONTROL.search(text.removesuffix("\0")) is None
+
+
+def _rc4(key: bytes) -> Iterator[tuple[str, Decrypts]]:
+    yield "RC4", partial(_rc4_decrypted, key)
+    if len(key) == _SHORT:
+        yield "RC4, its key padded", partial(_rc4_decrypted, key + _PADDED)
+
+
+def _rc4_decrypted(key: bytes, data: bytes) -> bytes | None:
+    return bytes(ARC4.new(key).decrypt(data))
 
 
 def _aes(key: bytes) -> Iterator[tuple[str, Decrypts]]:

@@ -1,6 +1,7 @@
 """Opens encrypted bodies with the receiver's private key. [MS-MQQB] 3.1.5.8.3
 
-The rule kept here: what opens it is said, and what does not in one line; nothing of a key is.
+The rule kept here: what opens it is said, and what does not in one line; nothing of a key is. A session key
+counts only in an encryption block that RFC 8017 7.2.2 accepts, so a wrong key finds nothing by chance.
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 import msgspec
-from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
+from Cryptodome.Cipher import PKCS1_v1_5
+from Cryptodome.PublicKey import RSA
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 
 from msmq_wire.buffers import as_bytes
-from msmq_wire.sealing.ciphers import KEY_SIZES, Decrypts, readings
+from msmq_wire.sealing.ciphers import KEY_SIZES, LEVELS, Decrypts, is_text, readings
 from msmq_wire.sealing.simple_blob import SimpleBlob
 from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types.enumerations import EncryptionAlgorithm
@@ -29,11 +31,15 @@ _Readings: TypeAlias = tuple[tuple[str, Decrypts], ...]
 
 
 class Opening(msgspec.Struct, frozen=True, kw_only=True):
-    """``body`` is the opened one and ``how`` what opened it; where it is None, ``why`` says why not."""
+    """``body`` is the opened one and ``how`` what opened it; where it is None, ``why`` says why not.
+
+    ``doubtful`` says that nothing confirms the body; ``how`` says so, too.
+    """
 
     body: bytes | None = None
     how: str = ""
     why: str = ""
+    doubtful: bool = False
 
 
 class BodyOpener:
@@ -43,7 +49,7 @@ class BodyOpener:
     """
 
     def __init__(self, keys: Iterable[RSAPrivateKey]) -> None:
-        self._keys = tuple(keys)
+        self._keys = tuple(map(_strict, keys))
         self._sessions: OrderedDict[tuple[int, bytes], _Readings | Opening] = OrderedDict()
 
     def open(self, packet: UserMessage) -> Opening | None:
@@ -56,16 +62,27 @@ class BodyOpener:
             bytes(header.security_data.encryption_key),
             bytes(properties.message_body),
             properties.message_size,
+            properties.privacy_level,
         )
 
-    def open_body(self, algorithm: int | None, key: bytes, data: bytes, size: int) -> Opening:
-        """Open a cipher text with the session key in a SIMPLEBLOB; ``size`` is that of the body, if known."""
+    def open_body(
+        self, algorithm: int | None, key: bytes, data: bytes, size: int, level: int | None = None
+    ) -> Opening:
+        """Open a cipher text with the session key in a SIMPLEBLOB; ``size`` is that of the body, if known.
+
+        ``level`` is PrivacyLevel of a packet, None of what has none: a receiver rejects those that
+        [MS-MQQB] 3.1.5.8.3 does not list.
+        """
         key, data = as_bytes(key, "key"), as_bytes(data)
+        if level is not None and level not in LEVELS:
+            return Opening(why=f"a receiver rejects EB with PrivacyLevel {level:#x} ([MS-MQQB] 3.1.5.8.3)")
         if algorithm is None:
             return Opening(why="nothing says which EncryptionAlgorithm it is")
         found = self._readings(algorithm, key)
         if isinstance(found, Opening):
             return found
+        if algorithm == EncryptionAlgorithm.RC4:
+            return _stream_opened(found, data)
         # Where MessageSize is not that of the cipher text, it is that of the body.
         known = size != len(data)
         first: tuple[str, bytes] | None = None
@@ -77,9 +94,7 @@ class BodyOpener:
                 return Opening(body=body, how=how)
             first = first or (how, body)
         if first is None:
-            return Opening(
-                why="no padding fits: the given key is another one, or the cipher text was changed"
-            )
+            return Opening(why="the session key opens, but no padding of the body fits: it was changed")
         return Opening(body=first[1], how=first[0])
 
     def _readings(self, algorithm: int, key: bytes) -> _Readings | Opening:
@@ -99,39 +114,49 @@ class BodyOpener:
             return Opening(why="EncryptionKey is no SIMPLEBLOB")
         if blob.session_key_algorithm != algorithm:
             return Opening(why=f"the session key is for {blob.session_key_algorithm:#x}, not {algorithm:#x}")
-        keys = tuple(self._decrypted(blob)) or tuple(self._decrypted_turned(blob))
-        if not keys:
-            return Opening(why="no given key opens the session key: it is for another key pair")
-        return tuple(one for session in keys for one in readings(algorithm, session))
+        # The order of the document first, then most significant byte first.
+        for encrypted in (blob.encrypted_key, blob.encrypted_key[::-1]):
+            keys = tuple(dict.fromkeys(self._sessions_in(encrypted, KEY_SIZES[algorithm])))
+            if keys:
+                return tuple(one for session in keys for one in readings(algorithm, session))
+        return Opening(why="no given key opens the session key: it is for another key pair")
 
-    def _decrypted(self, blob: SimpleBlob) -> Iterator[bytes]:
-        """What each key finds in the order of the document."""
+    def _sessions_in(self, encrypted: bytes, sizes: frozenset[int]) -> Iterator[bytes]:
+        """What each key finds in an RSA value, least significant byte first."""
         for key in self._keys:
-            value = _value(blob.encrypted_key, key)
-            yield from () if value is None else _session(key, value[::-1], blob)
-
-    def _decrypted_turned(self, blob: SimpleBlob) -> Iterator[bytes]:
-        """The same, most significant byte first; what no padding confirms, chance would find, too."""
-        if blob.session_key_algorithm == EncryptionAlgorithm.RC4:
-            return
-        for key in self._keys:
-            value = _value(blob.encrypted_key[::-1], key)
-            yield from () if value is None else _session(key, value[::-1], blob)
+            value = _value(encrypted, key.size_in_bytes())
+            # A value above the modulus is none.
+            with contextlib.suppress(ValueError):
+                session = b"" if value is None else PKCS1_v1_5.new(key).decrypt(value[::-1], b"")
+                if len(session) in sizes:
+                    yield session
 
 
-def _value(data: bytes, key: RSAPrivateKey) -> bytes | None:
+def _strict(key: RSAPrivateKey) -> RSA.RsaKey:
+    """The key for a library that answers a wrong encryption block with nothing.
+
+    OpenSSL, and with it cryptography, answers with chance bytes since 3.2.
+    """
+    private = key.private_numbers()
+    public = private.public_numbers
+    # cryptography has checked that they go together.
+    return RSA.construct((public.n, public.e, private.d, private.p, private.q), consistency_check=False)
+
+
+def _stream_opened(found: _Readings, data: bytes) -> Opening:
+    """The first reading that gives a text, else the plainest one, which nothing confirms."""
+    for how, decrypts in found:
+        body = decrypts(data)
+        if body is not None and is_text(body):
+            return Opening(body=body, how=f"{how}, which its text confirms")
+    how, decrypts = found[0]
+    return Opening(body=decrypts(data), how=f"{how}, doubtful: nothing confirms the body", doubtful=True)
+
+
+def _value(data: bytes, size: int) -> bytes | None:
     """Least significant byte first, an RSA value as long as the modulus; None if there is none.
 
     The document draws 256 bytes for it, so one of a shorter modulus may be filled up with zeros.
     """
-    size = (key.key_size + 7) // 8
     filled = len(data) == _DRAWN and not any(data[size:])
     return data[:size] if len(data) == size or (filled and size < _DRAWN) else None
-
-
-def _session(key: RSAPrivateKey, wrapped: bytes, blob: SimpleBlob) -> Iterator[bytes]:
-    # Libraries answer with chance bytes where a padding is wrong: few of them are as long as a key.
-    with contextlib.suppress(ValueError):
-        session = key.decrypt(wrapped, PKCS1v15())
-        if len(session) in KEY_SIZES[blob.session_key_algorithm]:
-            yield session

@@ -1,7 +1,8 @@
 """Checks the digital signature of a message from its packet alone. [MS-MQQB] 3.1.5.8.3
 
 The rule kept here: a signature fits under a reading, which is named, or under none that was tried; then it is
-"not verified", never "forged": it may be of a reading that nobody knows.
+"not verified", never "forged": it may be of a reading that nobody knows. Where the body is sealed and no key
+opens it, what was signed is not here: that is "sealed, not checked".
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from msmq_wire.wire.types.enumerations import HashAlgorithm
 
 __all__ = ["SignatureCheck", "Verdict", "Verifier"]
 
-Verdict: TypeAlias = Literal["verified", "not verified", "no certificate"]
+Verdict: TypeAlias = Literal["verified", "not verified", "sealed, not checked", "no certificate"]
 _MOST_BITS = 16384
 _BUDGET = 1 << 24
 """Bytes behind the body that are hashed for a version: with long lists not every reading is tried."""
@@ -117,8 +118,10 @@ class Verifier:
         except EncodeError as error:
             return replace(found, why=f"what is hashed contradicts itself: {error}")
         name = HashAlgorithm(algorithm).name.replace("_", "-")
-        encrypted = header.bit("eb") and body is None
-        hint = "; the body is encrypted, and what was signed may be the open one" if encrypted else ""
+        if header.bit("eb") and body is None:
+            why = "the body is encrypted, and what was signed may be the open one"
+            return replace(found, verdict="sealed, not checked", why=why)
+        hint = "; nothing confirms the opened body" if opened is not None and opened.doubtful else ""
         return replace(found, why=f"no reading of the document gives the {name} hash that was signed{hint}")
 
     def _digests(

@@ -83,7 +83,7 @@ PLACE_END = [
 ]
 _RESULT = ("anomalies", "consumed", "remainder", "error")
 _BODY = "message_body"
-_OF_CIPHER = ("encryption_algorithm", _BODY, "message_size")
+_OF_CIPHER = ("encryption_algorithm", _BODY, "message_size", "privacy_level")
 _KEY = ("security_header", "security_data", "encryption_key")
 assert SecurityHeader.BITS is not None
 _EB = SecurityHeader.BITS.bits["eb"].mask
@@ -381,8 +381,9 @@ def _opened(made: Any) -> dict[str, Any]:
     paths = (*(("message_properties_header", name) for name in _OF_CIPHER), _KEY)
     columns = [_field(*path)(made) for path in paths]
     for place in np.flatnonzero(encrypted.to_numpy(zero_copy_only=False)).tolist():
-        algorithm, data, size, key = (column[place].as_py() for column in columns)
-        found = opened(algorithm, key or b"", data, max(size or 0, len(data))) if data else None
+        algorithm, data, size, level, key = (column[place].as_py() for column in columns)
+        held = data or b""
+        found = opened(algorithm, key or b"", held, max(size or 0, len(held)), level) if held else None
         if found is not None and found.body is not None:
             bodies[place], told[place] = found.body, found.how
     return {"opened_body": pa.array(bodies, pa.binary()), "opened_with": pa.array(told, pa.string())}

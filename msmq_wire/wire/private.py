@@ -19,6 +19,7 @@ __all__ = [
     "ENDPOINT",
     "FILE",
     "HOST",
+    "IDENTIFIER",
     "LABEL",
     "MESSAGE_ID",
     "NOTE",
@@ -43,6 +44,7 @@ Form: TypeAlias = Literal[
     "filler",
     "guid",
     "header",
+    "identifier",
     "label",
     "media_type",
     "message_id",
@@ -82,6 +84,8 @@ class Public(msgspec.Struct, frozen=True):
 
 PUBLIC: Final = Public()
 BODY: Final = Private("body")
+IDENTIFIER: Final = Private("host", "identifier")
+"""A GUID that a host made: of version 1 it holds the address of its network card, and the time."""
 LABEL: Final = Private("label")
 HOST: Final = Private("host")
 CORRELATION: Final = Private("host", "correlation")

@@ -331,7 +331,7 @@ def test_the_body_of_a_transfer_buffer_carries_its_extension() -> None:
     packet = TransferBuffer(queue=None, properties=message)
     body = message_body(Record(id=1, type="transfer_buffer", packet=packet))
     assert body is not None
-    assert (body.extension, body.encrypted) == (b"ext", EncryptedBody())
+    assert (body.extension, body.encrypted) == (b"ext", EncryptedBody(in_transfer=True))
 
 
 def test_the_body_of_a_packet_carries_extension_and_cipher() -> None:

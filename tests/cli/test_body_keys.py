@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from cryptography.hazmat.primitives.serialization import (
     BestAvailableEncryption,
@@ -27,12 +28,14 @@ from msmq_wire.capture.reader import CaptureReader
 from msmq_wire.findings import Judge
 from msmq_wire.records.body_keys import keys_in_force, opening_bodies
 from msmq_wire.records.record import Record
-from msmq_wire.sealing.making import MessageSigner
+from msmq_wire.sealing.making import BodySealer, MessageSigner
 from msmq_wire.sealing.opening import BodyOpener
+from msmq_wire.wire.types.enumerations import EncryptionAlgorithm
 from tests.sealing.sealed_scene import ANOTHER_KEY, BODY, certificate, key, message, sealer_for
 
 Run = Callable[..., Any]
 _PASSWORD = "Hush-Passw0rd"
+_AES, _RC4 = EncryptionAlgorithm.AES_256, EncryptionAlgorithm.RC4
 _PROGRAM = b"MZ" + bytes(58) + b"\x80\0\0\0" + bytes(64) + b"PE\0\0" + bytes(200)
 
 
@@ -126,6 +129,77 @@ def test_the_summary_counts_what_was_opened_and_says_why_not(run: Run, capture: 
     err = run("messages", capture, "--rsa-key", pem).err
     assert f"2 of 3 encrypted bodies opened (1 {ANOTHER_KEY})" in err
     assert "encrypted bodies" not in run("messages", capture).err
+
+
+@pytest.fixture
+def doubtful(tmp_path: Path) -> Path:
+    """Bodies under RC4: a text, a program and what BodyType calls a text; one under AES."""
+    scene = Scene()
+    connection = scene.connect()
+    for body, algorithm in ((BODY, _RC4), (_PROGRAM, _RC4), (bytes(range(128, 256)), _RC4), (BODY, _AES)):
+        seal = BodySealer(key().public_key(), algorithm=algorithm)
+        connection.send(0, encode(build_message("DIRECT=OS:a\\private$\\q", body, body_type=8, seal=seal)))
+    connection.close()
+    path = tmp_path / "doubtful.pcap"
+    path.write_bytes(pcap(scene.frames))
+    return path
+
+
+def test_what_nothing_confirms_is_doubtful_wherever_it_is_shown(
+    run: Run, doubtful: Path, pem: Path, tmp_path: Path
+) -> None:
+    said = "RC4, doubtful: nothing confirms the body"
+    found = rows(run, "messages", doubtful, "--columns", "opened_with", "--rsa-key", pem)
+    told = [row["opened_with"] for row in found]
+    assert told == ["RC4, which its text confirms", said, said, "AES-256 in CBC"]
+    tree = run("decode", doubtful, "--rsa-key", pem)
+    assert tree.out.count(said) == 2
+    in_summary = "4 of 4 encrypted bodies opened, 2 of them doubtful: nothing confirms what RC4 gave"
+    for outcome in (tree, run("messages", doubtful, "--rsa-key", pem, "--jobs", "2")):
+        assert in_summary in outcome.err
+    (exec_,) = [
+        one for one in rows(run, "findings", doubtful, "--rsa-key", pem) if one["id"].startswith("BOD")
+    ]
+    assert (exec_["id"], exec_["caveats"]) == ("BOD-EXEC", [f"opened with {said}"])
+    folder = tmp_path / "bodies"
+    assert run("messages", doubtful, "--rsa-key", pem, "--bodies", folder).status == 0
+    index = [json.loads(line) for line in (folder / "index.jsonl").read_text("utf-8").splitlines()]
+    assert [line["opened_with"] for line in index] == told
+
+
+def test_a_level_that_no_receiver_takes_is_the_reason(run: Run, pem: Path, tmp_path: Path) -> None:
+    scene = Scene()
+    connection = scene.connect()
+    for level in (0, 2):
+        packet = message(seal=sealer_for(0))
+        assert packet.message_properties_header is not None
+        properties = msgspec.structs.replace(packet.message_properties_header, privacy_level=level)
+        connection.send(0, encode(msgspec.structs.replace(packet, message_properties_header=properties)))
+    connection.close()
+    path = tmp_path / "levels.pcap"
+    path.write_bytes(pcap(scene.frames))
+    err = run("messages", path, "--rsa-key", pem).err
+    for level in (0, 2):
+        assert f"1 a receiver rejects EB with PrivacyLevel {level:#x} ([MS-MQQB] 3.1.5.8.3)" in err
+    assert run("decode", path, "--rsa-key", pem).out.count("not_opened") == 2
+
+
+def test_a_wrong_key_before_the_right_one_hides_nothing(run: Run, pem: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.pem"
+    other.write_bytes(key(2048, 1).private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    scene = Scene()
+    connection = scene.connect()
+    signer = MessageSigner(key(), certificate())
+    for _ in range(96):
+        seal = BodySealer(key().public_key(), algorithm=_RC4)
+        connection.send(0, encode(message(seal=seal, sign=signer)))
+    connection.close()
+    path = tmp_path / "many.pcap"
+    path.write_bytes(pcap(scene.frames))
+    keys = ("--rsa-key", other, "--rsa-key", pem)
+    found = rows(run, "messages", path, "--columns", "body_text,signature", *keys)
+    assert found == [{"body_text": BODY.decode(), "signature": "verified"}] * 96
+    assert "CNT-VERIFY" not in run("findings", path, "--verify", *keys).out
 
 
 def test_a_filter_sees_what_is_inside(run: Run, capture: Path, pem: Path) -> None:

@@ -16,7 +16,7 @@ from fixtures.build_frames import pcap
 from fixtures.build_scene import Scene
 from msmq_wire import encode
 from msmq_wire.sealing.making import MessageSigner
-from tests.sealing.sealed_scene import certificate, key, message
+from tests.sealing.sealed_scene import certificate, key, message, sealer_for
 
 Run = Callable[..., Any]
 _BLOCKED = (
@@ -47,6 +47,22 @@ def test_signatures_are_judged_where_a_column_asks(capture: Path, run: Run) -> N
         {"signature": "verified", "signed_by": "CN=order service"},
         {"signature": "not verified", "signed_by": "CN=order service"},
     ]
+
+
+def test_a_sealed_message_without_its_key_is_sealed_and_not_checked(run: Run, tmp_path: Path) -> None:
+    scene = Scene()
+    connection = scene.connect()
+    packet = message(seal=sealer_for(0), sign=MessageSigner(key(), certificate()))
+    connection.send(0, encode(packet))
+    connection.close()
+    path = tmp_path / "sealed.pcap"
+    path.write_bytes(pcap(scene.frames))
+    asked = ("messages", path, "--columns", "signature", "--format", "jsonl", "--quiet")
+    assert run(*asked).out == '{"signature":"sealed, not checked"}\n'
+    assert run(*asked, "--filter", "signature == 'sealed, not checked'").out.count("\n") == 1
+    assert "1 sealed, not checked (first frame" in run("diagnose", path, "--verify", "-v").out
+    assert re.search(r"verdict +sealed, not checked\n", run("decode", path, "--verify").out)
+    assert "CNT-VERIFY" not in run("findings", path, "--verify").out
 
 
 def test_a_filter_finds_what_was_changed_on_the_way(capture: Path, run: Run) -> None:

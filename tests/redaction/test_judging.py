@@ -76,7 +76,7 @@ def test_a_message_is_told_from_what_is_redacted() -> None:
         assert set(hidden.evidence[0].data) == {ord("x")}
         assert str(hidden.evidence[0].src).startswith("host-")
         assert hidden.evidence[0].frames == one.evidence[0].frames
-        assert hidden.evidence[0].capture == "demo.pcap"
+        assert hidden.evidence[0].capture == "file 1"
 
 
 def test_a_finding_that_depends_on_what_is_redacted_stays_and_says_its_title() -> None:
@@ -89,7 +89,7 @@ def test_a_finding_that_depends_on_what_is_redacted_stays_and_says_its_title() -
         assert place.data == bytes(len(before.data))
         assert (place.path, place.offset, place.length) == (_LABEL, 56, 4)
         assert str(place.src).startswith("host-")
-        assert place.capture == "demo.pcap"
+        assert place.capture == "file 1"
 
 
 def test_redacting_finds_neither_less_nor_more() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -19,6 +20,7 @@ from msmq_wire.cli import carve_reading, reading
 from msmq_wire.cli.commands import timeline
 from msmq_wire.cli.program import program
 from msmq_wire.engines.codec import inspect
+from msmq_wire.errors import CaptureError
 from msmq_wire.records.record import Record, Spot
 from msmq_wire.redaction.redactor import Redaction, Redactor
 from msmq_wire.rpc.ndr import DWORD, UUID, NdrStruct
@@ -41,6 +43,7 @@ _ALL = tuple(Redaction)
 _ASKED = (_ALL, *((one,) for one in Redaction))
 _KEPT: Mapping[Form, str] = {
     "correlation": "the number of the message",
+    "identifier": "a GUID that is not of version 1, as that of a marker",
     "reason": "words of the package, but for the name of the file",
 }
 """What stays of a value that goes, where that cannot be told from what was planted."""
@@ -274,6 +277,8 @@ class PlantedReader:
     marker = ""
 
     def __init__(self, file: str, **_: Any) -> None:
+        if file.endswith("gone.pcap"):
+            raise CaptureError(f"cannot open {file}: [Errno 2] {os.path.abspath(file)}")
         self.source = SimpleNamespace(total=None, name=file, bytes_read=0)
         named = any(record.src for record in self.records)
         place = f"{self.marker}:1025 to {self.marker}:1801"
@@ -330,7 +335,11 @@ def printed(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callab
         folder = tmp_path / "out"
         folder.mkdir(exist_ok=True)
         arguments = [one.format(folder=folder) for one in command.arguments]
-        outcome = run(*command.name.split(), f"{folder}/made.pcap", *arguments, *more)
+        # A path may name a host, and goes with the hosts.
+        place = folder / (marker if "hosts" in more[-1:][0].split(",") else "made") if more else folder
+        place.mkdir(exist_ok=True)
+        files = [place / "made.pcap", *(() if command.name == "timeline" else (place / "gone.pcap",))]
+        outcome = run(*command.name.split(), *files, *arguments, *more)
         assert outcome.status in (0, 1, 2)
         written = [path.read_text(encoding="utf-8") for path in sorted(folder.rglob("*")) if path.is_file()]
         return "\n".join((outcome.out, outcome.err, *written))

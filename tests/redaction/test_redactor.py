@@ -14,6 +14,7 @@ import pytest
 from msmq_wire.capture.reader import read_capture
 from msmq_wire.records.record import Record
 from msmq_wire.redaction.redactor import Redaction, Redactor
+from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.wire.headers.establish_connection_header import EstablishConnectionHeader
 from msmq_wire.wire.headers.security_header import (
     ProviderInfo,
@@ -22,8 +23,11 @@ from msmq_wire.wire.headers.security_header import (
     security_id_text,
 )
 from msmq_wire.wire.headers.subqueue_header import SubqueueHeader
+from msmq_wire.wire.private import QUEUE_NAME
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
+from msmq_wire.wire.types.mqf_distribution_queue_format_name import MQFDistributionQueueFormatName
 from msmq_wire.wire.types.multicast_id import MulticastID
+from msmq_wire.wire.types.public_queue_format_name import PublicQueueFormatName
 from msmq_wire.wire.types.wchar_text import FixedWcharText, WcharText
 
 _CAPTURES = Path(__file__).resolve().parents[2] / "fixtures" / "captures"
@@ -180,10 +184,10 @@ def test_of_the_padding_of_a_response_only_its_filler_is_left() -> None:
 
 
 @pytest.mark.parametrize("capture", ["/home/jane.doe/x.pcap", "C:\\Users\\jane.doe\\x.pcap"])
-def test_of_the_path_of_a_capture_the_file_name_stays(capture: str) -> None:
+def test_of_the_path_of_a_capture_nothing_stays_but_its_place(capture: str) -> None:
     record = Record(id=1, type="error", capture=capture, reason=f"cannot read {capture}: Input/output error")
     shown = Redactor({Redaction.HOSTS}).record(record)
-    assert (shown.capture, shown.reason) == ("x.pcap", "cannot read x.pcap: Input/output error")
+    assert (shown.capture, shown.reason) == ("file 1", "cannot read file 1: Input/output error")
 
 
 def test_bodies_are_not_written_where_something_is_to_be_redacted(run: Run, tmp_path: Path) -> None:
@@ -191,3 +195,55 @@ def test_bodies_are_not_written_where_something_is_to_be_redacted(run: Run, tmp_
     status, out, err = run("messages", _CAPTURES / "demo.pcap", "--redact", "hosts", "--bodies", folder)
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert not folder.exists()
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        (
+            "{} begins like a VMDK, and is none: no parent srv01.vmdk",
+            "file 1 begins like a VMDK, and is none: not shown",
+        ),
+        (
+            "cannot open {}: its parent /home/jane/srv01.vmdk is gone",
+            "cannot open file 1: its parent a path is gone",
+        ),
+        (r"cannot open {}: \\\\srv01\\share\\x is gone", "cannot open file 1: a path is gone"),
+        (r"cannot open {}: C:\\srv01\\x is gone", "cannot open file 1: a path is gone"),
+        ("cannot open {}: ../srv01/x is gone", "cannot open file 1: a path is gone"),
+        ("{}: no DCE/RPC in 12 frames", "file 1: no DCE/RPC in 12 frames"),
+    ],
+)
+def test_a_reason_names_no_other_file(said: str, shown: str) -> None:
+    record = Record(id=1, type="error", capture="disk.vmdk", reason=said.format("disk.vmdk"))
+    assert Redactor({Redaction.HOSTS}).record(record).reason == shown
+    assert Redactor({Redaction.LABELS}).record(record) == record
+
+
+_BY_TIME = GUID.parse("31ea4ab9-9264-11d0-b3b4-00a0c90d8051")
+_BY_CHANCE = GUID.parse("31ea4ab9-9264-4d60-b3b4-d1a7b9d49c2e")
+
+
+@pytest.mark.parametrize("guid", [_BY_TIME, _BY_CHANCE], ids=["of version 1", "of version 4"])
+def test_a_guid_that_holds_the_address_of_a_network_card_goes_with_hosts(guid: GUID) -> None:
+    queue = f"PUBLIC={str(guid).upper()}"
+    shown = Redactor({Redaction.HOSTS})
+    for place in (
+        PublicQueueFormatName(public_queue_identifier=guid),
+        MQFDistributionQueueFormatName(distribution_list_identifier=guid),
+        ContextHandle(uuid=guid),
+    ):
+        text = str(shown.told(place))
+        assert (str(guid) in text) == (guid == _BY_CHANCE)
+    assert (shown.told(queue, QUEUE_NAME) == queue) == (guid == _BY_CHANCE)
+    assert str(guid) in str(Redactor({Redaction.LABELS}).told(ContextHandle(uuid=guid)))
+    # The same stands for it everywhere, so a handle is still followed.
+    assert shown.told(ContextHandle(uuid=guid)) == shown.told(ContextHandle(uuid=guid))
+
+
+def test_redactors_of_one_run_call_a_file_and_a_host_the_same() -> None:
+    whole = Redactor({Redaction.HOSTS, Redaction.BODIES})
+    files = [whole.file(path) for path in ("a/srv01.pcap", "b/srv01.pcap", "a/srv01.pcap", "-")]
+    assert files == ["file 1", "file 2", "file 1", "-"]
+    assert whole.only({Redaction.HOSTS}).file("b/srv01.pcap") == "file 2"
+    assert Redactor(set()).file("a/srv01.pcap") == "a/srv01.pcap"

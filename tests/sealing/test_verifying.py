@@ -16,13 +16,13 @@ from msmq_wire import build_message, decode, encode
 from msmq_wire.sealing.certificates import read_certificate
 from msmq_wire.sealing.hashed import Version, every_reading, hashed_parts
 from msmq_wire.sealing.making import MessageSigner
-from msmq_wire.sealing.opening import Opening
+from msmq_wire.sealing.opening import BodyOpener, Opening
 from msmq_wire.sealing.readings import PLAIN, Reading
 from msmq_wire.sealing.verifying import SignatureCheck, Verifier
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types.enumerations import HashAlgorithm
-from tests.sealing.sealed_scene import FROM, UNTIL, certificate, key, message, queue_lists
+from tests.sealing.sealed_scene import FROM, UNTIL, certificate, key, message, queue_lists, sealer_for
 
 VERSIONS: tuple[Version, ...] = ("1.0", "2.0", "3.0")
 
@@ -279,3 +279,13 @@ def test_a_certificate_of_a_version_that_there_is_not_is_none() -> None:
     data = certificate()
     at = data.index(bytes.fromhex("a003020102")) + 4
     assert read_certificate(data[:at] + b"\x1d" + data[at + 1 :]) is None
+
+
+@pytest.mark.parametrize("keys", [(), (1,)], ids=["no key", "the key of another"])
+def test_a_sealed_message_that_no_key_opens_is_not_checked(keys: Any) -> None:
+    packet = message(seal=sealer_for(0), sign=MessageSigner(key(), certificate()))
+    opening = BodyOpener([key(2048, one) for one in keys]).open(packet) if keys else None
+    found = Verifier().check(packet, opened=opening)
+    assert found is not None
+    why = "the body is encrypted, and what was signed may be the open one"
+    assert (found.verdict, found.why) == ("sealed, not checked", why)

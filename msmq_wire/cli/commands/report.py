@@ -84,8 +84,10 @@ def report(
         raise typer.Exit(1)
     facts = ReadFacts(
         program=version_text(),
-        captures=tuple(map(_name, reading.files)),
-        files=tuple(msgspec.structs.replace(one, name=_name(one.name)) for one in reading.hashed),
+        captures=tuple(_name(redactor.file(one)) for one in reading.files),
+        files=tuple(
+            msgspec.structs.replace(one, name=_name(redactor.file(one.name))) for one in reading.hashed
+        ),
         frames=reading.frames,
         understood=reading.understood,
         skipped=reading.skipped,

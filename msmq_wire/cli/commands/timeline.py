@@ -84,7 +84,7 @@ def timeline(
     if session is not None and file == "-":
         raise typer.BadParameter("standard input cannot be read twice, as --session needs")
     # An acknowledgment has its numbers in its body, and no step shows a body: they need no redaction.
-    redactor = Redactor(options.redactor().what - {Redaction.BODIES})
+    redactor = options.redactor().only({Redaction.LABELS, Redaction.HOSTS})
     reading = options.reading([file], redactor, streams=True)
     follower = Follower()
     for record in reading:
@@ -94,7 +94,8 @@ def timeline(
     status = 0
     if reading.frames or not reading.status:
         if message is not None:
-            status = show.message(story, message)
+            called = "that was asked for" if redactor.what else escaped(message)
+            status = show.message(story, message, called)
         elif session is not None:
             status = show.session(story, session, file, tuple(options.ports or ()), redactor)
         else:
@@ -112,16 +113,16 @@ class _Shown:
         self._text = text
         self._zone = zone
 
-    def message(self, story: Story, wanted: str) -> int:
-        """The steps of a message."""
+    def message(self, story: Story, wanted: str, called: str) -> int:
+        """The steps of a message, which errors call by another name where what is wanted may be a label."""
         found = matching(story, wanted)
         if not found:
-            complain(f"no message has the identifier {escaped(wanted)}, or has it in its label")
+            complain(f"no message has the identifier {called}, or has it in its label")
             return 1
         if len(found) > 1:
             shown = [f"{short(name)}{quoted(label)}" for name, label in found.items()]
             text = ", ".join(shown[:_MOST]) + (" and others" if len(shown) > _MOST else "")
-            complain(f"several messages fit {escaped(wanted)}: {escaped(text)}")
+            complain(f"several messages fit {called}: {escaped(text)}")
             return 2
         for life in story.lives:
             if life.message_id not in found:

@@ -52,7 +52,10 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
         message=message,
         evidence=(place,),
         severity="high" if outside else None,
-        caveats=("that the sender is outside is told from its address alone",) if outside else (),
+        caveats=(
+            *(("that the sender is outside is told from its address alone",) if outside else ()),
+            *body.caveats,
+        ),
         cves=_CVES if posted else (),
     )
 

@@ -38,6 +38,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
         yield Seen(
             message=f"the body of {len(body.data)} bytes begins like: {what}",
             evidence=(place_of(record, body, _LOOKED_AT),),
+            caveats=body.caveats,
         )
 
 

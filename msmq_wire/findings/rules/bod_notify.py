@@ -35,7 +35,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
         lacking.append("is not signed")
     if lacking:
         message = f"{found.title}, of a directory server; the message {' and '.join(lacking)}"
-        yield Seen(message=message, evidence=(place_of(record, body, 2),))
+        yield Seen(message=message, evidence=(place_of(record, body, 2),), caveats=body.caveats)
 
 
 RULE = Rule(

@@ -40,6 +40,9 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
     encodings = ("utf-8", "utf-16-le", "latin-1") if body.body_type == _NARROW else ("utf-8", "utf-16-le")
     if any(_is_text(head, encoding, goes_on) for encoding in encodings):
         return
+    if body.caveats:
+        # Bytes that may be chance are no text.
+        return
     yield Seen(
         message=f"BodyType is {body.body_type}, text; the {len(body.data)} bytes are no text",
         evidence=(place_of(record, body, 64),),

@@ -31,7 +31,11 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
     body = body_of(record)
     if body is not None and body.data.startswith(_PREAMBLES):
         place = place_of(record, body, 5)
-        yield Seen(message="the body begins with the preamble of .NET message framing", evidence=(place,))
+        yield Seen(
+            message="the body begins with the preamble of .NET message framing",
+            evidence=(place,),
+            caveats=body.caveats,
+        )
 
 
 RULE = Rule(

@@ -7,13 +7,11 @@ from collections.abc import Iterator
 from msmq_wire.findings.lengths import place_of, reached
 from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.findings.signed_messages import IS_ASKED, IS_ASKED_OF_MANY, asked_check
-from msmq_wire.records.body_keys import keys_in_force
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 
 __all__ = ["RULE"]
 
-_EB = 0x20
 _SIGNATURE = "security_header.security_data.signature"
 _OF_MANY = "multi_queue_format_header.signature.signature"
 
@@ -21,10 +19,6 @@ _OF_MANY = "multi_queue_format_header.signature.signature"
 def _check(record: Record, context: Context) -> Iterator[Seen]:
     check = asked_check(record)
     if check is None or check.verdict != "not verified":
-        return
-    encrypted = (reached(record.packet, "security_header.flags") or 0) & _EB
-    if encrypted and not keys_in_force():
-        # What was signed may be the open body.
         return
     path = _SIGNATURE if reached(record.packet, _SIGNATURE) else _OF_MANY
     yield Seen(message=f"the signature is not verified: {check.why}", evidence=(place_of(record, path),))

@@ -43,9 +43,11 @@ class EncryptedBody(msgspec.Struct, frozen=True, kw_only=True):
     ``privacy_level`` and ``algorithm`` are numbers as on the wire, ``key`` the encrypted symmetric key,
     ``provider`` and ``provider_type`` those of ProviderInfo, the provider of the signature, empty for the
     default one. ``declared`` is false where only the privacy level speaks of encryption, not the EB bit.
+    ``in_transfer`` says that it came in a transfer buffer, which numbers its levels otherwise.
     """
 
     declared: bool = True
+    in_transfer: bool = False
     privacy_level: int | None = None
     algorithm: int | None = None
     key: bytes = b""
@@ -62,6 +64,11 @@ class EncryptedBody(msgspec.Struct, frozen=True, kw_only=True):
     def cipher_provider(self) -> str:
         """The provider that decrypts the body, by the privacy level; empty for a level without one."""
         return "" if self.privacy_level is None else _PROVIDERS.get(self.privacy_level, "")
+
+    @property
+    def packet_level(self) -> int | None:
+        """PrivacyLevel as a receiver of the packet judges it; None where there is no packet."""
+        return None if self.in_transfer else self.privacy_level
 
 
 def encrypted_body(packet: Any) -> EncryptedBody | None:
@@ -111,6 +118,7 @@ def encrypted_transfer(message: MessageProperties) -> EncryptedBody | None:
         return None
     name = message.authentication_provider_name
     return EncryptedBody(
+        in_transfer=True,
         privacy_level=message.privacy_level,
         algorithm=message.encryption_algorithm,
         key=message.symmetric_key or b"",

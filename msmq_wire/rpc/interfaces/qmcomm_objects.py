@@ -10,7 +10,7 @@ from msmq_wire.rpc.types.propvariant import PROPVARIANT, PropVariant
 from msmq_wire.rpc.types.queue_format import OBJECT_FORMAT, ObjectFormat
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
-from msmq_wire.wire.private import PUBLIC, QUEUE_NAME
+from msmq_wire.wire.private import IDENTIFIER, QUEUE_NAME
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 
@@ -151,7 +151,7 @@ class EnlistTransactionRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """A transaction that calls are part of."""
 
     SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.4.13")
-    p_uow: Annotated[GUID, XACTUOW, PUBLIC, "The transaction."] = NULL_GUID
+    p_uow: Annotated[GUID, XACTUOW, IDENTIFIER, "The transaction."] = NULL_GUID
     cb_cookie: Annotated[int, Ranged(DWORD, 0, 131072), "Bytes of the cookie."] = 0
     pb_cookie: Annotated[bytes, Conformant(BYTE, size=this.cb_cookie), "The transaction manager's own."] = b""
 
@@ -160,7 +160,7 @@ class EnlistInternalTransactionRequest(NdrStruct, frozen=True, kw_only=True, gc=
     """An internal transaction that calls are part of."""
 
     SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.4.14")
-    p_uow: Annotated[GUID, XACTUOW, PUBLIC, "The transaction."] = NULL_GUID
+    p_uow: Annotated[GUID, XACTUOW, IDENTIFIER, "The transaction."] = NULL_GUID
 
 
 class TransactionRequest(NdrStruct, frozen=True, kw_only=True, gc=False):

@@ -23,7 +23,7 @@ from msmq_wire.rpc.types.queue_format import QUEUE_FORMAT, QueueFormat
 from msmq_wire.rpc.types.section_array import SectionArray
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
-from msmq_wire.wire.private import HOST, PUBLIC
+from msmq_wire.wire.private import HOST, IDENTIFIER
 from msmq_wire.wire.types.enumerations import MessageClass
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from msmq_wire.wire.types.section_buffer import SectionBuffer
@@ -152,7 +152,7 @@ class MoveMessageRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     ph_context_from: Annotated[ContextHandle, CONTEXT_HANDLE, "The queue it is in."] = ContextHandle()
     ull_context_to: Annotated[int, HYPER, "The queue it goes to: pMoveContext of R_OpenQueueForMove."] = 0
     lookup_id: Annotated[int, HYPER, "The message."] = 0
-    p_transaction_id: Annotated[GUID, XACTUOW, PUBLIC, "The transaction; all zero is none."] = NULL_GUID
+    p_transaction_id: Annotated[GUID, XACTUOW, IDENTIFIER, "The transaction; all zero is none."] = NULL_GUID
 
 
 class OpenQueueForMoveResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
@@ -167,7 +167,7 @@ class QMEnlistRemoteTransactionRequest(NdrStruct, frozen=True, kw_only=True, gc=
     """A transaction that the receives from a queue are part of."""
 
     SPEC: ClassVar[SpecRef] = SpecRef("MS-MQRR", "3.1.4.12")
-    p_transaction_id: Annotated[GUID, XACTUOW, PUBLIC, "The transaction."] = NULL_GUID
+    p_transaction_id: Annotated[GUID, XACTUOW, IDENTIFIER, "The transaction."] = NULL_GUID
     cb_propagation_token: Annotated[int, Ranged(DWORD, 0, 131072), "Bytes of the token."] = 0
     pb_propagation_token: Annotated[
         bytes, Conformant(BYTE, size=this.cb_propagation_token), "The transaction manager's token."
@@ -179,7 +179,7 @@ class StartTransactionalReceiveRequest(StartReceiveRequest, frozen=True, kw_only
     """As R_StartReceive, inside a transaction."""
 
     SPEC: ClassVar[SpecRef] = SpecRef("MS-MQRR", "3.1.4.13")
-    p_transaction_id: Annotated[GUID, XACTUOW, PUBLIC, "The transaction; all zero is none."] = NULL_GUID
+    p_transaction_id: Annotated[GUID, XACTUOW, IDENTIFIER, "The transaction; all zero is none."] = NULL_GUID
 
 
 class SetUserAcknowledgementClassRequest(NdrStruct, frozen=True, kw_only=True, gc=False):

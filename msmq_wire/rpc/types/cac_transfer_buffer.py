@@ -29,7 +29,7 @@ from msmq_wire.rpc.ndr import (
 from msmq_wire.rpc.types.queue_format import OBJECT_ID, QUEUE_FORMAT, ObjectId, QueueFormat
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
-from msmq_wire.wire.private import HOST, PUBLIC
+from msmq_wire.wire.private import HOST, IDENTIFIER, PUBLIC
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 
@@ -203,7 +203,7 @@ class CACTransferBufferV1(NdrStruct, frozen=True, kw_only=True, gc=False):
     pp_src_qmid: Annotated[GUID | NullPointee | None, Unique(Unique(UUID)), HOST, "Source queue manager."] = (
         None
     )
-    p_uow: Annotated[GUID | None, Unique(XACTUOW), PUBLIC, "Transaction."] = None
+    p_uow: Annotated[GUID | None, Unique(XACTUOW), IDENTIFIER, "Transaction."] = None
     pp_msg_extension: Annotated[
         bytes | NullPointee | None,
         _varying_octets(this.ul_msg_extension_buffer_in_bytes, this.ul_msg_extension_buffer_in_bytes),

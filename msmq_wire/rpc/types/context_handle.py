@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar
 
 from msmq_wire.rpc.ndr import DWORD, UUID, Fields, NdrStruct
 from msmq_wire.spec import SpecRef
-from msmq_wire.wire.private import PUBLIC
+from msmq_wire.wire.private import IDENTIFIER
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
 __all__ = ["CONTEXT_HANDLE", "ContextHandle"]
@@ -15,7 +15,7 @@ class ContextHandle(NdrStruct, frozen=True, kw_only=True, gc=False):
 
     SPEC: ClassVar[SpecRef] = SpecRef("C706", "14.2.15")
     attributes: Annotated[int, DWORD, "Reserved, 0."] = 0
-    uuid: Annotated[GUID, UUID, PUBLIC, "The handle itself, chosen by the server."] = NULL_GUID
+    uuid: Annotated[GUID, UUID, IDENTIFIER, "The handle itself, chosen by the server."] = NULL_GUID
 
     @property
     def null(self) -> bool:

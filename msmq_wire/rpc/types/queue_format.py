@@ -24,7 +24,7 @@ from msmq_wire.rpc.ndr import (
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
 from msmq_wire.wire.musts import BitTable, CodedMust, Musts, View
-from msmq_wire.wire.private import HOST, PUBLIC, Private
+from msmq_wire.wire.private import HOST, IDENTIFIER, Private
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 
@@ -54,7 +54,7 @@ class DlId(NdrStruct, frozen=True, kw_only=True, gc=False):
     """DL_ID: a distribution list."""
 
     SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMQ", "2.2.9")
-    m_dl_guid: Annotated[GUID, UUID, PUBLIC, "The list."] = NULL_GUID
+    m_dl_guid: Annotated[GUID, UUID, IDENTIFIER, "The list."] = NULL_GUID
     m_pwz_domain: Annotated[WcharText | None, Unique(String()), "Its domain."] = None
 
 

@@ -8,7 +8,7 @@ from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
 from msmq_wire.wire.fields import Opt, WireStruct
 from msmq_wire.wire.musts import BitTable, Must, Musts, unused
-from msmq_wire.wire.private import PUBLIC
+from msmq_wire.wire.private import IDENTIFIER
 from msmq_wire.wire.types.enumerations import TraceQueueType
 from msmq_wire.wire.types.guid import GUID, Guid
 
@@ -22,7 +22,7 @@ class DebugHeader(WireStruct, frozen=True, kw_only=True, gc=False):
     flags: Annotated[int, Int16ul, "Kind of queue."] = 0
     reserved: Annotated[int, Int16ul, "Ignored."] = 0
     queue_identifier: Annotated[
-        GUID | None, Opt(this.flags & 3 == 1, Guid), PUBLIC, "Identifier of the public queue."
+        GUID | None, Opt(this.flags & 3 == 1, Guid), IDENTIFIER, "Identifier of the public queue."
     ] = None
 
     BITS: ClassVar[BitTable | None] = BitTable(

@@ -121,7 +121,7 @@ def test_a_body_that_an_application_encrypted_says_so_in_its_transfer_buffer() -
         authentication_provider_type=1,
     )
     assert encrypted_transfer(message) == EncryptedBody(
-        privacy_level=3, algorithm=0x6801, key=KEY, provider="Strong", provider_type=1
+        in_transfer=True, privacy_level=3, algorithm=0x6801, key=KEY, provider="Strong", provider_type=1
     )
 
 
