@@ -32,14 +32,13 @@ def _outlined(node: Node, kind: Kind) -> Node:
     kept = [child for child in node.children if wanted and (_has(child, "error") or _has(child, "anomaly"))]
     left_out = sum(child.kind == "field" for child in node.children if child not in kept)
     more = count_text(left_out, "more field" if kept else "field")
-    return msgspec.structs.replace(node, note=f"{node.note}, {more}", children=[*map(_shortened, kept)])
+    shown = [mark for field in kept for mark in (field.children if _failed(field) else (field,))]
+    return msgspec.structs.replace(node, note=f"{node.note}, {more}", children=shown)
 
 
-def _shortened(field: Node) -> Node:
-    """A field without the value of which bytes are missing."""
-    if not any(child.kind == "error" for child in field.children):
-        return field
-    return msgspec.structs.replace(field, value="", note="cut")
+def _failed(field: Node) -> bool:
+    """Whether decoding stopped in a field: then the error says it all, and the value is cut."""
+    return any(child.kind == "error" for child in field.children)
 
 
 def _has(node: Node, kind: Kind) -> bool:
