@@ -23,6 +23,7 @@ import msgspec
 from msmq_wire.capture.opening import OpenedFile, open_local, reason_of
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.units import SECOND
+from msmq_wire.urls import printable_url
 
 if TYPE_CHECKING:
     from pyarrow import NativeFile  # type: ignore[import-untyped]  # it has no stubs
@@ -33,6 +34,8 @@ __all__ = ["Place", "input_path", "is_there", "local_folder", "place_of"]
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://|(file):(?=/)", re.IGNORECASE)
 """A colon alone makes no URL of a path, but in ``file:/x``, as Java writes it."""
 _BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,254}\Z")
+_SIGNED = re.compile(r"\?[^/?]*=")
+"""The query of a URL that somebody signed; in a pattern a question mark is followed by other characters."""
 _NEEDED = {
     "abfs": "a mounted folder (blobfuse2)",
     "abfss": "a mounted folder (blobfuse2)",
@@ -327,7 +330,7 @@ def place_of(text: str) -> Place:
 
 def _bucket_and_key(rest: str, text: str) -> str:
     bucket, _, key = rest.partition("/")
-    if "@" in bucket:
+    if "@" in bucket or _SIGNED.search(key):
         # Not shown: it may be a secret.
         raise MsmqWireError(
             "cannot use a URL with credentials: give them in the environment, AWS_ACCESS_KEY_ID ..."
@@ -347,7 +350,7 @@ def _legible(path: str, text: str) -> str:
 
 
 def _shown(text: str) -> str:
-    return text.encode("utf-8", "backslashreplace").decode()
+    return printable_url(text.encode("utf-8", "backslashreplace").decode())
 
 
 class _Access(msgspec.Struct, frozen=True):
@@ -373,15 +376,14 @@ def _s3(access: _Access) -> FileSystem:
     if access.endpoint is not None:
         url = urlsplit(access.endpoint)
         if url.scheme not in ("http", "https") or not url.netloc or url.path:
-            raise MsmqWireError(f"AWS_ENDPOINT_URL is as http://host:port, not {access.endpoint}")
+            shown = printable_url(access.endpoint)
+            raise MsmqWireError(f"AWS_ENDPOINT_URL is as http://host:port, not {shown}")
         try:
             socket.getaddrinfo(url.hostname, None)
         except OSError as error:
             # What sends requests would ask again for minutes.
-            reason = reason_of(error)
-            raise MsmqWireError(
-                f"cannot find the host of AWS_ENDPOINT_URL, {access.endpoint}: {reason}"
-            ) from None
+            shown, reason = printable_url(access.endpoint), reason_of(error)
+            raise MsmqWireError(f"cannot find the host of AWS_ENDPOINT_URL, {shown}: {reason}") from None
         more = {"scheme": url.scheme, "endpoint_override": url.netloc}
     return pafs.S3FileSystem(
         region=access.region,

@@ -7,6 +7,7 @@ import sys
 
 import msmq_wire
 from msmq_wire.cli.render.safe_text import escaped
+from msmq_wire.urls import printable
 
 __all__ = ["PROGRAM", "complain", "tell", "version_text"]
 
@@ -19,14 +20,14 @@ def complain(message: str) -> None:
 
 
 def tell(message: str) -> None:
-    """Print one line on standard error."""
+    """Print one line on standard error, without the secrets of URLs."""
     encoding = getattr(sys.stderr, "encoding", None) or "utf-8"
     with contextlib.suppress(OSError, ValueError):
         # In the order it happened, if both streams are one terminal.
         sys.stdout.flush()
     with contextlib.suppress(OSError):
         # Where errors cannot be told, the status still tells that there was one.
-        print(escaped(" ".join(message.split()), encoding=encoding), file=sys.stderr)
+        print(escaped(printable(" ".join(message.split())), encoding=encoding), file=sys.stderr)
 
 
 def version_text() -> str:
