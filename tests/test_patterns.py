@@ -310,6 +310,11 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
     ),
     "msmq_wire.capture.places:_SCHEME": (Attack("match", "", "a", "!"), Attack("match", "", "a:")),
     "msmq_wire.capture.places:_SIGNED": (Attack("search", "", "?"), Attack("search", "?", "a")),
+    "msmq_wire.store.table_files:FILE_PATH": (
+        Attack("fullmatch", "part-", "a"),
+        Attack("fullmatch", "", "p"),
+    ),
+    "msmq_wire.store.table_folders:_CHECKPOINT": (Attack("fullmatch", "", "0"),),
     "msmq_wire.urls:_URL": (
         Attack("sub", "", "a."),
         Attack("sub", "", "a:/"),

@@ -14,7 +14,7 @@ import re
 import socket
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, partial
-from io import RawIOBase
+from io import BufferedWriter, RawIOBase
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote, urlsplit
 
@@ -22,6 +22,7 @@ import msgspec
 
 from msmq_wire.capture.opening import OpenedFile, open_local, reason_of
 from msmq_wire.errors import MsmqWireError
+from msmq_wire.output import make_folder, open_stream
 from msmq_wire.units import SECOND
 from msmq_wire.urls import printable_url
 
@@ -114,7 +115,10 @@ class Place(msgspec.Struct, frozen=True):
         return options
 
     def join(self, *names: str) -> Place:
-        """The place below this one that ``names`` lead to."""
+        """The place below this one that ``names`` lead to. Raises MsmqWireError for one that leads away."""
+        for name in names:
+            if name in ("", ".", "..") or "/" in name:
+                raise MsmqWireError(f"{name!r} is no name of a file or folder in {self.url}")
         return Place("/".join((self.url.rstrip("/"), *names)))
 
     def open_input(self) -> NativeFile:
@@ -130,7 +134,14 @@ class Place(msgspec.Struct, frozen=True):
         return open_local(self.path) if self.is_local else _RangedFile(self)
 
     def open_output(self) -> NativeFile:
-        """Open a file to be written anew; in an object store it is there once it is closed."""
+        """Open a file to be written anew: on this machine one that is not there, and through no link.
+
+        In an object store it is there once it is closed.
+        """
+        import pyarrow as pa
+
+        if self.is_local:
+            return pa.PythonFile(BufferedWriter(open_stream(self.path)), mode="w")
         return self.filesystem().open_output_stream(self.path, compression=None)
 
     def info(self) -> FileInfo:
@@ -193,9 +204,12 @@ class Place(msgspec.Struct, frozen=True):
         return found if self.is_local else found // SECOND * SECOND
 
     def make_folder(self) -> None:
-        """Make it and those above it, where they are not; an object store has no folders to make."""
+        """Make it and those above it, where they are not; an object store has no folders to make.
+
+        Raises OSError for a link.
+        """
         if self.is_local:
-            self.filesystem().create_dir(self.path, recursive=True)
+            make_folder(self.path)
 
     def delete(self) -> None:
         """Delete the file, if it is there."""
