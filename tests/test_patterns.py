@@ -323,6 +323,19 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
         Attack("search", ".pcap", "1", "!"),
     ),
     "msmq_wire.capture.places:_SCHEME": (Attack("match", "", "a", "!"), Attack("match", "", "a:")),
+    "msmq_wire.capture.places:_SIGNED": (Attack("search", "", "?"), Attack("search", "?", "a")),
+    "msmq_wire.store.table_files:FILE_PATH": (
+        Attack("fullmatch", "part-", "a"),
+        Attack("fullmatch", "", "p"),
+    ),
+    "msmq_wire.store.table_folders:_CHECKPOINT": (Attack("fullmatch", "", "0"),),
+    "msmq_wire.urls:_URL": (
+        Attack("sub", "", "a."),
+        Attack("sub", "", "a:/"),
+        Attack("sub", "", "ab:/ "),
+        Attack("match", "", "a"),
+    ),
+    "msmq_wire.urls:_QUERY": (Attack("search", "", "a"),),
     "msmq_wire.capture.places:_BUCKET": (Attack("match", "", "a", "!"),),
     "msmq_wire.capture.places:_NO_TABLE": (Attack("search", "", "%"), Attack("search", "", "%4")),
     "msmq_wire.spark.queries:_LITERALS": (

@@ -14,7 +14,7 @@ import re
 import socket
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, partial
-from io import RawIOBase
+from io import BufferedWriter, RawIOBase
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote, urlsplit
 
@@ -22,7 +22,9 @@ import msgspec
 
 from msmq_wire.capture.opening import OpenedFile, open_local, reason_of
 from msmq_wire.errors import MsmqWireError
+from msmq_wire.output import make_folder, open_stream
 from msmq_wire.units import SECOND
+from msmq_wire.urls import printable_url
 
 if TYPE_CHECKING:
     from pyarrow import NativeFile  # type: ignore[import-untyped]  # it has no stubs
@@ -33,6 +35,8 @@ __all__ = ["Place", "input_path", "is_there", "local_folder", "place_of"]
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://|(file):(?=/)", re.IGNORECASE)
 """A colon alone makes no URL of a path, but in ``file:/x``, as Java writes it."""
 _BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,254}\Z")
+_SIGNED = re.compile(r"\?[^/?]*=")
+"""The query of a URL that somebody signed; in a pattern a question mark is followed by other characters."""
 _NEEDED = {
     "abfs": "a mounted folder (blobfuse2)",
     "abfss": "a mounted folder (blobfuse2)",
@@ -111,7 +115,10 @@ class Place(msgspec.Struct, frozen=True):
         return options
 
     def join(self, *names: str) -> Place:
-        """The place below this one that ``names`` lead to."""
+        """The place below this one that ``names`` lead to. Raises MsmqWireError for one that leads away."""
+        for name in names:
+            if name in ("", ".", "..") or "/" in name:
+                raise MsmqWireError(f"{name!r} is no name of a file or folder in {self.url}")
         return Place("/".join((self.url.rstrip("/"), *names)))
 
     def open_input(self) -> NativeFile:
@@ -127,7 +134,14 @@ class Place(msgspec.Struct, frozen=True):
         return open_local(self.path) if self.is_local else _RangedFile(self)
 
     def open_output(self) -> NativeFile:
-        """Open a file to be written anew; in an object store it is there once it is closed."""
+        """Open a file to be written anew: on this machine one that is not there, and through no link.
+
+        In an object store it is there once it is closed.
+        """
+        import pyarrow as pa
+
+        if self.is_local:
+            return pa.PythonFile(BufferedWriter(open_stream(self.path)), mode="w")
         return self.filesystem().open_output_stream(self.path, compression=None)
 
     def info(self) -> FileInfo:
@@ -190,9 +204,12 @@ class Place(msgspec.Struct, frozen=True):
         return found if self.is_local else found // SECOND * SECOND
 
     def make_folder(self) -> None:
-        """Make it and those above it, where they are not; an object store has no folders to make."""
+        """Make it and those above it, where they are not; an object store has no folders to make.
+
+        Raises OSError for a link.
+        """
         if self.is_local:
-            self.filesystem().create_dir(self.path, recursive=True)
+            make_folder(self.path)
 
     def delete(self) -> None:
         """Delete the file, if it is there."""
@@ -327,7 +344,7 @@ def place_of(text: str) -> Place:
 
 def _bucket_and_key(rest: str, text: str) -> str:
     bucket, _, key = rest.partition("/")
-    if "@" in bucket:
+    if "@" in bucket or _SIGNED.search(key):
         # Not shown: it may be a secret.
         raise MsmqWireError(
             "cannot use a URL with credentials: give them in the environment, AWS_ACCESS_KEY_ID ..."
@@ -347,7 +364,7 @@ def _legible(path: str, text: str) -> str:
 
 
 def _shown(text: str) -> str:
-    return text.encode("utf-8", "backslashreplace").decode()
+    return printable_url(text.encode("utf-8", "backslashreplace").decode())
 
 
 class _Access(msgspec.Struct, frozen=True):
@@ -373,15 +390,14 @@ def _s3(access: _Access) -> FileSystem:
     if access.endpoint is not None:
         url = urlsplit(access.endpoint)
         if url.scheme not in ("http", "https") or not url.netloc or url.path:
-            raise MsmqWireError(f"AWS_ENDPOINT_URL is as http://host:port, not {access.endpoint}")
+            shown = printable_url(access.endpoint)
+            raise MsmqWireError(f"AWS_ENDPOINT_URL is as http://host:port, not {shown}")
         try:
             socket.getaddrinfo(url.hostname, None)
         except OSError as error:
             # What sends requests would ask again for minutes.
-            reason = reason_of(error)
-            raise MsmqWireError(
-                f"cannot find the host of AWS_ENDPOINT_URL, {access.endpoint}: {reason}"
-            ) from None
+            shown, reason = printable_url(access.endpoint), reason_of(error)
+            raise MsmqWireError(f"cannot find the host of AWS_ENDPOINT_URL, {shown}: {reason}") from None
         more = {"scheme": url.scheme, "endpoint_override": url.netloc}
     return pafs.S3FileSystem(
         region=access.region,

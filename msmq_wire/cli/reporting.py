@@ -11,6 +11,7 @@ from itertools import pairwise
 
 import msmq_wire
 from msmq_wire.cli.render.safe_text import escaped
+from msmq_wire.urls import printable
 
 __all__ = ["PROGRAM", "complain", "hide_file", "hide_paths", "is_hiding", "tell", "version_text"]
 
@@ -70,7 +71,7 @@ def complain(message: str) -> None:
 
 
 def tell(message: str) -> None:
-    """Print one line on standard error."""
+    """Print one line on standard error, without the secrets of URLs."""
     if _HIDDEN:
         from msmq_wire.redaction.forms import without_paths
 
@@ -81,7 +82,7 @@ def tell(message: str) -> None:
         sys.stdout.flush()
     with contextlib.suppress(OSError):
         # Where errors cannot be told, the status still tells that there was one.
-        print(escaped(" ".join(message.split()), encoding=encoding), file=sys.stderr)
+        print(escaped(printable(" ".join(message.split())), encoding=encoding), file=sys.stderr)
 
 
 def version_text() -> str:

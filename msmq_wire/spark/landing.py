@@ -245,7 +245,14 @@ class LandingLog:
         """Take the entries that were written since."""
         self._opened()
         while (data := _read(self.folder, len(self._entries) + 1)) is not None:
-            self._add(_decoded(self.folder, data, Landed))
+            entry = _decoded(self.folder, data, Landed)
+            # Its path will be opened, and the log may come with the captures.
+            if not any(_is_below(entry.path, path) for path in self._options.paths):
+                raise MsmqWireError(
+                    f"the log {self.folder} (option seen) is damaged: it names {entry.path!r:.80}, "
+                    "which is not in the folders that are read"
+                )
+            self._add(entry)
 
     def _opened(self) -> _Head:
         if self._head is None:
@@ -332,6 +339,16 @@ def _first_folder(paths: Sequence[str]) -> str:
     while glob.has_magic(folder) and not os.path.isdir(folder):
         folder = os.path.dirname(folder)
     return folder or "."
+
+
+def _is_below(path: str, wanted: str) -> bool:
+    """Whether a path is one that was named, or below a folder or a pattern that was."""
+    root = wanted
+    while glob.has_magic(root):
+        root = os.path.dirname(root)
+    root = root and f"{root.rstrip('/')}/"
+    inside = path.startswith(root) and not os.path.isabs(path[len(root) :])
+    return path == wanted or (inside and ".." not in path[len(root) :].split("/"))
 
 
 def _path(folder: str, number: int) -> str:

@@ -185,7 +185,8 @@ def _apart(snapshot: Snapshot, files: Sequence[CaptureFile]) -> tuple[list[Captu
 def _sources(snapshot: Snapshot, files: Iterable[CaptureFile]) -> list[dict[str, Any]]:
     """What the tables know of files, which they know."""
     names = ("capture", "path", "size", "mtime_ns", "head", "length", "digest")
-    wanted = among("key", [file_key(file) for file in files])
+    # A key alone proves nothing: the path of its row will be opened.
+    wanted = among("key", map(file_key, files)) & among("path", [file.path for file in files])
     found: list[dict[str, Any]] = snapshot.rows("sources", names, wanted).to_pylist()
     return sorted(found, key=lambda row: row["path"])
 

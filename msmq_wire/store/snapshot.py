@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
@@ -22,21 +22,28 @@ from deltalake.exceptions import DeltaError
 
 from msmq_wire.capture.places import Place
 from msmq_wire.errors import MsmqWireError
-from msmq_wire.tables.table_schemas import BOOKS, DAY, TABLES, delta_schema
+from msmq_wire.store.table_files import FILE_PATH
+from msmq_wire.store.table_folders import LOG, brief, check_log, damaged
+from msmq_wire.tables.table_schemas import DAY, TABLES, delta_schema
 
 __all__ = ["Snapshot", "StoredFile", "among", "is_table", "line_of", "log_file", "open_table", "reading"]
 
 _CAPTURES = "captures"
 _READS = 40
 """How often rows are asked for in an object store."""
+_READER = 1
+"""The version of the Delta protocol that a reader needs: 2 renames columns, 3 leaves rows out."""
+_SAID = 110
+"""Characters of the error of a library that are shown."""
+_Count = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class StoredFile(msgspec.Struct, frozen=True):
     """A file of a version of a table: path below the table, bytes, rows, and the captures it may hold."""
 
     path: str
-    size: int
-    rows: int
+    size: _Count
+    rows: _Count
     day: str | None
     first: str
     last: str
@@ -63,9 +70,8 @@ class Snapshot:
         self.captures = captures
         self.version = captures.version()
         self._files: dict[str, list[StoredFile]] = {}
-        found = {
-            table: captures.transaction_version(table) for table in (*TABLES, *BOOKS) if table != _CAPTURES
-        }
+        with reading(place):
+            found = {name: captures.transaction_version(name) for name in (*TABLES, "sources")}
         self.versions: Mapping[str, int] = {name: one for name, one in found.items() if one is not None}
 
     @cached_property
@@ -100,18 +106,28 @@ class Snapshot:
             return []
         with reading(self.place):
             found = pa.table(table.get_add_actions(flatten=True)).to_pylist()
-        return [
-            StoredFile(
-                one["path"],
-                one["size_bytes"],
-                one["num_records"] or 0,
-                None if one.get(f"partition.{DAY}") is None else one[f"partition.{DAY}"].isoformat(),
-                # What a file has no bounds of may be in it.
-                one.get("min.capture") or "",
-                one.get("max.capture") or "\U0010ffff",
-            )
-            for one in found
-        ]
+        return [self._stored(name, one) for one in found]
+
+    def _stored(self, name: str, action: Mapping[str, Any]) -> StoredFile:
+        """The file that an action of a log adds: the one place where what it says is taken or refused."""
+        path, day = action["path"], action.get(f"partition.{DAY}")
+        if FILE_PATH.fullmatch(path) is None:
+            raise damaged(self.place, f"the log of {name} names {brief(path)}, which is no file of a table")
+        values = {
+            "path": path,
+            "size": action["size_bytes"],
+            "rows": action["num_records"] or 0,
+            "day": day.isoformat() if isinstance(day, date) else day,
+            # What a file has no bounds of may be in it.
+            "first": action.get("min.capture") or "",
+            "last": action.get("max.capture") or "\U0010ffff",
+        }
+        try:
+            if day is not None:
+                date.fromisoformat(values["day"])
+            return msgspec.convert(values, StoredFile)
+        except (TypeError, ValueError) as error:
+            raise damaged(self.place, f"the log of {name} says of {brief(path)}: {error}") from None
 
     def dataset(self, name: str, *, holding: Sequence[str] | None = None) -> Any:
         """A table as a pyarrow dataset with all columns; None where it has no row yet.
@@ -157,21 +173,26 @@ def among(name: str, values: Iterable[Any]) -> Any:
 
 
 def open_table(place: Place, table: str, version: int | None = None) -> DeltaTable:
-    """A table below ``place`` at a version, or at its last one."""
+    """A table below ``place`` at a version, or at its last one. Raises MsmqWireError for what is not ours."""
+    check_log(place, table)
     inside = place.join(table)
-    return DeltaTable(inside.table_url, version=version, storage_options=inside.storage_options)
+    found = DeltaTable(inside.table_url, version=version, storage_options=inside.storage_options)
+    needed = found.protocol().min_reader_version
+    if needed > _READER:
+        raise damaged(place, f"the log of {table} needs reader version {needed} of Delta, not {_READER}")
+    return found
 
 
 def is_table(place: Place, table: str) -> bool:
     """Whether there is a table, and not only the folder of one whose maker died before its first commit."""
     # That commit goes where there are checkpoints.
-    names = (log_file(place, table, 0), place.join(table, "_delta_log", "_last_checkpoint"))
+    names = (log_file(place, table, 0), place.join(table, LOG, "_last_checkpoint"))
     return any(name.exists() for name in names)
 
 
 def log_file(place: Place, table: str, version: int) -> Place:
     """Where the log of a table has the commit that made ``version``."""
-    return place.join(table, "_delta_log", f"{version:020}.json")
+    return place.join(table, LOG, f"{version:020}.json")
 
 
 @contextlib.contextmanager
@@ -184,5 +205,8 @@ def reading(place: Place) -> Iterator[None]:
 
 
 def line_of(error: BaseException) -> str:
-    """What an error says, in one line."""
-    return getattr(error, "strerror", None) or str(error).partition("\n")[0] or type(error).__name__
+    """What an error says, in one line that is not long: it may quote what it read."""
+    text = getattr(error, "strerror", None) or str(error).partition("\n")[0] or type(error).__name__
+    if "AWS Error NETWORK_CONNECTION" in text:
+        text = f"the object store cannot be reached: {text.rpartition('Details: ')[2]}"
+    return text if len(text) <= _SAID else f"{text[:_SAID]}..."

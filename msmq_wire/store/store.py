@@ -13,6 +13,7 @@ import json
 import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeAlias
 
 import msgspec
@@ -34,7 +35,8 @@ from msmq_wire.store.snapshot import (
     open_table,
     reading,
 )
-from msmq_wire.store.table_files import TableWriter, WrittenFile
+from msmq_wire.store.table_files import FILE_PATH, TableWriter, WrittenFile
+from msmq_wire.store.table_folders import check_folders
 from msmq_wire.tables.table_schemas import BOOKS, DAY, TABLES, delta_schema, file_schema
 
 __all__ = ["Change", "Store"]
@@ -46,6 +48,8 @@ _LONGEST = 2.0
 _SMALL = 8 << 20
 _MANY = 32
 """So many small files of ``captures`` or ``sources`` become one when a row is added."""
+_AT_ONCE = 8
+"""Files that are deleted at once."""
 _PROPERTIES = {
     "delta.checkpointInterval": "50",
     # A commit that captures never named must not take away the log of the version that it names.
@@ -80,14 +84,18 @@ Make: TypeAlias = Callable[[Snapshot], Change | None]
 class Store:
     """The tables below ``output``, a folder or the URL of one.
 
-    Raises MsmqWireError where tables cannot be there, and for those of a version before there was a log.
+    Raises MsmqWireError where tables cannot be there or read, for those of a version before there was a log,
+    and for folders with links.
     """
 
     def __init__(self, output: str) -> None:
         self.place = place_of(output)
         self._name = output
         self.place.join(_CAPTURES).table_url  # noqa: B018  (raises for a name that no table can have)
-        older = self.place.join(_CAPTURES).list()
+        self._is_checked = False
+        with reading(self.place):
+            check_folders(self.place)
+            older = self.place.join(_CAPTURES).list()
         if any(one.path.endswith(".json") for one in older) and not self.exists:
             raise MsmqWireError(
                 f"{output} holds tables of an older msmq-wire, which have no log: "
@@ -97,7 +105,8 @@ class Store:
     @property
     def exists(self) -> bool:
         """Whether there are tables."""
-        return is_table(self.place, _CAPTURES)
+        with reading(self.place):
+            return is_table(self.place, _CAPTURES)
 
     def make(self) -> None:
         """Make what is not there yet: an empty ``captures``."""
@@ -105,13 +114,22 @@ class Store:
             self._create(_CAPTURES)
 
     def snapshot(self) -> Snapshot:
-        """What counts now. Raises MsmqWireError where there are no tables."""
+        """What counts now. Raises MsmqWireError where there are no tables, or damaged ones."""
         try:
-            return Snapshot(self.place, open_table(self.place, _CAPTURES))
-        except TableNotFoundError:
+            with reading(self.place):
+                found = Snapshot(self.place, open_table(self.place, _CAPTURES))
+        except MsmqWireError as error:
+            if not isinstance(error.__cause__, TableNotFoundError):
+                raise
             raise MsmqWireError(
                 f"{self._name} holds no tables: msmq-wire spark run --output {self._name} makes them"
             ) from None
+        if not self._is_checked:
+            # Before anything is done: later a part of it would be done.
+            for table in (_CAPTURES, *found.versions, "runs"):
+                found.files(table)
+            self._is_checked = True
+        return found
 
     def publish(self, make: Make) -> Snapshot:
         """Do what ``make`` says to a snapshot; ask it again where another commit was faster.
@@ -249,18 +267,22 @@ class Store:
         for table in (_CAPTURES, *snapshot.versions, *self._unnamed(snapshot)):
             stands = open_table(self.place, table)
             named = snapshot.version if table == _CAPTURES else snapshot.versions.get(table)
-            place = self.place.join(table)
-            sizes = {place.within(one).url: one.size for one in place.list(recursive=True)}
             gone = stands.vacuum(
                 hours,
-                dry_run=dry,
+                dry_run=True,
                 enforce_retention_duration=False,
                 full=True,
                 keep_versions=None if named is None else [named],
             )
-            # What was deleted before is in the log for a while.
-            there = {path: sizes.get(place.join(*path.split("/")).url) for path in gone}
-            found |= {f"{table}/{path}": size for path, size in there.items() if size is not None}
+            place = self.place.join(table)
+            start = len(place.path) + 1
+            sizes = {one.path[start:]: one.size for one in place.list(recursive=True)}
+            # Deleted here, and only what a writer of these tables made: deltalake deletes what a log names.
+            there = [path for path in gone if path in sizes and FILE_PATH.fullmatch(path)]
+            if not dry:
+                with ThreadPoolExecutor(_AT_ONCE) as crew:
+                    list(crew.map(lambda path, place=place: place.join(*path.split("/")).delete(), there))
+            found |= {f"{table}/{path}": sizes[path] for path in there}
             if named is not None and not dry:
                 open_table(self.place, table, named).cleanup_metadata()
         return found
@@ -283,12 +305,29 @@ class Store:
             raise MsmqWireError(f"cannot write {self.place.url}: {line_of(error)}") from error
 
     def compact_runs(self, target: int) -> None:
-        """Put the files of ``runs`` together, which no version of ``captures`` names."""
-        if is_table(self.place, "runs"):
-            try:
-                open_table(self.place, "runs").optimize.compact(target_size=target)
-            except (DeltaError, OSError) as error:
-                raise MsmqWireError(f"cannot write {self.place.url}: {line_of(error)}") from error
+        """Put small files of ``runs`` together, which no version of ``captures`` names."""
+        if not is_table(self.place, "runs"):
+            return
+        try:
+            # First: a run that ends meanwhile makes the commit fail.
+            stands = open_table(self.place, "runs")
+            self._widen(stands, "runs")
+            snapshot = self.snapshot()
+            small = [file for file in snapshot.files("runs") if file.size < target // 2]
+            if len(small) < 2:
+                return
+            with TableWriter(self.place, ("runs",), partitioned=False, size=target) as writer:
+                for file in small:
+                    for batch in self.batches("runs", file):
+                        writer.write("runs", batch)
+            merged = {"runs": frozenset(file.path for file in small)}
+            actions = self._actions(snapshot, "runs", Change(files=writer.files, merged=merged))
+            self._write(stands, "runs", actions, _once())
+        except CommitFailedError:
+            # The next compaction finds them.
+            return
+        except (DeltaError, OSError) as error:
+            raise MsmqWireError(f"cannot write {self.place.url}: {line_of(error)}") from error
 
     def _create(self, table: str) -> None:
         place = self.place.join(table)

@@ -7,6 +7,7 @@ version of a table, and is swept away later.
 from __future__ import annotations
 
 import contextlib
+import re
 import secrets
 from collections import Counter
 from collections.abc import Iterable
@@ -24,10 +25,14 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it has no stubs
 from msmq_wire.capture.places import Place
 from msmq_wire.tables.table_schemas import DAY, file_schema
 
-__all__ = ["FILE_BYTES", "NO_DAY", "TableWriter", "WrittenFile"]
+__all__ = ["FILE_BYTES", "FILE_PATH", "NO_DAY", "TableWriter", "WrittenFile"]
 
 NO_DAY = "__HIVE_DEFAULT_PARTITION__"
 """The partition of rows without a time, and of those of days for which there would be too many files."""
+FILE_PATH = re.compile(
+    rf"(?:{DAY}=(?:[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}|{NO_DAY})/)?part-[0-9A-Za-z][0-9A-Za-z._-]{{0,99}}\.parquet"
+)
+"""The paths below a table that files have: those of `TableWriter`, and of deltalake in the table ``runs``."""
 
 _MICROSECONDS = 86_400_000_000
 _ROWS = 1 << 15
@@ -68,8 +73,12 @@ class _Part:
         self._table = table
         self._day = None if day == NO_DAY else day
         name = f"part-{secrets.token_hex(16)}.parquet"
-        folder = place.join(table) if day is None else place.join(table, f"{DAY}={day}")
+        folder = place.join(table)
+        # Each for itself: a link is not followed.
         folder.make_folder()
+        if day is not None:
+            folder = folder.join(f"{DAY}={day}")
+            folder.make_folder()
         self.place = folder.join(name)
         self._path = name if day is None else f"{DAY}={day}/{name}"
         self._rows = 0

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import typer
 
+from msmq_wire.capture.places import Place
 from msmq_wire.cli.store_options import size_of
 from msmq_wire.store.snapshot import open_table
 from msmq_wire.store.store import Store
@@ -193,6 +194,64 @@ def test_no_command_but_compact_needs_spark(run: Run, store: Store, tmp_path: Pa
         [sys.executable, "-c", source], capture_output=True, text=True, timeout=120, check=False, cwd=tmp_path
     )
     assert done.stdout.splitlines()[-1] == "[0, 0, 0, 0] False", done.stderr
+
+
+SECRET = "c2VjcmV0"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        f"abfss://box@account.dfs.core.windows.net/x?sv=2024&sig={SECRET}",
+        f"abfss://account.dfs.core.windows.net/x?{SECRET}",
+        f"https://user:{SECRET}@host/x",
+        f"https://{SECRET}@host/x",
+        f"https://host/x#access_token={SECRET}",
+        f"s3://bucket/x?X-Amz-Algorithm=a&X-Amz-Signature={SECRET}",
+        f"s3://AKIA:{SECRET}@bucket/x",
+        f"s3://AKIA:{SECRET}/{SECRET}@bucket/x",
+        f"s3a://AKIA:a?{SECRET}@bucket/x",
+        f"file://user:{SECRET}@host/x",
+        f"https:/host/x?sig={SECRET}",
+    ],
+)
+@pytest.mark.parametrize("words", [("status", "URL"), ("export", "--tables", "URL", "--to", "x")])
+def test_the_secrets_of_a_url_are_not_printed(run: Run, words: tuple[str, ...], url: str) -> None:
+    outcome = run("spark", *(url if word == "URL" else word for word in words))
+    assert (outcome.status, outcome.out, outcome.err.count("\n")) == (1, "", 1)
+    assert SECRET not in outcome.err
+
+
+@pytest.mark.parametrize(
+    "said", ["no address", f"http://u:{SECRET}@host:1/a", f"http://u:{SECRET}@h.invalid"]
+)
+def test_the_secrets_of_the_environment_are_not_printed(
+    run: Run, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", said)
+    outcome = run("spark", "status", "s3://bucket/x")
+    assert (outcome.status, outcome.err.count("\n")) == (1, 1)
+    assert "AWS_ENDPOINT_URL" in outcome.err
+    assert SECRET not in outcome.err
+
+
+def test_an_object_store_that_cannot_be_reached_is_said_to_be_that(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unreachable(place: Place, *, recursive: bool = False) -> list[Any]:
+        raise OSError(
+            "When listing objects under key 'x/captures/' in bucket 'bucket': AWS Error NETWORK_CONNECTION "
+            "during ListObjectsV2 operation: curlCode: 6, Could not resolve hostname; "
+            "Details: Could not resolve host: bucket.s3.us-east-1.amazonaws.com"
+        )
+
+    monkeypatch.setattr(Place, "list", unreachable)
+    assert run("spark", "status", "s3://bucket/x") == (
+        1,
+        "",
+        "msmq-wire: cannot read the tables in s3://bucket/x: the object store cannot be reached: "
+        "Could not resolve host: bucket.s3.us-east-1.amazonaws.com\n",
+    )
 
 
 @pytest.mark.parametrize(

@@ -29,9 +29,9 @@ from msmq_wire.spark.job import DEFAULT_TABLES, Run, run_job
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.table_views import register_views
 from msmq_wire.store.identity import content_of
-from msmq_wire.store.store import Store
+from msmq_wire.store.store import Change, Store
 from msmq_wire.tables.packet_columns import PACKET_SCHEMA
-from msmq_wire.tables.table_schemas import DAY, TABLES
+from msmq_wire.tables.table_schemas import DAY, TABLES, delta_schema
 from tests.effort import share
 from tests.spark.test_capture_job import decoded, plan_of, todo_of
 
@@ -320,6 +320,20 @@ def captures_at(path: Path) -> tuple[CaptureFile, ...]:
 
 
 @pytest.mark.slow
+def test_a_path_that_the_tables_name_is_never_opened(one_process: Any, tmp_path: Path) -> None:
+    folder, output = tmp_path / "in", tmp_path / "out"
+    folder.mkdir()
+    shutil.copy(DEMO, folder / "a.pcap")
+    shutil.copy(FIXTURES / "captures" / "path_ipv6.pcap", tmp_path / "canary.pcap")
+    run_job(one_process, str(output), options_of(folder))
+    store = Store(str(output))
+    [row] = store.snapshot().rows("sources", delta_schema("sources").names).to_pylist()
+    other = {**row, "path": str(tmp_path / "canary.pcap")}
+    store.publish(lambda _: Change(forgotten=frozenset([row["capture"]]), books={"sources": [other]}))
+    run = run_job(one_process, str(output), options_of(folder), again=True)
+    assert (run.captures, run.rows["messages"]) == (1, 13)
+
+
 def test_with_again_what_is_named_is_decoded_again_and_nothing_else(one_process: Any, tmp_path: Path) -> None:
     folder, output = tmp_path / "in", tmp_path / "out"
     paths = different(folder, 3)

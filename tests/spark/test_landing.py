@@ -377,3 +377,14 @@ def test_the_log_itself_is_never_read_as_a_capture(folder: Path) -> None:
     log = log_of(folder, options)
     log.landed(NOW)
     assert names(logged(log, NOW + 10_000 * SECOND)) == ["a.pcap"]
+
+
+@pytest.mark.parametrize("path", ["/etc/hostname", "FOLDER/../canary.pcap", "FOLDERX/canary.pcap", "a.pcap"])
+def test_a_log_that_names_files_elsewhere_is_damaged(folder: Path, path: str) -> None:
+    land(folder / "a.pcap", DEMO)
+    [entry] = logged(log_of(folder))
+    [written] = (folder / ".msmq-wire-seen").glob("*1.json")
+    text = written.read_text().replace(entry.path, path.replace("FOLDER", str(folder)))
+    written.write_text(text)
+    with pytest.raises(MsmqWireError, match=r"is damaged: it names .* which is not in the folders"):
+        log_of(folder).landed(NOW)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -475,3 +476,31 @@ def test_a_full_disk_is_one_line(store: Store, monkeypatch: pytest.MonkeyPatch) 
 def test_a_file_without_bounds_may_hold_any_capture() -> None:
     file = StoredFile("x", 1, 1, None, "", "\U0010ffff")
     assert file.may_hold(["a"])
+
+
+def test_the_runs_are_put_together(store: Store) -> None:
+    for name in "abc":
+        store.append("runs", {"name": name, "rows": {"messages": 1}})
+    store.compact_runs(1 << 20)
+    assert len(store.snapshot().files("runs")) == 1
+    rows = store.snapshot().rows("runs", ["name", "rows"]).to_pylist()
+    assert sorted(row["name"] for row in rows) == ["a", "b", "c"]
+    assert rows[0]["rows"] == [("messages", 1)]
+    version = store.snapshot().latest("runs")
+    store.compact_runs(1 << 20)
+    assert store.snapshot().latest("runs") == version
+
+
+def test_who_puts_runs_together_opens_no_file_elsewhere(store: Store, tmp_path: Path) -> None:
+    for name in "abc":
+        store.append("runs", {"name": name})
+    log = tmp_path / "tables" / "runs" / "_delta_log"
+    # What it says of rows to be left out is in a file that is not there.
+    elsewhere = {"storageType": "p", "pathOrInlineDv": f"file://{tmp_path}/x", "offset": 1}
+    text = (log / f"{3:020}.json").read_text()
+    added = next(json.loads(line) for line in text.splitlines() if '"add"' in line)
+    added["add"]["deletionVector"] = {**elsewhere, "sizeInBytes": 40, "cardinality": 1}
+    (log / f"{4:020}.json").write_text(json.dumps(added))
+    store.compact_runs(1 << 20)
+    names = store.snapshot().rows("runs", ["name"]).column("name").to_pylist()
+    assert {*names} == {"a", "b", "c"}

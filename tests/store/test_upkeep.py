@@ -230,7 +230,7 @@ def test_what_no_reader_needs_is_deleted_with_what_was_never_committed(store: St
     } == expected
     assert store.vacuum(0, dry=True) == {}
     fill(tmp_path / "out", OTHER)
-    assert names(store, "captures") == {str(DEMO), str(OTHER)}, "what vacuum notes is in nobody's way"
+    assert names(store, "captures") == {str(DEMO), str(OTHER)}, "a vacuum is in nobody's way"
 
 
 @pytest.mark.parametrize(

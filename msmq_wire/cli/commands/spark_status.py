@@ -41,8 +41,8 @@ def status(
 
     It shows captures, rows, files and bytes, and how they were read. The version of a table is the one that
     counts: captures names it, and readers see it. A table that stands at a later one has what no reader sees:
-    a run is at work, or one was ended there, and the next takes it back; msmq-wire spark vacuum notes what it
-    did in the same way. Small files have less than 64 MB; msmq-wire spark compact puts them together.
+    a run is at work, or one was ended there, and the next takes it back. Small files have less than 64 MB.
+    msmq-wire spark compact puts them together.
 
     With --format jsonl each line has what it is about: table, captures (with the same version and options),
     run. Spark is not started.
