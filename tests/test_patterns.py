@@ -100,6 +100,7 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
         Attack("match", "formatname:", "a", "!"),
         Attack("match", "", "formatname:"),
     ),
+    "msmq_wire.redaction.forms:_FOLDERS": (Attack("sub", "'", "a/", "'"), Attack("sub", "", "'")),
     "msmq_wire.redaction.forms:_GUIDS": (
         Attack("sub", "", " 01234567"),
         Attack("sub", "", f" {GUID}"),
@@ -398,6 +399,7 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
         Attack("finditer", "", ';a="'),
         Attack("finditer", ";a=", " ", '"'),
     ),
+    "msmq_dissect.images.vmdk:_EXTENT": (Attack("match", 'RW 1 FLAT "', "a"), Attack("match", "RW ", "1")),
     "msmq_wire.srmp.mime:_QUOTED_PAIR": (Attack("sub", "", "\\"),),
     "msmq_wire.srmp.mime:_LINE_REST": (Attack("match", "", " ", "!"), Attack("match", "", "\t", "\r")),
     "msmq_wire.srmp.mime:_HEADERS_END": (Attack("search", "", "\r\n\r"), Attack("search", "", "\r")),

@@ -38,6 +38,7 @@ _HOSTED = re.compile(
 # What stands behind a protocol that is not known, a colon or two slashes may be a host as well.
 _ANOTHER_HOST = re.compile(r"[/\\]{2}|:")
 _GUIDS = re.compile(f" {_GUID_TEXT}")
+_FOLDERS = re.compile(r"""(['"])[^'"]*[\\/]""")
 _PLACE = re.compile(r"[a-z0-9_.\[\]-]*")
 _NOTHING_BUT_FILLING = bytes(byte if byte == 0x5A else 0 for byte in range(256))
 """What fills a response tells nothing, and a rule counts what is something else."""
@@ -109,8 +110,8 @@ def _file(path: str) -> str:
 
 
 def _reason(stand_ins: StandIns, text: str, capture: Any) -> str:
-    """A file error may name the file."""
-    return text.replace(capture, _file(capture)) if capture else text
+    """A file error may name the file, and quote a path that stands in it: of that the last part stays."""
+    return _FOLDERS.sub(r"\1", text.replace(capture, _file(capture)) if capture else text)
 
 
 def without_guids(text: str) -> str:
