@@ -173,9 +173,10 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
         Attack("sub", "", " ../"),
         Attack("sub", "", "a:"),
     ),
-    "msmq_wire.redaction.forms:_FOREIGN": (
-        Attack("sub", "", ", and is none: "),
-        Attack("sub", "", ", and is none:"),
+    "msmq_wire.redaction.forms:_QUOTED": (
+        Attack("sub", "'", "a"),
+        Attack("sub", "'", "\\\\"),
+        Attack("sub", "", "'\""),
     ),
     "msmq_wire.redaction.forms:without_paths": (Attack("sub", "", "a"),),
     "msmq_wire.redaction.cut_numbers:_NUMBER": (Attack("sub", "", "1"), Attack("sub", "", "12 ")),
@@ -425,6 +426,7 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
         Attack("finditer", "", ';a="'),
         Attack("finditer", ";a=", " ", '"'),
     ),
+    "msmq_dissect.images.vmdk:_EXTENT": (Attack("match", 'RW 1 FLAT "', "a"), Attack("match", "RW ", "1")),
     "msmq_wire.srmp.mime:_QUOTED_PAIR": (Attack("sub", "", "\\"),),
     "msmq_wire.srmp.mime:_LINE_REST": (Attack("match", "", " ", "!"), Attack("match", "", "\t", "\r")),
     "msmq_wire.srmp.mime:_HEADERS_END": (Attack("search", "", "\r\n\r"), Attack("search", "", "\r")),

@@ -1,39 +1,67 @@
 # SPDX-License-Identifier: AGPL-3.0-or-later
 """`open_container`: the disk in an image of EWF, VMDK, QCOW2, VHDX, VHD or VDI, as one file to read.
 
-The rule kept here: what an image lacks is an error, never fewer bytes or zeros. Nothing is written.
+The rules kept here:
+
+* What an image lacks is an error, never fewer bytes or zeros. Nothing is written.
+* Only regular files in the folder of the image are opened (`Members`).
+* An image is bounded by its own bytes: however its tables lead, a pass over its disk reads each byte of its
+  files about once, and unpacks at most `_RATIO` times as many.
 """
 
 from __future__ import annotations
 
 import io
 import os
-from pathlib import Path, PosixPath, WindowsPath
+import zlib
+from collections.abc import Iterator
 from typing import Any
 
-from dissect.target import container  # type: ignore[import-untyped]  # it has no annotations
-
-from msmq_dissect.reading import DAMAGE, reason_of
+from msmq_dissect.images.ewf import SIGNATURES, EwfLayer
+from msmq_dissect.images.layer import Flat, Layer, Packed, Run, layer_at
+from msmq_dissect.images.members import Member, Members, cut
+from msmq_dissect.images.qcow2 import MAGIC as QCOW2_MAGIC
+from msmq_dissect.images.qcow2 import Qcow2Layer
+from msmq_dissect.images.vdi import MAGIC as VDI_MAGIC
+from msmq_dissect.images.vdi import MAGIC_AT as VDI_MAGIC_AT
+from msmq_dissect.images.vdi import VdiLayer
+from msmq_dissect.images.vhd import footer_of, vhd_layer
+from msmq_dissect.images.vhdx import MAGIC as VHDX_MAGIC
+from msmq_dissect.images.vhdx import VhdxLayer
+from msmq_dissect.images.vmdk import MAGICS as VMDK_MAGICS
+from msmq_dissect.images.vmdk import vmdk_layer
 from msmq_wire.errors import CaptureError
 
-__all__ = ["FORMATS", "open_container"]
+__all__ = ["Disk", "open_container"]
 
-FORMATS = {
-    "ewf": "EWF", "qcow2": "QCOW2", "vdi": "VDI", "vhd": "VHD", "vhdx": "VHDX", "vmdk": "VMDK",
-}  # fmt: skip
-"""The names of formats by those that dissect gives its classes."""
+_DEEPEST = 32
+"""Parents one below the other."""
+_STRETCH = 64 << 20
+"""Bytes of a longest stretch."""
+_RATIO = 2048
+"""How many times more bytes an image may unpack to than it has: deflate reaches 1,032."""
 
 
 class Disk(io.RawIOBase):
-    """The disk in an image: read-only, anywhere in it. Raises CaptureError where the image is damaged."""
+    """The disk in an image: read-only, anywhere in it. Raises CaptureError where the image is damaged.
 
-    def __init__(self, path: str, disk: Any, files: list[io.IOBase]) -> None:
+    ``files`` are the paths of the files that the image consists of, the image itself first.
+    """
+
+    def __init__(self, path: str, format_: str, layer: Layer, members: Members) -> None:
         super().__init__()
         self.name = path
-        self.size: int = disk.size
-        self._disk = disk
-        self._files = files
+        self.format = format_
+        self.size = layer.size
+        self._layer = layer
+        self._members = members
         self._at = 0
+        self._unpacked: tuple[Member, int, bytes] | None = None
+
+    @property
+    def files(self) -> list[str]:
+        """See `Disk`."""
+        return [one.path for one in self._members.all]
 
     def readable(self) -> bool:
         """See `io.IOBase`."""
@@ -55,83 +83,141 @@ class Disk(io.RawIOBase):
         self._at = start + offset
         return self._at
 
+    def extents(self, start: int, end: int) -> Iterator[tuple[int, int]]:
+        """The stretches of the disk that have bytes in a file, in order; all other bytes are zeros.
+
+        Raises CaptureError where the tables of the image lead to the same bytes again and again.
+        """
+        left = sum(one.size for one in self._members.all)
+        first = at = start
+        while at < end:
+            run = self._run(at)
+            stop = min(at + run.span, end)
+            if run.member is None:
+                if first < at:
+                    yield first, at
+                first = stop
+            elif run.packed is None:
+                left -= stop - at
+            else:
+                left -= (stop - at) // _RATIO
+            if left < 0:
+                raise self._damaged(CaptureError("its tables lead to the same bytes again and again"), at)
+            at = stop
+            if at - first >= _STRETCH:
+                # Nobody waits until all tables are walked.
+                yield first, at
+                first = at
+        if first < at:
+            yield first, at
+
     def readinto(self, buffer: Any, /) -> int:
         """Fill the buffer, up to the end of the disk."""
         view = memoryview(buffer).cast("B")
         wanted = max(0, min(len(view), self.size - self._at))
-        if not wanted:
-            return 0
-        try:
-            self._disk.seek(self._at)
-            data = self._disk.read(wanted)
-        except DAMAGE as error:
-            raise self._damaged(reason_of(error), self._at) from error
-        if len(data) != wanted:
-            raise self._damaged("its end is not there", self._at + len(data))
-        view[:wanted] = data
-        self._at += wanted
+        done = 0
+        while done < wanted:
+            run = self._run(self._at)
+            count = min(run.span, wanted - done)
+            try:
+                view[done : done + count] = self._bytes(run, count)
+            except CaptureError as error:
+                raise self._damaged(error, self._at) from error
+            done += count
+            self._at += count
         return wanted
 
     def close(self) -> None:
-        """Close the image, and every file that it is made of."""
-        for file in self._files:
-            file.close()
+        """Close every file that the image is made of."""
+        self._members.close()
         super().close()
 
-    def _damaged(self, reason: str, offset: int) -> CaptureError:
-        format_ = FORMATS[self._disk.__type__]
-        return CaptureError(f"{self.name}: the {format_} image is damaged: {reason}", offset=offset)
+    def _run(self, offset: int) -> Run:
+        try:
+            return layer_at(self._layer, offset)
+        except CaptureError as error:
+            raise self._damaged(error, offset) from error
+
+    def _bytes(self, run: Run, count: int) -> bytes:
+        if run.member is None:
+            return bytes(count)
+        if run.packed is None:
+            return run.member.read(run.place, count)
+        data = self._unit(run.member, run.place, run.packed)[run.packed.inside :][:count]
+        if len(data) < count:
+            raise run.member.damage("a compressed part is too short")
+        return data
+
+    def _unit(self, member: Member, place: int, packed: Packed) -> bytes:
+        known = self._unpacked
+        if known is None or known[:2] != (member, place):
+            try:
+                data = packed.unpack(member.read(place, packed.stored), packed.size)
+            except zlib.error as error:
+                raise member.damage(f"a compressed part cannot be unpacked: {error}") from error
+            known = self._unpacked = (member, place, data)
+        return known[2]
+
+    def _damaged(self, error: CaptureError, offset: int) -> CaptureError:
+        return CaptureError(
+            f"{self.name}: the {self.format} image is damaged: {error.message}", offset=offset
+        )
 
 
 def open_container(path: str | os.PathLike[str]) -> Disk:
     """Open the disk in an image; ``offset`` of errors counts bytes of the disk.
 
-    Files that an image names (further segments and extents, a disk below it) are opened, too. Raises
-    CaptureError, in one line, where there is no image of these formats, and for what is damaged or missing.
+    Files that an image names (further segments and extents, a disk below it) are opened, too, where they lie
+    in its folder. Raises CaptureError, in one line, where there is no image of these formats, and for what is
+    damaged or missing.
     """
     name = os.fspath(path)
-    opened: list[io.IOBase] = []
+    members: Members | None = None
     try:
-        disk = container.open(_watched(opened)(name))
-        found = getattr(disk, "__type__", "")
-        if found not in FORMATS:
-            raise CaptureError(f"{name} is no disk image of a format that is known")
-        if found == "ewf":
-            _check_segments(name, disk)
-    except DAMAGE as error:
-        _close(opened)
-        raise CaptureError(f"cannot open {name}: {reason_of(error)}") from error
-    except CaptureError:
-        _close(opened)
-        raise
-    return Disk(name, disk, opened)
+        members = Members(name)
+        format_, layer = _layer(members.first, members, ())
+        if layer is None:
+            raise CaptureError("it is no disk image of a format that is known")
+    except (CaptureError, OSError, ValueError) as error:
+        if members is not None:
+            members.close()
+        told = getattr(error, "message", None) or getattr(error, "strerror", None) or str(error)
+        raise CaptureError(f"cannot open {name}: {told}") from error
+    return Disk(name, format_, layer, members)
 
 
-def _watched(opened: list[io.IOBase]) -> type[Path]:
-    """A class of paths that notes the files opened by them: dissect leaves many of them open."""
-    kind: type[Path] = PosixPath if os.name == "posix" else WindowsPath
+def _layer(member: Member, members: Members, above: tuple[Member, ...]) -> tuple[str, Layer | None]:
+    """The format of a file and the disk in it, with all below; none where the format is not known."""
+    if member in above:
+        raise CaptureError(f"{cut(member.name)} is below itself: its parents are a circle")
+    if len(above) > _DEEPEST:
+        raise CaptureError(f"it has more than {_DEEPEST} parents, one below the other")
 
-    def open_(self: Path, *args: Any, **options: Any) -> Any:
-        file = kind.open(self, *args, **options)
-        # Of many segments dissect closes some again.
-        opened[:] = [one for one in opened if not one.closed] + [file]
-        return file
+    def parent(hint: str) -> Layer:
+        below = members.named(hint, "parent")
+        found, layer = _layer(below, members, (*above, member))
+        # Of these formats only QCOW2 has parents of any other.
+        if found != format_ and format_ != "QCOW2":
+            raise CaptureError(f"its parent {cut(hint)} is no {format_} image")
+        return Flat(below) if layer is None else layer
 
-    return type(kind.__name__, (kind,), {"open": open_})
-
-
-def _check_segments(name: str, disk: Any) -> None:
-    """Refuse EWF of which a segment is missing between others: dissect puts the rest in its place."""
-    for number in range(len(disk.ewf.fh)):
-        try:
-            said = disk.ewf.segment(number).ewfheader.segment_number
-        except DAMAGE as error:
-            told = reason_of(error)
-            raise CaptureError(f"{name}: segment {number + 1} of the EWF image is damaged: {told}") from error
-        if said != number + 1:
-            raise CaptureError(f"{name}: segment {number + 1} of the EWF image is not there")
-
-
-def _close(files: list[io.IOBase]) -> None:
-    for file in files:
-        file.close()
+    head = member.read(0, min(member.size, 72))
+    format_ = "EWF"
+    if head.startswith(SIGNATURES):
+        return format_, EwfLayer(member, members)
+    format_ = "QCOW2"
+    if head.startswith(QCOW2_MAGIC):
+        return format_, Qcow2Layer(member, members, parent)
+    format_ = "VMDK"
+    if head.startswith(VMDK_MAGICS):
+        return format_, vmdk_layer(member, members, parent)
+    format_ = "VHDX"
+    if head.startswith(VHDX_MAGIC):
+        return format_, VhdxLayer(member, parent)
+    format_ = "VDI"
+    if head[VDI_MAGIC_AT:].startswith(VDI_MAGIC):
+        return format_, VdiLayer(member)
+    format_ = "VHD"
+    if footer_of(member) is not None:
+        return format_, vhd_layer(member, parent)
+    return "", None

@@ -21,6 +21,9 @@ HEADER = 4096
 _MOST = 1 << 20
 """Ranges that are kept of a dump."""
 _PAGE = 4096
+_SPACE = 1 << 64
+_SEGMENT = 56
+"""Bytes of a program header of ELF."""
 
 
 class Range(msgspec.Struct, frozen=True, gc=False):
@@ -59,20 +62,20 @@ class MemoryMap:
 
     def borders(self) -> list[int]:
         """Offsets at which bytes begin that do not follow those before them in memory."""
+        # Bytes follow each other where they are as far from their addresses, and the next range begins there.
+        starts = {(one.offset, one.offset - one.address) for one in self.ranges}
         found: list[int] = []
-        end: tuple[int, int] | None = None
+        joined: set[int] = set()
+        end = -1
+        away = 0
         for one in self.ranges:
-            if end != (one.offset, one.address):
+            if (one.offset, one.offset - one.address) != (end, away):
                 found.append(one.offset)
-            end = (one.offset + one.length, one.address + one.length)
-            found.append(end[0])
-        # A border that the next range continues is none.
-        starts = {(one.offset, one.address) for one in self.ranges}
-        joined = {
-            one.offset + one.length
-            for one in self.ranges
-            if (one.offset + one.length, one.address + one.length) in starts
-        }
+            end, away = one.offset + one.length, one.offset - one.address
+            if (end, away) in starts:
+                joined.add(end)
+            else:
+                found.append(end)
         return sorted(set(found) - joined)
 
 
@@ -97,7 +100,7 @@ def _kept(ranges: Iterator[Range], size: int) -> Iterator[Range]:
     for number, one in enumerate(ranges):
         if number >= _MOST:
             return
-        if one.length > 0 and 0 <= one.offset <= size - one.length:
+        if one.length > 0 and 0 <= one.offset <= size - one.length and one.address <= _SPACE - one.length:
             yield one
 
 
@@ -140,7 +143,8 @@ def _kernel(read: ReadAt, head: bytes, size: int) -> Iterator[Range]:
 def _core(read: ReadAt, head: bytes) -> Iterator[Range]:
     table = int.from_bytes(head[32:40], "little")
     entry, count = struct.unpack_from("<HH", head, 54)
-    if entry < 56:
+    # Another size is no known format, and would make a table of 4 GB.
+    if entry != _SEGMENT:
         return
     segments = read(table, entry * count)
     for at in range(0, len(segments) - 55, entry):

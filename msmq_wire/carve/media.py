@@ -6,24 +6,30 @@ cannot be read is a hole, and counted.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import hashlib
-import itertools
 import os
 import stat
+from bisect import bisect_right
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from importlib.metadata import entry_points
+from threading import Event
 from types import TracebackType
-from typing import BinaryIO, NamedTuple, cast
+from typing import Annotated, BinaryIO, NamedTuple, Protocol, cast
+
+import msgspec
 
 from msmq_wire.capture.opening import OpenedFile, Opener, opened, reason_of
 from msmq_wire.capture.source import Source
 from msmq_wire.carve.addresses import MemoryMap, memory_map
 from msmq_wire.errors import CaptureError
+from msmq_wire.units import size_text
+from msmq_wire.wire.private import FILE, PUBLIC
 
-__all__ = ["PIECE", "Medium", "Piece"]
+__all__ = ["PIECE", "HashedFile", "Medium", "Piece"]
 
 PIECE = 1 << 20
 """Bytes that are searched at once: what the cache of a processor holds."""
@@ -39,9 +45,28 @@ _IMAGES = (
     (b"vhdxfile", "a VHDX image"),
     (b"conectix", "a VHD image"),
 )
+_VDI, _VDI_AT = b"\x7f\x10\xda\xbe", 64
+_HEAD = 72
+"""Bytes that tell an image."""
 _BUFFERS = 3
 """Pieces in memory: one is searched, one is read, one may still be hashed."""
 _GROUP = "msmq_wire.images"
+_GAP = PIECE
+"""Bytes that lie nowhere, and are read as zeros all the same: a message may have as many in its body."""
+_FREE_ZEROS = 2 << 30
+"""Bytes that lie nowhere and are hashed, beside `_ZEROS_EACH` for each byte that lies somewhere."""
+_ZEROS_EACH = 16
+_LEAST = 20
+"""Bytes of the smallest packet: what is shorter on both sides holds no find."""
+
+
+class HashedFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A file as it lies. Without ``sha256`` it was not hashed, and ``reason`` says why if that was wanted."""
+
+    name: Annotated[str, FILE]
+    size: int
+    sha256: Annotated[str | None, PUBLIC] = None
+    reason: Annotated[str | None, PUBLIC] = None
 
 
 class Piece(NamedTuple):
@@ -55,7 +80,15 @@ class Piece(NamedTuple):
 class _Span(NamedTuple):
     offset: int
     length: int
-    joined: bool
+
+
+class _Disk(Protocol):
+    """The disk in an image: ``files`` are the paths of the files that the image consists of, itself first."""
+
+    files: Sequence[str]
+
+    def extents(self, start: int, end: int) -> Iterator[tuple[int, int]]:
+        """The stretches that lie somewhere, in order: all else reads as zeros. Raises CaptureError."""
 
 
 class Medium:
@@ -63,12 +96,16 @@ class Medium:
 
     ``kind`` says what it is; ``total`` is its size in bytes, None where that cannot be known, ``bytes_read``
     how many of them were read. ``unreadable`` counts bytes that gave an error. ``before_read`` is called
-    before each read. With ``hashing`` the SHA-256 of the file as it lies is taken on the way: `sha256` after
-    the last piece. ``opener`` opens what is not on this machine. Raises `CaptureError` when it cannot be
+    before each read. With ``hashing`` SHA-256 is taken on the way, and is known after the last piece: of a
+    file as it lies in `sha256`, of the disk in an image in `disk_sha256`. ``files`` are those of which an
+    image consists, each hashed as it lies by a second reading beside the search. ``opener`` opens what is not
+    on this machine; a ``plain`` file is not asked what is in it. Raises `CaptureError` when it cannot be
     opened.
     """
 
-    def __init__(self, path: str, *, hashing: bool = True, opener: Opener | None = None) -> None:
+    def __init__(
+        self, path: str, *, hashing: bool = True, opener: Opener | None = None, plain: bool = False
+    ) -> None:
         self.name = "standard input" if path == "-" else path
         self.kind = "file"
         self.total: int | None = None
@@ -77,7 +114,14 @@ class Medium:
         self.failure: CaptureError | None = None
         self.before_read: Callable[[], None] | None = None
         self.map: MemoryMap | None = None
+        self.image_files: Sequence[str] = ()
+        self.files: list[HashedFile] = []
+        self.unhashed: str | None = None
+        """Why there is no hash though one was wanted."""
+        self.hashing = hashing
         self._digest = hashlib.sha256() if hashing else None
+        self._zeros = _FREE_ZEROS
+        self._plain = plain
         self._source: Source | None = None
         self._file: BinaryIO | OpenedFile | None = None
         self._path: str | None = None
@@ -97,8 +141,10 @@ class Medium:
         file: BinaryIO | OpenedFile
         file = open(path, "rb", buffering=0) if opener is None else opener(path)  # noqa: SIM115  (by close)
         try:
-            head = file.read(64)
+            head = b"" if self._plain else file.read(_HEAD)
             image = next((what for magic, what in _IMAGES if head.startswith(magic)), None)
+            if head.startswith(_VDI, _VDI_AT):
+                image = "a VDI image"
             if head.startswith(_PACKED):
                 file.close()
                 self._source = Source(path) if opener is None else Source(opened(path, opener), owned=True)
@@ -112,13 +158,14 @@ class Medium:
                     )
                 file = _opened_image(path, image)
                 self.kind = image.partition(" ")[2]
+                self.image_files = cast(_Disk, file).files
             # A block device has no size but its end.
             self.total = file.seek(0, os.SEEK_END)
             self._file = file
             if image is None:
                 # What an opener opens is elsewhere, and has no holes.
                 self._path = path if opener is None else None
-                self.map = memory_map(self.read, self.total)
+                self.map = None if self._plain else memory_map(self.read, self.total)
                 self.kind = "file" if self.map is None else self.map.kind
         except BaseException:
             file.close()
@@ -146,12 +193,21 @@ class Medium:
 
     @property
     def sha256(self) -> str | None:
-        """The hash of what was read, of a stream before it was unpacked; None where none was wanted."""
+        """The hash of the file as it lies; None where none was wanted, or ``unhashed`` says why."""
+        if self.image_files:
+            return self.files[0].sha256 if self.files else None
         return None if self._digest is None else self._digest.hexdigest()
+
+    @property
+    def disk_sha256(self) -> str | None:
+        """The hash of the disk in an image."""
+        return self._digest.hexdigest() if self._digest is not None and self.image_files else None
 
     def read(self, offset: int, length: int) -> bytes:
         """Read up to ``length`` bytes at an offset; only where it is no stream. Raises OSError."""
         assert self._file is not None
+        if self.total is not None and offset >= self.total:
+            return b""
         self._file.seek(offset)
         parts: list[bytes] = []
         while length > 0 and (part := self._file.read(min(length, PIECE))):
@@ -170,44 +226,79 @@ class Medium:
             return
         assert self.total is not None
         end = self.total if stop is None else min(stop, self.total)
+        self._zeros = _FREE_ZEROS + _ZEROS_EACH * self._held()
         spans = self._spans(start, end)
+        borders = [] if self.map is None else self.map.borders()
         buffers = [memoryview(bytearray(PIECE)) for _ in range(_BUFFERS)]
         ahead: deque[tuple[_Span, memoryview, Future[list[tuple[int, int]]]]] = deque()
-        reached = start
-        with _Hasher(self._digest) as hasher, ThreadPoolExecutor(1) as reader:
-            for number in itertools.count():
+        reached, number = start, 0
+        hashed = _FilesHasher(self)
+        self.files = hashed.files
+        with (
+            hashed,
+            _Hasher(self._digest) as hasher,
+            ThreadPoolExecutor(1) as reader,
+        ):
+            while True:
                 # A piece is read while the one before it is searched, and hashed while the next one is.
                 while len(ahead) < _BUFFERS - 1 and (span := next(spans, None)) is not None:
                     view = buffers[(number + len(ahead)) % _BUFFERS][: span.length]
                     ahead.append((span, view, reader.submit(self._fill, view, span.offset)))
                 if not ahead:
                     break
-                if self.before_read is not None:
-                    self.before_read()
+                self._before()
                 span, view, reading = ahead.popleft()
                 good = reading.result()
-                hasher.zeros(span.offset - reached)
+                self._hash_zeros(hasher, span.offset - reached)
                 hasher.update(view)
                 for first, last in good:
-                    yield Piece(span.offset + first, view[first:last], span.joined or first > 0)
+                    yield from _between(borders, span.offset + first, view[first:last], joined=not first)
                 reached = span.offset + span.length
                 self.bytes_read = reached
-            hasher.zeros(end - reached)
+                number += 1
+            self._hash_zeros(hasher, end - reached)
             self.bytes_read = end
 
+    def _held(self) -> int:
+        """Bytes that lie somewhere, by what the system says of the files."""
+        paths = self.image_files or ([] if self._path is None else [self._path])
+        held = 0
+        for path in paths:
+            # A file that went away since then holds nothing.
+            with contextlib.suppress(OSError):
+                found = os.stat(path)
+                held += found.st_blocks * 512 if hasattr(found, "st_blocks") else found.st_size
+        return held
+
+    def _hash_zeros(self, hasher: _Hasher, count: int) -> None:
+        """Hash what lies nowhere, unless that is much more than what lies somewhere."""
+        self._zeros -= count
+        if self._digest is None or count <= 0:
+            return
+        if self._zeros < 0:
+            hasher.stop()
+            self._digest = None
+            assert self.total is not None
+            self.unhashed = f"most of {size_text(self.total)} was never written"
+            return
+        for done in range(0, count, _FREE_ZEROS >> 5):
+            self._before()
+            hasher.zeros(min(_FREE_ZEROS >> 5, count - done))
+
     def _spans(self, start: int, end: int) -> Iterator[_Span]:
-        """The ranges that are read at once: in no hole, and over no border of the memory."""
-        borders = deque([] if self.map is None else [one for one in self.map.borders() if start < one < end])
+        """The ranges that are read at once: in no hole, unless that is small."""
+        at = stop = start
         for first, last in self._extents(start, end):
-            while first < last:
-                while borders and borders[0] < first:
-                    borders.popleft()
-                joined = not (borders and borders[0] == first)
-                if not joined:
-                    borders.popleft()
-                stop = min(last, first + PIECE, *itertools.islice(borders, 1))
-                yield _Span(first, stop - first, joined)
-                first = stop
+            if first - stop > _GAP or at == start == stop:
+                if at < stop:
+                    yield _Span(at, stop - at)
+                at = first
+            stop = last
+            while stop - at >= PIECE:
+                yield _Span(at, PIECE)
+                at += PIECE
+        if at < stop:
+            yield _Span(at, stop - at)
 
     def _fill(self, view: memoryview, offset: int) -> list[tuple[int, int]]:
         """Read into ``view``; where in it are bytes that could be read. The rest of it is zeros."""
@@ -244,8 +335,15 @@ class Medium:
             at += count
         return good
 
+    def ranges(self) -> Iterator[tuple[int, int]]:
+        """The ranges that lie somewhere, in order; only where it is no stream. Raises CaptureError."""
+        return self._extents(0, self.total or 0)
+
     def _extents(self, start: int, end: int) -> Iterator[tuple[int, int]]:
-        """The ranges that the file has; all of it where the system does not say."""
+        """The ranges that lie somewhere; all of it where neither the image nor the system says."""
+        if self.image_files:
+            yield from cast(_Disk, self._file).extents(start, end)
+            return
         if self._path is None or not hasattr(os, "SEEK_DATA"):
             yield start, end
             return
@@ -291,6 +389,75 @@ class Medium:
             self.before_read()
 
 
+def _between(borders: Sequence[int], offset: int, data: memoryview, *, joined: bool) -> Iterator[Piece]:
+    """The pieces of bytes between borders, except for those that are too short to hold anything."""
+    at, end = offset, offset + len(data)
+    number = bisect_right(borders, offset - 1)
+    if number < len(borders) and borders[number] == offset:
+        joined = False
+        number += 1
+    while at < end:
+        stop = min(end, borders[number]) if number < len(borders) else end
+        # What goes on in the next piece may be long enough.
+        if stop - at >= _LEAST or stop == end or joined:
+            yield Piece(at, data[at - offset : stop - offset], joined)
+        at, joined = stop, False
+        number += 1
+
+
+class _Stopped(Exception):
+    """Nobody waits for the hashes any more."""
+
+
+class _FilesHasher:
+    """Hashes the files of an image as they lie, on a thread of its own, beside the search of their disk.
+
+    Their bytes are read once more for it: the disk has them in another order, packed, or not at all.
+    ``files`` are known at the end; damage of the image does not stop it.
+    """
+
+    def __init__(self, medium: Medium) -> None:
+        self.files: list[HashedFile] = []
+        self._paths = medium.image_files
+        self._wanted = medium.hashing
+        self._stop = Event()
+        self._pool = ThreadPoolExecutor(1)
+
+    def __enter__(self) -> _FilesHasher:
+        self._running = self._pool.submit(self._hash) if self._paths else None
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is not None and not issubclass(kind, CaptureError):
+            self._stop.set()
+        self._pool.shutdown()
+        if self._running is not None:
+            self._running.result()
+
+    def _hash(self) -> None:
+        with contextlib.suppress(_Stopped):
+            for path in self._paths:
+                self.files.append(self._hashed(path))
+
+    def _hashed(self, path: str) -> HashedFile:
+        name = os.path.basename(path)
+        try:
+            with Medium(path, hashing=self._wanted, plain=True) as medium:
+                medium.before_read = self._check
+                for _ in medium.pieces() if self._wanted else ():
+                    pass
+                size, sha256 = medium.total or 0, medium.sha256
+                return HashedFile(name=name, size=size, sha256=sha256, reason=medium.unhashed)
+        except CaptureError as error:
+            return HashedFile(name=name, size=0, reason=error.message)
+
+    def _check(self) -> None:
+        if self._stop.is_set():
+            raise _Stopped
+
+
 class _Hasher:
     """Takes a hash beside the search, on a thread of its own: hashing needs no lock of the interpreter."""
 
@@ -326,6 +493,11 @@ class _Hasher:
         """Hash bytes that may change at once."""
         self.update(memoryview(bytes(data)))
 
+    def stop(self) -> None:
+        """Hash nothing from now on."""
+        self.wait()
+        self._digest = None
+
     def zeros(self, count: int) -> None:
         """Hash a hole."""
         self.wait()
@@ -348,8 +520,6 @@ def _opened_image(path: str, what: str) -> BinaryIO:
             file: BinaryIO = opener(path)
         except CaptureError as error:
             reason = error.message.removeprefix(f"cannot open {path}: ")
-            raise CaptureError(f"{path} begins like {what}, and is none: {reason}") from error
+            raise CaptureError(f"{path} begins like {what} and cannot be read: {reason}") from error
         return file
-    raise CaptureError(
-        f"{path} begins like {what}: reading it needs dissect.target (pip install dissect.target)"
-    )
+    raise CaptureError(f"{path} begins like {what}: reading it needs the package msmq_dissect of msmq-wire")

@@ -10,6 +10,8 @@ from collections.abc import Callable
 
 __all__ = ["find"]
 
+_SHORT = 4096
+"""Bytes in which a search takes less time than a call of the library."""
 Find = Callable[[bytearray, bytes, int], int]
 
 
@@ -28,8 +30,8 @@ def _of_library() -> Find:
 
     def found(data: bytearray, needle: bytes, start: int) -> int:
         left = len(data) - start
-        if left < len(needle):
-            return -1
+        if left < _SHORT:
+            return data.find(needle, start)
         # The bytes cannot move while this lives.
         held = (ctypes.c_char * left).from_buffer(data, start)
         address = ctypes.addressof(held)

@@ -7,6 +7,7 @@ before the first record is told, so that it can say all its places, unless there
 from __future__ import annotations
 
 import hashlib
+import os
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,7 +17,7 @@ from typing import IO, Annotated
 import msgspec
 
 from msmq_wire.carve.envelopes import SRMP_TYPES, request_of
-from msmq_wire.carve.media import Medium
+from msmq_wire.carve.media import HashedFile, Medium
 from msmq_wire.carve.parts import BEHIND, finds_in_part
 from msmq_wire.carve.search import Carver, Find
 from msmq_wire.carve.storage import StorageKind, storage_kind
@@ -28,7 +29,7 @@ from msmq_wire.wire.expressions import this
 from msmq_wire.wire.packets.message_packet import MessagePacket
 from msmq_wire.wire.private import FILE, PUBLIC, Private
 
-__all__ = ["CarveReader", "Searched", "carve", "finds_in", "record_of"]
+__all__ = ["PART", "CarveReader", "Searched", "carve", "finds_in", "record_of"]
 
 _MOST = 1 << 18
 """Finds that are kept until all files are searched; then what was found so far is told."""
@@ -38,11 +39,17 @@ _IN_MEMORY = 1 << 26
 """Bytes of finds in streams that are kept in memory; more go to a file without a name."""
 
 
+PART = "part of an image"
+"""What a file is whose bytes were searched with the disk of an image before it."""
+
+
 class Searched(msgspec.Struct, kw_only=True):
     """What was found in a file: how many of each grade, ``copies`` of others among them, and facts about it.
 
     ``kind`` says what the file is, ``storage`` what a file of that name holds in a storage folder. ``sha256``
-    is that of its bytes, None where they were not hashed. ``nested`` counts what lies in finds and is none.
+    is that of the file as it lies, None where it was not hashed: ``unhashed`` says why if that was wanted. Of
+    an image ``files`` are all the files that it consists of, ``disk_sha256`` is that of the disk in them, and
+    ``size`` that of the disk. ``nested`` counts what lies in finds and is none.
     ``unreadable`` bytes gave errors; ``failure`` is what ended the reading.
     """
 
@@ -51,6 +58,9 @@ class Searched(msgspec.Struct, kw_only=True):
     storage: Annotated[StorageKind | None, PUBLIC] = None
     size: int = 0
     sha256: Annotated[str | None, PUBLIC] = None
+    disk_sha256: Annotated[str | None, PUBLIC] = None
+    unhashed: Annotated[str | None, PUBLIC] = None
+    files: tuple[HashedFile, ...] = ()
     grades: Counter[str] = msgspec.field(default_factory=Counter)
     copies: int = 0
     nested: Counter[str] = msgspec.field(default_factory=Counter)
@@ -195,14 +205,20 @@ class CarveReader:
         return Medium(source, hashing=self._hashing and self._offsets is None)
 
     def __iter__(self) -> Iterator[Record]:
+        parts: set[str] = set()
         for number, source in enumerate(self._sources):
             searched = Searched(name=source, storage=storage_kind(source))
             self.searched.append(searched)
+            if parts and os.path.realpath(source) in parts:
+                # What is in it was found in the disk.
+                searched.kind = PART
+                continue
             try:
                 medium = self.opened(source)
             except CaptureError as error:
                 searched.failure = error.message
                 continue
+            parts.update(medium.image_files[1:])
             with medium:
                 yield from self._search(number, medium, searched)
         yield from self._tell()
@@ -227,7 +243,13 @@ class CarveReader:
                 self._keep(number, medium, find, searched)
         searched.kind = medium.kind
         searched.size = medium.bytes_read
-        searched.sha256 = medium.sha256 if searched.failure is None else None
+        searched.files = tuple(medium.files)
+        if searched.failure is None or searched.files:
+            # The files of a damaged image are hashed to their ends, its disk is not.
+            searched.sha256 = medium.sha256
+        if searched.failure is None:
+            searched.disk_sha256 = medium.disk_sha256
+            searched.unhashed = medium.unhashed
         searched.nested = carver.nested
         searched.unreadable = medium.unreadable
         searched.space = "" if medium.map is None else medium.map.space

@@ -129,7 +129,10 @@ class Carver:
 
     def hole(self, length: int) -> list[Find]:
         """Take note of ``length`` bytes that the source does not have here."""
-        found = self._advance(ends=True)
+        # Where nothing waits a dump may have a million ranges of a few bytes.
+        found = self._advance(ends=True) if self._waits else []
+        self._open.clear()
+        self._contradicting.clear()
         self._base = self._searched = self._named_until = self.offset + length
         self._buffer.clear()
         return found
@@ -141,6 +144,9 @@ class Carver:
     def _advance(self, *, ends: bool) -> list[Find]:
         self._search()
         horizon = self._horizon()
+        if not self._waits:
+            self._forget(horizon)
+            return []
         while (place := self._next()) is not None and (ends or place < horizon):
             take = self._take_packet if self._starts and self._starts[0] == place else self._take_envelope
             if not take(place, ends=ends):
@@ -150,10 +156,12 @@ class Carver:
             self.offset + _REACH if ends else horizon if place is None else min(place, horizon)
         )
         self._forget(horizon if place is None else min(place, horizon))
-        if ends:
-            self._open.clear()
-            self._contradicting.clear()
         return found
+
+    @property
+    def _waits(self) -> bool:
+        """Whether any place is not decided or not told."""
+        return bool(self._starts or self._roots or self._judged)
 
     def _search(self) -> None:
         """Find the places that the bytes fed so far show."""

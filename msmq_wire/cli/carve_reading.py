@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from msmq_wire.capture.hashing import FileRead
 from msmq_wire.capture.listing import list_files
-from msmq_wire.carve.media import Medium
-from msmq_wire.carve.reader import CarveReader
+from msmq_wire.carve.media import HashedFile, Medium
+from msmq_wire.carve.reader import PART, CarveReader, Searched
 from msmq_wire.cli.progress import Progress
 from msmq_wire.cli.reading import Reading, folders_in, is_folder
 from msmq_wire.cli.render.values import count_text
+from msmq_wire.cli.reporting import tell
 from msmq_wire.units import size_text
 
 if TYPE_CHECKING:
@@ -29,6 +30,21 @@ _ANY = "*"
 def graded(grades: Counter[str]) -> str:
     """How many finds of which grade, in words."""
     return ", ".join(f"{grades[one]} {one}" for one in _GRADES if grades[one]) or "nothing"
+
+
+def _as_file(searched: Searched) -> tuple[HashedFile, ...]:
+    """What was searched as a file of its own; what is a part of an image is told with that."""
+    if searched.kind == PART:
+        return ()
+    return (HashedFile(name=searched.name, size=searched.size, sha256=searched.sha256),)
+
+
+def _read(file: HashedFile) -> FileRead:
+    hashed = file.sha256 is not None
+    sha256 = file.sha256 or ""
+    return FileRead(
+        name=file.name, size=file.size, sha256=sha256, whole=hashed, frames=0, first=None, last=None
+    )
 
 
 class CarveReading(Reading):
@@ -84,6 +100,7 @@ class CarveReading(Reading):
                     shown.close()
                     medium = super().opened(source)
                     medium.before_read = reading._raise_if_any
+                    reading._tell_size(medium)
                     shown.enter_context(
                         Progress(medium, reading.redactor.file(source), show=not reading.quiet)
                     )
@@ -97,6 +114,13 @@ class CarveReading(Reading):
                 first_id=self._last_id + 1,
             ) as reader:
                 yield reader
+
+    def _tell_size(self, medium: Medium) -> None:
+        """Say what an image holds before hours are spent on it."""
+        if medium.image_files and not self.quiet:
+            files = count_text(len(medium.image_files), "file")
+            size = size_text(medium.total or 0)
+            tell(f"{self.redactor.file(medium.name)}: a disk of {size} in the {medium.kind} of {files}")
 
     def _raise_if_any(self) -> None:
         self.interrupts.raise_if_any()
@@ -116,17 +140,7 @@ class CarveReading(Reading):
             self.told_before = reader.told_before
         for one in self.searched:
             self.bytes += one.size
-            self.hashed.append(
-                FileRead(
-                    name=one.name,
-                    size=one.size,
-                    sha256=one.sha256 or "",
-                    whole=one.sha256 is not None,
-                    frames=0,
-                    first=None,
-                    last=None,
-                )
-            )
+            self.hashed += map(_read, one.files or _as_file(one))
         if not self.status and not any(one.grades for one in self.searched):
             self._fail(f"nothing of MSMQ in {size_text(self.bytes)} of {count_text(len(self.files), 'file')}")
 

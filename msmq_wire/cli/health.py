@@ -41,7 +41,7 @@ EXTRAS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "unseal": ("sealed calls, signatures and encrypted bodies", ("cryptography", "Cryptodome")),
     "wireshark": ("wireshark, --live, and the bridge to pyshark", ("pyshark",)),
     "scapy": ("layers of scapy", ("scapy",)),
-    "dissect": ("images of disks, and the plugin of dissect", ("dissect.target",)),
+    "dissect": ("the plugin of dissect", ("dissect.target",)),
     "fuzz": ("strategies of hypothesis", ("hypothesis",)),
     "zstd": ("captures that zstd packed", ("zstandard",)),
 }

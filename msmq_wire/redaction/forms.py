@@ -39,8 +39,8 @@ _HOSTED = re.compile(
 _ANOTHER_HOST = re.compile(r"[/\\]{2}|:")
 _GUIDS = re.compile(f" {_GUID_TEXT}")
 _ROOTED = re.compile(r"(?<![\w.\]/\\-])(?:[A-Za-z]:|\.\.?|~)?[/\\][^\s:;,'\"]+")
-# What other programs say of an image may quote anything in it.
-_FOREIGN = re.compile(r"(, and is none: ).*", re.DOTALL)
+# What an image names, and what other programs say of it, is quoted.
+_QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
 _PLACE = re.compile(r"[a-z0-9_.\[\]-]*")
 _NOTHING_BUT_FILLING = bytes(byte if byte == 0x5A else 0 for byte in range(256))
 """What fills a response tells nothing, and a rule counts what is something else."""
@@ -115,7 +115,7 @@ def without_paths(text: str, known: Mapping[str, str]) -> str:
     if known:
         found = "|".join(re.escape(one) for one in sorted(known, key=len, reverse=True))
         text = re.sub(rf"(?<![\w.-])(?:{found})(?![\w-])", lambda one: known[one[0]], text)
-    return _ROOTED.sub("a path", _FOREIGN.sub(rf"\1{NOT_SHOWN}", text))
+    return _ROOTED.sub("a path", _QUOTED.sub("a name", text))
 
 
 def _reason(stand_ins: StandIns, text: str, capture: Any) -> str:

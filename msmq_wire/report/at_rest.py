@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from msmq_wire.carve.media import HashedFile
 from msmq_wire.carve.queues import QUEUE_COLUMNS, Queues, QueueTotals
 from msmq_wire.carve.reader import Searched
 from msmq_wire.report.markup import Markup, joined, tag
@@ -62,19 +63,12 @@ class AtRest(msgspec.Struct, frozen=True):
 
     def file_section(self) -> Markup:
         """What tells the files from all others, and what was found in each."""
-        rows = [
-            (
-                one.name.replace("\\", "/").rpartition("/")[2],
-                one.kind if one.storage is None else f"{one.storage} by its name",
-                f"{one.size:,}",
-                tag("span", one.sha256 or "not known", class_="sum"),
-                *(f"{one.grades[grade]:,}" for grade in ("whole", "damaged", "head")),
-                f"{one.copies:,}",
-            )
-            for one in self.searched[:_MOST]
-        ]
+        rows: list[tuple[object, ...]] = []
+        for one in self.searched[:_MOST]:
+            rows.append(_searched(one))
+            rows += (_part(file) for file in one.files[:_MOST])
         heads = ("File", "Kind", "#Bytes", "SHA-256", "#Whole", "#Damaged", "#Head", "#Copies")
-        return table("Files", heads, rows, more=len(self.searched) - len(rows))
+        return table("Files", heads, rows, more=max(0, len(self.searched) - _MOST))
 
     def limit_section(self, failures: Sequence[str]) -> Markup:
         """What is missing, and what nobody can know from such files."""
@@ -85,6 +79,26 @@ class AtRest(msgspec.Struct, frozen=True):
         nested: Counter[str] = sum((one.nested for one in self.searched), Counter())
         told += (f"No finds of their own: {count:,} {why}." for why, count in nested.most_common())
         return tag("ul", *(tag("li", one) for one in (*told, *_UNKNOWN)))
+
+
+def _searched(one: Searched) -> tuple[object, ...]:
+    """The row of what was searched; of an image that is the disk in it."""
+    name = one.name.replace("\\", "/").rpartition("/")[2]
+    found = one.disk_sha256 if one.files else one.sha256
+    return (
+        f"{name}: the disk" if one.files else name,
+        one.kind if one.storage is None else f"{one.storage} by its name",
+        f"{one.size:,}",
+        tag("span", found or one.unhashed or "not known", class_="sum"),
+        *(f"{one.grades[grade]:,}" for grade in ("whole", "damaged", "head")),
+        f"{one.copies:,}",
+    )
+
+
+def _part(file: HashedFile) -> tuple[object, ...]:
+    """The row of a file that an image consists of, as it lies."""
+    found = file.sha256 or file.reason or "not known"
+    return (file.name, "file of the image", f"{file.size:,}", tag("span", found, class_="sum"), *[""] * 4)
 
 
 def _queue(totals: QueueTotals) -> tuple[object, ...]:

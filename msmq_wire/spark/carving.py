@@ -58,12 +58,19 @@ def _cut(file: CaptureFile, split_bytes: int) -> list[FilePart]:
     try:
         with _opened(file.path) as medium:
             total = None if medium.is_stream else medium.total
+            step = part_starts(total or 0, split_bytes).step
+            # A part in which nothing was written has no finds, and of these there may be millions.
+            held = {
+                number
+                for first, last in (() if total is None else medium.ranges())
+                for number in range(first // step, -(-last // step))
+            }
     except CaptureError as error:
         return [FilePart(file=file, error=error.message)]
     if total is None:
         return [FilePart(file=file)]
-    starts = part_starts(total, split_bytes)
-    return [FilePart(file=file, first=one, last=min(one + starts.step, total)) for one in starts]
+    starts = (step * one for one in sorted(held or {0}))
+    return [FilePart(file=file, first=one, last=min(one + step, total)) for one in starts]
 
 
 def _opened(path: str) -> Medium:

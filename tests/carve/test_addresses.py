@@ -100,3 +100,24 @@ def test_no_head_raises_or_makes_more_ranges_than_it_can_hold(magic: bytes, rest
     found = mapped(data)
     for one in found.ranges if found is not None else ():
         assert 0 <= one.offset < one.offset + one.length <= len(data)
+
+
+def test_a_range_beyond_the_last_address_is_none() -> None:
+    found = mapped(core((_PAGE, (1 << 64) - _PAGE, _PAGE), (2 * _PAGE, (1 << 64) - 1, _PAGE)))
+    assert found is not None
+    assert [one.offset for one in found.ranges] == [_PAGE]
+
+
+def test_program_headers_of_another_size_are_not_read() -> None:
+    asked: list[int] = []
+    data = bytearray(core((_PAGE, 0x400000, _PAGE)))
+    struct.pack_into("<HH", data, 54, 65535, 65535)
+
+    def read(offset: int, length: int) -> bytes:
+        asked.append(length)
+        return bytes(data[offset : offset + length])
+
+    found = memory_map(read, len(data))
+    assert found is not None
+    assert found.ranges == []
+    assert max(asked) <= _PAGE

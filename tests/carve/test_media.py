@@ -7,7 +7,9 @@ import gzip
 import hashlib
 import io
 import os
+import struct
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -164,3 +166,71 @@ def test_what_cannot_be_opened_is_one_clear_error(tmp_path: Path) -> None:
 
 def test_a_piece_names_its_parts() -> None:
     assert Piece(1, memoryview(b"x"), True)._fields == ("offset", "data", "joined")
+
+
+def test_ranges_too_short_for_a_message_are_passed_over(tmp_path: Path) -> None:
+    data = files()[0]["memory.dmp"]
+    tiny = [(0x1000 * number, 3) for number in range(1, 50)]
+    stored = data[-4096 - 8192 :][:8192]
+    ranges = [*tiny, (0x1A2B0000, 8192), *tiny]
+    head = struct.pack("<4sIIIIIQ", b"MDMP", 0, 1, 32, 0, 0, 2)
+    listed = struct.pack("<QQ", len(ranges), 60 + 16 * len(ranges))
+    listed += b"".join(struct.pack("<QQ", *one) for one in ranges)
+    path = tmp_path / "tiny.dmp"
+    path.write_bytes(
+        head + struct.pack("<III", 9, len(listed), 44) + listed + b"abc" * 49 + stored + b"abc" * 49
+    )
+    begin = 60 + 16 * len(ranges) + 3 * 49
+    with Medium(str(path)) as medium:
+        found = list(pieces(medium))
+    assert [(offset, len(data)) for offset, data, _ in found[:2]] == [(0, begin - 147), (begin, 8192)]
+    assert len(found) <= 3
+
+
+@pytest.mark.check
+def test_a_dump_of_half_a_million_bytes_each_in_a_range_of_its_own_takes_two_seconds(tmp_path: Path) -> None:
+    count = 500_000
+    head = struct.pack("<4sIIIIIQ", b"MDMP", 0, 1, 32, 0, 0, 2)
+    listed = struct.pack("<QQ", count, 60 + 16 * count)
+    listed += b"".join(struct.pack("<QQ", number << 12, 1) for number in range(1, count + 1))
+    path = tmp_path / "tiny.dmp"
+    path.write_bytes(head + struct.pack("<III", 9, len(listed), 44) + listed + b"x" * count)
+    start = time.process_time()
+    with Medium(str(path)) as medium:
+        assert sum(len(one.data) for one in medium.pieces()) <= path.stat().st_size
+    assert time.process_time() - start < 2
+
+
+def sparse(path: Path, size: int, *places: tuple[int, bytes]) -> Path:
+    """A file of holes, but for bytes at places; the test is skipped where there are no holes."""
+    with path.open("wb") as file:
+        for place, data in places:
+            file.seek(place)
+            file.write(data)
+        file.truncate(size)
+    if not hasattr(os, "SEEK_DATA") or path.stat().st_blocks * 512 > size // 2:
+        pytest.skip("needs a file system with holes")
+    return path
+
+
+def test_a_terabyte_of_holes_is_not_hashed_and_says_why(tmp_path: Path) -> None:
+    path = sparse(tmp_path / "disk.img", 1 << 40, (1 << 39, b"here".ljust(4096, b"!")))
+    with Medium(str(path)) as medium:
+        assert [(one.offset, bytes(one.data[:4])) for one in medium.pieces()] == [(1 << 39, b"here")]
+        assert (medium.sha256, medium.unhashed) == (None, "most of 1.1 TB was never written")
+
+
+def test_a_small_hole_is_read_as_zeros(tmp_path: Path) -> None:
+    path = sparse(tmp_path / "disk.img", 8 << 20, (0, b"a" * 65536), (1 << 20, b"b" * 65536))
+    with Medium(str(path)) as medium:
+        assert whole(medium) == b"a" * 65536 + bytes((1 << 20) - 65536) + b"b" * 65536
+        assert medium.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_a_table_behind_the_largest_offset_gives_no_addresses(tmp_path: Path) -> None:
+    path = tmp_path / "core"
+    head = b"\x7fELF\x02\x01\x01".ljust(16, b"\0") + struct.pack("<HHIQQQ", 4, 62, 1, 0, (1 << 64) - 8, 0)
+    path.write_bytes((head + struct.pack("<IHHHHHH", 0, 64, 56, 9, 0, 0, 0)).ljust(8192, b"\0"))
+    with Medium(str(path)) as medium:
+        assert medium.kind == "ELF core"
+        assert len(whole(medium)) == 8192

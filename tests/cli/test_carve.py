@@ -225,3 +225,88 @@ def test_the_report_has_hashes_grades_and_what_nobody_can_know(run: Run, tmp_pat
     ):
         assert told in text
     assert "Who talks to whom" not in text
+
+
+@pytest.fixture
+def image(tmp_path: Path) -> Path:
+    """A VMDK image of two files, with a message in one of them."""
+    (tmp_path / "first.raw").write_bytes(STORED.read_bytes().ljust(32768, b"\0"))
+    (tmp_path / "second.raw").write_bytes(bytes(4096))
+    text = '# Disk DescriptorFile\nRW 64 FLAT "first.raw" 0\nRW 8 FLAT "second.raw" 0\n'
+    path = tmp_path / "server.vmdk"
+    path.write_text(text)
+    return path
+
+
+def _sums(folder: Path) -> dict[str, str]:
+    return {one.name: hashlib.sha256(one.read_bytes()).hexdigest() for one in folder.iterdir()}
+
+
+def test_an_image_is_listed_with_each_of_its_files_and_the_disk_has_a_hash_of_its_own(
+    run: Run, image: Path
+) -> None:
+    sums = _sums(image.parent)
+    disk = hashlib.sha256((image.parent / "first.raw").read_bytes() + bytes(4096)).hexdigest()
+    status, out, err = run("carve", image)
+    assert status == 0
+    lines = [line.strip() for line in out.splitlines()]
+    assert f"SHA-256 {sums['server.vmdk']}  server.vmdk, 72 bytes" in lines[1]
+    assert lines[2] == f"SHA-256 {sums['first.raw']}  first.raw, 32.8 kB"
+    assert lines[3] == f"SHA-256 {sums['second.raw']}  second.raw, 4.1 kB"
+    assert lines[4] == f"SHA-256 of the disk {disk}"
+    assert err.splitlines()[0].endswith("server.vmdk: a disk of 36.9 kB in the VMDK image of 3 files")
+    [source] = [
+        row for row in rows(run("carve", image, "--format", "jsonl", "-q").out) if row["type"] == "source"
+    ]
+    assert {one["name"]: one["sha256"] for one in source["files"]} == sums
+    assert [one["size"] for one in source["files"]] == [72, 32768, 4096]
+    assert (source["sha256"], source["disk_sha256"]) == (sums["server.vmdk"], disk)
+
+
+def test_the_report_has_the_hash_of_each_file_of_an_image(run: Run, image: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    sums = _sums(image.parent)
+    assert run("report", "--carve", image, "-o", page).status == 0
+    text = page.read_text(encoding="utf-8")
+    for name, sum_ in sums.items():
+        assert name in text
+        assert sum_ in text
+    assert "server.vmdk: the disk" in text
+
+
+def test_paths_that_an_image_names_are_redacted(run: Run, image: Path) -> None:
+    image.write_text(image.read_text() + 'RW 8 FLAT "/vmfs/volumes/host07/third.raw" 0\n')
+    for form in ("jsonl", "table"):
+        out = run("carve", image, "--redact", "hosts", "--format", form, "-q").out
+        assert "file 1" in out
+        for name in ("server.vmdk", "host07", "third", "first", "second"):
+            assert name not in out
+        assert str(image.parent) not in out
+
+
+def test_a_file_of_an_image_that_was_searched_is_not_searched_once_more(run: Run, image: Path) -> None:
+    for name in ("first.raw", "second.raw"):
+        (image.parent / name).rename(image.parent / f"z{name}")
+    image.write_text(image.read_text().replace('"', '"z', 1).replace('"second', '"zsecond'))
+    status, out, _ = run("carve", image.parent, "--format", "jsonl", "-q")
+    assert status == 0
+    found = [row for row in rows(out) if row["type"] == "source"]
+    assert [row["kind"] for row in found] == ["VMDK image", "part of an image", "part of an image"]
+    assert {one["copies"] for one in found[1:]} == {0}
+
+
+def test_an_image_that_names_a_file_elsewhere_is_one_short_error(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "a.vmdk"
+    path.write_text('# Disk DescriptorFile\nRW 8 FLAT "../../etc/passwd" 0\n')
+    status, _, err = run("carve", path)
+    assert status == 1
+    [line] = [one for one in err.splitlines() if "begins like" in one]
+    assert line.endswith("cannot be read: its extent '../../etc/passwd' is not in the folder of the image")
+
+
+def test_a_disk_that_is_not_hashed_says_why(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "a.vmdk"
+    (tmp_path / "a.raw").write_bytes(STORED.read_bytes()[:512])
+    path.write_text('# Disk DescriptorFile\nRW 1 FLAT "a.raw" 0\nRW 99999999999 ZERO\n')
+    out = run("carve", path).out
+    assert "no SHA-256 of the disk (most of 51.2 TB was never written)" in out

@@ -200,10 +200,8 @@ def test_bodies_are_not_written_where_something_is_to_be_redacted(run: Run, tmp_
 @pytest.mark.parametrize(
     ("said", "shown"),
     [
-        (
-            "{} begins like a VMDK, and is none: no parent srv01.vmdk",
-            "file 1 begins like a VMDK, and is none: not shown",
-        ),
+        ("{}: its parent 'srv01.vmdk' is no VMDK image", "file 1: its parent a name is no VMDK image"),
+        (r"in 'srv01\'\\x.raw' its end is not there", "in a name its end is not there"),
         (
             "cannot open {}: its parent /home/jane/srv01.vmdk is gone",
             "cannot open file 1: its parent a path is gone",

@@ -183,6 +183,17 @@ def test_holes_of_a_sparse_file_are_not_read(tmp_path: Path) -> None:
     assert {row["grade"] for row in rows} == {"whole"}
 
 
+def test_a_sparse_file_is_cut_where_it_has_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "disk.dd"
+    with path.open("wb") as file:
+        file.seek(1 << 39)
+        file.write(ORDER)
+        file.truncate(1 << 40)
+    reader = CarvedReader(ReadOptions(paths=(str(path),), split_bytes=PIECE))
+    assert len(list(reader.partitions())) == 1
+    assert [row["offset"] for row in rows_of(path=path, splitBytes="1m")] == [1 << 39]
+
+
 def test_an_empty_folder_gives_one_task_and_no_rows(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     reader = CarvedReader(ReadOptions(paths=(str(tmp_path / "empty"),)))

@@ -6,6 +6,7 @@ import contextlib
 import io
 import os
 import sys
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
@@ -196,6 +197,12 @@ def _source_view(source: Searched) -> dict[str, Any]:
         "storage": source.storage,
         "size": source.size,
         "sha256": source.sha256,
+        "disk_sha256": source.disk_sha256,
+        "not_hashed": source.unhashed,
+        "files": [
+            {"name": one.name, "size": one.size, "sha256": one.sha256, "not_hashed": one.reason}
+            for one in source.files
+        ],
         "found": dict(source.grades),
         "copies": source.copies,
         "unreadable": source.unreadable,
@@ -207,9 +214,6 @@ def _head(screen: Screen, sources: list[Searched]) -> None:
     """The FILEs: what each is, its size and hash, and how much of what was found."""
     for source in sources:
         kind = source.kind if source.storage is None else f"{source.storage} by its name"
-        hashed = f"SHA-256 {source.sha256}" if source.sha256 else "no SHA-256"
-        if source.failure is not None:
-            hashed += ": not read to its end"
         screen.line(
             [
                 (screen.safe(source.name), "title"),
@@ -218,5 +222,21 @@ def _head(screen: Screen, sources: list[Searched]) -> None:
                 (f", {source.copies} of them copies" if source.copies else "", ""),
             ]
         )
-        screen.line([(f"  {hashed}", "dim")])
+        for line in _hashes(source):
+            screen.line([(f"  {screen.safe(line)}", "dim")])
     screen.line([])
+
+
+def _hashes(source: Searched) -> Iterator[str]:
+    """The hashes of a FILE, of an image those of all its files and of the disk in them."""
+    failed = "" if source.failure is None else ": not read to its end"
+    for one in source.files:
+        hashed = f"SHA-256 {one.sha256}" if one.sha256 else f"no SHA-256{_why(one.reason)}"
+        yield f"{hashed}  {one.name}, {size_text(one.size)}"
+    of = " of the disk" if source.files else ""
+    found = source.disk_sha256 if source.files else source.sha256
+    yield (f"SHA-256{of} {found}" if found else f"no SHA-256{of}" + _why(source.unhashed)) + failed
+
+
+def _why(reason: str | None) -> str:
+    return "" if reason is None else f" ({reason})"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -13,16 +12,11 @@ import pytest
 
 from msmq_dissect.containers import open_container
 from msmq_wire import CaptureError
+from tests.dissectors.dissect.hostile_images import vdi
 
 _PROGRAM = Callable[[str], str]
 _DISK = random.Random(5).randbytes(700_000) + bytes(1 << 20) + random.Random(6).randbytes(300_000)
 _SECTOR = 512
-
-
-# Since 3.13 Python tells of errors of an object that is let go; dissect.target closes what it never opened.
-_SAYS_MORE = pytest.mark.xfail(
-    sys.version_info >= (3, 13), reason="dissect.target closes containers that were never made", strict=False
-)
 
 
 @pytest.fixture
@@ -38,13 +32,18 @@ def qemu(program: _PROGRAM, *arguments: str | Path) -> None:
     subprocess.run(command, capture_output=True, check=True)
 
 
-def acquire(program: _PROGRAM, disk: Path) -> Path:
+def acquire(program: _PROGRAM, disk: Path, *more: str) -> Path:
     """An EWF image of a disk in several segments."""
     target = disk.with_name("disk")
-    options = ("-u", "-q", "-S", "1MiB", "-c", "none", "-t", target, disk)
+    options = ("-u", "-q", "-S", "1MiB", *(more or ("-c", "none")), "-t", target, disk)
     command = [program("ewfacquire"), *map(str, options)]
     subprocess.run(command, capture_output=True, check=True)
-    return target.with_suffix(".E01")
+    return next(disk.parent.glob("disk.[EesS]01"))
+
+
+@pytest.mark.parametrize("form", ["encase1", "encase6", "ftk", "linen6", "smart", "ewfx"])
+def test_each_form_of_ewf_has_the_bytes_of_its_disk(form: str, disk: Path, program: _PROGRAM) -> None:
+    reads_as(acquire(program, disk, "-f", form, "-c", "deflate:fast"), disk.read_bytes())
 
 
 @pytest.mark.parametrize(
@@ -52,9 +51,17 @@ def acquire(program: _PROGRAM, disk: Path) -> Path:
     [
         ("disk.qcow2", ("-O", "qcow2")),
         ("small.qcow2", ("-O", "qcow2", "-c")),
+        ("zstd.qcow2", ("-O", "qcow2", "-c", "-o", "compression_type=zstd")),
+        ("parts.qcow2", ("-O", "qcow2", "-o", "extended_l2=on")),
+        ("sectors.qcow2", ("-O", "qcow2", "-o", "cluster_size=512")),
+        ("old.qcow2", ("-O", "qcow2", "-o", "compat=0.10")),
         ("disk.vmdk", ("-O", "vmdk")),
         ("split.vmdk", ("-O", "vmdk", "-o", "subformat=twoGbMaxExtentSparse")),
+        ("flat.vmdk", ("-O", "vmdk", "-o", "subformat=monolithicFlat")),
+        ("flats.vmdk", ("-O", "vmdk", "-o", "subformat=twoGbMaxExtentFlat")),
+        ("stream.vmdk", ("-O", "vmdk", "-o", "subformat=streamOptimized")),
         ("disk.vhdx", ("-O", "vhdx")),
+        ("fixed.vhdx", ("-O", "vhdx", "-o", "subformat=fixed")),
         ("disk.vdi", ("-O", "vdi")),
         ("disk.vhd", ("-O", "vpc", "-o", "force_size=on")),
         ("fixed.vhd", ("-O", "vpc", "-o", "force_size=on,subformat=fixed")),
@@ -95,13 +102,12 @@ def test_a_disk_below_another_one_is_opened_too(disk: Path, program: _PROGRAM) -
     reads_as(above, disk.read_bytes())
     below.unlink()
     with pytest.raises(
-        CaptureError, match=r"^cannot open .*above\.qcow2: backing-file .* not found"
+        CaptureError, match=r"^cannot open .*above\.qcow2: its parent 'below\.qcow2' is not in the folder"
     ) as caught:
         open_container(above)
     assert "\n" not in str(caught.value)
 
 
-@_SAYS_MORE
 def test_segments_of_ewf_are_one_disk_and_none_may_be_missing(disk: Path, program: _PROGRAM) -> None:
     first = acquire(program, disk)
     assert first.with_suffix(".E03").exists()
@@ -128,7 +134,6 @@ def test_an_image_that_was_cut_is_read_up_to_there(format_: str, disk: Path, pro
         assert _SECTOR < caught.value.offset < file.size
 
 
-@_SAYS_MORE
 def test_an_image_with_wrong_bytes_is_read_or_refused_in_one_line(disk: Path, program: _PROGRAM) -> None:
     source, refused, tried = random.Random(9), list[str](), 0
     for format_ in ("qcow2", "vmdk", "vdi", "vhdx"):
@@ -153,14 +158,13 @@ def test_an_image_with_wrong_bytes_is_read_or_refused_in_one_line(disk: Path, pr
     assert "\n" not in "".join(refused)
 
 
-@_SAYS_MORE
 def test_what_is_no_image_or_not_there_is_one_line(tmp_path: Path) -> None:
     plain, broken = tmp_path / "plain.bin", tmp_path / "broken.qcow2"
     plain.write_bytes(bytes(4096))
     broken.write_bytes(b"QFI\xfb" + bytes(4096))
-    with pytest.raises(CaptureError, match=r"plain\.bin is no disk image of a format that is known$"):
+    with pytest.raises(CaptureError, match=r"plain\.bin: it is no disk image of a format that is known$"):
         open_container(plain)
-    with pytest.raises(CaptureError, match=r"^cannot open .*broken\.qcow2: Unsupported qcow2 version: 0$"):
+    with pytest.raises(CaptureError, match=r"^cannot open .*broken\.qcow2: QCOW2 version 0 is not known$"):
         open_container(broken)
     for name in ("gone.qcow2", "gone.bin"):
         with pytest.raises(CaptureError, match=f"^cannot open .*{name}: "):
@@ -170,3 +174,13 @@ def test_what_is_no_image_or_not_there_is_one_line(tmp_path: Path) -> None:
 def test_the_package_is_found_by_the_name_of_what_it_does() -> None:
     [entry] = entry_points(group="msmq_wire.images")
     assert (entry.name, entry.load()) == ("open", open_container)
+
+
+def test_blocks_of_vdi_are_read_wherever_they_lie(tmp_path: Path) -> None:
+    image = tmp_path / "disk.vdi"
+    first, second = b"a" * (1 << 20), b"b" * (1 << 20)
+    image.write_bytes(vdi(4 << 20, entries=[1, 0xFFFFFFFF, 0, 0xFFFFFFFE]) + first + second)
+    reads_as(image, second + bytes(1 << 20) + first + bytes(1 << 20))
+    image.write_bytes(vdi(4 << 20, kind=4))
+    with pytest.raises(CaptureError, match=r"has changes of another image only"):
+        open_container(image)
