@@ -12,6 +12,10 @@ __all__ = ["printable", "printable_url"]
 
 _URL = re.compile(r"\b[A-Za-z][A-Za-z0-9+.-]{1,19}:/[^\s'\"<>]*")
 _QUERY = re.compile(r"[?#]")
+_NAMED = re.compile(
+    r"(\b(?:sig|signature|token|access_token|secret|password|pwd|x-amz-[a-z-]{1,30})(?:=|%3d))[^\s&;'\"<>]+",
+    re.IGNORECASE,
+)
 _HIDDEN = "***"
 _GLOBS = ("file", "s3", "s3a")
 """Schemes whose paths may have a question mark that begins no query."""
@@ -20,8 +24,10 @@ _CONTAINERS = ("abfs", "abfss", "wasb", "wasbs")
 
 
 def printable(text: str) -> str:
-    """A text without the secrets of the URLs in it."""
-    return _URL.sub(lambda found: printable_url(found[0]), text) if ":/" in text else text
+    """A text without the secrets of the URLs in it, and of what is called like one."""
+    if ":/" in text:
+        text = _URL.sub(lambda found: printable_url(found[0]), text)
+    return _NAMED.sub(rf"\1{_HIDDEN}", text) if "=" in text or "%3" in text else text
 
 
 def printable_url(url: str) -> str:

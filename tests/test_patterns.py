@@ -85,6 +85,14 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
     "msmq_wire.carve.storage:_TRANSACTIONS": (Attack("fullmatch", "mqtrans.", "a", "\n"),),
     "msmq_wire.cli.body_files:_OTHER": (Attack("sub", "", "a."),),
     "msmq_wire.redaction.forms:_ANOTHER_HOST": (Attack("search", "", "/a"),),
+    "msmq_wire.redaction.forms:_WEB_HOSTED": (
+        Attack("fullmatch", "http://", "a"),
+        Attack("fullmatch", "", "http:"),
+    ),
+    "msmq_wire.redaction.forms:_LONG_HOSTED": (
+        Attack("fullmatch", "OS:", "a"),
+        Attack("fullmatch", "OS:", "/"),
+    ),
     "msmq_wire.redaction.forms:_HOSTED": (
         Attack("fullmatch", "", "/"),
         Attack("fullmatch", "DIRECT=", "/", "a"),
@@ -236,9 +244,16 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
         Attack("sub", "", ":"),
         Attack("sub", ":", "1"),
     ),
-    "msmq_wire.findings.networks:_SHORT": (
-        Attack("fullmatch", "127", ".1"),
-        Attack("fullmatch", "127.", "1"),
+    "msmq_wire.findings.networks:_NUMBERS": (
+        Attack("fullmatch", "", "1"),
+        Attack("fullmatch", "", "1."),
+        Attack("fullmatch", "0x", "f"),
+    ),
+    "msmq_wire.store.table_folders:_VERSION": (Attack("match", "", "0"),),
+    "msmq_wire.urls:_NAMED": (
+        Attack("sub", "", "sig="),
+        Attack("sub", "sig=", "a"),
+        Attack("sub", "x-amz-", "a-"),
     ),
     "msmq_wire.findings.rule:_REFERENCE": OURS,
     "msmq_wire.invisible:UNSEEN": (

@@ -38,8 +38,17 @@ _DEEPEST = 32
 """Parents one below the other."""
 _STRETCH = 64 << 20
 """Bytes of a longest stretch."""
+_MOST_UNITS = 1 << 20
+"""Compressed units that are looked at for repetition: of more the image is large itself."""
 _RATIO = 2048
 """How many times more bytes an image may unpack to than it has: deflate reaches 1,032."""
+
+
+def _is_repeated(units: dict[tuple[Member, int], int], member: Member, place: int, start: int) -> bool:
+    """Whether a compressed unit stands at another place of the disk, too: no program writes that."""
+    if len(units) >= _MOST_UNITS:
+        return False
+    return units.setdefault((member, place), start) != start
 
 
 class Disk(io.RawIOBase):
@@ -89,6 +98,7 @@ class Disk(io.RawIOBase):
         Raises CaptureError where the tables of the image lead to the same bytes again and again.
         """
         left = sum(one.size for one in self._members.all)
+        units: dict[tuple[Member, int], int] = {}
         first = at = start
         while at < end:
             run = self._run(at)
@@ -97,7 +107,7 @@ class Disk(io.RawIOBase):
                 if first < at:
                     yield first, at
                 first = stop
-            elif run.packed is None:
+            elif run.packed is None or _is_repeated(units, run.member, run.place, at - run.packed.inside):
                 left -= stop - at
             else:
                 left -= (stop - at) // _RATIO

@@ -47,6 +47,11 @@ def _read(file: HashedFile) -> FileRead:
     )
 
 
+def _is_inside(path: str, folder: str) -> bool:
+    """Whether a file lies in a folder, links followed: evidence may link to files of whoever reads it."""
+    return os.path.realpath(path).startswith(os.path.join(os.path.realpath(folder), ""))
+
+
 class CarveReading(Reading):
     """Searches files; a folder stands for all files in it. Options as for `Reading`.
 
@@ -74,12 +79,14 @@ class CarveReading(Reading):
 
     def _listed(self, files: Sequence[str], recursive: bool) -> tuple[list[str], int, int]:
         found: list[str] = []
-        deeper = 0
+        left_out = deeper = 0
         for file in files:
             named = [] if file == "-" else list_files([file], pattern=_ANY, recursive=recursive).files
             folder = [one.path for one in named if one.error is None]
             if folder and folder != [file]:
-                found += folder
+                inside = [one for one in folder if _is_inside(one, file)]
+                left_out += len(named) - len(inside)
+                found += inside
                 deeper += 0 if recursive else folders_in(file)
             elif is_folder(file) and os.access(file, os.R_OK):
                 more = not recursive and folders_in(file)
@@ -87,7 +94,7 @@ class CarveReading(Reading):
             else:
                 # What is wrong with it is said when it is opened.
                 found.append(file)
-        return found, 0, deeper
+        return found, left_out, deeper
 
     @contextlib.contextmanager
     def _reader(self) -> Iterator[CarveReader]:
@@ -170,6 +177,8 @@ class CarveReading(Reading):
         unreadable = sum(one.unreadable for one in self.searched)
         if unreadable:
             text += f"; {size_text(unreadable)} could not be read"
+        if self.left_out:
+            text += f"; {self.left_out} left out: links out of the folder, pipes or devices"
         if self.deeper:
             text += f"; {count_text(self.deeper, 'folder')} inside left out: --recursive reads those, too"
         return text

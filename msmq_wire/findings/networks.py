@@ -30,10 +30,11 @@ _PRIVATE = tuple(
         ),
     )
 )
-_SHORT = re.compile(r"127(?:\.[0-9]{1,8}){1,3}")
-"""127.1 and the like, which name the same hosts as 127.0.0.1."""
+_NUMBERS = re.compile(r"(?:0x[0-9a-f]{1,8}|[0-9]{1,11})(?:\.(?:0x[0-9a-f]{1,8}|[0-9]{1,11})){0,3}")
+"""127.1, 0x7f.1, 2130706433 and the like, which name the same hosts as 127.0.0.1."""
 _PORT = re.compile(r":[0-9]{1,5}\Z")
 _LONGEST = 64
+_LOOPBACK = 127
 _SITE_BITS = {4: 16, 6: 48}
 """Leading bits that addresses of one site share, by the version of IP: a guess, not a rule."""
 
@@ -41,7 +42,7 @@ _SITE_BITS = {4: 16, 6: 48}
 @lru_cache(maxsize=4096)
 def is_loopback(computer: str) -> bool:
     """Whether a computer in a direct name is whichever reads it: 127.0.0.0/8, ::1, localhost."""
-    name = computer.lower().removesuffix(".")
+    name = computer.lower().rpartition("@")[2].removesuffix(".")
     if len(name) > _LONGEST:
         return False
     if name.startswith("["):
@@ -53,9 +54,22 @@ def is_loopback(computer: str) -> bool:
     try:
         address = ipaddress.ip_address(name)
     except ValueError:
-        return _SHORT.fullmatch(name) is not None
+        return _first_byte(name) == _LOOPBACK
     mapped = getattr(address, "ipv4_mapped", None)
     return address.is_loopback if mapped is None else bool(mapped.is_loopback)
+
+
+def _first_byte(name: str) -> int | None:
+    """The first byte of an IPv4 address as inet_aton reads it; None for what is none."""
+    if _NUMBERS.fullmatch(name) is None:
+        return None
+    try:
+        first, *more = (
+            int(part, 0 if part[:2] == "0x" else 8 if part[0] == "0" else 10) for part in name.split(".")
+        )
+    except ValueError:
+        return None
+    return first if more else first >> 24
 
 
 @lru_cache(maxsize=4096)

@@ -38,6 +38,9 @@ _CONNECTIONS = 200
 _LARGEST = 4 << 20
 _HELD = 12 << 20
 _PIECE = 16 << 10
+_SMALL_PIECE = 1 << 10
+"""Of a head and of a chunked body: their lines cost much more than their bytes."""
+_MOST_CHUNKS = 1 << 10
 """Bytes of a client that are looked at in one turn of the loop."""
 _IDLE = 60.0
 _REQUEST = 20.0
@@ -306,7 +309,8 @@ class _HttpConnection(asyncio.Protocol):
 
     def _work(self) -> bool:
         """Take the bytes up to the end of a request and answer it; whether there are more."""
-        at, item, data = 0, None, bytes(self._unread[:_PIECE])
+        size = _PIECE if self._framer.has_plain_body else _SMALL_PIECE
+        at, item, data = 0, None, bytes(self._unread[:size])
         self._framer.room = _LARGEST
         while at < len(data) and item is None and not self._too_much:
             at, item = self._framer.step(data, at, 0, 0)
@@ -323,7 +327,7 @@ class _HttpConnection(asyncio.Protocol):
 
     @property
     def _too_much(self) -> bool:
-        return self._framer.lost or self._framer.held_bytes > _LARGEST
+        return self._framer.lost or self._framer.held_bytes > _LARGEST or self._framer.chunks > _MOST_CHUNKS
 
     def _refuse(self) -> None:
         self._server.log.say("http-garbage", peer=self._peer[0])

@@ -55,7 +55,7 @@ class RpcConnection(asyncio.Protocol):
         self._inbox: deque[bytes] = deque()
         self._inbox_bytes = 0
         self._received = 0
-        self._since = self.waiting_since = asyncio.get_running_loop().time()
+        self._since = self._progress = asyncio.get_running_loop().time()
         self._garbage = False
         self._open = False
         self._client_ended = False
@@ -67,6 +67,13 @@ class RpcConnection(asyncio.Protocol):
         self._sender: FaultySender
         self._peer: Endpoint
         self._port = 0
+
+    @property
+    def waiting_since(self) -> float:
+        """When it made progress last. A client whose call waits for a message is not the slow one."""
+        if self._calls is not None and self._calls.running:
+            return asyncio.get_running_loop().time()
+        return self._progress
 
     @property
     def held(self) -> int:
@@ -193,7 +200,7 @@ class RpcConnection(asyncio.Protocol):
         if self._inbox:
             data = self._inbox.popleft()
             self._inbox_bytes -= len(data)
-            self.waiting_since = asyncio.get_running_loop().time()
+            self._progress = asyncio.get_running_loop().time()
             try:
                 known = self._take(decode_pdu(data))
             except DecodeError:
@@ -226,7 +233,7 @@ class RpcConnection(asyncio.Protocol):
 
     def _send(self, data: bytes) -> None:
         if self._open:
-            self._since = self.waiting_since = asyncio.get_running_loop().time()
+            self._since = self._progress = asyncio.get_running_loop().time()
             self._sender.send(data)
             self._service.connections.weigh(self)
 

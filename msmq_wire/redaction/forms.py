@@ -31,7 +31,12 @@ _BY_GUID = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _NAMES_NO_HOST = ("PUBLIC", "DL")
-# Protocol and all slashes, host, path; what is no known protocol is host.
+# Protocol and all slashes, host, path. The host of a URL ends at a slash, of another name at a backslash.
+_WEB_HOSTED = re.compile(r"((?:DIRECT=)?(HTTPS?):[/\\]*+)([^/]*)(/.*)", re.IGNORECASE | re.DOTALL)
+_LONG_HOSTED = re.compile(
+    r"((?:DIRECT=)?(?:(?:OS|TCP|SPX|IPX):)?[/\\]*+)()([^\\]*)(\\.*)", re.IGNORECASE | re.DOTALL
+)
+# Without one it ends at a slash; what is no known protocol is host.
 _HOSTED = re.compile(
     r"((?:DIRECT=)?(?:(?:OS|TCP|SPX|IPX|(HTTPS?)):)?[/\\]*+)([^/\\]*)([/\\].*)", re.IGNORECASE | re.DOTALL
 )
@@ -75,9 +80,12 @@ def _name(stand_ins: StandIns, name: str) -> str:
         # Its letters stay as they were written.
         guid = guid if after == value else str(after)
         return f"{kind}={guid}{number}{suffix}"
-    found = _HOSTED.fullmatch(name)
-    if found is None:
+    hosted = _HOSTED.fullmatch(name)
+    if hosted is None:
         return _letters(name)
+    found = _WEB_HOSTED.fullmatch(name) if hosted[2] else _LONG_HOSTED.fullmatch(name) or hosted
+    if found is None:
+        return f"{hosted[1]}{_letters(name[hosted.end(1) :])}"
     before, url, host, path = found.groups()
     asked = re.split("[?#]", path, maxsplit=1)[0] if url else path
     if host.endswith(":") or _ANOTHER_HOST.search(asked):

@@ -174,9 +174,14 @@ def among(name: str, values: Iterable[Any]) -> Any:
 
 def open_table(place: Place, table: str, version: int | None = None) -> DeltaTable:
     """A table below ``place`` at a version, or at its last one. Raises MsmqWireError for what is not ours."""
-    check_log(place, table)
+    latest = check_log(place, table)
+    if version is not None and version > latest >= 0:
+        raise damaged(place, f"{table} is wanted at version {version}, and its log ends at {latest}")
     inside = place.join(table)
-    found = DeltaTable(inside.table_url, version=version, storage_options=inside.storage_options)
+    try:
+        found = DeltaTable(inside.table_url, version=version, storage_options=inside.storage_options)
+    except OverflowError:
+        raise damaged(place, f"the log of {table} names a version that cannot be") from None
     needed = found.protocol().min_reader_version
     if needed > _READER:
         raise damaged(place, f"the log of {table} needs reader version {needed} of Delta, not {_READER}")

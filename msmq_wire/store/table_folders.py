@@ -24,6 +24,7 @@ MOST_LOG_BYTES = 256 << 20
 """Bytes of one file of a log, decompressed: reading takes three times as much memory."""
 MOST_ACTIONS = 1 << 20
 """Rows of one checkpoint: each takes some 2 KB of memory, however few bytes it has in the file."""
+_VERSION = re.compile(r"[0-9]{20}(?=\.(?:json|checkpoint\.parquet)$)")
 _CHECKPOINT = re.compile(r"[0-9]{20}\.checkpoint\.parquet")
 _SHOWN = 60
 
@@ -61,9 +62,15 @@ def check_folders(place: Place) -> None:
                 raise damaged(place, f"{brief(name)} is neither a file nor a folder")
 
 
-def check_log(place: Place, table: str) -> None:
-    """Raise MsmqWireError for the log of a table that deltalake should not open. Raises OSError."""
+def check_log(place: Place, table: str) -> int:
+    """The last version that the log of a table has, -1 without one.
+
+    Raises MsmqWireError for a log that deltalake should not open. Raises OSError.
+    """
+    latest = -1
     for info in place.join(table, LOG).list():
+        version = _VERSION.match(info.base_name)
+        latest = max(latest, int(version[0]) if version else -1)
         name, size, reason = info.base_name, info.size or 0, ""
         if size > MOST_LOG_BYTES:
             reason = f"has {size} bytes, more than {MOST_LOG_BYTES}"
@@ -73,6 +80,7 @@ def check_log(place: Place, table: str) -> None:
             reason = _fault_of(checkpoint, size, info.mtime_ns) if ours else "is no checkpoint of msmq-wire"
         if reason:
             raise damaged(place, f"{brief(f'{table}/{LOG}/{name}')} {reason}")
+    return latest
 
 
 @lru_cache(maxsize=1 << 12)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -310,3 +311,22 @@ def test_a_disk_that_is_not_hashed_says_why(run: Run, tmp_path: Path) -> None:
     path.write_text('# Disk DescriptorFile\nRW 1 FLAT "a.raw" 0\nRW 99999999999 ZERO\n')
     out = run("carve", path).out
     assert "no SHA-256 of the disk (most of 51.2 TB was never written)" in out
+
+
+def test_a_link_out_of_a_searched_folder_is_left_out_and_said(run: Run, image: Path) -> None:
+    outside = image.parent.parent / "outside"
+    outside.mkdir()
+    (outside / "secret.mq").write_bytes((image.parent / "first.raw").read_bytes())
+    folder = image.parent / "folder"
+    folder.mkdir()
+    (folder / "own.mq").write_bytes(b"own")
+    (folder / "same.mq").symlink_to("own.mq")
+    (folder / "link.mq").symlink_to(outside / "secret.mq")
+    os.mkfifo(folder / "pipe.mq")
+    status, out, err = run("carve", folder, "--format", "jsonl")
+    assert sorted(Path(row["capture"]).name for row in rows(out) if row["type"] == "source") == [
+        "own.mq",
+        "same.mq",
+    ]
+    assert "; 2 left out: links out of the folder, pipes or devices" in err
+    assert status == 1

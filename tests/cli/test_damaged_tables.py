@@ -285,6 +285,15 @@ def test_a_commit_that_is_none_is_one_line(run: Run, tables: Path, text: str) ->
         assert len(outcome.err.replace(str(tables.parent), "")) < 300
 
 
+@pytest.mark.parametrize("version", [-1, 6, 10**18, (1 << 63) - 1])
+@pytest.mark.parametrize("command", ["status", "export"])
+def test_a_version_that_a_table_has_not_is_refused(
+    run: Run, tables: Path, version: int, command: str
+) -> None:
+    commit(tables, "captures", {"txn": {"appId": "messages", "version": version}})
+    assert "version" in refused(run, command, tables.parent)
+
+
 def test_the_copy_goes_through_no_link_and_over_no_file(run: Run, tables: Path) -> None:
     (tables.parent / "copy").symlink_to(tables.parent / "outside")
     shutil.rmtree(tables.parent / "outside")

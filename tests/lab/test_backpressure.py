@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 
 import pytest
@@ -108,3 +109,22 @@ def test_where_silent_connections_have_all_places_the_oldest_gives_way(run: Run,
 
     run(talk())
     assert [one.event for one in events if one.event.endswith("-slow")] == [f"{port}-slow"]
+
+
+def test_a_body_of_tiny_chunks_takes_many_turns_and_has_an_end(run: Run) -> None:
+    async def talk() -> None:
+        async with lab_of() as (_, serve):
+            client = Transport(serve["http"]())
+            client.feed(
+                b"POST /msmq/private$/q HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+            )
+            client.feed(b"1\r\nA\r\n" * 30_000)
+            turns = 0
+            while not client.is_closing():
+                await asyncio.sleep(0)
+                turns += 1
+                assert turns < 10_000
+            assert turns > 4
+            assert client.written.startswith(b"HTTP/1.1 400 ")
+
+    run(talk())

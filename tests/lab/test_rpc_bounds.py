@@ -78,6 +78,30 @@ def test_where_all_places_are_taken_the_client_goes_that_did_nothing_for_the_lon
     run(talk())
 
 
+def test_a_client_whose_receive_waits_keeps_its_place(run: Run, small_server: SmallServer) -> None:
+    async def talk() -> None:
+        async with RpcServer([small_server], limits=RpcLimits(connections=3)) as server:
+            _, port = await server.listen()
+            clients = [await RpcClient.connect("127.0.0.1", port) for _ in range(3)]
+            for client in clients:
+                await client.bind(RR)
+            opened = await clients[0].call(RR, 2, rr.OpenQueueRequest(dw_access=1))
+            waits = rr.StartReceiveRequest(ph_context=opened.response.pph_context, ul_timeout=INFINITE)
+            pending = await clients[0].begin(RR, 7, waits)
+            for client in clients[:0:-1]:
+                await client.call(RR, 0, NoParameters())
+            await is_well(port)
+            while server.connections == 3:
+                await asyncio.sleep(0.005)
+            assert [one.connected for one in clients] == [True, True, False]
+            small_server.wake()
+            assert (await pending.answer).fault is None
+            for client in clients:
+                await client.close()
+
+    run(talk())
+
+
 def test_calls_and_handles_beyond_the_limits_are_refused(run: Run, small_server: SmallServer) -> None:
     async def talk() -> None:
         async with RpcServer([small_server], limits=RpcLimits(calls=2, handles=2)) as server:

@@ -13,7 +13,9 @@ import pytest
 
 from msmq_wire.capture.reader import read_capture
 from msmq_wire.records.record import Record
+from msmq_wire.redaction.forms import FORMS
 from msmq_wire.redaction.redactor import Redaction, Redactor
+from msmq_wire.redaction.stand_ins import StandIns
 from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.wire.headers.establish_connection_header import EstablishConnectionHeader
 from msmq_wire.wire.headers.security_header import (
@@ -245,3 +247,17 @@ def test_redactors_of_one_run_call_a_file_and_a_host_the_same() -> None:
     assert files == ["file 1", "file 2", "file 1", "-"]
     assert whole.only({Redaction.HOSTS}).file("b/srv01.pcap") == "file 2"
     assert Redactor(set()).file("a/srv01.pcap") == "a/srv01.pcap"
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("DIRECT=HTTP://a\\srv01/q", "DIRECT=HTTP://xxxxxxx/q"),
+        ("DIRECT=OS:a/srv01\\private$\\q", "DIRECT=OS:xxxxxxx\\private$\\q"),
+        ("a/srv01\\private$\\q", "xxxxxxx\\private$\\q"),
+        ("DIRECT=OS:srv01/private$/q", "DIRECT=OS:xxxxx/private$/q"),
+        ("DIRECT=HTTP:\\\\srv01\\q", "DIRECT=HTTP:\\\\xxxxxxx"),
+    ],
+)
+def test_all_of_a_host_goes_whichever_stroke_is_in_it(name: str, shown: str) -> None:
+    assert FORMS["queue"](StandIns(), name, None) == shown

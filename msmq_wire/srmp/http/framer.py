@@ -82,6 +82,7 @@ class HttpFramer:
         "_taken",
         "_trailers",
         "answered",
+        "chunks",
         "room",
     )
 
@@ -113,6 +114,8 @@ class HttpFramer:
         self._problems: list[Anomaly] = []
         self._trailers: HeaderFields = ()
         self._chunks: h11.Connection | None = None
+        self.chunks = 0
+        """Chunks of the body so far."""
 
     @property
     def held_bytes(self) -> int:
@@ -139,6 +142,11 @@ class HttpFramer:
         if self._state == "length":
             return min(size, self._remaining)
         return size if self._state == "close" else min(size, _PIECE)
+
+    @property
+    def has_plain_body(self) -> bool:
+        """Whether what comes next is a body of a known length."""
+        return self._state == "length"
 
     def step(self, data: bytes, at: int, frame: int, time: int) -> tuple[int, FramerItem | None]:
         """Take bytes of ``data`` from ``at`` on; return how far it is used up and what that completes."""
@@ -273,6 +281,7 @@ class HttpFramer:
         try:
             while isinstance(event := chunks.next_event(), h11.Data):
                 self._take_body(bytes(event.data), 0, len(event.data))
+                self.chunks += 1
         except h11.RemoteProtocolError as error:
             wrong = str(error)[:160]
         if not wrong and event is h11.NEED_DATA:

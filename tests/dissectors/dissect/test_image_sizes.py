@@ -185,6 +185,13 @@ def test_tables_that_lead_to_the_same_bytes_again_and_again_end_a_pass(name: str
             pass
 
 
+def test_a_compressed_unit_that_stands_at_two_places_costs_what_it_unpacks_to(images: Path) -> None:
+    path = images / "one_grain.vmdk"
+    with open_container(path) as file, pytest.raises(CaptureError, match="again and again") as failed:
+        list(file.extents(0, file.size))
+    assert 0 < (failed.value.offset or 0) <= 2 * path.stat().st_size
+
+
 def test_a_disk_of_a_pebibyte_is_searched_where_it_has_bytes(
     tmp_path: Path, message: Callable[[int], bytes]
 ) -> None:

@@ -240,6 +240,7 @@ def test_a_name_has_a_computer_and_a_queue(text: str, computer: str, queue: str)
     "computer",
     [
         "127.0.0.1", "127.10.10.103", "127.1", "127.0.0.1:8080", "::1", "[::1]", "[::1]:80",
+        "2130706433", "0x7f.1", "0x7f000001", "0177.0.0.1", "user@127.0.0.1", "u:p@localhost",
         "::ffff:127.0.0.1", "localhost", "LocalHost", "localhost.", "localhost.localdomain", "a.localhost",
     ],
 )  # fmt: skip
@@ -249,7 +250,22 @@ def test_the_loopback_address_is_known_in_each_of_its_forms(computer: str) -> No
 
 @pytest.mark.parametrize(
     "computer",
-    ["", "128.0.0.1", "127", "127.0.0.1.2", "127.example", "::2", "[::2]", "localhosts", "msg01", "x" * 999],
+    [
+        "",
+        "128.0.0.1",
+        "127",
+        "0x80.1",
+        "3232235777",
+        "0189.1",
+        "127.0.0.1@msg01",
+        "127.0.0.1.2",
+        "127.example",
+        "::2",
+        "[::2]",
+        "localhosts",
+        "msg01",
+        "x" * 999,
+    ],
 )
 def test_another_host_is_no_loopback_address(computer: str) -> None:
     assert not is_loopback(computer)
