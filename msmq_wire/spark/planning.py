@@ -174,11 +174,14 @@ def group_work(spark: SparkSession, snapshot: Snapshot, files: Sequence[CaptureF
 
 def _apart(snapshot: Snapshot, files: Sequence[CaptureFile]) -> tuple[list[CaptureFile], list[CaptureFile]]:
     """The files that the tables do not know by path, size and time of change, and those that they know."""
-    keys = pa.array([None if file.error is not None else file_key(file) for file in files], pa.binary())
-    known = pc.is_in(keys, value_set=snapshot.rows("sources", ["key"]).column("key")).to_pylist()
+    keys = [None if file.error is not None else file_key(file) for file in files]
+    rows = snapshot.rows("sources", ["key", "path"])
+    rows = rows.filter(pc.is_in(rows.column("key"), value_set=pa.array(keys, pa.binary())))
+    # A key alone proves nothing: the row may be about another path.
+    known = set(zip(rows.column("key").to_pylist(), rows.column("path").to_pylist(), strict=True))
     parts: tuple[list[CaptureFile], list[CaptureFile]] = [], []
-    for file, is_known in zip(files, known, strict=True):
-        parts[is_known and file.error is None].append(file)
+    for file, key in zip(files, keys, strict=True):
+        parts[key is not None and (key, file.path) in known].append(file)
     return parts
 
 
