@@ -185,9 +185,17 @@ class TableWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if kind is None:
-            self.close()
+        if kind is not None:
+            self._discard()
             return
+        try:
+            self.close()
+        except (OSError, pa.ArrowException):
+            self._discard()
+            raise
+
+    def _discard(self) -> None:
+        """Take all files away."""
         for part in self._open.values():
             part.discard()
         for file in self.files:
