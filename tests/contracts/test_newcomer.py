@@ -40,7 +40,7 @@ _SHOWN = {
 }
 _TOLD = {
     "A field of a header": [
-        ("docs/structures/debug_header.md", "| 2 | `dummy` | u8 |  | Number of the dummy. |"),
+        ("docs/structures/debug_header.md", "| 2 | `dummy` | u8 |  |  | Number of the dummy. |"),
         ("docs/schema/packet.schema.json", '"description": "Number of the dummy."'),
     ],
     "A header": [
