@@ -179,7 +179,9 @@ def test_the_documented_commands_find_messages_and_calls_in_a_single_run() -> No
             continue
         assert done.returncode == 0, done.stderr
         assert "Lua" not in done.stderr
-        assert done.stdout.splitlines() == lines if lines else "MSMQ" in done.stdout
+        # Columns are apart by a tab, and tshark 4.4 writes each backslash twice.
+        printed = [line.replace(2 * "\\", "\\").split() for line in done.stdout.splitlines()]
+        assert printed == [line.split() for line in lines] if lines else "MSMQ" in done.stdout
     assert sum("msmq_rpc.method" in command for command, _ in commands) == 1
 
 
