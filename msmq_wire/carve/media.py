@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import hashlib
 import os
 import stat
 from bisect import bisect_right
@@ -18,18 +17,15 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from importlib.metadata import entry_points
 from threading import Event
 from types import TracebackType
-from typing import Annotated, BinaryIO, NamedTuple, Protocol, cast
-
-import msgspec
+from typing import BinaryIO, NamedTuple, Protocol, cast
 
 from msmq_wire.capture.opening import OpenedFile, Opener, opened, reason_of
 from msmq_wire.capture.source import Source
 from msmq_wire.carve.addresses import MemoryMap, memory_map
+from msmq_wire.carve.hashing import HashedFile, Hasher
 from msmq_wire.errors import CaptureError
-from msmq_wire.units import size_text
-from msmq_wire.wire.private import FILE, PUBLIC
 
-__all__ = ["PIECE", "HashedFile", "Medium", "Piece"]
+__all__ = ["PIECE", "Medium", "Piece"]
 
 PIECE = 1 << 20
 """Bytes that are searched at once: what the cache of a processor holds."""
@@ -53,20 +49,8 @@ _BUFFERS = 3
 _GROUP = "msmq_wire.images"
 _GAP = PIECE
 """Bytes that lie nowhere, and are read as zeros all the same: a message may have as many in its body."""
-_FREE_ZEROS = 2 << 30
-"""Bytes that lie nowhere and are hashed, beside `_ZEROS_EACH` for each byte that lies somewhere."""
-_ZEROS_EACH = 16
 _LEAST = 20
 """Bytes of the smallest packet: what is shorter on both sides holds no find."""
-
-
-class HashedFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file as it lies. Without ``sha256`` it was not hashed, and ``reason`` says why if that was wanted."""
-
-    name: Annotated[str, FILE]
-    size: int
-    sha256: Annotated[str | None, PUBLIC] = None
-    reason: Annotated[str | None, PUBLIC] = None
 
 
 class Piece(NamedTuple):
@@ -116,11 +100,8 @@ class Medium:
         self.map: MemoryMap | None = None
         self.image_files: Sequence[str] = ()
         self.files: list[HashedFile] = []
-        self.unhashed: str | None = None
-        """Why there is no hash though one was wanted."""
         self.hashing = hashing
-        self._digest = hashlib.sha256() if hashing else None
-        self._zeros = _FREE_ZEROS
+        self._hasher = Hasher(wanted=hashing)
         self._plain = plain
         self._source: Source | None = None
         self._file: BinaryIO | OpenedFile | None = None
@@ -196,12 +177,17 @@ class Medium:
         """The hash of the file as it lies; None where none was wanted, or ``unhashed`` says why."""
         if self.image_files:
             return self.files[0].sha256 if self.files else None
-        return None if self._digest is None else self._digest.hexdigest()
+        return self._hasher.sha256
 
     @property
     def disk_sha256(self) -> str | None:
         """The hash of the disk in an image."""
-        return self._digest.hexdigest() if self._digest is not None and self.image_files else None
+        return self._hasher.sha256 if self.image_files else None
+
+    @property
+    def unhashed(self) -> str | None:
+        """Why there is no hash though one was wanted."""
+        return self._hasher.reason
 
     def read(self, offset: int, length: int) -> bytes:
         """Read up to ``length`` bytes at an offset; only where it is no stream. Raises OSError."""
@@ -226,7 +212,7 @@ class Medium:
             return
         assert self.total is not None
         end = self.total if stop is None else min(stop, self.total)
-        self._zeros = _FREE_ZEROS + _ZEROS_EACH * self._held()
+        self._hasher.allow_zeros(self._held())
         spans = self._spans(start, end)
         borders = [] if self.map is None else self.map.borders()
         buffers = [memoryview(bytearray(PIECE)) for _ in range(_BUFFERS)]
@@ -234,11 +220,7 @@ class Medium:
         reached, number = start, 0
         hashed = _FilesHasher(self)
         self.files = hashed.files
-        with (
-            hashed,
-            _Hasher(self._digest) as hasher,
-            ThreadPoolExecutor(1) as reader,
-        ):
+        with hashed, self._hasher as hasher, ThreadPoolExecutor(1) as reader:
             while True:
                 # A piece is read while the one before it is searched, and hashed while the next one is.
                 while len(ahead) < _BUFFERS - 1 and (span := next(spans, None)) is not None:
@@ -249,14 +231,14 @@ class Medium:
                 self._before()
                 span, view, reading = ahead.popleft()
                 good = reading.result()
-                self._hash_zeros(hasher, span.offset - reached)
+                hasher.zeros(span.offset - reached, self.total, self._before)
                 hasher.update(view)
                 for first, last in good:
                     yield from _between(borders, span.offset + first, view[first:last], joined=not first)
                 reached = span.offset + span.length
                 self.bytes_read = reached
                 number += 1
-            self._hash_zeros(hasher, end - reached)
+            hasher.zeros(end - reached, self.total, self._before)
             self.bytes_read = end
 
     def _held(self) -> int:
@@ -269,21 +251,6 @@ class Medium:
                 found = os.stat(path)
                 held += found.st_blocks * 512 if hasattr(found, "st_blocks") else found.st_size
         return held
-
-    def _hash_zeros(self, hasher: _Hasher, count: int) -> None:
-        """Hash what lies nowhere, unless that is much more than what lies somewhere."""
-        self._zeros -= count
-        if self._digest is None or count <= 0:
-            return
-        if self._zeros < 0:
-            hasher.stop()
-            self._digest = None
-            assert self.total is not None
-            self.unhashed = f"most of {size_text(self.total)} was never written"
-            return
-        for done in range(0, count, _FREE_ZEROS >> 5):
-            self._before()
-            hasher.zeros(min(_FREE_ZEROS >> 5, count - done))
 
     def _spans(self, start: int, end: int) -> Iterator[_Span]:
         """The ranges that are read at once: in no hole, unless that is small."""
@@ -367,7 +334,7 @@ class Medium:
     def _unpacked(self, source: Source) -> Iterator[Piece]:
         view = memoryview(bytearray(PIECE))
         source.before_read = self._before
-        with _Hasher(self._digest) as hasher:
+        with self._hasher as hasher:
             source.after_read = hasher.copy
             try:
                 window = source.unpacked()
@@ -456,57 +423,6 @@ class _FilesHasher:
     def _check(self) -> None:
         if self._stop.is_set():
             raise _Stopped
-
-
-class _Hasher:
-    """Takes a hash beside the search, on a thread of its own: hashing needs no lock of the interpreter."""
-
-    def __init__(self, digest: hashlib._Hash | None) -> None:
-        self._digest = digest
-        self._pool: ThreadPoolExecutor | None = None
-        self._running: Future[None] | None = None
-
-    def __enter__(self) -> _Hasher:
-        if self._digest is not None:
-            self._pool = ThreadPoolExecutor(1)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._pool is not None:
-            self._pool.shutdown()
-
-    def update(self, data: memoryview) -> None:
-        """Begin to hash bytes that stay until the next call."""
-        self.wait()
-        if self._pool is not None and self._digest is not None:
-            self._running = self._pool.submit(self._digest.update, data)
-
-    def wait(self) -> None:
-        """Wait until the bytes given last are hashed."""
-        if self._running is not None:
-            self._running.result()
-            self._running = None
-
-    def copy(self, data: bytes | bytearray | memoryview) -> None:
-        """Hash bytes that may change at once."""
-        self.update(memoryview(bytes(data)))
-
-    def stop(self) -> None:
-        """Hash nothing from now on."""
-        self.wait()
-        self._digest = None
-
-    def zeros(self, count: int) -> None:
-        """Hash a hole."""
-        self.wait()
-        while count > 0 and self._digest is not None:
-            self._digest.update(_ZEROS[: min(count, len(_ZEROS))])
-            count -= len(_ZEROS)
-
-
-_ZEROS = memoryview(bytes(PIECE))
 
 
 def _opened_image(path: str, what: str) -> BinaryIO:

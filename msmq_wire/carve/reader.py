@@ -17,7 +17,8 @@ from typing import IO, Annotated
 import msgspec
 
 from msmq_wire.carve.envelopes import SRMP_TYPES, request_of
-from msmq_wire.carve.media import HashedFile, Medium
+from msmq_wire.carve.hashing import HashedFile
+from msmq_wire.carve.media import Medium
 from msmq_wire.carve.parts import BEHIND, finds_in_part
 from msmq_wire.carve.search import Carver, Find
 from msmq_wire.carve.storage import StorageKind, storage_kind

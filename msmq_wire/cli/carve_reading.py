@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from msmq_wire.capture.hashing import FileRead
 from msmq_wire.capture.listing import list_files
-from msmq_wire.carve.media import HashedFile, Medium
+from msmq_wire.carve.hashing import HashedFile
+from msmq_wire.carve.media import Medium
 from msmq_wire.carve.reader import PART, CarveReader, Searched
+from msmq_wire.cli.folders import folders_in, is_folder
 from msmq_wire.cli.progress import Progress
-from msmq_wire.cli.reading import Reading, folders_in, is_folder
+from msmq_wire.cli.reading import Reading
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import tell
 from msmq_wire.units import size_text

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 import msgspec
 
 from msmq_wire.capture.hashing import FileRead, Hashing
-from msmq_wire.capture.listing import list_files
 from msmq_wire.capture.reader import CaptureReader
 from msmq_wire.capture.source import Source
+from msmq_wire.cli.folders import NAMED_IS_READ, captures_named, nothing_in_folder
 from msmq_wire.cli.interrupts import Interrupts
 from msmq_wire.cli.progress import Progress
 from msmq_wire.cli.render.values import count_text
@@ -44,11 +44,10 @@ if TYPE_CHECKING:
     Read: TypeAlias = Record | Brief | PacketBatch
     ItemsOf: TypeAlias = Callable[[CaptureReader], Iterator[Read]]
 
-__all__ = ["Reading", "Selection", "folders_in", "holds_captures", "is_folder"]
+__all__ = ["Reading", "Selection"]
 
 _T = TypeVar("_T")
 _REASONS = 6
-_NAMED = "a file that is named itself is read, whatever its name"
 _WAITING = 1 << 24
 """Bytes of captures that are read while rows of a table wait for others: well below a second of reading."""
 _COUNTS = (
@@ -151,7 +150,7 @@ class Reading:
 
     def _listed(self, files: Sequence[str], recursive: bool) -> tuple[list[str], int, int]:
         """The files, of folders those in them, and how many other files and folders are left out there."""
-        return _captures(files, recursive)
+        return captures_named(files, recursive)
 
     def __iter__(self) -> Iterator[Record]:
         # Without a briefing there are no briefs.
@@ -219,7 +218,7 @@ class Reading:
         found = damaged = ended = False
         first_id = self._last_id + 1
         if os.path.isdir(file):
-            raise CaptureError(_nothing_in_folder(file, self.recursive))
+            raise CaptureError(nothing_in_folder(file, self.recursive))
         with self._opened(file, first_id) as reader:
             reader.source.before_read = partial(self._show, reader.source)
             hashing = Hashing(reader) if self.hashing else None
@@ -381,7 +380,7 @@ class Reading:
         if notices:
             text += f"; {', '.join(notices)}"
         if self.left_out:
-            text += f"; {count_text(self.left_out, 'other file')} left out: {_NAMED}"
+            text += f"; {count_text(self.left_out, 'other file')} left out: {NAMED_IS_READ}"
         if self.deeper:
             text += f"; {count_text(self.deeper, 'folder')} inside left out: --recursive reads those, too"
         return text
@@ -410,52 +409,6 @@ def _about_connections(notices: Counter[str], *, anonymous: bool) -> list[str]:
     if len(connections) > _REASONS:
         told.append(f"{count_text(len(connections) - _REASONS, 'other notice')}")
     return told
-
-
-def holds_captures(path: str, recursive: bool) -> bool:
-    """Whether a path is a folder with captures in it."""
-    return is_folder(path) and bool(list_files([path], recursive=recursive).files)
-
-
-def _captures(files: Sequence[str], recursive: bool) -> tuple[list[str], int, int]:
-    """The files, of folders the captures in them, and how many other files and folders are left out there."""
-    found: list[str] = []
-    left_out = deeper = 0
-    for file in files:
-        listing = list_files([file], recursive=recursive) if is_folder(file) else None
-        if listing is not None and listing.files:
-            found += [one.path for one in listing.files]
-            left_out += listing.left_out
-            deeper += 0 if recursive else folders_in(file)
-        else:
-            # What is wrong with a folder is said when it is its turn.
-            found.append(file)
-    return found, left_out, deeper
-
-
-def folders_in(folder: str) -> int:
-    """How many folders there are in one."""
-    with os.scandir(folder) as entries:
-        return sum(entry.is_dir(follow_symlinks=False) for entry in entries)
-
-
-def is_folder(path: str) -> bool:
-    """Whether a path that was named is a folder of this machine."""
-    return path != "-" and os.path.isdir(path)
-
-
-def _nothing_in_folder(folder: str, recursive: bool) -> str:
-    try:
-        deeper = folders_in(folder)
-    except OSError as error:
-        return f"cannot read this folder: {error.strerror or error}"
-    parts = ["no capture in this folder"]
-    left_out = list_files([folder], recursive=recursive).left_out
-    if left_out:
-        parts.append(f"{count_text(left_out, 'other file')}, named otherwise: {_NAMED}")
-    if deeper and not recursive:
-        parts.append("--recursive reads its folders, too")
-    return "; ".join(parts)
 
 
 def _is_pipe(file: str) -> bool:

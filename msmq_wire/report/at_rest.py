@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from msmq_wire.carve.media import HashedFile
+from msmq_wire.carve.hashing import HashedFile
 from msmq_wire.carve.queues import QUEUE_COLUMNS, Queues, QueueTotals
 from msmq_wire.carve.reader import Searched
 from msmq_wire.report.markup import Markup, joined, tag

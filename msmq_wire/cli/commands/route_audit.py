@@ -10,9 +10,10 @@ from typing import Annotated
 
 import typer
 
+from msmq_wire.cli.folders import holds_captures
 from msmq_wire.cli.formats import RowFormat
 from msmq_wire.cli.options import Filters, filter_for
-from msmq_wire.cli.reading import Reading, Selection, holds_captures
+from msmq_wire.cli.reading import Reading, Selection
 from msmq_wire.cli.reading_options import BODY_KEYS, ReadingOptions, with_reading_options
 from msmq_wire.cli.render.hop_table import HopTable
 from msmq_wire.cli.render.screen import Screen
