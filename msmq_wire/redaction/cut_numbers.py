@@ -12,13 +12,12 @@ from typing import Any, TypeVar
 import msgspec
 
 from msmq_wire.errors import DecodeError
+from msmq_wire.wire.headers.base_header import MAX_PACKET_SIZE
 
-__all__ = ["LARGEST", "may_be_text", "without_numbers", "without_text_numbers"]
+__all__ = ["may_be_text", "without_numbers", "without_text_numbers"]
 
 _S = TypeVar("_S", bound=msgspec.Struct)
 
-LARGEST = 1 << 22
-"""No packet is larger, [MS-MQMQ] 2.2.19.1."""
 _NUMBER = re.compile(r"\d{3,20}")
 _CUT = "cut"
 _INDEX = re.compile(r"(\w+)(?:\[(\d+)\])?")
@@ -46,7 +45,7 @@ def without_text_numbers(value: _S, error: DecodeError, limit: int) -> _S:
     header = getattr(value, "base_header", None)
     if isinstance(header, msgspec.Struct):
         # It may claim more than there is.
-        value = msgspec.structs.replace(value, base_header=_without(header, max(limit, LARGEST)))
+        value = msgspec.structs.replace(value, base_header=_without(header, max(limit, MAX_PACKET_SIZE)))
     return _inside(value, names, limit) if names else value
 
 

@@ -13,9 +13,10 @@ from typing import TypeVar
 import msgspec
 
 from msmq_wire.errors import DecodeError
-from msmq_wire.redaction.cut_numbers import LARGEST, without_numbers
+from msmq_wire.redaction.cut_numbers import without_numbers
 from msmq_wire.redaction.forms import NOT_SHOWN, declared_path
 from msmq_wire.wire.fields import WireStruct
+from msmq_wire.wire.headers.base_header import MAX_PACKET_SIZE
 from msmq_wire.wire.musts import Anomaly
 
 __all__ = ["told_less"]
@@ -96,7 +97,7 @@ def told_less(told: _T, limit: int = 0) -> _T:
     Of an error numbers above the limit go that may be letters, of an anomaly those above any size.
     """
     message = told.message if _tells_nothing(told) else NOT_SHOWN
-    message = without_numbers(message, LARGEST if isinstance(told, Anomaly) else limit)
+    message = without_numbers(message, MAX_PACKET_SIZE if isinstance(told, Anomaly) else limit)
     path = declared_path(told.path)
     if isinstance(told, Anomaly):
         return msgspec.structs.replace(told, message=message, path=path)

@@ -15,12 +15,13 @@ import msgspec
 
 from msmq_wire.errors import DecodeError
 from msmq_wire.records.record import Record
-from msmq_wire.redaction.cut_numbers import LARGEST, without_text_numbers
+from msmq_wire.redaction.cut_numbers import without_text_numbers
 from msmq_wire.redaction.forms import FORMS
 from msmq_wire.redaction.problems import told_less
 from msmq_wire.redaction.stand_ins import StandIns, blank
 from msmq_wire.redaction.web_forms import CHECKED
 from msmq_wire.spec import SpecRef
+from msmq_wire.wire.headers.base_header import MAX_PACKET_SIZE
 from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
 from msmq_wire.wire.headers.order_ack_body import OrderAckBody
 from msmq_wire.wire.headers.user_header import UserHeader
@@ -80,7 +81,7 @@ class Redactor:
         if record.error is None or not self.what:
             return shown
         size = getattr(getattr(record.packet, "base_header", None), "packet_size", 0)
-        claimed = size if isinstance(size, int) and size <= LARGEST else 0
+        claimed = size if isinstance(size, int) and size <= MAX_PACKET_SIZE else 0
         limit = max(claimed, record.length)
         packet = without_text_numbers(shown.packet, record.error, limit)
         return msgspec.structs.replace(shown, packet=packet, error=told_less(record.error, limit))

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import NamedTuple, Protocol, TypeAlias
 
-from msmq_dissect.images.members import Member
+from msmq_dissect.images.members import Member, Order
 from msmq_wire.units import size_text
 
 __all__ = [
@@ -122,11 +122,11 @@ def inflated(bits: int) -> Callable[[bytes, int], bytes]:
     return lambda data, most: zlib.decompressobj(bits).decompress(data, most)
 
 
-def equal_bits(member: Member, bitmap: int, bit: int, most: int, order: str) -> tuple[bool, int]:
+def equal_bits(member: Member, bitmap: int, bit: int, most: int, order: Order) -> tuple[bool, int]:
     """A bit of a bitmap in a file, and how many in a row have its value: at least 1, ``most`` at most."""
     first, skip = divmod(bit, 8)
     length = min((skip + most + 7) // 8, _BITMAP)
-    data = int.from_bytes(member.table(bitmap + first, length), "big" if order == "big" else "little")
+    data = int.from_bytes(member.table(bitmap + first, length), order)
     size = 8 * length
     if order == "big":
         # Bit 0 is the highest one.

@@ -16,11 +16,14 @@ from array import array
 from collections import OrderedDict
 from functools import lru_cache
 from threading import Lock
+from typing import Literal, TypeAlias
 
 from msmq_wire.errors import CaptureError
 
-__all__ = ["Member", "Members", "cut"]
+__all__ = ["Member", "Members", "Order", "cut"]
 
+Order: TypeAlias = Literal["little", "big"]
+"""The order of the bytes of a number."""
 _LINKS = 8
 """Links that are followed to a file, one after the other."""
 _OPEN = 64
@@ -70,11 +73,11 @@ class Member:
             return self.read(offset, length)
         return self._files.window(self, number)[start : start + length]
 
-    def number(self, offset: int, length: int, order: str = "little") -> int:
+    def number(self, offset: int, length: int, order: Order = "little") -> int:
         """Read a number of a table."""
-        return int.from_bytes(self.table(offset, length), "big" if order == "big" else "little")
+        return int.from_bytes(self.table(offset, length), order)
 
-    def numbers(self, offset: int, count: int, form: str, order: str = "little") -> array[int]:
+    def numbers(self, offset: int, count: int, form: str, order: Order = "little") -> array[int]:
         """Read a whole table of ``count`` numbers that lies in this file; ``form`` is that of `array`."""
         found: array[int] = array(form)
         if offset + count * found.itemsize > self.size:
