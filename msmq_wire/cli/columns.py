@@ -26,7 +26,7 @@ Columns = Annotated[
     typer.Option(
         "--columns",
         metavar="NAMES",
-        help="Show these columns, as in time,src,queue; +via,-id changes what is shown; all shows all.",
+        help="Show these columns, as in time,src,queue. +via,-id changes what is shown, all shows all.",
         autocompletion=column_names,
         show_default=False,
     ),

@@ -20,8 +20,8 @@ _OPTIONS = "Options"
 _INDENT = "    "
 _TEXT_INDENT = "  "
 _KEPT = "\b\n"
-_BETWEEN = re.compile(r"\[(\d+)<=x<=(\d+)\]")
-_AT_LEAST = re.compile(r"\[x>=(\d+)\]")
+_BETWEEN = re.compile(r"(?<=[\[ ])([\d.]{1,20})<=x<=([\d.]{1,20})(?=\])")
+_AT_LEAST = re.compile(r"(?<=[\[ ])x>=([\d.]{1,20})(?=\])")
 
 
 def argument_name(parameter: Any) -> str:
@@ -41,7 +41,7 @@ def sections(command: Any, context: Any) -> Iterator[tuple[str, list[tuple[str, 
         if parameter.param_type_name == "argument":
             found["Arguments"].append((argument_name(parameter).strip("[]"), parameter.help or ""))
         else:
-            text = _AT_LEAST.sub(r"[\1 or more]", _BETWEEN.sub(r"[\1 to \2]", text))
+            text = _AT_LEAST.sub(r"\1 or more", _BETWEEN.sub(r"\1 to \2", text))
             found[parameter.rich_help_panel or _OPTIONS].append((name, text))
     return ((title, rows) for title, rows in found.items() if rows)
 

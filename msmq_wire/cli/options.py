@@ -66,7 +66,7 @@ class Color(StrEnum):
     NEVER = "never"
 
 
-_KINDS = "pcap or pcapng, plain or compressed with gzip or zstd; "
+_KINDS = "pcap or pcapng, plain or compressed with gzip or zstd. "
 CAPTURES = typer.Argument(
     metavar="FILE...",
     help=f"{_KINDS}- is standard input, a folder all captures in it.",
@@ -75,7 +75,7 @@ CAPTURES = typer.Argument(
 CaptureFiles = Annotated[list[str], CAPTURES]
 CapturesReadTwice = Annotated[
     list[str],
-    typer.Argument(metavar="FILE...", help=f"{_KINDS}a folder is all captures in it.", show_default=False),
+    typer.Argument(metavar="FILE...", help=f"{_KINDS}A folder is all captures in it.", show_default=False),
 ]
 Filters = Annotated[
     list[str] | None,
@@ -108,7 +108,7 @@ Verify = Annotated[
     bool,
     typer.Option(
         "--verify",
-        help="Check the signatures of messages, too; findings of it are CNT-VERIFY and CNT-EXPIRED.",
+        help="Check the signatures of messages, too. Its findings are CNT-VERIFY and CNT-EXPIRED.",
     ),
 ]
 Recursive = Annotated[bool, typer.Option("--recursive", help="Read folders in folders too.")]
@@ -126,7 +126,7 @@ BodyLimit = Annotated[
         "--body-limit",
         metavar="N",
         min=0,
-        help="Bytes of a body to show; 0 shows all.",
+        help="Bytes of a body to show. 0 shows all.",
         show_default=str(_BODY_LIMIT),
     ),
 ]
@@ -135,7 +135,7 @@ Redactions = Annotated[
     typer.Option(
         "--redact",
         metavar="WHAT",
-        help="Blank out bodies, labels, hosts, or several with commas between; lengths stay.",
+        help="Blank out bodies, labels, hosts, or several with commas between. Lengths stay.",
         autocompletion=redactions,
         show_default=False,
     ),

@@ -153,6 +153,25 @@ def test_a_mistyped_command_of_a_group_is_told_what_was_meant(
     assert "Did you mean 'receive'?" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("name", "bounds"),
+    [
+        ("messages", {"[default: 1; 1 to 256]"}),
+        ("decode", {"[default: (512); 0 or more]"}),
+        ("lab send", {"[default: 60.0; 0.1 to 86400]"}),
+    ],
+)
+def test_the_bounds_of_a_number_are_told_in_words(
+    name: str, bounds: set[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    assert main([*name.split(), "--help"]) == 0
+    printed = capsys.readouterr().out
+    assert {bound for bound in bounds if bound not in printed} == set()
+    assert "x>=" not in printed
+    assert "<=x" not in printed
+
+
 def test_the_help_groups_the_commands_and_begins_with_diagnose(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == 0
     usage, *parts = capsys.readouterr().out.split("\n\n")
