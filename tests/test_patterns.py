@@ -26,6 +26,7 @@ from msmq_wire.cli.render.safe_text import escaped
 from msmq_wire.filter.compiling import compile_filter
 from msmq_wire.names import parse_multiple
 from msmq_wire.records.bodies import open_body
+from msmq_wire.redaction.forms import without_paths
 from msmq_wire.routing.topology_file import parse_topology
 from msmq_wire.spark.queries import query_problem
 from msmq_wire.srmp.http.connection import parse_message
@@ -186,7 +187,7 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
         Attack("sub", "'", "\\\\"),
         Attack("sub", "", "'\""),
     ),
-    "msmq_wire.redaction.forms:without_paths": (Attack("sub", "", "a"),),
+    "msmq_wire.redaction.forms:without_paths": "escaped names of files, which are attacked as a reader below",
     "msmq_wire.redaction.cut_numbers:_NUMBER": (Attack("sub", "", "1"), Attack("sub", "", "12 ")),
     "msmq_wire.redaction.cut_numbers:_INDEX": (Attack("fullmatch", "a[", "1"), Attack("fullmatch", "", "a")),
     "msmq_wire.sealing.ciphers:_CONTROL": (Attack("search", "", "a"),),
@@ -596,6 +597,10 @@ def _carved(data: bytes) -> None:
 
 
 READERS: Mapping[str, tuple[Callable[[str], object], tuple[Attack, ...]]] = {
+    "sentence with paths": (
+        lambda text: without_paths(text, {"/a/b": "file 1", "/a/b/c": "file 2", "a" * 64: "file 3"}),
+        (meets("", "a"), meets("", "/a/b"), meets("", "/a/b/"), meets("", " /a/b"), meets("'", "/a/b")),
+    ),
     "filter": (
         compile_filter,
         (

@@ -1,7 +1,8 @@
 """A connection of the binary protocol: a session of the model on a TCP connection, on either side.
 
 The rules kept here: bytes go from the socket to the session and from the session to the socket, nothing else
-does. Bytes are taken in small pieces, and only while the peer reads (`Backpressure`).
+does. Bytes are taken in small pieces, and only while the peer reads (`Backpressure`). The capture holds what
+the session was given: what still waits when the connection ends is in neither, so capture and log agree.
 """
 
 from __future__ import annotations
@@ -193,8 +194,6 @@ class BinaryConnection(asyncio.Protocol):
         """Take the next bytes."""
         if self.session is None:
             return
-        if self._captured is not None:
-            self._captured.feed(not self._is_client, data)
         self._unread += data
         self._flow.go_on()
         self._connections.open.weigh(self)
@@ -236,6 +235,8 @@ class BinaryConnection(asyncio.Protocol):
             return False
         piece = bytes(self._unread[:_PIECE])
         del self._unread[:_PIECE]
+        if self._captured is not None:
+            self._captured.feed(not self._is_client, piece)
         accepting = protocol.accepting
         with self._connections.clock.event():
             protocol.accepting = accepting and not self._refuse

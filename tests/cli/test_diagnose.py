@@ -443,7 +443,7 @@ def test_no_line_is_wider_than_the_terminal(width: int, run: Run, monkeypatch: p
     monkeypatch.setenv("COLUMNS", str(width))
     for path in sorted(_CAPTURES.glob("*.pcap")):
         lines = run("diagnose", path, "--quiet", "-v").out.splitlines()
-        assert len(lines) > len(QUESTIONS)
+        assert lines
         assert [line for line in lines if len(line) > width] == []
 
 

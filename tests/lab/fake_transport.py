@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
+from msmq_wire.lab.capture_file import CaptureWriter
 from msmq_wire.lab.log import LabEvent
 from msmq_wire.lab.server import LabServer, LabSettings
 from tests.lab.lab_scene import ANY_PORTS, HOST
@@ -79,7 +80,9 @@ class Transport(asyncio.Transport):
 
 @contextlib.asynccontextmanager
 async def lab_of(
-    settings: LabSettings = ANY_PORTS, write: Callable[[LabEvent], None] | None = None
+    settings: LabSettings = ANY_PORTS,
+    write: Callable[[LabEvent], None] | None = None,
+    capture: CaptureWriter | None = None,
 ) -> AsyncIterator[tuple[LabServer, Serve]]:
     """A lab, and what makes the protocol of a new connection, by service."""
     made: list[Callable[[], asyncio.Protocol]] = []
@@ -92,7 +95,7 @@ async def lab_of(
         return server
 
     loop.create_server = create  # type: ignore[assignment]  # to have what serves a connection
-    async with LabServer(settings, write=write) as lab:
+    async with LabServer(settings, write=write, capture=capture) as lab:
         await lab.start()
         yield lab, dict(zip(("rpc", "binary", "http"), made, strict=True))
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from msmq_wire import GUID, encode
+from msmq_wire.lab.capture_file import CaptureWriter
 from msmq_wire.lab.log import LabEvent
 from msmq_wire.lab.server import LabServer
 from msmq_wire.model.binary.session_opening import establish_request, parameters_request
@@ -16,7 +18,7 @@ from msmq_wire.rpc.pdu.values import Request
 from msmq_wire.wire.types.guid import NULL_GUID
 from tests.lab.conftest import Run
 from tests.lab.fake_transport import HIGH_WATER, Transport, lab_of, turns
-from tests.lab.lab_scene import message
+from tests.lab.lab_scene import message, records_of
 from tests.lab.raw_client import BIND, WHOLE
 
 MANY = 1000
@@ -75,6 +77,29 @@ def test_a_thousand_requests_at_once_are_served_in_many_turns_of_the_loop(run: R
             assert client.taking
 
     run(talk())
+
+
+def test_a_capture_holds_the_messages_that_the_log_counts_when_a_connection_ends_early(
+    run: Run, tmp_path: Path
+) -> None:
+    events: list[LabEvent] = []
+    path = tmp_path / "server.pcap"
+
+    async def talk() -> None:
+        with CaptureWriter(path) as capture:
+            async with lab_of(write=events.append, capture=capture) as (_, serve):
+                client = Transport(serve["binary"]())
+                client.feed(FIRST["binary"])
+                client.feed(MANY_OF["binary"]())
+                await turns(3)
+                client.abort()
+                await turns(3)
+
+    run(talk())
+    [received] = [int(one.fields["received"] or 0) for one in events if one.event == "session-closed"]
+    assert 0 < received < MANY
+    captured = [one for one in records_of(path) if one.type == "user_message" and not one.error]
+    assert len(captured) == received
 
 
 def test_requests_of_a_client_that_does_not_read_wait_until_it_reads(run: Run) -> None:
