@@ -9,6 +9,9 @@ DOCS := $(VENV)/.installed-docs
 DEV := $(VENV)/.installed-dev
 PYTEST_ARGS ?=
 MUTANTS_ARGS ?=
+REV ?= HEAD
+GROUP ?=
+REASON ?=
 AXE := 4.14.1
 AXE_SHA256 := 29348999450cdf2849a8e70b7912fc2da85a849da39c0d0d5394f51d4a9ed95c
 FINDINGS := findings_wire findings_sessions findings_content findings_calls findings_scanners findings_signed replay_scenes \
@@ -19,7 +22,7 @@ BENCH_ARGS ?=
 unexport PYTHONDONTWRITEBYTECODE
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test check dev axe mutants lint bench docs generated clean
+.PHONY: help demo test check dev axe golden golden-diff golden-accept mutants lint bench docs generated clean
 
 help:
 	@echo "make demo    show what msmq-wire says of a built-in capture"
@@ -27,6 +30,8 @@ help:
 	@echo "make check   run all of them, none skipped: oracles, random examples, a cluster, every capture"
 	@echo "make dev     install the tools of all targets into $(VENV)"
 	@echo "make axe     fetch axe-core with npm, with which make check looks at the report"
+	@echo "make golden  compare what every command prints of every capture with what it printed before"
+	@echo '             what changed, as text: make golden-diff REV=main; keep it: make golden-accept GROUP=messages REASON="why"'
 	@echo "make mutants see how many small faults the tests find"
 	@echo "make lint    check style, types and layers"
 	@echo "make bench   run the benchmarks (shorter: BENCH_ARGS=--quick)"
@@ -56,6 +61,15 @@ $(VENV)/axe.min.js: | $(BIN)/python
 	cd $(VENV)/axe && npm pack --silent axe-core@$(AXE) && tar -xzf axe-core-$(AXE).tgz package/axe.min.js
 	echo "$(AXE_SHA256)  $(VENV)/axe/package/axe.min.js" | sha256sum --check --quiet
 	mv $(VENV)/axe/package/axe.min.js $@ && rm -r $(VENV)/axe
+
+golden: $(DEV)
+	$(BIN)/python -m tests.golden check
+
+golden-diff: $(DEV)
+	$(BIN)/python -m tests.golden diff $(REV)
+
+golden-accept: $(DEV)
+	$(BIN)/python -m tests.golden accept "$(GROUP)" "$(REASON)"
 
 mutants: $(DEV)
 	$(BIN)/python -m tests.mutants $(MUTANTS_ARGS)

@@ -29,11 +29,13 @@ _TOLD = {
 }
 
 
+_FEW = {"zstd": EXTRAS["zstd"], "routing": ("routes", ("a_module_that_is_not_there",))}
+
+
 @pytest.fixture(autouse=True)
-def _few(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two extras are enough: each takes a process."""
-    few = {"zstd": EXTRAS["zstd"], "routing": ("routes", ("a_module_that_is_not_there",))}
-    monkeypatch.setattr(health, "EXTRAS", few)
+def _no_extras(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each extra that is tried takes a process: only tests of extras do."""
+    monkeypatch.setattr(health, "EXTRAS", {})
 
 
 @pytest.fixture
@@ -76,7 +78,10 @@ def test_the_extras_are_those_of_the_package_and_their_modules_what_these_bring(
             assert any(name.lower() in text for name in names), (extra, module)
 
 
-def test_with_nothing_beside_it_each_line_says_how_to_get_it(run: Run, bare: Path) -> None:
+def test_with_nothing_beside_it_each_line_says_how_to_get_it(
+    run: Run, bare: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(health, "EXTRAS", _FEW)
     checks = told(run)
     assert checks["zstd"][0] == "works"
     assert checks["zstd"][1].startswith("zstandard ")
@@ -181,7 +186,7 @@ def test_an_extra_that_is_there_and_breaks_is_a_problem(
 
 
 def test_one_screen_says_it_all(run: Run, bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(health, "EXTRAS", {name: EXTRAS[name] for name in ("cli", "zstd")})
+    monkeypatch.setattr(health, "EXTRAS", _FEW)
     program(bare, "java", 'openjdk version "11.0.2"')
     monkeypatch.setenv("COLUMNS", "80")
     outcome = run("doctor")
@@ -196,7 +201,7 @@ def test_one_screen_says_it_all(run: Run, bare: Path, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("arguments", [(), ("--format", "json")])
-def test_it_speaks_where_the_command_line_is_absent_too(arguments: tuple[str, ...]) -> None:
+def test_it_speaks_where_the_command_line_is_absent_too(arguments: tuple[str, ...], bare: Path) -> None:
     code = (
         "import sys; sys.modules.update(dict.fromkeys(('rich', 'typer'))); "
         "from msmq_wire.cli import app, health; "
@@ -214,6 +219,7 @@ def test_it_speaks_where_the_command_line_is_absent_too(arguments: tuple[str, ..
 
 
 def test_in_one_file_extras_are_there_or_not(run: Run, bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(health, "EXTRAS", _FEW)
     monkeypatch.setattr(sys, "frozen", True, raising=False)
     checks = told(run)
     assert checks["zstd"][0] == "works"
