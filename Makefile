@@ -66,7 +66,7 @@ golden: $(DEV)
 	$(BIN)/python -m tests.golden check
 
 golden-diff: $(DEV)
-	$(BIN)/python -m tests.golden diff $(REV)
+	$(BIN)/python -m tests.golden diff $(REV) $(GROUP)
 
 golden-accept: $(DEV)
 	$(BIN)/python -m tests.golden accept "$(GROUP)" "$(REASON)"

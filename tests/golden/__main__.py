@@ -130,8 +130,11 @@ def accept(group: str, reason: str) -> int:
     return 0
 
 
-def diff(revision: str) -> int:
-    """Render another revision, too, and print what differs; the captures are those of this tree."""
+def diff(revision: str, group: str | None) -> int:
+    """Render another revision, too, and print what differs, in one list or in all.
+
+    The captures are those of this tree.
+    """
     with tempfile.TemporaryDirectory(prefix="msmq-wire-golden-") as folder:
         command = ["git", "archive", revision, "msmq_wire", "docs", "dissectors"]
         made = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
@@ -141,10 +144,10 @@ def diff(revision: str) -> int:
         with tarfile.open(fileobj=io.BytesIO(made.stdout)) as archive:
             archive.extractall(folder, filter="data")
         trees = (folder, str(ROOT))
-        digests = [_in_tree(tree, None) for tree in trees]
+        digests = [_in_tree(tree, group, None) for tree in trees]
         keys = [key for key in {**digests[0], **digests[1]} if digests[0].get(key) != digests[1].get(key)]
         texts = [
-            _in_tree(tree, [key for key in keys if key in had])
+            _in_tree(tree, group, [key for key in keys if key in had])
             for tree, had in zip(trees, digests, strict=True)
         ]
     for line in differences(*texts):
@@ -153,11 +156,11 @@ def diff(revision: str) -> int:
     return 1 if keys else 0
 
 
-def _in_tree(tree: str, keys: list[Key] | None) -> dict[Key, str]:
-    """The digests of all outputs of a tree, or the text of some."""
+def _in_tree(tree: str, group: str | None, keys: list[Key] | None) -> dict[Key, str]:
+    """The digests of the outputs of a tree, of one list or of all; or the text of some."""
     ran = subprocess.run(
         [sys.executable, "-m", "tests.golden", "tree"],
-        input=json.dumps(keys),
+        input=json.dumps((group, keys)),
         cwd=ROOT,
         env={**os.environ, _TREE: tree},
         stdout=subprocess.PIPE,
@@ -169,10 +172,10 @@ def _in_tree(tree: str, keys: list[Key] | None) -> dict[Key, str]:
 
 def tree() -> int:
     """Print as JSON what `_in_tree` asks standard input for."""
-    keys = json.load(sys.stdin)
+    group, keys = json.load(sys.stdin)
     found: Mapping[Key, str]
     if keys is None:
-        found = Rendering().digests
+        found = Rendering((group,) if group else None).digests
     else:
         wanted = set(map(tuple, keys))
         made = pages() if any(key[0] == PAGES for key in wanted) else {}
@@ -196,14 +199,16 @@ def main() -> int:
     accepting = actions.add_parser("accept")
     accepting.add_argument("group")
     accepting.add_argument("reason")
-    actions.add_parser("diff").add_argument("revision")
+    comparing = actions.add_parser("diff")
+    comparing.add_argument("revision")
+    comparing.add_argument("group", nargs="?")
     given = parser.parse_args()
     os.chdir(ROOT)
     match given.action:
         case "accept":
             return accept(given.group, given.reason)
         case "diff":
-            return diff(given.revision)
+            return diff(given.revision, given.group)
         case "tree":
             return tree()
     return check()
