@@ -87,7 +87,10 @@ def check_log(place: Place, table: str) -> int:
 def _fault_of(checkpoint: Place, size: int, mtime_ns: int) -> str:
     """Why a checkpoint should not be opened; empty where it may. One that did not change is read once."""
     with checkpoint.open_input() as file:
-        found = pq.ParquetFile(file)
+        try:
+            found = pq.ParquetFile(file)
+        except UnicodeDecodeError:
+            return "has a column whose name is no text"
         groups = [found.metadata.row_group(at) for at in range(found.metadata.num_row_groups)]
         rows, held = sum(one.num_rows for one in groups), sum(one.total_byte_size for one in groups)
         if rows > MOST_ACTIONS:

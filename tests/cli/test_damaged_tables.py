@@ -228,6 +228,13 @@ def test_a_checkpoint_that_names_other_files_is_refused(run: Run, tables: Path, 
     assert "names other files" in refused(run, "status", tables.parent)
 
 
+def test_a_checkpoint_with_a_column_whose_name_is_no_text_is_refused(run: Run, tables: Path) -> None:
+    checkpoint(tables, "messages", lambda rows: None)
+    [path] = (tables / "messages" / "_delta_log").glob("*.checkpoint.parquet")
+    path.write_bytes(path.read_bytes().replace(b"protocol", b"\xffrotocol"))
+    assert "has a column whose name is no text" in refused(run, "status", tables.parent)
+
+
 def test_a_checkpoint_of_too_many_rows_is_refused(run: Run, tables: Path) -> None:
     log = tables / "messages" / "_delta_log"
     bomb = pa.table({"add": pa.nulls(table_folders.MOST_ACTIONS + 1, pa.struct([("path", pa.string())]))})
