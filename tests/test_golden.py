@@ -53,10 +53,11 @@ def test_the_path_of_large_captures_gives_the_same() -> None:
     assert rendered(_CASE, by_column=True) == rendered(_CASE)
 
 
-def test_a_fault_is_an_output_with_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_names_its_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tests.golden.rendering.main", lambda _: 1 // 0)
-    output = rendered(_CASE)
-    assert (output.status, b"ZeroDivisionError" in output.err) == (-1, True)
+    with pytest.raises(ZeroDivisionError) as raised:
+        rendered(_CASE)
+    assert raised.value.__notes__ == [f"in msmq-wire messages {_CAPTURE} --format jsonl"]
 
 
 def test_what_is_kept_is_read_as_it_was_written_with_the_reasons_of_before(
@@ -91,6 +92,14 @@ def test_outputs_that_changed_alike_are_told_once_with_their_number() -> None:
         "== 1 output: calls d table",
         "+ a new output",
         "",
+    ]
+
+
+def test_a_status_that_changed_is_told() -> None:
+    key = ("calls", "a", "table")
+    assert list(differences({key: "--- status 0\n"}, {key: "--- status 1\n"}))[1:3] == [
+        "---- status 0",
+        "+--- status 1",
     ]
 
 

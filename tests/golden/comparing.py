@@ -45,8 +45,8 @@ def _names(keys: list[Key]) -> str:
 def _diff(before: str | None, after: str | None) -> list[str]:
     if before is None or after is None:
         return ["+ a new output" if before is None else "- no such output any more"]
-    found = difflib.unified_diff(_lines(before), _lines(after), n=2, lineterm="")
-    return [line for line in found if not line.startswith(("---", "+++", "@@"))]
+    _, _, *found = [*difflib.unified_diff(_lines(before), _lines(after), n=2, lineterm="")] or ("", "")
+    return [line for line in found if not line.startswith("@@")]
 
 
 def _lines(text: str) -> list[str]:

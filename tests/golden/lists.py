@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ _LISTS, _SCREENS = FOLDER / "lists", FOLDER / "screens"
 _REASON, _NOT_THERE = "# ", "-"
 _NO_NAME = re.compile(r"[^\w.-]+")
 
-Digests = Mapping[tuple[str, str], str]
+Digests = dict[tuple[str, str], str]
 """The digests of one list, by subject and form."""
 
 
@@ -22,7 +22,7 @@ class Found(NamedTuple):
     """What a list holds, or would hold: digests, and the text of its screens by their file."""
 
     digests: Digests
-    screens: Mapping[str, str]
+    screens: dict[str, str]
 
 
 def screen_name(subject: str, form: str) -> str:

@@ -14,7 +14,6 @@ import multiprocessing
 import os
 import sys
 import time
-import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
@@ -80,9 +79,9 @@ def rendered(case: Case, *, by_column: bool = False) -> Output:
             ends.enter_context(mock.patch.object(packet_batch, "_WORTH_COLUMNS", 1))
         try:
             status = main(case.arguments)
-        except Exception:  # noqa: BLE001  (a fault of one output is an output, too)
-            status = -1
-            traceback.print_exc()
+        except BaseException as error:
+            error.add_note(f"in msmq-wire {' '.join(case.arguments)}")
+            raise
         for one in streams[1:]:
             one.flush()
     return Output(status, out.getvalue(), err.getvalue())
