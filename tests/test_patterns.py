@@ -38,7 +38,7 @@ FOLDERS = {"msmq_wire": ROOT, "dissectors": ROOT / "dissectors"}
 METHODS = ("match", "fullmatch", "search", "sub", "findall", "finditer", "split")
 LONG = 0.05
 """Seconds of CPU from which on two times can be compared."""
-MOST = 1 << 22
+MOST = 1 << 20
 """Characters after which what takes less is fast enough."""
 HARMLESS = 1.0
 """Seconds of CPU that so many characters take only where the time does not grow with their square."""
