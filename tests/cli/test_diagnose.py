@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import jsonschema  # type: ignore[import-untyped]  # it comes without types
 import pytest
 
 from fixtures.build_diagnose import SCENES, build
@@ -15,6 +14,7 @@ from msmq_wire.cli.render.answer_text import AnswerText
 from msmq_wire.cli.render.screen import Screen
 from msmq_wire.findings.diagnosis import QUESTIONS
 from tests.effort import share
+from tests.schemas import schema_of
 
 Run = Callable[..., Any]
 
@@ -484,11 +484,9 @@ def test_times_are_in_the_zone_that_is_asked_for(run: Run) -> None:
 
 @pytest.mark.parametrize("name", sorted(SCENES))
 def test_the_rows_of_an_answer_fit_their_schema(run: Run, name: str) -> None:
-    path = Path(__file__).resolve().parents[2] / "docs" / "schema" / "answer.schema.json"
-    schema = jsonschema.Draft202012Validator(json.loads(path.read_text(encoding="utf-8")))
     rows = [
         json.loads(line)
         for line in run("diagnose", _CAPTURES / f"{name}.pcap", "--format", "jsonl").out.splitlines()
     ]
     assert [row["number"] for row in rows] == [0, *QUESTIONS]
-    assert [error.message for row in rows for error in schema.iter_errors(row)] == []
+    assert [fault for row in rows for fault in schema_of("answer").faults(row)] == []

@@ -12,12 +12,12 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Any
 
-import jsonschema  # type: ignore[import-untyped]  # it comes without types
 import pytest
 
 import msmq_wire
 from msmq_wire.cli import health
 from msmq_wire.cli.health import EXTRAS
+from tests.schemas import schema_of
 
 Run = Callable[..., Any]
 _ROOT = Path(__file__).resolve().parents[2]
@@ -58,8 +58,7 @@ def program(folder: Path, name: str, text: str) -> None:
 def told(run: Run) -> dict[str, tuple[str, str, str]]:
     outcome = run("doctor", "--format", "json")
     document = json.loads(outcome.out)
-    schema = json.loads((_ROOT / "docs" / "schema" / "health.schema.json").read_text(encoding="utf-8"))
-    jsonschema.validate(document, schema)
+    assert schema_of("health").faults(document) == []
     assert outcome.err == ""
     checks = {one["name"]: (one["state"], one["found"], one["note"]) for one in document["checks"]}
     assert outcome.status == any(state == "problem" for state, *_ in checks.values())

@@ -9,7 +9,6 @@ from enum import EnumMeta
 from pathlib import Path
 from typing import Any
 
-import jsonschema  # type: ignore[import-untyped]  # it comes without types
 import pytest
 
 from msmq_wire.capture.reader import read_capture
@@ -26,6 +25,7 @@ from msmq_wire.rpc.statuses import MQ_HRESULTS
 from msmq_wire.rpc.unseal.negotiation import negotiator
 from msmq_wire.rpc.unseal.secrets import Secrets
 from tests.effort import WHOLE, share
+from tests.schemas import schema_of
 
 _ROOT = Path(__file__).resolve().parents[2]
 _DOCS = _ROOT / "docs"
@@ -36,17 +36,6 @@ _METHODS = [
 ]
 _CAPTURES = sorted((_ROOT / "fixtures").glob("*captures/rpc_*.pcap"))
 _SYNTAXES = {("ndr", "little"): NDR, ("ndr", "big"): NDR_BIG_ENDIAN, ("ndr64", "little"): NDR64}
-
-
-@pytest.fixture(scope="module")
-def rows() -> Any:
-    """The schema of a row of decode."""
-    document = json.loads((_DOCS / "schema" / "record.schema.json").read_text(encoding="utf-8"))
-    return jsonschema.Draft202012Validator(document)
-
-
-def _problems(rows: Any, row: Any) -> list[str]:
-    return [f"{error.json_path}: {error.message}" for error in rows.iter_errors(row)]
 
 
 def _text(page: str) -> str:
@@ -119,11 +108,11 @@ def test_the_keys_of_calls_and_messages_over_http_are_listed() -> None:
 
 @pytest.mark.parametrize("capture", share(_CAPTURES, 3), ids=lambda path: path.name)
 @pytest.mark.parametrize("opened", [False, True])
-def test_the_rows_of_a_conversation_fit_their_schema(capture: Path, opened: bool, rows: Any) -> None:
+def test_the_rows_of_a_conversation_fit_their_schema(capture: Path, opened: bool) -> None:
     opener = negotiator(Secrets.of(passwords=["Passw0rd!"])) if opened else None
     found = [record_view(record) for record in read_capture(capture, negotiator=opener)]
     assert {"rpc_bind", "rpc_call"} <= {row["type"] for row in found}
-    assert [problem for row in found for problem in _problems(rows, row)] == []
+    assert [problem for row in found for problem in schema_of("record").faults(row)] == []
 
 
 def _row(case: dict[str, Any], value: Any) -> Any:
@@ -139,7 +128,7 @@ def _row(case: dict[str, Any], value: Any) -> Any:
     return record_view(Record(id=1, type="rpc_call", packet=packet))
 
 
-def test_every_parameter_list_fits_its_schema_whole_and_cut(rows: Any) -> None:
+def test_every_parameter_list_fits_its_schema_whole_and_cut() -> None:
     seen = set()
     for case in share(list(_cases()), 3):
         method = METHODS[case["method"]]
@@ -148,27 +137,27 @@ def test_every_parameter_list_fits_its_schema_whole_and_cut(rows: Any) -> None:
         data = bytes.fromhex(case["hex"])
         for end in (len(data), len(data) * 2 // 3):
             row = _row(case, inspect_stub(type_, data[:end], syntax).value)
-            assert (case["name"], _problems(rows, row)) == (case["name"], [])
+            assert (case["name"], schema_of("record").faults(row)) == (case["name"], [])
         seen.add((case["method"], case["direction"]))
     assert len(seen) == 2 * len(_METHODS) or not WHOLE
 
 
-def test_what_a_call_cannot_hold_does_not_fit_its_schema(rows: Any) -> None:
+def test_what_a_call_cannot_hold_does_not_fit_its_schema() -> None:
     capture = next(path for path in _CAPTURES if path.stem == "rpc_none_ndr")
     call = next(
         record_view(record)
         for record in read_capture(capture)
         if record.type == "rpc_call" and record.packet.method == "R_StartReceive"
     )
-    assert rows.is_valid(call)
+    assert schema_of("record").fits(call)
 
     def changed(**packet: Any) -> Any:
         return call | {"packet": call["packet"] | packet}
 
-    assert not rows.is_valid(changed(request={"dw_port_type": 1}))
-    assert not rows.is_valid(changed(request=call["packet"]["request"] | {"ul_action": 1 << 32}))
-    assert not rows.is_valid(changed(request=call["packet"]["request"] | {"ul_action": "peek"}))
-    assert not rows.is_valid(changed(latency=None, surprise=1))
-    assert not rows.is_valid(call | {"packet": {}})
-    assert not rows.is_valid(call | {"type": "rpc_fault"})
-    assert rows.is_valid(changed(request=None, response=None))
+    assert not schema_of("record").fits(changed(request={"dw_port_type": 1}))
+    assert not schema_of("record").fits(changed(request=call["packet"]["request"] | {"ul_action": 1 << 32}))
+    assert not schema_of("record").fits(changed(request=call["packet"]["request"] | {"ul_action": "peek"}))
+    assert not schema_of("record").fits(changed(latency=None, surprise=1))
+    assert not schema_of("record").fits(call | {"packet": {}})
+    assert not schema_of("record").fits(call | {"type": "rpc_fault"})
+    assert schema_of("record").fits(changed(request=None, response=None))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import doctest
-import functools
 import itertools
 import json
 import os
@@ -15,7 +14,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import jsonschema  # type: ignore[import-untyped]  # it comes without types
 import pytest
 
 from msmq_wire.capture.reader import read_capture
@@ -28,6 +26,7 @@ from msmq_wire.records.message import message_view
 from msmq_wire.records.view import inspect_view, record_view
 from msmq_wire.wire.registry import ENUMERATIONS, STRUCTURES
 from tests.effort import in_batches
+from tests.schemas import schema_of
 
 _ROOT = Path(__file__).resolve().parents[2]
 _DOCS = _ROOT / "docs"
@@ -48,13 +47,6 @@ def _fences(path: Path, language: str) -> list[str]:
 def _commands(path: Path) -> list[str]:
     lines = (line for body in _fences(path, "console") for line in body.splitlines())
     return [line.removeprefix("$ ") for line in lines if line.startswith("$ ")]
-
-
-@functools.cache
-def _schema(name: str) -> Any:
-    document = json.loads((_DOCS / "schema" / f"{name}.schema.json").read_text(encoding="utf-8"))
-    jsonschema.Draft202012Validator.check_schema(document)
-    return jsonschema.Draft202012Validator(document)
 
 
 def _run(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -301,59 +293,55 @@ def test_the_make_targets_of_the_readme_exist() -> None:
 
 
 def test_a_fixture_fits_the_packet_schema(fixtures: Path, load: Callable[[Path], bytes]) -> None:
-    schema = _schema("packet")
     files = sorted((fixtures / "packets").glob("*/*.hex"))
     assert files
     for path in files:
         data = load(path)
         for as_ in (path.parent.name, None):
             document = inspect_view(inspect(data, as_))
-            errors = [f"{path}: {error.json_path}: {error.message}" for error in schema.iter_errors(document)]
-            assert errors == []
+            assert (path, schema_of("packet").faults(document)) == (path, [])
 
 
 def test_a_packet_cut_anywhere_fits_the_packet_schema(packet_bytes: Callable[[str], bytes]) -> None:
-    schema = _schema("packet")
     data = packet_bytes("message_packet/transactional_secured")
     for end in range(0, len(data), 3):
-        assert list(schema.iter_errors(inspect_view(inspect(data[:end], "message_packet")))) == []
+        assert schema_of("packet").faults(inspect_view(inspect(data[:end], "message_packet"))) == []
 
 
 def test_what_a_packet_cannot_be_does_not_fit_its_schema(packet_bytes: Callable[[str], bytes]) -> None:
-    schema = _schema("packet")
+    packet = schema_of("packet")
     good = inspect_view(inspect(packet_bytes("user_message/direct_destination")))
-    assert schema.is_valid(good)
+    assert packet.fits(good)
 
     def changed(change: Callable[[Any], object]) -> Any:
         document = json.loads(json.dumps(good))
         change(document)
         return document
 
-    assert not schema.is_valid(changed(lambda d: d.pop("consumed")))
-    assert not schema.is_valid(changed(lambda d: d.update(type="letter")))
-    assert not schema.is_valid(changed(lambda d: d.update(type="ping")))
-    assert not schema.is_valid(changed(lambda d: d["packet"].pop("user_header")))
-    assert not schema.is_valid(changed(lambda d: d["packet"].update(letter_header=None)))
-    assert not schema.is_valid(changed(lambda d: d["packet"]["base_header"].update(reserved=256)))
-    assert not schema.is_valid(changed(lambda d: d["packet"]["base_header"].pop("reserved")))
-    assert not schema.is_valid(changed(lambda d: d["packet"]["base_header"]["flags"].update(sh=0)))
-    assert not schema.is_valid(changed(lambda d: d["packet"]["user_header"].update(source_queue_manager="x")))
-    assert not schema.is_valid(changed(lambda d: d.update(remainder="AAA")))
+    assert not packet.fits(changed(lambda d: d.pop("consumed")))
+    assert not packet.fits(changed(lambda d: d.update(type="letter")))
+    assert not packet.fits(changed(lambda d: d.update(type="ping")))
+    assert not packet.fits(changed(lambda d: d["packet"].pop("user_header")))
+    assert not packet.fits(changed(lambda d: d["packet"].update(letter_header=None)))
+    assert not packet.fits(changed(lambda d: d["packet"]["base_header"].update(reserved=256)))
+    assert not packet.fits(changed(lambda d: d["packet"]["base_header"].pop("reserved")))
+    assert not packet.fits(changed(lambda d: d["packet"]["base_header"]["flags"].update(sh=0)))
+    assert not packet.fits(changed(lambda d: d["packet"]["user_header"].update(source_queue_manager="x")))
+    assert not packet.fits(changed(lambda d: d.update(remainder="AAA")))
 
 
 @in_batches(_CAPTURES, every=27)
 def test_the_rows_of_a_capture_fit_their_schemas(path: Path) -> None:
-    record_schema, message_schema, call_schema = map(_schema, ("record", "message", "call"))
     try:
         records = list(read_capture(str(path), streams=True))
     except CaptureError:
         records = []
     for record in records:
         row = record_view(record)
-        assert [f"{error.json_path}: {error.message}" for error in record_schema.iter_errors(row)] == []
+        assert schema_of("record").faults(row) == []
         message = message_view(record, acknowledgments=True)
         if message is not None:
-            assert [error.message for error in message_schema.iter_errors(message)] == []
+            assert schema_of("message").faults(message) == []
         call = call_of(record)
         if call is not None:
-            assert [error.message for error in call_schema.iter_errors(call.row())] == []
+            assert schema_of("call").faults(call.row()) == []

@@ -7,7 +7,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import jsonschema  # type: ignore[import-untyped]  # it comes without types
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -43,6 +42,7 @@ from msmq_wire.records.view import record_view
 from msmq_wire.redaction.redactor import Redaction, Redactor
 from msmq_wire.wire.types.guid import GUID
 from tests.effort import examples
+from tests.schemas import schema_of
 
 ROOT = Path(__file__).resolve().parents[2]
 CAPTURES = ROOT / "fixtures" / "captures"
@@ -292,23 +292,16 @@ def test_the_json_view_has_arguments_and_objects_in_words() -> None:
     assert rows[5]["packet"]["request"]["stub"] == ""
 
 
-@pytest.fixture(scope="module")
-def schema() -> Any:
-    """The schema of a row of decode."""
-    text = (ROOT / "docs" / "schema" / "record.schema.json").read_text(encoding="utf-8")
-    return jsonschema.Draft202012Validator(json.loads(text))
-
-
 @pytest.mark.parametrize("name", SCENES)
-def test_rows_fit_their_schema(schema: Any, name: str) -> None:
+def test_rows_fit_their_schema(name: str) -> None:
     for record in records_of(CAPTURES / name):
         row = json.loads(json.dumps(record_view(record)))
-        assert [error.message for error in schema.iter_errors(row)] == []
+        assert schema_of("record").faults(row) == []
 
 
-def test_a_row_that_says_what_a_call_cannot_does_not_fit(schema: Any, receives: list[ComCall]) -> None:
+def test_a_row_that_says_what_a_call_cannot_does_not_fit(receives: list[ComCall]) -> None:
     row = record_view(Record(id=1, type="com_call", packet=receives[0]))
-    assert schema.is_valid(row)
+    assert schema_of("record").fits(row)
     for wrong in (
         {"arguments": {"transaction": 1}},
         {"causality": 5},
@@ -316,7 +309,7 @@ def test_a_row_that_says_what_a_call_cannot_does_not_fit(schema: Any, receives: 
         {"returned": {"ipid": None}},
         {"surprise": None},
     ):
-        assert not schema.is_valid(row | {"packet": row["packet"] | wrong})
+        assert not schema_of("record").fits(row | {"packet": row["packet"] | wrong})
 
 
 def test_hosts_are_hidden_wherever_a_call_names_them() -> None:
