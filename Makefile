@@ -14,8 +14,6 @@ GROUP ?=
 REASON ?=
 AXE := 4.14.1
 AXE_SHA256 := 29348999450cdf2849a8e70b7912fc2da85a849da39c0d0d5394f51d4a9ed95c
-FINDINGS := findings_wire findings_sessions findings_content findings_calls findings_scanners findings_signed replay_scenes \
-    replay_sessions routed_scenes
 BENCH_ARGS ?=
 
 # Tests start hundreds of processes: without bytecode each compiles the package anew.
@@ -36,7 +34,7 @@ help:
 	@echo "make lint    check style, types and layers"
 	@echo "make bench   run the benchmarks (shorter: BENCH_ARGS=--quick)"
 	@echo "make docs    build the documentation into site/"
-	@echo "make generated  write anew what is made from declarations and kept: fixtures, tables, pages"
+	@echo "make generated  write anew what is made from declarations and kept, and name what changed"
 	@echo "make clean   remove $(VENV) and what the tools left behind"
 
 demo: $(CLI)
@@ -84,15 +82,10 @@ bench: $(DEV)
 	$(BIN)/python -m benchmarks $(BENCH_ARGS)
 
 docs: $(DOCS)
-	$(BIN)/python docs/generate.py --check
-	$(BIN)/python dissectors/generate.py --check
-	$(BIN)/python docs/pictures.py --check
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 generated: $(DEV)
-	set -e; for builder in packets rpc $(FINDINGS); do $(BIN)/python fixtures/build_$$builder.py; done
-	$(BIN)/python dissectors/generate.py
-	$(BIN)/python docs/generate.py
+	$(BIN)/python -m fixtures.generated
 
 clean:
 	rm -rf $(VENV) .coverage* .hypothesis .import_linter_cache .mutants .mypy_cache .pytest_cache .ruff_cache build dist site

@@ -7,14 +7,14 @@ import gc
 import importlib
 import os
 import signal
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.effort import LONG, SLOW, WHOLE, examples
+from tests.effort import LONG, WHOLE, examples
 from tests.needs import need, needs_of, needs_of_module, problem, summary
 
 if TYPE_CHECKING:
@@ -93,20 +93,38 @@ def s3() -> Iterator[S3Server]:
 # Before xdist looks at the groups.
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave to ``make check`` what is marked so, or slow; keep the tests of a Spark session in one worker.
+    """Leave to ``make check`` what is marked so; keep together what shares something dear.
 
-    Those that ask what one run of Suricata said are kept together likewise.
+    The tests of a Spark session run in one worker, those that ask what one run of Suricata said, and those of
+    one built wheel. Where coverage is measured, only tests of the measured packages are traced.
     """
+    measured = [Path(one).parts[1:] for one in config.getoption("cov_source", None) or ()]
     for item in items:
+        if measured and not _is_traced(item, measured):
+            item.add_marker("no_cover")
         for name in ("spark", "suricata"):
             if item.get_closest_marker(name) is not None:
                 item.add_marker(pytest.mark.xdist_group(name))
+        if "built" in getattr(item, "fixturenames", ()) and item.get_closest_marker("spark") is None:
+            item.add_marker(pytest.mark.xdist_group("built"))
     if not WHOLE:
-        names = ("check",) if SLOW else ("check", "slow")
-        left = [item for item in items if any(item.get_closest_marker(name) for name in names)]
+        left = [item for item in items if any(map(item.get_closest_marker, ("check", "slow")))]
         config.hook.pytest_deselected(items=left)
         kept = set(map(id, left))
         items[:] = [item for item in items if id(item) not in kept]
+
+
+def _is_traced(item: pytest.Item, measured: Sequence[tuple[str, ...]]) -> bool:
+    """Whether a test belongs to a measured package, and does not go through a thousand examples or captures.
+
+    Tracing takes as long again as the test, and a thousand examples reach what ten others reach.
+    """
+    folder = item.path.relative_to(item.config.rootpath / "tests").parts
+    if not any(folder[: len(one)] == one for one in measured) or item.get_closest_marker("check"):
+        return False
+    function = getattr(item, "obj", None)
+    many = "batch_of_paths" in getattr(item, "fixturenames", ())
+    return not many and not getattr(function, "is_hypothesis_test", False)
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:

@@ -20,8 +20,6 @@ import pytest
 
 WHOLE = os.environ.get("MSMQ_WIRE_CHECK") == "1"
 """Whether this run is to do everything."""
-SLOW = WHOLE or os.environ.get("MSMQ_WIRE_SLOW") == "1"
-"""Whether tests run, too, that take seconds and look at what quicker ones look at; CI traces them."""
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
 """Whether it may take hours, too."""
 SHORT_LIVED_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"

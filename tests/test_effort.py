@@ -76,7 +76,7 @@ def test_what_was_seen():
 def _pytest(source: str, place: Path, *arguments: str, whole: bool = False) -> str:
     (place / "test_it.py").write_text(source)
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-    environment |= {"PYTHONPATH": str(_ROOT), "MSMQ_WIRE_CHECK": "1" if whole else "", "MSMQ_WIRE_SLOW": ""}
+    environment |= {"PYTHONPATH": str(_ROOT), "MSMQ_WIRE_CHECK": "1" if whole else ""}
     plugins: tuple[str, ...] = ("-p", "tests.conftest", "-p", "no:cacheprovider", "--rootdir", str(place))
     # Among the folders of other runs it would take away the oldest, which is long work.
     plugins += (f"--basetemp={place / 'temporary'}",)

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.contracts.release import build, copy
+from tests.needs import need
+
 _FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 
 
@@ -31,3 +34,12 @@ def load() -> Callable[[Path], bytes]:
 def packet_bytes() -> Callable[[str], bytes]:
     """The bytes of a fixture by its name, as in ``user_message/frame_7_cut``."""
     return lambda name: _load(_FIXTURES / "packets" / f"{name}.hex")
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sdist and the wheel, built in another place."""
+    need("git", "hatchling")
+    folder = tmp_path_factory.mktemp("release")
+    build(copy(folder / "source"), folder / "dist", 0o022)
+    return folder / "dist"

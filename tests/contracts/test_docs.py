@@ -56,7 +56,7 @@ def _run(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.check
-@pytest.mark.parametrize("script", ["docs/generate.py", "docs/pictures.py"])
+@pytest.mark.parametrize("script", ["dissectors/generate.py", "docs/generate.py", "docs/pictures.py"])
 def test_generated_parts_are_current(script: str) -> None:
     result = _run(script, "--check")
     assert result.returncode == 0, result.stderr

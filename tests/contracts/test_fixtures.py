@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import runpy
+import subprocess
 import sys
 import tomllib
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from fixtures.build_packets import document
+from fixtures.generated import changes, kept
 from fixtures.manifest import sources
 from msmq_wire.engines.codec import encode, inspect
 from tests.effort import in_batches
@@ -105,3 +107,17 @@ def test_what_a_builder_says_of_its_files_stands_in_the_manifest(
     manifest = (fixtures / "MANIFEST.toml").read_text(encoding="utf-8")
     assert printed.startswith("[[entry]]")
     assert [entry for entry in printed.split("\n\n") if entry.rstrip("\n") not in manifest] == []
+
+
+@pytest.mark.needs("git")
+def test_files_that_a_builder_writes_anew_are_named(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "--quiet", str(tmp_path)], check=True)
+    for name in ("same", "other", "gone", "left.log"):
+        (tmp_path / name).write_text(name)
+    (tmp_path / ".gitignore").write_text("*.log")
+    before = kept(tmp_path)
+    (tmp_path / "other").write_text("not what it was")
+    (tmp_path / "gone").unlink()
+    (tmp_path / "new").touch()
+    (tmp_path / "left.log").write_text("nobody keeps it")
+    assert changes(before, kept(tmp_path)) == ["gone     gone", "new      new", "changed  other"]

@@ -19,7 +19,7 @@ import pytest
 
 import msmq_wire
 from msmq_wire.cli.program import COMMANDS, GROUPS
-from tests.needs import need
+from tests.contracts.release import build, copy
 
 _ROOT = Path(__file__).resolve().parents[2]
 _PROJECT: dict[str, Any] = tomllib.loads((_ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -31,42 +31,11 @@ _PINS = re.compile(r"^([a-z0-9][\w.-]*)==([^\s;]+)", re.MULTILINE)
 _PYTHON = re.compile(r"Programming Language :: Python :: (3\.\d+)")
 
 
-def _built(source: Path, target: Path, umask: int) -> dict[str, str]:
-    """The distributions of a tree with the hashes of their bytes."""
-    command = [sys.executable, "-m", "hatchling", "build", "--directory", str(target)]
-    # A fixed time: files get that of the commit where one builds for others.
-    own = os.environ | {"SOURCE_DATE_EPOCH": "1795000000"}
-    subprocess.run(command, cwd=source, env=own, check=True, capture_output=True, umask=umask)
-    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(target.iterdir())}
-
-
-def _copy(target: Path) -> Path:
-    """What git tracks of this tree, with other times and modes."""
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=_ROOT, check=True, capture_output=True).stdout
-    for name in listed.decode().rstrip("\0").split("\0"):
-        source = _ROOT / name
-        if source.exists():
-            (target / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(source, target / name)
-            if os.access(source, os.X_OK):
-                (target / name).chmod(0o755)
-    return target
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The sdist and the wheel, built in another place."""
-    need("git", "hatchling")
-    folder = tmp_path_factory.mktemp("release")
-    _built(_copy(folder / "source"), folder / "dist", 0o022)
-    return folder / "dist"
-
-
 @pytest.mark.slow
 def test_two_builds_give_the_same_bytes(built: Path, tmp_path: Path) -> None:
     once = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(built.iterdir())}
     assert set(once) == {f"msmq_wire-{_VERSION}-py3-none-any.whl", f"msmq_wire-{_VERSION}.tar.gz"}
-    assert _built(_copy(tmp_path / "another place"), tmp_path / "dist", 0o077) == once
+    assert build(copy(tmp_path / "another place"), tmp_path / "dist", 0o077) == once
 
 
 @pytest.mark.needs("twine")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
 import sysconfig
 import tomllib
 import venv
@@ -70,17 +69,14 @@ _CASES: tuple[tuple[str, tuple[str | Path, ...]], ...] = (
 )
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture(scope="session")
+def wheel(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The content of the wheel: the environments share it, and so its bytecode."""
-    need("hatchling")
     folder = tmp_path_factory.mktemp("wheel")
-    build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(folder)]
-    subprocess.run(build, cwd=_ROOT, check=True, capture_output=True)
-    [path] = folder.glob("*.whl")
+    [path] = built.glob("*.whl")
     with zipfile.ZipFile(path) as archive:
-        archive.extractall(folder / "unpacked")
-    return folder / "unpacked"
+        archive.extractall(folder)
+    return folder
 
 
 def _needed(requirements: list[str], extras: set[str], seen: set[tuple[str, ...]]) -> Iterator[Distribution]:
