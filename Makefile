@@ -20,13 +20,14 @@ BENCH_ARGS ?=
 unexport PYTHONDONTWRITEBYTECODE
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test check dev axe golden golden-diff golden-accept mutants lint bench docs generated clean
+.PHONY: help demo test check affected dev axe golden golden-diff golden-accept mutants lint bench docs generated clean
 
 help:
 	@echo "make demo    show what msmq-wire says of a built-in capture"
 	@echo 'make test    run the tests in a few minutes, the same at every run (more arguments: PYTEST_ARGS="-k name")'
 	@echo "make check   run all of them, none skipped: oracles, random examples, a cluster, every capture"
 	@echo "make dev     install the tools of all targets into $(VENV)"
+	@echo "make affected  run the tests that your changes can reach (since another revision: REV=main)"
 	@echo "make axe     fetch axe-core with npm, with which make check looks at the report"
 	@echo "make golden  compare what every command prints of every capture with what it printed before"
 	@echo '             what changed, as text: make golden-diff REV=main; keep it: make golden-accept GROUP=messages REASON="why"'
@@ -48,6 +49,9 @@ test: $(TEST)
 # A skipped test is a failure here.
 check: $(DEV)
 	MSMQ_WIRE_CHECK=1 MSMQ_WIRE_NO_SKIP=1 $(BIN)/python -m pytest -n auto --dist loadgroup $(PYTEST_ARGS)
+
+affected: $(DEV)
+	$(BIN)/python -m tests.affected $(REV) $(PYTEST_ARGS)
 
 dev: $(DEV)
 
