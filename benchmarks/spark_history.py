@@ -24,8 +24,8 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no stubs
 
 from benchmarks.big_capture import write
 from msmq_wire.spark.job import DEFAULT_TABLES
-from msmq_wire.store.store import Change, Store
-from msmq_wire.store.table_files import TableWriter, WrittenFile
+from msmq_wire.tables.store.store import Change, Store
+from msmq_wire.tables.store.table_files import TableWriter, WrittenFile
 from msmq_wire.tables.table_schemas import file_schema
 
 _NEW = 10

@@ -22,7 +22,7 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no stubs
 import msmq_wire as mw
 from benchmarks.measure import anonymous_memory
 from benchmarks.traffic import Sender, write
-from msmq_wire.store.store import Store
+from msmq_wire.tables.store.store import Store
 from msmq_wire.wire.headers.session_header import SessionHeader
 from msmq_wire.wire.packets.session_ack import SessionAck
 

@@ -9,9 +9,9 @@ from msmq_wire.engines.building import build_message
 from msmq_wire.engines.codec import InspectResult, decode, encode, inspect
 from msmq_wire.engines.fit import fit
 from msmq_wire.errors import CaptureError, DecodeError, EncodeError, FormatNameError, MsmqWireError
-from msmq_wire.names import FormatName, PathName
 from msmq_wire.reassembly.sections import JoinedPacket, join_sections, split_sections
 from msmq_wire.wire.musts import Anomaly
+from msmq_wire.wire.names import FormatName, PathName
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.section_buffer import SectionBuffer, SectionType
 

@@ -18,7 +18,7 @@ from tests.effort import LONG, WHOLE, examples
 from tests.needs import need, needs_of, needs_of_module, problem, summary
 
 if TYPE_CHECKING:
-    from tests.store.s3_server import S3Server
+    from tests.tables.store.s3_server import S3Server
 
 # A slow machine is no failure: neither a deadline nor the health check that measures time.
 _UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
@@ -84,7 +84,7 @@ def s3() -> Iterator[S3Server]:
     """An S3 server with an empty bucket, which the environment names."""
     need("moto")
     # It takes a second to import.
-    from tests.store.s3_server import s3_server
+    from tests.tables.store.s3_server import s3_server
 
     with s3_server() as server:
         yield server

@@ -20,18 +20,18 @@ from typing import Any, NamedTuple
 import pytest
 
 from msmq_wire import FormatName, MsmqWireError, PathName
-from msmq_wire.carve.search import Carver
+from msmq_wire.capture.carve.search import Carver
 from msmq_wire.cli.packet_input import read_packet_input
 from msmq_wire.cli.render.safe_text import escaped
-from msmq_wire.filter.compiling import compile_filter
-from msmq_wire.names import parse_multiple
 from msmq_wire.records.bodies import open_body
-from msmq_wire.redaction.forms import without_paths
+from msmq_wire.records.filter.compiling import compile_filter
+from msmq_wire.report.redaction.forms import without_paths
 from msmq_wire.routing.topology_file import parse_topology
 from msmq_wire.spark.queries import query_problem
 from msmq_wire.srmp.http.connection import parse_message
 from msmq_wire.srmp.http.message import find_start_line
 from msmq_wire.srmp.mime import parse_content_type, parse_multipart
+from msmq_wire.wire.names import parse_multiple
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = {"msmq_wire": ROOT, "dissectors": ROOT / "dissectors"}
@@ -64,44 +64,50 @@ def meets(begin: str, again: str, end: str = "") -> Attack:
 GUID = "01234567-89ab-cdef-0123-456789abcdef"
 OURS = "declarations of the package"
 HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
-    "msmq_wire.carve.envelopes:_ROOT": (Attack("match", "<", "a"), Attack("match", "", "<a:Envelope")),
-    "msmq_wire.carve.envelopes:_PART_HEAD": (
+    "msmq_wire.capture.carve.envelopes:_ROOT": (
+        Attack("match", "<", "a"),
+        Attack("match", "", "<a:Envelope"),
+    ),
+    "msmq_wire.capture.carve.envelopes:_PART_HEAD": (
         Attack("match", "--", "a"),
         Attack("match", "--a\n", "b\n"),
         Attack("match", "--a\n\n<?xml ", " "),
     ),
-    "msmq_wire.carve.envelopes:_REQUEST_HEAD": (
+    "msmq_wire.capture.carve.envelopes:_REQUEST_HEAD": (
         Attack("search", "", "\r\n\r\n"),
         Attack("search", "", "\n\n<?xml >"),
     ),
-    "msmq_wire.carve.envelopes:_XML": (Attack("search", "", "\nContent-Type:  "), Attack("search", "", "\n")),
-    "msmq_wire.carve.envelopes:_CLOSING": (
+    "msmq_wire.capture.carve.envelopes:_XML": (
+        Attack("search", "", "\nContent-Type:  "),
+        Attack("search", "", "\n"),
+    ),
+    "msmq_wire.capture.carve.envelopes:_CLOSING": (
         Attack("finditer", "", "</se:Envelope "),
         Attack("finditer", "", "</se:"),
         Attack("finditer", "</", "a"),
     ),
-    "msmq_wire.carve.offsets:_SEPARATOR": (Attack("split", "", " "), Attack("split", "", " ,a")),
-    "msmq_wire.carve.offsets:_NUMBER": (Attack("fullmatch", "0x", "0"), Attack("fullmatch", "", "1")),
-    "msmq_wire.carve.storage:_FILE": (Attack("fullmatch", "p", "0", "!"),),
-    "msmq_wire.carve.storage:_TRANSACTIONS": (Attack("fullmatch", "mqtrans.", "a", "\n"),),
+    "msmq_wire.capture.carve.offsets:_SEPARATOR": (Attack("split", "", " "), Attack("split", "", " ,a")),
+    "msmq_wire.capture.carve.offsets:_NUMBER": (Attack("fullmatch", "0x", "0"), Attack("fullmatch", "", "1")),
+    "msmq_wire.capture.carve.storage:_FILE": (Attack("fullmatch", "p", "0", "!"),),
+    "msmq_wire.capture.carve.storage:_TRANSACTIONS": (Attack("fullmatch", "mqtrans.", "a", "\n"),),
     "msmq_wire.cli.body_files:_OTHER": (Attack("sub", "", "a."),),
-    "msmq_wire.redaction.forms:_ANOTHER_HOST": (Attack("search", "", "/a"),),
-    "msmq_wire.redaction.forms:_WEB_HOSTED": (
+    "msmq_wire.report.redaction.forms:_ANOTHER_HOST": (Attack("search", "", "/a"),),
+    "msmq_wire.report.redaction.forms:_WEB_HOSTED": (
         Attack("fullmatch", "http://", "a"),
         Attack("fullmatch", "", "http:"),
     ),
-    "msmq_wire.redaction.forms:_LONG_HOSTED": (
+    "msmq_wire.report.redaction.forms:_LONG_HOSTED": (
         Attack("fullmatch", "OS:", "a"),
         Attack("fullmatch", "OS:", "/"),
     ),
-    "msmq_wire.redaction.forms:_HOSTED": (
+    "msmq_wire.report.redaction.forms:_HOSTED": (
         Attack("fullmatch", "", "/"),
         Attack("fullmatch", "DIRECT=", "/", "a"),
         Attack("fullmatch", "", "a"),
         Attack("fullmatch", "", "a/"),
     ),
-    "msmq_wire.redaction.forms:_name": (Attack("split", "", "?"), Attack("split", "", "a")),
-    "msmq_wire.redaction.forms:_BY_GUID": (
+    "msmq_wire.report.redaction.forms:_name": (Attack("split", "", "?"), Attack("split", "", "a")),
+    "msmq_wire.report.redaction.forms:_BY_GUID": (
         Attack("fullmatch", f"PUBLIC={GUID}", ";"),
         Attack("fullmatch", f"PUBLIC={GUID};JOURNAL", ";JOURNAL", "\n"),
     ),
@@ -109,7 +115,7 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
         Attack("match", "formatname:", "a", "!"),
         Attack("match", "", "formatname:"),
     ),
-    "msmq_wire.redaction.forms:_GUIDS": (
+    "msmq_wire.report.redaction.forms:_GUIDS": (
         Attack("sub", "", " 01234567"),
         Attack("sub", "", f" {GUID}"),
     ),
@@ -120,8 +126,8 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
     "msmq_wire.replay.rows:_ID": "rows stand in tables of the package",
     "msmq_wire.replay.rows:_CHECK": "rows stand in tables of the package",
     "msmq_wire.replay.rows:_SYMBOL": "rows stand in tables of the package",
-    "msmq_wire.filter.parser:_SPACE": (Attack("match", "", " ", "a"),),
-    "msmq_wire.filter.parser:_NAME": (
+    "msmq_wire.records.filter.parser:_SPACE": (Attack("match", "", " ", "a"),),
+    "msmq_wire.records.filter.parser:_NAME": (
         Attack("match", "a", "[1]", "[1"),
         Attack("match", "a[", "1"),
         Attack("match", "a", "[0].b", "["),
@@ -133,20 +139,20 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
     ),
     "msmq_wire.cli.help_text:_AT_LEAST": (Attack("sub", "", "[x>="), Attack("sub", "[x>=", "1")),
     "msmq_wire.findings.call_queues:_SCHEME": (Attack("match", "", "a"), Attack("match", "a", "+:/")),
-    "msmq_wire.filter.parser:_OPERATOR": (Attack("match", "", "="), Attack("match", "", "in")),
-    "msmq_wire.filter.parser:_QUOTED": (Attack("match", '"', "a"), Attack("match", "'", '"')),
-    "msmq_wire.filter.parser:_BARE": (Attack("match", "", "a"),),
-    "msmq_wire.filter.parser:_LISTED": (Attack("match", "", "a"), Attack("match", "", ",")),
-    "msmq_wire.filter.parser:_HINTED": (Attack("match", "", "a"), Attack("match", "", "=")),
-    "msmq_wire.filter.times:DATE": (Attack("fullmatch", "", "2026-11-22"),),
-    "msmq_wire.filter.times:TIME_OF_DAY": (Attack("match", "10:00", ":0", "!"),),
-    "msmq_wire.filter.names:_INDEX": (
+    "msmq_wire.records.filter.parser:_OPERATOR": (Attack("match", "", "="), Attack("match", "", "in")),
+    "msmq_wire.records.filter.parser:_QUOTED": (Attack("match", '"', "a"), Attack("match", "'", '"')),
+    "msmq_wire.records.filter.parser:_BARE": (Attack("match", "", "a"),),
+    "msmq_wire.records.filter.parser:_LISTED": (Attack("match", "", "a"), Attack("match", "", ",")),
+    "msmq_wire.records.filter.parser:_HINTED": (Attack("match", "", "a"), Attack("match", "", "=")),
+    "msmq_wire.records.filter.times:DATE": (Attack("fullmatch", "", "2026-11-22"),),
+    "msmq_wire.records.filter.times:TIME_OF_DAY": (Attack("match", "10:00", ":0", "!"),),
+    "msmq_wire.records.filter.names:_INDEX": (
         Attack("sub", "", "[1"),
         Attack("sub", "[", "1"),
         Attack("sub", "", "[1]"),
     ),
-    "msmq_wire.filter.times:_CLOCK": (Attack("fullmatch", "10:00:00.", "1"),),
-    "msmq_wire.filter.times:_MOMENT": (Attack("fullmatch", "2026-11-22 10:00:00.", "1"),),
+    "msmq_wire.records.filter.times:_CLOCK": (Attack("fullmatch", "10:00:00.", "1"),),
+    "msmq_wire.records.filter.times:_MOMENT": (Attack("fullmatch", "2026-11-22 10:00:00.", "1"),),
     "msmq_wire.cli.packet_input:_OFFSET": (
         Attack("match", "", " ", "!"),
         Attack("match", "0000", " ", "!"),
@@ -176,20 +182,23 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
     ),
     "msmq_wire.findings.suricata_options:_PLAIN": "it is asked about one byte",
     "msmq_wire.findings.suricata_rules:_ADDRESS": (Attack("fullmatch", "", "a", " "),),
-    "msmq_wire.redaction.forms:_ROOTED": (
+    "msmq_wire.report.redaction.forms:_ROOTED": (
         Attack("sub", "", "/a"),
         Attack("sub", "", "/"),
         Attack("sub", "", " ../"),
         Attack("sub", "", "a:"),
     ),
-    "msmq_wire.redaction.forms:_QUOTED": (
+    "msmq_wire.report.redaction.forms:_QUOTED": (
         Attack("sub", "'", "a"),
         Attack("sub", "'", "\\\\"),
         Attack("sub", "", "'\""),
     ),
-    "msmq_wire.redaction.forms:without_paths": "escaped names of files, which are attacked as a reader below",
-    "msmq_wire.redaction.cut_numbers:_NUMBER": (Attack("sub", "", "1"), Attack("sub", "", "12 ")),
-    "msmq_wire.redaction.cut_numbers:_INDEX": (Attack("fullmatch", "a[", "1"), Attack("fullmatch", "", "a")),
+    "msmq_wire.report.redaction.forms:without_paths": "escaped names of files, attacked as a reader below",
+    "msmq_wire.report.redaction.cut_numbers:_NUMBER": (Attack("sub", "", "1"), Attack("sub", "", "12 ")),
+    "msmq_wire.report.redaction.cut_numbers:_INDEX": (
+        Attack("fullmatch", "a[", "1"),
+        Attack("fullmatch", "", "a"),
+    ),
     "msmq_wire.sealing.ciphers:_CONTROL": (Attack("search", "", "a"),),
     "msmq_wire.cli.reporting:hide_paths": (Attack("search", "", "a"),),
     "msmq_wire.cli.render.table:_DECLARATION": (
@@ -203,35 +212,35 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
         Attack("sub", "", f"{' ' * 40}x"),
     ),
     "msmq_wire.cli.spark_session:_MEMORY": (Attack("fullmatch", "1", "0"),),
-    "msmq_wire.redaction.web_forms:_HEADER_VALUES": (
+    "msmq_wire.report.redaction.web_forms:_HEADER_VALUES": (
         Attack("fullmatch", "", "0"),
         Attack("fullmatch", "", "close"),
     ),
-    "msmq_wire.redaction.web_forms:_URL": (
+    "msmq_wire.report.redaction.web_forms:_URL": (
         Attack("fullmatch", "http://", "/"),
         Attack("fullmatch", "http://", "a?#"),
         Attack("fullmatch", "", "http:"),
     ),
-    "msmq_wire.redaction.web_forms:_HOST": (
+    "msmq_wire.report.redaction.web_forms:_HOST": (
         Attack("fullmatch", "", "a", "!"),
         Attack("fullmatch", "a:", "0", "!"),
     ),
-    "msmq_wire.redaction.web_forms:_PATH": (
+    "msmq_wire.report.redaction.web_forms:_PATH": (
         Attack("fullmatch", "", "/a", "?"),
         Attack("fullmatch", "/", "a", "?"),
     ),
-    "msmq_wire.redaction.web_forms:_GROUP": (Attack("fullmatch", "MSMQ:MULTICAST=", "1."),),
-    "msmq_wire.redaction.web_forms:_GUID": (Attack("fullmatch", "", GUID),),
-    "msmq_wire.redaction.web_forms:_STREAM": (Attack("fullmatch", f"uid:{GUID}\\", "1"),),
-    "msmq_wire.redaction.web_forms:_PART": (Attack("fullmatch", "cid:body@", GUID),),
-    "msmq_wire.redaction.web_forms:_MESSAGE": (Attack("fullmatch", f"{GUID}\\", "1"),),
-    "msmq_wire.filter.subject:_STEP": (Attack("findall", "", "a."), Attack("findall", "", "[")),
-    "msmq_wire.redaction.forms:_PLACE": (
+    "msmq_wire.report.redaction.web_forms:_GROUP": (Attack("fullmatch", "MSMQ:MULTICAST=", "1."),),
+    "msmq_wire.report.redaction.web_forms:_GUID": (Attack("fullmatch", "", GUID),),
+    "msmq_wire.report.redaction.web_forms:_STREAM": (Attack("fullmatch", f"uid:{GUID}\\", "1"),),
+    "msmq_wire.report.redaction.web_forms:_PART": (Attack("fullmatch", "cid:body@", GUID),),
+    "msmq_wire.report.redaction.web_forms:_MESSAGE": (Attack("fullmatch", f"{GUID}\\", "1"),),
+    "msmq_wire.records.filter.subject:_STEP": (Attack("findall", "", "a."), Attack("findall", "", "[")),
+    "msmq_wire.report.redaction.forms:_PLACE": (
         Attack("fullmatch", "", "a[0]."),
         Attack("fullmatch", "", "a", "!"),
     ),
-    "msmq_wire.redaction.forms:_WELL_KNOWN": "an identifier of one of two sizes: nothing repeats",
-    "msmq_wire.redaction.web_forms:_OTHER_MESSAGE": (
+    "msmq_wire.report.redaction.forms:_WELL_KNOWN": "an identifier of one of two sizes: nothing repeats",
+    "msmq_wire.report.redaction.web_forms:_OTHER_MESSAGE": (
         Attack("fullmatch", "uuid:1@", "a"),
         Attack("fullmatch", "uuid:", "1"),
     ),
@@ -250,7 +259,7 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
         Attack("fullmatch", "", "1."),
         Attack("fullmatch", "0x", "f"),
     ),
-    "msmq_wire.store.table_folders:_VERSION": (Attack("match", "", "0"),),
+    "msmq_wire.tables.store.table_folders:_VERSION": (Attack("match", "", "0"),),
     "msmq_wire.urls:_NAMED": (
         Attack("sub", "", "sig="),
         Attack("sub", "sig=", "a"),
@@ -290,20 +299,20 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
         Attack("fullmatch", "", "0123456789abcde,", " "),
         Attack("fullmatch", "", "a"),
     ),
-    "msmq_wire.names.format_name:_GUID": (Attack("fullmatch", "", GUID),),
-    "msmq_wire.names.format_name:_QUEUE_NUMBER": (Attack("fullmatch", "", "0"),),
-    "msmq_wire.names.format_name:_PORT": (Attack("fullmatch", "1", "0"),),
-    "msmq_wire.names.format_name:_IPX_ADDRESS": (Attack("fullmatch", "0.", "0"),),
-    "msmq_wire.names.format_name:_HTTP_ADDRESS": (
+    "msmq_wire.wire.names.format_name:_GUID": (Attack("fullmatch", "", GUID),),
+    "msmq_wire.wire.names.format_name:_QUEUE_NUMBER": (Attack("fullmatch", "", "0"),),
+    "msmq_wire.wire.names.format_name:_PORT": (Attack("fullmatch", "1", "0"),),
+    "msmq_wire.wire.names.format_name:_IPX_ADDRESS": (Attack("fullmatch", "0.", "0"),),
+    "msmq_wire.wire.names.format_name:_HTTP_ADDRESS": (
         Attack("fullmatch", "//", "a", "/msmp"),
         Attack("fullmatch", "//[", ":", "]"),
         Attack("fullmatch", "//a:", "0"),
     ),
-    "msmq_wire.names.format_name:_HTTP_SPLIT": (
+    "msmq_wire.wire.names.format_name:_HTTP_SPLIT": (
         Attack("fullmatch", "//", "a"),
         Attack("fullmatch", "//", "/msmq"),
     ),
-    "msmq_wire.names.grammar:_NEVER_IN_A_NAME": (Attack("search", "a", " ", "a"),),
+    "msmq_wire.wire.names.grammar:_NEVER_IN_A_NAME": (Attack("search", "a", " ", "a"),),
     "msmq_wire.records.bodies.json_text:_TOKEN": (
         Attack("finditer", "", '"\\'),
         Attack("finditer", '"', "a"),
@@ -341,11 +350,11 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
     ),
     "msmq_wire.capture.places:_SCHEME": (Attack("match", "", "a", "!"), Attack("match", "", "a:")),
     "msmq_wire.capture.places:_SIGNED": (Attack("search", "", "?"), Attack("search", "?", "a")),
-    "msmq_wire.store.table_files:FILE_PATH": (
+    "msmq_wire.tables.store.table_files:FILE_PATH": (
         Attack("fullmatch", "part-", "a"),
         Attack("fullmatch", "", "p"),
     ),
-    "msmq_wire.store.table_folders:_CHECKPOINT": (Attack("fullmatch", "", "0"),),
+    "msmq_wire.tables.store.table_folders:_CHECKPOINT": (Attack("fullmatch", "", "0"),),
     "msmq_wire.urls:_URL": (
         Attack("sub", "", "a."),
         Attack("sub", "", "a:/"),

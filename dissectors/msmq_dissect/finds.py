@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from msmq_wire.carve.reader import record_of
-from msmq_wire.carve.search import Find
+from msmq_wire.capture.carve.reader import record_of
+from msmq_wire.capture.carve.search import Find
 from msmq_wire.records.message import ROW, MessageColumn, message_of
 from msmq_wire.units import MILLISECOND
 

@@ -19,8 +19,8 @@ from dissect.target.plugin import Plugin, arg, export  # type: ignore[import-unt
 from msmq_dissect.finds import FIELDS, message_fields
 from msmq_dissect.places import Ranges, found_file, ranges_of
 from msmq_dissect.reading import DAMAGE, carve, reason_of
-from msmq_wire.carve.search import Find
-from msmq_wire.carve.storage import storage_kind
+from msmq_wire.capture.carve.search import Find
+from msmq_wire.capture.carve.storage import storage_kind
 
 __all__ = ["KEY", "STORAGE", "MsmqPlugin", "MsmqRecord"]
 

@@ -17,7 +17,7 @@ from dissect.hypervisor import exceptions as hypervisor_errors  # type: ignore[i
 from dissect.target import exceptions as target_errors  # type: ignore[import-untyped]  # it has no annotations
 from dissect.util import exceptions as util_errors  # type: ignore[import-untyped]  # it has no annotations
 
-from msmq_wire.carve.search import Carver, Find
+from msmq_wire.capture.carve.search import Carver, Find
 
 __all__ = ["CHUNK", "DAMAGE", "carve", "reason_of"]
 

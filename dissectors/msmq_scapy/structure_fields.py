@@ -18,10 +18,10 @@ from scapy.volatile import VolatileValue
 from msmq_scapy.fields import MsmqBytesField, MsmqNumberField
 from msmq_scapy.reading import Left, Scope, determined, here, peek
 from msmq_wire.errors import DecodeError, EncodeError, FormatNameError
-from msmq_wire.names import FormatName
-from msmq_wire.names.format_name import ENCODINGS
-from msmq_wire.names.wire_forms import from_wire
 from msmq_wire.wire.expressions import Expression, evaluate
+from msmq_wire.wire.names import FormatName
+from msmq_wire.wire.names.format_name import ENCODINGS
+from msmq_wire.wire.names.wire_forms import from_wire
 
 __all__ = [
     "ConditionalInsideField",

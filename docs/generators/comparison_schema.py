@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import get_args
 
 from docs.generators.schema_parts import COUNT, TEXT, Json, list_of, object_of
-from msmq_wire.recordings.compare_readings import FIELDS
-from msmq_wire.recordings.compare_values import Subject
+from msmq_wire.lab.recordings.compare_readings import FIELDS
+from msmq_wire.lab.recordings.compare_values import Subject
 
 __all__ = ["comparison_object"]
 

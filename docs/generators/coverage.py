@@ -13,7 +13,7 @@ from msmq_wire.wire.registry import STRUCTURES
 
 __all__ = ["block"]
 
-_NAMES = "`msmq_wire.names`: text to value and back"
+_NAMES = "`msmq_wire.wire.names`: text to value and back"
 _DIRECTORY = (
     "Not covered: it belongs to directory objects, their security and management calls, not to packets."
 )
@@ -29,15 +29,15 @@ SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "2.1.6": ("Machine, connector and multicast format names", f"{_NAMES} (`FormatName`)"),
         "2.1.7": ("Multiple-element format names", f"{_NAMES} (`parse_multiple`, `format_multiple`)"),
         "2.2.1 to 2.2.5": ("MQDSPUBLICKEY to SEQUENCE_INFO", _DIRECTORY),
-        "2.2.6": ("QUEUE_FORMAT_TYPE", "`msmq_wire.names.QueueFormatType`"),
+        "2.2.6": ("QUEUE_FORMAT_TYPE", "`msmq_wire.wire.names.QueueFormatType`"),
         "2.2.7": (
             "QUEUE_FORMAT",
-            "[QueueFormat](rpc-methods.md#queue_format); its text form in `msmq_wire.names`.",
+            "[QueueFormat](rpc-methods.md#queue_format); its text form in `msmq_wire.wire.names`.",
         ),
         "2.2.8": ("OBJECTID", "[ObjectId](rpc-methods.md#object_id)"),
-        "2.2.9": ("DL_ID", "[DlId](rpc-methods.md#dl_id); its text form in `msmq_wire.names`."),
+        "2.2.9": ("DL_ID", "[DlId](rpc-methods.md#dl_id); its text form in `msmq_wire.wire.names`."),
         "2.2.10": ("MULTICAST_ID", "[MulticastId](rpc-methods.md#multicast_id)"),
-        "2.2.11": ("QUEUE_SUFFIX_TYPE", "`msmq_wire.names.QueueSuffixType`"),
+        "2.2.11": ("QUEUE_SUFFIX_TYPE", "`msmq_wire.wire.names.QueueSuffixType`"),
         "2.2.12": ("PROPVARIANT type constants", "[BodyType](enumerations.md#bodytype)"),
         "2.2.13 to 2.2.17": ("PROPVARIANT and its parts", "[PropVariant](rpc-methods.md#prop_variant)"),
         "2.2.18.1.1": ("GUID", ""),

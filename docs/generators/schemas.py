@@ -20,10 +20,10 @@ from docs.generators.hop_schema import hop_object, route_object
 from docs.generators.replay_schema import replay_object
 from docs.generators.structures import documentation, structures_of
 from msmq_wire.cli.health import Health
+from msmq_wire.lab.recordings.recording import Recording
+from msmq_wire.lab.recordings.scenario import Scenario
 from msmq_wire.reassembly.stream import HoleReason
 from msmq_wire.reassembly.tcp_events import Kind
-from msmq_wire.recordings.recording import Recording
-from msmq_wire.recordings.scenario import Scenario
 from msmq_wire.records.call import CALL_COLUMNS
 from msmq_wire.records.column import Column
 from msmq_wire.records.composed import COMPOSED

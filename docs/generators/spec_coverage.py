@@ -16,7 +16,7 @@ __all__ = ["blocks", "pages", "rules_with_tests"]
 
 # A copy of the documentation has no tests beside it.
 _TESTS = Path(msmq_wire.__file__).resolve().parents[1] / "tests"
-_FOLDERS = ("model", "lab", "routing")
+_FOLDERS = ("lab", "routing")
 """Where tests of servers and of routing are."""
 _OWN_CELLS = 2
 """Cells at the end of a row that are for the code, not for the page."""

@@ -7,7 +7,7 @@ from typing import Any, get_args, get_type_hints
 
 import construct
 
-from msmq_wire.redaction.redactor import Redaction
+from msmq_wire.report.redaction.redactor import Redaction
 from msmq_wire.wire.expressions import bit_target
 from msmq_wire.wire.fields import (
     Align,

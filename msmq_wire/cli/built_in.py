@@ -11,7 +11,7 @@ __all__ = ["default_scenario", "demo_capture"]
 
 def default_scenario() -> bytes:
     """The scenario that the script for Windows and the lab run where no other is named, as JSON."""
-    return _found("msmq_wire.recordings", "record", "scenario.json").read_bytes()
+    return _found("msmq_wire.lab.recordings", "record", "scenario.json").read_bytes()
 
 
 def demo_capture() -> Traversable:

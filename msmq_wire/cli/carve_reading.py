@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from msmq_wire.capture.carve.hashing import HashedFile
+from msmq_wire.capture.carve.media import Medium
+from msmq_wire.capture.carve.reader import PART, CarveReader, Searched
 from msmq_wire.capture.hashing import FileRead
 from msmq_wire.capture.listing import list_files
-from msmq_wire.carve.hashing import HashedFile
-from msmq_wire.carve.media import Medium
-from msmq_wire.carve.reader import PART, CarveReader, Searched
 from msmq_wire.cli.folders import folders_in, is_folder
 from msmq_wire.cli.progress import Progress
 from msmq_wire.cli.reading import Reading

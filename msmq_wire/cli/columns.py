@@ -12,7 +12,7 @@ import typer
 
 from msmq_wire.cli.completion import column_names
 from msmq_wire.cli.reporting import tell
-from msmq_wire.filter.subject import Subject
+from msmq_wire.records.filter.subject import Subject
 from msmq_wire.records.message import COLUMNS
 from msmq_wire.records.record import Record
 
@@ -60,7 +60,7 @@ class Values:
         for told in self._told:
             if name in told:
                 return told.json(name)
-        from msmq_wire.filter.names import values_at
+        from msmq_wire.records.filter.names import values_at
 
         found = values_at(self._subject, name)
         return None if not found else found[0] if len(found) == 1 else list(found)
@@ -123,13 +123,13 @@ def _without_extra() -> frozenset[str]:
 
 def _is_path(name: str) -> bool:
     # What a filter knows of packets is much to load, and most columns are no paths.
-    from msmq_wire.filter.names import is_path
+    from msmq_wire.records.filter.names import is_path
 
     return is_path(name)
 
 
 def _nearest_paths(name: str) -> list[str]:
-    from msmq_wire.filter.paths import paths
+    from msmq_wire.records.filter.paths import paths
 
     return difflib.get_close_matches(name, paths(), _NEAREST)
 

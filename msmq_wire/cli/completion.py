@@ -34,7 +34,7 @@ def column_names(context: Context, incomplete: str) -> list[str]:
 
 def redactions(incomplete: str) -> list[str]:
     """What can be left out, behind what was typed already."""
-    from msmq_wire.redaction.redactor import Redaction
+    from msmq_wire.report.redaction.redactor import Redaction
 
     return _last(incomplete, Redaction)
 

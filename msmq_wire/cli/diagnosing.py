@@ -11,8 +11,8 @@ from msmq_wire.cli.reading import Reading
 from msmq_wire.findings import RULES
 from msmq_wire.findings.diagnosis import JUDGED, QUESTIONS, Answer, Diagnosis, Digest
 from msmq_wire.records.record import Record
-from msmq_wire.redaction.judging import Telling
-from msmq_wire.redaction.redactor import Redactor
+from msmq_wire.report.redaction.judging import Telling
+from msmq_wire.report.redaction.redactor import Redactor
 from msmq_wire.sessions import Story
 
 __all__ = ["Diagnosed", "diagnosed"]

@@ -18,7 +18,7 @@ from msmq_wire.cli.reporting import complain
 from msmq_wire.errors import CaptureError, FormatNameError, MsmqWireError
 from msmq_wire.lab.capture_file import CaptureWriter
 from msmq_wire.lab.faults import FaultPlan, parse_faults
-from msmq_wire.names import FormatName
+from msmq_wire.wire.names import FormatName
 from msmq_wire.wire.types.guid import GUID
 
 __all__ = [

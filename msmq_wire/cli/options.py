@@ -15,12 +15,12 @@ from msmq_wire.cli.completion import redactions
 from msmq_wire.cli.render.screen import Screen
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.output import folder_refusal, refusal
-from msmq_wire.redaction.redactor import Redaction, Redactor
+from msmq_wire.report.redaction.redactor import Redaction, Redactor
 
 if TYPE_CHECKING:
     from msmq_wire.cli.render.tree import TreeOptions
-    from msmq_wire.filter.compiling import Filter
     from msmq_wire.findings.filtering import FindingFilter
+    from msmq_wire.records.filter.compiling import Filter
 
 __all__ = [
     "CAPTURES",
@@ -242,7 +242,7 @@ def filter_for(expressions: list[str] | None, zone: tzinfo | None) -> Filter | N
     """The filters of a command line as one, None without any. Raises typer.BadParameter."""
     if not expressions:
         return None
-    from msmq_wire.filter.compiling import compile_filter
+    from msmq_wire.records.filter.compiling import compile_filter
 
     try:
         parts = [compile_filter(expression, zone) for expression in expressions]

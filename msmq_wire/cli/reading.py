@@ -27,18 +27,18 @@ from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import complain, hide_file, tell
 from msmq_wire.cli.secrets import KEY_OPTIONS, without_secrets
 from msmq_wire.errors import CaptureError
-from msmq_wire.filter.subject import Subject
 from msmq_wire.records.body_keys import Opened
 from msmq_wire.records.brief import Brief, Briefing
+from msmq_wire.records.filter.subject import Subject
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
-from msmq_wire.redaction.redactor import Redactor
+from msmq_wire.report.redaction.redactor import Redactor
 from msmq_wire.rpc.security import Negotiator
 
 if TYPE_CHECKING:
+    from msmq_wire.capture.carve.reader import Searched
     from msmq_wire.capture.packet_batch import PacketBatch
-    from msmq_wire.carve.reader import Searched
-    from msmq_wire.filter.compiling import Filter
+    from msmq_wire.records.filter.compiling import Filter
     from msmq_wire.sessions import LeftOut
 
     Read: TypeAlias = Record | Brief | PacketBatch

@@ -45,7 +45,7 @@ from msmq_wire.cli.secrets import (
 )
 from msmq_wire.records.body_keys import opening_bodies, put_in_force
 from msmq_wire.records.signatures import checking_signatures, trusting
-from msmq_wire.redaction.redactor import Redactor
+from msmq_wire.report.redaction.redactor import Redactor
 
 __all__ = ["BODY_KEYS", "ReadingOptions", "with_reading_options"]
 

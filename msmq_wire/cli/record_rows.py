@@ -16,7 +16,7 @@ from msmq_wire.records.column import RECORD_COLUMNS, RecordRow
 from msmq_wire.records.look import Declared, Look
 from msmq_wire.records.message import COLUMNS, message_of
 from msmq_wire.records.record import Record
-from msmq_wire.redaction.redactor import Redactor
+from msmq_wire.report.redaction.redactor import Redactor
 
 __all__ = ["RecordRows"]
 

@@ -12,8 +12,8 @@ from hashlib import sha256
 import msgspec
 
 from msmq_wire.errors import MsmqWireError
-from msmq_wire.recordings.recording import Recording, read_recording
-from msmq_wire.recordings.scenario import Scenario, read_scenario
+from msmq_wire.lab.recordings.recording import Recording, read_recording
+from msmq_wire.lab.recordings.scenario import Scenario, read_scenario
 
 __all__ = ["MAX_RECORDING", "RecordingFolder", "read_folder"]
 

@@ -73,7 +73,7 @@ def complain(message: str) -> None:
 def tell(message: str) -> None:
     """Print one line on standard error, without the secrets of URLs."""
     if _HIDDEN:
-        from msmq_wire.redaction.forms import without_paths
+        from msmq_wire.report.redaction.forms import without_paths
 
         message = without_paths(message, {path: instead for path, instead in _HIDDEN.items() if path})
     encoding = getattr(sys.stderr, "encoding", None) or "utf-8"

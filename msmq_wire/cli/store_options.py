@@ -16,7 +16,7 @@ from msmq_wire.cli.reporting import complain
 from msmq_wire.cli.spark_session import errors_told
 
 if TYPE_CHECKING:
-    from msmq_wire.store.store import Store
+    from msmq_wire.tables.store.store import Store
 
 __all__ = ["TablesFolder", "check_store", "opened_store", "size_of"]
 
@@ -46,7 +46,7 @@ def check_store() -> None:
 def opened_store(tables: str) -> Iterator[Store]:
     """The tables; what the project raises in the block is one line, and ends the command with status 1."""
     check_store()
-    from msmq_wire.store.store import Store
+    from msmq_wire.tables.store.store import Store
 
     with errors_told():
         yield Store(tables)

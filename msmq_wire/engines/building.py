@@ -9,12 +9,12 @@ from msmq_wire.buffers import as_bytes
 from msmq_wire.engines.fit import fit
 from msmq_wire.engines.reference import find_anomalies
 from msmq_wire.errors import EncodeError
-from msmq_wire.names import FormatName, QueueFormatType
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.headers.base_header import INFINITE, BaseHeader
 from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
 from msmq_wire.wire.headers.transaction_header import TransactionHeader
 from msmq_wire.wire.headers.user_header import UserHeader
+from msmq_wire.wire.names import FormatName, QueueFormatType
 from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types.direct_queue_format_name import DirectQueueFormatName
 from msmq_wire.wire.types.enumerations import BodyType, QueueType

@@ -12,16 +12,16 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from msmq_wire.filter.compiling import leaves
-from msmq_wire.filter.names import groups, records
-from msmq_wire.filter.parser import parsed
-from msmq_wire.filter.place import FOLDED, NUMBER, TEXT, Place
-from msmq_wire.filter.subject import Subject
-from msmq_wire.filter.tree import Both, Comparison, Either, Negation, Presence, Tree, composed
-from msmq_wire.filter.vocabulary import Name, Vocabulary
 from msmq_wire.findings.columns import FINDING_COLUMNS
 from msmq_wire.findings.finding import Evidence, Finding
 from msmq_wire.findings.numbers import Numbers
+from msmq_wire.records.filter.compiling import leaves
+from msmq_wire.records.filter.names import groups, records
+from msmq_wire.records.filter.parser import parsed
+from msmq_wire.records.filter.place import FOLDED, NUMBER, TEXT, Place
+from msmq_wire.records.filter.subject import Subject
+from msmq_wire.records.filter.tree import Both, Comparison, Either, Negation, Presence, Tree, composed
+from msmq_wire.records.filter.vocabulary import Name, Vocabulary
 from msmq_wire.records.record import Record
 from msmq_wire.records.run import Run, in_order
 
@@ -100,7 +100,7 @@ class FindingFilter:
     """Which findings match all expressions: it has to see records, or runs, before what is found in them."""
 
     def __init__(self, expressions: Sequence[str], zone: tzinfo | None = UTC) -> None:
-        """Raises MsmqWireError, as `msmq_wire.filter.compile_filter` does."""
+        """Raises MsmqWireError, as `msmq_wire.records.filter.compile_filter` does."""
         self._parts: list[tuple[Callable[[Subject], bool], Numbers]] = []
         self._matches = [self._compiled(one, zone) for one in expressions]
 

@@ -11,12 +11,12 @@ import random
 from collections.abc import Generator
 from typing import TypeVar
 
+from msmq_wire.lab.model.qmcomm.client.client import QmcommClient
+from msmq_wire.lab.model.qmcomm.client.values import Step
+from msmq_wire.lab.model.qmcomm.qmcomm2 import Qmcomm2Server
+from msmq_wire.lab.model.qmcomm.server import QmcommServer
+from msmq_wire.lab.model.server import Answer, Association
 from msmq_wire.lab.server import LabServer
-from msmq_wire.model.qmcomm.client.client import QmcommClient
-from msmq_wire.model.qmcomm.client.values import Step
-from msmq_wire.model.qmcomm.qmcomm2 import Qmcomm2Server
-from msmq_wire.model.qmcomm.server import QmcommServer
-from msmq_wire.model.server import Answer, Association
 
 __all__ = ["Application"]
 

@@ -15,12 +15,12 @@ from msmq_wire.lab.clock import LoopClock
 from msmq_wire.lab.closing import Closing
 from msmq_wire.lab.faults import FaultPlan
 from msmq_wire.lab.log import LabLog, why
-from msmq_wire.model.binary.outgoing import OutgoingQueue
-from msmq_wire.model.binary.outgoing_message import Outcome, OutgoingMessage
-from msmq_wire.model.binary.pings import Pinger
-from msmq_wire.model.binary.protocol import BinaryProtocol
-from msmq_wire.model.binary.settings import BinarySettings
-from msmq_wire.model.data.elements import QueueManager
+from msmq_wire.lab.model.binary.outgoing import OutgoingQueue
+from msmq_wire.lab.model.binary.outgoing_message import Outcome, OutgoingMessage
+from msmq_wire.lab.model.binary.pings import Pinger
+from msmq_wire.lab.model.binary.protocol import BinaryProtocol
+from msmq_wire.lab.model.binary.settings import BinarySettings
+from msmq_wire.lab.model.data.elements import QueueManager
 from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types.guid import NULL_GUID
 

@@ -19,9 +19,9 @@ from msmq_wire.lab.clock import LoopClock
 from msmq_wire.lab.connection_table import ConnectionTable
 from msmq_wire.lab.faults import ConnectionFaults, FaultPlan, FaultySender
 from msmq_wire.lab.log import LabLog
-from msmq_wire.model.binary.protocol import BinaryProtocol
-from msmq_wire.model.binary.session import BinarySession
-from msmq_wire.model.binary.session_opening import SessionState
+from msmq_wire.lab.model.binary.protocol import BinaryProtocol
+from msmq_wire.lab.model.binary.session import BinarySession
+from msmq_wire.lab.model.binary.session_opening import SessionState
 
 __all__ = ["BinaryConnection", "BinaryConnections", "BinaryLimits"]
 

@@ -6,7 +6,7 @@ import asyncio
 
 from msmq_wire.lab.binary_connection import BinaryConnection, BinaryConnections
 from msmq_wire.lab.log import why
-from msmq_wire.model.binary.outgoing import OutgoingQueue
+from msmq_wire.lab.model.binary.outgoing import OutgoingQueue
 
 __all__ = ["BinaryDialer"]
 

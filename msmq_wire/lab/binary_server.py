@@ -10,7 +10,7 @@ from msmq_wire.lab.binary_connection import BinaryConnection, BinaryConnections
 from msmq_wire.lab.capture_file import Endpoint, endpoint
 from msmq_wire.lab.faults import ConnectionFaults
 from msmq_wire.lab.log import why
-from msmq_wire.model.binary.pings import PingResponder
+from msmq_wire.lab.model.binary.pings import PingResponder
 
 __all__ = ["BinaryServer", "cannot_serve"]
 

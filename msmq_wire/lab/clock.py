@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from msmq_wire.model.data.timers import Timers
+from msmq_wire.lab.model.data.timers import Timers
 
 __all__ = ["LoopClock"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from msmq_wire.recordings.recording import RecordedMessage
+from msmq_wire.lab.recordings.recording import RecordedMessage
 from msmq_wire.rpc.statuses import Status
 
 __all__ = ["Outcome", "refused"]

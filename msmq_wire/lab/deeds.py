@@ -15,6 +15,8 @@ import msgspec
 
 from msmq_wire.lab import remote_deeds
 from msmq_wire.lab.deed_outcome import Outcome, refused
+from msmq_wire.lab.model.qmcomm.client.buffers import Room
+from msmq_wire.lab.model.qmcomm.client.values import EnlistedTransaction, OpenQueueContext
 from msmq_wire.lab.recorded_hosts import RecordedHosts
 from msmq_wire.lab.recorded_messages import (
     acknowledge_of,
@@ -23,10 +25,8 @@ from msmq_wire.lab.recorded_messages import (
     received_message,
     sent_message,
 )
-from msmq_wire.model.qmcomm.client.buffers import Room
-from msmq_wire.model.qmcomm.client.values import EnlistedTransaction, OpenQueueContext
-from msmq_wire.recordings.recording import RecordedMessage
-from msmq_wire.recordings.scenario import Deed, Need, Step
+from msmq_wire.lab.recordings.recording import RecordedMessage
+from msmq_wire.lab.recordings.scenario import Deed, Need, Step
 from msmq_wire.rpc.constants import AccessMode
 from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.transfer_properties import MessageProperties

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.lab.capture_file import CaptureWriter
 from msmq_wire.lab.closing import Closing
+from msmq_wire.lab.model.qmmgmt.client import ManagementResult, act, get_info
 from msmq_wire.lab.queue_reader import drive
 from msmq_wire.lab.rpc_client import RpcClient
-from msmq_wire.model.qmmgmt.client import ManagementResult, act, get_info
 from msmq_wire.rpc.constants import ManagementAction
 from msmq_wire.rpc.interfaces import qmmgmt
 

@@ -13,12 +13,12 @@ from typing import TypeVar
 
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.lab.log import LabLog
-from msmq_wire.model.data.elements import MessagePosition, OutgoingQueue, Queue, QueueManager
-from msmq_wire.model.data.enumerations import QueueType
-from msmq_wire.model.data.position_list import MessagePositionList
-from msmq_wire.model.data.timers import Timers
-from msmq_wire.model.events.queue import create_queue, queue_key
-from msmq_wire.model.server import Association
+from msmq_wire.lab.model.data.elements import MessagePosition, OutgoingQueue, Queue, QueueManager
+from msmq_wire.lab.model.data.enumerations import QueueType
+from msmq_wire.lab.model.data.position_list import MessagePositionList
+from msmq_wire.lab.model.data.timers import Timers
+from msmq_wire.lab.model.events.queue import create_queue, queue_key
+from msmq_wire.lab.model.server import Association
 from msmq_wire.rpc.statuses import Status
 from msmq_wire.wire.types.enumerations import MessageClass
 from msmq_wire.wire.types.guid import GUID

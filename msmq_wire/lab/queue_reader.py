@@ -15,12 +15,11 @@ from msmq_wire.errors import MsmqWireError
 from msmq_wire.lab.capture_file import CaptureWriter
 from msmq_wire.lab.closing import Closing
 from msmq_wire.lab.faults import ConnectionFaults
+from msmq_wire.lab.model.qm2qm.client import BIND, UNBIND, Qm2qmClient, answered_status
+from msmq_wire.lab.model.remote_read.client import RemoteReadClient
+from msmq_wire.lab.model.remote_read.values import RemoteQueue, received_of, status_of
+from msmq_wire.lab.model.server import Answer
 from msmq_wire.lab.rpc_client import RpcClient
-from msmq_wire.model.qm2qm.client import BIND, UNBIND, Qm2qmClient, answered_status
-from msmq_wire.model.remote_read.client import RemoteReadClient
-from msmq_wire.model.remote_read.values import RemoteQueue, received_of, status_of
-from msmq_wire.model.server import Answer
-from msmq_wire.names import FormatName
 from msmq_wire.rpc.constants import AccessMode, ReceiveAction, RemoteReadAck
 from msmq_wire.rpc.interfaces import METHODS, qm2qm, qmcomm, remote_read
 from msmq_wire.rpc.interfaces.method import Interface
@@ -28,6 +27,7 @@ from msmq_wire.rpc.interfaces.qmcomm_queues import CloseRemoteQueueContext, Open
 from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.rpc.types.queue_format import QueueFormat
+from msmq_wire.wire.names import FormatName
 from msmq_wire.wire.types.guid import GUID
 
 __all__ = [

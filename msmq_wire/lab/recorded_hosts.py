@@ -19,9 +19,9 @@ from msmq_wire.lab.closing import Closing
 from msmq_wire.lab.http_client import HttpClient
 from msmq_wire.lab.queue_reader import RemoteReadReader, connect_reader
 from msmq_wire.lab.recorded_messages import moment_text
+from msmq_wire.lab.recordings.recording import RecordedHost
+from msmq_wire.lab.recordings.scenario import Scenario, Step
 from msmq_wire.lab.server import LabServer, LabServices, LabSettings
-from msmq_wire.recordings.recording import RecordedHost
-from msmq_wire.recordings.scenario import Scenario, Step
 from msmq_wire.units import SECOND
 from msmq_wire.wire.types.guid import GUID
 

@@ -14,10 +14,10 @@ from typing import Literal
 import msgspec
 
 from msmq_wire.engines.codec import inspect
-from msmq_wire.model.data.stored_message import properties_of
-from msmq_wire.model.remote_read.values import Received
-from msmq_wire.recordings.recording import RecordedMessage
-from msmq_wire.recordings.scenario import Acknowledge, Step
+from msmq_wire.lab.model.data.stored_message import properties_of
+from msmq_wire.lab.model.remote_read.values import Received
+from msmq_wire.lab.recordings.recording import RecordedMessage
+from msmq_wire.lab.recordings.scenario import Acknowledge, Step
 from msmq_wire.rpc.transfer_properties import MessageProperties
 from msmq_wire.rpc.types.queue_format import ObjectId
 from msmq_wire.wire.packets.message_packet import MessagePacket

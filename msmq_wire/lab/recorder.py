@@ -12,10 +12,10 @@ from msmq_wire.errors import MsmqWireError
 from msmq_wire.lab.capture_file import CaptureWriter
 from msmq_wire.lab.deeds import DEEDS, why_not
 from msmq_wire.lab.recorded_hosts import OTHER, OWN, RecordedHosts
+from msmq_wire.lab.recordings.recording import RecordedStep, Recording, write_recording
+from msmq_wire.lab.recordings.scenario import Step, read_scenario
 from msmq_wire.lab.skipping_loop import SkippingLoop
 from msmq_wire.output import whole_file
-from msmq_wire.recordings.recording import RecordedStep, Recording, write_recording
-from msmq_wire.recordings.scenario import Step, read_scenario
 from msmq_wire.rpc.statuses import Status
 
 __all__ = ["files_of", "record"]

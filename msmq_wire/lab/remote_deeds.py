@@ -7,12 +7,12 @@ of both computers ends, which is not on the wire of RemoteRead.
 from __future__ import annotations
 
 from msmq_wire.lab.deed_outcome import Outcome, refused
+from msmq_wire.lab.model.events.transaction import transaction_abort, transaction_commit
+from msmq_wire.lab.model.remote_read.values import ClientTransaction, Received, RemoteQueue
 from msmq_wire.lab.queue_reader import RemoteReadReader
 from msmq_wire.lab.recorded_hosts import RecordedHosts
 from msmq_wire.lab.recorded_messages import lookup_id_of, properties_received, received_message
-from msmq_wire.model.events.transaction import transaction_abort, transaction_commit
-from msmq_wire.model.remote_read.values import ClientTransaction, Received, RemoteQueue
-from msmq_wire.recordings.scenario import Step
+from msmq_wire.lab.recordings.scenario import Step
 from msmq_wire.rpc.constants import AccessMode, ReceiveAction
 from msmq_wire.rpc.statuses import Status
 from msmq_wire.wire.types.guid import GUID

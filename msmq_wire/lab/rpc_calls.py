@@ -19,10 +19,10 @@ import msgspec
 
 from msmq_wire.errors import EncodeError
 from msmq_wire.lab.faults import ConnectionFaults
+from msmq_wire.lab.model.server import Answer, Association, Server
 from msmq_wire.lab.rpc_fragments import JoinedStub, fragments
 from msmq_wire.lab.rpc_negotiation import AcceptedContext, stub_syntax
 from msmq_wire.lab.rpc_service import RpcService
-from msmq_wire.model.server import Answer, Association, Server
 from msmq_wire.rpc.interfaces import Method
 from msmq_wire.rpc.ndr import StubValue, Syntax, encode_stub, inspect_stub
 from msmq_wire.rpc.ndr.stub import InspectedStub

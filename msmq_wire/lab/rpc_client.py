@@ -17,6 +17,7 @@ from msmq_wire.lab.capture_file import CapturedConnection, CaptureWriter, endpoi
 from msmq_wire.lab.closing import Closing
 from msmq_wire.lab.faults import ConnectionFaults, FaultySender
 from msmq_wire.lab.log import why
+from msmq_wire.lab.model.server import Answer
 from msmq_wire.lab.rpc_fragments import MAX_FRAGMENT, JoinedStub, agreed_fragment, fragments
 from msmq_wire.lab.rpc_negotiation import (
     AcceptedContext,
@@ -26,7 +27,6 @@ from msmq_wire.lab.rpc_negotiation import (
     offer,
     stub_syntax,
 )
-from msmq_wire.model.server import Answer
 from msmq_wire.rpc.interfaces import Interface, Method
 from msmq_wire.rpc.ndr import NDR, NDR64, StubValue, Syntax, decode_stub, encode_stub
 from msmq_wire.rpc.pdu.decoding import COMMON_HEADER, decode_pdu, encode_pdu

@@ -11,9 +11,9 @@ from msmq_wire.lab.clock import LoopClock
 from msmq_wire.lab.closing import Closing
 from msmq_wire.lab.faults import FaultPlan
 from msmq_wire.lab.log import LabLog, why
+from msmq_wire.lab.model.server import Server
 from msmq_wire.lab.rpc_connection import RpcConnection
 from msmq_wire.lab.rpc_service import RpcLimits, RpcService
-from msmq_wire.model.server import Server
 from msmq_wire.rpc.ndr import NDR64, Syntax
 
 __all__ = ["RpcLimits", "RpcServer"]

@@ -20,8 +20,8 @@ from msmq_wire.lab.clock import LoopClock
 from msmq_wire.lab.connection_table import Connection, ConnectionTable
 from msmq_wire.lab.faults import ConnectionFaults, FaultPlan
 from msmq_wire.lab.log import LabLog
+from msmq_wire.lab.model.server import Association, Server
 from msmq_wire.lab.rpc_fragments import MAX_FRAGMENT
-from msmq_wire.model.server import Association, Server
 from msmq_wire.rpc.ndr import NDR64, Syntax
 from msmq_wire.wire.types.guid import GUID
 

@@ -24,13 +24,10 @@ from msmq_wire.lab.closing import Closing
 from msmq_wire.lab.faults import FaultPlan
 from msmq_wire.lab.http_server import HttpServer
 from msmq_wire.lab.log import LabEvent, LabLog
-from msmq_wire.lab.queue_manager import LabQueueManager, new_queue_manager
-from msmq_wire.lab.rpc_calls import refusal
-from msmq_wire.lab.rpc_server import RpcLimits, RpcServer
-from msmq_wire.model.binary.outgoing import OutgoingQueue
-from msmq_wire.model.binary.protocol import BinaryProtocol
-from msmq_wire.model.binary.sending import Sending
-from msmq_wire.model.com.object_exporter import (
+from msmq_wire.lab.model.binary.outgoing import OutgoingQueue
+from msmq_wire.lab.model.binary.protocol import BinaryProtocol
+from msmq_wire.lab.model.binary.sending import Sending
+from msmq_wire.lab.model.com.object_exporter import (
     ActivationServer,
     MessageServer,
     ObjectExporter,
@@ -41,15 +38,18 @@ from msmq_wire.model.com.object_exporter import (
     QueueServer4,
     RemUnknownServer,
 )
-from msmq_wire.model.data.message_security import MessageSecurity
-from msmq_wire.model.data.timers import Timers
-from msmq_wire.model.qm2qm.server import Qm2qmServer
-from msmq_wire.model.qmcomm.environment import QmcommEnvironment, free_port
-from msmq_wire.model.qmcomm.qmcomm2 import Qmcomm2Server
-from msmq_wire.model.qmcomm.server import QmcommServer
-from msmq_wire.model.qmmgmt.server import QmmgmtServer
-from msmq_wire.model.remote_read.server import RemoteReadServer
-from msmq_wire.model.server import Answer, Association, Call, Server
+from msmq_wire.lab.model.data.message_security import MessageSecurity
+from msmq_wire.lab.model.data.timers import Timers
+from msmq_wire.lab.model.qm2qm.server import Qm2qmServer
+from msmq_wire.lab.model.qmcomm.environment import QmcommEnvironment, free_port
+from msmq_wire.lab.model.qmcomm.qmcomm2 import Qmcomm2Server
+from msmq_wire.lab.model.qmcomm.server import QmcommServer
+from msmq_wire.lab.model.qmmgmt.server import QmmgmtServer
+from msmq_wire.lab.model.remote_read.server import RemoteReadServer
+from msmq_wire.lab.model.server import Answer, Association, Call, Server
+from msmq_wire.lab.queue_manager import LabQueueManager, new_queue_manager
+from msmq_wire.lab.rpc_calls import refusal
+from msmq_wire.lab.rpc_server import RpcLimits, RpcServer
 from msmq_wire.records.endpoint import MSMQ_PORT, PING_PORT
 from msmq_wire.rpc.interfaces.role import CREATES_CURSOR, Role
 from msmq_wire.units import MILLISECOND, SECOND

@@ -14,8 +14,8 @@ import msgspec
 from msmq_wire.engines.building import build_message
 from msmq_wire.engines.fit import fit
 from msmq_wire.errors import EncodeError, FormatNameError, MsmqWireError
-from msmq_wire.model.data.elements import Message, Queue, QueueManager
-from msmq_wire.model.data.stored_message import message_of
+from msmq_wire.lab.model.data.elements import Message, Queue, QueueManager
+from msmq_wire.lab.model.data.stored_message import message_of
 from msmq_wire.srmp.elements.envelope import SrmpHeader
 from msmq_wire.srmp.envelope import parse_envelope
 from msmq_wire.srmp.http.connection import HttpMessage

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from msmq_wire.carve.hashing import HashedFile
-from msmq_wire.carve.queues import QUEUE_COLUMNS, Queues, QueueTotals
-from msmq_wire.carve.reader import Searched
+from msmq_wire.capture.carve.hashing import HashedFile
+from msmq_wire.capture.carve.queues import QUEUE_COLUMNS, Queues, QueueTotals
+from msmq_wire.capture.carve.reader import Searched
 from msmq_wire.report.markup import Markup, joined, tag
 from msmq_wire.report.tables import table, when
 from msmq_wire.report.wording import bytes_text, count_text

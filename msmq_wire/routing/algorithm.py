@@ -89,7 +89,7 @@ class RoutingAlgorithm:
 
     ``start_timer`` runs the QueueManager Query Timer, so that all is read again every `QUERY_INTERVAL`
     seconds: it is given milliseconds and what is to be called when they are over, as `Timers.start` of
-    `msmq_wire.model` is. Without it nothing is read again of itself: a capture has one directory.
+    `msmq_wire.lab.model` is. Without it nothing is read again of itself: a capture has one directory.
     """
 
     def __init__(self, directory: Directory, start_timer: StartTimer | None = None) -> None:

@@ -1,6 +1,6 @@
 """The numbers and words in the parameters of the remote interfaces, under the specifications' names.
 
-What packets carry too is declared with them (``wire/types``, ``names``) and not here: MessageClass,
+What packets carry too is declared with them (``wire/types``, ``wire/names``) and not here: MessageClass,
 DeliveryMode, SenderIdType, HashAlgorithm, EncryptionAlgorithm, BodyType, SectionType, QueueFormatType,
 QueueSuffixType. Values that are not here stay numbers: see :func:`constant_name`.
 """

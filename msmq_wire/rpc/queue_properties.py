@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
 from msmq_wire.errors import FormatNameError
-from msmq_wire.names import FormatName, QueueFormatType
 from msmq_wire.rpc.properties import QUEUE_ATTRIBUTES, PropertyKind, find_property
 from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.propvariant import PropVariant
+from msmq_wire.wire.names import FormatName, QueueFormatType
 from msmq_wire.wire.types.enumerations import BodyType
 from msmq_wire.wire.types.wchar_text import WcharText
 

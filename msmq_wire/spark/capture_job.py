@@ -29,10 +29,10 @@ from msmq_wire.spark.keys import use_body_keys
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.split_planning import place_splits
 from msmq_wire.spark.task_rows import open_capture, read_packets
-from msmq_wire.store.identity import Content, content_of, source_row
-from msmq_wire.store.table_files import TableWriter, WrittenFile
 from msmq_wire.tables.call_columns import call_batches
 from msmq_wire.tables.message_columns import batches_of
+from msmq_wire.tables.store.identity import Content, content_of, source_row
+from msmq_wire.tables.store.table_files import TableWriter, WrittenFile
 from msmq_wire.tables.story_columns import anomaly_rows, error_rows, finding_rows, life_rows, session_rows
 from msmq_wire.tables.table_schemas import STORIES
 

@@ -13,11 +13,11 @@ from typing import Any
 
 import msgspec
 
+from msmq_wire.capture.carve.media import Medium
+from msmq_wire.capture.carve.parts import finds_in_part, part_starts
+from msmq_wire.capture.carve.search import Find
 from msmq_wire.capture.listing import CaptureFile, has_changed, open_file
 from msmq_wire.capture.places import Place
-from msmq_wire.carve.media import Medium
-from msmq_wire.carve.parts import finds_in_part, part_starts
-from msmq_wire.carve.search import Find
 from msmq_wire.errors import CaptureError
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.row_filter import RowFilter

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from msmq_wire.spark.tasks import finished
-from msmq_wire.store.snapshot import Snapshot, StoredFile
-from msmq_wire.store.store import Change, Store
-from msmq_wire.store.table_files import FILE_BYTES, TableWriter, WrittenFile
+from msmq_wire.tables.store.snapshot import Snapshot, StoredFile
+from msmq_wire.tables.store.store import Change, Store
+from msmq_wire.tables.store.table_files import FILE_BYTES, TableWriter, WrittenFile
 from msmq_wire.tables.table_schemas import TABLES
 
 if TYPE_CHECKING:

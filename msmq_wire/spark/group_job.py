@@ -26,7 +26,7 @@ from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.split_planning import PlacedSplit, indexed, place_splits
 from msmq_wire.spark.task_rows import bundles, read_packets, split_chunks
 from msmq_wire.spark.tasks import each, finished
-from msmq_wire.store.table_files import TableWriter, WrittenFile
+from msmq_wire.tables.store.table_files import TableWriter, WrittenFile
 from msmq_wire.tables.story_columns import damage_rows
 
 if TYPE_CHECKING:

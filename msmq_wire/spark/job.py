@@ -32,7 +32,7 @@ from msmq_wire.spark.publishing import Publisher, Run, plain_value
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.task_rows import bundles
 from msmq_wire.spark.tasks import finished
-from msmq_wire.store.store import Store
+from msmq_wire.tables.store.store import Store
 from msmq_wire.tables.table_schemas import TABLES
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from msmq_wire.capture.listing import Capture, CaptureFile, Scope, captures_of
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.spark.capture_job import JobPlan, Todo
 from msmq_wire.spark.tasks import each
-from msmq_wire.store.identity import (
+from msmq_wire.tables.store.identity import (
     Content,
     Known,
     Seen,
@@ -30,7 +30,7 @@ from msmq_wire.store.identity import (
     place_files,
     source_row,
 )
-from msmq_wire.store.snapshot import Snapshot, among
+from msmq_wire.tables.store.snapshot import Snapshot, among
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -25,8 +25,8 @@ from msmq_wire.spark.planning import (
     noted_keys,
 )
 from msmq_wire.spark.read_options import ReadOptions
-from msmq_wire.store.snapshot import Snapshot, among
-from msmq_wire.store.store import Change, Store
+from msmq_wire.tables.store.snapshot import Snapshot, among
+from msmq_wire.tables.store.store import Change, Store
 from msmq_wire.units import size_text
 
 __all__ = ["Publisher", "Run", "plain_value"]

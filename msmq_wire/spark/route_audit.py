@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from msmq_wire.routing.hop_view import hop_view
 from msmq_wire.routing.topology import Topology
-from msmq_wire.store.hop_records import COLUMNS, SHOWN, TYPES, record_of
+from msmq_wire.tables.store.hop_records import COLUMNS, SHOWN, TYPES, record_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -14,9 +14,9 @@ from typing import Any
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no stubs
 
-from msmq_wire.carve.addresses import MemoryMap
-from msmq_wire.carve.reader import record_of
-from msmq_wire.carve.search import Find
+from msmq_wire.capture.carve.addresses import MemoryMap
+from msmq_wire.capture.carve.reader import record_of
+from msmq_wire.capture.carve.search import Find
 from msmq_wire.records.column import RECORD_COLUMNS
 from msmq_wire.tables.arrow_types import columns_of, field, table_rows
 from msmq_wire.tables.message_columns import PLACE, PLACE_END, message_schema, rows_of

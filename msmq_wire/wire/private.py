@@ -1,7 +1,7 @@
 """What an annotation says that a field tells: `Private` or `Public`, of records and elements as of headers.
 
 The rule kept here: a text, bytes or a GUID is private until its own declaration says otherwise, and a number
-public. What stands for a private value is found by the marker, in `msmq_wire.redaction`.
+public. What stands for a private value is found by the marker, in `msmq_wire.report.redaction`.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from deltalake.transaction import AddAction, create_table_with_add_actions
 
 from msmq_wire.capture.places import Place, place_of
 from msmq_wire.errors import MsmqWireError
-from tests.store.s3_server import BUCKET, S3Server
+from tests.tables.store.s3_server import BUCKET, S3Server
 
 NAMES = ["a b", "a:b", "s3:x", "100%", "a%20b", "a#b", "a?b", "grün 😀", "a*b[c]", "day=2026-01-31"]
 """Names that a URL would mean something else with."""

@@ -14,7 +14,7 @@ import pytest
 
 from fixtures.build_at_rest import message
 from fixtures.build_scene import base_header
-from msmq_wire.carve.addresses import memory_map
+from msmq_wire.capture.carve.addresses import memory_map
 
 Run = Callable[..., Any]
 AT_REST = Path(__file__).resolve().parents[2] / "fixtures" / "at_rest"

@@ -14,10 +14,10 @@ import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it has no stubs
 import pytest
 
-from msmq_wire.store import table_folders
-from msmq_wire.store.snapshot import open_table
-from msmq_wire.store.table_files import TableWriter
-from tests.store.filled_stores import fill
+from msmq_wire.tables.store import table_folders
+from msmq_wire.tables.store.snapshot import open_table
+from msmq_wire.tables.store.table_files import TableWriter
+from tests.tables.store.filled_stores import fill
 
 FOLDER = Path(__file__).resolve().parents[2] / "fixtures" / "captures"
 DEMO, OTHER = FOLDER / "demo.pcap", FOLDER / "path_ipv6.pcap"

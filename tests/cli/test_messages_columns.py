@@ -14,7 +14,7 @@ import pytest
 from msmq_wire import read_capture
 from msmq_wire.records.bodies import Body
 from msmq_wire.records.message import COLUMNS, ROW, message_of
-from msmq_wire.redaction.redactor import Redaction, Redactor
+from msmq_wire.report.redaction.redactor import Redaction, Redactor
 
 Run = Callable[..., Any]
 

@@ -108,10 +108,10 @@ def test_packets_are_listed_without_what_only_others_need() -> None:
         *(
             "msmq_wire.sessions",
             "msmq_wire.rpc.interfaces",
-            "msmq_wire.filter.names",
+            "msmq_wire.records.filter.names",
             "msmq_wire.cli.render.tree",
         ),
-        *("msmq_wire.replay", "msmq_wire.routing", "msmq_wire.report", "msmq_wire.lab", "msmq_wire.model"),
+        *("msmq_wire.replay", "msmq_wire.routing", "msmq_wire.report.page", "msmq_wire.lab"),
     }
     assert sorted(imported & others) == []
 

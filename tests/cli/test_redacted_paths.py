@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from msmq_wire.cli.program import program
-from tests.redaction.test_planted import redacting_commands
+from tests.report.redaction.test_planted import redacting_commands
 
 Run = Callable[..., Any]
 _FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"

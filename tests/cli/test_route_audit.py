@@ -20,10 +20,10 @@ from msmq_wire.cli.commands import route_audit
 from msmq_wire.routing import audit
 from msmq_wire.routing.hop_view import KEYS, hop_view
 from msmq_wire.routing.topology_file import parse_topology
-from msmq_wire.store.store import Store
+from msmq_wire.tables.store.store import Store
 from tests.cli.conftest import Outcome
 from tests.schemas import schema_of
-from tests.store.filled_stores import fill
+from tests.tables.store.filled_stores import fill
 
 _ROOT = Path(__file__).resolve().parents[2]
 _DOCS, _FIXTURES = _ROOT / "docs", _ROOT / "fixtures"

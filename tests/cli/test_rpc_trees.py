@@ -23,7 +23,7 @@ from msmq_wire.cli.render.tree import TreeOptions, print_record
 from msmq_wire.errors import DecodeError
 from msmq_wire.records.call import Call, Calls
 from msmq_wire.records.rpc_packets import RpcBind, RpcBindContext, RpcCall, RpcFault, TransferBuffer
-from msmq_wire.redaction.redactor import Redaction, Redactor
+from msmq_wire.report.redaction.redactor import Redaction, Redactor
 from msmq_wire.rpc.constants import AccessMode, RemoteReadAck
 from msmq_wire.rpc.interfaces.qm2qm import RemoteQMStartReceiveRequest
 from msmq_wire.rpc.interfaces.qmcomm_objects import (

@@ -14,9 +14,9 @@ import typer
 
 from msmq_wire.capture.places import Place
 from msmq_wire.cli.store_options import size_of
-from msmq_wire.store.snapshot import open_table
-from msmq_wire.store.store import Store
-from tests.store.filled_stores import fill
+from msmq_wire.tables.store.snapshot import open_table
+from msmq_wire.tables.store.store import Store
+from tests.tables.store.filled_stores import fill
 
 FOLDER = Path(__file__).resolve().parents[2] / "fixtures" / "captures"
 DEMO, OTHER = FOLDER / "demo.pcap", FOLDER / "path_ipv6.pcap"

@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -36,6 +37,7 @@ _CONTRIBUTING = _ROOT / "CONTRIBUTING.md"
 _PAGES = sorted(_DOCS.rglob("*.md"))
 _CAPTURES = sorted((_ROOT / "fixtures" / "captures").glob("*.pcap*"))
 _DEMO = _ROOT / "fixtures" / "captures" / "demo.pcap"
+_ONE_MESSAGE = _ROOT / "fixtures" / "captures" / "clean_one_direction.pcap"
 _FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _MACHINE_PATH = re.compile(r"(?<![\w.])/(?:home|tmp|work|root|Users|opt|var|usr|mnt)/|[A-Z]:\\\\?Users")
 
@@ -195,6 +197,36 @@ def test_the_modules_of_the_picture_exist() -> None:
     ]
     assert len(paths) > 30
     assert [str(path) for path in paths if not path.exists()] == []
+
+
+def test_a_message_takes_the_steps_of_the_walk(capsys: pytest.CaptureFixture[str]) -> None:
+    page = (_DOCS / "architecture.md").read_text(encoding="utf-8")
+    walk = page.partition("\n## One message, step by step\n")[2].partition("\n## ")[0]
+    steps = re.findall(r"^\d+\. `([\w/]+\.py)` `([\w.]+)`", walk, re.MULTILINE)
+    assert len(steps) == len(re.findall(r"^\d+\. ", walk, re.MULTILINE)) > 20
+    others = set(re.findall(r"`((?:\w+/)+\w+(?:\.py)?)`", walk))
+    assert [name for name in others if not (_ROOT / "msmq_wire" / name).exists()] == []
+
+    called: dict[tuple[str, str], None] = {}
+    package = f"{_ROOT / 'msmq_wire'}{os.sep}"
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        code = frame.f_code
+        if event == "call" and code.co_filename.startswith(package):
+            name = Path(code.co_filename.removeprefix(package)).as_posix()
+            called[name, code.co_qualname] = None
+
+    (command,) = re.findall(r"`msmq-wire (.*)`", walk)
+    arguments = shlex.split(command.replace("capture.pcap", str(_ONE_MESSAGE)))
+    sys.setprofile(note)
+    try:
+        status = main(arguments)
+    finally:
+        sys.setprofile(None)
+    assert status == 0
+    assert "private$\\orders" in capsys.readouterr().out
+    taken = iter(called)
+    assert [step for step in steps if step not in taken] == []
 
 
 @pytest.mark.parametrize("path", sorted((_DOCS / "img").glob("*.svg")), ids=lambda path: path.name)

@@ -14,8 +14,8 @@ import pytest
 import tree_sitter
 import tree_sitter_powershell
 
-from msmq_wire.recordings.recording import RecordedHost, RecordedMessage, RecordedStep, Recording
-from msmq_wire.recordings.scenario import (
+from msmq_wire.lab.recordings.recording import RecordedHost, RecordedMessage, RecordedStep, Recording
+from msmq_wire.lab.recordings.scenario import (
     Acknowledge,
     Deed,
     Need,

@@ -166,7 +166,7 @@ def test_the_extra_spark_fills_tables_and_asks_them(wheel: Path, tmp_path: Path)
 @pytest.mark.parametrize(
     ("place", "fixture"),
     [
-        ("recordings/scenario.json", "record/scenario.json"),
+        ("lab/recordings/scenario.json", "record/scenario.json"),
         ("cli/fault_and_attack.pcap", "digest/fault_and_attack.pcap"),
     ],
 )

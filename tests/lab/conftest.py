@@ -10,9 +10,9 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from msmq_wire.model.data.elements import QueueManager
-from msmq_wire.model.data.timers import INFINITE, Timers
-from msmq_wire.model.server import Association, Call, Server
+from msmq_wire.lab.model.data.elements import QueueManager
+from msmq_wire.lab.model.data.timers import INFINITE, Timers
+from msmq_wire.lab.model.server import Association, Call, Server
 from msmq_wire.rpc.interfaces import remote_read as rr
 from msmq_wire.rpc.interfaces.shared_parameters import NoParameters, PortResponse, StatusResponse
 from msmq_wire.rpc.types.context_handle import ContextHandle

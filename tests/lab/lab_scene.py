@@ -10,9 +10,9 @@ from typing import Literal
 from msmq_wire import GUID, build_message
 from msmq_wire.capture.reader import read_capture
 from msmq_wire.lab.log import LabLog
+from msmq_wire.lab.model.data.elements import QueueManager
+from msmq_wire.lab.model.data.timers import Timers
 from msmq_wire.lab.server import LabSettings
-from msmq_wire.model.data.elements import QueueManager
-from msmq_wire.model.data.timers import Timers
 from msmq_wire.records.record import Record
 from msmq_wire.replay import replay
 from msmq_wire.replay.deviation import ReplayDeviation

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import TypeVar
 
+from msmq_wire.lab.model.qmcomm.client.values import Result, Step
+from msmq_wire.lab.model.server import Answer
 from msmq_wire.lab.rpc_client import RpcClient
-from msmq_wire.model.qmcomm.client.values import Result, Step
-from msmq_wire.model.server import Answer
 from msmq_wire.rpc.interfaces import qmcomm, qmcomm2
 from msmq_wire.rpc.statuses import Status
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 
+from msmq_wire.lab.model.data.timers import INFINITE
 from msmq_wire.lab.rpc_client import RpcClient
 from msmq_wire.lab.rpc_negotiation import offer
 from msmq_wire.lab.rpc_server import RpcServer
-from msmq_wire.model.data.timers import INFINITE
 from msmq_wire.rpc.interfaces import qm2qm
 from msmq_wire.rpc.interfaces import remote_read as rr
 from msmq_wire.rpc.interfaces.shared_parameters import NoParameters

@@ -11,8 +11,8 @@ import pytest
 from msmq_wire import GUID, encode
 from msmq_wire.lab.capture_file import CaptureWriter
 from msmq_wire.lab.log import LabEvent
+from msmq_wire.lab.model.binary.session_opening import establish_request, parameters_request
 from msmq_wire.lab.server import LabServer
-from msmq_wire.model.binary.session_opening import establish_request, parameters_request
 from msmq_wire.rpc.pdu.decoding import encode_pdu
 from msmq_wire.rpc.pdu.values import Request
 from msmq_wire.wire.types.guid import NULL_GUID

@@ -17,14 +17,14 @@ from msmq_wire.lab import http_server, queue_manager
 from msmq_wire.lab.binary_client import BinaryClient
 from msmq_wire.lab.http_client import HttpClient
 from msmq_wire.lab.log import LabEvent
+from msmq_wire.lab.model.binary.session_opening import establish_request, parameters_request
 from msmq_wire.lab.queue_reader import connect_reader
 from msmq_wire.lab.rpc_client import RpcClient
 from msmq_wire.lab.server import LabServer, raise_file_limit
-from msmq_wire.model.binary.session_opening import establish_request, parameters_request
-from msmq_wire.names import FormatName
 from msmq_wire.rpc.interfaces import remote_read as rr
 from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.queue_format import QueueFormat
+from msmq_wire.wire.names import FormatName
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from tests.lab.conftest import Run
 from tests.lab.lab_process import LabProcess

@@ -15,8 +15,8 @@ from msmq_wire.lab.binary_client import BinaryClient, ping
 from msmq_wire.lab.capture_file import CaptureWriter
 from msmq_wire.lab.faults import FaultPlan
 from msmq_wire.lab.log import LabEvent
+from msmq_wire.lab.model.binary.session_opening import establish_request
 from msmq_wire.lab.server import LabServer
-from msmq_wire.model.binary.session_opening import establish_request
 from msmq_wire.sessions import follow
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from tests.lab.conftest import Run

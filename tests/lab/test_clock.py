@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from msmq_wire.lab.clock import LoopClock
-from msmq_wire.model.data.timers import INFINITE, Timers
+from msmq_wire.lab.model.data.timers import INFINITE, Timers
 
 
 def test_a_timer_goes_off_in_the_loop_and_not_before_its_time() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from msmq_wire.cli.built_in import default_scenario
 from msmq_wire.lab.deeds import DEEDS, HEEDED, HEEDED_OVER_HTTP, NEEDS_NOT_HERE, NOT_HERE
-from msmq_wire.recordings.scenario import Deed, Need, Step, read_scenario
+from msmq_wire.lab.recordings.scenario import Deed, Need, Step, read_scenario
 
 SCENARIO = read_scenario(default_scenario())
 PLAIN = {do: Step(name="", do=do) for do in get_args(Deed)}

@@ -22,9 +22,9 @@ from msmq_wire.lab.capture_file import CaptureWriter
 from msmq_wire.lab.faults import FaultPlan
 from msmq_wire.lab.http_client import HttpClient
 from msmq_wire.lab.log import LabEvent
+from msmq_wire.lab.model.binary.outgoing_message import Outcome
 from msmq_wire.lab.queue_reader import connect_reader
 from msmq_wire.lab.server import LabServer
-from msmq_wire.model.binary.outgoing_message import Outcome
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.rpc.statuses import Status

@@ -8,8 +8,8 @@ import msgspec
 
 from msmq_wire.lab.capture_file import CaptureWriter
 from msmq_wire.lab.management_client import connect_management
+from msmq_wire.lab.model.qmmgmt.client import act
 from msmq_wire.lab.server import LabServer
-from msmq_wire.model.qmmgmt.client import act
 from msmq_wire.rpc.constants import ManagementAction, MgmtObjectType
 from msmq_wire.rpc.statuses import Status
 from tests.findings.diagnosis.test_questions import answers

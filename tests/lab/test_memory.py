@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from msmq_wire.carve.reader import carve
+from msmq_wire.capture.carve.reader import carve
 from msmq_wire.cli.app import main
 from msmq_wire.records.message import message_of
 from tests.lab.lab_process import LabProcess

@@ -14,9 +14,9 @@ from msmq_wire import GUID
 from msmq_wire.findings import Judge
 from msmq_wire.lab.capture_file import CaptureWriter
 from msmq_wire.lab.log import LabEvent
+from msmq_wire.lab.model.qmcomm.client.client import QmcommClient
 from msmq_wire.lab.rpc_client import RpcClient
 from msmq_wire.lab.server import LabServer
-from msmq_wire.model.qmcomm.client.client import QmcommClient
 from msmq_wire.rpc.transfer_properties import MessageProperties
 from msmq_wire.wire.types.wchar_text import WcharText
 from tests.lab.conftest import Run

@@ -22,8 +22,8 @@ from msmq_wire.findings import Judge
 from msmq_wire.lab import recorded_hosts
 from msmq_wire.lab.deeds import NEEDS_NOT_HERE
 from msmq_wire.lab.recorder import record
-from msmq_wire.recordings.recording import RecordedMessage, RecordedStep, Recording, read_recording
-from msmq_wire.recordings.scenario import Scenario, ScenarioQueue, Step, read_scenario
+from msmq_wire.lab.recordings.recording import RecordedMessage, RecordedStep, Recording, read_recording
+from msmq_wire.lab.recordings.scenario import Scenario, ScenarioQueue, Step, read_scenario
 from msmq_wire.records.record import Record
 from tests.lab.lab_scene import START, deviations_of, records_of
 from tests.schemas import schema_of

@@ -10,9 +10,9 @@ import pytest
 
 from msmq_wire.capture.reader import read_capture
 from msmq_wire.lab.capture_file import CaptureWriter
+from msmq_wire.lab.model.data.timers import INFINITE
 from msmq_wire.lab.rpc_client import RpcClient
 from msmq_wire.lab.rpc_server import RpcLimits, RpcServer
-from msmq_wire.model.data.timers import INFINITE
 from msmq_wire.rpc.interfaces import remote_read as rr
 from msmq_wire.rpc.interfaces.shared_parameters import NoParameters
 from msmq_wire.rpc.pdu.decoding import encode_pdu

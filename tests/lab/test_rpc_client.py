@@ -14,10 +14,10 @@ from msmq_wire.errors import EncodeError, MsmqWireError
 from msmq_wire.lab.capture_file import CaptureWriter
 from msmq_wire.lab.clock import LoopClock
 from msmq_wire.lab.faults import FaultPlan
+from msmq_wire.lab.model.data.timers import INFINITE
+from msmq_wire.lab.model.server import Answer
 from msmq_wire.lab.rpc_client import RpcClient
 from msmq_wire.lab.rpc_server import RpcLimits, RpcServer
-from msmq_wire.model.data.timers import INFINITE
-from msmq_wire.model.server import Answer
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.rpc.interfaces import qm2qm, qmcomm, qmcomm2
 from msmq_wire.rpc.interfaces import remote_read as rr

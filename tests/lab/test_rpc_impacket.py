@@ -14,11 +14,11 @@ import pytest
 from msmq_wire.capture.reader import read_capture
 from msmq_wire.lab.capture_file import CaptureWriter
 from msmq_wire.lab.clock import LoopClock
+from msmq_wire.lab.model.data.elements import Queue, QueueManager
+from msmq_wire.lab.model.data.timers import Timers
+from msmq_wire.lab.model.events.queue import create_queue
+from msmq_wire.lab.model.remote_read.server import RemoteReadServer
 from msmq_wire.lab.rpc_server import RpcServer
-from msmq_wire.model.data.elements import Queue, QueueManager
-from msmq_wire.model.data.timers import Timers
-from msmq_wire.model.events.queue import create_queue
-from msmq_wire.model.remote_read.server import RemoteReadServer
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.wire.types.guid import GUID
 

@@ -10,9 +10,9 @@ import pytest
 
 from msmq_wire.errors import DecodeError, MsmqWireError
 from msmq_wire.lab import rpc_client
+from msmq_wire.lab.model.server import Answer
 from msmq_wire.lab.rpc_client import RpcClient
 from msmq_wire.lab.rpc_negotiation import accept
-from msmq_wire.model.server import Answer
 from msmq_wire.rpc.interfaces.shared_parameters import NoParameters, PortResponse
 from msmq_wire.rpc.ndr import NDR
 from msmq_wire.rpc.pdu.decoding import decode_pdu, encode_pdu

@@ -22,17 +22,16 @@ from msmq_wire.lab.capture_file import CaptureWriter
 from msmq_wire.lab.faults import FaultPlan
 from msmq_wire.lab.http_client import HttpClient
 from msmq_wire.lab.log import LabEvent
+from msmq_wire.lab.model.data.elements import QueueManager
+from msmq_wire.lab.model.data.enumerations import PositionState, QueueAccessType
+from msmq_wire.lab.model.data.stored_message import message_of
+from msmq_wire.lab.model.events.message import enqueue_message
+from msmq_wire.lab.model.remote_read.pending import QueueContext
+from msmq_wire.lab.model.remote_read.server import RemoteReadServer
+from msmq_wire.lab.model.server import Call
 from msmq_wire.lab.queue_reader import connect_qm2qm, connect_reader
 from msmq_wire.lab.rpc_client import RpcClient
 from msmq_wire.lab.server import LabServer, raise_file_limit
-from msmq_wire.model.data.elements import QueueManager
-from msmq_wire.model.data.enumerations import PositionState, QueueAccessType
-from msmq_wire.model.data.stored_message import message_of
-from msmq_wire.model.events.message import enqueue_message
-from msmq_wire.model.remote_read.pending import QueueContext
-from msmq_wire.model.remote_read.server import RemoteReadServer
-from msmq_wire.model.server import Call
-from msmq_wire.names import FormatName
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.rpc.constants import ReceiveAction, RemoteReadAck
 from msmq_wire.rpc.interfaces import remote_read as rr
@@ -40,6 +39,7 @@ from msmq_wire.rpc.interfaces.shared_parameters import StatusResponse
 from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.queue_format import QueueFormat
 from msmq_wire.srmp.building import build_srmp
+from msmq_wire.wire.names import FormatName
 from tests.lab.conftest import Run
 from tests.lab.lab_process import LabProcess
 from tests.lab.lab_scene import (

@@ -7,12 +7,12 @@ from uuid import UUID
 
 import pytest
 
+from msmq_wire.lab.model.data.elements import Message
+from msmq_wire.lab.model.data.message_packet import message_packet
 from msmq_wire.lab.srmp_message import srmp_message
-from msmq_wire.model.data.elements import Message
-from msmq_wire.model.data.message_packet import message_packet
 from msmq_wire.srmp.building import build_srmp
 from msmq_wire.srmp.http.connection import parse_message
-from tests.model.scene import make_manager, make_queue
+from tests.lab.model.scene import make_manager, make_queue
 
 _BODY = b"by post"
 _POST = build_srmp(

@@ -39,7 +39,7 @@ from msmq_wire.records.call_story import call_story
 from msmq_wire.records.com_packets import ComCall, ReceiveArguments
 from msmq_wire.records.record import Record
 from msmq_wire.records.view import record_view
-from msmq_wire.redaction.redactor import Redaction, Redactor
+from msmq_wire.report.redaction.redactor import Redaction, Redactor
 from msmq_wire.wire.types.guid import GUID
 from tests.effort import examples
 from tests.schemas import schema_of

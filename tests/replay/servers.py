@@ -6,13 +6,12 @@ from typing import Any
 
 import msgspec
 
-from msmq_wire.model.qm2qm.server import Qm2qmServer
-from msmq_wire.model.qmcomm.environment import QmcommEnvironment
-from msmq_wire.model.qmcomm.qmcomm2 import Qmcomm2Server
-from msmq_wire.model.qmcomm.server import QmcommServer
-from msmq_wire.model.qmmgmt.server import QmmgmtServer
-from msmq_wire.model.server import Answer, Association
-from msmq_wire.names import FormatName
+from msmq_wire.lab.model.qm2qm.server import Qm2qmServer
+from msmq_wire.lab.model.qmcomm.environment import QmcommEnvironment
+from msmq_wire.lab.model.qmcomm.qmcomm2 import Qmcomm2Server
+from msmq_wire.lab.model.qmcomm.server import QmcommServer
+from msmq_wire.lab.model.qmmgmt.server import QmmgmtServer
+from msmq_wire.lab.model.server import Answer, Association
 from msmq_wire.records.open_queues import read_descriptor
 from msmq_wire.records.record import Record
 from msmq_wire.replay.deviation import ReplayDeviation
@@ -22,7 +21,8 @@ from msmq_wire.rpc.ndr import NULL_POINTEE
 from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.rpc.types.queue_format import QueueFormat
 from msmq_wire.rpc.types.remote_read_descriptor import RemoteReadDesc, RemoteReadDesc2
-from tests.model.scene import make_manager, make_packet, make_queue, pass_time, put
+from msmq_wire.wire.names import FormatName
+from tests.lab.model.scene import make_manager, make_packet, make_queue, pass_time, put
 from tests.replay.world import bind, call_record, deviations
 
 __all__ = ["LOOKUP", "METHODS", "ORDERS", "START", "START2", "Call", "Reader", "Servers", "granted", "rules"]

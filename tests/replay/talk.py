@@ -6,13 +6,13 @@ from typing import Any
 
 import msgspec
 
-from msmq_wire.model.server import Answer
-from msmq_wire.names import FormatName
+from msmq_wire.lab.model.server import Answer
 from msmq_wire.records.record import Record
 from msmq_wire.rpc.interfaces import INTERFACES
 from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.rpc.types.queue_format import QueueFormat
-from tests.model.scene import format_name, make_packet, make_queue, put
+from msmq_wire.wire.names import FormatName
+from tests.lab.model.scene import format_name, make_packet, make_queue, put
 from tests.replay.world import Observed, World, deviations
 
 __all__ = ["END", "END_TRANSACTIONAL", "METHODS", "START", "TRANSACTIONAL", "Talk", "otherwise", "refused"]

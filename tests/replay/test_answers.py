@@ -17,8 +17,8 @@ from msmq_wire.rpc.types.queue_format import ObjectFormat, ObjectId, QueueFormat
 from msmq_wire.rpc.types.security_descriptor import SecurityDescriptor, default_security
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
-from tests.model.qmcomm.qmcomm2_scene import ROOM, body, body_room, receiving, sending
-from tests.model.qmcomm.scene import OtherQueueManager
+from tests.lab.model.qmcomm.qmcomm2_scene import ROOM, body, body_room, receiving, sending
+from tests.lab.model.qmcomm.scene import OtherQueueManager
 from tests.replay.servers import LOOKUP, ORDERS, START, START2, Servers, rules
 from tests.replay.test_refusals import named, properties, queue_object
 

@@ -10,7 +10,7 @@ import pytest
 from msmq_wire.records.record import Record
 from msmq_wire.rpc.types.queue_format import ObjectId
 from msmq_wire.wire.types.guid import GUID
-from tests.model.qmcomm.qmcomm2_scene import ROOM, body_room, receiving
+from tests.lab.model.qmcomm.qmcomm2_scene import ROOM, body_room, receiving
 from tests.replay.servers import START, Servers, rules
 
 _RECEIVE, _PEEK = 0, 0x80000000

@@ -16,7 +16,7 @@ from msmq_wire.wire.headers.compound_message_header import CompoundMessageHeader
 from msmq_wire.wire.headers.extension_header import ExtensionHeader
 from msmq_wire.wire.headers.srmp_envelope_header import SRMPEnvelopeHeader
 from msmq_wire.wire.types.section_buffer import SectionBuffer, SectionType
-from tests.model.scene import make_packet, put
+from tests.lab.model.scene import make_packet, put
 from tests.replay.talk import END, END_TRANSACTIONAL, START, TRANSACTIONAL, Talk
 
 ORDERS = "DIRECT=OS:host\\private$\\orders"

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from msmq_wire.names import FormatName
 from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.rpc.types.queue_format import QueueFormat
+from msmq_wire.wire.names import FormatName
 from msmq_wire.wire.types.guid import GUID
 from tests.replay.talk import END, END_TRANSACTIONAL, START, TRANSACTIONAL, Talk
 

@@ -17,7 +17,7 @@ from msmq_wire.rpc.types.cac_transfer_buffer import (
 )
 from msmq_wire.rpc.types.queue_format import ObjectFormat, QueueFormat
 from msmq_wire.wire.types.guid import GUID
-from tests.model.qmcomm.qmcomm2_scene import body, body_room, receiving, sending
+from tests.lab.model.qmcomm.qmcomm2_scene import body, body_room, receiving, sending
 from tests.replay.servers import LOOKUP, METHODS, START, START2, Call, Servers, granted, rules
 from tests.replay.test_answers import conversation, in_descriptor, in_second
 

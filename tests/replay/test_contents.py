@@ -19,7 +19,7 @@ from msmq_wire.wire.headers.security_header import SecurityHeader
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.section_buffer import SectionBuffer
 from msmq_wire.wire.types.wchar_text import WcharText
-from tests.model.scene import make_packet
+from tests.lab.model.scene import make_packet
 from tests.replay.world import call_record, deviations
 
 _METHODS = {method.name: method for one in INTERFACES.values() for method in one.methods.values()}

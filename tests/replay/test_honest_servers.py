@@ -13,7 +13,7 @@ from msmq_wire.rpc.types.cac_transfer_buffer import (
     CACTransferBufferV1,
     TransferSend,
 )
-from tests.model.qmcomm.qmcomm2_scene import ROOM, body, body_room, receiving, sending
+from tests.lab.model.qmcomm.qmcomm2_scene import ROOM, body, body_room, receiving, sending
 from tests.replay.servers import LOOKUP, START, START2, Reader, Servers, granted, rules
 from tests.replay.test_sent import FULL_MESSAGE, ROOM_FOR_ALL, ROOM_FOR_NAMES
 

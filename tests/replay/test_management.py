@@ -7,12 +7,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from msmq_wire.names import FormatName
 from msmq_wire.rpc.constants import ManagementAction, MgmtObjectType
 from msmq_wire.rpc.management import NO_VALUE
 from msmq_wire.rpc.types.management_object import MgmtObject
 from msmq_wire.rpc.types.propvariant import PropVariant
 from msmq_wire.rpc.types.queue_format import QueueFormat
+from msmq_wire.wire.names import FormatName
 from msmq_wire.wire.types.enumerations import BodyType
 from msmq_wire.wire.types.wchar_text import WcharText
 from tests.replay.servers import ORDERS, Servers, granted, rules

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from msmq_wire.names import FormatName
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.replay import Replayer
@@ -29,9 +28,10 @@ from msmq_wire.rpc.interfaces.remote_read import (
 from msmq_wire.rpc.interfaces.shared_parameters import StatusResponse
 from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.rpc.types.queue_format import QueueFormat
+from msmq_wire.wire.names import FormatName
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.section_buffer import SectionBuffer
-from tests.model.scene import make_packet
+from tests.lab.model.scene import make_packet
 from tests.replay.world import SERVER, bind, call_record, deviations
 
 _A, _B = (ContextHandle(uuid=GUID(bytes([n] * 16))) for n in (1, 2))

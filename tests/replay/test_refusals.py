@@ -8,15 +8,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from msmq_wire.names import FormatName
 from msmq_wire.replay.deviation import ReplayKind
 from msmq_wire.rpc.ndr import NULL_POINTEE
 from msmq_wire.rpc.types.propvariant import PropVariant
 from msmq_wire.rpc.types.queue_format import ObjectFormat, QueueFormat
 from msmq_wire.rpc.types.remote_read_descriptor import RemoteReadDesc2
+from msmq_wire.wire.names import FormatName
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
-from tests.model.qmcomm.qmcomm2_scene import receiving, sending
+from tests.lab.model.qmcomm.qmcomm2_scene import receiving, sending
 from tests.replay.servers import LOOKUP, START, START2, Servers, granted, rules
 
 _ELSEWHERE = QueueFormat.of(FormatName.parse("DIRECT=OS:elsewhere\\private$\\far"))

@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from msmq_wire.names import FormatName
 from msmq_wire.records.record import Record
 from msmq_wire.replay.deviation import ReplayKind
 from msmq_wire.rpc.interfaces import INTERFACES
@@ -21,8 +20,9 @@ from msmq_wire.rpc.types.cac_transfer_buffer import (
 from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.rpc.types.queue_format import QueueFormat
 from msmq_wire.rpc.types.remote_read_descriptor import RemoteReadDesc, RemoteReadDesc2
+from msmq_wire.wire.names import FormatName
 from msmq_wire.wire.types.guid import GUID
-from tests.model.scene import make_packet
+from tests.lab.model.scene import make_packet
 from tests.replay.world import bind, call_record, deviations
 
 _ROOT = Path(__file__).resolve().parents[2]

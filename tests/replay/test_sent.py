@@ -11,7 +11,7 @@ from msmq_wire.rpc.ndr import NULL_POINTEE
 from msmq_wire.rpc.types.queue_format import ObjectId
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
-from tests.model.qmcomm.qmcomm2_scene import ROOM, body, body_room, receiving, sending
+from tests.lab.model.qmcomm.qmcomm2_scene import ROOM, body, body_room, receiving, sending
 from tests.replay.servers import Servers, rules
 from tests.replay.test_answers import in_arm, in_buffer, put
 from tests.replay.test_refusals import named, public_name

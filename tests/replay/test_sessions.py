@@ -28,7 +28,7 @@ from msmq_wire.wire.headers.multi_queue_format_header import MultiQueueFormatHea
 from msmq_wire.wire.types.enumerations import MessageClass
 from msmq_wire.wire.types.guid import GUID
 from tests.effort import examples
-from tests.model.binary.world import ADMIN, RECEIVER, USER, Kind, World, bodies, message, receive
+from tests.lab.model.binary.world import ADMIN, RECEIVER, USER, Kind, World, bodies, message, receive
 
 _KINDS: tuple[Kind, ...] = ("express", "recoverable", "transactional")
 _OTHER = GUID.parse("0b5f1d7c-2f5e-4a55-9d0e-6c1f3c0a9b11")

@@ -7,8 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from msmq_wire.model.server import Answer
-from msmq_wire.names import FormatName
+from msmq_wire.lab.model.server import Answer
 from msmq_wire.records.record import Record
 from msmq_wire.replay.deviation import ReplayKind
 from msmq_wire.rpc.interfaces import INTERFACES
@@ -17,9 +16,10 @@ from msmq_wire.rpc.ndr import NULL_POINTEE
 from msmq_wire.rpc.types.cac_transfer_buffer import CACCreateRemoteCursor, CACTransferBufferV1, TransferSend
 from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.rpc.types.queue_format import QueueFormat
+from msmq_wire.wire.names import FormatName
 from msmq_wire.wire.types.guid import GUID
-from tests.model.qmcomm.qmcomm2_scene import ROOM, body, receiving, sending
-from tests.model.qmcomm.scene import OtherQueueManager
+from tests.lab.model.qmcomm.qmcomm2_scene import ROOM, body, receiving, sending
+from tests.lab.model.qmcomm.scene import OtherQueueManager
 from tests.replay.servers import LOOKUP, START, START2, Call, Servers, granted, rules
 from tests.replay.test_answers import put
 from tests.replay.test_broken_servers import slower, told

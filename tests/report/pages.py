@@ -10,7 +10,9 @@ from msmq_wire.findings import Finding
 from msmq_wire.findings.diagnosis import Answer
 from msmq_wire.findings.diagnosis.digest import Digest
 from msmq_wire.records.record import Record
-from msmq_wire.report import ReadFacts, Shelf, Totals, report_page
+from msmq_wire.report.evidence import Shelf
+from msmq_wire.report.page import ReadFacts, report_page
+from msmq_wire.report.totals import Totals
 from msmq_wire.sessions import Follower
 
 _VOID = frozenset(("br", "hr", "input", "meta"))

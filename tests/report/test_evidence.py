@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from msmq_wire.findings import Evidence, Finding
-from msmq_wire.report import Shelf, Totals
-from msmq_wire.report.evidence import Told, finding_section
+from msmq_wire.report.evidence import Shelf, Told, finding_section
 from msmq_wire.report.links import Links
+from msmq_wire.report.totals import Totals
 from tests.report.pages import Page
 
 

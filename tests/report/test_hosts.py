@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 
-from msmq_wire.report import Totals
 from msmq_wire.report.hosts import Host, hosts_of, talk_section
-from msmq_wire.report.totals import Edge
+from msmq_wire.report.totals import Edge, Totals
 from msmq_wire.sessions import follow
 from tests.report.pages import Page
 

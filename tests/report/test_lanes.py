@@ -8,8 +8,8 @@ import pytest
 from msmq_wire.engines.building import build_message
 from msmq_wire.engines.codec import encode
 from msmq_wire.records.record import Record
-from msmq_wire.report import Totals
 from msmq_wire.report.lanes import session_section, session_words
+from msmq_wire.report.totals import Totals
 from msmq_wire.sessions import Follower, Moment, Session, SessionNote
 from tests.report.pages import START, Page, message_record
 

@@ -8,9 +8,9 @@ import pytest
 
 from msmq_wire.engines.building import build_message
 from msmq_wire.engines.codec import encode
-from msmq_wire.report import Totals
 from msmq_wire.report.messages import message_section
 from msmq_wire.report.rows import MessageRow
+from msmq_wire.report.totals import Totals
 from msmq_wire.sessions import Follower
 from msmq_wire.wire.headers.session_header import SessionHeader
 from msmq_wire.wire.packets.session_ack import SessionAck

@@ -22,7 +22,7 @@ from msmq_wire.findings import SEVERITIES, Evidence, Finding
 from msmq_wire.findings.diagnosis import Answer, Statement
 from msmq_wire.findings.diagnosis.digest import Digest, DigestLine
 from msmq_wire.records.record import Record
-from msmq_wire.report import Totals
+from msmq_wire.report.totals import Totals
 from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
 from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types.guid import GUID

@@ -15,9 +15,10 @@ from msmq_wire.capture.harvest import batch_of
 from msmq_wire.engines.building import build_message
 from msmq_wire.engines.codec import encode
 from msmq_wire.records.record import FoundPacket, Record
-from msmq_wire.report import Totals, totals
+from msmq_wire.report import totals
 from msmq_wire.report.buckets import TimeBuckets
 from msmq_wire.report.markup import script_json
+from msmq_wire.report.totals import Totals
 from tests.report.pages import START
 
 

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from msmq_wire.errors import RoutingError
-from msmq_wire.model.data.timers import Timers
+from msmq_wire.lab.model.data.timers import Timers
 from msmq_wire.routing.algorithm import HopRule, NextHops, RoutingAlgorithm
 from msmq_wire.routing.directory import (
     AttributeFilter,

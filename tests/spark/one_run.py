@@ -21,7 +21,7 @@ from deltalake import DeltaTable
 from msmq_wire.capture.places import Place
 from msmq_wire.spark.job import DEFAULT_TABLES, run_job
 from msmq_wire.spark.read_options import ReadOptions
-from msmq_wire.store import store
+from msmq_wire.tables.store import store
 
 __all__ = ["change_everything", "killed_runs", "no_java", "run"]
 

@@ -28,9 +28,9 @@ from msmq_wire.spark import capture_job
 from msmq_wire.spark.capture_job import Done, Entry, JobPlan, Todo, decode_captures
 from msmq_wire.spark.keys import negotiator_of
 from msmq_wire.spark.read_options import ReadOptions
-from msmq_wire.store.identity import content_of, head_of, source_row
-from msmq_wire.store.table_files import NO_DAY
 from msmq_wire.tables.message_columns import CALLS
+from msmq_wire.tables.store.identity import content_of, head_of, source_row
+from msmq_wire.tables.store.table_files import NO_DAY
 from msmq_wire.tables.table_schemas import TABLES, table_schemas
 from tests.effort import in_batches, remembered
 

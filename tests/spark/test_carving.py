@@ -16,9 +16,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql.datasource import EqualTo
 
 from fixtures.build_at_rest import message
+from msmq_wire.capture.carve.media import PIECE
+from msmq_wire.capture.carve.reader import CarveReader
 from msmq_wire.capture.listing import list_files
-from msmq_wire.carve.media import PIECE
-from msmq_wire.carve.reader import CarveReader
 from msmq_wire.errors import CaptureError, MsmqWireError
 from msmq_wire.records.message import ROW, message_view
 from msmq_wire.spark.carving import carved_rows, plan_parts

@@ -22,8 +22,8 @@ from msmq_wire.spark.capture_job import JobPlan, decode_captures
 from msmq_wire.spark.job import DEFAULT_TABLES
 from msmq_wire.spark.packaging import write_package
 from msmq_wire.spark.read_options import ReadOptions
-from msmq_wire.store.identity import content_of
-from msmq_wire.store.store import Change, Store
+from msmq_wire.tables.store.identity import content_of
+from msmq_wire.tables.store.store import Change, Store
 from tests.spark.standalone import Cluster, Job, opened, wait_for
 from tests.spark.test_capture_job import todo_of
 

@@ -14,11 +14,11 @@ from pyspark.sql import SparkSession
 
 from msmq_wire.spark import compaction
 from msmq_wire.spark.compaction import Bundle, Compaction, bundles_of, compact
-from msmq_wire.store.snapshot import Snapshot, StoredFile
-from msmq_wire.store.store import Change, Store
-from msmq_wire.store.table_files import NO_DAY, TableWriter
+from msmq_wire.tables.store.snapshot import Snapshot, StoredFile
+from msmq_wire.tables.store.store import Change, Store
+from msmq_wire.tables.store.table_files import NO_DAY, TableWriter
 from msmq_wire.tables.table_schemas import table_schemas
-from tests.store.filled_stores import WRITTEN, fill, rows_of
+from tests.tables.store.filled_stores import WRITTEN, fill, rows_of
 
 pytestmark = pytest.mark.needs("pyspark")
 

@@ -31,12 +31,12 @@ from msmq_wire.spark import capture_job, job
 from msmq_wire.spark.capture_job import JobPlan, Todo, decode_captures
 from msmq_wire.spark.compaction import compact
 from msmq_wire.spark.read_options import ReadOptions
-from msmq_wire.store import store
-from msmq_wire.store.snapshot import Snapshot
-from msmq_wire.store.store import Change, Store
+from msmq_wire.tables.store import store
+from msmq_wire.tables.store.snapshot import Snapshot
+from msmq_wire.tables.store.store import Change, Store
 from tests.effort import LONG, WHOLE, share
 from tests.spark.one_run import change_everything, no_java, run
-from tests.store.s3_server import BUCKET, S3Server
+from tests.tables.store.s3_server import BUCKET, S3Server
 
 pytestmark = pytest.mark.needs("pyspark")
 

@@ -28,9 +28,9 @@ from msmq_wire.spark.capture_job import Done
 from msmq_wire.spark.job import DEFAULT_TABLES, Run, run_job
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.table_views import register_views
-from msmq_wire.store.identity import content_of
-from msmq_wire.store.store import Change, Store
 from msmq_wire.tables.packet_columns import PACKET_SCHEMA
+from msmq_wire.tables.store.identity import content_of
+from msmq_wire.tables.store.store import Change, Store
 from msmq_wire.tables.table_schemas import DAY, TABLES, delta_schema
 from tests.effort import share
 from tests.spark.test_capture_job import decoded, plan_of, todo_of

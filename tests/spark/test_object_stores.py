@@ -25,7 +25,7 @@ from msmq_wire.spark.sources import CarvedReader, PacketReader
 from msmq_wire.tables.message_columns import batches_of
 from msmq_wire.units import SECOND
 from tests.effort import share
-from tests.store.s3_server import BUCKET, S3Server
+from tests.tables.store.s3_server import BUCKET, S3Server
 
 pytestmark = pytest.mark.needs("pyspark")
 

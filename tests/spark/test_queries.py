@@ -29,7 +29,7 @@ from msmq_wire.spark.keys import negotiator_of
 from msmq_wire.spark.queries import QUERIES, query_problem
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.table_views import VIEWS, register_views
-from msmq_wire.store.store import Store
+from msmq_wire.tables.store.store import Store
 from msmq_wire.tables.table_schemas import TABLES, table_schemas
 from msmq_wire.wire.types.enumerations import MessageClass
 from msmq_wire.wire.types.guid import GUID, NULL_GUID

@@ -11,8 +11,8 @@ from deltalake import write_deltalake
 from pyspark.sql import SparkSession
 
 from msmq_wire import read_capture
-from msmq_wire.store.store import Change, Store
-from tests.store.filled_stores import fill
+from msmq_wire.tables.store.store import Change, Store
+from tests.tables.store.filled_stores import fill
 
 pytestmark = pytest.mark.needs("pyspark", "polars", "duckdb")
 

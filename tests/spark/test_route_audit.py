@@ -22,8 +22,8 @@ from msmq_wire.spark import register
 from msmq_wire.spark.route_audit import audit_messages, hop_schema
 from msmq_wire.spark.spark_schema import spark_schema
 from msmq_wire.spark.table_views import register_views
-from msmq_wire.store.hop_records import table_records
 from msmq_wire.tables.message_columns import message_schema
+from msmq_wire.tables.store.hop_records import table_records
 from tests.effort import share
 
 pytestmark = pytest.mark.needs("pyspark")

@@ -11,9 +11,9 @@ from typing import Annotated, Any
 
 import typer
 
-from msmq_wire.carve.offsets import read_offsets
-from msmq_wire.carve.queues import QUEUE_COLUMNS, QueueRow, Queues
-from msmq_wire.carve.reader import Searched
+from msmq_wire.capture.carve.offsets import read_offsets
+from msmq_wire.capture.carve.queues import QUEUE_COLUMNS, QueueRow, Queues
+from msmq_wire.capture.carve.reader import Searched
 from msmq_wire.cli.body_files import INDEX
 from msmq_wire.cli.carve_reading import CarveReading, graded
 from msmq_wire.cli.columns import Columns

@@ -17,12 +17,12 @@ from msmq_wire.cli.reporting import complain
 from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.findings import RULES
-from msmq_wire.recordings.compare import Comparison
-from msmq_wire.recordings.compare_values import Compared
-from msmq_wire.recordings.compare_view import compared_rows
-from msmq_wire.redaction.judging import RedactingJudge
-from msmq_wire.redaction.recording import publishable
-from msmq_wire.redaction.redactor import Redaction, Redactor
+from msmq_wire.lab.recordings.compare import Comparison
+from msmq_wire.lab.recordings.compare_values import Compared
+from msmq_wire.lab.recordings.compare_view import compared_rows
+from msmq_wire.lab.recordings.redaction import publishable
+from msmq_wire.report.redaction.judging import RedactingJudge
+from msmq_wire.report.redaction.redactor import Redaction, Redactor
 
 __all__ = ["compare_recording"]
 

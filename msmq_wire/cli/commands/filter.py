@@ -9,10 +9,10 @@ from typing import Annotated, Any
 import typer
 
 from msmq_wire.errors import MsmqWireError
-from msmq_wire.filter.parser import parsed
-from msmq_wire.filter.vocabulary import Name
-from msmq_wire.filter.words import doc_of, told
 from msmq_wire.findings.filtering import FindingFilter, all_names, findings_vocabulary
+from msmq_wire.records.filter.parser import parsed
+from msmq_wire.records.filter.vocabulary import Name
+from msmq_wire.records.filter.words import doc_of, told
 
 __all__ = ["filter_"]
 

@@ -30,7 +30,7 @@ from msmq_wire.findings.judge import HopAuditor
 from msmq_wire.findings.rule import Rule
 from msmq_wire.findings.view import finding_view
 from msmq_wire.records.record import Record
-from msmq_wire.redaction.judging import RedactingJudge
+from msmq_wire.report.redaction.judging import RedactingJudge
 
 __all__ = ["FindingsFormat", "findings"]
 

@@ -17,8 +17,8 @@ from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.lab.capture_file import CaptureWriter
 from msmq_wire.lab.management_client import ManagementClient, connect_management
+from msmq_wire.lab.model.qmmgmt.client import ManagementResult
 from msmq_wire.lab.queue_reader import status_name
-from msmq_wire.model.qmmgmt.client import ManagementResult
 from msmq_wire.rpc.constants import ManagementAction
 from msmq_wire.rpc.management import ManagementValue
 from msmq_wire.rpc.properties import PropertyKind, property_name

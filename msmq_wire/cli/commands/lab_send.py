@@ -36,8 +36,8 @@ from msmq_wire.lab.capture_file import CaptureWriter
 from msmq_wire.lab.faults import FaultPlan
 from msmq_wire.lab.http_client import HttpClient
 from msmq_wire.lab.log import LabEvent, LabLog
-from msmq_wire.model.data.elements import QueueManager
-from msmq_wire.model.data.timers import Timers
+from msmq_wire.lab.model.data.elements import QueueManager
+from msmq_wire.lab.model.data.timers import Timers
 from msmq_wire.records.endpoint import MSMQ_PORT
 from msmq_wire.srmp.building import build_srmp
 from msmq_wire.wire.headers.transaction_header import TransactionHeader

@@ -32,8 +32,8 @@ from msmq_wire.cli.reporting import complain, tell
 from msmq_wire.cli.secrets import RsaKeyPasswords, RsaKeys, private_keys_for
 from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.lab.log import LabEvent
+from msmq_wire.lab.model.data.message_security import MessageSecurity
 from msmq_wire.lab.server import DEFAULT_IDENTIFIER, LabServer, LabServices, LabSettings, raise_file_limit
-from msmq_wire.model.data.message_security import MessageSecurity
 from msmq_wire.records.endpoint import MSMQ_PORT, PING_PORT
 from msmq_wire.units import SECOND
 

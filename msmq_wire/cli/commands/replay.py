@@ -22,10 +22,10 @@ from msmq_wire.findings import SEVERITIES, Finding, Severity
 from msmq_wire.findings.conduct import CONDUCT, conduct_deviation
 from msmq_wire.findings.rule import Rule
 from msmq_wire.records.record import Record
-from msmq_wire.redaction.judging import RedactingJudge
-from msmq_wire.redaction.replaying import RedactingReplayer, rule_of
 from msmq_wire.replay.deviation import ReplayDeviation
 from msmq_wire.replay.view import deviation_view
+from msmq_wire.report.redaction.judging import RedactingJudge
+from msmq_wire.report.redaction.replaying import RedactingReplayer, rule_of
 from msmq_wire.sessions.tracker import SESSION_PACKETS
 
 __all__ = ["replay"]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 import msgspec
 import typer
 
-from msmq_wire.carve.queues import Queues
+from msmq_wire.capture.carve.queues import Queues
 from msmq_wire.cli.options import CaptureFiles, Force, check_output
 from msmq_wire.cli.reading import Reading
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
@@ -21,9 +21,13 @@ from msmq_wire.findings import RULES, Finding
 from msmq_wire.findings.diagnosis import Diagnosis
 from msmq_wire.output import whole_file
 from msmq_wire.records.record import Record
-from msmq_wire.redaction.judging import Telling
-from msmq_wire.redaction.redactor import Redactor
-from msmq_wire.report import AtRest, Gone, ReadFacts, Shelf, Totals, report_page
+from msmq_wire.report.at_rest import AtRest
+from msmq_wire.report.evidence import Shelf
+from msmq_wire.report.gone import Gone
+from msmq_wire.report.page import ReadFacts, report_page
+from msmq_wire.report.redaction.judging import Telling
+from msmq_wire.report.redaction.redactor import Redactor
+from msmq_wire.report.totals import Totals
 from msmq_wire.sessions import Leaving, Story
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from msmq_wire.cli.reporting import complain
 from msmq_wire.cli.topology_input import TopologyFile, read_topology, topology_name
 from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.errors import FormatNameError, RoutingError, TopologyError
-from msmq_wire.names import FormatName, PathName, QueueFormatType
 from msmq_wire.routing.directory import QueueManager
 from msmq_wire.routing.topology import Topology
+from msmq_wire.wire.names import FormatName, PathName, QueueFormatType
 
 if TYPE_CHECKING:
     from msmq_wire.routing.prediction import Prediction

@@ -26,8 +26,8 @@ from msmq_wire.errors import CaptureError
 from msmq_wire.records.endpoint import host_of
 from msmq_wire.records.message import message_view
 from msmq_wire.records.record import Record
-from msmq_wire.redaction.forms import without_guids
-from msmq_wire.redaction.redactor import Redactor
+from msmq_wire.report.redaction.forms import without_guids
+from msmq_wire.report.redaction.redactor import Redactor
 from msmq_wire.routing.hop import ObservedHop
 from msmq_wire.routing.hop_view import KEYS, hop_view
 from msmq_wire.routing.topology import Topology, topology_of
@@ -151,7 +151,7 @@ def _in_captures(reading: Reading, topology: Topology) -> Iterator[_Judged]:
 def _in_tables(folder: str, topology: Topology, redactor: Redactor) -> Iterator[_Judged]:
     """The hops in tables: they may be those of years, so each capture is a story of its own."""
     from msmq_wire.routing.auditor import Auditor
-    from msmq_wire.store.hop_records import table_records
+    from msmq_wire.tables.store.hop_records import table_records
 
     auditor = Auditor(topology)
     capture = ""

@@ -51,7 +51,7 @@ def compact(
     """
     target = size_of(target_size, "--target-size")
     check_spark(master, driver_memory)
-    from msmq_wire.store.store import Store
+    from msmq_wire.tables.store.store import Store
 
     with errors_told():
         store = Store(tables)

@@ -54,7 +54,7 @@ def export(
         msmq-wire spark export --tables tables --to s3://bucket/snapshot --table messages
     """
     with opened_store(tables) as store:
-        from msmq_wire.store.upkeep import export as copy
+        from msmq_wire.tables.store.upkeep import export as copy
 
         done = copy(store, to, names or ())
     if not quiet:

@@ -45,7 +45,7 @@ def forget(
         msmq-wire spark forget 9f86d081884c7d65 --tables tables
     """
     with opened_store(tables) as store:
-        from msmq_wire.store.upkeep import forget as take_out
+        from msmq_wire.tables.store.upkeep import forget as take_out
 
         names = take_out(store, captures)
     if not quiet:

@@ -89,7 +89,7 @@ def sql(
         raise typer.BadParameter("name the folder of the tables", param_hint="--tables")
     check_spark(master, driver_memory)
     from msmq_wire.spark.table_views import register_views
-    from msmq_wire.store.store import Store
+    from msmq_wire.tables.store.store import Store
 
     with errors_told():
         Store(tables).snapshot()

@@ -17,7 +17,7 @@ from msmq_wire.cli.store_options import opened_store
 from msmq_wire.units import size_text
 
 if TYPE_CHECKING:
-    from msmq_wire.store.upkeep import Status
+    from msmq_wire.tables.store.upkeep import Status
 
 __all__ = ["status"]
 
@@ -56,7 +56,7 @@ def status(
         msmq-wire spark status s3://bucket/tables --format jsonl
     """
     with opened_store(tables) as store:
-        from msmq_wire.store.upkeep import status as look
+        from msmq_wire.tables.store.upkeep import status as look
 
         found = look(store, runs=_RUNS)
     if format_ is TableFormat.JSONL:

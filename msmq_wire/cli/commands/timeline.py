@@ -22,7 +22,7 @@ from msmq_wire.errors import CaptureError
 from msmq_wire.findings.diagnosis.timeline import SessionSteps, Step, matching, message_steps
 from msmq_wire.findings.diagnosis.words import quoted, short
 from msmq_wire.records.view import time_text
-from msmq_wire.redaction.redactor import Redaction, Redactor
+from msmq_wire.report.redaction.redactor import Redaction, Redactor
 from msmq_wire.sessions import Follower, MessageLife, Session, Story
 
 __all__ = ["timeline"]

@@ -15,7 +15,6 @@ from msmq_wire.cli.render.call_values import call_number_text, enumerated_text, 
 from msmq_wire.cli.render.com_nodes import com_nodes
 from msmq_wire.cli.render.nodes import Block, Node, NodeOptions
 from msmq_wire.cli.render.values import INLINE_BYTES, bytes_text, count_text
-from msmq_wire.names.queue_format import QueueFormatType
 from msmq_wire.records.com_packets import ComCall
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.rpc.com.queue_interfaces import COM_INTERFACES
@@ -35,6 +34,7 @@ from msmq_wire.rpc.types.queue_format import ObjectId, QueueFormat
 from msmq_wire.rpc.types.sequence_info import SequenceInfo
 from msmq_wire.spec import SpecRef
 from msmq_wire.units import MILLISECOND
+from msmq_wire.wire.names.queue_format import QueueFormatType
 from msmq_wire.wire.types.enumerations import BodyType
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from msmq_wire.wire.types.section_buffer import SectionBuffer, SectionType

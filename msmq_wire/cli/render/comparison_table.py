@@ -13,7 +13,7 @@ from msmq_wire.cli.render.block import GAP, WHOLE_SECONDS, folded, head
 from msmq_wire.cli.render.finding_table import frames_text
 from msmq_wire.cli.render.screen import Screen, Segment
 from msmq_wire.cli.render.values import count_text, timestamp_text
-from msmq_wire.recordings.compare_values import Agreement, Comparable, Compared, Difference, NotCompared
+from msmq_wire.lab.recordings.compare_values import Agreement, Comparable, Compared, Difference, NotCompared
 from msmq_wire.rpc.hresults import describe
 
 __all__ = ["print_comparison"]

@@ -13,9 +13,9 @@ from typing import Any
 
 import msgspec
 
-from msmq_wire import names
 from msmq_wire.engines.text.escaping import json_line, json_string
 from msmq_wire.engines.text.kept import Kept
+from msmq_wire.wire import names
 from msmq_wire.wire.fields import Field, WireStruct, fields
 from msmq_wire.wire.headers.user_header import QUEUES, UserHeader
 from msmq_wire.wire.shown import ShownName, ShownQueue, ShownText

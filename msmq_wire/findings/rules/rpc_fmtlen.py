@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from msmq_wire.findings.call_queues import path_names, split_path
 from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
 from msmq_wire.findings.suricata_signature import CALLS, Signature, calls
-from msmq_wire.names.queue_format import QueueFormatType
 from msmq_wire.records.record import Record
 from msmq_wire.rpc.interfaces import Role
 from msmq_wire.rpc.interfaces.qmcomm import INTERFACE
 from msmq_wire.spec import SpecRef
+from msmq_wire.wire.names.queue_format import QueueFormatType
 
 __all__ = ["RULE"]
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from msmq_wire.findings.call_queues import named_queues
 from msmq_wire.findings.rule import Context, Rule, Seen, broken, evidence_of
-from msmq_wire.names.queue_format import QueueFormatType
 from msmq_wire.records.record import Record
 from msmq_wire.rpc.interfaces.remote_read import INTERFACE
 from msmq_wire.rpc.interfaces.role import OPENS
 from msmq_wire.spec import SpecRef
+from msmq_wire.wire.names.queue_format import QueueFormatType
 from msmq_wire.wire.types.wchar_text import WcharText
 
 __all__ = ["RULE"]

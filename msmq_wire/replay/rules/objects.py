@@ -10,7 +10,6 @@ from typing import Any
 import msgspec
 
 from msmq_wire.errors import DecodeError, FormatNameError
-from msmq_wire.names import PathName
 from msmq_wire.replay.call import number
 from msmq_wire.replay.rules.buffers import Broken, Refusal, above, missing, outside
 from msmq_wire.rpc.properties import QUEUE_ATTRIBUTES, PropertyKind, find_property
@@ -19,6 +18,7 @@ from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.propvariant import PropVariant
 from msmq_wire.rpc.types.queue_format import ObjectFormat, QueueFormat
 from msmq_wire.rpc.types.security_descriptor import SecurityDescriptor
+from msmq_wire.wire.names import PathName
 from msmq_wire.wire.types.enumerations import BodyType
 from msmq_wire.wire.types.wchar_text import WcharText
 

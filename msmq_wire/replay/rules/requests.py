@@ -12,8 +12,6 @@ from typing import Any
 
 import msgspec
 
-from msmq_wire.names import FormatName, QueueFormatType, QueueSuffixType
-from msmq_wire.names.queue_format import suffix_problems
 from msmq_wire.records.open_queues import read_descriptor
 from msmq_wire.replay.call import ObservedCall, number
 from msmq_wire.replay.deviation import ReplayDeviation, ReplayKind
@@ -33,6 +31,8 @@ from msmq_wire.rpc.constants import AccessMode, ShareMode
 from msmq_wire.rpc.interfaces.role import Role
 from msmq_wire.rpc.types.queue_format import QueueFormat
 from msmq_wire.rpc.types.remote_read_descriptor import RemoteReadDesc2
+from msmq_wire.wire.names import FormatName, QueueFormatType, QueueSuffixType
+from msmq_wire.wire.names.queue_format import suffix_problems
 from msmq_wire.wire.types.enumerations import MessageClass
 from msmq_wire.wire.types.guid import NULL_GUID
 from msmq_wire.wire.types.wchar_text import WcharText

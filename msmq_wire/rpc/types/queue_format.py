@@ -5,9 +5,6 @@ from typing import Annotated, Any, ClassVar, Self
 import msgspec
 
 from msmq_wire.errors import DecodeError
-from msmq_wire.names import FormatName
-from msmq_wire.names.queue_format import QueueFormatType, QueueSuffixType, suffix_problems
-from msmq_wire.names.wire_forms import queue_format_arm, queue_format_name, queue_format_text
 from msmq_wire.rpc.ndr import (
     BYTE,
     DWORD,
@@ -24,6 +21,9 @@ from msmq_wire.rpc.ndr import (
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
 from msmq_wire.wire.musts import BitTable, CodedMust, Musts, View
+from msmq_wire.wire.names import FormatName
+from msmq_wire.wire.names.queue_format import QueueFormatType, QueueSuffixType, suffix_problems
+from msmq_wire.wire.names.wire_forms import queue_format_arm, queue_format_name, queue_format_text
 from msmq_wire.wire.private import HOST, IDENTIFIER, Private
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from msmq_wire.wire.types.wchar_text import WcharText

@@ -5,8 +5,8 @@ from typing import Annotated, ClassVar
 
 from construct import Int16ul, Int32ul
 
-from msmq_wire import names
 from msmq_wire.spec import SpecRef
+from msmq_wire.wire import names
 from msmq_wire.wire.expressions import one_of, this
 from msmq_wire.wire.fields import Ahead, Bytes, Choice, Node, Opt, Unit, WireStruct, fields
 from msmq_wire.wire.musts import BitTable, Must, Musts

@@ -6,11 +6,11 @@ from typing import Annotated, ClassVar, Self
 from construct import Int16ul
 
 from msmq_wire.errors import FormatNameError
-from msmq_wire.names import FormatName
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
 from msmq_wire.wire.fields import Bytes, Fill, WireStruct
 from msmq_wire.wire.musts import CodedMust, Must, Musts
+from msmq_wire.wire.names import FormatName
 from msmq_wire.wire.private import QUEUE_NAME
 from msmq_wire.wire.types.wchar_text import WcharText, must_be_terminated
 

@@ -4,8 +4,8 @@ from typing import Annotated, Any, ClassVar
 
 from construct import Int16ul
 
-from msmq_wire import names
 from msmq_wire.spec import SpecRef
+from msmq_wire.wire import names
 from msmq_wire.wire.expressions import this
 from msmq_wire.wire.fields import Choice, Fill, Node, Tell, WireStruct
 from msmq_wire.wire.shown import ShownName

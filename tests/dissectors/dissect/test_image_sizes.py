@@ -16,8 +16,8 @@ import pytest
 
 from msmq_dissect.containers import open_container
 from msmq_wire import CaptureError
-from msmq_wire.carve.media import Medium
-from msmq_wire.carve.reader import CarveReader
+from msmq_wire.capture.carve.media import Medium
+from msmq_wire.capture.carve.reader import CarveReader
 from tests.dissectors.dissect.hostile_images import SECTOR, ewf, grains, qcow2, text_of, vdi, vhd, vhdx
 
 _MIB, _GIB, _TIB = 1 << 20, 1 << 30, 1 << 40
@@ -102,7 +102,7 @@ def images(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 _CHILD = """
 import re, sys, time
-from msmq_wire.carve.reader import CarveReader
+from msmq_wire.capture.carve.reader import CarveReader
 start = time.monotonic()
 with CarveReader(sys.argv[1:]) as reader:
     for _ in reader:

@@ -26,7 +26,7 @@ from dissect.target.plugins.os.windows.registry import (  # type: ignore[import-
 from msmq_dissect.finds import FIELDS, message_fields
 from msmq_dissect.msmq import KEY, MsmqPlugin
 from msmq_wire import inspect
-from msmq_wire.carve.search import Carver
+from msmq_wire.capture.carve.search import Carver
 from msmq_wire.records.message import COLUMNS, message_view
 from msmq_wire.records.record import Record
 

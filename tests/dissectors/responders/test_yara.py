@@ -10,7 +10,7 @@ import pytest
 import yara  # type: ignore[import-not-found]  # an extension without annotations
 
 from msmq_wire import build_message, encode
-from msmq_wire.carve.search import Carver
+from msmq_wire.capture.carve.search import Carver
 from msmq_wire.reassembly.stream import is_credible
 
 pytestmark = pytest.mark.needs("yara-python")

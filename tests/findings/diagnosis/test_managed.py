@@ -11,7 +11,7 @@ from msmq_wire.findings.diagnosis import managed
 from msmq_wire.findings.diagnosis.answer import Telling
 from msmq_wire.findings.diagnosis.managed import Managed, held, offline
 from msmq_wire.findings.diagnosis.words import Words
-from msmq_wire.model.qmmgmt.client import act, get_info
+from msmq_wire.lab.model.qmmgmt.client import act, get_info
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.rpc.constants import ManagementAction

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from msmq_wire.names import FormatName
 from msmq_wire.rpc.constants import MgmtObjectType
 from msmq_wire.rpc.interfaces.qmmgmt import INTERFACE, QMMgmtGetInfoRequest
 from msmq_wire.rpc.ndr import NDR, NDR64, NDR_BIG_ENDIAN, StubValue, Syntax, encode_stub, inspect_stub
@@ -12,6 +11,7 @@ from msmq_wire.rpc.properties import PropertyKind
 from msmq_wire.rpc.types.management_object import MgmtObject
 from msmq_wire.rpc.types.propvariant import PropVariant
 from msmq_wire.rpc.types.queue_format import QueueFormat
+from msmq_wire.wire.names import FormatName
 from msmq_wire.wire.types.wchar_text import WcharText
 
 GET, ACT = INTERFACE.methods[0], INTERFACE.methods[1]

@@ -8,7 +8,6 @@ import msgspec
 import pytest
 
 from msmq_wire.errors import DecodeError, EncodeError
-from msmq_wire.names import FormatName
 from msmq_wire.rpc.ndr import (
     NDR,
     NDR64,
@@ -28,6 +27,7 @@ from msmq_wire.rpc.types.queue_format import (
     ObjectId,
     QueueFormat,
 )
+from msmq_wire.wire.names import FormatName
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 

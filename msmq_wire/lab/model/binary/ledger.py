@@ -1,0 +1,175 @@
+"""`Ledger`: what a queue manager keeps for all sessions of the binary protocol. [MS-MQQB] 3.1.1.3
+
+The rule kept here: what must survive a session is here and in the queues: identifiers, sequences, what is
+awaited. What a peer can make up is bounded; the oldest goes first.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+
+import msgspec
+
+from msmq_wire.errors import FormatNameError
+from msmq_wire.lab.model.binary.acknowledgments import INSECURE_NACKS, administration_ack
+from msmq_wire.lab.model.binary.outgoing_message import OutgoingMessage, OutgoingSequence, Way
+from msmq_wire.lab.model.binary.settings import BinarySettings
+from msmq_wire.lab.model.data.elements import Queue, QueueManager
+from msmq_wire.lab.model.data.stored_message import message_of
+from msmq_wire.lab.model.data.timers import INFINITE
+from msmq_wire.lab.model.events.journaling import keep_message
+from msmq_wire.lab.model.events.message import enqueue_message
+from msmq_wire.lab.model.events.queue import find_queue
+from msmq_wire.wire.names import FormatName
+from msmq_wire.wire.names.queue_format import QueueSuffixType
+from msmq_wire.wire.packets.final_ack import FinalAck
+from msmq_wire.wire.packets.order_ack import OrderAck
+from msmq_wire.wire.packets.user_message import UserMessage
+from msmq_wire.wire.types.enumerations import MessageClass
+from msmq_wire.wire.types.guid import NULL_GUID
+from msmq_wire.wire.types.tx_sequence_id import TxSequenceID
+
+__all__ = ["Ledger"]
+
+_MOST_AWAITED = 1 << 16
+"""Transactional messages that wait for a FinalAck."""
+
+
+class Ledger:
+    """One for a queue manager; its outgoing queues and its deliveries write and read it."""
+
+    def __init__(self, manager: QueueManager, settings: BinarySettings) -> None:
+        self.manager = manager
+        self.settings = settings
+        self._awaited: OrderedDict[int, OutgoingMessage] = OrderedDict()
+        self._sequences: dict[int, OutgoingSequence] = {}
+        self._last_time_stamp = 0
+
+    def identified(self, packet: UserMessage) -> UserMessage:
+        """The packet with a source, a number and a time, where it has none. [MS-MQQB] 3.1.7.1.1"""
+        user = packet.user_header
+        source = user.source_queue_manager
+        if source != NULL_GUID and user.message_id and user.sent_time:
+            return packet
+        number = user.message_id
+        if not number:
+            number = self.manager.new_message_id()
+        user = msgspec.structs.replace(
+            user,
+            source_queue_manager=self.manager.identifier if source == NULL_GUID else source,
+            message_id=number,
+            sent_time=user.sent_time or self.manager.current_time,
+        )
+        return msgspec.structs.replace(packet, user_header=user)
+
+    def new_sequence(self, resend: Callable[[list[OutgoingMessage]], None]) -> OutgoingSequence:
+        """A sequence to a queue, with an identifier greater than all before. [MS-MQQB] 3.1.1.3.1"""
+        self._last_time_stamp = max(self._last_time_stamp + 1, self.manager.current_time)
+        identifier = TxSequenceID(ordinal=1, time_stamp=self._last_time_stamp & 0xFFFF_FFFF)
+        made = OutgoingSequence(identifier, self.manager.timers, self.settings.resend_intervals, resend)
+        self._sequences[identifier.value] = made
+        return made
+
+    def order_acknowledged(self, packet: OrderAck) -> None:
+        """Receiving an OrderAck Packet. [MS-MQQB] 3.1.5.6"""
+        body = packet.order_ack_body
+        sequence = None if body is None else self._sequences.pop(body.tx_sequence_id.value, None)
+        if body is None or sequence is None:
+            return
+        covered = sequence.acknowledge(body.tx_sequence_number)
+        # It may have begun anew, with another identifier.
+        self._sequences[sequence.identifier.value] = sequence
+        for message in covered:
+            if not message.wants_final_ack:
+                self._awaited.pop(message.message_id, None)
+            message.queue.settle(message, "ordered")
+
+    def await_final_ack(self, message: OutgoingMessage) -> None:
+        """A FinalAck may come for a message, before its OrderAck or after. [MS-MQQB] 3.1.1.3.1"""
+        self._awaited[message.message_id] = message
+        if len(self._awaited) > _MOST_AWAITED:
+            self._awaited.popitem(last=False)
+
+    def unread(self, sequence: OutgoingSequence) -> int:
+        """How many messages of a sequence are known to have arrived, and not yet what became of them."""
+        return sum(one.sequence is sequence and one.outcome == "ordered" for one in self._awaited.values())
+
+    def finally_acknowledged(self, packet: FinalAck) -> None:
+        """Receiving a FinalAck Packet. [MS-MQQB] 3.1.5.7"""
+        body, properties = packet.final_ack_body, packet.message_properties_header
+        if body is None or properties is None or body.source_guid != self.manager.identifier:
+            return
+        message = self._awaited.pop(body.message_id, None)
+        if message is None:
+            return
+        message.final_class = properties.message_class
+        received = message.final_class == MessageClass.MQMSG_CLASS_ACK_RECEIVE
+        if message.sequence is not None:
+            message.sequence.leave_out(message)
+        message.queue.settle(message, "received" if received else "refused")
+        user = message.packet.user_header
+        if received and user.bit("jp"):
+            self.keep_copy(message.packet, self.manager.system_journal_queue)
+        elif not received and user.bit("jn"):
+            self.keep_copy(message.packet, self.manager.system_transactional_deadletter_queue)
+
+    def expired(self, packet: UserMessage) -> bool:
+        """Checking for Message Expiration. [MS-MQQB] 3.1.7.1.2"""
+        limit = packet.base_header.time_to_reach_queue
+        return limit != INFINITE and self.manager.current_time - packet.user_header.sent_time > limit
+
+    def seconds_left(self, packet: UserMessage) -> int | None:
+        """Seconds until a message has expired, None for one that never does. [MS-MQQB] 3.1.7.1.2"""
+        limit = packet.base_header.time_to_reach_queue
+        if limit == INFINITE:
+            return None
+        return max(0, packet.user_header.sent_time + limit + 1 - self.manager.current_time)
+
+    def expire(self, message: OutgoingMessage) -> None:
+        """A message is too late to be sent: acknowledge and journal that. [MS-MQQB] 3.1.7.1.2"""
+        self._awaited.pop(message.message_id, None)
+        packet, properties = message.packet, message.packet.message_properties_header
+        if properties is not None and properties.bit("na"):
+            timed_out = MessageClass.MQMSG_CLASS_NACK_REACH_QUEUE_TIMEOUT
+            self.acknowledge(packet, timed_out, message.queue)
+        if packet.user_header.bit("jn"):
+            manager = self.manager
+            transactional = packet.transaction_header is not None
+            queue = manager.system_transactional_deadletter_queue
+            self.keep_copy(packet, queue if transactional else manager.system_deadletter_queue)
+
+    def journal(self, message: OutgoingMessage) -> None:
+        """Source Journaling of a message that was acknowledged. [MS-MQQB] 3.1.5.5.4"""
+        if message.packet.user_header.bit("jp"):
+            self.keep_copy(message.packet, self.manager.system_journal_queue)
+
+    def keep_copy(self, packet: UserMessage, queue: Queue | None) -> None:
+        """Put a packet into a journal or a dead-letter queue, where there is one and room in it."""
+        if queue is not None:
+            keep_message(message_of(packet), queue)
+
+    def local_queue(self, text: str | None) -> Queue | None:
+        """The queue here that a destination or an administration queue names."""
+        try:
+            name = None if text is None else FormatName.parse(text)
+        except FormatNameError:
+            return None
+        # Journals, dead-letter queues and subqueues are no destinations.
+        if name is None or name.suffix != QueueSuffixType.NONE:
+            return None
+        return find_queue(self.manager, name)
+
+    def acknowledge(self, packet: UserMessage, message_class: int, way: Way | None) -> None:
+        """Send Administration Acknowledgment: into a local queue, or back the way. [MS-MQQB] 3.1.7.15"""
+        if message_class in INSECURE_NACKS and not self.settings.send_insecure_nacks:
+            return
+        made = administration_ack(self.manager.identifier, packet, message_class)
+        if made is None:
+            return
+        queue = self.local_queue(packet.user_header.format_name("admin_queue"))
+        if queue is None:
+            if way is not None:
+                way.send(made)
+        elif not queue.transactional:
+            enqueue_message(queue, message_of(self.identified(made)))

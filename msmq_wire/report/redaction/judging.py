@@ -1,0 +1,155 @@
+"""Findings without what must not leave the house: judged on what was captured, told from what is redacted.
+
+The rule kept here: the rules judge the captured records, so redaction finds neither more nor less. What is
+printed was made of redacted records alone, by a second judge that sees nothing else; where that one does not
+come to the same finding at the same places, the title of the rule stands for the message. Whoever shows
+records, findings and a story of one capture takes all three from `Telling`, which redacts each as it must be.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TypeAlias, TypeVar
+
+import msgspec
+
+from msmq_wire.findings import Finding, Judge
+from msmq_wire.findings.judge import HopAuditor
+from msmq_wire.findings.rule import Rule
+from msmq_wire.records.record import Record
+from msmq_wire.records.run import Run, in_order
+from msmq_wire.report.redaction.redactor import Redaction, Redactor
+from msmq_wire.sessions import Follower, Leaving, LeftOut, Story
+
+__all__ = ["NOT_TOLD", "RedactingJudge", "Telling"]
+
+NOT_TOLD = "what was observed is not told: it may quote what is redacted"
+"""The caveat of a finding whose message is the title of its rule."""
+
+_Places: TypeAlias = tuple[tuple[int | None, tuple[int, ...], str, int, int], ...]
+_Key: TypeAlias = tuple[str, str, str, _Places]
+_R = TypeVar("_R", bound=Run)
+
+
+class RedactingJudge:
+    """A `Judge` whose findings are redacted as ``redactor`` redacts records; ``more`` is that of a judge.
+
+    A topology names hosts, so what an ``auditor`` says is told only where nothing is redacted.
+    """
+
+    def __init__(
+        self, rules: Mapping[str, Rule], redactor: Redactor, auditor: HopAuditor | None = None
+    ) -> None:
+        self._redactor = redactor
+        self._judge = Judge(rules, auditor=auditor)
+        self._teller = Judge(rules) if redactor.what else None
+        self.more = self._judge.more
+
+    def feed(self, record: Record) -> list[Finding]:
+        """Judge a record as it was captured."""
+        found = self._judge.feed(record)
+        if self._teller is None:
+            return found
+        return self._told(found, self._teller.feed(self._redactor.record(record)))
+
+    def take(self, run: Run) -> list[Finding]:
+        """Judge everything of a run, as feeding its records does."""
+        return [one for _, one in self.taken(run)]
+
+    def taken(self, run: Run) -> list[tuple[int, Finding]]:
+        """The same, each with the id of the record with which feeding returns it."""
+        if self._teller is None:
+            return self._judge.taken(run)
+        return [(record.id, one) for record in in_order(run) for one in self.feed(record)]
+
+    def finish(self) -> list[Finding]:
+        """Judge sessions, messages and the whole story."""
+        found = self._judge.finish()
+        return found if self._teller is None else self._told(found, self._teller.finish())
+
+    @property
+    def story(self) -> Story | None:
+        """What the captured records tell, once finished; it is not redacted."""
+        return self._judge.story
+
+    @property
+    def left_out(self) -> LeftOut:
+        """What was judged before the end, once finished."""
+        return LeftOut() if self._judge.story is None else self._judge.story.left_out
+
+    def _told(self, found: Iterable[Finding], tellable: Iterable[Finding]) -> list[Finding]:
+        same: defaultdict[_Key, list[Finding]] = defaultdict(list)
+        for finding in tellable:
+            same[_key(finding)].append(finding)
+        told = []
+        for finding in found:
+            partners = same[_key(finding)]
+            shown = partners.pop(0) if partners else self._silenced(finding)
+            told.append(shown if finding.explained_by is None else self._explained(shown, finding))
+        return told
+
+    def _explained(self, shown: Finding, finding: Finding) -> Finding:
+        return msgspec.structs.replace(
+            shown,
+            explained_by=finding.explained_by,
+            cause=self._redactor.told(finding.cause),
+            first=finding.first,
+        )
+
+    def _silenced(self, finding: Finding) -> Finding:
+        return msgspec.structs.replace(
+            finding,
+            message=finding.title,
+            evidence=self._redactor.told(finding.evidence),
+            caveats=(NOT_TOLD,),
+        )
+
+
+class Telling:
+    """Captured records in; records, findings and the story as ``redactor`` lets them be shown out.
+
+    ``rules`` are those asked, ``more`` is that of a judge. ``leave`` is given what the story follows no
+    longer, redacted as the story is.
+    """
+
+    def __init__(
+        self, rules: Mapping[str, Rule], redactor: Redactor, leave: Callable[[Leaving], None] | None = None
+    ) -> None:
+        # An acknowledgment has its numbers in its body, and no story shows a body: that stays for the story.
+        self._names = redactor.only({Redaction.LABELS, Redaction.HOSTS})
+        self._bodies = redactor.only({Redaction.BODIES})
+        self._follower = Follower(leave=leave) if redactor.what else None
+        self._judge = RedactingJudge(rules, redactor) if redactor.what else Judge(rules, leave=leave)
+        self.more = self._judge.more
+
+    def feed(self, record: Record) -> tuple[Record, list[Finding]]:
+        """Take the next record as it was captured; return it as it may be shown, and what is found now."""
+        found = self._judge.feed(record)
+        if self._follower is None:
+            return record, found
+        named = self._names.record(record)
+        self._follower.feed(named)
+        return self._bodies.record(named), found
+
+    def told(self, items: Iterable[Record | _R]) -> Iterator[tuple[Record | _R, list[Finding]]]:
+        """The same of all that is read; where nothing is redacted a run stays whole."""
+        for item in items:
+            if isinstance(item, Record):
+                yield self.feed(item)
+            elif self._follower is None:
+                yield item, self._judge.take(item)
+            else:
+                yield from map(self.feed, in_order(item))
+
+    def finish(self) -> tuple[list[Finding], Story]:
+        """Judge sessions, messages and the whole story; return what is found, and the story to be shown."""
+        found = self._judge.finish()
+        story = self._judge.story if self._follower is None else self._follower.finish()
+        assert story is not None
+        return found, story
+
+
+def _key(finding: Finding) -> _Key:
+    places = tuple((one.record, one.frames, one.path, one.offset, one.length) for one in finding.evidence)
+    return finding.id, finding.severity, finding.confidence, places

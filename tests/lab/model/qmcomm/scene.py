@@ -1,0 +1,272 @@
+"""A qmcomm server with a client, a neighbour that answers as it is told, and requests by their parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from msmq_wire.lab.model.data.elements import OpenQueueDescriptor, Queue, QueueManager
+from msmq_wire.lab.model.data.enumerations import QueueType
+from msmq_wire.lab.model.events.queue import create_queue
+from msmq_wire.lab.model.qmcomm.environment import Deed, QmcommEnvironment
+from msmq_wire.lab.model.qmcomm.local_queue_context import LocalQueueContextHandle, RemoteQueueProxyHandle
+from msmq_wire.lab.model.qmcomm.server import QmcommServer
+from msmq_wire.lab.model.server import Answer, Association
+from msmq_wire.rpc.interfaces.qm2qm import HandleResponse, RemoteQMOpenQueueResponse
+from msmq_wire.rpc.interfaces.qmcomm_objects import (
+    CreateObjectInternalRequest,
+    EnlistInternalTransactionRequest,
+)
+from msmq_wire.rpc.interfaces.qmcomm_queues import (
+    CreateRemoteCursorRequest,
+    OpenQueueInternalRequest,
+    OpenRemoteQueueRequest,
+)
+from msmq_wire.rpc.interfaces.shared_parameters import StatusResponse
+from msmq_wire.rpc.ndr import NULL_POINTEE
+from msmq_wire.rpc.statuses import Status
+from msmq_wire.rpc.types.cac_transfer_buffer import CACTransferBufferV1, TransferSend
+from msmq_wire.rpc.types.context_handle import ContextHandle
+from msmq_wire.rpc.types.propvariant import PropVariant
+from msmq_wire.rpc.types.queue_format import ObjectFormat, QueueFormat
+from msmq_wire.wire.names import FormatName
+from msmq_wire.wire.types.guid import GUID
+from msmq_wire.wire.types.wchar_text import WcharText
+from tests.lab.model.scene import Client, Waiting, make_manager, make_queue, system_queue
+
+PATH = "host\\private$\\orders"
+ORDERS = f"DIRECT=OS:{PATH}"
+ELSEWHERE = "DIRECT=OS:elsewhere\\private$\\far"
+REMOTE_HANDLE = ContextHandle(uuid=GUID(b"a remote handle!"))
+PUBLIC = GUID(b"a public queue!!")
+OTHER_MANAGER = GUID(b"another manager!")
+UOW = GUID(b"a unit of work!!")
+UNKNOWN = ContextHandle(uuid=GUID(b"an unknown one!!"))
+
+
+class OtherQueueManager:
+    """What is called at another queue manager; methods without an answer wait."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, Any]] = []
+        self.waiting: list[Callable[[Answer], None]] = []
+        self.answers: dict[str, Answer | None] = {
+            "RemoteQMOpenQueue": Answer(RemoteQMOpenQueueResponse(ph_context=REMOTE_HANDLE)),
+            "RemoteQMCloseQueue": Answer(HandleResponse()),
+            "RemoteQMCloseCursor": Answer(StatusResponse()),
+            "RemoteQMPurgeQueue": Answer(StatusResponse()),
+        }
+
+    def __call__(self, name: str, request: Any, done: Callable[[Answer], None]) -> None:
+        self.calls.append((name, request))
+        answer = self.answers.get(name)
+        if answer is None:
+            self.waiting.append(done)
+        else:
+            done(answer)
+
+    @property
+    def names(self) -> list[str]:
+        """The methods that were called."""
+        return [name for name, _ in self.calls]
+
+
+class Directory:
+    """Public queues and queue managers by their identifiers, and what was asked for."""
+
+    def __init__(self, queues: dict[GUID, tuple[str, str]], managers: dict[GUID, str] | None = None) -> None:
+        self.queues = queues
+        self.managers = managers or {}
+        self.asked: list[tuple[str, GUID]] = []
+
+    def queue(self, identifier: GUID) -> tuple[str, str] | None:
+        self.asked.append(("Queue", identifier))
+        return self.queues.get(identifier)
+
+    def queue_manager(self, identifier: GUID) -> str | None:
+        self.asked.append(("QueueManager", identifier))
+        return self.managers.get(identifier)
+
+
+class Scene:
+    """A server of a queue manager with the private queue ``orders``, and one client."""
+
+    def __init__(self, **environment: Any) -> None:
+        self.manager: QueueManager = make_manager()
+        self.queue: Queue = make_queue(self.manager)
+        self.other = OtherQueueManager()
+        self.bound: list[str] = []
+        environment.setdefault("bind", self._bind)
+        self.server = QmcommServer(self.manager, QmcommEnvironment(**environment))
+        self.client = Client(self.server)
+
+    def _bind(self, computer: str) -> OtherQueueManager | None:
+        self.bound.append(computer)
+        return self.other if computer in ("elsewhere", "host") else None
+
+    def call(self, stem: str, request: Any) -> Any:
+        """What a call of the client gives: the response; a fault fails the test."""
+        answer = self.client.call(stem, request)
+        assert answer.fault is None, f"fault 0x{answer.fault:08X}"
+        return answer.response
+
+    def status(self, stem: str, request: Any) -> int | None:
+        """The status of a call of the client, of a response or of a fault."""
+        return self.client.call(stem, request).status
+
+    def refusal(self, stem: str, request: Any) -> int | None:
+        """The status of a call of the client that leaves everything as it was."""
+        with self.nothing_changes():
+            return self.status(stem, request)
+
+    def fault(self, stem: str, request: Any) -> int | None:
+        """The status of the fault that a call of the client gives, which leaves everything as it was."""
+        with self.nothing_changes():
+            return self.client.call(stem, request).fault
+
+    def start(self, stem: str, request: Any) -> Waiting:
+        """A call of the client that may wait."""
+        return self.client.start(stem, request)
+
+    def another_client(self) -> Client:
+        """One more client."""
+        return Client(self.server, number=2)
+
+    def open(self, name: str = ORDERS, access: int = 1, share: int = 0, **more: Any) -> Any:
+        """Open a queue for the application: the response, which is MQ_OK."""
+        response = self.call("rpc_qm_open_queue_internal", opening(name, access, share, **more))
+        assert response.status == Status.MQ_OK
+        return response
+
+    def open_far(self) -> RemoteQueueProxyHandle:
+        """Open a queue of the other queue manager."""
+        response = self.open(ELSEWHERE, h_remote_queue=7, dwp_queue=8, dwp_remote_context=9)
+        proxy = self.thing(response.ph_queue)
+        assert isinstance(proxy, RemoteQueueProxyHandle)
+        return proxy
+
+    def add_public_queue(self) -> Queue:
+        """The public queue ``shared``."""
+        queue = system_queue(self.manager, "shared")
+        queue.queue_type, queue.identifier = QueueType.PUBLIC, PUBLIC
+        assert create_queue(self.manager, queue) == Status.MQ_OK
+        return queue
+
+    def open_for_others(self, access: int = 1, share: int = 0) -> Any:
+        """Open a queue for a client of another server: the response, which is MQ_OK."""
+        response = self.call("r_qm_open_remote_queue", opening_for_others(access=access, share=share))
+        assert response.status == Status.MQ_OK
+        return response
+
+    def begin(self, identifier: GUID = UOW) -> ContextHandle:
+        """Begin an internal transaction: its handle."""
+        request = EnlistInternalTransactionRequest(p_uow=identifier)
+        response = self.call("r_qm_enlist_internal_transaction", request)
+        assert response.status == Status.MQ_OK
+        handle: ContextHandle = response.ph_int_xact
+        return handle
+
+    def thing(self, handle: ContextHandle) -> Any:
+        """What a handle of the client stands for."""
+        return self.client.association.handles.get(handle.uuid)
+
+    def descriptor(self, handle: ContextHandle) -> OpenQueueDescriptor:
+        """The descriptor of an open queue of the client."""
+        thing = self.thing(handle)
+        assert isinstance(thing, LocalQueueContextHandle)
+        return thing.open_queue_descriptor_reference
+
+    def state(self) -> tuple[Any, ...]:
+        """What a call that is refused leaves as it was."""
+        manager = self.manager
+        return (
+            {
+                key: (
+                    queue.label,
+                    queue.security,
+                    queue.quota,
+                    queue.journaling,
+                    queue.modify_time,
+                    queue.type,
+                    len(queue.message_position_list),
+                    len(queue.open_queue_descriptor_collection),
+                )
+                for key, queue in manager.queue_collection.items()
+            },
+            sorted(manager.descriptors),
+            sorted(manager.cursors),
+            sorted(manager.transaction_collection),
+            dict(self.client.association.handles),
+            list(self.other.calls),
+        )
+
+    @contextmanager
+    def nothing_changes(self) -> Iterator[None]:
+        """What is done inside leaves everything as it was."""
+        before = self.state()
+        yield
+        assert self.state() == before
+
+
+def creating(name: str = ".\\private$\\new", **more: Any) -> CreateObjectInternalRequest:
+    """A request of R_QMCreateObjectInternal for a queue with a label."""
+    label = PropVariant(vt=31, arm=WcharText.of("a label"))
+    members = {"cp": 1, "a_prop": (108,), "ap_var": (label,), **more}
+    return CreateObjectInternalRequest(lpwcs_path_name=WcharText.of(name), **members)
+
+
+def opening_for_others(
+    name: str = ORDERS, access: int = 1, share: int = 0, **more: Any
+) -> OpenRemoteQueueRequest:
+    """A request of R_QMOpenRemoteQueue."""
+    return OpenRemoteQueueRequest(
+        p_queue_format=queue_format(name), dw_desired_access=access, dw_share_mode=share, **more
+    )
+
+
+def queue_format(name: str) -> QueueFormat:
+    """The QUEUE_FORMAT of a format name."""
+    return QueueFormat.of(FormatName.parse(name))
+
+
+def object_format(name: str = ORDERS) -> ObjectFormat:
+    """The OBJECT_FORMAT of a format name."""
+    return ObjectFormat(arm=queue_format(name))
+
+
+def opening(name: str = ORDERS, access: int = 1, share: int = 0, **more: Any) -> OpenQueueInternalRequest:
+    """A request of rpc_QMOpenQueueInternal, with room for the name of a remote queue."""
+    more.setdefault("lplp_remote_queue_name", NULL_POINTEE)
+    return OpenQueueInternalRequest(
+        p_queue_format=queue_format(name), dw_desired_access=access, dw_share_mode=share, **more
+    )
+
+
+def remote_cursor(h_queue: int, **more: Any) -> CreateRemoteCursorRequest:
+    """A request of R_QMCreateRemoteCursor, with the zeroed buffer that Windows sends."""
+    return CreateRemoteCursorRequest(ptb1=CACTransferBufferV1(arm=TransferSend(), **more), h_queue=h_queue)
+
+
+def denied(stem: str, request: Any) -> list[tuple[Deed, str | None]]:
+    """What is asked, and of which queue, before a server that permits nothing denies a call."""
+    asked: list[tuple[Deed, str | None]] = []
+
+    def permits(_: Association, deed: Deed, queue: Queue | None) -> bool:
+        asked.append((deed, queue.pathname if queue else None))
+        return False
+
+    assert Scene(permits=permits).refusal(stem, request) == Status.MQ_ERROR_ACCESS_DENIED
+    return asked
+
+
+def case(rule: pytest.MarkDecorator, *values: Any) -> Any:
+    """A row of a table that tests a rule."""
+    return pytest.param(*values, marks=rule)
+
+
+def cases(rule: pytest.MarkDecorator, status: int, *requests: Any) -> list[Any]:
+    """A row for each request that a rule answers with a status: the request and the status."""
+    return [case(rule, request, status) for request in requests]
