@@ -32,6 +32,9 @@ if LONG:
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "check" if WHOLE else "quick"))
 
 
+_ABOVE = (("cli",), ("lab",), ("parity",))
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Let tests use markers of plugins that are not installed."""
     for plugin, marker in (("xdist", "xdist_group"), ("pytest_cov", "no_cover")):
@@ -115,16 +118,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _is_traced(item: pytest.Item, measured: Sequence[tuple[str, ...]]) -> bool:
-    """Whether a test belongs to a measured package, and does not go through a thousand examples or captures.
+    """Whether a test is of a measured package, or of what is above them all, and no mass of examples.
 
-    Tracing takes as long again as the test, and a thousand examples reach what ten others reach.
+    Tracing takes as long again as a test, and the thousandth example or capture takes the way of the first.
     """
     folder = item.path.relative_to(item.config.rootpath / "tests").parts
-    if not any(folder[: len(one)] == one for one in measured) or item.get_closest_marker("check"):
+    if not any(folder[: len(one)] == one for one in (*measured, *_ABOVE)) or item.get_closest_marker("check"):
         return False
-    function = getattr(item, "obj", None)
-    many = "batch_of_paths" in getattr(item, "fixturenames", ())
-    return not many and not getattr(function, "is_hypothesis_test", False)
+    drawn = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
+    case = getattr(item, "callspec", None)
+    return not drawn and (case is None or case.indices.get("batch_of_paths", 0) == 0)
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
