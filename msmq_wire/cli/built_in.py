@@ -6,20 +6,15 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-__all__ = ["default_scenario", "demo_capture"]
-
-
-def default_scenario() -> bytes:
-    """The scenario that the script for Windows and the lab run where no other is named, as JSON."""
-    return _found("msmq_wire.lab.recordings", "record", "scenario.json").read_bytes()
+__all__ = ["demo_capture", "find_built_in"]
 
 
 def demo_capture() -> Traversable:
     """The capture of `msmq-wire demo`: a fault and an attack in ordinary traffic."""
-    return _found("msmq_wire.cli", "digest", "fault_and_attack.pcap")
+    return find_built_in("msmq_wire.cli", "digest", "fault_and_attack.pcap")
 
 
-def _found(package: str, folder: str, name: str) -> Traversable:
+def find_built_in(package: str, folder: str, name: str) -> Traversable:
     """A file of the wheel, where it stands in a package, or of the repository."""
     packaged = files(package) / name
     if packaged.is_file():

@@ -6,7 +6,7 @@ addresses are those of documentation, the time is the beginning of 1970.
 
 from __future__ import annotations
 
-from msmq_wire.lab.capture_file import CaptureWriter
+from msmq_wire.capture.conversation_writer import CaptureWriter
 from msmq_wire.records.endpoint import MSMQ_PORT
 from msmq_wire.records.record import Record
 from msmq_wire.records.srmp_packets import SrmpMessage

@@ -113,7 +113,7 @@ def health() -> Health:
         system=f"{platform.system()} {platform.machine()}".strip(),
         root=getattr(os, "geteuid", lambda: 1)() == 0,
         encoding=getattr(sys.stdout, "encoding", None) or "",
-        checks=(*_extras(), *_wireshark(), _java()),
+        checks=(*_extras(), *_wireshark(), *_java()),
     )
 
 
@@ -229,15 +229,18 @@ def _dissector() -> Check:
     return Check(name=name, state="works", found=str(folder), note="Wireshark shows MSMQ for this user")
 
 
-def _java() -> Check:
-    # Loaded by who asks.
+def _java() -> Iterator[Check]:
+    # Only the job needs it.
+    if find_spec("msmq_wire.spark") is None:
+        return
     from msmq_wire.spark.session import java_problem
 
     problem = java_problem()
     if problem is None:
-        return Check(name="Java", state="works", found="17 or newer", note="spark")
+        yield Check(name="Java", state="works", found="17 or newer", note="spark")
+        return
     absent = "there is no java" in problem
-    return Check(name="Java", state="absent" if absent else "problem", note=f"spark: {problem}")
+    yield Check(name="Java", state="absent" if absent else "problem", note=f"spark: {problem}")
 
 
 def _said(*command: str) -> str | None:

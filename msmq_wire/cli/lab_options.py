@@ -13,10 +13,10 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
+from msmq_wire.capture.conversation_writer import CaptureWriter
 from msmq_wire.cli.options import check_output
 from msmq_wire.cli.reporting import complain
 from msmq_wire.errors import CaptureError, FormatNameError, MsmqWireError
-from msmq_wire.lab.capture_file import CaptureWriter
 from msmq_wire.lab.faults import FaultPlan, parse_faults
 from msmq_wire.wire.names import FormatName
 from msmq_wire.wire.types.guid import GUID

@@ -17,7 +17,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from msmq_wire.cli.plain_values import PlainCommand, PlainGroup
-from msmq_wire.cli.reporting import PROGRAM, version_text
+from msmq_wire.cli.reporting import PROGRAM, complain, version_text
 from msmq_wire.engines.codec import default_engine
 
 __all__ = ["COMMANDS", "GROUPS", "ListedCommand", "program"]
@@ -114,7 +114,14 @@ class ListedCommand(TyperCommand):
     def whole(self) -> TyperCommand:
         """The command itself; this imports its module."""
         name, _, function = self._place.partition(":")
-        module = import_module(f"msmq_wire.cli.commands.{name}")
+        place = f"msmq_wire.cli.commands.{name}"
+        try:
+            module = import_module(place)
+        except ModuleNotFoundError as error:
+            if error.name != place:
+                raise
+            complain(f"this installation has no command {self.name}")
+            raise typer.Exit(1) from None
         app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
         app.command(self.name, cls=PlainCommand)(getattr(module, function))
         made = get_command(app)

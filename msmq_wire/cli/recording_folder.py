@@ -11,11 +11,12 @@ from hashlib import sha256
 
 import msgspec
 
+from msmq_wire.cli.built_in import find_built_in
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.lab.recordings.recording import Recording, read_recording
 from msmq_wire.lab.recordings.scenario import Scenario, read_scenario
 
-__all__ = ["MAX_RECORDING", "RecordingFolder", "read_folder"]
+__all__ = ["MAX_RECORDING", "RecordingFolder", "default_scenario", "read_folder"]
 
 MAX_RECORDING = 1 << 22
 """Bytes of a recording, or a scenario, read at most: one of fifty steps has some fifty thousand."""
@@ -29,6 +30,11 @@ class RecordingFolder(msgspec.Struct, frozen=True, kw_only=True):
     capture: str
     scenario: Scenario | None
     digest: str
+
+
+def default_scenario() -> bytes:
+    """The scenario that the script for Windows and the lab run where no other is named, as JSON."""
+    return find_built_in("msmq_wire.lab.recordings", "record", "scenario.json").read_bytes()
 
 
 def read_folder(folder: str, ours: bytes) -> RecordingFolder:

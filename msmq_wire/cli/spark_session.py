@@ -24,7 +24,7 @@ from msmq_wire.spark.session import is_submitted, session, spark_problem
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["DriverMemory", "Master", "check_spark", "errors_told", "running_session"]
+__all__ = ["DriverMemory", "Master", "check_spark", "running_session"]
 
 _INTERRUPTED = 130
 _MEMORY = re.compile(r"[1-9][0-9]{0,9}[kmgt]?b?", re.IGNORECASE)
@@ -63,16 +63,6 @@ def check_spark(master: str | None, driver_memory: str | None) -> None:
     if any(find_spec(name) is None for name in _NEEDED):
         complain('Spark is not installed: pip install "msmq-wire[spark]"')
         raise typer.Exit(1)
-
-
-@contextlib.contextmanager
-def errors_told() -> Iterator[None]:
-    """Tell what the project raises in the block in one line, and end the command with status 1."""
-    try:
-        yield
-    except MsmqWireError as error:
-        complain(str(error))
-        raise typer.Exit(1) from None
 
 
 @contextlib.contextmanager

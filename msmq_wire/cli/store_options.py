@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from msmq_wire.cli.reporting import complain
-from msmq_wire.cli.spark_session import errors_told
+from msmq_wire.errors import MsmqWireError
 
 if TYPE_CHECKING:
     from msmq_wire.tables.store.store import Store
 
-__all__ = ["TablesFolder", "check_store", "opened_store", "size_of"]
+__all__ = ["TablesFolder", "check_store", "errors_told", "opened_store", "size_of"]
 
 _NEEDED = ("deltalake", "numpy", "pyarrow")
 _MOST_DIGITS = 15
@@ -40,6 +40,16 @@ def check_store() -> None:
     if any(find_spec(name) is None for name in _NEEDED):
         complain('tables need deltalake: pip install "msmq-wire[spark]"')
         raise typer.Exit(1)
+
+
+@contextlib.contextmanager
+def errors_told() -> Iterator[None]:
+    """Tell what the project raises in the block in one line, and end the command with status 1."""
+    try:
+        yield
+    except MsmqWireError as error:
+        complain(str(error))
+        raise typer.Exit(1) from None
 
 
 @contextlib.contextmanager

@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any, cast
 
+from msmq_wire.capture.conversation_writer import CaptureWriter, endpoint
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.lab.binary_connection import BinaryConnections, BinaryLimits
 from msmq_wire.lab.binary_dialer import BinaryDialer
-from msmq_wire.lab.capture_file import CaptureWriter, endpoint
 from msmq_wire.lab.clock import LoopClock
 from msmq_wire.lab.closing import Closing
 from msmq_wire.lab.faults import FaultPlan

@@ -13,8 +13,8 @@ from collections.abc import Callable
 
 import msgspec
 
+from msmq_wire.capture.conversation_writer import CapturedConnection, CaptureWriter, Endpoint, endpoint
 from msmq_wire.lab.backpressure import Backpressure
-from msmq_wire.lab.capture_file import CapturedConnection, CaptureWriter, Endpoint, endpoint
 from msmq_wire.lab.clock import LoopClock
 from msmq_wire.lab.connection_table import ConnectionTable
 from msmq_wire.lab.faults import ConnectionFaults, FaultPlan, FaultySender

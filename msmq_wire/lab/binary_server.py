@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import Any, cast
 
+from msmq_wire.capture.conversation_writer import Endpoint, endpoint
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.lab.binary_connection import BinaryConnection, BinaryConnections
-from msmq_wire.lab.capture_file import Endpoint, endpoint
 from msmq_wire.lab.faults import ConnectionFaults
 from msmq_wire.lab.log import why
 from msmq_wire.lab.model.binary.pings import PingResponder

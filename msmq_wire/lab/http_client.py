@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 
+from msmq_wire.capture.conversation_writer import CapturedConnection, CaptureWriter, endpoint
 from msmq_wire.errors import MsmqWireError
-from msmq_wire.lab.capture_file import CapturedConnection, CaptureWriter, endpoint
 from msmq_wire.lab.closing import Closing
 from msmq_wire.lab.log import why
 from msmq_wire.srmp.http.connection import HttpMessage

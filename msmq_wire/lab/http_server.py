@@ -15,9 +15,9 @@ import string
 from collections import OrderedDict
 from collections.abc import Collection
 
+from msmq_wire.capture.conversation_writer import CapturedConnection, CaptureWriter, Endpoint, endpoint
 from msmq_wire.lab.backpressure import Backpressure
 from msmq_wire.lab.binary_server import cannot_serve
-from msmq_wire.lab.capture_file import CapturedConnection, CaptureWriter, Endpoint, endpoint
 from msmq_wire.lab.clock import LoopClock
 from msmq_wire.lab.connection_table import ConnectionTable
 from msmq_wire.lab.faults import ConnectionFaults, FaultPlan, FaultySender

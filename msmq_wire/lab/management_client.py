@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msmq_wire.capture.conversation_writer import CaptureWriter
 from msmq_wire.errors import MsmqWireError
-from msmq_wire.lab.capture_file import CaptureWriter
 from msmq_wire.lab.closing import Closing
 from msmq_wire.lab.model.qmmgmt.client import ManagementResult, act, get_info
 from msmq_wire.lab.queue_reader import drive

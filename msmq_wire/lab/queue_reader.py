@@ -11,8 +11,8 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 import msgspec
 
+from msmq_wire.capture.conversation_writer import CaptureWriter
 from msmq_wire.errors import MsmqWireError
-from msmq_wire.lab.capture_file import CaptureWriter
 from msmq_wire.lab.closing import Closing
 from msmq_wire.lab.faults import ConnectionFaults
 from msmq_wire.lab.model.qm2qm.client import BIND, UNBIND, Qm2qmClient, answered_status

@@ -12,9 +12,9 @@ import random
 
 import msgspec
 
+from msmq_wire.capture.conversation_writer import CaptureWriter
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.lab.application import Application
-from msmq_wire.lab.capture_file import CaptureWriter
 from msmq_wire.lab.closing import Closing
 from msmq_wire.lab.http_client import HttpClient
 from msmq_wire.lab.queue_reader import RemoteReadReader, connect_reader

@@ -8,8 +8,8 @@ from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 
+from msmq_wire.capture.conversation_writer import CaptureWriter
 from msmq_wire.errors import MsmqWireError
-from msmq_wire.lab.capture_file import CaptureWriter
 from msmq_wire.lab.deeds import DEEDS, why_not
 from msmq_wire.lab.recorded_hosts import OTHER, OWN, RecordedHosts
 from msmq_wire.lab.recordings.recording import RecordedStep, Recording, write_recording

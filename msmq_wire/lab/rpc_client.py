@@ -12,8 +12,8 @@ from typing import Any, Self
 
 import msgspec
 
+from msmq_wire.capture.conversation_writer import CapturedConnection, CaptureWriter, endpoint
 from msmq_wire.errors import DecodeError, MsmqWireError
-from msmq_wire.lab.capture_file import CapturedConnection, CaptureWriter, endpoint
 from msmq_wire.lab.closing import Closing
 from msmq_wire.lab.faults import ConnectionFaults, FaultySender
 from msmq_wire.lab.log import why

@@ -10,9 +10,9 @@ import asyncio
 import socket
 from collections import deque
 
+from msmq_wire.capture.conversation_writer import CapturedConnection, Endpoint, endpoint
 from msmq_wire.errors import DecodeError
 from msmq_wire.lab.backpressure import Backpressure
-from msmq_wire.lab.capture_file import CapturedConnection, Endpoint, endpoint
 from msmq_wire.lab.faults import ConnectionFaults, FaultySender
 from msmq_wire.lab.rpc_calls import RpcCalls
 from msmq_wire.lab.rpc_fragments import agreed_fragment

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+from msmq_wire.capture.conversation_writer import CaptureWriter, Endpoint, endpoint
 from msmq_wire.errors import MsmqWireError
-from msmq_wire.lab.capture_file import CaptureWriter, Endpoint, endpoint
 from msmq_wire.lab.clock import LoopClock
 from msmq_wire.lab.closing import Closing
 from msmq_wire.lab.faults import FaultPlan

@@ -15,7 +15,7 @@ from typing import Protocol
 
 import msgspec
 
-from msmq_wire.lab.capture_file import CaptureWriter
+from msmq_wire.capture.conversation_writer import CaptureWriter
 from msmq_wire.lab.clock import LoopClock
 from msmq_wire.lab.connection_table import Connection, ConnectionTable
 from msmq_wire.lab.faults import ConnectionFaults, FaultPlan

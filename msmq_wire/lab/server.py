@@ -14,11 +14,11 @@ from typing import Any
 
 import msgspec
 
+from msmq_wire.capture.conversation_writer import CaptureWriter, Endpoint
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.lab.binary_connection import BinaryConnections
 from msmq_wire.lab.binary_dialer import BinaryDialer
 from msmq_wire.lab.binary_server import BinaryServer
-from msmq_wire.lab.capture_file import CaptureWriter, Endpoint
 from msmq_wire.lab.clock import LoopClock
 from msmq_wire.lab.closing import Closing
 from msmq_wire.lab.faults import FaultPlan

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from msmq_wire.cli import built_in
+from msmq_wire.cli.recording_folder import default_scenario
 from tests.cli.conftest import Outcome
 
 Run = Callable[..., Outcome]
@@ -144,8 +145,8 @@ def test_bad_usage_and_what_cannot_be_read_are_one_line(
 def test_the_scenario_of_a_wheel_comes_before_that_of_the_repository(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    in_repository = built_in.default_scenario()
+    in_repository = default_scenario()
     assert json.loads(in_repository)["version"] == 1
     (tmp_path / "scenario.json").write_bytes(b"of the wheel")
     monkeypatch.setattr(built_in, "files", lambda name: tmp_path / os.curdir)
-    assert built_in.default_scenario() == b"of the wheel"
+    assert default_scenario() == b"of the wheel"

@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
-from msmq_wire.lab.capture_file import CaptureWriter
+from msmq_wire.capture.conversation_writer import CaptureWriter
 from msmq_wire.lab.log import LabEvent
 from msmq_wire.lab.server import LabServer, LabSettings
 from tests.lab.lab_scene import ANY_PORTS, HOST

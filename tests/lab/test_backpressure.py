@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from msmq_wire import GUID, encode
-from msmq_wire.lab.capture_file import CaptureWriter
+from msmq_wire.capture.conversation_writer import CaptureWriter
 from msmq_wire.lab.log import LabEvent
 from msmq_wire.lab.model.binary.session_opening import establish_request, parameters_request
 from msmq_wire.lab.server import LabServer

@@ -10,9 +10,9 @@ import msgspec
 import pytest
 
 from msmq_wire import decode, encode
+from msmq_wire.capture.conversation_writer import CaptureWriter
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.lab.binary_client import BinaryClient, ping
-from msmq_wire.lab.capture_file import CaptureWriter
 from msmq_wire.lab.faults import FaultPlan
 from msmq_wire.lab.log import LabEvent
 from msmq_wire.lab.model.binary.session_opening import establish_request

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from msmq_wire.capture.conversation_writer import CaptureWriter
 from msmq_wire.capture.reader import read_capture
-from msmq_wire.lab.capture_file import CaptureWriter
 from msmq_wire.lab.model.data.stored_message import message_of
 from msmq_wire.lab.model.events.message import enqueue_message
 from msmq_wire.lab.server import LabServer

@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from msmq_wire.cli.built_in import default_scenario
+from msmq_wire.cli.recording_folder import default_scenario
 from msmq_wire.lab.deeds import DEEDS, HEEDED, HEEDED_OVER_HTTP, NEEDS_NOT_HERE, NOT_HERE
 from msmq_wire.lab.recordings.scenario import Deed, Need, Step, read_scenario
 

@@ -15,10 +15,10 @@ import msgspec
 import pytest
 
 from msmq_wire import decode
+from msmq_wire.capture.conversation_writer import CaptureWriter
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.lab import binary_server
 from msmq_wire.lab.binary_client import BinaryClient, ping
-from msmq_wire.lab.capture_file import CaptureWriter
 from msmq_wire.lab.faults import FaultPlan
 from msmq_wire.lab.http_client import HttpClient
 from msmq_wire.lab.log import LabEvent

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from msmq_wire.lab.capture_file import CaptureWriter
+from msmq_wire.capture.conversation_writer import CaptureWriter
 from msmq_wire.lab.management_client import connect_management
 from msmq_wire.lab.model.qmmgmt.client import act
 from msmq_wire.lab.server import LabServer

@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from msmq_wire import GUID
+from msmq_wire.capture.conversation_writer import CaptureWriter
 from msmq_wire.findings import Judge
-from msmq_wire.lab.capture_file import CaptureWriter
 from msmq_wire.lab.log import LabEvent
 from msmq_wire.lab.model.qmcomm.client.client import QmcommClient
 from msmq_wire.lab.rpc_client import RpcClient

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from msmq_wire.cli.built_in import default_scenario
+from msmq_wire.cli.recording_folder import default_scenario
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.findings import Judge
 from msmq_wire.lab import recorded_hosts

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from msmq_wire.capture.conversation_writer import CaptureWriter
 from msmq_wire.capture.reader import read_capture
-from msmq_wire.lab.capture_file import CaptureWriter
 from msmq_wire.lab.model.data.timers import INFINITE
 from msmq_wire.lab.rpc_client import RpcClient
 from msmq_wire.lab.rpc_server import RpcLimits, RpcServer

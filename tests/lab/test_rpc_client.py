@@ -9,9 +9,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from msmq_wire.capture.conversation_writer import CaptureWriter
 from msmq_wire.capture.reader import read_capture
 from msmq_wire.errors import EncodeError, MsmqWireError
-from msmq_wire.lab.capture_file import CaptureWriter
 from msmq_wire.lab.clock import LoopClock
 from msmq_wire.lab.faults import FaultPlan
 from msmq_wire.lab.model.data.timers import INFINITE

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from msmq_wire.capture.conversation_writer import CaptureWriter
 from msmq_wire.capture.reader import read_capture
-from msmq_wire.lab.capture_file import CaptureWriter
 from msmq_wire.lab.clock import LoopClock
 from msmq_wire.lab.model.data.elements import Queue, QueueManager
 from msmq_wire.lab.model.data.timers import Timers

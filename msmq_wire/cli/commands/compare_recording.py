@@ -6,11 +6,10 @@ from typing import Annotated
 
 import typer
 
-from msmq_wire.cli.built_in import default_scenario
 from msmq_wire.cli.formats import TableFormat
 from msmq_wire.cli.reading import Reading
 from msmq_wire.cli.reading_options import BODY_KEYS, ReadingOptions, with_reading_options
-from msmq_wire.cli.recording_folder import RecordingFolder, read_folder
+from msmq_wire.cli.recording_folder import RecordingFolder, default_scenario, read_folder
 from msmq_wire.cli.render.comparison_table import print_comparison
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import complain

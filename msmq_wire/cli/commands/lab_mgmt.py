@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
+from msmq_wire.capture.conversation_writer import CaptureWriter
 from msmq_wire.cli.formats import LineFormat
 from msmq_wire.cli.lab_options import Capture, address_of, capture_to, format_name_of, run_lab
 from msmq_wire.cli.options import Force
@@ -15,7 +16,6 @@ from msmq_wire.cli.render.safe_text import escaped
 from msmq_wire.cli.reporting import tell
 from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.errors import MsmqWireError
-from msmq_wire.lab.capture_file import CaptureWriter
 from msmq_wire.lab.management_client import ManagementClient, connect_management
 from msmq_wire.lab.model.qmmgmt.client import ManagementResult
 from msmq_wire.lab.queue_reader import status_name

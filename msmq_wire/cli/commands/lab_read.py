@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from msmq_wire.capture.conversation_writer import CaptureWriter
 from msmq_wire.cli.formats import LineFormat
 from msmq_wire.cli.lab_options import (
     Capture,
@@ -27,7 +28,6 @@ from msmq_wire.cli.reporting import complain, tell
 from msmq_wire.engines.codec import inspect
 from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.errors import MsmqWireError
-from msmq_wire.lab.capture_file import CaptureWriter
 from msmq_wire.lab.queue_reader import (
     Qm2qmReader,
     ReadMessage,

@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from msmq_wire.cli.built_in import default_scenario
 from msmq_wire.cli.options import Force, check_folder, check_output
+from msmq_wire.cli.recording_folder import default_scenario
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import complain, tell
 from msmq_wire.errors import MsmqWireError

@@ -12,6 +12,7 @@ from uuid import UUID
 
 import typer
 
+from msmq_wire.capture.conversation_writer import CaptureWriter
 from msmq_wire.cli.lab_options import (
     Capture,
     Fault,
@@ -32,7 +33,6 @@ from msmq_wire.cli.secrets import RsaKeyPasswords, sealer_for, signer_for
 from msmq_wire.engines.building import build_message
 from msmq_wire.errors import EncodeError, MsmqWireError
 from msmq_wire.lab.binary_client import BinaryClient, ping, window_for
-from msmq_wire.lab.capture_file import CaptureWriter
 from msmq_wire.lab.faults import FaultPlan
 from msmq_wire.lab.http_client import HttpClient
 from msmq_wire.lab.log import LabEvent, LabLog

@@ -9,8 +9,8 @@ import typer
 from msmq_wire.cli.options import Quiet
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import tell
-from msmq_wire.cli.spark_session import DriverMemory, Master, check_spark, errors_told, running_session
-from msmq_wire.cli.store_options import TablesFolder, size_of
+from msmq_wire.cli.spark_session import DriverMemory, Master, check_spark, running_session
+from msmq_wire.cli.store_options import TablesFolder, errors_told, size_of
 from msmq_wire.units import size_text
 
 if TYPE_CHECKING:

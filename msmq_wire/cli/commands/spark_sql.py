@@ -16,7 +16,8 @@ from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import complain, tell
 from msmq_wire.cli.rows import CsvWriter, JsonWriter
 from msmq_wire.cli.spark_rows import cell_of, distinct_names, plain_value
-from msmq_wire.cli.spark_session import DriverMemory, Master, check_spark, errors_told, running_session
+from msmq_wire.cli.spark_session import DriverMemory, Master, check_spark, running_session
+from msmq_wire.cli.store_options import errors_told
 from msmq_wire.spark.queries import QUERIES, query_problem
 from msmq_wire.spark.session import spark_problem
 

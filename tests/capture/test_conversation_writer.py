@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from msmq_wire.capture.conversation_writer import MSS, CapturedConnection, CaptureWriter, endpoint
 from msmq_wire.capture.link import dissect
 from msmq_wire.capture.network import UdpDatagram
 from msmq_wire.capture.source import read_frames
 from msmq_wire.errors import CaptureError
-from msmq_wire.lab.capture_file import MSS, CapturedConnection, CaptureWriter, endpoint
 from msmq_wire.reassembly.tcp import TcpReassembler
 from msmq_wire.reassembly.tcp_events import StreamBytes, StreamEvent, TcpEvent, TcpSegment
 
@@ -189,7 +189,7 @@ def test_times_never_go_back(path: Path) -> None:
 def test_a_killed_process_leaves_a_file_that_can_be_read(path: Path) -> None:
     script = (
         "import os, sys\n"
-        "from msmq_wire.lab.capture_file import CaptureWriter\n"
+        "from msmq_wire.capture.conversation_writer import CaptureWriter\n"
         "connection = CaptureWriter(sys.argv[1]).connection(('127.0.0.1', 1), ('127.0.0.1', 2))\n"
         "connection.feed(True, b'last words')\n"
         "os.kill(os.getpid(), 9)\n"
