@@ -27,10 +27,11 @@ _EVERYTHING = {
 _TYPES = re.compile(r"^if TYPE_CHECKING:\n(?:(?: .*)?\n)+", re.MULTILINE)
 _FROM = re.compile(r"^\s*from ([\w.]+) import (\([^)]*\)|.*)$", re.MULTILINE)
 _IMPORT = re.compile(r"^\s*import ([\w., ]+)", re.MULTILINE)
+_INDENTED = re.compile(r"^ .*\n", re.MULTILINE)
 _NAMED = re.compile(r"""["']((?:msmq_\w+|tests|fixtures)(?:\.\w+)*)(\.\{)?""")
 _LISTING = re.compile(r"\b(?:iter_modules|walk_packages)\(")
 _BEFORE = "^"
-"""Behind the path of a package: what is imported before a module of it, without what it gives on demand."""
+"""Behind the path of a package: what is imported before a module of it, without what its functions import."""
 _WORD = re.compile(r"\w+")
 
 
@@ -49,7 +50,9 @@ class Tree:
         self.tests = sorted(path for path in self.texts if Path(path).name.startswith("test_"))
         self._imported = {path: set(self._imports(path)) for path in self.texts}
         packages = [path for path in self.texts if path.endswith("__init__.py")]
-        self._imported |= {path + _BEFORE: set(self._static(self.texts[path])) for path in packages}
+        self._imported |= {
+            path + _BEFORE: set(self._static(_INDENTED.sub("", self.texts[path]))) for path in packages
+        }
 
     def _imports(self, path: str) -> Iterator[str]:
         """What a file imports when it is used: what it names in strings, too, and lists."""

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import pytest
 
-from msmq_wire.spark.session import java_problem
+from msmq_wire.spark.java import java_problem
 from tests.chromium import BROWSERS, browser
 
 AXE = Path(sys.prefix) / "axe.min.js"

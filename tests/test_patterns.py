@@ -383,7 +383,7 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
         Attack("search", "", "T10:00:00"),
         Attack("sub", "T10:00:00.", "1", "!"),
     ),
-    "msmq_wire.spark.session:_VERSION": (
+    "msmq_wire.spark.java:_VERSION": (
         Attack("search", "", 'version "1.'),
         Attack("search", 'version "', "1"),
     ),

@@ -233,7 +233,7 @@ def _java() -> Iterator[Check]:
     # Only the job needs it.
     if find_spec("msmq_wire.spark") is None:
         return
-    from msmq_wire.spark.session import java_problem
+    from msmq_wire.spark.java import java_problem
 
     problem = java_problem()
     if problem is None:

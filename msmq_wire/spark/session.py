@@ -11,7 +11,6 @@ import contextlib
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -20,14 +19,13 @@ from typing import TYPE_CHECKING
 
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.spark import register
+from msmq_wire.spark.java import java_problem
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["is_submitted", "java_problem", "session", "spark_problem"]
+__all__ = ["is_submitted", "session", "spark_problem"]
 
-_JAVA = 17
-_VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 _BATCH_BYTES = str(16 << 20)
 _GATEWAY = "PYSPARK_GATEWAY_PORT"
 _CALLED = re.compile(r"An error occurred while calling \S+\s*:?\s*")
@@ -44,24 +42,6 @@ _RUNTIME = {
     "spark.sql.session.timeZone": "UTC",
 }
 """What can be set while a session runs, and is wanted everywhere."""
-
-
-def java_problem() -> str | None:
-    """Say why Spark cannot start here, or None: Java is missing, too old, or does not run."""
-    home = os.environ.get("JAVA_HOME")
-    java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
-    if java is None:
-        return f"Java {_JAVA} is needed: there is no java on PATH and JAVA_HOME is not set"
-    try:
-        told = subprocess.run([java, "-version"], capture_output=True, timeout=60, check=False)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return f"Java {_JAVA} is needed: {java} does not run: {getattr(error, 'strerror', None) or error}"
-    version = _VERSION.search((told.stderr + told.stdout).decode("utf-8", "replace"))
-    if version is None:
-        return f"Java {_JAVA} is needed: {java} does not tell its version"
-    if int(version.group(1)) < _JAVA:
-        return f"Java {_JAVA} is needed: {java} is Java {version.group(1)}"
-    return None
 
 
 def is_submitted() -> bool:

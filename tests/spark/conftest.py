@@ -35,6 +35,16 @@ def captures() -> Path:
     return Path(__file__).resolve().parents[2] / "fixtures" / "captures"
 
 
+@pytest.fixture
+def stub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where a program called java may be put; no other is on PATH."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", str(folder))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    return folder / "java"
+
+
 @pytest.fixture(autouse=True)
 def in_a_folder_of_its_own(tmp_path: Path) -> Iterator[None]:
     """Nothing may be left in the working folder."""
