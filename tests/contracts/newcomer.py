@@ -110,6 +110,7 @@ from msmq_wire.findings.packet_fields import field
 from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
+from msmq_wire.wire.expressions import this
 
 __all__ = ["RULE"]
 
@@ -128,6 +129,7 @@ RULE = Rule(
     meaning="The label says that it is one.",
     action="Look for whoever adds dummies.",
     types=("user_message",),
+    when=(this.message_properties_header.label_length == 6,),
     check=_check,
 )
 """
@@ -148,7 +150,7 @@ _END_OF_COLUMNS = """)  # fmt: skip
 \"\"\"The columns in their order"""
 _COLUMN = """    MessageColumn(
         "dummy", "number", "Number of the dummy.",
-        packet="user_header.message_id", buffer="properties.identifier.uniquifier", look=Look("dummies"),
+        packet="user_header.message_id", buffer="properties.identifier.uniquifier",
     ),
 """
 _BODY = """
@@ -332,7 +334,7 @@ def main() -> None:
         one._replace(data=b"DMMY" + one.data[14:], length=one.length - 10) for one in linked.frames
     ]
     dummies = message(told=properties("a", b"x"))
-    ways = ("--format", "csv"), ("--format", "jsonl"), (), ("--filter", "dummy == 8")
+    ways = ("--format", "csv"), ("--format", "jsonl"), ("--columns", "id,dummy"), ("--filter", "dummy == 8")
     seen = {
         "A column of messages": "".join(captured(session(dummies), "messages", *more) for more in ways),
         "A field of a header": shown(fields.CASES.data, "packet", "--as", "debug_header"),

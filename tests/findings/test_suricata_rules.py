@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from msmq_wire.errors import MsmqWireError
@@ -179,7 +180,8 @@ def test_bytes_that_would_end_an_option_are_hex() -> None:
 def test_numbers_are_listed_with_their_runs() -> None:
     assert numbers_text((1, 2, 3, 7, 9, 10)) == "1-3,7,9-10"
     assert numbers_text(()) == ""
-    assert undefined(remote_read.INTERFACE) == "1,16-65535"
+    few = {opnum: one for opnum, one in remote_read.INTERFACE.methods.items() if opnum in (0, 2, 3, 15)}
+    assert undefined(msgspec.structs.replace(remote_read.INTERFACE, methods=few)) == "1,4-14,16-65535"
     assert all(undefined(one) for one in INTERFACES.values())
 
 

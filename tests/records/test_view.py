@@ -64,6 +64,8 @@ MESSAGE_KEYS = [
     "via",
     "frames",
 ]
+MESSAGE_COLUMNS = [*MESSAGE_KEYS, "capture", "sent_at", "message_class_name", "body_type_name", "how"]
+"""The columns that these tests know; one that comes after them has tests of its own."""
 PACKET_TYPES = {
     "ping",
     "establish_connection",
@@ -217,7 +219,7 @@ def test_the_three_messages_of_the_demo_show_as_rows() -> None:
         "body_type_name": "VT_EMPTY",
         "how": "sent",
     }
-    assert messages("demo.pcap") == [
+    assert [{name: row[name] for name in MESSAGE_COLUMNS} for row in messages("demo.pcap")] == [
         {
             "id": 7,
             "parent": None,
@@ -310,7 +312,7 @@ def test_a_message_cut_before_its_headers_has_nulls() -> None:
         "message_class_name",
         "body_type_name",
     }
-    assert {key for key, value in first.items() if value is None} == unknown | {"parent"}
+    assert {name for name in MESSAGE_COLUMNS if first[name] is None} == unknown | {"parent"}
     assert first["priority"] == 3
 
 
