@@ -115,6 +115,8 @@ def test_a_file_outside_of_the_folder_is_neither_opened_nor_looked_at(
 ) -> None:
     hint = hint.format(outside=evidence.parent)
     for image in _naming(evidence, hint).values():
+        # The first time a codec may be imported, which looks at files of Python.
+        _refused(image, hint)
         with touched_files(monkeypatch) as (looked, opened):
             _refused(image, hint)
         # The way to the folder is walked once, for links in the path that the user gave.
