@@ -8,6 +8,7 @@ import pytest
 
 from msmq_wire.cli.program import COMMANDS
 from tests.golden import lists
+from tests.golden.__main__ import diff
 from tests.golden.cases import LEFT, Case, all_cases
 from tests.golden.comparing import differences
 from tests.golden.lists import Found, kept, write
@@ -111,3 +112,13 @@ def test_a_long_line_for_programs_is_compared_field_by_field() -> None:
         '-"queue":"orders",',
         '+"queue":"others",',
     ]
+
+
+@pytest.mark.check
+@pytest.mark.needs("git")
+@pytest.mark.parametrize("group", ["demo", "pages"])
+def test_another_revision_is_rendered_with_what_the_program_brings_along(
+    group: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert diff("HEAD", group) in (0, 1)
+    assert capfd.readouterr().out.splitlines()[-1].endswith(" outputs differ from HEAD")

@@ -19,6 +19,7 @@ import tempfile
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from pathlib import Path
 
 _TREE = "MSMQ_WIRE_GOLDEN_TREE"
 if _TREE in os.environ:
@@ -136,13 +137,16 @@ def diff(revision: str, group: str | None) -> int:
     The captures are those of this tree.
     """
     with tempfile.TemporaryDirectory(prefix="msmq-wire-golden-") as folder:
-        command = ["git", "archive", revision, "msmq_wire", "docs", "dissectors"]
+        command = ["git", "archive", revision, "msmq_wire", "docs", "dissectors", "mkdocs.yml"]
         made = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
         if made.returncode:
             print(made.stderr.decode(errors="replace").strip(), file=sys.stderr)
             return 2
         with tarfile.open(fileobj=io.BytesIO(made.stdout)) as archive:
             archive.extractall(folder, filter="data")
+        # What the program brings along, and what pages are made from, stands there, too.
+        for name in ("fixtures", "tests"):
+            Path(folder, name).symlink_to(ROOT / name)
         trees = (folder, str(ROOT))
         digests = [_in_tree(tree, group, None) for tree in trees]
         keys = [key for key in {**digests[0], **digests[1]} if digests[0].get(key) != digests[1].get(key)]
