@@ -33,13 +33,13 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "check" if WHOLE else
 
 
 _ABOVE = (("cli",), ("lab",), ("parity",))
+_UNTRACED = pytest.StashKey[bool]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let tests use markers of plugins that are not installed."""
-    for plugin, marker in (("xdist", "xdist_group"), ("pytest_cov", "no_cover")):
-        if not config.pluginmanager.hasplugin(plugin):
-            config.addinivalue_line("markers", f"{marker}: means something to {plugin} only")
+    """Let tests use the marker of a plugin that is not installed."""
+    if not config.pluginmanager.hasplugin("xdist"):
+        config.addinivalue_line("markers", "xdist_group: means something to xdist only")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -96,15 +96,14 @@ def s3() -> Iterator[S3Server]:
 # Before xdist looks at the groups.
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave to ``make check`` what is marked so; keep together what shares something dear.
+    """Leave out of ``make test`` what is marked so; keep together what shares something dear.
 
     The tests of a Spark session run in one worker, those that ask what one run of Suricata said, and those of
     one built wheel. Where coverage is measured, only tests of the measured packages are traced.
     """
     measured = [Path(one).parts[1:] for one in config.getoption("cov_source", None) or ()]
     for item in items:
-        if measured and not _is_traced(item, measured):
-            item.add_marker("no_cover")
+        item.stash[_UNTRACED] = bool(measured) and not _is_traced(item, measured)
         for name in ("spark", "suricata"):
             if item.get_closest_marker(name) is not None:
                 item.add_marker(pytest.mark.xdist_group(name))
@@ -117,13 +116,32 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if id(item) not in kept]
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Measure nothing during a test that is not to be traced, nor while its fixtures come and go.
+
+    The plugin's own marker pauses it for the call alone. Threads that begin in between then collide in
+    ``sys.settrace``, and what a fixture made for an hour's test was traced.
+    """
+    plugin = item.config.pluginmanager.getplugin("_cov")
+    if not item.stash[_UNTRACED] or plugin is None:
+        return (yield)
+    plugin.cov_controller.pause()
+    try:
+        return (yield)
+    finally:
+        plugin.cov_controller.resume()
+
+
 def _is_traced(item: pytest.Item, measured: Sequence[tuple[str, ...]]) -> bool:
     """Whether a test is of a measured package, or of what is above them all, and no mass of examples.
 
     Tracing takes as long again as a test, and the thousandth example or capture takes the way of the first.
     """
     folder = item.path.relative_to(item.config.rootpath / "tests").parts
-    if not any(folder[: len(one)] == one for one in (*measured, *_ABOVE)) or item.get_closest_marker("check"):
+    if not any(folder[: len(one)] == one for one in (*measured, *_ABOVE)):
+        return False
+    if any(map(item.get_closest_marker, ("check", "untraced"))):
         return False
     drawn = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
     case = getattr(item, "callspec", None)
@@ -137,7 +155,7 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """One more than the cores it may use, in the whole check two: tests of the lab and of clusters wait."""
+    """One more than the cores it may use, with every test two: those of the lab and of clusters wait."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return cores + (2 if WHOLE else 1)
 

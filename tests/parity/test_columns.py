@@ -53,7 +53,7 @@ def _compare(rows: Sequence[bytes], stem: str | None, engine: Engine = "referenc
     return expected
 
 
-@pytest.mark.no_cover
+@pytest.mark.untraced
 @pytest.mark.parametrize("stem", _STEMS)
 def test_every_truncation_of_every_fixture_is_the_same_in_one_batch(stem: str) -> None:
     whole = [_load(path) for path in sorted((_PACKETS / stem).glob("*.hex"))]

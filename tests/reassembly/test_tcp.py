@@ -376,7 +376,6 @@ def test_more_pending_than_all_may_hold_gives_up_the_hole_that_waited_longest() 
     assert wire.tcp.pending_bytes == 400 + 256
 
 
-@pytest.mark.no_cover
 @pytest.mark.check
 def test_giving_up_the_hole_that_waited_longest_costs_the_same_however_many_were_given_up() -> None:
     tcp = TcpReassembler(max_pending_total=46_000 * 258, max_connections=1 << 16)

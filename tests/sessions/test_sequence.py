@@ -149,7 +149,6 @@ def test_the_longest_wait_is_that_of_the_oldest_packet_an_ack_covers(tape: Tape)
     assert direction.longest_wait_at == direction.first_message
 
 
-@pytest.mark.no_cover
 @given(st.lists(st.integers(1, 12), min_size=1, max_size=8))
 def test_acks_of_what_was_sent_leave_exactly_the_rest(bursts: list[int]) -> None:
     tape = Tape()

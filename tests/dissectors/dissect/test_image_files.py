@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import socket
 import sys
@@ -26,7 +27,10 @@ def _seen(event: str, arguments: tuple[Any, ...]) -> None:
             opened.append(os.fsdecode(arguments[0]))
 
 
-sys.addaudithook(_seen)
+@functools.cache
+def _watch() -> None:
+    """Watch the files that this process opens from now on: an audit hook cannot be taken away."""
+    sys.addaudithook(_seen)
 
 
 @contextmanager
@@ -43,6 +47,7 @@ def touched_files(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[list[str], 
             return _real(path, *args, **named)
 
         monkeypatch.setattr(os, name, look)
+    _watch()
     _watching.append(opened)
     try:
         yield looked, opened

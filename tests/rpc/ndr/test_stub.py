@@ -223,6 +223,7 @@ _STRINGS = struct.pack("<II HBBIHxxIII", 1, 0, 0x101F, 0, 0, 0, 0x101F, _COUNT, 
 
 
 @pytest.mark.slow
+@pytest.mark.untraced
 @pytest.mark.parametrize(
     ("interface", "opnum", "syntax", "stub"),
     [
