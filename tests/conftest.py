@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.effort import LONG, WHOLE, examples
+from tests.effort import EVERY_TEST, LONG, WHOLE, examples
 from tests.needs import need, needs_of, needs_of_module, problem, summary
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 item.add_marker(pytest.mark.xdist_group(name))
         if "built" in getattr(item, "fixturenames", ()) and item.get_closest_marker("spark") is None:
             item.add_marker(pytest.mark.xdist_group("built"))
-    if not WHOLE:
+    if not EVERY_TEST:
         left = [item for item in items if any(map(item.get_closest_marker, ("check", "slow")))]
         config.hook.pytest_deselected(items=left)
         kept = set(map(id, left))
@@ -157,7 +157,7 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
 def pytest_xdist_auto_num_workers() -> int:
     """One more than the cores it may use, with every test two: those of the lab and of clusters wait."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return cores + (2 if WHOLE else 1)
+    return cores + (2 if EVERY_TEST else 1)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -1,8 +1,10 @@
 """How much of the suite a run does, and how its many captures are dealt out.
 
-``make test`` does a share of everything that is open-ended, the same at every run; ``make check``, which sets
-``MSMQ_WIRE_CHECK=1``, does all of it. What has no end of its own asks here: examples of a property, captures
-that one test reads one after the other, truncations of long bytes.
+``MSMQ_WIRE_EFFORT`` says which of three it is. ``test``, that of ``make test``, leaves out the tests marked
+``check`` and ``slow``, and does a share of everything that is open-ended. ``ci``, that of ``.ci/run``, runs
+every test, with such a share; both do the same at every run. ``check``, that of ``make check``, does all of
+it, and draws at random. What has no end of its own asks here: examples of a property, captures that one test
+reads one after the other, truncations of long bytes.
 """
 
 from __future__ import annotations
@@ -18,8 +20,13 @@ from typing import Any, TypeVar
 
 import pytest
 
-WHOLE = os.environ.get("MSMQ_WIRE_CHECK") == "1"
-"""Whether this run is to do everything."""
+EFFORT = os.environ.get("MSMQ_WIRE_EFFORT", "test")
+if EFFORT not in ("test", "ci", "check"):
+    raise ValueError(f"MSMQ_WIRE_EFFORT is test, ci or check, not {EFFORT}")
+EVERY_TEST = EFFORT != "test"
+"""Whether this run leaves out no test."""
+WHOLE = EFFORT == "check"
+"""Whether it is to do everything."""
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
 """Whether it may take hours, too."""
 SHORT_LIVED_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
@@ -35,13 +42,23 @@ _T = TypeVar("_T")
 
 
 def examples(number: int) -> int:
-    """How many examples of a property to run that is worth ``number`` of them in the whole check."""
+    """How many examples of a property to run that is worth ``number`` of them in ``make check``."""
     return number if WHOLE else min(number, _FEW)
 
 
 def share(values: Sequence[_T], every: int = _SHARE, first: int = 0) -> Sequence[_T]:
-    """All values, or in a short run every ninth one from a first one on: always the same."""
-    return values if WHOLE or not values else values[first % min(every, len(values)) :: every]
+    """All values, or in a short run every ninth one from a first one on: always the same.
+
+    Where one would stand for a few kinds, CI does them all.
+    """
+    if WHOLE or not values or (EVERY_TEST and len(values) <= every):
+        return values
+    return values[first % min(every, len(values)) :: every]
+
+
+def seeds(number: int) -> range:
+    """What the random data of a test is made from: all of some seeds, or at least one and the ninth part."""
+    return range(number if WHOLE else max(1, number // _SHARE))
 
 
 def cuts(size: int) -> Sequence[int]:

@@ -4,7 +4,7 @@
 function and runs the tests of that line, the cheapest first, until one fails. What is drawn follows from the
 sources alone: the functions of a package (a folder below msmq_wire) in the order of a hash of their source,
 and in each the place that the hash names. Tests that need a JVM are left out: what a mutant changes is in
-this process only. ``MSMQ_WIRE_CHECK=1`` asks the whole suite.
+this process only. ``MSMQ_WIRE_EFFORT=check`` asks the whole suite.
 
 Every mutant lives in a process that is forked once all tests are collected, where the code objects of the
 functions are replaced. A test that fails without the mutant too does not count.

@@ -32,7 +32,7 @@ _BATCHES = """
 import os
 from pathlib import Path
 import pytest
-from tests.effort import WHOLE, examples, in_batches, remembered
+from tests.effort import examples, in_batches, remembered
 
 SEEN = []
 MANY = [Path(f"folder/{number}") for number in range(80)]
@@ -73,10 +73,10 @@ def test_what_was_seen():
 """
 
 
-def _pytest(source: str, place: Path, *arguments: str, whole: bool = False) -> str:
+def _pytest(source: str, place: Path, *arguments: str, effort_: str = "test") -> str:
     (place / "test_it.py").write_text(source)
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-    environment |= {"PYTHONPATH": str(_ROOT), "MSMQ_WIRE_CHECK": "1" if whole else ""}
+    environment |= {"PYTHONPATH": str(_ROOT), "MSMQ_WIRE_EFFORT": effort_}
     plugins: tuple[str, ...] = ("-p", "tests.conftest", "-p", "no:cacheprovider", "--rootdir", str(place))
     # Among the folders of other runs it would take away the oldest, which is long work.
     plugins += (f"--basetemp={place / 'temporary'}",)
@@ -88,7 +88,7 @@ def _pytest(source: str, place: Path, *arguments: str, whole: bool = False) -> s
         text=True,
         check=False,
     )
-    return done.stdout
+    return done.stdout + done.stderr
 
 
 @pytest.mark.check
@@ -108,27 +108,33 @@ def test_another_module_takes_another_share() -> None:
     if effort.WHOLE:
         assert set(chosen.values()) == {range(100)}
     else:
-        assert sorted(one for numbers in chosen.values() for one in numbers) == list(range(100))
+        assert {one for numbers in chosen.values() for one in numbers} == set(range(100))
+    assert len(chosen[0]) == (100 if effort.WHOLE else 12)
+    assert list(effort.share("abc")) == list("abc" if effort.EVERY_TEST else "a")
     assert list(effort.share([5], first=7)) == [5]
     assert list(effort.share([], first=7)) == []
 
 
 @pytest.mark.parametrize(
-    ("whole", "seen", "number", "kept"),
+    ("effort_", "seen", "number", "kept"),
     [
-        (False, "0 9 18", 10, "2 deselected"),
-        (True, " ".join(map(str, range(20))), 1000, "1 failed, 92 passed"),
+        ("test", range(0, 20, 9), 10, "2 deselected"),
+        ("ci", range(0, 20, 9), 10, "1 failed, 14 passed"),
+        ("check", range(20), 1000, "1 failed, 92 passed"),
     ],
-    ids=["test", "check"],
 )
 def test_a_short_run_does_a_share_and_a_whole_one_everything(
-    whole: bool, seen: str, number: int, kept: str, tmp_path: Path
+    effort_: str, seen: range, number: int, kept: str, tmp_path: Path
 ) -> None:
-    told = _pytest(_BATCHES, tmp_path, whole=whole)
+    told = _pytest(_BATCHES, tmp_path, effort_=effort_)
     # What comes after the file that failed in its case is not read.
-    assert f"seen {seen.removesuffix(' 19')}" in told
+    assert f"seen {' '.join(str(one) for one in seen if one < 19)}\n" in told
     assert "called 0 twice" in told
     assert f"examples 1 {number}" in told
     assert kept in told
     assert "in folder/18" in told
-    assert ("long" in told.split("summary info")[0]) == whole
+    assert ("long" in told.split("summary info")[0]) == (effort_ != "test")
+
+
+def test_an_effort_that_does_not_exist_is_refused(tmp_path: Path) -> None:
+    assert "is test, ci or check, not whole" in _pytest(_BATCHES, tmp_path, effort_="whole")

@@ -30,7 +30,7 @@ from msmq_wire.records import finder
 from msmq_wire.records.finder import PacketFinder
 from msmq_wire.records.record import Item, Record
 from msmq_wire.records.run import Run, in_order
-from tests.effort import examples, in_batches, share
+from tests.effort import examples, in_batches, seeds, share
 
 CAPTURES = sorted((Path(__file__).resolve().parents[2] / "fixtures" / "captures").glob("*.pcap*"))
 DEMO = CAPTURES[0]
@@ -175,6 +175,7 @@ def test_frames_that_complete_nothing_are_counted_before_damage(
 
 
 @pytest.mark.slow
+@pytest.mark.untraced
 @pytest.mark.parametrize(
     ("place", "name", "value"),
     [
@@ -198,7 +199,7 @@ def test_limits_that_connections_share_work_the_same_by_column(
     monkeypatch.setattr(place, name, value)
     if place is tcp:
         monkeypatch.setattr(piece, name, value)
-    for seed in share(range(6)):
+    for seed in seeds(6):
         data = traffic(seed, 12, 0.05)
         expected = outcome(data, columns=False)
         for size in (3_000, 50_000, 1 << 22):
@@ -218,7 +219,7 @@ def test_limits_of_reassembly_work_the_same_by_column(
         return tcp.TcpReassembler(**options)
 
     monkeypatch.setattr(finder, "TcpReassembler", limited)
-    for seed in share(range(6)):
+    for seed in seeds(6):
         data = traffic(seed, 12, 0.05)
         expected = outcome(data, columns=False)
         for size in (3_000, 1 << 22):

@@ -15,6 +15,7 @@ from msmq_wire.records.record import UNKNOWN_PACKET, Record
 from msmq_wire.sessions import MessageLife, Story, follow
 from msmq_wire.sessions.message import message_key, message_name
 from msmq_wire.wire.partial import reached
+from tests.effort import WHOLE
 from tests.lab.lab_process import LabProcess
 from tests.lab.lab_scene import HOST, ORDERS, ORDERS_TX, QUIET, Kind, client_manager, messages, records_of
 
@@ -87,7 +88,9 @@ pytestmark = pytest.mark.xdist_group("many_messages")
 
 
 @pytest.fixture(
-    scope="module", params=[300, pytest.param(10_000, marks=pytest.mark.check)], ids="{} of each".format
+    scope="module",
+    params=[300, pytest.param(10_000 if WHOLE else 2000, marks=pytest.mark.check)],
+    ids="{} of each".format,
 )
 def scene(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Scene:
     return Scene(tmp_path_factory.mktemp("many"), request.param)

@@ -11,6 +11,7 @@ import random
 import shutil
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -419,6 +420,8 @@ def test_runs_at_once_compaction_and_a_reader_see_whole_captures(
             snapshot = Store(output).snapshot()
             seen(snapshot)
             versions.add(snapshot.version)
+            # The runs are what is looked at: a reader without a pause takes the cores from them.
+            time.sleep(0.2)
             # What writes here keeps the server of this process from answering.
             if not in_bucket:
                 compacted.append(compact(no_java(), Store(output)).after)

@@ -21,7 +21,7 @@ from msmq_wire.capture.carve.search import Carver, Find
 from msmq_wire.capture.listing import open_file
 from msmq_wire.errors import CaptureError
 from msmq_wire.reassembly.stream import MAX_PENDING, is_credible, packet_length
-from tests.effort import examples, share
+from tests.effort import examples, seeds, share
 
 LONGEST = 4000
 """Bytes of the longest packet or request in a small image."""
@@ -145,7 +145,7 @@ def test_parts_of_packets_give_what_one_search_gives(seed: int) -> None:
     data = image(seed, requests=False)
     expected = searched(data)
     assert len(expected) > 3
-    for size in (*share(SIZES, 3, seed), Random(seed).randrange(600, 9000)):
+    for size in (*share(SIZES, 9, seed), Random(seed).randrange(600, 9000)):
         assert in_parts(data, size, behind=LONGEST) == expected
 
 
@@ -153,7 +153,7 @@ def test_parts_of_packets_give_what_one_search_gives(seed: int) -> None:
 def test_parts_of_packets_and_srmp_give_what_one_search_gives(seed: int) -> None:
     data = image(1000 + seed, requests=True)
     expected = searched(data)
-    for size in share(SIZES, 3, seed):
+    for size in share(SIZES, 9, seed):
         assert in_parts(data, size, behind=3 * LONGEST) == expected
 
 
@@ -163,14 +163,15 @@ def test_holes_end_what_lies_over_them_in_every_part(seed: int) -> None:
     starts = sorted(random.randrange(SIZE) for _ in range(4))
     holes = tuple(range(at, at + random.randrange(1, 3000)) for at in starts)
     expected = searched(data, holes)
-    for size in share(SIZES, 3, seed):
+    for size in share(SIZES, 9, seed):
         assert in_parts(data, size, 3 * LONGEST, holes) == expected
 
 
 @pytest.mark.slow
+@pytest.mark.untraced
 @pytest.mark.parametrize("step", [0.05, 0.3, 0.5, 0.9, 0.99])
 def test_one_packet_before_a_part_is_enough_however_long_the_chain(step: float) -> None:
-    for seed in share(range(3)):
+    for seed in seeds(3):
         data = chain(seed, step=step)
         expected = searched(data)
         # All but the last are under the next one.
