@@ -136,7 +136,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 def _is_traced(item: pytest.Item, measured: Sequence[tuple[str, ...]]) -> bool:
     """Whether a test is of a measured package, or of what is above them all, and no mass of examples.
 
-    Tracing takes as long again as a test, and the thousandth example or capture takes the way of the first.
+    Tracing takes as long again as a test, and the hundredth example or capture takes the way of the first.
     """
     folder = item.path.relative_to(item.config.rootpath / "tests").parts
     if not any(folder[: len(one)] == one for one in (*measured, *_ABOVE)):
@@ -145,7 +145,7 @@ def _is_traced(item: pytest.Item, measured: Sequence[tuple[str, ...]]) -> bool:
         return False
     drawn = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
     case = getattr(item, "callspec", None)
-    return not drawn and (case is None or case.indices.get("batch_of_paths", 0) == 0)
+    return not WHOLE or not (drawn or (case is not None and case.indices.get("batch_of_paths", 0)))
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
@@ -158,6 +158,26 @@ def pytest_xdist_auto_num_workers() -> int:
     """One more than the cores it may use, with every test two: those of the lab and of clusters wait."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return cores + (2 if EVERY_TEST else 1)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Let a short run give out whole files, but for groups, where xdist would give out single tests.
+
+    What a module makes for its tests is made in one worker, and xdist counts files instead of what is left of
+    twenty thousand tests. With every test, a file may take ten minutes.
+    """
+    if EVERY_TEST or config.getoption("dist") != "loadgroup":
+        return None
+    scheduler = importlib.import_module("xdist.scheduler").LoadGroupScheduling(config, log)
+    group_of = scheduler._split_scope
+
+    def group_or_file(name: str) -> str:
+        group: str = group_of(name)
+        return name.partition("::")[0] if group == name else group
+
+    scheduler._split_scope = group_or_file
+    return scheduler
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -26,6 +26,10 @@ def test_first(number):
 @pytest.mark.spark
 def test_second(number):
     print("second", os.environ["PYTEST_XDIST_WORKER"])
+
+@pytest.mark.parametrize("number", range(8))
+def test_third(number):
+    print("third", os.environ["PYTEST_XDIST_WORKER"])
 """
 
 _BATCHES = """
@@ -92,15 +96,15 @@ def _pytest(source: str, place: Path, *arguments: str, effort_: str = "test") ->
 
 
 @pytest.mark.check
-def test_tests_of_a_group_and_those_of_a_spark_session_run_in_one_worker(tmp_path: Path) -> None:
+def test_tests_of_a_group_of_a_spark_session_and_of_a_file_run_in_one_worker(tmp_path: Path) -> None:
     told = _pytest(_GROUPS, tmp_path, "-n", "2", "--dist", "loadgroup")
-    assert "16 passed" in told
-    places = {group: set[str]() for group in ("first", "second")}
+    assert "24 passed" in told
+    places = {group: set[str]() for group in ("first", "second", "third")}
     for line in told.splitlines():
         group, _, worker = line.partition(" ")
         if worker.startswith("gw"):
             places[group].add(worker)
-    assert [len(workers) for workers in places.values()] == [1, 1]
+    assert [len(workers) for workers in places.values()] == [1, 1, 1]
 
 
 def test_another_module_takes_another_share() -> None:
