@@ -80,6 +80,7 @@ def chunked(monkeypatch: pytest.MonkeyPatch) -> Callable[[int, int], None]:
     return set_sizes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("streams", [False, True])
 @in_batches(CAPTURES, every=3)
 def test_a_fixture_gives_the_same_by_column(
@@ -135,6 +136,7 @@ def pcapng(pcap: bytes, source: random.Random) -> bytes:
     return b"".join(parts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_pcapng_gives_the_same_by_column(
     seed: int, traffic: Make, chunked: Callable[[int, int], None]
@@ -147,6 +149,7 @@ def test_pcapng_gives_the_same_by_column(
         assert outcome(data, columns=True) == expected
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(40))
 @given(seed=st.integers(0, 1 << 20), cut=st.integers(0, 1 << 16), size=st.integers(100, 1 << 16))
 def test_a_capture_cut_anywhere_gives_the_same_by_column(
@@ -207,6 +210,7 @@ def test_limits_that_connections_share_work_the_same_by_column(
             assert outcome(data, columns=True) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [{"max_connections": 6}, {"max_pending_total": 6_000}])
 def test_limits_of_reassembly_work_the_same_by_column(
     limit: dict[str, int],
@@ -290,6 +294,7 @@ def test_regular_traffic_is_read_by_column(traffic: Make, monkeypatch: pytest.Mo
     assert one_by_one < frames / 4
 
 
+@pytest.mark.slow
 def test_a_pipe_a_small_file_and_the_reference_engine_are_read_frame_by_frame(
     tmp_path: Path, traffic: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -322,6 +327,7 @@ def test_a_pipe_a_small_file_and_the_reference_engine_are_read_frame_by_frame(
     assert not by_column(path)
 
 
+@pytest.mark.slow
 def test_numpy_and_pyarrow_are_loaded_only_to_read_by_column_and_pandas_never() -> None:
     program = (
         "import sys; from msmq_wire import CaptureReader\n"

@@ -135,6 +135,7 @@ def _some(row: tuple[Any, ...]) -> list[Any]:
     return [value for value, column in zip(row, COLUMNS, strict=True) if column.kind != "body"]
 
 
+@pytest.mark.slow
 def test_all_fixtures_are_told_as_their_records_are() -> None:
     batch = _batch(_PACKETS)
     assert _assert_same(batch) > _assert_same(batch, acknowledgments=False) > len(_made()) // 2

@@ -261,6 +261,7 @@ def test_a_full_disk_ends_no_conversation_and_is_told_at_the_end() -> None:
         capture.close()
 
 
+@pytest.mark.slow
 @pytest.mark.tshark
 def test_tshark_finds_nothing_wrong(path: Path) -> None:
     with CaptureWriter(path) as capture:

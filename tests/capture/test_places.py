@@ -124,6 +124,7 @@ def test_a_local_folder_is_written_listed_read_and_emptied(tmp_path: Path) -> No
     assert sorted(path.name for path in (tmp_path / "x" / "in").iterdir()) == sorted(NAMES)
 
 
+@pytest.mark.slow
 def test_a_bucket_is_written_listed_read_and_emptied(s3: S3Server) -> None:
     exercise(place_of(f"s3://{BUCKET}/a b%20/#"))
 
@@ -143,6 +144,7 @@ def test_requests_that_fail_are_sent_again(s3: S3Server) -> None:
     assert s3.failed > 7
 
 
+@pytest.mark.slow
 def test_a_file_that_goes_away_while_it_is_read_is_an_error(s3: S3Server) -> None:
     place = place_of(f"s3://{BUCKET}/x")
     with place.open_output() as file:
@@ -228,6 +230,7 @@ def table_at(place: Place) -> DeltaTable:
     return DeltaTable(place.table_url, storage_options=place.storage_options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["a b", "a:b", "100%", "a#b", "a?b", "grün 😀", "a*b"])
 def test_a_delta_table_stands_where_its_files_are(name: str, s3: S3Server, tmp_path: Path) -> None:
     for root in (place_of(str(tmp_path)), place_of(f"s3://{BUCKET}/x")):

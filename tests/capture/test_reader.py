@@ -323,6 +323,7 @@ def test_half_open_packets_on_many_connections_stay_within_the_bound() -> None:
     assert counted > 64 << 20
 
 
+@pytest.mark.slow
 def test_half_open_connections_are_bounded_too() -> None:
     def frames(count: int) -> Iterator[bytes]:
         yield capture_of().getvalue()[:20] + struct.pack("<I", RAW_IP)

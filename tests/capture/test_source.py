@@ -277,6 +277,7 @@ def test_zstd_without_its_package_is_a_clear_error(monkeypatch: pytest.MonkeyPat
     assert "needs the package zstandard" in error.message
 
 
+@pytest.mark.slow
 def test_a_compressed_capture_is_never_held_whole() -> None:
     capture = HEADER + record(bytes(60_000)) * 1000
     sources = [packed(capture), zstd(capture)]

@@ -226,6 +226,7 @@ def test_a_capture_of_a_capture_is_not_split_at_the_records_it_carries(folder: P
         assert {split.start for split in judge(path, split_bytes).splits} <= {row[5] for row in rows}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data", [two_sections(), pcap([bytes(30), b"", b"x" * 70])], ids=["pcapng", "pcap"])
 def test_a_file_cut_anywhere_gives_the_same_frames_and_the_same_error(folder: Path, data: bytes) -> None:
     # Blocks have lengths in multiples of 4.
@@ -325,6 +326,7 @@ def test_interfaces_of_every_resolution_survive_packing() -> None:
         unpack_interfaces(packed[:14])
 
 
+@pytest.mark.slow
 def test_interfaces_do_not_make_the_index_larger_than_the_file(folder: Path) -> None:
     data = b"".join(
         [

@@ -57,6 +57,7 @@ def _agrees(record: Record, table: str, row: dict[str, Any]) -> None:
     assert (row["consumed"], row["remainder"]) == (record.consumed, record.remainder)
 
 
+@pytest.mark.slow
 @in_batches(_CAPTURES, every=1)
 def test_the_tables_of_a_capture_hold_its_records(path: Path) -> None:
     for streams in (False, True):

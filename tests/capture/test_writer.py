@@ -193,6 +193,7 @@ def test_what_scapy_wrote_is_read(tmp_path: Path) -> None:
         assert (back.time, back.data, back.length) == (1_700_000_000_500_000_000, b"\x02" * 33, 33)
 
 
+@pytest.mark.slow
 @pytest.mark.tshark
 def test_tshark_reads_what_was_written(tmp_path: Path) -> None:
     ethernet = bytes(12) + b"\x12\x34" + bytes(46)

@@ -184,6 +184,7 @@ def test_a_level_that_no_receiver_takes_is_the_reason(run: Run, pem: Path, tmp_p
     assert run("decode", path, "--rsa-key", pem).out.count("not_opened") == 2
 
 
+@pytest.mark.slow
 def test_a_wrong_key_before_the_right_one_hides_nothing(run: Run, pem: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.pem"
     other.write_bytes(key(2048, 1).private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
@@ -329,6 +330,7 @@ def test_what_is_no_key_is_one_line_that_repeats_nothing(run: Run, capture: Path
         assert "Hush" not in outcome.err
 
 
+@pytest.mark.slow
 def test_no_row_tree_finding_or_report_has_anything_of_a_key(run: Run, capture: Path, tmp_path: Path) -> None:
     path = _written(tmp_path / "Hush.pfx", _PASSWORD)
     given = ("--rsa-key", path, "--rsa-key-password", _PASSWORD)

@@ -22,6 +22,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_all_that_the_lab_records_agrees(run: Callable[..., Outcome], recorded: Path) -> None:
     outcome = run("compare-recording", recorded)
     assert (outcome.status, [one for one in outcome.out.splitlines() if one.startswith("differs")]) == (0, [])

@@ -246,6 +246,7 @@ def test_steps_of_connections_are_found_where_there_is_no_packet(run: Run) -> No
     assert "--streams" in err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closed", share([">&-", "2>&-", ">&- 2>&-", "<&-"], 2))
 def test_a_closed_standard_stream_is_no_traceback(capture: Path, closed: str) -> None:
     code = "import sys; from msmq_wire.cli.app import main; sys.exit(main(sys.argv[1:]))"
@@ -264,6 +265,7 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
+@pytest.mark.slow
 def test_the_bar_is_on_the_terminal_and_the_rows_are_where_they_were_sent(
     make_capture: Make, packet_bytes: Read, tmp_path: Path
 ) -> None:

@@ -409,6 +409,7 @@ def test_csv_is_of_the_one_answer_that_has_a_table(run: Run, questions: tuple[in
     assert "--question 18" in outcome.err
 
 
+@pytest.mark.slow
 def test_redaction_leaves_no_host_and_no_label(run: Run) -> None:
     names = sorted(_CAPTURES.glob("*.pcap"))
     for format_ in ("text", "jsonl"):
@@ -419,6 +420,7 @@ def test_redaction_leaves_no_host_and_no_label(run: Run) -> None:
         assert "host-1" in outcome.out
 
 
+@pytest.mark.slow
 def test_redaction_changes_no_verdict(run: Run) -> None:
     for path in sorted(_CAPTURES.glob("*.pcap")):
         plain, redacted = (

@@ -65,6 +65,7 @@ def told(run: Run) -> dict[str, tuple[str, str, str]]:
     return checks
 
 
+@pytest.mark.slow
 def test_the_extras_are_those_of_the_package_and_their_modules_what_these_bring() -> None:
     project = tomllib.loads((_ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     declared = project["optional-dependencies"]
@@ -77,6 +78,7 @@ def test_the_extras_are_those_of_the_package_and_their_modules_what_these_bring(
             assert any(name.lower() in text for name in names), (extra, module)
 
 
+@pytest.mark.slow
 def test_with_nothing_beside_it_each_line_says_how_to_get_it(
     run: Run, bare: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -199,6 +201,7 @@ def test_one_screen_says_it_all(run: Run, bare: Path, monkeypatch: pytest.Monkey
     assert "java is Java 11" in " ".join(outcome.out.split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [(), ("--format", "json")])
 def test_it_speaks_where_the_command_line_is_absent_too(arguments: tuple[str, ...], bare: Path) -> None:
     code = (

@@ -54,6 +54,7 @@ def _ran(folder: Path, *command: str, **more: str) -> subprocess.CompletedProces
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", _COMMANDS, ids=lambda command: command[0])
 def test_commands_need_nothing_that_windows_lacks(command: tuple[str, ...], tmp_path: Path) -> None:
     done = _ran(tmp_path, "-c", _WITHOUT_POSIX, *command)
@@ -80,6 +81,7 @@ def test_consoles_get_what_their_code_page_has(
     assert len(text.splitlines()) == len(plain.splitlines()) > 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format_", ["csv", "jsonl", "table"])
 def test_a_console_that_ends_lines_its_own_way_ends_each_once(format_: str, tmp_path: Path) -> None:
     code = (
@@ -93,6 +95,7 @@ def test_a_console_that_ends_lines_its_own_way_ends_each_once(format_: str, tmp_
     assert not [line for line in lines if b"\r" in line or b"\n" in line]
 
 
+@pytest.mark.slow
 def test_what_was_edited_on_windows_is_read(tmp_path: Path) -> None:
     """Line ends of two characters, and the mark that its editors put first."""
     dump = (_ROOT / "fixtures" / "packets" / "session_ack" / "frame_8.hex").read_text(encoding="utf-8")

@@ -50,6 +50,7 @@ def test_several_rules_come_in_the_order_asked_for(run: Run) -> None:
     assert "\n\nFLG-AH-WIRE" in out
 
 
+@pytest.mark.slow
 def test_everything_a_row_says_is_printed_in_eighty_columns(run: Run) -> None:
     for row in share(list(all_rows().values())):
         outcome = run("explain", row.id)

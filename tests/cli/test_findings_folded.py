@@ -139,6 +139,7 @@ def test_rows_and_machine_formats_have_every_finding(run: Run, hay: str) -> None
     ]
 
 
+@pytest.mark.slow
 def test_hosts_do_not_leak_through_groups(run: Run, hay: str) -> None:
     for more in ((), ("--by", "host"), ("--format", "jsonl"), ("--format", "csv"), ("--format", "sarif")):
         outcome = run("findings", hay, "--redact", "hosts", *more)

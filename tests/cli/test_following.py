@@ -37,6 +37,7 @@ def line_of(outcome: Outcome) -> list[str]:
     return [line for line in outcome.err.splitlines() if "more was captured than is followed" in line]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["findings", "diagnose", "timeline", "replay", "report"])
 def test_one_line_says_that_more_was_captured_than_is_followed(
     command: str, run: Run, lone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

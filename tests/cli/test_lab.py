@@ -236,6 +236,7 @@ def test_who_waits_for_a_server_is_told_once(
     assert (given_up.status, given_up.out) == (1, "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "service", "rest", "event"),
     share(
@@ -273,6 +274,7 @@ def test_a_host_that_is_not_loopback_is_warned_of(run: Run) -> None:
     assert "WARNING: 192.0.2.1 is not loopback" in refused.err
 
 
+@pytest.mark.slow
 def test_the_log_and_the_capture_have_the_time_that_was_asked_for(tmp_path: Path, run: Run) -> None:
     path = tmp_path / "lab.pcap"
     with LabProcess("--capture", str(path), "--time", "1700000000") as server:
@@ -282,6 +284,7 @@ def test_the_log_and_the_capture_have_the_time_that_was_asked_for(tmp_path: Path
     assert all(1_700_000_000 <= time // 1_000_000_000 < 1_700_000_060 for time in times)
 
 
+@pytest.mark.slow
 def test_nothing_of_the_lab_is_imported_with_the_package() -> None:
     import subprocess
 
@@ -290,6 +293,7 @@ def test_nothing_of_the_lab_is_imported_with_the_package() -> None:
     assert ran.stdout == "[]\n"
 
 
+@pytest.mark.slow
 def test_the_walk_of_the_page_runs_and_prints_what_it_shows(run: Run) -> None:
     lines = (ROOT / "docs" / "lab.md").read_text(encoding="utf-8").splitlines()
     send, receive = (
@@ -306,6 +310,7 @@ def test_the_walk_of_the_page_runs_and_prints_what_it_shows(run: Run) -> None:
     assert taken.out.split("  ")[2:] == [*shown.split("  ")[2:-1], "Order 4711\n"]
 
 
+@pytest.mark.slow
 def test_a_full_capture_and_a_full_log_say_so_once_and_the_lab_goes_on(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "lab.pcap"
     # Each has a line in the log.

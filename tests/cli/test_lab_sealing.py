@@ -32,6 +32,7 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_lab_with_a_key_keeps_what_is_signed_and_sealed_for_it(
     run: Run, keys: Path, tmp_path: Path
 ) -> None:
@@ -63,6 +64,7 @@ def test_a_lab_with_a_key_keeps_what_is_signed_and_sealed_for_it(
     assert json.loads(run("replay", capture, "--format", "jsonl").out or "null") is None
 
 
+@pytest.mark.slow
 def test_a_lab_without_a_key_refuses_what_is_sealed(run: Run, keys: Path) -> None:
     sent = ("--body", "x", "--seal", keys / "lab.crt", "--delivery", "transactional")
     with LabProcess() as lab:

@@ -109,6 +109,7 @@ def start() -> Iterator[Callable[..., Started]]:
         one.close()
 
 
+@pytest.mark.slow
 @pytest.mark.tshark
 def test_packets_are_shown_as_they_come_and_are_those_of_the_file(
     run: Run, start: Callable[..., Started]
@@ -130,6 +131,7 @@ def test_rows_of_an_interface_do_not_wait_for_others(monkeypatch: pytest.MonkeyP
     assert live.LiveReading("lo", None).as_it_comes
 
 
+@pytest.mark.slow
 @pytest.mark.tshark
 @pytest.mark.parametrize("number", share([signal.SIGINT, signal.SIGTERM]))
 def test_an_interrupt_ends_with_the_summary(start: Callable[..., Started], number: int) -> None:
@@ -179,6 +181,7 @@ def test_keys_open_calls_of_a_live_capture(start: Callable[..., Started]) -> Non
     assert not any(call["sealed"] for call in calls)
 
 
+@pytest.mark.slow
 @pytest.mark.tshark
 def test_an_interface_that_is_not_there_is_one_line(run: Run) -> None:
     status, out, err = run("decode", "--live", "no such interface")
@@ -229,6 +232,7 @@ def test_the_path_is_that_of_the_script(run: Run) -> None:
     assert Path(out.strip()) == _ROOT / "dissectors" / "msmq_wireshark" / "msmq.lua"
 
 
+@pytest.mark.slow
 def test_install_and_check_agree(run: Run, tmp_path: Path) -> None:
     folder = tmp_path / "plugins"
     missing = run("wireshark", "check", "--dir", folder)

@@ -180,6 +180,7 @@ def test_findings_ask_the_same_rules(run: Run) -> None:
     assert (row["confidence"], len(row["caveats"])) == ("likely", 1)
 
 
+@pytest.mark.slow
 @in_batches(CAPTURES, every=27)
 def test_rows_are_the_same_in_the_same_order_when_packets_are_read_by_column(
     run: Run, monkeypatch: pytest.MonkeyPatch, path: Path

@@ -17,6 +17,7 @@ _HITS = sorted((_ROOT / "fixtures" / "findings").glob("RPL-*/hit_*.pcap"))
 _SESSIONS = sorted((_ROOT / "fixtures" / "findings").glob("SES-*/hit_*.pcap"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [(), ("--redact", "hosts")], ids=["plain", "redacted"])
 def test_every_row_fits_the_schema(run: Callable[..., Outcome], words: tuple[str, ...]) -> None:
     lines = run("replay", *_HITS, *_SESSIONS, "--format", "jsonl", *words).out.splitlines()

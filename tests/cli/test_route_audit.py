@@ -322,6 +322,7 @@ def test_reasons_beyond_those_that_are_remembered_are_counted_only(
     assert "its destination is not in the topology: 3" in outcome.err
 
 
+@pytest.mark.slow
 def test_tables_give_the_rows_of_their_captures(audited: Run, mixed: str, tmp_path: Path) -> None:
     other = _written(tmp_path / "other.pcap", _BACK).name
     fill("tables", Path(other), Path(mixed))

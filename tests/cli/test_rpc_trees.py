@@ -319,6 +319,7 @@ def _payloads() -> list[tuple[int, int]]:
     return found
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(25), deadline=None)
 @given(st.data())
 def test_whatever_stubs_hold_has_a_tree_and_a_row(data: st.DataObject) -> None:

@@ -226,6 +226,7 @@ def test_what_is_explained_is_a_related_location_of_its_explainer() -> None:
     assert "relatedLocations" not in third
 
 
+@pytest.mark.slow
 def test_related_locations_are_bounded() -> None:
     def related(*frames: int) -> int:
         some = [

@@ -87,6 +87,7 @@ def test_redaction_hides_them_as_no_signature_fits_what_is_left(capture: Path, r
     assert set(outcome.out.splitlines()) == {'{"signature":null,"signed_by":null}'}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [("--columns", "signature"), ("--filter", "signature == verified")])
 def test_without_the_extra_one_line_says_what_is_needed(capture: Path, arguments: tuple[str, ...]) -> None:
     command = [sys.executable, "-c", _BLOCKED, "messages", str(capture), *arguments, "--quiet"]
@@ -96,6 +97,7 @@ def test_without_the_extra_one_line_says_what_is_needed(capture: Path, arguments
     assert done.stderr == f"msmq-wire: {needed}\n"
 
 
+@pytest.mark.slow
 def test_without_the_extra_all_columns_are_those_that_there_are(capture: Path) -> None:
     command = [
         sys.executable,
@@ -150,6 +152,7 @@ def test_trees_say_what_a_signature_is_worth_and_whom_its_certificate_names(capt
     assert "no signature fits what is left of a redacted message" in refused.err
 
 
+@pytest.mark.slow
 def test_to_ask_without_the_extra_is_one_line(capture: Path) -> None:
     command = [sys.executable, "-c", _BLOCKED, "findings", str(capture), "--verify"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

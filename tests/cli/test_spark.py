@@ -43,6 +43,7 @@ def fresh(source: str, *arguments: object, **environment: str) -> subprocess.Com
     )
 
 
+@pytest.mark.slow
 def test_help_and_bad_usage_load_nothing_of_spark() -> None:
     source = (
         "import sys; from msmq_wire.cli.app import main\n"
@@ -54,6 +55,7 @@ def test_help_and_bad_usage_load_nothing_of_spark() -> None:
     assert done.stdout.splitlines()[-1] == "[0, 0, 2, 0, 2] []"
 
 
+@pytest.mark.slow
 def test_help_and_bad_usage_need_no_spark(tmp_path: Path) -> None:
     source = (
         "import sys\nfor name in ('pyspark', 'pyarrow', 'pandas', 'numpy'): sys.modules[name] = None\n"
@@ -70,6 +72,7 @@ def test_help_and_bad_usage_need_no_spark(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_without_java_one_line_says_so(tmp_path: Path) -> None:
     done = fresh(CLI, "spark", "run", "-q", "-i", DEMO, "-o", tmp_path / "out", PATH="", JAVA_HOME="")
     assert done.returncode == 1

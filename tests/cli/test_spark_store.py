@@ -34,6 +34,7 @@ def captures(store: Store) -> list[str]:
     return sorted(found)
 
 
+@pytest.mark.slow
 def test_status_is_a_table_and_lines(run: Run, store: Store, tmp_path: Path) -> None:
     outcome = run("spark", "status", tmp_path / "out")
     assert (outcome.status, outcome.err) == (0, "")
@@ -53,6 +54,7 @@ def test_status_is_a_table_and_lines(run: Run, store: Store, tmp_path: Path) -> 
     )
 
 
+@pytest.mark.slow
 def test_status_in_lines_of_json_says_what_each_is_about(run: Run, store: Store, tmp_path: Path) -> None:
     rows = list(
         map(json.loads, run("spark", "status", tmp_path / "out", "--format", "jsonl").out.splitlines())
@@ -63,6 +65,7 @@ def test_status_in_lines_of_json_says_what_each_is_about(run: Run, store: Store,
     assert rows[-1]["captures"] == 2
 
 
+@pytest.mark.slow
 def test_status_says_where_many_files_are_small_and_what_is_not_named(
     run: Run, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -73,6 +76,7 @@ def test_status_says_where_many_files_are_small_and_what_is_not_named(
     assert lines[-1] == "many files are small: msmq-wire spark compact puts them together"
 
 
+@pytest.mark.slow
 def test_captures_are_forgotten_by_name_and_by_digest(run: Run, store: Store, tmp_path: Path) -> None:
     rows = store.snapshot().rows("captures", ["capture", "digest"]).to_pylist()
     digest = next(row["digest"] for row in rows if row["capture"] == str(OTHER))
@@ -83,12 +87,14 @@ def test_captures_are_forgotten_by_name_and_by_digest(run: Run, store: Store, tm
     assert captures(store) == []
 
 
+@pytest.mark.slow
 def test_a_capture_that_is_not_there_is_one_line(run: Run, store: Store, tmp_path: Path) -> None:
     outcome = run("spark", "forget", DEMO, "/a.pcap", "/b.pcap", "--tables", tmp_path / "out")
     assert outcome == (1, "", f"msmq-wire: no capture in {tmp_path / 'out'} is called /a.pcap, /b.pcap\n")
     assert captures(store) == [str(DEMO), str(OTHER)]
 
 
+@pytest.mark.slow
 def test_vacuum_says_how_much_and_a_short_time_needs_force(run: Run, store: Store, tmp_path: Path) -> None:
     run("spark", "forget", DEMO, "--tables", tmp_path / "out")
     files = set((tmp_path / "out").rglob("part-*"))
@@ -106,6 +112,7 @@ def test_vacuum_says_how_much_and_a_short_time_needs_force(run: Run, store: Stor
     assert len(files) - len(set((tmp_path / "out").rglob("part-*"))) == count > 0
 
 
+@pytest.mark.slow
 def test_export_says_what_it_copied(run: Run, store: Store, tmp_path: Path) -> None:
     words = ("spark", "export", "--tables", tmp_path / "out", "--to", tmp_path / "plain")
     outcome = run(*words, "--table", "messages", "--table", "calls")
@@ -161,6 +168,7 @@ def test_bad_usage_says_what_is_wrong(run: Run, words: list[str], message: str) 
     assert message in outcome.err
 
 
+@pytest.mark.slow
 def test_help_and_usage_load_nothing_and_what_is_missing_is_named(tmp_path: Path) -> None:
     source = (
         "import sys\nfor name in ('pyspark', 'deltalake', 'pyarrow'): sys.modules[name] = None\n"

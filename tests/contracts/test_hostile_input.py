@@ -101,6 +101,7 @@ def test_every_length_field_is_attacked() -> None:
     assert {name for name in declared if name.endswith(suspicious)} - {"window_size"} == _LENGTHS
 
 
+@pytest.mark.slow
 @in_batches(HEX_FILES, name="hex_file", every=1)
 def test_a_lying_length_is_an_error_or_an_anomaly_and_costs_no_memory(
     hex_file: Path, load: Callable[[Path], bytes]
@@ -182,6 +183,7 @@ _WORST = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", _WORST)
 def test_a_packet_costs_at_most_sixty_times_its_size(shape: str) -> None:
     data = _WORST[shape]()

@@ -85,6 +85,7 @@ def test_every_need_is_listed_and_every_listed_one_is_declared() -> None:
     assert declared == set(NEEDS)
 
 
+@pytest.mark.slow
 def test_every_distribution_of_the_extra_test_is_used() -> None:
     project = tomllib.loads((_ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     wanted = {Requirement(one).name for one in project["optional-dependencies"]["test"]} - {"msmq-wire"}
@@ -128,6 +129,7 @@ def test_one_line_says_what_was_skipped_and_how_to_get_it(
     assert summary(tests, files) == line
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [("-n", "2"), ("-p", "no:xdist")], ids=["with xdist", "without xdist"])
 def test_a_run_ends_with_that_line(tmp_path: Path, options: tuple[str, ...]) -> None:
     shutil.copy(_TESTS / "conftest.py", tmp_path)

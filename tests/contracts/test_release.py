@@ -38,6 +38,7 @@ def test_two_builds_give_the_same_bytes(built: Path, tmp_path: Path) -> None:
     assert build(copy(tmp_path / "another place"), tmp_path / "dist", 0o077) == once
 
 
+@pytest.mark.slow
 @pytest.mark.needs("twine")
 def test_the_index_takes_them(built: Path) -> None:
     command = [sys.executable, "-m", "twine", "check", "--strict", *map(str, built.iterdir())]
@@ -45,6 +46,7 @@ def test_the_index_takes_them(built: Path) -> None:
     assert (done.returncode, done.stdout.count("PASSED")) == (0, 2), done.stdout
 
 
+@pytest.mark.slow
 def test_the_wheel_has_what_is_imported_and_the_texts_of_three_licences(built: Path) -> None:
     [path] = built.glob("*.whl")
     with zipfile.ZipFile(path) as archive:
@@ -89,6 +91,7 @@ def test_the_changelog_has_this_version() -> None:
     assert f"\n## {_VERSION}" in (_ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.needs("check-jsonschema")
 @pytest.mark.parametrize(
     ("schema", "paths"),
@@ -166,6 +169,7 @@ def _action(tmp_path: Path, path: str, fail_on: str = "") -> tuple[int, dict[str
     return done.returncode, dict(row.split("=", 1) for row in rows)
 
 
+@pytest.mark.slow
 def test_the_action_ends_with_the_status_of_findings(tmp_path: Path) -> None:
     hit = str(_ROOT / "fixtures" / "digest" / "attack_in_traffic.pcap")
     assert _action(tmp_path, hit)[1]["status"] == "0"
@@ -174,6 +178,7 @@ def test_the_action_ends_with_the_status_of_findings(tmp_path: Path) -> None:
     assert _action(tmp_path, hit, "worst") == (2, {"sarif": f"{tmp_path}/msmq-wire.sarif", "status": "2"})
 
 
+@pytest.mark.slow
 def test_inputs_of_the_action_are_no_options(tmp_path: Path) -> None:
     shutil.copy(_ROOT / "fixtures" / "digest" / "attack_in_traffic.pcap", tmp_path / "--help")
     status, said = _action(tmp_path, "--help")

@@ -108,6 +108,7 @@ def test_every_stub_reads_as_its_value_and_comes_back(path: Path) -> None:
         assert encode_stub(parameters, decoded, syntax) == data, where
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", _FILES, ids=_NAMES)
 def test_a_cut_stub_is_a_value_or_an_error_with_what_was_reached(path: Path) -> None:
     method, cases = _load(path)

@@ -89,6 +89,7 @@ def test_a_strategy_makes_values_that_survive_the_wire(stem: str, data: st.DataO
     assert decode(encode(value), stem) == value
 
 
+@pytest.mark.slow
 @in_batches(HEX_FILES, name="hex_file", every=1)
 def test_a_fixture_is_refused_at_every_cut(hex_file: Path, load: Callable[[Path], bytes]) -> None:
     stem = hex_file.parent.name
@@ -108,6 +109,7 @@ def test_a_fixture_is_refused_at_every_cut(hex_file: Path, load: Callable[[Path]
         assert lost <= optional, (cut, lost)
 
 
+@pytest.mark.slow
 @in_batches(HEX_FILES, name="hex_file", every=1)
 def test_a_cut_structure_yields_everything_before_the_cut(
     hex_file: Path, load: Callable[[Path], bytes]
@@ -124,6 +126,7 @@ def test_a_cut_structure_yields_everything_before_the_cut(
             assert result.error.offset <= result.consumed <= cut, (cut, str(result.error))
 
 
+@pytest.mark.slow
 def test_a_cut_adds_no_anomaly(fixtures: Path, load: Callable[[Path], bytes]) -> None:
     added = set()
     for path in (fixtures / "packets").glob("*/*.hex"):

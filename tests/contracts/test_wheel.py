@@ -127,6 +127,7 @@ def _run(python: Path, arguments: tuple[str | Path, ...], folder: Path) -> subpr
     )
 
 
+@pytest.mark.slow
 def test_the_wheel_alone_runs_the_python_of_the_front_page_and_brings_no_more(
     wheel: Path, tmp_path: Path
 ) -> None:
@@ -141,6 +142,7 @@ def test_the_wheel_alone_runs_the_python_of_the_front_page_and_brings_no_more(
     assert "ModuleNotFoundError: No module named 'rich'" in refused.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("extras", "arguments"), share(_CASES, 5))
 def test_an_extra_brings_all_that_it_needs(
     extras: str, arguments: tuple[str | Path, ...], wheel: Path, tmp_path: Path

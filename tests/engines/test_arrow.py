@@ -125,6 +125,7 @@ def test_every_structure_is_its_json_view(stem: str) -> None:
     _assert_agreement(_FIXTURES[stem], stem)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stem", sorted(PACKETS))
 def test_cut_packets_show_what_was_decoded(stem: str) -> None:
     small = [data for data in _FIXTURES[stem] if len(data) < 1500][:8]
@@ -141,6 +142,7 @@ def test_mutated_packets_are_their_json_views(stem: str, data: st.DataObject) ->
     _assert_agreement(packets, stem if stem == "message_packet" else None)
 
 
+@pytest.mark.slow
 @given(st.lists(changed_lists(), min_size=1, max_size=6))
 def test_messages_to_many_queues_are_their_json_views(packets: list[bytes]) -> None:
     _assert_agreement(packets)

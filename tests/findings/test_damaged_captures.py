@@ -39,6 +39,7 @@ def _damaged(data: st.DataObject, whole: bytes) -> bytes:
     return bytes(damaged)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [

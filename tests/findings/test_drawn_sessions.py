@@ -168,6 +168,7 @@ def _facts(batches: Sequence[PacketBatch], *, by_column: bool) -> Any:
     ]
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(400))
 @given(
     steps=_STEPS,

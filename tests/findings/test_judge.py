@@ -160,6 +160,7 @@ def test_messages_that_leave_are_judged_once_like_those_that_stay(most: int) -> 
     assert set(found) == {one.message for one in whole.finish()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("over", ["session", "life"])
 @pytest.mark.parametrize("budget", [1, 20_000, 1 << 30])
 def test_what_leaves_the_budget_is_judged_before_the_end_like_what_stays(over: str, budget: int) -> None:

@@ -155,6 +155,7 @@ def test_a_value_decoded_from_changed_bytes_fits_or_is_refused(drawn: tuple[str,
     assert fit(fitted) == fitted
 
 
+@pytest.mark.slow
 def test_a_run_reaches_every_structure_and_draws_most_of_them() -> None:
     told: Counter[str] = Counter()
     drawn: Counter[str] = Counter()
@@ -171,6 +172,7 @@ def test_a_run_reaches_every_structure_and_draws_most_of_them() -> None:
     assert len(drawn) > 0.8 * len(_STEMS)
 
 
+@pytest.mark.slow
 @given(st.lists(_on_tcp(), min_size=1, max_size=4), st.data())
 def test_any_split_of_a_stream_gives_the_same_packets(packets: list[bytes], data: st.DataObject) -> None:
     stream = b"".join(packets)

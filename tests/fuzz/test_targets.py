@@ -24,6 +24,7 @@ def test_every_target_has_seeds() -> None:
     assert all(len(seeds) >= 5 for seeds in _SEEDS.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", _TARGETS)
 def test_a_target_accepts_what_it_starts_from(name: str) -> None:
     judge = _target(name)

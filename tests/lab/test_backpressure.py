@@ -58,6 +58,7 @@ def served(port: str, lab: LabServer, client: Transport) -> int:
     return sum(len(one.message_position_list) for one in lab.manager.queue_collection.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("port", ["http", "binary", "rpc"])
 def test_a_thousand_requests_at_once_are_served_in_many_turns_of_the_loop(run: Run, port: str) -> None:
     async def talk() -> None:
@@ -102,6 +103,7 @@ def test_a_capture_holds_the_messages_that_the_log_counts_when_a_connection_ends
     assert len(captured) == received
 
 
+@pytest.mark.slow
 def test_requests_of_a_client_that_does_not_read_wait_until_it_reads(run: Run) -> None:
     async def talk() -> None:
         async with lab_of() as (_, serve):

@@ -196,16 +196,19 @@ def test_the_server_stays_within_200_megabytes(server: LabProcess) -> None:
     assert server.peak_bytes < 200 * MEGABYTE
 
 
+@pytest.mark.slow
 def test_the_server_ends_clean_and_complains_of_nothing(server: LabProcess) -> None:
     assert server.status == 0
     assert server.complaints.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_sessions_were_held_all_at_once(server: LabProcess) -> None:
     opened = {one["queue_manager"] for one in server.named("session-open")}
     assert len(opened) > SESSIONS
 
 
+@pytest.mark.slow
 def test_slow_clients_of_http_give_way_to_others(server: LabProcess) -> None:
     assert len(server.named("http-slow")) >= SLOW - 200
 

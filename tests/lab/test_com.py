@@ -35,6 +35,7 @@ async def client(port: int, name: str, count: int) -> Any:
     return json.loads(output)
 
 
+@pytest.mark.slow
 def test_impacket_receives_messages_through_objects(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "com.pcap"
     found: dict[str, Any] = {}
@@ -61,6 +62,7 @@ def test_impacket_receives_messages_through_objects(run: Run, tmp_path: Path) ->
     assert deviations_of(path) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["DIRECT=OS:lab\\private$\\none"])
 def test_impacket_is_told_that_a_queue_does_not_open(run: Run, name: str) -> None:
     async def talk() -> None:

@@ -133,6 +133,7 @@ def test_a_delay_holds_up_what_its_side_sends_and_nothing_else(run: Run, tmp_pat
     assert min(held_up) > 0.9 * DELAY
 
 
+@pytest.mark.slow
 @sides
 def test_a_stream_of_bytes_duplicates_nothing(run: Run, tmp_path: Path, side: Side) -> None:
     sent = Sent(run, tmp_path, side, FaultPlan(duplicate=1.0))
@@ -141,6 +142,7 @@ def test_a_stream_of_bytes_duplicates_nothing(run: Run, tmp_path: Path, side: Si
     assert [one.type for one in sent.records].count("user_message") == 3 * COUNT
 
 
+@pytest.mark.slow
 @sides
 def test_a_server_refuses_sessions_and_a_client_has_none_to_refuse(
     run: Run, tmp_path: Path, side: Side
@@ -280,6 +282,7 @@ class Read:
         return Counter(one.fields["lookup_id"] for one in self.events if one.event == "message-out")
 
 
+@pytest.mark.slow
 @sides
 @breaks
 def test_a_receive_that_breaks_takes_a_message_once_or_leaves_it_where_it_is(
@@ -294,6 +297,7 @@ def test_a_receive_that_breaks_takes_a_message_once_or_leaves_it_where_it_is(
     assert deviations_of(read.path) == []
 
 
+@pytest.mark.slow
 @sides
 def test_receives_that_are_delayed_are_answered_one_after_another(
     run: Run, tmp_path: Path, side: Side
@@ -306,6 +310,7 @@ def test_receives_that_are_delayed_are_answered_one_after_another(
     assert deviations_of(read.path) == []
 
 
+@pytest.mark.slow
 @sides
 def test_a_call_that_is_made_twice_takes_one_message(run: Run, tmp_path: Path, side: Side) -> None:
     read = Read(run, tmp_path, side, FaultPlan(duplicate=1.0))
@@ -318,6 +323,7 @@ def test_a_call_that_is_made_twice_takes_one_message(run: Run, tmp_path: Path, s
     assert deviations_of(read.path) == []
 
 
+@pytest.mark.slow
 @sides
 def test_a_receive_whose_end_is_refused_leaves_its_message_for_the_next(
     run: Run, tmp_path: Path, side: Side

@@ -61,6 +61,7 @@ def lab(command: str, *arguments: str) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.rule("MQMR-3.1.4.1-20", "MQMR-3.1.4.1-27", "MQMR-3.1.4.1-28")
 def test_the_figures_that_impacket_is_told_while_messages_arrive_are_right(tmp_path: Path) -> None:
     path = tmp_path / "lab.pcap"

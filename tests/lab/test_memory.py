@@ -30,6 +30,7 @@ def dumped(process: int, target: Path) -> None:
             file.write(memory.read(last - first))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs a system that shows memory in /proc")
 def test_every_message_of_a_queue_is_found_in_the_memory_of_its_server(tmp_path: Path) -> None:
     with LabProcess("--queue", ORDERS) as server:

@@ -171,6 +171,7 @@ def test_a_client_makes_no_outgoing_queues_without_end(run: Run) -> None:
     run(talk())
 
 
+@pytest.mark.slow
 def test_two_servers_send_to_each_other() -> None:
     with LabProcess("--computer-name", "b") as far:
         where = f"B={HOST}:{far.ports['binary']}"

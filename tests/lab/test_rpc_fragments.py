@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -44,6 +45,7 @@ def test_the_size_of_a_fragment_is_the_smaller_one_and_never_below_what_all_must
     assert agreed_fragment(70_000, 0xFFFF) == 0xFFFF
 
 
+@pytest.mark.slow
 def test_many_small_fragments_cost_no_more_than_their_bytes() -> None:
     stub = JoinedStub(1 << 20)
     tracemalloc.start()

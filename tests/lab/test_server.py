@@ -83,6 +83,7 @@ async def fill(port: int) -> None:
         await client.send(messages("express", 6))
 
 
+@pytest.mark.slow
 def test_impacket_peeks_receives_moves_cancels_and_purges(
     conversation: tuple[dict[str, Any], Path, LabProcess],
 ) -> None:

@@ -53,6 +53,7 @@ def _compare(rows: Sequence[bytes], stem: str | None, engine: Engine = "referenc
     return expected
 
 
+@pytest.mark.slow
 @pytest.mark.untraced
 @pytest.mark.parametrize("stem", _STEMS)
 def test_every_truncation_of_every_fixture_is_the_same_in_one_batch(stem: str) -> None:

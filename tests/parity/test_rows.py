@@ -83,6 +83,7 @@ def test_a_fixture_is_the_same_to_both(path: Path) -> None:
         _agree(data, None)
 
 
+@pytest.mark.slow
 @pytest.mark.untraced
 @in_batches(_FILES, every=1)
 def test_every_truncation_of_a_fixture_is_the_same_to_both(path: Path) -> None:

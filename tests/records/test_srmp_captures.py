@@ -207,6 +207,7 @@ def test_tshark_sees_the_same_requests(scene: str) -> None:
     assert sorted(ours) == sorted(one for one in told if one[1] not in OTHER_REQUESTS)
 
 
+@pytest.mark.slow
 @pytest.mark.tshark
 @pytest.mark.parametrize("scene", share(sorted({*SEEN_BY_TSHARK} - {"path_srmp_chunked"}), 4))
 def test_tshark_reads_the_same_content_lengths(scene: str) -> None:
@@ -229,6 +230,7 @@ def linked_by_us(scene: str) -> set[tuple[str, ...]]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.tshark
 @pytest.mark.parametrize(
     "scene", share(sorted({*SEEN_BY_TSHARK} - {"path_srmp_continue", "path_srmp_pipelined", *OVERTAKEN}), 4)
@@ -239,6 +241,7 @@ def test_tshark_links_the_same_responses_to_the_requests(scene: str) -> None:
     assert ours <= linked_by_tshark(scene)
 
 
+@pytest.mark.slow
 @pytest.mark.tshark
 @pytest.mark.parametrize("scene", OVERTAKEN)
 def test_tshark_does_not_shift_responses_behind_one_that_overtook_its_request(scene: str) -> None:

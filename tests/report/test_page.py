@@ -258,6 +258,7 @@ def test_rows_are_bounded_and_counts_are_not() -> None:
     assert "The table has the first 120 of 300 messages" in page.text
 
 
+@pytest.mark.slow
 def test_labels_that_are_long_in_the_page_leave_fewer_rows() -> None:
     data = _message(1, label="\U00010348" * 60)
     totals = Totals()

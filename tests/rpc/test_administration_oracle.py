@@ -28,6 +28,7 @@ def cases() -> list[dict[str, Any]]:
     return listed
 
 
+@pytest.mark.slow
 def test_what_scapy_encodes_rightly_is_the_same_bytes(cases: list[dict[str, Any]]) -> None:
     assert len(cases) >= 40
     for case in cases:
@@ -41,6 +42,7 @@ def test_what_scapy_encodes_rightly_is_the_same_bytes(cases: list[dict[str, Any]
         assert encode_stub(parameters, StubValue(read.value), syntax) == data, case["name"]
 
 
+@pytest.mark.slow
 def test_all_interfaces_and_a_callback_are_asked_for(cases: list[dict[str, Any]]) -> None:
     assert {case["interface"] for case in cases} == {"dscomm", "dscomm2", "qmmgmt"}
     assert {case["syntax"] for case in cases} == {"ndr", "ndr64"}

@@ -64,6 +64,7 @@ def scapy_stubs() -> list[dict[str, Any]]:
     return stubs("rpc_scapy_stubs.py")
 
 
+@pytest.mark.slow
 def test_stubs_by_impacket_are_ours_in_both_syntaxes(impacket_stubs: list[dict[str, Any]]) -> None:
     for syntax in ("ndr", "ndr64"):
         cases = [case for case in impacket_stubs if case["syntax"] == syntax]
@@ -73,6 +74,7 @@ def test_stubs_by_impacket_are_ours_in_both_syntaxes(impacket_stubs: list[dict[s
             assert_same_bytes(case)
 
 
+@pytest.mark.slow
 def test_stubs_by_scapy_rpc_are_ours_where_it_is_right(scapy_stubs: list[dict[str, Any]]) -> None:
     assert len(scapy_stubs) >= 50
     assert {case["syntax"] for case in scapy_stubs} == {"ndr", "ndr64"}
@@ -80,6 +82,7 @@ def test_stubs_by_scapy_rpc_are_ours_where_it_is_right(scapy_stubs: list[dict[st
         assert_same_bytes(case)
 
 
+@pytest.mark.slow
 def test_both_encoders_agree_where_both_are_asked(
     impacket_stubs: list[dict[str, Any]], scapy_stubs: list[dict[str, Any]]
 ) -> None:

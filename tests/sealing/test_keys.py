@@ -90,6 +90,7 @@ def test_each_file_has_its_key_and_any_of_the_passwords() -> None:
         read_private_keys([locked], [b"two"])
 
 
+@pytest.mark.slow
 @given(data=st.binary(max_size=200), place=st.integers(0, len(certificate()) - 1))
 def test_no_bytes_raise_anything_else(data: bytes, place: int) -> None:
     damaged = certificate()[:place] + data + certificate()[place:]

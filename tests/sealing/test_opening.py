@@ -158,6 +158,7 @@ def test_openssl_decrypts_the_session_key_and_with_it_the_body(tmp_path: Path) -
     assert done.stdout == BODY
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(st.binary(max_size=300), st.binary(max_size=64), st.sampled_from(sorted(KEY_SIZES)))
 def test_any_bytes_in_key_blobs_and_bodies_are_a_value_or_a_line(

@@ -141,6 +141,7 @@ _WHOLE["2.0"] = _WHOLE["1.0"] | _MORE | {"user_header.destination_queue.public_q
 _WHOLE["3.0"] = _WHOLE["1.0"] | _MORE | {"message_properties_header.extension_data"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", VERSIONS)
 def test_what_is_hashed_cannot_be_changed_and_what_is_not_can(version: Version) -> None:
     packet, seen = signed(version), set()
@@ -241,6 +242,7 @@ def test_openssl_verifies_the_same_signature_over_the_same_bytes(version: Versio
     assert done.stdout == "Verified OK\n"
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(st.binary(max_size=80), st.binary(max_size=80), st.integers(0, 0xFFFFFFFF), st.binary(max_size=40))
 def test_any_bytes_in_signatures_and_certificates_are_a_verdict(
@@ -264,6 +266,7 @@ def test_a_certificate_of_another_kind_of_key_has_none_to_use() -> None:
     assert read_certificate(b"") is None
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(st.lists(st.tuples(st.integers(0, 2000), st.integers(0, 255)), min_size=1, max_size=6))
 def test_a_certificate_with_changed_bytes_is_one_or_none(changes: list[tuple[int, int]]) -> None:

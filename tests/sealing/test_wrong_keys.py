@@ -42,6 +42,7 @@ def block_of(session: bytes, begins: bytes = b"\0\2", size: int = 128) -> bytes:
     return begins + b"\x7f" * (size - len(begins) - 1 - len(session)) + b"\0" + session
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", [_RC4, _RC2, _AES], ids=lambda one: one.name)
 def test_a_wrong_key_opens_no_body_and_hides_no_right_one(algorithm: EncryptionAlgorithm) -> None:
     right, wrong = key(1024), key(1024, 1)

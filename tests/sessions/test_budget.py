@@ -89,6 +89,7 @@ def lost(number: int) -> Iterator[Record]:
     return iter(tape.records)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", share([lone, whole, lost]))
 def test_a_connection_takes_no_more_memory_than_is_counted_for_it(kind: Any) -> None:
     follower = Follower()
@@ -123,6 +124,7 @@ def everything(follower: Follower, records: Iterator[Record], left: list[Leaving
     return [*left, *story.sessions, *story.lives, *story.streams, *story.reads, *story.queues]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("budget", [1, 20_000, 100_000, 1 << 30])
 def test_every_session_and_message_is_told_once_and_few_are_kept_at_once(budget: int) -> None:
     left: list[Leaving] = []

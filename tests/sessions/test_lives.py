@@ -181,6 +181,7 @@ def test_the_oldest_messages_go_where_there_are_too_many(tape: Tape) -> None:
     assert story.left_out.lives == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most", [1, 2, 3, 63, 64, 65, 200, 1000])
 def test_every_message_has_one_life_in_the_story_or_where_those_go_that_leave(most: int, tape: Tape) -> None:
     tape.open()
@@ -199,6 +200,7 @@ def test_every_message_has_one_life_in_the_story_or_where_those_go_that_leave(mo
     assert bool(left) == (most < 300)
 
 
+@pytest.mark.slow
 def test_messages_go_some_at_a_time(tape: Tape) -> None:
     tape.open()
     left: list[Any] = []

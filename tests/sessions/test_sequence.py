@@ -214,6 +214,7 @@ def test_a_count_that_tells_of_missed_packets_looks_at_those_behind_the_count_be
     assert [one.number for one in waiting] == [2 * number for number in range(1, 201)]
 
 
+@pytest.mark.slow
 def test_acks_that_count_ahead_again_and_again_are_not_followed_for_ever(tape: Tape) -> None:
     sent = SentSequence(lambda *_: None, base_known=False)
     waiting = sent._waiting = _Watched()

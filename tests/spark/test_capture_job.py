@@ -342,6 +342,7 @@ def test_sessions_that_go_before_the_end_have_a_row_like_the_others(monkeypatch:
     assert "sessions" not in entry.more
 
 
+@pytest.mark.slow
 def test_findings_are_not_held_until_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     path = FIXTURES / "captures" / "structures.pcapng"
     count = len(judged(records_of(path))[0])
@@ -370,6 +371,7 @@ def test_only_the_tables_that_are_wanted_are_written(tmp_path: Path) -> None:
         assert entry.tables == wanted
 
 
+@pytest.mark.slow
 def test_captures_of_a_task_share_files_and_say_each_what_it_gave(tmp_path: Path) -> None:
     names = ("clean_ipv6.pcap", "clean_expired.pcap", "path_cut_file.pcap")
     paths = [FIXTURES / "captures" / name for name in names]

@@ -95,6 +95,7 @@ def test_rows_are_the_finds_of_the_reader_at_every_place(name: str, images: Path
         assert {name: row[name] for name in told} == {name: said[name] for name in told}
 
 
+@pytest.mark.slow
 def test_rows_are_the_same_for_every_size_of_a_split(images: Path) -> None:
     path = images / "disk.dd"
     expected = rows_of(path=path)

@@ -21,6 +21,7 @@ _HITS = sorted(_FIXTURES.glob("findings/*/hit*.pcap*"))
 _CAPTURES = [*sorted(_FIXTURES.glob("captures/*.pcap*")), *_HITS[::4]]
 
 
+@pytest.mark.slow
 @in_batches(_CAPTURES)
 def test_findings_are_those_of_the_command_line(
     path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -33,6 +34,7 @@ def test_findings_are_those_of_the_command_line(
     assert sorted(order) == sorted(json.dumps(_shown(row), sort_keys=True) for row in printed)
 
 
+@pytest.mark.slow
 @in_batches(_CAPTURES)
 def test_ids_are_those_of_decode_with_streams(
     path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -64,6 +64,7 @@ def before_the_commit(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]
     monkeypatch.setattr(compaction, "finished", finished)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("at_once")
 def test_every_row_is_there_as_often_as_before_in_one_file_a_day(store: Store) -> None:
     before = store.snapshot()

@@ -176,6 +176,7 @@ def frames_of(path: Path) -> list[Frame]:
     return frames
 
 
+@pytest.mark.slow
 @in_batches(CAPTURES)
 def test_rotated_captures_give_the_records_of_the_whole(path: Path, tmp_path: Path) -> None:
     frames = frames_of(path)

@@ -281,6 +281,7 @@ def test_no_commit_takes_the_log_of_what_captures_names(
     assert seen(Store(str(output)).snapshot()) == before
 
 
+@pytest.mark.slow
 def test_a_table_whose_first_commit_was_not_made_is_made_again(attacked: Attacked, tmp_path: Path) -> None:
     output = tmp_path / "out"
     for table in ("captures", "messages"):
@@ -355,6 +356,7 @@ def test_a_run_that_saw_less_of_a_capture_takes_nothing_away(
         assert rows == {str(path): plainly(tmp_path / "plain", path, TABLES) for path in folder.iterdir()}
 
 
+@pytest.mark.slow
 def test_the_same_content_of_two_runs_is_one_capture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     output = str(tmp_path / "out")
     for name in ("one", "two"):
@@ -371,6 +373,7 @@ def test_the_same_content_of_two_runs_is_one_capture(tmp_path: Path, monkeypatch
     assert (last.captures, last.unchanged) == (0, 3)
 
 
+@pytest.mark.slow
 def test_a_copy_of_what_is_forgotten_meanwhile_is_a_capture(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -95,6 +95,7 @@ def of(**values: str) -> ReadOptions:
     return ReadOptions.of({"path": "x", **values})
 
 
+@pytest.mark.slow
 @in_batches(CAPTURES)
 def test_the_filter_chooses_what_a_plain_reading_chooses(path: Path) -> None:
     frames = frames_of(path)

@@ -70,6 +70,7 @@ def overlapping(folder: Path, source: random.Random) -> list[tuple[int, int, byt
     return sorted(found, key=lambda one: one[:2])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("together", "brought"), share([*itertools.product([1, 3000, 20_000, 1 << 21], [True, False])], 3)
 )
@@ -85,6 +86,7 @@ def test_frames_of_files_that_overlap_come_in_the_order_of_time(
         assert given(FrameOrder(reader), runs) == expected
 
 
+@pytest.mark.slow
 def test_frames_are_given_before_all_came_and_what_overlaps_waits(
     reader: RangeReader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
+import pytest
 
 from msmq_wire import Record
 from msmq_wire.capture.capture_reading import CaptureReading
@@ -25,6 +26,7 @@ def values(record: Record) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 @in_batches(CAPTURES)
 def test_records_come_out_as_they_went_in(path: Path) -> None:
     (capture,) = captures_of(list_files([str(path)]).files, "file")

@@ -255,6 +255,7 @@ def test_with_on_error_fail_the_file_is_named(name: str, one_process: Any, tmp_p
     assert visible(output) == expected_of(tmp_path / "expected", folder)
 
 
+@pytest.mark.slow
 def test_only_what_is_new_is_read_and_nothing_is_doubled(one_process: Any, tmp_path: Path) -> None:
     folder, output = tmp_path / "in", tmp_path / "out"
     paths = different(folder, 3)
@@ -334,6 +335,7 @@ def test_a_path_that_the_tables_name_is_never_opened(one_process: Any, tmp_path:
     assert (run.captures, run.rows["messages"]) == (1, 13)
 
 
+@pytest.mark.slow
 def test_with_again_what_is_named_is_decoded_again_and_nothing_else(one_process: Any, tmp_path: Path) -> None:
     folder, output = tmp_path / "in", tmp_path / "out"
     paths = different(folder, 3)
@@ -360,6 +362,7 @@ def test_with_again_what_is_named_is_decoded_again_and_nothing_else(one_process:
     assert visible(output, "path") == before
 
 
+@pytest.mark.slow
 def test_captures_read_with_other_options_are_told_and_left_alone(one_process: Any, tmp_path: Path) -> None:
     folder, output = tmp_path / "in", tmp_path / "out"
     different(folder, 2)
@@ -399,6 +402,7 @@ def test_secrets_are_kept_as_the_names_of_their_files(one_process: Any, tmp_path
     assert not [text for text in texts if b"a password" in text]
 
 
+@pytest.mark.slow
 def test_what_another_version_decoded_is_told(
     one_process: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -418,6 +422,7 @@ def test_what_another_version_decoded_is_told(
     assert run_job(one_process, str(output), options_of(DEMO)).warnings == ()
 
 
+@pytest.mark.slow
 def test_what_a_run_says_of_other_captures_is_not_told(one_process: Any, tmp_path: Path) -> None:
     folder, output = tmp_path / "in", tmp_path / "out"
     paths = different(folder, 2)
@@ -430,6 +435,7 @@ def test_what_a_run_says_of_other_captures_is_not_told(one_process: Any, tmp_pat
     assert (run.captures, run.unchanged, run.warnings) == (1, 1, ())
 
 
+@pytest.mark.slow
 def test_a_table_that_is_there_is_filled_with_all_new_captures(one_process: Any, tmp_path: Path) -> None:
     folder, output = tmp_path / "in", tmp_path / "out"
     paths = different(folder, 2)
@@ -450,6 +456,7 @@ def test_a_table_that_is_there_is_filled_with_all_new_captures(one_process: Any,
     assert (run.captures, run.unchanged, run.warnings) == (0, 2, ())
 
 
+@pytest.mark.slow
 def test_a_capture_has_one_name_wherever_the_run_is_started(
     one_process: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -466,6 +473,7 @@ def test_a_capture_has_one_name_wherever_the_run_is_started(
     assert visible(output) == rows
 
 
+@pytest.mark.slow
 def test_a_file_is_in_the_tables_by_one_scope_only(one_process: Any, tmp_path: Path) -> None:
     folder, output = tmp_path / "in", tmp_path / "out"
     (path, _) = different(folder, 2)
@@ -483,6 +491,7 @@ def test_an_output_that_is_no_text_is_told_of(one_process: Any, tmp_path: Path) 
         run_job(one_process, name, options_of(DEMO))
 
 
+@pytest.mark.slow
 def test_names_that_are_no_text_do_not_end_a_run(one_process: Any, tmp_path: Path) -> None:
     folder = os.fsdecode(os.fsencode(tmp_path) + b"/\xff")
     os.mkdir(folder)
@@ -534,6 +543,7 @@ def test_a_run_that_is_ended_goes_on_where_it_was(
         assert visible(output) == expected
 
 
+@pytest.mark.slow
 def test_a_copy_is_not_known_before_what_it_is_a_copy_of(
     one_process: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -553,6 +563,7 @@ def test_a_copy_is_not_known_before_what_it_is_a_copy_of(
     assert {row["capture"] for row in rows_in(output, "messages")} == {f"{folder}/other.pcap"}
 
 
+@pytest.mark.slow
 def test_a_run_says_how_far_it_is_by_captures_and_bytes(
     one_process: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -579,6 +590,7 @@ def test_groups_are_decoded_in_waves_that_keep_the_cores_at_work(one_process: An
     assert sizes(split_bytes=1) == [1] * 40
 
 
+@pytest.mark.slow
 def test_packets_are_every_frame(one_process: Any, tmp_path: Path) -> None:
     folder, output = tmp_path / "in", tmp_path / "out"
     different(folder, 2)

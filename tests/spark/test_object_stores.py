@@ -95,6 +95,7 @@ PATHS = [
 PATHS += ["x/[ab]*", "**/*.pcap", "x/**", "**/deep/*", "x/.*", "x/**/er/f.cap", "*/a.pcap", "x/.secret/*"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recursive", [False, True])
 def test_a_bucket_is_listed_as_a_folder_is(bucket: S3Server, mirror: Path, recursive: bool) -> None:
     for path in PATHS:
@@ -182,6 +183,7 @@ def frames_of(path: str, split_bytes: int) -> list[tuple[int, bytes]]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fail_every", [0, 10])
 def test_splits_of_a_bucket_are_those_of_the_file(
     s3: S3Server, captures: Path, tmp_path: Path, fail_every: int
@@ -222,6 +224,7 @@ def test_a_task_of_the_source_reads_a_bucket(s3: S3Server, captures: Path) -> No
     assert found(url.replace("s3:", "s3a:")) == found(str(captures / "demo.pcap"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fail_every", share([0, 10]))
 def test_images_of_a_bucket_are_carved_in_parts(s3: S3Server, tmp_path: Path, fail_every: int) -> None:
     one = message(1, "order 4711", "<order id='4711'/>")

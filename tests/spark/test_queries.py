@@ -169,6 +169,7 @@ def body_of(record: Record) -> bytes:
     return b"" if body is None else body.data
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_top_queues_counts_messages_by_queue(told: Told, ask: Any) -> None:
     expected = []

@@ -151,6 +151,7 @@ def test_narrow_rows_are_the_whole_ones_without_the_rest(path: Path) -> None:
             assert in_order(narrow, sorted(asked)) == in_order(whole, sorted(asked))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("source", "name"), share([*itertools.product(SOURCES, RICH)], 5))
 def test_every_column_can_be_asked_for_alone(source: Any, name: str) -> None:
     whole = whole_rows(source.NAME, FIXTURES / name)
@@ -159,6 +160,7 @@ def test_every_column_can_be_asked_for_alone(source: Any, name: str) -> None:
         assert in_order(narrow, [column]) == in_order(whole, [column]), column
 
 
+@pytest.mark.slow
 @in_batches(CAPTURES, every=27)
 def test_filters_keep_the_rows_that_where_keeps(path: Path) -> None:
     drawn = random.Random(path.name)
@@ -187,6 +189,7 @@ def test_rows_of_files_that_cannot_be_read_are_filtered_too(tmp_path: Path) -> N
         assert rows_of(source, text, [IsNull(("path",))], columns="path") == []
 
 
+@pytest.mark.slow
 def test_calls_that_are_kept_have_the_messages_that_they_carried() -> None:
     path = FIXTURES / "rpc_captures" / "rpc_sections.pcap"
     whole = [row for row in whole_rows("msmq-calls", path) if row["messages"]]

@@ -252,6 +252,7 @@ def test_a_body_without_parts_is_not_built() -> None:
         build_multipart([], "b")
 
 
+@pytest.mark.slow
 def test_a_large_body_of_near_delimiters_is_read_once() -> None:
     body = b"--b\r\nContent-Length: 7\r\n\r\n" + b"--b " * 500_000 + b"x"
     found = parse_multipart("multipart/related; boundary=b", body)

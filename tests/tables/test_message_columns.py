@@ -161,6 +161,7 @@ def agrees(row: dict[str, Any], record: Record, path: Path, completed: dict[int,
     assert {name: row[name] for name in SUMMARY} == {name: said[name] for name in SUMMARY}
 
 
+@pytest.mark.slow
 @in_batches(CAPTURES)
 def test_rows_are_the_records_of_the_capture(path: Path) -> None:
     damage = refusal(path)
@@ -177,6 +178,7 @@ def test_rows_are_the_records_of_the_capture(path: Path) -> None:
         agrees(rows[record.id], record, path, completed)
 
 
+@pytest.mark.slow
 @in_batches(CAPTURES)
 def test_small_chunks_give_the_rows_of_large_ones(path: Path) -> None:
     rows = whole_rows(path)
@@ -187,6 +189,7 @@ def test_small_chunks_give_the_rows_of_large_ones(path: Path) -> None:
     assert [rows[number]["type"] for number in sorted(rows)] == [record.type for record in records]
 
 
+@pytest.mark.slow
 @in_batches(CAPTURES)
 def test_headers_are_the_columns_of_the_tables(path: Path) -> None:
     rows = whole_rows(path)

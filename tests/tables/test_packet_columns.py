@@ -133,6 +133,7 @@ def test_rows_say_what_the_exact_reader_says(path: Path) -> None:
         assert (row["conversation"] is None) == (row["src"] is None)
 
 
+@pytest.mark.slow
 @in_batches(CAPTURES)
 def test_splits_of_any_size_give_the_rows_of_the_whole_file(path: Path) -> None:
     whole = whole_rows(path)
@@ -197,6 +198,7 @@ def pcap(frames: Sequence[bytes], order: str = "<") -> bytes:
     return b"".join(parts)
 
 
+@pytest.mark.slow
 def test_a_capture_inside_a_capture_is_not_taken_for_frames(tmp_path: Path) -> None:
     inner = pcap([ethernet(bytes([number % 251]) * 200, number) for number in range(400)])
     pieces = [inner[at : at + 1400] for at in range(0, len(inner), 1400)]

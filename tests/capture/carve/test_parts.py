@@ -140,6 +140,7 @@ def in_parts(data: bytes, size: int, behind: int, holes: tuple[range, ...] = ())
 SIZES = (512, 900, 1024, 1777, 3000, 4096, 7001, 11_111, 20_000, 50_000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(examples(30)))
 def test_parts_of_packets_give_what_one_search_gives(seed: int) -> None:
     data = image(seed, requests=False)
@@ -149,6 +150,7 @@ def test_parts_of_packets_give_what_one_search_gives(seed: int) -> None:
         assert in_parts(data, size, behind=LONGEST) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(examples(30)))
 def test_parts_of_packets_and_srmp_give_what_one_search_gives(seed: int) -> None:
     data = image(1000 + seed, requests=True)
@@ -157,6 +159,7 @@ def test_parts_of_packets_and_srmp_give_what_one_search_gives(seed: int) -> None
         assert in_parts(data, size, behind=3 * LONGEST) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(examples(20)))
 def test_holes_end_what_lies_over_them_in_every_part(seed: int) -> None:
     data, random = image(seed, requests=bool(seed % 2)), Random(seed)
@@ -222,6 +225,7 @@ def test_a_part_is_read_no_further_than_its_finds_need() -> None:
     assert quiet.taken[-1].stop < 16_000 + 4096 + 2 * 1009
 
 
+@pytest.mark.slow
 def test_packets_of_the_largest_size_are_told_alike_by_parts_of_a_file(tmp_path: Path) -> None:
     random = Random(7)
     largest = encode(build_message("DIRECT=OS:a\\private$\\q", bytes((4 << 20) - 400)))

@@ -175,6 +175,7 @@ def test_near_misses_are_nothing(order: bytes) -> None:
         assert found(b"\0" * 9 + one) == []
 
 
+@pytest.mark.slow
 def test_hostile_bytes_are_held_and_told_within_bounds() -> None:
     header = bytearray(message(1, "", "x" * 30))
     header[8:12] = struct.pack("<I", MAX_PENDING - 16)

@@ -137,6 +137,7 @@ def test_every_record_of_a_capture_has_the_same_tree(path: Path) -> None:
         both.check(record, "" if message is None else message["via"])
 
 
+@pytest.mark.slow
 @settings(max_examples=max(examples(20), settings().max_examples // len(_SENT)))
 @pytest.mark.parametrize("stem", _SENT)
 @given(data=st.data())
@@ -149,6 +150,7 @@ def test_any_value_has_the_same_tree(stem: str, data: st.DataObject) -> None:
     assert both.check(record) == both.check(record)
 
 
+@pytest.mark.slow
 @settings(max_examples=max(examples(20), settings().max_examples // len(_SENT)))
 @pytest.mark.parametrize("stem", _SENT)
 @given(data=st.data())
@@ -172,6 +174,7 @@ def test_one_writer_prints_packets_of_many_shapes() -> None:
         both.check(_record(encode(packet)), "tcp")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stem", _SENT)
 def test_whole_packets_are_written_here(stem: str, left: list[Record]) -> None:
     for path in HEX_FILES:

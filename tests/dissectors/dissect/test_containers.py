@@ -134,6 +134,7 @@ def test_an_image_that_was_cut_is_read_up_to_there(format_: str, disk: Path, pro
         assert _SECTOR < caught.value.offset < file.size
 
 
+@pytest.mark.slow
 def test_an_image_with_wrong_bytes_is_read_or_refused_in_one_line(disk: Path, program: _PROGRAM) -> None:
     source, refused, tried = random.Random(9), list[str](), 0
     for format_ in ("qcow2", "vmdk", "vdi", "vhdx"):

@@ -28,6 +28,7 @@ _HUGE = 256 * _MIB
 
 
 @cache
+@cache
 def _bomb(window: int = 15) -> bytes:
     """Zeros, packed by deflate."""
     packer = zlib.compressobj(1, wbits=window)
@@ -126,6 +127,7 @@ def _carved(*paths: Path) -> tuple[float, int, dict[str, str]]:
     return float(seconds), int(kilobytes) << 10, {Path(name).name: failure for name, _, failure in told}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 def test_no_claim_of_an_image_costs_memory(images: Path) -> None:
     _, memory, failures = _carved(*sorted(images.iterdir()))
@@ -143,6 +145,7 @@ def test_no_claim_of_an_image_costs_time(name: str, images: Path) -> None:
     assert seconds < _SECONDS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
@@ -176,6 +179,7 @@ def test_a_size_that_cannot_be_is_refused_before_anything_is_read(
         open_container(images / name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["one_grain.vmdk", "one_cluster.qcow2", "aliased.qcow2", "one_block.vhdx", "one_block.vdi"]
 )
@@ -192,6 +196,7 @@ def test_a_compressed_unit_that_stands_at_two_places_costs_what_it_unpacks_to(im
     assert 0 < (failed.value.offset or 0) <= 2 * path.stat().st_size
 
 
+@pytest.mark.slow
 def test_a_disk_of_a_pebibyte_is_searched_where_it_has_bytes(
     tmp_path: Path, message: Callable[[int], bytes]
 ) -> None:

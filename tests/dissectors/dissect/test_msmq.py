@@ -62,6 +62,7 @@ def run(*command: str | Path) -> None:
     subprocess.run([str(one) for one in command], capture_output=True, check=True)
 
 
+@pytest.mark.slow
 def test_messages_of_a_folder_are_told_with_the_kind_of_their_file(
     tmp_path: Path, message: _MESSAGE, query: _QUERY
 ) -> None:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from scapy.layers.dcerpc import DCE_RPC_INTERFACES, DCE_RPC_INTERFACES_NAMES, DceRpc5, DceRpc5Request
 from scapy.layers.inet import IP, TCP, UDP
 from scapy.packet import Raw
@@ -26,6 +27,7 @@ def _bound() -> tuple[object, ...]:
     )
 
 
+@pytest.mark.slow
 def test_an_import_loads_no_scapy_and_binds_nothing() -> None:
     code = (
         "import sys, msmq_scapy; assert 'scapy' not in sys.modules;"

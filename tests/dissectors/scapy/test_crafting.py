@@ -177,6 +177,7 @@ def test_every_structure_is_built_and_dissected_with_its_defaults() -> None:
             assert bytes(getattr(ms, name)(data)) == data
 
 
+@pytest.mark.slow
 def test_fuzzed_packets_crash_nobody_and_are_not_all_alike() -> None:
     random.seed(11)
     seen = set()

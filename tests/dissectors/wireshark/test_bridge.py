@@ -102,6 +102,7 @@ def assert_ended(processes: list[subprocess.Popen[bytes]]) -> None:
             os.kill(process.pid, 0)
 
 
+@pytest.mark.slow
 @needs_tshark
 @in_batches([path for path in _CAPTURES if path.name not in _DAMAGED], every=18)
 def test_records_are_those_of_read_capture(path: Path) -> None:
@@ -116,6 +117,7 @@ def test_calls_without_keys_are_those_of_read_capture(capture: Path) -> None:
     assert views(read_with_tshark(capture)) == views(read_capture(str(capture)))
 
 
+@pytest.mark.slow
 @needs_tshark
 @pytest.mark.parametrize("name", _DAMAGED)
 def test_a_damaged_file_gives_what_is_before_the_damage_and_an_error(name: str) -> None:
@@ -128,6 +130,7 @@ def test_a_damaged_file_gives_what_is_before_the_damage_and_an_error(name: str) 
     assert error.reason.startswith("tshark: The file ")
 
 
+@pytest.mark.slow
 @needs_tshark
 @pytest.mark.parametrize("capture", share(_SEALED, 3), ids=lambda path: path.name)
 def test_keys_open_calls_as_they_do_without_wireshark(capture: Path) -> None:
@@ -152,6 +155,7 @@ _STAYS_SEALED = {
 }
 
 
+@pytest.mark.slow
 @needs_tshark
 @pytest.mark.parametrize("capture", share(_SEALED, 3), ids=lambda path: path.name)
 def test_what_only_wireshark_opens_is_right_or_stays_sealed(capture: Path) -> None:
@@ -173,6 +177,7 @@ def test_what_only_wireshark_opens_is_right_or_stays_sealed(capture: Path) -> No
     assert any("signature is not checked" in notice for notice in reader.summary.notices) == (6 in levels)
 
 
+@pytest.mark.slow
 @needs_tshark
 def test_a_display_filter_hides_frames() -> None:
     records = list(read_with_tshark(_DEMO, display_filter="udp"))
@@ -205,6 +210,7 @@ with pyshark.FileCapture({str(path)!r}, use_ek=True, keep_packets=False) as capt
     assert json.loads(run_with_pyshark(program, tmp_path)) == views(read_capture(str(path)))
 
 
+@pytest.mark.slow
 @needs_tshark
 @pytest.mark.xfail(
     sys.version_info >= (3, 14), reason="pyshark 0.6 wants an event loop to be there", strict=False
@@ -282,6 +288,7 @@ def test_stop_gives_what_was_captured(tmp_path: Path, started: list[subprocess.P
     assert_ended(started[1:])
 
 
+@pytest.mark.slow
 @needs_tshark
 @pytest.mark.parametrize(
     ("arguments", "message"),

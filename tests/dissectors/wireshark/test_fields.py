@@ -35,6 +35,7 @@ def _printed(path: Path, names: list[str], *more: str) -> str:
     return run(path, "-T", "fields", *fields, *more)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", _CAPTURES, ids=lambda name: Path(name).stem)
 def test_what_is_printed_is_what_there_is(name: str) -> None:
     names = _names()
@@ -46,6 +47,7 @@ def test_what_is_printed_is_what_there_is(name: str) -> None:
         assert _printed(_FIXTURES / name, group) == _printed(_FIXTURES / name, group, *_ALL)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "more",
     [
@@ -64,6 +66,7 @@ def test_filters_see_what_they_ask_for(more: tuple[str, ...]) -> None:
     assert printed.strip()
 
 
+@pytest.mark.slow
 def test_what_stands_below_other_bytes_is_found_by_its_own_name(tmp_path: Path) -> None:
     path = signed_and_sealed(tmp_path / "both.pcap")
     names = ["x509sat.uTF8String"]

@@ -11,6 +11,7 @@ from tests.dissectors.wireshark.mutate import frames
 from tests.dissectors.wireshark.tshark_view import DISSECTOR, run, write
 
 
+@pytest.mark.slow
 @pytest.mark.tshark
 def test_no_change_to_a_packet_makes_the_dissector_fail(tmp_path: Path) -> None:
     told = run(write(tmp_path / "changed.pcap", frames(1000)), "-V", "-o", "msmq.reserved:TRUE")

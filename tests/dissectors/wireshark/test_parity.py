@@ -163,6 +163,7 @@ def by_name(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, Shown]:
     return dict(zip(_HEX, show(capture), strict=True))
 
 
+@pytest.mark.slow
 @in_batches(_HEX, every=1)
 def test_every_field_and_every_broken_rule_of_a_fixture_is_shown(
     path: Path, by_name: dict[Path, Shown]
@@ -208,6 +209,7 @@ def on_the_wire(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[Path, in
     return {(path, len(data)): (data, one) for (path, data), one in zip(keys, shown, strict=True)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", share(_RECOGNISED, 4), ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_a_packet_on_the_wire_is_recognised_and_shown_as_far_as_it_was_captured(
     path: Path, on_the_wire: dict[tuple[Path, int], tuple[bytes, Shown]]

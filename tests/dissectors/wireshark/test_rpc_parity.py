@@ -282,6 +282,7 @@ def test_every_method_has_cases_in_both_directions_and_syntaxes(cases: list[dict
     }
 
 
+@pytest.mark.slow
 @pytest.mark.tshark
 def test_every_stub_has_the_fields_and_values_of_the_json_view(
     cases: list[dict[str, Any]], in_wireshark: list[ElementTree.Element]
@@ -304,6 +305,7 @@ def test_every_stub_has_the_fields_and_values_of_the_json_view(
             assert remainder == result.remainder, where
 
 
+@pytest.mark.slow
 @pytest.mark.tshark
 def test_cut_stubs_are_errors_in_both_with_what_came_before(
     cases: list[dict[str, Any]], tmp_path: Path
@@ -387,6 +389,7 @@ def _without_text(leaves: Iterable[Leaf]) -> list[Leaf]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.tshark
 def test_mutated_stubs_read_alike_and_are_wrong_alike(cases: list[dict[str, Any]], tmp_path: Path) -> None:
     source = random.Random(1801)
@@ -412,6 +415,7 @@ def test_mutated_stubs_read_alike_and_are_wrong_alike(cases: list[dict[str, Any]
             assert _without_text(shown_leaves(tree)) == _without_text(expected), where
 
 
+@pytest.mark.slow
 @pytest.mark.tshark
 def test_mutated_pdus_give_no_error_of_lua(cases: list[dict[str, Any]], tmp_path: Path) -> None:
     source = random.Random(2103)
@@ -441,6 +445,7 @@ def _parts(trees: Iterable[ElementTree.Element], call: RpcCall, kinds: tuple[str
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.tshark
 @pytest.mark.parametrize("capture", share(CAPTURES, 4), ids=lambda path: path.name)
 def test_recorded_calls_have_the_values_that_python_reads(capture: Path, tmp_path: Path) -> None:
@@ -492,6 +497,7 @@ def test_without_a_key_calls_are_said_to_be_sealed() -> None:
         assert shown_in(tree, "method")[0].startswith("R_")
 
 
+@pytest.mark.slow
 @pytest.mark.tshark
 def test_requests_and_responses_link_to_each_other_in_the_second_pass() -> None:
     capture = ROOT / "fixtures" / "rpc_captures" / "rpc_faults_and_fragments.pcap"
@@ -525,6 +531,7 @@ def _open_queue(syntax: str) -> bytes:
     return bytes.fromhex(found["hex"])
 
 
+@pytest.mark.slow
 @pytest.mark.tshark
 def test_a_context_means_what_was_negotiated_last_before_the_call(tmp_path: Path) -> None:
     (remote_read,) = (one for one in INTERFACES.values() if one.name == "RemoteRead")
@@ -662,6 +669,7 @@ def test_messages_in_calls_go_to_the_dissector_of_packets(stem: str) -> None:
     assert {line.split("\t")[2] for line in types.splitlines()} == {kind}
 
 
+@pytest.mark.slow
 @pytest.mark.tshark
 def test_an_interface_without_parameters_here_is_named(tmp_path: Path) -> None:
     uuid, label = next(iter(NAMED_ONLY.items()))

@@ -48,6 +48,7 @@ def test_segments_of_any_size_give_the_same_packets(tmp_path: Path, size: int) -
     assert not any("skipped" in node.children or "error" in node.children for node in trees)
 
 
+@pytest.mark.slow
 def test_several_packets_in_one_segment_are_all_shown_and_counted(tmp_path: Path) -> None:
     frames = tcp_frames(1, [(0, b"".join(_STREAM))])
     assert _kinds(_shown(tmp_path, frames)) == _KINDS
@@ -63,6 +64,7 @@ def test_segments_out_of_order_are_put_in_order_where_wireshark_is_asked_to(tmp_
     assert _kinds(shown) == _KINDS
 
 
+@pytest.mark.slow
 def test_bytes_that_are_no_packet_are_shown_as_skipped(tmp_path: Path) -> None:
     message = _STREAM[3]
     shown = _shown(tmp_path, tcp_frames(1, [(0, b"no packet starts here" + message + b"nor here")]))
@@ -70,6 +72,7 @@ def test_bytes_that_are_no_packet_are_shown_as_skipped(tmp_path: Path) -> None:
     assert names == [(True, None), (False, "user_message"), (True, None)]
 
 
+@pytest.mark.slow
 def test_a_stream_that_begins_inside_a_packet_is_read_from_the_next_one(tmp_path: Path) -> None:
     stream = _STREAM[3][50:] + _STREAM[3] + _STREAM[4]
     assert _kinds(_shown(tmp_path, tcp_frames(1, _segments(stream, 1)))) == ["user_message", "session_ack"]
@@ -89,6 +92,7 @@ def test_a_packet_size_that_no_packet_can_have_is_not_waited_for(tmp_path: Path)
     assert _kinds(shown) == ["user_message", "session_ack"]
 
 
+@pytest.mark.slow
 def test_judging_can_be_switched_off(tmp_path: Path) -> None:
     wrong = bytearray(_STREAM[3])
     wrong[0] = 0x11

@@ -28,6 +28,7 @@ def labelled(message: UserMessage, label: str) -> bytes:
     return encode(fit(msgspec.structs.replace(message, message_properties_header=properties)))
 
 
+@pytest.mark.slow
 def test_the_info_column_shows_no_character_that_is_not_seen(tmp_path: Path) -> None:
     message = decode(_load(_MESSAGE))
     assert isinstance(message, UserMessage)

@@ -184,6 +184,7 @@ def test_columns_of_irregular_rows_stand_in_their_place() -> None:
     assert table["message_properties_header.padding"].present.tolist() == [True, False, True]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stem", sorted(PACKETS))
 def test_every_column_is_the_field_of_every_packet(stem: str) -> None:
     packets = _FIXTURES[stem]

@@ -20,6 +20,7 @@ def _table(packets: list[bytes], stem: str = "user_message", as_: str | None = N
     return columns.decode(b"".join(packets), ends, as_=as_).tables[stem]
 
 
+@pytest.mark.slow
 @given(st.lists(changed_lists(), min_size=1, max_size=8))
 def test_messages_to_many_queues_are_what_the_reference_engine_says(packets: list[bytes]) -> None:
     ends = np.cumsum([0, *map(len, packets)])
@@ -59,6 +60,7 @@ def test_a_list_of_numbers_is_read_by_column() -> None:
     assert encode(table.packet(3)) == rows[3]
 
 
+@pytest.mark.slow
 def test_a_name_without_terminator_ends_in_an_error_wherever_its_search_ends() -> None:
     whole = to_queues(39)
     start = whole.index("OS:server39".encode("utf-16-le"))

@@ -84,6 +84,7 @@ def test_a_fixture_is_written_as_it_is_viewed(path: Path) -> None:
         assert json_text(result.packet) in (None, json_line(view(result.packet)))
 
 
+@pytest.mark.slow
 @in_batches(_FILES, every=1)
 def test_what_a_cut_left_of_a_fixture_is_viewed_or_written_alike(path: Path) -> None:
     data = _load(path)

@@ -34,6 +34,7 @@ def answered(batches: Sequence[PacketBatch], *, by_column: bool) -> Any:
     return answers, diagnosis.digest(answers, judge.story, frames=1)
 
 
+@pytest.mark.slow
 @in_batches(CAPTURES, every=27)
 def test_a_capture_that_is_taken_is_answered_as_one_that_is_fed(path: Path) -> None:
     batches = read(path)

@@ -262,6 +262,7 @@ def test_any_bytes_in_a_packet_are_judged_with_places_inside_it(at: int, written
                 assert seen.message
 
 
+@pytest.mark.slow
 def test_ordinary_captures_give_nothing_above_info() -> None:
     captures = sorted((_FIXTURES / "rpc_captures").glob("*.pcap"))
     captures += sorted((_FIXTURES / "captures").glob("path_*.pcap*"))

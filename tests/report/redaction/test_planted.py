@@ -134,6 +134,7 @@ def differing(one: Record, other: Record) -> set[Place]:
     return {place for (place, value), (_, another) in pairs if value != another}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", _ASKED, ids=",".join)
 def test_only_what_declarations_let_stay_is_left_of_any_record(what: tuple[Redaction, ...]) -> None:
     _, left = passed(24 if WHOLE else 1, what)
@@ -142,6 +143,7 @@ def test_only_what_declarations_let_stay_is_left_of_any_record(what: tuple[Redac
         assert [place for place in left if any(word in place[1] for word in _NEVER)] == []
 
 
+@pytest.mark.slow
 def test_every_text_all_bytes_and_every_guid_is_planted() -> None:
     planted, _ = passed(rounds=24 if WHOLE else 2)
     declared = set()
@@ -352,6 +354,7 @@ def test_the_commands_that_redact_are_walked() -> None:
     assert names >= {"decode", "messages", "calls", "findings", "diagnose", "timeline", "report", "replay"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "what"),
     [

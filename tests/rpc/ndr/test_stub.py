@@ -116,6 +116,7 @@ def _values(type_: NdrType, depth: int = 0) -> st.SearchStrategy[Any]:
     raise AssertionError(f"no strategy for {type_!r}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("syntax", _SYNTAXES, ids=("ndr", "ndr-big-endian", "ndr64"))
 @given(data=st.data())
 def test_a_value_of_any_parameter_list_comes_back(syntax: Syntax, data: st.DataObject) -> None:

@@ -322,6 +322,7 @@ show(DceRpc5(call_id=9) / DceRpc5Request(cont_id=4, opnum=7) / conf.raw_layer(b"
 """
 
 
+@pytest.mark.slow
 def test_pdus_that_scapy_builds_decode_to_what_it_was_told() -> None:
     importlib.import_module("scapy")
     shown = subprocess.run(

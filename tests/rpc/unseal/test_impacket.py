@@ -43,6 +43,7 @@ def _follow(told: dict[str, Any], cut: Cut, secrets: Secrets) -> tuple[TokenNego
     return negotiation, opened
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", [5, 6])
 @pytest.mark.parametrize("mechanism", _MECHANISMS)
 def test_every_request_opens_and_is_genuine(oracle: Oracle, cut: Cut, mechanism: str, level: int) -> None:
@@ -82,6 +83,7 @@ def test_an_nt_hash_opens_tickets_of_rc4(oracle: Oracle, cut: Cut) -> None:
     assert [found.verified for found in opened] == [True] * len(told["stubs"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", _MECHANISMS)
 def test_a_request_that_comes_again_is_not_genuine(oracle: Oracle, cut: Cut, mechanism: str) -> None:
     told = dict(oracle("impacket", mechanism, 6))

@@ -109,6 +109,7 @@ def test_the_mechanism_that_the_server_chose_replaces_the_first_one(oracle: Orac
     assert negotiation.account.endswith("\\alice")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("provider", share(["aes256", "rc4"]))
 def test_a_context_of_kerberos_without_its_ap_rep_asks_for_it(oracle: Oracle, provider: str) -> None:
     told = oracle("scapy", provider)
@@ -173,6 +174,7 @@ def test_no_token_and_no_pdu_raises(
         assert opened.stub is None or len(opened.stub) == len(stub)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("provider", share(["ntlm", "aes256", "rc4"], 2))
 @given(data=st.data())
 def test_a_conversation_with_changed_bytes_raises_nothing(

@@ -216,6 +216,7 @@ def test_who_loses_a_commit_begins_again(store: Store, monkeypatch: pytest.Monke
     assert asked == [[], [("b", "other")]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", ["errors", "findings", "sources", "captures"])
 def test_a_table_that_is_ahead_of_what_captures_names_is_put_back(
     table: str, store: Store, monkeypatch: pytest.MonkeyPatch
@@ -386,6 +387,7 @@ def test_tables_of_before_there_was_a_log_are_refused_by_name(tmp_path: Path) ->
     assert "decode the captures into another folder" in str(error.value)
 
 
+@pytest.mark.slow
 def test_vacuum_deletes_what_no_commit_names_and_keeps_the_rest(store: Store) -> None:
     add(store, "one", "a", "b")
     after = add(store, "two", "b", gone=["b"])
@@ -414,6 +416,7 @@ def test_vacuum_leaves_what_is_named_where_another_commit_died_above_it(
     assert shown(store.snapshot()) == whole(("a", "one"))
 
 
+@pytest.mark.slow
 def test_small_files_of_the_books_become_one(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_MANY", 4)
     counts = []

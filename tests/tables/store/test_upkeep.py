@@ -40,6 +40,7 @@ def digest_of(store: Store, path: Path) -> str:
     return digest
 
 
+@pytest.mark.slow
 def test_status_counts_what_is_there(store: Store, tmp_path: Path) -> None:
     fill(tmp_path / "out", FOLDER / "path_cut_file.pcap", key="another key")
     for hour in (8, 9):
@@ -67,6 +68,7 @@ def test_status_counts_what_is_there(store: Store, tmp_path: Path) -> None:
     assert [(run.name, run.captures) for run in found.runs] == [("at 9", 9)]
 
 
+@pytest.mark.slow
 def test_status_says_which_table_stands_above_what_counts(
     store: Store, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -111,6 +113,7 @@ def test_a_capture_is_forgotten_in_every_table(
     assert names(store, "captures") == names(store, "sources") == {str(OTHER)}
 
 
+@pytest.mark.slow
 def test_what_was_forgotten_can_come_again(store: Store, tmp_path: Path) -> None:
     before = {table: rows_of(store.snapshot(), table) for table in TABLES}
     forget(store, [str(DEMO), str(OTHER), str(DEMO)])
@@ -138,6 +141,7 @@ def test_a_beginning_of_several_digests_is_refused(store: Store) -> None:
     assert forget(store, ["abcdef0122"]) == ["2"]
 
 
+@pytest.mark.slow
 def test_a_capture_that_another_forgot_meanwhile_is_no_harm(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -156,6 +160,7 @@ def test_a_capture_that_another_forgot_meanwhile_is_no_harm(
     assert not rows_of(store.snapshot(), "messages")
 
 
+@pytest.mark.slow
 def test_a_copy_has_the_rows_of_the_snapshot_and_nothing_else(store: Store, tmp_path: Path) -> None:
     forget(store, [str(OTHER)])
     done = export(store, str(tmp_path / "to" / "plain"))
@@ -181,6 +186,7 @@ def test_a_copy_of_one_table_is_that_table(store: Store, tmp_path: Path) -> None
         export(store, str(tmp_path / "more"), ["packets"])
 
 
+@pytest.mark.slow
 def test_a_folder_that_holds_something_takes_no_copy(store: Store, tmp_path: Path) -> None:
     (tmp_path / "to").mkdir()
     (tmp_path / "to" / "notes").touch()
@@ -214,6 +220,7 @@ def _files(place: Place) -> list[Any]:
     return [one for one in place.list(recursive=True) if one.is_file]
 
 
+@pytest.mark.slow
 def test_what_no_reader_needs_is_deleted_with_what_was_never_committed(store: Store, tmp_path: Path) -> None:
     forget(store, [str(OTHER)])
     stray = tmp_path / "out" / "messages" / "day=2026-11-20" / "part-0.parquet"
@@ -233,6 +240,7 @@ def test_what_no_reader_needs_is_deleted_with_what_was_never_committed(store: St
     assert names(store, "captures") == {str(DEMO), str(OTHER)}, "a vacuum is in nobody's way"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("lost", "acts"),
     [

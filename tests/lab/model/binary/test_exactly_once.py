@@ -41,6 +41,7 @@ def arrived(world: World) -> dict[tuple[Kind, int], list[bytes]]:
     return found
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(60))
 @given(
     sendings=SENDINGS,
@@ -143,6 +144,7 @@ def test_one_window_is_sent_and_the_rest_waits_for_acknowledgments() -> None:
     assert len(bodies(world.orders)) == 101
 
 
+@pytest.mark.slow
 def test_counts_of_sixteen_bits_wrap_without_a_stop() -> None:
     world = World(0)
     wire = world.open()

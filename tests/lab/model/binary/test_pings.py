@@ -96,6 +96,7 @@ def test_a_source_is_answered_a_hundred_times_in_a_second_and_then_again_in_the_
     assert answers(1000, SOURCE) == 100
 
 
+@pytest.mark.slow
 def test_what_is_remembered_of_pings_is_bounded() -> None:
     one = manager()
     responder = PingResponder(one)

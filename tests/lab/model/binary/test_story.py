@@ -61,6 +61,7 @@ def test_a_conversation_is_clean_to_those_who_judge_captures() -> None:
     assert list(judge(world.records)) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("connect_back", [False, True])
 def test_of_dropped_connections_only_the_resends_are_found(connect_back: bool) -> None:
     world = World(3, drops=0.05, connect_back=connect_back)
