@@ -120,8 +120,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     """Measure nothing during a test that is not to be traced, nor while its fixtures come and go.
 
-    The plugin's own marker pauses it for the call alone. Threads that begin in between then collide in
-    ``sys.settrace``, and what a fixture made for an hour's test was traced.
+    The plugin's own marker pauses it for the call alone. Fixtures are often what is dear, and threads that
+    begin while it pauses or goes on can collide in ``sys.settrace``.
     """
     plugin = item.config.pluginmanager.getplugin("_cov")
     if not item.stash[_UNTRACED] or plugin is None:
@@ -143,9 +143,11 @@ def _is_traced(item: pytest.Item, measured: Sequence[tuple[str, ...]]) -> bool:
         return False
     if any(map(item.get_closest_marker, ("check", "untraced"))):
         return False
+    if not WHOLE:
+        return True
     drawn = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
     case = getattr(item, "callspec", None)
-    return not WHOLE or not (drawn or (case is not None and case.indices.get("batch_of_paths", 0)))
+    return not drawn and (case is None or case.indices.get("batch_of_paths", 0) == 0)
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
