@@ -110,7 +110,7 @@ def _listed(kind: str) -> list[str]:
 
 
 def _run(folder: Path, *arguments: str) -> str:
-    surroundings = {**os.environ, "PYTHONPATH": str(folder), "COLUMNS": "200", "MSMQ_WIRE_EFFORT": "ci"}
+    surroundings = {**os.environ, "PYTHONPATH": str(folder), "COLUMNS": "200", "MSMQ_WIRE_EFFORT": "test"}
     command = [sys.executable, *arguments]
     result = subprocess.run(
         command, cwd=folder, env=surroundings, capture_output=True, text=True, check=False
@@ -172,4 +172,4 @@ def test_the_other_tests_ask_for_no_file_more(tmp_path: Path) -> None:
         _run(tmp_path, f"fixtures/build_{tool}.py")
     for tool in ("dissectors", "docs"):
         _run(tmp_path, f"{tool}/generate.py")
-    _run(tmp_path, "-m", "pytest", "-q", "-n", "0", "-m", "not check", "-p", "no:cacheprovider", *_ASKING)
+    _run(tmp_path, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *_ASKING)

@@ -84,12 +84,12 @@ def _name(record: Record) -> str | None:
 
 
 # One process sends all of it, once.
-pytestmark = pytest.mark.xdist_group("many_messages")
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("many_messages")]
 
 
 @pytest.fixture(
     scope="module",
-    params=[300, pytest.param(10_000 if WHOLE else 2000, marks=pytest.mark.check)],
+    params=[300, *([10_000] if WHOLE else [])],
     ids="{} of each".format,
 )
 def scene(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Scene:

@@ -24,13 +24,14 @@ from msmq_wire.spark.packaging import write_package
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.tables.store.identity import content_of
 from msmq_wire.tables.store.store import Change, Store
+from tests.effort import WHOLE
 from tests.spark.standalone import Cluster, Job, opened, wait_for
 from tests.spark.test_capture_job import todo_of
 
 pytestmark = [pytest.mark.check, pytest.mark.spark, pytest.mark.needs("pyspark")]
 
 _MESSAGES = 2400
-_LARGE = 24
+_LARGE = 24 if WHOLE else 12
 _ROTATED = 1200
 _SOUND = (
     "clean_all_deliveries.pcap",
