@@ -157,9 +157,9 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """One more than the cores it may use, with every test two: those of the lab and of clusters wait."""
+    """The cores it may use, with every test two more: those of the lab and of clusters wait."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return cores + (2 if EVERY_TEST else 1)
+    return cores + (2 if EVERY_TEST else 0)
 
 
 @pytest.hookimpl(optionalhook=True)
