@@ -111,6 +111,7 @@ def test_messages_from_a_template_are_those_built_one_by_one() -> None:
     assert list(messages(20, first=30)) == [mw.encode(message(number)) for number in range(30, 50)]
 
 
+@pytest.mark.slow
 def test_a_mix_has_every_kind_and_nothing_that_does_not_decode() -> None:
     results = [mw.inspect(data) for data in mixed(MIX_CYCLE)]
     assert {result.type for result in results} == {
@@ -188,6 +189,7 @@ def test_a_group_for_a_terminal_shows_rates_and_ratios() -> None:
     assert f"{rows:48}      253,000 (250,000 to 253,000)   x 24 (23 to 25)" in text
 
 
+@pytest.mark.slow
 def test_the_page_takes_the_figures_of_a_run_and_keeps_its_text() -> None:
     page = (_ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
     filled = page_with(
@@ -213,6 +215,7 @@ def test_the_page_takes_the_figures_of_a_run_and_keeps_its_text() -> None:
     assert page_with(filled, _document()) == page_with(page, _document())
 
 
+@pytest.mark.slow
 def test_a_document_goes_through_json_unchanged() -> None:
     document = _document()
     page = (_ROOT / "docs" / "performance.md").read_text(encoding="utf-8")

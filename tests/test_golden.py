@@ -23,6 +23,7 @@ def at_the_root(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(Path(__file__).resolve().parents[1])
 
 
+@pytest.mark.slow
 def test_each_command_is_printed_in_help_and_its_output_too_or_left_out_with_a_reason() -> None:
     printed: dict[str, set[str]] = {}
     for case in all_cases():

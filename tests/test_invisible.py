@@ -72,6 +72,7 @@ def test_the_table_holds_what_was_seen_to_pass() -> None:
     assert list(DEFAULT_IGNORABLE) == sorted(DEFAULT_IGNORABLE)
 
 
+@pytest.mark.slow
 def test_everything_that_controls_or_formats_is_in_the_table() -> None:
     kinds = ("Cc", "Cf", "Cs", "Zl", "Zp")
     codes = range(sys.maxunicode + 1)

@@ -153,6 +153,7 @@ def test_what_came_to_be_there_meanwhile_stays(
     assert path.read_bytes() == b"new"
 
 
+@pytest.mark.slow
 def test_what_streams_is_there_at_once_and_after_a_kill(tmp_path: Path) -> None:
     script = (
         "import os, sys\n"

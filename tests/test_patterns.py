@@ -514,10 +514,12 @@ def _patterns(key: str) -> list[re.Pattern[Any]]:
     return [re.compile(ast.literal_eval(call.args[0])) for site, call in _sites() if site == key]
 
 
+@pytest.mark.slow
 def test_every_pattern_is_in_the_table_and_nothing_else() -> None:
     assert {key for key, _ in _sites()} == set(HOSTILE)
 
 
+@pytest.mark.slow
 def test_a_pattern_is_attacked_as_it_is_used() -> None:
     used: dict[str, set[str]] = {}
     for module, tree in _trees().items():

@@ -94,6 +94,7 @@ def test_a_fixture_gives_the_same_by_column(
         assert outcome(path, columns=True, batched=True, streams=streams) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("faults", [0, 0.01, 0.05, 0.25])
 @pytest.mark.parametrize("seed", share(range(12), 4))
 def test_random_traffic_gives_the_same_by_column(
@@ -254,6 +255,7 @@ def test_a_batch_tells_of_its_packets_what_the_records_tell(traffic: Make) -> No
     assert packets > len(records) / 3
 
 
+@pytest.mark.slow
 def test_every_item_names_the_frame_that_completed_it(traffic: Make) -> None:
     for seed in range(4):
         data = traffic(seed, 12, seed / 20)
@@ -280,6 +282,7 @@ def test_packets_lie_one_behind_the_other_in_one_buffer(traffic: Make) -> None:
         assert len(batch.data) >= batch.offsets[-1]
 
 
+@pytest.mark.slow
 def test_regular_traffic_is_read_by_column(traffic: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     one_by_one = 0
     take = finder.PacketFinder.segment

@@ -154,6 +154,7 @@ def test_whatever_a_packet_holds_it_is_told_as_its_record_is(drawn: list[tuple[b
     _assert_same(_batch(packets))
 
 
+@pytest.mark.slow
 @in_batches(sorted((_FIXTURES / "captures").glob("*.pcap*")))
 def test_a_capture_is_told_as_its_records_are(path: Path) -> None:
     for batch in read_batches(path):
@@ -170,6 +171,7 @@ def test_one_empty_cell_is_a_line_of_csv() -> None:
     assert csv_lines([label])([["", None, "a"]]) == ['""', '""', "a"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [None, 40, 100, 200])
 @pytest.mark.parametrize("color", ["always", "never"])
 def test_a_table_of_briefs_is_that_of_rows(

@@ -96,6 +96,7 @@ def cut_in(frames: Sequence[Frame], count: int) -> list[Sequence[Frame]]:
     return [frames[start:stop] for start, stop in pairwise(edges)]
 
 
+@pytest.mark.slow
 @in_batches([*CAPTURES, *RPC])
 def test_rotated_files_give_the_records_of_the_whole_file(path: Path, tmp_path: Path) -> None:
     frames = frames_of(path)
@@ -180,6 +181,7 @@ def compare_halves(tmp_path: Path, path: Path) -> None:
         compare_dealt(tmp_path, frames, [number % 2 for number in range(len(frames))], 3000)
 
 
+@pytest.mark.slow
 @in_batches([path for path in [*CAPTURES, *RPC] if path.name not in UNSORTED])
 def test_files_that_hold_every_other_frame_give_the_records_of_the_whole_file(
     path: Path, tmp_path: Path
@@ -196,6 +198,7 @@ def test_a_response_after_a_loss_waits_for_its_request_also_in_files_that_overla
     compare_halves(tmp_path, CAPTURES[0].with_name(name))
 
 
+@pytest.mark.slow
 @pytest.mark.xfail(reason="the larger number of a frame is taken for the later frame")
 def test_a_response_after_a_loss_waits_for_its_request_also_in_a_file_of_its_own(tmp_path: Path) -> None:
     compare_dealt(tmp_path, frames_of(CAPTURES[0].with_name(LOST)), [0, 0, 0, 0, 1, 0, 0, 0, 0], 1)
@@ -246,6 +249,7 @@ def small_captures() -> list[Path]:
     return [path for path in CAPTURES if 0 < len(frames_of(path)) < 60 and path.name not in left]
 
 
+@pytest.mark.slow
 @FOLDERS
 @given(data=st.data())
 def test_files_that_overlap_anyhow_give_the_records_of_the_whole_file(
@@ -256,6 +260,7 @@ def test_files_that_overlap_anyhow_give_the_records_of_the_whole_file(
     compare_dealt(tmp_path, frames, deal, data.draw(st.sampled_from([1, 700, LARGE])))
 
 
+@pytest.mark.slow
 @FOLDERS
 @given(
     files=st.lists(st.lists(st.integers(0, 9), min_size=0, max_size=12), min_size=1, max_size=5),

@@ -171,6 +171,7 @@ def test_calls_give_the_same_records_by_column(path: Path, chunked: Callable[[in
         assert read(columns=True) == expected
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(40))
 @given(st.data())
 def test_calls_with_changed_bytes_give_the_same_in_tables(data: st.DataObject) -> None:
@@ -185,11 +186,13 @@ def test_calls_with_changed_bytes_give_the_same_in_tables(data: st.DataObject) -
     _check(lambda: io.BytesIO(changed), negotiator=negotiator(_SECRETS))
 
 
+@pytest.mark.slow
 def test_every_kind_of_call_record_is_seen() -> None:
     kinds = {record.type for path in (*_SMALL, *_SRMP) for record in read_capture(path)}
     assert kinds >= {*COMPOSED, "message_packet"}
 
 
+@pytest.mark.slow
 def test_calls_and_packets_of_one_capture_stand_in_tables_of_one_reading(
     chunked: Callable[[int, int], None],
 ) -> None:

@@ -186,6 +186,7 @@ def test_times_never_go_back(path: Path) -> None:
     assert times == [10 * SECOND, 10 * SECOND + 1, 10 * SECOND + 2, 11 * SECOND]
 
 
+@pytest.mark.slow
 def test_a_killed_process_leaves_a_file_that_can_be_read(path: Path) -> None:
     script = (
         "import os, sys\n"

@@ -227,6 +227,7 @@ def test_a_packet_has_the_time_of_the_frame_that_completes_it(capture: Path) -> 
             assert record.time == max(carrying, default=None)
 
 
+@pytest.mark.slow
 def test_the_committed_captures_are_what_the_builder_builds(tmp_path: Path) -> None:
     builder = ROOT / "fixtures" / "build_captures.py"
     subprocess.run([sys.executable, "-B", builder, tmp_path], check=True, capture_output=True)

@@ -155,6 +155,7 @@ def test_a_file_that_goes_away_while_it_is_read_is_an_error(s3: S3Server) -> Non
             file.read()
 
 
+@pytest.mark.slow
 def test_a_bucket_that_is_not_there_has_nothing(s3: S3Server) -> None:
     place = place_of("s3://nothing/x")
     assert not place.exists()
@@ -165,6 +166,7 @@ def test_a_bucket_that_is_not_there_has_nothing(s3: S3Server) -> None:
         file.write(b"x")
 
 
+@pytest.mark.slow
 def test_an_unsigned_request_is_made_where_the_environment_says_so(
     s3: S3Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -246,6 +248,7 @@ def test_a_name_that_delta_takes_for_another_is_refused(name: str) -> None:
             _ = root.join(name).table_url
 
 
+@pytest.mark.slow
 def test_of_two_who_commit_one_version_to_a_bucket_one_fails(s3: S3Server) -> None:
     place = place_of(f"s3://{BUCKET}/x")
     first, second = table_at(place), DeltaTable(place.table_url, storage_options=place.storage_options)

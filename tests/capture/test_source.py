@@ -318,6 +318,7 @@ def test_one_changed_byte_in_a_compressed_file_costs_frames_only_with_an_error(
     assert error is not None or frames == WHOLE
 
 
+@pytest.mark.slow
 def test_a_cut_gzip_file_gives_every_byte_that_its_input_stands_for() -> None:
     capture = HEADER + record(bytes(60_000)) * 20
     compressed = packed(capture)

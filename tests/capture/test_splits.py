@@ -343,6 +343,7 @@ def test_interfaces_do_not_make_the_index_larger_than_the_file(folder: Path) -> 
     assert [row[0] for split in index.splits for row in rows_of(split)] == list(range(1, 301))
 
 
+@pytest.mark.slow
 def test_a_new_interface_before_every_packet_costs_a_part_of_the_file(folder: Path) -> None:
     packets = (interface("<", 1, 9) + enhanced("<", number, number, b"") for number in range(3000))
     data = section("<") + b"".join(packets)

@@ -68,6 +68,7 @@ def test_the_tables_of_a_capture_hold_its_records(path: Path) -> None:
             _agrees(records[number], table, row)
 
 
+@pytest.mark.slow
 def test_the_tables_of_much_traffic_hold_its_records(traffic: Callable[..., bytes]) -> None:
     data = traffic(6, 40, 1)
     records = {record.id: record for record in read_capture(io.BytesIO(data))}
@@ -77,6 +78,7 @@ def test_the_tables_of_much_traffic_hold_its_records(traffic: Callable[..., byte
         _agrees(records[number], table, row)
 
 
+@pytest.mark.slow
 def test_without_judging_there_are_no_anomalies(traffic: Callable[..., bytes]) -> None:
     rows = _rows(io.BytesIO(traffic(3, 20, 2)), judge=False)
     assert rows

@@ -36,6 +36,7 @@ def process(*arguments: str, code: str = PROGRAM, stdin: bytes = b"") -> subproc
     )
 
 
+@pytest.mark.slow
 def test_version_imports_no_library_of_the_command_line() -> None:
     code = (
         "import sys; from msmq_wire.cli.app import main; status = main(['--version'])\n"
@@ -172,6 +173,7 @@ def test_an_interrupt_writes_no_file(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_a_reader_that_leaves_is_no_error(capture: Path) -> None:
     code = (
         "import os, sys; read, write = os.pipe(); os.close(read); os.dup2(write, 1)\n"
@@ -181,6 +183,7 @@ def test_a_reader_that_leaves_is_no_error(capture: Path) -> None:
     assert (result.returncode, result.stderr) == (0, b"")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
 def test_a_full_disk_is_one_line_and_status_1(capture: Path) -> None:
     code = "import os; os.dup2(os.open('/dev/full', os.O_WRONLY), 1)\n" + PROGRAM
@@ -190,6 +193,7 @@ def test_a_full_disk_is_one_line_and_status_1(capture: Path) -> None:
     assert result.stderr.count(b"\n") == 1
 
 
+@pytest.mark.slow
 def test_missing_libraries_are_one_line_that_says_what_to_install() -> None:
     code = "import sys; sys.modules['rich'] = None\n" + PROGRAM
     result = process("decode", "x", code=code)
@@ -198,6 +202,7 @@ def test_missing_libraries_are_one_line_that_says_what_to_install() -> None:
     assert result.stderr.count(b"\n") == 1
 
 
+@pytest.mark.slow
 def test_standard_input_is_decoded_from_a_pipe(capture: Path) -> None:
     result = process("messages", "-", "--format", "jsonl", stdin=capture.read_bytes())
     assert result.returncode == 0
@@ -278,6 +283,7 @@ def test_rows_from_a_pipe_come_as_they_are_read_until_an_interrupt(
     assert summary.count(b"\n") == 1
 
 
+@pytest.mark.slow
 def test_an_unknown_engine_in_the_environment_is_one_line_and_status_2(
     capture: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

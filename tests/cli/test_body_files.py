@@ -218,6 +218,7 @@ def test_a_label_steers_no_path(tmp_path: Path, label: str, name: str) -> None:
     assert sorted(path.name for path in tmp_path.rglob("*")) == sorted(["a", "b", name, "index.jsonl"])
 
 
+@pytest.mark.slow
 @given(st.text(max_size=100), st.integers(1, 10**12))
 def test_a_name_is_an_id_and_plain_letters(label: str, id_: int) -> None:
     part = file_name_part(label)

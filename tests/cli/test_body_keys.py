@@ -118,6 +118,7 @@ def test_a_password_opens_the_file_of_the_key(
     assert opened(run, capture, *arguments)
 
 
+@pytest.mark.slow
 def test_several_keys_are_tried(run: Run, capture: Path, pem: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.der"
     other.write_bytes(key(2048, 1).private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption()))
@@ -145,6 +146,7 @@ def doubtful(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_what_nothing_confirms_is_doubtful_wherever_it_is_shown(
     run: Run, doubtful: Path, pem: Path, tmp_path: Path
 ) -> None:
@@ -167,6 +169,7 @@ def test_what_nothing_confirms_is_doubtful_wherever_it_is_shown(
     assert [line["opened_with"] for line in index] == told
 
 
+@pytest.mark.slow
 def test_a_level_that_no_receiver_takes_is_the_reason(run: Run, pem: Path, tmp_path: Path) -> None:
     scene = Scene()
     connection = scene.connect()
@@ -209,6 +212,7 @@ def test_a_filter_sees_what_is_inside(run: Run, capture: Path, pem: Path) -> Non
     assert len(rows(run, *asked, "--rsa-key", pem)) == 3
 
 
+@pytest.mark.slow
 def test_trees_show_both_the_cipher_text_and_what_was_opened(run: Run, capture: Path, pem: Path) -> None:
     status, out, _ = run("decode", capture, "--rsa-key", pem)
     assert status == 0
@@ -219,12 +223,14 @@ def test_trees_show_both_the_cipher_text_and_what_was_opened(run: Run, capture: 
     assert shown.count("opened_with") == 2
 
 
+@pytest.mark.slow
 def test_bodies_are_written_open(run: Run, capture: Path, pem: Path, tmp_path: Path) -> None:
     folder = tmp_path / "bodies"
     assert run("messages", capture, "--rsa-key", pem, "--bodies", folder).status == 0
     assert sum(path.read_bytes() == BODY for path in folder.iterdir()) == 3
 
 
+@pytest.mark.slow
 def test_carved_packets_are_opened_too(run: Run, pem: Path, tmp_path: Path) -> None:
     at_rest = tmp_path / "p0000001.mq"
     at_rest.write_bytes(bytes(512) + encode(message(seal=sealer_for(0))) + bytes(512))
@@ -233,6 +239,7 @@ def test_carved_packets_are_opened_too(run: Run, pem: Path, tmp_path: Path) -> N
         assert {"opened_with": "AES-256 in CBC", "body_text": BODY.decode()} in found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["rows", "reference"])
 def test_findings_judge_what_is_inside(
     run: Run, pem: Path, tmp_path: Path, engine: str, monkeypatch: pytest.MonkeyPatch
@@ -352,6 +359,7 @@ def test_no_row_tree_finding_or_report_has_anything_of_a_key(run: Run, capture: 
         assert secret not in told
 
 
+@pytest.mark.slow
 def test_without_the_extra_one_line_says_what_is_needed(capture: Path, pem: Path) -> None:
     blocked = (
         "import sys; sys.modules.update(dict.fromkeys(('cryptography', 'Cryptodome')));"

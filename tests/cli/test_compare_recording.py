@@ -52,6 +52,7 @@ def _differences(outcome: Outcome) -> list[dict[str, Any]]:
     return [row for row in rows if row["kind"] == "difference"]
 
 
+@pytest.mark.slow
 def test_a_recording_of_the_lab_agrees(run: Run) -> None:
     outcome = run("compare-recording", _SMALL)
     assert outcome.status == 0
@@ -80,6 +81,7 @@ def test_five_changes_are_told_first_and_no_more(run: Run, folder: Path) -> None
     assert outcome.err.rstrip().split("; ")[-3] == "5 differences"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [(), ("--publish",)], ids=["plain", "published"])
 def test_every_row_fits_the_schema(run: Run, folder: Path, words: tuple[str, ...]) -> None:
     _edit(folder, _five)
@@ -102,6 +104,7 @@ def test_a_difference_has_its_place(run: Run, folder: Path) -> None:
     assert (lost["frames"], lost["offset"], lost["captured"]) == ([], None, None)
 
 
+@pytest.mark.slow
 def test_what_is_published_names_no_host(run: Run, folder: Path) -> None:
     def change(told: dict[str, Any]) -> None:
         _five(told)
@@ -123,6 +126,7 @@ def test_what_is_published_names_no_host(run: Run, folder: Path) -> None:
         assert len(shown.out.splitlines()) == len(plain.out.splitlines())
 
 
+@pytest.mark.slow
 def test_a_stand_in_is_the_same_wherever_a_queue_manager_stands(run: Run, folder: Path) -> None:
     def change(told: dict[str, Any]) -> None:
         for name in ("express", "every-property"):
@@ -133,6 +137,7 @@ def test_a_stand_in_is_the_same_wherever_a_queue_manager_stands(run: Run, folder
     assert len({row["recorded"] for row in rows if row["field"] == "message_id"}) == 1
 
 
+@pytest.mark.slow
 def test_what_a_stranger_wrote_does_not_reach_the_terminal(run: Run, folder: Path) -> None:
     odd = "\x1b[2J\u202e\nnext"
 
@@ -150,6 +155,7 @@ def test_what_a_stranger_wrote_does_not_reach_the_terminal(run: Run, folder: Pat
         assert "\\x1b" in outcome.out or "\\u001b" in outcome.out
 
 
+@pytest.mark.slow
 def test_on_a_terminal_lines_are_folded(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _edit(folder, _five)
     arguments = ("compare-recording", folder, "--color", "never")
@@ -231,6 +237,7 @@ def test_a_capture_that_is_cut_is_compared_as_far_as_it_goes(run: Run, folder: P
     assert "agrees        express" in outcome.out
 
 
+@pytest.mark.slow
 def test_without_a_scenario_of_its_own_ours_counts_where_it_is_the_one(run: Run, folder: Path) -> None:
     (folder / "scenario.json").unlink()
     outcome = run("compare-recording", folder)

@@ -175,6 +175,7 @@ def test_what_is_neither_file_nor_folder_is_refused(run: Run, tables: Path) -> N
     assert "00000000000000000009.json is neither a file nor a folder" in outcome.err
 
 
+@pytest.mark.slow
 def test_vacuum_deletes_only_what_a_writer_made(run: Run, tables: Path) -> None:
     day = tables / "messages" / "day=2026-11-20"
     for name in ("notes.txt", "part-1.parquet", "other.parquet"):
@@ -188,6 +189,7 @@ def test_vacuum_deletes_only_what_a_writer_made(run: Run, tables: Path) -> None:
     assert before.keys() - listing(tables.parent).keys() == {str(day / "part-1.parquet")}
 
 
+@pytest.mark.slow
 def test_a_writer_does_not_follow_a_link(whole: Path, tmp_path: Path) -> None:
     tables = tmp_path / "tables"
     shutil.copytree(whole, tables)
@@ -213,6 +215,7 @@ def checkpoint(tables: Path, table: str, change: Callable[[list[dict[str, Any]]]
         one.unlink()
 
 
+@pytest.mark.slow
 def test_a_path_in_a_checkpoint_is_refused(run: Run, tables: Path) -> None:
     def change(rows: list[dict[str, Any]]) -> None:
         next(row for row in rows if row["add"])["add"]["path"] = "../../canary.txt"
@@ -243,6 +246,7 @@ def test_a_checkpoint_of_too_many_rows_is_refused(run: Run, tables: Path) -> Non
     assert "has 1048577 rows, more than 1048576" in refused(run, "status", tables.parent)
 
 
+@pytest.mark.slow
 def test_a_checkpoint_of_too_many_bytes_is_refused(run: Run, tables: Path) -> None:
     log = tables / "messages" / "_delta_log"
     bomb = pa.table({"path": ["x" * (table_folders.MOST_LOG_BYTES >> 4)] * 1 + [str(n) for n in range(3)]})
@@ -279,6 +283,7 @@ def test_a_log_for_other_readers_is_refused(run: Run, tables: Path) -> None:
     assert "needs reader version 3 of Delta, not 1" in refused(run, "status", tables.parent)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text", ["", "x", "{", "[" * 100_000, '{"add":' * 100_000, '{"add":{}}', '{"txn":1}']
 )

@@ -440,6 +440,7 @@ def test_frames_of_several_files_name_their_file(run: Run) -> None:
     assert "in frame 7 of remote_read: 2 receives" in outcome.out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", share([40, 80, 120, 200], 4))
 def test_no_line_is_wider_than_the_terminal(width: int, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", str(width))

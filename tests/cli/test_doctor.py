@@ -186,6 +186,7 @@ def test_an_extra_that_is_there_and_breaks_is_a_problem(
     assert checks["ends"][:2] == ("problem", "the interpreter ended with 9")
 
 
+@pytest.mark.slow
 def test_one_screen_says_it_all(run: Run, bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(health, "EXTRAS", _FEW)
     program(bare, "java", 'openjdk version "11.0.2"')
@@ -220,6 +221,7 @@ def test_it_speaks_where_the_command_line_is_absent_too(arguments: tuple[str, ..
         assert "\nworks  zstd: zstandard" in done.stdout
 
 
+@pytest.mark.slow
 def test_in_one_file_extras_are_there_or_not(run: Run, bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(health, "EXTRAS", _FEW)
     monkeypatch.setattr(sys, "frozen", True, raising=False)

@@ -66,6 +66,7 @@ def test_everything_a_row_says_is_printed_in_eighty_columns(run: Run) -> None:
         assert (_letters(why) in shown) is bool(row.reason)
 
 
+@pytest.mark.slow
 def test_rows_and_rules_come_in_the_order_asked_for(run: Run) -> None:
     out = run("explain", "mqrr-3.1.4.2-8", "FRM-SIG", "MQQB-3.1.4-1").err
     assert "no rule has the number MQQB-3.1.4-1; did you mean MQ" in out
@@ -140,6 +141,7 @@ def test_a_section_has_its_rules_and_a_document_its_sections(run: Run) -> None:
     assert (len(heads), set(heads)) == (len(sections), sections)
 
 
+@pytest.mark.slow
 def test_all_that_can_be_explained_is_listed_by_kind(run: Run) -> None:
     outcome = run("explain", "--list")
     assert (outcome.status, outcome.out) == (0, run("explain").out)

@@ -61,6 +61,7 @@ def _groups(findings: list[Finding]) -> tuple[Group, ...]:
     return fold.groups()
 
 
+@pytest.mark.slow
 def test_what_matters_among_much_traffic_is_one_finding(run: Run, hay: str) -> None:
     rows = [json.loads(line) for line in run("findings", hay, "--format", "jsonl").out.splitlines()]
     grave = [number for number, row in enumerate(rows) if row["severity"] != "info"]
@@ -75,6 +76,7 @@ def test_what_matters_among_much_traffic_is_one_finding(run: Run, hay: str) -> N
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [80, 100, 120, 200])
 def test_what_matters_is_on_the_first_screen(
     hay: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], columns: int
@@ -108,6 +110,7 @@ def test_notes_are_shown_where_they_are_wanted(run: Run, hay: str) -> None:
     assert outcome.err.rstrip().endswith("185 findings: 4 high, 2 low, 179 info")
 
 
+@pytest.mark.slow
 def test_what_is_folded_is_judged_unfolded(run: Run, hay: str) -> None:
     only = ("--filter", "rule == FRM-OVERLAP")
     assert run("findings", hay, "--fail-on", "info", *only).status == 3
@@ -119,6 +122,7 @@ def test_what_is_folded_is_judged_unfolded(run: Run, hay: str) -> None:
     assert outcome.err.rstrip().endswith("1 finding: 1 info; 184 others do not match")
 
 
+@pytest.mark.slow
 def test_rows_and_machine_formats_have_every_finding(run: Run, hay: str) -> None:
     for option, value in (
         ("--columns", "rule,group,explained_by"),

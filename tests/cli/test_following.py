@@ -63,6 +63,7 @@ def test_findings_about_sessions_that_leave_are_those_about_sessions_that_stay(
     assert found() == whole
 
 
+@pytest.mark.slow
 def test_a_report_and_a_diagnosis_count_messages_that_left(
     run: Run, lone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

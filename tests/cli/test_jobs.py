@@ -93,10 +93,12 @@ def test_two_processes_print_what_one_prints(
     assert bool(alone.out or written) is ("label ~ no_such_label" not in command)
 
 
+@pytest.mark.slow
 def test_more_processes_than_files_are_as_many_as_files(run: Run, files: list[Path]) -> None:
     assert run("messages", *files[:2], "--jobs", 9) == run("messages", *files[:2])
 
 
+@pytest.mark.slow
 def test_a_table_is_as_wide_as_the_rows_that_one_process_has_by_then(
     run: Run, files: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -107,6 +109,7 @@ def test_a_table_is_as_wide_as_the_rows_that_one_process_has_by_then(
     assert run("calls", *files, "--jobs", 3) == alone
 
 
+@pytest.mark.slow
 def test_a_process_that_ends_does_not_stop_the_others(
     run: Run, files: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -123,6 +126,7 @@ def test_a_process_that_ends_does_not_stop_the_others(
     assert outcome.out == run("messages", files[4], files[6], "--format", "jsonl").out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("others", ["as they come", "all at once"])
 def test_a_process_that_ends_between_two_files_does_not_end_it_all(
     run: Run, files: list[Path], monkeypatch: pytest.MonkeyPatch, others: str
@@ -150,6 +154,7 @@ def test_a_process_that_ends_between_two_files_does_not_end_it_all(
     assert outcome.out == run("messages", files[0], files[4], "--format", "jsonl").out
 
 
+@pytest.mark.slow
 def test_an_interrupt_ends_all_processes_and_says_so(
     run: Run, files: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

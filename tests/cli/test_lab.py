@@ -38,6 +38,7 @@ def at(server: LabProcess, service: str) -> str:
     return f"127.0.0.1:{server.ports[service]}"
 
 
+@pytest.mark.slow
 def test_what_is_sent_is_listed_peeked_moved_received_and_purged(
     run: Run, server: LabProcess, tmp_path: Path
 ) -> None:
@@ -183,6 +184,7 @@ def test_a_server_that_cannot_listen_says_so(run: Run, server: LabProcess) -> No
     assert refused.err.endswith(f"cannot serve 127.0.0.1 port {ports[-1]}: Address already in use\n")
 
 
+@pytest.mark.slow
 def test_a_body_may_be_empty_and_may_not_be_larger_than_a_packet(
     run: Run, server: LabProcess, tmp_path: Path
 ) -> None:
@@ -223,6 +225,7 @@ def test_a_capture_on_a_full_disk_ends_nothing_and_is_told_in_the_end(
     assert "Traceback" not in done.err
 
 
+@pytest.mark.slow
 def test_who_waits_for_a_server_is_told_once(
     run: Run, server: LabProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -268,6 +271,7 @@ def test_an_interrupt_ends_a_client_with_status_130(
     assert "Traceback" not in said
 
 
+@pytest.mark.slow
 def test_a_host_that_is_not_loopback_is_warned_of(run: Run) -> None:
     refused = run("lab", "serve", "--host", "192.0.2.1", "--port", 0)
     assert refused.status == 1

@@ -72,6 +72,7 @@ def test_a_lab_without_a_key_refuses_what_is_sealed(run: Run, keys: Path) -> Non
     assert (refused.status, "1 refused" in refused.out) == (1, True)
 
 
+@pytest.mark.slow
 def test_what_cannot_sign_or_seal_is_one_line_that_repeats_nothing(
     run: Run, keys: Path, tmp_path: Path
 ) -> None:

@@ -218,6 +218,7 @@ def test_without_the_package_for_wireshark_one_line_says_so(
     assert err == 'msmq-wire: this needs the package for Wireshark: pip install "msmq-wire[wireshark]"\n'
 
 
+@pytest.mark.slow
 def test_the_command_line_loads_neither_pyshark_nor_its_bridge() -> None:
     code = (
         "import sys; from msmq_wire.cli.app import main; main(['decode', '--help']);"
@@ -226,6 +227,7 @@ def test_the_command_line_loads_neither_pyshark_nor_its_bridge() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
 
 
+@pytest.mark.slow
 def test_the_path_is_that_of_the_script(run: Run) -> None:
     status, out, err = run("wireshark", "path")
     assert (status, err) == (0, "")

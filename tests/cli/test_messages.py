@@ -131,6 +131,7 @@ def test_hostile_labels_control_neither_terminal_nor_spreadsheet(
     assert sheet[1]["label"].startswith("'=cmd")
 
 
+@pytest.mark.slow
 @given(st.text(max_size=200))
 def test_a_file_name_part_is_short_plain_and_no_path(label: str) -> None:
     part = file_name_part(label)

@@ -84,6 +84,7 @@ def test_a_text_that_only_ping_bytes_explain_is_bytes() -> None:
 _HEX_FIXTURES = sorted((Path(__file__).resolve().parents[2] / "fixtures").rglob("*.hex"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind_given", [False, True])
 def test_every_hex_text_of_this_project_is_read_with_its_comments(kind_given: bool) -> None:
     wrong = []

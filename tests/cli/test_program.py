@@ -100,6 +100,7 @@ def test_a_command_imports_its_own_module_only(arguments: tuple[str, ...], modul
     assert _commands_among(_imported(*arguments)) == {module}
 
 
+@pytest.mark.slow
 def test_packets_are_listed_without_what_only_others_need() -> None:
     imported = _imported("messages", _DEMO, "-q")
     others = {

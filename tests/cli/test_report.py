@@ -24,6 +24,7 @@ def out(tmp_path: Path) -> Path:
     return tmp_path / "report.html"
 
 
+@pytest.mark.slow
 def test_the_demo_capture_and_all_sessions_make_one_page(run: Run, out: Path) -> None:
     status, printed, err = run("report", _DEMO, *_SESSIONS, "-o", out)
     assert (status, printed) == (0, "")
@@ -163,6 +164,7 @@ def test_standard_input_and_pipes_are_hashed_as_they_are_read(run: Run, out: Pat
         assert ("of what was read" in page.text) is not whole
 
 
+@pytest.mark.slow
 def test_the_digest_is_that_of_diagnose_and_leads_to_what_shows_it(run: Run, out: Path) -> None:
     capture = _FIXTURES / "digest" / "refused_invoices.pcap"
     run("report", capture, "-o", out)

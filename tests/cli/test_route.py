@@ -289,6 +289,7 @@ def test_without_networkx_one_line_says_what_to_install(
     assert outcome == (1, "", 'msmq-wire: routing needs networkx: pip install "msmq-wire[routing]"\n')
 
 
+@pytest.mark.slow
 def test_the_command_line_starts_without_networkx() -> None:
     code = (
         "import sys; sys.modules['networkx'] = None\n"
@@ -426,6 +427,7 @@ def test_paths_are_limited_and_what_is_left_out_is_said(run: Run, write: Write) 
     assert (len(view["paths"]), view["complete"]) == (10, False)
 
 
+@pytest.mark.slow
 def test_of_more_than_a_thousand_paths_it_is_said_that_there_are_more(run: Run, write: Write) -> None:
     path = write(_many(1001))
     out = run("route", "--topology", path, "here", "there", "--paths", 1).out
@@ -595,6 +597,7 @@ def test_hostile_names_break_out_of_no_output() -> None:
     assert not set("\x1b\u202e\u3164\U000e0100\ud800\x00") & set(out)
 
 
+@pytest.mark.slow
 @given(st.lists(st.text(max_size=90), min_size=6, max_size=6))
 def test_whatever_the_names_are_the_drawings_can_be_read(names: list[str]) -> None:
     topology, source, destination = _named(names)

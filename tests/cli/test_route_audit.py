@@ -341,6 +341,7 @@ def test_tables_give_the_rows_of_their_captures(audited: Run, mixed: str, tmp_pa
     assert "192.0.2" not in redacted
 
 
+@pytest.mark.slow
 def test_tables_and_captures_can_be_named_together(audited: Run, mixed: str, tmp_path: Path) -> None:
     fill("tables", Path(mixed))
     outcome = audited("tables", mixed, "--all")
@@ -349,6 +350,7 @@ def test_tables_and_captures_can_be_named_together(audited: Run, mixed: str, tmp
     assert "; 20 hops: 8 on path" in outcome.err
 
 
+@pytest.mark.slow
 def test_tables_cannot_be_filtered(audited: Run, mixed: str, tmp_path: Path) -> None:
     fill("tables", Path(mixed))
     for words in (("--filter", "id == 1"), ("--port", "1802")):

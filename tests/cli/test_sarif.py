@@ -182,6 +182,7 @@ _PLACES = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(
     message=_TEXTS,
     places=st.lists(_PLACES, min_size=1, max_size=3),

@@ -174,6 +174,7 @@ def test_queries_are_listed_with_a_line_each(run: Run) -> None:
     assert [row["meaning"] for row in told] == [query.meaning for query in QUERIES.values()]
 
 
+@pytest.mark.slow
 def test_package_tells_what_it_wrote_and_how_to_run_it(run: Run, tmp_path: Path) -> None:
     outcome = run("spark", "package", "--to", tmp_path / "a job")
     archive, launcher = (tmp_path / "a job" / name for name in ("msmq_wire.zip", "msmq_wire_job.py"))
@@ -183,6 +184,7 @@ def test_package_tells_what_it_wrote_and_how_to_run_it(run: Run, tmp_path: Path)
     assert run("spark", "package").status == 2
 
 
+@pytest.mark.slow
 def test_package_again_is_no_harm_and_over_another_file_needs_force(run: Run, tmp_path: Path) -> None:
     for _ in range(2):
         assert run("spark", "package", "--to", tmp_path).status == 0

@@ -371,6 +371,7 @@ def test_the_ends_of_the_calendar_are_shown_in_any_zone() -> None:
 
 
 # The noise is a request of its own.
+@pytest.mark.slow
 @example("", b"POST /msmq HTTP/0.0\n", "commitment_receipt", 1021, 80)
 @given(
     st.text(max_size=40),

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from msmq_wire.routing.topology_file import parse_topology
 from tests.routing.directory_calls import Conversation, guid, tell, text
 from tests.routing.test_topology_calls import example
@@ -13,6 +15,7 @@ from tests.routing.test_topology_calls import example
 Run = Callable[..., Any]
 
 
+@pytest.mark.slow
 def test_what_is_written_is_the_enterprise_and_route_works_on_it(run: Run, tmp_path: Path) -> None:
     built = example()
     capture = tell(built, tmp_path / "calls.pcap")

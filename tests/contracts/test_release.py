@@ -68,6 +68,7 @@ def test_the_wheel_has_what_is_imported_and_the_texts_of_three_licences(built: P
     assert pages == {f"{'-'.join(('msmq-wire', *path.split()))}.1" for path in ("", *COMMANDS, *GROUPS)}
 
 
+@pytest.mark.slow
 def test_the_sdist_has_what_git_tracks_and_no_more(built: Path) -> None:
     [path] = built.glob("*.tar.gz")
     with tarfile.open(path) as archive:

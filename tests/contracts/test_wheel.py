@@ -165,6 +165,7 @@ def test_the_extra_spark_fills_tables_and_asks_them(wheel: Path, tmp_path: Path)
     assert "orders" in asked.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("place", "fixture"),
     [

@@ -115,6 +115,7 @@ def _assert_agreement(packets: list[bytes], as_: str | None = None) -> dict[str,
     return tables
 
 
+@pytest.mark.slow
 def test_all_fixtures_in_one_batch_are_their_json_views() -> None:
     tables = _assert_agreement(_PACKETS)
     assert set(tables) == {*PACKETS, columns.UNRECOGNISED} - _BY_NAME
@@ -184,6 +185,7 @@ _TEXTS = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(_TEXTS)
 def test_labels_are_texts_whatever_their_units_are(labels: list[WcharText]) -> None:
     properties = [

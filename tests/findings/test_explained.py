@@ -55,6 +55,7 @@ def test_alone_a_rule_says_what_it_saw() -> None:
     assert [one.severity for one in judge(records, {"FRM-WRAP32": RULES["FRM-WRAP32"]})] == ["high"]
 
 
+@pytest.mark.slow
 def test_every_finding_of_the_fixtures_has_no_other_of_the_same_rank_on_the_bytes_that_explain_it() -> None:
     left: Counter[tuple[str, str]] = Counter()
     for folder in sorted({id_ for rule in RULES.values() for id_ in (rule.id, *rule.behind) if rule.behind}):

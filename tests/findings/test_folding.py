@@ -151,6 +151,7 @@ def test_no_finding_is_lost(seed: int) -> None:
     assert sum(one.occurrences for one in folded(some)) == len(some)
 
 
+@pytest.mark.slow
 def test_what_is_kept_is_bounded_and_the_counts_are_not() -> None:
     fold = Fold()
     for number in range(MOST_GROUPS + 50):

@@ -23,6 +23,7 @@ def test_what_is_no_rule_is_not_there() -> None:
         RULES["frm_sig"]
 
 
+@pytest.mark.slow
 def test_a_rule_is_imported_when_it_is_asked_for() -> None:
     code = (
         "import sys; from msmq_wire.findings import RULES; RULES['FRM-SIG']\n"

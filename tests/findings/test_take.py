@@ -54,12 +54,14 @@ def _looking(type_: str, cls: type[WireStruct]) -> Callable[[Record], list[Rule]
     return asking(cls, rules_of(type_))
 
 
+@pytest.mark.slow
 @in_batches(CAPTURES)
 def test_a_capture_that_is_taken_is_judged_as_one_that_is_fed(path: Path) -> None:
     batches = read(path)
     assert taken(batches) == fed(batches)
 
 
+@pytest.mark.slow
 @in_batches(CAPTURES, every=90)
 def test_tiny_runs_under_tight_limits_are_judged_as_records_are(
     path: Path, monkeypatch: pytest.MonkeyPatch
@@ -72,12 +74,14 @@ def test_tiny_runs_under_tight_limits_are_judged_as_records_are(
     assert fed(batches) == expected
 
 
+@pytest.mark.slow
 @in_batches(CAPTURES, every=27)
 def test_ids_need_not_follow_each_other(path: Path) -> None:
     batches = [with_holes(batch) for batch in read(path)]
     assert taken(batches) == fed(batches)
 
 
+@pytest.mark.slow
 @in_batches(CAPTURES, every=90)
 def test_runs_and_records_one_after_the_other_are_judged_as_records_are(path: Path) -> None:
     batches = read(path, 300)
@@ -115,6 +119,7 @@ def check_guards(batch: PacketBatch) -> None:
             assert holds == asked[found.cls.stem(), int(batch.id[place])]
 
 
+@pytest.mark.slow
 @in_batches(CAPTURES, every=36)
 def test_a_rule_sees_nothing_where_it_does_not_look(path: Path) -> None:
     for batch in read(path):

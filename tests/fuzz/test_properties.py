@@ -101,6 +101,7 @@ def _judge(stem: str | None, data: bytes) -> InspectResult:
     return result
 
 
+@pytest.mark.slow
 @_with_every_value
 @given(_structures())
 def test_a_valid_value_survives_the_wire_and_breaks_no_must(drawn: tuple[str, Any]) -> None:
@@ -115,6 +116,7 @@ def test_a_valid_value_survives_the_wire_and_breaks_no_must(drawn: tuple[str, An
         assert fit(value) == value
 
 
+@pytest.mark.slow
 @_with_every_value
 @given(_structures(edge=True))
 def test_a_value_at_the_ends_of_its_ranges_survives_the_wire(drawn: tuple[str, Any]) -> None:
@@ -124,6 +126,7 @@ def test_a_value_at_the_ends_of_its_ranges_survives_the_wire(drawn: tuple[str, A
     assert _judge(stem, data).remainder == b""
 
 
+@pytest.mark.slow
 @_with_every_cut
 @given(_mutated())
 def test_changed_bytes_are_a_value_or_a_decode_error(drawn: tuple[str, bytes]) -> None:
@@ -183,6 +186,7 @@ def test_any_split_of_a_stream_gives_the_same_packets(packets: list[bytes], data
     assert all(isinstance(event, FramedPacket) and event.complete for event in events)
 
 
+@pytest.mark.slow
 @given(st.lists(_on_tcp() | st.binary(max_size=40), max_size=5), st.data())
 def test_any_split_of_a_stream_with_noise_gives_the_same_events(
     parts: list[bytes], data: st.DataObject
@@ -213,6 +217,7 @@ def _content(framed: FramerEvent) -> tuple[Any, ...]:
     return framed.offset, framed.length, framed.reason, framed.data
 
 
+@pytest.mark.slow
 @given(
     strategies.structure("message_packet"),
     st.integers(0, 100),
@@ -243,6 +248,7 @@ def test_sections_put_together_are_the_packet_without_what_is_missing(
         assert getattr(result.packet, name) == getattr(packet, name)
 
 
+@pytest.mark.slow
 @given(st.lists(_on_tcp(), min_size=1, max_size=4), st.integers(1, 700), st.booleans())
 def test_packets_written_to_a_capture_file_come_out_of_it(
     packets: list[bytes], size: int, swapped: bool

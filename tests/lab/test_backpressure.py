@@ -80,6 +80,7 @@ def test_a_thousand_requests_at_once_are_served_in_many_turns_of_the_loop(run: R
     run(talk())
 
 
+@pytest.mark.slow
 def test_a_capture_holds_the_messages_that_the_log_counts_when_a_connection_ends_early(
     run: Run, tmp_path: Path
 ) -> None:
@@ -121,6 +122,7 @@ def test_requests_of_a_client_that_does_not_read_wait_until_it_reads(run: Run) -
     run(talk())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("port", ["http", "binary", "rpc"])
 def test_where_silent_connections_have_all_places_the_oldest_gives_way(run: Run, port: str) -> None:
     events: list[LabEvent] = []

@@ -213,6 +213,7 @@ def test_slow_clients_of_http_give_way_to_others(server: LabProcess) -> None:
     assert len(server.named("http-slow")) >= SLOW - 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "beginning", [b"POST /msmq HTTP/1.1\r\n", b"POST / HTTP/1.1\r\nContent-Length: 99\r\n\r\n"]
 )

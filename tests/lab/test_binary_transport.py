@@ -23,6 +23,7 @@ from tests.lab.conftest import Run
 from tests.lab.lab_scene import ANY_PORTS, HOST, ORDERS, QUIET, client_manager, message, messages, records_of
 
 
+@pytest.mark.slow
 def test_a_ping_is_answered_and_captured_on_both_sides(run: Run, tmp_path: Path) -> None:
     paths = tmp_path / "server.pcap", tmp_path / "client.pcap"
 
@@ -37,6 +38,7 @@ def test_a_ping_is_answered_and_captured_on_both_sides(run: Run, tmp_path: Path)
     assert decode(frames[0][:24], "ping") == decode(frames[1][:24], "ping")
 
 
+@pytest.mark.slow
 def test_a_ping_that_nobody_answers_is_false_after_a_second(run: Run) -> None:
     async def talk() -> None:
         loop = asyncio.get_running_loop()
@@ -47,6 +49,7 @@ def test_a_ping_that_nobody_answers_is_false_after_a_second(run: Run) -> None:
     run(talk())
 
 
+@pytest.mark.slow
 def test_datagrams_that_are_no_pings_are_ignored(run: Run) -> None:
     async def talk() -> None:
         async with LabServer(ANY_PORTS) as lab:
@@ -68,6 +71,7 @@ def test_datagrams_that_are_no_pings_are_ignored(run: Run) -> None:
     run(talk())
 
 
+@pytest.mark.slow
 def test_a_session_is_seen_the_same_from_both_sides(run: Run, tmp_path: Path) -> None:
     paths = tmp_path / "server.pcap", tmp_path / "client.pcap"
     events: list[LabEvent] = []
@@ -92,6 +96,7 @@ def test_a_session_is_seen_the_same_from_both_sides(run: Run, tmp_path: Path) ->
     assert [one.event for one in events].count("session-open") == 1
 
 
+@pytest.mark.slow
 def test_a_message_to_no_queue_is_refused_to_its_transactional_sender(run: Run) -> None:
     async def talk() -> None:
         async with LabServer(ANY_PORTS) as lab:
@@ -103,6 +108,7 @@ def test_a_message_to_no_queue_is_refused_to_its_transactional_sender(run: Run) 
     run(talk())
 
 
+@pytest.mark.slow
 def test_a_client_without_a_server_says_why_it_gives_up(run: Run) -> None:
     async def talk() -> None:
         async with LabServer(ANY_PORTS) as lab:
@@ -114,6 +120,7 @@ def test_a_client_without_a_server_says_why_it_gives_up(run: Run) -> None:
     run(talk())
 
 
+@pytest.mark.slow
 def test_a_client_whose_server_is_gone_says_what_arrived_before(run: Run) -> None:
     async def talk() -> None:
         async with LabServer(ANY_PORTS) as lab:
@@ -127,6 +134,7 @@ def test_a_client_whose_server_is_gone_says_what_arrived_before(run: Run) -> Non
     run(talk())
 
 
+@pytest.mark.slow
 def test_a_session_that_the_server_refuses_is_tried_again(run: Run) -> None:
     async def talk() -> None:
         events: list[LabEvent] = []
@@ -149,6 +157,7 @@ def test_a_session_that_the_server_refuses_is_tried_again(run: Run) -> None:
     run(talk())
 
 
+@pytest.mark.slow
 def test_a_server_that_stops_closes_its_sessions(run: Run) -> None:
     async def talk() -> None:
         events: list[LabEvent] = []
@@ -195,6 +204,7 @@ def test_a_ping_that_seems_to_come_from_the_lab_itself_is_not_answered(run: Run)
     assert [one.event for one in events] == ["ping"]
 
 
+@pytest.mark.slow
 def test_two_labs_do_not_answer_each_other_without_end(run: Run) -> None:
     events: list[LabEvent] = []
 

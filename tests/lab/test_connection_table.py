@@ -55,6 +55,7 @@ UNFINISHED: dict[str, Callable[[], bytes]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("port", ["http", "binary", "rpc"])
 def test_who_holds_most_goes_and_nobody_waits_for_it(run: Run, port: str) -> None:
     async def talk() -> None:

@@ -211,6 +211,7 @@ def test_answers_to_pings_that_wait_are_not_sent_by_a_server_that_is_gone(run: R
     assert len(datagrams(path)) == 1
 
 
+@pytest.mark.slow
 def test_no_more_answers_to_pings_wait_than_there_is_room_for(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -337,6 +338,7 @@ def test_a_receive_whose_end_is_refused_leaves_its_message_for_the_next(
     assert deviations_of(read.path) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("plan", "status"),
     [

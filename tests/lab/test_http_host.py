@@ -56,6 +56,7 @@ def test_a_host_that_the_lab_is_is_answered(run: Run, host: str) -> None:
     run(talk())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("origin", ["https://evil.example", "null"])
 def test_a_web_page_is_refused_whatever_its_host_is(run: Run, origin: str) -> None:
     async def talk() -> None:
@@ -91,6 +92,7 @@ def test_another_host_is_refused_with_one_line(run: Run, host: str) -> None:
     assert [(one.event, one.fields["host"]) for one in events] == [("http-host", host)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hosts", [(), ("localhost", "evil.example"), ("localhost", "localhost")])
 def test_a_request_has_one_host(run: Run, hosts: tuple[str, ...]) -> None:
     async def talk() -> None:
@@ -102,6 +104,7 @@ def test_a_request_has_one_host(run: Run, hosts: tuple[str, ...]) -> None:
     run(talk())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("host", "status"), [("lab7", 200), ("127.0.0.1:8080", 200), ("evil.example", 421)])
 def test_a_post_is_taken_for_the_hosts_that_the_lab_is(run: Run, host: str, status: int) -> None:
     async def talk() -> None:
@@ -116,6 +119,7 @@ def test_a_post_is_taken_for_the_hosts_that_the_lab_is(run: Run, host: str, stat
     run(talk())
 
 
+@pytest.mark.slow
 def test_the_address_that_a_client_reached_is_a_host(run: Run) -> None:
     class Reached(Transport):
         def get_extra_info(self, name: str, default: object = None) -> object:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from msmq_wire.capture.conversation_writer import CaptureWriter
 from msmq_wire.lab.management_client import connect_management
@@ -31,6 +32,7 @@ def test_section_4_a_public_queue_is_asked_to_pause() -> None:
     assert request.lpwsz_action.text.rstrip("\0") == "PAUSE"
 
 
+@pytest.mark.slow
 def test_section_4_1_queues_are_listed_messages_sent_and_the_outgoing_queue_is_paused(
     run: Run, tmp_path: Path
 ) -> None:

@@ -62,6 +62,7 @@ def bodies(lab: LabServer, queue: str) -> list[bytes]:
     return [one.message_reference.properties.body for one in slots]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("transactional", [False, True])
 def test_a_message_for_another_host_arrives_there_and_both_captures_keep_the_rules(
     run: Run, tmp_path: Path, transactional: bool
@@ -104,6 +105,7 @@ def test_a_message_for_another_host_arrives_there_and_both_captures_keep_the_rul
     assert {one.fields["queue"] for one in events if one.event == "message-in"} == {f"DIRECT=OS:b\\{queue}"}
 
 
+@pytest.mark.slow
 def test_what_is_sent_to_a_host_that_is_none_of_the_neighbours_waits(run: Run) -> None:
     events: list[LabEvent] = []
 
@@ -154,6 +156,7 @@ def test_a_neighbour_that_is_down_is_tried_again(run: Run) -> None:
     run(talk())
 
 
+@pytest.mark.slow
 def test_a_client_makes_no_outgoing_queues_without_end(run: Run) -> None:
     async def talk() -> None:
         async with LabServer(NEAR) as lab:

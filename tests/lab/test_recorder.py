@@ -84,6 +84,7 @@ def identifier(one: Record) -> str:
     return f"{user.source_queue_manager}\\{user.message_id}"
 
 
+@pytest.mark.slow
 def test_every_step_is_recorded_and_what_a_lab_has_not_is_skipped(recording: Recording) -> None:
     assert [(one.name, one.do) for one in recording.steps] == [(one.name, one.do) for one in SCENARIO.steps]
     skipped = {one.name: one.reason for one in recording.steps if one.outcome == "skipped"}
@@ -96,6 +97,7 @@ def test_every_step_is_recorded_and_what_a_lab_has_not_is_skipped(recording: Rec
     assert all((one.begun is None) is (one.outcome == "skipped") for one in recording.steps)
 
 
+@pytest.mark.slow
 def test_what_is_refused_is_what_the_scenario_says_will_be(recording: Recording) -> None:
     refused = {one.name: one.status for one in recording.steps if one.outcome == "refused"}
     not_found, exists, timeout = 0xC00E0003, 0xC00E0005, 0xC00E001B
@@ -224,6 +226,7 @@ def test_nothing_that_the_application_does_with_its_own_queue_manager_is_on_the_
     assert {"session_ack", "order_ack", "final_ack", "srmp_message"} <= {one.type for one in records}
 
 
+@pytest.mark.slow
 def test_the_capture_keeps_the_rules(folder: Path, records: list[Record]) -> None:
     assert deviations_of(folder / "capture.pcap") == []
     judge = Judge()

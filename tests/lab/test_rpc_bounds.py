@@ -59,6 +59,7 @@ def test_a_request_that_is_too_large_is_refused_and_the_rest_of_it_skipped(
     run(talk())
 
 
+@pytest.mark.slow
 def test_where_all_places_are_taken_the_client_goes_that_did_nothing_for_the_longest_time(
     run: Run, small_server: SmallServer
 ) -> None:
@@ -78,6 +79,7 @@ def test_where_all_places_are_taken_the_client_goes_that_did_nothing_for_the_lon
     run(talk())
 
 
+@pytest.mark.slow
 def test_a_client_whose_receive_waits_keeps_its_place(run: Run, small_server: SmallServer) -> None:
     async def talk() -> None:
         async with RpcServer([small_server], limits=RpcLimits(connections=3)) as server:
@@ -125,6 +127,7 @@ def test_calls_and_handles_beyond_the_limits_are_refused(run: Run, small_server:
     run(talk())
 
 
+@pytest.mark.slow
 def test_who_holds_most_handles_loses_them_when_all_hold_too_many(
     run: Run, small_server: SmallServer
 ) -> None:
@@ -180,6 +183,7 @@ def test_connections_that_never_bind_or_are_idle_are_closed_and_waiting_ones_are
     run(talk())
 
 
+@pytest.mark.slow
 def test_a_client_that_never_reads_is_dropped_and_costs_little(run: Run, small_server: SmallServer) -> None:
     async def talk() -> None:
         async with RpcServer([small_server], limits=RpcLimits(stalled_seconds=0.3)) as server:
@@ -203,6 +207,7 @@ def test_a_client_that_never_reads_is_dropped_and_costs_little(run: Run, small_s
     run(talk())
 
 
+@pytest.mark.slow
 def test_who_holds_most_goes_when_all_hold_too_much(run: Run, small_server: SmallServer) -> None:
     async def talk() -> None:
         async with RpcServer([small_server], limits=RpcLimits(held_bytes=6 << 20)) as server:
@@ -234,6 +239,7 @@ def test_who_holds_most_goes_when_all_hold_too_much(run: Run, small_server: Smal
     run(talk())
 
 
+@pytest.mark.slow
 def test_a_server_ends_although_clients_do_not_go(run: Run, small_server: SmallServer) -> None:
     async def talk() -> None:
         server = RpcServer([small_server])
@@ -258,6 +264,7 @@ def test_a_server_ends_although_clients_do_not_go(run: Run, small_server: SmallS
     run(talk())
 
 
+@pytest.mark.slow
 def test_a_client_that_reads_late_gets_all_that_it_asked_for(run: Run, small_server: SmallServer) -> None:
     async def talk() -> None:
         async with RpcServer([small_server]) as server:
@@ -284,6 +291,7 @@ def test_a_client_that_reads_late_gets_all_that_it_asked_for(run: Run, small_ser
     run(talk())
 
 
+@pytest.mark.slow
 def test_connections_that_are_broken_off_are_captured_so(
     run: Run, small_server: SmallServer, tmp_path: Path
 ) -> None:

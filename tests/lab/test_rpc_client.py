@@ -48,6 +48,7 @@ def wait(handle: ContextHandle, number: int = 1) -> rr.StartReceiveRequest:
     return rr.StartReceiveRequest(ph_context=handle, dw_request_id=number, ul_timeout=INFINITE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("syntax", [NDR, NDR64], ids=["ndr", "ndr64"])
 def test_a_call_is_answered_in_the_syntax_agreed_on(
     run: Run, small_server: SmallServer, syntax: Syntax
@@ -67,6 +68,7 @@ def test_a_call_is_answered_in_the_syntax_agreed_on(
     run(talk())
 
 
+@pytest.mark.slow
 def test_a_fault_is_an_answer_with_a_status(run: Run, small_server: SmallServer) -> None:
     async def talk() -> None:
         async with RpcServer([small_server]) as server:
@@ -80,6 +82,7 @@ def test_a_fault_is_an_answer_with_a_status(run: Run, small_server: SmallServer)
     run(talk())
 
 
+@pytest.mark.slow
 def test_requests_and_responses_of_any_size_pass_in_fragments(run: Run, small_server: SmallServer) -> None:
     async def talk() -> None:
         async with RpcServer([small_server]) as server:
@@ -102,6 +105,7 @@ def test_requests_and_responses_of_any_size_pass_in_fragments(run: Run, small_se
     run(talk())
 
 
+@pytest.mark.slow
 def test_answers_come_in_the_order_in_which_they_are_ready(run: Run, small_server: SmallServer) -> None:
     async def talk() -> None:
         clock = LoopClock(small_server.manager.timers)
@@ -130,6 +134,7 @@ def test_answers_come_in_the_order_in_which_they_are_ready(run: Run, small_serve
     run(talk())
 
 
+@pytest.mark.slow
 def test_a_handle_that_the_client_does_not_hold_is_a_fault_and_is_not_served(
     run: Run, small_server: SmallServer
 ) -> None:
@@ -154,6 +159,7 @@ def test_a_handle_that_the_client_does_not_hold_is_a_fault_and_is_not_served(
     run(talk())
 
 
+@pytest.mark.slow
 def test_connections_of_one_group_share_handles_and_the_last_one_runs_them_down(
     run: Run, small_server: SmallServer
 ) -> None:
@@ -180,6 +186,7 @@ def test_connections_of_one_group_share_handles_and_the_last_one_runs_them_down(
     run(talk())
 
 
+@pytest.mark.slow
 def test_an_interface_that_is_not_served_is_told_and_another_one_can_be_bound_then(
     run: Run, small_server: SmallServer
 ) -> None:
@@ -198,6 +205,7 @@ def test_an_interface_that_is_not_served_is_told_and_another_one_can_be_bound_th
     run(talk())
 
 
+@pytest.mark.slow
 def test_who_stops_waiting_gives_the_call_up_and_keeps_the_connection(
     run: Run, small_server: SmallServer
 ) -> None:
@@ -240,6 +248,7 @@ def test_the_calls_that_are_given_up_after_five_minutes_are_those_of_the_documen
     assert limits == {name: (*where, 300_000) for name, where in LIMITED.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.rule("MQRR-3.1.2.1-1", "CMQQP-3.2.4.1-12")
 def test_a_call_that_is_not_answered_in_its_time_is_given_up_and_the_connection_kept(
     run: Run, small_server: SmallServer
@@ -264,6 +273,7 @@ def test_a_call_that_is_not_answered_in_its_time_is_given_up_and_the_connection_
     run(talk())
 
 
+@pytest.mark.slow
 def test_a_cancelled_call_is_answered_nevertheless(run: Run, small_server: SmallServer) -> None:
     async def talk() -> None:
         async with RpcServer([small_server]) as server:
@@ -279,6 +289,7 @@ def test_a_cancelled_call_is_answered_nevertheless(run: Run, small_server: Small
     run(talk())
 
 
+@pytest.mark.slow
 def test_who_waits_is_told_when_the_connection_ends(run: Run, small_server: SmallServer) -> None:
     async def talk() -> None:
         async with RpcServer([small_server]) as server:
@@ -304,6 +315,7 @@ def test_who_waits_is_told_when_the_connection_ends(run: Run, small_server: Smal
     run(talk())
 
 
+@pytest.mark.slow
 def test_a_server_that_ends_tells_its_clients(run: Run, small_server: SmallServer) -> None:
     async def talk() -> None:
         server = RpcServer([small_server])
@@ -322,6 +334,7 @@ def test_a_server_that_ends_tells_its_clients(run: Run, small_server: SmallServe
     run(talk())
 
 
+@pytest.mark.slow
 def test_what_is_out_of_the_range_of_the_interface_is_not_served(run: Run, small_server: SmallServer) -> None:
     async def talk() -> None:
         async with RpcServer([small_server]) as server:
@@ -351,6 +364,7 @@ def test_an_answer_that_cannot_be_encoded_is_a_fault_and_a_complaint(small_serve
     assert isinstance(complaint, EncodeError)
 
 
+@pytest.mark.slow
 def test_nack_answers_with_a_failure_and_serves_nothing(run: Run, small_server: SmallServer) -> None:
     async def talk() -> None:
         async with RpcServer([small_server], faults=FaultPlan(nack=1.0)) as server:
@@ -366,6 +380,7 @@ def test_nack_answers_with_a_failure_and_serves_nothing(run: Run, small_server: 
     run(talk())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plan", [FaultPlan(drop=1.0), FaultPlan(cut=1.0)], ids=["drop", "cut"])
 def test_a_connection_that_breaks_inside_an_answer_is_told(
     run: Run, small_server: SmallServer, plan: FaultPlan
@@ -381,6 +396,7 @@ def test_a_connection_that_breaks_inside_an_answer_is_told(
     run(talk())
 
 
+@pytest.mark.slow
 def test_a_duplicated_request_is_served_twice_and_answered_once(run: Run, small_server: SmallServer) -> None:
     async def talk() -> None:
         async with RpcServer([small_server]) as server:
@@ -395,6 +411,7 @@ def test_a_duplicated_request_is_served_twice_and_answered_once(run: Run, small_
     run(talk())
 
 
+@pytest.mark.slow
 def test_a_client_that_loses_its_connections_gets_through_in_the_end(
     run: Run, small_server: SmallServer
 ) -> None:
@@ -420,6 +437,7 @@ def test_a_client_that_loses_its_connections_gets_through_in_the_end(
     run(talk())
 
 
+@pytest.mark.slow
 def test_both_sides_capture_the_same_conversation(
     run: Run, small_server: SmallServer, tmp_path: Path
 ) -> None:
@@ -449,6 +467,7 @@ def test_both_sides_capture_the_same_conversation(
     assert [call[0] for call in calls[0]] == ["R_OpenQueue", "R_StartReceive", "R_CloseQueue"]
 
 
+@pytest.mark.slow
 def test_delayed_answers_arrive_in_order(run: Run, small_server: SmallServer) -> None:
     async def talk() -> None:
         async with RpcServer([small_server], faults=FaultPlan(delay=0.02)) as server:
@@ -461,6 +480,7 @@ def test_delayed_answers_arrive_in_order(run: Run, small_server: SmallServer) ->
     run(talk())
 
 
+@pytest.mark.slow
 def test_two_hundred_clients_at_once_are_all_served(run: Run, small_server: SmallServer) -> None:
     async def talk() -> None:
         async with RpcServer([small_server], limits=RpcLimits(connections=200)) as server:

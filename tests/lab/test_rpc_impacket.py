@@ -62,6 +62,7 @@ async def talk(path: Path) -> dict[str, str]:
     return told
 
 
+@pytest.mark.slow
 def test_every_call_is_answered_as_the_documents_say(conversation: tuple[dict[str, str], Path]) -> None:
     said = dict(conversation[0])
     handles = {said.pop("open"), said.pop("open in ndr64")}

@@ -52,6 +52,7 @@ from tests.lab.raw_client import (
 )
 
 
+@pytest.mark.slow
 def test_requests_byte_by_byte_are_as_good_as_whole_ones(run: Run, small_server: SmallServer) -> None:
     async def talk() -> None:
         async with RpcServer([small_server]) as server:
@@ -76,6 +77,7 @@ def test_requests_byte_by_byte_are_as_good_as_whole_ones(run: Run, small_server:
     run(talk())
 
 
+@pytest.mark.slow
 def test_requests_in_one_segment_are_answered_each(run: Run, small_server: SmallServer) -> None:
     async def talk() -> None:
         async with RpcServer([small_server]) as server:
@@ -90,6 +92,7 @@ def test_requests_in_one_segment_are_answered_each(run: Run, small_server: Small
     run(talk())
 
 
+@pytest.mark.slow
 def test_a_big_endian_client_is_understood(run: Run, small_server: SmallServer) -> None:
     async def talk() -> None:
         async with RpcServer([small_server]) as server:
@@ -108,6 +111,7 @@ def test_a_big_endian_client_is_understood(run: Run, small_server: SmallServer) 
     run(talk())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("request_", "status"),
     [
@@ -139,6 +143,7 @@ def test_what_is_not_there_gets_a_fault_that_says_it_was_not_done(
     run(talk())
 
 
+@pytest.mark.slow
 def test_a_bind_with_authentication_is_refused_and_the_reason_named(
     run: Run, small_server: SmallServer
 ) -> None:
@@ -157,6 +162,7 @@ def test_a_bind_with_authentication_is_refused_and_the_reason_named(
     run(talk())
 
 
+@pytest.mark.slow
 def test_contexts_are_added_and_not_without_end(run: Run, small_server: SmallServer) -> None:
     async def talk() -> None:
         async with RpcServer([small_server], limits=RpcLimits(contexts=10)) as server:
@@ -253,6 +259,7 @@ def test_any_bytes_end_in_an_answer_or_a_lost_connection(garbage: bytes | int) -
     asyncio.run(talk())
 
 
+@pytest.mark.slow
 def test_a_call_number_in_use_is_not_taken_again(run: Run, small_server: SmallServer) -> None:
     async def talk() -> None:
         async with RpcServer([small_server]) as server:
@@ -270,6 +277,7 @@ def test_a_call_number_in_use_is_not_taken_again(run: Run, small_server: SmallSe
     run(talk())
 
 
+@pytest.mark.slow
 def test_a_call_that_wants_no_answer_gets_none(run: Run, small_server: SmallServer) -> None:
     async def talk() -> None:
         async with RpcServer([small_server]) as server:
@@ -284,6 +292,7 @@ def test_a_call_that_wants_no_answer_gets_none(run: Run, small_server: SmallServ
     run(talk())
 
 
+@pytest.mark.slow
 def test_cancels_are_counted_and_orphans_are_not_answered(run: Run, small_server: SmallServer) -> None:
     async def talk() -> None:
         async with RpcServer([small_server]) as server:
@@ -310,6 +319,7 @@ def test_cancels_are_counted_and_orphans_are_not_answered(run: Run, small_server
     run(talk())
 
 
+@pytest.mark.slow
 def test_a_port_that_is_taken_is_told(run: Run, small_server: SmallServer) -> None:
     async def talk() -> None:
         async with RpcServer([small_server]) as server:

@@ -93,6 +93,7 @@ WRONG = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("answer", "told"), WRONG.values(), ids=WRONG.keys())
 def test_what_is_no_answer_ends_the_connection_and_says_why(run: Run, answer: bytes, told: str) -> None:
     async def talk() -> None:
@@ -106,6 +107,7 @@ def test_what_is_no_answer_ends_the_connection_and_says_why(run: Run, answer: by
     run(talk())
 
 
+@pytest.mark.slow
 def test_a_stub_that_does_not_decode_fails_its_call_alone(run: Run) -> None:
     async def talk() -> None:
         good = encode_pdu(Response(WHOLE, 3, stub=bytes.fromhex("39080000")))
@@ -120,6 +122,7 @@ def test_a_stub_that_does_not_decode_fails_its_call_alone(run: Run) -> None:
     run(talk())
 
 
+@pytest.mark.slow
 def test_a_big_endian_answer_in_fragments_is_read(run: Run) -> None:
     async def talk() -> None:
         parts = (PFC_FIRST_FRAG, b"\0\0"), (0, b""), (PFC_LAST_FRAG, b"\x08\x39")
@@ -130,6 +133,7 @@ def test_a_big_endian_answer_in_fragments_is_read(run: Run) -> None:
     run(talk())
 
 
+@pytest.mark.slow
 def test_answers_to_no_call_are_passed_over(run: Run) -> None:
     async def talk() -> None:
         stray = encode_pdu(Response(WHOLE, 77, stub=b"x")) + encode_pdu(Fault(WHOLE, 78, status=5))
@@ -140,6 +144,7 @@ def test_answers_to_no_call_are_passed_over(run: Run) -> None:
     run(talk())
 
 
+@pytest.mark.slow
 def test_an_answer_without_end_is_not_held(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rpc_client, "_MAX_RESPONSE", 10_000)
 
@@ -162,6 +167,7 @@ def test_a_fault_for_an_alter_context_is_told(run: Run) -> None:
     run(talk())
 
 
+@pytest.mark.slow
 def test_only_one_bind_waits_at_a_time(run: Run) -> None:
     async def talk() -> None:
         async with prepared(b"") as (port, _), await bound(port) as client:
@@ -176,6 +182,7 @@ def test_only_one_bind_waits_at_a_time(run: Run) -> None:
     run(talk())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("features", [True, False], ids=["kept", "not-kept"])
 def test_the_connection_stays_after_an_orphan_only_where_the_server_said_so(run: Run, features: bool) -> None:
     async def talk() -> None:

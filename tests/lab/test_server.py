@@ -110,6 +110,7 @@ def test_impacket_peeks_receives_moves_cancels_and_purges(
     }
 
 
+@pytest.mark.slow
 def test_the_capture_holds_every_call_and_every_message(
     conversation: tuple[dict[str, Any], Path, LabProcess],
 ) -> None:
@@ -131,6 +132,7 @@ def test_the_capture_holds_every_call_and_every_message(
     assert [record.error for record in records if record.error] == []
 
 
+@pytest.mark.slow
 def test_replay_finds_nothing_wrong(conversation: tuple[dict[str, Any], Path, LabProcess]) -> None:
     assert deviations_of(conversation[1]) == []
 
@@ -144,6 +146,7 @@ def test_the_server_ends_clean_and_says_what_it_is(
     assert server.complaints.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_qm2qm_and_remote_read_give_the_same_messages(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "both.pcap"
 
@@ -177,6 +180,7 @@ def test_qm2qm_and_remote_read_give_the_same_messages(run: Run, tmp_path: Path) 
     assert deviations_of(path) == []
 
 
+@pytest.mark.slow
 @pytest.mark.rule("MQRR-3.1.4.1-3", "MQQP-3.1.4.8-9", "MQMP-3.1.4.24-8")
 def test_where_the_port_of_rpc_is_in_use_the_next_one_is_11_further_on(run: Run) -> None:
     async def talk() -> None:
@@ -195,6 +199,7 @@ def test_where_the_port_of_rpc_is_in_use_the_next_one_is_11_further_on(run: Run)
     run(talk())
 
 
+@pytest.mark.slow
 def test_a_port_that_cannot_be_served_for_another_reason_is_told(run: Run) -> None:
     async def talk() -> None:
         async with LabServer(msgspec.structs.replace(ANY_PORTS, host="192.0.2.1")) as lab:
@@ -204,6 +209,7 @@ def test_a_port_that_cannot_be_served_for_another_reason_is_told(run: Run) -> No
     run(talk())
 
 
+@pytest.mark.slow
 def test_an_srmp_post_is_in_its_queue_once_and_is_read_as_it_came(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "srmp.pcap"
     events: list[LabEvent] = []
@@ -248,6 +254,7 @@ def post(queue: str, number: int = 9) -> bytes:
     )
 
 
+@pytest.mark.slow
 def test_faults_refuse_what_could_have_been_done(run: Run) -> None:
     async def talk() -> None:
         settings = msgspec.structs.replace(ANY_PORTS, faults=FaultPlan(nack=1.0))
@@ -263,6 +270,7 @@ def test_faults_refuse_what_could_have_been_done(run: Run) -> None:
     run(talk())
 
 
+@pytest.mark.slow
 def test_a_port_that_is_taken_is_told_and_leaves_nothing_behind(run: Run) -> None:
     async def talk() -> None:
         async with LabServer(ANY_PORTS) as lab:

@@ -131,6 +131,7 @@ def _changed(draw: st.DrawFn) -> tuple[str, bytes]:
     return stem, draw(strategies.mutated(stem))
 
 
+@pytest.mark.slow
 @given(_changed())
 def test_changed_bytes_are_the_same_to_both(drawn: tuple[str, bytes]) -> None:
     stem, data = drawn
@@ -178,6 +179,7 @@ def test_a_text_that_does_not_end_with_its_only_terminator_is_refused_alike(text
     assert (told == text) is (text in (b"\0\0", b"a\0\0\0"))
 
 
+@pytest.mark.slow
 @given(_valid(), st.data())
 def test_a_value_that_contradicts_itself_is_refused_alike(
     drawn: tuple[str, Any], data: st.DataObject
@@ -185,6 +187,7 @@ def test_a_value_that_contradicts_itself_is_refused_alike(
     event(type(_both_write(_contradictions(drawn[1], data.draw))).__name__)
 
 
+@pytest.mark.slow
 @example(b"")
 @given(st.binary(max_size=300))
 def test_any_bytes_are_the_same_to_both_whatever_they_are_taken_for(data: bytes) -> None:

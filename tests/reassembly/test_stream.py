@@ -141,6 +141,7 @@ def test_a_packet_above_the_limit_is_cut_and_its_rest_is_skipped_exactly() -> No
     ]
 
 
+@pytest.mark.slow
 def test_no_more_than_the_limit_is_held() -> None:
     framer = PacketFramer(max_pending=64)
     for frame in range(1, 200):

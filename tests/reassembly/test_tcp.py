@@ -807,6 +807,7 @@ def test_with_random_holes_bytes_and_gaps_account_for_every_offset(
     assert wire.tcp.pending_bytes == 0
 
 
+@pytest.mark.slow
 @pytest.mark.tshark
 def test_tshark_follows_the_same_bytes_through_reordering_and_retransmission(tmp_path: Path) -> None:
     random = Random(1801)

@@ -339,6 +339,7 @@ def test_bytes_that_are_not_opened_are_hidden_whatever_was_asked_for() -> None:
     assert hidden.causality == call.causality
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=examples(60))
 @given(data=st.data())
 def test_changed_bytes_give_records_and_raise_nothing(data: st.DataObject) -> None:
@@ -359,6 +360,7 @@ def test_changed_bytes_give_records_and_raise_nothing(data: st.DataObject) -> No
             Redactor({Redaction.BODIES, Redaction.HOSTS}).told(record.packet)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=examples(60))
 @given(data=st.data())
 def test_frames_cut_anywhere_give_what_was_before_the_cut(data: st.DataObject) -> None:

@@ -214,6 +214,7 @@ def test_the_parts_of_a_stored_message_are_where_they_say(tmp_path: Path) -> Non
     assert cut[1:] == [b"First Message", bytes(range(24))]
 
 
+@pytest.mark.slow
 def test_the_committed_packets_are_what_the_builder_builds(tmp_path: Path) -> None:
     builder = ROOT / "fixtures" / "build_srmp_packets.py"
     subprocess.run([sys.executable, "-B", builder, tmp_path], check=True, capture_output=True)

@@ -189,6 +189,7 @@ def _accepted(refused: list[Record]) -> list[Record]:
     return [msgspec.structs.replace(call, packet=packet)]
 
 
+@pytest.mark.slow
 @given(st.lists(_STEP, min_size=5, max_size=40), st.integers(0, 100))
 def test_a_refusal_that_is_turned_into_a_success_is_found(
     steps: list[tuple[int, int, int, int, int]], which: int

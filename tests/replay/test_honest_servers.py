@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -160,6 +161,7 @@ _REFUSED = {
 _BY_PARAMETERS_OR_HANDLES = {0xC00E0006, 0xC00E0007, 0xC00E0025, 0xC000000D, 0x1C00001A}
 
 
+@pytest.mark.slow
 @given(st.lists(_STEP, min_size=8, max_size=40), st.integers(0, 100))
 def test_a_refusal_that_is_turned_into_a_success_is_found(
     steps: list[tuple[int, int, int, int, int]], which: int

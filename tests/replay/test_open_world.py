@@ -345,6 +345,7 @@ def _records(draw: st.DrawFn) -> Record:
     )
 
 
+@pytest.mark.slow
 @given(st.lists(_records(), max_size=25))
 def test_no_record_makes_a_replay_fail(records: list[Record]) -> None:
     replayer = Replayer()

@@ -59,6 +59,7 @@ def test_every_reason_is_given() -> None:
     assert {row.reason for row in all_rows().values()} - {""} == set(REASONS)
 
 
+@pytest.mark.slow
 def test_a_row_has_a_test_of_the_model_or_a_reason() -> None:
     tested = rules_with_tests()
     assert sorted(tested - set(all_rows())) == []

@@ -306,6 +306,7 @@ _BROKEN: dict[str, tuple[Break, Told]] = {
 }
 
 
+@pytest.mark.slow
 def test_honest_queue_managers_are_not_blamed_and_say_all_that_is_judged() -> None:
     records = _honest()
     assert _told(records) == set()
@@ -406,6 +407,7 @@ def test_an_answer_that_is_cut_or_comes_first_is_not_compared() -> None:
     assert [one.kind for one in replay(records)] == []
 
 
+@pytest.mark.slow
 @given(st.data())
 @settings(max_examples=examples(150), deadline=None)
 def test_nothing_is_raised_whatever_the_packets_hold(data: st.DataObject) -> None:
@@ -421,6 +423,7 @@ def test_nothing_is_raised_whatever_the_packets_hold(data: st.DataObject) -> Non
         assert all(deviation.record == number for deviation in found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("connect_back", [False, True])
 def test_connections_that_drop_blame_nobody(seed: int, connect_back: bool) -> None:
@@ -447,6 +450,7 @@ def test_of_a_capture_that_begins_late_nothing_is_told_that_needs_the_beginning(
         assert {kind for kind, _ in _told(records[cut:])} <= {kind for kind, _ in told}
 
 
+@pytest.mark.slow
 def test_nothing_is_told_of_honest_queue_managers_whatever_is_lost() -> None:
     records = list(_honest())
     for begin in range(3, len(records), 7):

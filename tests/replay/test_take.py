@@ -48,6 +48,7 @@ def test_a_capture_that_is_taken_deviates_as_one_that_is_fed(path: Path) -> None
     assert _taken(batches) == _fed(batches)
 
 
+@pytest.mark.slow
 @in_batches(CAPTURES, every=27)
 def test_tiny_batches_deviate_as_records_do(path: Path) -> None:
     batches = read(path, 300)
@@ -79,6 +80,7 @@ def test_what_is_read_by_column_is_what_is_read_of_records(path: Path) -> None:
                 assert seen.shown[place] == (shown_by(record) if record.type == "user_message" else None)
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(800), deadline=None)
 @given(path=st.sampled_from(_SCENES), shuffle=SHUFFLES, size=st.integers(1, 40))
 def test_packets_in_any_order_some_of_them_twice_deviate_as_records_do(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -54,6 +55,7 @@ def test_every_duration_lies_in_its_bin(durations: list[int]) -> None:
     assert counted.quantile(0.0) <= counted.quantile(0.5) <= counted.quantile(1.0) == counted.longest
 
 
+@pytest.mark.slow
 def test_quantiles_of_many_durations_come_from_a_part_of_them() -> None:
     counted = Durations()
     for duration in range(200_000):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -28,6 +29,7 @@ HOSTILE = (
 )
 
 
+@pytest.mark.slow
 @given(st.text(st.characters()))
 @example("</script>")
 @example("\ud800")

@@ -181,6 +181,7 @@ _ATTRIBUTES = """
 """
 
 
+@pytest.mark.slow
 def test_no_element_and_no_attribute_comes_from_traffic(hostile: str) -> None:
     page = Page(hostile)
     assert {name for name, _ in page.elements} <= set(_ELEMENTS.split())

@@ -95,6 +95,7 @@ def _state(totals: Totals) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(0, 500), min_size=1, max_size=60), st.integers(0, 40))
 def test_a_batch_is_counted_as_its_records_are(numbers: list[int], rows: int) -> None:
     with pytest.MonkeyPatch.context() as patch:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,6 +25,7 @@ def _outcome(algorithm: RoutingAlgorithm | LiteralAlgorithm, source: GUID, desti
     return found if isinstance(found, list) else list(found.identifiers)
 
 
+@pytest.mark.slow
 @given(enterprises())
 def test_next_hops_of_every_pair_are_what_the_document_returns(enterprise: Enterprise) -> None:
     algorithm, literal = RoutingAlgorithm(enterprise.directory()), LiteralAlgorithm(enterprise.directory())
@@ -34,6 +36,7 @@ def test_next_hops_of_every_pair_are_what_the_document_returns(enterprise: Enter
             assert _outcome(algorithm, source, destination) == expected
 
 
+@pytest.mark.slow
 @given(enterprises())
 def test_a_topology_routes_as_the_directory_it_is_made_of(enterprise: Enterprise) -> None:
     algorithm = RoutingAlgorithm(TopologyDirectory(enterprise.topology()))
@@ -43,6 +46,7 @@ def test_a_topology_routes_as_the_directory_it_is_made_of(enterprise: Enterprise
         assert _outcome(algorithm, source, one.identifier) == _outcome(literal, source, one.identifier)
 
 
+@pytest.mark.slow
 @given(enterprises())
 def test_the_single_procedures_return_what_the_document_returns(enterprise: Enterprise) -> None:
     algorithm, literal = RoutingAlgorithm(enterprise.directory()), LiteralAlgorithm(enterprise.directory())
@@ -88,6 +92,7 @@ def test_what_is_returned_and_its_alternatives_are_what_the_text_leaves_open(ent
                 assert {*found.identifiers, *found.alternatives} == possible
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_in_any_order_of_the_directory_the_next_hop_is_one_of_the_possible_ones(data: st.DataObject) -> None:
     enterprise = data.draw(enterprises())
@@ -100,6 +105,7 @@ def test_in_any_order_of_the_directory_the_next_hop_is_one_of_the_possible_ones(
             assert isinstance(found, str) or possible.issuperset(_identifiers(found))
 
 
+@pytest.mark.slow
 @given(enterprises())
 def test_a_second_call_returns_what_the_first_one_did(enterprise: Enterprise) -> None:
     algorithm = RoutingAlgorithm(enterprise.directory())

@@ -397,6 +397,7 @@ def _cases(draw: st.DrawFn) -> tuple[Enterprise, GUID, GUID]:
     return enterprise, pair[0].identifier, pair[1].identifier
 
 
+@pytest.mark.slow
 @given(_cases())
 def test_the_first_path_is_the_walk_of_the_document(case: tuple[Enterprise, GUID, GUID]) -> None:
     enterprise, source, destination = case
@@ -411,6 +412,7 @@ def test_the_first_path_is_the_walk_of_the_document(case: tuple[Enterprise, GUID
         assert (hop.source, hop.target) == (one, next_hop)
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_what_the_document_gives_in_any_order_of_the_directory_is_a_possible_hop(data: st.DataObject) -> None:
     enterprise, source, destination = data.draw(_cases())
@@ -431,6 +433,7 @@ def test_what_the_document_gives_in_any_order_of_the_directory_is_a_possible_hop
             seen.update(found)
 
 
+@pytest.mark.slow
 @given(_cases())
 def test_possible_hops_are_what_the_text_leaves_open_and_no_more(case: tuple[Enterprise, GUID, GUID]) -> None:
     enterprise, source, destination = case
@@ -460,6 +463,7 @@ def test_possible_hops_are_what_the_text_leaves_open_and_no_more(case: tuple[Ent
         assert found == possible
 
 
+@pytest.mark.slow
 @given(_cases())
 def test_paths_are_all_walks_that_pass_nobody_twice(case: tuple[Enterprise, GUID, GUID]) -> None:
     enterprise, source, destination = case
@@ -488,6 +492,7 @@ def test_paths_are_all_walks_that_pass_nobody_twice(case: tuple[Enterprise, GUID
         assert prediction.arrives is any(path.end == "arrives" for path in paths)
 
 
+@pytest.mark.slow
 @given(_cases())
 def test_routers_passed_are_what_counting_along_every_walk_gives(case: tuple[Enterprise, GUID, GUID]) -> None:
     enterprise, source, destination = case
@@ -507,6 +512,7 @@ def test_routers_passed_are_what_counting_along_every_walk_gives(case: tuple[Ent
     assert found.keys() == {at for at, passed in counts.items() if passed}
 
 
+@pytest.mark.slow
 @given(_cases())
 def test_a_hop_to_another_site_costs_the_cheapest_link_to_it(case: tuple[Enterprise, GUID, GUID]) -> None:
     enterprise, source, destination = case
@@ -531,6 +537,7 @@ def test_a_hop_to_another_site_costs_the_cheapest_link_to_it(case: tuple[Enterpr
             )
 
 
+@pytest.mark.slow
 @given(_cases())
 def test_a_prediction_is_the_same_again(case: tuple[Enterprise, GUID, GUID]) -> None:
     enterprise, source, destination = case

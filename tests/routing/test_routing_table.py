@@ -304,6 +304,7 @@ def test_following_the_tables_from_gate_to_gate_arrives_and_costs_what_the_first
                 assert left == 0
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_the_order_of_sites_and_links_does_not_change_a_row(data: st.DataObject) -> None:
     enterprise = data.draw(enterprises())

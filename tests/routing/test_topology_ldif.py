@@ -231,6 +231,7 @@ def test_what_is_no_distinguished_name_is_refused(text: str) -> None:
         distinguished_name(text)
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.tuples(st.sampled_from(("cn", "ou", "dc")), st.text(st.characters(codec="utf-8"))),

@@ -139,6 +139,7 @@ def test_no_more_paths_are_told_than_asked_for_and_the_chosen_one_is_the_first()
     assert told_paths(prediction, 5).complete
 
 
+@pytest.mark.slow
 def test_of_very_many_paths_a_thousand_are_looked_at() -> None:
     told = told_paths(_predict(_two_sites(1001), 10, 21), 2)
     assert (len(told.paths), told.arriving, told.all_counted, told.complete) == (2, 1000, False, False)

@@ -97,6 +97,7 @@ def test_every_method_and_callback_comes_both_ways_in_each_syntax(cases: list[di
     }
 
 
+@pytest.mark.slow
 def test_values_and_bytes_are_those_of_another_hand(cases: list[dict[str, Any]]) -> None:
     for case in cases:
         method = _BY_NAME[case["interface"]].method(case["opnum"], callback=case["callback"])

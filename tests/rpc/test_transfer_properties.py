@@ -489,6 +489,7 @@ def test_what_was_on_the_wire_is_the_same_message(syntax: Syntax) -> None:
     assert (found.body, found.signature, found.leading_signature) == (b"hello", b"2" * 8, b"1" * 8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("syntax", SYNTAXES, ids=str)
 def test_a_cut_buffer_raises_nothing_and_conveys_no_more_than_the_whole(syntax: Syntax) -> None:
     whole = room_for_everything()

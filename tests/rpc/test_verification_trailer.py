@@ -53,6 +53,7 @@ def test_a_trailer_inside_the_message_does_not_hide_what_follows_it() -> None:
     assert split_verification_trailer(stub) == (stub[: -len(TRAILER)], TRAILER)
 
 
+@pytest.mark.slow
 def test_a_stub_full_of_signatures_is_left_alone() -> None:
     stub = MAGIC * 200_000
     assert split_verification_trailer(stub) == (stub, b"")

@@ -39,6 +39,7 @@ def test_a_certificate_stands_with_its_key_in_pem(data: bytes) -> None:
     assert own == certificate()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("password", [None, b"a password"])
 def test_a_certificate_stands_with_its_key_in_pfx(password: bytes | None) -> None:
     cipher = NoEncryption() if password is None else BestAvailableEncryption(password)
@@ -82,6 +83,7 @@ def test_what_is_no_public_rsa_key_is_one_line(data: bytes) -> None:
         read_public_key(data)
 
 
+@pytest.mark.slow
 def test_each_file_has_its_key_and_any_of_the_passwords() -> None:
     locked = key().private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"one"))
     found = read_private_keys([_KEY_PEM, locked], [b"two", b"one"])

@@ -177,6 +177,7 @@ def test_any_bytes_in_key_blobs_and_bodies_are_a_value_or_a_line(
         assert "\n" not in found.why
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("password", [None, b"a password"])
 def test_keys_are_read_from_pem_der_and_pfx(password: bytes | None) -> None:
     cipher = NoEncryption() if password is None else BestAvailableEncryption(password)

@@ -64,6 +64,7 @@ def test_every_hash_and_version_is_verified_from_the_bytes_of_the_packet(
     assert found.certificate.bits == 2048
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", VERSIONS)
 def test_the_reading_that_fits_is_named_and_tried_first_from_then_on(version: Version) -> None:
     verifier = Verifier()

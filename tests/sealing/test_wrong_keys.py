@@ -55,6 +55,7 @@ def test_a_wrong_key_opens_no_body_and_hides_no_right_one(algorithm: EncryptionA
             assert (found.body, found.doubtful) == (BODY, False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "block",
     [

@@ -143,6 +143,7 @@ def test_every_session_and_message_is_told_once_and_few_are_kept_at_once(budget:
     assert bool(left) == (budget < 1 << 30)
 
 
+@pytest.mark.slow
 def test_what_left_is_counted_by_kind() -> None:
     left: list[Leaving] = []
     follower = Follower(budget=20_000, leave=left.append)
@@ -153,6 +154,7 @@ def test_what_left_is_counted_by_kind() -> None:
     assert counted.lives == sum(isinstance(one, MessageLife) for one in left) > 0
 
 
+@pytest.mark.slow
 def test_a_session_that_goes_on_stays_while_silent_ones_go() -> None:
     left: list[Leaving] = []
     follower = Follower(budget=60_000, leave=left.append)
@@ -172,6 +174,7 @@ def test_a_session_that_goes_on_stays_while_silent_ones_go() -> None:
     assert (session.directions[0].messages, session.directions[0].unacknowledged) == (200, 0)
 
 
+@pytest.mark.slow
 def test_messages_that_wait_for_an_acknowledgment_leave_like_all_others(tape: Tape) -> None:
     tape.open()
     for number in range(1, 201):
@@ -189,6 +192,7 @@ def test_messages_that_wait_for_an_acknowledgment_leave_like_all_others(tape: Ta
     assert story.sessions[0].directions[0].unacknowledged == 0
 
 
+@pytest.mark.slow
 def test_sequences_and_remote_reads_leave_too(tape: Tape) -> None:
     tape.open()
     for number in range(1, 101):

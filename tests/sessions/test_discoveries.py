@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import struct
 
+import pytest
+
 from msmq_wire.records.decoder import RecordDecoder
 from msmq_wire.sessions.discoveries import DiscoveryTracker
 from msmq_wire.wire.types.guid import GUID
@@ -66,6 +68,7 @@ def test_what_is_cut_tells_nothing() -> None:
     )
 
 
+@pytest.mark.slow
 def test_replies_and_requests_without_end_cost_no_memory() -> None:
     tracker = _tracked(*[(_SERVER, _CLIENT, _reply())] * 70)
     (found,) = tracker.discoveries()

@@ -149,6 +149,7 @@ def test_the_longest_wait_is_that_of_the_oldest_packet_an_ack_covers(tape: Tape)
     assert direction.longest_wait_at == direction.first_message
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(1, 12), min_size=1, max_size=8))
 def test_acks_of_what_was_sent_leave_exactly_the_rest(bursts: list[int]) -> None:
     tape = Tape()
@@ -202,6 +203,7 @@ class _Watched(deque[SentPacket]):
         return one
 
 
+@pytest.mark.slow
 def test_a_count_that_tells_of_missed_packets_looks_at_those_behind_the_count_before(tape: Tape) -> None:
     sent = SentSequence(lambda *_: None, base_known=False)
     waiting = sent._waiting = _Watched()

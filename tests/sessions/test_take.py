@@ -55,12 +55,14 @@ def test_a_capture_that_is_taken_tells_the_story_of_one_that_is_fed(path: Path) 
     _assert_alike(read(path))
 
 
+@pytest.mark.slow
 @in_batches(CAPTURES, every=27)
 def test_a_tiny_budget_and_tiny_batches_change_nothing(path: Path) -> None:
     _assert_alike(read(path, 300), budget=6000)
     _assert_alike(read(path, 4000), budget=20_000, messages=3)
 
 
+@pytest.mark.slow
 @in_batches(CAPTURES)
 def test_messages_that_are_taken_together_tell_the_same(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(story, "_TOGETHER", 2)
@@ -68,6 +70,7 @@ def test_messages_that_are_taken_together_tell_the_same(path: Path, monkeypatch:
     _assert_alike(read(path), budget=40_000)
 
 
+@pytest.mark.slow
 @in_batches(CAPTURES, every=27)
 def test_messages_whose_ids_do_not_follow_each_other_are_taken_together(
     path: Path, monkeypatch: pytest.MonkeyPatch
@@ -79,6 +82,7 @@ def test_messages_whose_ids_do_not_follow_each_other_are_taken_together(
         assert sighted(with_holes(batch))[1].until == sighted(batch)[1].until
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(800), deadline=None)
 @given(
     path=st.sampled_from(SESSION_SCENES),

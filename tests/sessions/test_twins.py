@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 
 from msmq_wire.records.record import Record
 from msmq_wire.sessions import Follower, Leaving, MessageLife, follow
@@ -72,6 +73,7 @@ def test_an_acknowledgment_is_about_the_one_that_the_host_sent_to_which_it_goes(
     assert (first.label, first.nack_class) == ("order 0", 0x8004)
 
 
+@pytest.mark.slow
 def test_twins_go_as_other_messages_do_and_each_is_told_once(tape: Tape) -> None:
     tape.open()
     for number in range(60):

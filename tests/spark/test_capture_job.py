@@ -255,6 +255,7 @@ def test_an_entry_counts_what_the_summary_counts(path: Path, monkeypatch: pytest
     assert list(entry.damage) == damage
 
 
+@pytest.mark.slow
 def test_damage_is_told_once_with_its_file_and_its_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -296,6 +297,7 @@ def test_a_file_that_could_not_be_listed_gives_a_row(monkeypatch: pytest.MonkeyP
     assert (row["path"], row["message"]) == ("/x.pcap", file.error)
 
 
+@pytest.mark.slow
 def test_a_file_that_changes_while_it_is_read_is_read_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -308,6 +310,7 @@ def test_a_file_that_changes_while_it_is_read_is_read_again(
     assert (entry.sources, entry.digest) == ((), None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("followed", [1, 2, 5])
 def test_messages_that_go_before_the_end_have_a_life_like_the_others(
     followed: int, monkeypatch: pytest.MonkeyPatch
@@ -325,6 +328,7 @@ def test_messages_that_go_before_the_end_have_a_life_like_the_others(
     assert [row["rule"] for row in tables["findings"]] == [one.id for one in findings]
 
 
+@pytest.mark.slow
 def test_sessions_that_go_before_the_end_have_a_row_like_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     path = FIXTURES / "captures" / "clean_business_day.pcap"
     whole, _ = kept(path, monkeypatch)
@@ -362,6 +366,7 @@ def test_findings_are_not_held_until_the_end(monkeypatch: pytest.MonkeyPatch) ->
     assert max(most) < 2
 
 
+@pytest.mark.slow
 def test_only_the_tables_that_are_wanted_are_written(tmp_path: Path) -> None:
     for wanted in (("messages",), ("lives", "errors"), ("packets",)):
         done = decoded(FIXTURES / "captures" / "demo.pcap", plan_of(tmp_path, wanted))
@@ -402,6 +407,7 @@ def midnight(folder: Path, times: Sequence[int]) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_capture_over_midnight_is_in_both_days(tmp_path: Path) -> None:
     count = len(list(read_frames(FIXTURES / "captures" / "demo.pcap")))
     start = 20_484 * DAY - count // 2 * 1_000_000
@@ -421,6 +427,7 @@ def test_a_capture_over_midnight_is_in_both_days(tmp_path: Path) -> None:
     assert entry.rows["messages"] == sum(one.type not in (*CALLS, "tcp_stream", "error") for one in records)
 
 
+@pytest.mark.slow
 def test_a_capture_without_times_has_rows_without_a_day(tmp_path: Path) -> None:
     demo = FIXTURES / "captures" / "demo.pcap"
     count = len(list(read_frames(demo)))
@@ -431,6 +438,7 @@ def test_a_capture_without_times_has_rows_without_a_day(tmp_path: Path) -> None:
     assert done.entries[0].rows["lives"] == with_times.rows["lives"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["with space.pcap", "day=1.pcap", "ünï.pcap", "#1.pcap", "100%.pcap"])
 def test_a_capture_may_have_any_name(name: str, tmp_path: Path) -> None:
     path = tmp_path / name
@@ -440,6 +448,7 @@ def test_a_capture_may_have_any_name(name: str, tmp_path: Path) -> None:
         assert set(table["capture"].to_pylist()) == {str(path)}
 
 
+@pytest.mark.slow
 def test_calls_are_there_with_what_they_carried(monkeypatch: pytest.MonkeyPatch) -> None:
     path = FIXTURES / "rpc_captures" / "rpc_sections.pcap"
     tables, _ = kept(path, monkeypatch)

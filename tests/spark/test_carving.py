@@ -72,6 +72,7 @@ def images(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["at_rest", "images"])
 def test_rows_are_the_finds_of_the_reader_at_every_place(name: str, images: Path) -> None:
     folder = AT_REST if name == "at_rest" else images
@@ -132,6 +133,7 @@ def test_files_that_are_not_larger_than_a_split_are_not_opened(images: Path) -> 
     assert row["reason"] == f"cannot open {images / 'notes'}: No such file or directory"
 
 
+@pytest.mark.slow
 def test_what_cannot_be_read_is_a_row_and_the_rest_is_searched(images: Path) -> None:
     packed = images / "deep" / "disk.gz"
     packed.write_bytes(packed.read_bytes()[:-4000])
@@ -205,6 +207,7 @@ def test_an_empty_folder_gives_one_task_and_no_rows(tmp_path: Path) -> None:
     assert list(reader.read(one)) == []
 
 
+@pytest.mark.slow
 def test_of_a_folder_all_files_are_read_and_a_glob_chooses() -> None:
     def names(**options: str) -> list[str]:
         return sorted({os.path.basename(row["capture"]) for row in rows_of(path=AT_REST, **options)})
@@ -236,11 +239,13 @@ def test_some_columns_are_those_of_all(columns: str) -> None:
     assert sorted(some, key=repr) == sorted(whole, key=repr)
 
 
+@pytest.mark.slow
 def test_bodies_are_left_out_on_request() -> None:
     assert any(row["body"] for row in rows_of(path=AT_REST))
     assert not any(row["body"] for row in rows_of(path=AT_REST, payload="false"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [None, frozenset({"offset", "grade"})])
 def test_a_filter_is_asked_though_its_columns_are_not(columns: frozenset[str] | None) -> None:
     expected = [row["offset"] for row in rows_of(path=AT_REST) if row["label"] == "order 4711"]

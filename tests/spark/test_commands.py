@@ -148,6 +148,7 @@ def test_what_is_damaged_is_said_and_the_rest_written(cli: Cli, captures: Path, 
     assert sorted(rows.out.splitlines()[1:]) == sorted(map(str, (cut, gone, text)))
 
 
+@pytest.mark.slow
 def test_fail_ends_at_the_first_damage(cli: Cli, captures: Path, tmp_path: Path) -> None:
     outcome = cli("run", "-i", captures / "path_cut_file.pcap", "-o", tmp_path / "out", "--fail", "-q")
     assert outcome.status == 1
@@ -155,6 +156,7 @@ def test_fail_ends_at_the_first_damage(cli: Cli, captures: Path, tmp_path: Path)
     assert "the file is cut inside a record" in outcome.err
 
 
+@pytest.mark.slow
 def test_an_output_that_cannot_be_is_one_line(cli: Cli, captures: Path, tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_bytes(b"")
@@ -241,6 +243,7 @@ def test_rows_over_the_limit_are_counted_and_never_dropped_in_silence(cli: Cli, 
     assert (len(told.out.splitlines()), told.err) == (26, "25 rows\n")
 
 
+@pytest.mark.slow
 def test_no_rows_are_said_to_be_none(cli: Cli, tables: Path) -> None:
     assert cli("sql", "--tables", tables, "SELECT * FROM packets") == (0, "", "no rows\n")
 
@@ -259,12 +262,14 @@ def test_cells_control_no_terminal_and_no_spreadsheet(cli: Cli, tables: Path) ->
     assert (row["data"], row["n"], row["n_2"]) == ("/wA=", 1, 2)
 
 
+@pytest.mark.slow
 def test_nested_values_are_json_in_a_cell(cli: Cli, tables: Path) -> None:
     statement = "SELECT named_struct('a', 1, 'b', array(true, null)) AS one, map('k', 2) AS two"
     out = cli("sql", "--tables", tables, statement, "--format", "csv").out
     assert list(csv.reader(io.StringIO(out)))[1] == ['{"a":1,"b":[true,null]}', '{"k":2}']
 
 
+@pytest.mark.slow
 def test_a_plan_is_printed_in_lines(cli: Cli, tables: Path) -> None:
     lines = cli("sql", "--tables", tables, "EXPLAIN SELECT id FROM messages").out.splitlines()
     assert lines[0] == "== Physical Plan =="

@@ -194,6 +194,7 @@ def test_rows_stay_in_the_partition_of_their_file(tmp_path: Path) -> None:
     assert made.path.startswith(f"day={NO_DAY}/")
 
 
+@pytest.mark.slow
 def test_a_file_ends_where_it_is_large_enough(tmp_path: Path) -> None:
     store = Store(str(tmp_path))
     rows = pa.RecordBatch.from_pylist(

@@ -127,6 +127,7 @@ def test_every_capture_gives_the_records_of_read_capture(path: Path) -> None:
         assert counted.counts == decoding.counts
 
 
+@pytest.mark.slow
 @in_batches(CAPTURES)
 def test_counts_are_those_of_the_summary(path: Path) -> None:
     with CaptureReader(path) as reader:

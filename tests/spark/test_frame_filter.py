@@ -118,6 +118,7 @@ def test_the_filter_chooses_what_a_plain_reading_chooses(path: Path) -> None:
         assert chosen(path, options, 400) == expected
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(60))
 @given(data=st.data())
 def test_any_filter_chooses_what_a_plain_reading_chooses(data: st.DataObject) -> None:

@@ -393,6 +393,7 @@ def test_captures_read_with_other_options_are_told_and_left_alone(one_process: A
     assert run_of(output, run.name).options == {"hosts": "['198.51.100.0/24']"}
 
 
+@pytest.mark.slow
 def test_secrets_are_kept_as_the_names_of_their_files(one_process: Any, tmp_path: Path) -> None:
     output, secret = tmp_path / "out", tmp_path / "secret"
     secret.write_text("a password")

@@ -241,6 +241,7 @@ def test_a_capture_without_frames_is_read_under_its_name_when_it_grew(folder: Pa
     assert [(entry.after, entry.frames > 0) for entry in entries] == [(0, True), (0, False), (0, True)]
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(0, len(DEMO)), max_size=6))
 def test_a_file_that_grows_in_steps_has_each_frame_in_one_entry(cuts: list[int]) -> None:
     with TemporaryDirectory() as folder:
@@ -286,6 +287,7 @@ def test_a_written_entry_never_changes(folder: Path) -> None:
     assert before.items() <= after.items()
 
 
+@pytest.mark.slow
 def test_queries_that_share_a_log_have_the_same_entries(folder: Path) -> None:
     for number in range(20):
         # The magic of nanoseconds, and a record of one byte that differs.

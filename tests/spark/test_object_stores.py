@@ -108,6 +108,7 @@ def test_a_bucket_is_listed_as_a_folder_is(bucket: S3Server, mirror: Path, recur
     assert names("x", pattern="*.txt") == ["x/notes.txt"]
 
 
+@pytest.mark.slow
 def test_sizes_and_times_come_with_the_listing(bucket: S3Server) -> None:
     files = list_files([f"{ROOT}/x"], recursive=True).files
     assert [file.size for file in files] == [len(file.path) - len(ROOT) - 1 for file in files]
@@ -196,6 +197,7 @@ def test_splits_of_a_bucket_are_those_of_the_file(
     assert bool(s3.failed) == bool(fail_every)
 
 
+@pytest.mark.slow
 def test_a_split_asks_for_its_own_bytes_alone(s3: S3Server, tmp_path: Path) -> None:
     path = tmp_path / "large.pcap"
     write_pcap(path, [Frame(0, number, 1, os.urandom(990), 990, 0) for number in range(1, 2001)])
@@ -269,6 +271,7 @@ def damage(path: str) -> list[tuple[str, int]]:
     return [(one.reason.replace(path, "it"), one.offset) for one in reading.damage]
 
 
+@pytest.mark.slow
 def test_a_damaged_file_is_damaged_alike_in_a_bucket(s3: S3Server, captures: Path, tmp_path: Path) -> None:
     whole = (captures / "demo.pcap").read_bytes()
     cases = {
@@ -284,6 +287,7 @@ def test_a_damaged_file_is_damaged_alike_in_a_bucket(s3: S3Server, captures: Pat
         assert damage(put(name, data)) == expected != []
 
 
+@pytest.mark.slow
 def test_a_file_that_goes_away_or_changes_is_told(s3: S3Server, captures: Path) -> None:
     url = put("demo.pcap", (captures / "demo.pcap").read_bytes())
     listed = list_files([url]).files
@@ -301,6 +305,7 @@ def test_a_file_that_goes_away_or_changes_is_told(s3: S3Server, captures: Path) 
     assert [one.reason for one in reading.damage] == [f"cannot open {url}: No such file or directory"]
 
 
+@pytest.mark.slow
 def test_captures_land_in_a_bucket_once(s3: S3Server, captures: Path, tmp_path: Path) -> None:
     options = {"path": f"{ROOT}/ring", "seen": str(tmp_path / "seen"), "settle": "0"}
     log = LandingLog(ReadOptions.of(options))

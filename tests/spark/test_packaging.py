@@ -34,6 +34,7 @@ def python(*arguments: object, **environment: str) -> subprocess.CompletedProces
     )
 
 
+@pytest.mark.slow
 def test_the_archive_has_the_package_and_nothing_else(tmp_path: Path) -> None:
     archive, launcher = write_package(str(tmp_path / "new" / "job"))
     assert (archive.name, launcher.name) == (ARCHIVE, LAUNCHER)
@@ -50,6 +51,7 @@ def test_the_archive_has_the_package_and_nothing_else(tmp_path: Path) -> None:
     assert sorted(path.name for path in archive.parent.iterdir()) == [ARCHIVE, LAUNCHER]
 
 
+@pytest.mark.slow
 def test_the_same_package_gives_the_same_bytes_over_older_files(tmp_path: Path) -> None:
     first = [hashlib.sha256(path.read_bytes()).digest() for path in write_package(str(tmp_path))]
     (tmp_path / ARCHIVE).write_bytes(b"an older one")

@@ -193,6 +193,7 @@ def test_top_queues_counts_messages_by_queue(told: Told, ask: Any) -> None:
     assert [row["messages"] for row in rows] == sorted((row["messages"] for row in rows), reverse=True)
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_unacknowledged_messages_are_those_that_wanted_an_acknowledgment(told: Told, ask: Any) -> None:
     expected = [
@@ -249,6 +250,7 @@ def test_nacks_by_class_count_refusals_and_whose_messages_they_refuse(told: Told
     assert ordered(ask("nacks_by_class")) == ordered(expected)
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_readers_by_queue_count_peeks_and_receives(told: Told, ask: Any) -> None:
     key = grouped(
@@ -501,6 +503,7 @@ def test_tables_that_were_not_filled_are_empty_and_can_be_asked(spark: SparkSess
     assert [name for name, query in QUERIES.items() if spark.sql(query.sql).collect()] == []
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_only_the_views_that_a_statement_names_are_made(spark: SparkSession, tmp_path: Path) -> None:
     Store(str(tmp_path)).make()

@@ -109,6 +109,7 @@ def test_any_size_up_to_a_petabyte_is_taken(number: int) -> None:
     assert ReadOptions.of({"splitBytes": str(number)}).split_bytes == number
 
 
+@pytest.mark.slow
 @given(text=st.text(max_size=12))
 def test_any_text_is_a_value_or_one_error(text: str) -> None:
     for name in OPTIONS:

@@ -33,6 +33,7 @@ def test_without_java_no_session_is_tried(stub: Path, monkeypatch: pytest.Monkey
     assert not stub.exists()
 
 
+@pytest.mark.slow
 def test_importing_loads_neither_spark_nor_java() -> None:
     code = "import sys, msmq_wire.spark.session; print({'pyspark', 'py4j', 'pyarrow'} & set(sys.modules))"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -111,6 +111,7 @@ def test_an_empty_folder_gives_one_task_and_no_rows(source: Any, scope: str, tmp
     assert list(reader.read(one)) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scope", ["file", "group"])
 def test_what_cannot_be_read_gives_a_row_and_the_rest_is_read(mixed: Path, scope: str) -> None:
     rows = rows_of(MsmqMessages, path=mixed, recursive="true", scope=scope)
@@ -131,6 +132,7 @@ def test_with_on_error_fail_the_file_is_named(source: Any, name: str, scope: str
         rows_of(source, paths=paths, onError="fail", scope=scope)
 
 
+@pytest.mark.slow
 def test_a_corrupt_file_in_a_group_does_not_hide_what_others_hold(mixed: Path) -> None:
     rows = rows_of(MsmqMessages, path=mixed, scope="group")
     whole = rows_of(MsmqMessages, path=mixed / "demo.pcap")
@@ -153,6 +155,7 @@ def test_bundles_hold_everything_once_and_in_order(sizes: list[int], most: int) 
         assert len(bundle) == 1 or sum(sizes[one] for one in bundle) <= most
 
 
+@pytest.mark.slow
 def test_a_thousand_small_captures_are_no_thousand_tasks(tmp_path: Path) -> None:
     for number in range(1000):
         (tmp_path / f"{number}.pcap").touch()

@@ -249,6 +249,7 @@ def test_a_capture_that_grew_gives_each_frame_once_and_its_damage(captures: Path
     assert again == [row for row in first if row["type"] != "error"]
 
 
+@pytest.mark.slow
 def test_a_file_that_is_not_what_landed_is_said_so(captures: Path, folder: Path) -> None:
     for name in ("a.pcap", "b.pcap", "c.pcap"):
         land(captures / "published.pcap", folder / name)

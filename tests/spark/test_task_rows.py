@@ -199,6 +199,7 @@ def test_calls_that_are_kept_have_the_messages_that_they_carried() -> None:
         assert kept == row
 
 
+@pytest.mark.slow
 def test_nothing_is_decoded_for_places(monkeypatch: pytest.MonkeyPatch) -> None:
     path = FIXTURES / "captures" / "demo.pcap"
     whole = whole_rows("msmq-messages", path)
@@ -215,6 +216,7 @@ def test_nothing_is_decoded_for_places(monkeypatch: pytest.MonkeyPatch) -> None:
         rows_of(MsmqMessages, path, columns="type")
 
 
+@pytest.mark.slow
 def test_what_a_filter_leaves_out_is_not_made_in_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     path = FIXTURES / "captures" / "demo.pcap"
     made: list[int] = []

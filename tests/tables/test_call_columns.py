@@ -105,10 +105,12 @@ WITH_CALLS = sorted(
 )
 
 
+@pytest.mark.slow
 def test_there_are_captures_with_calls() -> None:
     assert {one.type for path in WITH_CALLS for one in records_of(path)} > set(CALLS)
 
 
+@pytest.mark.slow
 @in_batches(WITH_CALLS)
 def test_rows_say_where_calls_were_found_and_what_they_did(path: Path) -> None:
     records = records_of(path)
@@ -134,6 +136,7 @@ def test_rows_say_where_calls_were_found_and_what_they_did(path: Path) -> None:
             assert story == dict.fromkeys(story)
 
 
+@pytest.mark.slow
 @in_batches(WITH_CALLS)
 def test_fields_of_calls_are_those_of_the_tables(path: Path) -> None:
     rows = whole_rows(path)
@@ -156,6 +159,7 @@ def test_fields_of_calls_are_those_of_the_tables(path: Path) -> None:
                     assert row[table] == fields
 
 
+@pytest.mark.slow
 @in_batches(WITH_CALLS)
 def test_small_chunks_give_the_rows_of_large_ones(path: Path) -> None:
     assert call_rows(reading_of(path, SMALL)) == whole_rows(path)

@@ -227,6 +227,7 @@ def section(order: str, resolution: int, frames: Sequence[tuple[int, bytes]]) ->
     return b"".join(parts)
 
 
+@pytest.mark.slow
 def test_sections_of_both_byte_orders_are_read_apart(tmp_path: Path) -> None:
     path = tmp_path / "sections.pcapng"
     frames = [ethernet(bytes([number]) * number, number) for number in range(40)]
@@ -255,6 +256,7 @@ def test_compressed_captures_have_the_rows_of_plain_ones(name: str, tmp_path: Pa
             assert rows_of(path, split_bytes=split_bytes) == [row | named for row in rows_of(plain)]
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(30))
 @given(
     times=st.lists(st.integers(0, 50), min_size=1, max_size=30),

@@ -327,6 +327,7 @@ def test_a_canonical_name_reads_back_to_itself(text: str) -> None:
     assert FormatName.parse(other_case).compare_key == name.compare_key
 
 
+@pytest.mark.slow
 @given(_names())
 def test_a_queue_format_keeps_every_name(text: str) -> None:
     name = FormatName.parse(text)
@@ -335,6 +336,7 @@ def test_a_queue_format_keeps_every_name(text: str) -> None:
     assert queue_format_name(qft, suffix_and_flags, queue_format_arm(name)) == name
 
 
+@pytest.mark.slow
 @given(st.text())
 @example("DIRECT=OS:" + "\\" * 1000)
 @example("=" * 1000)
@@ -642,6 +644,7 @@ ALLOWED = {
 }
 
 
+@pytest.mark.slow
 def test_exactly_the_pairs_of_the_suffix_table_have_no_problem() -> None:
     clean = {(qft, byte) for qft in range(256) for byte in range(256) if not suffix_problems(qft, byte)}
     assert clean == {(qft, byte) for byte, types in ALLOWED.items() for qft in types}

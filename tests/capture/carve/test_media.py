@@ -54,6 +54,7 @@ def test_a_part_of_a_file_is_read_without_the_rest(tmp_path: Path, noise: bytes)
         assert medium.sha256 is None
 
 
+@pytest.mark.slow
 def test_holes_are_left_out_and_hashed_as_zeros(tmp_path: Path) -> None:
     path = tmp_path / "sparse.img"
     with path.open("wb") as file:
@@ -186,6 +187,7 @@ def test_ranges_too_short_for_a_message_are_passed_over(tmp_path: Path) -> None:
     assert len(found) <= 3
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_bytes_each_in_a_range_of_its_own_are_read_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -189,6 +189,7 @@ def test_less_before_a_part_is_too_little() -> None:
     assert any(in_parts(data, 1024, behind=500) != searched(data) for data in images)
 
 
+@pytest.mark.slow
 def test_bodies_in_bodies_are_as_deep_in_every_part() -> None:
     random = Random(1)
     data = packet(random, size=40)
@@ -259,6 +260,7 @@ def test_packets_of_the_largest_size_are_told_alike_by_parts_of_a_file(tmp_path:
         assert found == expected
 
 
+@pytest.mark.slow
 def test_a_packed_file_is_one_part(tmp_path: Path) -> None:
     data = image(5, requests=True)
     (tmp_path / "image.gz").write_bytes(gzip.compress(data))
@@ -283,6 +285,7 @@ def test_what_was_found_before_a_failure_is_told() -> None:
     assert [find.grade for find in found] == ["whole", "head"]
 
 
+@pytest.mark.slow
 def test_a_file_of_an_opener_gives_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(media, "PIECE", 5000)
     for name, data in (("a.dd", image(8, requests=True)), ("a.gz", gzip.compress(image(8, requests=True)))):

@@ -113,6 +113,7 @@ def _fixture(path: Path) -> bytes:
     return bytes.fromhex(" ".join(line.partition("#")[0] for line in lines))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
 @pytest.mark.parametrize("options", _OPTIONS)
 def test_every_fixture_packet_has_the_same_tree(options: str, encoding: str) -> None:
@@ -125,6 +126,7 @@ def test_every_fixture_packet_has_the_same_tree(options: str, encoding: str) -> 
         both.check(msgspec.structs.replace(record, anomalies=()), "tcp")
 
 
+@pytest.mark.slow
 @in_batches(_CAPTURES)
 def test_every_record_of_a_capture_has_the_same_tree(path: Path) -> None:
     both = _Both(TreeOptions())
@@ -162,6 +164,7 @@ def test_any_damage_has_the_same_tree(stem: str, data: st.DataObject) -> None:
     both.check(msgspec.structs.replace(record, anomalies=()))
 
 
+@pytest.mark.slow
 def test_one_writer_prints_packets_of_many_shapes() -> None:
     both = _Both(TreeOptions())
     for number in range(40):

@@ -236,6 +236,7 @@ def test_a_parent_of_another_format_is_refused_where_there_can_be_none(tmp_path:
                 open_container(image)
 
 
+@pytest.mark.slow
 def test_a_thousand_extents_are_read_with_few_files_open(tmp_path: Path) -> None:
     lines = []
     for number in range(300):

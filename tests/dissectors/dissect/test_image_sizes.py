@@ -189,6 +189,7 @@ def test_tables_that_lead_to_the_same_bytes_again_and_again_end_a_pass(name: str
             pass
 
 
+@pytest.mark.slow
 def test_a_compressed_unit_that_stands_at_two_places_costs_what_it_unpacks_to(images: Path) -> None:
     path = images / "one_grain.vmdk"
     with open_container(path) as file, pytest.raises(CaptureError, match="again and again") as failed:
@@ -216,6 +217,7 @@ def test_a_disk_of_a_pebibyte_is_searched_where_it_has_bytes(
     assert searched.sha256 == hashlib.sha256(image.read_bytes()).hexdigest()
 
 
+@pytest.mark.slow
 def test_what_lies_nowhere_is_hashed_as_zeros_where_it_is_not_much(tmp_path: Path) -> None:
     image = tmp_path / "disk.qcow2"
     image.write_bytes(qcow2(64 * _MIB, l2=[0] * 8 + [3 << 16] + [0] * 8183, clusters=b"x" * 65536))

@@ -93,6 +93,7 @@ def test_a_type_without_fields_is_the_value_of_a_field(stem: str) -> None:
     assert compared
 
 
+@pytest.mark.slow
 @given(st.data())
 @settings(max_examples=examples(150))
 def test_damaged_bytes_are_the_same_to_both(data: st.DataObject) -> None:

@@ -87,6 +87,7 @@ def _frame(seq: int, data: bytes, flags: str = "PA") -> Any:
     return Ether(bytes(frame / TCP(sport=40000, dport=1801, seq=seq, flags=flags) / Raw(data)))
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(0, 300), min_size=1, max_size=4), st.integers(0, 2**32 - 1), st.data())
 @settings(max_examples=examples(25))
 def test_any_split_order_and_repetition_gives_the_same_packets(

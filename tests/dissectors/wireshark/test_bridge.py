@@ -229,6 +229,7 @@ with pyshark.FileCapture({str(_DEMO)!r}, keep_packets=False) as capture:
     assert "use_ek=True" in run_with_pyshark(program, tmp_path)
 
 
+@pytest.mark.slow
 @needs_tshark
 def test_a_reader_that_is_closed_early_ends_tshark(started: list[subprocess.Popen[bytes]]) -> None:
     records = read_with_tshark(_RPC / "rpc_ntlm_privacy_large.pcap.gz")
@@ -249,6 +250,7 @@ def test_an_interrupt_ends_tshark(started: list[subprocess.Popen[bytes]]) -> Non
     assert_ended(started)
 
 
+@pytest.mark.slow
 @needs_tshark
 def test_a_named_pipe_is_read_as_an_interface(tmp_path: Path, started: list[subprocess.Popen[bytes]]) -> None:
     pipe = tmp_path / "pipe"
@@ -265,6 +267,7 @@ def test_a_named_pipe_is_read_as_an_interface(tmp_path: Path, started: list[subp
     assert_ended(started)
 
 
+@pytest.mark.slow
 @needs_tshark
 def test_stop_gives_what_was_captured(tmp_path: Path, started: list[subprocess.Popen[bytes]]) -> None:
     pipe = tmp_path / "pipe"
@@ -311,6 +314,7 @@ def test_what_cannot_be_read_is_said_in_one_line(arguments: dict[str, Any], mess
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.slow
 @needs_tshark
 def test_no_permission_is_said_in_one_line(program: Callable[[str, str], None]) -> None:
     program(
@@ -323,6 +327,7 @@ def test_no_permission_is_said_in_one_line(program: Callable[[str, str], None]) 
         list(read_with_tshark(interface="lo"))
 
 
+@pytest.mark.slow
 @needs_tshark
 def test_frames_that_the_capture_dropped_are_counted(program: Callable[[str, str], None]) -> None:
     program(

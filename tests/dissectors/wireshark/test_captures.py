@@ -71,6 +71,7 @@ def test_labels_are_found_by_a_filter_on_the_destination_type() -> None:
     assert told.split("\n")[:3] == ["order 4711", "payment 93", "catalogue 2026-11-20"]
 
 
+@pytest.mark.slow
 def test_the_info_column_tells_the_story() -> None:
     told = run(_CAPTURES / "demo.pcap", "-T", "fields", "-e", "_ws.col.Info", "-Y", "msmq").splitlines()
     assert told[1].startswith("Ping answer from c277e190-")

@@ -264,6 +264,7 @@ def _generator() -> Any:
     return module
 
 
+@pytest.mark.slow
 def test_the_generated_table_is_what_the_declarations_say() -> None:
     files = _generator().files()
     assert set(files) == {TABLES.name}
@@ -483,6 +484,7 @@ def test_recorded_calls_have_the_values_that_python_reads(capture: Path, tmp_pat
                 assert shown_in(tree, "error") == []
 
 
+@pytest.mark.slow
 @pytest.mark.tshark
 def test_without_a_key_calls_are_said_to_be_sealed() -> None:
     trees = dissected(ROOT / "fixtures" / "rpc_captures" / "rpc_ntlm_privacy.pcap")
@@ -577,6 +579,7 @@ def test_a_context_means_what_was_negotiated_last_before_the_call(tmp_path: Path
         assert refused not in trees
 
 
+@pytest.mark.slow
 @pytest.mark.tshark
 def test_pdus_of_one_frame_keep_their_own_stubs(tmp_path: Path) -> None:
     conversation = Conversation()
@@ -615,6 +618,7 @@ def test_pdus_of_one_frame_keep_their_own_stubs(tmp_path: Path) -> None:
     assert shown_in(trees[answers][1], "status") == ["0xc00e0003"]
 
 
+@pytest.mark.slow
 @pytest.mark.tshark
 def test_fragments_are_read_once_they_are_whole(tmp_path: Path) -> None:
     conversation = Conversation()
@@ -635,6 +639,7 @@ def test_fragments_are_read_once_they_are_whole(tmp_path: Path) -> None:
     assert shown_leaves(trees[last][1]) == list(expected_leaves(expected, "request"))
 
 
+@pytest.mark.slow
 @pytest.mark.tshark
 def test_a_verification_trailer_is_no_part_of_the_parameters(tmp_path: Path) -> None:
     trailer = SIGNATURE + bytes.fromhex("0140 0400 01000000")
@@ -687,6 +692,7 @@ def test_an_interface_without_parameters_here_is_named(tmp_path: Path) -> None:
     assert f"{label} opnum 3 request" in tshark(capture).decode("utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.tshark
 def test_the_info_column_tells_method_queue_and_status() -> None:
     shown = tshark(ROOT / "fixtures" / "rpc_captures" / "rpc_none_ndr.pcap").decode("utf-8")
@@ -697,6 +703,7 @@ def test_the_info_column_tells_method_queue_and_status() -> None:
     assert "MSMQ-RPC" in shown
 
 
+@pytest.mark.slow
 @pytest.mark.tshark
 def test_sections_that_claim_much_cost_little_and_show_what_is_there(tmp_path: Path) -> None:
     conversation = Conversation()

@@ -56,6 +56,7 @@ def test_several_packets_in_one_segment_are_all_shown_and_counted(tmp_path: Path
     assert told.rstrip().endswith("+4 packets")
 
 
+@pytest.mark.slow
 def test_segments_out_of_order_are_put_in_order_where_wireshark_is_asked_to(tmp_path: Path) -> None:
     segments = _segments(b"".join(_STREAM), 200)
     first, rest = segments[0], segments[1:]
@@ -78,6 +79,7 @@ def test_a_stream_that_begins_inside_a_packet_is_read_from_the_next_one(tmp_path
     assert _kinds(_shown(tmp_path, tcp_frames(1, _segments(stream, 1)))) == ["user_message", "session_ack"]
 
 
+@pytest.mark.slow
 def test_a_packet_that_the_capture_cuts_shows_what_is_there_and_says_so(tmp_path: Path) -> None:
     shown = _shown(tmp_path, tcp_frames(1, [(0, _STREAM[3])], cut=100))
     (_, node, experts), = shown[0].trees  # fmt: skip

@@ -86,6 +86,7 @@ def test_bytes_that_are_no_packet_are_rows_of_their_own_table(packets: list[byte
     _assert_agreement(packets)
 
 
+@pytest.mark.slow
 def test_a_wrapping_length_leaves_no_packet() -> None:
     whole = bytearray(encode(build_message(r"DIRECT=OS:h\q", b"body", label="l")))
     for at in range(0, len(whole) - 3, 2):
@@ -215,6 +216,7 @@ def test_a_list_does_not_disturb_the_rows_around_it() -> None:
     assert 0 < len(table.irregular) < len(table.rows) / 2
 
 
+@pytest.mark.slow
 def test_the_package_loads_neither_numpy_nor_pyarrow() -> None:
     code = "import sys, msmq_wire; print(*{'numpy', 'pyarrow'} & set(sys.modules))"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -224,6 +226,7 @@ def test_the_package_loads_neither_numpy_nor_pyarrow() -> None:
 _CHANGES = st.tuples(st.sampled_from(_PACKETS), st.integers(0, 1 << 12), st.binary(max_size=4))
 
 
+@pytest.mark.slow
 @given(st.lists(_CHANGES, max_size=8))
 def test_what_is_proven_is_whole_and_keeps_every_must(drawn: list[tuple[bytes, int, bytes]]) -> None:
     packets = list(_PACKETS)
@@ -251,6 +254,7 @@ def test_a_batch_is_gone_when_nobody_needs_it() -> None:
         gc.enable()
 
 
+@pytest.mark.slow
 def test_the_codec_is_not_asked_what_is_proven(monkeypatch: pytest.MonkeyPatch) -> None:
     def asked(*_: Any, **__: Any) -> None:
         raise AssertionError("the codec was asked")

@@ -38,6 +38,7 @@ def test_the_source_of_a_structure_is_marked_readable_and_the_same_every_time(st
     assert rows.source(STRUCTURES[stem]) == source
 
 
+@pytest.mark.slow
 def test_nothing_is_generated_before_it_is_needed() -> None:
     code = (
         "import msmq_wire\n"
@@ -218,6 +219,7 @@ def test_an_unknown_engine_is_refused(call: Any) -> None:
         encode(UserMessage(), engine="columns")  # type: ignore[arg-type]  # what is refused
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("variable", "used"), [("", "rows"), ("rows", "rows"), ("reference", "reference")])
 def test_the_engine_can_be_named_by_the_environment(variable: str, used: str) -> None:
     code = (
@@ -233,6 +235,7 @@ def test_the_engine_can_be_named_by_the_environment(variable: str, used: str) ->
     assert told.stdout == f"{used} {int(used == 'rows')}\n"
 
 
+@pytest.mark.slow
 def test_a_wrong_name_in_the_environment_is_told() -> None:
     code = "import msmq_wire\nmsmq_wire.decode(bytes(2) + b'HU' + bytes(20))"
     told = subprocess.run(

@@ -101,6 +101,7 @@ def _values(draw: st.DrawFn) -> Any:
     return draw(st.one_of(strategies.structure(stem), strategies.edge(stem)))
 
 
+@pytest.mark.slow
 @given(_values())
 def test_a_value_is_written_as_it_is_viewed(value: Any) -> None:
     _written(value)
@@ -113,6 +114,7 @@ def _changed(draw: st.DrawFn) -> tuple[str, bytes]:
     return stem, draw(strategies.mutated(stem))
 
 
+@pytest.mark.slow
 @given(_changed())
 def test_what_changed_bytes_decode_to_is_written_as_it_is_viewed(drawn: tuple[str, bytes]) -> None:
     stem, data = drawn
@@ -135,6 +137,7 @@ def _without_one(value: Any, draw: Callable[[Any], Any]) -> Any:
     return msgspec.structs.replace(value, **{name: lost})
 
 
+@pytest.mark.slow
 @given(_values(), st.data())
 def test_a_value_with_a_field_that_was_not_reached_is_viewed_or_written_alike(
     value: Any, data: st.DataObject
@@ -171,6 +174,7 @@ def test_the_source_of_a_writer_is_marked_readable_and_the_same_every_time(stem:
     assert source(STRUCTURES[stem]) == text
 
 
+@pytest.mark.slow
 def test_no_writer_is_generated_before_it_is_needed() -> None:
     code = (
         "from msmq_wire.engines.text import json\nfrom msmq_wire.wire.packets.ping import Ping\n"

@@ -132,6 +132,7 @@ def test_a_message_that_comes_again_behind_its_acknowledgment_contradicts_nothin
     agree(conversation(again, [0, 0, 0, 0, -5 * DAY], 0, opened=False))
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(300))
 @given(data=st.data(), ahead=st.sampled_from([0, 0, -5 * DAY, 5 * DAY, -90]), opened=st.booleans())
 def test_the_answers_agree_on_any_conversation(data: st.DataObject, ahead: int, opened: bool) -> None:

@@ -111,6 +111,7 @@ def expectations(*folders: str) -> list[dict[str, Any]]:
     return [one for one in of_folders if "topology" not in one]
 
 
+@pytest.mark.slow
 @in_batches(expectations("digest/", "diagnose/"), name="expected", every=1)
 def test_the_first_line_names_the_cause(expected: dict[str, Any]) -> None:
     found, _ = digest(FIXTURES / expected["capture"])
@@ -127,6 +128,7 @@ def test_the_first_line_names_what_a_rule_is_about(expected: dict[str, Any]) -> 
     assert (expected["capture"].removesuffix(".pcap") in OTHERWISE) == bool(missed), (missed, line)
 
 
+@pytest.mark.slow
 @in_batches(CLEAN, every=1)
 def test_of_a_clean_capture_nothing_is_told_but_what_was_looked_at(path: Path) -> None:
     found, answers = digest(path)
@@ -152,6 +154,7 @@ def over_ipv6(record: Record) -> Record:
     return msgspec.structs.replace(record, **dict(zip(("src", "dst"), ends, strict=True)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["diagnose/q05_slow_clock", "diagnose/q17_slow", "digest/silent_server"])
 def test_a_cause_is_told_once_over_ipv6_too(name: str) -> None:
     path = FIXTURES / f"{name}.pcap"

@@ -271,6 +271,7 @@ def test_another_host_is_no_loopback_address(computer: str) -> None:
     assert not is_loopback(computer)
 
 
+@pytest.mark.slow
 @given(st.text(max_size=60))
 def test_the_parts_of_a_name_are_never_longer_than_it(text: str) -> None:
     assert len("".join(split_path(text))) <= len(text)

@@ -179,6 +179,7 @@ def test_what_comes_near_is_no_hit(name: str) -> None:
     assert found(name) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("builder", BUILDERS)
 def test_the_captures_are_what_the_builder_builds(builder: str, tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-B", FIXTURES / builder, tmp_path], check=True, capture_output=True)
@@ -187,6 +188,7 @@ def test_the_captures_are_what_the_builder_builds(builder: str, tmp_path: Path) 
     assert {path: (FINDINGS / path).read_bytes() for path in built} == built
 
 
+@pytest.mark.slow
 def test_every_capture_of_these_rules_has_a_builder(tmp_path: Path) -> None:
     for builder in BUILDERS:
         subprocess.run([sys.executable, "-B", FIXTURES / builder, tmp_path], check=True, capture_output=True)
@@ -347,6 +349,7 @@ def test_no_rule_names_a_cve_or_an_intent() -> None:
 _BASE = struct.pack("<BBHIII", 0x10, 0, 0x0B, 0x524F494C, 32, 0xFFFFFFFF)
 
 
+@pytest.mark.slow
 @given(
     recoverable=st.integers(0, 0xFFFFFFFF),
     waited=st.integers(0, 0xFFFFFFFF),

@@ -164,6 +164,7 @@ def test_what_comes_near_is_no_hit(path: Path) -> None:
     assert [finding for finding in found_in(FINDINGS / path) if finding.id == path.parts[0]] == []
 
 
+@pytest.mark.slow
 def test_the_captures_are_what_the_builder_builds(tmp_path: Path) -> None:
     builder = ROOT / "fixtures" / "build_findings_wire.py"
     subprocess.run([sys.executable, "-B", builder, tmp_path], check=True, capture_output=True)

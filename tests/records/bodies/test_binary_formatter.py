@@ -129,6 +129,7 @@ def test_a_stream_that_lies_keeps_what_came_before(records: bytes, why: str) -> 
     assert why in rows(body, "stopped")[0]
 
 
+@pytest.mark.slow
 def test_the_number_of_values_is_bounded() -> None:
     body = opened(b"\x0a" * 300_000, END)
     assert "more than 200000 values" in rows(body, "stopped")[0]
@@ -178,6 +179,7 @@ def test_a_call_tells_its_context_and_its_arguments() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_as_many_values_as_the_bound_are_read() -> None:
     # With the end of the message there are 200,000 records.
     assert opened(b"\x0a" * 199_999, END).confidence == "certain"

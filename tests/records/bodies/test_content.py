@@ -100,6 +100,7 @@ def test_compressed_data_says_what_is_inside(data: bytes, kind: str, confidence:
     assert dict(body.details)["content"] == "json"
 
 
+@pytest.mark.slow
 def test_a_bomb_is_unpacked_to_one_mebibyte_only() -> None:
     body = open_body(gzip.compress(bytes(20 << 20)), 0)
     details = dict(body.details)
@@ -151,6 +152,7 @@ def test_any_body_behind_a_known_beginning_is_opened(prefix: bytes, rest: bytes,
     check(open_body(prefix + rest, body_type))
 
 
+@pytest.mark.slow
 @given(st.text(st.characters(exclude_categories=["Cc", "Cs"]), min_size=1, max_size=50))
 def test_text_with_a_byte_order_mark_comes_back(text: str) -> None:
     for encoding in ("utf-8-sig", "utf-16"):

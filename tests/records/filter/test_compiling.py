@@ -134,6 +134,7 @@ def test_a_filter_is_what_a_row_says_read_value_by_value(case: tuple[str, _Rule]
     assert [matches(subject) for subject, _ in _MESSAGES] == [rule(row) for _, row in _MESSAGES]
 
 
+@pytest.mark.slow
 def test_what_is_deep_or_long_is_refused_at_once() -> None:
     listed, long = f"id in ({'1,' * 40_000}", f"id == {'9' * 9000}"
     for expression in ("(" * 9000, "not " * 9000, "msmq." * 9000, "x" * 70_000, listed, long):

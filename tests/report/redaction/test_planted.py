@@ -161,6 +161,7 @@ def test_every_text_all_bytes_and_every_guid_is_planted() -> None:
     assert [word for word in _NEVER if not any(word in field for _, field in planted)] == []
 
 
+@pytest.mark.slow
 def test_no_packet_fixture_keeps_bytes_that_are_not_public() -> None:
     kept: set[Place] = set()
     for path in sorted((_FIXTURES / "packets").rglob("*.hex")):

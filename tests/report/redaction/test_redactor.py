@@ -57,6 +57,7 @@ def guids(value: Any, name: str = "") -> set[bytes]:
     return set().union(*(guids(getattr(value, field), field) for field in fields))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["demo.pcap", "structures.pcapng"])
 def test_no_queue_manager_and_no_address_is_left(run: Run, name: str) -> None:
     capture = _CAPTURES / name

@@ -70,6 +70,7 @@ def plain(variant: Variant) -> list[Any]:
     return [variant.vt, value]
 
 
+@pytest.mark.slow
 def test_requests_by_impacket_say_what_it_put_in(cases: list[dict[str, Any]]) -> None:
     for case in of_side(cases, "request"):
         data = bytes.fromhex(case["hex"])
@@ -82,6 +83,7 @@ def test_requests_by_impacket_say_what_it_put_in(cases: list[dict[str, Any]]) ->
         assert encode_stub(METHOD.request, StubValue(read.value, read.residue)) == data
 
 
+@pytest.mark.slow
 def test_responses_by_impacket_say_what_it_put_in(cases: list[dict[str, Any]]) -> None:
     for case in of_side(cases, "response"):
         data = bytes.fromhex(case["hex"])
@@ -109,6 +111,7 @@ def test_an_interface_pointer_by_impacket_is_written_back(cases: list[dict[str, 
     assert encode_objref(decode_objref(data)) == data
 
 
+@pytest.mark.slow
 def test_impacket_reads_our_stubs_and_pointers_as_we_do(cases: list[dict[str, Any]]) -> None:
     written = []
     for case in cases:

@@ -91,6 +91,7 @@ def _fields(path: Path) -> Iterator[tuple[str, list[str]]]:
     yield from found.items()
 
 
+@pytest.mark.slow
 def test_tshark_names_the_causality_of_a_request(told: dict[str, list[str]]) -> None:
     this = decode_stub(ORPC_THIS, orpc_this()).value
     assert set(told["dcom.this.uuid"]) == {str(this.cid)} == {CAUSALITY}
@@ -98,6 +99,7 @@ def test_tshark_names_the_causality_of_a_request(told: dict[str, list[str]]) -> 
     assert str(this.version.minor_version) in told["dcom.version_minor"]
 
 
+@pytest.mark.slow
 def test_tshark_reads_the_same_variants(told: dict[str, list[str]]) -> None:
     ours = [decode_stub(VARIANT, b"User" + bytes(4) + one).value for one in ARGUMENTS]
     assert told["dcom.variant_size"] == [str(one.cl_size) for one in ours]

@@ -116,6 +116,7 @@ def test_a_type_without_a_rule_is_an_error() -> None:
         decoder(Parameters(Request, {"number": Nameless()}), NDR)  # type: ignore[arg-type]  # no WireStruct is needed
 
 
+@pytest.mark.slow
 def test_fixtures_are_read_alike_and_nearly_all_by_the_decoder() -> None:
     compiled = [case for case in CASES if is_compiled(case[1], case[2])]
     taken = sum(assert_agreement(parameters, data, syntax) for _, parameters, syntax, data in compiled)

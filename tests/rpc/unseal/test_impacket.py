@@ -58,6 +58,7 @@ def test_every_request_opens_and_is_genuine(oracle: Oracle, cut: Cut, mechanism:
         assert (found.stub[: len(stub)], len(found.stub) - len(stub) < 16) == (stub, True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", ["aes128", "aes256", "rc4"])
 def test_without_the_right_key_the_note_names_the_service(oracle: Oracle, cut: Cut, mechanism: str) -> None:
     told = oracle("impacket", mechanism, 6)
@@ -76,6 +77,7 @@ def test_without_the_right_key_the_note_names_the_service(oracle: Oracle, cut: C
     )
 
 
+@pytest.mark.slow
 def test_an_nt_hash_opens_tickets_of_rc4(oracle: Oracle, cut: Cut) -> None:
     told = oracle("impacket", "rc4", 6)
     key = bytes.fromhex(told["secrets"]["keys"][0][3])
@@ -105,6 +107,7 @@ def test_a_lost_request_is_noted_and_the_next_one_still_opens(
     )
 
 
+@pytest.mark.slow
 def test_a_lost_request_of_ntlm_takes_its_part_of_the_cipher_stream_along(oracle: Oracle, cut: Cut) -> None:
     told = dict(oracle("impacket", "ntlm", 6))
     told["pdus"] = [*told["pdus"][:-3], told["pdus"][-1]]

@@ -127,10 +127,12 @@ def test_ten_thousand_levels_end_at_the_sixty_fifth() -> None:
     assert depth == 64
 
 
+@pytest.mark.slow
 def test_an_attribute_of_100_mb_is_refused_long_before_its_end() -> None:
     assert _code(parse_xml(b'<a x="' + b"y" * 100_000_000 + b'"/>')) == "xml.tag"
 
 
+@pytest.mark.slow
 def test_elements_and_attributes_are_counted() -> None:
     assert _code(parse_xml(b"<a>" + b"<b/>" * 10_000 + b"</a>")) == "xml.elements"
     assert parse_xml(b"<a>" + b"<b/>" * 9_999 + b"</a>").problem is None
@@ -182,6 +184,7 @@ _ELEMENTS = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(_ELEMENTS)
 def test_what_is_written_is_read_back(children: tuple[Element, ...]) -> None:
     root = Element(SOAP, "Envelope", children=children)

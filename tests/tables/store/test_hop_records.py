@@ -51,6 +51,7 @@ def test_a_folder_without_tables_is_refused_with_what_would_make_them(tmp_path: 
     assert not (tmp_path / "nowhere").exists()
 
 
+@pytest.mark.slow
 def test_a_file_that_is_gone_or_damaged_is_told_in_one_line(tmp_path: Path) -> None:
     output = tmp_path / "tables"
     capture = tmp_path / "whole.pcap"

@@ -309,6 +309,7 @@ def test_any_prefixes_and_copies_end_with_a_capture_for_each_that_is_in_no_other
     assert sorted(tables.holds().values()) == sorted(most)
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(300))
 @given(bases=bases, runs=st.lists(pieces, max_size=4))
 def test_in_any_number_of_runs_nothing_is_lost_and_no_capture_is_there_twice(

@@ -132,6 +132,7 @@ def test_there_are_no_tables_before_they_are_made(tmp_path: Path) -> None:
     assert store.snapshot().dataset("errors") is None
 
 
+@pytest.mark.slow
 def test_what_is_published_is_there_and_a_snapshot_stays_as_it_was(store: Store) -> None:
     first = add(store, "one", "a", "b")
     assert shown(first) == shown(store.snapshot()) == whole(("a", "one"), ("b", "one"))
@@ -144,6 +145,7 @@ def test_what_is_published_is_there_and_a_snapshot_stays_as_it_was(store: Store)
     assert store.publish(lambda snapshot: None).version == second.version
 
 
+@pytest.mark.slow
 def test_rows_have_their_day_and_files_say_which_captures_they_hold(store: Store) -> None:
     snapshot = add(store, "one", "a", "c")
     rows = snapshot.dataset("errors").to_table().to_pylist()
@@ -162,6 +164,7 @@ def test_rows_have_their_day_and_files_say_which_captures_they_hold(store: Store
     assert snapshot.table("packets") is None
 
 
+@pytest.mark.slow
 def test_a_capture_is_replaced_in_files_that_it_shares(store: Store) -> None:
     before = add(store, "one", "a", "b", "c")
     after = add(store, "two", "b", gone=["b"])
@@ -175,6 +178,7 @@ def test_a_capture_is_replaced_in_files_that_it_shares(store: Store) -> None:
     assert shown(before) == whole(("a", "one"), ("b", "one"), ("c", "one"))
 
 
+@pytest.mark.slow
 def test_what_is_forgotten_is_gone_from_all_tables(store: Store) -> None:
     add(store, "one", "a", "b")
     add(store, "two", "c")
@@ -185,6 +189,7 @@ def test_what_is_forgotten_is_gone_from_all_tables(store: Store) -> None:
     assert all(not after.files(table) for table in (*TOLD, "captures", "sources"))
 
 
+@pytest.mark.slow
 def test_files_that_others_replace_are_exchanged_in_one_commit(store: Store) -> None:
     for name in "abc":
         add(store, "one", name)
@@ -201,6 +206,7 @@ def test_files_that_others_replace_are_exchanged_in_one_commit(store: Store) -> 
     assert len(writer.files) == 2
 
 
+@pytest.mark.slow
 def test_who_loses_a_commit_begins_again(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_PAUSE", 0.001)
     mine, other = change(store, "mine", "a"), change(store, "other", "b")
@@ -407,6 +413,7 @@ def test_vacuum_deletes_what_no_commit_names_and_keeps_the_rest(store: Store) ->
     assert shown(add(store, "three", "d"))["captures"] == [("a", "one"), ("b", "two"), ("d", "three")]
 
 
+@pytest.mark.slow
 def test_vacuum_leaves_what_is_named_where_another_commit_died_above_it(
     store: Store,
 ) -> None:
@@ -462,6 +469,7 @@ def test_a_name_that_no_table_can_have_is_refused(tmp_path: Path) -> None:
         Store(str(tmp_path / "a[b]"))
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_one_line(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     made = change(store, "one", "a")
 

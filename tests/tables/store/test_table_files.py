@@ -74,6 +74,7 @@ def test_the_first_and_the_last_time_that_a_capture_can_have_are_days(tmp_path: 
     }
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(40))
 @given(
     batches=st.lists(st.lists(st.none() | st.integers(0, 90), max_size=60), max_size=6),
@@ -129,6 +130,7 @@ def _folder(day: int | None) -> str:
     return f"errors/day={NO_DAY if day is None else date.fromordinal(date(1970, 1, 1).toordinal() + day)}"
 
 
+@pytest.mark.slow
 def test_times_that_mean_nothing_do_not_make_files_without_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -178,6 +178,7 @@ def test_a_copy_has_the_rows_of_the_snapshot_and_nothing_else(store: Store, tmp_
     assert (done.files, done.bytes) == (len(files), sum(path.stat().st_size for path in files))
 
 
+@pytest.mark.slow
 def test_a_copy_of_one_table_is_that_table(store: Store, tmp_path: Path) -> None:
     done = export(store, str(tmp_path / "to"), ["messages"])
     assert list(done.rows) == ["messages"]

@@ -47,6 +47,7 @@ def test_any_bytes_are_kept_and_have_a_text(data: bytes) -> None:
     assert value.exact == (value.text.encode("utf-16-le") + b"\0\0" == data or data == b"")
 
 
+@pytest.mark.slow
 @given(st.text(st.characters(exclude_categories=["Cs"])))
 def test_text_with_its_terminator_is_read_back(text: str) -> None:
     value = WcharText.of(text)

@@ -40,6 +40,7 @@ def converse(world: World) -> None:
     world.run(60_000)
 
 
+@pytest.mark.slow
 def test_a_conversation_is_clean_to_those_who_judge_captures() -> None:
     world = World(known=True, largest=1000)
     converse(world)
@@ -115,6 +116,7 @@ def test_a_silent_receiver_is_left_and_the_capture_says_why() -> None:
     assert world.story().sessions[0].reason == "ack_timeout"
 
 
+@pytest.mark.slow
 def test_what_is_sent_decodes_to_what_was_meant() -> None:
     world = World(largest=333)
     converse(world)

@@ -250,6 +250,7 @@ def test_an_object_that_nobody_calls_is_let_go() -> None:
     assert scene.manager.timers.running == 0
 
 
+@pytest.mark.slow
 def test_the_oldest_object_goes_where_there_are_too_many() -> None:
     scene = Scene()
     ipids = [scene.info() for _ in range(1001)]

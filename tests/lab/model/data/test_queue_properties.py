@@ -222,6 +222,7 @@ def test_a_time_after_2038_keeps_its_bits() -> None:
     assert get_property(queue, 109) == value(VT_I4, -0x7FFF_FFFF)
 
 
+@pytest.mark.slow
 @given(st.text(st.characters(min_codepoint=1, max_codepoint=0xFFFF, categories=None), max_size=124))
 def test_a_label_comes_back_as_it_was_set(label: str) -> None:
     queue = filled()

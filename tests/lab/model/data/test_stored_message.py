@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from msgspec.structs import replace
 
@@ -109,6 +110,7 @@ def test_a_session_header_is_not_stored() -> None:
     assert message_of(plain, encode(plain)).packet == encode(plain)
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(60))
 @given(structure("user_message"))
 def test_any_packet_that_encodes_becomes_a_message(packet: UserMessage) -> None:

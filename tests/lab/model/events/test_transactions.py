@@ -172,6 +172,7 @@ def test_a_transaction_does_nothing_to_a_queue_that_was_deleted(commit: bool) ->
     assert (labels(place.other), place.gone, place.queue.total_bytes) == ([], [], 0)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32), st.lists(st.sampled_from("srm"), max_size=30), st.booleans())
 def test_transactions_are_all_or_nothing(seed: int, steps: list[str], commit: bool) -> None:
     manager = make_manager()

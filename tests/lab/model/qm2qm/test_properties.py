@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -411,6 +412,7 @@ _requests: dict[str, st.SearchStrategy[Any]] = {
 _handles = st.one_of(st.none(), st.binary(min_size=16, max_size=16), st.integers(0, 9))
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(150))
 @given(data=st.data(), old=st.booleans())
 def test_every_call_is_answered_whatever_is_asked(data: st.DataObject, old: bool) -> None:

@@ -413,6 +413,7 @@ def test_what_a_message_lacks_is_given_back_as_nothing(row: Any) -> None:
     assert given_back(member, MessageProperties()) == row.absent
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_what_is_sent_is_what_is_received(data: st.DataObject) -> None:
     members: dict[str, st.SearchStrategy[Any]] = {
