@@ -101,7 +101,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     The tests of a Spark session run in one worker, those that ask what one run of Suricata said, and those of
     one built wheel. Where coverage is measured, only tests of the measured packages are traced.
     """
-    measured = [Path(one).parts[1:] for one in config.getoption("cov_source", None) or ()]
+    # Where everything is measured, as for mutants, that is True.
+    sources = [one for one in config.getoption("cov_source", None) or () if one is not True]
+    measured = [Path(one).parts[1:] for one in sources]
     for item in items:
         item.stash[_UNTRACED] = bool(measured) and not _is_traced(item, measured)
         for name in ("spark", "suricata"):

@@ -100,9 +100,9 @@ _PROGRAMS = {
 }
 """Programs, and the packages of Debian that have them."""
 _DISTRIBUTIONS = (
-    *("artifacts", "check-jsonschema", "dissect.cstruct", "dissect.extfs", "dpkt", "duckdb", "hatchling"),
-    *("impacket", "import-linter", "moto", "polars", "scapy-rpc", "tree-sitter", "tree-sitter-powershell"),
-    *("twine", "yara-python"),
+    *("artifacts", "check-jsonschema", "coverage", "dissect.cstruct", "dissect.extfs", "dpkt", "duckdb"),
+    *("hatchling", "impacket", "import-linter", "moto", "polars", "pytest-cov", "scapy-rpc"),
+    *("tree-sitter", "tree-sitter-powershell", "twine", "yara-python"),
 )
 """Distributions of the extra ``dev``: oracles of tests, tools for releases, an S3 server."""
 NEEDS = {
