@@ -100,8 +100,9 @@ class TsharkReader:
             place = path or interface or "-"
             name = "standard input" if place == "-" else place
         stubs = DecryptedStubs(_own_negotiator(nt_password, keytab) if negotiator is None else negotiator)
+        self._streams = streams
         self._finder = PacketFinder(
-            capture=name, ports=ports, streams=streams, first_id=first_id, negotiator=stubs.negotiation
+            capture=name, ports=ports, first_id=first_id, negotiator=stubs.negotiation
         )
         self._feeder = FrameFeeder(self._finder, stubs)
 
@@ -136,7 +137,7 @@ class TsharkReader:
         try:
             for layers in frames:
                 summary.frames += 1
-                yield from decoded(self._feeder.frame(layers))
+                yield from decoded(self._feeder.frame(layers), streams=self._streams)
                 summary.understood = finder.understood
             if self._capture is not None:
                 failure = self._capture.failure
@@ -148,7 +149,7 @@ class TsharkReader:
             failure = error
         finally:
             frames.close()
-        yield from decoded(finder.finish())
+        yield from decoded(finder.finish(), streams=self._streams)
         summary.understood = finder.understood
         if failure is not None:
             yield finder.file_error(failure.message, failure.offset)

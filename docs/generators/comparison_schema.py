@@ -28,7 +28,7 @@ def comparison_object() -> Json:
             "recorded": {"description": "null where nothing was recorded."} | _VALUE,
             "captured": {"description": "null where nothing was captured."} | _VALUE,
             "record": {
-                "description": "Id of the row of decode --streams, or null.",
+                "description": "Id of the item, as decode has it, or null.",
                 "type": ["integer", "null"],
                 "minimum": 1,
             },

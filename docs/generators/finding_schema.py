@@ -19,7 +19,7 @@ def finding_object(place: Json) -> Json:
         {
             "capture": {"description": "The file."} | TEXT,
             "record": {
-                "description": "Id of the row of decode --streams.",
+                "description": "Id of the item, as decode has it.",
                 "type": ["integer", "null"],
                 "minimum": 1,
             },
@@ -64,7 +64,7 @@ def finding_object(place: Json) -> Json:
 _SHOWN: Json = {
     "frames": {"description": "Numbers of the frames that show it, at most 64."}
     | list_of(COUNT | {"minimum": 1}),
-    "records": {"description": "Ids of the rows of decode --streams, at most 64."}
+    "records": {"description": "Ids of the items, as decode has them, at most 64."}
     | list_of(COUNT | {"minimum": 1}),
 }
 

@@ -31,7 +31,7 @@ def hop_object(place: Json) -> Json:
     )
     return object_of(
         {
-            "record": {"description": "Id of the row of decode --streams.", "type": "integer", "minimum": 1},
+            "record": {"description": "Id of the item, as decode has it.", "type": "integer", "minimum": 1},
             "capture": {"description": "The file, or that of the table."} | TEXT,
             **place,
             "stream": {"description": "Connection.", "type": ["integer", "null"], "minimum": 0},

@@ -41,7 +41,7 @@ def replay_object(place: Json) -> Json:
             },
             "spec": {"description": "Its section.", "$ref": "#/$defs/section"},
             "capture": {"description": "The file."} | TEXT,
-            "record": {"description": "Id of the row of decode --streams.", "type": "integer", "minimum": 1},
+            "record": {"description": "Id of the item, as decode has it.", "type": "integer", "minimum": 1},
             **place,
             "src": {"description": "The client, or empty."} | TEXT,
             "dst": {"description": "The server, or empty."} | TEXT,

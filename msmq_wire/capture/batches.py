@@ -62,10 +62,11 @@ def read_batches(
     Needs numpy and pyarrow. Arguments and errors are otherwise those of `CaptureReader`.
     """
     with Source(source) as opened:
-        finder = PacketFinder(capture=opened.name, ports=ports, streams=streams, negotiator=negotiator)
+        finder = PacketFinder(capture=opened.name, ports=ports, negotiator=negotiator)
         failure: CaptureError | None = None
         try:
-            yield from BatchReader(opened, finder, chunk_size=chunk_size)
+            for batch in BatchReader(opened, finder, chunk_size=chunk_size):
+                yield from _shown(batch, streams=streams)
         except CaptureError as error:
             if not opened.is_capture:
                 raise
@@ -74,4 +75,10 @@ def read_batches(
         if failure is not None:
             items.append(finder.file_error(failure.message, failure.offset))
         if items:
-            yield batch_of(opened.name, items)
+            yield from _shown(batch_of(opened.name, items), streams=streams)
+
+
+def _shown(batch: PacketBatch, *, streams: bool) -> Iterator[PacketBatch]:
+    shown = batch if streams else batch.without_steps()
+    if len(shown) or shown.others:
+        yield shown

@@ -122,15 +122,20 @@ class CaptureReading:
         self._latest: _Cursor | None = None
         self._wanted = wanted
         self._chunk_bytes = chunk_bytes
-        self.finder = PacketFinder(capture=capture.name, ports=ports, streams=streams, negotiator=negotiator)
+        self._streams = streams
+        self.finder = PacketFinder(capture=capture.name, ports=ports, negotiator=negotiator)
 
     def __iter__(self) -> Iterator[PacketBatch]:
         """Yield what is complete; the last batch holds what was left open, and the damage."""
+        for batch in self._batches():
+            shown = batch if self._streams else batch.without_steps()
+            if len(shown) or shown.others:
+                yield shown
+
+    def _batches(self) -> Iterator[PacketBatch]:
         chunks = ChunkDecoder(self.finder)
         for chunk in self.chunks():
-            batch = chunks.take(chunk, self.capture.name)
-            if len(batch) or batch.others:
-                yield batch
+            yield chunks.take(chunk, self.capture.name)
         items = list(self.finder.finish())
         for one in self.damage:
             error = self.finder.file_error(one.reason, one.offset)

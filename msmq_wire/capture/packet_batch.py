@@ -15,7 +15,7 @@ from msmq_wire.engines import columns
 from msmq_wire.engines.codec import default_engine
 from msmq_wire.engines.rows import engine as rows
 from msmq_wire.reassembly.bulk import gather
-from msmq_wire.records.record import FoundPacket, Record
+from msmq_wire.records.record import FoundPacket, Record, is_step
 from msmq_wire.records.run import bounds
 
 __all__ = ["PacketBatch"]
@@ -153,6 +153,17 @@ class PacketBatch(msgspec.Struct, frozen=True, eq=False, dict=True):
             offsets=np.append(0, np.cumsum(size)),
             others=tuple(self.others[at] for at in others),
             others_completed=self.others_completed[others],
+        )
+
+    def without_steps(self) -> PacketBatch:
+        """The same without the steps of connections; what is left keeps its ids."""
+        kept = [at for at, one in enumerate(self.others) if not is_step(one)]
+        if len(kept) == len(self.others):
+            return self
+        return msgspec.structs.replace(
+            self,
+            others=tuple(self.others[at] for at in kept),
+            others_completed=self.others_completed[kept],
         )
 
     def types(self) -> Counter[str]:

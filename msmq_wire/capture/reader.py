@@ -54,10 +54,10 @@ class CaptureReader:
     """Iterates over the records of one capture, in order of completion.
 
     ``source`` is a path, ``"-"`` for standard input or a binary file object: pcap or pcapng, plain, gzip or
-    zstd. ``ports`` are TCP ports to follow beside 1801, ``streams`` adds ``tcp_stream`` records, ``first_id``
-    numbers the first record; ``negotiator`` opens sealed calls: that of `msmq_wire.rpc.unseal`. Memory stays
-    bounded. Raises CaptureError when the source cannot be opened or is no capture; damage later on ends the
-    iteration with an ``error`` record. ``summary`` counts as it goes.
+    zstd. ``ports`` are TCP ports to follow beside 1801. ``streams`` shows the steps of connections, which
+    have ids in any case; ``first_id`` numbers the first record. ``negotiator`` opens sealed calls: that of
+    `msmq_wire.rpc.unseal`. Memory stays bounded. Raises CaptureError when the source cannot be opened or is
+    no capture; damage later on ends the iteration with an ``error`` record. ``summary`` counts as it goes.
 
     ``columns`` says whether frames are read by column, many at once: the same records several times faster.
     That needs numpy and pyarrow, and waits for whole chunks. By default it is done for what is seekable and
@@ -80,10 +80,10 @@ class CaptureReader:
         self._finder = PacketFinder(
             capture=self.source.name,
             ports=ports,
-            streams=streams,
             first_id=first_id,
             negotiator=negotiator,
         )
+        self._streams = streams
 
     def __enter__(self) -> CaptureReader:
         return self
@@ -110,12 +110,16 @@ class CaptureReader:
             self.summary.packets.update((item.type,) if isinstance(item, Record) else item.types())
             yield item
 
+    @property
+    def last_id(self) -> int:
+        """The id that was given last, that of a step which is not shown included."""
+        return self._finder.next_id - 1
+
     def count(self) -> int:
-        """Read to the end; give the number of records, of which no packet is decoded."""
-        last = 0
-        for item in self._walk(lambda batch: iter((batch.last_id,))):
-            last = item.id if isinstance(item, Record) else item
-        return last
+        """Read to the end; give the id of the last record. No packet is decoded by column."""
+        for _ in self._walk(lambda batch: iter(())):
+            pass
+        return self.last_id
 
     def _worth_columns(self) -> bool:
         total = self.source.total
@@ -134,7 +138,7 @@ class CaptureReader:
             if not self.source.is_capture:
                 raise
             failure = error
-        yield from decoded(finder.finish())
+        yield from decoded(finder.finish(), streams=self._streams)
         summary.understood = finder.understood
         if failure is not None:
             yield finder.file_error(failure.message, failure.offset)
@@ -147,7 +151,7 @@ class CaptureReader:
             if frame.time:
                 summary.first = frame.time if summary.first is None else min(summary.first, frame.time)
                 summary.last = frame.time if summary.last is None else max(summary.last, frame.time)
-            yield from decoded(frames.frame(frame))
+            yield from decoded(frames.frame(frame), streams=self._streams)
             summary.understood = finder.understood
 
     def _read_columns(self, told: Callable[[PacketBatch], Iterator[_T]]) -> Iterator[_T]:
@@ -159,7 +163,7 @@ class CaptureReader:
         try:
             for batch in batches:
                 summary.frames, summary.understood = batches.frames, finder.understood
-                yield from told(batch)
+                yield from told(batch if self._streams else batch.without_steps())
         finally:
             # Frames that complete nothing count as well, also those before the damage of a file.
             summary.frames, summary.first, summary.last = batches.frames, batches.first, batches.last

@@ -227,12 +227,11 @@ class Reading:
                     for item in items_of(reader):
                         records: tuple[Record, ...] = ()
                         if isinstance(item, Record):
-                            self._last_id, records = item.id, (item,)
+                            records = (item,)
                         elif isinstance(item, Brief):
-                            self._last_id, found = item.id, True
+                            found = True
                         else:
-                            self._last_id, records = item.last_id, item.others
-                            found = found or len(item) > 0
+                            records, found = item.others, found or len(item) > 0
                         for record in records:
                             if _is_file_error(record):
                                 damaged = True
@@ -250,6 +249,7 @@ class Reading:
                 raise
             finally:
                 self.bytes += reader.source.bytes_read
+                self._last_id = reader.last_id
                 self._count(reader)
                 if hashing is not None:
                     self.hashed.append(hashing.result(file, at_end=ended and not damaged))

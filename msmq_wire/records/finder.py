@@ -63,8 +63,8 @@ class PacketFinder:
 
     ``ports`` are TCP ports followed beside 1801; other connections are followed from the segment on that
     starts with a credible header: of a packet, of a DCE/RPC PDU, or of an HTTP request to MSMQ.
-    ``negotiator`` makes what opens sealed calls. With ``streams`` the steps of connections become
-    ``tcp_stream`` records. ``first_id`` numbers the first record.
+    ``negotiator`` makes what opens sealed calls. The steps of connections are ``tcp_stream`` records.
+    ``first_id`` numbers the first record.
 
     Each method returns what its argument completes, packets undecoded; ``understood`` counts the frames
     that belong to followed traffic, ``skipped`` the others by reason, ``notices`` what a reader should
@@ -77,13 +77,11 @@ class PacketFinder:
         *,
         capture: str = "",
         ports: Collection[int] = (),
-        streams: bool = False,
         first_id: int = 1,
         negotiator: Negotiator | None = None,
     ) -> None:
         self._capture = capture
         self.ports = frozenset((MSMQ_PORT, *ports))
-        self._streams = streams
         self.next_id = first_id
         self.tcp = TcpReassembler(server_ports=self.ports)
         self._framers: OrderedDict[tuple[int, int], PacketFramer] = OrderedDict()  # longest unfed first
@@ -217,8 +215,6 @@ class PacketFinder:
             self.skipped["ICMP, not about MSMQ"] += 1
             return []
         self.understood += 1
-        if not self._streams:
-            return []
         return [
             self._record(
                 type="tcp_stream",
@@ -410,19 +406,18 @@ class PacketFinder:
             reader = self._readers.pop(event.stream, None)
             if reader is not None:
                 records += reader.end(event.stream)
-        if self._streams:
-            src, dst = self.names(event.stream, event.direction)
-            records.append(
-                self._record(
-                    type="tcp_stream",
-                    event=event.kind,
-                    frames=self._frames((event.frame,)),
-                    time=event.time,
-                    src=src,
-                    dst=dst,
-                    stream=event.stream,
-                )
+        src, dst = self.names(event.stream, event.direction)
+        records.append(
+            self._record(
+                type="tcp_stream",
+                event=event.kind,
+                frames=self._frames((event.frame,)),
+                time=event.time,
+                src=src,
+                dst=dst,
+                stream=event.stream,
             )
+        )
         if event.kind in ("closed", "evicted"):
             self._names.pop(event.stream, None)
         return records

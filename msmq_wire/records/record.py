@@ -22,6 +22,7 @@ __all__ = [
     "Record",
     "Spot",
     "is_read",
+    "is_step",
     "place_of",
 ]
 
@@ -115,6 +116,15 @@ def is_read(record: Record) -> bool:
     if record.grade is not None:
         return False
     return record.type == "message_packet" or (record.type == "user_message" and record.parent is not None)
+
+
+def is_step(item: Item) -> bool:
+    """Whether it is a step of a connection.
+
+    Such steps are counted among the items of a capture, and have ids, whether they are shown or not: the id
+    of an item is the same in all that is told of a capture.
+    """
+    return isinstance(item, Record) and item.type == "tcp_stream" and item.event != "conflict"
 
 
 class NewRecord(Protocol):

@@ -51,7 +51,7 @@ class _Conversation:
     ) -> None:
         self.capture = capture
         self.frames = FrameOrder(reader)
-        self.finder = PacketFinder(capture=capture, ports=ports, streams=True, negotiator=negotiator)
+        self.finder = PacketFinder(capture=capture, ports=ports, negotiator=negotiator)
         self._chunks = ChunkDecoder(self.finder)
         self._first_frames: dict[int, int] = {}
         self._ended: deque[int] = deque()

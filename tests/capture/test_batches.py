@@ -259,7 +259,7 @@ def test_a_batch_tells_of_its_packets_what_the_records_tell(traffic: Make) -> No
 def test_every_item_names_the_frame_that_completed_it(traffic: Make) -> None:
     for seed in range(4):
         data = traffic(seed, 12, seed / 20)
-        whole = PacketFinder(streams=True)
+        whole = PacketFinder()
         frames = FrameDecoder(whole)
         expected: dict[int, int] = {}
         for frame in read_frames(io.BytesIO(data)):

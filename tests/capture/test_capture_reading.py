@@ -220,7 +220,7 @@ def test_a_file_for_each_direction_gives_the_records_of_the_whole_file(name: str
 def test_rows_name_the_file_and_the_frame_that_completed_them(name: str, dealt: bool, tmp_path: Path) -> None:
     frames = frames_of(next(path for path in CAPTURES if path.name == name))
     completed: dict[int, int] = {}
-    decoder = FrameDecoder(PacketFinder(streams=True))
+    decoder = FrameDecoder(PacketFinder())
     for frame in frames:
         completed |= {item.id: frame.number for item in decoder.frame(frame)}
     parts = [frames[index::3] for index in range(3)] if dealt else cut_in(frames, 3)

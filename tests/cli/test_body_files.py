@@ -74,8 +74,8 @@ def test_an_index_has_a_line_for_each_body(run: Run, make_capture: Make, tmp_pat
     first, second = index_of(tmp_path / "b")
     assert list(first) == KEYS
     assert first == {
-        "id": 1,
-        "file": "1-first.xml",
+        "id": 2,
+        "file": "2-first.xml",
         "queue": QUEUE,
         "label": "first",
         "time": "2023-11-14T22:13:20.500000000Z",
@@ -87,7 +87,7 @@ def test_an_index_has_a_line_for_each_body(run: Run, make_capture: Make, tmp_pat
         "cut": False,
         "sha256": hashlib.sha256(b"<order/>").hexdigest(),
     }
-    assert (second["id"], second["file"], second["size"]) == (3, "3.png", 28)
+    assert (second["id"], second["file"], second["size"]) == (4, "4.png", 28)
 
 
 @pytest.mark.parametrize("name", ["index.jsonl", "1.txt"])
@@ -118,15 +118,15 @@ def test_a_second_run_is_refused_without_force(run: Run, make_capture: Make, tmp
     path = make_capture(encode(build_message(QUEUE, b"<a/>", label="x")))
     folder = tmp_path / "b"
     assert run("messages", path, "--bodies", folder).status == 0
-    (folder / "1-x.xml").write_bytes(b"mine")
+    (folder / "2-x.xml").write_bytes(b"mine")
     status, out, err = run("messages", path, "--bodies", folder)
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert f"{folder}/index.jsonl is there: --force writes over it" in err
-    assert (folder / "1-x.xml").read_bytes() == b"mine"
+    assert (folder / "2-x.xml").read_bytes() == b"mine"
     assert run("messages", path, "--bodies", folder, "--force").status == 0
-    assert sorted(file.name for file in folder.iterdir()) == ["1-x.xml", "index.jsonl"]
-    assert (folder / "1-x.xml").read_bytes() == b"<a/>"
-    assert [line["file"] for line in index_of(folder)] == ["1-x.xml"]
+    assert sorted(file.name for file in folder.iterdir()) == ["2-x.xml", "index.jsonl"]
+    assert (folder / "2-x.xml").read_bytes() == b"<a/>"
+    assert [line["file"] for line in index_of(folder)] == ["2-x.xml"]
 
 
 def test_a_body_that_is_there_is_refused_without_force_and_the_rows_come_all_the_same(
@@ -135,13 +135,13 @@ def test_a_body_that_is_there_is_refused_without_force_and_the_rows_come_all_the
     path = make_capture(encode(build_message(QUEUE, b"<a/>", label="x")))
     folder = tmp_path / "b"
     folder.mkdir()
-    (folder / "1-x.xml").write_bytes(b"mine")
+    (folder / "2-x.xml").write_bytes(b"mine")
     status, out, err = run("messages", path, "--bodies", folder, "-q")
     assert (status, len(out.splitlines()), err.count("\n")) == (2, 2, 1)
-    assert f"cannot write {folder}/1-x.xml: it is there: --force writes over it" in err
-    assert (folder / "1-x.xml").read_bytes() == b"mine"
+    assert f"cannot write {folder}/2-x.xml: it is there: --force writes over it" in err
+    assert (folder / "2-x.xml").read_bytes() == b"mine"
     assert run("messages", path, "--bodies", folder, "-q", "--force").status == 0
-    assert (folder / "1-x.xml").read_bytes() == b"<a/>"
+    assert (folder / "2-x.xml").read_bytes() == b"<a/>"
 
 
 def test_force_is_for_bodies(run: Run, capture: Path) -> None:
@@ -267,7 +267,8 @@ def test_a_thousand_messages_make_a_thousand_files_and_lines(run: Run, tmp_path:
     assert len(out.splitlines()) == 1001
     assert "1000 files written" in err
     lines = index_of(folder)
-    assert [line["id"] for line in lines] == list(range(1, 1001))
+    # The first id is that of the step with which the connection is met.
+    assert [line["id"] for line in lines] == list(range(2, 1002))
     assert [line["label"] for line in lines] == labels
     names = {line["file"] for line in lines}
     assert len(names) == 1000

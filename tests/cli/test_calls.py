@@ -182,7 +182,7 @@ def test_a_filter_that_can_match_nothing_is_bad_usage(run: Run, expression: str)
 
 
 def test_ids_choose_calls_and_the_summary_counts_them(run: Run) -> None:
-    status, out, err = run("calls", _PLAIN, "--id", 3, "--format", "jsonl")
+    status, out, err = run("calls", _PLAIN, "--id", 6, "--format", "jsonl")
     assert status == 0
     assert json.loads(out)["method"] == "R_OpenQueue"
     assert "1 of 15 calls shown" in err

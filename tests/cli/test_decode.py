@@ -36,8 +36,9 @@ def test_jsonl_has_one_row_an_item_in_order_of_completion(run: Run, capture: Pat
     assert status == 0
     assert [(row["id"], row["type"], row["frames"]) for row in found] == [
         (1, "ping", [1]),
-        (2, "user_message", [2]),
-        (3, "user_message", [3, 4]),
+        # The second is the step that begins in the middle of a connection.
+        (3, "user_message", [2]),
+        (4, "user_message", [3, 4]),
     ]
     assert found[2]["time"] == "2023-11-14T22:13:23.500000000Z"
     assert found[2]["src"] == "192.0.2.1:1025"
@@ -50,7 +51,7 @@ def test_jsonl_has_one_row_an_item_in_order_of_completion(run: Run, capture: Pat
 def test_the_tree_begins_with_one_line_a_packet(run: Run, capture: Path) -> None:
     out = run("decode", capture, "--quiet").out
     assert (
-        "#3  2023-11-14 22:13:23.500000Z  192.0.2.1:1025 → 192.0.2.20:1801  user_message  "
+        "#4  2023-11-14 22:13:23.500000Z  192.0.2.1:1025 → 192.0.2.20:1801  user_message  "
         'DIRECT=OS:a04bm02\\q  "mqsender label"  2224 bytes  via tcp  frames 3, 4'
     ) in out.splitlines()
 
@@ -63,9 +64,9 @@ def test_ids_run_on_through_all_files(
     assert status == 0
     assert [(row["id"], Path(row["capture"]).name) for row in rows(out)] == [
         (1, "traffic.pcap"),
-        (2, "traffic.pcap"),
         (3, "traffic.pcap"),
-        (4, "made.pcap"),
+        (4, "traffic.pcap"),
+        (6, "made.pcap"),
     ]
     assert err.startswith("6 frames read, 1 skipped")
 
@@ -76,9 +77,10 @@ def test_filters_and_ids_must_all_match(run: Run, capture: Path) -> None:
         assert status == 0
         return [row["id"] for row in rows(out)]
 
-    assert ids("--filter", "type == user_message") == [2, 3]
-    assert ids("--filter", "type == user_message", "--filter", "label ~ mqsender") == [3]
+    assert ids("--filter", "type == user_message") == [3, 4]
+    assert ids("--filter", "type == user_message", "--filter", "label ~ mqsender") == [4]
     assert ids("--id", "1", "--id", "3") == [1, 3]
+    assert ids("--id", "2") == [2]
     assert ids("--id", "1", "--filter", "type == user_message") == []
 
 
@@ -120,7 +122,7 @@ def test_redaction_comes_after_filtering(run: Run, capture: Path) -> None:
     out = run(
         "decode", capture, "--format", "jsonl", "--redact", "labels", "--filter", "label ~ mqsender"
     ).out
-    assert [row["id"] for row in rows(out)] == [3]
+    assert [row["id"] for row in rows(out)] == [4]
 
 
 def test_redacted_trees_hold_no_secret_even_with_bytes(run: Run, capture: Path) -> None:
@@ -179,7 +181,7 @@ def test_a_path_that_cannot_be_opened_is_one_line_and_status_1(run: Run, tmp_pat
 def test_a_file_that_fails_does_not_stop_the_next_one(run: Run, tmp_path: Path, capture: Path) -> None:
     status, out, err = run("decode", tmp_path / "missing", capture, "--format", "jsonl")
     assert status == 1
-    assert [row["id"] for row in rows(out)] == [1, 2, 3]
+    assert [row["id"] for row in rows(out)] == [1, 3, 4]
     assert "cannot open" in err
 
 

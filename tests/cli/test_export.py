@@ -28,7 +28,7 @@ def test_ids_count_through_all_files(run: Run, capture: Path, tmp_path: Path) ->
     other = tmp_path / "other.pcap"
     other.write_bytes(capture.read_bytes())
     out = tmp_path / "out.pcap"
-    assert run("export", capture, other, "--to", out, "--id", "4").status == 0
+    assert run("export", capture, other, "--to", out, "--id", "5").status == 0
     first = next(iter(read_frames(str(other))))
     assert [(frame.time, frame.data) for frame in read_frames(str(out))] == [(first.time, first.data)]
 

@@ -40,12 +40,12 @@ def test_a_value_that_nothing_can_have_is_refused(
 @pytest.mark.parametrize(
     ("expression", "ids"),
     [
-        ("message_class == order_ack", [9]),
-        ("message_class == MQMSG_CLASS_ORDER_ACK", [9]),
-        ("delivery == transactional", [8]),
-        ("type == user_message and priority == 3", [7, 10]),
-        ("body_type == VT_LPWSTR", [7]),
-        ("type == user_message and sent_time >= 2026-11-20 and sent_time < 2026-11-20T09:14:08Z", [7, 8]),
+        ("message_class == order_ack", [12]),
+        ("message_class == MQMSG_CLASS_ORDER_ACK", [12]),
+        ("delivery == transactional", [11]),
+        ("type == user_message and priority == 3", [10, 13]),
+        ("body_type == VT_LPWSTR", [10]),
+        ("type == user_message and sent_time >= 2026-11-20 and sent_time < 2026-11-20T09:14:08Z", [10, 11]),
     ],
 )
 def test_columns_of_messages_are_names(run: Any, expression: str, ids: list[int]) -> None:

@@ -35,9 +35,9 @@ def test_the_table_has_one_line_a_message(run: Run, capture: Path) -> None:
     lines = [line.split() for line in out.splitlines()]
     assert status == 0
     assert lines[0] == ["id", "time", "src", "dst", "queue", "label", "class", "size", "via", "how", "body"]
-    assert lines[1][0] == "2"
+    assert lines[1][0] == "3"
     assert lines[2] == [
-        "3",
+        "4",
         "2023-11-14",
         "22:13:23.500000Z",
         "192.0.2.1:1025",
@@ -87,7 +87,7 @@ def test_acknowledgments_are_listed_only_when_asked_for(
 
 def test_filters_choose_messages(run: Run, capture: Path) -> None:
     out = run("messages", capture, "--format", "jsonl", "--filter", "label ~ mqsender").out
-    assert [json.loads(line)["id"] for line in out.splitlines()] == [3]
+    assert [json.loads(line)["id"] for line in out.splitlines()] == [4]
 
 
 def test_bodies_become_files_named_by_id_label_and_content(run: Run, capture: Path, tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ def test_bodies_become_files_named_by_id_label_and_content(run: Run, capture: Pa
     status, _, err = run("messages", capture, "--bodies", folder)
     assert status == 0
     assert "2 files written" in err
-    assert (folder / "3-mqsender_label.txt").read_bytes() == b"a\0" * 1000
+    assert (folder / "4-mqsender_label.txt").read_bytes() == b"a\0" * 1000
 
 
 def test_a_hostile_label_leads_nowhere(
@@ -105,7 +105,7 @@ def test_a_hostile_label_leads_nowhere(
     folder = tmp_path / "a" / "b"
     path = make_capture(relabelled(data, "../../../evil"), relabelled(data, "..\\C:\\x\x00y"))
     assert run("messages", path, "--bodies", folder).status == 0
-    assert sorted(file.name for file in folder.iterdir()) == ["1-evil.txt", "2-C_x_y.txt", "index.jsonl"]
+    assert sorted(file.name for file in folder.iterdir()) == ["2-evil.txt", "3-C_x_y.txt", "index.jsonl"]
     assert sorted(entry.name for entry in (tmp_path / "a").iterdir()) == ["b"]
 
 

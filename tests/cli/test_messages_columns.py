@@ -39,7 +39,7 @@ def _jsonl(run: Run, columns: str, command: str = "messages", capture: Path = _D
 
 
 def test_the_columns_are_those_that_were_named_in_that_order(run: Run) -> None:
-    assert _jsonl(run, "label,id")[0] == {"label": "order 4711", "id": 7}
+    assert _jsonl(run, "label,id")[0] == {"label": "order 4711", "id": 10}
     assert list(_jsonl(run, "label,id")[0]) == ["label", "id"]
     out = run("messages", _DEMO, "--format", "csv", "-q", "--columns", "label, frames").out
     assert out.splitlines()[:2] == ["label,frames", "order 4711,11"]
@@ -72,7 +72,7 @@ def test_all_columns_are_all_that_are_declared(run: Run) -> None:
 def test_a_path_of_a_packet_is_a_column(run: Run) -> None:
     row = _jsonl(run, "id,user_header.message_id,user_header.destination_queue,transaction_header.flags")[0]
     assert row == {
-        "id": 7,
+        "id": 10,
         "user_header.message_id": 4162,
         "user_header.destination_queue": "DIRECT=OS:msg01\\private$\\orders",
         "transaction_header.flags": None,
@@ -247,16 +247,16 @@ def test_what_a_column_reveals_goes_with_its_redaction(what: Redaction) -> None:
 @pytest.mark.parametrize(
     ("expression", "ids"),
     [
-        ("size == 69", [8]),
-        ("body_size > 1000", [10]),
-        ("class == normal and type == user_message", [7, 8, 10]),
-        ("frames == 11", [7]),
-        ("via == TCP and label", [7, 8, 10]),
+        ("size == 69", [11]),
+        ("body_size > 1000", [13]),
+        ("class == normal and type == user_message", [10, 11, 13]),
+        ("frames == 11", [10]),
+        ("via == TCP and label", [10, 11, 13]),
         ("parent", []),
-        ("body_type_name ~ lpwstr", [7]),
-        ("sent_at == 2026-11-20 09:14:07", [7, 8]),
-        ("sent_at > 2026-11-20T09:14:07Z and label", [10]),
-        ("capture ~ demo and body_text ~ payment", [8]),
+        ("body_type_name ~ lpwstr", [10]),
+        ("sent_at == 2026-11-20 09:14:07", [10, 11]),
+        ("sent_at > 2026-11-20T09:14:07Z and label", [13]),
+        ("capture ~ demo and body_text ~ payment", [11]),
     ],
 )
 def test_every_column_is_a_name_of_filters(run: Run, expression: str, ids: list[int]) -> None:

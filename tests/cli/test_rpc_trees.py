@@ -78,7 +78,7 @@ def call(interface: str, opnum: int, method: str, **values: Any) -> RpcCall:
 
 
 def test_a_bind_says_what_was_asked_for_and_what_came_of_it(run: Run) -> None:
-    found = lines(run, "rpc_none_ndr.pcap", "--id", 1)
+    found = lines(run, "rpc_none_ndr.pcap", "--id", 4)
     assert found[1] == "bind RemoteRead 1.0 in ndr accepted in ndr"
     assert found[2] == "bind RemoteRead 1.0 in ndr64 refused: the server takes none of the transfer syntaxes"
     assert found[3].endswith("no interface: features agreed on")
@@ -132,7 +132,7 @@ def test_a_call_has_its_parameters_under_the_names_of_the_idl(run: Run) -> None:
 
 
 def test_a_receive_shows_times_statuses_and_sections(run: Run) -> None:
-    found = lines(run, "rpc_none_ndr.pcap", "--id", 5, "--body-limit", 16)
+    found = lines(run, "rpc_none_ndr.pcap", "--id", 8, "--body-limit", 16)
     assert "├─ ul_action 0x80000000 MQ_ACTION_PEEK_CURRENT" in found
     assert "├─ ul_timeout 10000 ms 10 s" in found
     assert "├─ pdw_arrive_time 1700000000 2023-11-14 22:13:20Z" in found
@@ -152,29 +152,29 @@ def test_an_error_and_a_fault_are_told_with_symbol_and_meaning(run: Run) -> None
 
 
 def test_a_call_without_an_answer_says_so(run: Run) -> None:
-    found = lines(run, "rpc_faults_and_fragments.pcap", "--filter", "method == R_StartReceive", "--id", 10)
+    found = lines(run, "rpc_faults_and_fragments.pcap", "--filter", "method == R_StartReceive", "--id", 15)
     assert "R_StartReceive, no answer" in found[0]
     assert "response not captured" in found
 
 
 def test_a_sealed_call_says_what_opens_it(run: Run) -> None:
-    found = lines(run, "rpc_ntlm_privacy.pcap", "--id", 3)
+    found = lines(run, "rpc_ntlm_privacy.pcap", "--id", 6)
     assert "R_OpenQueue, sealed" in found[0]
     hint = "sealed not readable without the password, NT hash or keytab (--nt-password, --nt-hash, --keytab)"
     assert hint in found
-    opened = lines(run, "rpc_ntlm_privacy.pcap", "--id", 3, "--nt-password", "Passw0rd!")
+    opened = lines(run, "rpc_ntlm_privacy.pcap", "--id", 6, "--nt-password", "Passw0rd!")
     assert "auth_level 6 PKT_PRIVACY signatures are right" in opened
     assert "├─ dw_access 1 MQ_RECEIVE_ACCESS" in opened
 
 
 def test_a_transfer_buffer_is_a_message_and_room_in_memory_is_none(run: Run) -> None:
-    found = lines(run, "rpc_qmcomm_qm2qm.pcap", "--filter", "type == transfer_buffer", "--id", 8)
+    found = lines(run, "rpc_qmcomm_qm2qm.pcap", "--filter", "type == transfer_buffer", "--id", 11)
     assert '"order 17"' in found[0]
     assert "via rpc" in found[0]
     assert 'label "order 17"' in found
     assert any(line.startswith("body 16 bytes") for line in found)
     assert "sent_time 1700000001 2023-11-14 22:13:21Z" in found
-    request = lines(run, "rpc_qmcomm_qm2qm.pcap", "--id", 7)
+    request = lines(run, "rpc_qmcomm_qm2qm.pcap", "--id", 10)
     assert "│ ├─ pp_body 16 bytes room for it" in request
     assert "│ ├─ pp_title 9 characters room for it" in request
 
@@ -294,15 +294,15 @@ def test_every_recording_has_a_tree_that_fits_a_narrow_terminal(
 
 
 def test_json_lines_have_the_values_by_the_same_names(run: Run) -> None:
-    out = run("decode", _CAPTURES / "rpc_none_ndr.pcap", "-q", "--id", 3, "--format", "jsonl").out
+    out = run("decode", _CAPTURES / "rpc_none_ndr.pcap", "-q", "--id", 6, "--format", "jsonl").out
     packet = json.loads(out)["packet"]
     assert packet["request"]["dw_access"] == 1
     assert packet["request"]["p_queue_format"]["format_name"] == packet["queue"]
 
 
 def test_no_room_is_left_for_bytes_that_values_of_calls_do_not_have(run: Run) -> None:
-    plain = run("decode", _CAPTURES / "rpc_none_ndr.pcap", "-q", "--id", 2).out
-    assert run("decode", _CAPTURES / "rpc_none_ndr.pcap", "-q", "--id", 2, "--hex").out == plain
+    plain = run("decode", _CAPTURES / "rpc_none_ndr.pcap", "-q", "--id", 5).out
+    assert run("decode", _CAPTURES / "rpc_none_ndr.pcap", "-q", "--id", 5, "--hex").out == plain
 
 
 _WHOLE = (_CAPTURES / "rpc_qmcomm_qm2qm.pcap").read_bytes()

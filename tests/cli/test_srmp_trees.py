@@ -20,8 +20,9 @@ from msmq_wire.cli.render.srmp_nodes import srmp_nodes
 from msmq_wire.cli.render.tree import TreeOptions, print_record
 from msmq_wire.engines.codec import inspect
 from msmq_wire.reassembly.tcp_events import ACK, FIN, PSH, SYN, TcpSegment
-from msmq_wire.records.decoder import RecordDecoder
-from msmq_wire.records.record import Record
+from msmq_wire.records.decoder import decoded
+from msmq_wire.records.finder import PacketFinder
+from msmq_wire.records.record import Item, Record
 from msmq_wire.records.srmp_packets import SrmpMessage
 from msmq_wire.records.stored_srmp import stored_message
 
@@ -59,13 +60,13 @@ def all_captured(request: bytes, response: bytes = b"") -> list[Record]:
     seen = [(0, 0, SYN, b"", 0), (1, 0, SYN | ACK, b"", 0), (0, 1, PSH | ACK, request, 0)]
     seen += [(1, 1, PSH | ACK, response, 2_500_000)] if response else []
     seen += [(0, 1 + len(request), FIN | ACK, b"", 3_000_000)]
-    decoder = RecordDecoder()
-    records = []
+    finder = PacketFinder()
+    items: list[Item] = []
     for frame, (side, seq, flags, payload, after) in enumerate(seen, 1):
         (src, sport), (dst, dport) = ends[side], ends[1 - side]
         time = 1_700_000_000_000_000_000 + after
-        records += decoder.segment(TcpSegment(src, sport, dst, dport, seq, 1, flags, payload, frame, time))
-    return [one for one in (*records, *decoder.finish()) if one.type.startswith("srmp")]
+        items += finder.segment(TcpSegment(src, sport, dst, dport, seq, 1, flags, payload, frame, time))
+    return [one for one in decoded((*items, *finder.finish())) if one.type.startswith("srmp")]
 
 
 def printed(record: Record, **options: Any) -> list[str]:
@@ -107,7 +108,7 @@ def shown(node: Node) -> str:
 
 def test_a_message_reads_from_request_to_body() -> None:
     assert printed(captured(example_bytes("msmq_element"), _ACCEPTED)) == [
-        "#1 2023-11-14 22:13:20.002500Z 192.0.2.21:49731 → 192.0.2.10:80 srmp_message"
+        "#4 2023-11-14 22:13:20.002500Z 192.0.2.21:49731 → 192.0.2.10:80 srmp_message"
         " DIRECT=http://machine2/msmq/private$/simpleQ 202 Accepted 1617 bytes via http frames 3, 4",
         "request POST /msmq/private$/simpleq HTTP/1.1",
         "headers 3 of 5 headers --hex shows all",

@@ -1,7 +1,8 @@
-"""`RecordDecoder`: what is followed, what is counted, the same records from any split of a stream."""
+"""What is followed and what is counted, and the same records from any split of a stream."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from itertools import pairwise
 from pathlib import Path
 
@@ -10,10 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from msmq_wire.reassembly.tcp_events import ACK, FIN, PSH, RST, SYN, TcpSegment
-from msmq_wire.records.decoder import RecordDecoder
+from msmq_wire.reassembly.tcp_events import ACK, FIN, PSH, RST, SYN, Endpoints, TcpSegment
+from msmq_wire.records.decoder import decoded
 from msmq_wire.records.endpoint import MSMQ_PORT, PING_PORT, endpoint
-from msmq_wire.records.record import Record
+from msmq_wire.records.finder import PacketFinder
+from msmq_wire.records.record import Item, Record
 
 PACKETS = Path(__file__).resolve().parents[2] / "fixtures" / "packets"
 CLIENT, SERVER = bytes((192, 0, 2, 21)), bytes((192, 0, 2, 10))
@@ -53,7 +55,34 @@ def handshake(port: int = 1801) -> list[TcpSegment]:
     ]
 
 
-def fed(decoder: RecordDecoder, *segments: TcpSegment) -> list[Record]:
+class Decoder:
+    """A `PacketFinder` that decodes what it finds; steps of connections show with ``streams``."""
+
+    def __init__(
+        self, *, streams: bool = False, capture: str = "", ports: Collection[int] = (), first_id: int = 1
+    ) -> None:
+        self.finder = PacketFinder(capture=capture, ports=ports, first_id=first_id)
+        self._streams = streams
+
+    def _decoded(self, items: Iterable[Item]) -> list[Record]:
+        return list(decoded(items, streams=self._streams))
+
+    def segment(self, segment: TcpSegment) -> list[Record]:
+        return self._decoded(self.finder.segment(segment))
+
+    def datagram(
+        self, src: bytes, sport: int, dst: bytes, dport: int, payload: bytes, frame: int, time: int
+    ) -> list[Record]:
+        return self._decoded(self.finder.datagram(src, sport, dst, dport, payload, frame, time))
+
+    def unreachable(self, original: Endpoints, code: int, frame: int, time: int) -> list[Record]:
+        return self._decoded(self.finder.unreachable(original, code, frame, time))
+
+    def finish(self) -> list[Record]:
+        return self._decoded(self.finder.finish())
+
+
+def fed(decoder: Decoder, *segments: TcpSegment) -> list[Record]:
     return [record for segment in segments for record in decoder.segment(segment)]
 
 
@@ -72,28 +101,28 @@ def test_an_endpoint_is_written_with_brackets_around_ipv6(address: bytes, port: 
 
 
 def test_a_packet_becomes_a_record_with_its_place() -> None:
-    decoder = RecordDecoder(capture="x.pcap", first_id=7)
+    decoder = Decoder(capture="x.pcap", first_id=7)
     parameters, message = fed(
         decoder, *handshake(), sent(4, 1, PARAMETERS + MESSAGE[:50]), sent(5, 83, MESSAGE[50:])
     )
-    assert (parameters.id, parameters.type, parameters.capture) == (7, "connection_parameters", "x.pcap")
+    assert (parameters.id, parameters.type, parameters.capture) == (10, "connection_parameters", "x.pcap")
     assert (parameters.frames, parameters.time, parameters.stream) == ((4,), 4000, 0)
     assert (parameters.offset, parameters.length, parameters.consumed) == (0, 32, 32)
     assert (parameters.src, parameters.dst) == ("192.0.2.21:50000", "192.0.2.10:1801")
-    assert (message.id, message.type, message.frames, message.time) == (8, "user_message", (4, 5), 5000)
+    assert (message.id, message.type, message.frames, message.time) == (11, "user_message", (4, 5), 5000)
     assert (message.offset, message.length, message.remainder) == (32, len(MESSAGE), b"")
-    assert decoder.understood == 5
+    assert decoder.finder.understood == 5
 
 
 def test_the_other_direction_has_offsets_and_names_of_its_own() -> None:
-    decoder = RecordDecoder()
+    decoder = Decoder()
     fed(decoder, *handshake(), sent(4, 1, PARAMETERS))
     (back,) = fed(decoder, sent(5, 1, SESSION_ACK, back=True))
     assert (back.src, back.dst, back.offset) == ("192.0.2.10:1801", "192.0.2.21:50000", 0)
 
 
 def test_finish_gives_the_packet_that_was_left_open() -> None:
-    decoder = RecordDecoder()
+    decoder = Decoder()
     assert fed(decoder, *handshake(), sent(4, 1, MESSAGE[:70])) == []
     (cut,) = decoder.finish()
     assert (cut.type, cut.length, cut.frames) == ("user_message", 70, (4,))
@@ -103,7 +132,7 @@ def test_finish_gives_the_packet_that_was_left_open() -> None:
 
 
 def test_a_reset_ends_what_was_open_and_a_new_connection_starts_a_new_stream() -> None:
-    decoder = RecordDecoder()
+    decoder = Decoder()
     fed(decoder, *handshake(), sent(4, 1, MESSAGE[:70]))
     (cut,) = fed(decoder, sent(5, 71, flags=RST))
     assert (cut.type, cut.length, cut.stream) == ("user_message", 70, 0)
@@ -113,7 +142,7 @@ def test_a_reset_ends_what_was_open_and_a_new_connection_starts_a_new_stream() -
 
 
 def test_a_connection_that_is_replaced_leaves_nothing_open() -> None:
-    decoder = RecordDecoder()
+    decoder = Decoder()
     for number in range(50):
         start = 10_000 * number
         # Data behind the next SYN ends the connection before it, whose packet was cut.
@@ -123,11 +152,11 @@ def test_a_connection_that_is_replaced_leaves_nothing_open() -> None:
             sent(2 * number + 2, start + 1, SESSION_ACK[:20]),
         )
         assert [record.type for record in found] == ["session_ack"] * (number > 0)
-        assert len(decoder._framers) == 1
+        assert len(decoder.finder._framers) == 1
 
 
 def test_streams_tell_the_steps_and_where_they_were_seen() -> None:
-    decoder = RecordDecoder(streams=True)
+    decoder = Decoder(streams=True)
     end = [sent(5, 33, flags=FIN | ACK)]
     records = fed(decoder, *handshake(), sent(4, 1, PARAMETERS), *end)
     steps = [(record.type, record.event, record.frames) for record in records]
@@ -140,8 +169,23 @@ def test_streams_tell_the_steps_and_where_they_were_seen() -> None:
     ]
 
 
+def test_a_step_that_is_not_shown_has_its_number_all_the_same() -> None:
+    segments = [
+        *handshake(),
+        sent(4, 1, PARAMETERS),
+        sent(5, 33, flags=FIN | ACK),
+        sent(6, 1, SESSION_ACK, back=True),
+    ]
+    shown, all_ = fed(Decoder(), *segments), fed(Decoder(streams=True), *segments)
+    assert [(record.id, record.type) for record in shown] == [
+        (4, "connection_parameters"),
+        (6, "session_ack"),
+    ]
+    assert [record.id for record in all_] == [1, 2, 3, 4, 5, 6]
+
+
 def test_a_conflict_is_told_without_streams_too() -> None:
-    decoder = RecordDecoder()
+    decoder = Decoder()
     other = MESSAGE[:40] + b"\xff\xff" + MESSAGE[42:60]
     (conflict,) = fed(decoder, *handshake(), sent(4, 1, MESSAGE[:60]), sent(5, 1, other))
     assert (conflict.type, conflict.event, conflict.frames) == ("tcp_stream", "conflict", (5,))
@@ -151,18 +195,18 @@ def test_a_conflict_is_told_without_streams_too() -> None:
 
 
 def test_another_port_is_followed_from_the_first_packet_with_its_handshake() -> None:
-    decoder = RecordDecoder(streams=True)
+    decoder = Decoder(streams=True)
     assert fed(decoder, *handshake(2101)) == []
     records = fed(decoder, sent(4, 1, MESSAGE, port=2101))
     assert [record.event for record in records] == ["syn", "syn_ack", "established", None]
     assert records[-1].dst == "192.0.2.10:2101"
-    assert (decoder.understood, decoder.skipped) == (4, {})
+    assert (decoder.finder.understood, decoder.finder.skipped) == (4, {})
     (back,) = fed(decoder, sent(5, 1, SESSION_ACK, back=True, port=2101))
     assert back.type == "session_ack"
 
 
 def test_a_port_named_is_followed_like_1801() -> None:
-    decoder = RecordDecoder(ports={2101})
+    decoder = Decoder(ports={2101})
     records = fed(
         decoder, *handshake(2101), sent(4, 1, MESSAGE[:9], port=2101), sent(5, 10, MESSAGE[9:], port=2101)
     )
@@ -170,18 +214,22 @@ def test_a_port_named_is_followed_like_1801() -> None:
 
 
 def test_what_is_not_followed_is_counted() -> None:
-    decoder = RecordDecoder()
+    decoder = Decoder()
     assert fed(decoder, *handshake(80), sent(4, 1, b"GET / HTTP/1.1\r\n\r\n", port=80)) == []
     assert fed(decoder, sent(5, 19, flags=ACK, port=80)) == []
-    assert (decoder.understood, decoder.skipped, decoder.notices) == (0, {"TCP, not MSMQ": 5}, {})
+    assert (decoder.finder.understood, decoder.finder.skipped, decoder.finder.notices) == (
+        0,
+        {"TCP, not MSMQ": 5},
+        {},
+    )
 
 
 def test_a_handshake_without_a_word_after_it_is_counted_at_the_end() -> None:
-    decoder = RecordDecoder(streams=True)
+    decoder = Decoder(streams=True)
     assert fed(decoder, *handshake(2101)) == []
-    assert decoder.skipped == {}
+    assert decoder.finder.skipped == {}
     assert decoder.finish() == []
-    assert decoder.skipped == {"TCP, not MSMQ": 3}
+    assert decoder.finder.skipped == {"TCP, not MSMQ": 3}
 
 
 @pytest.mark.parametrize(
@@ -195,14 +243,14 @@ def test_a_handshake_without_a_word_after_it_is_counted_at_the_end() -> None:
     ],
 )
 def test_traffic_that_may_be_msmq_is_named(port: int, payload: bytes, what: str | None) -> None:
-    decoder = RecordDecoder()
+    decoder = Decoder()
     assert fed(decoder, sent(1, 1, payload, port=port)) == []
-    assert decoder.notices == ({} if what is None else {what: 1})
-    assert decoder.skipped == {"TCP, not MSMQ": 1}
+    assert decoder.finder.notices == ({} if what is None else {what: 1})
+    assert decoder.finder.skipped == {"TCP, not MSMQ": 1}
 
 
 def test_a_ping_is_a_record_without_stream() -> None:
-    decoder = RecordDecoder()
+    decoder = Decoder()
     (ping,) = decoder.datagram(CLIENT, 50_000, SERVER, PING_PORT, PING, 1, 1000)
     assert (ping.type, ping.stream, ping.offset, ping.length) == ("ping", None, 0, 24)
     assert (ping.src, ping.dst) == ("192.0.2.21:50000", "192.0.2.10:3527")
@@ -211,7 +259,7 @@ def test_a_ping_is_a_record_without_stream() -> None:
 
 
 def test_a_cut_ping_and_one_with_another_signature_are_pings_all_the_same() -> None:
-    decoder = RecordDecoder()
+    decoder = Decoder()
     (cut,) = decoder.datagram(CLIENT, 1, SERVER, PING_PORT, PING[:10], 1, 1000)
     assert cut.error is not None
     assert (cut.length, cut.error.code) == (10, "missing-bytes")
@@ -221,7 +269,7 @@ def test_a_cut_ping_and_one_with_another_signature_are_pings_all_the_same() -> N
 
 
 def test_discovery_is_known_by_its_port_and_its_first_bytes() -> None:
-    decoder = RecordDecoder()
+    decoder = Decoder()
     request = b"\0\1\0\0" + bytes(48)
     (asked,) = decoder.datagram(CLIENT, 50_000, SERVER, 1801, request, 1, 1000)
     assert (asked.type, asked.stream, asked.length) == ("topology_client_request", None, 52)
@@ -243,27 +291,27 @@ def test_discovery_is_known_by_its_port_and_its_first_bytes() -> None:
     ],
 )
 def test_other_datagrams_are_counted(sport: int, dport: int, payload: bytes, reason: str) -> None:
-    decoder = RecordDecoder()
+    decoder = Decoder()
     assert decoder.datagram(CLIENT, sport, SERVER, dport, payload, 1, 1000) == []
-    assert (decoder.understood, decoder.skipped) == (0, {reason: 1})
+    assert (decoder.finder.understood, decoder.finder.skipped) == (0, {reason: 1})
 
 
 def test_an_icmp_unreachable_is_told_of_msmq_ports_only_and_with_streams_only() -> None:
-    decoder = RecordDecoder(streams=True)
+    decoder = Decoder(streams=True)
     (told,) = decoder.unreachable((CLIENT, 50_000, SERVER, MSMQ_PORT), 3, 4, 4000)
     assert (told.type, told.event, told.reason) == ("tcp_stream", "icmp_unreachable", "code 3")
     assert (told.src, told.dst, told.stream) == ("192.0.2.21:50000", "192.0.2.10:1801", None)
     assert decoder.unreachable((CLIENT, 50_000, SERVER, 53), 3, 5, 5000) == []
-    assert (decoder.understood, decoder.skipped) == (1, {"ICMP, not about MSMQ": 1})
-    quiet = RecordDecoder()
+    assert (decoder.finder.understood, decoder.finder.skipped) == (1, {"ICMP, not about MSMQ": 1})
+    quiet = Decoder()
     assert quiet.unreachable((CLIENT, 50_000, SERVER, PING_PORT), 3, 1, 1000) == []
-    assert quiet.understood == 1
+    assert (quiet.finder.understood, quiet.finder.next_id) == (1, 2)
 
 
 def test_fragments_show_as_the_frames_of_what_they_carried() -> None:
-    decoder = RecordDecoder()
+    decoder = Decoder()
     fed(decoder, *handshake())
-    decoder.carried_by(7, (5, 6, 7))
+    decoder.finder.carried_by(7, (5, 6, 7))
     tail = sent(7, 11 + len(MESSAGE), SESSION_ACK[10:])
     first, second = fed(decoder, sent(4, 1, MESSAGE + SESSION_ACK[:10]), tail)
     assert first.frames == (4,)
@@ -271,8 +319,8 @@ def test_fragments_show_as_the_frames_of_what_they_carried() -> None:
 
 
 def test_a_file_error_is_a_record_with_the_next_number() -> None:
-    decoder = RecordDecoder(capture="x.pcap", first_id=4)
-    error = decoder.file_error("the file is cut", 120)
+    decoder = Decoder(capture="x.pcap", first_id=4)
+    error = decoder.finder.file_error("the file is cut", 120)
     assert (error.id, error.type, error.capture, error.reason, error.offset) == (
         4,
         "error",
@@ -289,7 +337,7 @@ STREAM = PARAMETERS + b"junk" + MESSAGE + SESSION_ACK + MESSAGE + SESSION_ACK
 @given(st.lists(st.integers(0, len(STREAM)), max_size=12))
 def test_any_split_into_segments_gives_the_same_packets(cuts: list[int]) -> None:
     edges = sorted({0, len(STREAM), *cuts})
-    decoder = RecordDecoder()
+    decoder = Decoder()
     fed(decoder, *handshake())
     pieces = list(pairwise(edges))
     segments = [sent(4 + n, 1 + a, STREAM[a:b]) for n, (a, b) in enumerate(pieces)]
@@ -313,24 +361,24 @@ def test_any_split_into_segments_gives_the_same_packets(cuts: list[int]) -> None
 
 @given(st.binary(max_size=300), st.binary(max_size=300), st.sampled_from([1801, 2101]))
 def test_any_bytes_give_records_and_every_segment_is_counted(first: bytes, second: bytes, port: int) -> None:
-    decoder = RecordDecoder()
+    decoder = Decoder()
     segments = [*handshake(port), sent(4, 1, first, port=port), sent(5, 1 + len(first), second, port=port)]
     records = fed(decoder, *segments) + decoder.finish()
-    assert decoder.understood + sum(decoder.skipped.values()) == len(segments)
+    assert decoder.finder.understood + sum(decoder.finder.skipped.values()) == len(segments)
     if port == 1801:
         assert sum(record.length + (record.missing or 0) for record in records) == len(first + second)
 
 
 def test_other_content_on_an_msmq_port_is_named() -> None:
-    decoder = RecordDecoder()
+    decoder = Decoder()
     fed(decoder, *handshake(), sent(4, 1, b"\x16\x03\x01\x00\x05\x01" + bytes(20)))
     (gap,) = decoder.finish()
     assert (gap.type, gap.reason, gap.length) == ("gap", "no-signature", 26)
-    assert decoder.notices == {"TLS on a port that is followed: may carry SRMP, cannot be read": 1}
+    assert decoder.finder.notices == {"TLS on a port that is followed: may carry SRMP, cannot be read": 1}
 
 
 def test_an_internal_packet_of_unknown_type_is_a_row_of_its_own() -> None:
-    decoder = RecordDecoder()
+    decoder = Decoder()
     unknown = SESSION_ACK[:18] + b"\x07" + SESSION_ACK[19:]
     first, second = fed(decoder, *handshake(), sent(4, 1, unknown + SESSION_ACK))
     assert (first.type, first.length, second.type) == ("unknown_packet", 36, "session_ack")
@@ -341,7 +389,7 @@ def test_an_internal_packet_of_unknown_type_is_a_row_of_its_own() -> None:
 
 @pytest.mark.parametrize("cut", [8, 12, 16, 19])
 def test_a_packet_cut_before_its_type_breaks_no_must(cut: int) -> None:
-    decoder = RecordDecoder()
+    decoder = Decoder()
     whole = sent(4, 1, PARAMETERS)
     first, gap = fed(
         decoder, *handshake(), msgspec.structs.replace(whole, payload=PARAMETERS[:cut], cut=32 - cut)

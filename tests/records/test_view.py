@@ -221,7 +221,7 @@ def test_the_three_messages_of_the_demo_show_as_rows() -> None:
     }
     assert [{name: row[name] for name in MESSAGE_COLUMNS} for row in messages("demo.pcap")] == [
         {
-            "id": 7,
+            "id": 10,
             "parent": None,
             "time": "2026-11-20T09:14:07.525000000Z",
             "src": client,
@@ -241,7 +241,7 @@ def test_the_three_messages_of_the_demo_show_as_rows() -> None:
             "body_type_name": "VT_LPWSTR",
         },
         {
-            "id": 8,
+            "id": 11,
             "parent": None,
             "time": "2026-11-20T09:14:08.167600000Z",
             "src": client,
@@ -260,7 +260,7 @@ def test_the_three_messages_of_the_demo_show_as_rows() -> None:
             **common,
         },
         {
-            "id": 10,
+            "id": 13,
             "parent": None,
             "time": "2026-11-20T09:14:08.222800000Z",
             "src": client,
@@ -284,7 +284,7 @@ def test_the_three_messages_of_the_demo_show_as_rows() -> None:
 
 def test_acknowledgments_are_rows_only_when_asked_for() -> None:
     asked = messages("demo.pcap", acknowledgments=True)
-    assert [row["id"] for row in asked] == [7, 8, 9, 10, 12]
+    assert [row["id"] for row in asked] == [10, 11, 12, 13, 15]
     assert [row["message_class"] for row in asked] == [0, 0, 0x00FF, 0, 0x4000]
     assert [row["delivery"] for row in asked[2::2]] == ["express", "recoverable"]
     assert asked[2]["queue"] == "PRIVATE=a1d30c5b-247e-4f45-9a31-c5d20e6f7788\\00000004"
@@ -380,7 +380,8 @@ def test_an_anomaly_shows_its_section_as_text() -> None:
 def test_inspect_shows_six_keys_whatever_the_bytes_are() -> None:
     ping = bytes.fromhex("0100 4855 07000000 5b0cd3a17e24454f9a31c5d20e6f7788")
     shown = inspect_view(inspect(ping + b"rest"))
-    assert list(shown) == ["type", "packet", "anomalies", "consumed", "remainder", "error"]
+    keys = ["type", "packet", "anomalies", "consumed", "remainder", "error"]
+    assert list(shown) == keys
     # A packet without headers has its fields directly under packet.
     assert shown["packet"] == {
         "flags": {"raw": 1, "rc": True, "rf": False, "x": 0},
@@ -390,6 +391,7 @@ def test_inspect_shows_six_keys_whatever_the_bytes_are() -> None:
     }
     assert (shown["type"], shown["consumed"], shown["remainder"]) == ("ping", 24, "cmVzdA==")
     nothing = inspect_view(inspect(b""))
+    assert list(nothing) == keys
     assert (nothing["type"], nothing["packet"], nothing["consumed"]) == (None, None, 0)
     assert nothing["error"]["code"] == "missing-bytes"
 

@@ -6,7 +6,8 @@ import struct
 
 import pytest
 
-from msmq_wire.records.decoder import RecordDecoder
+from msmq_wire.records.decoder import decoded
+from msmq_wire.records.finder import PacketFinder
 from msmq_wire.sessions.discoveries import DiscoveryTracker
 from msmq_wire.wire.types.guid import GUID
 
@@ -27,9 +28,9 @@ def _reply(servers: str = "", number: int = 2) -> bytes:
 
 
 def _tracked(*datagrams: tuple[bytes, bytes, bytes]) -> DiscoveryTracker:
-    decoder, tracker = RecordDecoder(), DiscoveryTracker()
+    finder, tracker = PacketFinder(), DiscoveryTracker()
     for frame, (src, dst, data) in enumerate(datagrams, 1):
-        for record in decoder.datagram(src, 1801, dst, 1801, data, frame, frame):
+        for record in decoded(finder.datagram(src, 1801, dst, 1801, data, frame, frame)):
             tracker.feed(record)
     return tracker
 

@@ -92,12 +92,12 @@ def refusal(path: Path) -> tuple[str, int] | None:
 
 def completing_frames(path: Path, streams: bool) -> dict[int, int]:
     """The frame that completes each record, by taking one frame after the other."""
-    finder = PacketFinder(capture="", ports=(), streams=streams, first_id=1, negotiator=None)
+    finder = PacketFinder()
     frames = FrameDecoder(finder)
     found: dict[int, int] = {}
     try:
         for frame in read_frames(path):
-            for record in decoded(frames.frame(frame)):
+            for record in decoded(frames.frame(frame), streams=streams):
                 found[record.id] = frame.number
     except CaptureError:
         pass

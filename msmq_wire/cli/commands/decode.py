@@ -28,6 +28,7 @@ from msmq_wire.cli.render.tree_writer import TreeWriter
 from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.records.json_lines import record_line
 from msmq_wire.records.message import message_of
+from msmq_wire.records.record import is_step
 from msmq_wire.records.view import record_view
 
 __all__ = ["DecodeFormat", "decode"]
@@ -139,7 +140,8 @@ def decode(
     writer = TreeWriter(screen, tree_options(hex_, body_limit, zone))
     reading: Reading
     if live is None:
-        reading = options.reading(files or (), redactor, streams=streams, rows=True)
+        # An id that is asked for is shown, whatever it is of.
+        reading = options.reading(files or (), redactor, streams=streams or bool(ids), rows=True)
     else:
         given = options.given(redactor, streams=streams, rows=True)
         reading = options.with_keys(LiveReading(live, capture_filter, **given))
@@ -157,7 +159,7 @@ def decode(
         records: Any = iter(reading)
         with contextlib.closing(records):
             for record in records:
-                items += 1
+                items += streams or not is_step(record)
                 if record not in selection:
                     continue
                 matching += 1

@@ -66,7 +66,7 @@ def export(
         msmq-wire export big.pcapng --to one.pcap --id 17
     """
     selection = Selection(filter_for(filters, UTC), frozenset(ids or ()))
-    reading = options.reading(files, options.redactor())
+    reading = options.reading(files, options.redactor(), streams=bool(ids))
     _check_paths(reading.files, to, force=force)
     if reading.at_rest:
         raise typer.Exit(_export_finds(reading, selection, to, force=force))

@@ -371,9 +371,9 @@ _UDP = {"udp_udp_srcport": "50217", "udp_udp_dstport": "3527", "udp_udp_payload"
 
 
 def fed(*frames: dict[str, Any], streams: bool = False) -> tuple[list[Record], PacketFinder]:
-    finder = PacketFinder(streams=streams)
+    finder = PacketFinder()
     feeder = FrameFeeder(finder, DecryptedStubs())
-    return [record for frame in frames for record in decoded(feeder.frame(frame))], finder
+    return [record for frame in frames for record in decoded(feeder.frame(frame), streams=streams)], finder
 
 
 @pytest.mark.parametrize(

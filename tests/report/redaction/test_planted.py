@@ -287,6 +287,7 @@ class PlantedReader:
         place = f"{self.marker}:1025 to {self.marker}:1801"
         notices = Counter({f"{place}: {self.marker}": 1} if named else {})
         self.summary = Summary(frames=len(self.records), understood=1, notices=notices)
+        self.last_id = len(self.records)
 
     def __enter__(self) -> PlantedReader:
         return self

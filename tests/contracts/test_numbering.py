@@ -1,0 +1,79 @@
+"""An item has one number: what any command says of it is found under that number by decode and export."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from msmq_wire.capture.source import read_frames
+from tests.cli.conftest import Outcome, run
+from tests.effort import in_batches
+from tests.runs import CAPTURES
+
+__all__ = ["run"]
+
+_COMMANDS = (
+    ("decode", "--format", "jsonl"),
+    ("messages", "--format", "jsonl", "--all"),
+    ("calls", "--format", "jsonl"),
+    ("findings", "--format", "jsonl"),
+    ("replay", "--format", "jsonl"),
+    ("diagnose", "--format", "jsonl"),
+    ("timeline", "--format", "jsonl"),
+    ("findings", "--format", "sarif"),
+)
+_NUMBERS = ("id", "record", "records", "parent")
+"""Where a row names items; beside the first two stand frames of that item alone."""
+_MOST = 3
+"""Items of a capture that are asked for one by one."""
+
+
+def _told(value: Any) -> Iterator[tuple[str, int, list[int]]]:
+    """The numbers of items in a row, each with what it is called and the frames that stand beside it."""
+    if isinstance(value, list):
+        for inside in value:
+            yield from _told(inside)
+    elif isinstance(value, dict):
+        frames = value.get("frames")
+        for name in _NUMBERS:
+            found = value.get(name)
+            for number in found if isinstance(found, list) else [found]:
+                if isinstance(number, int) and isinstance(frames, list):
+                    yield name, number, frames
+        for inside in value.values():
+            yield from _told(inside)
+
+
+def _rows(text: str) -> list[Any]:
+    return [json.loads(text)] if text.startswith("{\n") else [json.loads(line) for line in text.splitlines()]
+
+
+@in_batches(CAPTURES)
+def test_what_a_command_tells_of_an_item_is_the_item_of_that_number(
+    path: Path, run: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    items = {one["id"]: one for one in _rows(run("decode", path, "--streams", "--format", "jsonl", "-q").out)}
+    assert list(items) == list(range(1, len(items) + 1))
+    named = dict[int, str]()
+    for command, *options in _COMMANDS:
+        for name, number, frames in _told(_rows(run(command, path, *options, "-q").out)):
+            told = (command, name, number, frames)
+            assert number in items, told
+            own = set(items[number]["frames"])
+            # What is told of an answer has the frames of that side of the call.
+            assert name not in ("id", "record") or own >= set(frames), told
+            assert name != "records" or not frames or own & set(frames), told
+            named.setdefault(number, command)
+    for number in dict.fromkeys((*sorted(named)[: _MOST - 1], *sorted(named)[-1:])):
+        shown = run("decode", path, "--id", number, "--format", "jsonl", "-q")
+        assert _rows(shown.out) == [items[number]], (named[number], number)
+        if not items[number]["frames"]:
+            continue
+        to = tmp_path / f"{number}.pcap"
+        assert run("export", path, "--to", to, "--id", number, "-q").err == ""
+        whole = {frame.number: frame.data for frame in read_frames(str(path))}
+        assert [frame.data for frame in read_frames(str(to))] == [
+            whole[one] for one in sorted(items[number]["frames"])
+        ]
