@@ -23,7 +23,7 @@ _TYPES = {"number": "varint", "text": "string", "time": "datetime"}
 _OF_A_CAPTURE = frozenset(("via",))
 """Columns that say how a packet travelled, though they are read in it."""
 _COLUMNS: tuple[MessageColumn, ...] = tuple(
-    one for one in ROW if not one.record and one.name not in _OF_A_CAPTURE
+    one for one in ROW if not one.where and one.name not in _OF_A_CAPTURE
 )
 FIELDS: tuple[tuple[str, str], ...] = tuple((_TYPES[one.kind], one.name) for one in _COLUMNS)
 """Types and names, as flow.record takes them."""

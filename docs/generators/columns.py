@@ -9,7 +9,7 @@ from docs.generators.wording import asked_for
 from msmq_wire.findings.columns import FINDING_COLUMNS
 from msmq_wire.records.call import CALL_COLUMNS
 from msmq_wire.records.column import RECORD_COLUMNS, Column
-from msmq_wire.records.message import COLUMNS, ROW, MessageColumn
+from msmq_wire.records.message import COLUMNS, ROW
 
 __all__ = ["blocks"]
 
@@ -27,12 +27,12 @@ def blocks() -> dict[str, str]:
     }
 
 
-def _table(columns: Iterable[MessageColumn | Column]) -> str:
+def _table(columns: Iterable[Column]) -> str:
     rows = [(code(one.name), asked_for(one.tells) if one.tells else "", _meaning(one)) for one in columns]
     return table(("Key", "Goes with", "Meaning"), rows)
 
 
-def _meaning(column: MessageColumn | Column) -> str:
+def _meaning(column: Column) -> str:
     names = column.names
     if names is None:
         return column.doc

@@ -25,9 +25,9 @@ from msmq_wire.lab.recordings.scenario import Scenario
 from msmq_wire.reassembly.stream import HoleReason
 from msmq_wire.reassembly.tcp_events import Kind
 from msmq_wire.records.call import CALL_COLUMNS
-from msmq_wire.records.column import Column
+from msmq_wire.records.column import PLACE, Column
 from msmq_wire.records.composed import COMPOSED
-from msmq_wire.records.message import ROW, MessageColumn
+from msmq_wire.records.message import ROW
 from msmq_wire.records.record import UNKNOWN_PACKET, Grade
 from msmq_wire.wire.fields import Bytes, Choice, Field, Items, Node, Opt, WireStruct, ZeroTerminated, fields
 from msmq_wire.wire.registry import PACKETS, STRUCTURES
@@ -289,24 +289,12 @@ def _packet() -> Json:
     return _document("packet", "What packet --format json prints", whole)
 
 
+def _of_place(*names: str) -> Json:
+    return {name: _column(PLACE[name]) for name in names}
+
+
 def _place() -> Json:
-    return {
-        "frames": {
-            "description": "Numbers of the frames that carry it, from 1.",
-            "type": "array",
-            "items": {"type": "integer", "minimum": 1},
-        },
-        "time": {"description": "Of the frame that completes it."} | _any(_ref("time"), _NULL),
-        "src": _any(_ref("endpoint"), _NULL),
-        "dst": _any(_ref("endpoint"), _NULL),
-    }
-
-
-def _ids() -> Json:
-    return {
-        "id": {"type": "integer", "minimum": 1},
-        "parent": {"description": "Id of the row that carried it."} | _COUNT_OR_NULL,
-    }
+    return _of_place("frames", "time", "src", "dst")
 
 
 def _record() -> Json:
@@ -314,16 +302,9 @@ def _record() -> Json:
     reasons = [reason for part in get_args(HoleReason) for reason in (get_args(part) or (part,))]
     reasons += [reason for reason in GAP_REASONS if reason not in reasons]
     properties: Json = {
-        **_ids(),
+        **_of_place("id", "parent"),
         "type": {"enum": kinds},
-        "capture": {"description": "The file."} | _STRING,
-        **_place(),
-        "stream": {"description": "Number of the connection, from 0; null for UDP."} | _COUNT_OR_NULL,
-        "offset": {
-            "description": "From the first captured payload byte of its direction; at rest, of its file."
-        }
-        | _COUNT,
-        "length": {"description": "Captured bytes."} | _COUNT,
+        **_of_place("capture", "frames", "time", "src", "dst", "stream", "offset", "length"),
         "packet": {"description": "The value; null when nothing was decoded."},
         # A call has two sides, each with as many as a packet.
         **_result(200),
@@ -374,7 +355,7 @@ def _record() -> Json:
 _TYPES = {"number": "integer", "duration": "integer", "flag": "boolean"}
 
 
-def _column(column: MessageColumn | Column) -> Json:
+def _column(column: Column) -> Json:
     null = ["null"] if column.optional else []
     schema: Json
     if column.choices:
@@ -391,7 +372,7 @@ def _column(column: MessageColumn | Column) -> Json:
     return {"description": column.doc} | schema | ({"pattern": column.pattern} if column.pattern else {})
 
 
-def _row(name: str, command: str, columns: Iterable[MessageColumn | Column]) -> Json:
+def _row(name: str, command: str, columns: Iterable[Column]) -> Json:
     properties = {one.name: _column(one) for one in columns}
     return _document(name, f"A row of {command} --format jsonl", _object(properties))
 

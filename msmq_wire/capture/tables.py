@@ -19,13 +19,24 @@ from msmq_wire.capture.source import CaptureSource
 from msmq_wire.engines import arrow, columns
 from msmq_wire.engines.arrow_cells import cells, interleaved
 from msmq_wire.engines.arrow_schema import narrowed
+from msmq_wire.records.column import PLACE
 from msmq_wire.records.composed import COMPOSED
+from msmq_wire.records.look import Kind
 from msmq_wire.records.record import UNKNOWN_PACKET, Record
 from msmq_wire.records.view import anomaly_view, error_view
 from msmq_wire.rpc.security import Negotiator
 from msmq_wire.wire.registry import PACKETS
 
-__all__ = ["OTHER", "TABLES", "places_of", "read_tables", "record_tables", "schema", "tables_of"]
+__all__ = [
+    "OTHER",
+    "TABLES",
+    "place_field",
+    "places_of",
+    "read_tables",
+    "record_tables",
+    "schema",
+    "tables_of",
+]
 
 OTHER = "other"
 """The table of what is no packet, no call and no message: gaps, events of connections, damage of the file."""
@@ -37,19 +48,24 @@ def _field(name: str, kind: Any, doc: str, *, nullable: bool = False) -> Any:
     return pa.field(name, kind, nullable=nullable, metadata={"doc": doc})
 
 
-_WHERE = [
-    _field("id", pa.int64(), "Number of the record, in order of completion."),
-    _field("parent", pa.int64(), "Number of the record that carried it, null if none did.", nullable=True),
-    _field("frames", pa.list_(pa.int64()), "Numbers of the frames that carry it, from 1."),
-    _field(
-        "time", pa.timestamp("ns", "UTC"), "When the frame that completes it was captured.", nullable=True
-    ),
-    _field("src", pa.string(), "Address and port it came from.", nullable=True),
-    _field("dst", pa.string(), "Address and port it went to.", nullable=True),
-    _field("stream", pa.int64(), "Connection, by order of appearance; null for UDP.", nullable=True),
-    _field("offset", pa.int64(), "Bytes of its direction before it."),
-    _field("length", pa.int64(), "Captured bytes."),
-]
+_KINDS: Mapping[Kind, Any] = {
+    "number": pa.int64(),
+    "text": pa.string(),
+    "endpoint": pa.string(),
+    "numbers": pa.list_(pa.int64()),
+    "time": pa.timestamp("ns", "UTC"),
+}
+
+
+def place_field(name: str, *, called: str = "", doc: str = "", **changes: Any) -> Any:
+    """A column of `PLACE` in Arrow; ``nullable`` and ``type`` stay what a table has always had."""
+    declared = PLACE[name]
+    kind = changes.get("type", _KINDS[declared.kind])
+    nullable = changes.get("nullable", declared.optional)
+    return _field(called or name, kind, doc or declared.doc, nullable=nullable)
+
+
+_WHERE = [place_field(name) for name in PLACE if name != "capture"]
 _OTHER = [
     _field("type", pa.string(), "gap, tcp_stream or error."),
     _field("missing", pa.int64(), "Bytes of a gap that were not captured, null if unknown.", nullable=True),

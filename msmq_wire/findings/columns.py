@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from msmq_wire.findings.finding import SEVERITIES, Evidence, Finding
-from msmq_wire.records.column import Column, ColumnRow
-from msmq_wire.records.look import CAPTURE, Kind, Look
+from msmq_wire.records.column import Column, ColumnRow, placed
+from msmq_wire.records.look import Look
 from msmq_wire.records.record import Record
 from msmq_wire.wire.private import Private, What, privacy
 
@@ -20,11 +20,13 @@ def _said(name: str) -> What | None:
     return said.what if isinstance(said, Private) else None
 
 
-def _place(name: str, kind: Kind, doc: str, *, optional: bool = True, look: Look | None = None) -> Column:
-    def value(finding: Finding) -> Any:
-        return getattr(finding.evidence[0] if finding.evidence else Evidence(), name)
+def _first(name: str) -> Callable[[Finding], Any]:
+    """What is said of the first thing that was seen."""
+    return lambda finding: getattr(finding.evidence[0] if finding.evidence else Evidence(), name)
 
-    return Column(name, kind, doc, value, optional=optional, reveals=_said(name), look=look)
+
+def _place(name: str, **changes: Any) -> Column:
+    return placed(name, Column, where=_first(name), reveals=_said(name), **changes)
 
 
 FINDING_COLUMNS: tuple[Column, ...] = (
@@ -35,15 +37,20 @@ FINDING_COLUMNS: tuple[Column, ...] = (
     ),
     Column("rule", "text", "Id of the rule.", "id", look=Look("rule", style="title")),
     Column("title", "text", "What the rule is about."),
-    _place("capture", "text", "The file.", optional=False, look=CAPTURE),
-    _place("record", "number", "Id of the row of `decode --streams` that it is about."),
-    _place("frames", "numbers", "Numbers of the frames, from 1.", look=Look("frames", 0, 6, style="dim")),
-    _place("time", "time", "When it was captured.", look=Look("time", 110)),
-    _place("src", "endpoint", "Address and port it came from.", look=Look("src", 0, 10, last=True)),
-    _place("dst", "endpoint", "Address and port it went to.", look=Look("dst", 100, 10, last=True)),
-    _place("path", "text", "The field, by its path below `packet`.", look=Look("path", 170, 10)),
-    _place("offset", "number", "Bytes of the packet before the field."),
-    _place("length", "number", "Bytes of the field."),
+    _place("capture"),
+    placed(
+        "id", Column, called="record", where=_first("record"), optional=True, look=None,
+        doc="Id of the item that it is about.",
+    ),
+    _place("frames", optional=True, look=Look("frames", 0, 6, style="dim")),
+    _place("time", look=Look("time", 110)),
+    _place("src"),
+    _place("dst", look=Look("dst", 100, 10, last=True)),
+    Column(
+        "path", "text", "The field, by its path below `packet`.", _first("path"), look=Look("path", 170, 10),
+    ),
+    _place("offset", optional=True, doc="Bytes of the packet before the field."),
+    _place("length", optional=True, look=None, doc="Bytes of the field."),
     Column("message", "text", "What was observed.", look=Look("message", 0, 20, last=True)),
     Column(
         "caveats", "text", "What weakens the finding in this capture, with semicolons between.",

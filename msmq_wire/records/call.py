@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any, get_args, get_type_hints
 
 from msmq_wire.records.call_story import CarriedMessage, call_story, carries_packet, is_answered, is_cut
-from msmq_wire.records.column import Column, ColumnRow
-from msmq_wire.records.look import CAPTURE, Kind, Look
+from msmq_wire.records.column import Column, ColumnRow, placed
+from msmq_wire.records.look import Kind, Look
 from msmq_wire.records.message import message_of
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
@@ -81,18 +81,15 @@ def _field(name: str, kind: Kind, look: Look | None = None, **more: Any) -> Colu
 
 
 CALL_COLUMNS: tuple[Column, ...] = (
-    Column(
-        "id", "number", "Number of the item, as `decode` counts them.", "record.id",
-        least=1, optional=False, look=Look("id", style="strong"),
+    placed("id", Column, where="record.id"),
+    placed("time", Column, where="record.time", look=Look("time", 90)),
+    placed(
+        "src", Column, called="client", where="record.src",
+        doc="Address and port of who calls.", look=Look("client", 0, 10, last=True),
     ),
-    Column("time", "time", "Of the frame that completes it.", "record.time", look=Look("time", 90)),
-    Column(
-        "client", "endpoint", "Address and port of who calls.", "record.src",
-        look=Look("client", 0, 10, last=True),
-    ),
-    Column(
-        "server", "endpoint", "Address and port of who is called.", "record.dst",
-        look=Look("server", 130, 10, last=True),
+    placed(
+        "dst", Column, called="server", where="record.dst",
+        doc="Address and port of who is called.", look=Look("server", 130, 10, last=True),
     ),
     _field("interface", "text", Look("interface", 200), optional=False),
     _field("opnum", "number", Look("opnum", 200)),
@@ -123,10 +120,8 @@ CALL_COLUMNS: tuple[Column, ...] = (
         "account", "text", "Whom the client says it is.", lambda call: call.packet.account or None,
         reveals="host",
     ),
-    Column(
-        "frames", "numbers", "Numbers of the frames that carry it, from 1.", "record.frames", optional=False,
-    ),
-    Column("capture", "text", "The file.", "record.capture", optional=False, look=CAPTURE),
+    placed("frames", Column, where="record.frames"),
+    placed("capture", Column, where="record.capture"),
 )  # fmt: skip
 """The columns of ``calls`` in their order."""
 

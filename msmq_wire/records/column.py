@@ -8,14 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, cached_property
 from operator import attrgetter
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
+
+import msgspec
 
 from msmq_wire.records.look import AS_JSON, CAPTURE, Declared, Look
 from msmq_wire.records.record import Record, Spot
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.wire.private import Private, Public, What, privacy
 
-__all__ = ["RECORD_COLUMNS", "Column", "ColumnRow", "RecordRow"]
+__all__ = ["PLACE", "RECORD_COLUMNS", "Column", "ColumnRow", "RecordRow", "placed"]
 
 
 class Column(Declared, frozen=True):
@@ -48,6 +50,45 @@ class Column(Declared, frozen=True):
 @cache
 def _marked() -> Mapping[str, Private | Public]:
     return {**privacy(Record), **privacy(RpcCall)}
+
+
+_Column = TypeVar("_Column", bound=Column)
+
+PLACE: Mapping[str, Column] = {
+    one.name: one
+    for one in (
+        Column(
+            "id", "number", "Number of the item, the same in every command.",
+            least=1, optional=False, look=Look("id", style="strong"),
+        ),
+        Column("parent", "number", "Id of the item that carried it."),
+        Column("capture", "text", "The file.", optional=False, look=CAPTURE),
+        Column("frames", "numbers", "Numbers of the frames that carry it, from 1.", optional=False),
+        Column("time", "time", "Of the frame that completes it.", look=Look("time", 72)),
+        Column("src", "endpoint", "Address and port it came from.", look=Look("src", 0, 10, last=True)),
+        Column("dst", "endpoint", "Address and port it went to.", look=Look("dst", 0, 10, last=True)),
+        Column("stream", "number", "Number of the TCP connection, from 0.", look=Look("stream")),
+        Column(
+            "offset", "number", "Bytes of that direction, or at rest of the file, before it.",
+            optional=False,
+        ),
+        Column("length", "number", "Captured bytes.", optional=False, look=Look("length")),
+    )
+}  # fmt: skip
+"""Where a record was found: what every row that is about one says of that."""
+
+
+def placed(
+    name: str,
+    kind: type[_Column],
+    *,
+    called: str = "",
+    where: str | Callable[[Any], Any] = "",
+    **changes: Any,
+) -> _Column:
+    """A column of `PLACE` as other rows have it: what it is ``called``, ``where`` it is, and what differs."""
+    declared = msgspec.structs.asdict(PLACE[name])
+    return kind(**{**declared, "name": called or name, "where": where or name, **changes})
 
 
 class ColumnRow:
@@ -96,21 +137,12 @@ def _place(spot: Spot) -> str:
 
 
 RECORD_COLUMNS: tuple[Column, ...] = (
-    Column("id", "number", "Number of the item.", least=1, optional=False, look=Look("id", style="strong")),
-    Column("parent", "number", "Id of the row that carried it."),
+    PLACE["id"],
+    PLACE["parent"],
     Column(
         "type", "text", "Kind of packet, or what else it is.", optional=False, look=Look("type", 0, 10)
     ),
-    Column("capture", "text", "The file.", optional=False, look=CAPTURE),
-    Column("frames", "numbers", "Numbers of the frames that carry it, from 1.", optional=False),
-    Column("time", "time", "Of the frame that completes it.", look=Look("time", 72)),
-    Column("src", "endpoint", "Address and port it came from.", look=Look("src", 0, 10, last=True)),
-    Column("dst", "endpoint", "Address and port it went to.", look=Look("dst", 0, 10, last=True)),
-    Column("stream", "number", "Number of the TCP connection, from 0.", look=Look("stream")),
-    Column(
-        "offset", "number", "Bytes of that direction, or at rest of the file, before it.", optional=False,
-    ),
-    Column("length", "number", "Captured bytes.", optional=False, look=Look("length")),
+    *(one for name, one in PLACE.items() if name not in ("id", "parent")),
     Column(
         "anomalies", "number", "How many rules it breaks.", lambda record: len(record.anomalies),
         optional=False, look=Look("odd"),

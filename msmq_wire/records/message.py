@@ -16,7 +16,8 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from msmq_wire.records.look import AS_JSON, CAPTURE, Declared, Look
+from msmq_wire.records.column import Column, placed
+from msmq_wire.records.look import AS_JSON, Look
 from msmq_wire.records.message_body import BODY_FIELDS, body_of, message_body
 from msmq_wire.records.message_values import (
     buffer_delivery,
@@ -92,16 +93,14 @@ _UNSIGNED = Whole(made=lambda: None, unless=("security_header", "multi_queue_for
 """Of a message that has nowhere to keep a signature."""
 
 
-class MessageColumn(Declared, frozen=True):
+class MessageColumn(Column, frozen=True, kw_only=True):
     """A column of a message: what it is called and means, and where its value is.
 
-    ``record`` is an attribute of the record, or a function of it, where the carrier makes no difference;
-    else ``packet``, ``buffer`` and ``srmp`` say where the value is in each `Carrier`, and ``whole`` where it
-    is read without decoding a packet, if that is more than its path. A column ``of`` another is ``made`` from
-    its value.
+    ``where`` is of the record, where the carrier makes no difference; else ``packet``, ``buffer`` and
+    ``srmp`` say where the value is in each `Carrier`, and ``whole`` where it is read without decoding a
+    packet, if that is more than its path. A column ``of`` another is ``made`` from its value.
     """
 
-    record: Where = ""
     packet: Where = ""
     buffer: Where = ""
     srmp: Where = ""
@@ -131,7 +130,7 @@ class MessageColumn(Declared, frozen=True):
     @cached_property
     def tells(self) -> What | None:
         """With what a redaction takes its values away: as ``reveals`` or the marker of its field says."""
-        said = privacy(Record).get(str(self.record)) if self.field is None else self.field.private
+        said = privacy(Record).get(str(self.where)) if self.field is None else self.field.private
         return self.reveals or (said.what if isinstance(said, Private) else None)
 
     @property
@@ -160,9 +159,8 @@ class MessageColumn(Declared, frozen=True):
         if self.of:
             return {carrier: self._made(value) for carrier, value in _by_name()[self.of].values.items()}
         places: dict[Carrier, Where] = {"packet": self.packet, "buffer": self.buffer, "srmp": self.srmp}
-        if self.record:
-            whole = attrgetter(self.record) if isinstance(self.record, str) else self.record
-            return dict.fromkeys(places, whole)
+        if self.where:
+            return dict.fromkeys(places, self.value)
         return {carrier: self._value(where) for carrier, where in places.items()}
 
     def _made(self, value: Value) -> Value:
@@ -283,20 +281,7 @@ def _how(record: Record) -> str:
 
 
 COLUMNS: tuple[MessageColumn, ...] = (
-    MessageColumn(
-        "id", "number", "Number of the item, as `decode` counts them.",
-        record="id", least=1, optional=False, look=Look("id", style="strong"),
-    ),
-    MessageColumn("parent", "number", "Id of the row that carried it.", record="parent"),
-    MessageColumn("time", "time", "Of the frame that completes it.", record="time", look=Look("time", 72)),
-    MessageColumn(
-        "src", "endpoint", "Address and port it came from.",
-        record="src", look=Look("src", 0, 10, last=True),
-    ),
-    MessageColumn(
-        "dst", "endpoint", "Address and port it went to.",
-        record="dst", look=Look("dst", 0, 10, last=True),
-    ),
+    *(placed(name, MessageColumn) for name in ("id", "parent", "time", "src", "dst")),
     MessageColumn(
         "queue", "text", "Format name of the destination.",
         packet=packet_queue, buffer=buffer_queue, srmp="queue", reveals="host",
@@ -353,13 +338,8 @@ COLUMNS: tuple[MessageColumn, ...] = (
         whole=Whole(made=lambda: "tcp"),
         look=Look("via", 130, style="dim"),
     ),
-    MessageColumn(
-        "frames", "numbers", "Numbers of the frames that carry it, from 1.",
-        record="frames", optional=False,
-    ),
-    MessageColumn(
-        "capture", "text", "The file.", record="capture", optional=False, look=CAPTURE,
-    ),
+    placed("frames", MessageColumn),
+    placed("capture", MessageColumn),
     MessageColumn(
         "sent_at", "time", "The time of `sent_time`.",
         of="sent_time", made=lambda seconds: seconds * SECOND if seconds in DATES else None,
@@ -375,13 +355,13 @@ COLUMNS: tuple[MessageColumn, ...] = (
         "how", "text",
         "sent; received or peeked by a remote read; read, where its call does not say which of the two; "
         "stored, where it was found at rest.",
-        record=_how, choices=("sent", "received", "peeked", "read", "stored"), optional=False,
+        where=_how, choices=("sent", "received", "peeked", "read", "stored"), optional=False,
         look=Look("how", 60, 3),
         whole=Whole(made=lambda: "sent"),
     ),
     MessageColumn(
         "body", "body", "The body.",
-        record=message_body, reveals="body", asked=True, look=Look("body", 100, 8),
+        where=message_body, reveals="body", asked=True, look=Look("body", 100, 8),
         whole=Whole(
             tuple(f"{_PROPERTIES}.{name}" for name in BODY_FIELDS), body_of,
             unless=("compound_message_header", f"{_PROPERTIES}.privacy_level", "security_header.flags.eb"),
@@ -399,16 +379,16 @@ COLUMNS: tuple[MessageColumn, ...] = (
         "signature", "text",
         "Whether its signature is verified, not verified, sealed and not checked, or has no certificate: "
         "see Signatures.",
-        record=signature, reveals="secret", asked=True, needs=_UNSEAL, whole=_UNSIGNED,
+        where=signature, reveals="secret", asked=True, needs=_UNSEAL, whole=_UNSIGNED,
         choices=("verified", "not verified", "sealed, not checked", "no certificate"),
     ),
     MessageColumn(
         "signed_by", "text", "Subject of the certificate that came with the signature.",
-        record=signed_by, reveals="secret", asked=True, needs=_UNSEAL, whole=_UNSIGNED,
+        where=signed_by, reveals="secret", asked=True, needs=_UNSEAL, whole=_UNSIGNED,
     ),
     MessageColumn(
         "trusted_by", "text", "Subject of the certificate given with --trust that it is, or that issued it.",
-        record=trusted_by, reveals="secret", asked=True, needs=_UNSEAL, whole=_UNSIGNED,
+        where=trusted_by, reveals="secret", asked=True, needs=_UNSEAL, whole=_UNSIGNED,
     ),
 )  # fmt: skip
 """The columns in their order."""

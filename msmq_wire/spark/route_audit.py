@@ -30,20 +30,19 @@ def hop_schema() -> Any:
     """The Arrow schema of `audit_messages`: the keys of `hop_view`, and ``time_ns``."""
     import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 
-    from msmq_wire.tables.arrow_types import TIME, field
+    from msmq_wire.capture.tables import place_field
+    from msmq_wire.tables.arrow_types import CAPTURE, FRAMES, TIME, field
 
     text, number = pa.string(), pa.int64()
     deviation = pa.struct([pa.field(name, text) for name in ("kind", "message", "spec")])
     return pa.schema(
         [
-            field("record", number, "Number of the record in its capture.", nullable=False),
-            field("capture", text, "The file; with scope group the folder.", nullable=False),
-            field("frames", pa.list_(number), "Frames that carry it; through all files of a capture."),
-            field("time", TIME, "When the frame that completes it was captured, UTC."),
+            place_field("id", called="record"),
+            place_field("capture", doc=CAPTURE),
+            place_field("frames", doc=FRAMES, nullable=True),
+            place_field("time", type=TIME),
             field("time_ns", number, "The same in nanoseconds since 1970."),
-            field("src", text, "Address and port it came from."),
-            field("dst", text, "Address and port it went to."),
-            field("stream", number, "Connection in its capture."),
+            *(place_field(name) for name in ("src", "dst", "stream")),
             field("message_id", text, "GUID of the queue manager that made the message, and number."),
             field("source", text, "Queue manager that sent it, null where that is not known."),
             field("source_name", text, "Its name in the topology."),

@@ -18,6 +18,8 @@ from msmq_wire.engines.arrow_types import arrow_type
 from msmq_wire.wire.types.wchar_text import WcharText
 
 __all__ = [
+    "CAPTURE",
+    "FRAMES",
     "TIME",
     "array_of",
     "columns_of",
@@ -34,6 +36,10 @@ __all__ = [
 
 TIME = pa.timestamp("us", "UTC")
 """Times as Spark has them; nanoseconds stand beside them."""
+CAPTURE = "The file; with scope group the folder."
+"""What a capture is called in tables."""
+FRAMES = "Frames that carry it; through all files of a capture."
+"""How frames are numbered in tables."""
 
 
 def field(name: str, kind: Any, doc: str, *, nullable: bool = True) -> Any:

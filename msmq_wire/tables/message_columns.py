@@ -18,12 +18,15 @@ from msgspec.structs import replace
 from msmq_wire.capture.capture_reading import Numbering
 from msmq_wire.capture.index import Array
 from msmq_wire.capture.packet_batch import PacketBatch
-from msmq_wire.capture.tables import OTHER, places_of, record_tables, schema, tables_of
+from msmq_wire.capture.tables import OTHER, place_field, places_of, record_tables, schema, tables_of
 from msmq_wire.records.body_keys import keys_in_force, opened
+from msmq_wire.records.column import PLACE as WHERE
 from msmq_wire.records.message import COLUMNS, MessageColumn, message_view
 from msmq_wire.records.record import UNKNOWN_PACKET, Record
 from msmq_wire.records.rpc_packets import TransferBuffer
 from msmq_wire.tables.arrow_types import (
+    CAPTURE,
+    FRAMES,
     TIME,
     columns_of,
     conform,
@@ -48,20 +51,16 @@ CALLS = ("rpc_bind", "rpc_call", "rpc_fault", "com_call")
 """The types of records that are rows of the table ``calls``."""
 
 PLACE = [
-    field("capture", pa.string(), "The file; with scope group the folder.", nullable=False),
+    place_field("capture", doc=CAPTURE),
     field("path", pa.string(), "The file that completes it."),
     field("frame_no", pa.int64(), "The frame of that file that completes it, from 1."),
-    field("id", pa.int64(), "Number of the record in its capture.", nullable=False),
-    field("parent", pa.int64(), "Number of the record that carried it."),
+    place_field("id"),
+    place_field("parent"),
     field("type", pa.string(), "Type of the record.", nullable=False),
-    field("frames", pa.list_(pa.int64()), "Frames that carry it; through all files of a capture."),
-    field("time", TIME, "When the frame that completes it was captured, UTC."),
+    place_field("frames", doc=FRAMES, nullable=True),
+    place_field("time", type=TIME),
     field("time_ns", pa.int64(), "The same in nanoseconds since 1970."),
-    field("src", pa.string(), "Address and port it came from."),
-    field("dst", pa.string(), "Address and port it went to."),
-    field("stream", pa.int64(), "Connection in its capture; null for UDP."),
-    field("offset", pa.int64(), "Bytes of its direction before it.", nullable=False),
-    field("length", pa.int64(), "Captured bytes.", nullable=False),
+    *(place_field(name) for name in ("src", "dst", "stream", "offset", "length")),
 ]
 """Where a record was found."""
 
@@ -69,7 +68,7 @@ _KINDS = {"number": pa.int64(), "text": pa.string(), "body": pa.binary()}
 _SUMMARY = [
     field(one.name, _KINDS[one.kind], one.doc)
     for one in COLUMNS
-    if one.kind == "body" or not (one.record or one.of or one.asked)
+    if one.kind == "body" or not (one.where or one.of or one.asked)
 ]
 """What there is of messages, whatever carried them."""
 _OPENED = [
@@ -106,7 +105,7 @@ _PAYLOADS = (
     ("srmp", "parts", "data"),
     ("srmp", "response", "body"),
 )
-_WHERE = ("id", "parent", "frames", "time", "src", "dst", "stream", "offset", "length")
+_WHERE = tuple(name for name in WHERE if name != "capture")
 # What is known of a packet before it is decoded.
 _UNDECODED = {one.name for one in PLACE} - {"type"}
 # What columns are made of that are not called like it, in the tables of packets.

@@ -18,16 +18,17 @@ from msmq_wire.capture.index import Array, Chunk
 from msmq_wire.capture.link import Datagram, dissect
 from msmq_wire.capture.network import IcmpUnreachable, Skipped, UdpDatagram
 from msmq_wire.capture.plain import PlainFrames, read_plain
+from msmq_wire.capture.tables import place_field
 from msmq_wire.reassembly.bulk import gather
 from msmq_wire.reassembly.ip import IpFragment
 from msmq_wire.reassembly.tcp_events import TcpSegment
-from msmq_wire.tables.arrow_types import TIME, columns_of, field, nulls
+from msmq_wire.tables.arrow_types import CAPTURE, TIME, columns_of, field, nulls
 
 __all__ = ["PACKET_SCHEMA", "PROTOCOLS", "FrameEnds", "error_batch", "packet_batch"]
 
 PACKET_SCHEMA = pa.schema(
     [
-        field("capture", pa.string(), "The file; with scope group the folder.", nullable=False),
+        place_field("capture", doc=CAPTURE),
         field("path", pa.string(), "The file.", nullable=False),
         field("frame_no", pa.int64(), "Number of the frame in its file, from 1.", nullable=False),
         field("offset", pa.int64(), "Where the record of the frame starts in the uncompressed file."),

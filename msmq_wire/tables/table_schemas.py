@@ -8,9 +8,10 @@ from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 
+from msmq_wire.capture.tables import place_field
 from msmq_wire.findings import Evidence
 from msmq_wire.sessions import MessageLife, Session
-from msmq_wire.tables.arrow_types import TIME, field, struct_type
+from msmq_wire.tables.arrow_types import CAPTURE, TIME, field, struct_type
 from msmq_wire.tables.call_columns import call_schema
 from msmq_wire.tables.message_columns import message_schema
 from msmq_wire.tables.packet_columns import PACKET_SCHEMA
@@ -27,16 +28,14 @@ DAY = "day"
 """The partition of a table: the day, in UTC, of the time of a row."""
 
 _SEEN = [
-    field("capture", pa.string(), "The file; with scope group the folder.", nullable=False),
+    place_field("capture", doc=CAPTURE),
     field("path", pa.string(), "The file that it is in."),
     field("frame_no", pa.int64(), "The frame of that file that completes the record."),
-    field("record", pa.int64(), "Number of the record in its capture."),
+    place_field("id", called="record", nullable=True),
     field("type", pa.string(), "Type of the record.", nullable=False),
-    field("time", TIME, "When that frame was captured, UTC."),
+    place_field("time", type=TIME),
     field("time_ns", pa.int64(), "The same in nanoseconds since 1970."),
-    field("src", pa.string(), "Address and port it came from."),
-    field("dst", pa.string(), "Address and port it went to."),
-    field("stream", pa.int64(), "Connection in its capture; null for UDP."),
+    *(place_field(name) for name in ("src", "dst", "stream")),
 ]
 _ANOMALIES = [
     *_SEEN,
@@ -140,7 +139,7 @@ def table_schemas() -> Mapping[str, Any]:
 
 def _told(cls: Any, *leave_out: str) -> Any:
     """A table of values of a class, a column for each field."""
-    capture = field("capture", pa.string(), "The file; with scope group the folder.", nullable=False)
+    capture = place_field("capture", doc=CAPTURE)
     time = field("time", TIME, "When it was seen first, UTC.")
     about = f"Field of `{cls.__name__}`."
     columns = [field(one.name, one.type, about) for one in struct_type(cls, leave_out)]
@@ -152,7 +151,7 @@ def _findings() -> Any:
     text = pa.string()
     return pa.schema(
         [
-            field("capture", text, "The file; with scope group the folder.", nullable=False),
+            place_field("capture", doc=CAPTURE),
             field("time", TIME, "When its first evidence was captured, UTC."),
             field("rule", text, "Id of the rule, as FRM-SIG.", nullable=False),
             field("severity", text, "info, low, medium or high.", nullable=False),

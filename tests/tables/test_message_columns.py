@@ -38,7 +38,7 @@ CAPTURES = sorted(FIXTURES.glob("**/*.pcap*"))
 LARGE, SMALL = 1 << 23, 2000
 
 PLACE = ("id", "parent", "time", "src", "dst", "stream", "offset", "length")
-SUMMARY = [one.name for one in ROW if not (one.record or one.of)]
+SUMMARY = [one.name for one in ROW if not (one.where or one.of)]
 # What the tables call by a name of their own, by the type of the record.
 OWN = {
     "ping": "ping",

@@ -136,7 +136,7 @@ def _of_message(column: MessageColumn) -> Values:
     return _queue(values) if name == "queue" else values
 
 
-def _named(column: Column | MessageColumn, values: Values, place: Place | None = None) -> RecordName:
+def _named(column: Column, values: Values, place: Place | None = None) -> RecordName:
     name, look = column.name, column.look
     if column.kind == "flag":
         place = None
