@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import get_args
 
-from docs.generators.schema_parts import COUNT, TEXT, Json, list_of, object_of
+from docs.generators.schema_parts import COUNT, TEXT, VERSIONED, Json, list_of, object_of
 from msmq_wire.routing.algorithm import HopRule
 from msmq_wire.routing.hop import DeviationKind
 from msmq_wire.routing.prediction import PathEnd
@@ -93,6 +93,7 @@ def route_object() -> Json:
     )
     return object_of(
         {
+            **VERSIONED,
             "source": end,
             "destination": end,
             "arrives": {"description": "Whether any way leads to the destination."} | _YES_NO,

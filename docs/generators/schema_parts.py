@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["COUNT", "TEXT", "Json", "list_of", "object_of"]
+from msmq_wire.engines.text.escaping import SCHEMA_VERSION
+
+__all__ = ["COUNT", "TEXT", "VERSIONED", "Json", "list_of", "object_of"]
 
 Json = dict[str, Any]
 
 TEXT: Json = {"type": "string"}
 COUNT: Json = {"type": "integer", "minimum": 0}
+VERSIONED: Json = {"schema_version": {"description": "That of this schema.", "const": SCHEMA_VERSION}}
+"""What every document of one object begins with."""
 
 
 def list_of(items: Json) -> Json:

@@ -18,8 +18,10 @@ from docs.generators.composed_schemas import GAP_REASONS, composed_definitions
 from docs.generators.finding_schema import answer_object, finding_object
 from docs.generators.hop_schema import hop_object, route_object
 from docs.generators.replay_schema import replay_object
+from docs.generators.schema_parts import VERSIONED
 from docs.generators.structures import documentation, structures_of
 from msmq_wire.cli.health import Health
+from msmq_wire.engines.text.escaping import SCHEMA_VERSION
 from msmq_wire.lab.recordings.recording import Recording
 from msmq_wire.lab.recordings.scenario import Scenario
 from msmq_wire.reassembly.stream import HoleReason
@@ -245,8 +247,12 @@ def _closed(schema: Json) -> Json:
     return schema | {"$defs": {name: available[name] for name in sorted(needed)}}
 
 
+def _urn(name: str) -> str:
+    return f"urn:msmq-wire:schema:{name}:{SCHEMA_VERSION}"
+
+
 def _document(name: str, title: str, schema: Json) -> Json:
-    return _closed({"$schema": _DRAFT, "$id": f"urn:msmq-wire:schema:{name}", "title": title, **schema})
+    return _closed({"$schema": _DRAFT, "$id": _urn(name), "title": title, **schema})
 
 
 def _by_type(stems: list[str]) -> list[Json]:
@@ -282,6 +288,7 @@ def _result(anomalies: int) -> Json:
 
 def _packet() -> Json:
     properties: Json = {
+        **VERSIONED,
         "type": {"description": "Stem, null when it is no packet.", "enum": [*STRUCTURES, None]},
         "packet": {"description": "The value; null when nothing was decoded."},
     } | _result(100)
@@ -386,7 +393,7 @@ def _declared(name: str, title: str, kind: type[msgspec.Struct]) -> Json:
     made = msgspec.json.schema(kind)
     for one in made["$defs"].values():
         one["description"] = " ".join(one["description"].split())
-    return {"$schema": _DRAFT, "$id": f"urn:msmq-wire:schema:{name}", "title": title, **made}
+    return {"$schema": _DRAFT, "$id": _urn(name), "title": title, **made}
 
 
 def files() -> dict[str, str]:

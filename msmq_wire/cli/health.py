@@ -22,6 +22,7 @@ from typing import Final, Literal, TypeAlias
 import msgspec
 
 import msmq_wire
+from msmq_wire.engines.text.escaping import SCHEMA_VERSION
 
 __all__ = ["EXTRAS", "WIRESHARK_GROUP", "Check", "Health", "State", "health"]
 
@@ -85,6 +86,7 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
     root: bool
     encoding: str
     checks: tuple[Check, ...]
+    schema_version: int = SCHEMA_VERSION
 
     @property
     def works(self) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from msmq_wire.engines.codec import InspectResult
+from msmq_wire.engines.text.escaping import SCHEMA_VERSION
 from msmq_wire.engines.text.kept import Kept
 from msmq_wire.engines.text.shown import queue_view
 from msmq_wire.errors import DecodeError
@@ -93,6 +94,7 @@ def error_view(error: DecodeError | None) -> Json | None:
 def inspect_view(result: InspectResult) -> Json:
     """The result of `inspect` as JSON: what ``packet --format json`` prints."""
     return {
+        "schema_version": SCHEMA_VERSION,
         "type": result.type,
         "packet": view(result.packet),
         "anomalies": [anomaly_view(anomaly) for anomaly in result.anomalies],

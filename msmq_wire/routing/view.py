@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from msmq_wire.engines.text.escaping import SCHEMA_VERSION
 from msmq_wire.routing.algorithm import HopRule
 from msmq_wire.routing.directory import QueueManager
 from msmq_wire.routing.prediction import PredictedHop, PredictedPath, Prediction
@@ -125,11 +126,12 @@ def kind_of(machine: QueueManager, topology: Topology) -> MachineKind:
 def prediction_view(prediction: Prediction, topology: Topology, most_paths: int) -> dict[str, Any]:
     """A prediction as an object of JSON with at most ``most_paths`` paths.
 
-    Keys: ``source`` and ``destination`` (``identifier``, ``computer_name``, ``sites``), ``arrives``,
-    ``complete`` (whether every path is told), ``paths`` (``chosen``, ``cost``, ``end``, ``reason``, ``hops``)
-    and ``failures`` (``identifier``, ``computer_name``, ``reason``). A hop has ``source``, ``target``,
-    ``source_name``, ``target_name``, ``rule``, ``spec``, ``cost``, ``next_site``, ``chosen`` and
-    ``connected``. Queue managers are named by identifier, null outside of the topology; sites by name.
+    Keys: ``schema_version``, ``source`` and ``destination`` (``identifier``, ``computer_name``,
+    ``sites``), ``arrives``, ``complete`` (whether every path is told), ``paths`` (``chosen``, ``cost``,
+    ``end``, ``reason``, ``hops``) and ``failures`` (``identifier``, ``computer_name``, ``reason``). A hop
+    has ``source``, ``target``, ``source_name``, ``target_name``, ``rule``, ``spec``, ``cost``,
+    ``next_site``, ``chosen`` and ``connected``. Queue managers are named by identifier, null outside of
+    the topology; sites by name.
     """
 
     def identifier_of(one: GUID) -> str | None:
@@ -158,6 +160,7 @@ def prediction_view(prediction: Prediction, topology: Topology, most_paths: int)
 
     told = told_paths(prediction, most_paths)
     return {
+        "schema_version": SCHEMA_VERSION,
         "source": end(prediction.source),
         "destination": end(prediction.destination),
         "arrives": prediction.arrives,

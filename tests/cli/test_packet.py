@@ -99,7 +99,15 @@ def test_json_keeps_its_keys_and_the_bytes_that_follow(run: Run, packet_bytes: R
     status, out, _ = run("packet", "-", "--format", "json", stdin=data + b"\1\2\3")
     row = json.loads(out)
     assert status == 0
-    assert list(row) == ["type", "packet", "anomalies", "consumed", "remainder", "error"]
+    assert list(row) == [
+        "schema_version",
+        "type",
+        "packet",
+        "anomalies",
+        "consumed",
+        "remainder",
+        "error",
+    ]
     assert row["type"] == "ping"
     assert row["packet"]["qm_guid"] == "557358d1-9150-9595-4997-b6e611ea26c6"
     assert row["consumed"] == len(data)

@@ -377,10 +377,10 @@ def test_an_anomaly_shows_its_section_as_text() -> None:
     }
 
 
-def test_inspect_shows_six_keys_whatever_the_bytes_are() -> None:
+def test_inspect_shows_the_same_keys_whatever_the_bytes_are() -> None:
     ping = bytes.fromhex("0100 4855 07000000 5b0cd3a17e24454f9a31c5d20e6f7788")
     shown = inspect_view(inspect(ping + b"rest"))
-    keys = ["type", "packet", "anomalies", "consumed", "remainder", "error"]
+    keys = ["schema_version", "type", "packet", "anomalies", "consumed", "remainder", "error"]
     assert list(shown) == keys
     # A packet without headers has its fields directly under packet.
     assert shown["packet"] == {

@@ -65,6 +65,7 @@ def _predict(topology: Topology, source: int, destination: int) -> Prediction:
 def test_the_view_has_the_paths_hop_by_hop() -> None:
     topology = _two_sites(1)
     assert prediction_view(_predict(topology, 10, 21), topology, 10) == {
+        "schema_version": 1,
         "source": {"identifier": str(_id(10)), "computer_name": "left-client", "sites": ["Left"]},
         "destination": {"identifier": str(_id(21)), "computer_name": "right-client", "sites": ["Right"]},
         "arrives": True,

@@ -13,7 +13,10 @@ from typing import Any
 
 from msmq_wire.invisible import UNSEEN
 
-__all__ = ["json_line", "json_string"]
+__all__ = ["SCHEMA_VERSION", "json_line", "json_string"]
+
+SCHEMA_VERSION = 1
+"""Of documents and rows that are JSON, and of docs/schema: it grows when a key takes another meaning."""
 
 
 def _number(match: re.Match[str]) -> str:
