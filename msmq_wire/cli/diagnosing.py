@@ -47,7 +47,7 @@ def _follow(reading: Reading, diagnosis: Diagnosis, redactor: Redactor, *, judge
     and those that never speak above info not at all.
     """
     rules = {id_: rule for id_, rule in RULES.items() if rule.severity != "info"} if judged else {}
-    telling = Telling(rules, redactor, diagnosis.leave)
+    telling = Telling(rules, redactor, diagnosis.leave, budget=reading.budget)
     for item, found in telling.told(reading.batched()):
         if isinstance(item, Record):
             diagnosis.feed(item, found)

@@ -111,6 +111,16 @@ Verify = Annotated[
         help="Check the signatures of messages, too. Its findings are CNT-VERIFY and CNT-EXPIRED.",
     ),
 ]
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        "--memory",
+        metavar="SIZE",
+        help="Memory to follow sessions and messages in, as 500m or 4g. Without it MSMQ_WIRE_MEMORY "
+        "counts, else a quarter of what there is, at most 2g.",
+        show_default=False,
+    ),
+]
 Recursive = Annotated[bool, typer.Option("--recursive", help="Read folders in folders too.")]
 Carve = Annotated[
     bool,

@@ -50,6 +50,8 @@ _T = TypeVar("_T")
 _REASONS = 6
 _WAITING = 1 << 24
 """Bytes of captures that are read while rows of a table wait for others: well below a second of reading."""
+_PROGRAM = 160 << 20
+"""Bytes that a program takes beside what it follows: its code, a chunk of the capture, open packets."""
 _COUNTS = (
     "status",
     "sealed",
@@ -92,7 +94,8 @@ class Reading:
     account, and files are called by their place. With ``verbose`` the summary counts by kind. What is read
     is shown as it comes: standard output is flushed before more is waited for, and ``show_waiting``, if a
     command sets it, is called now and then. Where ``hashing`` is
-    set, ``hashed`` tells of each file that was opened.
+    set, ``hashed`` tells of each file that was opened. ``memory`` are bytes for all of a program that
+    follows sessions.
 
     Ctrl+C ends the reading of a command that prints ``rows`` as it reads, and of whatever comes through a
     pipe, as if nothing more had been captured; `tell_summary` then says so and raises KeyboardInterrupt. In
@@ -114,6 +117,7 @@ class Reading:
         redactor: Redactor | None = None,
         rows: bool = False,
         recursive: bool = False,
+        memory: int | None = None,
     ) -> None:
         self.files, self.left_out, self.deeper = self._listed(files, recursive)
         self.ports = tuple(ports)
@@ -125,6 +129,7 @@ class Reading:
         for file in self.files:
             hide_file(file, self.redactor.file(file))
         self.rows = rows
+        self.memory = memory
         self.recursive = recursive
         self.several = len(self.files) > 1
         self.show_waiting: Callable[[], None] | None = None
@@ -194,6 +199,11 @@ class Reading:
                 yield from self._file(file, items_of)
             except CaptureError as error:
                 self._fail(_named(file, error.message))
+
+    @property
+    def budget(self) -> int | None:
+        """Bytes of the ``memory`` for what is followed; None where that of the library counts."""
+        return None if self.memory is None else max(self.memory // 2, self.memory - _PROGRAM)
 
     @property
     def at_end(self) -> bool:
@@ -325,21 +335,23 @@ class Reading:
         complain(message)
 
     def tell_left_out(self, left_out: LeftOut) -> None:
-        """Say that not everything was followed to the end, if that is so."""
+        """Say that not everything was followed to the end for want of memory, if that is so."""
         counts = (
-            (left_out.sessions, "session"),
-            (left_out.lives, "message"),
-            (left_out.streams, "transactional sequence"),
-            (left_out.reads, "remote read"),
+            (left_out.sessions, "session", "sessions"),
+            (left_out.lives, "message", "messages"),
+            (left_out.streams, "transactional sequence", "transactional sequences"),
+            (left_out.reads, "remote read", "remote reads"),
+            (left_out.waiting, "packet that waited", "packets that waited"),
         )
-        told = [count_text(count, noun) for count, noun in counts if count]
+        told = [f"{count:,} {one if count == 1 else more}" for count, one, more in counts if count]
         if told:
             # Whoever has left something out has loaded it.
             from msmq_wire.sessions import BUDGET
 
+            size = max(1, (self.memory or BUDGET) >> 20)
             tell(
-                f"more was captured than is followed at once ({BUDGET >> 20} MiB): {', '.join(told)} "
-                "judged as they stood then, the oldest first; what came for them later is not told of them"
+                f"dropped for memory, the oldest first: {', '.join(told)}, told as they stood in {size} MiB; "
+                f"what came for them later is not told of them: --memory {8 * size}m follows more"
             )
 
     def tell_summary(self, *more: str) -> None:

@@ -11,11 +11,13 @@ from typing import Any, TypeVar, get_type_hints
 import msgspec
 import typer
 
+from msmq_wire.cli.memory import memory_for
 from msmq_wire.cli.options import (
     Carve,
     Color,
     ColorOption,
     LocalTime,
+    Memory,
     Ports,
     Quiet,
     Recursive,
@@ -61,6 +63,7 @@ class ReadingOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     carve: Carve = False
     recursive: Recursive = False
+    memory: Memory = None
     ports: Ports = None
     nt_passwords: NtPasswords = None
     nt_hashes: NtHashes = None
@@ -138,26 +141,32 @@ class ReadingOptions(msgspec.Struct, frozen=True, kw_only=True):
             "redactor": redactor,
             "rows": rows,
             "recursive": self.recursive,
+            # What follows connections asks for their steps.
+            "memory": memory_for(self.memory) if streams else None,
         }
 
 
 def with_reading_options(
     *,
     carves: bool = False,
+    follows: bool = False,
     verifies: bool = False,
     but: Sequence[str] = (),
     before: Mapping[str, Sequence[str]] = _NOTHING,
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command an option for each of `ReadingOptions` in place of its last parameter.
 
-    ``carves`` says that it also reads what is no capture, ``verifies`` that it judges.
+    ``carves`` says that it also reads what is no capture, ``follows`` that it follows sessions, ``verifies``
+    that it judges.
     They follow its own in the help, except those of its own that stand ``before`` one of them.
     """
     hints = get_type_hints(ReadingOptions, include_extras=True)
+    left = {"carve": carves, "memory": follows, "verify": verifies}
+    without = (*but, *(name for name, has in left.items() if not has))
     shared = [
         Parameter(field.name, Parameter.KEYWORD_ONLY, default=field.default, annotation=hints[field.name])
         for field in msgspec.structs.fields(ReadingOptions)
-        if field.name not in (*but, *(() if carves else ("carve",)), *(() if verifies else ("verify",)))
+        if field.name not in without
     ]
 
     def given(command: Callable[..., None]) -> Callable[..., None]:

@@ -82,5 +82,6 @@ _NAMES = {
     "streams": "transactional sequences",
     "reads": "remote reads",
     "lives": "messages",
+    "waiting": "packets that waited for an acknowledgment",
     "strays": "acknowledgments of messages that were not seen",
 }

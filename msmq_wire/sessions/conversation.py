@@ -125,13 +125,20 @@ class Conversation:
         return self._sequences
 
     @property
+    def held(self) -> int:
+        """How many packets wait in both directions."""
+        return sum(one.held for one in self._sequences or ())
+
+    @property
     def size(self) -> int:
         """Bytes that it takes."""
         size = _TCP + _NOTE * len(self._noted)
-        if self._sequences is not None:
-            first, second = self._sequences
-            size += _TALK + _WAITING * (first.held + second.held)
-        return size
+        return size if self._sequences is None else size + _TALK + _WAITING * self.held
+
+    def overlook(self) -> None:
+        """Let go of what waits, for which there is no memory."""
+        for one in self._sequences or ():
+            one.overlook()
 
     def direction(self, record: Record) -> int:
         """The direction of a record: 0 from the client."""

@@ -42,7 +42,7 @@ class SentSequence:
     """
 
     __slots__ = (
-        "_base_known", "_closed", "_early", "_limit", "_looked", "_messages", "_missed", "_note",
+        "_base_known", "_closed", "_doubted", "_early", "_limit", "_looked", "_messages", "_missed", "_note",
         "_overlooked", "_own_window", "_shifted", "_unstored", "_waiting",
         "acknowledged", "acknowledgments", "announced", "bytes", "certain", "duplicates", "first_ack",
         "first_message", "gaps", "last_ack", "last_message", "longest_wait", "longest_wait_at", "messages",
@@ -71,6 +71,7 @@ class SentSequence:
         self._waiting = NOTHING_WAITS
         self._unstored = NOTHING_UNSTORED
         self._overlooked = 0
+        self._doubted = 0
         self._early = NOTHING_EARLY
         self._shifted: Moment | None = None
         self._missed = False
@@ -162,7 +163,7 @@ class SentSequence:
                     self._unstored = OrderedDict()
                 self._unstored[one.recoverable] = one
         while len(self._unstored) > _MAX_WAITING:
-            self._unstored.popitem(last=False)
+            self._doubt(self._unstored.popitem(last=False)[1])
         if not self._closed and len(waiting) >= self._limit:
             self._closed = True
             self.window_closings += 1
@@ -179,8 +180,23 @@ class SentSequence:
         """The message in a packet, if it is still followed."""
         return self._followed(one.key) if one.kept else None
 
+    def overlook(self) -> None:
+        """Let go of what waits, for which there is no memory: it is counted, and nothing is told of it."""
+        for one in self._waiting:
+            self._overlook(one)
+        for one in self._unstored.values():
+            self._doubt(one)
+        self._waiting, self._unstored = NOTHING_WAITS, NOTHING_UNSTORED
+
     def _overlook(self, one: SentPacket) -> None:
         self._overlooked += 1
+        message = self._message(one)
+        if message is not None:
+            message.certain = False
+
+    def _doubt(self, one: SentPacket) -> None:
+        """Tell nothing of whether it was stored."""
+        self._doubted += 1
         message = self._message(one)
         if message is not None:
             message.certain = False
@@ -308,8 +324,9 @@ class SentSequence:
             return False
         self.acknowledged = number
         waiting = self._waiting
-        if self._overlooked and waiting:
-            self._overlooked = min(self._overlooked, max(0, waiting[0].number - 1 - number))
+        if self._overlooked:
+            last = waiting[0].number - 1 if waiting else self.number
+            self._overlooked = min(self._overlooked, max(0, last - number))
         if waiting and waiting[0].number <= number:
             self._wait(waiting[0], moment.time)
             certain = self.certain
@@ -389,7 +406,7 @@ class SentSequence:
             unacknowledged=len(waiting) + self._overlooked,
             unacknowledged_ids=_names(waiting),
             waiting_since=waiting[0].moment if waiting else None,
-            unstored=self.recoverable - self.stored,
+            unstored=self.recoverable - self.stored - self._doubted,
             unstored_ids=_names(self._unstored.values()),
             resent=self.resent,
             duplicates=self.duplicates,

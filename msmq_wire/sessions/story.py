@@ -44,12 +44,16 @@ Leaving: TypeAlias = Session | MessageLife | TransactionalStream | RemoteRead | 
 
 
 class LeftOut(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """How many values of each kind are not kept: limits bound memory, and the oldest go."""
+    """How many values of each kind are not kept: limits bound memory, and the oldest go.
+
+    ``waiting`` are packets of which it was given up to know whether they were acknowledged and stored.
+    """
 
     sessions: int = 0
     streams: int = 0
     reads: int = 0
     lives: int = 0
+    waiting: int = 0
     pings: int = 0
     strays: int = 0
     discoveries: int = 0
@@ -385,6 +389,7 @@ class Follower:
                 streams=transactions.left_out,
                 reads=self._reads.left_out,
                 lives=self._lives.left_out,
+                waiting=self._sessions.overlooked,
                 pings=self._sessions.pings.left_out,
                 strays=transactions.strays_left_out,
                 discoveries=self._sessions.discoveries.left_out,

@@ -2,7 +2,8 @@
 
 The rule kept here: memory follows the connections that are open, not the packets; a connection that has ended
 is kept as its summary. Of what takes too much of the budget summaries go first, the oldest before the others,
-then the connection that was silent for the longest time.
+then packets that wait, of the connection where none came for longest before the others, then the connection
+that was silent for the longest time.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class SessionTracker:
     """Follows sessions; ``finish()`` gives those that are kept, by their numbers.
 
     ``messages`` are those that are followed, by their keys. ``leave`` is given each summary that ``budget``
-    has no room for, ``left_out`` counts them.
+    has no room for, ``left_out`` counts them; ``overlooked`` counts packets whose end is unknown for that.
     """
 
     def __init__(
@@ -61,6 +62,7 @@ class SessionTracker:
         self._share = (budget or Budget()).share(self._give)
         self._leave = leave
         self._open: OrderedDict[Key, Conversation] = OrderedDict()
+        self._holding: OrderedDict[Conversation, None] = OrderedDict()  # those where packets wait
         self._others: OrderedDict[Key, list[Record]] = OrderedDict()
         self._latest: dict[tuple[str, str], Conversation] = {}
         self._numbered: dict[int, Conversation] = {}
@@ -71,6 +73,7 @@ class SessionTracker:
         self._count = 0
         self._now: int | None = None
         self.left_out = 0
+        self.overlooked = 0
 
     def feed(
         self,
@@ -283,9 +286,18 @@ class SessionTracker:
         if size != conversation.taken:
             self._share.take(size - conversation.taken)
             conversation.taken = size
+            self._holding.pop(conversation, None)
+            if conversation.held:
+                self._holding[conversation] = None
 
     def _give(self) -> None:
-        """Let the oldest summary go, or summarise the connection that was silent for the longest time."""
+        """Let the oldest summary go, or what waits longest, or the connection that was silent for longest."""
+        if not self._ended and self._holding:
+            longest = next(iter(self._holding))
+            self.overlooked += longest.held
+            longest.overlook()
+            self._weigh(longest)
+            return
         if not self._ended and self._open:
             self._end(next(iter(self._open)))
         if self._ended:
@@ -301,6 +313,7 @@ class SessionTracker:
 
     def _end(self, key: Key) -> None:
         conversation = self._open.pop(key)
+        self._holding.pop(conversation, None)
         del self._numbered[conversation.number]
         ends = (conversation.client, conversation.server)
         if self._latest.get(ends) is conversation:

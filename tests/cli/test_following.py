@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from msmq_wire import GUID, build_message, encode
-from msmq_wire.sessions import budget
 from tests.cli.conftest import Outcome, pcap_bytes, tcp_frame
 
 Run = Callable[..., Outcome]
@@ -34,7 +33,7 @@ def lone(tmp_path: Path) -> Path:
 
 
 def line_of(outcome: Outcome) -> list[str]:
-    return [line for line in outcome.err.splitlines() if "more was captured than is followed" in line]
+    return [line for line in outcome.err.splitlines() if "dropped for memory" in line]
 
 
 @pytest.mark.slow
@@ -44,43 +43,40 @@ def test_one_line_says_that_more_was_captured_than_is_followed(
 ) -> None:
     more = ("-o", tmp_path / "page.html", "--force") if command == "report" else ()
     assert line_of(run(command, lone, *more)) == []
-    monkeypatch.setattr(budget, "BUDGET", 20_000)
-    (line,) = line_of(run(command, lone, *more, "--quiet"))
+    (line,) = line_of(run(command, lone, *more, "--quiet", "--memory", "20k"))
     assert " sessions, " in line
-    assert " messages judged as they stood then" in line
+    assert " messages, " in line
+    assert "told as they stood in 1 MiB" in line
+    assert line.endswith("--memory 8m follows more")
+    monkeypatch.setenv("MSMQ_WIRE_MEMORY", "20k")
+    assert line_of(run(command, lone, *more, "--quiet")) == [line]
 
 
-def test_findings_about_sessions_that_leave_are_those_about_sessions_that_stay(
-    run: Run, lone: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def found() -> list[str]:
-        outcome = run("findings", lone, "--format", "jsonl", "--rule", "SES-NAKED")
+def test_findings_about_sessions_that_leave_are_those_about_sessions_that_stay(run: Run, lone: Path) -> None:
+    def found(*more: str) -> list[str]:
+        outcome = run("findings", lone, "--format", "jsonl", "--rule", "SES-NAKED", *more)
         return sorted(row["evidence"][0]["src"] for row in map(json.loads, outcome.out.splitlines()))
 
     whole = found()
     assert len(whole) == COUNT
-    monkeypatch.setattr(budget, "BUDGET", 20_000)
-    assert found() == whole
+    assert found("--memory", "20k") == whole
 
 
 @pytest.mark.slow
-def test_a_report_and_a_diagnosis_count_messages_that_left(
-    run: Run, lone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def told() -> tuple[str, list[str]]:
+def test_a_report_and_a_diagnosis_count_messages_that_left(run: Run, lone: Path, tmp_path: Path) -> None:
+    def told(*more: str) -> tuple[str, list[str]]:
         page = tmp_path / "page.html"
-        assert run("report", lone, "-o", page, "--force").status == 0
+        assert run("report", lone, "-o", page, "--force", *more).status == 0
         text = page.read_text(encoding="utf-8")
-        answers = run("diagnose", lone, "--question", "3").out.splitlines()
+        answers = run("diagnose", lone, "--question", "3", *more).out.splitlines()
         return text, [line for line in answers if "message" in line]
 
     page, answers = told()
-    monkeypatch.setattr(budget, "BUDGET", 20_000)
-    with_less, fewer = told()
+    with_less, fewer = told("--memory", "20k")
     for text in (page, with_less):
         assert f"Of {COUNT} different messages: {COUNT} unknown." in text
     # Every row has its outcome.
     assert with_less.count("<td>unknown</td>") == page.count("<td>unknown</td>") == COUNT
     assert answers[0] == fewer[0]
-    assert "told as they stood when there were too many to follow" in " ".join(fewer)
+    assert "messages dropped for memory before an end was seen, and not counted here" in " ".join(fewer)
     assert "were judged before the end of the capture" in with_less

@@ -93,7 +93,8 @@ def _kept() -> Mapping[str, str]:
 
 def _environment(case: Case) -> Mapping[str, str]:
     shape = {} if case.width is None else {"COLUMNS": str(case.width)}
-    return {**_kept(), **shape, **(_KEYS if case.opened else {}), "LC_ALL": "C.UTF-8", "TZ": "UTC"}
+    pinned = {"LC_ALL": "C.UTF-8", "TZ": "UTC", "MSMQ_WIRE_MEMORY": "200m"}
+    return {**_kept(), **shape, **(_KEYS if case.opened else {}), **pinned}
 
 
 def render(cases: Sequence[Case]) -> Iterator[Result]:

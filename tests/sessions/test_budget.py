@@ -174,6 +174,32 @@ def test_a_session_that_goes_on_stays_while_silent_ones_go() -> None:
     assert (session.directions[0].messages, session.directions[0].unacknowledged) == (200, 0)
 
 
+@pytest.mark.parametrize("acked", [0, 300, 400])
+def test_packets_that_wait_go_before_connections_that_go_on(acked: int) -> None:
+    tape = Tape()
+    for on in range(4):
+        tape.open(on=on)
+    for number in range(1, 401):
+        for on in range(4):
+            tape.message(4 * number + on, on=on, delivery="recoverable")
+    for on in range(4):
+        tape.ack(acked, on=on)
+    left: list[Leaving] = []
+    follower = Follower(budget=60_000, leave=left.append)
+    for record in tape.records:
+        follower.feed(record)
+    story = follower.finish()
+    # None began again, and what was acknowledged counts for packets that are not kept.
+    assert [(one.number, one.started) for one in story.sessions] == [(on, True) for on in range(4)]
+    assert [isinstance(one, Session) for one in left].count(True) == 0
+    for session in story.sessions:
+        sent = session.directions[0]
+        assert (sent.messages, sent.acknowledged, sent.unacknowledged) == (400, acked, 400 - acked)
+        # Nobody said of any that it was stored; of most it is not known whether somebody did.
+        assert sent.unstored < 100
+    assert story.left_out.waiting > 0
+
+
 @pytest.mark.slow
 def test_messages_that_wait_for_an_acknowledgment_leave_like_all_others(tape: Tape) -> None:
     tape.open()

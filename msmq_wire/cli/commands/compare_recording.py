@@ -28,7 +28,7 @@ __all__ = ["compare_recording"]
 _DIFFERS = 3
 
 
-@with_reading_options(but=(*BODY_KEYS, "recursive", "redact"))
+@with_reading_options(follows=True, but=(*BODY_KEYS, "recursive", "redact"))
 def compare_recording(
     folder: Annotated[
         str,
@@ -73,7 +73,7 @@ def compare_recording(
         complain(str(error))
         raise typer.Exit(1) from None
     reading = options.reading([read.capture], redactor, streams=True)
-    judge = RedactingJudge(RULES, redactor)
+    judge = RedactingJudge(RULES, redactor, budget=reading.budget)
     compared = _compare(reading, read, judge, redactor)
     if compared is None:
         raise typer.Exit(1)

@@ -31,7 +31,7 @@ class AnswerFormat(StrEnum):
     CSV = "csv"
 
 
-@with_reading_options(verifies=True)
+@with_reading_options(follows=True, verifies=True)
 def diagnose(
     files: CaptureFiles,
     format_: Annotated[

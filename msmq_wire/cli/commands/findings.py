@@ -56,7 +56,7 @@ class FindingsFormat(StrEnum):
     CSV = "csv"
 
 
-@with_reading_options(carves=True, verifies=True)
+@with_reading_options(carves=True, follows=True, verifies=True)
 def findings(
     files: CaptureFiles,
     format_: Annotated[
@@ -156,7 +156,7 @@ def findings(
     )
     fold = Fold(by_capture=by is By.FILE)
     write = _row_of(output) if rows else _writer(format_, fold, kept)
-    judge = RedactingJudge(asked, redactor, _auditor(topology, quiet=options.quiet))
+    judge = RedactingJudge(asked, redactor, _auditor(topology, quiet=options.quiet), budget=reading.budget)
     counts: Counter[str] = Counter()
     judged = 0
 

@@ -38,7 +38,7 @@ _JUDGED = SESSION_PACKETS | _CALLS
 _Judged: TypeAlias = tuple[Rule, Severity, ReplayDeviation]
 
 
-@with_reading_options(but=BODY_KEYS)
+@with_reading_options(follows=True, but=BODY_KEYS)
 def replay(
     files: CaptureFiles,
     format_: Annotated[TableFormat, typer.Option("--format", help="How to print them.")] = TableFormat.TABLE,
@@ -86,7 +86,7 @@ def replay(
     reading = options.reading(files, redactor, streams=True, rows=True)
     write = _writer(format_, options, zone, several=len(reading.files) > 1)
     replayer = RedactingReplayer(redactor)
-    sessions = RedactingJudge(CONDUCT, redactor)
+    sessions = RedactingJudge(CONDUCT, redactor, budget=reading.budget)
     counts: Counter[Severity] = Counter()
     matching: set[int] = set()
     calls = judged = 0

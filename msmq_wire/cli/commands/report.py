@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["report"]
 
 
-@with_reading_options(carves=True, verifies=True, but=("utc", "local", "timezone", "color"))
+@with_reading_options(carves=True, follows=True, verifies=True, but=("utc", "local", "timezone", "color"))
 def report(
     files: CaptureFiles,
     output: Annotated[
@@ -163,7 +163,7 @@ class _Taken:
 
 def _follow(reading: Reading, redactor: Redactor, taken: _Taken) -> Story:
     """Take everything that is read as it may be shown; the story."""
-    telling = Telling(RULES, redactor, taken.leave)
+    telling = Telling(RULES, redactor, taken.leave, budget=reading.budget)
     for item, found in telling.told(reading.batched()):
         taken.add(item, found)
     found, story = telling.finish()

@@ -30,7 +30,7 @@ __all__ = ["timeline"]
 _MOST = 3
 
 
-@with_reading_options(but=(*BODY_KEYS, "recursive"))
+@with_reading_options(follows=True, but=(*BODY_KEYS, "recursive"))
 def timeline(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A capture.", show_default=False)],
     message: Annotated[
@@ -86,7 +86,7 @@ def timeline(
     # An acknowledgment has its numbers in its body, and no step shows a body: they need no redaction.
     redactor = options.redactor().only({Redaction.LABELS, Redaction.HOSTS})
     reading = options.reading([file], redactor, streams=True)
-    follower = Follower()
+    follower = Follower(budget=reading.budget)
     for record in reading:
         follower.feed(redactor.record(record))
     story = follower.finish()

@@ -18,12 +18,13 @@ from msmq_wire.findings.diagnosis.words import Words, count, host, later, listed
 from msmq_wire.sessions import Acknowledgment, MessageLife, Moment, class_words
 from msmq_wire.units import SECOND
 
-__all__ = ["MessageSums", "Stale", "Trouble", "acknowledged", "is_taken", "why"]
+__all__ = ["MessageSums", "Stale", "Trouble", "acknowledged", "is_settled", "is_taken", "why"]
 
 _MOST_HOSTS = 1024
 _MOST_BAD = 64
 _MOST_CLAIMS = 1024
 _NEGATIVE, _AFTER_ARRIVAL = 0x8000, 0x4000
+_ENDS = frozenset(("delivered", "received", "refused", "expired"))
 
 
 class Stale(msgspec.Struct):
@@ -154,6 +155,15 @@ def is_taken(life: MessageLife) -> bool:
     if life.order_ack is not None or life.accepted is not None:
         return True
     return any(one.message_class for one in life.acknowledgments) if life.acknowledgments else False
+
+
+def is_settled(life: MessageLife) -> bool:
+    """Whether what is asked of a message is known, whatever comes later: no word of it is missing."""
+    if life.acknowledges is not None or life.via == "rpc" or life.outcome in _ENDS:
+        return True
+    if life.stream is not None or not is_taken(life):
+        return False
+    return life.delivery == "express" or life.stored is not None
 
 
 def _answered(life: MessageLife) -> Iterator[Fact]:

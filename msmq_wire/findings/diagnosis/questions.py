@@ -20,7 +20,7 @@ from msmq_wire.findings.diagnosis.inventory import inventory
 from msmq_wire.findings.diagnosis.keeping import KeptSums, kept
 from msmq_wire.findings.diagnosis.losses import lost
 from msmq_wire.findings.diagnosis.managed import held, offline
-from msmq_wire.findings.diagnosis.messages import MessageSums, acknowledged
+from msmq_wire.findings.diagnosis.messages import MessageSums, acknowledged, is_settled
 from msmq_wire.findings.diagnosis.network import addresses, connections, identities, ports
 from msmq_wire.findings.diagnosis.order import streams
 from msmq_wire.findings.diagnosis.peers import FindingSums, peers
@@ -117,6 +117,7 @@ class Diagnosis:
         self.facts = Facts()
         self._findings = FindingSums()
         self._gone = LifeSums()
+        self._dropped = 0
 
     def feed(self, record: Record, findings: Iterable[Finding] = ()) -> None:
         """Take a record, and what rules said of it."""
@@ -135,7 +136,12 @@ class Diagnosis:
     def leave(self, gone: Leaving) -> None:
         """Take what is followed no longer."""
         if isinstance(gone, MessageLife):
-            self._gone.feed(gone)
+            if is_settled(gone):
+                self._gone.feed(gone)
+            else:
+                # That it was sent is known, and no more.
+                self._gone.sent.feed(gone)
+                self._dropped += 1
         elif isinstance(gone, RemoteRead):
             self.facts.returns.read(gone)
 
@@ -227,5 +233,12 @@ class Diagnosis:
             dropped = left.sessions + left.streams + left.reads + left.pings
             if dropped:
                 yield f"{count(dropped, 'oldest item')} were too many to keep and are not part of this"
-            if left.lives:
-                yield f"{count(left.lives, 'message')} told as they stood when there were too many to follow"
+            if left.waiting:
+                packets = count(left.waiting, "packet")
+                yield f"{packets} not followed to their acknowledgment: dropped for memory"
+            if self._dropped:
+                messages = count(self._dropped, "message")
+                yield f"{messages} dropped for memory before an end was seen, and not counted here"
+            if left.lives > self._dropped:
+                told = count(left.lives - self._dropped, "message")
+                yield f"{told} told as they stood when there were too many to follow"

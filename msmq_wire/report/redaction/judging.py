@@ -32,6 +32,10 @@ _Key: TypeAlias = tuple[str, str, str, _Places]
 _R = TypeVar("_R", bound=Run)
 
 
+def _halved(budget: int | None, redactor: Redactor) -> int | None:
+    return budget // 2 if budget is not None and redactor.what else budget
+
+
 class RedactingJudge:
     """A `Judge` whose findings are redacted as ``redactor`` redacts records; ``more`` is that of a judge.
 
@@ -39,11 +43,18 @@ class RedactingJudge:
     """
 
     def __init__(
-        self, rules: Mapping[str, Rule], redactor: Redactor, auditor: HopAuditor | None = None
+        self,
+        rules: Mapping[str, Rule],
+        redactor: Redactor,
+        auditor: HopAuditor | None = None,
+        *,
+        budget: int | None = None,
     ) -> None:
         self._redactor = redactor
-        self._judge = Judge(rules, auditor=auditor)
-        self._teller = Judge(rules) if redactor.what else None
+        # Where something is redacted, two follow what the budget is for.
+        budget = _halved(budget, redactor)
+        self._judge = Judge(rules, auditor=auditor, budget=budget)
+        self._teller = Judge(rules, budget=budget) if redactor.what else None
         self.more = self._judge.more
 
     def feed(self, record: Record) -> list[Finding]:
@@ -114,13 +125,24 @@ class Telling:
     """
 
     def __init__(
-        self, rules: Mapping[str, Rule], redactor: Redactor, leave: Callable[[Leaving], None] | None = None
+        self,
+        rules: Mapping[str, Rule],
+        redactor: Redactor,
+        leave: Callable[[Leaving], None] | None = None,
+        *,
+        budget: int | None = None,
     ) -> None:
         # An acknowledgment has its numbers in its body, and no story shows a body: that stays for the story.
         self._names = redactor.only({Redaction.LABELS, Redaction.HOSTS})
         self._bodies = redactor.only({Redaction.BODIES})
-        self._follower = Follower(leave=leave) if redactor.what else None
-        self._judge = RedactingJudge(rules, redactor) if redactor.what else Judge(rules, leave=leave)
+        # Of the judge that redacts, half of its half each.
+        shared = _halved(budget, redactor)
+        self._follower = Follower(budget=shared, leave=leave) if redactor.what else None
+        self._judge = (
+            RedactingJudge(rules, redactor, budget=shared)
+            if redactor.what
+            else Judge(rules, budget=budget, leave=leave)
+        )
         self.more = self._judge.more
 
     def feed(self, record: Record) -> tuple[Record, list[Finding]]:
