@@ -50,7 +50,7 @@ _T = TypeVar("_T")
 _REASONS = 6
 _WAITING = 1 << 24
 """Bytes of captures that are read while rows of a table wait for others: well below a second of reading."""
-_PROGRAM = 160 << 20
+_PROGRAM = 192 << 20
 """Bytes that a program takes beside what it follows: its code, a chunk of the capture, open packets."""
 _COUNTS = (
     "status",
