@@ -66,7 +66,7 @@ def read_batches(
         failure: CaptureError | None = None
         try:
             for batch in BatchReader(opened, finder, chunk_size=chunk_size):
-                yield from _shown(batch, streams=streams)
+                yield from batch.shown(streams=streams)
         except CaptureError as error:
             if not opened.is_capture:
                 raise
@@ -75,10 +75,4 @@ def read_batches(
         if failure is not None:
             items.append(finder.file_error(failure.message, failure.offset))
         if items:
-            yield from _shown(batch_of(opened.name, items), streams=streams)
-
-
-def _shown(batch: PacketBatch, *, streams: bool) -> Iterator[PacketBatch]:
-    shown = batch if streams else batch.without_steps()
-    if len(shown) or shown.others:
-        yield shown
+            yield from batch_of(opened.name, items).shown(streams=streams)

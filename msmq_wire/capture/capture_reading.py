@@ -128,9 +128,7 @@ class CaptureReading:
     def __iter__(self) -> Iterator[PacketBatch]:
         """Yield what is complete; the last batch holds what was left open, and the damage."""
         for batch in self._batches():
-            shown = batch if self._streams else batch.without_steps()
-            if len(shown) or shown.others:
-                yield shown
+            yield from batch.shown(streams=self._streams)
 
     def _batches(self) -> Iterator[PacketBatch]:
         chunks = ChunkDecoder(self.finder)

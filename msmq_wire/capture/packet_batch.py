@@ -155,16 +155,15 @@ class PacketBatch(msgspec.Struct, frozen=True, eq=False, dict=True):
             others_completed=self.others_completed[others],
         )
 
-    def without_steps(self) -> PacketBatch:
-        """The same without the steps of connections; what is left keeps its ids."""
-        kept = [at for at, one in enumerate(self.others) if not is_step(one)]
-        if len(kept) == len(self.others):
-            return self
-        return msgspec.structs.replace(
-            self,
-            others=tuple(self.others[at] for at in kept),
-            others_completed=self.others_completed[kept],
-        )
+    def shown(self, *, streams: bool) -> Iterator[PacketBatch]:
+        """The same, without ``streams`` less the steps of connections, if anything is left; ids stay."""
+        kept = [at for at, one in enumerate(self.others) if streams or not is_step(one)]
+        if len(self) or kept:
+            yield msgspec.structs.replace(
+                self,
+                others=tuple(self.others[at] for at in kept),
+                others_completed=self.others_completed[kept],
+            )
 
     def types(self) -> Counter[str]:
         """Count everything by type, in the order of appearance."""

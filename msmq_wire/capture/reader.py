@@ -163,7 +163,8 @@ class CaptureReader:
         try:
             for batch in batches:
                 summary.frames, summary.understood = batches.frames, finder.understood
-                yield from told(batch if self._streams else batch.without_steps())
+                for shown in batch.shown(streams=self._streams):
+                    yield from told(shown)
         finally:
             # Frames that complete nothing count as well, also those before the damage of a file.
             summary.frames, summary.first, summary.last = batches.frames, batches.first, batches.last
