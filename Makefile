@@ -7,7 +7,7 @@ TEST := $(VENV)/.installed-test
 SPARK := $(VENV)/.installed-spark
 DOCS := $(VENV)/.installed-docs
 DEV := $(VENV)/.installed-dev
-# Compiling all that comes takes as long as unpacking it, and a tenth of it is ever imported.
+# What is never imported need not be compiled.
 INSTALL := $(BIN)/python -m pip install --quiet --no-compile --constraint dev.lock --editable
 PYTEST_ARGS ?=
 MUTANTS_ARGS ?=

@@ -18,8 +18,8 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Files of control groups of a machine with 64 GiB; nothing is limited yet."""
     groups = tmp_path / "cgroup"
     (groups / "memory").mkdir(parents=True)
-    (groups / "work" / "one").mkdir(parents=True)
-    (tmp_path / "own").write_text("1:name=systemd:/\n0::/work/one\n")
+    (groups / "group" / "one").mkdir(parents=True)
+    (tmp_path / "own").write_text("1:name=systemd:/\n0::/group/one\n")
     monkeypatch.setattr(memory, "_CGROUPS", groups)
     monkeypatch.setattr(memory, "_OWN", tmp_path / "own")
     monkeypatch.setattr(memory, "_physical", lambda: 64 * GIB)
@@ -31,15 +31,15 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ("limits", "there", "default"),
     [
         ({}, 64 * GIB, 2 * GIB),
-        ({"work/one/memory.max": "max\n"}, 64 * GIB, 2 * GIB),
-        ({"work/one/memory.max": f"{GIB}\n"}, GIB, GIB // 4),
+        ({"group/one/memory.max": "max\n"}, 64 * GIB, 2 * GIB),
+        ({"group/one/memory.max": f"{GIB}\n"}, GIB, GIB // 4),
         # A group may have as much as those around it.
-        ({"work/one/memory.max": "max\n", "work/memory.max": f"{4 * GIB}\n"}, 4 * GIB, GIB),
+        ({"group/one/memory.max": "max\n", "group/memory.max": f"{4 * GIB}\n"}, 4 * GIB, GIB),
         ({"memory.max": f"{2 * GIB}\n"}, 2 * GIB, GIB // 2),
         ({"memory/memory.limit_in_bytes": f"{GIB}\n"}, GIB, GIB // 4),
         # Version 1 says so where there is no limit.
         ({"memory/memory.limit_in_bytes": "9223372036854771712\n"}, 64 * GIB, 2 * GIB),
-        ({"work/one/memory.max": "\xb2\n"}, 64 * GIB, 2 * GIB),
+        ({"group/one/memory.max": "\xb2\n"}, 64 * GIB, 2 * GIB),
     ],
 )
 def test_a_quarter_of_what_there_is_but_two_gibibytes_at_most(
