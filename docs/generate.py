@@ -38,6 +38,7 @@ from docs.generators import (
     srmp,
     structures,
     suricata,
+    visibility,
 )
 from docs.generators.markers import filled, page
 
@@ -76,6 +77,8 @@ def generated() -> dict[Path, str]:
     fill(DOCS / "srmp.md", "SRMP: messages over HTTP", {"elements": srmp.elements_block()})
     fill(DOCS / "anomalies.md", "Anomaly codes", {"anomalies": anomalies.block()})
     fill(DOCS / "findings.md", "Findings", {"index": findings.index()})
+    title = "What a capture can and cannot tell"
+    fill(DOCS / "what-a-capture-tells.md", title, {"needs": visibility.needs_block()})
     for stem, (title, block) in findings.pages().items():
         fill(DOCS / "findings" / f"{stem}.md", title, {"rule": block})
     fill(DOCS / "coverage.md", "Coverage", {"coverage": coverage.block(), "link-types": link_types.block()})

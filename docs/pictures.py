@@ -28,14 +28,19 @@ CAPTURE = "fixtures/captures/demo.pcap"
 READS = "fixtures/rpc_captures/rpc_none_ndr.pcap"
 
 # Command line as it is shown, how many of its lines, and how wide the terminal is.
+REFUSED = "fixtures/diagnose/q05_vanished.pcap"
 PICTURES = {
     "decode.svg": (f'msmq-wire decode {CAPTURE} --filter "label ~ order"', 60, 112),
     "messages.svg": (f"msmq-wire messages {CAPTURE}", 24, 120),
     "messages-80.svg": (f"msmq-wire messages {CAPTURE} {READS}", 24, 80),
     "calls-80.svg": (f"msmq-wire calls {READS}", 24, 80),
     "calls.svg": (f"msmq-wire calls {READS}", 24, 120),
-    "findings.svg": ("msmq-wire findings fixtures/findings/FPR-METASPLOIT/hit_top_bit.pcap", 40, 112),
-    "diagnose.svg": ("msmq-wire fixtures/digest/fault_and_attack.pcap", 50, 100),
+    "findings.svg": ("msmq-wire findings fixtures/findings/FPR-METASPLOIT/hit_top_bit.pcap", 40, 120),
+    "findings-80.svg": ("msmq-wire findings fixtures/findings/FPR-METASPLOIT/hit_top_bit.pcap", 40, 80),
+    "diagnose.svg": ("msmq-wire fixtures/digest/fault_and_attack.pcap", 50, 120),
+    "diagnose-80.svg": ("msmq-wire fixtures/digest/fault_and_attack.pcap", 50, 80),
+    "why.svg": (f'msmq-wire why {REFUSED} "order 4170"', 40, 120),
+    "why-80.svg": (f'msmq-wire why {REFUSED} "order 4170"', 40, 80),
     "route-audit.svg": (
         "msmq-wire route-audit --topology fixtures/routing/example.toml fixtures/captures/routed_mixed.pcap",
         40,

@@ -456,6 +456,32 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
     "msmq_wire.srmp.mime:_LINE_REST": (Attack("match", "", " ", "!"), Attack("match", "", "\t", "\r")),
     "msmq_wire.srmp.mime:_HEADERS_END": (Attack("search", "", "\r\n\r"), Attack("search", "", "\r")),
     "msmq_wire.srmp.mime:_EMPTY_LINE": (Attack("match", "", "\r"),),
+    "msmq_wire.capture.rings:_DIGITS": (
+        Attack("sub", "", "1"),
+        Attack("sub", "", "a"),
+        Attack("sub", "", "1a"),
+    ),
+    "msmq_wire.capture.rings:_last_of_pcap": "no more than the last MiB of a file is looked through",
+    "msmq_wire.capture.rings:_last_of_pcapng": "no more than the last MiB of a file is looked through",
+    "msmq_wire.findings.diagnosis.naming:_PLACE": (
+        Attack("fullmatch", "frame", " "),
+        Attack("fullmatch", "id", "1"),
+    ),
+    "msmq_wire.records.queue_names:_DIRECT": (
+        Attack("fullmatch", "DIRECT=OS:", "a"),
+        Attack("fullmatch", "DIRECT=OS:a\\", "private$", "\\"),
+        Attack("fullmatch", "DIRECT=TCP:a\\PRIVATE$\\", "q", "\\"),
+    ),
+    "msmq_wire.records.queue_names:_HTTP": (
+        Attack("fullmatch", "DIRECT=http://", "a"),
+        Attack("fullmatch", "DIRECT=http://a", "/msmq"),
+        Attack("fullmatch", "DIRECT=https://a/msmq/private$/", "q", "/"),
+    ),
+    "msmq_wire.records.queue_names:_GUID": (
+        Attack("sub", "", "0"),
+        Attack("sub", "", "00000000-"),
+        Attack("sub", "", GUID[:-1]),
+    ),
     "msmq_wire.srmp.mime:_DIGITS": (Attack("fullmatch", "", "1"),),
     "msmq_wire.srmp.mime:_FIELD_NAME": (Attack("fullmatch", "", "a"),),
     "msmq_wire.srmp.mime:_BOUNDARY": (Attack("fullmatch", "a", " "),),

@@ -81,7 +81,7 @@ class CallFollower:
             elif isinstance(event, StreamGap):
                 association = self._association(event.stream)
                 told = association.gap(
-                    event.direction == 0, event.length, event.reason, event.frame, event.time
+                    event.direction == 0, event.length, event.reason, event.frame, event.time, event.since
                 )
                 found += self._stubs(event.stream, association, told)
             elif isinstance(event, StreamEvent) and event.kind in ("closed", "evicted"):

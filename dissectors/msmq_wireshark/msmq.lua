@@ -591,6 +591,25 @@ local function kind_of_message(v)
   return properties.message_size == 36 and "order_ack" or "user_message"
 end
 
+local function reached(v, name)
+  if not v then return nil end
+  if v[name] ~= nil then return v[name] end
+  return v._cut == name and v._part or nil
+end
+
+-- A user message that was cut can be one, too, by what is there of it.
+local function kind_of_cut(v)
+  local base, user = reached(v, "base_header"), reached(v, "user_header")
+  local properties = reached(v, "message_properties_header")
+  local class = properties and properties.message_class
+  local label = properties and properties.label ~= nil and bytes_of(properties, "label") or nil
+  if not base or base.flags ~= 0 or not user or user.destination_queue == nil then return "user_message" end
+  if label and C.ack_label:sub(1, #label) ~= label then return "user_message" end
+  if not is_order_queue(user) then return "user_message" end
+  if class == nil or class == C.order_ack then return "order_ack" end
+  return class >= C.final_ack and "final_ack" or "user_message"
+end
+
 -- The value, the kind and the failure of some bytes. stem names a structure; without it the kind is recognised.
 local function decode(data, stem)
   local kind, wrong = stem, nil
@@ -607,7 +626,13 @@ local function decode(data, stem)
   end
   local v, after = D[roots[kind].decoder](0, nil)
   local failure = r.failure
-  if after and not stem and kind == "user_message" then kind = kind_of_message(v) end
+  if not stem and kind == "user_message" then
+    if after then
+      kind = kind_of_message(v)
+    elseif v and failure and failure.code == "missing-bytes" then
+      kind = kind_of_cut(v)
+    end
+  end
   if v then
     v._stem = kind
     for _, inside in ipairs(roots[kind].inside or {}) do

@@ -73,7 +73,7 @@ def _digest_object() -> Json:
     """What row 0 has beside what every answer has."""
     line = object_of(
         {
-            "severity": {"enum": list(SEVERITIES[1:])},
+            "severity": {"description": "info for what the capture lacks."} | {"enum": list(SEVERITIES)},
             "confidence": {"enum": list(get_args(Confidence))},
             "text": {"description": "What is wrong."} | TEXT,
             "who": {"description": "The hosts that it is about, the one that caused it first."}
@@ -83,6 +83,7 @@ def _digest_object() -> Json:
             "action": {"description": "What to do."} | TEXT,
             "rule": {"description": "The rule whose findings tell of it.", "type": ["string", "null"]},
             "question": {"description": "The answer that says more of it.", "type": ["integer", "null"]},
+            "command": {"description": "The command that shows more, without its files."} | TEXT,
             "count": {"description": "How many findings, messages or connections it explains."}
             | COUNT
             | {"minimum": 1},

@@ -17,6 +17,7 @@ _OVER = {
     "session": "every protocol session, when the captures end",
     "life": "the life of every message, when the captures end",
     "story": "all sessions and messages together, when the captures end",
+    "cause": "what the [answers of a diagnosis](../diagnose.md) call wrong, when the captures end",
 }
 
 

@@ -65,9 +65,9 @@ _COMMON: Json = {
         "pattern": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{9}Z$",
     },
     "endpoint": {
-        "description": "Address and port; an IPv6 address stands in brackets.",
+        "description": "Address and port, without the latter of a host; an IPv6 address stands in brackets.",
         "type": "string",
-        "pattern": r"^([0-9.]+|\[[0-9a-f:.]+\]):[0-9]{1,5}$",
+        "pattern": r"^([0-9.]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?$",
     },
 }
 

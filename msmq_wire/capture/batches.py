@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from msmq_wire.capture.chunks import ChunkDecoder
+from msmq_wire.capture.frames import FrameDecoder
 from msmq_wire.capture.harvest import batch_of
 from msmq_wire.capture.index import read_chunks
 from msmq_wire.capture.packet_batch import PacketBatch
@@ -22,28 +23,47 @@ CHUNK_SIZE = 1 << 23
 class BatchReader:
     """Reads a source through ``finder``; ``frames`` counts those read so far.
 
-    ``first`` and ``last`` are their earliest and latest time, None where none has one.
+    ``first`` and ``last`` are their earliest and latest time, None where none has one. ``cut`` counts those
+    that were captured in part, ``snapped`` is the largest part. Where the source goes on with a capture,
+    ``decoder`` took the frames of the files before, ``after`` in number, and ``capture`` is what the capture
+    is called.
     """
 
-    def __init__(self, source: Source, finder: PacketFinder, *, chunk_size: int | None = None) -> None:
+    def __init__(
+        self,
+        source: Source,
+        finder: PacketFinder,
+        *,
+        chunk_size: int | None = None,
+        decoder: FrameDecoder | None = None,
+        after: int = 0,
+        capture: str | None = None,
+    ) -> None:
         self._source = source
-        self._finder = finder
-        self._chunks = ChunkDecoder(finder)
+        self._capture = source.name if capture is None else capture
+        self._after = after
+        self._chunks = ChunkDecoder(finder, decoder)
         self._chunk_size = chunk_size or CHUNK_SIZE
         self.frames = 0
         self.first: int | None = None
         self.last: int | None = None
+        self.cut = 0
+        self.snapped = 0
 
     def __iter__(self) -> Iterator[PacketBatch]:
         """Yield what is complete; errors as for `read_frames`."""
-        for chunk in read_chunks(self._source.window(), self._chunk_size):
+        for chunk in read_chunks(self._source.window(), self._chunk_size, self._source.losses):
             self.frames += len(chunk)
+            cut, snapped = chunk.cut()
+            self.cut, self.snapped = self.cut + cut, max(self.snapped, snapped)
             times = chunk.time[chunk.time > 0]
             if len(times):
                 first, last = int(times.min()), int(times.max())
                 self.first = first if self.first is None else min(self.first, first)
                 self.last = last if self.last is None else max(self.last, last)
-            batch = self._chunks.take(chunk, self._source.name)
+            if self._after:
+                chunk.numbers = chunk.numbers + self._after
+            batch = self._chunks.take(chunk, self._capture)
             if len(batch) or batch.others:
                 yield batch
 
@@ -64,14 +84,17 @@ def read_batches(
     with Source(source) as opened:
         finder = PacketFinder(capture=opened.name, ports=ports, negotiator=negotiator)
         failure: CaptureError | None = None
+        batches = BatchReader(opened, finder, chunk_size=chunk_size)
         try:
-            for batch in BatchReader(opened, finder, chunk_size=chunk_size):
+            for batch in batches:
                 yield from batch.shown(streams=streams)
         except CaptureError as error:
             if not opened.is_capture:
                 raise
             failure = error
+        losses = opened.losses
         items = list(finder.finish())
+        items += finder.lacks(losses.dropped, losses.filters, batches.cut, batches.snapped)
         if failure is not None:
             items.append(finder.file_error(failure.message, failure.offset))
         if items:

@@ -17,6 +17,7 @@ from msmq_wire.engines.columns import Proven
 from msmq_wire.engines.columns.shown import has, is_set, shown
 from msmq_wire.engines.columns.values import Bools
 from msmq_wire.records.brief import Brief, Briefing
+from msmq_wire.records.joined_capture import JoinedCapture, last_file
 from msmq_wire.records.message import MessageColumn, is_listed
 from msmq_wire.records.record import Record
 
@@ -37,7 +38,7 @@ def briefed(batch: PacketBatch, briefing: Briefing) -> Iterator[Record | Brief]:
             if not len(rows):
                 # There may be no column that holds what is asked.
                 continue
-            values = [values_of(batch, column, found, places, rows) for column in briefing.columns]
+            values = [_shown(batch, column, found, places, rows) for column in briefing.columns]
             for place, line in zip(places.tolist(), briefing.make(values), strict=True):
                 lines[place] = line
         kinds[places] = len(stems) - 1
@@ -86,6 +87,14 @@ def answered(found: Proven, columns: Iterable[MessageColumn]) -> Bools:
         for path in () if whole is None else whole.unless:
             told &= ~is_set(found.top, path, found.rows)
     return told
+
+
+def _shown(batch: PacketBatch, column: MessageColumn, found: Proven, places: Array, rows: Array) -> list[Any]:
+    """What a column has for some packets, as it is printed: with the files of a joined capture."""
+    if column.name in ("capture", "frames") and isinstance(batch.capture, JoinedCapture):
+        which = column.name == "frames"
+        return [last_file(batch.capture, numbers)[which] for numbers in _frames(batch, places)]
+    return values_of(batch, column, found, places, rows)
 
 
 def values_of(

@@ -13,9 +13,10 @@ import numpy as np
 
 from msmq_wire.capture.chunks import ChunkDecoder
 from msmq_wire.capture.harvest import batch_of
-from msmq_wire.capture.index import Array, Chunk, read_chunks
+from msmq_wire.capture.index import Array, Chunk, interfaces_of, read_chunks
 from msmq_wire.capture.listing import Capture, CaptureFile, open_file, open_source
 from msmq_wire.capture.packet_batch import PacketBatch
+from msmq_wire.capture.pcapng import Losses
 from msmq_wire.capture.splits import clocks, index_file
 from msmq_wire.errors import CaptureError
 from msmq_wire.reassembly.bulk import gather
@@ -40,13 +41,13 @@ class Damage(NamedTuple):
 class Numbering:
     """Numbers of frames in a capture: those of a file go on where those of the file before it end.
 
-    ``damaged`` are the files that records of type ``error`` are about, by the ids of these.
+    ``owned`` are the files of records without frames, by the ids of these.
     """
 
     def __init__(self, paths: Sequence[str] = (), bases: Sequence[int] = ()) -> None:
         self.paths = list(paths)
         self.bases = list(bases)
-        self.damaged: dict[int, str] = {}
+        self.owned: dict[int, str] = {}
 
     def add(self, path: str, base: int) -> None:
         """Say that the frames of the next file are numbered from ``base`` + 1 on."""
@@ -74,7 +75,7 @@ class _Cursor:
 
     def _read(self, chunk_bytes: int) -> Iterator[Chunk]:
         with self._source as source:
-            yield from read_chunks(source.window(), chunk_bytes)
+            yield from read_chunks(source.window(), chunk_bytes, source.losses)
 
     def advance(self) -> bool:
         """Go to the next chunk; False at the end of the file."""
@@ -93,6 +94,11 @@ class _Cursor:
     def end(self) -> int:
         """The time so far at the end of the chunk."""
         return self._clock
+
+    @property
+    def losses(self) -> Losses:
+        """What the file says of what it lacks, once it is read."""
+        return self._source.losses
 
     def close(self) -> None:
         self._source.close()
@@ -119,6 +125,8 @@ class CaptureReading:
         self.damage: list[Damage] = []
         self.numbering = Numbering()
         self.frames = 0
+        self._cut = self._snapped = self._dropped = 0
+        self._filters: dict[str, None] = {}
         self._latest: _Cursor | None = None
         self._wanted = wanted
         self._chunk_bytes = chunk_bytes
@@ -135,9 +143,13 @@ class CaptureReading:
         for chunk in self.chunks():
             yield chunks.take(chunk, self.capture.name)
         items = list(self.finder.finish())
+        for lack in self.finder.lacks(self._dropped, self._filters, self._cut, self._snapped):
+            # It is about all files; the first one stands for them.
+            self.numbering.owned[lack.id] = self.capture.files[0].path
+            items.append(lack)
         for one in self.damage:
             error = self.finder.file_error(one.reason, one.offset)
-            self.numbering.damaged[error.id] = one.path
+            self.numbering.owned[error.id] = one.path
             items.append(error)
         if items:
             yield batch_of(self.capture.name, items)
@@ -146,6 +158,8 @@ class CaptureReading:
         """Yield the frames that are wanted; a chunk is used up before the next one is asked for."""
         for chunk in self._merged():
             self.frames += len(chunk)
+            cut, snapped = chunk.cut()
+            self._cut, self._snapped = self._cut + cut, max(self._snapped, snapped)
             if self._wanted is not None:
                 chunk = chunk.select(np.flatnonzero(self._wanted(chunk)))
             if len(chunk):
@@ -200,6 +214,8 @@ class CaptureReading:
             self.damage.append(Damage(cursor.path, error.message, error.offset))
             more = False
         if not more:
+            self._dropped += cursor.losses.dropped
+            self._filters |= cursor.losses.filters
             cursor.close()
             cursor.over = True
             active.remove(cursor)
@@ -242,4 +258,4 @@ def joined_chunk(parts: Sequence[Chunk]) -> Chunk:
             columns[name].append(getattr(part, name))
         start += total
     made = {name: np.concatenate(arrays) for name, arrays in columns.items()}
-    return Chunk(data, 0, record=made["at"], **made)
+    return Chunk(data, 0, record=made["at"], **made, interface=interfaces_of(parts))

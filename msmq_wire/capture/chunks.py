@@ -29,11 +29,11 @@ FEW_FRAMES = 64
 
 
 class ChunkDecoder:
-    """Takes the chunks of a capture in order."""
+    """Takes the chunks of a capture in order; ``frames`` is what took the frames before them, if any."""
 
-    def __init__(self, finder: PacketFinder) -> None:
+    def __init__(self, finder: PacketFinder, frames: FrameDecoder | None = None) -> None:
         self._finder = finder
-        self._frames = FrameDecoder(finder)
+        self._frames = FrameDecoder(finder) if frames is None else frames
 
     def take(self, chunk: Chunk, capture: str) -> PacketBatch:
         """Return what the frames of a chunk complete, as records of ``capture``."""
@@ -113,4 +113,5 @@ def _rows(plain: PlainFrames, low: int, high: int) -> PlainFrames:
     names = ("index", "source", "target", "sport", "dport", "seq", "ack", "flags", "at", "size", "cut")
     columns: dict[str, Array] = {name: getattr(plain, name)[low:high] for name in names}
     wide = None if plain.wide is None else plain.wide[low:high]
-    return msgspec.structs.replace(plain, **columns, wide=wide)
+    path = None if plain.path is None else plain.path[low:high]
+    return msgspec.structs.replace(plain, **columns, wide=wide, path=path)

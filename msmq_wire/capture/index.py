@@ -7,18 +7,18 @@ record headers say is read for all frames of a chunk at once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from struct import Struct
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from msmq_wire.capture.pcap import FILE_HEADER, Frame, PcapHeader, Window, read_header
-from msmq_wire.capture.pcapng import BLOCK_HEADER, END_OF_TIME, ENHANCED_PACKET, PCAPNG_MAGIC, Blocks
+from msmq_wire.capture.pcapng import BLOCK_HEADER, END_OF_TIME, ENHANCED_PACKET, PCAPNG_MAGIC, Blocks, Losses
 from msmq_wire.errors import CaptureError
 from msmq_wire.units import SECOND
 
-__all__ = ["Array", "Chunk", "pcap_chunks", "pcapng_chunks", "read_chunks", "rows_at"]
+__all__ = ["Array", "Chunk", "interfaces_of", "pcap_chunks", "pcapng_chunks", "read_chunks", "rows_at"]
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
@@ -33,10 +33,12 @@ class Chunk:
     the next chunk. The arrays have one int64 per frame: ``numbers`` are those of the frames, ``record`` and
     ``at`` are offsets in ``data`` of the record and of the captured bytes, ``captured`` and ``length`` count
     these and the bytes on the wire, ``time`` is nanoseconds since 1970 (0 when there is none), ``link_type``
-    a LINKTYPE number.
+    a LINKTYPE number, ``interface`` the number of the capture interface: None where it is 0 for all.
     """
 
-    __slots__ = ("at", "captured", "data", "length", "link_type", "numbers", "position", "record", "time")
+    __slots__ = (
+        "at", "captured", "data", "interface", "length", "link_type", "numbers", "position", "record", "time",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -50,6 +52,7 @@ class Chunk:
         length: Array,
         time: Array,
         link_type: Array,
+        interface: Array | None = None,
     ) -> None:
         self.data = data
         self.position = position
@@ -60,6 +63,7 @@ class Chunk:
         self.length = length
         self.time = time
         self.link_type = link_type
+        self.interface = interface
 
     def __len__(self) -> int:
         return len(self.at)
@@ -68,7 +72,13 @@ class Chunk:
         """Return the frames at ``places`` alone, over the same bytes."""
         names = ("numbers", "record", "at", "captured", "length", "time", "link_type")
         columns = {name: getattr(self, name)[places] for name in names}
-        return Chunk(self.data, self.position, **columns)
+        interface = None if self.interface is None else self.interface[places]
+        return Chunk(self.data, self.position, **columns, interface=interface)
+
+    def cut(self) -> tuple[int, int]:
+        """Return how many frames were captured in part, and the bytes of the largest part."""
+        cut = self.captured[self.length > self.captured]
+        return len(cut), int(cut.max(initial=0))
 
     def frame(self, index: int) -> Frame:
         """Return a frame as the exact readers give it, except that no time is time 0."""
@@ -80,7 +90,16 @@ class Chunk:
             bytes(self.data[at : at + int(self.captured[index])]),
             int(self.length[index]),
             self.position + int(self.record[index]),
+            0 if self.interface is None else int(self.interface[index]),
         )
+
+
+def interfaces_of(parts: Sequence[Chunk]) -> Array | None:
+    """Return the interfaces of the frames of several chunks."""
+    if all(part.interface is None for part in parts):
+        return None
+    zero = np.zeros(max(map(len, parts)), np.int64)
+    return np.concatenate([zero[: len(one)] if one.interface is None else one.interface for one in parts])
 
 
 def rows_at(data: bytearray, dtype: Any, offsets: Array) -> Array:
@@ -95,14 +114,14 @@ def rows_at(data: bytearray, dtype: Any, offsets: Array) -> Array:
     return everywhere[offsets].view(kind)
 
 
-def read_chunks(window: Window, size: int) -> Iterator[Chunk]:
+def read_chunks(window: Window, size: int, losses: Losses | None = None) -> Iterator[Chunk]:
     """Yield the frames of the pcap or pcapng file at the window's first byte, about ``size`` bytes at a time.
 
     A chunk is used up before the next one is asked for. Raises `CaptureError` after the frames before the
     damage.
     """
     if window.buffer[:4] == PCAPNG_MAGIC:
-        yield from pcapng_chunks(window, size, Blocks())
+        yield from pcapng_chunks(window, size, Blocks(losses=losses))
     else:
         header = read_header(window)
         window.more(FILE_HEADER, 0)
@@ -279,7 +298,7 @@ def _joined(parts: list[Chunk]) -> Chunk:
         return first
     names = ("numbers", "record", "at", "captured", "length", "time", "link_type")
     columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
-    return Chunk(first.data, first.position, **columns)
+    return Chunk(first.data, first.position, **columns, interface=interfaces_of(parts))
 
 
 def _walk_blocks(buffer: _Buffer, blocks: Blocks, at: int) -> tuple[list[int], int]:
@@ -310,6 +329,10 @@ def _enhanced(buffer: _Buffer, blocks: Blocks, record: Array) -> Iterator[Chunk]
     )
     count = int(wrong[0]) if len(wrong) else len(record)
     if count:
+        options = record + 28 + captured + (-captured & 3)
+        for row in np.flatnonzero(record + total - 4 - options >= 12).tolist():
+            if row < count:
+                blocks.dropped_before(data, int(options[row]), int(record[row] + total[row]) - 4)
         ticks = rows["high"].astype(np.uint64) << np.uint64(32) | rows["low"]
         times = np.zeros(count, np.int64)
         links = np.zeros(count, np.int64)
@@ -328,6 +351,7 @@ def _enhanced(buffer: _Buffer, blocks: Blocks, record: Array) -> Iterator[Chunk]
             length=rows["length"][:count].astype(np.int64),
             time=times,
             link_type=links,
+            interface=interface[:count] if interface[:count].any() else None,
         )
         blocks.number += count
     if count < len(record):
@@ -363,4 +387,5 @@ def _single(buffer: _Buffer, frame: Frame, record: int) -> Chunk:
         length=one(frame.length),
         time=one(frame.time or 0),
         link_type=one(frame.link_type),
+        interface=one(frame.interface) if frame.interface else None,
     )

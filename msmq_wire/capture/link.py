@@ -6,8 +6,11 @@ The arguments ``at``, ``end`` and ``stop`` are those of `msmq_wire.capture.netwo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from struct import Struct
+from typing import Any
+
+from msgspec.structs import replace
 
 from msmq_wire.capture.network import (
     BRIDGED_ETHERNET,
@@ -29,7 +32,16 @@ from msmq_wire.capture.pcap import Frame
 from msmq_wire.reassembly.ip import IpFragment
 from msmq_wire.reassembly.tcp import TcpSegment
 
-__all__ = ["LINK_TYPES", "Datagram", "IcmpUnreachable", "Skipped", "UdpDatagram", "dissect", "transport"]
+__all__ = [
+    "LINK_TYPES",
+    "Datagram",
+    "IcmpUnreachable",
+    "Skipped",
+    "UdpDatagram",
+    "dissect",
+    "path_of",
+    "transport",
+]
 
 Datagram = TcpSegment | UdpDatagram | IpFragment | IcmpUnreachable | Skipped
 
@@ -37,7 +49,11 @@ _DEEPEST = 8
 _NESTED = Skipped("tunnels nested too deep")
 
 _u16 = Struct(">H").unpack_from
+_two_u16 = Struct(">HH").unpack_from
 _u32 = Struct(">I").unpack_from
+
+_vlan = Struct(">cH").pack
+_interface = Struct(">cI").pack
 
 _VLAN_TAGS = frozenset((0x8100, 0x88A8, 0x9100, 0x9200))
 _FIRST_ETHERTYPE = 0x0600
@@ -64,7 +80,16 @@ def dissect(frame: Frame) -> list[Datagram]:
         return [Skipped(f"link type {frame.link_type}")]
     length = frame.length
     layer = link(frame, 0, captured, length if length > captured else captured)
-    return [_innermost(frame, layer) if isinstance(layer, Inner) else layer]
+    datagram = _innermost(frame, layer) if isinstance(layer, Inner) else layer
+    if frame.interface and isinstance(datagram, TcpSegment):
+        datagram = _behind(_interface(b"i", frame.interface), datagram)
+    return [datagram]
+
+
+def path_of(interface: int, vlans: Iterable[int]) -> bytes:
+    """Return the path of a TCP segment (`TcpSegment.path`) in no more than VLANs, the outermost first."""
+    inside = b"".join(_vlan(b"v", vlan) for vlan in vlans)
+    return _interface(b"i", interface) + inside if interface else inside
 
 
 def transport(
@@ -82,8 +107,10 @@ def transport(
 
 
 def _innermost(frame: Frame, inner: Inner) -> Datagram:
+    path = b""
     for _ in range(_DEEPEST):
         ethertype, at, end, stop = inner.ethertype, inner.at, inner.end, inner.stop
+        path += inner.path
         if at > end:
             return CUT
         if ethertype == BRIDGED_ETHERNET:
@@ -93,9 +120,14 @@ def _innermost(frame: Frame, inner: Inner) -> Datagram:
         else:
             layer = _tagged(frame, ethertype, at, end, stop)
         if not isinstance(layer, Inner):
-            return layer
+            return _behind(path, layer) if path else layer
         inner = layer
     return _NESTED
+
+
+def _behind(path: bytes, layer: Layer) -> Any:
+    """Say of a layer that what is in ``path`` stands before it."""
+    return replace(layer, path=path + layer.path) if isinstance(layer, TcpSegment | Inner) else layer
 
 
 def _ethernet(frame: Frame, at: int, end: int, stop: int) -> Layer:
@@ -108,11 +140,22 @@ def _ethernet(frame: Frame, at: int, end: int, stop: int) -> Layer:
 
 
 def _tagged(frame: Frame, ethertype: int, at: int, end: int, stop: int) -> Layer:
+    if ethertype not in _VLAN_TAGS:
+        return _untagged(frame, ethertype, at, end, stop)
+    path = b""
     while ethertype in _VLAN_TAGS:
         if end - at < 4:
             return CUT
-        (ethertype,) = _u16(frame.data, at + 2)
+        tag, ethertype = _two_u16(frame.data, at)
+        # Tag 0 gives a priority, and no VLAN.
+        if tag & 0xFFF:
+            path += _vlan(b"v", tag & 0xFFF)
         at += 4
+    layer = _untagged(frame, ethertype, at, end, stop)
+    return _behind(path, layer) if path else layer
+
+
+def _untagged(frame: Frame, ethertype: int, at: int, end: int, stop: int) -> Layer:
     if ethertype >= _FIRST_ETHERTYPE:
         return _ethertype(frame, ethertype, at, end, stop)
     # An 802.3 frame has its length where Ethernet II has the type.

@@ -78,12 +78,13 @@ class Skipped(msgspec.Struct, frozen=True, gc=False):
 
 
 class Inner(msgspec.Struct, frozen=True, gc=False):
-    """A layer inside a tunnel: its ethertype and where it is in the frame."""
+    """A layer inside a tunnel: its ethertype and where it is in the frame; ``path`` as in `TcpSegment`."""
 
     ethertype: int
     at: int
     end: int
     stop: int
+    path: bytes = b""
 
 
 Layer = TcpSegment | UdpDatagram | IpFragment | IcmpUnreachable | Skipped | Inner
@@ -256,9 +257,10 @@ def _udp(frame: Frame, src: bytes, dst: bytes, at: int, end: int, stop: int) -> 
     # An MSMQ ping may be answered to any port, so also to the two that mean a tunnel.
     if dport in TUNNEL_PORTS and sport != PING_PORT and end - at >= 8 and not data[at + 7]:
         if dport == _VXLAN_PORT and data[at] & 8:
-            return Inner(BRIDGED_ETHERNET, at + 8, end, stop)
+            return Inner(BRIDGED_ETHERNET, at + 8, end, stop, b"n" + data[at + 4 : at + 7])
         if dport == _GENEVE_PORT and data[at] < 0x40:
-            return Inner(_u16(data, at + 2)[0], at + 8 + data[at] * 4, end, stop)
+            inner = at + 8 + data[at] * 4
+            return Inner(_u16(data, at + 2)[0], inner, end, stop, b"n" + data[at + 4 : at + 7])
     return UdpDatagram(src, sport, dst, dport, data[at:end], frame.number, frame.time or 0, stop - end)
 
 
@@ -304,6 +306,8 @@ def _gre(frame: Frame, at: int, end: int, stop: int) -> Layer:
         return Skipped(f"IP protocol 47 version {flags & 7}")
     if flags & 0x4000:
         return Skipped("IP protocol 47 with routing")
+    key = at + 4 + 4 * (flags >> 15)
+    path = b"k" + data[key : key + 4] if flags & 0x2000 else b""
     # Checksum, key and sequence number have four bytes each.
     at += 4 + 4 * ((flags >> 15) + (flags >> 13 & 1) + (flags >> 12 & 1))
     if ethertype == _ERSPAN_1_OR_2:
@@ -315,4 +319,4 @@ def _gre(frame: Frame, at: int, end: int, stop: int) -> Layer:
             return _CUT_TUNNEL
         ethertype = BRIDGED_ETHERNET
         at += 20 if data[at + 11] & 1 else 12
-    return Inner(ethertype, at, end, stop)
+    return Inner(ethertype, at, end, stop, path)

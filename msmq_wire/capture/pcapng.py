@@ -1,6 +1,6 @@
-"""pcapng files: sections, interfaces with their clocks, and the three kinds of packet block.
+"""pcapng files: sections, interfaces with their clocks, the three kinds of packet block, and what they lost.
 
-Blocks of other kinds (names, statistics, decryption secrets, custom) are stepped over.
+Blocks of other kinds (names, decryption secrets, custom) are stepped over.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ __all__ = [
     "PCAPNG_MAGIC",
     "Blocks",
     "Interface",
+    "Losses",
     "Order",
     "pack_interfaces",
     "read_pcapng",
@@ -31,6 +32,7 @@ PCAPNG_MAGIC = b"\x0a\x0d\x0d\x0a"
 _MAX_INTERFACES = 1 << 16
 _SECTION_HEADER = 0x0A0D0D0A
 _INTERFACE = 1
+_STATISTICS = 5
 OBSOLETE_PACKET = 2
 SIMPLE_PACKET = 3
 ENHANCED_PACKET = 6
@@ -41,6 +43,10 @@ END_OF_TIME = 1 << 63
 _OPTION_END = 0
 _OPTION_RESOLUTION = 9
 _OPTION_OFFSET = 14
+_OPTION_FILTER = 11
+_DROPPED_BEFORE = 4
+_DROPPED_BY_INTERFACE, _DROPPED_BY_SYSTEM = 5, 7
+_MOST_FILTER = 256
 
 _packed = Struct("<HIBq")
 
@@ -58,6 +64,7 @@ class Order:
         self.simple = Struct(order + "I").unpack_from
         self.enhanced = Struct(order + "IIIII").unpack_from
         self.obsolete = Struct(order + "H2xIIII").unpack_from
+        self.count = Struct(order + "Q").unpack_from
 
 
 _ORDERS = {b"\x4d\x3c\x2b\x1a": Order("<"), b"\x1a\x2b\x3c\x4d": Order(">")}
@@ -77,14 +84,32 @@ class Interface(NamedTuple):
     resolution: int
 
 
-def read_pcapng(window: Window) -> Iterator[Frame]:
+class Losses:
+    """What a file says of itself: frames that were dropped, and how it was filtered.
+
+    ``counted`` are those of each interface, by section and number, ``between`` those that packet blocks name.
+    ``filters`` are the texts of capture filters.
+    """
+
+    def __init__(self) -> None:
+        self.counted: dict[tuple[int, int], int] = {}
+        self.between = 0
+        self.filters: dict[str, None] = {}
+
+    @property
+    def dropped(self) -> int:
+        """Frames that were dropped, at least: both kinds may count the same ones."""
+        return max(self.between, sum(self.counted.values()))
+
+
+def read_pcapng(window: Window, losses: Losses | None = None) -> Iterator[Frame]:
     """Yield the frames of a pcapng file that starts at the window's first byte.
 
     Each section has its own byte order and interfaces. The section length is not used: blocks are walked one
     by one, and a new section header starts a new section wherever it stands. Raises `CaptureError` with the
-    offset of the block that is cut or damaged, after the frames before it.
+    offset of the block that is cut or damaged, after the frames before it. ``losses`` are counted into.
     """
-    blocks = Blocks()
+    blocks = Blocks(losses=losses)
     at = 0
     while True:
         if len(window.buffer) - at < BLOCK_HEADER:
@@ -110,12 +135,19 @@ class Blocks:
     """Takes the blocks of a pcapng file one by one, and knows what those so far say about the next.
 
     ``number`` counts the frames, ``section`` the sections from 0, -1 before the first; ``order`` and
-    ``interfaces`` are those of the section.
+    ``interfaces`` are those of the section. ``losses`` are what they say was not captured.
     """
 
     def __init__(
-        self, number: int = 0, section: int = -1, order: str = "<", interfaces: Iterable[Interface] = ()
+        self,
+        number: int = 0,
+        section: int = -1,
+        order: str = "<",
+        interfaces: Iterable[Interface] = (),
+        *,
+        losses: Losses | None = None,
     ) -> None:
+        self.losses = losses or Losses()
         self.number = number
         self.section = section
         self.interfaces = list(interfaces)
@@ -180,13 +212,53 @@ class Blocks:
                         f"more than {_MAX_INTERFACES} interfaces in a section", offset=position
                     )
                 self.interfaces.append(_read_interface(buffer, at, end, order, position))
+                self._filtered(buffer, at, end)
+            elif kind == _STATISTICS and total >= 24:
+                self._count(buffer, at, end)
             return None
 
         if captured > end - body:
             raise CaptureError(f"a packet of {captured} bytes does not fit its block", offset=position)
         self.number += 1
+        if kind == ENHANCED_PACKET:
+            self.dropped_before(buffer, body + captured + (-captured & 3), end)
         data = bytes(buffer[body : body + captured])
         return Frame(self.number, time, interface.link_type, data, length, position, index, self.section)
+
+    def dropped_before(self, buffer: bytes | bytearray, at: int, end: int) -> None:
+        """Count what the options of an enhanced packet block say was dropped before it."""
+        for code, place, size in _options(buffer, at, end, self.order):
+            if code == _DROPPED_BEFORE and size == 8:
+                self.losses.between += self.order.count(buffer, place)[0]
+
+    def _count(self, buffer: bytes | bytearray, at: int, end: int) -> None:
+        """Take the counters of an interface: each block has all so far."""
+        (interface,) = self.order.simple(buffer, at + 8)
+        counts = [
+            self.order.count(buffer, place)[0]
+            for code, place, size in _options(buffer, at + 20, end, self.order)
+            if code in (_DROPPED_BY_INTERFACE, _DROPPED_BY_SYSTEM) and size == 8
+        ]
+        if counts and interface < len(self.interfaces):
+            self.losses.counted[self.section, interface] = sum(counts)
+
+    def _filtered(self, buffer: bytes | bytearray, at: int, end: int) -> None:
+        """Take the text of a capture filter, [pcapng] 4.2: a kind of filter, and the filter."""
+        for code, place, size in _options(buffer, at + 16, end, self.order):
+            text = bytes(buffer[place + 1 : place + min(size, _MOST_FILTER)]).decode("utf-8", "replace")
+            if code == _OPTION_FILTER and size > 1 and buffer[place] == 0 and len(self.losses.filters) < 8:
+                self.losses.filters[text] = None
+
+
+def _options(buffer: bytes | bytearray, at: int, end: int, order: Order) -> Iterator[tuple[int, int, int]]:
+    """The code, place and size of each option that is whole."""
+    while end - at >= 4:
+        code, size = order.option(buffer, at)
+        at += 4
+        if code == _OPTION_END or size > end - at:
+            return
+        yield code, at, size
+        at += size + (-size & 3)
 
 
 def _check_version(buffer: bytes | bytearray, at: int, total: int, order: Order, position: int) -> None:

@@ -21,7 +21,7 @@ from msmq_wire.reassembly.bulk import Connections, PacketChain, Payloads, Runs, 
 from msmq_wire.reassembly.stream import MAX_PENDING
 from msmq_wire.reassembly.tail import PIECE_COST, TAIL_BYTES, TAIL_RUNS
 from msmq_wire.reassembly.tcp_events import SYN, Endpoints, TcpSegment
-from msmq_wire.reassembly.tcp_flow import TAIL_TOTAL, Connection, Flow
+from msmq_wire.reassembly.tcp_flow import MASK, TAIL_TOTAL, WINDOW, Connection, Flow
 from msmq_wire.records.finder import NOT_MSMQ, PacketFinder
 from msmq_wire.records.recognition import FIRST_BYTES, HTTPS_PORTS, LOOKED_AT, recognise
 
@@ -29,13 +29,14 @@ __all__ = ["Piece"]
 
 _CONTENT = np.dtype(
     {
-        "names": ["tls", "hello"],
-        "formats": [">u2", "u1"],
-        "offsets": [0, 5],
+        "names": ["tls", "hello", "method"],
+        "formats": [">u2", "u1", ">u4"],
+        "offsets": [0, 5, 0],
         "itemsize": 6,
     }
 )
 _TLS = 0x1603
+_POST = int.from_bytes(b"POST", "big")
 _FIRST_BYTES = np.frombuffer(bytes(FIRST_BYTES), np.uint8)
 _SHOWN = 256  # of a payload that is noted
 _FEW_SEGMENTS = 4  # a run that is not worth more than taking its segments one by one
@@ -55,6 +56,8 @@ class _Cursor:
         self.high = high
 
 
+_Sides = tuple[tuple[Flow, int, int], tuple[Flow, int, int]]
+"""Both directions of a connection, each with its first payload, and the one behind the last."""
 _Passing = tuple[Connection | None, tuple[int, int]]
 """A connection that has a segment, or the framer that is fed, at a frame inside a run."""
 
@@ -89,7 +92,10 @@ class Piece:
         self._connections = connections
         self._sort(connections)
         wanted = self._choose(connections)
-        if wanted is None or not self._has_room(connections, wanted):
+        if wanted is None:
+            return False
+        several = self._know(connections, wanted)
+        if not self._has_room(connections, wanted, several):
             return False
         self._skip(np.flatnonzero(~connections.spread(self._watched)))
         self._prepare(connections, wanted)
@@ -178,36 +184,67 @@ class Piece:
             return
         start = rows_at(self._chunk.data, _CONTENT, self._at[places])
         dport = self._plain.dport[self._connections.order[places]]
-        noted = (start["tls"] == _TLS) & (start["hello"] == 1) & np.isin(dport, list(HTTPS_PORTS))
+        noted = (start["tls"] == _TLS) & (start["hello"] == 1) | (start["method"] == _POST)
+        noted &= np.isin(dport, list(HTTPS_PORTS))
         for number in np.flatnonzero(noted).tolist():
             at, size = int(self._at[places[number]]), int(self._size[places[number]])
             payload = bytes(self._chunk.data[at : at + min(size, _SHOWN)])
             self._finder.name_content(payload, f"port {dport[number]}")
 
-    def _has_room(self, connections: Connections, wanted: Array) -> bool:
+    def _know(self, connections: Connections, wanted: Array) -> Array | None:
+        """Look up what is followed; return which of it comes in several paths, None for nothing.
+
+        The finder decides about each segment of that.
+        """
+        finder, plain, rows = self._finder, self._plain, connections.rows()
+        self._known: dict[int, Endpoints] = {}
+        self._flows: dict[int, Flow] = {}
+        for number in np.flatnonzero(wanted).tolist():
+            endpoints = self._known[number] = self._endpoints(int(rows[number]))
+            flow = finder.tcp.flow(endpoints)
+            if flow is not None:
+                self._flows[number] = flow
+        if plain.path is None and not finder.networks.used:
+            return None
+        several = np.zeros(len(rows), np.bool_)
+        if plain.path is not None:
+            path = plain.path[connections.order]
+            several = connections.any(path != connections.spread(plain.path[rows]))
+        for number, endpoints in self._known.items():
+            flow = self._flows.get(number)
+            other = flow is not None and flow.connection.path != plain.path_at(int(rows[number]))
+            several[number] |= other or finder.networks.has_several(endpoints)
+        several &= wanted
+        if not several.any():
+            return None
+        self._alone |= connections.spread(several)
+        return several
+
+    def _has_room(self, connections: Connections, wanted: Array, several: Array | None) -> bool:
         """Whether no limit that connections share can be reached in this piece."""
         finder, tcp, rows = self._finder, self._finder.tcp, connections.rows()
         places = np.flatnonzero(connections.spread(wanted) & (self._size > 0))
         sizes = self._size[places]
         if not finder.has_room(int(sizes.sum()), len(places)):
             return False
-        self._known: dict[int, Endpoints] = {}
-        flows: dict[int, Flow] = {}
-        for number in np.flatnonzero(wanted).tolist():
-            endpoints = self._known[number] = self._endpoints(int(rows[number]))
-            flow = tcp.flow(endpoints)
-            if flow is not None:
-                flows[number] = flow
+        flows = self._flows
         syns = np.count_nonzero(self._flags[np.flatnonzero(connections.spread(wanted))] & SYN)
         opened = len(self._known) - len(flows) + int(syns)
+        if several is not None:
+            # Each segment may open a connection in another network.
+            opened += int(np.diff(connections.starts)[several].sum())
         evicted = tcp.evicted_by(opened)
         present = {flow.connection.stream for flow in flows.values()}
         if evicted is None or any(connection.stream in present for connection in evicted):
             return False
-        left = TAIL_TOTAL - tcp.tail_bytes - tcp.pending_bytes
+        if several is not None and evicted:
+            return False
+        left = TAIL_TOTAL - tcp.tail_bytes - tcp.pending_bytes - finder.networks.held
         costs = sizes + PIECE_COST
         if int(costs.sum()) <= left:
             return True
+        if several is not None:
+            return False
         side = connections.spread(np.arange(len(rows)))[places] * 2 + connections.reverse[places]
         cost = np.bincount(side, costs, 2 * len(rows)).astype(np.int64).reshape(-1, 2)
         most = TAIL_BYTES + PIECE_COST * TAIL_RUNS
@@ -334,6 +371,14 @@ class Piece:
                 # Which frames carried a fragmented packet is asked when it is complete.
                 if finder.carries_fragments and finder.framer(_key(flow)).wanted != 0:
                     return False
+        ahead = stop if there.connection.unseen else self._runs_ahead(place, stop, sides)
+        if ahead < stop:
+            # That segment tells something, so it is taken by itself.
+            if ahead - place < _FEW_SEGMENTS:
+                return False
+            stop = ahead
+            low, high = (first + self._before(first, last, stop) for _, first, last in sides)
+            sides = ((there, cursor.low, low), (back, cursor.high, high))
         for acks, (flow, first, last) in zip(runs.acks, sides, strict=True):
             ack = int(np.searchsorted(acks, stop)) - 1
             if ack >= 0 and acks[ack] >= place:
@@ -346,8 +391,26 @@ class Piece:
         self._push(stop - 1, (connection, (0, 0)))
         finder.understood += stop - place
         cursor.place, cursor.low, cursor.high = stop, low, high
-        cursor.run += 1
+        cursor.run += stop == int(runs.start[cursor.run + 1])
         return True
+
+    def _runs_ahead(self, place: int, stop: int, sides: _Sides) -> int:
+        """The place of the first segment that acknowledges what was not captured; ``stop`` for none."""
+        payloads, found = self._payloads, stop
+        for acks, (peer, first, last) in zip(self._runs.acks, reversed(sides), strict=True):
+            low, high = np.searchsorted(acks, (place, stop)).tolist()
+            at = acks[low:high]
+            captured = payloads.until[first + np.searchsorted(payloads.place[first:last], at)]
+            ahead = (self._ack[at].astype(np.int64) - peer.expected - captured + payloads.until[first]) & MASK
+            # One byte more is that of a FIN.
+            early = (ahead > 1) & (ahead <= WINDOW)
+            if early.any():
+                found = min(found, int(at[early.argmax()]))
+        return found
+
+    def _before(self, first: int, last: int, place: int) -> int:
+        """How many of some payloads lie before a place."""
+        return int(np.searchsorted(self._payloads.place[first:last], place))
 
     def _deliver(self, flow: Flow, first: int, last: int) -> None:
         """Take payloads of one direction that follow what it delivered so far."""
@@ -355,7 +418,8 @@ class Piece:
         key, offset = _key(flow), flow.next
         at, stop = int(payloads.until[first]), int(payloads.until[last])
         shift = offset - at
-        flow.delivered(stop - at, payloads.data[max(at, stop - TAIL_BYTES) : stop].data)
+        frame = int(self._chunk.numbers[self._index[payloads.place[last - 1]]])
+        flow.delivered(stop - at, payloads.data[max(at, stop - TAIL_BYTES) : stop].data, frame)
         framer = finder.framer(key)
         part = first
         while at < stop:

@@ -7,10 +7,13 @@ headers, whatever is cut or contradicts itself) is left to it.
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import numpy as np
 
 from msmq_wire.capture.index import Array, Chunk, rows_at
+from msmq_wire.capture.link import path_of
 from msmq_wire.capture.network import IPV4, IPV6, TUNNEL_PORTS
 from msmq_wire.reassembly.tcp_events import TcpSegment
 from msmq_wire.records.endpoint import MSMQ_PORT, PING_PORT
@@ -22,6 +25,8 @@ _RAW_IP = (12, 14, 101)
 _LOOPBACK = (0, 108)
 _VLAN_TAGS = (0x8100, 0x88A8, 0x9100, 0x9200)
 _MOST_TAGS = 2
+_VLAN_BITS, _VLAN = 12, 0xFFF
+_STACK_BITS = _MOST_TAGS * _VLAN_BITS
 _TCP, _UDP = 6, 17
 
 _IPV4_HEADER = np.dtype(
@@ -54,7 +59,8 @@ class PlainFrames(msgspec.Struct, frozen=True, eq=False):
     port: equal endpoints have equal numbers, and different ones different numbers unless IPv6 addresses
     collide, which ``wide`` (four uint64 a row: the addresses, None without IPv6) tells. ``at`` and ``size``
     are where the payload is in the chunk, ``cut`` counts payload bytes that were not captured. ``other`` are
-    the places of the frames that are not plain, ``udp`` those of plain UDP datagrams.
+    the places of the frames that are not plain, ``udp`` those of plain UDP datagrams. ``path`` stands for
+    `TcpSegment.path` (see `path_at`), equal numbers for equal ones; None where that is empty for all.
     """
 
     index: Array
@@ -71,6 +77,23 @@ class PlainFrames(msgspec.Struct, frozen=True, eq=False):
     wide: Array | None
     other: Array
     udp: Array
+    path: Array | None = None
+    other_paths: tuple[bytes, ...] = ()
+
+    def path_at(self, row: int) -> bytes:
+        """Return the path of a segment."""
+        number = 0 if self.path is None else int(self.path[row])
+        return self.other_paths[-1 - number] if number < 0 else _path(number)
+
+    def _with_paths(self, segments: list[TcpSegment]) -> tuple[Array | None, tuple[bytes, ...]]:
+        """Return the column with the paths of more segments, and the paths it has negative numbers for."""
+        if self.path is None and not any(one.path for one in segments):
+            return None, ()
+        own = np.zeros(len(self.index), np.int64) if self.path is None else self.path
+        numbers = {_path(number): number for number in [0, *np.unique(own).tolist()]}
+        others = tuple({one.path: None for one in segments if one.path not in numbers})
+        numbers |= {path: -1 - place for place, path in enumerate(others)}
+        return np.append(own, [numbers[one.path] for one in segments]), others
 
     def with_segments(self, index: list[int], segments: list[TcpSegment]) -> PlainFrames:
         """Return the same with more rows, for frames at ``index`` that carry ``segments``; ``at`` is -1."""
@@ -98,8 +121,13 @@ class PlainFrames(msgspec.Struct, frozen=True, eq=False):
             "cut": np.array([one.cut for one in segments], np.int64),
         }
         order = np.argsort(np.append(self.index, added["index"]), kind="stable")
-        merged = {name: np.append(getattr(self, name), column)[order] for name, column in added.items()}
-        return msgspec.structs.replace(self, **merged, wide=None if wide is None else wide[order])
+        merged: dict[str, Any] = {
+            name: np.append(getattr(self, name), column)[order] for name, column in added.items()
+        }
+        path, others = self._with_paths(segments)
+        merged["wide"] = None if wide is None else wide[order]
+        merged["path"] = None if path is None else path[order]
+        return msgspec.structs.replace(self, **merged, other_paths=others)
 
 
 def read_plain(chunk: Chunk) -> PlainFrames:
@@ -107,7 +135,7 @@ def read_plain(chunk: Chunk) -> PlainFrames:
     data = chunk.data
     end = chunk.at + chunk.captured
     stop = chunk.at + np.maximum(chunk.captured, chunk.length)
-    ethertype, at = _link(chunk, end)
+    ethertype, at, path = _link(chunk, end)
 
     protocol = np.zeros(len(chunk), np.int64)
     source = np.zeros(len(chunk), np.uint64)
@@ -162,7 +190,14 @@ def read_plain(chunk: Chunk) -> PlainFrames:
         wide=wide,
         other=np.flatnonzero(is_other),
         udp=udp,
+        path=None if path is None else path[tcp],
     )
+
+
+def _path(number: int) -> bytes:
+    """The path that a number of the column stands for."""
+    vlans = (number >> _VLAN_BITS & _VLAN, number & _VLAN)
+    return path_of(number >> _STACK_BITS, (vlan for vlan in vlans if vlan))
 
 
 def _endpoint(address: Array, port: Array, wide: Array | None, six: Array) -> Array:
@@ -187,20 +222,27 @@ def _udp(data: bytearray, rows: Array, at: Array) -> Array:
     return counted
 
 
-def _link(chunk: Chunk, end: Array) -> tuple[Array, Array]:
-    """Return the ethertype of each frame (0: not plain) and where what it names starts."""
+def _link(chunk: Chunk, end: Array) -> tuple[Array, Array, Array | None]:
+    """Return the ethertype of each frame (0: not plain), where what it names starts, and its path."""
     if (chunk.link_type == _ETHERNET).all():
-        return _linked(chunk, np.arange(len(chunk)), _ETHERNET, end)
-    ethertype, at = np.zeros(len(chunk), np.int64), chunk.at.copy()
-    for link_type in np.unique(chunk.link_type).tolist():
-        rows = np.flatnonzero(chunk.link_type == link_type)
-        ethertype[rows], at[rows] = _linked(chunk, rows, link_type, end)
-    return ethertype, at
+        ethertype, at, path = _linked(chunk, np.arange(len(chunk)), _ETHERNET, end)
+    else:
+        ethertype, at, path = np.zeros(len(chunk), np.int64), chunk.at.copy(), None
+        for link_type in np.unique(chunk.link_type).tolist():
+            rows = np.flatnonzero(chunk.link_type == link_type)
+            ethertype[rows], at[rows], vlans = _linked(chunk, rows, link_type, end)
+            if vlans is not None:
+                path = np.zeros(len(chunk), np.int64) if path is None else path
+                path[rows] = vlans
+    if chunk.interface is not None and chunk.interface.any():
+        interface = chunk.interface << _STACK_BITS
+        path = interface if path is None else interface | path
+    return ethertype, at, path
 
 
-def _linked(chunk: Chunk, rows: Array, link_type: int, end: Array) -> tuple[Array, Array]:
+def _linked(chunk: Chunk, rows: Array, link_type: int, end: Array) -> tuple[Array, Array, Array | None]:
     data, at, captured = chunk.data, chunk.at[rows], chunk.captured[rows]
-    ethertype = np.zeros(len(rows), np.int64)
+    ethertype, vlans = np.zeros(len(rows), np.int64), None
     if link_type in (_ONLY_IPV4, _ONLY_IPV6):
         ethertype[:] = IPV4 if link_type == _ONLY_IPV4 else IPV6
     elif link_type in _RAW_IP:
@@ -221,9 +263,13 @@ def _linked(chunk: Chunk, rows: Array, link_type: int, end: Array) -> tuple[Arra
             tagged = np.flatnonzero(np.isin(ethertype, _VLAN_TAGS) & (end[rows] - at >= 4))
             if not len(tagged):
                 break
+            tag = rows_at(data, ">u2", at[tagged]).astype(np.int64) & _VLAN
+            vlans = np.zeros(len(rows), np.int64) if vlans is None else vlans
+            # Tag 0 gives a priority, and no VLAN.
+            vlans[tagged] = np.where(tag > 0, vlans[tagged] << _VLAN_BITS | tag, vlans[tagged])
             ethertype[tagged] = rows_at(data, ">u2", at[tagged] + 2)
             at[tagged] += 4
-    return ethertype, at
+    return ethertype, at, vlans
 
 
 def _by_version(version: Array, ipv4: int, *ipv6: int) -> Array:

@@ -18,6 +18,7 @@ from msmq_wire.errors import CaptureError
 from msmq_wire.records.brief import Brief, Briefing
 from msmq_wire.records.decoder import decoded
 from msmq_wire.records.finder import PacketFinder
+from msmq_wire.records.joined_capture import JoinedCapture
 from msmq_wire.records.record import Record
 from msmq_wire.rpc.security import Negotiator
 
@@ -38,7 +39,8 @@ class Summary(msgspec.Struct):
     """What a capture held: frames read, frames of MSMQ traffic, the others by reason, records by type.
 
     ``notices`` counts what a reader should know beside that, such as traffic that may be MSMQ but is opaque.
-    ``first`` and ``last`` are the times of the earliest and the latest frame, nanoseconds since 1970.
+    ``first`` and ``last`` are the times of the earliest and the latest frame, nanoseconds since 1970. ``cut``
+    counts the frames that were captured in part, ``snapped`` is the largest part.
     """
 
     frames: int = 0
@@ -48,6 +50,8 @@ class Summary(msgspec.Struct):
     packets: Counter[str] = msgspec.field(default_factory=Counter)
     first: int | None = None
     last: int | None = None
+    cut: int = 0
+    snapped: int = 0
 
 
 class CaptureReader:
@@ -62,6 +66,12 @@ class CaptureReader:
     ``columns`` says whether frames are read by column, many at once: the same records several times faster.
     That needs numpy and pyarrow, and waits for whole chunks. By default it is done for what is seekable and
     not small, if both are installed and ``MSMQ_WIRE_ENGINE`` does not ask for the reference engine.
+
+    A capture may lie in several files, each with a reader: ``joined`` is its name, the same for all of them,
+    and ``after`` the reader of the file before, which was read to its end. Connections go on over the border,
+    frames and ids are numbered on, ``summary.packets`` counts those of all files. What is still open after
+    the last file is what `finish` of its reader gives. Frames have their own number in their file where
+    `msmq_wire.records.joined_capture.located` tells it.
     """
 
     def __init__(
@@ -73,16 +83,26 @@ class CaptureReader:
         first_id: int = 1,
         negotiator: Negotiator | None = None,
         columns: bool | None = None,
+        joined: JoinedCapture | None = None,
+        after: CaptureReader | None = None,
     ) -> None:
         self.source = Source(source)
-        self.summary = Summary()
+        self.summary: Summary = Summary() if after is None else Summary(packets=after.summary.packets)
         self._columns = self._worth_columns() if columns is None else columns
-        self._finder = PacketFinder(
-            capture=self.source.name,
-            ports=ports,
-            first_id=first_id,
-            negotiator=negotiator,
-        )
+        self._joined = joined
+        self._after: int = 0 if after is None else after._after + after.summary.frames
+        if joined is not None:
+            joined.begin(self.source.name, self._after)
+        if after is None:
+            self._finder = PacketFinder(
+                capture=self.source.name if joined is None else joined,
+                ports=ports,
+                first_id=first_id,
+                negotiator=negotiator,
+            )
+            self._decoder = FrameDecoder(self._finder)
+        else:
+            self._finder, self._decoder = after._finder, after._decoder
         self._streams = streams
 
     def __enter__(self) -> CaptureReader:
@@ -138,16 +158,39 @@ class CaptureReader:
             if not self.source.is_capture:
                 raise
             failure = error
-        yield from decoded(finder.finish(), streams=self._streams)
-        summary.understood = finder.understood
+        if self._joined is None:
+            yield from self._open_ends()
+        losses = self.source.losses
+        lacking = finder.lacks(losses.dropped, losses.filters, summary.cut, summary.snapped)
         if failure is not None:
-            yield finder.file_error(failure.message, failure.offset)
+            lacking.append(finder.file_error(failure.message, failure.offset))
+        summary.understood = finder.understood
+        for record in lacking:
+            if self._joined is not None:
+                self._joined.own(record.id, self.source.name)
+            yield record
+
+    def _open_ends(self) -> Iterator[Record]:
+        yield from decoded(self._finder.finish(), streams=self._streams)
+
+    def finish(self) -> Iterator[Record]:
+        """Yield what the last file of a joined capture leaves open."""
+        for record in self._open_ends():
+            self.summary.packets[record.type] += 1
+            yield record
+        self.summary.understood = self._finder.understood
 
     def _read_frames(self) -> Iterator[Record]:
         finder, summary = self._finder, self.summary
-        frames = FrameDecoder(finder)
+        frames, after = self._decoder, self._after
         for frame in self.source.frames():
             summary.frames += 1
+            size = len(frame.data)
+            if frame.length > size:
+                summary.cut += 1
+                summary.snapped = max(summary.snapped, size)
+            if after:
+                frame = msgspec.structs.replace(frame, number=frame.number + after)
             if frame.time:
                 summary.first = frame.time if summary.first is None else min(summary.first, frame.time)
                 summary.last = frame.time if summary.last is None else max(summary.last, frame.time)
@@ -159,7 +202,14 @@ class CaptureReader:
         from msmq_wire.capture.batches import BatchReader
 
         finder, summary = self._finder, self.summary
-        batches = BatchReader(self.source, finder, chunk_size=_CHUNK_SIZE)
+        batches = BatchReader(
+            self.source,
+            finder,
+            chunk_size=_CHUNK_SIZE,
+            decoder=self._decoder,
+            after=self._after,
+            capture=self._joined,
+        )
         try:
             for batch in batches:
                 summary.frames, summary.understood = batches.frames, finder.understood
@@ -168,6 +218,7 @@ class CaptureReader:
         finally:
             # Frames that complete nothing count as well, also those before the damage of a file.
             summary.frames, summary.first, summary.last = batches.frames, batches.first, batches.last
+            summary.cut, summary.snapped = batches.cut, batches.snapped
 
 
 def _briefed(briefing: Briefing, batch: PacketBatch) -> Iterator[Record | Brief]:

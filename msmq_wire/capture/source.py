@@ -13,7 +13,7 @@ from typing import BinaryIO, cast
 
 from msmq_wire.capture.opening import OpenedFile, reason_of
 from msmq_wire.capture.pcap import PCAP_MAGICS, Frame, Window, read_pcap
-from msmq_wire.capture.pcapng import PCAPNG_MAGIC, read_pcapng
+from msmq_wire.capture.pcapng import PCAPNG_MAGIC, Losses, read_pcapng
 from msmq_wire.errors import CaptureError
 
 __all__ = ["CaptureSource", "Source", "read_frames"]
@@ -42,15 +42,16 @@ class Source:
 
     ``total`` is the size in bytes of what is read, or None where it cannot be known (a pipe);
     ``bytes_read`` is how much of it was consumed, before decompression. ``is_capture`` says that it began
-    like a capture, ``compressed`` that its bytes are packed. ``before_read`` is called before a read, which
-    may have to wait, ``after_read`` with the bytes that it gave. Only files that were opened here, or are
-    ``owned``, are closed here. Raises `CaptureError` when the path cannot be opened, TypeError for what is
-    neither.
+    like a capture, ``compressed`` that its bytes are packed, ``losses`` what it says of itself.
+    ``before_read`` is called before a read, which may have to wait, ``after_read`` with the bytes that it
+    gave. Only files that were opened here, or are ``owned``, are closed here. Raises `CaptureError` when the
+    path cannot be opened, TypeError for what is neither.
     """
 
     def __init__(self, source: CaptureSource | OpenedFile, *, owned: bool = False) -> None:
         self.bytes_read = 0
         self.is_capture = False
+        self.losses = Losses()
         self.compressed = False
         self.before_read: Callable[[], None] | None = None
         self.after_read: Callable[[bytes | bytearray | memoryview], object] | None = None
@@ -90,7 +91,7 @@ class Source:
         """Yield the frames; can be walked once. Errors: see `read_frames`."""
         window = self.window()
         if window.buffer[:4] == PCAPNG_MAGIC:
-            yield from read_pcapng(window)
+            yield from read_pcapng(window, self.losses)
         else:
             yield from read_pcap(window)
 

@@ -1,4 +1,4 @@
-"""Processes that each do one file after the other, and the one that prints what they found, in order.
+"""Processes that each do one capture after the other, and the one that prints what they found, in order.
 
 The rule kept here: a process counts the records of its file before it shows any, so that their ids go on from
 those of the files before. What it prints waits in a file of its own until it is its turn.
@@ -55,7 +55,7 @@ class Part:
         with contextlib.suppress(EOFError):
             while True:
                 number = asked.recv()
-                asked.send(self._reading.records_in(self._reading.files[number]))
+                asked.send(self._reading.records_in(self._reading.captures[number]))
                 asked.send(self._do(number, asked.recv()))
 
     def _do(self, number: int, last_id: int) -> tuple[Any, dict[str, Any], str]:
@@ -112,7 +112,7 @@ class Crew:
     def run(self) -> Iterator[Any]:
         """Give what was found in each file, in order, after printing what it printed."""
         interrupts = self._reading.interrupts
-        told, total, started = 0, len(self._reading.files), 0
+        told, total, started = 0, len(self._reading.captures), 0
         try:
             with interrupts:
                 while told < total:
@@ -194,13 +194,13 @@ class Crew:
         self._waiting.pop(number, None)
         self._done[number] = None
         self._reading.status = 1
-        complain(f"{self._reading.files[number]}: the process that read it has ended")
+        complain(f"{self._reading.captures[number][0]}: the process that read it has ended")
         self._go_on()
 
     def _go_on(self) -> None:
         """Tell those that wait where their ids begin, as far as that is known."""
         last_id = 0
-        for number in range(len(self._reading.files)):
+        for number in range(len(self._reading.captures)):
             one = self._waiting.pop(number, None)
             if one is not None:
                 with contextlib.suppress(OSError):

@@ -44,9 +44,10 @@ def _follow(reading: Reading, diagnosis: Diagnosis, redactor: Redactor, *, judge
     """Feed a diagnosis with all records as they may be shown; return their story.
 
     Rules see what was captured, and take most of the time: they are asked only where an answer heeds them,
-    and those that never speak above info not at all.
+    and those that never speak above info not at all, nor those that tell what answers say.
     """
-    rules = {id_: rule for id_, rule in RULES.items() if rule.severity != "info"} if judged else {}
+    wanted = (rule for rule in RULES.values() if rule.severity != "info" and rule.over != "cause")
+    rules = {rule.id: rule for rule in wanted} if judged else {}
     telling = Telling(rules, redactor, diagnosis.leave, budget=reading.budget)
     for item, found in telling.told(reading.batched()):
         if isinstance(item, Record):

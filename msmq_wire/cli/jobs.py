@@ -38,23 +38,25 @@ def in_parts(
     screen: Screen | None = None,
     output: RowOutput | None = None,
 ) -> Iterator[_T]:
-    """Do ``work``, which goes through ``reading`` and prints; give what it returns, once or for each file.
+    """Do ``work``, which goes through ``reading`` and prints; give what it returns, once or for each capture.
 
-    It is done in one process where there is but one file, where one comes as it is written, or is named
+    It is done in one process where there is but one capture, where one comes as it is written, or is named
     twice, where copies of messages are looked for in all files, and where the system has no way to divide a
     process. ``screen`` and ``output`` are what it prints on beside standard output.
     """
     files = reading.files
-    jobs = min(jobs, len(files))
     if (
         jobs < 2
+        or len(files) < 2
         or reading.as_it_comes
         or reading.at_rest
         or len(set(files)) < len(files)
         or not hasattr(os, "fork")
+        or len(reading.captures) < 2
     ):
         yield work()
         return
+    jobs = min(jobs, len(reading.captures))
     # Few need them.
     import tempfile
 

@@ -11,7 +11,7 @@ import contextlib
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.metadata import entry_points
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from msmq_wire.cli.health import WIRESHARK_GROUP
-from msmq_wire.cli.reading import Reading
+from msmq_wire.cli.reading import Reading, named
 from msmq_wire.cli.reporting import complain
 from msmq_wire.errors import CaptureError
 from msmq_wire.records.rpc_packets import RpcCall
@@ -56,7 +56,14 @@ class LiveReading(Reading):
         """Always."""
         return True
 
-    def _file(self, file: str, items_of: ItemsOf) -> Iterator[Read]:
+    def _capture(self, files: Sequence[str], items_of: ItemsOf) -> Iterator[Read]:
+        (file,) = files
+        try:
+            yield from self._live(file)
+        except CaptureError as error:
+            self._fail(named(file, error.message))
+
+    def _live(self, file: str) -> Iterator[Read]:
         found = False
         with (
             self._reader(
@@ -80,9 +87,10 @@ class LiveReading(Reading):
                     sys.stdout.flush()
                     self.interrupts.waiting = True
             finally:
+                self.frames += reader.summary.frames
                 self._count(reader)
             if not found:
-                self._fail(f"{'standard input' if file == '-' else file}: {self._nothing_in(reader)}")
+                self._fail(named(file, self._nothing_in(reader, reader.summary.frames)))
 
 
 @contextlib.contextmanager

@@ -38,5 +38,8 @@ def _at_rest() -> MessageRows:
     return MessageRows((*COLUMNS, *found), usual, shown | {"places": 120, "body": 90})
 
 
-MESSAGES = MessageRows(COLUMNS)
+# Each with the width of a terminal that shows it. What was done with a message and its class are one column.
+_SHOWN = {"id": 0, "time": 72, "src": 0, "dst": 0, "queue": 0, "label": 64, "action": 60, "cut": 58}
+_SHOWN |= {"body_size": 110, "via": 130, "body": 100}
+MESSAGES = MessageRows(COLUMNS, shown=_SHOWN)
 MESSAGES_AT_REST = _at_rest()

@@ -36,13 +36,14 @@ _SECTIONS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
     "Answer": {
         "diagnose": ("diagnose:diagnose", "Say what is wrong in captures, and what to do about it."),
         "report": ("report:report", "Write a report about captures as one HTML page."),
+        "why": ("why:why", "Say what became of a message, and why."),
         "timeline": ("timeline:timeline", "Show the life of one message or session, step by step."),
         "demo": ("demo:demo", "Show a built-in capture with a fault and an attack."),
     },
     "Look": {
         "messages": ("messages:messages", "List messages, including those returned by remote reads."),
         "calls": ("calls:calls", "List remote reads and other calls: who read which queue."),
-        "decode": ("decode:decode", "Show every packet and call, field by field."),
+        "decode": ("decode:decode", "Show packets and calls, a line for each or all fields."),
         "packet": ("packet:packet", "Decode the bytes of one packet."),
         "filter": ("filter:filter_", "Check a filter expression and explain it."),
     },

@@ -1,6 +1,7 @@
 """The records of several captures, one file after the other, with progress, summary and status.
 
 The rule kept here: a file that fails does not stop the next one; every failure is one line and status 1.
+Files that follow each other in time are one capture, and are read in that order.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import msgspec
 
 from msmq_wire.capture.hashing import FileRead, Hashing
 from msmq_wire.capture.reader import CaptureReader
+from msmq_wire.capture.rings import rings
 from msmq_wire.capture.source import Source
 from msmq_wire.cli.folders import NAMED_IS_READ, captures_named, nothing_in_folder
 from msmq_wire.cli.interrupts import Interrupts
@@ -30,6 +32,7 @@ from msmq_wire.errors import CaptureError
 from msmq_wire.records.body_keys import Opened
 from msmq_wire.records.brief import Brief, Briefing
 from msmq_wire.records.filter.subject import Subject
+from msmq_wire.records.joined_capture import JoinedCapture
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.report.redaction.redactor import Redactor
@@ -44,7 +47,7 @@ if TYPE_CHECKING:
     Read: TypeAlias = Record | Brief | PacketBatch
     ItemsOf: TypeAlias = Callable[[CaptureReader], Iterator[Read]]
 
-__all__ = ["Reading", "Selection"]
+__all__ = ["Reading", "Selection", "named"]
 
 _T = TypeVar("_T")
 _REASONS = 6
@@ -89,7 +92,8 @@ class Selection(msgspec.Struct, frozen=True):
 class Reading:
     """Reads captures in order; ids run on through all of them. Iterate once, then ask for ``status``.
 
-    A folder stands for the captures in it, ``recursive`` also for those in its folders; ``files`` names them.
+    A folder stands for the captures in it, ``recursive`` also for those in its folders; ``files`` names them,
+    ``captures`` puts those together that are one capture (`msmq_wire.capture.rings`).
     ``negotiator`` opens sealed calls. Where ``redactor`` hides hosts, the summary names no host and no
     account, and files are called by their place. With ``verbose`` the summary counts by kind. What is read
     is shown as it comes: standard output is flushed before more is waited for, and ``show_waiting``, if a
@@ -193,17 +197,20 @@ class Reading:
         if self.interrupted and not (self.rows or self.as_it_comes):
             self.tell_summary()
 
+    @cached_property
+    def captures(self) -> list[tuple[str, ...]]:
+        """The files by capture, each capture in order of time."""
+        return rings(self.files) if self.several else [(file,) for file in self.files]
+
     def _all(self, items_of: ItemsOf) -> Generator[Read, None, None]:
-        for file in self.files:
-            try:
-                yield from self._file(file, items_of)
-            except CaptureError as error:
-                self._fail(_named(file, error.message))
+        for files in self.captures:
+            yield from self._capture(files, items_of)
 
     @property
     def budget(self) -> int | None:
         """Bytes of the ``memory`` for what is followed; None where that of the library counts."""
-        return None if self.memory is None else max(self.memory // 2, self.memory - _PROGRAM)
+        # What is known of the capture takes half as many.
+        return None if self.memory is None else max(self.memory // 2, self.memory - _PROGRAM) * 2 // 3
 
     @property
     def at_end(self) -> bool:
@@ -215,81 +222,127 @@ class Reading:
         """Whether something is read that may go on for as long as somebody writes to it."""
         return any(map(_is_pipe, self.files))
 
-    def _opened(self, file: str, first_id: int) -> CaptureReader:
+    def _opened(
+        self,
+        file: str,
+        first_id: int,
+        joined: JoinedCapture | None = None,
+        after: CaptureReader | None = None,
+    ) -> CaptureReader:
         return CaptureReader(
             file,
             ports=self.ports,
             streams=self.streams,
             first_id=first_id,
             negotiator=self.negotiator,
+            joined=joined,
+            after=after,
         )
 
-    def _file(self, file: str, items_of: ItemsOf) -> Iterator[Read]:
-        found = damaged = ended = False
-        first_id = self._last_id + 1
-        if os.path.isdir(file):
-            raise CaptureError(nothing_in_folder(file, self.recursive))
-        with self._opened(file, first_id) as reader:
-            reader.source.before_read = partial(self._show, reader.source)
-            hashing = Hashing(reader) if self.hashing else None
-            try:
-                with Progress(reader.source, self.redactor.file(file), show=not (self.quiet or self._part)):
-                    for item in items_of(reader):
-                        records: tuple[Record, ...] = ()
-                        if isinstance(item, Record):
-                            records = (item,)
-                        elif isinstance(item, Brief):
-                            found = True
-                        else:
-                            records, found = item.others, found or len(item) > 0
-                        for record in records:
-                            if _is_file_error(record):
-                                damaged = True
-                                self._fail(_named(file, record.reason or "the file is damaged"))
-                                continue
-                            found = True
-                            if isinstance(record.packet, RpcCall) and record.packet.sealed:
-                                self.sealed += 1
-                        yield item
-                ended = True
-            except GeneratorExit:
-                if reader.source.total:
-                    # Nothing is told of a file that is left: its rest need not be read.
-                    hashing = None
-                raise
-            finally:
-                self.bytes += reader.source.bytes_read
-                self._last_id = reader.last_id
-                self._count(reader)
-                if hashing is not None:
-                    self.hashed.append(hashing.result(file, at_end=ended and not damaged))
-            if not found and not damaged:
-                self._fail(_named(file, self._nothing_in(reader)))
+    def _capture(self, files: Sequence[str], items_of: ItemsOf) -> Iterator[Read]:
+        joined, seen, frames = JoinedCapture(files) if len(files) > 1 else None, _Seen(), self.frames
+        last: CaptureReader | None = None
+        try:
+            for file in files:
+                try:
+                    if os.path.isdir(file):
+                        raise CaptureError(nothing_in_folder(file, self.recursive))
+                    with self._opened(file, self._last_id + 1, joined, last) as reader:
+                        last = reader
+                        try:
+                            yield from self._items(reader, file, items_of, seen)
+                        finally:
+                            self.frames += reader.summary.frames
+                except CaptureError as error:
+                    seen.damaged = True
+                    self._fail(named(file, error.message))
+            if joined is not None and last is not None:
+                for record in last.finish():
+                    seen.found = True
+                    self.sealed += _is_sealed(record)
+                    yield record
+        finally:
+            if last is not None:
+                self._last_id = last.last_id
+                self._count(last)
+        if last is not None and not seen.found and not seen.damaged:
+            self._fail(named(joined or files[0], self._nothing_in(last, self.frames - frames)))
+
+    def _items(self, reader: CaptureReader, file: str, items_of: ItemsOf, seen: _Seen) -> Iterator[Read]:
+        """What a file holds; take note in ``seen`` of what that is."""
+        damaged = ended = False
+        reader.source.before_read = partial(self._show, reader.source)
+        hashing = Hashing(reader) if self.hashing else None
+        try:
+            with Progress(reader.source, self.redactor.file(file), show=not (self.quiet or self._part)):
+                for item in items_of(reader):
+                    records: tuple[Record, ...] = ()
+                    if isinstance(item, Record):
+                        records = (item,)
+                    elif isinstance(item, Brief):
+                        seen.found = True
+                    else:
+                        records, seen.found = item.others, seen.found or len(item) > 0
+                    for record in records:
+                        if _is_file_error(record):
+                            seen.damaged = damaged = True
+                            self._fail(named(file, record.reason or "the file is damaged"))
+                            continue
+                        seen.found = True
+                        self.sealed += _is_sealed(record)
+                    yield item
+            ended = True
+        except GeneratorExit:
+            if reader.source.total:
+                # Nothing is told of a file that is left: its rest need not be read.
+                hashing = None
+            raise
+        finally:
+            self.bytes += reader.source.bytes_read
+            self._last_id = reader.last_id
+            if hashing is not None:
+                self.hashed.append(hashing.result(file, at_end=ended and not damaged))
 
     def count_opened(self, found: Opened) -> None:
         """Count a body that a key opened, or that it did not by the reason."""
         self.bodies[found.why] += 1
         self.doubtful += found.doubtful
 
-    def records_in(self, file: str) -> int:
-        """How many records a file has; what is wrong with it is said when it is read."""
-        with contextlib.suppress(CaptureError), self._opened(file, 1) as reader:
-            return reader.count()
-        return 0
+    def records_in(self, files: Sequence[str]) -> int:
+        """How many records a capture has; what is wrong with its files is said when they are read."""
+        if len(files) == 1:
+            with contextlib.suppress(CaptureError), self._opened(files[0], 1) as reader:
+                return reader.count()
+            return 0
+        joined, last = JoinedCapture(files), None
+        for file in files:
+            with contextlib.suppress(CaptureError), self._opened(file, 1, joined, last) as reader:
+                last = reader
+                reader.count()
+        if last is None:
+            return 0
+        for _ in last.finish():
+            pass
+        return last.last_id
 
     def only(
         self, number: int, last_id: int, work: Callable[[], _T], mark: Callable[[int], None] | None
     ) -> tuple[_T, dict[str, Any]]:
-        """Do some work as if there were but one of the files, and ids up to another one were given already.
+        """Do some work as if there were but one capture, and ids up to another one were given already.
 
         ``mark`` is told how many of its bytes are read. Counts are those of `add`.
         """
-        files, self.files, self._last_id, self._mark = self.files, [self.files[number]], last_id, mark
+        captures, self.captures, self._last_id, self._mark = (
+            self.captures,
+            [self.captures[number]],
+            last_id,
+            mark,
+        )
         self._part = True
         for name in _COUNTS:
             setattr(self, name, type(getattr(self, name))())
         found = work()
-        self.files = files
+        self.captures = captures
         return found, {name: getattr(self, name) for name in _COUNTS}
 
     def add(self, counts: Mapping[str, Any]) -> None:
@@ -315,16 +368,16 @@ class Reading:
         self.interrupts.raise_if_any()
         self.interrupts.waiting = self.as_it_comes
 
-    def _nothing_in(self, reader: CaptureReader) -> str:
+    def _nothing_in(self, reader: CaptureReader, frames: int) -> str:
         summary = reader.summary
         if not summary.understood:
-            return f"no MSMQ traffic in {count_text(summary.frames, 'frame')}"
+            return f"no MSMQ traffic in {count_text(frames, 'frame')}"
         text = f"no packets, but {count_text(summary.understood, 'frame')} of MSMQ connections"
         return text if self.streams else f"{text}: decode --streams shows them"
 
     def _count(self, reader: CaptureReader) -> None:
+        """Take what the reader of a capture counted, but for its frames: those are of each file."""
         summary = reader.summary
-        self.frames += summary.frames
         self.understood += summary.understood
         self.skipped.update(summary.skipped)
         self.packets.update(summary.packets)
@@ -364,6 +417,18 @@ class Reading:
         if self.interrupted:
             raise KeyboardInterrupt
 
+    def _joined_text(self) -> str:
+        """Which files are one capture; with ``verbose`` each is named."""
+        joined = [files for files in self.captures if len(files) > 1]
+        if not joined:
+            return ""
+        one = "one capture" if len(joined) == 1 else f"{len(joined)} captures"
+        text = f"; {sum(map(len, joined))} files read as {one}, in order of time"
+        if self.verbose:
+            listed = "; ".join(", ".join(map(self.redactor.file, files)) for files in joined)
+            text += f" ({listed})"
+        return text
+
     def summary(self) -> str:
         """What was read, in one line; what was left out is always told."""
         skipped = self.skipped.total()
@@ -377,6 +442,7 @@ class Reading:
             text += f" ({_most(self.skipped)})" if skipped else ""
             packets = {type_: count for type_, count in self.packets.items() if count}
             text += f"; {_counts(packets)}" if packets else "; no packets"
+        text += self._joined_text()
         if self.sealed:
             text += f"; {count_text(self.sealed, 'call')} sealed"
             if self.negotiator in (None, without_secrets):
@@ -396,6 +462,12 @@ class Reading:
         if self.deeper:
             text += f"; {count_text(self.deeper, 'folder')} inside left out: --recursive reads those, too"
         return text
+
+
+class _Seen:
+    """Whether anything was found in files of one capture, and whether any is damaged."""
+
+    found = damaged = False
 
 
 def _about_connections(notices: Counter[str], *, anonymous: bool) -> list[str]:
@@ -432,6 +504,10 @@ def _is_pipe(file: str) -> bool:
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or stat.S_ISCHR(mode)
 
 
+def _is_sealed(record: Record) -> bool:
+    return isinstance(record.packet, RpcCall) and record.packet.sealed
+
+
 def _is_file_error(record: Record) -> bool:
     """Whether a record says that the file is damaged; other errors are those of packets."""
     return (
@@ -442,7 +518,7 @@ def _is_file_error(record: Record) -> bool:
     )
 
 
-def _named(file: str, message: str) -> str:
+def named(file: str, message: str) -> str:
     """The message with the name of the file in front, unless it has it already."""
     name = "standard input" if file == "-" else file
     return message if name in message else f"{name}: {message}"

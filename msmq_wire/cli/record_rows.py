@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import tzinfo
-from typing import Any
 
 import msgspec
 
@@ -16,14 +15,10 @@ from msmq_wire.records.column import RECORD_COLUMNS, RecordRow
 from msmq_wire.records.look import Declared, Look
 from msmq_wire.records.message import COLUMNS, message_of
 from msmq_wire.records.record import Record
+from msmq_wire.records.summary import summary
 from msmq_wire.report.redaction.redactor import Redactor
 
 __all__ = ["RecordRows"]
-
-
-def _what(row: Any) -> str:
-    """What a call did, or the label of a message."""
-    return str(row.get("what") or row.get("label") or "")
 
 
 def _declared(*, at_rest: bool) -> list[Declared]:
@@ -32,9 +27,8 @@ def _declared(*, at_rest: bool) -> list[Declared]:
     every: tuple[Declared, ...] = (*RECORD_COLUMNS, *COLUMNS, *CALL_COLUMNS)
     for one in every:
         found.setdefault(one.name, one)
-    found["what"] = msgspec.structs.replace(
-        found["what"], look=Look("what", 90, 16, style="note", last=True, text=_what)
-    )
+    look = Look("what", 90, 16, style="note", last=True)
+    found["what"] = msgspec.structs.replace(found["what"], look=look, doc="What it is about, in one line.")
     if at_rest:
         # An offset in a connection says little, that in a file is where something lies.
         found["offset"] = msgspec.structs.replace(found["offset"], look=Look("offset"))
@@ -42,7 +36,7 @@ def _declared(*, at_rest: bool) -> list[Declared]:
 
 
 # Each with the width of a terminal that shows it.
-_SHOWN = {"id": 0, "time": 72, "type": 0, "src": 0, "dst": 0, "queue": 0, "what": 90}
+_SHOWN = {"id": 0, "time": 72, "type": 0, "src": 0, "dst": 0, "what": 0}
 _SHOWN |= {"anomalies": 120, "length": 130, "stream": 150}
 _SHOWN_AT_REST = {"id": 0, "grade": 0, "type": 0, "offset": 0, "queue": 0, "what": 90, "length": 100}
 _SHOWN_AT_REST |= {"places": 110, "anomalies": 120}
@@ -56,6 +50,19 @@ _USUAL = (
     "what",
 )
 _AT_REST = tuple(one.name for one in RECORD_COLUMNS if one.asked)
+
+
+class _Summary:
+    """What a record is about, as the column ``what``."""
+
+    def __init__(self, record: Record) -> None:
+        self._record = record
+
+    def __contains__(self, name: object) -> bool:
+        return name == "what"
+
+    def json(self, name: str) -> str:
+        return summary(self._record)
 
 
 class RecordRows:
@@ -86,7 +93,8 @@ class RecordRows:
     def write(self, record: Record) -> None:
         """Write what there is of a record, and of the message or the call that it is."""
         told = message_of(record, acknowledgments=True, inside=True) or call_of(record)
-        found = (RecordRow(record),) if told is None else (RecordRow(record), told)
+        line = _Summary(record)
+        found = (line, RecordRow(record)) if told is None else (line, RecordRow(record), told)
         self.output.write(Values(record, *found, hidden=self._hidden))
 
     def finish(self, *, quiet: bool) -> None:

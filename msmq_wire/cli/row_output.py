@@ -51,14 +51,14 @@ class RowOutput:
         as_table = format_ == "table"
         looked = declared if shown is None else _looked(declared, shown)
         table = table_of(looked, screen, zone, several=several, at_once=at_once)
-        usual = table.keys if as_table else usual or [one.name for one in declared if not one.asked]
+        usual = table.usual if as_table else usual or [one.name for one in declared if not one.asked]
         known = {one.name: one.name for one in declared if as_table or one.kind != "body"}
         heads = {one.look.head: one.name for one in declared if one.look is not None and one.name in known}
         # A table shows of a body what it is and how it begins; elsewhere it is its text.
         others = {"body": "body_text", **heads, **also}
         aliases = {other: name for other, name in others.items() if other not in known and name in known}
         self.names = columns_for(wanted, usual, known | aliases, paths=paths)
-        self.keys = self.names or usual
+        self.keys = self.names or (table.keys if as_table else usual)
         if as_table and self.names is not None:
             table = table_of(declared, screen, zone, self.names, at_once=at_once)
         self.table = table if as_table else None

@@ -16,7 +16,7 @@ from msmq_wire.wire import registry
 from msmq_wire.wire.headers.base_header import SIGNATURE
 from msmq_wire.wire.musts import Anomaly
 from msmq_wire.wire.packets.base import InternalPacket
-from msmq_wire.wire.packets.identification import acknowledgment_type, recognise
+from msmq_wire.wire.packets.identification import acknowledgment_type, cut_acknowledgment_type, recognise
 from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.stream import Range
 
@@ -150,6 +150,8 @@ def inspect(
         error.__context__ = error.__cause__ = None
         packet = caught.partial if cls is not None else _unrecognised(data)
         consumed = 0 if packet is None else reference.decoded_size(packet, missing)
+        if cls is UserMessage and as_ is None and error.code == "missing-bytes":
+            cls = cut_acknowledgment_type(packet) or cls
     return InspectResult(
         type=None if cls is None else cls.stem(),
         packet=packet,

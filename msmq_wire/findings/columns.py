@@ -7,6 +7,7 @@ from typing import Any
 
 from msmq_wire.findings.finding import SEVERITIES, Evidence, Finding
 from msmq_wire.records.column import Column, ColumnRow, placed
+from msmq_wire.records.joined_capture import located
 from msmq_wire.records.look import Look
 from msmq_wire.records.record import Record
 from msmq_wire.wire.private import Private, What, privacy
@@ -22,7 +23,7 @@ def _said(name: str) -> What | None:
 
 def _first(name: str) -> Callable[[Finding], Any]:
     """What is said of the first thing that was seen."""
-    return lambda finding: getattr(finding.evidence[0] if finding.evidence else Evidence(), name)
+    return lambda finding: getattr(located(finding.evidence[0]) if finding.evidence else Evidence(), name)
 
 
 def _place(name: str, **changes: Any) -> Column:

@@ -23,8 +23,6 @@ def _seen(kind: ReplayKind, one: ReplayDeviation, context: Context) -> Iterator[
     caveats = []
     if not one.certain:
         caveats.append("what was not captured or cannot be read may explain it")
-    if context.lossy(one.stream):
-        caveats.append("bytes of this connection are missing from the capture")
     yield Seen(
         message=f"{one.message}: {one.expected} was due ({one.rule})",
         evidence=(
@@ -40,4 +38,5 @@ def _seen(kind: ReplayKind, one: ReplayDeviation, context: Context) -> Iterator[
         ),
         confidence="certain" if one.certain else "likely",
         caveats=tuple(caveats),
+        needs=("before", "in_time"),
     )

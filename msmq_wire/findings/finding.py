@@ -49,7 +49,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     ``message`` says what was observed, ``caveats`` what is missing or might explain it harmlessly here;
     ``evidence`` has at least one place. ``event`` is the Windows event that goes with it. Where another rule
     tells the cause, ``explained_by`` is its id and ``cause`` the first place of what it found; with ``first``
-    this says more, and stands for both.
+    this says more, and stands for both. With ``answered`` an answer of a diagnosis says it.
     """
 
     id: str
@@ -65,6 +65,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     explained_by: str | None = None
     cause: Evidence | None = None
     first: bool = False
+    answered: bool = False
 
     @property
     def sender(self) -> str:

@@ -6,7 +6,7 @@ The rule kept here: a fold judges nothing and loses no count. What has one cause
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -84,8 +84,8 @@ class Fold:
 
     def groups(self) -> tuple[Group, ...]:
         """By severity, then confidence, then time."""
-        found = (group for (_, id_), pile in self._piles.items() for group in _groups(id_, pile))
-        return tuple(sorted(found, key=_place))
+        found = [group for (_, id_), pile in self._piles.items() for group in _groups(id_, pile)]
+        return tuple(sorted(_answered(found), key=_place))
 
 
 class _Tally:
@@ -146,6 +146,34 @@ def _groups(id_: str, pile: dict[str, _Tally]) -> Iterator[Group]:
     more = (one for one in pile.values() if one.lead.first and one.lead.rank >= cause.lead.rank)
     lead = next(more, cause)
     yield lead.group(id_, (one for one in pile.values() if one is not lead))
+
+
+def _answered(groups: Sequence[Group]) -> Iterator[Group]:
+    """The groups; what an answer says of hosts by a rule takes in what the rule saw of them."""
+    answered = [group for group in groups if group.lead.answered]
+    rest = []
+    for group in groups:
+        if group.lead.answered:
+            continue
+        alike = (at for at, one in enumerate(answered) if _covers(one, group))
+        at = next(alike, None)
+        if at is None:
+            rest.append(group)
+        else:
+            one = answered[at]
+            frames = tuple(dict.fromkeys((*one.frames, *group.frames)))[:MOST_KEPT]
+            answered[at] = msgspec.structs.replace(
+                one,
+                count=one.count + group.count,
+                frames=frames,
+                explained=(*one.explained, *group.explained),
+            )
+    yield from (*answered, *rest)
+
+
+def _covers(answer: Group, group: Group) -> bool:
+    same = answer.lead.id == group.lead.id and answer.captures == group.captures
+    return same and group.rank <= answer.rank and {*group.hosts} <= {*answer.hosts}
 
 
 def _keep(kept: dict[_T, None], more: Iterable[_T]) -> None:

@@ -23,8 +23,6 @@ def _seen(kind: DeviationKind, hop: ObservedHop, context: Context) -> Iterator[S
     sighting = hop.sighting
     ends = (("sent it", hop.source), ("took it", hop.target))
     caveats = [_HALF_KNOWN.format(what) for what, identifier in ends if identifier is None]
-    if context.lossy(sighting.stream):
-        caveats.append("bytes of this connection are missing from the capture")
     for one in hop.deviations:
         if one.kind is kind:
             yield Seen(

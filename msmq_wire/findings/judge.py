@@ -8,21 +8,21 @@ rule that sees the same again and again is told so many times and then counted.
 from __future__ import annotations
 
 import hashlib
-from bisect import bisect_left, bisect_right
-from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Protocol
+from bisect import bisect_right
+from collections import Counter, OrderedDict, deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
 from msmq_wire.buffers import as_bytes
 from msmq_wire.findings.asking import asking
 from msmq_wire.findings.explained import Causes, explained
-from msmq_wire.findings.finding import Finding
-from msmq_wire.findings.numbers import Numbers
+from msmq_wire.findings.finding import SEVERITIES, Finding
 from msmq_wire.findings.registry import RULES
 from msmq_wire.findings.rule import Rule, Seen
 from msmq_wire.findings.sources import Sources
+from msmq_wire.records.coverage import Position
 from msmq_wire.records.record import Record, is_read
 from msmq_wire.records.run import Run, ids_of, in_order, time_until
 from msmq_wire.sessions import (
@@ -37,6 +37,7 @@ from msmq_wire.sessions import (
 from msmq_wire.wire.fields import WireStruct
 
 if TYPE_CHECKING:
+    from msmq_wire.findings.blaming import Blaming
     from msmq_wire.replay import Replayer
     from msmq_wire.replay.deviation import ReplayDeviation
     from msmq_wire.routing.hop import ObservedHop
@@ -85,7 +86,8 @@ class Judge:
     """Feed records in the order of their ids, or take runs of them, then call `finish`.
 
     ``rules`` are those to run, all by default. ``more`` counts findings that were not given, by rule; a rule
-    of severity info is not asked again. ``story`` are the sessions and messages, once finished.
+    of severity info is not asked again. ``lowered`` and ``withheld`` count what was said less gravely, or not
+    at all, for what the capture could not see. ``story`` are the sessions and messages, once finished.
 
     ``budget`` and ``messages`` bound what is followed, as they do for `Follower`; sessions, messages and
     transactional sequences that go before the end are judged as they stand then, each by itself, and given to
@@ -121,7 +123,9 @@ class Judge:
             kind: [rule for rule in self._rules if rule.over == over]
             for kind, over in ((MessageLife, "life"), (Session, "session"), (TransactionalStream, "story"))
         }
-        lives = leave is not None or bool(self._of_leaving[MessageLife])
+        blames = any(rule.over == "cause" for rule in self._rules)
+        self._blaming = _blaming(rules) if blames else None
+        lives = leave is not None or blames or bool(self._of_leaving[MessageLife])
         self._follower = Follower(budget=budget, messages=messages, leave=self._left, lives=lives)
         self._leave = leave
         self._of_the_gone: list[Finding] = []
@@ -129,12 +133,12 @@ class Judge:
         self._waiting: Counter[str] = Counter()
         self._given: Counter[str] = Counter()
         self.more: Counter[str] = Counter()
+        self.lowered: Counter[str] = Counter()
+        self.withheld: Counter[str] = Counter()
         self._causes = Causes()
         self._sources = Sources()
-        self._started = Numbers()
-        self._lossy = Numbers()
         self._keys: OrderedDict[bytes, str] = OrderedDict()
-        self._held: _Held | None = None
+        self._held: deque[_Held] = deque()
         self._going: dict[int, list[Leaving]] | None = None
         self._retired: set[str] = set()
         self._whole: Counter[tuple[str, type[WireStruct]]] = Counter()
@@ -144,11 +148,8 @@ class Judge:
 
     # What checks over records may ask.
 
-    def started(self, stream: int | None) -> bool:
-        return stream is not None and stream in self._started
-
-    def lossy(self, stream: int | None) -> bool:
-        return stream is not None and stream in self._lossy
+    def started(self, record: Record) -> bool:
+        return self._follower.visibility.started(record)
 
     def on_wire(self, record: Record) -> bool:
         return record.parent is None and record.type in _WIRE_TYPES and record.grade is None
@@ -161,13 +162,15 @@ class Judge:
         return known
 
     def feed(self, record: Record) -> list[Finding]:
-        """Take a record; return what is found in the one before it, of which a gap may tell."""
+        """Take a record; return what is found before it: a gap behind a call tells of its messages, too."""
         self._last = record.time or self._last
         self._sources.add(record.id, record.capture)
         self._follower.feed(record)
-        self._note(record)
-        before, self._held = self._held, _Held(record)
-        return self._told(before)
+        found = self._told(0 if record.parent is not None else len(self._held))
+        self._held.append(_Held(record))
+        if self._blaming is not None:
+            self._blaming.feed(record, found)
+        return found
 
     def take(self, run: Run) -> list[Finding]:
         """Take everything of a run; return what feeding its records returns."""
@@ -185,10 +188,11 @@ class Judge:
         self._sources.add(first, run.capture)
         going: dict[int, list[Leaving]] = {}
         self._going = going
-        self._follower.take(run)
+        seen = self._follower.visibility
+        self._follower.follow(run)
         self._going = None
-        if self._held is not None:
-            self._replay(self._held)
+        for one in self._held:
+            self._replay(one)
         others = {record.id: record for record in run.others}
         held = {number: _Held(record, None, []) for number, record in others.items()}
         for number, place, rules in asked(run, self._rules_of, self._counted):
@@ -198,36 +202,43 @@ class Judge:
             at.deviations = [*(at.deviations or ()), deviation]
         # What happens at a record is told in the order in which feeding tells it.
         found: list[tuple[int, Finding]] = []
-        after = (ids[bisect_right(ids, number)] for number in held if number < last)
-        for number in sorted({first, *held, *after, *going}):
+        children = {record.id for record in run.others if record.parent is not None}
+        order = deque(sorted(held))
+        after = (_behind(ids, number, children) for number in held)
+        for number in sorted({first, *held, *(one for one in after if one is not None), *going}):
+            # Feeding asks what had been captured until then.
+            seen.advance(number)
             for gone in going.get(number, ()):
                 if isinstance(gone, TransactionalStream):
                     self._last = time_until(run, number) or self._last
                 self._judge_leaving(gone)
-            if number in others:
-                self._note(others[number])
-            before = self._held if number == first else held.pop(ids[bisect_left(ids, number) - 1], None)
-            found += [(number, one) for one in self._told(before)]
-        self._held = held.get(last)
+            found += [(number, one) for one in self._told(0 if number in children else len(self._held))]
+            while order and order[0] <= number:
+                self._held.append(held[order.popleft()])
+        seen.advance()
         self._last = time_until(run, last) or self._last
+        if self._blaming is not None:
+            self._blaming.take(run, (one for _, one in found))
         return found
 
     def finish(self) -> list[Finding]:
         """Judge the last record, then sessions, messages and the whole story."""
-        found = self._told(self._held)
-        self._held = None
+        found = self._told(len(self._held))
         if self._replayer is not None:
             self._replies(self._replayer.finish(), found)
         self.story = self._follower.finish()
         self._settle(self.story.clocks, found)
         for rule in self._rules:
             if rule.over == "story":
-                for one in rule.check(self.story, self):
+                for one in self._seen(rule, self.story):
                     self._give(rule, one, found)
             elif rule.over in ("session", "life"):
                 for item in self.story.sessions if rule.over == "session" else self.story.lives:
-                    for one in rule.check(item, self):
+                    for one in self._seen(rule, item):
                         self._give(rule, one, found)
+        if self._blaming is not None:
+            for rule, one in self._blaming.finish(self.story, tuple(found)):
+                self._give(rule, one, found)
         return found
 
     def _settle(self, clocks: Clocks, found: list[Finding]) -> None:
@@ -254,6 +265,8 @@ class Judge:
             self._judge_leaving(gone)
         elif self._of_leaving.get(type(gone)):
             self._going.setdefault(self._follower.at, []).append(gone)
+        if self._blaming is not None:
+            self._blaming.leave(gone)
         if self._leave is not None:
             self._leave(gone)
 
@@ -261,17 +274,8 @@ class Judge:
         # A sequence is judged as all that there is: what it has to do with others nobody knows any more.
         judged = Story.of_stream(gone, self._last) if isinstance(gone, TransactionalStream) else gone
         for rule in self._of_leaving.get(type(gone), ()):
-            for one in rule.check(judged, self):
+            for one in self._seen(rule, judged):
                 self._give(rule, one, self._of_the_gone)
-
-    def _note(self, record: Record) -> None:
-        """Take note of what checks over records may ask."""
-        if record.stream is None:
-            return
-        if record.type == "tcp_stream" and record.event == "syn":
-            self._started.add(record.stream)
-        elif record.type == "gap" and record.missing != 0:
-            self._lossy.add(record.stream)
 
     def _replay(self, held: _Held) -> None:
         if held.deviations is None:
@@ -281,10 +285,11 @@ class Judge:
             if record is not None and record.grade is None and self._replayer is not None:
                 held.deviations += self._replayer.feed(record)
 
-    def _told(self, held: _Held | None) -> list[Finding]:
-        """What is found in a record, now that the next one is known, and in what left with that."""
+    def _told(self, number: int) -> list[Finding]:
+        """What is found in so many held records, and in what left meanwhile."""
         found: list[Finding] = []
-        if held is not None:
+        for _ in range(number):
+            held = self._held.popleft()
             if held.record is not None:
                 self._judge(held.record, held.rules, found)
                 if self._auditor is not None:
@@ -313,7 +318,7 @@ class Judge:
         if rules is None:
             rules = self._concerned(record)
         sightings = [
-            (rule, one) for rule in rules if rule.id not in self._retired for one in rule.check(record, self)
+            (rule, one) for rule in rules if rule.id not in self._retired for one in self._seen(rule, record)
         ]
         for rule, one in explained(sightings):
             self._give(rule, one, found)
@@ -342,13 +347,13 @@ class Judge:
         hop = auditor.feed(record)
         if hop is not None and hop.deviations:
             for rule in self._of_hops:
-                for one in rule.check(hop, self):
+                for one in self._seen(rule, hop):
                     self._give(rule, one, found)
 
     def _replies(self, deviations: Iterable[ReplayDeviation], found: list[Finding]) -> None:
         for deviation in deviations:
             for rule in self._of_replies:
-                for one in rule.check(deviation, self):
+                for one in self._seen(rule, deviation):
                     self._give(rule, one, found)
 
     def _retire(self, rule: Rule) -> None:
@@ -367,6 +372,33 @@ class Judge:
         elif rule.severity == "info":
             self._retire(rule)
 
+    def _seen(self, rule: Rule, item: Any) -> Iterator[Seen]:
+        """What a rule sees in an item, as grave as what was captured around it allows."""
+        visibility = self._follower.visibility
+        for one in rule.check(item, self):
+            needs = rule.needs if one.needs is None else one.needs
+            prefers = rule.prefers if one.prefers is None else one.prefers
+            if not (needs or prefers) or not one.evidence:
+                yield one
+                continue
+            place = one.evidence[0]
+            first, last = (min(place.frames), max(place.frames)) if place.frames else (0, 0)
+            where = Position(place.capture, place.record or 0, first, place.src, place.dst, last)
+            lacking, less = visibility.lacking(needs, where), visibility.lacking(prefers, where)
+            if lacking and rule.withheld:
+                self.withheld[rule.id] += 1
+            elif lacking or less:
+                rank = SEVERITIES.index(one.severity or rule.severity)
+                self.lowered[rule.id] += rank > 0
+                yield msgspec.structs.replace(
+                    one,
+                    severity=SEVERITIES[0 if lacking else max(0, rank - 1)],
+                    confidence="guess" if rank else one.confidence,
+                    caveats=tuple(dict.fromkeys((*lacking, *less, *one.caveats))),
+                )
+            else:
+                yield one
+
     def _tell(self, rule: Rule, one: Seen, found: list[Finding]) -> None:
         if self._given[rule.id] >= MOST_OF_A_RULE:
             self.more[rule.id] += 1
@@ -376,6 +408,8 @@ class Judge:
         self._given[rule.id] += 1
         one = self._causes.explain(rule, one)
         self._causes.told(rule, one)
+        if self._blaming is not None:
+            self._blaming.told(rule, one)
         found.append(
             Finding(
                 id=rule.id,
@@ -391,8 +425,24 @@ class Judge:
                 explained_by=one.explained_by,
                 cause=one.cause,
                 first=one.first,
+                answered=one.answered,
             )
         )
+
+
+def _behind(ids: Sequence[int], number: int, children: Collection[int]) -> int | None:
+    """The record behind one and what it carries; None where it is not in the run."""
+    at = bisect_right(ids, number)
+    while at < len(ids) and ids[at] in children:
+        at += 1
+    return ids[at] if at < len(ids) else None
+
+
+def _blaming(rules: Mapping[str, Rule]) -> Blaming:
+    # Who asks for no cause needs no answers.
+    from msmq_wire.findings.blaming import Blaming
+
+    return Blaming(rules)
 
 
 def _replayer() -> Replayer:

@@ -1,7 +1,6 @@
 """What the rules about lengths share: fields that reach past their packet, and what makes that doubtful.
 
-The rule kept here: a packet gives at most one observation of a rule, with a place for each field. What is
-missing from the capture lowers it one step and is said beside it.
+The rule kept here: a packet gives at most one observation of a rule, with a place for each field.
 """
 
 from __future__ import annotations
@@ -13,14 +12,16 @@ from msmq_wire.engines.places import span
 from msmq_wire.findings.finding import SEVERITIES, Evidence, Severity
 from msmq_wire.findings.packet_fields import reached
 from msmq_wire.findings.rule import Check, Context, Seen, evidence_of
+from msmq_wire.records.coverage import Need
 from msmq_wire.records.record import Record
 from msmq_wire.wire.musts import Anomaly
 
-__all__ = ["UNREADABLE", "Explain", "Measures", "doubts", "lying_lengths", "place_of", "reached"]
+__all__ = ["FRAMED", "UNREADABLE", "Explain", "Measures", "lying_lengths", "place_of", "reached"]
 
 UNREADABLE = ("past-packet-size", "negative-length")
 """Codes of the errors that a length causes, and not the end of what was captured."""
-_MAY_BE_ELSE = "what was read here may be something else"
+FRAMED: tuple[Need, ...] = ("before_here", "opening")
+"""What shows that a packet starts where it was found: else what was read may be something else."""
 
 Measures = Mapping[str, str]
 """The path that an error names, or how it begins (up to a dot), and the path of the field with the length."""
@@ -67,24 +68,10 @@ def lying_lengths(
             told = (*tells, record.error.path)
         if not places:
             return ()
-        caveats = doubts(record, context)
-        worst = max(SEVERITIES.index(one) for one in said.values())
-        level = SEVERITIES[max(0, worst - bool(caveats))]
-        message = "; ".join(said)
-        return (Seen(message=message, evidence=tuple(places), severity=level, caveats=caveats, tells=told),)
+        worst = max(said.values(), key=SEVERITIES.index)
+        return (Seen(message="; ".join(said), evidence=tuple(places), severity=worst, tells=told),)
 
     return check
-
-
-def doubts(record: Record, context: Context) -> tuple[str, ...]:
-    """What is missing before a record, as caveats; a finding that has one is lowered a step."""
-    if record.stream is None:
-        return ()
-    if context.lossy(record.stream):
-        return (f"bytes of this connection are missing from the capture: {_MAY_BE_ELSE}",)
-    if not context.started(record.stream):
-        return (f"the beginning of this connection was not captured: {_MAY_BE_ELSE}",)
-    return ()
 
 
 def place_of(record: Record, path: str) -> Evidence:

@@ -14,15 +14,17 @@ import msgspec
 
 from msmq_wire.findings.finding import Evidence
 from msmq_wire.findings.rule import evidence_of
+from msmq_wire.records.coverage import Need
 from msmq_wire.records.record import UNKNOWN_PACKET, Record
 from msmq_wire.wire.headers.base_header import MAX_PACKET_SIZE, VERSION_NUMBER
 
 __all__ = [
     "LEAST",
-    "MAYBE_NO_PACKET",
     "MESSAGES",
+    "MP",
     "PACKETS",
     "USER_PACKETS",
+    "bytes_of",
     "field",
     "flags_place",
     "least_size",
@@ -39,9 +41,11 @@ MESSAGES = (*USER_PACKETS, "message_packet")
 PACKETS = (*MESSAGES, "establish_connection", "connection_parameters", "session_ack", UNKNOWN_PACKET)
 """Packets that begin with a BaseHeader."""
 
-MAYBE_NO_PACKET = "the beginning of the connection was not captured: what looks like a packet may be none"
 
+MP = 1 << 21
+"""The flag of the UserHeader that announces a MessagePropertiesHeader."""
 _BASE_HEADER = 16
+_PROPERTIES = 56
 LEAST = dict.fromkeys(MESSAGES, 120) | {
     "establish_connection": 572,
     "connection_parameters": 32,
@@ -51,6 +55,12 @@ LEAST = dict.fromkeys(MESSAGES, 120) | {
 """The size of the headers that every packet of a type has, see `least_size`."""
 _FLAGS = {"base_header": (2, 2), "user_header": (60, 4)}
 _PACKET_SIZE = (8, 4)
+
+
+def bytes_of(record: Record) -> tuple[Need, ...]:
+    """What has to have been seen for a claim about the bytes of a record: all of them, or where they end."""
+    cut = record.error is not None and record.error.code == "missing-bytes" and record.parent is None
+    return ("record", "end") if cut else ("record",)
 
 
 def field(record: Record, path: str) -> Any:
@@ -90,10 +100,12 @@ def _steps(path: str) -> tuple[tuple[str, int | None], ...]:
 def least_size(record: Record) -> int:
     """The size of the headers that every packet of this type has.
 
-    A user packet: BaseHeader, UserHeader without queues, MessagePropertiesHeader ([MS-MQMQ] 2.2.19, 2.2.20);
-    the others are [MS-MQQB] 2.2.2, 2.2.3 and 2.2.6.
+    A user packet: BaseHeader, UserHeader without queues, MessagePropertiesHeader where it announces one
+    ([MS-MQMQ] 2.2.19, 2.2.20); the others are [MS-MQQB] 2.2.2, 2.2.3 and 2.2.6.
     """
-    return LEAST[record.type]
+    least = LEAST[record.type]
+    flags = field(record, "user_header.flags") if record.type in MESSAGES else None
+    return least if flags is None or flags & MP else least - _PROPERTIES
 
 
 def flags_place(record: Record, header: Literal["base_header", "user_header"]) -> Evidence:

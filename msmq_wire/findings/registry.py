@@ -20,13 +20,15 @@ _ORDER = """
     len_env len_soap len_cmp len_mime len_label len_body len_sec len_mqf len_direct len_ext len_oack
     ses_naked ses_order ses_connect ses_refused ses_guid ses_os ses_pad ses_parm ses_ackback ses_acklate
     ses_slow ses_count ses_resend ses_recack
-    txn_gap txn_ack
+    msg_refused msg_expired msg_unacked msg_untold msg_waits
+    txn_gap txn_ack txn_again
     id_clone id_many
+    qm_state qm_outside
     tim_skew tim_expired tim_magic
     cnt_class cnt_alg cnt_clear cnt_weak cnt_sign cnt_verify cnt_expired cnt_trust cnt_keys cnt_qmaddr
     cnt_loopback cnt_bodytype cnt_nack
     rpc_old rpc_level rpc_anon rpc_opnum rpc_fmtlen rpc_qft rpc_ndr rpc_sec_seq rpc_sec_size rpc_purge
-    rpc_read rpc_pending rpc_again rpc_aborts rpc_frag rpc_sealed
+    rpc_read rpc_rare rpc_pending rpc_again rpc_aborts rpc_failed rpc_frag rpc_sealed
     srm_to srm_id srm_part srm_bodyelem srm_elem srm_http srm_pgm
     bod_binfmt bod_wcf bod_exec bod_type bod_enc
     png_sig png_noans png_scan png_rf png_guid png_cookie

@@ -15,6 +15,7 @@ import msgspec
 from msmq_wire.findings.finding import Confidence, Evidence, Severity
 from msmq_wire.findings.guards import When
 from msmq_wire.findings.suricata_signature import Signature
+from msmq_wire.records.coverage import Need
 from msmq_wire.records.record import Record
 from msmq_wire.sessions.clocks import HostClock, Sender
 from msmq_wire.spec import SpecRef
@@ -22,10 +23,10 @@ from msmq_wire.wire.musts import Anomaly
 
 __all__ = ["ByClock", "Check", "Context", "Over", "Rule", "Seen", "Timed", "broken", "evidence_of"]
 
-Over = Literal["record", "hop", "reply", "session", "life", "story"]
+Over = Literal["record", "hop", "reply", "session", "life", "story", "cause"]
 """What a check takes: every record, every hop of a message, or every reply or packet that no rule of a
-replay allows, as it comes; every session, every message or everything at the end. Hops are there only with a
-topology."""
+replay allows, as it comes; every session, every message or everything at the end; what the answers of a
+diagnosis call wrong, and the digest counts. Hops are there only with a topology."""
 _SHOWN = 64
 _REFERENCE = re.compile(r"\b(?:CVE-\d{4}-\d{4,}|MS\d{2}-\d{3}|KB\d{6,})\b")
 
@@ -33,11 +34,8 @@ _REFERENCE = re.compile(r"\b(?:CVE-\d{4}-\d{4,}|MS\d{2}-\d{3}|KB\d{6,})\b")
 class Context(Protocol):
     """What a check over records may ask about what came before."""
 
-    def started(self, stream: int | None) -> bool:
-        """Whether the beginning of a connection was captured."""
-
-    def lossy(self, stream: int | None) -> bool:
-        """Whether bytes of a connection are missing so far."""
+    def started(self, record: Record) -> bool:
+        """Whether the beginning of the connection of a record was captured."""
 
     def on_wire(self, record: Record) -> bool:
         """Whether a packet was sent over the binary protocol, and not read from a queue by a call."""
@@ -59,11 +57,14 @@ class Timed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):
-    """What one check saw once; ``severity``, ``confidence``, ``spec`` and ``cves`` override the rule's.
+    """What one check saw once.
+
+    ``severity``, ``confidence``, ``spec``, ``cves``, ``needs`` and ``prefers`` override the rule's.
 
     What is ``timed`` waits until the clocks of the capture are known.
     ``tells`` are the paths that it is about beside those of its evidence. ``explained_by`` is the id of the
-    rule that tells the cause, ``cause`` where that one saw it, and ``first`` is what says more than it.
+    rule that tells the cause, ``cause`` where that one saw it, and ``first`` is what says more than it. What
+    an answer of a diagnosis says is ``answered``.
     """
 
     message: str
@@ -73,11 +74,14 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     caveats: tuple[str, ...] = ()
     spec: tuple[SpecRef, ...] | None = None
     cves: tuple[str, ...] | None = None
+    needs: tuple[Need, ...] | None = None
+    prefers: tuple[Need, ...] | None = None
     timed: Timed | None = None
     tells: tuple[str, ...] = ()
     explained_by: str | None = None
     cause: Evidence | None = None
     first: bool = False
+    answered: bool = False
 
 
 ByClock = Callable[[Seen, Timed, HostClock], Seen | None]
@@ -101,6 +105,10 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     sees is a note. ``explains`` are ids, or families as ``FLG-``, of rules that see nothing else than what
     this one tells, where they look at the same packet, and ``explains_later`` those of which that is so of
     all that comes the same way over the connection: what they see stays as grave as it is.
+
+    ``needs`` are what has to have been captured around the first place of its evidence: where it was not,
+    what this rule sees is a note, and says why, or nothing if it is to be ``withheld``. Without what it
+    ``prefers`` it is a step less grave.
 
     ``conduct`` is given where the rule tells that a queue manager disobeys the binary protocol, which replay
     tells too: the packet in which it does, as ``SessionAck``.
@@ -130,6 +138,9 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     explains_later: tuple[str, ...] = ()
     conduct: str = ""
     standing: bool = False
+    needs: tuple[Need, ...] = ()
+    prefers: tuple[Need, ...] = ()
+    withheld: bool = False
     types: tuple[str, ...] = ()
     codes: tuple[str, ...] = ()
     when: When | None = None

@@ -1,4 +1,4 @@
-"""Places in sessions and in the story: evidence from a moment, and what makes it doubtful.
+"""Places in sessions and in the story: evidence from a moment, and what a note about it needs.
 
 The rule kept here: a moment names its record and frame; a path and an offset are given only where every
 packet of the kind has the field in one place.
@@ -10,21 +10,26 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import TypedDict, Unpack
 
-from msmq_wire.findings.finding import Evidence, Severity
-from msmq_wire.findings.rule import Context, Seen
+from msmq_wire.findings.finding import Evidence
+from msmq_wire.findings.rule import Seen
+from msmq_wire.records.coverage import Need, Position
 from msmq_wire.records.endpoint import AT_MSMQ
 from msmq_wire.records.record import Record
 from msmq_wire.sessions import Moment, Session, SessionNote, Story
 
 __all__ = [
-    "HALF", "SessionIndex", "doubts_of", "half_captured", "is_answer", "is_from_server", "note_seen", "noted",
-    "one_sided", "place_at", "place_in",
-]  # fmt: skip
+    "SessionIndex",
+    "is_answer",
+    "is_from_server",
+    "needs_of",
+    "note_seen",
+    "noted",
+    "one_sided",
+    "place_at",
+    "place_in",
+    "position_of",
+]
 
-HALF = "one direction of this connection was captured: the other side's packets are not known"
-_LATE = "the beginning of this connection was not captured"
-_LOST = "bytes of this connection are missing from the capture"
-_UNREAD = "bytes of this connection are in no packet: they may have been messages"
 _BEFORE = {"establish_unasked": 0, "parameters_unasked": 1, "parameters_before_establish": 1}
 """How many of its two packets a side has sent before one that a note is about; 2 where nothing is said."""
 
@@ -53,17 +58,16 @@ def place_at(moment: Moment, src: str, dst: str, capture: str = "", **field: Unp
 
 def place_in(session: Session, moment: Moment, direction: int, **field: Unpack[Field]) -> Evidence:
     """A moment of a session; ``direction`` is 0 for a packet of the client, 1 for one of the server."""
-    ends = (session.client, session.server)
-    return place_at(moment, ends[direction], ends[1 - direction], session.capture, **field)
+    return place_at(moment, *_ends_of(session, direction), session.capture, **field)
 
 
-def doubts_of(session: Session, context: Context) -> tuple[str, ...]:
-    """What is missing of a session, as caveats; nothing where all of it was captured and understood."""
-    if not session.started:
-        return (_LATE,)
-    if session.certain:
-        return ()
-    return (_LOST if context.lossy(session.stream) else _UNREAD,)
+def position_of(session: Session, moment: Moment, direction: int = 0) -> Position:
+    """A moment of a session as a place that something may be needed to be seen at."""
+    return Position(session.capture, moment.record, moment.frame or 0, *_ends_of(session, direction))
+
+
+def _ends_of(session: Session, direction: int) -> tuple[str, str]:
+    return (session.server, session.client) if direction else (session.client, session.server)
 
 
 def noted(session: Session, *kinds: str) -> Iterator[SessionNote]:
@@ -71,27 +75,18 @@ def noted(session: Session, *kinds: str) -> Iterator[SessionNote]:
     return (note for note in session.notes if note.kind in kinds)
 
 
-def half_captured(session: Session, note: SessionNote) -> bool:
-    """Whether the capture has one direction only, and the side that sent the packet did its part before.
+def needs_of(session: Session, note: SessionNote) -> tuple[Need, ...]:
+    """What has to have been seen of a session for a note that something is missing before a packet.
 
-    That side's EstablishConnection and, unless the note is about them, ConnectionParameters come first;
-    of the other side there is nothing, not even the packet that opens the TCP connection.
+    Where the side that sent the packet left out its own part, EstablishConnection and, unless the note is
+    about them, ConnectionParameters, what the other side sent does not matter.
     """
-    side, other = note.direction, 1 - note.direction
+    side = note.direction
     establish = (session.establish_request, session.establish_response)
     parameters = (session.parameters_request, session.parameters_response)
-    unseen = (
-        (session.syn, session.syn_ack)[other],
-        establish[other],
-        parameters[other],
-        session.directions[other].first_message,
-        # What one direction acknowledges is told by packets of the other.
-        session.directions[side].first_ack,
-    )
-    if any(moment is not None for moment in unseen) or session.closer == ("client", "server")[other]:
-        return False
     own = (establish[side], parameters[side])[: _BEFORE.get(note.kind, 2)]
-    return all(moment is not None and moment.record < note.first.record for moment in own)
+    done = all(moment is not None and moment.record < note.first.record for moment in own)
+    return ("opening", "both_sides", "before", "order") if done else ("opening", "before_here", "order")
 
 
 def one_sided(session: Session) -> bool:
@@ -101,17 +96,22 @@ def one_sided(session: Session) -> bool:
     return session.syn_ack is not None and session.syn is None and session.establish_request is None
 
 
+def accepted(session: Session) -> bool:
+    """Whether there was a connection, be it that the answer to its SYN was not captured."""
+    if session.syn_ack is not None or session.reached != "tcp_only" or session.closed_by == "fin":
+        return True
+    return any(one.gaps for one in session.directions)
+
+
 def note_seen(
-    session: Session, note: SessionNote, context: Context, message: str, doubtful: Severity
+    session: Session, note: SessionNote, message: str, needs: tuple[Need, ...] | None = None
 ) -> Seen:
-    """A note as an observation; ``doubtful`` is its severity where bytes of the session are missing."""
+    """A note as an observation."""
     again = f", {note.count} times in all" if note.count > 1 else ""
     return Seen(
         message=f"{message}{again}",
         evidence=(place_in(session, note.first, note.direction),),
-        severity=None if note.certain else doubtful,
-        confidence=None if note.certain else "guess",
-        caveats=() if note.certain else doubts_of(session, context),
+        needs=needs,
     )
 
 

@@ -46,6 +46,7 @@ _BY_SCOPE = {
     "session": _SEVERAL,
     "life": _SEVERAL,
     "story": _SEVERAL,
+    "cause": _SEVERAL,
 }
 
 

@@ -28,7 +28,8 @@ _AGAIN = 2
 class Sweep(msgspec.Struct, frozen=True):
     """Pings of ``client`` to many hosts, in order; ``followed`` are those that it connected to.
 
-    ``again`` says that it pings them over and over, as a queue manager with messages for them does.
+    ``again`` says that it pings them over and over, as a queue manager with messages for them does, ``known``
+    that no session was dropped for memory, which may have followed.
     """
 
     client: str
@@ -36,6 +37,14 @@ class Sweep(msgspec.Struct, frozen=True):
     hosts: tuple[str, ...]
     followed: tuple[str, ...]
     again: bool
+    known: bool
+
+    @property
+    def connected(self) -> str:
+        """To how many of them it connected."""
+        if not self.known and not self.followed:
+            return ""
+        return f"connected to {f'{len(self.followed):,}' if self.followed else 'none'} of them"
 
     @property
     def answered(self) -> tuple[PingExchange, ...]:
@@ -71,7 +80,8 @@ def sweeps_of(story: Story) -> tuple[Sweep, ...]:
         followed = tuple(host for host in hosts if (client, host) in connected)
         if len(followed) * 2 < len(hosts):
             again = len(pings) >= _AGAIN * len(hosts)
-            found.append(Sweep(client, tuple(pings), hosts, followed, again))
+            known = not story.left_out.sessions
+            found.append(Sweep(client, tuple(pings), hosts, followed, again, known))
     return tuple(found)
 
 

@@ -6,6 +6,7 @@ import base64
 from typing import Any
 
 from msmq_wire.findings.finding import Evidence, Finding
+from msmq_wire.records.joined_capture import located
 from msmq_wire.records.view import time_text
 
 __all__ = ["evidence_view", "finding_view"]
@@ -33,6 +34,7 @@ def finding_view(finding: Finding) -> Json:
 
 def evidence_view(evidence: Evidence) -> Json:
     """A place: times as RFC 3339 in UTC, bytes as base64."""
+    evidence = located(evidence)
     return {
         "capture": evidence.capture,
         "record": evidence.record,

@@ -79,7 +79,7 @@ class StreamHole(msgspec.Struct, frozen=True, gc=False):
     and ``data`` is empty). Skipped bytes are ``no-signature`` (no packet starts there),
     ``rest-of-packet`` (a packet cut before them claims them) or ``packet-size`` (they follow a packet
     whose PacketSize is not believed); then ``data`` holds at most the first 256. ``frames`` are the first
-    and the last frame that carried the bytes, or the one that showed the gap; ``time`` is that of the
+    and the last frame that carried the bytes, or those that the gap lies between; ``time`` is that of the
     last.
     """
 
@@ -209,13 +209,17 @@ class PacketFramer:
                 self._decide(False, events)
         return events
 
-    def gap(self, length: int | None, reason: Reason, frame: int, time: int) -> list[FramerEvent]:
-        """Take note of ``length`` bytes (None: unknown) that are missing here, shown by ``frame``."""
+    def gap(
+        self, length: int | None, reason: Reason, frame: int, time: int, since: int = 0
+    ) -> list[FramerEvent]:
+        """Take note of ``length`` bytes (None: unknown) missing between two frames (0: the start)."""
         events: list[FramerEvent] = []
         if length is not None and length <= 0:
             return events
         lacking = self._close(events)
-        events.append(StreamHole(self._offset, length, reason, (frame,), time))
+        events.append(
+            StreamHole(self._offset, length, reason, tuple(dict.fromkeys((since or frame, frame))), time)
+        )
         self._offset += length or 0
         if length is None or lacking is None or length > lacking:
             self._lose("no-signature")
@@ -303,8 +307,10 @@ class PacketFramer:
             self._skip(found)
             self._candidate = True
         length = packet_length(held, 0)
-        if not final and len(held) < length + SIZED:
-            self._enough = length + SIZED
+        # What starts right behind a gap and ends with a frame is believed: the next may be long in coming.
+        behind_gap = not self._hole_length
+        if not final and len(held) < length + SIZED and not (behind_gap and len(held) == length):
+            self._enough = length if behind_gap and len(held) < length else length + SIZED
             return False
         if not self._confirmed(0):
             stop = min(length, len(held))

@@ -53,6 +53,12 @@ class Tail:
             kept = sum(len(run) + PIECE_COST for _, run in runs)
             self.cost = kept - (first - runs[0][0])
 
+    def covers(self, start: int, end: int) -> int:
+        """Return how many bytes from ``start`` to ``end`` are kept."""
+        start = max(start, self._end - TAIL_BYTES)
+        kept = (min(end, first + len(run)) - max(start, first) for first, run in self._runs)
+        return sum(one for one in kept if one > 0)
+
     def differs(self, start: int, data: bytes) -> Range | None:
         """Return from where to where ``data``, a later copy, differs from what is kept."""
         differing: Range | None = None

@@ -4,10 +4,12 @@ The rules kept here and in `tcp_flow`:
 
 * The first copy of a byte wins. A later copy that differs is a `StreamConflict`, checked against what is
   pending and what was delivered last (64 KiB a direction, 16 MiB in all); what is older cannot be compared.
-* A hole is lost when the receiver acknowledged past it and 8 later segments of that direction have arrived
-  since (captures swap neighbours: an acknowledgement alone proves nothing), when more is pending than the
-  limits allow, or when the connection is over: RST, both FINs acknowledged, a new connection on the same
+* A hole is lost when the receiver acknowledged past it and 8 later segments with data have arrived since
+  (captures swap neighbours: an acknowledgement alone proves nothing), when more is pending than the limits
+  allow, or when the connection is over: RST, both FINs acknowledged, a new connection on the same
   addresses, eviction, `finish`. No clock is asked.
+* While a direction waits for a hole below what the other side acknowledged, that side waits, too: what both
+  bring comes out in the order of the frames.
 * A direction whose SYN was captured starts at offset 0 with the byte after it. A direction met mid-stream
   starts with the lowest byte among its first 4 segments, fewer if the peer acknowledges them or the direction
   ends; what arrives below that afterwards cannot be delivered and is counted. One byte without PSH is no
@@ -18,6 +20,7 @@ The rules kept here and in `tcp_flow`:
 * A SYN with another initial sequence number begins a new stream when the old one has ended or never got
   anywhere. Anybody can forge a SYN: on a live connection it is believed once a SYN-ACK answers it, or once
   data follows it where the peer was never captured.
+* A SYN that comes again within 10 ms is the same frame captured twice: nobody sends it again that soon.
 * Bytes acknowledged but never captured are a gap at the end, except a single one: a FIN not captured.
 """
 
@@ -46,6 +49,7 @@ from msmq_wire.reassembly.tcp_events import (
     TcpSegment,
 )
 from msmq_wire.reassembly.tcp_flow import (
+    COPY_TIME,
     MASK,
     START_REACH,
     TAIL_TOTAL,
@@ -110,9 +114,9 @@ def _replaces(flow: Flow, segment: TcpSegment) -> bool:
 class TcpReassembler:
     """Feed segments in capture order; take events of any stream they bear on.
 
-    ``max_pending_bytes`` bounds what one direction holds back, ``max_pending_total`` what all do; a piece
-    costs its length and 256. Beyond, the gap before it is given up (``pending-limit``): in that direction, or
-    in the one that has waited longest. ``max_connections`` bounds the connections followed (closed ones
+    ``max_pending_bytes`` bounds what one connection holds back, ``max_pending_total`` what all do; a piece
+    costs its length and 256. Beyond, the gap before it is given up (``pending-limit``): in that connection,
+    or in the one that has waited longest. ``max_connections`` bounds the connections followed (closed ones
     included, for their late segments): the one longest without a segment is evicted. ``idle_timeout``,
     nanoseconds of packet time or None, evicts those silent for longer.
 
@@ -120,7 +124,8 @@ class TcpReassembler:
     ``server_ports`` when exactly one is, or else from the first endpoint seen.
 
     ``ignored`` counts segments that no event shows: ``out_of_window``, ``after_rst``, ``after_close``,
-    ``after_fin``, ``before_start``, ``probe``, ``unconfirmed_syn``. No segment makes ``feed`` raise.
+    ``after_fin``, ``before_start``, ``probe``, ``unconfirmed_syn``; ``unread`` counts the payload bytes in
+    them that were not delivered before. No segment makes ``feed`` raise.
     """
 
     def __init__(
@@ -147,6 +152,10 @@ class TcpReassembler:
     @property
     def ignored(self) -> Counter[str]:
         return self._shared.ignored
+
+    @property
+    def unread(self) -> Counter[str]:
+        return self._shared.unread
 
     @property
     def pending_bytes(self) -> int:
@@ -204,6 +213,8 @@ class TcpReassembler:
                 if not payload or segment.seq == flow.expected:
                     if segment.flags & ACK:
                         flow.acked = segment.ack
+                        if segment.ack != flow.peer.expected and flow.peer.runs_ahead:
+                            self._acknowledge(flow, segment, events)
                     if payload:
                         flow.expected = (segment.seq + len(payload)) & MASK
                         flow.deliver(payload, segment.frame, segment.time, events)
@@ -211,13 +222,29 @@ class TcpReassembler:
                             self._trim_tails()
                     return events
         flow = self._feed_slowly(flow, segment, events)
-        while flow.cost > self._max_pending:
-            flow.relieve(segment.frame, segment.time, events)
+        events = self._in_order(flow.connection, events)
+        while flow.connection.pending > self._max_pending:
+            events += self._relieved(next(one for one in flow.connection.flows if one.pieces), segment)
         while self._shared.pending > self._max_pending_total:
-            next(iter(self._shared.waiting)).relieve(segment.frame, segment.time, events)
+            events += self._relieved(next(iter(self._shared.waiting)), segment)
         if self._shared.tail > TAIL_TOTAL:
             self._trim_tails()
         return events
+
+    def _in_order(self, connection: Connection, events: list[TcpEvent]) -> list[TcpEvent]:
+        """The events that may come out now: while one direction waits for a hole, the other waits, too."""
+        waits = connection.waits
+        if not waits and not connection.waiting and not any(type(event) is StreamGap for event in events):
+            return events
+        connection.keep([event for event in events if event.stream == connection.stream])
+        others = [event for event in events if event.stream != connection.stream]
+        return others if waits else others + connection.released()
+
+    def _relieved(self, flow: Flow, segment: TcpSegment) -> list[TcpEvent]:
+        """Stop waiting for the first hole of a direction."""
+        events: list[TcpEvent] = []
+        flow.relieve(segment.frame, segment.time, events)
+        return self._in_order(flow.connection, events)
 
     def finish(self) -> list[TcpEvent]:
         """Return what is pending, with the gaps around it, and forget every connection; counters stay."""
@@ -247,9 +274,13 @@ class TcpReassembler:
             flow = self._open(segment, events)
         connection = flow.connection
         carries = bool(segment.payload) or segment.cut > 0
+        if not flow.heard:
+            flow.heard = True
+            if not (carries or flags & _CONTROL or events):
+                _tell(flow, "bare_ack", segment, events)
         if connection.closed:
             if carries:
-                self.ignored["after_rst" if connection.reset else "after_close"] += 1
+                self._ignore("after_rst" if connection.reset else "after_close", flow, segment)
             return flow
         if flags & RST:
             self._reset(flow, segment, events)
@@ -262,6 +293,8 @@ class TcpReassembler:
                 flow.take(segment, events)
             if flags & FIN:
                 flow.take_fin(segment, events)
+            if carries:
+                flow.peer.wait(segment.frame, segment.time, events)
             # Once both ends are acknowledged nothing more is sent: holes stay.
             if all(
                 side.fin is not None and (side.fin_told or side.received > side.fin.start)
@@ -281,7 +314,7 @@ class TcpReassembler:
             reverse = bool(segment.flags & ACK)
         else:
             reverse = segment.sport in self._server_ports and segment.dport not in self._server_ports
-        connection = Connection(self._streams, back if reverse else there, self._shared)
+        connection = Connection(self._streams, back if reverse else there, self._shared, segment.path)
         self._streams += 1
         self._connections[connection.stream] = self._latest = connection
         # An endpoint that talks to itself has one key for both directions; direction 0 takes it.
@@ -294,16 +327,27 @@ class TcpReassembler:
             _tell(flow, "start_midstream", segment, events)
         return flow
 
+    def _ignore(self, reason: str, flow: Flow | None, segment: TcpSegment) -> None:
+        """Count a segment whose payload nobody reads; the part of it that ``flow`` delivered is a copy."""
+        self.ignored[reason] += 1
+        size = len(segment.payload)
+        if flow is not None and flow.seq0 is not None:
+            size = min(size, max(0, flow.position(segment.seq) + size - flow.next))
+        self.unread[reason] += size
+
     def _handshake(self, flow: Flow, segment: TcpSegment, events: list[TcpEvent]) -> bool:
         """Take a SYN or SYN-ACK; False when it does not belong to this connection and is to be ignored."""
         ack, peer = bool(segment.flags & ACK), flow.peer
         stray = ack and peer.started and not 0 <= peer.position(segment.ack) <= peer.top + START_REACH
         if stray or not _syn_of(flow, segment):
-            self.ignored["unconfirmed_syn"] += 1
+            self._ignore("unconfirmed_syn", None, segment)
             if not ack:
                 flow.candidate = msgspec.structs.replace(segment, payload=b"", cut=0)
             return False
+        before, flow.syn_time = flow.syn_time, segment.time
         if flow.isn is not None and (flow.syn_acked or not ack):
+            if ack == flow.syn_acked and before and 0 <= segment.time - before <= COPY_TIME:
+                return True
             _tell(flow, "syn_retransmission", segment, events)
             return True
         _tell(flow, "syn_ack" if ack else "syn", segment, events)
@@ -327,6 +371,10 @@ class TcpReassembler:
             _tell(flow, "established", segment, events)
         if peer.pieces and not peer.started and peer.received > peer.pieces[0].start:
             peer.begin(peer.pieces[0].start, events)
+        # One byte more is that of a FIN.
+        if peer.runs_ahead:
+            connection.unseen = True
+            _tell(flow, "unseen", segment, events)
 
     def _reset(self, flow: Flow, segment: TcpSegment, events: list[TcpEvent]) -> None:
         if (flow.started or flow.pieces) and abs(flow.position(segment.seq) - flow.next) > WINDOW:
@@ -357,10 +405,12 @@ class TcpReassembler:
         _tell(connection.flows[0], "evicted", segment, events)
 
     def _forget(self, connection: Connection, frame: int, time: int, events: list[TcpEvent]) -> None:
+        own: list[TcpEvent] = []
         for flow in connection.flows:
             if not connection.closed:
-                flow.flush(frame, time, events)
+                flow.flush(frame, time, own)
             flow.drop_tail()
+        events += self._in_order(connection, own)
         src, sport, dst, dport = connection.endpoints
         del self._flows[connection.endpoints]
         self._flows.pop((dst, dport, src, sport), None)
@@ -383,7 +433,9 @@ class TcpReassembler:
 def _expected(flow: Flow) -> int:
     """Return what the short path may take in this direction; see `Flow.expected`."""
     connection, peer = flow.connection, flow.peer
-    if connection.closed or flow.pieces or flow.fin is not None or (peer.pieces and not peer.started):
+    if connection.closed or flow.fin is not None or not flow.heard:
+        return -1
+    if flow.pieces or peer.pieces or connection.waiting:
         return -1
     if not connection.established and (peer.started or not flow.started):
         return -1

@@ -40,6 +40,8 @@ Kind: TypeAlias = Literal[
     "rst",
     "closed",
     "evicted",
+    "bare_ack",
+    "unseen",
 ]
 
 
@@ -47,7 +49,9 @@ class TcpSegment(msgspec.Struct, frozen=True, gc=False):
     """One segment as captured: packed addresses (4 or 16 bytes), numbers as on the wire.
 
     ``cut`` counts payload bytes that were on the wire after ``payload`` but not captured (snap length).
-    ``frame`` is 1-based, ``time`` is nanoseconds since the epoch, UTC. Source: RFC 9293 3.1.
+    ``frame`` is 1-based, ``time`` is nanoseconds since the epoch, UTC. ``path`` says what it was captured in:
+    the capture interface, VLANs, virtual networks and tunnel keys; empty for a plain frame of the first
+    interface. Source: RFC 9293 3.1.
     """
 
     src: bytes
@@ -61,6 +65,7 @@ class TcpSegment(msgspec.Struct, frozen=True, gc=False):
     frame: int
     time: int
     cut: int = 0
+    path: bytes = b""
 
 
 class StreamBytes(msgspec.Struct, frozen=True, gc=False):
@@ -77,7 +82,8 @@ class StreamBytes(msgspec.Struct, frozen=True, gc=False):
 class StreamGap(msgspec.Struct, frozen=True, gc=False):
     """Bytes missing from the capture; ``length`` is None when unknown, and then offsets do not move.
 
-    ``frame`` and ``time`` are those of the segment that showed the loss, or that was cut.
+    ``frame`` and ``time`` are those of the first segment behind them, else of the one that showed the loss;
+    of what was cut those of the segment. ``since`` is the frame of the last one before them, 0 for none.
     """
 
     stream: int
@@ -87,6 +93,7 @@ class StreamGap(msgspec.Struct, frozen=True, gc=False):
     reason: Reason
     frame: int
     time: int
+    since: int = 0
 
 
 class StreamConflict(msgspec.Struct, frozen=True, gc=False):

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter, OrderedDict
+from operator import itemgetter
 from typing import NamedTuple
 
 from msmq_wire.reassembly.tail import PIECE_COST, TAIL_BYTES, Range, Tail, differ
 from msmq_wire.reassembly.tcp_events import (
+    ACK,
     PSH,
     SYN,
     Direction,
@@ -26,6 +28,7 @@ from msmq_wire.reassembly.tcp_events import (
 )
 
 __all__ = [
+    "COPY_TIME",
     "MASK",
     "START_REACH",
     "TAIL_TOTAL",
@@ -46,6 +49,8 @@ START_SEGMENTS = 4
 _CONFLICTS = 16
 LOSS_SEGMENTS = 8
 TAIL_TOTAL = 1 << 24
+COPY_TIME = 10_000_000
+"""Nanoseconds within which a SYN that comes again is the same frame, captured twice."""
 
 
 class _Piece(NamedTuple):
@@ -61,6 +66,7 @@ class _Piece(NamedTuple):
 # What most directions have, and nothing is ever put into.
 _NO_PIECES: list[_Piece] = []
 _NO_TAIL = Tail()
+_NO_EVENTS: list[TcpEvent] = []
 
 
 def _start(piece: _Piece) -> int:
@@ -75,10 +81,11 @@ def signed(difference: int) -> int:
 class Shared:
     """What all directions of one reassembler count together."""
 
-    __slots__ = ("ignored", "pending", "tail", "waiting")
+    __slots__ = ("ignored", "pending", "tail", "unread", "waiting")
 
     def __init__(self) -> None:
         self.ignored: Counter[str] = Counter()
+        self.unread: Counter[str] = Counter()  # payload bytes, by why their segments are ignored
         self.pending = 0
         self.tail = 0
         # Directions with pending pieces, longest waiting first.
@@ -90,8 +97,8 @@ class Flow:
 
     __slots__ = (
         "acked", "candidate", "conflicts", "connection", "cost", "direction", "expected", "fin", "fin_told",
-        "held", "isn",
-        "mark", "next", "peer", "pieces", "seq0", "shared", "started", "syn_acked", "tail",
+        "heard", "held", "isn", "latest",
+        "mark", "next", "peer", "pieces", "seq0", "shared", "started", "syn_acked", "syn_time", "tail",
     )  # fmt: skip
 
     def __init__(self, connection: Connection, direction: Direction, shared: Shared) -> None:
@@ -102,9 +109,12 @@ class Flow:
         self.expected = -1  # what the short path takes: a sequence number, -1 nothing, 1 << 32 bare ACKs
         self.seq0: int | None = None  # sequence number of position 0
         self.next = 0  # position of the next byte to deliver
+        self.latest = 0  # the frame that carried the byte before it
         self.started = False
+        self.heard = False  # whether any segment of this direction was captured
         self.isn: int | None = None
         self.syn_acked = False
+        self.syn_time = 0  # of the latest SYN
         self.candidate: TcpSegment | None = None  # a SYN that may begin another connection
         self.acked: int | None = None  # the last acknowledgement number this side sent
         self.fin: _Piece | None = None
@@ -122,6 +132,42 @@ class Flow:
         """Return the position of a sequence number, taken as near as possible to the next byte."""
         return self.next + signed(seq - (self.seq0 or 0) - self.next)
 
+    def suits(self, segment: TcpSegment) -> bool:
+        """Whether the numbers of a segment in this direction are near those of the connection."""
+        seq, ack, peer = segment.seq, segment.ack, self.peer
+        if segment.flags & SYN:
+            if self.isn is not None:
+                return self.isn == seq & MASK
+            first = peer.acked if self.seq0 is None else self.seq0
+            if first is not None:
+                return 0 <= signed(first - seq - 1) <= START_REACH
+            return bool(segment.flags & ACK) and peer.isn is not None and ack & MASK == (peer.isn + 1) & MASK
+        here = peer.acked if self.seq0 is None else self.seq0 + self.next
+        there = self.acked if peer.seq0 is None else peer.seq0 + peer.next
+        near = [] if here is None else [abs(signed(seq - here)) <= RESYNC_REACH]
+        if segment.flags & ACK and there is not None:
+            near.append(abs(signed(ack - there)) <= RESYNC_REACH)
+        return bool(near) and all(near)
+
+    def known(self, segment: TcpSegment) -> int | None:
+        """Return how many bytes of a segment can be compared with what came before; None when one differs."""
+        payload = segment.payload
+        # One byte without PSH is a keep-alive probe, whatever its value is.
+        if self.seq0 is None or not payload or (len(payload) == 1 and not segment.flags & PSH):
+            return 0
+        start = self.position(segment.seq + (1 if segment.flags & SYN else 0))
+        end = start + len(payload)
+        if self.tail.differs(start, payload) is not None:
+            return None
+        count = self.tail.covers(start, end)
+        for piece in self.pieces:
+            low, high = max(start, piece.start), min(end, piece.end)
+            if piece.data is not None and low < high:
+                if piece.data[low - piece.start : high - piece.start] != payload[low - start : high - start]:
+                    return None
+                count += high - low
+        return count
+
     @property
     def received(self) -> int:
         """Position the peer acknowledged up to; the next byte when that is unknown or not plausible."""
@@ -131,21 +177,27 @@ class Flow:
         return position if position - self.next <= WINDOW else self.next
 
     @property
+    def runs_ahead(self) -> bool:
+        """Whether the other side acknowledged what was not captured, and that was not told yet."""
+        return self.started and not self.connection.unseen and self.received > self.top + 1
+
+    @property
     def top(self) -> int:
         return self.pieces[-1].end if self.pieces else self.next
 
     def deliver(self, data: bytes, frame: int, time: int, events: list[TcpEvent]) -> None:
         offset, size = self.next, len(data)
         events.append(StreamBytes(self.connection.stream, self.direction, offset, data, frame, time))
-        self.next = offset + size
+        self.next, self.latest = offset + size, frame
         self._remember(data)
 
-    def delivered(self, size: int, last: memoryview) -> None:
-        """Take note of ``size`` bytes in order that were delivered elsewhere.
+    def delivered(self, size: int, last: memoryview, frame: int) -> None:
+        """Take note of ``size`` bytes in order that were delivered elsewhere, the last of them in a frame.
 
         ``last`` are the last of them, all or at least `TAIL_BYTES`.
         """
         self.next += size
+        self.latest = frame
         self.expected = (self.expected + size) & MASK
         self._remember(last[-TAIL_BYTES:])
 
@@ -160,7 +212,7 @@ class Flow:
 
     def gap(self, length: int, reason: Reason, frame: int, time: int, events: list[TcpEvent]) -> None:
         stream = self.connection.stream
-        events.append(StreamGap(stream, self.direction, self.next, length, reason, frame, time))
+        events.append(StreamGap(stream, self.direction, self.next, length, reason, frame, time, self.latest))
         self.next += length
 
     def begin(self, origin: int, events: list[TcpEvent]) -> None:
@@ -200,7 +252,10 @@ class Flow:
     def skip(self, limit: int, reason: Reason, frame: int, time: int, events: list[TcpEvent]) -> None:
         """Give up the holes below ``limit``."""
         while self.next < limit:
-            end = min(limit, self.pieces[0].start) if self.pieces else limit
+            end = limit
+            if self.pieces:
+                first = self.pieces[0]
+                end, frame, time = min(limit, first.start), first.frame, first.time
             self.gap(end - self.next, reason, frame, time, events)
             self.drain(events)
 
@@ -230,7 +285,7 @@ class Flow:
         payload, cut, frame, time = segment.payload, max(segment.cut, 0), segment.frame, segment.time
         size = len(payload) + cut
         seq = segment.seq + (1 if segment.flags & SYN else 0)
-        ignored = self.shared.ignored
+        ignored, unread = self.shared.ignored, self.shared.unread
         if not self.started and not self.pieces:
             if size == 1 and not segment.flags & PSH:
                 ignored["probe"] += 1
@@ -239,6 +294,7 @@ class Flow:
         start = self.position(seq)
         if size > WINDOW or (abs(start - self.next) > WINDOW and not self._resync(seq, frame, time, events)):
             ignored["out_of_window"] += 1
+            unread["out_of_window"] += len(payload)
             return
         start = self.position(seq)
         end = start + size
@@ -249,12 +305,14 @@ class Flow:
             return
         if self.fin is not None and end > self.fin.start:
             ignored["after_fin"] += 1
+            unread["after_fin"] += max(0, min(len(payload), start + len(payload) - self.fin.start))
             payload = payload[: max(0, self.fin.start - start)]
             cut = max(0, min(cut, self.fin.start - start - len(payload)))
             end = start + len(payload) + cut
         if start < self.next:
             if start < min(self.next, 0):
                 ignored["before_start"] += 1
+                unread["before_start"] += min(len(payload), min(self.next, 0) - start)
             self._conflict(self.tail.differs(start, payload), frame, time, events)
             behind = self.next - start
             payload, cut = payload[behind:], cut - max(0, behind - len(payload))
@@ -292,7 +350,7 @@ class Flow:
             return False
         self.skip(self.top, "loss", frame, time, events)
         stream = self.connection.stream
-        events.append(StreamGap(stream, self.direction, self.next, None, "loss", frame, time))
+        events.append(StreamGap(stream, self.direction, self.next, None, "loss", frame, time, self.latest))
         self.seq0 = (seq - self.next) & MASK
         self.drop_tail()
         return True
@@ -314,7 +372,18 @@ class Flow:
                 self.begin(self.pieces[0].start, events)
         elif self.pieces[0].start == self.next:
             self.drain(events)
-        elif self.mark <= self.next:
+        else:
+            self._despair(frame, time, events)
+
+    def wait(self, frame: int, time: int, events: list[TcpEvent]) -> None:
+        """Take note that the other side goes on while this one waits for a hole."""
+        if self.pieces and self.started and self.received > self.next:
+            self.held += 1
+            self._despair(frame, time, events)
+
+    def _despair(self, frame: int, time: int, events: list[TcpEvent]) -> None:
+        """Give up holes below the mark once enough came after it; set the mark where there is none."""
+        if self.mark <= self.next:
             self.mark, self.held = min(self.received, self.top), 0
         elif self.held >= LOSS_SEGMENTS:
             self.skip(self.mark, "loss", frame, time, events)
@@ -378,18 +447,33 @@ class Flow:
             events.append(StreamConflict(stream, self.direction, start, end - start, frame, time))
 
 
+def _weight(event: TcpEvent) -> int:
+    return PIECE_COST + (len(event.data) if isinstance(event, StreamBytes) else 0)
+
+
 def _cost(piece: _Piece) -> int:
     return PIECE_COST + (len(piece.data) if piece.data is not None else 0)
 
 
 class Connection:
-    """Both directions between two endpoints; ``frame`` and ``time`` are those of its latest segment."""
+    """Both directions between two endpoints; ``frame`` and ``time`` are those of its latest segment.
 
-    __slots__ = ("closed", "endpoints", "established", "flows", "frame", "reset", "stream", "time")
+    ``waiting`` are events that come out as soon as no direction waits for a hole any more.
+    """
 
-    def __init__(self, stream: int, endpoints: Endpoints, shared: Shared) -> None:
+    __slots__ = (
+        "closed", "cost", "endpoints", "established", "flows", "frame", "path", "reset", "shared", "stream",
+        "time", "unseen", "waiting",
+    )  # fmt: skip
+
+    def __init__(self, stream: int, endpoints: Endpoints, shared: Shared, path: bytes = b"") -> None:
         self.stream = stream
+        self.shared = shared
         self.endpoints = endpoints
+        self.path = path  # of the first segment
+        self.waiting = _NO_EVENTS
+        self.unseen = False  # whether what had not been captured was acknowledged
+        self.cost = 0  # of what is waiting
         self.frame = 0
         self.time = 0
         self.established = False
@@ -397,6 +481,38 @@ class Connection:
         self.reset = False
         self.flows = (Flow(self, 0, shared), Flow(self, 1, shared))
         self.flows[0].peer, self.flows[1].peer = self.flows[1], self.flows[0]
+
+    @property
+    def waits(self) -> bool:
+        """Whether a direction waits for bytes that the other side acknowledged."""
+        return any(flow.pieces and flow.started and flow.received > flow.next for flow in self.flows)
+
+    @property
+    def pending(self) -> int:
+        """What is held back of both directions, in cost."""
+        return self.cost + self.flows[0].cost + self.flows[1].cost
+
+    def keep(self, events: list[TcpEvent]) -> None:
+        """Let events wait until what is missing came, or was given up."""
+        if self.waiting is _NO_EVENTS:
+            self.waiting = []
+        self.waiting += events
+        self._charge(sum(_weight(event) for event in events))
+
+    def released(self) -> list[TcpEvent]:
+        """What waited, in the order of the frames; each direction in its own order."""
+        latest, keyed = [0, 0], []
+        for event in self.waiting:
+            latest[event.direction] = max(latest[event.direction], event.frame)
+            keyed.append((latest[event.direction], event))
+        self.waiting = _NO_EVENTS
+        self._charge(-self.cost)
+        keyed.sort(key=itemgetter(0))
+        return [event for _, event in keyed]
+
+    def _charge(self, cost: int) -> None:
+        self.cost += cost
+        self.shared.pending += cost
 
     @property
     def live(self) -> bool:

@@ -9,6 +9,7 @@ from msmq_wire.records.call_story import CarriedMessage, call_story, carries_pac
 from msmq_wire.records.column import Column, ColumnRow, placed
 from msmq_wire.records.look import Kind, Look
 from msmq_wire.records.message import message_of
+from msmq_wire.records.queue_names import short_queue
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.rpc.hresults import describe
@@ -82,7 +83,7 @@ def _field(name: str, kind: Kind, look: Look | None = None, **more: Any) -> Colu
 
 CALL_COLUMNS: tuple[Column, ...] = (
     placed("id", Column, where="record.id"),
-    placed("time", Column, where="record.time", look=Look("time", 90)),
+    placed("time", Column, where="record.time", look=Look("time", 60)),
     placed(
         "src", Column, called="client", where="record.src",
         doc="Address and port of who calls.", look=Look("client", 0, 10, last=True),
@@ -94,7 +95,7 @@ CALL_COLUMNS: tuple[Column, ...] = (
     _field("interface", "text", Look("interface", 200), optional=False),
     _field("opnum", "number", Look("opnum", 200)),
     _field("method", "text", Look("method", 150, 14)),
-    _field("queue", "text", Look("queue", 0, 12, end=True, style="name")),
+    _field("queue", "text", Look("queue", 0, 12, end=True, style="name", short=short_queue)),
     _field("status", "number", Look("status", 0, 10, end=True, text=status_text)),
     Column("status_name", "text", "Name of the status.", _status_name),
     _field("fault", "flag", optional=False),

@@ -19,5 +19,11 @@ def endpoint(address: bytes, port: int) -> str:
 
 
 def host_of(end: str | None) -> str:
-    """The address in the text of an end, without brackets; empty without one."""
-    return "" if end is None else end.rpartition(":")[0].strip("[]")
+    """The address in the text of an end, without brackets; empty without one.
+
+    Of an end whose port is not known there is ``192.0.2.1`` or ``[2001:db8::1]``.
+    """
+    if not end:
+        return ""
+    host, colon, port = end.rpartition(":")
+    return (host if colon and port[-1:] != "]" else end).strip("[]")

@@ -23,6 +23,7 @@ from msmq_wire.reassembly.tcp_events import (
     TcpSegment,
 )
 from msmq_wire.records.endpoint import MSMQ_PORT, PING_PORT, endpoint
+from msmq_wire.records.networks import Networks, address_of
 from msmq_wire.records.recognition import HTTPS_PORTS, Content, content_of, recognise
 from msmq_wire.records.record import FoundPacket, Item, Record
 from msmq_wire.rpc.security import Negotiator
@@ -52,7 +53,17 @@ _MAX_HELD = 1 << 26
 _MAX_UNDECIDED = 4096
 _MAX_CARRIED = 1 << 17
 """Frames of fragments remembered, all datagrams together."""
-_UNDECIDED_SEGMENTS = 4
+_UNDECIDED_SEGMENTS, _UNDECIDED_ALL = 8, 32
+"""Of one path, where each may be captured twice, and of all paths between the same ends."""
+_UNREAD = {
+    "out_of_window": "outside the window",
+    "after_rst": "behind a reset",
+    "after_close": "behind the end of the connection",
+    "after_fin": "behind a FIN",
+    "before_start": "before the start",
+    "unconfirmed_syn": "in a SYN of no connection",
+}
+"""How a reader is told why bytes are in no connection."""
 
 
 Reader: TypeAlias = "RpcReader | SrmpReader"
@@ -69,7 +80,8 @@ class PacketFinder:
     Each method returns what its argument completes, packets undecoded; ``understood`` counts the frames
     that belong to followed traffic, ``skipped`` the others by reason, ``notices`` what a reader should
     know beside that, such as traffic that is opaque. ``next_id`` numbers the next record, ``tcp`` puts
-    the segments in order. What can be a ping only because of its port is decoded, and so is discovery.
+    the segments in order, ``networks`` keeps connections of several networks apart. What can be a
+    ping only because of its port is decoded, and so is discovery.
     """
 
     def __init__(
@@ -84,6 +96,7 @@ class PacketFinder:
         self.ports = frozenset((MSMQ_PORT, *ports))
         self.next_id = first_id
         self.tcp = TcpReassembler(server_ports=self.ports)
+        self.networks = Networks(self.tcp)
         self._framers: OrderedDict[tuple[int, int], PacketFramer] = OrderedDict()  # longest unfed first
         self._held = 0
         self._names: dict[int, tuple[str, str]] = {}
@@ -143,7 +156,8 @@ class PacketFinder:
 
     def has_room(self, payload: int, segments: int) -> bool:
         """Whether so many bytes in so many segments can be fed without a limit on held bytes at work."""
-        return self._held + self.tcp.pending_bytes + payload + segments * MARK_COST <= _MAX_HELD
+        held = self._held + self.networks.held + self.tcp.pending_bytes
+        return held + payload + segments * MARK_COST <= _MAX_HELD
 
     @property
     def carries_fragments(self) -> bool:
@@ -159,11 +173,21 @@ class PacketFinder:
         """Take a TCP segment."""
         if segment.dport in self.ports or segment.sport in self.ports:
             self.understood += 1
+            if segment.path or self.networks.used:
+                return self._fed((segment,))
             events = self.tcp.feed(segment)
             return self._tcp_records(events) if events else []
+        return self._fed(self._recognised(segment))
+
+    def _fed(self, segments: Iterable[TcpSegment]) -> list[Item]:
+        """Take segments of what is followed, each into its network."""
         records: list[Item] = []
-        for followed in self._recognised(segment):
-            records += self._tcp_records(self.tcp.feed(followed))
+        for segment in segments:
+            if segment.path or self.networks.used:
+                for one in self.networks.take(segment):
+                    records += self._tcp_records(self.tcp.feed(one))
+            else:
+                records += self._tcp_records(self.tcp.feed(segment))
         return records
 
     def datagram(
@@ -229,6 +253,11 @@ class PacketFinder:
 
     def finish(self) -> Iterable[Item]:
         """Yield what was left open: the capture ends here."""
+        for segment in self.networks.finish():
+            yield from self._tcp_records(self.tcp.feed(segment))
+        for reason, size in self.tcp.unread.items():
+            if size:
+                self.notices[f"payload bytes in no connection: {_UNREAD[reason]}"] += size
         for events in self.tcp.ends():
             yield from self._tcp_records(events)
         for key in list(self._framers):
@@ -238,6 +267,19 @@ class PacketFinder:
         for segments in self._undecided.values():
             self.skipped[NOT_MSMQ] += len(segments)
         self._undecided.clear()
+
+    def lacks(self, dropped: int, filters: Iterable[str], cut: int, snapped: int) -> list[Record]:
+        """Records of what a file lacks as a whole: gaps without a connection.
+
+        They are of the frames that it says were dropped, and of the ``cut`` frames that it has in part, at
+        most ``snapped`` bytes of each. Its capture filters are notices.
+        """
+        for text in filters:
+            self.notices[f"recorded with the filter {text}"] += 1
+        found = [self._record(type="gap", reason="dropped", missing=dropped)] if dropped else []
+        if cut:
+            found.append(self._record(type="gap", reason="snaplen", missing=cut, length=snapped))
+        return found
 
     def file_error(self, reason: str, offset: int) -> Record:
         """The record of a damaged file; ``offset`` counts bytes of the file."""
@@ -298,7 +340,8 @@ class PacketFinder:
         # Segments without payload only: the handshake, which belongs to the story if packets follow.
         waiting = self._undecided.setdefault(place, [])
         waiting.append(segment)
-        if len(waiting) > _UNDECIDED_SEGMENTS:
+        own = sum(one.path == segment.path for one in waiting)
+        if own > _UNDECIDED_SEGMENTS or len(waiting) > _UNDECIDED_ALL:
             self.skipped[NOT_MSMQ] += len(self._undecided.pop(place))
         elif len(self._undecided) > _MAX_UNDECIDED:
             self.skipped[NOT_MSMQ] += len(self._undecided.popitem(last=False)[1])
@@ -322,14 +365,14 @@ class PacketFinder:
                         records += reader.feed(stream, direction, data, frame, time)
                     else:
                         records += self.framed((stream, direction), data, frame, time)
-                case StreamGap(stream, direction, _, length, reason, frame, time):
+                case StreamGap(stream, direction, _, length, reason, frame, time, since):
                     reader = self._reader(stream, b"")
                     if reader is not None:
-                        records += reader.gap(stream, direction, length, reason, frame, time)
+                        records += reader.gap(stream, direction, length, reason, frame, time, since)
                         continue
                     framer = self.framer((stream, direction))
                     before = framer.pending_cost
-                    found = framer.gap(length, reason, frame, time)
+                    found = framer.gap(length, reason, frame, time, since)
                     self._held += framer.pending_cost - before
                     records += self._records(found, stream, direction)
                 case StreamConflict():
@@ -341,10 +384,12 @@ class PacketFinder:
     def _reader(self, stream: int, data: bytes) -> Reader | None:
         """Return what reads a stream beside the framers; on other ports than 1801 its first bytes decide."""
         if stream not in self._readers:
-            src, sport, dst, dport = endpoints = self.tcp.connection(stream)
+            src, sport, dst, dport = self.tcp.connection(stream)
+            src, dst = address_of(src), address_of(dst)
             content: Content = "packets"
             if MSMQ_PORT not in (sport, dport):
-                believed = self._followed.get(endpoints) or self._followed.get((dst, dport, src, sport))
+                there, back = (src, sport, dst, dport), (dst, dport, src, sport)
+                believed = self._followed.get(there) or self._followed.get(back)
                 content = content_of(data, believed or "packets")
             self._readers[stream] = None if content == "packets" else self._reader_of(content)
         return self._readers[stream]
@@ -470,5 +515,6 @@ class PacketFinder:
         names = self._names.get(stream)
         if names is None:
             src, sport, dst, dport = self.tcp.connection(stream)
-            names = self._names[stream] = (endpoint(src, sport), endpoint(dst, dport))
+            names = (endpoint(address_of(src), sport), endpoint(address_of(dst), dport))
+            self._names[stream] = names
         return names if direction == 0 else (names[1], names[0])

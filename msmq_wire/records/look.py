@@ -28,7 +28,9 @@ class Look(msgspec.Struct, frozen=True):
     """How a table shows a column: its heading, the width of a terminal that shows it, how far it shrinks.
 
     As in `msmq_wire.cli.render.table.Column`. ``text`` makes its cell of a row where that is not its value
-    alone; what is for ``several`` is shown where more than one file is read.
+    alone; what is for ``several`` is shown where more than one file is read, what is ``seldom`` there where
+    the first rows have some. ``short`` shortens a cell on a terminal, ``tint`` is the style of a cell by its
+    text.
     """
 
     head: str
@@ -38,7 +40,10 @@ class Look(msgspec.Struct, frozen=True):
     style: str = ""
     last: bool = False
     several: bool = False
+    seldom: bool = False
     text: Callable[[Any], str] | None = None
+    short: Callable[[str], str] | None = None
+    tint: Callable[[str], str] | None = None
 
 
 class _Named(msgspec.Struct, frozen=True, dict=True):

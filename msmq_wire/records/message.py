@@ -23,6 +23,8 @@ from msmq_wire.records.message_values import (
     buffer_delivery,
     buffer_message_id,
     buffer_queue,
+    class_name,
+    cut_of,
     delivery_of,
     message_id,
     packet_body_size,
@@ -34,6 +36,7 @@ from msmq_wire.records.message_values import (
     srmp_delivery,
     srmp_sent_time,
 )
+from msmq_wire.records.queue_names import short_queue
 from msmq_wire.records.record import Record, is_read
 from msmq_wire.records.rpc_packets import TransferBuffer
 from msmq_wire.records.signatures import signature, signed_by, trusted_by
@@ -280,13 +283,33 @@ def _how(record: Record) -> str:
     return record.how or ("read" if is_read(record) else "sent")
 
 
+def _style(name: str) -> str:
+    """How a table shows a class: what was refused stands out."""
+    return "error" if name.startswith("nack") else ""
+
+
+def _sent_as(class_: int | None) -> str:
+    """What a message of a class is that was sent: an acknowledgment, or an ordinary one."""
+    return class_name(class_) if class_ else "sent"
+
+
+def _action(carrier: Carrier) -> Callable[[Record], str]:
+    """What was done with a message that a carrier brought; of an acknowledgment its class."""
+
+    def action(record: Record) -> str:
+        how = _how(record)
+        return how if how != "sent" else _sent_as(_by_name()["message_class"].values[carrier](record))
+
+    return action
+
+
 COLUMNS: tuple[MessageColumn, ...] = (
     *(placed(name, MessageColumn) for name in ("id", "parent", "time", "src", "dst")),
     MessageColumn(
         "queue", "text", "Format name of the destination.",
         packet=packet_queue, buffer=buffer_queue, srmp="queue", reveals="host",
         whole=Whole(("user_header.destination_queue.format_name",)),
-        look=Look("queue", 0, 12, end=True, style="name"),
+        look=Look("queue", 0, 12, end=True, style="name", short=short_queue),
     ),
     MessageColumn(
         "label", "text", "Label of the message.",
@@ -297,7 +320,7 @@ COLUMNS: tuple[MessageColumn, ...] = (
     MessageColumn(
         "message_class", "number", "Class of the message.",
         packet="message_properties_header.message_class", buffer="properties.message_class",
-        srmp="envelope.header.msmq.class", look=Look("class", 120, 8),
+        srmp="envelope.header.msmq.class", look=Look("class", 120, 8, tint=_style),
     ),
     MessageColumn(
         "priority", "number", "Priority, 0 to 7.",
@@ -356,8 +379,18 @@ COLUMNS: tuple[MessageColumn, ...] = (
         "sent; received or peeked by a remote read; read, where its call does not say which of the two; "
         "stored, where it was found at rest.",
         where=_how, choices=("sent", "received", "peeked", "read", "stored"), optional=False,
-        look=Look("how", 60, 3),
+        look=Look("how", 60, 8),
         whole=Whole(made=lambda: "sent"),
+    ),
+    MessageColumn(
+        "action", "text", "What `how` says; of an acknowledgment that was sent its class.",
+        packet=_action("packet"), buffer=_action("buffer"), srmp=_action("srmp"), asked=True,
+        look=Look("action", 60, 10, tint=_style),
+        whole=Whole((f"{_PROPERTIES}.message_class",), _sent_as),
+    ),
+    MessageColumn(
+        "cut", "text", "Bytes captured of those sent, where it was captured in part, as 66 of 1204.",
+        where=cut_of, look=Look("cut", 58, seldom=True), whole=Whole(made=lambda: None),
     ),
     MessageColumn(
         "body", "body", "The body.",

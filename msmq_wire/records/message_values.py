@@ -10,12 +10,15 @@ import msgspec
 
 from msmq_wire.records.record import Record
 from msmq_wire.wire.headers.user_header import UserHeader
-from msmq_wire.wire.partial import reached
+from msmq_wire.wire.partial import reached, reached_number
+from msmq_wire.wire.types.enumerations import MessageClass
 
 __all__ = [
     "buffer_delivery",
     "buffer_message_id",
     "buffer_queue",
+    "class_name",
+    "cut_of",
     "delivery_of",
     "message_id",
     "packet_body_size",
@@ -33,6 +36,14 @@ _TRANSACTIONAL, _RECOVERABLE = (
 )
 
 
+_CLASSES = {int(one): one.name.removeprefix("MQMSG_CLASS_").lower() for one in MessageClass}
+
+
+def class_name(class_: int) -> str:
+    """A message class by its name, without what all begin with; by its number where it has none."""
+    return _CLASSES.get(class_) or f"class {class_:#06x}"
+
+
 def delivery_of(flags: int) -> str:
     """How a message is delivered, by the flags of its UserHeader."""
     return "transactional" if flags & _TRANSACTIONAL else "recoverable" if flags & _RECOVERABLE else "express"
@@ -41,6 +52,14 @@ def delivery_of(flags: int) -> str:
 def _cut_in(record: Record, path: str) -> bool:
     """Whether the bytes end inside a field: half a name is no name, and a row has no place to say so."""
     return record.error is not None and record.error.path.startswith(path)
+
+
+def cut_of(record: Record) -> str | None:
+    """Bytes captured of those sent, of what was captured in part; their number may be cut off, too."""
+    if record.error is None or record.error.code != "missing-bytes" or record.parent is not None:
+        return None
+    size = reached_number(record.packet, "base_header.packet_size")
+    return f"{record.length} of {'?' if size is None or size <= record.length else size}"
 
 
 def packet_queue(record: Record) -> str | None:

@@ -49,13 +49,15 @@ class Spot(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A packet, a gap, an event of a connection or a file error, with where it was found.
 
-    ``frames`` are the 1-based numbers of the frames that carry it, ``time`` (nanoseconds since 1970, UTC)
-    that of the frame that completes it, ``offset`` bytes from the first captured payload byte of its
-    direction, ``length`` its captured bytes, ``stream`` the connection by order of appearance (None for UDP).
+    ``frames`` are the 1-based numbers of the frames that carry it (those that a ``gap`` lies between),
+    ``time`` (nanoseconds since 1970, UTC) that of the frame that completes it, ``offset`` bytes from the
+    first captured payload byte of its direction, ``length`` its captured bytes, ``stream`` the connection by
+    order of appearance (None for UDP).
     ``packet``, ``anomalies``, ``consumed``, ``remainder`` and ``error`` are those of `inspect`. ``missing``
-    counts the bytes of a ``gap`` that were not captured (None when unknown), ``length`` those that were and
-    are in no packet; ``reason`` says why. ``event`` names the step of a ``tcp_stream``. ``how`` says of the
-    message in an answer whether it was ``received`` or ``peeked``, ``read`` where its call does not.
+    counts the bytes of a ``gap`` that were not captured (None when unknown; without a connection the frames
+    that the capture says it dropped), ``length`` those that were and are in no packet; ``reason`` says why.
+    ``event`` names the step of a ``tcp_stream``. ``how`` says of the message in an answer whether it was
+    ``received`` or ``peeked``, ``read`` where its call does not.
 
     What was found at rest has a ``grade``, the offset in its file as ``offset``, all places where the same
     bytes lie in ``spots``, and neither frames nor a time; ``reason`` says why it is not whole.

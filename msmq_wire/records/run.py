@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Integers: TypeAlias = NDArray[Any]
 
-__all__ = ["Run", "bounds", "ids_of", "in_order", "time_until"]
+__all__ = ["Run", "bounds", "ids_of", "in_order", "is_ordered", "last_frames", "time_until"]
 
 
 class Run(Protocol):
@@ -99,3 +99,31 @@ def time_until(run: Run, number: int) -> int | None:
         if other.id <= number and other.time:
             return other.time if other.id > found[0] else found[1]
     return found[1]
+
+
+def last_frames(run: Run) -> Integers:
+    """The last frame that carries each packet of a run."""
+    ends = run.carriers[run.last - 1] if len(run) else run.id
+    for row in (run.last - run.first > 1).nonzero()[0].tolist():
+        ends[row] = run.carriers[run.first[row] : run.last[row]].max()
+    return ends
+
+
+def is_ordered(run: Run, frames: Integers) -> bool:
+    """Whether later frames of everything in a run that has a connection have no earlier times."""
+    timed = (run.stream >= 0) & (run.time > 0)
+    ids, frames, times = run.id[timed], frames[timed], run.time[timed]
+    if not bool(((frames[1:] >= frames[:-1]) & (times[1:] >= times[:-1])).all()):
+        return False
+    last = 0, 0
+    for record in run.others:
+        if record.stream is None or not record.frames or record.time is None:
+            continue
+        here, place = (max(record.frames), record.time), int(ids.searchsorted(record.id))
+        before = (int(frames[place - 1]), int(times[place - 1])) if place else last
+        after = (int(frames[place]), int(times[place])) if place < len(ids) else here
+        for one, other in ((last, here), (before, here), (here, after)):
+            if one[0] > other[0] or one[1] > other[1]:
+                return False
+        last = here
+    return True

@@ -36,7 +36,7 @@ class Follower(Protocol):
     def feed(self, from_client: bool, data: bytes, frame: int, time: int) -> list[Any]: ...
 
     def gap(
-        self, from_client: bool, length: int | None, reason: Reason, frame: int, time: int
+        self, from_client: bool, length: int | None, reason: Reason, frame: int, time: int, since: int
     ) -> list[Any]: ...
 
     def finish(self) -> list[Any]: ...
@@ -89,11 +89,18 @@ class StreamReader(ABC, Generic[C]):
         return self._after(stream, connection, connection.follower.feed(direction == 0, data, frame, time))
 
     def gap(
-        self, stream: int, direction: Direction, length: int | None, reason: Reason, frame: int, time: int
+        self,
+        stream: int,
+        direction: Direction,
+        length: int | None,
+        reason: Reason,
+        frame: int,
+        time: int,
+        since: int,
     ) -> list[Record]:
-        """Take note of bytes of a direction that are missing."""
+        """Take note of bytes of a direction that are missing, after frame ``since`` (0: from the start)."""
         connection = self._connection(stream)
-        events = connection.follower.gap(direction == 0, length, reason, frame, time)
+        events = connection.follower.gap(direction == 0, length, reason, frame, time, since)
         return self._after(stream, connection, events)
 
     def end_side(self, stream: int, direction: Direction) -> list[Record]:

@@ -20,6 +20,8 @@ _CUT = 22
 _MOST_CUTS = 8
 _LABEL = 118
 """Pixels that a time under the axis needs."""
+_CHARACTER, _APART = 6.8, 8
+"""Pixels of a character of a time, and between two times."""
 _DATED = 2 * 86_400 * SECOND
 """Nanoseconds of an axis whose times need a date."""
 _STEPS: tuple[int, ...] = tuple(
@@ -76,24 +78,29 @@ class TimeAxis:
         """Times below ``bottom`` with lines up to ``top``, and the cuts."""
         marks: list[Markup] = []
         taken = -1000.0
+        ends = {"start": (0.0, 1.0), "middle": (0.5, 0.5), "end": (1.0, 0.0)}
         dated = self.span > _DATED
         for at, part in enumerate(self.parts):
             step = _step(part)
             for time in _round_times(part, step):
                 x = self.x(time)
-                if x - taken < _LABEL or (x > part.right - 1 and at < len(self.parts) - 1):
-                    continue
-                taken = x
                 last = x > self.parts[-1].right - _LABEL / 2 and x > self.parts[0].left + _LABEL / 2
+                anchor = "end" if last else "start" if x < part.left + 1 else "middle"
+                before, behind = ends[anchor]
+                text = clock_text(time, step, dated=dated)
+                width = _CHARACTER * len(text) + _APART
+                if x - before * width < taken or (x > part.right - 1 and at < len(self.parts) - 1):
+                    continue
+                taken = x + behind * width
                 marks += (
                     tag("line", x1=f"{x:.1f}", x2=f"{x:.1f}", y1=top, y2=bottom, class_="grid"),
                     tag(
                         "text",
-                        clock_text(time, step, dated=dated),
+                        text,
                         x=f"{x:.1f}",
                         y=bottom + 16,
                         class_="tick",
-                        text_anchor="end" if last else "start" if x < part.left + 1 else "middle",
+                        text_anchor=anchor,
                     ),
                 )
             if at < len(self.parts) - 1:

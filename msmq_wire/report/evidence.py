@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from msmq_wire.findings import RULES, SEVERITIES, Evidence, Finding
 from msmq_wire.findings.folding import Fold, Group
+from msmq_wire.records.joined_capture import located
 from msmq_wire.report.links import Links
 from msmq_wire.report.markup import Markup, badge, joined, scrolling, tag, visible
 from msmq_wire.report.wording import count_text, date_text
@@ -198,6 +199,8 @@ def _one(finding: Finding, links: Links) -> Markup:
 
 
 def _place(place: Evidence, links: Links) -> Markup:
+    known = links.of_place(place)
+    place = located(place)
     facts: list[tuple[str, object]] = []
     if place.src or place.dst:
         facts.append(("From, to", f"{place.src or '?'} → {place.dst or '?'}"))
@@ -216,7 +219,6 @@ def _place(place: Evidence, links: Links) -> Markup:
         facts.append(("Field", tag("code", visible(place.path))))
     if place.path or place.length:
         facts.append(("Offset", f"{place.offset:,}, {count_text(place.length, 'byte')}"))
-    known = links.of_place(place)
     if known is not None:
         facts.append(("See", known))
     listed = tag("dl", *(tag("div", tag("dt", name), " ", tag("dd", value)) for name, value in facts))

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from msmq_wire.findings.diagnosis import Answer
 from msmq_wire.findings.diagnosis.digest import Digest, DigestLine
+from msmq_wire.findings.finding import SEVERITIES
 from msmq_wire.report.links import Links
 from msmq_wire.report.markup import Markup, badge, joined, tag, visible
 from msmq_wire.report.wording import count_text
 
-__all__ = ["answer_section", "digest_section"]
+__all__ = ["answer_section", "digest_section", "suspects_of", "verdict"]
 
 _FLAGGED = ("high", "medium")
 _SURE = {
@@ -29,8 +31,6 @@ def digest_section(digest: Digest, answers: Sequence[Answer], links: Links) -> M
     parts = []
     if digest.lines:
         parts.append(tag("ol", *(_line(line, answers, links) for line in digest.lines), class_="told"))
-    else:
-        parts.append(tag("p", "Nothing wrong seen.", class_="fine"))
     if digest.more:
         parts.append(
             tag("p", f"{count_text(digest.more, 'further cause')}: see the findings.", class_="note")
@@ -38,6 +38,25 @@ def digest_section(digest: Digest, answers: Sequence[Answer], links: Links) -> M
     if digest.looked_at:
         parts.append(tag("p", f"Looked at: {visible(digest.looked_at, _LONGEST)}.", class_="muted"))
     return joined(*parts)
+
+
+def verdict(digest: Digest) -> Markup:
+    """In one sentence how much is wrong, and how grave the gravest of it is."""
+    causes = digest.causes
+    if not causes:
+        return tag("p", f"Nothing {'else ' if digest.lines else ''}wrong seen.", class_="fine verdict")
+    counts = Counter(line.severity for line in causes)
+    shown = ", ".join(f"{counts[one]} {one}" for one in reversed(SEVERITIES) if counts[one])
+    more = f", and {digest.more:,} more" if digest.more else ""
+    things = count_text(len(causes) + digest.more, "thing")
+    verb = "is" if len(causes) + digest.more == 1 else "are"
+    return tag("p", f"{things} {verb} wrong: {shown}{more}.", class_="verdict")
+
+
+def suspects_of(digest: Digest | None) -> frozenset[str]:
+    """The hosts that something of high severity comes from."""
+    lines = () if digest is None else digest.causes
+    return frozenset(line.who[0] for line in lines if line.severity == "high" and line.who)
 
 
 def _line(line: DigestLine, answers: Sequence[Answer], links: Links) -> Markup:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Collection, Sequence
 
 import msgspec
 
@@ -106,13 +107,15 @@ def _add(way: _Way, edge: Edge) -> None:
     way.bytes += edge.bytes
 
 
-def talk_section(hosts: dict[str, Host], ways: _Ways, left_out: int) -> Markup:
-    """The picture for up to 24 hosts, and a table of the busiest ways."""
+def talk_section(
+    hosts: dict[str, Host], ways: _Ways, left_out: int, suspects: Collection[str] = ()
+) -> Markup:
+    """The picture for up to 24 hosts, and a table of the busiest ways; ``suspects`` are marked."""
     if not hosts:
         return tag("p", "No host sent anything that was understood.")
     picture: Markup | None = None
     if len(hosts) <= _MOST_DRAWN:
-        picture = scrolling("Picture of hosts and messages", _picture(hosts, ways))
+        picture = scrolling("Picture of hosts and messages", _picture(hosts, ways, suspects))
     else:
         picture = tag(
             "p", f"{count_text(len(hosts), 'host')}: too many for a picture, the table has the busiest ways."
@@ -179,7 +182,7 @@ def _columns(hosts: dict[str, Host], ways: _Ways) -> tuple[list[str], list[str]]
     return left, sorted(right, key=middle)
 
 
-def _picture(hosts: dict[str, Host], ways: _Ways) -> Markup:
+def _picture(hosts: dict[str, Host], ways: _Ways, suspects: Collection[str]) -> Markup:
     left, right = _columns(hosts, ways)
     rows = max(len(left), len(right))
     height = rows * _ROW + 24
@@ -190,12 +193,16 @@ def _picture(hosts: dict[str, Host], ways: _Ways) -> Markup:
     shown = sorted(ways.items(), key=lambda item: -item[1].messages)[:_MOST_EDGES_DRAWN]
     broadest = 4.6 if len(shown) <= _FEW else 1.2
     busiest = max((way.messages for _, way in shown), default=0)
+    taken: list[_Box] = []
     lines = [
-        _edge(places[src], places[dst], f"{src} to {dst}", way, busiest, broadest, told=len(shown) <= 16)
+        _edge(places[src], places[dst], f"{src} to {dst}", way, busiest, broadest, taken)
         for (src, dst), way in shown
         if src in places and dst in places
     ]
-    nodes = [_node(hosts[name], x, y, flip=name in left) for name, (x, y) in places.items()]
+    nodes = [
+        _node(hosts[name], x, y, flip=name in left, suspect=name in suspects)
+        for name, (x, y) in places.items()
+    ]
     arrow = tag(
         "defs",
         tag(
@@ -225,6 +232,12 @@ def _picture(hosts: dict[str, Host], ways: _Ways) -> Markup:
     )
 
 
+_Box = tuple[float, float, float, float]
+"""Left, top, right and bottom of a label."""
+_PLACES = (0.5, 0.42, 0.58, 0.34, 0.66, 0.27, 0.73, 0.2, 0.8)
+"""Where on its curve the number of a way may stand, as a share of it, the best first."""
+
+
 def _edge(
     start: tuple[float, float],
     end: tuple[float, float],
@@ -232,27 +245,22 @@ def _edge(
     way: _Way,
     busiest: int,
     broadest: float,
-    *,
-    told: bool,
+    taken: list[_Box],
 ) -> Markup:
+    """A way with its number, where that has room beside those that are ``taken``."""
     (x1, y1), (x2, y2) = start, end
     if start == end:
-        path = f"M{x1} {y1 - 6}c40 -28 40 40 0 12"
-        middle = (x1 + 34, y1)
+        curve = ((x1, y1 - 6), (x1 + 40, y1 - 34), (x1 + 40, y1 + 34), (x1, y1 + 6))
     elif x1 == x2:
         inward = 90 if x1 == _LEFT else -90
-        path = f"M{x1 + inward / 9} {y1}C{x1 + inward} {y1} {x2 + inward} {y2} {x2 + inward / 7:.1f} {y2:.1f}"
-        middle = (x1 + inward * 0.78, (y1 + y2) / 2)
+        curve = ((x1 + inward / 9, y1), (x1 + inward, y1), (x2 + inward, y2), (x2 + inward / 7, y2))
     else:
         way_right = 1 if x2 > x1 else -1
         # There and back must not lie on one another.
         shift = -7 if way_right > 0 else 7
         reach = (x2 - x1) * 0.4
         a, b = x1 + 10 * way_right, x2 - 12 * way_right
-        path = f"M{a} {y1 + shift}C{a + reach:.1f} {y1 + shift} {b - reach:.1f} {y2 + shift} {b} {y2 + shift}"
-        # At different places of the two, so that their numbers do not meet.
-        share = 0.36 if way_right > 0 else 0.64
-        middle = ((x1 + x2) / 2, y1 + (y2 - y1) * (0.5 if abs(y1 - y2) < 2 else share) + shift * 1.7)
+        curve = ((a, y1 + shift), (a + reach, y1 + shift), (b - reach, y2 + shift), (b, y2 + shift))
     size = (
         1.2 if not way.messages else 1.2 + broadest * math.log1p(way.messages) / max(math.log1p(busiest), 1)
     )
@@ -262,36 +270,54 @@ def _edge(
     if way.reads:
         parts.append(count_text(way.reads, "remote read"))
     kind = "edge" if way.messages else "edge quiet"
+    begin, *others = (f"{x:.1f} {y:.1f}" for x, y in curve)
     line = tag(
         "path",
         tag("title", f"{name}: {', '.join(parts)}"),
-        d=path,
+        d=f"M{begin}C{' '.join(others)}",
         class_=kind,
         stroke_width=f"{size:.1f}",
         marker_end="url(#arrow)",
     )
-    if not told or not way.messages:
+    place = _free(curve, f"{way.messages:,}", taken) if way.messages else None
+    if place is None:
         return line
     number = tag(
         "text",
         f"{way.messages:,}",
-        x=f"{middle[0]:.0f}",
-        y=f"{middle[1] + 4:.0f}",
+        x=f"{place[0]:.0f}",
+        y=f"{place[1] + 4:.0f}",
         class_="number",
         text_anchor="middle",
     )
     return joined(line, number)
 
 
-def _node(host: Host, x: float, y: float, *, flip: bool) -> Markup:
+def _free(curve: Sequence[tuple[float, float]], text: str, taken: list[_Box]) -> tuple[float, float] | None:
+    """The place of a label on a curve that no other label has; None where there is none."""
+    (x1, y1), (x2, y2), (x3, y3), (x4, y4) = curve
+    across, up = 3.7 * len(text) + 4, 8
+    for at in _PLACES:
+        near, far = 1 - at, at
+        weights = (near**3, 3 * near**2 * far, 3 * near * far**2, far**3)
+        x = sum(w * one for w, one in zip(weights, (x1, x2, x3, x4), strict=True))
+        y = sum(w * one for w, one in zip(weights, (y1, y2, y3, y4), strict=True))
+        left, top, right, bottom = box = (x - across, y - up, x + across, y + up)
+        if all(left >= one[2] or right <= one[0] or top >= one[3] or bottom <= one[1] for one in taken):
+            taken.append(box)
+            return x, y
+    return None
+
+
+def _node(host: Host, x: float, y: float, *, flip: bool, suspect: bool) -> Markup:
     name = host.name if len(host.name) <= _LABEL else f"{host.name[: _LABEL - 1]}…"
-    roles = ", ".join(list(host.roles)[:2])
+    roles = ", ".join([*(["a finding of high severity"] if suspect else ()), *list(host.roles)[:2]])
     counts = f"{host.sent:,} sent, {host.received:,} received"
     anchor, at = ("end", x - 16) if flip else ("start", x + 16)
     return tag(
         "g",
         tag("title", f"{host.name}: {', '.join(host.roles)}; {counts}"),
-        tag("circle", cx=x, cy=f"{y:.1f}", r=8, class_="node"),
+        tag("circle", cx=x, cy=f"{y:.1f}", r=8, class_="node suspect" if suspect else "node"),
         tag("text", name, x=at, y=f"{y - 8:.1f}", class_="host", text_anchor=anchor),
         tag("text", counts, x=at, y=f"{y + 7:.1f}", class_="tick", text_anchor=anchor),
         tag("text", roles, x=at, y=f"{y + 21:.1f}", class_="tick", text_anchor=anchor) if roles else None,

@@ -78,6 +78,7 @@ def _controls() -> Markup:
     return tag(
         "div",
         tag("label", "Search ", tag("input", type="search", id="message-search", autocomplete="off")),
+        tag("label", "Outcome ", tag("select", tag("option", "any", value=""), id="message-outcome")),
         tag("button", "Previous", type="button", id="message-previous"),
         tag("button", "Next", type="button", id="message-next"),
         tag("span", "", id="message-status", role="status", aria_live="polite"),

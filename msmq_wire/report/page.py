@@ -18,7 +18,8 @@ from msmq_wire.findings.diagnosis import Answer
 from msmq_wire.findings.diagnosis.digest import Digest
 from msmq_wire.report.at_rest import AtRest
 from msmq_wire.report.evidence import Shelf, Told, finding_section
-from msmq_wire.report.first import answer_section, digest_section
+from msmq_wire.report.fates import Fates
+from msmq_wire.report.first import answer_section, digest_section, suspects_of, verdict
 from msmq_wire.report.gone import Gone
 from msmq_wire.report.hosts import hosts_of, talk_section
 from msmq_wire.report.lanes import listed_sessions, session_section
@@ -43,7 +44,8 @@ class ReadFacts(msgspec.Struct, frozen=True, kw_only=True):
 
     ``frames`` are those read, ``skipped`` counts frames that are not MSMQ by reason, ``notices`` and
     ``failures`` are lines of text, ``redacted`` names what was blanked out, ``program`` is the name and
-    version of the writer. ``at_rest`` is what was found in files that are no captures.
+    version of the writer. ``at_rest`` is what was found in files that are no captures. Where files are one
+    capture, ``starts`` has for each of ``files`` how many frames of its capture lie before it.
     """
 
     program: str
@@ -56,6 +58,7 @@ class ReadFacts(msgspec.Struct, frozen=True, kw_only=True):
     failures: tuple[str, ...] = ()
     redacted: tuple[str, ...] = ()
     at_rest: AtRest | None = None
+    starts: tuple[int, ...] = ()
 
 
 def report_page(
@@ -101,7 +104,11 @@ def report_page(
         ),
         ("answers", "Answers", lambda: answer_section(answers, links)),
         ("findings", "Findings", lambda: finding_section(shelf, groups, told)),
-        ("hosts", "Who talks to whom", lambda: talk_section(hosts, ways, totals.edges_left_out)),
+        (
+            "hosts",
+            "Who talks to whom",
+            lambda: talk_section(hosts, ways, totals.edges_left_out, suspects_of(digest)),
+        ),
         ("flow", "Rate and latency", lambda: flow_section(totals.rate, fates)),
         ("queues", "Queues", lambda: queue_section(fates)),
         ("sessions", "Sessions", lambda: session_section(story, totals)),
@@ -111,7 +118,7 @@ def report_page(
             "Messages",
             lambda: message_section(totals, story, gone.outcomes, found=told.found, sessions=links.sessions),
         ),
-        ("captures", "Captures", lambda: capture_section(facts.files)),
+        ("captures", "Captures", lambda: capture_section(facts.files, facts.starts)),
         (
             "limits",
             "Limits, and what is missing",
@@ -199,17 +206,14 @@ def _summary(
         f"{count_text(len(hosts), 'host')}; {count_text(facts.frames, 'frame')}, "
         f"{facts.understood:,} of MSMQ."
     )
-    parts = [] if digest is None else [digest_section(digest, answers, links)]
+    parts = [] if digest is None else [verdict(digest)]
+    parts += _counted(fates)
+    if digest is not None:
+        parts.append(digest_section(digest, answers, links))
     parts.append(tag("p", held))
     if totals.first is not None and totals.last is not None:
         length = duration_text(totals.last - totals.first)
         parts.append(tag("p", f"{date_text(totals.first)} to {date_text(totals.last)} ({length})."))
-    came = ", ".join(f"{fates.outcomes[one]:,} {one}" for one in OUTCOMES if fates.outcomes[one])
-    if came:
-        acks = fates.acknowledgments
-        beside = f" Beside them {count_text(acks, 'message')} that acknowledged others." if acks else ""
-        looked = count_text(fates.outcomes.total(), "different message")
-        parts.append(tag("p", f"Of {looked}: {came}.{beside}"))
     if totals.gaps or facts.failures:
         parts.append(
             tag("p", "Parts are missing: see ", tag("a", "limits", href="#limits"), ".", class_="note")
@@ -219,8 +223,18 @@ def _summary(
     return joined(*parts)
 
 
-def capture_section(captures: Sequence[FileRead]) -> Markup:
-    """What tells the captures from all others."""
+def _counted(fates: Fates) -> Iterator[Markup]:
+    """What became of the messages, in numbers."""
+    came = ", ".join(f"{fates.outcomes[one]:,} {one}" for one in OUTCOMES if fates.outcomes[one])
+    if came:
+        acks = fates.acknowledgments
+        beside = f" Beside them {count_text(acks, 'message')} that acknowledged others." if acks else ""
+        looked = count_text(fates.outcomes.total(), "different message")
+        yield tag("p", f"Of {looked}: {came}.{beside}")
+
+
+def capture_section(captures: Sequence[FileRead], starts: Sequence[int] = ()) -> Markup:
+    """What tells the captures from all others; ``starts`` as in `ReadFacts`."""
     if not captures:
         return tag("p", "Nothing is known of the files.")
     rows = [
@@ -234,5 +248,17 @@ def capture_section(captures: Sequence[FileRead]) -> Markup:
         )
         for one in captures[:_MOST_LISTED]
     ]
-    heads = ("File", "#Bytes", "SHA-256", "#Frames", "First frame (UTC)", "Last frame (UTC)")
-    return table("Captures", heads, rows, more=len(captures) - len(rows))
+    heads: tuple[str, ...] = ("File", "#Bytes", "SHA-256", "#Frames", "First frame (UTC)", "Last frame (UTC)")
+    if not starts:
+        return table("Captures", heads, rows, more=len(captures) - len(rows))
+    heads += ("Numbers of frames",)
+    numbered = [
+        (*row, f"{start + 1:,} to {start + one.frames:,}" if one.frames else "")
+        for row, one, start in zip(rows, captures, starts, strict=False)
+    ]
+    note = (
+        "Files that follow each other in time are one capture. Their frames are numbered on from file to "
+        "file, except where a file is named beside them."
+    )
+    shown = table("Captures", heads, numbered, more=len(captures) - len(rows))
+    return joined(tag("p", note, class_="note"), shown)

@@ -28,6 +28,7 @@
   const { words, lives, rows, page, found: marks } = JSON.parse(holder.textContent);
   const body = document.getElementById("message-rows");
   const search = document.getElementById("message-search");
+  const outcome = document.getElementById("message-outcome");
   const status = document.getElementById("message-status");
   const previous = document.getElementById("message-previous");
   const next = document.getElementById("message-next");
@@ -189,6 +190,7 @@
   const look = () => {
     const wanted = search.value.toLowerCase().split(/\s+/).filter(Boolean);
     found = rows.filter((row) => {
+      if (outcome.value && text(row[8]) !== outcome.value) return false;
       if (!wanted.length) return true;
       const all = searched.map((get) => get(row)).join("\n").toLowerCase();
       return wanted.every((word) => all.includes(word));
@@ -205,7 +207,7 @@
     const is_it = (row) => row[0] === Number(number[1]);
     if (!rows.some(is_it)) return;
     if (!found.some(is_it)) {
-      search.value = "";
+      search.value = outcome.value = "";
       look();
     }
     first = Math.floor(found.findIndex(is_it) / page) * page;
@@ -233,6 +235,13 @@
     clearTimeout(waiting);
     waiting = setTimeout(look, 150);
   });
+  const outcomes = new Map();
+  for (const row of rows) outcomes.set(row[8], (outcomes.get(row[8]) ?? 0) + 1);
+  for (const [word, number] of [...outcomes].sort((a, b) => b[1] - a[1])) {
+    const option = make("option", `${words[word] || "not known"} (${count.format(number)})`, outcome);
+    option.value = text(word);
+  }
+  outcome.addEventListener("change", look);
   previous.addEventListener("click", () => { first = Math.max(0, first - page); draw(); });
   next.addEventListener("click", () => { first += page; draw(); });
   document.getElementById("message-controls").hidden = false;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from msmq_wire.records.joined_capture import located
 from msmq_wire.records.view import time_text
 from msmq_wire.routing.hop import ObservedHop
 from msmq_wire.routing.topology import Topology
@@ -46,7 +47,7 @@ def hop_view(hop: ObservedHop, topology: Topology) -> dict[str, Any]:
     ``kind``, ``message`` and ``spec``; ``expected`` are the GUIDs of those to which the source may pass the
     message.
     """
-    sighting = hop.sighting
+    sighting = located(hop.sighting)
     destination = sighting.queue_manager_address
     return {
         "record": sighting.record,

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from msmq_wire.records.joined_capture import located_frame
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.routing.directory import ConnectedNetwork, DirectoryObject, QueueManager, RoutingLink, Site
@@ -108,7 +109,7 @@ class DirectoryCalls:
             return
         self._told.setdefault(key, {}).update(values)
         frames = self._frames.setdefault(key, [])
-        place = record.capture, record.frames[-1] if record.frames else 0
+        place = located_frame(record.capture, record.frames[-1] if record.frames else 0)
         if len(frames) < _MOST_FRAMES and place not in frames:
             frames.append(place)
 

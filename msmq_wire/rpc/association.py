@@ -116,12 +116,18 @@ class Association:
         return events
 
     def gap(
-        self, from_client: bool, length: int | None, reason: GapReason, frame: int, time: int
+        self,
+        from_client: bool,
+        length: int | None,
+        reason: GapReason,
+        frame: int,
+        time: int,
+        since: int = 0,
     ) -> list[RpcEvent]:
-        """Take note of ``length`` bytes of a side (None: unknown) missing here, as ``frame`` shows."""
+        """Take note of ``length`` bytes of a side (None: unknown) missing after a frame, 0 for none."""
         events: list[RpcEvent] = []
         framer = self._framer(from_client)
-        framed = framer.gap(length, reason, frame, time)
+        framed = framer.gap(length, reason, frame, time, since)
         self._take_all(framed, from_client, events)
         # A gap inside one PDU harms no other one.
         if framed and (framer.lost or isinstance(framed[0], SkippedBytes)):

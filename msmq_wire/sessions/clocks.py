@@ -117,9 +117,10 @@ class HostClock(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def said(self) -> str:
-        """``the clock of 192.0.2.21 is 5 days slow``."""
-        how = "slow" if self.offset < 0 else "fast"
-        return f"the clock of {self.host or 'its sender'} is {length_of_time(abs(self.offset))} {how}"
+        """``the clock of 192.0.2.21 is 5 days behind that of the capture``."""
+        how = "behind" if self.offset < 0 else "ahead of"
+        clock = f"the clock of {self.host or 'its sender'}"
+        return f"{clock} is {length_of_time(abs(self.offset))} {how} that of the capture"
 
 
 class _Point(msgspec.Struct, gc=False):

@@ -14,6 +14,7 @@ import msgspec
 
 from msmq_wire.records.record import Record, is_read
 from msmq_wire.records.run import Run
+from msmq_wire.records.visibility import Visibility
 from msmq_wire.sessions.budget import Budget
 from msmq_wire.sessions.clocks import Clocks, sender_of
 from msmq_wire.sessions.conversation import Conversation
@@ -65,8 +66,8 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
     ``sessions`` by their numbers; ``streams`` are transactional sequences; ``reads`` remote reads and
     ``queues`` the queues opened for them; ``lives`` one value a message, made when looked at; ``pings`` the
     exchanges on UDP 3527; ``discoveries`` those on UDP 1801; ``strays`` acknowledgments of what was not
-    seen; ``clocks`` those of the senders. ``first`` and ``last`` are the times of the first and the last
-    record (ns since 1970, UTC).
+    seen; ``clocks`` those of the senders; ``visibility`` what the capture could see. ``first`` and ``last``
+    are the times of the first and the last record (ns since 1970, UTC).
     """
 
     sessions: tuple[Session, ...]
@@ -80,6 +81,7 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
     first: int | None
     last: int | None
     left_out: LeftOut
+    visibility: Visibility
     discoveries: tuple[ServerDiscovery, ...] = ()
 
     @classmethod
@@ -88,7 +90,7 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
         empty = Lives({}, _untold)
         return cls(
             sessions=(), streams=(stream,), reads=(), queues=(), lives=empty, pings=(), strays=(),
-            clocks=Clocks(), first=now, last=now, left_out=LeftOut(),
+            clocks=Clocks(), first=now, last=now, left_out=LeftOut(), visibility=Visibility(),
         )  # fmt: skip
 
     def session(self, number: int) -> Session | None:
@@ -106,9 +108,10 @@ class Follower:
     """Takes records in order of their ids; ``finish`` gives the `Story`. Nothing is raised on any record.
 
     ``budget`` is how many bytes sessions, messages, transactional sequences and remote reads take together
-    (`BUDGET` by default): beyond it the oldest go of what takes most. ``messages`` bounds the messages beside
-    that. ``leave`` is given each that is kept no longer, as it stands then; it is not in the `Story`. Of a
-    run ``at`` is meanwhile the id of the record at which it goes. Without ``lives`` messages are not given:
+    (`BUDGET` by default): beyond it the oldest go of what takes most. What is known of the capture takes half
+    as many beside that, and ``messages`` bounds the messages. ``leave`` is given each that is kept no longer,
+    as it stands then; it is not in the `Story`. Of a run ``at`` is meanwhile the id of the record at which it
+    goes. Without ``lives`` messages are not given:
     there are many, and each has to be told.
     """
 
@@ -123,13 +126,19 @@ class Follower:
         self._budget = Budget(budget)
         gone = None if leave is None or not lives else lambda message: leave(self._tell(message))
         self._lives = LifeTracker(messages, gone, budget=self._budget)
-        self._sessions = SessionTracker(self._lives.messages, budget=self._budget, leave=leave)
+        self.visibility = Visibility(None if budget is None else budget // 2)
+        self._sessions = SessionTracker(
+            self._lives.messages, budget=self._budget, leave=leave, forgotten=self._forget
+        )
         self._transactions = TransactionTracker(budget=self._budget, leave=leave)
         self._reads = ReadTracker(budget=self._budget, leave=leave)
         self._clocks = Clocks()
         self._first: int | None = None
         self._last: int | None = None
         self.at = 0
+
+    def _forget(self, capture: str, stream: int) -> None:
+        self.visibility.forget(capture, stream, self.at)
 
     @property
     def taken(self) -> int:
@@ -138,6 +147,10 @@ class Follower:
 
     def feed(self, record: Record) -> None:
         """Take the next record; what lies at rest tells nothing of a connection."""
+        self.visibility.feed(record)
+        self._feed(record)
+
+    def _feed(self, record: Record) -> None:
         self.at = record.id
         if record.grade is not None:
             return
@@ -178,9 +191,15 @@ class Follower:
 
     def take(self, run: Run) -> None:
         """Take everything of a run, in order."""
+        self.follow(run)
+        self.visibility.advance()
+
+    def follow(self, run: Run) -> None:
+        """The same, but for ``visibility``, which begins it: the caller lets that advance."""
         # Loads numpy, which a run has loaded.
         from msmq_wire.sessions.columns import sighted
 
+        self.visibility.begin(run)
         others = iter(run.others)
         other = next(others, None)
         budget, capture, ids = self._budget, run.capture, run.id.tolist()
@@ -189,7 +208,7 @@ class Follower:
         while place < len(found):
             while other is not None and other.id < ids[place]:
                 self._weigh()
-                self.feed(other)
+                self._feed(other)
                 other = next(others, None)
                 grown = 0
             one = found[place]
@@ -207,7 +226,7 @@ class Follower:
                 one = messages.one(row)
             if one is None or not self._see(capture, one):
                 self._weigh()
-                self.feed(run.record(place - 1))
+                self._feed(run.record(place - 1))
                 grown = 0
                 continue
             grown += _GROWS
@@ -217,7 +236,7 @@ class Follower:
                 grown = 0
         self._weigh()
         while other is not None:
-            self.feed(other)
+            self._feed(other)
             other = next(others, None)
 
     def _together(self, capture: str, seen: SeenMessages, row: int) -> tuple[int, int]:
@@ -371,15 +390,15 @@ class Follower:
         """Tell the story; the follower is used up."""
         reads, queues = self._reads.finish()
         sessions, streams = self._sessions.finish(), self._transactions.finish()
-        transactions = self._transactions
-
+        transactions, pings = self._transactions, self._sessions.pings
+        self.visibility.let_go = bool(self._sessions.left_out or pings.left_out)
         return Story(
             sessions=sessions,
             streams=streams,
             reads=reads,
             queues=queues,
             lives=Lives(self._lives.messages, self._tell),
-            pings=self._sessions.pings.exchanges(),
+            pings=pings.exchanges(),
             strays=tuple(transactions.strays),
             clocks=self._clocks,
             first=self._first,
@@ -390,10 +409,11 @@ class Follower:
                 reads=self._reads.left_out,
                 lives=self._lives.left_out,
                 waiting=self._sessions.overlooked,
-                pings=self._sessions.pings.left_out,
+                pings=pings.left_out,
                 strays=transactions.strays_left_out,
                 discoveries=self._sessions.discoveries.left_out,
             ),
+            visibility=self.visibility,
             discoveries=self._sessions.discoveries.discoveries(),
         )
 

@@ -46,7 +46,8 @@ class SessionTracker:
     """Follows sessions; ``finish()`` gives those that are kept, by their numbers.
 
     ``messages`` are those that are followed, by their keys. ``leave`` is given each summary that ``budget``
-    has no room for, ``left_out`` counts them; ``overlooked`` counts packets whose end is unknown for that.
+    has no room for, ``left_out`` counts them, and ``forgotten`` capture and stream of one that goes on;
+    ``overlooked`` counts packets whose end is unknown for that.
     """
 
     def __init__(
@@ -55,7 +56,9 @@ class SessionTracker:
         *,
         budget: Budget | None = None,
         leave: Callable[[Session], None] | None = None,
+        forgotten: Callable[[str, int], None] = lambda capture, stream: None,
     ) -> None:
+        self._forgotten = forgotten
         self.pings = PingTracker()
         self.discoveries = DiscoveryTracker()
         self._messages = messages
@@ -299,7 +302,9 @@ class SessionTracker:
             self._weigh(longest)
             return
         if not self._ended and self._open:
-            self._end(next(iter(self._open)))
+            longest_silent = next(iter(self._open))
+            self._forgotten(*longest_silent)
+            self._end(longest_silent)
         if self._ended:
             _, session = self._ended.popitem(last=False)
             self._share.take(-_size(session))

@@ -105,7 +105,8 @@ class FrameOrder:
         found = np.empty(len(keys), np.int64)
         found[order] = at + (places - at[first])[np.cumsum(starts) - 1]
         keys, found = keys[good], found[good]
-        columns = {name: keys[name].astype(np.int64) for name in ("captured", "length", "time", "link_type")}
+        names = ("captured", "length", "time", "link_type", "interface")
+        columns = {name: keys[name].astype(np.int64) for name in names}
         chunk = Chunk(data, 0, keys["number"].copy(), record=found, at=found, **columns)
         return chunk, keys["clock"].copy()
 

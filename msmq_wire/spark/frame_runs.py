@@ -25,10 +25,10 @@ from msmq_wire.tables.packet_columns import FrameEnds
 
 __all__ = ["KEY", "RUN_ORDER", "RUN_SCHEMA", "run_batches", "told_batch"]
 
-_NAMES = ("clock", "time", "number", "at", "captured", "length", "link_type")
-KEY = np.dtype({"names": _NAMES, "formats": ["<i8"] * 4 + ["<u4"] * 3})
+_NAMES = ("clock", "time", "number", "at", "captured", "length", "link_type", "interface")
+KEY = np.dtype({"names": _NAMES, "formats": ["<i8"] * 4 + ["<u4"] * 4})
 """A frame: the time so far and its own (ns since 1970, 0 for none), its number in the capture, where its
-captured bytes start in the file, their number and that on the wire, LINKTYPE."""
+captured bytes start in the file, their number and that on the wire, LINKTYPE, the capture interface."""
 RUN_SCHEMA = pa.schema(
     [
         pa.field("capture", pa.string()),
@@ -66,6 +66,7 @@ def run_batches(chunk: Chunk, clocks: Array, *, capture: str, base: int, split: 
     keys["clock"], keys["time"], keys["number"] = clocks, chunk.time, chunk.numbers + base
     keys["at"], keys["captured"], keys["length"] = chunk.at + chunk.position, chunk.captured, chunk.length
     keys["link_type"] = chunk.link_type
+    keys["interface"] = 0 if chunk.interface is None else chunk.interface
     places = np.flatnonzero(ends["src"] >= 0)
     order = places[np.argsort(conversation[places], kind="stable")]
     if not len(order):

@@ -238,9 +238,9 @@ class Placing:
         place, own = self._numbering.locate(frame)
         known = frame > 0
         paths = pa.array(self._numbering.paths, pa.string()).take(pa.array(place, mask=~known))
-        damaged = self._numbering.damaged
-        if damaged:
-            named = [damaged.get(id_) for id_ in made.column("id").to_pylist()]
+        owned = self._numbering.owned
+        if owned:
+            named = [owned.get(id_) for id_ in made.column("id").to_pylist()]
             paths = pc.coalesce(paths, pa.array(named, pa.string()))
         return paths, pa.array(own, mask=~known)
 

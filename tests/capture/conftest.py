@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import struct
+import zlib
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -189,11 +190,30 @@ def other(source: random.Random) -> bytes:
     return ethernet(ethertype, data)
 
 
-class Traffic:
-    """Frames of ``count`` connections side by side, made from ``seed``."""
+def in_paths(source: random.Random, frames: Iterator[bytes]) -> Iterator[bytes]:
+    """The frames of a connection in another VLAN, in two by turns or by direction, or as copies."""
+    way, first, second = source.choice(("one", "turns", "sides", "copies")), *source.sample((0, 6, 7, 8), 2)
+    for frame in frames:
+        if way in ("one", "copies"):
+            yield retagged(frame, first)
+        if way == "copies" and source.random() < 0.95:
+            yield retagged(frame, second)
+        if way == "turns":
+            yield retagged(frame, source.choice((first, second)))
+        if way == "sides":
+            yield retagged(frame, first if zlib.crc32(frame[26:30]) & 1 else second)
 
-    def __init__(self, seed: int, count: int, faults: float) -> None:
+
+def retagged(frame: bytes, vlan: int) -> bytes:
+    return frame[:12] + struct.pack(">HH", 0x8100, vlan) + frame[12:] if vlan else frame
+
+
+class Traffic:
+    """Frames of ``count`` connections side by side, made from ``seed``: ``paths`` lets them share ends."""
+
+    def __init__(self, seed: int, count: int, faults: float, *, paths: bool = False) -> None:
         self._source = random.Random(seed)
+        self._paths = paths
         self._count = count
         self._faults = faults
 
@@ -202,10 +222,12 @@ class Traffic:
         wide = source.random() < 0.3
         network = bytes.fromhex("20010db8") + bytes(11) if wide else bytes((192, 0, 2))
         port = source.choice((1801, 1801, 1801, 2000, 4000, 80, 443, 8080))
-        client = network + bytes((source.randrange(1, 4),)), 40000 + source.randrange(6)
+        clients, ports = (1, 2) if self._paths else (3, 6)
+        client = network + bytes((source.randrange(1, clients + 1),)), 40000 + source.randrange(ports)
         server = network + bytes((254,)), port
         ends = (server, client) if source.random() < 0.1 else (client, server)
-        return Talk(source, *ends).frames(self._faults)
+        frames = Talk(source, *ends).frames(self._faults)
+        return in_paths(source, frames) if self._paths else frames
 
     def frames(self) -> list[bytes]:
         source, found = self._source, list[bytes]()
@@ -238,9 +260,11 @@ class Traffic:
 
 @pytest.fixture(scope="session")
 def traffic() -> Callable[..., bytes]:
-    """Make a capture of random traffic: ``traffic(seed, connections, faults, order)``."""
+    """Make a capture of random traffic: ``traffic(seed, connections, faults, order, paths=False)``."""
 
-    def capture(seed: int, connections: int = 12, faults: float = 0.05, order: str = "<") -> bytes:
-        return Traffic(seed, connections, faults).capture(order)
+    def capture(
+        seed: int, connections: int = 12, faults: float = 0.05, order: str = "<", *, paths: bool = False
+    ) -> bytes:
+        return Traffic(seed, connections, faults, paths=paths).capture(order)
 
     return capture

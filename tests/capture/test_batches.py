@@ -94,6 +94,28 @@ def test_a_fixture_gives_the_same_by_column(
         assert outcome(path, columns=True, batched=True, streams=streams) == expected
 
 
+def compare(
+    data: bytes, source: random.Random, chunked: Callable[[int, int], None], *, streams: bool
+) -> None:
+    options: dict[str, Any] = {"ports": source.choice(((), (2000,))), "streams": streams}
+    expected = outcome(data, columns=False, **options)
+    for size, few in ((source.choice((200, 2000)), 0), (1 << source.randrange(12, 18), 5), (1 << 22, 64)):
+        chunked(size, few)
+        assert outcome(data, columns=True, **options) == expected
+        assert outcome(data, columns=True, batched=True, **options) == expected
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("faults", [0, 0.02, 0.2])
+@pytest.mark.parametrize("seed", share(range(12), 4))
+def test_the_same_ends_in_several_vlans_give_the_same_by_column(
+    seed: int, faults: float, traffic: Make, chunked: Callable[[int, int], None]
+) -> None:
+    source = random.Random(seed)
+    data = traffic(seed, source.choice((2, 6, 12)), faults, paths=True)
+    compare(data, source, chunked, streams=bool(seed & 1))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("faults", [0, 0.01, 0.05, 0.25])
 @pytest.mark.parametrize("seed", share(range(12), 4))
@@ -102,12 +124,7 @@ def test_random_traffic_gives_the_same_by_column(
 ) -> None:
     source = random.Random(seed)
     data = traffic(seed, source.choice((1, 4, 12)), faults, source.choice("<>"))
-    options: dict[str, Any] = {"ports": source.choice(((), (2000,))), "streams": bool(seed & 1)}
-    expected = outcome(data, columns=False, **options)
-    for size, few in ((source.choice((200, 2000)), 0), (1 << source.randrange(12, 18), 5), (1 << 22, 64)):
-        chunked(size, few)
-        assert outcome(data, columns=True, **options) == expected
-        assert outcome(data, columns=True, batched=True, **options) == expected
+    compare(data, source, chunked, streams=bool(seed & 1))
 
 
 def pcapng(pcap: bytes, source: random.Random) -> bytes:

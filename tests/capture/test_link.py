@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -92,6 +93,29 @@ def test_an_ipv6_packet_is_found_behind_each_link_header(link_type: int, header:
 def test_an_ipv4_packet_is_found_behind_each_ethernet_header_and_before_padding(header: str) -> None:
     assert read(1, MAC + bytes.fromhex(header) + IP4) == FOUR
     assert read(1, MAC + bytes.fromhex(header) + IP4 + bytes(9)) == FOUR
+
+
+@pytest.mark.parametrize(
+    ("header", "path"),
+    [
+        ("0800", b""),
+        ("8100 0005 0800", b"v\0\5"),
+        ("8100 b005 0800", b"v\0\5"),
+        ("8100 e000 0800", b""),
+        ("88a8 0064 8100 0007 0800", b"v\0\x64v\0\7"),
+        ("9100 0005 9200 0006 8100 0007 0800", b"v\0\5v\0\6v\0\7"),
+        ("8100 0005 8847 00011140", b"v\0\5"),
+        ("8100 0005 0036 aaaa03 0000f8 0800", b"v\0\5"),
+    ],
+)
+def test_a_segment_says_its_vlans_and_nothing_of_their_priority(header: str, path: bytes) -> None:
+    tcp = bytes.fromhex("0400 0709 00000001 00000002 5010 2000 0000 0000") + b"LIOR"
+    data = MAC + bytes.fromhex(header) + IP4[:2] + b"\0\x2c" + IP4[4:9] + b"\6" + IP4[10:20] + tcp
+    expected = TcpSegment(A4, 1024, B4, 1801, 1, 2, 16, b"LIOR", 1, 5, path=path)
+    assert read(1, data) == expected
+    assert dissect(Frame(1, 5, 1, data, len(data), 0, 3, 1)) == [
+        msgspec.structs.replace(expected, path=b"i\0\0\0\3" + path)
+    ]
 
 
 def test_an_ipv6_packet_is_found_behind_tags_and_labels() -> None:

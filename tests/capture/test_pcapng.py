@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from msmq_wire.capture.pcap import Frame, Window
 from msmq_wire.capture.pcapng import read_pcapng
+from msmq_wire.capture.reader import CaptureReader, read_capture
 from msmq_wire.errors import CaptureError
 
 SECTION = bytes.fromhex("0a0d0d0a 1c000000 4d3c2b1a 0100 0000 ffffffffffffffff 1c000000")
@@ -152,6 +153,63 @@ def test_options_of_a_packet_are_no_part_of_its_data() -> None:
     frames, error = read(SECTION + ETHERNET + block(6, body))
     assert error is None
     assert frames[0].data == b"hi"
+
+
+def statistics(interface: int, *options: bytes) -> bytes:
+    """An Interface Statistics Block, at no time."""
+    return block(5, struct.pack("<III", interface, 0, 0) + b"".join(options) + option(0, b""))
+
+
+def number(code: int, value: int) -> bytes:
+    return option(code, struct.pack("<Q", value))
+
+
+def packet(*options: bytes, data: bytes = b"hi") -> bytes:
+    body = struct.pack("<IIIII", 0, 0, 7, len(data), len(data)) + data + bytes(-len(data) & 3)
+    return block(6, body + b"".join(options) + (option(0, b"") if options else b""))
+
+
+IF_DROP, OS_DROP, ACCEPTED = 5, 7, 6
+
+
+@pytest.mark.parametrize("few", [True, False], ids=["one by one", "by column"])
+@pytest.mark.parametrize(
+    ("blocks", "dropped"),
+    [
+        ((packet(),), 0),
+        ((packet(), statistics(0, number(IF_DROP, 500))), 500),
+        ((packet(), statistics(0, number(OS_DROP, 7), number(ACCEPTED, 900))), 7),
+        # Counters go on: the last ones of an interface count, those of its two kinds together.
+        ((statistics(0, number(IF_DROP, 200)), statistics(0, number(IF_DROP, 500), number(OS_DROP, 1))), 501),
+        ((interface(b""), statistics(0, number(IF_DROP, 2)), statistics(1, number(IF_DROP, 3))), 5),
+        ((statistics(0, number(IF_DROP, 2)), SECTION, ETHERNET, statistics(0, number(IF_DROP, 3))), 5),
+        # What a packet says was dropped before it, between other options; twelve packets are read by column.
+        ((packet(number(4, 3)), *[packet()] * 12, packet(option(1, b"note"), number(4, 5))), 8),
+        # Both may be about the same frames.
+        ((packet(number(4, 30)), statistics(0, number(IF_DROP, 20))), 30),
+        # No such interface, cut options, another size.
+        ((statistics(9, number(IF_DROP, 5)),), 0),
+        ((block(5, bytes(4)), block(5, struct.pack("<III", 0, 0, 0) + number(IF_DROP, 5)[:8]),), 0),
+        ((statistics(0, option(IF_DROP, b"\x05\0\0\0")),), 0),
+    ],
+)  # fmt: skip
+def test_what_a_file_says_that_it_dropped_is_counted(
+    blocks: tuple[bytes, ...], dropped: int, few: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / "dropped.pcapng"
+    path.write_bytes(SECTION + ETHERNET + b"".join(blocks) + packet())
+    with CaptureReader(path, columns=not few) as reader:
+        gaps = [(one.missing, one.stream, one.reason) for one in reader if one.type == "gap"]
+    assert gaps == ([(dropped, None, "dropped")] if dropped else [])
+    assert [one.type for one in read_capture(path)] == ["gap"] * bool(dropped)
+
+
+def test_a_capture_filter_is_told_among_the_notices(tmp_path: Path) -> None:
+    path = tmp_path / "filtered.pcapng"
+    path.write_bytes(SECTION + interface(option(11, b"\0tcp dst port 1801")) + packet())
+    with CaptureReader(path) as reader:
+        assert list(reader) == []
+    assert reader.summary.notices == {"recorded with the filter tcp dst port 1801": 1}
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -128,15 +128,15 @@ def test_an_interrupt_while_reading_is_quiet_and_130(
 @pytest.fixture
 def interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl+C while a command is busy with the third record."""
-    whole = Reading._file
+    whole = Reading._capture
 
-    def pressed(self: Reading, file: str, items_of: ItemsOf) -> Iterator[Read]:
-        for number, item in enumerate(whole(self, file, items_of), 1):
+    def pressed(self: Reading, files: Sequence[str], items_of: ItemsOf) -> Iterator[Read]:
+        for number, item in enumerate(whole(self, files, items_of), 1):
             if number == 3:
                 signal.raise_signal(signal.SIGINT)
             yield item
 
-    monkeypatch.setattr(Reading, "_file", pressed)
+    monkeypatch.setattr(Reading, "_capture", pressed)
 
 
 @pytest.mark.usefixtures("interrupted")

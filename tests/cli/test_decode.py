@@ -12,7 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import msgspec
 import pytest
@@ -267,21 +267,16 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
-@pytest.mark.slow
-def test_the_bar_is_on_the_terminal_and_the_rows_are_where_they_were_sent(
-    make_capture: Make, packet_bytes: Read, tmp_path: Path
-) -> None:
-    capture = make_capture(*[packet_bytes("user_message/direct_destination")] * 2000)
-    rows = tmp_path / "rows.jsonl"
-    terminal, stderr = os.openpty()
-    with rows.open("wb") as stdout:
-        process = subprocess.Popen(
-            [sys.executable, "-c", _WITH_A_BAR_AT_ONCE, "decode", str(capture), "--format", "jsonl"],
-            stdout=stdout,
-            stderr=stderr,
-            env={**os.environ, "TERM": "xterm"},
-        )
-    os.close(stderr)
+def _on_a_terminal(capture: Path, stdout: IO[bytes] | None = None) -> bytes:
+    """What decode writes on a terminal, with a bar at once; rows go to ``stdout``, or there, too."""
+    terminal, other = os.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-c", _WITH_A_BAR_AT_ONCE, "decode", str(capture), "--format", "jsonl"],
+        stdout=other if stdout is None else stdout,
+        stderr=other,
+        env={**os.environ, "TERM": "xterm"},
+    )
+    os.close(other)
     seen = b""
     # A terminal that nobody has open any more ends in an error or in nothing.
     with contextlib.suppress(OSError):
@@ -289,9 +284,28 @@ def test_the_bar_is_on_the_terminal_and_the_rows_are_where_they_were_sent(
             seen += chunk
     os.close(terminal)
     assert process.wait(60) == 0
+    return seen
+
+
+@pytest.mark.slow
+def test_the_bar_is_on_the_terminal_and_the_rows_are_where_they_were_sent(
+    make_capture: Make, packet_bytes: Read, tmp_path: Path
+) -> None:
+    capture = make_capture(*[packet_bytes("user_message/direct_destination")] * 2000)
+    rows = tmp_path / "rows.jsonl"
+    with rows.open("wb") as stdout:
+        seen = _on_a_terminal(capture, stdout)
     assert b"made.pcap" in seen
     assert b'"id"' not in seen
     assert len(rows.read_text().splitlines()) == 2000
+
+
+@pytest.mark.slow
+def test_on_one_terminal_the_bar_makes_room_for_every_row(make_capture: Make, packet_bytes: Read) -> None:
+    seen = _on_a_terminal(make_capture(*[packet_bytes("user_message/direct_destination")] * 300))
+    # Each row is whole, whatever was cleared before it.
+    found = re.findall(r'(\{"id":.*\})\r\n', seen.decode())
+    assert [json.loads(one)["type"] for one in found] == ["user_message"] * 300
 
 
 def test_the_summary_says_how_many_items_were_chosen(run: Run, capture: Path) -> None:
@@ -496,3 +510,23 @@ def test_redacted_bodies_leave_neither_details_nor_text(run: Run, make_capture: 
     out = run("decode", path, "--redact", "bodies", "--body-limit", "0").out
     assert "message_body" in out
     assert all(secret not in out for secret in ("order/", "8f1c", "north", "NServiceBus", "Tenant"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "lines"),
+    [
+        ((), True),
+        (("--id", "1"), False),
+        (("-v",), False),
+        (("--hex",), False),
+        (("--format", "tree"), False),
+    ],
+)
+def test_a_packet_has_one_line_on_a_terminal_and_all_fields_where_they_are_asked_for(
+    run: Run, capture: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], *, lines: bool
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "100")
+    out = run("decode", capture, "--color", "never", *arguments).out
+    assert (" flags " not in out) is lines
+    assert (len(out.splitlines()) == 4) is lines

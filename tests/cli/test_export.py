@@ -14,6 +14,8 @@ from msmq_wire.cli.app import main
 
 Run = Callable[..., Any]
 
+_FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
+
 
 def test_the_frames_of_matching_items_are_written_unchanged(run: Run, capture: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.pcap"
@@ -135,3 +137,28 @@ def test_what_keeps_nothing_is_a_target(run: Run, capture: Path) -> None:
     status, out, err = run("export", capture, "--to", "/dev/null")
     assert (status, out) == (0, "")
     assert "4 frames of 3 items written to /dev/null" in err
+
+
+def test_whole_connections_are_judged_as_in_the_capture_they_come_from(run: Run, tmp_path: Path) -> None:
+    capture, out = _FIXTURES / "digest" / "refused_invoices.pcap", tmp_path / "out.pcap"
+    outcome = run("export", capture, "--to", out, "--filter", "host == 192.0.2.21", "--connections")
+    assert outcome.status == 0
+    address = bytes((192, 0, 2, 21))
+    ours = [frame for frame in read_frames(str(capture)) if address in frame.data[26:34]]
+    written = list(read_frames(str(out)))
+    assert [frame.data for frame in written] == [frame.data for frame in ours]
+    numbers = [frame.number for frame in ours]
+    there = ", ".join(str(numbers.index(number) + 1) for number in (59, 63, 107, 111))
+    found = run("findings", capture, "-q").out
+    assert run("findings", out, "-q").out == found.replace("59, 63, 107, 111", there) != found
+    bare = tmp_path / "bare.pcap"
+    run("export", capture, "--to", bare, "--filter", "host == 192.0.2.21")
+    assert len(list(read_frames(str(bare)))) < len(written)
+
+
+def test_probes_without_an_item_are_part_of_the_connections_of_a_host(run: Run, tmp_path: Path) -> None:
+    capture, out = _FIXTURES / "digest" / "silent_server.pcap", tmp_path / "out.pcap"
+    assert run("export", capture, "--to", out, "--filter", "host == 192.0.2.11", "--connections").status == 0
+    told = run("diagnose", out, "-q").out
+    assert "192.0.2.11" in told
+    assert "no answer came to the SYN" in " ".join(told.split())

@@ -115,8 +115,8 @@ def test_a_process_that_ends_does_not_stop_the_others(
 ) -> None:
     count = Reading.records_in
 
-    def end(self: Reading, file: str) -> int:
-        return count(self, file) if Path(file) != files[1] else os._exit(9)
+    def end(self: Reading, of: tuple[str, ...]) -> int:
+        return count(self, of) if of != (str(files[1]),) else os._exit(9)
 
     monkeypatch.setattr(Reading, "records_in", end)
     outcome = run("messages", files[4], files[1], files[6], "--jobs", 2, "--format", "jsonl")

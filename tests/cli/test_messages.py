@@ -34,7 +34,7 @@ def test_the_table_has_one_line_a_message(run: Run, capture: Path) -> None:
     status, out, err = run("messages", capture)
     lines = [line.split() for line in out.splitlines()]
     assert status == 0
-    assert lines[0] == ["id", "time", "src", "dst", "queue", "label", "class", "size", "via", "how", "body"]
+    assert lines[0] == ["id", "time", "src", "dst", "queue", "label", "action", "size", "via", "body"]
     assert lines[1][0] == "3"
     assert lines[2] == [
         "4",
@@ -45,10 +45,9 @@ def test_the_table_has_one_line_a_message(run: Run, capture: Path) -> None:
         "DIRECT=OS:a04bm02\\q",
         "mqsender",
         "label",
-        "normal",
+        "sent",
         "2000",
         "tcp",
-        "sent",
         "text:",
         "a" * 59 + "…",
     ]

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from msmq_wire import read_capture
+from msmq_wire.cli.message_rows import MESSAGES
 from msmq_wire.records.bodies import Body
 from msmq_wire.records.message import COLUMNS, ROW, message_of
 from msmq_wire.report.redaction.redactor import Redaction, Redactor
@@ -31,6 +32,13 @@ def wide(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
         monkeypatch.setattr("msmq_wire.cli.render.screen.Screen._width", lambda screen: columns)
 
     return make
+
+
+def _heads() -> list[str]:
+    """The headings of a table that has room for all."""
+    assert MESSAGES.shown is not None
+    looks = {one.name: one.look for one in COLUMNS if one.look is not None}
+    return [looks[name].head for name in MESSAGES.shown if not looks[name].seldom]
 
 
 def _jsonl(run: Run, columns: str, command: str = "messages", capture: Path = _DEMO) -> list[dict[str, Any]]:
@@ -54,7 +62,7 @@ def test_columns_are_added_to_the_usual_ones_and_left_out(run: Run) -> None:
     assert list(first) == [*(name for name in usual if name not in ("id", "frames")), "body_text"]
     assert "<order id=" in first["body_text"]
     head = run("messages", _DEMO, "-q", "--columns=-body,+priority").out.splitlines()[0].split()
-    assert head == ["id", "time", "src", "dst", "queue", "label", "class", "size", "via", "how", "priority"]
+    assert head == ["id", "time", "src", "dst", "queue", "label", "action", "size", "via", "priority"]
 
 
 def test_all_columns_are_all_that_are_declared(run: Run) -> None:
@@ -157,10 +165,10 @@ def test_calls_have_columns_to_choose_too(run: Run) -> None:
     ("columns", "heads"),
     [
         (40, "id src dst queue"),
-        (80, "id time src dst queue label how"),
-        (100, "id time src dst queue label how body"),
-        (120, "id time src dst queue label class size how body"),
-        (130, "id time src dst queue label class size via how body"),
+        (80, "id time src dst queue label action"),
+        (100, "id time src dst queue label action body"),
+        (120, "id time src dst queue label action size body"),
+        (130, "id time src dst queue label action size via body"),
     ],
 )
 def test_a_terminal_keeps_who_sent_what_to_which_queue_and_says_what_it_left_out(
@@ -173,8 +181,7 @@ def test_a_terminal_keeps_who_sent_what_to_which_queue_and_says_what_it_left_out
     assert max(map(len, lines)) <= columns
     # The end tells queues apart.
     assert all(name in out for name in ("orders", "payments", "catalogue"))
-    all_heads = [one.look.head for one in COLUMNS if one.look is not None and not one.look.several]
-    missing = [head for head in all_heads if head not in heads.split()]
+    missing = [head for head in _heads() if head not in heads.split()]
     told = [line for line in err.splitlines() if line.startswith("hidden columns: ")]
     assert len(told) == bool(missing)
     if missing:
@@ -185,8 +192,8 @@ def test_a_terminal_keeps_who_sent_what_to_which_queue_and_says_what_it_left_out
 def test_calls_keep_client_queue_and_status(run: Run, wide: Callable[[int], None]) -> None:
     for columns, heads in (
         (40, "id client queue status"),
-        (80, "id client queue status what"),
-        (90, "id time client queue status what"),
+        (60, "id time client queue status what"),
+        (80, "id time client queue status what"),
     ):
         wide(columns)
         _, out, err = run("calls", _CALLS)
@@ -198,14 +205,27 @@ def test_calls_keep_client_queue_and_status(run: Run, wide: Callable[[int], None
 def test_what_is_added_is_shown_however_narrow_the_terminal_is(run: Run, wide: Callable[[int], None]) -> None:
     wide(80)
     head = run("messages", _DEMO, "--columns", "+via,-time").out.splitlines()[0].split()
-    assert head == ["id", "src", "dst", "queue", "label", "how", "via"]
+    assert head == ["id", "src", "dst", "queue", "label", "action", "via"]
 
 
 def test_a_pipe_has_all_columns_and_no_word_about_room(run: Run) -> None:
     _, out, err = run("messages", _DEMO)
-    heads = [one.look.head for one in COLUMNS if one.look is not None and not one.look.several]
-    assert out.splitlines()[0].split() == heads
+    assert out.splitlines()[0].split() == _heads()
     assert "not shown" not in err
+
+
+@pytest.mark.parametrize("columns", [80, 130, None])
+def test_what_was_captured_in_part_says_so_in_a_column_that_is_there_for_that(
+    run: Run, wide: Callable[[int], None], columns: int | None
+) -> None:
+    if columns is not None:
+        wide(columns)
+    lines = run("messages", _FIXTURES / "captures" / "path_snaplen_96.pcap", "-q").out.splitlines()
+    assert "cut" in lines[0].split()
+    # 96 bytes less Ethernet, IPv4 and TCP leave 42 bytes of each message.
+    assert ["42 of 276" in lines[1], "42 of 292" in lines[2]] == [True, True]
+    (row, *_) = _jsonl(run, "cut,label", capture=_FIXTURES / "captures" / "path_snaplen_96.pcap")
+    assert row == {"cut": "42 of 276", "label": None}
 
 
 def test_bodies_are_opened_for_their_columns_only(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ _FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 _DEMO = _FIXTURES / "captures" / "demo.pcap"
 _SECRETS = ("SRV01", "jane.doe")
 _COMMANDS = sorted(name for name, _ in redacting_commands(program()))
-_NEEDED = {"route-audit": ("--topology", _FIXTURES / "routing" / "example.toml")}
+_NEEDED = {"route-audit": ("--topology", _FIXTURES / "routing" / "example.toml"), "why": ("1",)}
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def test_no_command_says_what_a_file_is_called(run: Run, folder: Path, tmp_path:
             assert "SRV01" in plain.out + plain.err, place
 
 
-@pytest.mark.parametrize("command", [one for one in _COMMANDS if one != "timeline"])
+@pytest.mark.parametrize("command", [one for one in _COMMANDS if one not in ("timeline", "why")])
 def test_a_file_is_called_by_its_place_on_the_command_line(run: Run, folder: Path, command: str) -> None:
     files = _files(folder)
     more = ("-o", folder / "SRV01.html") if command == "report" else _NEEDED.get(command, ())

@@ -20,7 +20,7 @@ _ORDER = _FIXTURES / "findings" / "RPL-ORDER" / "hit_priority.pcap"
 _HONEST = _FIXTURES / "findings" / "RPL-TWICE" / "miss_put_back.pcap"
 _STRANGER = _FIXTURES / "findings" / "RPL-STRANGER" / "hit_reached.pcap"
 _AHEAD = _FIXTURES / "findings" / "SES-ACKBACK" / "hit_ahead.pcap"
-_LOST = _FIXTURES / "findings" / "SES-ACKBACK" / "hit_lost_frames.pcap"
+_LOST = _FIXTURES / "findings" / "SES-ACKBACK" / "miss_lost_frames.pcap"
 _DEMO = _FIXTURES / "captures" / "demo.pcap"
 
 Run = Callable[..., Outcome]

@@ -107,5 +107,20 @@ def test_rows_that_come_one_by_one_are_printed_one_by_one_and_fit() -> None:
         lines = stream.getvalue().splitlines()
         assert str(number) in lines[-1]
         assert max(map(cell_len, lines)) <= 120
-    assert "a longer l" in lines[-1]
+    assert "a longer" in lines[-1]
     assert len(lines) == 3
+
+
+def test_an_id_is_never_cut_and_the_line_stays_as_long() -> None:
+    screen, out = _screen(40)
+    columns = [
+        Column("id", lambda row: row["id"], number=True),
+        Column("label", lambda row: row["label"], smallest=4),
+    ]
+    table = Table(screen, columns)
+    for number in (*range(1, 150), 1_234_567, 12_345_678_901):
+        table.add({"id": number, "label": "x" * 60})
+    table.finish()
+    lines = out.getvalue().splitlines()
+    assert [line.split()[0] for line in lines[-3:]] == ["149", "1234567", "12345678901"]
+    assert {len(line) for line in lines[1:]} == {40}

@@ -22,23 +22,23 @@ _GAP = _FIXTURES / "sessions" / "transactional_gap.pcap"
 _TWO = _FIXTURES / "sessions" / "reset_and_resend.pcap"
 
 _DIAGRAM = """\
-session 0: 192.0.2.21:49731 to 192.0.2.10:1801, closed, 5 messages there, 0 back
+session 0: 192.0.2.21:49731 to 192.0.2.10:1801, reset, 5 messages there, 0 back
 begins 2026-11-20 09:14:07.512000Z; queue managers
 a1d30c5b-247e-4f45-9a31-c5d20e6f7788, c277e190-3d6a-4c4b-8d05-f21b9ac83e44
   seconds   frame 192.0.2.21:49731                               192.0.2.10:1801
-    0.000       1 |-- SYN --------------------------------------------------->|
-    0.001       2 |<----------------------------------------------- SYN-ACK --|
-    0.004       4 |-- EstablishConnection  a1d30c5b… to any ----------------->|
-    0.006       6 |<----------- EstablishConnection  a1d30c5b… to c277e190… --|
-    0.009       8 |-- ConnectionParameters  window 64 ----------------------->|
-    0.012      10 |<----------------------- ConnectionParameters  window 64 --|
-    0.100      12 |-- message a1d30c5b…\\4161  "order 4161" 18 bytes --------->|
-    0.200      14 |-- message a1d30c5b…\\4162  "order 4162" 18 bytes --------->|
-    0.300      16 |-- message a1d30c5b…\\4163  "order 4163" 18 bytes --------->|
-    0.350      18 |<----------------- SessionAck  received 3, stored 1 to 2 --|
-    0.400      20 |-- message a1d30c5b…\\4164  "order 4164" 18 bytes --------->|
-    0.500      22 |-- message a1d30c5b…\\4165  "order 4165" 18 bytes --------->|
-    0.600      24 |<--------------------------------------------------- RST --|
+    0.000       1 |-- SYN ---------------------------------------------------->|
+    0.001       2 |<------------------------------------------------ SYN-ACK --|
+    0.004       4 |-- EstablishConnection  a1d30c5b… to any ------------------>|
+    0.006       6 |<------------ EstablishConnection  a1d30c5b… to c277e190… --|
+    0.009       8 |-- ConnectionParameters  window 64 ------------------------>|
+    0.012      10 |<------------------------ ConnectionParameters  window 64 --|
+    0.100      12 |-- message a1d30c5b…\\4161  "order 4161" 18 bytes ---------->|
+    0.200      14 |-- message a1d30c5b…\\4162  "order 4162" 18 bytes ---------->|
+    0.300      16 |-- message a1d30c5b…\\4163  "order 4163" 18 bytes ---------->|
+    0.350      18 |<------------------ SessionAck  received 3, stored 1 to 2 --|
+    0.400      20 |-- message a1d30c5b…\\4164  "order 4164" 18 bytes ---------->|
+    0.500      22 |-- message a1d30c5b…\\4165  "order 4165" 18 bytes ---------->|
+    0.600      24 |<---------------------------------------------------- RST --|
 End: reset by the server; without acknowledgment: 2 there, 0 back.
 """
 
@@ -117,7 +117,7 @@ def test_a_remote_read_is_part_of_the_life_of_a_message(run: Run) -> None:
 def test_without_a_choice_the_sessions_are_listed(run: Run) -> None:
     outcome = run("timeline", _TWO, "--quiet")
     assert outcome.out.splitlines() == [
-        "session 0: 192.0.2.21:49731 to 192.0.2.10:1801, closed, 4 messages there, 0 back",
+        "session 0: 192.0.2.21:49731 to 192.0.2.10:1801, reset, 4 messages there, 0 back",
         "session 1: 192.0.2.21:49732 to 192.0.2.10:1801, open, 3 messages there, 0 back",
     ]
     rows = [json.loads(line) for line in run("timeline", _TWO, "--format", "jsonl").out.splitlines()]
@@ -137,8 +137,8 @@ def test_redaction_hides_hosts_and_labels_and_keeps_the_steps(run: Run) -> None:
 @pytest.mark.parametrize(
     ("choice", "words"),
     [
-        (("--message", "47110"), "no message has the identifier 47110, or has it in its label"),
-        (("--message", "x\x1b[2J"), "no message has the identifier x\\x1b[2J, or has it in its label"),
+        (("--message", "47110"), "no message is called 47110, by name"),
+        (("--message", "x\x1b[2J"), "no message is called x\\x1b[2J, by name"),
         (("--session", "5"), "no session 5 in the capture: they are 0 to 0"),
     ],
 )

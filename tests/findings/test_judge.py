@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from msmq_wire import build_message, read_capture
@@ -78,19 +79,28 @@ def test_what_a_check_says_outweighs_the_rule() -> None:
     assert (found.rank, found.spec) == (SEVERITIES.index("high"), "[MS-MQMQ] 2.2.19.1")
 
 
-def test_a_gap_behind_a_record_is_known_when_the_record_is_judged() -> None:
+def test_what_a_rule_needs_and_was_not_captured_makes_a_note_of_what_it_saw() -> None:
     def check(record: Record, context: Context) -> Iterator[Seen]:
-        lossy = context.lossy(record.stream)
-        yield Seen(message=f"{context.started(record.stream)} {lossy}", evidence=(evidence_of(record),))
+        yield Seen(message=f"{context.started(record)}", evidence=(evidence_of(record),))
 
+    ends = {"src": "192.0.2.1:50000", "dst": "192.0.2.2:1801"}
     records = [
-        record(1, "tcp_stream", event="syn", stream=0),
-        record(2, stream=0),
-        record(3, "gap", stream=0, missing=5),
-        record(4, stream=1),
+        record(1, "tcp_stream", event="syn", stream=0, frames=(1,), **ends),
+        record(2, stream=0, frames=(2,), **ends),
+        record(3, "gap", stream=0, missing=5, frames=(2, 4), **ends),
+        record(4, stream=1, frames=(5,), src="192.0.2.3:50000", dst="192.0.2.2:1801"),
     ]
-    found = judged(rule(check, types=("unknown_packet",)), *records)
-    assert [one.message for one in found] == ["True True", "False False"]
+    needing = rule(check, types=("unknown_packet",), severity="medium", needs=("around",))
+    found = judged(needing, *records)
+    assert [(one.message, one.severity, one.confidence) for one in found] == [
+        ("True", "info", "guess"),
+        ("False", "medium", "certain"),
+    ]
+    assert found[0].caveats == ("bytes of this connection are missing from the capture",)
+    preferring = msgspec.structs.replace(needing, needs=(), prefers=("around",))
+    assert [one.severity for one in judged(preferring, *records)] == ["low", "medium"]
+    withholding = msgspec.structs.replace(needing, withheld=True)
+    assert [one.message for one in judged(withholding, *records)] == ["False"]
 
 
 @pytest.mark.parametrize(("severity", "asked"), [("info", 4), ("low", 6)])
@@ -208,3 +218,13 @@ def test_an_ordinary_capture_gives_nothing_that_calls_for_attention() -> None:
     found = list(judge(read_capture(_DEMO, streams=True)))
     assert {one.severity for one in found} <= {"info"}
     assert {one.id for one in found} <= set(RULES)
+
+
+def test_a_gap_behind_a_call_tells_of_the_messages_that_it_carried() -> None:
+    needy = rule(seen, types=("note",), needs=("record",), severity="medium")
+    ends: dict[str, Any] = {"src": "192.0.2.10:2103", "dst": "192.0.2.21:49153", "stream": 0}
+    call = record(1, "rpc_call", frames=(1, 2), **ends)
+    carried = [record(number, "note", parent=1, frames=(2,), **ends) for number in (2, 3)]
+    gap = record(4, "gap", missing=436, frames=(2, 4), **ends)
+    assert [one.severity for one in judged(needy, call, *carried, gap)] == ["info", "info"]
+    assert [one.severity for one in judged(needy, call, *carried, record(4, **ends))] == ["medium", "medium"]

@@ -70,7 +70,7 @@ def test_one_input(data: bytes) -> None:
     for frame, (client, piece, gap) in enumerate(pieces(data), 1):
         direction: Direction = 0 if client else 1
         if piece is None:
-            given += reader.gap(1, direction, gap, "loss", frame, frame)
+            given += reader.gap(1, direction, gap, "loss", frame, frame, 0)
             events += association.gap(client, gap, "loss", frame, frame)
         else:
             given += reader.feed(1, direction, piece, frame, frame)

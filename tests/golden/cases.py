@@ -62,6 +62,7 @@ _READING: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "session jsonl": ("--session", "0", "--format", "jsonl"),
         "message jsonl": ("--message", "1", "--format", "jsonl"),
     },
+    "why": {"text": ("1",), "jsonl": ("1", "--format", "jsonl")},
     "topology": {"toml": ()},
     "report": {"html": ("-o", "-")},
     "export": {"pcap": ("--filter", "user_header or headers or request", "--to", "-")},

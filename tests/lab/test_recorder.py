@@ -233,7 +233,14 @@ def test_the_capture_keeps_the_rules(folder: Path, records: list[Record]) -> Non
     findings = [one for record_ in records for one in judge.feed(record_)]
     findings += judge.finish()
     # Nobody is authenticated here; the rest is what the scenario does.
-    assert {one.id for one in findings} == {"CNT-NACK", "RPC-LEVEL", "RPC-READ", "RPC-PURGE"}
+    assert {one.id for one in findings} == {
+        "CNT-NACK",
+        "MSG-REFUSED",
+        "RPC-FAILED",
+        "RPC-LEVEL",
+        "RPC-READ",
+        "RPC-PURGE",
+    }
 
 
 @pytest.mark.parametrize("name", ["recording", "scenario"])

@@ -190,7 +190,7 @@ def test_bytes_delivered_at_once_leave_the_state_of_bytes_fed(total: int, before
     data = random.Random(total).randbytes(before + total)
     fed, one = established(data, size=1000)
     bulk, other = established(data[:before], size=1000)
-    other.delivered(total, memoryview(data)[max(before, len(data) - TAIL_BYTES) :])
+    other.delivered(total, memoryview(data)[max(before, len(data) - TAIL_BYTES) :], 0)
     assert (one.next, one.expected) == (other.next, other.expected)
     assert fed.tail_bytes == bulk.tail_bytes
     for back in (2, 10, TAIL_BYTES - 1, TAIL_BYTES, TAIL_BYTES + 1):

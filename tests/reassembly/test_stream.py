@@ -255,6 +255,24 @@ def test_a_gap_up_to_the_end_of_a_packet_leaves_nothing_to_skip() -> None:
     assert framer.feed(packet(32), 2, 20) == [FramedPacket(200, packet(32), (2,), 20, True)]
 
 
+def test_a_packet_right_behind_a_gap_that_ends_with_a_frame_is_told_at_once() -> None:
+    framer = PacketFramer()
+    assert framer.gap(100, "loss", 2, 20) == [StreamHole(0, 100, "loss", (2,), 20)]
+    assert framer.feed(packet(200)[:150], 2, 20) == []
+    assert framer.feed(packet(200)[150:], 3, 30) == [FramedPacket(100, packet(200), (2, 3), 30, True)]
+
+
+def test_a_packet_somewhere_behind_a_gap_waits_for_the_next_one() -> None:
+    framer = PacketFramer()
+    framer.gap(100, "loss", 2, 20)
+    assert framer.feed(b"rest" + packet(32), 2, 20) == []
+    assert bare(framer.feed(packet(40), 3, 30)) == [
+        (100, 4, "no-signature", b"rest"),
+        (104, packet(32), True),
+        (136, packet(40), True),
+    ]
+
+
 def test_a_second_gap_in_the_rest_of_a_packet_keeps_the_step() -> None:
     framer = PacketFramer()
     framer.feed(packet(200)[:50], 1, 10)

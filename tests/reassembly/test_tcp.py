@@ -34,12 +34,16 @@ ISN, PEER_ISN = 1000, 9000
 
 
 class Wire:
-    """Feeds a reassembler; frames are numbered from 1 and the time of a frame is ten times its number."""
+    """Feeds a reassembler; frames are numbered from 1 and the time of a frame is ten times its number.
+
+    ``later`` is added to the time of the frames that follow.
+    """
 
     def __init__(self, **limits: Any) -> None:
         self.tcp = TcpReassembler(**limits)
         self.frame = 0
         self.port = PORT
+        self.later = 0
 
     def send(
         self, flags: int, seq: int, payload: bytes = b"", *, ack: int = 0, cut: int = 0, server: bool = False
@@ -47,7 +51,8 @@ class Wire:
         self.frame += 1
         ends = (SERVER, 1801, CLIENT, self.port) if server else (CLIENT, self.port, SERVER, 1801)
         seq, ack = seq % 2**32, ack % 2**32
-        return self.tcp.feed(TcpSegment(*ends, seq, ack, flags, payload, self.frame, self.frame * 10, cut))
+        time = self.frame * 10 + self.later
+        return self.tcp.feed(TcpSegment(*ends, seq, ack, flags, payload, self.frame, time, cut))
 
     def data(self, offset: int, payload: bytes, *, cut: int = 0) -> list[TcpEvent]:
         """Client data at an offset of the stream that `opened` began."""
@@ -71,7 +76,10 @@ def midstream() -> Wire:
     """A direction met mid-stream that starts with b"start" at sequence number ISN + 1; two frames."""
     wire = Wire()
     wire.data(0, b"start")
-    assert wire.acknowledge(5) == [StreamBytes(0, 0, 0, b"start", 1, 10)]
+    assert wire.acknowledge(5) == [
+        StreamEvent(0, "bare_ack", 1, 2, 20),
+        StreamBytes(0, 0, 0, b"start", 1, 10),
+    ]
     return wire
 
 
@@ -101,10 +109,35 @@ def test_a_handshake_tells_syn_syn_ack_and_established() -> None:
 def test_retransmitted_syns_are_told_and_open_nothing() -> None:
     wire = Wire()
     wire.send(SYN, ISN)
-    assert wire.send(SYN, ISN) == [StreamEvent(0, "syn_retransmission", 0, 2, 20)]
+    wire.later = 1_000_000_000
+    assert wire.send(SYN, ISN) == [StreamEvent(0, "syn_retransmission", 0, 2, 1_000_000_020)]
     wire.send(SYN | ACK, PEER_ISN, ack=ISN + 1, server=True)
+    wire.later = 2_000_000_000
     again = wire.send(SYN | ACK, PEER_ISN, ack=ISN + 1, server=True)
-    assert again == [StreamEvent(0, "syn_retransmission", 1, 4, 40)]
+    assert again == [StreamEvent(0, "syn_retransmission", 1, 4, 2_000_000_040)]
+
+
+def test_a_syn_within_10_milliseconds_is_the_same_frame_captured_twice() -> None:
+    wire = Wire()
+    wire.send(SYN, ISN)
+    wire.later = 10_000_000 - 10
+    assert wire.send(SYN, ISN) == []
+    wire.send(SYN | ACK, PEER_ISN, ack=ISN + 1, server=True)
+    assert wire.send(SYN | ACK, PEER_ISN, ack=ISN + 1, server=True) == []
+    wire.later *= 3
+    assert kinds(wire.send(SYN, ISN)) == ["syn_retransmission"]
+
+
+def test_payload_bytes_that_no_event_shows_are_counted_without_what_was_delivered() -> None:
+    wire = opened()
+    wire.data(0, b"hello")
+    wire.data(2**31 - 1, b"far away")
+    wire.send(FIN | ACK, ISN + 6, ack=PEER_ISN + 1)
+    wire.data(3, b"lo, and more")
+    wire.send(RST, ISN + 7)
+    wire.data(0, b"hello")
+    wire.data(5, b"late")
+    assert wire.tcp.unread == {"out_of_window": 8, "after_fin": 10, "after_rst": 4}
 
 
 def test_the_syn_sender_is_direction_0_even_when_its_port_is_a_server_port() -> None:
@@ -292,7 +325,7 @@ def test_a_hole_is_lost_once_acknowledged_and_8_later_segments_arrived() -> None
     for index in range(8):
         assert wire.data(11 + index, b"b") == []
     assert wire.data(19, b"c") == [
-        StreamGap(0, 0, 0, 10, "loss", 14, 140),
+        StreamGap(0, 0, 0, 10, "loss", 4, 40),
         StreamBytes(0, 0, 10, b"a", 4, 40),
         *[StreamBytes(0, 0, 11 + index, b"b", 6 + index, 60 + index * 10) for index in range(8)],
         StreamBytes(0, 0, 19, b"c", 14, 140),
@@ -317,12 +350,88 @@ def test_a_hole_filled_after_its_acknowledgement_was_captured_is_no_loss() -> No
     assert gaps(wire.tcp.finish()) == []
 
 
+def test_the_first_acknowledgment_of_what_was_not_captured_is_told_once() -> None:
+    wire = opened()
+    wire.data(0, b"ab")
+    assert wire.acknowledge(2) == []
+    assert wire.acknowledge(9) == [StreamEvent(0, "unseen", 1, 6, 60)]
+    assert wire.acknowledge(11) == []
+    assert of(wire.data(2, b"cd")) == b"cd"
+
+
+def test_the_acknowledgment_of_a_fin_that_was_not_captured_is_none_of_bytes() -> None:
+    wire = opened()
+    wire.data(0, b"ab")
+    assert wire.acknowledge(3) == []
+
+
+def test_a_side_that_only_acknowledges_is_told_of_where_nothing_else_of_it_was() -> None:
+    wire = Wire()
+    assert kinds(wire.data(0, b"ab")) == ["start_midstream"]
+    assert kinds(wire.acknowledge(2)) == ["bare_ack"]
+    assert kinds(wire.acknowledge(2)) == []
+    assert kinds(opened().acknowledge(0)) == []
+
+
+def test_what_answers_held_bytes_comes_behind_them() -> None:
+    wire = opened()
+    wire.data(2, b"cd")
+    answer = wire.send(PSH | ACK, PEER_ISN + 1, b"got it", ack=ISN + 5, server=True)
+    assert answer == []
+    wire.send(ACK, ISN + 5, ack=PEER_ISN + 7)
+    assert wire.tcp.finish() == [
+        StreamGap(0, 0, 0, 2, "loss", 4, 40),
+        StreamBytes(0, 0, 2, b"cd", 4, 40),
+        StreamBytes(0, 1, 0, b"got it", 5, 50),
+    ]
+
+
+def test_what_a_late_segment_completes_comes_where_it_was_completed() -> None:
+    wire = opened()
+    wire.data(2, b"cd")
+    wire.send(PSH | ACK, PEER_ISN + 1, b"got it", ack=ISN + 5, server=True)
+    assert wire.data(0, b"ab") == [
+        StreamBytes(0, 1, 0, b"got it", 5, 50),
+        StreamBytes(0, 0, 0, b"ab", 6, 60),
+        StreamBytes(0, 0, 2, b"cd", 4, 40),
+    ]
+
+
+def test_what_does_not_answer_held_bytes_does_not_wait_for_them() -> None:
+    wire = opened()
+    wire.data(2, b"cd")
+    assert wire.send(PSH | ACK, PEER_ISN + 1, b"hello", ack=ISN + 1, server=True) == [
+        StreamBytes(0, 1, 0, b"hello", 5, 50)
+    ]
+
+
+def test_segments_of_the_side_that_waits_count_among_the_8() -> None:
+    wire = opened()
+    wire.data(2, b"cd")
+    for index in range(8):
+        assert wire.send(PSH | ACK, PEER_ISN + 1 + index, b"x", ack=ISN + 5, server=True) == []
+    events = wire.send(PSH | ACK, PEER_ISN + 9, b"y", ack=ISN + 5, server=True)
+    assert gaps(events) == [(0, 2, "loss")]
+    assert of(events) == b"cd"
+    assert of(events, 1) == b"xxxxxxxxy"
+
+
+def test_what_waits_for_the_other_side_counts_for_the_limit() -> None:
+    wire = opened(max_pending_bytes=2000)
+    wire.data(2, b"cd")
+    assert wire.send(PSH | ACK, PEER_ISN + 1, bytes(1000), ack=ISN + 5, server=True) == []
+    assert wire.tcp.pending_bytes == 256 + 2 + 256 + 1000
+    events = wire.send(PSH | ACK, PEER_ISN + 1001, bytes(1000), ack=ISN + 5, server=True)
+    assert gaps(events) == [(0, 2, "pending-limit")]
+    assert wire.tcp.pending_bytes == 0
+
+
 def test_holes_are_lost_only_up_to_the_acknowledgement() -> None:
     wire = opened()
     wire.data(4, b"e")
     wire.acknowledge(2)
     seen = [event for index in range(9) for event in wire.data(5 + index, b"f")]
-    assert seen == [StreamGap(0, 0, 0, 2, "loss", 14, 140)]
+    assert seen == [StreamGap(0, 0, 0, 2, "loss", 4, 40)]
     assert of(wire.data(2, b"cd")) == b"cde" + b"f" * 9
 
 
@@ -330,7 +439,7 @@ def test_what_is_pending_at_the_end_comes_after_its_gap() -> None:
     wire = opened()
     wire.data(0, b"ab")
     wire.data(5, b"fg")
-    assert wire.tcp.finish() == [StreamGap(0, 0, 2, 3, "loss", 5, 50), StreamBytes(0, 0, 5, b"fg", 5, 50)]
+    assert wire.tcp.finish() == [StreamGap(0, 0, 2, 3, "loss", 5, 50, 4), StreamBytes(0, 0, 5, b"fg", 5, 50)]
     assert wire.tcp.finish() == []
 
 
@@ -338,7 +447,7 @@ def test_acknowledged_bytes_that_were_never_captured_are_a_gap_at_the_end() -> N
     wire = opened()
     wire.data(0, b"ab")
     wire.acknowledge(7)
-    assert wire.tcp.finish() == [StreamGap(0, 0, 2, 5, "loss", 5, 50)]
+    assert wire.tcp.finish() == [StreamGap(0, 0, 2, 5, "loss", 5, 50, 4)]
 
 
 def test_a_single_acknowledged_byte_at_the_end_is_a_fin_not_captured() -> None:
@@ -370,7 +479,7 @@ def test_more_pending_than_all_may_hold_gives_up_the_hole_that_waited_longest() 
     wire.port += 1
     wire.send(SYN, ISN)
     assert wire.data(10, bytes(400)) == [
-        StreamGap(0, 0, 0, 10, "pending-limit", 6, 60),
+        StreamGap(0, 0, 0, 10, "pending-limit", 4, 40),
         StreamBytes(0, 0, 10, bytes(400), 4, 40),
     ]
     assert wire.tcp.pending_bytes == 400 + 256
@@ -398,7 +507,7 @@ def test_bytes_cut_by_the_snap_length_are_a_gap_in_place() -> None:
     wire = opened()
     assert wire.data(0, b"ab", cut=3) == [
         StreamBytes(0, 0, 0, b"ab", 4, 40),
-        StreamGap(0, 0, 2, 3, "snaplen", 4, 40),
+        StreamGap(0, 0, 2, 3, "snaplen", 4, 40, 4),
     ]
     assert wire.data(5, b"f") == [StreamBytes(0, 0, 5, b"f", 5, 50)]
 
@@ -415,7 +524,7 @@ def test_a_cut_segment_out_of_order_waits_with_its_gap() -> None:
     assert wire.data(0, b"ab") == [
         StreamBytes(0, 0, 0, b"ab", 5, 50),
         StreamBytes(0, 0, 2, b"c", 4, 40),
-        StreamGap(0, 0, 3, 2, "snaplen", 4, 40),
+        StreamGap(0, 0, 3, 2, "snaplen", 4, 40, 4),
     ]
 
 
@@ -426,9 +535,9 @@ def test_a_retransmission_fills_what_was_cut_while_it_is_pending() -> None:
     assert wire.data(0, b"ab") == [
         StreamBytes(0, 0, 0, b"ab", 6, 60),
         StreamBytes(0, 0, 2, b"c", 4, 40),
-        StreamGap(0, 0, 3, 1, "snaplen", 4, 40),
+        StreamGap(0, 0, 3, 1, "snaplen", 4, 40, 4),
         StreamBytes(0, 0, 4, b"ef", 5, 50),
-        StreamGap(0, 0, 6, 1, "snaplen", 4, 40),
+        StreamGap(0, 0, 6, 1, "snaplen", 4, 40, 5),
     ]
 
 
@@ -494,7 +603,7 @@ def test_a_far_segment_the_peer_acknowledges_goes_on_after_a_gap_of_unknown_leng
     assert wire.data(far, b"def") == []
     wire.acknowledge(far + 3)
     assert wire.data(far + 3, b"ghi") == [
-        StreamGap(0, 0, 3, None, "loss", 7, 70),
+        StreamGap(0, 0, 3, None, "loss", 7, 70, 4),
         StreamBytes(0, 0, 3, b"ghi", 7, 70),
     ]
     assert wire.data(far + 6, b"j") == [StreamBytes(0, 0, 6, b"j", 8, 80)]
@@ -580,7 +689,7 @@ def test_holes_are_lost_when_both_fins_are_acknowledged() -> None:
     wire.send(FIN | ACK, ISN + 4, b"def", ack=PEER_ISN + 1)
     wire.send(FIN | ACK, PEER_ISN + 1, ack=ISN + 1, server=True)
     assert wire.send(ACK, PEER_ISN + 2, ack=ISN + 8, server=True) == [
-        StreamGap(0, 0, 0, 3, "loss", 6, 60),
+        StreamGap(0, 0, 0, 3, "loss", 4, 40),
         StreamBytes(0, 0, 3, b"def", 4, 40),
         StreamEvent(0, "fin", 0, 4, 40),
         StreamEvent(0, "closed", 1, 6, 60),
@@ -591,7 +700,7 @@ def test_a_reset_delivers_what_is_pending_and_what_follows_it_is_counted() -> No
     wire = opened()
     wire.data(2, b"cd")
     assert wire.send(RST, ISN + 5) == [
-        StreamGap(0, 0, 0, 2, "loss", 5, 50),
+        StreamGap(0, 0, 0, 2, "loss", 4, 40),
         StreamBytes(0, 0, 2, b"cd", 4, 40),
         StreamEvent(0, "rst", 0, 5, 50),
         StreamEvent(0, "closed", 0, 5, 50),
@@ -632,7 +741,7 @@ def test_a_new_stream_on_a_half_closed_connection_ends_the_old_one() -> None:
     wire.data(2, b"cd")
     wire.send(FIN | ACK, ISN + 5)
     assert wire.send(SYN, 500_000) == [
-        StreamGap(0, 0, 0, 2, "loss", 6, 60),
+        StreamGap(0, 0, 0, 2, "loss", 4, 40),
         StreamBytes(0, 0, 2, b"cd", 4, 40),
         StreamEvent(0, "fin", 0, 5, 50),
         StreamEvent(0, "closed", 0, 6, 60),
@@ -678,7 +787,7 @@ def test_the_connection_longest_silent_is_evicted_with_its_gaps() -> None:
     wire.send(SYN, ISN)
     wire.port += 1
     assert wire.send(SYN, ISN) == [
-        StreamGap(0, 0, 0, 2, "loss", 6, 60),
+        StreamGap(0, 0, 0, 2, "loss", 4, 40),
         StreamBytes(0, 0, 2, b"cd", 4, 40),
         StreamEvent(0, "evicted", 0, 6, 60),
         StreamEvent(2, "syn", 0, 6, 60),

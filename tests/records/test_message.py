@@ -73,6 +73,7 @@ VALUES: list[tuple[str, Any, Any, Any]] = [
     ("message_class_name", "MQMSG_CLASS_REPORT", "MQMSG_CLASS_ACK_REACH_QUEUE", "MQMSG_CLASS_NORMAL"),
     ("body_type_name", "VT_BSTR", "VT_LPWSTR", "VT_EMPTY"),
     ("how", "read", "peeked", "sent"),
+    ("cut", None, None, None),
 ]
 """The columns of a row with their values in a packet, in a transfer buffer and over HTTP."""
 

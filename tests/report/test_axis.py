@@ -65,3 +65,15 @@ def test_moments_alone_leave_a_stretch_between_two_of_them_to_be_drawn_on() -> N
     axis = TimeAxis([(at, at) for at in (0, 5, 10)], 0.0, 676.0)
     assert len(axis.parts) - 1 == 1
     assert (axis.x(0), axis.x(10)) == (0.0, 676.0)
+
+
+@given(st.lists(st.tuples(_TIMES, st.integers(0, 1 << 40)), min_size=1, max_size=12))
+def test_times_under_an_axis_never_stand_on_one_another(busy: list[tuple[int, int]]) -> None:
+    axis = TimeAxis([(start, start + length) for start, length in busy], 100, 900)
+    taken = float("-inf")
+    page = Page(f"<svg>{axis.drawn(0, 10)}</svg>")
+    for one, text in zip(page.named("text"), page.text_of("text"), strict=True):
+        x, width = float(one["x"] or 0), 6.8 * len(text)
+        left = {"start": x, "middle": x - width / 2, "end": x - width}[one["text-anchor"] or ""]
+        assert left >= taken
+        taken = left + width

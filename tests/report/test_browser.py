@@ -79,6 +79,18 @@ def test_every_word_of_a_search_is_in_each_row_that_is_found(
     assert _column(tab, 5) == ["parcel-025"]
 
 
+def test_an_outcome_shows_the_messages_that_ended_so(chromium: Chromium, pages: dict[str, Path]) -> None:
+    tab = chromium.open(pages["attack"])
+    field = "document.getElementById('message-outcome')"
+    options = tab.run(f"[...{field}.options].map((one) => one.textContent)")
+    assert options[0] == "any"
+    assert len(options) > 2
+    word, _, number = options[1].partition(" (")
+    tab.run(f"{field}.selectedIndex = 1; {field}.dispatchEvent(new Event('change'))")
+    assert f"of {number.rstrip(')')} found in " in tab.run(_STATUS)
+    assert {one.partition(" (")[0] for one in _column(tab, 8)} == {word}
+
+
 def test_a_head_sorts_by_its_column_and_then_the_other_way(
     chromium: Chromium, pages: dict[str, Path]
 ) -> None:
@@ -95,8 +107,8 @@ def test_a_row_opens_to_headers_body_and_life_with_keys_alone(
 ) -> None:
     tab = chromium.open(pages["attack"])
     tab.run("document.getElementById('message-search').focus()")
-    # Past the table, which scrolls, and its ten heads.
-    for _ in range(12):
+    # Past the outcomes and the table, which scrolls, and its ten heads.
+    for _ in range(13):
         tab.press("Tab")
     assert tab.run(f"{_FOCUS}.getAttribute('aria-expanded')") == "false"
     name = tab.run(f"{_FOCUS}.textContent")

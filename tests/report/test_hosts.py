@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from msmq_wire.report.hosts import Host, hosts_of, talk_section
 from msmq_wire.report.totals import Edge, Totals
 from msmq_wire.sessions import follow
@@ -20,12 +22,54 @@ def _numbers(page: Page) -> list[str | None]:
     return [one["x"] for one in page.named("text") if one["class"] == "number"]
 
 
-def test_up_to_sixteen_ways_have_their_numbers_beside_them() -> None:
-    for count, told in ((16, 16), (17, 0)):
-        hosts = {f"192.0.2.{at}": Host(f"192.0.2.{at}", sent=1) for at in range(count)}
-        hosts["msg01"] = Host("msg01", received=count)
-        page = _page(hosts, {(name, "msg01"): 1 for name in hosts if name != "msg01"})
-        assert len(_numbers(page)) == told
+def _boxes(page: Page) -> list[tuple[float, float, float, float]]:
+    """Where the numbers are, as wide as digits of 11 pixels are."""
+    found = []
+    for one, text in zip(_named(page), _texts(page), strict=True):
+        x, y, across = float(one["x"] or 0), float(one["y"] or 0), 3.5 * len(text)
+        found.append((x - across, y - 10, x + across, y + 2))
+    return found
+
+
+def _named(page: Page) -> list[dict[str, str | None]]:
+    return [one for one in page.named("text") if one["class"] == "number"]
+
+
+def _texts(page: Page) -> list[str]:
+    return [text for text in page.text_of("text") if text.replace(",", "").isdigit()]
+
+
+def _crossing(count: int) -> Page:
+    """Hosts that all send to all others, in both directions, thousands of messages."""
+    hosts = {f"a{at}": Host(f"a{at}", sent=9, roles={"opens sessions": None}) for at in range(count)}
+    hosts |= {f"b{at}": Host(f"b{at}", received=9, roles={"accepts sessions": None}) for at in range(count)}
+    ways = {
+        (src, dst): 1000 + at
+        for at, (src, dst) in enumerate((src, dst) for src in hosts for dst in hosts if src[0] != dst[0])
+    }
+    return _page(hosts, ways)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 12])
+def test_numbers_of_ways_never_stand_on_one_another(count: int) -> None:
+    boxes = _boxes(_crossing(count))
+    assert len(boxes) >= 2 * count
+    for at, (left, top, right, bottom) in enumerate(boxes):
+        for other in boxes[:at]:
+            assert left >= other[2] or right <= other[0] or top >= other[3] or bottom <= other[1]
+
+
+def test_the_way_with_the_most_messages_has_its_number() -> None:
+    assert "1,287" in _texts(_crossing(12))
+
+
+def test_who_did_something_of_high_severity_is_marked_in_words_and_colour() -> None:
+    hosts = {"a": Host("a", sent=1, roles={"opens sessions": None}), "b": Host("b", received=1)}
+    totals = Totals()
+    totals.edges["a", "b"] = Edge(messages=1)
+    page = Page(talk_section(hosts, hosts_of(totals, follow(()))[1], 0, {"a"}))
+    assert [one["class"] for one in page.named("circle")] == ["node suspect", "node"]
+    assert any("a finding of high severity" in text for text in page.text_of("text"))
 
 
 def test_between_two_hosts_of_one_side_the_number_stands_at_the_middle_of_the_curve() -> None:

@@ -171,13 +171,13 @@ def _hostile_answers() -> Iterator[Answer]:
 
 _ELEMENTS = """
     a b body button caption circle code dd defs details div dl dt figcaption figure footer g h1 h2 h3 h4 head
-    header html input label legend li line main marker meta nav ol p path pre rect script section small
-    span strong style summary svg table tbody td text th thead title tr ul
+    header html input label legend li line main marker meta nav ol option p path pre rect script section
+    select small span strong style summary svg table tbody td text th thead title tr ul
 """
 _ATTRIBUTES = """
     aria-hidden aria-label aria-labelledby aria-live autocomplete charset class content cx cy d data-kind
     height hidden href http-equiv id lang marker-end markerheight markerunits markerwidth name open orient
-    r refx refy role scope stroke-width tabindex text-anchor type viewbox width x x1 x2 y y1 y2
+    r refx refy role scope stroke-width tabindex text-anchor type value viewbox width x x1 x2 y y1 y2
 """
 
 

@@ -111,9 +111,10 @@ def test_a_connection_takes_no_more_memory_than_is_counted_for_it(kind: Any) -> 
         grown = tracemalloc.get_traced_memory()[0] - before
     finally:
         tracemalloc.stop()
-    assert grown < 5000 * 400
-    # The clock of each of the first 4,096 senders is bounded by their number, beside the budget.
-    assert grown < follower.taken - counted + 600 * 400
+    assert grown < 7500 * 400
+    # Beside the budget there is the clock of each of the first 4,096 senders, and what was captured of
+    # connections, of which each takes twice as much while something is missing.
+    assert grown < follower.taken - counted + 3400 * 400
 
 
 def everything(follower: Follower, records: Iterator[Record], left: list[Leaving]) -> list[Leaving]:

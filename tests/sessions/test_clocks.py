@@ -31,7 +31,7 @@ def clock(*pairs: tuple[float, float]) -> HostClock:
 def test_messages_that_agree_over_some_time_make_a_clock_sure() -> None:
     found = clock(*((10.0 * number, -5 * DAY) for number in range(6)))
     assert (found.offset, found.drift, found.pairs, found.agreeing, found.sure) == (-5 * DAY, 0.0, 6, 6, True)
-    assert found.said == "the clock of 192.0.2.21 is 5 days slow"
+    assert found.said == "the clock of 192.0.2.21 is 5 days behind that of the capture"
     assert found.astray
 
 
@@ -160,7 +160,7 @@ def test_a_message_of_a_slow_clock_is_not_expired_when_it_is_sent(tape: Tape) ->
     assert (life.outcome, life.expired, life.clock_offset) == ("acknowledged", None, -5 * DAY)
     life = tape.life(6)
     assert (life.outcome, life.expired) == ("unknown", None)
-    assert "the clock of 192.0.2.21 is 5 days slow" in life.reason
+    assert "the clock of 192.0.2.21 is 5 days behind that of the capture" in life.reason
 
 
 def test_a_message_of_a_fast_clock_expires_when_its_clock_says_so(tape: Tape) -> None:

@@ -169,7 +169,7 @@ def finding_row(one: Finding, capture: str) -> dict[str, Any]:
     first = one.evidence[0] if one.evidence else None
     row = cell(one)
     row["rule"], row["group"] = row.pop("id"), one.group
-    del row["cause"], row["first"]
+    del row["cause"], row["first"], row["answered"]
     for place, evidence in zip(row["evidence"], one.evidence, strict=True):
         place["data"] = bytes(evidence.data)
     row |= {"capture": capture, "src": None, "dst": None, "time": None}

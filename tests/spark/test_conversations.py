@@ -81,11 +81,16 @@ def decoded(
 
 @remembered
 def read(path: Path) -> tuple[Record, ...] | None:
-    """What `read_capture` says, but for damage of the file; None for what is no capture."""
+    """What `read_capture` says, but for what is about the file as a whole; None for what is no capture."""
     try:
-        return tuple(one for one in read_capture(path, streams=True) if one.type != "error")
+        return tuple(one for one in read_capture(path, streams=True) if not _is_of_file(one))
     except CaptureError:
         return None
+
+
+def _is_of_file(record: Record) -> bool:
+    """Whether it is damage of the file, or frames that it counts as dropped or has in part."""
+    return record.type == "error" or (record.type == "gap" and record.stream is None)
 
 
 def ranked(records: Sequence[Record]) -> list[tuple[Any, ...]]:

@@ -53,7 +53,7 @@ def capture(path: Path, frames: list[bytes]) -> Path:
 
 
 def frames_in(runs: Any) -> dict[int, tuple[Any, ...]]:
-    """The frames of runs by number: time, bytes, length, link type."""
+    """The frames of runs by number: time, bytes, length, link type, interface."""
     found = {}
     for row in runs.to_pylist():
         if row["told"] is not None:
@@ -62,7 +62,7 @@ def frames_in(runs: Any) -> dict[int, tuple[Any, ...]]:
         assert (int(keys["clock"][0]), int(keys["number"][0])) == (row["clock"], row["number"])
         whole = row["data"]
         place = 0
-        for _, time, number, at, size, length, link_type in keys.tolist():
+        for _, time, number, at, size, length, link_type, interface in keys.tolist():
             if whole is None:
                 with Path(row["path"]).open("rb") as file:
                     file.seek(at)
@@ -70,7 +70,7 @@ def frames_in(runs: Any) -> dict[int, tuple[Any, ...]]:
             else:
                 data, place = whole[place : place + size], place + size
             assert number not in found
-            found[number] = (time, data, length, link_type)
+            found[number] = (time, data, length, link_type, interface)
     return found
 
 
@@ -79,7 +79,13 @@ def test_runs_hold_every_frame_that_has_hosts(path: Path) -> None:
     expected = {}
     try:
         for frame in read_frames(path):
-            expected[frame.number] = (frame.time or 0, frame.data, frame.length, frame.link_type)
+            expected[frame.number] = (
+                frame.time or 0,
+                frame.data,
+                frame.length,
+                frame.link_type,
+                frame.interface,
+            )
     except CaptureError:
         pass
     runs = frames_below(path, split_bytes=1 << 12)

@@ -146,7 +146,7 @@ def agrees(row: dict[str, Any], record: Record, path: Path, completed: dict[int,
     assert tuple(row["frames"]) == record.frames
     frame = completed.get(record.id) or (record.frames[-1] if record.frames else None)
     assert row["frame_no"] == frame
-    assert row["path"] == (None if frame is None and record.type != "error" else str(path))
+    assert row["path"] == str(path)
     for name in ("missing", "reason", "event"):
         assert row[name] == getattr(record, name), name
     if record.type in ("gap", "tcp_stream", "error"):

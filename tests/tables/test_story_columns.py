@@ -121,7 +121,7 @@ def test_a_finding_is_placed_where_its_first_evidence_is() -> None:
     assert [place["record"] for place in one["evidence"]] == [1, 2]
     assert (one["evidence"][0]["frames"], one["evidence"][0]["data"]) == ([3, 4], b"\0")
     assert (one["rule"], one["caveats"], one["cves"]) == ("R-1", ["a", "b"], [])
-    assert (one["event"], one["group"], one["explained_by"]) == (None, "R-1", None)
+    assert (one["event"], one["group"], one["explained_by"]) == (None, "R-1 a", None)
     assert (other["time"], other["src"], other["dst"], other["evidence"]) == (None, None, None, [])
 
 

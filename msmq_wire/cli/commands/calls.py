@@ -14,6 +14,7 @@ from msmq_wire.cli.reading import Selection
 from msmq_wire.cli.reading_options import BODY_KEYS, ReadingOptions, with_reading_options
 from msmq_wire.cli.row_output import RowOutput
 from msmq_wire.records.call import CALL_COLUMNS, Calls
+from msmq_wire.records.joined_capture import located
 from msmq_wire.records.rpc_packets import RpcCall
 
 __all__ = ["calls"]
@@ -63,7 +64,7 @@ def calls(
     def show() -> tuple[int, int]:
         found = Calls()
         items = matching = 0
-        for record in reading:
+        for record in map(located, reading):
             is_call = isinstance(record.packet, RpcCall)
             wanted = is_call and record in selection
             items += is_call

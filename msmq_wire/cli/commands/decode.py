@@ -26,6 +26,7 @@ from msmq_wire.cli.reading import Reading, Selection
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
 from msmq_wire.cli.render.tree_writer import TreeWriter
 from msmq_wire.engines.text.escaping import json_line
+from msmq_wire.records.joined_capture import located
 from msmq_wire.records.json_lines import record_line
 from msmq_wire.records.message import message_of
 from msmq_wire.records.record import is_step
@@ -52,7 +53,9 @@ def decode(
     files: Annotated[list[str] | None, CAPTURES] = None,
     format_: Annotated[
         DecodeFormat | None,
-        typer.Option("--format", help="How to print it.", show_default="tree, with --columns table"),
+        typer.Option(
+            "--format", help="How to print it.", show_default="tree; table on a terminal or with --columns"
+        ),
     ] = None,
     filters: Filters = None,
     ids: Ids = None,
@@ -83,9 +86,12 @@ def decode(
     jobs: Jobs = 1,
     options: ReadingOptions,
 ) -> None:
-    """Show every packet and call, field by field.
+    """Show packets and calls, a line for each or all fields.
 
-    Packets and calls come in order of completion. Several FILEs are read one after the other; ids run on. A
+    On a terminal each has one line; --id N and -v show all of its fields, as a file or pipe gets them.
+
+    Packets and calls come in order of completion. Several FILEs are read one after the other; ids run on. The
+    files of a ring buffer are read as one capture, in order of time: their names differ in digits only. A
     summary goes to standard error.
 
     With --live packets are shown as they come, and Ctrl-C ends the capture; it needs Wireshark and the extra
@@ -119,8 +125,11 @@ def decode(
     _check_sources(files, ids, live, capture_filter)
     if options.carve and (live is not None or streams):
         raise typer.BadParameter("--carve searches files: it knows no connections", param_hint="--carve")
+    screen = options.screen()
     if format_ is None:
-        format_ = DecodeFormat.TREE if columns is None else DecodeFormat.TABLE
+        # On a terminal a line for each, and the fields of those that are asked for.
+        fields = ids or hex_ or body_limit is not None or options.verbose or not screen.terminal
+        format_ = DecodeFormat.TREE if columns is None and fields else DecodeFormat.TABLE
     if format_ is DecodeFormat.TREE and columns is not None:
         raise typer.BadParameter(
             "a tree has no columns; --format table, csv or jsonl has", param_hint="--columns"
@@ -136,7 +145,6 @@ def decode(
         raise typer.BadParameter(
             "no signature fits what is left of a redacted message: not with --redact", param_hint="--verify"
         )
-    screen = options.screen()
     writer = TreeWriter(screen, tree_options(hex_, body_limit, zone))
     reading: Reading
     if live is None:
@@ -158,7 +166,7 @@ def decode(
         # Closed at once if the output is closed: a live capture must not go on.
         records: Any = iter(reading)
         with contextlib.closing(records):
-            for record in records:
+            for record in map(located, records):
                 items += streams or not is_step(record)
                 if record not in selection:
                     continue

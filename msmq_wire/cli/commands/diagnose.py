@@ -59,7 +59,7 @@ def diagnose(
     The digest has at most five causes, the most important first. Each says what happened, how sure that is,
     which frames show it, and what to do. "msmq-wire FILE" does the same.
 
-    Behind the digest are the answers to 18 questions. -v prints those that have something to say, the most
+    Behind the digest are the answers to 19 questions. -v prints those that have something to say, the most
     important first. --question prints one:
 
          1  pings                          10  encryption and signatures
@@ -71,10 +71,12 @@ def diagnose(
          7  addresses                      16  shared times to be received
          8  ports                          17  slow receivers
          9  remote reads                   18  inventory for a migration
+                                           19  what the capture could not see
 
-    Several files are one capture, and frames are named with their file. What the capture does not hold stands
-    beside the answer that it touches. JSON lines have the digest and all answers. To follow one message, use
-    msmq-wire timeline.
+    Several files are judged together, and frames are named with their file. The files of a ring buffer are
+    one capture: their names differ in digits only, and they follow each other in time. What the capture does
+    not hold stands beside the answer that it touches. JSON lines have the digest and all answers. To follow
+    one message, use msmq-wire timeline.
 
     Exit status: 0 done; 1 a FILE could not be read, was damaged or held no MSMQ traffic; 2 bad usage.
 

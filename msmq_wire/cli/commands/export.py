@@ -6,12 +6,13 @@ import contextlib
 import os
 import stat
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from datetime import UTC
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import typer
 
+from msmq_wire.capture.link import IcmpUnreachable, UdpDatagram, dissect
 from msmq_wire.capture.pcap import Frame
 from msmq_wire.capture.source import read_frames
 from msmq_wire.capture.writer import write_pcap
@@ -23,8 +24,14 @@ from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import complain
 from msmq_wire.errors import CaptureError
+from msmq_wire.reassembly.tcp_events import TcpSegment
+from msmq_wire.records.endpoint import endpoint
+from msmq_wire.records.joined_capture import frames_by_file, located
 
 __all__ = ["export"]
+
+_Ends: TypeAlias = frozenset[str]
+"""The two ends of a connection."""
 
 
 @with_reading_options(carves=True, but=("redact", "utc", "local", "timezone", "color"))
@@ -42,6 +49,13 @@ def export(
     force: Force = False,
     filters: Filters = None,
     ids: Ids = None,
+    connections: Annotated[
+        bool,
+        typer.Option(
+            "--connections",
+            help="Write whole connections: all frames between the ends of what matches, handshakes too.",
+        ),
+    ] = False,
     jobs: Jobs = 1,
     *,
     options: ReadingOptions,
@@ -50,8 +64,9 @@ def export(
 
     The FILEs are read twice, so standard input and pipes cannot be among them. The frames keep their order,
     bytes and times. Items that came in more than one frame bring all of their frames. With --force OUT.pcap
-    is replaced when all is written, and left alone when nothing matches. A key lets filters see into sealed
-    calls; their frames are written as they are. Filters: see filter --help.
+    is replaced when all is written, and left alone when nothing matches. Who wants to judge what is written
+    needs --connections: without the frames between its items a session looks broken. A key lets filters see
+    into sealed calls; their frames are written as they are. Filters: see filter --help.
 
     With --carve there are no frames: each find is written as a connection that never was, from 192.0.2.1 to
     192.0.2.2, at the beginning of 1970, so that other programs can show it.
@@ -64,26 +79,35 @@ def export(
         msmq-wire export big.pcapng --to orders.pcap --filter "queue ~ orders"
 
         msmq-wire export big.pcapng --to one.pcap --id 17
+
+        msmq-wire export big.pcapng --to host.pcap --filter "host == 192.0.2.7" --connections
     """
     selection = Selection(filter_for(filters, UTC), frozenset(ids or ()))
-    reading = options.reading(files, options.redactor(), streams=bool(ids))
+    reading = options.reading(files, options.redactor(), streams=bool(ids) or connections)
+    if connections and reading.at_rest:
+        raise typer.BadParameter("what lies at rest has no connections", param_hint="--connections")
     _check_paths(reading.files, to, force=force)
     if reading.at_rest:
         raise typer.Exit(_export_finds(reading, selection, to, force=force))
 
-    def find() -> tuple[int, dict[str, FrameSet]]:
-        items, found = 0, dict[str, FrameSet]()
+    def find() -> tuple[int, dict[str, FrameSet], set[_Ends]]:
+        items, found, ends = 0, dict[str, FrameSet](), set[_Ends]()
         for record in reading:
-            if record.frames and record in selection:
+            if record.frames and located(record) in selection:
                 items += 1
-                found.setdefault(record.capture, FrameSet()).add(record.frames)
-        return items, found
+                for file, frames in frames_by_file(record.capture, record.frames).items():
+                    found.setdefault(file, FrameSet()).add(frames)
+                if connections and record.src and record.dst:
+                    ends.add(frozenset((record.src, record.dst)))
+        return items, found, ends
 
     items = 0
     wanted: dict[str, FrameSet] = {}
-    for number, found in in_parts(reading, jobs, find):
+    between: set[_Ends] = set()
+    for number, found, ends in in_parts(reading, jobs, find):
         items += number
         wanted |= found
+        between |= ends
     if not wanted:
         if not reading.status:
             complain("nothing matches")
@@ -91,7 +115,9 @@ def export(
         raise typer.Exit(1)
     try:
         target = sys.stdout.buffer if to == "-" else to
-        written = write_pcap(target, _frames(reading.files, wanted), force=force)
+        written = write_pcap(
+            target, _frames([file for one in reading.captures for file in one], wanted, between), force=force
+        )
     except CaptureError as error:
         if isinstance(error.__cause__, BrokenPipeError):
             raise error.__cause__ from None
@@ -165,16 +191,35 @@ def _name(to: str) -> str:
     return "standard output" if to == "-" else to
 
 
-def _frames(files: Sequence[str], wanted: dict[str, FrameSet]) -> Iterator[Frame]:
+def _frames(files: Sequence[str], wanted: dict[str, FrameSet], between: Set[_Ends]) -> Iterator[Frame]:
+    """The frames that are wanted, and all others between the same ends."""
     for file in dict.fromkeys(files):
         numbers = wanted.get(file)
-        if numbers is None:
-            continue
-        for frame in read_frames(file):
-            if frame.number in numbers:
-                yield frame
-            if frame.number >= numbers.last:
-                break
+        if between:
+            known = numbers or FrameSet()
+            # What is wrong with the file was told by the first reading.
+            with contextlib.suppress(CaptureError):
+                for frame in read_frames(file):
+                    if frame.number in known or not _ends(frame).isdisjoint(between):
+                        yield frame
+        elif numbers is not None:
+            for frame in read_frames(file):
+                if frame.number in numbers:
+                    yield frame
+                if frame.number >= numbers.last:
+                    break
+
+
+def _ends(frame: Frame) -> set[_Ends]:
+    """The ends of the connection that a frame belongs to, or is about."""
+    found = set()
+    for one in dissect(frame):
+        if isinstance(one, (TcpSegment, UdpDatagram)):
+            found.add(frozenset((endpoint(one.src, one.sport), endpoint(one.dst, one.dport))))
+        elif isinstance(one, IcmpUnreachable):
+            src = endpoint(one.original_src, one.original_sport)
+            found.add(frozenset((src, endpoint(one.original_dst, one.original_dport))))
+    return found
 
 
 def _same_file(path: str, other: str) -> bool:

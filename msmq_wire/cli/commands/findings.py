@@ -237,6 +237,9 @@ def _told(counts: Counter[str], judged: int, shown: int, folded: Level | None) -
     In a table that is ``folded`` from this level on, what is hidden can be shown.
     """
     matching = counts.total()
+    if folded is not None and 0 < matching == judged == counts["info"]:
+        hidden = "" if shown else " (--level info shows them)"
+        return f"nothing above info; {count_text(matching, 'note')}{hidden}"
     parts = [f"{counts[name]} {name}" for name in reversed(SEVERITIES) if counts[name]]
     text = count_text(matching, "finding") if matching else "no findings"
     text += f": {', '.join(parts)}" if parts else ""

@@ -23,6 +23,7 @@ from msmq_wire.cli.row_output import RowOutput
 from msmq_wire.errors import CaptureError
 from msmq_wire.records.brief import Brief, Briefing
 from msmq_wire.records.column import RecordRow
+from msmq_wire.records.joined_capture import located
 from msmq_wire.records.message import COLUMNS, message_of
 from msmq_wire.records.message_body import MessageBody, message_body
 from msmq_wire.records.message_lines import csv_lines, json_lines
@@ -129,6 +130,7 @@ def messages(
                 matching += len(record.lines)
                 output.lines(record.lines)
                 continue
+            record = located(record)
             shown = redactor.record(record)
             message = message_of(shown, acknowledgments=all_)
             if message is None:

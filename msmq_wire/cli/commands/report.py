@@ -17,9 +17,10 @@ from msmq_wire.cli.reading import Reading
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import complain, version_text
-from msmq_wire.findings import RULES, Finding
+from msmq_wire.findings import RULES, SEVERITIES, Finding
 from msmq_wire.findings.diagnosis import Diagnosis
 from msmq_wire.output import whole_file
+from msmq_wire.records.joined_capture import located
 from msmq_wire.records.record import Record
 from msmq_wire.report.at_rest import AtRest
 from msmq_wire.report.evidence import Shelf
@@ -99,6 +100,7 @@ def report(
         failures=tuple(taken.failures),
         redacted=tuple(sorted(redactor.what)),
         at_rest=_at_rest(reading, taken, redactor),
+        starts=_starts(reading),
     )
     shelf, answers = taken.shelf, taken.diagnosis.answers(story)
     # The questions are about networks.
@@ -114,10 +116,17 @@ def report(
         raise typer.Exit(1) from None
     reading.tell_left_out(story.left_out)
     reading.tell_summary(
-        count_text(shelf.total + shelf.more.total(), "finding"),
+        _found(shelf),
         f"report written to {'standard output' if output == '-' else output}",
     )
     raise typer.Exit(reading.status)
+
+
+def _found(shelf: Shelf) -> str:
+    """How much was found, for the summary line."""
+    total = shelf.total + shelf.more.total()
+    above = any(shelf.severities[name] for name in SEVERITIES[1:])
+    return count_text(total, "finding") if above or not total else "nothing above info"
 
 
 class _Taken:
@@ -151,7 +160,9 @@ class _Taken:
             others = item.others
         for record in others:
             if record.type == "error" and record.error is None:
-                self.failures.append(f"{_name(record.capture)}: {record.reason or 'the file is damaged'}")
+                self.failures.append(
+                    f"{_name(located(record).capture)}: {record.reason or 'the file is damaged'}"
+                )
         self.shelf.add(found)
 
     def finish(self, found: list[Finding], more: Mapping[str, int]) -> None:
@@ -169,6 +180,19 @@ def _follow(reading: Reading, redactor: Redactor, taken: _Taken) -> Story:
     found, story = telling.finish()
     taken.finish(found, telling.more)
     return story
+
+
+def _starts(reading: Reading) -> tuple[int, ...]:
+    """How many frames of its capture lie before each file that was opened; nothing where each is alone."""
+    if reading.at_rest or all(len(files) == 1 for files in reading.captures):
+        return ()
+    firsts = {files[0] for files in reading.captures}
+    starts, before = [], 0
+    for one in reading.hashed:
+        before = 0 if one.name in firsts else before
+        starts.append(before)
+        before += one.frames
+    return tuple(starts)
 
 
 def _at_rest(reading: Reading, taken: _Taken, redactor: Redactor) -> AtRest | None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from datetime import tzinfo
 from typing import Annotated, Any
 
 import typer
 
 from msmq_wire.capture.reader import CaptureReader
+from msmq_wire.cli.following import MESSAGE_HELP, Followed, followed
 from msmq_wire.cli.formats import LineFormat
 from msmq_wire.cli.reading_options import BODY_KEYS, ReadingOptions, with_reading_options
 from msmq_wire.cli.render.safe_text import escaped
@@ -19,15 +19,16 @@ from msmq_wire.cli.render.values import count_text, timestamp_text
 from msmq_wire.cli.reporting import complain
 from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.errors import CaptureError
-from msmq_wire.findings.diagnosis.timeline import SessionSteps, Step, matching, message_steps
+from msmq_wire.findings.diagnosis.timeline import SessionSteps, Step, message_steps, step_view
 from msmq_wire.findings.diagnosis.words import quoted, short
 from msmq_wire.records.view import time_text
-from msmq_wire.report.redaction.redactor import Redaction, Redactor
-from msmq_wire.sessions import Follower, MessageLife, Session, Story
+from msmq_wire.report.redaction.redactor import Redactor
+from msmq_wire.sessions import MessageLife, Session, Story
 
 __all__ = ["timeline"]
 
 _MOST = 3
+_MOST_CANDIDATES = 10
 
 
 @with_reading_options(follows=True, but=(*BODY_KEYS, "recursive"))
@@ -37,9 +38,8 @@ def timeline(
         str | None,
         typer.Option(
             "--message",
-            metavar="ID",
-            help="A message: GUID\\NUMBER, the first digits of its GUID with \\NUMBER, NUMBER alone, or a "
-            "text in its label.",
+            metavar="TEXT",
+            help=f"A message: a {MESSAGE_HELP}",
             show_default=False,
         ),
     ] = None,
@@ -65,7 +65,7 @@ def timeline(
     numbers.
 
     Exit status: 0 done; 1 FILE could not be read, was damaged, held no MSMQ traffic, or holds no such message
-    or session; 2 bad usage, or several messages fit ID.
+    or session; 2 bad usage, or several messages fit TEXT.
 
     Examples:
 
@@ -78,31 +78,19 @@ def timeline(
     zone = options.zone()
     if message is not None and session is not None:
         raise typer.BadParameter("only one of --message and --session can be used")
-    if file != "-" and os.path.isdir(file):
-        complain(f"{file}: cannot read it: this is a folder, name one of its files")
-        raise typer.Exit(1)
     if session is not None and file == "-":
         raise typer.BadParameter("standard input cannot be read twice, as --session needs")
-    # An acknowledgment has its numbers in its body, and no step shows a body: they need no redaction.
-    redactor = options.redactor().only({Redaction.LABELS, Redaction.HOSTS})
-    reading = options.reading([file], redactor, streams=True)
-    follower = Follower(budget=reading.budget)
-    for record in reading:
-        follower.feed(redactor.record(record))
-    story = follower.finish()
+    read = followed(file, options)
     show = _Shown(format_, StepText(options.screen(), zone), zone)
     status = 0
-    if reading.frames or not reading.status:
+    if read.is_told:
         if message is not None:
-            called = "that was asked for" if redactor.what else escaped(message)
-            status = show.message(story, message, called)
+            status = show.message(read, message)
         elif session is not None:
-            status = show.session(story, session, file, tuple(options.ports or ()), redactor)
+            status = show.session(read.story, session, file, tuple(options.ports or ()), read.redactor)
         else:
-            show.sessions(story)
-    reading.tell_left_out(story.left_out)
-    reading.tell_summary()
-    raise typer.Exit(status or reading.status)
+            show.sessions(read.story)
+    read.end(status)
 
 
 class _Shown:
@@ -113,16 +101,15 @@ class _Shown:
         self._text = text
         self._zone = zone
 
-    def message(self, story: Story, wanted: str, called: str) -> int:
-        """The steps of a message, which errors call by another name where what is wanted may be a label."""
-        found = matching(story, wanted)
+    def message(self, read: Followed, wanted: str) -> int:
+        """The steps of a message."""
+        found, story = read.messages(wanted, _MOST_CANDIDATES), read.story
         if not found:
-            complain(f"no message has the identifier {called}, or has it in its label")
             return 1
         if len(found) > 1:
             shown = [f"{short(name)}{quoted(label)}" for name, label in found.items()]
             text = ", ".join(shown[:_MOST]) + (" and others" if len(shown) > _MOST else "")
-            complain(f"several messages fit {called}: {escaped(text)}")
+            complain(f"several messages fit {read.called(wanted)}: {escaped(text)}")
             return 2
         for life in story.lives:
             if life.message_id not in found:
@@ -171,16 +158,7 @@ class _Shown:
 
     def _rows(self, steps: list[Step]) -> None:
         for step in steps:
-            row = {
-                "record": step.at.record,
-                "frame": step.at.frame,
-                "time": time_text(step.at.time),
-                "src": step.src or None,
-                "dst": step.dst or None,
-                "what": step.what,
-                "detail": step.detail,
-            }
-            print(json_line(row))
+            print(json_line(step_view(step)))
 
 
 def _read_again(session: Session, file: str, ports: tuple[int, ...], redactor: Redactor) -> SessionSteps:
@@ -206,7 +184,8 @@ def _life_lines(life: MessageLife) -> list[str]:
 
 def _session_line(session: Session) -> str:
     sent, back = (direction.messages for direction in session.directions)
-    text = f"session {session.number}: {session.client} to {session.server}, {session.state}"
+    state = "reset" if session.state == "closed" and session.closed_by == "reset" else session.state
+    text = f"session {session.number}: {session.client} to {session.server}, {state}"
     counts = f"{count_text(sent, 'message')} there, {back} back"
     return f"{text.replace('_', ' ')}, {counts}"
 
@@ -239,6 +218,7 @@ def _session_row(session: Session) -> dict[str, Any]:
         "client": session.client,
         "server": session.server,
         "state": session.state,
+        "closed_by": session.closed_by,
         "reached": session.reached,
         "first": {"frame": session.first.frame, "time": time_text(session.first.time)},
         "messages": [direction.messages for direction in session.directions],

@@ -59,7 +59,9 @@ class AnswerText:
     def digest(self, digest: Digest) -> None:
         """Print what is wrong, before the answers."""
         self._first = False
-        if not digest.lines:
+        if not digest.causes:
+            for line in digest.lines:
+                self._folded(f"{line.text} {line.action}".rstrip(), "strong", ("", ""))
             self._folded(digest.nothing, "strong", ("", ""))
             return
         title, more = "What is wrong", ", most important first [severity, how sure]"
@@ -75,13 +77,15 @@ class AnswerText:
     def _line(self, number: str, line: DigestLine) -> None:
         begun: Segment = (number, "dim")
         mark = f"[{line.severity}, {_SURE[line.confidence]}] ", SEVERITY_STYLES[line.severity]
-        question = f"--question {line.question}" if line.question else ""
-        told = "; ".join(part for part in (line.where, line.rule, question) if part)
+        rule = "" if line.rule is None or line.command.endswith(line.rule) else line.rule
+        told = "; ".join(part for part in (line.where, rule, line.command) if part)
         if self.screen.width is None:
-            self._folded(f"{line.text} ({told}) {line.action}".rstrip(), "", begun, mark)
+            where = f" ({told})" if told else ""
+            self._folded(f"{line.text}{where} {line.action}".rstrip(), "", begun, mark)
             return
         self._folded(line.text, "", begun, mark)
-        self._folded(told, "spec")
+        if told:
+            self._folded(told, "spec")
         if line.action:
             self._folded(line.action, "", (_INDENT, ""), (self.screen.choose("→ ", "-> "), "name"))
 

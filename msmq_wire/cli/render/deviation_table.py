@@ -16,6 +16,7 @@ from msmq_wire.cli.render.srmp_nodes import shortened
 from msmq_wire.cli.render.values import timestamp_text
 from msmq_wire.findings import SEVERITIES, Severity
 from msmq_wire.findings.conduct import CONDUCT
+from msmq_wire.records.joined_capture import located
 from msmq_wire.replay.deviation import ReplayDeviation, ReplayKind
 
 __all__ = ["DeviationTable"]
@@ -38,6 +39,7 @@ class DeviationTable:
 
     def add(self, one: ReplayDeviation, severity: Severity) -> None:
         """Print one deviation."""
+        one = located(one)
         if self.screen.width is None:
             self.screen.line(self._line(one, severity))
             return

@@ -18,6 +18,7 @@ from msmq_wire.cli.render.values import count_text, timestamp_text
 from msmq_wire.findings import SEVERITIES, Evidence, Severity
 from msmq_wire.findings.folding import MOST_KEPT, Group
 from msmq_wire.records.capture_names import short_names
+from msmq_wire.records.joined_capture import files_of, first_file
 
 __all__ = ["SEVERITY_STYLES", "By", "FindingTable", "frames_text"]
 
@@ -59,7 +60,9 @@ class FindingTable:
         if self.screen.width is not None:
             self._several = self._several and by is not By.FILE
             self._titled = by is not By.RULE
-            self._short = short_names([name for group in groups for name in group.captures if name])
+            self._short = short_names(
+                [file for one in groups for name in one.captures if name for file in files_of(name)]
+            )
         if by is None:
             for group in groups:
                 self._group(group)
@@ -149,11 +152,15 @@ class FindingTable:
     def _where(self, group: Group) -> str:
         """The capture, if there are several, the frames and the field."""
         place = group.lead.evidence[0] if group.lead.evidence else Evidence()
-        capture = self.screen.safe(self._short.get(place.capture, place.capture)) if self._several else ""
-        frames = frames_text(group.frames, more=len(group.frames) >= MOST_KEPT)
+        file, frames = first_file(place.capture, group.frames)
+        capture = self.screen.safe(self._short.get(file, file)) if self._several else ""
+        left_out = len(group.frames) - len(frames)
+        shown = frames_text(frames, more=not left_out and len(group.frames) >= MOST_KEPT)
         others = len(group.captures) - 1
         more = f"and in {count_text(others, 'other file')}" if others > 0 else ""
-        return " ".join(part for part in (capture, frames, place.path, more) if part)
+        if left_out:
+            more = f"and {count_text(left_out, 'frame')} of other files"
+        return " ".join(part for part in (capture, shown, place.path, more) if part)
 
 
 def _also(group: Group) -> str:

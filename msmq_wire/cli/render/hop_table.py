@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from datetime import UTC, tzinfo
 
+import msgspec
 from rich.cells import cell_len, set_cell_size
 
 from msmq_wire.cli.render.finding_table import frames_text
 from msmq_wire.cli.render.screen import Screen, Segment, fold
 from msmq_wire.cli.render.values import timestamp_text
 from msmq_wire.records.endpoint import host_of
+from msmq_wire.records.joined_capture import located
 from msmq_wire.routing.hop import Deviation, DeviationKind, ObservedHop
 from msmq_wire.routing.topology import Topology
 from msmq_wire.wire.types.guid import GUID
@@ -60,6 +62,7 @@ class HopTable:
 
     def add(self, hop: ObservedHop, label: str | None = None) -> None:
         """Print one hop, with the label of its message if that is known and there is room."""
+        hop = msgspec.structs.replace(hop, sighting=located(hop.sighting))
         if self.screen.width is None:
             self.screen.line(self._line(hop, label))
             return

@@ -16,6 +16,7 @@ from urllib.parse import quote
 from msmq_wire.findings import Evidence, Finding, Severity
 from msmq_wire.findings.rule import Rule
 from msmq_wire.findings.view import evidence_view
+from msmq_wire.records.joined_capture import located
 
 __all__ = ["LEVELS", "artifact_uri", "sarif_log"]
 
@@ -140,6 +141,7 @@ def _sentence(text: str) -> str:
 
 
 def _location(place: Evidence, folder: str) -> Json:
+    place = located(place)
     frame = f"frame {place.frames[0]}" if place.frames else ""
     name = " ".join(part for part in (frame, place.path) if part)
     location: Json = {}

@@ -33,11 +33,14 @@ class StepText:
         self.screen = screen
         self._zone = zone
 
-    def line(self, text: str, style: str = "") -> None:
-        """Print a line of text, folded where it must be."""
+    def line(self, text: str, style: str = "", hang: int = 0) -> None:
+        """Print a line of text, folded where it must be; what goes on below is indented by ``hang``."""
         safe = plain_dots(self.screen, text)
-        for piece in fold(safe, self.screen.width) if self.screen.width else (safe,):
-            self.screen.line([(piece, style)])
+        if not self.screen.width:
+            self.screen.line([(safe, style)])
+            return
+        for place, piece in enumerate(fold(safe, self.screen.width - hang)):
+            self.screen.line([(" " * hang if place else "", ""), (piece, style)])
 
     def steps(self, steps: Sequence[Step]) -> None:
         """One step a line: absolute time, time since the first, frame, what, who."""
@@ -86,7 +89,7 @@ class StepText:
         room = lane - 8
         text = plain_dots(self.screen, f"{step.what}  {shortened(step.detail)}" if step.detail else step.what)
         first, *others = fold(text, room)
-        dashes = lane - cell_len(first) - 6
+        dashes = lane - cell_len(first) - 5
         line = "-" * dashes
         arrow = f"|-- {first} {line}>|" if rightward else f"|<{line} {first} --|"
         self.screen.line([(f"{_since(step, start)} {_frame(step)} ", "dim"), (arrow, "")])

@@ -2,8 +2,8 @@
 
 The rule kept here: the first rows decide how wide the columns are, so memory stays bounded: a hundred, or as
 many as came in a while; where rows come as somebody sends them, the first one does. A cell that does not fit
-is cut with a mark and never wraps. A narrow terminal gets fewer columns, and no terminal fractions of
-seconds; in a pipe only what no screen is wide enough for is cut.
+is cut with a mark, unless it is a number, and never wraps. A narrow terminal gets fewer columns, and no
+terminal fractions of seconds; in a pipe only what no screen is wide enough for is cut.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ _GAP = 2
 _LEAST_NUMBER, _LEAST_TEXT = 6, 10
 """Cells of columns that do not shrink, where only the first row is known."""
 _SMALLEST_ASKED = 4
+_ID = "id"
+"""The column that is used to ask for an item."""
 _WHOLE_SECONDS = 19
 _PREVIEW = 60
 _PREVIEW_SHARE = 5
@@ -56,7 +58,9 @@ class Column(msgspec.Struct, frozen=True):
 
     ``key`` is what rows and ``--columns`` call it, where that is not its ``name``, which is its heading.
     ``smallest`` is how far it shrinks, None not at all; with ``last`` only when the others have shrunk.
-    ``number`` puts it to the right; of a cell with ``end`` the end is shown where it does not fit.
+    ``number`` puts it to the right; of a cell with ``end`` the end is shown where it does not fit. What is
+    ``seldom`` there is left out where the first rows have nothing in it. ``tint`` gives the style of a cell
+    by its text, where it differs.
     """
 
     name: str
@@ -68,6 +72,8 @@ class Column(msgspec.Struct, frozen=True):
     end: bool = False
     style: str = ""
     key: str = ""
+    seldom: bool = False
+    tint: Callable[[str], str] | None = None
 
 
 class Table:
@@ -87,11 +93,13 @@ class Table:
         self.columns = [
             one for one in columns if not one.least or width is None or width - taken >= one.least
         ]
-        self.left_out = [one.name for one in columns if one not in self.columns]
+        self.left_out = [one.name for one in columns if one not in self.columns and not one.seldom]
         self._waiting: list[Sequence[str]] = []
         self._form = ""
         self._size = 0
         self._widths: list[int] | None = None
+        self._shown = self.columns
+        self._empty: list[int] = []
         self.cramped = False
         self.keep: Callable[[list[tuple[str, ...]]], None] | None = None
 
@@ -104,6 +112,11 @@ class Table:
     def keys(self) -> list[str]:
         """What its columns are called in a row."""
         return [one.key or one.name for one in self.columns]
+
+    @property
+    def usual(self) -> list[str]:
+        """Those of them that are shown whatever the rows have."""
+        return [one.key or one.name for one in self.columns if not one.seldom]
 
     def add(self, row: Row) -> None:
         """Take one row."""
@@ -152,10 +165,16 @@ class Table:
     def finish(self) -> None:
         """Print the rows that wait for their widths."""
         if self._widths is None and self._waiting:
-            self._widths = self._fit()
+            self._empty = [
+                at
+                for at, column in enumerate(self.columns)
+                if column.seldom and not any(cells[at] for cells in self._waiting)
+            ]
+            self._shown = [one for at, one in enumerate(self.columns) if at not in self._empty]
+            self._widths = self._fit([self._kept(cells) for cells in self._waiting])
             forms = (
                 f"%{'' if one.number else '-'}{width}s"
-                for one, width in zip(self.columns, self._widths, strict=True)
+                for one, width in zip(self._shown, self._widths, strict=True)
             )
             self._form = (" " * _GAP).join(forms)
             self._size = sum(self._widths) + _GAP * (len(self._widths) - 1)
@@ -163,60 +182,80 @@ class Table:
         self.screen.lines(map(self._line, self._waiting))
         self._waiting.clear()
 
-    def _fit(self) -> list[int]:
-        rows = [[column.name for column in self.columns], *self._waiting]
-        widths = [max(cell_len(row[index]) for row in rows) for index in range(len(self.columns))]
+    def _kept(self, cells: Sequence[str]) -> Sequence[str]:
+        """The cells of the columns that are shown."""
+        return [text for at, text in enumerate(cells) if at not in self._empty] if self._empty else cells
+
+    def _fit(self, waiting: Sequence[Sequence[str]]) -> list[int]:
+        rows = [[column.name for column in self._shown], *waiting]
+        widths = [max(cell_len(row[index]) for row in rows) for index in range(len(self._shown))]
         if self._few:
             least = (
-                _LEAST_NUMBER if one.number else 0 if one.smallest else _LEAST_TEXT for one in self.columns
+                _LEAST_NUMBER if one.number else 0 if one.smallest else _LEAST_TEXT for one in self._shown
             )
             widths = list(map(max, widths, least))
         if self.screen.width is None:
             return widths
+        if len(waiting) >= self._sample:
+            # More rows come, and what counts them grows.
+            widths = [
+                max(width, _LEAST_NUMBER) if one.number and one.name == _ID else width
+                for one, width in zip(self._shown, widths, strict=True)
+            ]
         # Shrink what can lose its end, the widest first, until a row has one line; what was asked for may
         # be too much for that, then any text.
         while sum(widths) + _GAP * (len(widths) - 1) > self.screen.width:
             shrinking = [
                 at
-                for at, column in enumerate(self.columns)
+                for at, column in enumerate(self._shown)
                 if column.smallest is not None and widths[at] > column.smallest
             ]
             if not shrinking:
                 self.cramped = True
                 shrinking = [
                     at
-                    for at, column in enumerate(self.columns)
+                    for at, column in enumerate(self._shown)
                     if not column.number and widths[at] > _SMALLEST_ASKED
                 ]
             if not shrinking:
                 break
-            widths[max(shrinking, key=lambda at: (not self.columns[at].last, widths[at]))] -= 1
+            widths[max(shrinking, key=lambda at: (not self._shown[at].last, widths[at]))] -= 1
         if self._few:
             self._spread(widths, self.screen.width)
         return widths
 
     def _spread(self, widths: list[int], width: int) -> None:
         """Give what a line has left to the columns that can shrink: longer texts may come."""
-        growing = [at for at, column in enumerate(self.columns) if column.smallest is not None]
+        growing = [at for at, column in enumerate(self._shown) if column.smallest is not None]
         for left in range(width - sum(widths) - _GAP * (len(widths) - 1), 0, -1):
             if growing:
                 widths[growing[left % len(growing)]] += 1
 
     def _line(self, cells: Sequence[str], *, heading: bool = False) -> str:
         assert self._widths is not None
+        cells = self._kept(cells)
         if not self.screen.color:
             line = self._form % tuple(cells)
             # What fits makes it no longer, and plain ASCII has a cell for each character.
             if line.isascii() and (len(line) == self._size or self.screen.width is None):
                 return line
         parts = []
-        for column, text, width in zip(self.columns, cells, self._widths, strict=True):
+        owed = 0
+        for column, text, width in zip(self._shown, cells, self._widths, strict=True):
+            if column.number and cell_len(text) > width:
+                # A number that is cut is another number: what can shrink has less room in this row.
+                owed += cell_len(text) - width
+                width = cell_len(text)
+            elif owed and column.smallest is not None:
+                less = min(owed, width - 1)
+                owed, width = owed - less, width - less
+            style = "title" if heading else column.style if column.tint is None else column.tint(text)
             if cell_len(text) > width and self.screen.width is not None:
                 # What a path ends with tells it from others below the same header.
                 text = self._cut(text, width, end=column.end or (heading and "." in text))
             space = " " * (width - cell_len(text))
             text = space + text if column.number else text + space
-            parts.append(self.screen.styled(text, "title" if heading else column.style))
+            parts.append(self.screen.styled(text, style))
         return (" " * _GAP).join(parts)
 
     def _short(self, text: str, column: Column) -> str:
@@ -276,7 +315,7 @@ def table_of(
 
 def _asked(column: Column) -> Column:
     """A column on a terminal of any width, since somebody asked for it."""
-    return msgspec.structs.replace(column, least=0)
+    return msgspec.structs.replace(column, least=0, seldom=False)
 
 
 def _plain(name: str) -> Column:
@@ -298,6 +337,8 @@ def _column(column: Declared, look: Look, screen: Screen, zone: tzinfo | None) -
         text = _body(screen)
     elif column.names is not None:
         text = _named(column.name, column.names)
+    if look.short is not None and screen.width is not None:
+        text = _shortened(text, look.short)
     number = column.kind in ("number", "duration") and column.names is None and look.text is None
     return Column(
         look.head,
@@ -309,7 +350,17 @@ def _column(column: Declared, look: Look, screen: Screen, zone: tzinfo | None) -
         end=look.end,
         style=look.style,
         key=column.name,
+        seldom=look.seldom,
+        tint=look.tint,
     )
+
+
+def _shortened(text: Callable[[Row], Any], short: Callable[[str], str]) -> Callable[[Row], Any]:
+    def shortened(row: Row) -> Any:
+        whole = text(row)
+        return None if whole is None else short(str(whole))
+
+    return shortened
 
 
 def _host(name: str) -> Callable[[Row], Any]:

@@ -6,6 +6,7 @@ capture stands beside it as a caveat, and the facts behind it are data.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import msgspec
@@ -13,6 +14,8 @@ import msgspec
 from msmq_wire.findings.diagnosis.cause import Cause
 from msmq_wire.findings.diagnosis.claims import Claim, Fact
 from msmq_wire.findings.finding import SEVERITIES, Severity
+from msmq_wire.records.coverage import Need, Position
+from msmq_wire.records.visibility import Visibility
 from msmq_wire.sessions import Moment
 
 __all__ = ["MOST", "Answer", "Statement", "Telling"]
@@ -74,9 +77,10 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Telling:
-    """Collects an answer."""
+    """Collects an answer; ``visibility`` says what was captured of what a claim needs."""
 
-    def __init__(self) -> None:
+    def __init__(self, visibility: Visibility | None = None) -> None:
+        self.visibility = visibility or Visibility()
         self.statements: list[Statement] = []
         self.caveats: list[str] = []
         self.facts: dict[str, Any] = {}
@@ -85,13 +89,19 @@ class Telling:
         self.notes: list[str] = []
         self.attention: Severity | None = None
 
-    def say(self, text: str, *moments: Moment | None, attention: Severity | None = None) -> None:
-        """Add a statement that ``moments`` show; ``attention`` raises that of the answer."""
+    def say(
+        self,
+        text: str,
+        *moments: Moment | None,
+        frames: Collection[int] = (),
+        attention: Severity | None = None,
+    ) -> None:
+        """Add a statement that ``moments`` or ``frames`` show; ``attention`` raises that of the answer."""
         shown = [one for one in moments[:_MOST_FRAMES] if one is not None]
-        frames = dict.fromkeys(one.frame for one in shown if one.frame is not None)
+        numbers = dict.fromkeys((*(one.frame for one in shown if one.frame is not None), *frames))
         records = dict.fromkeys(one.record for one in shown)
         self.statements.append(
-            Statement(text=text, frames=tuple(frames), records=tuple(records), attention=attention)
+            Statement(text=text, frames=tuple(numbers), records=tuple(records), attention=attention)
         )
         self.heed(attention)
 
@@ -111,6 +121,19 @@ class Telling:
         for subject in subjects:
             if subject is not None and len(self.claims) < _MOST_CLAIMS:
                 self.claims[Claim(subject, fact)] = None
+
+    def shown(self, needs: Collection[Need], src: str, dst: str, at: Moment, capture: str = "") -> bool:
+        """Whether what a claim needs was captured between two ends of a connection; if not, a caveat."""
+        place = Position(capture, at.record, at.frame or 0, src, dst)
+        lacking = self.visibility.lacking(needs, place)
+        self.but(*lacking)
+        return not lacking
+
+    def shown_between(self, needs: Collection[Need], src: str, dst: str, at: Moment) -> bool:
+        """The same between two hosts, of all their connections."""
+        lacking = self.visibility.lacking_between(needs, at.frame or 0, src, dst)
+        self.but(*lacking)
+        return not lacking
 
     def blame(self, cause: Cause) -> None:
         """Say what is wrong, which calls for a look."""

@@ -19,8 +19,11 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
     """Something wrong that sessions, messages or reads tell.
 
     ``who`` are hosts, ``action`` is what to do, ``count`` how many items it is about. ``rules`` are those
-    whose findings about one of ``who`` tell the same. ``kind`` and ``about`` (a host, as a rule) say what it
-    is; it explains what is of a kind in ``explains`` and about the same, of which ``brief`` is then said.
+    whose findings about one of ``who`` tell the same; it is a finding of the first of them. ``kind`` and
+    ``about`` (a host, as a rule) say what it is; it explains what is of a kind in ``explains`` and about the
+    same, of which ``brief`` is then said.
+
+    ``message`` is the id of the record of a message that shows it, where it is about messages.
 
     What is ``odd`` is no loss: of what is low it stands behind. ``connections`` are those that it happened
     on, where a packet that breaks a rule may be behind it.
@@ -32,11 +35,12 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
     moments: tuple[Moment, ...]
     who: tuple[str, ...]
     action: str
+    rules: tuple[str, ...]
     count: int = 1
-    rules: tuple[str, ...] = ()
     kind: str = ""
     about: str = ""
     explains: tuple[str, ...] = ()
     brief: str = ""
     odd: bool = False
+    message: int | None = None
     connections: tuple[Connection, ...] = ()

@@ -7,7 +7,7 @@ that is said, with what was looked at.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -19,8 +19,9 @@ from msmq_wire.findings.diagnosis.words import Words, count, listed
 from msmq_wire.findings.finding import CONFIDENCES, SEVERITIES, Confidence, Severity
 from msmq_wire.findings.folding import MOST_KEPT, Group
 from msmq_wire.findings.registry import RULES
-from msmq_wire.findings.session_places import one_sided
+from msmq_wire.records.visibility import Visibility
 from msmq_wire.sessions import Moment, Story
+from msmq_wire.sessions.message import moment_of
 
 __all__ = ["MOST_LINES", "Digest", "DigestLine", "digest_of"]
 
@@ -34,11 +35,15 @@ _MOST_LEADS = 128
 _MOST_CHARACTERS = 200
 _MOST_HOSTS = 3
 _MOST_TO_DO = 100
+_PKTMON_SIZE = 128
+_PKTMON = "Record whole packets: pktmon start --capture --pkt-size 0."
 _FROM = SEVERITIES.index("low")
 _PACKETS = ("FRM-", "FLG-", "LEN-", "SES-", "RPL-", "ID-CLONE")
 """Rules about packets that a receiver may refuse, or close the session for."""
 _OPENING = frozenset(("SES-GUID", "RPL-ECHO", "RPL-GOESON"))
 """Rules about the answer that opens a session, and what follows from it."""
+_CLONE, _CLONED = "ID-CLONE", frozenset(("RPL-CONTENT", "RPL-TWICE"))
+"""A queue manager that runs at several addresses, and what its messages look like then."""
 _IDENTITY, _ANY, _NAMES = "ID-", "FRM-MUST", "PNG-GUID"
 _NAME = re.compile(r"[A-Z][a-z]*[^a-z\s]|[A-Z]{2}")
 """How a title begins that begins with a name: ``PacketSize``, ``SRMP``."""
@@ -51,7 +56,8 @@ class DigestLine(msgspec.Struct, frozen=True, kw_only=True):
     most 64 each; ``where`` names the frames in words, with their file where there are several, and the time
     of the first. ``action`` is
     one short imperative. ``rule`` is the rule whose finding it is told from, ``question`` the answer that
-    says more of it; one of them is there. ``count`` is how many findings or messages it explains.
+    says more of it; neither is there of what the capture lacks. ``command`` shows more of it, with the
+    capture as its first argument. ``count`` is how many findings or messages it explains.
     """
 
     severity: Severity
@@ -64,6 +70,7 @@ class DigestLine(msgspec.Struct, frozen=True, kw_only=True):
     action: str = ""
     rule: str | None = None
     question: int | None = None
+    command: str = ""
     count: int = 1
 
     @property
@@ -74,7 +81,8 @@ class DigestLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Digest(msgspec.Struct, frozen=True, kw_only=True):
-    """``lines`` tell what is wrong, the cause first; none: nothing wrong was seen.
+    """``lines`` tell what is wrong, the cause first. Before them stands what the capture lacks, without a
+    rule and a question. ``causes`` are the others; none: nothing wrong was seen.
 
     ``more`` counts causes beyond them. ``looked_at`` says what was looked at and what could not be seen.
     """
@@ -84,9 +92,15 @@ class Digest(msgspec.Struct, frozen=True, kw_only=True):
     looked_at: str = ""
 
     @property
+    def causes(self) -> tuple[DigestLine, ...]:
+        """The lines that are not about the capture."""
+        return tuple(line for line in self.lines if line.rule or line.question)
+
+    @property
     def nothing(self) -> str:
-        """What is said where there is no line."""
-        nothing = "" if self.looked_at.startswith(_NOTHING) else "nothing wrong seen in "
+        """What is said where there is no cause."""
+        else_ = " else" if self.lines else ""
+        nothing = "" if self.looked_at.startswith(_NOTHING) else f"nothing{else_} wrong seen in "
         text = f"{nothing}{self.looked_at}"
         return f"{text[:1].upper()}{text[1:]}."
 
@@ -104,6 +118,7 @@ class _Draft(msgspec.Struct):
     at: int
     rule: str | None = None
     question: int | None = None
+    message: int | None = None
     frames: dict[int, None] = {}
     also: dict[str, None] = {}
     standing: bool = False
@@ -149,15 +164,15 @@ def looked(answers: Iterable[Answer], facts: Facts, story: Story, frames: int | 
     shown = {noun: number for noun, number in numbers.items() if number and noun != "record"}
     shown = shown or ({"record": facts.records} if facts.records else {})
     text = listed([count(number, noun) for noun, number in shown.items()]) or _NOTHING
+    if numbers["message"] and story.left_out.lives:
+        # Of what was let go for memory no end is known, and it is not counted.
+        text = f"at least {text}"
     if frames is not None:
         text += f" in {count(frames, 'frame')}"
     late = sum(not one.started for one in story.sessions)
-    half = sum(map(one_sided, story.sessions))
     unseen = [
         f"the beginning of {count(late, 'connection')}" if late else "",
-        f"the other direction of {count(half, 'connection')}" if half else "",
         f"what {count(facts.sealed, 'sealed call')} did" if facts.sealed else "",
-        f"the bytes missing from the capture in {count(facts.gaps, 'place')}" if facts.gaps else "",
         f"the end of {count(facts.cut, 'packet')} cut short" if facts.cut else "",
     ]
     notes = [note for answer in answers for note in answer.notes]
@@ -165,17 +180,20 @@ def looked(answers: Iterable[Answer], facts: Facts, story: Story, frames: int | 
     return "; ".join((text, *notes))
 
 
-def digest_of(answers: Sequence[Answer], suspects: Suspects, words: Words, looked_at: str) -> Digest:
-    """What answers and findings say is wrong, the cause first."""
-    hostile: dict[str, list[Group]] = {}
-    others: list[Group] = []
-    for group in suspects.groups():
-        sender = suspects.sender(group)
-        others.append(group) if sender is None else hostile.setdefault(sender, []).append(group)
+def digest_of(
+    answers: Sequence[Answer],
+    suspects: Suspects,
+    words: Words,
+    looked_at: str,
+    visibility: Visibility | None = None,
+) -> Digest:
+    """What answers and findings say is wrong, the cause first, behind what the capture lacks."""
+    hostile, others = _by_sender(suspects)
     drafts = [_of_sender(sender, of_sender) for sender, of_sender in hostile.items()]
-    told_of = {(group.lead.id, host) for found in hostile.values() for group in found for host in group.hosts}
-    causes = list(_causes(answers, told_of))
+    causes = list(_causes(answers, _told_of(hostile)))
     others = list(_gathered(others, causes))
+    for draft, cause in causes:
+        draft.rule = draft.rule or cause.rules[0]
     for number, (lead, explained) in enumerate(_merged(others)):
         draft = _of_groups(lead, explained)
         drafts.append(draft)
@@ -185,8 +203,61 @@ def digest_of(answers: Sequence[Answer], suspects: Suspects, words: Words, looke
     drafts = drafts or list(_flagged(answers))
     ranked = sorted(drafts, key=lambda draft: draft.place)
     ranked = list(_joined(ranked))
-    lines = tuple(_line(draft, words) for draft in ranked[:MOST_LINES])
-    return Digest(lines=lines, more=len(ranked) - len(lines), looked_at=looked_at)
+    lacking = () if visibility is None else _of_capture(visibility, words)
+    shown = ranked[: MOST_LINES - len(lacking)]
+    lines = (*lacking, *(_line(draft, words) for draft in shown))
+    return Digest(lines=lines, more=len(ranked) - len(shown), looked_at=looked_at)
+
+
+def causes_of(answers: Sequence[Answer], suspects: Suspects) -> list[Cause]:
+    """The causes that answers name and a digest tells, alone or with the packets that are behind them."""
+    return [cause for _, cause in _causes(answers, _told_of(_by_sender(suspects)[0]))]
+
+
+def _by_sender(suspects: Suspects) -> tuple[dict[str, list[Group]], list[Group]]:
+    """What was found on the connections of each that sent something hostile, and the rest."""
+    hostile: dict[str, list[Group]] = {}
+    others: list[Group] = []
+    for group in suspects.groups():
+        sender = suspects.sender(group)
+        others.append(group) if sender is None else hostile.setdefault(sender, []).append(group)
+    return hostile, others
+
+
+def _told_of(hostile: Mapping[str, Sequence[Group]]) -> set[tuple[str, str]]:
+    """The rules that tell of what somebody hostile sent, each with its hosts."""
+    return {(group.lead.id, host) for found in hostile.values() for group in found for host in group.hosts}
+
+
+def _of_capture(visibility: Visibility, words: Words) -> tuple[DigestLine, ...]:
+    """What the capture lacks, where answers are missing for that."""
+    hole = visibility.first_hole
+    at = None if hole is None else moment_of(hole)
+    said = visibility.said("" if at is None else words.frame(at))
+    if not said:
+        return ()
+    unknown = "What depends on their order is not certain"
+    if visibility.halves:
+        unknown = "What the other side sent is not known"
+    elif visibility.holes or visibility.dropped:
+        unknown = "Waits and missing acknowledgments cannot be judged there"
+    elif visibility.cut:
+        unknown = "What was cut off is not known"
+    text = "; ".join(said)
+    # What pktmon records of a frame, unless it is told otherwise.
+    whole = _PKTMON if visibility.cut and visibility.snapped <= _PKTMON_SIZE else ""
+    shown = () if at is None or at.frame is None else (at.frame,)
+    return (
+        DigestLine(
+            severity="info",
+            confidence="certain",
+            text=f"{text[:1].upper()}{text[1:]}. {unknown}.",
+            action=whole,
+            frames=shown,
+            records=() if at is None else (at.record,),
+            count=max(1, visibility.holes),
+        ),
+    )
 
 
 def _flagged(answers: Iterable[Answer]) -> Iterator[_Draft]:
@@ -227,6 +298,7 @@ def _causes(answers: Iterable[Answer], told_of: set[tuple[str, str]]) -> Iterato
             count=cause.count,
             at=min((one.time or 0 for one in cause.moments), default=0),
             question=question,
+            message=cause.message,
             odd=cause.odd,
         )
         for other in explained.get(number, ()):
@@ -298,7 +370,7 @@ def _joined(drafts: Sequence[_Draft]) -> Iterator[_Draft]:
 def _merged(groups: Iterable[Group]) -> Iterator[tuple[Group, list[Group]]]:
     """Groups, the gravest first, each with those that are about the same frames."""
     kept: list[tuple[Group, list[Group]]] = []
-    for group in sorted(groups, key=lambda one: (_is_standing(one), -one.rank, one.lead.id == _ANY)):
+    for group in sorted(groups, key=_order):
         standing = _is_standing(group)
         for lead, explained in kept[:_MOST_LEADS]:
             if (
@@ -307,6 +379,11 @@ def _merged(groups: Iterable[Group]) -> Iterator[tuple[Group, list[Group]]]:
                 and (
                     (group.frames and set(group.frames) <= set(lead.frames))
                     or ({lead.lead.id, group.lead.id} <= _OPENING and {*lead.hosts} == {*group.hosts})
+                    or (
+                        lead.lead.id == _CLONE
+                        and group.lead.id in _CLONED
+                        and {*group.hosts} <= {*lead.hosts}
+                    )
                 )
             ):
                 explained.append(group)
@@ -314,6 +391,10 @@ def _merged(groups: Iterable[Group]) -> Iterator[tuple[Group, list[Group]]]:
         else:
             kept.append((group, []))
     yield from kept
+
+
+def _order(group: Group) -> tuple[bool, int, bool, bool]:
+    return _is_standing(group), -group.rank, group.lead.id == _ANY, group.lead.id != _CLONE
 
 
 def _of_sender(sender: str, groups: list[Group]) -> _Draft:
@@ -410,6 +491,15 @@ def _addressed(draft: _Draft) -> str:
     return f"{text[:1].upper()}{text[1:]}." if text else ""
 
 
+def _command(draft: _Draft) -> str:
+    """What shows more of a line: the life of its message, its answer, or the findings of its rule."""
+    if draft.message is not None:
+        return f'why "id {draft.message}"'
+    if draft.question is not None:
+        return f"diagnose --question {draft.question}"
+    return f"findings --rule {draft.rule}" if draft.rule else ""
+
+
 def _hosts(names: Sequence[str], *, many: bool = False) -> str:
     if many and len(names) > _MOST_HOSTS:
         return f"{', '.join(names[:_MOST_HOSTS])} and many more"
@@ -434,9 +524,10 @@ def _line(draft: _Draft, words: Words) -> DigestLine:
         who=draft.who[:MOST_KEPT],
         frames=tuple(sorted({*frames, *draft.frames}))[:_MOST_FRAMES],
         records=tuple(dict.fromkeys(one.record for one in moments)),
-        where=f"{words.frames(moments)}{words.since(moments)}" if frames else "",
+        where=f"{words.frames(moments)}{words.period(moments)}" if frames else "",
         action=_addressed(draft),
         rule=draft.rule,
         question=draft.question,
+        command=_command(draft),
         count=draft.count,
     )

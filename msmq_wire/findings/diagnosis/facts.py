@@ -143,7 +143,7 @@ class Facts:
             if record.parent is None:
                 self._use(self.ports, (port(record.dst or "") or 0, "receipts over HTTP (SRMP)"), record)
         elif type_ == "gap":
-            if record.missing != 0:
+            if record.missing != 0 and record.stream is not None:
                 self.gaps += 1
                 self.missing += record.missing or 0
                 self.first_gap = self.first_gap or moment_of(record)

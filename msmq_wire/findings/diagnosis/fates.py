@@ -15,12 +15,16 @@ from msmq_wire.findings.diagnosis.cause import Cause
 from msmq_wire.findings.diagnosis.suspects import Connection, Suspects, connection_of
 from msmq_wire.findings.diagnosis.words import count, host, listed, quoted, short, span
 from msmq_wire.findings.finding import Confidence
-from msmq_wire.findings.session_places import one_sided
+from msmq_wire.records.coverage import Need
 from msmq_wire.sessions import MessageLife, Moment, Session, Story, class_words
 from msmq_wire.sessions.outcomes import TIMEOUTS
 from msmq_wire.units import SECOND
 
 __all__ = ["REMEDIES", "Fates"]
+
+_NEEDS: tuple[Need, ...] = ("both_sides", "whole", "order", "read", "counted")
+_SENT: tuple[Need, ...] = ("opening", "both_sides", "whole")
+"""What has to have been captured between two hosts to say that no acknowledgment came, or no message."""
 
 _MOST = 4096
 _MOST_MOMENTS, _MOST_NAMED = 16, 3
@@ -28,6 +32,8 @@ _PATIENCE = 120 * SECOND
 """No acknowledgment is waited for longer, [MS-MQQB] 2.2.2.1."""
 _NACK = 0x8000
 _PURGED, _UNREAD = 0xC001, 0xC002
+_RULES = {"refused": "MSG-REFUSED", "expired": "MSG-EXPIRED", "unanswered": "MSG-UNACKED"}
+"""The rules that tell of a fate."""
 _NO_SUCCESS = 300
 """From this HTTP status on a message was not accepted."""
 
@@ -115,6 +121,9 @@ class Fates:
             or (life.http_status is not None and life.http_status < _NO_SUCCESS)
         ):
             return
+        elif not life.certain:
+            # An acknowledgment may have come that could not be told to be its own.
+            return
         else:
             fate, why = "unanswered", "" if life.http_status is None else f"HTTP {life.http_status}"
         told = fate == "expired" and any(
@@ -147,7 +156,7 @@ class Fates:
 
     def unanswered(self, story: Story, suspects: Suspects, telling: Telling) -> None:
         """Let an answer call for a look where messages were not acknowledged that should have been."""
-        own = Telling()
+        own = Telling(telling.visibility)
         self.tell(story, suspects, own)
         for cause in own.causes:
             telling.heed(cause.severity if cause.kind == "unanswered" else None)
@@ -164,6 +173,8 @@ class Fates:
                 # Its time was up, as its sender wanted, who asked to be told and was.
                 expired += pile.count
                 continue
+            if not (key.nack_class or key.why.startswith("HTTP")) and not _shown(pile, telling):
+                continue
             why = _silence(key, pile, session, story) if key.fate == "unanswered" and not key.why else key.why
             if why is None:
                 continue
@@ -179,14 +190,30 @@ class Fates:
             if stray.message_class & _NACK:
                 self._hear(stray.src, stray.dst, stray.message_class, stray.at)
         for (src, dst, class_), (moment, connection) in self._told.items():
-            if not suspects.hostile(*connection):
-                telling.blame(_told_of(src, dst, class_, moment))
+            if suspects.hostile(*connection):
+                continue
+            dropped = bool(story.left_out.lives)
+            if class_ in TIMEOUTS and (dropped or not telling.shown_between(_SENT, src, dst, moment)):
+                # Whether its sender asked to be told that is not known.
+                which = "was dropped for memory" if dropped else "was not captured"
+                telling.note(f"{src} told {dst} that a message expired, which {which}")
+                continue
+            telling.blame(_told_of(src, dst, class_, moment, dropped=dropped))
+
+
+def _shown(pile: _Pile, telling: Telling) -> bool:
+    """Whether an acknowledgment would have been captured."""
+    ends = {(host(one), host(other)) for one, other in pile.connections}
+    return all(telling.shown_between(_NEEDS, *one, pile.first.first) for one in ends)
 
 
 def _silence(key: _Key, pile: _Pile, session: Session | None, story: Story) -> str | None:
     """Why nothing acknowledged a message; None where that may come yet."""
-    if session is not None and one_sided(session):
-        return None
+    if session is not None and not session.started:
+        # What was counted before is not known: only of what came behind all acknowledgments is it sure.
+        acks = [one.last_ack.record for one in session.directions if one.last_ack is not None]
+        if not acks or max(acks) > pile.first.first.record:
+            return None
     since = pile.first.first.time
     waited = None if since is None or story.last is None else story.last - since
     if session is None:
@@ -222,7 +249,7 @@ def _cause(key: _Key, pile: _Pile) -> Cause:
     sure = pile.certain and (session is None or session.certain)
     if key.fate == "unanswered":
         confidence = "certain" if key.why.startswith("HTTP") else "likely" if sure else "guess"
-        text = f"{to} {was} never acknowledged by {key.dst}: {key.why}"
+        text = f"The capture shows no acknowledgment by {key.dst} of {to[:1].lower()}{to[1:]}: {key.why}"
         action = f"look into the outgoing queue of {src}, and at what stopped {key.dst}"
         if key.why.startswith("HTTP"):
             text = f"{to} {was} not accepted by {key.dst}: {key.why} answered"
@@ -256,16 +283,20 @@ def _cause(key: _Key, pile: _Pile) -> Cause:
         who=(*list(pile.senders)[:_MOST_MOMENTS], key.dst),
         action=action,
         count=pile.count,
+        rules=(_RULES[key.fate],),
         kind=kind,
         about=about,
         brief=f"{count(pile.count, 'message')} from {src} {_briefly(key, was)}",
         explains=("late",) if key.fate == "unanswered" else (),
+        message=pile.first.first.record,
         connections=tuple(pile.connections) if key.fate == "unanswered" else (),
     )
 
 
 def _briefly(key: _Key, was: str) -> str:
-    return {"expired": "expired", "refused": f"{was} refused"}.get(key.fate, f"{was} never acknowledged")
+    return {"expired": "expired", "refused": f"{was} refused"}.get(
+        key.fate, f"{was} not acknowledged in the capture"
+    )
 
 
 _SEVERAL = (
@@ -284,18 +315,19 @@ def _of_several(why: str) -> str:
     return why
 
 
-def _told_of(src: str, dst: str, message_class: int, moment: Moment) -> Cause:
-    """A negative acknowledgment of a message that was not captured."""
+def _told_of(src: str, dst: str, message_class: int, moment: Moment, *, dropped: bool) -> Cause:
+    """A negative acknowledgment of a message that was not captured, or dropped for memory."""
     over = message_class in TIMEOUTS
     told = f"{src} told {dst} that a message {'expired' if over else 'was refused'}"
     return Cause(
-        text=f"{told}: {class_words(message_class)} (class 0x{message_class:04x}); the message "
-        "itself was not captured",
+        text=f"{told}: {class_words(message_class)} (class 0x{message_class:04x}); the message itself was "
+        f"{'dropped for memory' if dropped else 'not captured'}",
         severity="low" if over else "medium",
         confidence="certain",
         moments=(moment,),
         who=(dst, src),
         action=REMEDIES.get(message_class, "ask the application that sent the class"),
+        rules=(_RULES["expired" if over else "refused"],),
         kind="refused",
         about=src,
     )

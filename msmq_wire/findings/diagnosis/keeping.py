@@ -17,11 +17,15 @@ from msmq_wire.findings.diagnosis.cause import Cause
 from msmq_wire.findings.diagnosis.claims import Fact
 from msmq_wire.findings.diagnosis.messages import is_taken
 from msmq_wire.findings.diagnosis.words import Words, count, host, listed, short, span
+from msmq_wire.records.coverage import Need
 from msmq_wire.sessions import Acknowledgment, MessageLife, class_words
 from msmq_wire.sessions.outcomes import TIMEOUTS
 from msmq_wire.units import SECOND
 
 __all__ = ["KeptSums", "kept"]
+
+_NEEDS: tuple[Need, ...] = ("opening", "both_sides", "whole", "order", "to_source", "counted")
+"""What has to have been captured between two hosts to say that no acknowledgment came."""
 
 _MOST_GROUPS = 1024
 _MOST_CLAIMS = 1024
@@ -127,7 +131,11 @@ def kept(sums: KeptSums, words: Words, now: int | None, telling: Telling) -> Non
         by = None if group.by is None else group.by.at
         # What was not acknowledged, or was refused, questions 4 and 5 tell at medium.
         refused = key[0] == "refused" and key[-1] not in TIMEOUTS
-        waited = refused or (key[0] in _KEPT and _waited(group, now) >= _LONG)
+        waited = refused or (
+            key[0] in _KEPT
+            and _waited(group, now) >= _LONG
+            and telling.shown_between(_NEEDS, key[2], key[3], group.first.first)
+        )
         text = _text(key, group, words, now)
         telling.say(text, group.first.first, by, attention="low" if waited else None)
         if waited and key[0] == "final":
@@ -140,6 +148,8 @@ def kept(sums: KeptSums, words: Words, now: int | None, telling: Telling) -> Non
                     who=key[2:4],
                     action="see whether the application that reads this queue runs, and keeps pace",
                     count=group.count,
+                    rules=("MSG-WAITS",),
+                    message=group.first.first.record,
                 )
             )
     rest = telling.facts["messages"] - sum(group.count for _, group in ranked[:MOST])
@@ -182,14 +192,14 @@ def _said(key: GroupKey, group: _Group, src: str, dst: str, words: Words) -> Ite
             yield f"{dst} has to store {it} and say so"
         case "order":
             yield f"no OrderAck covers {it}. The destination has to put {it} into {their} queue in order, "
-            yield "and the sender sends again until it says so"
+            yield f"and {src} sends {it} again until an OrderAck comes"
         case "final":
             asked = listed(["dead-lettering (JN)"] * dead_letter + ["journaling (JP)"] * journal)
             yield f"{they} {'asks' if one else 'ask'} for {asked}, and no FinalAck says that {they} left "
             yield f"{their} queue. An OrderAck covers {it}: an application at the destination has to "
             yield f"receive {it}"
         case "received":
-            yield f"{'was' if one else 'were'} received: {_BY[kind]} says so in {_at(group, words)}."
+            yield f"{'was' if one else 'were'} received: {_BY[kind]} shows it in {_at(group, words)}."
             yield f" Its sender puts {it} into its journal." if journal else ""
         case "refused":
             yield f"{'was' if one else 'were'} not received: {_BY[kind]} says in {_at(group, words)} "
@@ -205,4 +215,4 @@ def _said(key: GroupKey, group: _Group, src: str, dst: str, words: Words) -> Ite
 def _at(group: _Group, words: Words) -> str:
     """The frame that tells of the first message."""
     at = group.first.received if group.by is None else group.by.at
-    return f"{words.frame(at)}{'' if group.count == 1 else ' of the first'}"
+    return f"{words.frame(at)}{'' if group.count == 1 else ', for the first of them'}"

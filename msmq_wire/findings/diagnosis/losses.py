@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from msmq_wire.findings.diagnosis.answer import MOST, Telling
 from msmq_wire.findings.diagnosis.fates import REMEDIES
-from msmq_wire.findings.diagnosis.messages import MessageSums, Stale, is_taken, why
+from msmq_wire.findings.diagnosis.messages import Bad, MessageSums, Stale, is_taken
 from msmq_wire.findings.diagnosis.words import Words, count, host, listed, seconds_text, short
 from msmq_wire.sessions import MessageLife, Moment, RemoteQueue, Story, TransactionalStream, class_words
 from msmq_wire.sessions.clocks import length_of_time
@@ -28,9 +28,9 @@ _NOWHERE = "a queue that is not known"
 def lost(sums: MessageSums, story: Story, words: Words, telling: Telling) -> None:
     """Question 5, [MS-MQMQ] 2.2.18.1.6 and 2.2.19.1, [MS-MQQB] 3.1.5.8.6."""
     bad = sums.bad_classes.total()
-    for lives in list(_alike(sums.bad))[:MOST]:
-        telling.say(_bad_text(lives, words), *(at for life in lives for at in (life.first, *_told(life))))
-    if bad > len(sums.bad):
+    for one in list(sums.bad.values())[:MOST]:
+        telling.say(_bad_text(one, words), *(at for life in one.lives for at in (life.first, *_told(life))))
+    if len(sums.bad) > MOST:
         kinds = listed([f"{number:,} {reason}" for reason, number in sums.bad_classes.most_common()])
         telling.say(f"{bad:,} messages in all were refused or expired: {kinds}.")
     for fact, message in sums.ended:
@@ -48,11 +48,13 @@ def lost(sums: MessageSums, story: Story, words: Words, telling: Telling) -> Non
     for life in unknown[:3]:
         text = f"Nothing tells what became of message {short(life.message_id)} to {life.queue or '?'}"
         text += f", sent in {words.frame(life.first)}{_session_end(life, story, words)}."
-        telling.say(text + _asked([life]), life.first)
+        telling.say(text + _asked(_alone(life)), life.first)
     if number > min(len(unknown), 3) > 0:
         telling.say(f"The same of {count(number - min(len(unknown), 3), 'more message')}; see question 4.")
     _wait(sums, story, words, telling)
-    ran_out = any(life.outcome == "expired" and not life.nack_class for life in sums.bad)
+    ran_out = any(
+        life.outcome == "expired" and not life.nack_class for one in sums.bad.values() for life in one.lives
+    )
     if number or ran_out or any(stale.fact != "in_time" for stale in sums.stale.values()):
         telling.but(_SILENT)
     if not telling.statements and sums.total:
@@ -68,12 +70,10 @@ def lost(sums: MessageSums, story: Story, words: Words, telling: Telling) -> Non
     }
 
 
-def _alike(bad: list[MessageLife]) -> Iterator[list[MessageLife]]:
-    """Messages that one host lost for one reason on the way to one queue."""
-    groups: dict[tuple[str | None, str, str, str], list[MessageLife]] = {}
-    for life in bad:
-        groups.setdefault((life.queue, host(life.src), life.outcome, why(life)), []).append(life)
-    yield from groups.values()
+def _alone(life: MessageLife) -> Bad:
+    one = Bad()
+    one.add(life)
+    return one
 
 
 def _told(life: MessageLife) -> list[Moment]:
@@ -82,16 +82,16 @@ def _told(life: MessageLife) -> list[Moment]:
     return acks or ([] if life.rejected is None else [life.rejected])
 
 
-def _bad_text(lives: list[MessageLife], words: Words) -> str:
-    first = lives[0]
+def _bad_text(bad: Bad, words: Words) -> str:
+    first = bad.lives[0]
     to = first.queue or _NOWHERE
-    verb = "expired" if first.outcome == "expired" else "was refused" if len(lives) == 1 else "were refused"
+    verb = "expired" if first.outcome == "expired" else "was refused" if bad.count == 1 else "were refused"
     reason = (
         f"{class_words(first.nack_class)} (class 0x{first.nack_class:04x}"
         if first.nack_class
         else first.reason
     )
-    if len(lives) == 1:
+    if bad.count == 1:
         where = "".join(f", {words.frame(at)}" for at in _told(first)[:1])
         reason += f"{where})" if first.nack_class else ""
         text = (
@@ -102,28 +102,30 @@ def _bad_text(lives: list[MessageLife], words: Words) -> str:
             f"{short(life.message_id)} (sent in {words.frame(life.first)}"
             + "".join(f", told in {words.frame(at)}" for at in _told(life)[:1])
             + ")"
-            for life in lives[:MOST]
+            for life in bad.lives
         ]
-        text = f"{count(len(lives), 'message')} from {host(first.src)} to {to} {verb}: {reason}"
-        text += f"{')' if first.nack_class else ''}: {listed(shown, len(lives))}."
+        text = f"{count(bad.count, 'message')} from {host(first.src)} to {to} {verb}: {reason}"
+        text += f"{')' if first.nack_class else ''}: {listed(shown, bad.count)}."
     remedy = REMEDIES.get(first.nack_class or 0, "")
-    text += _asked(lives)
+    text += _asked(bad)
     return f"{text} {remedy[:1].upper()}{remedy[1:]}." if remedy else text
 
 
 def _gone_with(queue: RemoteQueue, story: Story) -> Iterator[MessageLife]:
     """Messages that had come to a queue before it was purged, and that nobody was seen to receive."""
+    return (life for life in story.lives if is_purged(life, queue))
+
+
+def is_purged(life: MessageLife, queue: RemoteQueue) -> bool:
+    """Whether a message had come to a queue before it was purged, and nobody was seen to receive it."""
     purged = queue.purged
     if purged is None or queue.queue is None:
-        return
-    server = host(queue.server)
-    for life in story.lives:
-        if life.queue != queue.queue or life.acknowledges is not None or life.first.record > purged.record:
-            continue
-        place = life.src if life.via == "rpc" else life.route[-1].dst if life.route else life.dst
-        is_there = host(place) == server and (life.via == "rpc" or is_taken(life)) and not life.moved
-        if is_there and life.outcome not in ("refused", "expired", "received"):
-            yield life
+        return False
+    if life.queue != queue.queue or life.acknowledges is not None or life.first.record > purged.record:
+        return False
+    place = life.src if life.via == "rpc" else life.route[-1].dst if life.route else life.dst
+    is_there = host(place) == host(queue.server) and (life.via == "rpc" or is_taken(life)) and not life.moved
+    return is_there and life.outcome not in ("refused", "expired", "received")
 
 
 def _purged_text(queue: RemoteQueue, gone: list[MessageLife], words: Words) -> str:
@@ -184,7 +186,8 @@ def _stale_text(stale: Stale, words: Words) -> str:
     text += f"{age} old by SentTime, with {seconds_text(limit)} to live."
     if stale.fact == "in_time":
         offset = life.clock_offset or 0
-        return f"{text} The clock of {from_} is {length_of_time(-offset)} slow: by it they were in time."
+        behind = f"{length_of_time(-offset)} behind that of the capture"
+        return f"{text} The clock of {from_} is {behind}: by it they were in time."
     if stale.fact == "late":
         return f"{text} By the clock of {from_} too; a receiver ignores what is late."
     became = "" if life.outcome == "unknown" else ", since what they met does not fit with that"
@@ -199,15 +202,15 @@ def _session_end(life: MessageLife, story: Story, words: Words) -> str:
     return f"; its connection was {how} in {words.frame(session.close)} without one"
 
 
-def _asked(lives: list[MessageLife]) -> str:
+def _asked(bad: Bad) -> str:
     """What the sender asked for that tells more elsewhere; of several what all of them asked for."""
-    it, its = ("It", "its") if len(lives) == 1 else ("They", "their")
+    it, its = ("It", "its") if bad.count == 1 else ("They", "their")
     notes = []
-    if all(life.dead_letter for life in lives):
+    if bad.dead_letter:
         notes.append(f"{it} asked for dead-lettering: look into the dead-letter queue of {its} sender.")
-    if all(life.journal for life in lives):
+    if bad.journal:
         notes.append(f"{it} asked for journaling: a copy of what was sent is in the journal of {its} sender.")
-    if all(life.admin_queue is None and life.via == "tcp" for life in lives):
-        names = "names" if len(lives) == 1 else "name"
+    if bad.nobody_told:
+        names = "names" if bad.count == 1 else "name"
         notes.append(f"{it} {names} no administration queue, so nobody is told.")
     return "".join(f" {note}" for note in notes)

@@ -155,6 +155,7 @@ def _disconnected(server: str, told: _Told, words: Words) -> Cause | None:
         moments=(at,),
         who=(server,),
         action=f"tell {server} to CONNECT, where nobody meant it to be offline",
+        rules=("QM-STATE",),
     )
 
 
@@ -173,6 +174,7 @@ def _failed(server: str, queue: str, told: _Told, words: Words) -> Cause | None:
         moments=(at,),
         who=(server,),
         action="see whether the next host can be reached, and what it refuses",
+        rules=("QM-STATE",),
     )
 
 
@@ -257,6 +259,7 @@ def _blame(server: str, queue: str, told: _Told, state: _State, words: Words, te
             who=(server,),
             action=state.action,
             count=waiting,
+            rules=("QM-STATE",),
         )
     )
 

@@ -16,23 +16,37 @@ from msmq_wire.findings.diagnosis.claims import Fact
 from msmq_wire.findings.diagnosis.fates import Fates
 from msmq_wire.findings.diagnosis.words import Words, count, host, later, listed, part, short
 from msmq_wire.sessions import Acknowledgment, MessageLife, Moment, class_words
+from msmq_wire.sessions.outcomes import TIMEOUTS
 from msmq_wire.units import SECOND
 
-__all__ = ["MessageSums", "Stale", "Trouble", "acknowledged", "is_settled", "is_taken", "why"]
+__all__ = ["Again", "Bad", "MessageSums", "Stale", "Trouble", "acknowledged", "is_settled", "is_taken", "why"]
 
 _MOST_HOSTS = 1024
-_MOST_BAD = 64
+_MOST_WAITING = 64
 _MOST_CLAIMS = 1024
 _NEGATIVE, _AFTER_ARRIVAL = 0x8000, 0x4000
+_FOR_EVER = 0xFFFFFFFF
+_RESENDS = 2
+"""How often a message is sent again behind its OrderAck until that is told: once may be under way."""
 _ENDS = frozenset(("delivered", "received", "refused", "expired"))
 
 
 class Stale(msgspec.Struct):
-    """Messages of one host that looked expired when they were sent, and what the sender's clock says."""
+    """Messages of one host that looked expired when they were sent, and what the sender's clock says.
+
+    ``limits`` are the seconds that they had, two at most.
+    """
 
     first: MessageLife
     fact: Fact | None
     count: int = 0
+    limits: set[int] = set()
+
+    def add(self, life: MessageLife) -> None:
+        """Count a message."""
+        self.count += 1
+        if len(self.limits) < 2:
+            self.limits.add(min(life.time_to_reach_queue or _FOR_EVER, life.time_to_be_received or _FOR_EVER))
 
 
 class Trouble(msgspec.Struct):
@@ -43,14 +57,48 @@ class Trouble(msgspec.Struct):
     resends: int = 0
 
 
+class Bad(msgspec.Struct):
+    """Messages that one host lost for one reason on the way to one queue: the first of them, and how many.
+
+    All of them asked for dead-lettering, or journaling, or named no administration queue over TCP, where
+    ``dead_letter``, ``journal`` and ``nobody_told`` say so.
+    """
+
+    lives: list[MessageLife] = []
+    count: int = 0
+    dead_letter: bool = True
+    journal: bool = True
+    nobody_told: bool = True
+
+    def add(self, life: MessageLife) -> None:
+        """Count a message."""
+        self.count += 1
+        if len(self.lives) < MOST:
+            self.lives.append(life)
+        self.dead_letter &= life.dead_letter
+        self.journal &= life.journal
+        self.nobody_told &= life.admin_queue is None and life.via == "tcp"
+
+
+class Again(msgspec.Struct):
+    """Messages that were sent again though an OrderAck covered them: the first, how many, and when."""
+
+    first: MessageLife
+    count: int = 0
+    moments: list[Moment] = []
+
+
 class MessageSums:
     """Takes lives; keeps what the answers need.
 
-    ``never`` are the first messages that nothing acknowledged, ``bad`` those that were refused or expired,
-    ``few`` the first of all. ``waiting`` are the first transactional messages that were acknowledged in a
-    session, and that no OrderAck covers. ``stale`` are those that looked expired when they were sent, and
-    that is not what became of them. ``troubles`` are by host. ``answered`` and ``ended`` are what questions
-    4 and 5 claim, ``places`` the numbers of transactional messages in their streams.
+    ``never`` are the first messages that nothing acknowledged, ``bad`` those that were refused or expired by
+    queue, host, outcome and reason, ``few`` the first of all. ``waiting`` are the first transactional
+    messages that were acknowledged in a session, and that no OrderAck covers. ``stale`` are those that looked
+    expired when they were sent, and that is not what became of them. ``refused_late`` counts by receiver what
+    it took for expired, ``wronged`` by sender and receiver those of them that were in time by the clock of
+    the sender. ``troubles`` are by host. ``answered``
+    and ``ended`` are what questions 4 and 5 claim, ``places`` the numbers of transactional messages in their
+    streams.
     """
 
     def __init__(self) -> None:
@@ -64,13 +112,16 @@ class MessageSums:
         self.transactional = self.waiting_count = self.twins = 0
         self.waiting: list[MessageLife] = []
         self.troubles: dict[str, Trouble] = {}
-        self.bad: list[MessageLife] = []
+        self.bad: dict[tuple[str | None, str, str, str], Bad] = {}
         self.bad_classes: Counter[str] = Counter()
         self.stale: dict[tuple[str, Fact | None], Stale] = {}
+        self.refused_late: Counter[str] = Counter()
+        self.wronged: dict[tuple[str, str], Stale] = {}
         self.answered: list[tuple[Fact, str]] = []
         self.ended: list[tuple[Fact, str]] = []
         self.places: dict[tuple[int, int], str] = {}
         self.fates = Fates()
+        self.confirmed_again: dict[tuple[str, str], Again] = {}
 
     def feed(self, life: MessageLife) -> None:
         """Take a message; acknowledgments, which are messages too, are only counted."""
@@ -89,8 +140,9 @@ class MessageSums:
             self.few.append(life)
         if life.outcome in ("refused", "expired"):
             self.bad_classes[why(life)] += 1
-            if len(self.bad) < _MOST_BAD:
-                self.bad.append(life)
+            key = life.queue, host(life.src), life.outcome, why(life)
+            if key in self.bad or len(self.bad) < _MOST_HOSTS:
+                self.bad.setdefault(key, Bad()).add(life)
             if life.outcome == "refused":
                 self._trouble(life).refused += 1
         if life.via == "rpc":
@@ -103,17 +155,30 @@ class MessageSums:
             self.stored += life.stored is not None
         if life.resends:
             self._trouble(life).resends += life.resends
+            self._confirmed(life)
         if life.stream is not None:
             self.transactional += 1
             if life.outcome in ("acknowledged", "stored"):
                 self._trouble(life).waiting += 1
                 self.waiting_count += 1
-                if len(self.waiting) < _MOST_BAD:
+                if len(self.waiting) < _MOST_WAITING:
                     self.waiting.append(life)
         if not is_acknowledged:
             self.never_count += 1
             if len(self.never) < MOST:
                 self.never.append(life)
+
+    def _confirmed(self, life: MessageLife) -> None:
+        """Count a message that went on to be sent again when an OrderAck had covered it."""
+        covered = None if life.order_ack is None else life.order_ack.time
+        after = [one for one in life.resent_at if covered is not None and (one.time or 0) > covered]
+        key = host(life.src), host(life.dst)
+        if len(after) < _RESENDS or not life.certain:
+            return
+        if key in self.confirmed_again or len(self.confirmed_again) < _MOST_HOSTS:
+            again = self.confirmed_again.setdefault(key, Again(life))
+            again.count += 1
+            again.moments += (life.first, *after)[: MOST - len(again.moments)]
 
     def _trouble(self, life: MessageLife) -> Trouble:
         name = host(life.src)
@@ -136,6 +201,8 @@ class MessageSums:
             self.answered += ((fact, name) for fact in _answered(life))
 
     def _late(self, life: MessageLife) -> None:
+        if life.outcome == "expired" and life.nack_class in TIMEOUTS:
+            self._refused_late(life)
         if life.via != "tcp" or life.outcome == "expired" or not _is_over(life, 0):
             return
         fact: Fact | None = None
@@ -145,7 +212,18 @@ class MessageSums:
                 self.ended.append((fact, life.message_id))
         key = (host(life.src), fact)
         if key in self.stale or len(self.stale) < _MOST_HOSTS:
-            self.stale.setdefault(key, Stale(life, fact)).count += 1
+            self.stale.setdefault(key, Stale(life, fact)).add(life)
+
+    def _refused_late(self, life: MessageLife) -> None:
+        """Count a message that a receiver took for expired, which it was not by the clock of its sender."""
+        src, dst = host(life.src), host(life.dst)
+        if len(self.refused_late) < _MOST_HOSTS or dst in self.refused_late:
+            self.refused_late[dst] += 1
+        offset = life.clock_offset
+        if offset is None or not _is_over(life, 0) or _is_over(life, offset):
+            return
+        if (src, dst) in self.wronged or len(self.wronged) < _MOST_HOSTS:
+            self.wronged.setdefault((src, dst), Stale(life, "in_time")).add(life)
 
 
 def is_taken(life: MessageLife) -> bool:
@@ -159,7 +237,12 @@ def is_taken(life: MessageLife) -> bool:
 
 def is_settled(life: MessageLife) -> bool:
     """Whether what is asked of a message is known, whatever comes later: no word of it is missing."""
-    if life.acknowledges is not None or life.via == "rpc" or life.outcome in _ENDS:
+    if life.acknowledges is not None:
+        return True
+    if life.outcome == "expired" and life.nack_class is None:
+        # By the clock alone: an acknowledgment may still come.
+        return False
+    if life.via == "rpc" or life.outcome in _ENDS:
         return True
     if life.stream is not None or not is_taken(life):
         return False
@@ -244,7 +327,7 @@ def acknowledged(sums: MessageSums, words: Words, telling: Telling) -> None:
         ids = [f"{short(life.message_id)} ({words.frame(life.first)})" for life in sums.never]
         was = "was" if sums.never_count == 1 else "were"
         rest = "sessions and the acknowledgments in them: decode"
-        text = f"{part(sums.never_count, total, 'message')} {was} never acknowledged: "
+        text = f"{part(sums.never_count, total, 'message')} {was} not acknowledged in the capture: "
         text += f"{listed(ids, sums.never_count, rest=rest)}."
         telling.say(text, *(life.first for life in sums.never))
     elif total > MOST:
@@ -301,9 +384,9 @@ def _taken(life: MessageLife, words: Words) -> tuple[str, list[Moment | None]]:
 
 def _class_text(message_class: int) -> str:
     if message_class == 0x0002:
-        return "told to have reached its queue"
+        return "reported to be in its queue"
     if message_class == 0x4000:
-        return "told to have been received"
+        return "reported as received"
     return f"refused ({class_words(message_class)})"
 
 

@@ -11,6 +11,8 @@ from msmq_wire.findings.diagnosis.answer import Telling
 from msmq_wire.findings.diagnosis.cause import Cause
 from msmq_wire.findings.diagnosis.suspects import Suspects
 from msmq_wire.findings.diagnosis.words import count, host, short
+from msmq_wire.findings.overdue import closed_queues, is_put_back
+from msmq_wire.records.coverage import Need
 from msmq_wire.rpc.hresults import describe
 from msmq_wire.sessions import Moment, RemoteQueue, RemoteRead, Story
 
@@ -31,6 +33,10 @@ class _Key(msgspec.Struct, frozen=True):
     server: str
     queue: str | None
     status: int | None
+
+
+_NEEDS: tuple[Need, ...] = ("both_sides", "before", "after", "counted")
+"""What has to have been captured of a connection to say that no call ends a receive."""
 
 
 class _Pile(msgspec.Struct):
@@ -58,9 +64,14 @@ def misread(story: Story, suspects: Suspects, telling: Telling) -> None:
             take("open", queue, queue.opened)
         if queue.purged is not None:
             take("purge", queue, queue.purged)
+    closed = closed_queues(story)
     for read in story.reads:
         # Of what was opened before the capture the end may be where the beginning is.
         if read.pending and read.opened is not None:
+            if not is_put_back(read, closed, story):
+                continue
+            if not telling.shown(_NEEDS, read.client, read.server, read.at):
+                continue
             take("end", read, read.at, short(read.message_id) if read.message_id else "")
         elif read.fault or _failed(read.status):
             take("read", read, read.at)
@@ -104,6 +115,6 @@ def _cause(key: _Key, pile: _Pile) -> Cause:
         severity="medium" if denied or key.what == "open" else "low", confidence="certain",
         moments=tuple(pile.moments), who=(key.client, key.server), odd=True,
         action=right if denied else f"look up {why} at {key.server}, and what the client asked for",
-        count=pile.count, kind="misread", about=key.server,
+        count=pile.count, rules=("RPC-FAILED",), kind="misread", about=key.server,
         brief=f"{key.client} could not {verb} {where}: {why}",
     )  # fmt: skip

@@ -15,9 +15,10 @@ from msmq_wire.findings.diagnosis.facts import Facts, PortUse
 from msmq_wire.findings.diagnosis.peers import FindingSums, is_naked
 from msmq_wire.findings.diagnosis.unopened import failure, given_up, obstacle, unopened
 from msmq_wire.findings.diagnosis.words import Words, count, host, later, listed, part, port, short
-from msmq_wire.findings.session_places import one_sided
+from msmq_wire.findings.session_places import one_sided, position_of
 from msmq_wire.findings.sweeps import sweeps_of
 from msmq_wire.records.endpoint import MSMQ_PORT, PING_PORT
+from msmq_wire.records.visibility import Visibility
 from msmq_wire.sessions import Moment, PingExchange, Session, Story
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
@@ -296,7 +297,7 @@ def ports(story: Story, facts: Facts, sums: FindingSums, words: Words, telling: 
     used: dict[tuple[str, int], dict[str, PortUse]] = {}
     odd: dict[Way, _Odd] = {}
     for session in story.sessions:
-        number, why = port(session.server), _no_peer(session)
+        number, why = port(session.server), _no_peer(session, story.visibility)
         if number is None or (session.reached == "tcp_only" and not why):
             continue
         _add(used, ("TCP", number), "messages", session.first, session.client, session.server)
@@ -318,7 +319,8 @@ def ports(story: Story, facts: Facts, sums: FindingSums, words: Words, telling: 
     for sweep in sweeps.values():
         first = sweep.pings[0].request or sweep.pings[0].response
         if first is not None:
-            why = f"pinged them and connected to {'few' if sweep.followed else 'none'} of them"
+            followed = "connected to few of them" if sweep.followed else sweep.connected
+            why = f"pinged them{f' and {followed}' if followed else ''}"
             to = count(len(sweep.hosts), "host")
             many[sweep.client, to] = sweep.hosts
             _mark(odd, (("UDP", PING_PORT), sweep.client, to), first, why)
@@ -373,14 +375,14 @@ def ports(story: Story, facts: Facts, sums: FindingSums, words: Words, telling: 
     }
 
 
-def _no_peer(session: Session) -> str:
+def _no_peer(session: Session, visibility: Visibility) -> str:
     """What the client of a session did that no peer does; empty where it did nothing of the kind."""
     there = session.directions[0]
-    if is_naked(session):
+    if is_naked(session, visibility):
         return "sent a message before a session was open"
-    if session.reached == "tcp_only" and session.started and (there.messages or there.gaps):
-        return "sent bytes and never began a session"
-    return ""
+    spoke = session.reached == "tcp_only" and (there.messages or there.gaps)
+    seen = not visibility.lacking(("opening", "both_sides", "before"), position_of(session, session.last))
+    return "sent bytes and never began a session" if spoke and seen else ""
 
 
 def _mark(odd: dict[Way, _Odd], way: Way, first: Moment, why: str) -> None:

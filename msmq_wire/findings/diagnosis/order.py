@@ -7,15 +7,19 @@ from __future__ import annotations
 
 from msmq_wire.findings.diagnosis.answer import MOST, Telling
 from msmq_wire.findings.diagnosis.cause import Cause
-from msmq_wire.findings.diagnosis.messages import MessageSums
-from msmq_wire.findings.diagnosis.words import Words, count, host, listed, short
+from msmq_wire.findings.diagnosis.messages import Again, MessageSums
+from msmq_wire.findings.diagnosis.words import Words, count, host, listed, quoted, short
 from msmq_wire.findings.finding import Severity
+from msmq_wire.records.coverage import Need
 from msmq_wire.sessions import Story, TransactionalStream
 from msmq_wire.units import SECOND
 
 __all__ = ["streams"]
 
 _PATIENCE = 120 * SECOND
+_GAPS: tuple[Need, ...] = ("between", "counted", "in_time")
+_ACKS: tuple[Need, ...] = ("both_sides", "whole", "to_source", "counted")
+"""What has to have been captured between two hosts to say that numbers are missing, or OrderAcks."""
 
 
 def streams(sums: MessageSums, story: Story, words: Words, telling: Telling) -> None:
@@ -23,9 +27,11 @@ def streams(sums: MessageSums, story: Story, words: Words, telling: Telling) -> 
     odd = sorted(story.streams, key=lambda one: not _is_odd(one))
     for stream in odd[:MOST]:
         attention: Severity | None = "info" if _is_odd(stream) else None
-        if any(gap.filled is None for gap in stream.gaps):
+        gap = next((gap for gap in stream.gaps if gap.filled is None), None)
+        sender, receiver = host(stream.src), host(stream.dst)
+        if gap is not None and telling.shown_between(_GAPS, sender, receiver, gap.at):
             attention = "medium"
-        elif _is_stuck(stream, story):
+        elif _is_stuck(stream, story) and telling.shown_between(_ACKS, sender, receiver, stream.last):
             attention = "low"
             telling.blame(_stuck(stream))
         moments = [moment for gap in stream.gaps[:MOST] for moment in (gap.at, gap.filled)]
@@ -35,6 +41,9 @@ def streams(sums: MessageSums, story: Story, words: Words, telling: Telling) -> 
         whole = sum(not _is_odd(one) for one in story.streams)
         text = f"{len(story.streams):,} streams in all, {whole:,} of them complete and acknowledged."
         telling.say(text)
+    for (sender, receiver), again in sums.confirmed_again.items():
+        if telling.shown_between(_ACKS, sender, receiver, again.first.first):
+            telling.blame(_again(sender, receiver, again))
     known = {stream.number: stream for stream in story.streams}
     for (number, place), message in sums.places.items():
         if number in known:
@@ -88,6 +97,7 @@ def _stuck(stream: TransactionalStream) -> Cause:
         who=(sender, receiver),
         action=f"look at what stopped {receiver}, and into the outgoing queue of {sender}",
         count=stream.awaiting,
+        rules=("MSG-UNACKED",),
         kind="unanswered",
         about=receiver,
         brief=f"{count(stream.awaiting, 'message')} from {sender} not covered by an OrderAck",
@@ -141,3 +151,22 @@ def _gap_text(after: int, number: int, frame: str, certain: bool) -> str:
     missing = str(after + 1) if number - after == 2 else f"{after + 1} to {number - 1}"
     doubt = "" if certain else ", or lost by the capture"
     return f"{missing} missing before {number} in {frame}{doubt}"
+
+
+def _again(sender: str, receiver: str, again: Again) -> Cause:
+    """A sender that does not act on OrderAcks."""
+    life = again.first
+    name = f"{short(life.message_id)}{quoted(life.label)}"
+    what = f"message {name}" if again.count == 1 else f"{count(again.count, 'message')}, first {name},"
+    return Cause(
+        text=f"{sender} sent {what} {life.resends:,} times again though {receiver} had confirmed it with an "
+        f"OrderAck: the OrderAcks do not reach the queue manager of {sender}, or it does not act on them",
+        severity="low",
+        confidence="likely",
+        moments=tuple(again.moments),
+        who=(sender, receiver),
+        action=f"restart the queue manager of {sender}, and compare its outgoing queue with the destination",
+        count=again.count,
+        rules=("TXN-AGAIN",),
+        message=life.first.record,
+    )

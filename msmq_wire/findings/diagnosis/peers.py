@@ -15,7 +15,8 @@ from msmq_wire.findings.diagnosis.messages import Trouble
 from msmq_wire.findings.diagnosis.suspects import Suspects
 from msmq_wire.findings.diagnosis.words import Words, count, host, listed, part
 from msmq_wire.findings.finding import SEVERITIES, Evidence, Finding, Severity
-from msmq_wire.findings.session_places import half_captured
+from msmq_wire.findings.session_places import needs_of, noted, position_of
+from msmq_wire.records.visibility import Visibility
 from msmq_wire.sessions import Moment, Session, SessionDirection, Story
 
 __all__ = ["FindingSums", "is_naked", "peers"]
@@ -40,21 +41,31 @@ class _Marks(msgspec.Struct):
     cves: dict[str, None]
 
 
+_EVEN = "BOD-ENC"
+
+
 class FindingSums:
-    """Takes findings; counts those at medium and above by the host that sent what they are about."""
+    """Takes findings; counts those at medium and above by the host that sent what they are about.
+
+    ``even`` counts bodies that look random by who sent them to whom.
+    """
 
     def __init__(self) -> None:
         self.hosts: dict[str, _Marks] = {}
         self.unanswered: set[str] = set()
+        self.even: Counter[tuple[str, str]] = Counter()
         self.severities: Counter[str] = Counter()
         self.suspects = Suspects()
 
     def feed(self, findings: Iterable[Finding]) -> None:
-        """Take some findings."""
-        findings = tuple(findings)
+        """Take some findings, but none that an answer names."""
+        findings = tuple(one for one in findings if not one.answered)
         self.suspects.feed(findings)
         for finding in findings:
             self.severities[finding.severity] += 1
+            if finding.id == _EVEN and len(self.even) < _MOST_HOSTS:
+                place = finding.evidence[0]
+                self.even[host(place.src or ""), host(place.dst or "")] += 1
             if finding.rank < _FROM:
                 continue
             places = finding.evidence if finding.id in _OF_ALL else finding.evidence[:1]
@@ -93,10 +104,12 @@ class _Conduct(msgspec.Struct):
     naked: int = 0
 
 
-def is_naked(session: Session) -> bool:
+def is_naked(session: Session, visibility: Visibility) -> bool:
     """Whether a message came before a session was open, as far as that can be seen."""
-    before = (note for note in session.notes if note.kind == "message_before_open")
-    return any(note.certain and not half_captured(session, note) for note in before)
+    return any(
+        not visibility.lacking(needs_of(session, note), position_of(session, note.first, note.direction))
+        for note in noted(session, "message_before_open")
+    )
 
 
 def _unacknowledged(there: SessionDirection, story: Story) -> Iterator[str]:
@@ -128,7 +141,7 @@ def peers(
         telling.claim("not_in_session", *_unacknowledged(there, story))
         conduct.messages += there.messages
         conduct.taken += there.messages - there.unacknowledged
-        conduct.naked += is_naked(session)
+        conduct.naked += is_naked(session, story.visibility)
     ranked = sorted(sums.hosts.items(), key=lambda one: -SEVERITIES.index(one[1].severity))
     for name, marks in ranked[:MOST]:
         told = [f"{id_} ({marks.titles[id_]}{_times(number)})" for id_, number in sorted(marks.ids.items())]

@@ -123,8 +123,8 @@ def _swept(sweep: Sweep, words: Words) -> str:
     silent = len(sweep.hosts) - len(answered) - len(unreachable)
     if silent > 0:
         text += f" Of {count(silent, 'host')} no answer was captured."
-    to = f"{len(sweep.followed):,} of them: {listed(sweep.followed)}" if sweep.followed else "none of them"
-    return f"{text} It connected to {to}."
+    named = f": {listed(sweep.followed)}" if sweep.followed else ""
+    return f"{text} It {sweep.connected}{named}." if sweep.connected else text
 
 
 def _named(pings: list[tuple[PingExchange, Moment | None]], words: Words) -> str:
@@ -132,21 +132,23 @@ def _named(pings: list[tuple[PingExchange, Moment | None]], words: Words) -> str
     return listed(shown, len(pings))
 
 
-def _moments(sweep: Sweep) -> list[Moment | None]:
-    told = (moment for one in sweep.pings for moment in (one.response, one.unreachable) if moment)
-    return [sweep.pings[0].request, *told, sweep.pings[-1].request]
+def _moments(sweep: Sweep) -> list[Moment]:
+    told = (moment for one in sweep.pings for moment in (one.response, one.unreachable))
+    shown = (sweep.pings[0].request, *told, sweep.pings[-1].request)
+    return [moment for moment in shown if moment is not None]
 
 
 def _cause(sweep: Sweep) -> Cause:
     lasted = "" if sweep.lasted is None else f" in {span(sweep.lasted)}"
     answered = [host(one.server) for one in sweep.answered]
     found = f"; {listed(answered[:5], len(answered))} answered" if answered else ""
-    few = f"to {len(sweep.followed):,} of them" if sweep.followed else "to none of them"
+    few = f" and {sweep.connected}" if sweep.connected else ""
+    sure = sweep.known and not sweep.again
     return Cause(
-        text=f"{sweep.client} pinged {count(len(sweep.hosts), 'host')}{lasted} and connected {few}{found}",
-        severity="low" if sweep.again else "medium",
-        confidence="guess" if sweep.again else "likely",
-        moments=tuple(moment for moment in _moments(sweep)[:_MOST_MOMENTS] if moment is not None),
+        text=f"{sweep.client} pinged {count(len(sweep.hosts), 'host')}{lasted}{few}{found}",
+        severity="medium" if sure else "low",
+        confidence="likely" if sure else "guess",
+        moments=tuple(_moments(sweep)[:_MOST_MOMENTS]),
         who=(sweep.client, *answered[:5]),
         action=f"find out what {sweep.client} is: a scan does this, and a queue manager that is cut off",
         count=len(sweep.hosts),

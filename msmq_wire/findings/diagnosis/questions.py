@@ -12,9 +12,11 @@ from datetime import UTC, tzinfo
 from typing import NamedTuple
 
 from msmq_wire.findings.diagnosis.answer import Answer, Statement, Telling
+from msmq_wire.findings.diagnosis.captured import captured
+from msmq_wire.findings.diagnosis.cause import Cause
 from msmq_wire.findings.diagnosis.content import bodies, security
 from msmq_wire.findings.diagnosis.deadlines import SharedTimes, shared_times
-from msmq_wire.findings.diagnosis.digest import Digest, digest_of, looked
+from msmq_wire.findings.diagnosis.digest import Digest, causes_of, digest_of, looked
 from msmq_wire.findings.diagnosis.facts import Facts
 from msmq_wire.findings.diagnosis.inventory import inventory
 from msmq_wire.findings.diagnosis.keeping import KeptSums, kept
@@ -23,11 +25,13 @@ from msmq_wire.findings.diagnosis.managed import held, offline
 from msmq_wire.findings.diagnosis.messages import MessageSums, acknowledged, is_settled
 from msmq_wire.findings.diagnosis.network import addresses, connections, identities, ports
 from msmq_wire.findings.diagnosis.order import streams
+from msmq_wire.findings.diagnosis.outside import Volumes
 from msmq_wire.findings.diagnosis.peers import FindingSums, peers
 from msmq_wire.findings.diagnosis.pinging import pings
 from msmq_wire.findings.diagnosis.reading import reads
 from msmq_wire.findings.diagnosis.returns import returns
 from msmq_wire.findings.diagnosis.sending import Sendings, sent
+from msmq_wire.findings.diagnosis.untold import Untold
 from msmq_wire.findings.diagnosis.waiting import waits
 from msmq_wire.findings.diagnosis.words import Words, count
 from msmq_wire.findings.finding import Finding
@@ -57,7 +61,9 @@ QUESTIONS: dict[int, Question] = {
     9: Question("Who read which queue remotely?", "No remote read in the capture."),
     10: Question("Are bodies in clear, and who signed?", "No message in the capture."),
     11: Question("What wrote the bodies?", "No body in the capture."),
-    12: Question("Are transactional streams complete and in order?", "No transactional message."),
+    12: Question(
+        "Are transactional streams complete and in order?", "No transactional message in the capture."
+    ),
     13: Question(
         "A peer, a scan or an exploit?", "No session on port 1801, and no rule at medium or above speaks."
     ),
@@ -76,10 +82,13 @@ QUESTIONS: dict[int, Question] = {
         "Does a receiver slow its sender down?", "No sender waited for its receiver longer than was agreed."
     ),
     18: Question("What would a migration have to carry?", "No message in the capture."),
+    19: Question(
+        "What could the capture not see?", "Nothing shows that frames are missing from the capture."
+    ),
 }
 """By number, as they are asked."""
 
-_OF_LIVES = frozenset((3, 4, 5, 10, 11, 12, 13, 14, 16, 18))
+_OF_LIVES = frozenset((3, 4, 5, 8, 10, 11, 12, 13, 14, 16, 18))
 JUDGED = frozenset((2, 4, 5, 6, 8, 9, 13))
 """Questions whose answers heed findings."""
 _LOSSY = frozenset((2, 3, 4, 5, 9, 12, 13, 14, 15, 16, 17, 18))
@@ -97,6 +106,8 @@ class LifeSums:
         self.sent = Sendings()
         self.kept = KeptSums()
         self.shared = SharedTimes()
+        self.untold = Untold()
+        self.volumes = Volumes()
 
     def feed(self, life: MessageLife) -> None:
         """Take a message."""
@@ -104,6 +115,8 @@ class LifeSums:
         self.sent.feed(life)
         self.kept.feed(life)
         self.shared.feed(life)
+        self.untold.feed(life)
+        self.volumes.feed(life)
 
 
 class Diagnosis:
@@ -158,7 +171,7 @@ class Diagnosis:
         sums = lives.sums
         told = []
         for number in sorted(set(numbers) & set(QUESTIONS)):
-            telling = Telling()
+            telling = Telling(story.visibility)
             match number:
                 case 1:
                     pings(story, words, telling)
@@ -173,12 +186,14 @@ class Diagnosis:
                 case 5:
                     lost(sums, story, words, telling)
                     sums.fates.tell(story, self._findings.suspects, telling)
+                    lives.untold.tell(story, telling)
                 case 6:
                     identities(story, self._findings, words, telling)
                 case 7:
                     addresses(story, facts, words, telling)
                 case 8:
                     ports(story, facts, self._findings, words, telling)
+                    lives.volumes.tell(self._findings.even, telling)
                 case 9:
                     reads(story, facts, self._findings.suspects, words, telling)
                 case 10:
@@ -203,6 +218,8 @@ class Diagnosis:
                     waits(story, words, telling)
                 case 18:
                     inventory(facts.inventory, sums.resends, facts.brought, words, telling)
+                case 19:
+                    captured(story.visibility, words, telling)
             telling.but(*self._missing(number, story, words))
             told.append(telling.answer(number, *QUESTIONS[number]))
         return tuple(told)
@@ -210,7 +227,12 @@ class Diagnosis:
     def digest(self, answers: Sequence[Answer], story: Story, *, frames: int | None = None) -> Digest:
         """What is wrong, the cause first; ``answers`` are those to all questions, ``frames`` those read."""
         looked_at = looked(answers, self.facts, story, frames)
-        return digest_of(answers, self._findings.suspects, Words(self.facts.captures), looked_at)
+        words = Words(self.facts.captures)
+        return digest_of(answers, self._findings.suspects, words, looked_at, story.visibility)
+
+    def causes(self, story: Story) -> list[Cause]:
+        """What the answers call wrong, as far as the digest counts it."""
+        return causes_of(self.answers(story), self._findings.suspects)
 
     def _missing(self, number: int, story: Story, words: Words) -> Iterable[str]:
         """What the capture does not hold, as far as it touches a question."""
@@ -225,7 +247,8 @@ class Diagnosis:
             verb = "connection" if len(late) == 1 else "connections"
             yield f"{len(late):,} {verb} began before the capture; first {words.frame(late[0].first)}"
         if number in _SEALED and facts.sealed:
-            yield f"{count(facts.sealed, 'call')} sealed: messages in them are not known without a key"
+            are = "call is" if facts.sealed == 1 else "calls are"
+            yield f"{facts.sealed:,} {are} sealed: without a key nobody knows whether they carry messages"
         if number in _CUT and facts.cut:
             yield f"{count(facts.cut, 'packet')} cut short: what follows the cut is not known"
         if number in _LIMITED:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from msmq_wire.findings.diagnosis.answer import MOST, Telling
 from msmq_wire.findings.diagnosis.facts import Facts
 from msmq_wire.findings.diagnosis.misread import misread
+from msmq_wire.findings.diagnosis.rare_readers import rare_readers
 from msmq_wire.findings.diagnosis.suspects import Suspects
 from msmq_wire.findings.diagnosis.words import Words, count, host, listed, short, span
 from msmq_wire.rpc.constants import ReceiveAction
@@ -53,6 +54,7 @@ def reads(story: Story, facts: Facts, suspects: Suspects, words: Words, telling:
         telling.say(_COMMIT)
     _hidden(story, words, telling)
     misread(story, suspects, telling)
+    rare_readers(found, telling)
     if facts.sealed:
         text = f"{facts.sealed:,} of {count(facts.calls, 'call')} are sealed, the first in "
         text += f"{words.frame(facts.first_sealed)}: what they do is not known without a key."

@@ -14,7 +14,7 @@ from msmq_wire.findings.diagnosis.answer import MOST, Telling
 from msmq_wire.findings.diagnosis.cause import Cause
 from msmq_wire.findings.diagnosis.messages import MessageSums
 from msmq_wire.findings.diagnosis.suspects import Connection, Suspects, connection_of
-from msmq_wire.findings.diagnosis.words import Words, count, host, listed, seconds_text, short, span
+from msmq_wire.findings.diagnosis.words import Words, count, host, listed, quoted, seconds_text, short, span
 from msmq_wire.sessions import HostClock, MessageLife, Moment, Story
 from msmq_wire.sessions.clocks import AHEAD, is_time, length_of_time
 from msmq_wire.wire.headers.base_header import INFINITE
@@ -174,14 +174,27 @@ def _blame(clock: HostClock, sums: MessageSums, telling: Telling) -> None:
     text = _clock_text(clock).removesuffix(".")
     if stale is not None:
         first = short(stale.first.message_id)
-        text += f"; {count(stale.count, 'message')} seemed past their time by it, first {first}"
+        seem = "seems past its time" if stale.count == 1 else "seem past their time"
+        text += f"; {count(stale.count, 'message')} {seem} because of that, first {first}"
+    wronged = {dst: one for (src, dst), one in sums.wronged.items() if src == clock.host and clock.sure}
+    for dst, one in wronged.items():
+        first = f"{short(one.first.message_id)}{quoted(one.first.label)}"
+        (limit, *others) = one.limits
+        live = "" if others else f" with {seconds_text(limit)} to live"
+        which = f"{count(one.count, 'message')}{live} {'were' if one.count > 1 else 'was'}"
+        text += f"; {which} refused by {dst} as expired because of that,"
+        text += f" first {first}" if one.count > 1 else f" {first}"
+    # What a receiver took for expired of others has another cause.
+    alone = [dst for dst, one in wronged.items() if one.count == sums.refused_late[dst]]
     telling.blame(
         Cause(
             text=text,
-            severity="low" if stale is None or not clock.sure else "medium",
+            severity="low" if not clock.sure or not (stale or wronged) else "medium",
             confidence="likely" if clock.sure else "guess",
-            moments=() if stale is None else (stale.first.first,),
-            who=(clock.host,),
+            moments=tuple(one.first.first for one in (*([stale] if stale else []), *wronged.values())),
+            who=(clock.host, *wronged),
+            about=alone[0] if len(alone) == 1 else "",
+            explains=("expired",) if len(alone) == 1 else (),
             action=f"set the clock of {clock.host}, or that of the capturing host",
             count=clock.agreeing,
             rules=("TIM-SKEW", "TIM-EXPIRED"),

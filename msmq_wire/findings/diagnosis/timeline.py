@@ -6,21 +6,22 @@ The rule kept here: a step is something that a frame shows; what follows from se
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 
+from msmq_wire.findings.diagnosis.losses import is_purged
 from msmq_wire.findings.diagnosis.words import short
 from msmq_wire.records.record import Record
+from msmq_wire.records.view import time_text
 from msmq_wire.sessions import MessageLife, Moment, Story, class_words
 from msmq_wire.sessions.message import message_key, message_name, moment_of
 from msmq_wire.wire.partial import reached
 from msmq_wire.wire.types.guid import NULL_GUID
 
-__all__ = ["SessionSteps", "Step", "matching", "message_steps"]
+__all__ = ["SessionSteps", "Step", "message_steps", "step_view"]
 
 _MOST = 10_000
-_MOST_CANDIDATES = 10
-_BARS = ("…", "...")
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,38 +37,17 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     detail: str = ""
 
 
-def matching(story: Story, wanted: str) -> dict[str, str]:
-    """Messages that ``wanted`` may mean, at most eleven, with their labels.
-
-    It is a whole name (``guid\\number``), a number alone, or the first digits of the GUID and the number
-    with a backslash between them, as answers write it. Otherwise it is a text in the label, in upper or
-    lower case.
-    """
-    whole = story.lives.by_id(wanted)
-    if whole is not None:
-        return {wanted: whole.label or ""}
-    guid, _, number = wanted.rpartition("\\")
-    for bar in _BARS:
-        guid = guid.removesuffix(bar)
-    named: dict[str, str] = {}
-    labelled: dict[str, str] = {}
-    text = wanted.casefold()
-    for life in story.lives:
-        label = life.label or ""
-        if life.message_id.endswith(f"\\{number}") and life.message_id.startswith(guid.lower()):
-            named.setdefault(life.message_id, label)
-        # An acknowledgment has the label of its message.
-        elif (
-            text
-            and text in label.casefold()
-            and life.acknowledges is None
-            and len(labelled) <= _MOST_CANDIDATES
-        ):
-            labelled.setdefault(life.message_id, label)
-        if len(named) > _MOST_CANDIDATES:
-            break
-    exact = {name: label for name, label in labelled.items() if label.casefold() == text}
-    return (named if number.isdecimal() else {}) or (exact if len(exact) == 1 else labelled)
+def step_view(step: Step) -> dict[str, Any]:
+    """A step as data that JSON can hold."""
+    return {
+        "record": step.at.record,
+        "frame": step.at.frame,
+        "time": time_text(step.at.time),
+        "src": step.src or None,
+        "dst": step.dst or None,
+        "what": step.what,
+        "detail": step.detail,
+    }
 
 
 def message_steps(life: MessageLife, story: Story) -> list[Step]:
@@ -126,6 +106,9 @@ def _read_steps(life: MessageLife, story: Story) -> Iterator[Step]:
             if read.transactional and read.end == "ack":
                 what, detail = "read acknowledged", "it leaves the queue when the transaction is committed"
             yield Step(at=read.ended, src=read.client, dst=read.server, what=what, detail=detail)
+    for queue_ in story.queues:
+        if queue_.purged is not None and is_purged(life, queue_):
+            yield Step(at=queue_.purged, src=queue_.client, dst=queue_.server, what="queue purged")
     for moment, queue in zip(life.moved, life.moved_to, strict=True):
         yield Step(at=moment, src="", dst="", what="moved", detail=f"to {queue or 'another queue'}")
     if life.rejected is not None:

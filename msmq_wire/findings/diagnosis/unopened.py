@@ -16,7 +16,8 @@ from msmq_wire.findings.diagnosis.suspects import Connection, Suspects, connecti
 from msmq_wire.findings.diagnosis.sweeps import port_sweeps
 from msmq_wire.findings.diagnosis.words import count, host, listed
 from msmq_wire.findings.finding import Severity
-from msmq_wire.findings.session_places import one_sided
+from msmq_wire.findings.session_places import accepted, one_sided
+from msmq_wire.records.coverage import Need
 from msmq_wire.sessions import Moment, PingExchange, Session, Story
 from msmq_wire.units import SECOND
 
@@ -27,6 +28,8 @@ _MOST_CLIENTS = 32
 _MOST_MOMENTS = 16
 _FEW = 3
 """Connections that fail before one succeeds, and nobody is sorry."""
+_SOME = 3
+"""Servers with none of which one client gets a session, and it is told of the client."""
 _PATIENCE = 60 * SECOND
 """A session whose opening is not over after so long is given up, [MS-MQQB] 3.1.2.1."""
 _WORDS = {
@@ -49,6 +52,22 @@ _ACTIONS = {
 }
 
 
+_NEEDS: dict[str, tuple[Need, ...]] = {
+    "reset": (),
+    "icmp": (),
+    "refused": (),
+    "silence": ("whole", "two_way", "counted", "in_time"),
+    "tcp_only": ("both_sides", "whole", "end", "counted"),
+    "establishing": ("both_sides", "whole", "counted"),
+    "parameters": ("both_sides", "whole", "counted"),
+}
+"""What has to have been captured of a connection to say that it failed like that."""
+
+
+_BEFORE = ("tcp_only", "establishing", "parameters")
+"""Failures at which nobody has a session, and so no message is sent."""
+
+
 def failure(session: Session) -> str | None:
     """How a session failed to open; None for one that opened, or of which too little was captured."""
     if session.state in ("refused_tcp", "refused"):
@@ -56,7 +75,9 @@ def failure(session: Session) -> str | None:
     if session.reached == "open" or not session.started or one_sided(session):
         return None
     if session.reached == "tcp_only":
-        return "silence" if session.syn_ack is None else "tcp_only"
+        if session.syn_ack is None:
+            return None if accepted(session) else "silence"
+        return "tcp_only"
     return session.reached
 
 
@@ -95,7 +116,12 @@ def unopened(story: Story, suspects: Suspects, telling: Telling) -> None:
             continue
         if kind == "tcp_only" and suspects.told(session.client, session.server):
             continue
+        if kind in _BEFORE and any(one.messages for one in session.directions):
+            # Messages without a session are another fault.
+            continue
         if suspects.hostile(session.client, session.server) or _under_way(session, story):
+            continue
+        if not telling.shown(_NEEDS[kind], session.client, session.server, session.last):
             continue
         if session.server not in failed and len(failed) >= _MOST_SERVERS:
             continue
@@ -110,13 +136,23 @@ def unopened(story: Story, suspects: Suspects, telling: Telling) -> None:
         for moment in (*opening, session.parameters_request, session.parameters_response, session.close):
             if moment is not None and len(pile.moments) < _MOST_MOMENTS:
                 pile.moments.append(moment)
+    vain: dict[str, dict[str, _Pile]] = {}
     for server, pile in failed.items():
         over = all(last_opened.get((client, server), -1) > last for client, last in pile.clients.items())
         if over and pile.kinds.total() <= _FEW:
             failed_ = count(pile.kinds.total(), "connection")
             telling.note(f"{failed_} to {server} failed before one was a session")
             continue
+        if len(pile.clients) == 1 and not opened[host(server)] and not over:
+            vain.setdefault(next(iter(pile.clients)), {})[server] = pile
+            continue
         telling.blame(_cause(server, pile, opened[host(server)], over=over))
+    for client, piles in vain.items():
+        if len(piles) < _SOME:
+            for server, pile in piles.items():
+                telling.blame(_cause(server, pile, 0, over=False))
+        else:
+            telling.blame(_in_vain(client, piles))
 
 
 def given_up(story: Story, suspects: Suspects, telling: Telling) -> None:
@@ -124,6 +160,8 @@ def given_up(story: Story, suspects: Suspects, telling: Telling) -> None:
     piles: dict[tuple[str, str], list[Session]] = {}
     for session in story.sessions:
         if session.reason == "ack_timeout" and not suspects.hostile(session.client, session.server):
+            if not telling.shown(("both_sides", "whole"), session.client, session.server, session.last):
+                continue
             key = host(session.client), host(session.server)
             if key in piles or len(piles) < _MOST_SERVERS:
                 piles.setdefault(key, []).append(session)
@@ -183,11 +221,6 @@ def _under_way(session: Session, story: Story) -> bool:
 def _cause(server: str, pile: _Pile, opened: int, *, over: bool) -> Cause:
     total = pile.kinds.total()
     clients = listed(list(pile.clients))
-    only = len(pile.kinds) == 1
-    kinds = [
-        _WORDS[kind] if only else f"{_WORDS[kind]}{'' if number == 1 else f' ({number:,} times)'}"
-        for kind, number in pile.kinds.items()
-    ]
     what = f"{clients} got no session with {server}"
     if opened:
         what = f"{count(total, 'connection')} of {clients} to {server} did not become a session"
@@ -197,7 +230,7 @@ def _cause(server: str, pile: _Pile, opened: int, *, over: bool) -> Cause:
     severity: Severity = "low" if over or pile.last == "tcp_only" else "medium"
     first = next((kind for kind in pile.kinds if kind != "tcp_only"), "tcp_only")
     return Cause(
-        text=f"{what}: {listed(kinds)}",
+        text=f"{what}: {listed(_told(pile.kinds))}",
         severity=severity,
         confidence="certain",
         moments=tuple(pile.moments),
@@ -210,4 +243,37 @@ def _cause(server: str, pile: _Pile, opened: int, *, over: bool) -> Cause:
         explains=("unanswered",) if severity == "medium" else (),
         brief=what,
         connections=tuple(pile.connections),
+    )
+
+
+def _told(kinds: Counter[str]) -> list[str]:
+    """Why connections failed, in words."""
+    if len(kinds) == 1:
+        return [_WORDS[kind] for kind in kinds]
+    return [
+        f"{_WORDS[kind]}{'' if number == 1 else f' ({number:,} times)'}" for kind, number in kinds.items()
+    ]
+
+
+def _in_vain(client: str, piles: dict[str, _Pile]) -> Cause:
+    """One host that gets a session with none of several servers."""
+    kinds: Counter[str] = Counter()
+    for pile in piles.values():
+        kinds += pile.kinds
+    servers = [host(server) for server in piles]
+    what = f"{client} got no session with port 1801 of {count(len(servers), 'host')} ({listed(servers)})"
+    quiet = all(pile.last == "tcp_only" for pile in piles.values())
+    return Cause(
+        text=f"{what}: {listed(_told(kinds))}",
+        severity="low" if quiet else "medium",
+        confidence="certain",
+        moments=tuple(moment for pile in piles.values() for moment in pile.moments[:2])[:_MOST_MOMENTS],
+        who=(client, *servers[:_MOST_CLIENTS]),
+        action=f"look at the network of {client}, and ask what it is: a scan does this, too",
+        count=kinds.total(),
+        rules=("SES-REFUSED", "SES-CONNECT"),
+        kind="unopened",
+        about=client,
+        brief=what,
+        connections=tuple(one for pile in piles.values() for one in pile.connections)[:_MOST_MOMENTS],
     )

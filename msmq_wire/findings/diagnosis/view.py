@@ -22,9 +22,9 @@ def digest_view(digest: Digest) -> dict[str, Any]:
     answer = Answer(
         number=0,
         question=_QUESTION,
-        posed=bool(lines),
+        posed=bool(digest.causes),
         attention=max((one.severity for one in lines), key=SEVERITIES.index, default=None),
-        statements=tuple(told) or (Statement(text=digest.nothing),),
+        statements=(*told, *(() if digest.causes else (Statement(text=digest.nothing),))),
     )
     return answer_view(answer) | {
         "digest": {

@@ -10,13 +10,16 @@ from typing import NamedTuple
 
 from msmq_wire.findings.diagnosis.answer import MOST, Telling
 from msmq_wire.findings.diagnosis.cause import Cause
-from msmq_wire.findings.diagnosis.words import Words, count, host, span
-from msmq_wire.findings.finding import Severity
+from msmq_wire.findings.diagnosis.words import Words, count, host, listed, span
+from msmq_wire.findings.finding import SEVERITIES, Severity
 from msmq_wire.findings.overdue import Due, due_in, is_late
+from msmq_wire.records.coverage import Need
 from msmq_wire.sessions import Moment, Session, SessionDirection, Story
 
 __all__ = ["waits"]
 
+_NEEDS: tuple[Need, ...] = ("both_sides", "whole", "order", "read")
+_MOST_MOMENTS = 16
 _SMALLEST = "A window of 1 is that of a receiver that is short of memory, or whose queue was paused."
 
 
@@ -42,23 +45,16 @@ def waits(story: Story, words: Words, telling: Telling) -> None:
         if (wait := _wait(session, side, story.last)) is not None
     ]
     found.sort(key=lambda one: -(one.there.longest_wait or 0))
-    for wait in found[:MOST]:
-        moments = wait.session.first, wait.there.longest_wait_at, wait.there.waiting_since
-        severity: Severity = "info" if not wait.late else "medium" if wait.there.certain else "low"
-        text = _text(wait, words)
-        telling.say(f"{text}.", *moments, attention=severity)
-        if wait.late:
-            telling.blame(
-                Cause(
-                    text=text,
-                    severity=severity,
-                    confidence="likely",
-                    moments=tuple(one for one in moments if one is not None),
-                    who=(wait.receiver, wait.sender),
-                    action=f"look at the memory, the disk and the load of {wait.receiver}",
-                    rules=("SES-SLOW", "SES-ACKLATE", "SES-PARM"),
-                )
-            )
+    slow: dict[str, list[_Wait]] = {}
+    for number, wait in enumerate(found):
+        seen = telling.shown(_NEEDS, wait.session.client, wait.session.server, wait.session.first)
+        late = wait.late and seen
+        if late:
+            slow.setdefault(wait.receiver, []).append(wait)
+        if number < MOST:
+            telling.say(f"{_text(wait, words)}.", *_moments(wait), attention=_severity(wait, late=late))
+    for receiver, waits in slow.items():
+        telling.blame(_cause(receiver, waits, words))
     if len(found) > MOST:
         telling.say(f"And in {count(len(found) - MOST, 'more session')}: timeline draws them.")
     if any(wait.there.smallest_window == 1 for wait in found):
@@ -100,14 +96,48 @@ def _wait(session: Session, side: int, last: int | None) -> _Wait | None:
     return _Wait(session, hosts[side], hosts[1 - side], there, announced, due, still, late)
 
 
+def _moments(wait: _Wait) -> tuple[Moment | None, ...]:
+    return wait.session.first, wait.there.longest_wait_at, wait.there.waiting_since
+
+
+def _severity(wait: _Wait, *, late: bool) -> Severity:
+    return "info" if not late else "medium" if wait.there.certain else "low"
+
+
+def _cause(receiver: str, waits: list[_Wait], words: Words) -> Cause:
+    """A host that acknowledges late, in one session or in many: the longest wait comes first."""
+    longest = waits[0]
+    senders = list(dict.fromkeys(wait.sender for wait in waits))
+    text = _text(longest, words)
+    if len(waits) > 1:
+        sessions = count(len(waits), "session")
+        text = f"{receiver} slows {listed(senders)} down in {sessions}: {_waited(longest, words)}"
+    moments = [moment for wait in waits for moment in _moments(wait) if moment is not None]
+    return Cause(
+        text=text,
+        severity=max((_severity(wait, late=True) for wait in waits), key=SEVERITIES.index),
+        confidence="likely",
+        moments=tuple(moments[:_MOST_MOMENTS]),
+        who=(receiver, *senders[:_MOST_MOMENTS]),
+        action=f"look at the memory, the disk and the load of {receiver}",
+        count=len(waits),
+        rules=("SES-SLOW", "SES-ACKLATE", "SES-PARM"),
+    )
+
+
 def _since(moment: Moment | None, end: int | None) -> int:
     return 0 if moment is None or moment.time is None or end is None else end - moment.time
 
 
 def _text(wait: _Wait, words: Words) -> str:
-    there = wait.there
     does = f"slows {wait.sender} down" if wait.late else f"narrows the window of {wait.sender}"
-    text = f"{wait.receiver} {does} in the session that begins in "
+    begins = f"in the session that begins in {words.frame(wait.session.first)}"
+    return f"{wait.receiver} {does} {begins}: {_waited(wait, words)}"
+
+
+def _waited(wait: _Wait, words: Words) -> str:
+    """How long what was sent waited, what its window was, and what still waits."""
+    there = wait.there
     parts = []
     if there.longest_wait is not None:
         agreed = f", where {span(wait.due.after)} is agreed"
@@ -128,4 +158,4 @@ def _text(wait: _Wait, words: Words) -> str:
         verb = "waits" if there.unacknowledged == 1 else "wait"
         many = f"{there.unacknowledged:,} of {count(there.messages, 'message')} still {verb}"
         parts.append(f"{many}, {span(wait.still)} {ends}")
-    return f"{text}{words.frame(wait.session.first)}: {'; '.join(parts)}"
+    return "; ".join(parts)

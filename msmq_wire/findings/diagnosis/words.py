@@ -12,6 +12,7 @@ from datetime import UTC, datetime, tzinfo
 from msmq_wire.findings.diagnosis.answer import MOST
 from msmq_wire.records.capture_names import short_names
 from msmq_wire.records.endpoint import host_of
+from msmq_wire.records.joined_capture import files_of, located_frame
 from msmq_wire.sessions import Moment
 from msmq_wire.sessions.clocks import PERIODS
 from msmq_wire.units import MILLISECOND, SECOND
@@ -127,26 +128,27 @@ def listed(items: Sequence[str], total: int | None = None, *, rest: str = "") ->
 class Words:
     """Words that depend on the captures (first record id and name of each) and on a time zone.
 
-    ``zone`` None is the zone of this machine.
+    A frame of a joined capture has the name of its file, and its number there. ``zone`` None is the zone of
+    this machine.
     """
 
     def __init__(self, captures: Sequence[tuple[int, str]] = (), zone: tzinfo | None = UTC) -> None:
         self._starts = [start for start, _ in captures]
-        names = [name for _, name in captures]
-        short = short_names(names)
-        self._names = [short[name] for name in names]
+        self._captures = [name for _, name in captures]
+        self._short = short_names([file for name in self._captures for file in files_of(name)])
         self._zone = zone
 
     def frame(self, moment: Moment | None) -> str:
         """``frame 19``, with its file where there are several."""
         if moment is None or moment.frame is None:
             return "a frame that is not known"
-        return f"frame {moment.frame}{self._file(moment)}"
+        file, frame = self._place(moment, moment.frame)
+        return f"frame {frame}{file}"
 
     def frames(self, moments: Iterable[Moment | None], total: int | None = None) -> str:
         """``frames 8, 9 and 12``; of more than ten the first ones."""
-        known = [one for one in moments if one is not None and one.frame is not None]
-        distinct = {(self._file(one), one.frame): one for one in known}
+        known = [self._place(one, one.frame) for one in moments if one is not None and one.frame is not None]
+        distinct = dict.fromkeys(known)
         if not distinct:
             return "frames that are not known"
         numbers = [f"{frame}" for _, frame in distinct]
@@ -162,10 +164,15 @@ class Words:
             text = "; ".join(parts) + (f" and {more:,} more" if more > 0 else "")
         return f"{'frame' if len(numbers) == 1 and not (total or 0) > 1 else 'frames'} {text}"
 
-    def since(self, moments: Sequence[Moment]) -> str:
-        """``, 2026-11-20 09:14:07Z``, of several the first; empty where it is not known."""
-        times = [one.time for one in moments if one.time is not None]
-        return f", {'first ' if len(times) > 1 else ''}{self.clock(min(times) // SECOND)}" if times else ""
+    def period(self, moments: Sequence[Moment]) -> str:
+        """``, 2026-11-20 09:14:07Z``, of several ``to`` the last; empty where it is not known."""
+        times = [one.time // SECOND for one in moments if one.time is not None]
+        if not times:
+            return ""
+        begun, ended = self.clock(min(times)), self.clock(max(times))
+        day, _, clock = ended.partition(" ")
+        until = "" if begun == ended else f" to {clock if begun.startswith(day) else ended}"
+        return f", {begun}{until}"
 
     def clock(self, seconds: int) -> str:
         """Seconds since 1970 as a date and time."""
@@ -173,8 +180,10 @@ class Words:
         offset = "Z" if self._zone is UTC else moment.strftime("%z")
         return f"{moment:%Y-%m-%d %H:%M:%S}{offset}"
 
-    def _file(self, moment: Moment) -> str:
-        if len(self._names) < 2:
-            return ""
+    def _place(self, moment: Moment, frame: int) -> tuple[str, int]:
+        """The words for the file of a frame, empty where there is but one, and its number in the file."""
+        if not self._captures:
+            return "", frame
         at = bisect_right(self._starts, moment.record) - 1
-        return f" of {self._names[max(at, 0)]}"
+        file, frame = located_frame(self._captures[max(at, 0)], frame)
+        return "" if len(self._short) < 2 else f" of {self._short[file]}", frame

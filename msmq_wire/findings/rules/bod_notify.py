@@ -48,7 +48,7 @@ RULE = Rule(
     "does. Without the identifier of a queue manager and a signature it must be disregarded; a receiver that "
     "does not look changes its queues on the word of anybody.",
     action="Find out who sent it, and whether the queue that it names changed on the receiver afterwards.",
-    harmless="A test of a queue manager. Notifications of version 2 carry no data and need no signature.",
+    harmless="A test of a queue manager. A notification of version 2 carries no data: it needs no signature.",
     types=("user_message",),
     when=(
         OPENED,

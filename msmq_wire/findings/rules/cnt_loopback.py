@@ -70,7 +70,8 @@ RULE = Rule(
     "goes to another host, where it means that host itself. An application that names a queue elsewhere "
     "never needs it; public checks do it to reach a queue whatever the host is called, and a response or "
     "administration queue of this form makes the receiver send to itself.",
-    action="Look at what the client is and what it did with the queue. Nothing is broken: the name is valid.",
+    action="Find out which program the client is, and what it did with the queue. The queue name is valid: "
+    "by itself this is no fault.",
     harmless="A configuration that was copied from a test on one computer; a tunnel or a proxy between the "
     "hosts.",
     types=("rpc_call", "user_message"),

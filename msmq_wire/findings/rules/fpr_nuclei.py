@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from msmq_wire.findings.marks import SAMPLE_CLIENT, SAMPLE_SERVER
 from msmq_wire.findings.rule import Context, Rule, Seen
-from msmq_wire.findings.session_places import doubts_of, place_in
+from msmq_wire.findings.session_places import place_in
 from msmq_wire.sessions import Session
 from msmq_wire.spec import SpecRef
 
@@ -26,9 +26,7 @@ def _check(session: Session, context: Context) -> Iterator[Seen]:
         or session.directions[0].messages
     ):
         return
-    caveats = doubts_of(session, context)
-    if session.closed_by == "capture_end":
-        caveats = (*caveats, _OPEN)
+    caveats = (_OPEN,) if session.closed_by == "capture_end" else ()
     answered = "answered" if session.establish_response else "not answered"
     guids = (("client_guid", 20, SAMPLE_CLIENT), ("server_guid", 36, SAMPLE_SERVER))
     yield Seen(
@@ -53,5 +51,6 @@ RULE = Rule(
     action="Find out who scans. Where it comes from outside, close port 1801 to it.",
     harmless="A scan of one's own.",
     over="session",
+    needs=("opening", "whole"),
     check=_check,
 )

@@ -65,7 +65,12 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
         return
     if error.code != "missing-bytes" or record.type == "message_packet":
         place = evidence_of(record, error.path, error.offset)
-        yield Seen(message=f"{error.path}: {error.message}", evidence=(place,), severity="medium")
+        yield Seen(
+            message=f"{error.path}: {error.message}",
+            evidence=(place,),
+            severity="medium",
+            needs=("record",),
+        )
 
 
 RULE = Rule(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.lengths import doubts
+from msmq_wire.findings.lengths import FRAMED
 from msmq_wire.findings.packet_fields import PACKETS, field, least_size
 from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
 from msmq_wire.records.record import Record
@@ -20,12 +20,9 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
         return
     size = field(record, "base_header.packet_size")
     if size is not None and size >= least_size(record):
-        caveats = doubts(record, context)
         yield Seen(
             message=f"{error.path} goes on behind PacketSize {size}: {error.message}",
             evidence=(evidence_of(record, error.path, error.offset, max(0, size - error.offset)),),
-            severity="medium" if caveats else None,
-            caveats=caveats,
         )
 
 
@@ -49,6 +46,7 @@ RULE = Rule(
         "LEN-DIRECT",
         "LEN-EXT",
     ),
+    prefers=FRAMED,
     types=PACKETS,
     when=(),
     check=_check,

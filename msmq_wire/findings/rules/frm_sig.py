@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.packet_fields import MAYBE_NO_PACKET, PACKETS, starts_like_a_packet
+from msmq_wire.findings.packet_fields import PACKETS, starts_like_a_packet
 from msmq_wire.findings.rule import Context, Rule, Seen, broken, evidence_of
 from msmq_wire.findings.suricata_signature import ON_WIRE, Signature
 from msmq_wire.records.record import Record
@@ -27,24 +27,22 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
                     message = f"VersionNumber is 0x{header.version_number:02X}, it must be 0x10"
                 else:
                     message = f"Signature is 0x{header.signature:08X}, it must be 0x524F494C"
-                yield Seen(message=message, evidence=(place,))
-    elif record.reason == "no-signature" and not context.lossy(record.stream):
+                yield Seen(message=message, evidence=(place,), needs=(), prefers=())
+    elif record.reason == "no-signature":
         shown = evidence_of(record, data=record.remainder)
-        started = context.started(record.stream)
         if record.offset and starts_like_a_packet(record.remainder):
             signature = record.remainder[4:8].hex(" ")
             yield Seen(
                 message=f"behind a packet stands a BaseHeader whose signature is {signature}",
                 evidence=(shown,),
-                severity=None if started else "low",
-                caveats=() if started else (MAYBE_NO_PACKET,),
             )
-        elif started and not record.offset:
+        elif not record.offset:
             yield Seen(
                 message=f"this side begins with {counted(record.length)}, no packet of MSMQ",
                 evidence=(shown,),
                 severity="low",
                 caveats=("nothing before them shows that this side speaks MSMQ",),
+                needs=("opening", "before_here"),
             )
 
 
@@ -59,6 +57,9 @@ RULE = Rule(
     "hand.",
     harmless="Another service uses the port. What follows bytes that were not captured is not judged.",
     explains=("CNT-", "FLG-", "FRM-", "TIM-"),
+    needs=("before_here",),
+    prefers=("opening",),
+    withheld=True,
     types=("gap", *PACKETS),
     when=(),
     check=_check,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.packet_fields import LEAST, PACKETS, field, least_size, size_place
+from msmq_wire.findings.packet_fields import LEAST, MP, PACKETS, field, least_size, size_place
 from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.findings.suricata_signature import ON_WIRE, Signature
 from msmq_wire.records.record import Record
@@ -31,10 +31,6 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
         )
 
 
-_MP = 1 << 21
-"""Without the header that it announces a message is smaller."""
-
-
 RULE = Rule(
     id="FRM-SIZE-MIN",
     title="PacketSize below the size of the headers",
@@ -58,7 +54,7 @@ RULE = Rule(
             match=(this.base_header.packet_size < LEAST[packet.stem()], *more),
         )
         for number, packet, more in (
-            (110, UserMessage, (this.user_header.flags & _MP != 0,)),
+            (110, UserMessage, (this.user_header.flags & MP != 0,)),
             (111, EstablishConnection, ()),
             (112, ConnectionParameters, ()),
             (113, SessionAck, ()),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.packet_fields import MAYBE_NO_PACKET, starts_like_a_packet
+from msmq_wire.findings.packet_fields import starts_like_a_packet
 from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
@@ -14,14 +14,11 @@ __all__ = ["RULE"]
 
 
 def _check(record: Record, context: Context) -> Iterator[Seen]:
-    behind_a_packet = record.reason == "no-signature" and record.offset and not context.lossy(record.stream)
+    behind_a_packet = record.reason == "no-signature" and record.offset
     if behind_a_packet and not starts_like_a_packet(record.remainder):
-        started = context.started(record.stream)
         yield Seen(
             message=f"{counted(record.length)} behind the end that PacketSize sets start no packet",
             evidence=(evidence_of(record, data=record.remainder),),
-            severity=None if started else "low",
-            caveats=() if started else (MAYBE_NO_PACKET,),
         )
 
 
@@ -35,7 +32,10 @@ RULE = Rule(
     action="Look at the packet before these bytes: do they continue its body?",
     harmless="A program that counts the size of its packets wrongly: one known packet says 226 and sends "
     "230 bytes.",
+    withheld=True,
     types=("gap",),
+    needs=("before_here",),
+    prefers=("opening",),
     check=_check,
     without_suricata="it is about where one packet ends and the next begins",
 )

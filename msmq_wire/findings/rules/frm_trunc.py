@@ -20,13 +20,9 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
     if size is not None and size > MAX_PACKET_SIZE:
         return
     whole = "" if size is None else f" of {size} bytes"
-    lossy = context.lossy(record.stream)
     yield Seen(
         message=f"the bytes of a packet{whole} end after {record.length}",
         evidence=(evidence_of(record, record.error.path, record.error.offset),),
-        severity="info" if lossy else None,
-        confidence="guess" if lossy else None,
-        caveats=("bytes of this connection are missing from the capture",) if lossy else (),
     )
 
 
@@ -43,6 +39,7 @@ RULE = Rule(
     "way.",
     types=PACKETS,
     when=(),
+    needs=("around", "end"),
     check=_check,
     without_suricata="it is about bytes that never came",
 )

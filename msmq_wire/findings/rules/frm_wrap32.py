@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.lengths import doubts
+from msmq_wire.findings.lengths import FRAMED
 from msmq_wire.findings.rule import Context, Rule, Seen, broken
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
@@ -25,12 +25,9 @@ _CODES = (
 
 def _check(record: Record, context: Context) -> Iterator[Seen]:
     for anomaly, place in broken(record, _CODES):
-        caveats = doubts(record, context)
         yield Seen(
             message=f"{anomaly.path}: {anomaly.message}",
             evidence=(place,),
-            severity="medium" if caveats else None,
-            caveats=caveats,
         )
 
 
@@ -44,6 +41,7 @@ RULE = Rule(
     action="Find out what the sender is; check that the receiver has its updates.",
     harmless="Random bytes, as fuzzers send them.",
     behind=("LEN-ENV", "LEN-SOAP", "LEN-CMP", "LEN-BODY", "LEN-SEC", "LEN-MQF"),
+    prefers=FRAMED,
     codes=_CODES,
     check=_check,
 )

@@ -1,9 +1,9 @@
-"""ID-CLONE: one queue manager GUID at two addresses."""
+"""ID-CLONE: one queue manager GUID at several addresses."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import msgspec
 
@@ -19,6 +19,7 @@ from msmq_wire.wire.types.guid import GUID, NULL_GUID
 __all__ = ["RULE"]
 
 _SHOWN = 8
+_PLACES = 64
 _NO_HOST = (NULL_GUID, SAMPLE_CLIENT, SAMPLE_SERVER)
 """Scanners use these from everywhere; they have findings of their own."""
 _HEADER = "establish_connection_header"
@@ -64,13 +65,24 @@ def _note(uses: dict[GUID, dict[str, _Use]], session: Session, direction: int) -
 def _seen(guid: GUID, of_guid: dict[str, _Use]) -> Seen:
     hosts = list(of_guid)
     severity, caveats = _weight(of_guid)
-    more = f" and {len(hosts) - _SHOWN} more" if len(hosts) > _SHOWN else ""
+    where = ", ".join(hosts)
+    if len(hosts) > _SHOWN:
+        named = f"{', '.join(hosts[: _SHOWN - 1])} and {len(hosts) - _SHOWN} more to {hosts[-1]}"
+        where = f"{len(hosts):,} addresses, {_at_once(of_guid):,} of them at once: {named}"
     return Seen(
-        message=f"queue manager {guid} is at {', '.join(hosts[:_SHOWN])}{more}",
-        evidence=tuple(use.place for use in of_guid.values())[:_SHOWN],
+        message=f"queue manager {guid} is at {where}",
+        evidence=tuple(use.place for use in of_guid.values())[:_PLACES],
         severity=severity,
         caveats=caveats,
     )
+
+
+def _at_once(of_guid: dict[str, _Use]) -> int:
+    """How many addresses used it at the same time, at most."""
+    steps = sorted(
+        [(use.first, 1) for use in of_guid.values()] + [(use.last, -1) for use in of_guid.values()]
+    )
+    return max(accumulate(step for _, step in steps))
 
 
 def _weight(of_guid: dict[str, _Use]) -> tuple[Severity | None, tuple[str, ...]]:
@@ -84,7 +96,7 @@ def _weight(of_guid: dict[str, _Use]) -> tuple[Severity | None, tuple[str, ...]]
 
 RULE = Rule(
     id="ID-CLONE",
-    title="One queue manager at two addresses",
+    title="One queue manager at several addresses",
     severity="medium",
     confidence="likely",
     spec=(SpecRef("MS-MQQB", "2.2.3.1"), SpecRef("MS-MQQB", "3.1.5.3.1")),

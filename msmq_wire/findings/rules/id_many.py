@@ -50,5 +50,6 @@ RULE = Rule(
     harmless="NAT, a cluster, or MSMQ installed anew.",
     standing=True,
     over="story",
+    needs=("one_network",),
     check=_check,
 )

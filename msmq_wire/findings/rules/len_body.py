@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from msmq_wire.findings.finding import Severity
-from msmq_wire.findings.lengths import UNREADABLE, lying_lengths, reached
+from msmq_wire.findings.lengths import FRAMED, UNREADABLE, lying_lengths, reached
 from msmq_wire.findings.rule import Rule
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
@@ -45,6 +45,7 @@ RULE = Rule(
     action="Find out what the sender is, and what the receiver did after this packet.",
     harmless="A client of another make that leaves AllocationBodySize 0. A body that remote read cut on "
     "request is not judged.",
+    prefers=FRAMED,
     types=("user_message", "message_packet", "order_ack", "final_ack"),
     codes=(*_CODES, *UNREADABLE),
     check=lying_lengths(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from msmq_wire.findings.finding import Severity
-from msmq_wire.findings.lengths import UNREADABLE, lying_lengths, reached
+from msmq_wire.findings.lengths import FRAMED, UNREADABLE, lying_lengths, reached
 from msmq_wire.findings.rule import Rule
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
@@ -46,6 +46,7 @@ RULE = Rule(
     "message that came for it.",
     harmless="A message that a proxy changed on its way; then the sizes disagree with the HTTP message, but "
     "stay inside the packet (medium).",
+    prefers=FRAMED,
     types=("user_message", "message_packet"),
     codes=(*_CODES, *UNREADABLE),
     check=lying_lengths(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msmq_wire.errors import FormatNameError
 from msmq_wire.findings.finding import Severity
-from msmq_wire.findings.lengths import UNREADABLE, lying_lengths, reached
+from msmq_wire.findings.lengths import FRAMED, UNREADABLE, lying_lengths, reached
 from msmq_wire.findings.rule import Rule
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
@@ -50,6 +50,7 @@ RULE = Rule(
     "arrive.",
     harmless="Names that old versions allowed. A long IPv6 or HTTP address is not judged: 124 is for the "
     "queue.",
+    prefers=FRAMED,
     types=("user_message", "message_packet", "order_ack", "final_ack"),
     codes=(*_CODES, *UNREADABLE),
     check=lying_lengths(codes=_CODES, measures=_MEASURES, severity="medium", explain=_explain),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msmq_wire.engines.places import span
 from msmq_wire.findings.finding import Severity
-from msmq_wire.findings.lengths import UNREADABLE, lying_lengths, reached
+from msmq_wire.findings.lengths import FRAMED, UNREADABLE, lying_lengths, reached
 from msmq_wire.findings.rule import Rule
 from msmq_wire.findings.suricata_signature import ON_WIRE, Signature
 from msmq_wire.records.record import Record
@@ -47,6 +47,7 @@ RULE = Rule(
     cves=("CVE-2023-21554",),
     event="MSMQ 2027",
     explains=("SES-NAKED",),
+    prefers=FRAMED,
     types=("user_message", "message_packet"),
     codes=(*_CODES, *UNREADABLE),
     check=lying_lengths(

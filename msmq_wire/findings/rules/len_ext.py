@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from msmq_wire.findings.lengths import UNREADABLE, lying_lengths
+from msmq_wire.findings.lengths import FRAMED, UNREADABLE, lying_lengths
 from msmq_wire.findings.rule import Rule
 from msmq_wire.spec import SpecRef
 
@@ -33,6 +33,7 @@ RULE = Rule(
     action="Find out what answers remote reads on this host.",
     harmless="A server of another make. Headers that are left out, and Flags 0 without any, are seen and "
     "not judged.",
+    prefers=FRAMED,
     types=("message_packet",),
     codes=(*_CODES, *UNREADABLE),
     check=lying_lengths(codes=_CODES, measures=_MEASURES, severity="medium"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from msmq_wire.findings.finding import Severity
-from msmq_wire.findings.lengths import UNREADABLE, lying_lengths, reached
+from msmq_wire.findings.lengths import FRAMED, UNREADABLE, lying_lengths, reached
 from msmq_wire.findings.rule import Rule
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
@@ -35,6 +35,7 @@ RULE = Rule(
     "packet is refused.",
     action="Find out what the sender is: queue managers write labels right.",
     harmless="A client of another make that leaves the NUL out. Lone surrogates are allowed and not judged.",
+    prefers=FRAMED,
     types=("user_message", "message_packet", "order_ack", "final_ack"),
     codes=(*_CODES, *UNREADABLE),
     check=lying_lengths(codes=_CODES, measures=_MEASURES, severity="medium", explain=_explain),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from msmq_wire.findings.lengths import lying_lengths
+from msmq_wire.findings.lengths import FRAMED, lying_lengths
 from msmq_wire.findings.rule import Rule
 from msmq_wire.spec import SpecRef
 
@@ -22,6 +22,7 @@ RULE = Rule(
     "is.",
     harmless="A proxy that rewrites line ends changes the bytes and not the numbers. Hand-made test "
     "requests often have wrong numbers.",
+    prefers=FRAMED,
     types=("srmp_message", "srmp_receipt"),
     codes=_CODES,
     check=lying_lengths(codes=_CODES, measures={}, severity="medium"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from msmq_wire.findings.finding import Severity
-from msmq_wire.findings.lengths import UNREADABLE, lying_lengths, reached
+from msmq_wire.findings.lengths import FRAMED, UNREADABLE, lying_lengths, reached
 from msmq_wire.findings.rule import Rule
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
@@ -53,6 +53,7 @@ RULE = Rule(
     action="Find out what the sender is; check the message against what its application meant to send.",
     harmless="A kind of queue name that is not published (medium). Whether HeaderSize counts the padding is "
     "not stated, so up to 3 bytes are never judged.",
+    prefers=FRAMED,
     types=("user_message", "message_packet"),
     codes=(*_CODES, *UNREADABLE),
     check=lying_lengths(codes=_CODES, measures=_MEASURES, severity="high", explain=_explain),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from msmq_wire.findings.lengths import doubts, place_of, reached
+from msmq_wire.findings.lengths import FRAMED, place_of, reached
 from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
@@ -28,12 +28,9 @@ def _check(record: Record, context: Context) -> Iterable[Seen]:
         and is_order_queue(record.packet.user_header)
     ):
         return ()
-    caveats = doubts(record, context)
     seen = Seen(
         message=f"MessageSize is {size}, it must be {_SIZE}",
         evidence=(place_of(record, "message_properties_header.message_size"),),
-        severity="low" if caveats else None,
-        caveats=caveats,
     )
     return (seen,)
 
@@ -50,6 +47,7 @@ RULE = Rule(
     harmless="An ordinary message that was sent to order_queue$ by mistake with the class of an "
     "acknowledgment.",
     explains=("FRM-MUST",),
+    prefers=FRAMED,
     types=("user_message", "final_ack"),
     when=(
         (this.message_properties_header.message_class == MessageClass.MQMSG_CLASS_ORDER_ACK)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from msmq_wire.findings.lengths import UNREADABLE, lying_lengths
+from msmq_wire.findings.lengths import FRAMED, UNREADABLE, lying_lengths
 from msmq_wire.findings.rule import Rule
 from msmq_wire.spec import SpecRef
 
@@ -41,6 +41,7 @@ RULE = Rule(
     "GUID is.",
     action="Do not trust the sender that the packet names; find out what wrote it.",
     harmless="A client of another make that fills the header by halves. Data without AI set is normal.",
+    prefers=FRAMED,
     types=("user_message", "message_packet"),
     codes=(*_CODES, *UNREADABLE),
     check=lying_lengths(codes=_CODES, measures=_MEASURES, severity="medium"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from msmq_wire.findings.lengths import UNREADABLE, lying_lengths
+from msmq_wire.findings.lengths import FRAMED, UNREADABLE, lying_lengths
 from msmq_wire.findings.rule import Rule
 from msmq_wire.spec import SpecRef
 
@@ -24,6 +24,7 @@ RULE = Rule(
     "packet, or wraps in 32 bits when it is doubled, leads a careless receiver out of the packet.",
     action="Find out what the sender is and whether it is meant to send SOAP headers at all.",
     harmless="An application or a bridge that counts bytes where characters are counted.",
+    prefers=FRAMED,
     types=("user_message", "message_packet"),
     codes=(*_CODES, *UNREADABLE),
     check=lying_lengths(codes=_CODES, measures=_MEASURES, severity="high"),

@@ -51,6 +51,7 @@ RULE = Rule(
     action="Look whether the capture sees both directions; else find out what sends the answer.",
     harmless="A capture that began late, or that sees one direction only.",
     over="story",
+    needs=("both_ways", "counted"),
     conduct="Ping",
     check=_check,
 )

@@ -41,8 +41,7 @@ def _said(sweep: Sweep) -> str:
             hosts = [host_of(one.server) for one in pings]
             more = f" and {len(hosts) - _SHOWN:,} more" if len(hosts) > _SHOWN else ""
             told.append(f"{what}: {', '.join(hosts[:_SHOWN])}{more}")
-    followed = f"{len(sweep.followed):,}" if sweep.followed else "none"
-    return "; ".join((*told, f"connected to {followed} of them"))
+    return "; ".join((*told, sweep.connected) if sweep.connected else told)
 
 
 def _places(sweep: Sweep) -> Iterator[Evidence]:
@@ -66,6 +65,7 @@ RULE = Rule(
     action="Find out what the sender is, and look at what it did next with the hosts that answered.",
     harmless="An inventory, and a queue manager that has messages for many hosts that are away.",
     over="story",
+    prefers=("kept",),
     check=_check,
     suricata=(
         Signature(

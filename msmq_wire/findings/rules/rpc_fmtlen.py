@@ -83,6 +83,7 @@ RULE = Rule(
     "and MS07-065.",
     harmless="A program that builds names from unchecked input.",
     cves=(_NAME_CVE, _PATH_CVE),
+    needs=("record",),
     types=("rpc_call",),
     check=_check,
     suricata=(

@@ -16,9 +16,6 @@ _NO_PDU = "no-pdu"
 
 
 def _check(record: Record, context: Context) -> Iterator[Seen]:
-    # What was not captured explains all of this.
-    if not context.started(record.stream) or context.lossy(record.stream):
-        return
     if record.type == "gap":
         if record.missing == 0 and record.reason == _NO_PDU:
             yield Seen(
@@ -50,7 +47,9 @@ RULE = Rule(
     "question, or a length leads to bytes that are no PDU.",
     action="Look at the side that sent it: the RPC runtime of Windows does not.",
     harmless="A capture that lost frames without a trace, or a middlebox that changes the stream.",
+    withheld=True,
     types=("rpc_call", "gap"),
+    needs=("opening", "before"),
     check=_check,
     without_suricata="it compares the fragments of a call",
 )

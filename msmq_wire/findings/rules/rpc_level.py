@@ -32,8 +32,8 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
     caveats = ["the server refused the call"] if refused else []
     if call.guessed:
         caveats.append("the bind was not captured: interface and method are guesses")
-    can = "anybody on the network can read "
-    can += "it" if call.auth_level == AuthenticationLevel.PKT_INTEGRITY else "and change it"
+    can = "the call is not encrypted"
+    can += "" if call.auth_level == AuthenticationLevel.PKT_INTEGRITY else " or protected against change"
     yield Seen(
         message=f"{method} is called at level {level}, the minimum is PKT_PRIVACY: {can}",
         evidence=(evidence_of(record, "auth_level"),),

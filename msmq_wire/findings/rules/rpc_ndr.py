@@ -81,6 +81,7 @@ RULE = Rule(
     action="Look at the client: the parameters were made by hand. See whether the server answered "
     "with a fault.",
     harmless="A client that does not use the RPC runtime of Windows and gets a structure wrong.",
+    needs=("record",),
     types=("rpc_call",),
     check=_check,
 )

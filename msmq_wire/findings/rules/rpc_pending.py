@@ -5,25 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.finding import Evidence
+from msmq_wire.findings.overdue import closed_queues, is_put_back
 from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.sessions import RemoteRead, Story
 from msmq_wire.spec import SpecRef
-from msmq_wire.units import SECOND
 
 __all__ = ["RULE"]
 
-_CLEAN_UP = 300 * SECOND
-"""Nanoseconds after which a server puts the message back."""
-
 
 def _check(story: Story, context: Context) -> Iterator[Seen]:
-    closed = {queue.number: queue.closed for queue in story.queues if queue.closed is not None}
+    closed = closed_queues(story)
     for read in story.reads:
-        if read.pending and read.certain:
-            yield _seen(read, closed=read.opened in closed, last=story.last)
+        if read.pending:
+            over = is_put_back(read, closed, story)
+            yield _seen(read, over=over, closed=read.opened in closed)
 
 
-def _seen(read: RemoteRead, *, closed: bool, last: int | None) -> Seen:
+def _seen(read: RemoteRead, *, over: bool, closed: bool) -> Seen:
     frames = () if read.at.frame is None else (read.at.frame,)
     place = Evidence(
         record=read.at.record,
@@ -33,8 +31,6 @@ def _seen(read: RemoteRead, *, closed: bool, last: int | None) -> Seen:
         dst=read.server,
         path="opnum",
     )
-    left = None if read.at.time is None or last is None else last - read.at.time
-    over = closed or (left is not None and left >= _CLEAN_UP)
     message = f"{read.message_id}" if read.message_id else "a message"
     queue = f" from {read.queue}" if read.queue else ""
     caveats = (
@@ -59,5 +55,6 @@ RULE = Rule(
     action="Look at what the reading application did at that time; expect the message twice.",
     harmless="The end came on another connection or was not captured.",
     over="story",
+    needs=("both_sides", "before", "after"),
     check=_check,
 )

@@ -74,6 +74,7 @@ RULE = Rule(
     action="Look at what the client is: the structure was made by hand, or changed on the way.",
     harmless="A client library of its own with a mistake. m_reserved may hold anything and is not looked at.",
     behind=("RPC-FMTLEN",),
+    needs=("record",),
     types=("rpc_call",),
     check=_check,
 )

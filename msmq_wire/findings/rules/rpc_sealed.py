@@ -17,7 +17,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
     if not call.sealed:
         return
     # Every use of a queue begins with one of these, unless the capture began later.
-    if context.started(record.stream) and call.role not in OPENS:
+    if context.started(record) and call.role not in OPENS:
         return
     account = f" of {call.account}" if call.account else ""
     yield Seen(

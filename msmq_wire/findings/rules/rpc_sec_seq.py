@@ -35,6 +35,7 @@ RULE = Rule(
     meaning="A message comes as one full section, or as a first and a second one, and their sizes follow "
     "from their types. Here they do not.",
     action="Look at what the server is that answers like this; the client takes the sizes from the network.",
+    needs=("record",),
     types=("message_packet",),
     codes=_CODES,
     check=_check,

@@ -27,6 +27,7 @@ RULE = Rule(
     "left over or lacking, whether the 0 to 3 padding bytes are counted or not.",
     action="Compare with the same message read with a larger limit, if there is one.",
     harmless="The text leaves open where padding goes; a server may count it in a way that is not known.",
+    needs=("record",),
     types=("message_packet",),
     codes=_CODES,
     check=_check,

@@ -22,8 +22,8 @@ RULE = Rule(
     meaning="The capture shows the same message twice, with one identifier: when it was sent, or read "
     "before, and now. SentTime, the label or the body is another one, or the time until which it had to "
     "reach its queue does not follow from SentTime. No queue manager changes these.",
-    action="Compare both frames. A message was changed in the queue or on its way, an identifier was given "
-    "twice, or one of the two programs writes packets of its own.",
+    action="Compare both frames. Somebody changed the message in the queue or on its way, two messages got "
+    "one identifier, or the sender or the reader builds its packets itself.",
     harmless="Two queue managers with one GUID, see ID-CLONE. What a queue manager may change is not "
     "compared: addresses, the headers behind a message, its class, a body that came encrypted.",
     over="reply",

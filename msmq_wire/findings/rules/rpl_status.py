@@ -16,8 +16,8 @@ RULE = Rule(
     spec=(SpecRef("MS-MQRR", "3.1.4"), SpecRef("MS-MQQP", "3.1.4")),
     meaning="The method cannot give this status, or it says that something is not there that is known to be "
     "there. Clients decide by the status what becomes of a message.",
-    action="Compare with what the client did next. A handle that a server forgot tells of a restart or of a "
-    "fault in it.",
+    action="Compare the status with what the client did next. A handle that a server forgot tells of a "
+    "restart of the server, or of a fault in it.",
     harmless="The server's service was restarted, or somebody closed the handle at the server.",
     over="reply",
     check=contradicting(ReplayKind.STATUS),

@@ -16,8 +16,8 @@ RULE = Rule(
     confidence="likely",
     spec=(SpecRef("MS-MQBR", "3.1.5.1"),),
     meaning="Between the source and the destination in the packet the topology has no way: no routing link, "
-    "no gate or no routing server. The message was sent nevertheless, so it will stay somewhere until "
-    "it expires, or the topology is wrong.",
+    "no gate or no routing server. The message was sent all the same: it may stay at a host until "
+    "it expires, or the topology file is wrong.",
     action="Run msmq-wire route with the two: it says where the ways end and why.",
     harmless="A topology that is not complete.",
     over="hop",

@@ -18,7 +18,7 @@ def _check(session: Session, context: Context) -> Iterator[Seen]:
             said = f"AckSequenceNumber is {note.stated}, it was {note.expected} before"
         else:
             said = f"AckSequenceNumber is {note.stated}, the last packet sent is number {note.expected}"
-        yield note_seen(session, note, context, said, "low")
+        yield note_seen(session, note, said)
 
 
 RULE = Rule(
@@ -31,6 +31,8 @@ RULE = Rule(
     action="Look at the packets before it: was one of them acknowledged that did not arrive?",
     harmless="Packets are missing from the capture, or were captured in another order.",
     over="session",
+    needs=("both_sides", "before", "order"),
+    prefers=("read",),
     conduct="SessionAck",
     check=_check,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.rule import Context, Rule, Seen
-from msmq_wire.findings.session_places import doubts_of, place_in
+from msmq_wire.findings.session_places import place_in
 from msmq_wire.sessions import Session
 from msmq_wire.spec import SpecRef
 from msmq_wire.units import SECOND
@@ -27,7 +27,6 @@ def _check(session: Session, context: Context) -> Iterator[Seen]:
     yield Seen(
         message=f"the {session.closer} waited{waited} for the acknowledgment of {count}, and closed",
         evidence=(place_in(session, since, direction), place_in(session, session.close, direction)),
-        caveats=doubts_of(session, context),
     )
 
 
@@ -43,5 +42,6 @@ RULE = Rule(
     "connections. Look for the same messages on the next session.",
     harmless="The receiver was restarted.",
     over="session",
+    needs=("opening", "both_sides", "whole", "read"),
     check=_check,
 )

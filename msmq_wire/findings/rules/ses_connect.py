@@ -9,7 +9,7 @@ import msgspec
 
 from msmq_wire.findings.finding import Severity
 from msmq_wire.findings.rule import Context, Rule, Seen
-from msmq_wire.findings.session_places import place_in
+from msmq_wire.findings.session_places import accepted, place_in
 from msmq_wire.records.endpoint import host_of
 from msmq_wire.sessions import Session, Story
 from msmq_wire.spec import SpecRef
@@ -39,7 +39,7 @@ def _check(story: Story, context: Context) -> Iterator[Seen]:
         pair = host_of(session.client), session.server
         answer = _answer(session, story)
         if answer is None:
-            if pair in piles and (session.syn_ack is not None or session.reached != "tcp_only"):
+            if pair in piles and accepted(session):
                 piles[pair].later = True
             continue
         if pair not in piles and len(piles) >= _MOST_PAIRS:
@@ -64,10 +64,7 @@ def _answer(session: Session, story: Story) -> str | None:
     """What answered the SYN in the place of TCP; None where TCP did, or may still do so."""
     if session.state == "refused_tcp":
         return "ICMP" if session.closed_by == "unreachable" else "a reset"
-    if session.syn is None or session.syn_ack is not None or session.reached != "tcp_only":
-        return None
-    if session.closed_by == "fin" or any(one.gaps for one in session.directions):
-        # There was a connection, and its answer was not captured.
+    if session.syn is None or accepted(session):
         return None
     since, last = session.syn.time, story.last
     waited = since is None or last is None or last - since >= _PATIENCE
@@ -94,5 +91,6 @@ RULE = Rule(
     action="Look whether the server is up and Message Queuing runs there, and at firewalls before it.",
     harmless="A server that is restarted, and answers of it that were not captured.",
     over="story",
+    needs=("two_way", "counted", "in_time"),
     check=_check,
 )

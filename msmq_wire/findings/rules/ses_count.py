@@ -17,7 +17,7 @@ _FIELDS = {"sent_count": "UserMsgSequenceNumber", "recoverable_count": "Recovera
 def _check(session: Session, context: Context) -> Iterator[Seen]:
     for note in noted(session, *_FIELDS):
         said = f"{_FIELDS[note.kind]} is {note.stated}, the packets sent count {note.expected}"
-        yield note_seen(session, note, context, said, "info")
+        yield note_seen(session, note, said)
 
 
 RULE = Rule(
@@ -30,6 +30,8 @@ RULE = Rule(
     action="Look whether the session was closed right after it, and what came again on the next one.",
     harmless="Some versions of Windows count wrongly. Packets may be missing from the capture.",
     over="session",
+    needs=("opening", "before_here", "order"),
+    prefers=("read",),
     conduct="SessionAck",
     check=_check,
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from msmq_wire.findings.finding import Evidence
 from msmq_wire.findings.rule import Context, Rule, Seen
-from msmq_wire.findings.session_places import doubts_of, noted, place_in
+from msmq_wire.findings.session_places import noted, place_in
 from msmq_wire.sessions import Session
 from msmq_wire.spec import SpecRef
 
@@ -27,15 +27,12 @@ def _check(session: Session, context: Context) -> Iterator[Seen]:
                         session, moment, direction, path=_PATH, offset=_OFFSET, length=_LENGTH, data=guid
                     )
                 )
-        caveats = doubts_of(session, context)
         refused = session.refused_by == "server"
-        if refused:
-            caveats = (*caveats, "the response refuses the session, as the protocol asks for")
         yield Seen(
             message=f"asked for {note.expected}, answered by {note.stated}",
             evidence=tuple(places),
-            severity="info" if refused else "low" if caveats else None,
-            caveats=caveats,
+            severity="info" if refused else None,
+            caveats=("the response refuses the session, as the protocol asks for",) if refused else (),
         )
 
 
@@ -50,6 +47,7 @@ RULE = Rule(
     harmless="A cluster or load balancer led the connection to another host; frames of different captures "
     "were put together.",
     over="session",
+    prefers=("opening",),
     conduct="EstablishConnection",
     check=_check,
 )

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.finding import Severity
 from msmq_wire.findings.rule import Context, Rule, Seen
-from msmq_wire.findings.session_places import HALF, doubts_of, half_captured, noted, place_in
+from msmq_wire.findings.session_places import needs_of, noted, place_in
 from msmq_wire.findings.suricata_signature import ON_WIRE, OPEN, Signature
 from msmq_wire.sessions import Session, SessionNote
 from msmq_wire.spec import SpecRef
@@ -19,13 +18,14 @@ _REORDERED = "the session is opened later in the capture: frames may have been c
 
 def _check(session: Session, context: Context) -> Iterator[Seen]:
     for note in noted(session, "message_before_open"):
-        severity, caveats = _weight(session, note, context)
+        reordered = session.parameters_response is not None and _asked(session, note)
         yield Seen(
             message=_said(session, note),
             evidence=(place_in(session, note.first, note.direction),),
-            severity=severity,
-            confidence=None if severity is None else "guess",
-            caveats=caveats,
+            severity="medium" if reordered else None,
+            confidence="guess" if reordered else None,
+            caveats=(_REORDERED,) if reordered else (),
+            needs=needs_of(session, note),
         )
 
 
@@ -43,19 +43,6 @@ def _asked(session: Session, note: SessionNote) -> bool:
     return request is not None and request.record < note.first.record
 
 
-def _weight(session: Session, note: SessionNote, context: Context) -> tuple[Severity | None, tuple[str, ...]]:
-    if not session.started:
-        return "info", doubts_of(session, context)
-    if half_captured(session, note):
-        return "info", (HALF,)
-    # Bytes that were captured and are in no packet hide nothing that opens a session.
-    if context.lossy(session.stream):
-        return "low", doubts_of(session, context)
-    if session.parameters_response is not None and _asked(session, note):
-        return "medium", (_REORDERED,)
-    return None, ()
-
-
 RULE = Rule(
     id="SES-NAKED",
     title="A message without a session",
@@ -66,6 +53,7 @@ RULE = Rule(
     action="Find out what the sender is, and look at the packet: its flags, lengths and body.",
     harmless="The capture began after the session did, or it has one direction only.",
     over="session",
+    needs=("opening", "both_sides", "before", "order"),
     conduct="UserMessage",
     check=_check,
     suricata=(Signature(number=400, on=ON_WIRE, packet=UserMessage, lacks=(OPEN,)),),

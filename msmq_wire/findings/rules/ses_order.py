@@ -7,8 +7,9 @@ from collections.abc import Iterator
 import msgspec
 
 from msmq_wire.findings.rule import Context, Rule, Seen
-from msmq_wire.findings.session_places import half_captured, note_seen, noted
+from msmq_wire.findings.session_places import needs_of, note_seen, noted
 from msmq_wire.findings.suricata_signature import ASKED, ON_WIRE, OPEN, TO_SERVER, Signature
+from msmq_wire.records.coverage import Need
 from msmq_wire.sessions import Session
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.packets.connection_parameters import ConnectionParameters
@@ -32,11 +33,9 @@ _SECTIONS = {"establish": "3.1.5.3", "parameters": "3.1.5.4", "ack": "3.1.5.5"}
 
 def _check(session: Session, context: Context) -> Iterator[Seen]:
     for note in noted(session, *_SAYS):
-        explained = note.kind not in _WHATEVER_IS_MISSING and half_captured(session, note)
-        if not explained and (note.certain or note.kind in _WHATEVER_IS_MISSING):
-            section = SpecRef("MS-MQQB", _SECTIONS[note.kind.partition("_")[0]])
-            seen = note_seen(session, note, context, _SAYS[note.kind], "low")
-            yield msgspec.structs.replace(seen, spec=(section,))
+        section = SpecRef("MS-MQQB", _SECTIONS[note.kind.partition("_")[0]])
+        needs: tuple[Need, ...] = ("order",) if note.kind in _WHATEVER_IS_MISSING else needs_of(session, note)
+        yield msgspec.structs.replace(note_seen(session, note, _SAYS[note.kind], needs), spec=(section,))
 
 
 RULE = Rule(
@@ -49,6 +48,9 @@ RULE = Rule(
     action="Look at who sent the packet: a program that replays or makes up packets, or a faulty client.",
     harmless="The two directions were captured in another order than they were sent.",
     over="session",
+    needs=("opening", "both_sides", "before", "order"),
+    withheld=True,
+    prefers=("read",),
     conduct="Session",
     check=_check,
     suricata=(

@@ -18,7 +18,7 @@ def _check(session: Session, context: Context) -> Iterator[Seen]:
             said = "recoverable messages are acknowledged, none was sent"
         else:
             said = f"recoverable message {note.stated} is acknowledged, the last one sent is {note.expected}"
-        yield note_seen(session, note, context, said, "info")
+        yield note_seen(session, note, said)
 
 
 RULE = Rule(
@@ -31,6 +31,8 @@ RULE = Rule(
     action="Look at the receiver's other acknowledgments: can they be relied on?",
     harmless="Messages are missing from the capture.",
     over="session",
+    needs=("both_sides", "before", "order"),
+    prefers=("read",),
     conduct="SessionAck",
     check=_check,
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from msmq_wire.findings.overdue import due_in, is_late
 from msmq_wire.findings.rule import Context, Rule, Seen
-from msmq_wire.findings.session_places import doubts_of, place_in
+from msmq_wire.findings.session_places import place_in
 from msmq_wire.sessions import Session
 from msmq_wire.spec import SpecRef
 from msmq_wire.units import SECOND
@@ -26,8 +26,6 @@ def _check(session: Session, context: Context) -> Iterator[Seen]:
             message=f"the {('server', 'client')[side]} acknowledged a packet after {waited:.1f} s, and "
             f"{due:.1f} s was agreed{window}",
             evidence=(place_in(session, at, side),),
-            severity=None if there.certain else "info",
-            caveats=doubts_of(session, context),
         )
 
 
@@ -43,5 +41,6 @@ RULE = Rule(
     action="Look at the memory, the disk and the load of the receiver at that time.",
     harmless="A network or a capture that held packets back; a computer that slept.",
     over="session",
+    needs=("opening", "both_sides", "whole", "order", "read"),
     check=_check,
 )

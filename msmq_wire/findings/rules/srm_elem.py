@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msmq_wire.findings.packet_fields import bytes_of
 from msmq_wire.findings.rule import Context, Rule, Seen, broken
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
@@ -30,7 +31,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
     said = [f"{anomaly.path.removeprefix('envelope.header.')}: {anomaly.message}" for anomaly, _ in found]
     more = f"; and {len(said) - _SHOWN} more" if len(said) > _SHOWN else ""
     places = tuple(place for _, place in found[:_SHOWN])
-    yield Seen(message="; ".join(said[:_SHOWN]) + more, evidence=places)
+    yield Seen(message="; ".join(said[:_SHOWN]) + more, evidence=places, needs=bytes_of(record))
 
 
 RULE = Rule(
@@ -43,6 +44,7 @@ RULE = Rule(
     "message is: without a date nothing expires, without SourceQmGuid nobody sent it.",
     action="Find out what made the message: a queue manager did not, or something changed it on its way.",
     harmless="Senders that are no queue manager of Windows, and libraries that know a part of SRMP.",
+    needs=("record",),
     types=("srmp_message", "srmp_receipt"),
     codes=tuple(code for code in (*element_codes(), *HEADER_CODES) if code not in _ELSEWHERE),
     check=_check,

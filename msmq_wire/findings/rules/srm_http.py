@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msmq_wire.findings.packet_fields import bytes_of
 from msmq_wire.findings.rule import Context, Rule, Seen, broken
 from msmq_wire.findings.suricata_signature import POSTS, Signature, posted
 from msmq_wire.records.record import Record
@@ -18,7 +19,8 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
         # An error has one of these codes.
         return
     said = dict.fromkeys(anomaly.message for anomaly, _ in found)
-    yield Seen(message="; ".join(said), evidence=tuple(place for _, place in found))
+    places = tuple(place for _, place in found)
+    yield Seen(message="; ".join(said), evidence=places, needs=bytes_of(record))
 
 
 RULE = Rule(
@@ -31,6 +33,7 @@ RULE = Rule(
     "and the receiver may read two different messages out of the same bytes.",
     action="Compare what a proxy logged with what the application got; look at what the sender is.",
     harmless="Old or home-made HTTP libraries.",
+    needs=("record",),
     types=("srmp_message", "srmp_receipt"),
     codes=(
         "http.both-lengths",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msmq_wire.findings.packet_fields import bytes_of
 from msmq_wire.findings.rule import Context, Rule, Seen, broken, evidence_of
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
@@ -26,7 +27,7 @@ _NO_ENVELOPE = "envelope.missing"
 
 def _check(record: Record, context: Context) -> Iterator[Seen]:
     for anomaly, place in broken(record, _CODES):
-        yield Seen(message=f"{anomaly.path}: {anomaly.message}", evidence=(place,))
+        yield Seen(message=f"{anomaly.path}: {anomaly.message}", evidence=(place,), needs=bytes_of(record))
     error = record.error
     if error is not None and error.code == _NO_ENVELOPE and record.packet.complete:
         yield Seen(
@@ -40,10 +41,11 @@ RULE = Rule(
     title="Parts of a message over HTTP that do not belong",
     severity="medium",
     spec=(SpecRef("MC-MQSRM", "2.2.2"),),
-    meaning="A message has one envelope, at most one body and one extension, named by their Content-Id and "
-    "cut by delimiters. What a receiver takes as the body is not certain here.",
+    meaning="A message has one envelope, at most one body and at most one extension. A Content-Id names each "
+    "part, and delimiters separate them. What a receiver takes as the body is not certain here.",
     action="Look at the request; compare what the application got with what an inspecting proxy saw.",
     harmless="Libraries that build the request themselves and leave out the Content-Id.",
+    needs=("record",),
     types=("srmp_message", "srmp_receipt"),
     check=_check,
 )

@@ -14,7 +14,6 @@ __all__ = ["RULE"]
 
 _KINDS = {"order_ack": "OrderAck", "final_ack": "FinalAck"}
 _BEFORE = "the messages may have been sent before the capture began"
-_LOST = "bytes of a session that carried the sequence are missing from the capture"
 
 
 def _check(story: Story, context: Context) -> Iterator[Seen]:
@@ -22,12 +21,9 @@ def _check(story: Story, context: Context) -> Iterator[Seen]:
     if strays:
         yield from _of_strays(story, strays)
     ahead = [stream for stream in story.streams if stream.acknowledged_ahead is not None]
-    numbered = {session.number: session for session in story.sessions} if ahead else {}
     for stream in ahead:
-        sessions = [numbered[number] for number in stream.sessions if number in numbered]
-        # What is missing after its last message may have been more of it.
-        certain = stream.certain and all(session.certain for session in sessions)
-        yield _ahead(stream, sessions[0].capture if sessions else "", certain=certain)
+        session = story.session(stream.sessions[0]) if stream.sessions else None
+        yield _ahead(stream, "" if session is None else session.capture)
 
 
 def _of_strays(story: Story, strays: list[StrayAck]) -> Iterator[Seen]:
@@ -49,29 +45,24 @@ def _of_strays(story: Story, strays: list[StrayAck]) -> Iterator[Seen]:
 
 
 def _known(story: Story) -> dict[tuple[str, str], int]:
-    """For every pair of hosts whose sessions are whole: since which record one sent messages to the other."""
-    doubtful: set[frozenset[str]] = set()
+    """For every pair of hosts: since which record one sent messages to the other."""
     since: dict[tuple[str, str], int] = {}
     for session in story.sessions:
         client, server = host_of(session.client), host_of(session.server)
-        if not session.certain:
-            doubtful.add(frozenset((client, server)))
         ways = ((client, server), (server, client))
         for way, sent in zip(ways, session.directions, strict=True):
             if sent.first_message is not None:
                 since.setdefault(way, sent.first_message.record)
-    return {way: record for way, record in since.items() if frozenset(way) not in doubtful}
+    return since
 
 
-def _ahead(stream: TransactionalStream, capture: str, *, certain: bool) -> Seen:
+def _ahead(stream: TransactionalStream, capture: str) -> Seen:
     assert stream.acknowledged_ahead is not None
     # An acknowledgment goes the other way.
     return Seen(
         message=f"OrderAck for number {stream.acknowledged} of sequence {stream.tx_sequence_id:#x}, "
         f"{stream.last_number} is the highest that was sent",
         evidence=(place_at(stream.acknowledged_ahead, stream.dst, stream.src, capture),),
-        severity=None if certain else "info",
-        caveats=() if certain else (_LOST,),
     )
 
 
@@ -86,6 +77,7 @@ RULE = Rule(
     harmless="The messages were sent before the capture began, or went another way. A FinalAck comes when "
     "its message is read, which may be days later.",
     over="story",
+    needs=("opening", "between", "whole", "counted", "in_time"),
     conduct="OrderAck",
     check=_check,
 )

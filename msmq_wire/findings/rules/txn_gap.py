@@ -28,7 +28,7 @@ def _check(story: Story, context: Context) -> Iterator[Seen]:
 def _seen(stream: TransactionalStream, gap: TransactionGap, capture: str, last: int | None) -> Seen:
     severity, caveats = _weight(gap, last)
     moments = (gap.at,) if gap.filled is None else (gap.at, gap.filled)
-    end = "" if gap.filled is None else "; what was missing came later"
+    end = _held(stream, gap) if gap.filled is None else "; what was missing came later"
     return Seen(
         message=f"in sequence {stream.tx_sequence_id:#x} to {stream.queue or 'a queue'}, "
         f"message {gap.number} follows {gap.previous}, but {gap.after} is the last before it{end}",
@@ -38,11 +38,20 @@ def _seen(stream: TransactionalStream, gap: TransactionGap, capture: str, last: 
     )
 
 
+def _held(stream: TransactionalStream, gap: TransactionGap) -> str:
+    """Which numbers are missing, and how many messages wait behind them."""
+    first = gap.after + 1
+    missing = f"{first} is" if first >= gap.previous else f"{first} to {gap.previous} are"
+    if gap.previous == first + 1:
+        missing = f"{first} and {gap.previous} are"
+    behind = stream.last_number - gap.number + 1
+    waiting = "1 message waits" if behind == 1 else f"{behind:,} messages wait"
+    return f": {missing} missing, and {waiting} behind" if 0 < behind <= stream.messages else ""
+
+
 def _weight(gap: TransactionGap, last: int | None) -> tuple[Severity | None, tuple[str, ...]]:
     if gap.filled is not None:
         return "info", ()
-    if not gap.certain:
-        return "low", ("bytes of a session that carried the sequence are missing from the capture",)
     if gap.at.time is not None and last is not None and last - gap.at.time < _RESEND:
         return "low", ("the capture ends less than 30 seconds later: the sender may have sent it after that",)
     return None, ()
@@ -59,5 +68,6 @@ RULE = Rule(
     "go on?",
     harmless="The missing message was sent before the capture began or over another way.",
     over="story",
+    needs=("between", "counted", "in_time"),
     check=_check,
 )

@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, TypeAlias
 
+from msgspec.structs import replace
+
 from msmq_wire.records.call import CALL_COLUMNS, call_of
 from msmq_wire.records.column import RECORD_COLUMNS, Column
 from msmq_wire.records.composed import COMPOSED
@@ -87,6 +89,13 @@ def _of_call(column: Column) -> Values:
         return _each(column.value(call))
 
     return values
+
+
+def _of_both(flag: Column, told: MessageColumn) -> RecordName:
+    """A flag of calls that messages have with more to say: of these, whether they have it."""
+    call, message = _of_call(flag), _of_message(told)
+    named = _named(flag, lambda subject: call(subject) or (any(message(subject)),))
+    return replace(named, doc=f"{flag.doc} Of a message: {told.doc[0].lower()}{told.doc[1:]}")
 
 
 def _completing(subject: Subject) -> tuple[Any, ...]:
@@ -169,13 +178,19 @@ def _more() -> tuple[RecordName, ...]:
 def groups() -> Mapping[str, tuple[RecordName, ...]]:
     """The names, by what has them."""
     shared = {one.name for one in RECORD_COLUMNS}
-    messages = [one for one in COLUMNS if one.name not in shared]
+    flags = {one.name for one in CALL_COLUMNS if one.kind == "flag"}
+    messages = [one for one in COLUMNS if one.name not in shared | flags]
+    told = {one.name: one for one in COLUMNS if one.name in flags}
     known, places = shared | {one.name for one in messages}, call_places()
     return {
         "items": (*(_named(one, _of_record(one)) for one in RECORD_COLUMNS), *_more()),
         "messages": tuple(_named(one, _of_message(one)) for one in messages),
         "calls": tuple(
-            _named(one, _of_call(one), places.get(one.name)) for one in CALL_COLUMNS if one.name not in known
+            _of_both(one, told[one.name])
+            if one.name in told
+            else _named(one, _of_call(one), places.get(one.name))
+            for one in CALL_COLUMNS
+            if one.name not in known
         ),
     }
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
+from msmq_wire.records.joined_capture import files_of
 from msmq_wire.report.redaction.stand_ins import StandIns, blank
 from msmq_wire.wire.names.queue_format import QueueFormatType
 from msmq_wire.wire.private import Form
@@ -128,7 +129,8 @@ def without_paths(text: str, known: Mapping[str, str]) -> str:
 
 def _reason(stand_ins: StandIns, text: str, capture: Any) -> str:
     """A file error may name the file, and an image the files that it is made of."""
-    return without_paths(text, {capture: stand_ins.file(capture)} if capture else {})
+    files = files_of(capture) if capture else ()
+    return without_paths(text, {file: stand_ins.file(file) for file in files})
 
 
 def without_guids(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+from msmq_wire.records.joined_capture import JoinedCapture
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from msmq_wire.wire.types.wchar_text import FixedWcharText, WcharText
 
@@ -37,6 +38,7 @@ class StandIns:
         self._guids: dict[bytes, GUID] = {}
         self._hosts: dict[str, str] = {}
         self._files: dict[str, str] = {}
+        self._joined: dict[str, JoinedCapture] = {}
 
     def guid(self, value: bytes) -> bytes:
         """For the GUID of a queue manager; what is left of one that is cut still tells, so nothing stays."""
@@ -59,6 +61,10 @@ class StandIns:
         """For a file that is read: a name of a folder or a file may be that of a host or a user."""
         if path in ("", "-"):
             return path
+        if isinstance(path, JoinedCapture):
+            if path not in self._joined:
+                self._joined[path] = JoinedCapture([self.file(one) for one in path.files], path)
+            return self._joined[path]
         return self._files.setdefault(path, f"file {len(self._files) + 1}")
 
     def endpoint(self, text: str) -> str:

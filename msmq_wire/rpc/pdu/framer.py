@@ -132,8 +132,10 @@ class PduFramer:
                 at = self._slice(data, at, frame, time, events)
         return events
 
-    def gap(self, length: int | None, reason: GapReason, frame: int, time: int) -> list[FramerEvent]:
-        """Take note of ``length`` bytes (None: unknown) that are missing here, shown by ``frame``."""
+    def gap(
+        self, length: int | None, reason: GapReason, frame: int, time: int, since: int = 0
+    ) -> list[FramerEvent]:
+        """Take note of ``length`` bytes (None: unknown) missing between two frames (0: the start)."""
         events: list[FramerEvent] = []
         if length is not None and length <= 0:
             return events
@@ -143,7 +145,7 @@ class PduFramer:
                 from_client=self.from_client,
                 reason=reason,
                 missing=True,
-                frames=(frame,),
+                frames=tuple(dict.fromkeys((since or frame, frame))),
                 time=time,
                 offset=self._offset,
                 length=length,

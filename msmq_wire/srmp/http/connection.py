@@ -86,13 +86,19 @@ class HttpConnection:
         return events
 
     def gap(
-        self, from_client: bool, length: int | None, reason: HoleReason, frame: int, time: int
+        self,
+        from_client: bool,
+        length: int | None,
+        reason: HoleReason,
+        frame: int,
+        time: int,
+        since: int = 0,
     ) -> list[HttpEvent]:
-        """Take note of ``length`` bytes of a side (None: unknown) missing here, as ``frame`` shows."""
+        """Take note of ``length`` bytes of a side (None: unknown) missing after a frame, 0 for none."""
         events: list[HttpEvent] = []
         side = int(from_client)
         framer = self._framers[side]
-        for item in framer.gap(length, reason, frame, time):
+        for item in framer.gap(length, reason, frame, time, since):
             self._take(item, events)
         if framer.lost:
             self._shaken = True

@@ -172,8 +172,10 @@ class HttpFramer:
         done = self._state == "length" and not self._remaining
         return at + count, self._message(complete=True) if done else None
 
-    def gap(self, length: int | None, reason: HoleReason, frame: int, time: int) -> list[FramerItem]:
-        """Take note of ``length`` bytes (None: unknown) that are missing here, shown by ``frame``."""
+    def gap(
+        self, length: int | None, reason: HoleReason, frame: int, time: int, since: int = 0
+    ) -> list[FramerItem]:
+        """Take note of ``length`` bytes (None: unknown) missing between two frames (0: the start)."""
         items: list[FramerItem] = []
         if length is not None and length <= 0:
             return items
@@ -187,7 +189,7 @@ class HttpFramer:
                 from_client=self._from_client,
                 reason=reason,
                 missing=True,
-                frames=(frame,),
+                frames=tuple(dict.fromkeys((since or frame, frame))),
                 time=time,
                 offset=self._offset,
                 length=length,

@@ -20,6 +20,7 @@ __all__ = [
     "ACK_MUSTS",
     "ORDER_QUEUE",
     "ORDER_QUEUE_NUMBER",
+    "begins_ack_label",
     "body_of",
     "is_ack_label",
     "is_order_queue",
@@ -43,6 +44,11 @@ def is_order_queue(header: UserHeader) -> bool:
         case QueueType.DIRECT, DirectQueueFormatName(direct_format_name=WcharText() as name):
             return name.text.lower().endswith(ORDER_QUEUE)
     return False
+
+
+def begins_ack_label(label: WcharText) -> bool:
+    """Whether a label that may be cut is that of an acknowledgment."""
+    return any(one.startswith(label) for one in _ACK_LABELS)
 
 
 def is_ack_label(label: WcharText) -> bool:

@@ -1,10 +1,12 @@
 """Which packet some bytes are, [MS-MQQB] 3.1.5.1.1."""
 
+from typing import Any
+
 from msmq_wire.errors import DecodeError
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.headers.base_header import SIGNATURE
-from msmq_wire.wire.packets.acknowledgment import is_ack_label, is_order_queue
+from msmq_wire.wire.packets.acknowledgment import begins_ack_label, is_ack_label, is_order_queue
 from msmq_wire.wire.packets.connection_parameters import ConnectionParameters
 from msmq_wire.wire.packets.establish_connection import EstablishConnection
 from msmq_wire.wire.packets.final_ack import FinalAck
@@ -12,9 +14,10 @@ from msmq_wire.wire.packets.order_ack import OrderAck
 from msmq_wire.wire.packets.ping import PING_SIGNATURE, Ping
 from msmq_wire.wire.packets.session_ack import SessionAck
 from msmq_wire.wire.packets.user_message import UserMessage
+from msmq_wire.wire.partial import reached, reached_at
 from msmq_wire.wire.types.enumerations import InternalPacketType, MessageClass
 
-__all__ = ["acknowledgment_type", "recognise"]
+__all__ = ["acknowledgment_type", "cut_acknowledgment_type", "recognise"]
 
 _SPEC = SpecRef("MS-MQQB", "3.1.5.1.1")
 _BASE_SIGNATURE = SIGNATURE.to_bytes(4, "little")
@@ -73,6 +76,22 @@ def recognise(data: bytes) -> type[WireStruct]:
             spec=_SPEC,
         )
     return _INTERNAL[packet_type]
+
+
+def cut_acknowledgment_type(packet: Any) -> type[OrderAck] | type[FinalAck] | None:
+    """Which acknowledgment a user packet is by what is there of it; None for a user message, and for neither.
+
+    It goes to the order queue with priority 0. Where its MessageClass is not there, it counts as an OrderAck.
+    """
+    user, properties = reached(packet, "user_header"), reached(packet, "message_properties_header")
+    kind, label = reached(properties, "message_class"), reached(properties, "label")
+    if reached_at(packet, "base_header.flags") != 0 or not (label is None or begins_ack_label(label)):
+        return None
+    if reached(user, "destination_queue") is None or not is_order_queue(user):
+        return None
+    if kind is None or kind == _ORDER_ACK:
+        return OrderAck
+    return FinalAck if kind >= _FINAL_ACK else None
 
 
 def acknowledgment_type(packet: UserMessage) -> type[OrderAck] | type[FinalAck] | None:

@@ -164,13 +164,17 @@ def test_a_message_that_was_acknowledged_is_not_told_to_have_expired(messages: i
 
 def test_a_slow_clock_is_told_and_no_message_of_it_expires() -> None:
     answers, story, found = diagnosed(slow(4).records)
-    said = "The clock of 192.0.2.21 is 5 days slow: 5 of 5 messages over 2 min show it."
+    said = "The clock of 192.0.2.21 is 5 days behind that of the capture: 5 of 5 messages over 2 min show it."
     assert said in answers[3].sentences
     assert any("by it they were in time" in text for text in answers[5].sentences)
     assert answers[3].facts["clocks"][0]["offset"] == -5 * DAY
     assert story.lives[4].outcome == "unknown"
     assert [(one.id, one.message) for one in found] == [
-        ("TIM-SKEW", "the clock of 192.0.2.21 is 5 days slow: 5 of 5 messages over 2 min show it")
+        (
+            "TIM-SKEW",
+            "the clock of 192.0.2.21 is 5 days behind that of the capture: 5 of 5 messages over 2 min "
+            "show it",
+        )
     ]
 
 

@@ -16,11 +16,13 @@ from msmq_wire.findings import Evidence, Finding, Judge
 from msmq_wire.findings.diagnosis import QUESTIONS, Answer, Diagnosis
 from msmq_wire.findings.diagnosis.certificate import subject_text
 from msmq_wire.findings.diagnosis.facts import Facts, PortUse
-from msmq_wire.findings.diagnosis.timeline import matching, message_steps
+from msmq_wire.findings.diagnosis.naming import matching
+from msmq_wire.findings.diagnosis.timeline import message_steps
 from msmq_wire.findings.diagnosis.view import answer_view
 from msmq_wire.findings.diagnosis.words import Words, listed, part, short, span
 from msmq_wire.records.record import Record
 from msmq_wire.sessions import Moment, Story, follow
+from tests.sessions.tape import Tape
 
 FIXTURES = Path(__file__).parents[3] / "fixtures"
 OPEN: Step = {"at": 0.0, "do": "open"}
@@ -70,13 +72,57 @@ def test_a_long_list_is_shortened_and_says_by_how_much(told: Callable[..., dict[
     steps = [{"at": 0.1, "do": "message", "id": 1, "count": 47}]
     answer = told(OPEN, *steps)[4]
     assert answer.sentences[0] == "None of the 47 messages were acknowledged."
-    start = "All 47 messages were never acknowledged: a1d30c5b…\\1 (frame 12), "
+    start = "All 47 messages were not acknowledged in the capture: a1d30c5b…\\1 (frame 12), "
     assert answer.sentences[1].startswith(start)
     assert "a1d30c5b…\\10 (frame 30) and 37 more (" in answer.sentences[1]
     assert "\\11 (" not in answer.sentences[1]
     assert answer.facts["never_acknowledged"] == 47
     # The capture ends before an acknowledgment is due.
     assert answer.attention is None
+
+
+def test_all_that_was_refused_is_counted_and_the_first_are_named() -> None:
+    tape = Tape()
+    tape.open()
+    for number in range(1, 121):
+        tape.message(number)
+        tape.administration_ack(number, 0x8004, own=5000 + number)
+    diagnosis, story = Diagnosis(), tape.story()
+    for record in tape.records:
+        diagnosis.feed(record)
+    answer = diagnosis.answers(story, numbers=(5,))[0]
+    assert answer.sentences[0].startswith("120 messages from 192.0.2.21 to ")
+    assert " and 110 more" in answer.sentences[0]
+    assert "dead-letter" not in answer.sentences[0]
+    (cause,) = diagnosis.causes(story)
+    assert cause.count == 120
+
+
+@pytest.mark.parametrize("others", [0, 2])
+def test_what_a_slow_clock_did_is_told_with_it(others: int) -> None:
+    tape = Tape()
+    tape.open()
+    for number in range(1, 13 + others):
+        tape.wait(10)
+        slow = 7 * 3600 if number <= 12 else 0
+        tape.message(
+            number, sent_time=tape.time // 1_000_000_000 - slow, time_to_reach_queue=3600, label="order"
+        )
+        tape.ack(number)
+        tape.administration_ack(number, 0x8002, own=5000 + number)
+    diagnosis, story = Diagnosis(), tape.story()
+    for record in tape.records:
+        diagnosis.feed(record)
+    cause = next(one for one in diagnosis.causes(story) if one.rules[0] == "TIM-SKEW")
+    assert cause.severity == "medium"
+    assert cause.who == ("192.0.2.21", "192.0.2.10")
+    assert cause.text.startswith("The clock of 192.0.2.21 is 7 h behind that of the capture: ")
+    assert cause.text.endswith(
+        "; 12 messages with 1 h to live were refused by 192.0.2.10 as expired because of that, "
+        'first a1d30c5b…\\1 "order"'
+    )
+    # What it took for expired of a right clock has another cause.
+    assert bool(cause.explains) is (others == 0)
 
 
 def test_what_a_capture_lacks_stands_beside_the_answers_that_it_touches() -> None:
@@ -194,10 +240,16 @@ def test_a_message_is_found_by_what_answers_call_it() -> None:
     whole = "a1d30c5b-247e-4f45-9a31-c5d20e6f7788\\4162"
     for wanted in (whole, "4162", "a1d30c5b…\\4162", "a1d30c5b...\\4162", "A1D3\\4162"):
         assert [*matching(story, wanted)] == [whole]
-    for wanted in ("999", "b1\\4162", "", "\\", "x"):
+    for wanted in ("999", "b1\\4162", "", "xx"):
         assert matching(story, wanted) == {}
     numbers = range(4161, 4166)
-    assert matching(story, "ORDER") == {whole.replace("4162", f"{one}"): f"order {one}" for one in numbers}
+    all_of_them = {whole.replace("4162", f"{one}"): f"order {one}" for one in numbers}
+    assert matching(story, "ORDER") == matching(story, "private$\\orders") == all_of_them
+    life = story.lives.by_id(whole)
+    assert life is not None
+    for wanted in (f"frame {life.first.frame}", f"Frame {life.first.frame}", f"id {life.first.record}"):
+        assert [*matching(story, wanted)] == [whole]
+    assert [*matching(story, f"{life.first.record}")] == [whole]
 
 
 def test_the_steps_of_a_message_come_in_the_order_of_time() -> None:
@@ -232,7 +284,7 @@ def test_a_message_over_http_without_a_response_is_not_acknowledged() -> None:
     assert found[4].sentences == (
         "Message 7c0e5d1a…\\101 to DIRECT=http://msg01/msmq/private$/orders was accepted by HTTP 202 in "
         "frame 5.",
-        "1 of 2 messages was never acknowledged: 7c0e5d1a…\\102 (frame 6).",
+        "1 of 2 messages was not acknowledged in the capture: 7c0e5d1a…\\102 (frame 6).",
     )
 
 
@@ -290,4 +342,7 @@ def test_a_slow_clock_makes_no_message_expire_that_was_acknowledged() -> None:
     found = answers(FIXTURES / "diagnose" / "q05_slow_clock.pcap")
     assert sum("was acknowledged" in text for text in found[4].sentences) == 4
     assert not any("expired:" in text for text in found[5].sentences)
-    assert "The clock of 192.0.2.21 is 5 days slow: 5 of 5 messages over 4 min show it." in found[3].sentences
+    assert (
+        "The clock of 192.0.2.21 is 5 days behind that of the capture: 5 of 5 messages over 4 min show it."
+        in found[3].sentences
+    )

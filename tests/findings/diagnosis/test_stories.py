@@ -161,7 +161,11 @@ SAID: list[tuple[str, int, str]] = [
         "2026-11-20 09:20:19Z by the sender's clock; frame 269. The sender named the host by IP "
         "address. This is not what a peer sends: see question 13.",
     ),
-    ("attack_in_traffic", 4, "1 of 92 messages was never acknowledged: 2e5f80c7…\\1 (frame 269)."),
+    (
+        "attack_in_traffic",
+        4,
+        "1 of 92 messages was not acknowledged in the capture: 2e5f80c7…\\1 (frame 269).",
+    ),
     (
         "slow_clock",
         3,
@@ -172,7 +176,7 @@ SAID: list[tuple[str, int, str]] = [
     (
         "cloned_till",
         13,
-        "What 192.0.2.24 sent shows ID-CLONE (One queue manager at two addresses); first in frame 34. ",
+        "What 192.0.2.24 sent shows ID-CLONE (One queue manager at several addresses); first in frame 34. ",
     ),
     (
         "silent_server",
@@ -243,7 +247,7 @@ def test_what_rules_say_of_a_server_that_is_silent_and_of_a_scan() -> None:
 def test_what_rules_say_of_a_level_and_of_a_length() -> None:
     (level,) = (one for one in told("payroll_purged")[2] if one.id == "RPC-LEVEL")
     said = "R_OpenQueue is called at level NONE, the minimum is PKT_PRIVACY: "
-    assert level.message == f"{said}anybody on the network can read and change it"
+    assert level.message == f"{said}the call is not encrypted or protected against change"
     (length,) = (one for one in told("attack_in_traffic")[2] if one.id == "LEN-ENV")
     assert length.message == (
         "it claims 2,147,483,663 characters (0x8000000f), and their size in bytes overflows 32 bits: the "

@@ -138,7 +138,7 @@ def _found(path: Path) -> list[Finding]:
 def _own(name: str) -> list[Finding]:
     """What the rule says of its fixture."""
     id_ = name.partition("/")[0]
-    return [one for one in _found(_FINDINGS / f"{name}.pcap") if one.id == id_]
+    return [one for one in _found(_FINDINGS / f"{name}.pcap") if one.id == id_ and not one.answered]
 
 
 def test_every_capture_of_these_rules_is_told() -> None:

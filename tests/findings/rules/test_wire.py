@@ -94,13 +94,9 @@ class Known(msgspec.Struct, frozen=True):
     """What a check may ask, told beforehand."""
 
     begun: bool = True
-    holes: bool = False
 
-    def started(self, stream: int | None) -> bool:
+    def started(self, record: Record) -> bool:
         return self.begun
-
-    def lossy(self, stream: int | None) -> bool:
-        return self.holes
 
     def on_wire(self, record: Record) -> bool:
         return record.parent is None
@@ -185,26 +181,41 @@ def test_sessions_that_keep_to_the_protocol_give_nothing_above_info(path: Path) 
     assert [finding for finding in found_in(path) if finding.severity != "info"] == []
 
 
+def told_of(id_: str, record: Record, *before: Record) -> list[Finding]:
+    """The findings of one rule about a record on stream 1, with other records of that before it."""
+    ends = {"src": "192.0.2.1:50000", "dst": "192.0.2.2:1801", "stream": 1}
+    records = [
+        msgspec.structs.replace(one, id=number, **ends) for number, one in enumerate((*before, record), 1)
+    ]
+    return list(judge(records, {id_: RULES[id_]}))
+
+
+_SYN = Record(id=0, type="tcp_stream", event="syn", frames=(1,))
+_HOLE = Record(id=0, type="gap", missing=40, reason="loss", frames=(1, 2))
+
+
 def test_a_packet_that_the_capture_cut_is_a_note_with_its_reason() -> None:
-    (seen,) = seen_by("FRM-TRUNC", record_of(message()[:90]), Known(holes=True))
-    assert seen.severity == "info"
-    assert seen.caveats == ("bytes of this connection are missing from the capture",)
+    (found,) = told_of("FRM-TRUNC", record_of(message()[:90]), _SYN, _HOLE)
+    assert found.severity == "info"
+    assert "bytes of this connection are missing from the capture" in found.caveats
 
 
 def test_nothing_is_said_of_packet_starts_behind_bytes_that_are_missing() -> None:
     data = message().replace(b"LIOR", b"ROIL")
-    assert seen_by("FRM-SIG", gap(data, 300), Known(holes=True)) == []
-    assert seen_by("FRM-SIZE-STREAM", gap(b"KKKK", 300), Known(holes=True)) == []
+    for id_, bytes_ in (("FRM-SIG", data), ("FRM-SIZE-STREAM", b"KKKK")):
+        behind = msgspec.structs.replace(gap(bytes_, 300), frames=(3,))
+        assert len(told_of(id_, behind, _SYN)) == 1
+        assert told_of(id_, behind, _SYN, _HOLE) == []
 
 
 @pytest.mark.parametrize(
     ("id_", "data"), [("FRM-SIG", message().replace(b"LIOR", b"ROIL")), ("FRM-SIZE-STREAM", b"KKKK")]
 )
 def test_a_connection_whose_start_was_not_captured_counts_less(id_: str, data: bytes) -> None:
-    (seen,) = seen_by(id_, gap(data, 300), Known(begun=False))
-    assert seen.severity == "low"
-    assert len(seen.caveats) == 1
-    assert seen_by(id_, gap(data, 0), Known(begun=False)) == []
+    (found,) = told_of(id_, gap(data, 300))
+    assert found.severity == "low"
+    assert found.caveats == ("the beginning of this connection was not captured",)
+    assert told_of(id_, gap(data, 0)) == []
 
 
 def test_the_bytes_behind_a_packet_are_shown() -> None:

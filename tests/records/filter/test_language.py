@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 import pytest
 
+from msmq_wire.capture.reader import read_capture
 from msmq_wire.engines.codec import inspect
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.records.filter.compiling import compile_filter
@@ -467,3 +468,10 @@ def test_a_date_at_the_end_of_the_calendar_matches_no_time_of_day(posted: Subjec
 def test_mistakes_in_paths_of_messages_over_http_are_told(expression: str, words: str) -> None:
     with pytest.raises(MsmqWireError, match=words):
         compile_filter(expression)
+
+
+@pytest.mark.parametrize(("capture", "shown"), [("com_cut", 1), ("path_snaplen_96", 2), ("lab_sessions", 0)])
+def test_what_was_captured_in_part_is_found_by_one_name(capture: str, shown: int) -> None:
+    matches = compile_filter("cut")
+    path = Path(__file__).resolve().parents[3] / "fixtures" / "captures" / f"{capture}.pcap"
+    assert sum(matches(Subject(one)) for one in read_capture(path)) == shown

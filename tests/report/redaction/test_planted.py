@@ -342,7 +342,8 @@ def printed(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callab
         # A path may name a host, and goes with the hosts.
         place = folder / (marker if "hosts" in more[-1:][0].split(",") else "made") if more else folder
         place.mkdir(exist_ok=True)
-        files = [place / "made.pcap", *(() if command.name == "timeline" else (place / "gone.pcap",))]
+        more_files = {"timeline": (), "why": ("0",)}.get(command.name, (place / "gone.pcap",))
+        files = [place / "made.pcap", *more_files]
         outcome = run(*command.name.split(), *files, *arguments, *more)
         assert outcome.status in (0, 1, 2)
         written = [path.read_text(encoding="utf-8") for path in sorted(folder.rglob("*")) if path.is_file()]

@@ -89,3 +89,27 @@ def test_a_label_alone_makes_no_acknowledgment() -> None:
     assert inspect(data).type == "order_ack"
     assert inspect(data, "user_message").type == "user_message"
     assert inspect(data[:2] + b"\3" + data[3:]).type == "user_message"
+
+
+@pytest.mark.parametrize(
+    ("case", "known_from", "kinds"),
+    [
+        # The queue takes 4 bytes behind the 64 before it, MessageClass stands 4 bytes into the next header.
+        ("order_ack/private_queue_four", 68, ["user_message", "order_ack"]),
+        # The name is there without its end, with half of that, and whole.
+        ("order_ack/direct_tcp", 138, ["user_message", "order_ack", "user_message", "order_ack"]),
+        ("final_ack/received", 68, ["user_message", "order_ack", "final_ack"]),
+    ],
+)
+def test_an_acknowledgment_that_was_cut_is_known_by_what_is_there(
+    case: str, known_from: int, kinds: list[str]
+) -> None:
+    whole = packet_bytes(case)
+    types = [inspect(whole[:length]).type for length in range(20, len(whole))]
+    assert types.index("order_ack") == known_from - 20
+    assert [one for one, before in zip(types, [None, *types], strict=False) if one != before] == kinds
+
+
+def test_a_message_that_was_cut_is_none() -> None:
+    whole = packet_bytes("user_message/admin_direct_response_direct")
+    assert {inspect(whole[:length]).type for length in range(20, len(whole))} == {"user_message"}

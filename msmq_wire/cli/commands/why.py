@@ -1,0 +1,126 @@
+"""``msmq-wire why``: what became of one message, or of those of a queue or a label."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Annotated, Any
+
+import typer
+
+from msmq_wire.cli.following import MESSAGE_HELP, followed
+from msmq_wire.cli.formats import LineFormat
+from msmq_wire.cli.reading_options import BODY_KEYS, ReadingOptions, with_reading_options
+from msmq_wire.cli.render.step_text import StepText
+from msmq_wire.cli.render.values import count_text
+from msmq_wire.engines.text.escaping import json_line
+from msmq_wire.findings.diagnosis import why as reasons
+from msmq_wire.findings.diagnosis.timeline import message_steps, step_view
+from msmq_wire.findings.diagnosis.words import quoted, short
+from msmq_wire.records.view import time_text
+from msmq_wire.sessions import MessageLife, Story
+
+__all__ = ["why"]
+
+_SHOWN = 20
+"""Messages that are listed of those that fit; all of them are counted."""
+
+
+@with_reading_options(follows=True, but=(*BODY_KEYS, "recursive"))
+def why(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A capture.", show_default=False)],
+    text: Annotated[
+        str,
+        typer.Argument(
+            metavar="TEXT",
+            help=f"A {MESSAGE_HELP}",
+            show_default=False,
+        ),
+    ],
+    format_: Annotated[LineFormat, typer.Option("--format", help="How to print it.")] = LineFormat.TEXT,
+    *,
+    options: ReadingOptions,
+) -> None:
+    """Say what became of a message, and why.
+
+    One message is told in a sentence, with the reason, what to do, each step with its time and frame, and
+    what the capture cannot tell of it. Where several fit TEXT they are counted and listed with their
+    outcomes. A number that no message has is the id of an item, or a frame. JSON lines have an object for
+    each message.
+
+    Exit status: 0 done; 1 FILE could not be read, was damaged, held no MSMQ traffic, or holds no such
+    message; 2 bad usage.
+
+    Examples:
+
+        msmq-wire why capture.pcapng "Order 4711"
+
+        msmq-wire why capture.pcapng "private$\\orders"
+
+        msmq-wire why capture.pcapng "frame 59" --local
+    """
+    zone = options.zone()
+    read = followed(file, options)
+    story, status = read.story, 0
+    if read.is_told:
+        found = read.messages(text, len(story.lives))
+        status = 0 if found else 1
+        lives = [life for life in story.lives if life.message_id in found]
+        out = StepText(options.screen(), zone)
+        if format_ is LineFormat.JSONL:
+            for life in lives:
+                print(json_line(_row(life, story)))
+        elif len(found) > 1:
+            _several(out, lives, story, read.called(text))
+        else:
+            for life in lives:
+                _one(out, life, story)
+    read.end(status)
+
+
+def _one(out: StepText, life: MessageLife, story: Story) -> None:
+    told = reasons.why(life, story)
+    out.line(told.sentence, "strong")
+    out.line(f"Why: {told.reason}", hang=5)
+    if told.action:
+        out.line(f"To do: {told.action}.", hang=7)
+    out.line(f"Message {life.message_id}, id {life.first.record}:", "dim")
+    out.steps(message_steps(life, story))
+    if told.unknown:
+        out.line("The capture cannot tell:")
+        for text in told.unknown:
+            out.line(f"- {text}", hang=2)
+
+
+def _several(out: StepText, lives: list[MessageLife], story: Story, called: str) -> None:
+    told = [(life, reasons.why(life, story)) for life in lives]
+    outcomes = Counter(one.outcome for _, one in told)
+    counts = ", ".join(f"{number:,} {outcome}" for outcome, number in outcomes.most_common())
+    out.line(f"{count_text(len(told), 'message')} fit {called}: {counts}.", "strong")
+    # What is rare is what somebody looks for.
+    ranked = sorted(told, key=lambda pair: (outcomes[pair[1].outcome], pair[0].first.record))
+    for life, one in ranked[:_SHOWN]:
+        out.line(
+            f"{short(life.message_id)}{quoted(life.label)}: {one.outcome}, {one.reason.removesuffix('.')}",
+            hang=2,
+        )
+    if len(ranked) > _SHOWN:
+        out.line(f"and {count_text(len(ranked) - _SHOWN, 'more message')}")
+    out.line(f'One of them: msmq-wire why FILE "{short(ranked[0][0].message_id)}"', "dim")
+
+
+def _row(life: MessageLife, story: Story) -> dict[str, Any]:
+    told = reasons.why(life, story)
+    return {
+        "message_id": life.message_id,
+        "record": life.first.record,
+        "frame": life.first.frame,
+        "time": time_text(life.first.time),
+        "label": life.label,
+        "queue": life.queue,
+        "outcome": told.outcome,
+        "sentence": told.sentence,
+        "reason": told.reason,
+        "action": told.action,
+        "unknown": list(told.unknown),
+        "steps": [step_view(step) for step in message_steps(life, story)],
+    }

@@ -1,0 +1,64 @@
+"""What the answers of a diagnosis call wrong, as rules tell it: `Blaming` runs a diagnosis beside a judge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from msmq_wire.findings.causal import causal
+from msmq_wire.findings.diagnosis import Diagnosis
+from msmq_wire.findings.finding import SEVERITIES, Evidence, Finding
+from msmq_wire.findings.rule import Rule, Seen
+from msmq_wire.records.endpoint import host_of
+from msmq_wire.records.record import Record
+from msmq_wire.records.run import Run
+from msmq_wire.sessions import Leaving, Story
+
+__all__ = ["Blaming"]
+
+_MOST = 1 << 16
+"""Pairs of a rule and a host of which is known how grave they are."""
+
+
+class Blaming:
+    """Feed it what a judge takes, finds and lets go; at the end it gives what the digest counts."""
+
+    def __init__(self, rules: Mapping[str, Rule]) -> None:
+        self._rules = rules
+        self._diagnosis = Diagnosis()
+        self._ranks: dict[tuple[str, str], int] = {}
+
+    def feed(self, record: Record, found: Iterable[Finding]) -> None:
+        """Take a record, and what is found with it."""
+        self._diagnosis.feed(record, found)
+
+    def take(self, run: Run, found: Iterable[Finding]) -> None:
+        """Take everything of a run, and what is found with it."""
+        self._diagnosis.take(run, found)
+
+    def leave(self, gone: Leaving) -> None:
+        """Take what is followed no longer."""
+        self._diagnosis.leave(gone)
+
+    def told(self, rule: Rule, seen: Seen) -> None:
+        """Remember how grave a rule is about hosts."""
+        rank = SEVERITIES.index(seen.severity or rule.severity)
+        for key in _about(rule.id, seen.evidence):
+            if len(self._ranks) < _MOST:
+                self._ranks[key] = max(rank, self._ranks.get(key, 0))
+
+    def finish(self, story: Story, found: Iterable[Finding]) -> Iterator[tuple[Rule, Seen]]:
+        """The causes that no rule tells of these hosts as gravely; ``found`` is what is found at the end."""
+        self._diagnosis.found(found)
+        for cause in self._diagnosis.causes(story):
+            rule, rank = self._rules.get(cause.rules[0]), SEVERITIES.index(cause.severity)
+            known = ((id_, host) for id_ in cause.rules for host in cause.who)
+            if rule is None or any(self._ranks.get(key, -1) >= rank for key in known):
+                continue
+            for seen in causal(cause):
+                yield rule, seen
+
+
+def _about(id_: str, evidence: Iterable[Evidence]) -> Iterator[tuple[str, str]]:
+    for place in evidence:
+        yield id_, host_of(place.src)
+        yield id_, host_of(place.dst)

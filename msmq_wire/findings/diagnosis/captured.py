@@ -1,0 +1,102 @@
+"""What the capture could not see: question 19, and the connections of which something is missing."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Any
+
+from msmq_wire.findings.diagnosis.answer import MOST, Telling
+from msmq_wire.findings.diagnosis.words import Words, count, span
+from msmq_wire.records.coverage import NEVER, Coverage
+from msmq_wire.records.visibility import Visibility
+from msmq_wire.sessions import Moment
+from msmq_wire.sessions.message import moment_of
+
+__all__ = ["captured"]
+
+_MOST_FACTS = 64
+
+
+def captured(visibility: Visibility, words: Words, telling: Telling) -> None:
+    """Say what is missing of the capture, and of its connections."""
+    hole = visibility.first_hole
+    first = None if hole is None else moment_of(hole)
+    for text in visibility.said("" if first is None else words.frame(first)):
+        telling.say(f"{text[:1].upper()}{text[1:]}.", first if text.endswith(words.frame(first)) else None)
+    lacking = visibility.lacking_connections()
+    for one in lacking[:MOST]:
+        told, at = _lacks(one, words)
+        telling.say(f"{one.ends[0]} to {one.ends[1]}{_lasted(one)}: {'; '.join(told)}.", frames=at)
+    if len(lacking) > MOST:
+        telling.say(f"The same is known of {count(len(lacking) - MOST, 'more connection')}.")
+    telling.facts = {
+        "frames": visibility.frames,
+        "lost_frames": visibility.lost_frames,
+        "dropped_frames": visibility.dropped,
+        "holes": visibility.holes,
+        "missing_bytes": visibility.missing,
+        "cut_frames": visibility.cut_frames,
+        "cut_at": visibility.snapped or None,
+        "one_direction": visibility.halves,
+        "in_order_of_time": not (visibility.disordered or visibility.backwards),
+        "connections": [_facts(one) for one in islice(lacking, _MOST_FACTS)],
+    }
+
+
+def _lasted(one: Coverage) -> str:
+    return f" ({span(one.latest - one.begun)})" if one.begun and one.latest else ""
+
+
+def _lacks(one: Coverage, words: Words) -> tuple[list[str], list[int]]:
+    """What is missing of a connection, in clauses, and where."""
+    told: list[str] = []
+    moments: list[Moment] = []
+
+    def frame(number: int) -> str:
+        moments.append(Moment(one.first, number, None))
+        return words.frame(moments[-1])
+
+    if not one.started:
+        told.append("it began before the capture")
+    if one.one_sided:
+        told.append(f"only what {one.ends[one.seen.index(True)]} sent was captured")
+    if one.holes:
+        size = f", {count(one.missing, 'byte')}" if one.missing else ""
+        since, until = min(one.first_hole), max(one.last_hole)
+        here = [Moment(one.first, number, None) for number in (since, until) if number]
+        moments += here
+        where = f"between {words.frames(here)}" if since else f"before {words.frame(here[0])}"
+        told.append(f"{count(one.holes, 'hole')}{size}, {where}")
+    if one.cut:
+        told.append(f"{count(one.cut, 'packet')} cut off")
+    if one.unread:
+        told.append(f"{count(one.unread, 'run')} of bytes in no packet")
+    if one.unseen != NEVER:
+        told.append(f"{frame(one.unseen)} acknowledges what was not captured")
+    if one.disordered != NEVER:
+        told.append(f"frames are not in the order of their time, first {frame(one.disordered)}")
+    if one.dropped:
+        told.append("dropped for memory while it went on")
+    return told, [one.frame for one in moments if one.frame is not None]
+
+
+def _facts(one: Coverage) -> dict[str, Any]:
+    """The same as data; times are nanoseconds since 1970."""
+    return {
+        "capture": one.capture,
+        "stream": one.stream,
+        "client": one.ends[0],
+        "server": one.ends[1],
+        "first_time": one.begun or None,
+        "last_time": one.latest or None,
+        "beginning": one.started,
+        "both_directions": not one.one_sided,
+        "holes": one.holes,
+        "missing_bytes": one.missing,
+        "hole_frames": [list(frames) for frames in one.spans[:_MOST_FACTS]],
+        "cut_packets": one.cut,
+        "unread_runs": one.unread,
+        "acknowledges_unseen": None if one.unseen == NEVER else one.unseen,
+        "out_of_order": None if one.disordered == NEVER else one.disordered,
+        "dropped_for_memory": one.dropped,
+    }

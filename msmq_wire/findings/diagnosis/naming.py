@@ -1,0 +1,81 @@
+"""Which messages somebody means: by name, number, label, queue, frame or id, as answers print them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from msmq_wire.sessions import MessageLife, Moment, Story
+
+__all__ = ["matching"]
+
+_BARS = ("…", "...")
+_PLACE = re.compile(r"(frame|id)\s*(\d{1,18})", re.IGNORECASE)
+
+
+def matching(story: Story, wanted: str, most: int = 10) -> dict[str, str]:
+    """Messages that ``wanted`` may mean, at most one more than ``most``, with their labels.
+
+    It is a whole name (``guid\\number``), a number alone, or the first digits of the GUID and the number
+    with a backslash between them, as answers write it; ``frame 59`` or ``id 33``, of the message or of what
+    tells of it; else a text in the label, in upper or lower case, and where no label has it, in the name of
+    the queue. A number that no message has is an id or a frame.
+    """
+    whole = story.lives.by_id(wanted)
+    if whole is not None:
+        return {wanted: whole.label or ""}
+    place = _PLACE.fullmatch(wanted.strip())
+    if place is not None:
+        return _at(story.lives, place[1].lower(), int(place[2]), most)
+    guid, _, number = wanted.rpartition("\\")
+    for bar in _BARS:
+        guid = guid.removesuffix(bar)
+    if number.isdecimal():
+        named = _taken((one for one in story.lives if _is_named(one, guid.lower(), number)), most)
+        if named:
+            return named
+    text = wanted.casefold()
+    # An acknowledgment has the label of its message.
+    own = [one for one in story.lives if one.acknowledges is None] if text else []
+    labelled = [one for one in own if text in (one.label or "").casefold()]
+    exact = [one for one in labelled if (one.label or "").casefold() == text]
+    found = exact if len({one.message_id for one in exact}) == 1 else labelled
+    if not found and number.isdecimal() and len(number) <= 18 and not guid:
+        return _at(story.lives, "id", int(number), most) or _at(story.lives, "frame", int(number), most)
+    return _taken(found or [one for one in own if text in (one.queue or "").casefold()], most)
+
+
+def _is_named(life: MessageLife, guid: str, number: str) -> bool:
+    return life.message_id.endswith(f"\\{number}") and life.message_id.startswith(guid)
+
+
+def _at(lives: Iterable[MessageLife], what: str, number: int, most: int) -> dict[str, str]:
+    """Messages that a frame or a record shows, or tells of."""
+
+    def tells(life: MessageLife) -> bool:
+        return any((one.frame if what == "frame" else one.record) == number for one in _moments(life))
+
+    found = [life for life in lives if tells(life)]
+    names = {life.message_id for life in found}
+    # What acknowledges a message tells of that message, and is meant only where nobody knows that one.
+    return _taken((life for life in found if life.acknowledges not in names), most)
+
+
+def _moments(life: MessageLife) -> Iterator[Moment]:
+    single = (
+        life.first, life.acknowledged, life.stored, life.order_ack, life.accepted, life.peeked, life.received,
+        life.rejected,
+    )  # fmt: skip
+    yield from (one for one in single if one is not None)
+    yield from (*life.resent_at, *life.moved)
+    yield from (one.at for one in life.route)
+    yield from (one.at for one in life.acknowledgments)
+
+
+def _taken(lives: Iterable[MessageLife], most: int) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for life in lives:
+        found.setdefault(life.message_id, life.label or "")
+        if len(found) > most:
+            break
+    return found

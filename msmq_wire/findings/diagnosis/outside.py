@@ -1,0 +1,104 @@
+"""How much of what was sent left the private address space: `Volumes`.
+
+The rule kept here: an address is outside where it is in no private address space and its sender is; where all
+addresses are public nothing says what is inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from ipaddress import ip_address, ip_network
+
+import msgspec
+
+from msmq_wire.findings.diagnosis.answer import Telling
+from msmq_wire.findings.diagnosis.cause import Cause
+from msmq_wire.findings.diagnosis.words import count, host
+from msmq_wire.sessions import MessageLife, Moment
+
+__all__ = ["Volumes", "is_inside"]
+
+_INSIDE = tuple(
+    map(
+        ip_network,
+        (
+            "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "169.254.0.0/16", "127.0.0.0/8",
+            "fc00::/7", "fe80::/10", "::1/128",
+        ),
+    )
+)  # fmt: skip
+"""RFC 1918, RFC 6598, RFC 4193, link-local and loopback."""
+_MOST = 4096
+_MOST_MOMENTS = 16
+_LEAST = 64 << 10
+"""Bytes of bodies from which on a share says something."""
+_SHARE = 0.5
+_COUNTED = 1000
+"""So many findings of one rule are given at most."""
+
+
+def is_inside(address: str) -> bool:
+    """Whether an address is of a private network; False for what is no address."""
+    try:
+        known = ip_address(address.strip("[]"))
+    except ValueError:
+        return False
+    return any(known in network for network in _INSIDE if network.version == known.version)
+
+
+class _Way(msgspec.Struct):
+    """What one host sent another: messages, and the bytes of their bodies."""
+
+    messages: int = 0
+    bytes: int = 0
+    moments: list[Moment] = []
+
+
+class Volumes:
+    """Takes the lives of messages; says what went outside, and how much of all that is."""
+
+    def __init__(self) -> None:
+        self._ways: dict[tuple[str, str], _Way] = {}
+        self._total = 0
+
+    def feed(self, life: MessageLife) -> None:
+        """Take a message."""
+        if life.via == "rpc" or not life.size:
+            return
+        self._total += life.size
+        ends = host(life.src), host(life.dst)
+        if ends not in self._ways and len(self._ways) >= _MOST:
+            return
+        way = self._ways.setdefault(ends, _Way())
+        way.messages += 1
+        way.bytes += life.size
+        if len(way.moments) < _MOST_MOMENTS:
+            way.moments.append(life.first)
+
+    def tell(self, even: Mapping[tuple[str, str], int], telling: Telling) -> None:
+        """Name the causes; ``even`` counts bodies that look random by who sent them to whom."""
+        for (src, dst), way in self._ways.items():
+            share = way.bytes / self._total
+            if way.bytes < _LEAST or share < _SHARE or not is_inside(src) or is_inside(dst):
+                continue
+            random = even.get((src, dst), 0)
+            more = "" if random < _COUNTED else " or more"
+            percent = f"{share:.0%}".replace("%", " %")
+            text = f"{src} sent {percent} of all bytes of bodies to {dst}, outside private address space: "
+            text += f"{way.bytes:,} in {count(way.messages, 'message')}"
+            if not random:
+                telling.say(f"{text}.", *way.moments)
+                continue
+            telling.blame(
+                Cause(
+                    text=f"{text}; {random:,}{more} of the bodies look random, as encrypted or compressed "
+                    "data do",
+                    severity="low",
+                    confidence="guess",
+                    moments=tuple(way.moments),
+                    who=(src, dst),
+                    action=f"find out who runs {dst}, and what {src} sends there",
+                    count=way.messages,
+                    rules=("QM-OUTSIDE",),
+                )
+            )

@@ -1,0 +1,110 @@
+"""Why a message did not arrive, or how far it came: the sentence, what to do, what the capture cannot tell.
+
+The rule kept here: a statement claims no more than its evidence. Acknowledged by the next host is not
+delivered, delivered is not received.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from msmq_wire.findings.diagnosis.fates import REMEDIES
+from msmq_wire.findings.diagnosis.losses import is_purged
+from msmq_wire.findings.diagnosis.words import host, quoted, short
+from msmq_wire.records.coverage import Need, Position
+from msmq_wire.sessions import MessageLife, Story
+
+__all__ = ["Why", "why"]
+
+_NEEDS: tuple[Need, ...] = ("opening", "both_sides", "whole", "order", "read", "counted", "kept")
+_BECAME = {
+    "acknowledged": "came to the next host, and nothing shows that it reached its queue",
+    "stored": "is on the disk of the next host, and nothing shows that an application received it",
+    "delivered": "is in its queue, and nothing shows that an application received it",
+    "received": "was received",
+    "refused": "was refused",
+    "expired": "expired",
+    "unknown": "left its sender, and nothing shows that it arrived",
+}
+"""What became of a message, by its outcome, without more than its evidence carries."""
+_DO = {
+    "acknowledged": "look whether {dst} has the queue, or routes the message on",
+    "stored": "look into the queue at {dst}, and whether the program that reads it runs",
+    "delivered": "look into the queue at {dst}, and whether the program that reads it runs",
+    "refused": "ask the application that sent the class",
+    "expired": "find out what delayed it, or give it more time",
+    "unknown": "look into the outgoing queue of {src}, and whether {dst} can be reached",
+}
+_ARRIVAL, _RECEIPT = 1, 2
+"""Bits of the acknowledgments asked for: PA and PR. [MS-MQMQ] 2.2.19.3"""
+
+
+class Why(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a message, in words.
+
+    ``outcome`` is that of its life, or ``purged``. ``action`` is empty where nothing is to be done.
+    ``unknown`` is what the capture cannot tell.
+    """
+
+    outcome: str
+    sentence: str
+    reason: str
+    action: str
+    unknown: tuple[str, ...]
+
+
+def why(life: MessageLife, story: Story) -> Why:
+    """What became of a message of a story."""
+    last = life.route[-1] if life.route else life
+    src, dst = host(last.src), host(last.dst)
+    name = life.label or short(life.message_id)
+    start = f"Message{quoted(name)} from {host(life.src)} to {life.queue or 'a queue that is not known'}"
+    action = _DO.get(life.outcome, "").format(src=src, dst=dst)
+    if life.nack_class is not None:
+        action = REMEDIES.get(life.nack_class, action)
+    if life.dead_letter and life.outcome in ("refused", "expired", "unknown"):
+        action += f"; look for it in the dead-letter queue of {host(life.src)}"
+    unknown = tuple(_unknown(life, story))
+    purge = next((queue for queue in story.queues if is_purged(life, queue)), None)
+    if purge is None:
+        sentence = f"{start} {_BECAME[life.outcome]}."
+        return Why(
+            outcome=life.outcome, sentence=sentence, reason=f"{life.reason}.", action=action, unknown=unknown
+        )
+    assert purge.purged is not None
+    return Why(
+        outcome="purged",
+        sentence=f"{start} had come when {host(purge.client)} purged its queue.",
+        reason=f"{host(purge.client)} purged it in frame {purge.purged.frame}, and nobody was seen to "
+        "receive the message before: the purge took it, unless an application had done so.",
+        action="ask the owners of the queue whether it was them",
+        unknown=unknown,
+    )
+
+
+def _unknown(life: MessageLife, story: Story) -> Iterator[str]:
+    """What the capture cannot tell of a message."""
+    place = Position("", life.first.record, life.first.frame or 0, life.src, life.dst)
+    if life.outcome not in ("received", "refused"):
+        yield from story.visibility.lacking(_NEEDS, place)
+    if not life.certain:
+        yield "bytes are missing: which message an acknowledgment is about is not certain"
+    classes = {one.message_class for one in life.acknowledgments}
+    asked = [
+        word
+        for word, bits, answers in (
+            ("arrival", _ARRIVAL, {0x0002}),
+            ("receipt", _RECEIPT, {0x4000}),
+        )
+        if life.wanted & bits and not any(one in answers or one & 0x8000 for one in classes)
+    ]
+    if asked and life.acknowledges is None:
+        yield f"it asks for word of its {' and '.join(asked)}, and no such acknowledgment was captured"
+    if life.outcome in ("acknowledged", "stored", "delivered") and not life.wanted & _RECEIPT:
+        yield "it asks for no word of its receipt: whether an application received it is not on the network"
+    if life.outcome == "received" and life.received is not None:
+        yield "what the application did with it is not on the network"
+    if life.twin:
+        yield "another message has the same identifier: what names it may be about either"

@@ -1,0 +1,23 @@
+"""QM-OUTSIDE: most of what was sent went to a public address."""
+
+from __future__ import annotations
+
+from msmq_wire.findings.causal import causal
+from msmq_wire.findings.rule import Rule
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+RULE = Rule(
+    id="QM-OUTSIDE",
+    title="Most bytes go to a public address",
+    severity="low",
+    confidence="guess",
+    spec=(SpecRef("MS-MQQB", "2.1.1"),),
+    meaning="Most bytes of bodies left the private address space for one receiver, and they look random, "
+    "as encrypted or compressed data does. Data is taken out of a network like that.",
+    action="Find out who runs the receiver, and what is sent there.",
+    harmless="A partner or a cloud service whose messages the application encrypts or compresses.",
+    over="cause",
+    check=causal,
+)

@@ -1,0 +1,113 @@
+"""``msmq-wire why``: what became of a message, whatever somebody calls it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Run = Callable[..., Any]
+
+_FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
+_REFUSED = _FIXTURES / "digest" / "refused_invoices.pcap"
+_PURGED = _FIXTURES / "digest" / "payroll_purged.pcap"
+_LOST = _FIXTURES / "diagnose" / "q19_lost.pcap"
+_NAME = "0f9a63c8-2be1-4d57-a4c3-86d5e7120bf9\\2004"
+
+_TOLD = """\
+Message "invoice 4" from 192.0.2.21 to DIRECT=OS:msg01\\private$\\invoices was
+refused.
+Why: an administration acknowledgment says: the sender may not write to the
+     queue.
+To do: give the sender the right to write to the queue; look for it in
+       the dead-letter queue of 192.0.2.21.
+Message 0f9a63c8-2be1-4d57-a4c3-86d5e7120bf9\\2004, id 33:
+09:14:10.523700      0.000       25  session open
+                          session 1  192.0.2.10:1801 → 192.0.2.21:49731
+09:14:54.657500     44.134       59  sent
+                          DIRECT=OS:msg01\\private$\\invoices, recoverable,
+                          "invoice 4", 55 bytes  192.0.2.21:49731 →
+                          192.0.2.10:1801
+09:14:54.960100     44.436       61  acknowledged
+                          and stored  192.0.2.10:1801 → 192.0.2.21:49731
+09:14:54.962700     44.439       63  administration ack
+                          the sender may not write to the queue  192.0.2.10:1801
+                          → 192.0.2.21:49731
+09:16:37.630300    147.107      139  session closed
+                          session 1  192.0.2.21:49731 → 192.0.2.10:1801
+"""
+
+
+@pytest.mark.parametrize(
+    "called",
+    [
+        "invoice 4",
+        "INVOICE 4",
+        _NAME,
+        "0f9a63c8\\2004",
+        "0f9a63c8…\\2004",
+        "frame 59",
+        "id 33",
+        "frame 63",
+        "33",
+    ],
+)
+def test_a_message_is_told_whatever_it_is_called(
+    called: str, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    outcome = run("why", _REFUSED, called, "--quiet")
+    assert (outcome.status, outcome.out, outcome.err) == (0, _TOLD, "")
+
+
+def test_several_messages_are_counted_by_outcome_and_listed_the_rare_first(run: Run) -> None:
+    lines = run("why", _PURGED, "private$\\payroll", "--quiet").out.splitlines()
+    assert lines[0] == "6 messages fit private$\\payroll: 3 received, 3 purged."
+    assert [line.partition(",")[0] for line in lines[1:7]] == [
+        f'5ab3e7f2…\\{2000 + number} "payslip {number}": {"received" if number < 4 else "purged"}'
+        for number in range(1, 7)
+    ]
+    assert lines[7] == 'One of them: msmq-wire why FILE "5ab3e7f2…\\2001"'
+    refused = run("why", _REFUSED, "0f9a63c8", "--quiet")
+    assert refused.status == 1
+
+
+def test_a_purge_is_a_step_and_an_end(run: Run) -> None:
+    (line,) = run("why", _PURGED, "payslip 5", "--format", "jsonl").out.splitlines()
+    row = json.loads(line)
+    assert (row["outcome"], row["record"], row["frame"]) == ("purged", 38, 66)
+    assert row["steps"][-1]["what"] == "queue purged"
+    assert row["steps"][-1]["frame"] == 125
+    assert "192.0.2.66 purged it in frame 125" in row["reason"]
+
+
+def test_what_the_capture_lacks_stands_beside_the_message(run: Run) -> None:
+    row = json.loads(run("why", _LOST, "order 3", "--format", "jsonl").out)
+    assert "bytes of this connection are missing from the capture" in row["unknown"]
+    whole = json.loads(run("why", _REFUSED, "invoice 4", "--format", "jsonl").out)
+    assert whole["unknown"] == []
+
+
+def test_a_message_claims_no_more_than_its_evidence(run: Run) -> None:
+    row = json.loads(run("why", _REFUSED, "order 1", "--format", "jsonl").out.splitlines()[0])
+    assert row["outcome"] in ("acknowledged", "stored", "delivered")
+    assert "nothing shows that" in row["sentence"]
+
+
+def test_what_nobody_is_called_ends_with_1_and_names_nothing_that_is_redacted(run: Run) -> None:
+    outcome = run("why", _REFUSED, "nothing like it", "--quiet")
+    assert (outcome.status, outcome.out) == (1, "")
+    assert outcome.err == (
+        "msmq-wire: no message is called nothing like it, by name, number, label, queue, frame or id\n"
+    )
+    redacted = run("why", _REFUSED, "invoice 4", "--redact", "labels,hosts")
+    assert "invoice 4" not in redacted.out + redacted.err
+    assert "192.0.2." not in run("why", _REFUSED, "2004", "--redact", "hosts").out
+
+
+def test_bad_usage_and_folders_are_refused(run: Run, tmp_path: Path) -> None:
+    assert run("why", _REFUSED).status == 2
+    assert run("why", tmp_path, "x").status == 1

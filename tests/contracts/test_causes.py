@@ -1,0 +1,46 @@
+"""What a digest counts, the findings list, as grave: every capture of digest, diagnose and findings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from msmq_wire.capture.reader import read_capture
+from msmq_wire.findings import SEVERITIES, Finding, Judge
+from msmq_wire.findings.diagnosis import Diagnosis
+from msmq_wire.findings.diagnosis.digest import Digest
+from tests.effort import in_batches, remembered
+
+_FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
+_CAPTURES = sorted(
+    path for folder in ("digest", "diagnose", "findings") for path in (_FIXTURES / folder).rglob("*.pcap")
+)
+
+
+@remembered
+def _judged(path: Path) -> tuple[list[Finding], Digest]:
+    diagnosis, judge = Diagnosis(), Judge()
+    findings: list[Finding] = []
+    for record in read_capture(path, streams=True):
+        found = judge.feed(record)
+        diagnosis.feed(record, found)
+        findings += found
+    found = judge.finish()
+    diagnosis.found(found)
+    assert judge.story is not None
+    return findings + found, diagnosis.digest(diagnosis.answers(judge.story), judge.story)
+
+
+@in_batches(_CAPTURES)
+def test_findings_are_as_grave_as_the_digest(path: Path) -> None:
+    findings, digest = _judged(path)
+    gravest = max((SEVERITIES.index(line.severity) for line in digest.lines), default=0)
+    assert max((one.rank for one in findings), default=0) == gravest
+
+
+@in_batches(_CAPTURES)
+def test_every_line_of_the_digest_is_a_finding_of_its_severity_about_its_frames(path: Path) -> None:
+    findings, digest = _judged(path)
+    for line in digest.causes:
+        alike = [one for one in findings if one.severity == line.severity]
+        frames = {frame for one in alike for place in one.evidence for frame in place.frames}
+        assert not line.frames or frames & {*line.frames}, line.text

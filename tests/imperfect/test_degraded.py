@@ -1,0 +1,108 @@
+"""Every whole capture, degraded in every way: nobody is accused for it, and what was not touched stays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from msmq_wire.capture.reader import read_capture
+from tests.effort import in_batches, remembered
+from tests.imperfect.degradations import DEGRADATIONS, degraded
+from tests.imperfect.judging import accusations, frames_of, judged, lost_claims
+
+_FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
+_FOLDERS = ("captures", "digest", "diagnose", "sessions", "findings")
+FEWEST = 4
+CAPTURES = sorted(path for folder in _FOLDERS for path in (_FIXTURES / folder).rglob("*.pcap"))
+
+_GAINED = {
+    "two taps appended": """
+        captures/clean_business_day:RPL-ORDERACK captures/lab_drops:RPL-ORDERACK digest/hole_in_stream:14""",
+    "the start not captured": """
+        PNG-SCAN/miss_connected:SES-REFUSED""",
+    "the end not captured": """
+        captures/clean_reconnect:MSG-UNACKED PNG-SCAN/miss_connected:SES-REFUSED
+        RPL-CONTENT/hit_body:MSG-UNACKED RPL-CONTENT/hit_label:MSG-UNACKED RPL-CONTENT/hit_seconds:MSG-UNACKED
+        RPL-CONTENT/hit_sent_time:MSG-UNACKED RPL-CONTENT/miss_cut:MSG-UNACKED
+        RPL-CONTENT/miss_infinite:MSG-UNACKED RPL-CONTENT/miss_same:MSG-UNACKED
+        SES-ACKLATE/hit_closed:MSG-UNACKED SES-ACKLATE/miss_reset_before:MSG-UNACKED
+        SES-RESEND/hit_reset:MSG-UNACKED SES-RESEND/miss_same_connection:TXN-GAP
+        TXN-GAP/miss_bridged:MSG-EXPIRED TXN-GAP/miss_bridged:MSG-UNACKED
+        sessions/ack_timeout_closes:MSG-UNACKED sessions/transactional_bridged_gap:MSG-EXPIRED
+        sessions/transactional_bridged_gap:MSG-UNACKED sessions/transactional_gap:14
+        sessions/transactional_resend:14""",
+    "a burst lost": """
+        captures/lab_drops:MSG-UNACKED""",
+    "neighbours swapped with their times": """
+        diagnose/q05_slow_clock:SES-SLOW""",
+    "little memory": """
+        PNG-SCAN/miss_connected:PNG-SCAN RPL-OUTCOME/hit_received_and_purged:MSG-REFUSED""",
+    "the client not captured": """
+        RPL-OUTCOME/hit_received_and_purged:MSG-REFUSED""",
+}
+"""What is said all the same: by degradation, captures with the rule, or the number of the question.
+
+Who stops earlier has a whole capture of less time, which has the same bytes as one whose sender really gave
+up: that nothing acknowledged a message before its connection was closed is told (imperfect.toml wants it).
+A host that connects to ten others or more is called a sweep; with fewer of them captured each server is told.
+The others cannot be told from a capture of what is said.
+"""
+_LOST = {
+    "the start not captured": """
+        captures/path_ipv4_fragments_in_order:SES-NAKED
+        captures/path_ipv4_fragments_overlapping_forged:SES-NAKED captures/path_ipv6_fragments:SES-NAKED""",
+    "a burst lost": """
+        captures/path_ipv4_fragments_overlapping_forged:SES-NAKED PNG-SCAN/hit_twelve:PNG-SCAN""",
+    "the server not captured": """
+        digest/silent_server:SES-CONNECT""",
+}
+"""Which claims are lost though their connection was not touched: by degradation, captures with the rule."""
+
+
+def _told(table: dict[str, str], name: str, path: Path) -> list[str]:
+    place = f"{path.parent.name}/{path.stem}:"
+    return [one.removeprefix(place) for one in table.get(name, "").split() if one.startswith(place)]
+
+
+def is_whole(path: Path) -> bool:
+    """Whether nothing is missing from a capture."""
+    for one in read_capture(path, streams=True):
+        if (one.type == "gap" and one.missing != 0) or one.type == "error":
+            return False
+        if one.event in ("start_midstream", "evicted"):
+            return False
+    return True
+
+
+Cell = tuple[str, list[str], list[str]]
+"""A degradation, what is said for it of a capture, and what is not said any more."""
+
+
+@remembered
+def cells(path: Path, folder: Path) -> list[Cell]:
+    return list(_cells(path, folder)) if is_whole(path) else []
+
+
+def _cells(path: Path, folder: Path) -> Iterator[Cell]:
+    frames = frames_of(path)
+    if len(frames) < FEWEST:
+        return
+    whole = judged([path])
+    for name in DEGRADATIONS:
+        files, how = degraded(name, path, frames, folder)
+        if any(how.files):
+            less = judged(files, how.memory)
+            yield name, accusations(whole, less), lost_claims(path, frames, whole, less, how)
+
+
+@in_batches(CAPTURES)
+def test_nobody_is_accused_for_what_the_capture_lacks(path: Path, tmp_path: Path) -> None:
+    for name, gained, _ in cells(path, tmp_path):
+        said = [one.removeprefix("line ") for one in gained]
+        assert list(dict.fromkeys(said)) == _told(_GAINED, name, path), name
+
+
+@in_batches(CAPTURES)
+def test_claims_about_what_was_not_touched_stay(path: Path, tmp_path: Path) -> None:
+    for name, _, lost in cells(path, tmp_path):
+        assert [one.split()[0] for one in lost] == _told(_LOST, name, path), name
