@@ -8,9 +8,12 @@ import threading
 from collections.abc import Callable
 from time import monotonic
 from types import TracebackType
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from msmq_wire.cli.render.safe_text import escaped
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
 
 __all__ = ["Progress"]
 
@@ -34,8 +37,10 @@ class Progress:
     def __init__(self, source: Read, name: str, *, show: bool) -> None:
         self._source = source
         self._name = name
-        self._done, self._yield = threading.Event(), threading.Event()
-        self._bar = threading.Lock()
+        self._done = threading.Event()
+        # Who holds it may write to the terminal: a row, or the bar once more.
+        self._terminal = threading.Lock()
+        self._bar: Bar | None = None
         self._printed = 0.0
         self._thread: threading.Thread | None = None
         self._print: Callable[[str], int] | None = None
@@ -55,51 +60,55 @@ class Progress:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._done.set()
-        self._yield.set()
         if self._thread is not None:
             self._thread.join()
+        self._clear()
         if self._print is not None:
             sys.stdout.write = self._print  # type: ignore[method-assign]  # as it was
 
     def _write(self, text: str) -> int:
         assert self._print is not None
-        self._printed = monotonic()
-        self._yield.set()
-        with self._bar:
+        with self._terminal:
+            self._clear()
+            self._printed = monotonic()
             return self._print(text)
 
     def _show(self) -> None:
-        while not self._done.is_set():
-            silent = monotonic() - self._printed
-            if silent < _PATIENCE:
-                self._done.wait(_PATIENCE - silent)
-                continue
-            with self._bar:
-                self._yield.clear()
-                # Of what was printed before that nobody hears any more.
-                if not self._done.is_set() and monotonic() - self._printed >= _PATIENCE:
-                    self._run()
+        while not self._done.wait(_REFRESH):
+            with self._terminal:
+                if monotonic() - self._printed >= _PATIENCE:
+                    self._refresh()
 
-    def _run(self) -> None:
-        """Show the bar until something is printed."""
-        # Most reading is done before this.
-        from rich.console import Console
-        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+    def _refresh(self) -> None:
+        if self._bar is None:
+            self._bar = _bar()
+            self._bar.add_task(escaped(os.path.basename(self._name)), total=self._source.total)
+            self._bar.start()
+        self._bar.update(self._bar.task_ids[0], completed=self._source.bytes_read)
+        self._bar.refresh()
 
-        columns = (
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            DownloadColumn(),
-            TimeRemainingColumn(),
-        )
-        # Standard output is the caller's, and may be a file: the bar must not take it over.
-        with Progress(
-            *columns,
-            console=Console(stderr=True),
-            transient=True,
-            redirect_stdout=False,
-            redirect_stderr=False,
-        ) as progress:
-            task = progress.add_task(escaped(os.path.basename(self._name)), total=self._source.total)
-            while not self._yield.wait(_REFRESH):
-                progress.update(task, completed=self._source.bytes_read)
+    def _clear(self) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+
+def _bar() -> Bar:
+    # Most reading is done before this is needed.
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    # Standard output is the caller's, and may be a file: the bar must not take it over. Nor may it
+    # write at a time of its own, between the rows.
+    return Bar(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        DownloadColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        auto_refresh=False,
+        transient=True,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    )

@@ -10,6 +10,7 @@ import re
 import struct
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
@@ -278,12 +279,17 @@ def _on_a_terminal(capture: Path, stdout: IO[bytes] | None = None) -> bytes:
     )
     os.close(other)
     seen = b""
+    # Who waits for ever is killed, and is no success.
+    patience = threading.Timer(120, process.kill)
+    patience.start()
     # A terminal that nobody has open any more ends in an error or in nothing.
     with contextlib.suppress(OSError):
         while chunk := os.read(terminal, 4096):
             seen += chunk
     os.close(terminal)
-    assert process.wait(60) == 0
+    status = process.wait()
+    patience.cancel()
+    assert status == 0
     return seen
 
 
