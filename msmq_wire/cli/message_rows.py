@@ -9,8 +9,18 @@ import msgspec
 from msmq_wire.records.column import RECORD_COLUMNS
 from msmq_wire.records.look import Declared, Look
 from msmq_wire.records.message import COLUMNS
+from msmq_wire.records.outcome import FAILURES, OUTCOMES
 
-__all__ = ["MESSAGES", "MESSAGES_AT_REST", "MessageRows"]
+__all__ = ["MESSAGES", "MESSAGES_AS_THEY_COME", "MESSAGES_AT_REST", "OUTCOME", "MessageRows"]
+
+
+OUTCOME = Declared(
+    "outcome", "text",
+    "What became of it, as far as the capture shows: the strongest that its evidence carries.",
+    choices=OUTCOMES, asked=True,
+    look=Look("outcome", 50, 8, tint=lambda outcome: "error" if outcome in FAILURES else ""),
+)  # fmt: skip
+"""A column of messages that no message has alone: what comes after it decides."""
 
 
 class MessageRows(msgspec.Struct, frozen=True):
@@ -39,7 +49,11 @@ def _at_rest() -> MessageRows:
 
 
 # Each with the width of a terminal that shows it. What was done with a message and its class are one column.
-_SHOWN = {"id": 0, "time": 72, "src": 0, "dst": 0, "queue": 0, "label": 64, "action": 60, "cut": 58}
-_SHOWN |= {"body_size": 110, "via": 130, "body": 100}
-MESSAGES = MessageRows(COLUMNS, shown=_SHOWN)
+_SHOWN = {"id": 0, "time": 72, "src": 0, "dst": 0, "queue": 0, "label": 64, "outcome": 50, "action": 90}
+_SHOWN |= {"cut": 58, "body_size": 120, "via": 140, "body": 110}
+MESSAGES = MessageRows((*COLUMNS, OUTCOME), tuple(one.name for one in COLUMNS if not one.asked), _SHOWN)
+# What is still written has no end that could be known.
+MESSAGES_AS_THEY_COME = MessageRows(
+    COLUMNS, shown={name: least for name, least in _SHOWN.items() if name != OUTCOME.name} | {"action": 60}
+)
 MESSAGES_AT_REST = _at_rest()

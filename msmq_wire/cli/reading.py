@@ -157,6 +157,20 @@ class Reading:
         self._part = False
         self._mark: Callable[[int], None] | None = None
 
+    def unheard(self) -> Reading:
+        """The same once more, with steps of connections: what is wrong with files this one says."""
+        again = _Unheard(
+            self.files,
+            ports=self.ports,
+            streams=True,
+            quiet=self.quiet,
+            negotiator=self.negotiator,
+            redactor=self.redactor,
+            memory=self.memory,
+        )
+        again.captures = self.captures
+        return again
+
     def _listed(self, files: Sequence[str], recursive: bool) -> tuple[list[str], int, int]:
         """The files, of folders those in them, and how many other files and folders are left out there."""
         return captures_named(files, recursive)
@@ -221,6 +235,11 @@ class Reading:
     def as_it_comes(self) -> bool:
         """Whether something is read that may go on for as long as somebody writes to it."""
         return any(map(_is_pipe, self.files))
+
+    @property
+    def once(self) -> bool:
+        """Whether it cannot be read again: it may go on, or comes through standard input."""
+        return self.as_it_comes or "-" in self.files
 
     def _opened(
         self,
@@ -462,6 +481,13 @@ class Reading:
         if self.deeper:
             text += f"; {count_text(self.deeper, 'folder')} inside left out: --recursive reads those, too"
         return text
+
+
+class _Unheard(Reading):
+    """A reading before another one of the same files, which says what is wrong with them."""
+
+    def _fail(self, message: str) -> None:
+        self.status = 1
 
 
 class _Seen:

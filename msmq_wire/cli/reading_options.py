@@ -97,10 +97,21 @@ class ReadingOptions(msgspec.Struct, frozen=True, kw_only=True):
         return screen_for(self.color)
 
     def reading(
-        self, files: Sequence[str], redactor: Redactor, *, streams: bool = False, rows: bool = False
+        self,
+        files: Sequence[str],
+        redactor: Redactor,
+        *,
+        streams: bool = False,
+        rows: bool = False,
+        follows: bool = False,
     ) -> Reading:
-        """The captures, with what opens their sealed calls; what lies in files of any kind with ``carve``."""
+        """The captures, with what opens their sealed calls; what lies in files of any kind with ``carve``.
+
+        What ``follows`` connections and shows none of their ``streams`` bounds its memory, too.
+        """
         given = self.given(redactor, streams=streams, rows=rows)
+        if follows:
+            given["memory"] = memory_for(self.memory)
         if not self.carve:
             return self.with_keys(Reading(files, **given))
         self._refuse_for_carving()

@@ -8,17 +8,22 @@ from collections.abc import Sequence
 import msgspec
 
 from msmq_wire.report.buckets import Durations
+from msmq_wire.report.wording import host_of
 from msmq_wire.sessions import MessageLife
 
 __all__ = ["Fates", "QueueLine", "outcome_text"]
 
 _MOST_QUEUES = 5000
+_MOST_SENDERS = 64
 _MOST_LIVES = 200_000
 """Lives that are looked at: of more messages every second, third... is."""
 
 
 class QueueLine(msgspec.Struct):
-    """What went to one queue; ``outcomes`` counts by `MessageLife.outcome`."""
+    """What went to one queue; ``outcomes`` counts by `MessageLife.outcome`.
+
+    ``senders`` are the hosts that it came from, the first 64 of them.
+    """
 
     messages: int = 0
     bytes: int = 0
@@ -26,6 +31,7 @@ class QueueLine(msgspec.Struct):
     recoverable: int = 0
     resends: int = 0
     outcomes: Counter[str] = msgspec.field(default_factory=Counter)
+    senders: dict[str, None] = msgspec.field(default_factory=dict)
 
 
 class Fates(msgspec.Struct):
@@ -88,6 +94,9 @@ def _queue(fates: Fates, life: MessageLife) -> None:
     line.recoverable += life.delivery == "recoverable"
     line.resends += life.resends
     line.outcomes[life.outcome] += 1
+    # What only a call showed came from where it was read.
+    if life.via != "rpc" and len(line.senders) < _MOST_SENDERS:
+        line.senders[host_of(life.src)] = None
 
 
 def _latency(fates: Fates, life: MessageLife) -> None:

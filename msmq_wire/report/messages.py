@@ -11,7 +11,7 @@ from msmq_wire.report.rows import MessageRow
 from msmq_wire.report.tables import table
 from msmq_wire.report.totals import Totals
 from msmq_wire.report.wording import count_text, date_text
-from msmq_wire.sessions import MessageLife, Moment, Story, class_words
+from msmq_wire.sessions import MessageLife, Story, class_words
 
 __all__ = ["message_section"]
 
@@ -51,13 +51,7 @@ def message_section(
     rows = totals.rows
     if not rows:
         return tag("p", "No message was captured.")
-    twins = story.lives.of_twins()
-    names = {life.message_id for life in twins}
-    own = {moment.record: life for life in twins for moment in _sent(life)}
-    told = [
-        _outcome(row, own.get(row.id), {}) if row.message_id in names else _told(row, story, gone)
-        for row in rows
-    ]
+    told = [_told(row, story, gone) for row in rows]
     cells = [_cells(row, outcome) for row, (outcome, _) in zip(rows[:_FIRST], told, strict=False)]
     notes = []
     if totals.messages > len(rows):
@@ -89,17 +83,7 @@ def _controls() -> Markup:
 
 
 def _told(row: MessageRow, story: Story, gone: Mapping[str, str]) -> tuple[str, MessageLife | None]:
-    return _outcome(row, story.lives.by_id(row.message_id) if row.message_id else None, gone)
-
-
-def _sent(life: MessageLife) -> Iterator[Moment]:
-    """When it was sent, as far as that is kept."""
-    yield from (life.first, *life.resent_at, *(hop.at for hop in life.route))
-
-
-def _outcome(
-    row: MessageRow, life: MessageLife | None, gone: Mapping[str, str]
-) -> tuple[str, MessageLife | None]:
+    life = story.lives.of(row.id, row.message_id) if row.message_id else None
     if row.lies:
         return row.lies, None
     if row.message_class is not None and row.message_class & 0xC002 and row.message_class & 0xC000 != 0:

@@ -16,6 +16,7 @@ import msgspec
 from msmq_wire.capture.hashing import FileRead
 from msmq_wire.findings.diagnosis import Answer
 from msmq_wire.findings.diagnosis.digest import Digest
+from msmq_wire.records.outcome import OUTCOMES
 from msmq_wire.report.at_rest import AtRest
 from msmq_wire.report.evidence import Shelf, Told, finding_section
 from msmq_wire.report.fates import Fates
@@ -28,7 +29,7 @@ from msmq_wire.report.links import Links
 from msmq_wire.report.markup import Markup, joined, tag
 from msmq_wire.report.messages import message_section
 from msmq_wire.report.plots import flow_section
-from msmq_wire.report.tables import OUTCOMES, queue_section, read_section, table, when
+from msmq_wire.report.tables import queue_section, read_section, table, when
 from msmq_wire.report.totals import Totals
 from msmq_wire.report.wording import bytes_text, count_text, date_text, duration_text
 from msmq_wire.sessions import Story
@@ -110,7 +111,7 @@ def report_page(
             lambda: talk_section(hosts, ways, totals.edges_left_out, suspects_of(digest)),
         ),
         ("flow", "Rate and latency", lambda: flow_section(totals.rate, fates)),
-        ("queues", "Queues", lambda: queue_section(fates)),
+        ("queues", "Queues", lambda: queue_section(fates, story)),
         ("sessions", "Sessions", lambda: session_section(story, totals)),
         ("reads", "Remote reads", lambda: read_section(story)),
         (

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import chain, repeat
+from collections.abc import Collection, Iterable, Sequence
+from itertools import chain, islice, repeat
 
-from msmq_wire.report.fates import Fates
+from msmq_wire.records.outcome import OUTCOMES
+from msmq_wire.report.fates import Fates, QueueLine
 from msmq_wire.report.markup import Markup, joined, scrolling, tag, visible
-from msmq_wire.report.wording import bytes_text, count_text, date_text, duration_text
+from msmq_wire.report.wording import bytes_text, count_text, date_text, duration_text, host_of
 from msmq_wire.rpc.constants import ReceiveAction
 from msmq_wire.sessions import Story
 from msmq_wire.units import MILLISECOND
 
-__all__ = ["OUTCOMES", "queue_section", "read_section", "table", "when"]
+__all__ = ["queue_section", "read_section", "table", "when"]
 
 _MOST_LISTED = 200
-OUTCOMES = ("received", "delivered", "stored", "acknowledged", "unknown", "expired", "refused")
-"""From the best to the worst that can become of a message."""
+_MOST_NAMED = 3
+"""Hosts that a cell names."""
 _FOREVER = 0xFFFFFFFF
 
 
@@ -73,15 +74,23 @@ def when(nanoseconds: int | None) -> Markup:
     return tag("span", date_text(nanoseconds).removesuffix(" UTC"), class_="nowrap")
 
 
-def queue_section(fates: Fates) -> Markup:
-    """The queues that messages went to, the busiest first."""
-    if not fates.queues:
-        return tag("p", "No message named a queue.")
-    busiest = sorted(fates.queues.items(), key=lambda item: (-item[1].messages, item[0]))
+def queue_section(fates: Fates, story: Story) -> Markup:
+    """The queues that messages went to or came from, the busiest first, with who sent and who read."""
+    readers: dict[str, dict[str, None]] = {}
+    clients = [(one.queue, one.client) for one in story.queues]
+    clients += [(one.queue, one.client) for one in story.reads]
+    for queue, client in clients:
+        readers.setdefault(queue or "", {})[host_of(client)] = None
+    lines = {name: fates.queues.get(name) or QueueLine() for name in (*fates.queues, *readers)}
+    if not lines:
+        return tag("p", "No message named a queue, and none was read remotely.")
+    busiest = sorted(lines.items(), key=lambda item: (-item[1].messages, item[0]))
     seen = [name for name in OUTCOMES if fates.outcomes[name]]
     rows = [
         (
             tag("code", visible(name, 200)) if name else "not named",
+            _hosts(line.senders),
+            _hosts(readers.get(name, ())),
             f"{line.messages:,}",
             bytes_text(line.bytes),
             f"{line.transactional:,}",
@@ -91,10 +100,18 @@ def queue_section(fates: Fates) -> Markup:
         )
         for name, line in busiest[:_MOST_LISTED]
     ]
-    heads = ("Queue", "#Messages", "#Bodies", "#Transactional", "#Recoverable", "#Sent again")
+    heads = (
+        "Queue",
+        "Senders",
+        "Remote readers",
+        "#Messages",
+        "#Bodies",
+        "#Transactional",
+        "#Recoverable",
+    )
     listed = table(
-        "Queues and what became of their messages",
-        (*heads, *(f"#{name.capitalize()}" for name in seen)),
+        "Queues, who sent to them and read them, and what became of their messages",
+        (*heads, "#Sent again", *(f"#{name.capitalize()}" for name in seen)),
         rows,
         more=len(busiest) - len(rows),
     )
@@ -104,6 +121,12 @@ def queue_section(fates: Fates) -> Markup:
     if fates.queues_left_out:
         notes.append(f"{count_text(fates.queues_left_out, 'message')} to further queues were not told apart.")
     return joined(listed, *(tag("p", note, class_="note") for note in notes))
+
+
+def _hosts(hosts: Collection[str]) -> str:
+    shown = ", ".join(islice(hosts, _MOST_NAMED)) or "-"
+    rest = len(hosts) - _MOST_NAMED
+    return f"{shown} and {rest:,} more" if rest > 0 else shown
 
 
 def read_section(story: Story) -> Markup:

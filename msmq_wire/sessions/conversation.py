@@ -344,7 +344,9 @@ class Conversation:
             return "refused_tcp"
         if self.refused_by is not None and self.opened is None:
             return "refused"
-        return "closed" if self.closed_by in ("fin", "reset") else self.reached
+        if self.closed_by == "reset":
+            return "reset"
+        return "closed" if self.closed_by == "fin" else self.reached
 
     @property
     def reached(self) -> Reached:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Literal
 
 import msgspec
 
+from msmq_wire.records.outcome import Outcome
 from msmq_wire.sessions.session import Moment
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = ["Acknowledgment", "Hop", "MessageLife", "Outcome"]
-
-Outcome: TypeAlias = Literal[
-    "acknowledged", "stored", "delivered", "received", "refused", "expired", "unknown"
-]
+__all__ = ["Acknowledgment", "Hop", "MessageLife"]
 
 
 class Hop(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -75,7 +72,8 @@ class MessageLife(msgspec.Struct, frozen=True, gc=False):
     ``outcome`` is the strongest statement that the evidence carries, ``reason`` says it in words,
     ``evidence`` are its frames, ``nack_class`` is the class of a refusal. ``certain`` is False where bytes
     missing from the capture make acknowledgments doubtful. ``twin`` says that another message has its
-    identifier and was seen before: what names it may be about either.
+    identifier and was seen before: what names it may be about either. ``purged_by`` is the number of the
+    `RemoteQueue` through which its queue was purged while it was there, as far as anybody saw.
     """
 
     message_id: str
@@ -132,3 +130,9 @@ class MessageLife(msgspec.Struct, frozen=True, gc=False):
     certain: bool
     moved_to: tuple[str, ...] = ()
     twin: bool = False
+    purged_by: int | None = None
+
+    @property
+    def failed(self) -> bool:
+        """Whether somebody said, or the clock says, that it did not come or was not received."""
+        return self.nack_class is not None or self.outcome in ("refused", "expired")

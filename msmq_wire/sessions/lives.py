@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import sys
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
 from itertools import islice
 from typing import Any, Literal, overload
 
@@ -87,9 +87,24 @@ class Lives(Sequence[MessageLife]):
         message = self._by_key.get(_key_of(message_id))
         return None if message is None else self._tell(message)
 
-    def of_twins(self) -> list[MessageLife]:
-        """Those whose identifier another one has."""
-        return [self._tell(message) for message in twins_of(self._messages)]
+    @cached_property
+    def _of_twins(self) -> Mapping[int, MessageLife]:
+        """Those whose identifier another one has, by the records that sent them as far as these are kept."""
+        return {
+            at.record: life
+            for life in map(self._tell, twins_of(self._messages))
+            for at in (life.first, *life.resent_at, *(hop.at for hop in life.route))
+        }
+
+    @cached_property
+    def _twin_names(self) -> frozenset[str]:
+        return frozenset(life.message_id for life in self._of_twins.values())
+
+    def of(self, record: int, message_id: str) -> MessageLife | None:
+        """The life of the message in a record; of several with its identifier the one that it is."""
+        if message_id in self._twin_names:
+            return self._of_twins.get(record)
+        return self.by_id(message_id)
 
 
 class LifeTracker:

@@ -7,12 +7,15 @@ by the clock of the sender, where that is known, and never against what somebody
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from msmq_wire.records.endpoint import host_of
+from msmq_wire.records.outcome import Outcome
 from msmq_wire.sessions.clocks import HostClock, is_time
-from msmq_wire.sessions.life import Acknowledgment, MessageLife, Outcome
+from msmq_wire.sessions.life import Acknowledgment, MessageLife
 from msmq_wire.sessions.message import FollowedMessage, History, manager_of, message_name
+from msmq_wire.sessions.reads import RemoteQueue
 from msmq_wire.sessions.session import Moment
 from msmq_wire.sessions.twins import IDENTIFIER
 from msmq_wire.units import SECOND
@@ -28,7 +31,10 @@ TIMEOUTS = {
     int(MessageClass.MQMSG_CLASS_NACK_RECEIVE_TIMEOUT): "time_to_be_received",
 }
 """Classes that say that a time was over which the sender had set."""
+_PURGED = int(MessageClass.MQMSG_CLASS_NACK_Q_PURGED)
 _NACK = 0x8000
+_THERE = frozenset(("acknowledged", "stored", "delivered"))
+"""Outcomes of what came as far as the host of its queue, and may still be there."""
 
 NACK_REASONS: Mapping[int, str] = {
     0x8000: "the destination queue does not exist",
@@ -56,6 +62,7 @@ class _Told(NamedTuple):
     reason: str
     evidence: tuple[Moment | None, ...]
     nack_class: int | None = None
+    purged_by: int | None = None
 
 
 def class_words(message_class: int) -> str:
@@ -64,16 +71,24 @@ def class_words(message_class: int) -> str:
 
 
 def life_of(
-    message: FollowedMessage, ordered: Moment | None, now: int | None, clock: HostClock | None = None
+    message: FollowedMessage,
+    ordered: Moment | None,
+    now: int | None,
+    clock: HostClock | None = None,
+    purges: Iterable[RemoteQueue] = (),
 ) -> MessageLife:
     """Tell the life of a message; ``ordered`` is its OrderAck, ``now`` the time of the last record (ns).
 
-    ``clock`` is that of its sender.
+    ``clock`` is that of its sender, ``purges`` are the queues of the name of its own that were purged.
     """
     history = message.history or _NOTHING
     first, key = message.first, message.key
     reach_by = _end(message, message.time_to_reach_queue)
     receive_by = _end(message, message.time_to_be_received)
+    correlation, flags = message.correlation_id, message.flags
+    acknowledges = None
+    if correlation is not None and message.message_class in _ACKNOWLEDGING:
+        acknowledges = message_name(correlation)
     told = _carried(message, ordered) if message.history is None else _judge(message, history, ordered)
     clock = clock if clock is not None and clock.sure else None
     expired = None
@@ -81,10 +96,8 @@ def life_of(
         expired = _expired(message, told, reach_by, receive_by, now, clock)
         if told.outcome == "unknown":
             told = _ran_out(message, told, expired, reach_by, clock)
-    correlation, flags = message.correlation_id, message.flags
-    acknowledges = None
-    if correlation is not None and message.message_class in _ACKNOWLEDGING:
-        acknowledges = message_name(correlation)
+    if acknowledges is None:
+        told = next(_purged(message, history, told, purges), told)
     frames = dict.fromkeys([one.frame for one in (first, *told.evidence) if one is not None])
     # By position: this is made for every message.
     return MessageLife(
@@ -142,6 +155,7 @@ def life_of(
         message.certain,
         tuple(history.moved_to),
         len(key) > IDENTIFIER and not isinstance(key, str),
+        told.purged_by,
     )
 
 
@@ -166,6 +180,7 @@ def _judge(message: FollowedMessage, history: History, ordered: Moment | None) -
     nack = next((one for one in acks if one.message_class & _NACK), None)
     if nack is not None:
         outcome: Outcome = "expired" if nack.message_class in TIMEOUTS else "refused"
+        outcome = "purged" if nack.message_class == _PURGED else outcome
         reason = f"{_by(nack)} says: {class_words(nack.message_class)}"
         return _Told(outcome, reason, (nack.at,), nack.message_class)
     if history.rejected is not None and (history.rejected_class or 0) & _NACK:
@@ -201,6 +216,21 @@ def _carried(message: FollowedMessage, ordered: Moment | None) -> _Told:
     if message.acknowledged is not None:
         return _Told("acknowledged", "a session ack says that the next host has it", (message.acknowledged,))
     return _UNKNOWN
+
+
+def _purged(
+    message: FollowedMessage, history: History, told: _Told, purges: Iterable[RemoteQueue]
+) -> Iterator[_Told]:
+    """What a purge makes of a message that was in the queue, as far as anybody saw, when it was purged."""
+    there = told.outcome in _THERE or (message.via == "rpc" and told.outcome == "unknown")
+    if not there or history.moved:
+        return
+    place = message.src if message.via == "rpc" else history.hops[-1].dst if history.hops else message.dst
+    for queue in purges:
+        at = queue.purged
+        if at is not None and message.first.record <= at.record and host_of(place) == host_of(queue.server):
+            reason = f"{host_of(queue.client)} purged its queue, and nobody was seen to receive it before"
+            yield _Told("purged", reason, (*told.evidence, at), purged_by=queue.number)
 
 
 def _by(one: Acknowledgment) -> str:

@@ -8,7 +8,7 @@ much of the budget the oldest go: reads, queues, or what is known of handles and
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any, Literal, TypeAlias, TypeVar
 
 import msgspec
@@ -36,6 +36,8 @@ _CARRIED = 800
 _MOST_READS = 1000
 _MOST_MOVES = 64
 """Reads, and moves to other queues, that are kept for one message."""
+_PURGES = 64
+"""Purges of queues of one name, the first of more."""
 _CANCELLED = 0xC00E0008
 """MQ_ERROR_OPERATION_CANCELLED."""
 _LOW_56 = (1 << 56) - 1
@@ -177,9 +179,10 @@ class ReadTracker:
         self._carried: _Table[FollowedMessage] = _Table(share, _CARRIED)
         self._lookups: _Table[FollowedMessage] = _Table(share, _CARRIED)
         self._targets: _Table[int] = _Table(share, _KNOWN)
+        self._purged: _Table[tuple[int, ...]] = _Table(share, _KNOWN)
         self._tables: tuple[_Table[Any], ...] = (
             self._queues, self._handles, self._reads, self._pending, self._calls, self._carried,
-            self._lookups, self._targets,
+            self._lookups, self._targets, self._purged,
         )  # fmt: skip
         self._counts = [0, 0]
         self.left_out = 0
@@ -212,7 +215,9 @@ class ReadTracker:
             self._on_queue(call, place, closed=moment)
         elif role is Role.PURGE:
             queue = self._queue(call, place)
-            purged = None if queue is None or call.status or call.fault else queue.purged or moment
+            purged = None if queue is None or call.status or call.fault else moment
+            if queue is not None and purged is not None and queue.purged is None:
+                self._purged.put(queue.queue, (*self._purged.get(queue.queue, ()), queue.number)[:_PURGES])
             self._on_queue(call, place, purges=1, purged=purged)
         elif role is Role.MOVE:
             self._on_queue(call, place, moves=1)
@@ -394,6 +399,13 @@ class ReadTracker:
                 purges=queue.purges + purges,
             ),
         )
+
+    def purges_of(self, queue: str | None) -> Iterator[RemoteQueue]:
+        """The queues of a name that were purged, as they stand."""
+        for number in () if queue is None else self._purged.get(queue, ()):
+            found = self._queues.get(number)
+            if found is not None:
+                yield found
 
     def _looked_up(self, call: RpcCall, place: tuple[str, str]) -> FollowedMessage | None:
         lookup_id = call.asked(call.members.lookup_id)

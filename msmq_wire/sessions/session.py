@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 SessionState: TypeAlias = Literal[
-    "tcp_only", "refused_tcp", "establishing", "refused", "parameters", "open", "closed"
+    "tcp_only", "refused_tcp", "establishing", "refused", "parameters", "open", "closed", "reset"
 ]
 Reached: TypeAlias = Literal["tcp_only", "establishing", "parameters", "open"]
 CloseReason: TypeAlias = Literal[
@@ -220,7 +220,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     * ``open``: messages can pass
     * ``refused_tcp`` (``state`` only): a reset or an ICMP message answered the SYN
     * ``refused`` (``state`` only): CS was set
-    * ``closed`` (``state`` only): the connection was closed, however far it came
+    * ``closed``, ``reset`` (``state`` only): the connection was closed, or reset, however far it came
 
     ``closed_by`` is ``fin``, ``reset``, ``unreachable`` (ICMP), ``silent`` (the other side never answered, or
     nothing came for so long that it was given up) or ``capture_end`` (it was still there); ``close`` is the

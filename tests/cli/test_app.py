@@ -144,7 +144,9 @@ def interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
     ("arguments", "lines"),
     [
         (("decode", "--format", "jsonl"), 3),
-        (("messages",), 3),
+        (("messages", "--columns", "label"), 3),
+        # It is read for its outcomes first.
+        (("messages",), 0),
         (("messages", "--format", "csv"), 3),
         (("calls",), 0),
         (("findings", "--rule", "SES-NAKED"), 0),

@@ -34,7 +34,7 @@ def test_the_table_has_one_line_a_message(run: Run, capture: Path) -> None:
     status, out, err = run("messages", capture)
     lines = [line.split() for line in out.splitlines()]
     assert status == 0
-    assert lines[0] == ["id", "time", "src", "dst", "queue", "label", "action", "size", "via", "body"]
+    assert " ".join(lines[0]) == "id time src dst queue label outcome action size via body"
     assert lines[1][0] == "3"
     assert lines[2] == [
         "4",
@@ -45,6 +45,7 @@ def test_the_table_has_one_line_a_message(run: Run, capture: Path) -> None:
         "DIRECT=OS:a04bm02\\q",
         "mqsender",
         "label",
+        "unknown",
         "sent",
         "2000",
         "tcp",
@@ -63,7 +64,7 @@ def test_a_table_fits_its_terminal(
     assert len(lines) == 3
     # In 40 columns id and time leave no room for the rest.
     assert max(map(len, lines)) <= max(columns, 64)
-    assert ("body" in lines[0].split()) == (columns >= 100)
+    assert ("body" in lines[0].split()) == (columns >= 120)
 
 
 def test_jsonl_and_csv_have_the_documented_keys(run: Run, capture: Path) -> None:
@@ -247,3 +248,69 @@ def test_a_narrow_table_opens_no_body(run: Run, make_capture: Make, monkeypatch:
     monkeypatch.setattr("msmq_wire.records.message_body.open_body", opened)
     monkeypatch.setattr("msmq_wire.cli.render.screen.Screen._width", lambda screen: 80)
     assert len(run("messages", make_capture(_packet(b"<order/>"))).out.splitlines()) == 2
+
+
+DIGEST = Path(__file__).parents[2] / "fixtures" / "digest"
+
+
+def outcomes(run: Run, *arguments: object) -> list[tuple[str, str | None]]:
+    out = run("messages", *arguments, "--columns", "label,outcome", "--format", "jsonl").out
+    return [(row["label"], row["outcome"]) for row in map(json.loads, out.splitlines())]
+
+
+@pytest.mark.parametrize(
+    ("capture", "beginning", "expected"),
+    [
+        # Three payslips are taken by remote read, each once more in its call, and the rest is purged.
+        ("payroll_purged", "payslip", ["received"] * 3 + ["purged"] * 3 + ["received"] * 3),
+        # An invoice is refused; the negative acknowledgment, which has its label, is stored at the sender.
+        ("refused_invoices", "invoice", ["refused", "stored"] * 2),
+    ],
+)
+def test_each_message_has_its_outcome(run: Run, capture: str, beginning: str, expected: list[str]) -> None:
+    found = outcomes(run, DIGEST / f"{capture}.pcap")
+    assert [outcome for label, outcome in found if label.startswith(beginning)] == expected
+
+
+def test_a_copy_sent_again_has_the_outcome_of_its_message(run: Run) -> None:
+    found = outcomes(run, DIGEST / "hole_in_stream.pcap")
+    assert len(found) > len({label for label, _ in found})
+    assert len(set(found)) == len({label for label, _ in found})
+
+
+def test_an_outcome_is_the_same_by_column_and_row_by_row(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    path = DIGEST / "payroll_purged.pcap"
+    assert run("messages", path).out == run("messages", path, "--filter", "id > 0").out
+    assert "purged" in run("messages", path).out
+
+
+def test_outcomes_are_the_same_with_several_processes(run: Run) -> None:
+    files = [DIGEST / "payroll_purged.pcap", DIGEST / "refused_invoices.pcap"]
+    one = run("messages", *files, "--columns", "+outcome", "--format", "csv").out
+    assert run("messages", *files, "--columns", "+outcome", "--format", "csv", "--jobs", "2").out == one
+    assert ",purged\n" in one
+    assert ",refused\n" in one
+
+
+def test_a_redacted_message_has_its_outcome(run: Run) -> None:
+    path = DIGEST / "payroll_purged.pcap"
+    shown = run("messages", path, "--columns", "outcome", "--format", "csv", "--redact", "hosts,labels").out
+    assert shown == run("messages", path, "--columns", "outcome", "--format", "csv").out
+
+
+def test_what_is_wrong_with_a_file_is_said_once_where_it_is_read_twice(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "cut.pcap"
+    path.write_bytes((DIGEST / "payroll_purged.pcap").read_bytes()[:-10])
+    status, out, err = run("messages", path)
+    assert (status, err.count("cut")) == (1, err.splitlines()[0].count("cut"))
+    assert "purged" in out
+
+
+def test_a_capture_that_is_read_but_once_has_no_outcomes(run: Run) -> None:
+    data = (DIGEST / "payroll_purged.pcap").read_bytes()
+    status, out, _ = run("messages", "-", stdin=data)
+    assert (status, out.split()[:7]) == (0, ["id", "time", "src", "dst", "queue", "label", "action"])
+    status, out, err = run("messages", "-", "--columns", "+outcome", stdin=data)
+    assert (status, out) == (2, "")
+    assert "read twice" in err

@@ -37,7 +37,7 @@ def wide(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
 def _heads() -> list[str]:
     """The headings of a table that has room for all."""
     assert MESSAGES.shown is not None
-    looks = {one.name: one.look for one in COLUMNS if one.look is not None}
+    looks = {one.name: one.look for one in MESSAGES.declared if one.look is not None}
     return [looks[name].head for name in MESSAGES.shown if not looks[name].seldom]
 
 
@@ -62,19 +62,31 @@ def test_columns_are_added_to_the_usual_ones_and_left_out(run: Run) -> None:
     assert list(first) == [*(name for name in usual if name not in ("id", "frames")), "body_text"]
     assert "<order id=" in first["body_text"]
     head = run("messages", _DEMO, "-q", "--columns=-body,+priority").out.splitlines()[0].split()
-    assert head == ["id", "time", "src", "dst", "queue", "label", "action", "size", "via", "priority"]
+    assert head == [
+        "id",
+        "time",
+        "src",
+        "dst",
+        "queue",
+        "label",
+        "outcome",
+        "action",
+        "size",
+        "via",
+        "priority",
+    ]
 
 
 def test_all_columns_are_all_that_are_declared(run: Run) -> None:
     (first, *_) = _jsonl(run, "all")
-    assert list(first) == [one.name for one in COLUMNS if one.kind != "body"]
+    assert list(first) == [one.name for one in MESSAGES.declared if one.kind != "body"]
     assert first["message_class_name"] == "MQMSG_CLASS_NORMAL"
     assert first["body_type_name"] == "VT_LPWSTR"
     assert first["sent_at"] == "2026-11-20T09:14:07.000000000Z"
     assert "<order id=" in first["body_text"]
     head = run("messages", _DEMO, "-q", "--columns", "all").out.splitlines()[0].split()
-    heads = {one.name: one.look.head for one in COLUMNS if one.look is not None}
-    assert head == [heads.get(one.name, one.name) for one in COLUMNS]
+    heads = {one.name: one.look.head for one in MESSAGES.declared if one.look is not None}
+    assert head == [heads.get(one.name, one.name) for one in MESSAGES.declared]
 
 
 def test_a_path_of_a_packet_is_a_column(run: Run) -> None:
@@ -165,10 +177,11 @@ def test_calls_have_columns_to_choose_too(run: Run) -> None:
     ("columns", "heads"),
     [
         (40, "id src dst queue"),
-        (80, "id time src dst queue label action"),
-        (100, "id time src dst queue label action body"),
-        (120, "id time src dst queue label action size body"),
-        (130, "id time src dst queue label action size via body"),
+        (80, "id time src dst queue label outcome"),
+        (100, "id time src dst queue label outcome action"),
+        (110, "id time src dst queue label outcome action body"),
+        (120, "id time src dst queue label outcome action size body"),
+        (140, "id time src dst queue label outcome action size via body"),
     ],
 )
 def test_a_terminal_keeps_who_sent_what_to_which_queue_and_says_what_it_left_out(
@@ -205,7 +218,7 @@ def test_calls_keep_client_queue_and_status(run: Run, wide: Callable[[int], None
 def test_what_is_added_is_shown_however_narrow_the_terminal_is(run: Run, wide: Callable[[int], None]) -> None:
     wide(80)
     head = run("messages", _DEMO, "--columns", "+via,-time").out.splitlines()[0].split()
-    assert head == ["id", "src", "dst", "queue", "label", "action", "via"]
+    assert head == ["id", "src", "dst", "queue", "label", "outcome", "via"]
 
 
 def test_a_pipe_has_all_columns_and_no_word_about_room(run: Run) -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Literal
+from xml.etree import ElementTree
 
+from msmq_wire.capture.reader import read_capture
 from msmq_wire.engines.building import build_message
 from msmq_wire.engines.codec import encode
 from msmq_wire.records.record import Record
 from msmq_wire.report.fates import Fates
+from msmq_wire.report.tables import queue_section
 from msmq_wire.sessions import follow
 from msmq_wire.wire.types.guid import GUID
 from tests.report.pages import message_record
@@ -56,3 +60,30 @@ def test_of_more_messages_than_wanted_every_second_is_looked_at() -> None:
     fates.take(lives[0])
     fates.look_at(lives, most=3)
     assert (fates.messages, fates.every, fates.outcomes) == (6, 1, {"unknown": 6})
+
+
+def _rows(section: str) -> list[list[str]]:
+    lines = ElementTree.fromstring(f"<div>{section}</div>").iter("tr")
+    return [["".join(cell.itertext()) for cell in line] for line in lines]
+
+
+def test_a_queue_is_shown_with_who_sent_to_it_and_who_read_it() -> None:
+    capture = Path(__file__).parents[2] / "fixtures" / "digest" / "payroll_purged.pcap"
+    story = follow(read_capture(capture, streams=True))
+    fates = Fates()
+    fates.look_at(story.lives)
+    rows = {row[0]: row for row in _rows(queue_section(fates, story))}
+    assert rows["Queue"][1:4] == ["Senders", "Remote readers", "Messages"]
+    payroll = dict(zip(rows["Queue"], rows[r"DIRECT=OS:msg01\private$\payroll"], strict=True))
+    assert (payroll["Senders"], payroll["Remote readers"]) == ("192.0.2.30", "192.0.2.66")
+    assert (payroll["Messages"], payroll["Received"], payroll["Purged"]) == ("6", "3", "3")
+    orders = rows[r"DIRECT=OS:msg01\private$\orders"]
+    assert orders[1:3] == ["192.0.2.21, 192.0.2.22", "-"]
+
+
+def test_a_queue_that_was_only_read_is_shown() -> None:
+    capture = Path(__file__).parents[2] / "fixtures" / "rpc_captures" / "rpc_none_ndr.pcap"
+    story = follow(one for one in read_capture(capture, streams=True) if one.type == "rpc_call")
+    rows = _rows(queue_section(Fates(), story))
+    assert [row[1:4] for row in rows[1:]] == [["-", "192.0.2.21", "0"]] * (len(rows) - 1)
+    assert len(rows) > 1

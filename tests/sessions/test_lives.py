@@ -51,7 +51,8 @@ def test_every_negative_class_ends_a_message_and_is_said_in_words(tape: Tape, cl
     tape.ack(1)
     nack = tape.administration_ack(1, class_)
     life = tape.life()
-    assert life.outcome == ("expired" if class_ in (0x8002, 0xC002) else "refused")
+    outcomes = {0x8002: "expired", 0xC002: "expired", 0xC001: "purged"}
+    assert (life.outcome, life.failed) == (outcomes.get(class_, "refused"), True)
     assert life.nack_class == class_
     assert NACK_REASONS[class_] in life.reason
     assert life.evidence[-1] == nack.frames[0]
@@ -74,7 +75,7 @@ def test_a_final_ack_names_its_message_by_sender_and_number(tape: Tape) -> None:
     tape.message(1, tx=(1, 0))
     tape.final_ack(1, 0xC001)
     life = tape.life()
-    assert (life.outcome, life.nack_class) == ("refused", 0xC001)
+    assert (life.outcome, life.nack_class) == ("purged", 0xC001)
     assert [one.kind for one in life.acknowledgments] == ["final_ack"]
     assert tape.story().streams[0].final_acks == ((0xC001, 1),)
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Mapping
-from typing import Annotated, Any
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,7 +14,7 @@ from msmq_wire.cli.body_files import INDEX, BodyFiles
 from msmq_wire.cli.columns import Columns, Values, hidden_columns
 from msmq_wire.cli.formats import RowFormat
 from msmq_wire.cli.jobs import Jobs, in_parts
-from msmq_wire.cli.message_rows import MESSAGES, MESSAGES_AT_REST
+from msmq_wire.cli.message_rows import MESSAGES, MESSAGES_AS_THEY_COME, MESSAGES_AT_REST, OUTCOME
 from msmq_wire.cli.options import CaptureFiles, Filters, Force, check_folder, check_output, filter_for
 from msmq_wire.cli.reading import Selection
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
@@ -27,6 +28,10 @@ from msmq_wire.records.joined_capture import located
 from msmq_wire.records.message import COLUMNS, message_of
 from msmq_wire.records.message_body import MessageBody, message_body
 from msmq_wire.records.message_lines import csv_lines, json_lines
+from msmq_wire.records.record import Record
+
+if TYPE_CHECKING:
+    from msmq_wire.cli.outcomes import Outcomes
 
 __all__ = ["messages"]
 
@@ -37,7 +42,7 @@ _KNOWN = {one.name: one for one in COLUMNS}
 _LINES = {RowFormat.JSONL: json_lines, RowFormat.CSV: csv_lines}
 
 
-@with_reading_options(carves=True)
+@with_reading_options(carves=True, follows=True)
 def messages(
     files: CaptureFiles,
     format_: Annotated[RowFormat, typer.Option("--format", help="How to print them.")] = RowFormat.TABLE,
@@ -60,6 +65,10 @@ def messages(
 ) -> None:
     """List messages, including those returned by remote reads.
 
+    The outcome of a message is the strongest that the capture shows: acknowledged (the next host has it),
+    stored, delivered (it is in its queue), received, refused, expired, purged, or unknown. The table has it,
+    and other formats where --columns names it; for it a FILE is read twice.
+
     Resent TCP bytes never show twice; messages that MSMQ sent again have rows of their own. In CSV a text
     that a spreadsheet would take for a formula begins with an apostrophe. The table shows how a body begins,
     or what it is. A body that is not whole goes to a file named ID-LABEL.cut.EXTENSION; where a file of its
@@ -67,7 +76,7 @@ def messages(
     Filters: see filter --help.
 
     A terminal that has no room for all columns shows sender, receiver, queue and what else fits, and says
-    what it leaves out. Columns by name: those of JSON lines; capture, sent_at, message_class_name,
+    what it leaves out. Columns by name: those of JSON lines; outcome, capture, sent_at, message_class_name,
     body_type_name, body, body_text; any path of a packet, as user_header.message_id.
 
     Exit status: 0 done; 1 a FILE could not be read, was damaged or held no MSMQ traffic; 2 bad usage, or a
@@ -82,6 +91,8 @@ def messages(
         msmq-wire messages *.pcap --format csv > messages.csv
 
         msmq-wire messages capture.pcapng --columns time,src,queue,label,body
+
+        msmq-wire messages capture.pcapng --columns +outcome --format jsonl
     """
     # With a filter a zone says what its times mean.
     zone = options.zone(None if format_ is RowFormat.TABLE or filters else format_)
@@ -96,8 +107,13 @@ def messages(
         check_folder(bodies, "--bodies")
         check_output(os.path.join(bodies, INDEX), "--bodies", force=force, in_place=True)
     selection = Selection(filter_for(filters, zone))
-    reading = options.reading(files, redactor, rows=True)
+    reading = options.reading(files, redactor, rows=True, follows=True)
     found = MESSAGES_AT_REST if options.carve else MESSAGES
+    if reading.once and not options.carve:
+        found = MESSAGES_AS_THEY_COME
+        if OUTCOME.name in re.split(r"[,+\s]", columns or ""):
+            told = "for the outcome a capture is read twice, and this one comes but once: name a file"
+            raise typer.BadParameter(told, param_hint="--columns")
     output = RowOutput(
         format_,
         found.declared,
@@ -115,10 +131,14 @@ def messages(
         raise typer.Exit(1) from None
     hidden = hidden_columns(redactor.what)
     briefing = None
-    if not (filters or redactor.what or body_files) and all(name in _KNOWN for name in output.keys):
-        wanted = tuple(_KNOWN[name] for name in output.keys)
-        make = _LINES[format_](wanted) if output.table is None else output.table.cells
-        briefing = Briefing(wanted, make, acknowledgments=all_)
+    outcomes = None
+    if OUTCOME.name in output.keys:
+        # Loads all that follows sessions.
+        from msmq_wire.cli.outcomes import Outcomes
+
+        outcomes = Outcomes(reading.unheard())
+    if not (filters or redactor.what or body_files):
+        briefing = _briefing(format_, output, outcomes, acknowledgments=all_)
     status = without_body = 0
 
     def show() -> tuple[int, int]:
@@ -139,7 +159,8 @@ def messages(
             if record not in selection:
                 continue
             matching += 1
-            output.write(Values(shown, message, RecordRow(shown), hidden=hidden))
+            became = () if outcomes is None else (outcomes.told(record.id, _message_id(record)),)
+            output.write(Values(shown, message, RecordRow(shown), *became, hidden=hidden))
             if body_files is not None and status == 0:
                 body = message_body(shown)
                 if body is None:
@@ -153,6 +174,8 @@ def messages(
         shown = [*in_parts(reading, 1 if redactor.what else jobs, show, output=output)]
     matching, items = map(sum, zip((0, 0), *shown, strict=True))
     output.finish(quiet=options.quiet)
+    if outcomes is not None:
+        reading.tell_left_out(outcomes.left_out)
     more = list(selection.told(matching, items, "message") if items else ("no messages",))
     if body_files is not None:
         cut = f", {body_files.cut} of them cut" if body_files.cut else ""
@@ -161,6 +184,34 @@ def messages(
             more.append(f"{count_text(without_body, 'message')} without a body")
     reading.tell_summary(*more)
     raise typer.Exit(reading.status or status)
+
+
+def _message_id(record: Record) -> str | None:
+    message = message_of(record, acknowledgments=True)
+    found: str | None = None if message is None else message["message_id"]
+    return found
+
+
+def _briefing(
+    format_: RowFormat, output: RowOutput, outcomes: Outcomes | None, *, acknowledgments: bool
+) -> Briefing | None:
+    """What makes rows without a record for each, where all columns can be had so."""
+    names = output.keys
+    wanted = tuple(_KNOWN[name] for name in names if name in _KNOWN)
+    if outcomes is None:
+        if len(wanted) < len(names):
+            return None
+        make = _LINES[format_](wanted) if output.table is None else output.table.cells
+        return Briefing(wanted, make, acknowledgments=acknowledgments)
+    table, place, became = output.table, names.index(OUTCOME.name), outcomes.of_all
+    if table is None or len(wanted) + 1 < len(names):
+        return None
+
+    def cells(values: Sequence[list[Any]]) -> list[Sequence[str]]:
+        *shown, records, message_ids = values
+        return table.cells([*shown[:place], became(records, message_ids), *shown[place:]])
+
+    return Briefing((*wanted, _KNOWN["id"], _KNOWN["message_id"]), cells, acknowledgments=acknowledgments)
 
 
 def _write_body(body_files: BodyFiles, row: Mapping[str, Any], body: MessageBody, capture: str) -> int:

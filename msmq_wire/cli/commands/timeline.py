@@ -184,8 +184,7 @@ def _life_lines(life: MessageLife) -> list[str]:
 
 def _session_line(session: Session) -> str:
     sent, back = (direction.messages for direction in session.directions)
-    state = "reset" if session.state == "closed" and session.closed_by == "reset" else session.state
-    text = f"session {session.number}: {session.client} to {session.server}, {state}"
+    text = f"session {session.number}: {session.client} to {session.server}, {session.state}"
     counts = f"{count_text(sent, 'message')} there, {back} back"
     return f"{text.replace('_', ' ')}, {counts}"
 

@@ -324,7 +324,7 @@ def _plain(name: str) -> Column:
 
 
 def _column(column: Declared, look: Look, screen: Screen, zone: tzinfo | None) -> Column:
-    narrow = screen.width is not None and screen.width < 100
+    narrow = screen.width is not None and screen.width < 110
     short = screen.width is not None and screen.width < 150
     text = look.text or _cell(column.name)
     if column.kind == "time":

@@ -111,8 +111,8 @@ class Fates:
         if (life.message_class or 0) & _NACK and life.acknowledges is None:
             self._hear(life.src, life.dst, life.message_class or 0, life.first)
             return
-        if life.outcome in ("refused", "expired"):
-            fate: str = life.outcome
+        if life.failed:
+            fate = "expired" if life.outcome == "expired" else "refused"
             why = "" if life.nack_class else life.reason
         elif (
             taken

@@ -98,7 +98,7 @@ def _state(life: MessageLife) -> tuple[State | None, Acknowledgment | None]:
     """What keeps a message with its sender, or what is known of its receipt."""
     if life.outcome == "received":
         return "received", _told(life, _ACK_RECEIVE)
-    if life.outcome in ("refused", "expired"):
+    if life.failed:
         by = _told(life, life.nack_class)
         # What a FinalAck tells its sender acts on; the rest is of question 5.
         return ("refused", by) if by is not None and by.kind == "final_ack" else (None, None)

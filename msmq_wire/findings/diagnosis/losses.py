@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from msmq_wire.findings.diagnosis.answer import MOST, Telling
 from msmq_wire.findings.diagnosis.fates import REMEDIES
-from msmq_wire.findings.diagnosis.messages import Bad, MessageSums, Stale, is_taken
+from msmq_wire.findings.diagnosis.messages import Bad, MessageSums, Stale
 from msmq_wire.findings.diagnosis.words import Words, count, host, listed, seconds_text, short
 from msmq_wire.sessions import MessageLife, Moment, RemoteQueue, Story, TransactionalStream, class_words
 from msmq_wire.sessions.clocks import length_of_time
@@ -113,19 +113,7 @@ def _bad_text(bad: Bad, words: Words) -> str:
 
 def _gone_with(queue: RemoteQueue, story: Story) -> Iterator[MessageLife]:
     """Messages that had come to a queue before it was purged, and that nobody was seen to receive."""
-    return (life for life in story.lives if is_purged(life, queue))
-
-
-def is_purged(life: MessageLife, queue: RemoteQueue) -> bool:
-    """Whether a message had come to a queue before it was purged, and nobody was seen to receive it."""
-    purged = queue.purged
-    if purged is None or queue.queue is None:
-        return False
-    if life.queue != queue.queue or life.acknowledges is not None or life.first.record > purged.record:
-        return False
-    place = life.src if life.via == "rpc" else life.route[-1].dst if life.route else life.dst
-    is_there = host(place) == host(queue.server) and (life.via == "rpc" or is_taken(life)) and not life.moved
-    return is_there and life.outcome not in ("refused", "expired", "received")
+    return (life for life in story.lives if life.purged_by == queue.number)
 
 
 def _purged_text(queue: RemoteQueue, gone: list[MessageLife], words: Words) -> str:

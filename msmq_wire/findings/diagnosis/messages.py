@@ -28,7 +28,7 @@ _NEGATIVE, _AFTER_ARRIVAL = 0x8000, 0x4000
 _FOR_EVER = 0xFFFFFFFF
 _RESENDS = 2
 """How often a message is sent again behind its OrderAck until that is told: once may be under way."""
-_ENDS = frozenset(("delivered", "received", "refused", "expired"))
+_ENDS = frozenset(("delivered", "received", "refused", "expired", "purged"))
 
 
 class Stale(msgspec.Struct):
@@ -138,12 +138,12 @@ class MessageSums:
         self.fates.feed(life, taken=is_acknowledged)
         if len(self.few) <= MOST:
             self.few.append(life)
-        if life.outcome in ("refused", "expired"):
+        if life.failed:
             self.bad_classes[why(life)] += 1
             key = life.queue, host(life.src), life.outcome, why(life)
             if key in self.bad or len(self.bad) < _MOST_HOSTS:
                 self.bad.setdefault(key, Bad()).add(life)
-            if life.outcome == "refused":
+            if life.outcome != "expired":
                 self._trouble(life).refused += 1
         if life.via == "rpc":
             return
@@ -283,7 +283,7 @@ def _ended(life: MessageLife) -> Iterator[Fact]:
         # What only a remote call showed was not sent here: nobody asks what became of it.
         if life.via != "rpc":
             yield "unknown"
-    elif life.outcome != "refused":
+    elif life.outcome != "refused" and life.outcome != "purged":
         yield life.outcome
 
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import msgspec
 
-from msmq_wire.findings.diagnosis.losses import is_purged
 from msmq_wire.findings.diagnosis.words import short
 from msmq_wire.records.record import Record
 from msmq_wire.records.view import time_text
@@ -107,7 +106,7 @@ def _read_steps(life: MessageLife, story: Story) -> Iterator[Step]:
                 what, detail = "read acknowledged", "it leaves the queue when the transaction is committed"
             yield Step(at=read.ended, src=read.client, dst=read.server, what=what, detail=detail)
     for queue_ in story.queues:
-        if queue_.purged is not None and is_purged(life, queue_):
+        if queue_.purged is not None and queue_.number == life.purged_by:
             yield Step(at=queue_.purged, src=queue_.client, dst=queue_.server, what="queue purged")
     for moment, queue in zip(life.moved, life.moved_to, strict=True):
         yield Step(at=moment, src="", dst="", what="moved", detail=f"to {queue or 'another queue'}")

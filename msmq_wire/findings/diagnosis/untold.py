@@ -52,7 +52,7 @@ class Untold:
         if key not in self._asked and len(self._asked) >= _MOST:
             return
         asked = self._asked.setdefault(key, _Asked())
-        if life.acknowledgments or life.outcome in ("refused", "expired"):
+        if life.acknowledgments or life.failed:
             asked.told += 1
         elif life.acknowledged is not None and life.certain and life.first.time is not None:
             asked.times.append(life.first.time)

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 import msgspec
 
 from msmq_wire.findings.diagnosis.fates import REMEDIES
-from msmq_wire.findings.diagnosis.losses import is_purged
 from msmq_wire.findings.diagnosis.words import host, quoted, short
 from msmq_wire.records.coverage import Need, Position
+from msmq_wire.records.outcome import Outcome
 from msmq_wire.sessions import MessageLife, Story
 
 __all__ = ["Why", "why"]
@@ -26,6 +26,7 @@ _BECAME = {
     "received": "was received",
     "refused": "was refused",
     "expired": "expired",
+    "purged": "was not received: its queue was purged",
     "unknown": "left its sender, and nothing shows that it arrived",
 }
 """What became of a message, by its outcome, without more than its evidence carries."""
@@ -44,11 +45,11 @@ _ARRIVAL, _RECEIPT = 1, 2
 class Why(msgspec.Struct, frozen=True, kw_only=True):
     """What became of a message, in words.
 
-    ``outcome`` is that of its life, or ``purged``. ``action`` is empty where nothing is to be done.
+    ``outcome`` is that of its life. ``action`` is empty where nothing is to be done.
     ``unknown`` is what the capture cannot tell.
     """
 
-    outcome: str
+    outcome: Outcome
     sentence: str
     reason: str
     action: str
@@ -64,10 +65,10 @@ def why(life: MessageLife, story: Story) -> Why:
     action = _DO.get(life.outcome, "").format(src=src, dst=dst)
     if life.nack_class is not None:
         action = REMEDIES.get(life.nack_class, action)
-    if life.dead_letter and life.outcome in ("refused", "expired", "unknown"):
+    if life.dead_letter and (life.failed or life.outcome == "unknown"):
         action += f"; look for it in the dead-letter queue of {host(life.src)}"
     unknown = tuple(_unknown(life, story))
-    purge = next((queue for queue in story.queues if is_purged(life, queue)), None)
+    purge = next((queue for queue in story.queues if queue.number == life.purged_by), None)
     if purge is None:
         sentence = f"{start} {_BECAME[life.outcome]}."
         return Why(
@@ -87,7 +88,7 @@ def why(life: MessageLife, story: Story) -> Why:
 def _unknown(life: MessageLife, story: Story) -> Iterator[str]:
     """What the capture cannot tell of a message."""
     place = Position("", life.first.record, life.first.frame or 0, life.src, life.dst)
-    if life.outcome not in ("received", "refused"):
+    if life.outcome == "expired" or not (life.failed or life.outcome == "received"):
         yield from story.visibility.lacking(_NEEDS, place)
     if not life.certain:
         yield "bytes are missing: which message an acknowledgment is about is not certain"

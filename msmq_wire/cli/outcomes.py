@@ -1,0 +1,63 @@
+"""What became of each message, as a column of rows: captures are read once for it before rows are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from msmq_wire.cli.columns import Told
+from msmq_wire.cli.message_rows import OUTCOME
+from msmq_wire.cli.reading import Reading
+from msmq_wire.records.record import Record
+from msmq_wire.sessions import Follower, Leaving, MessageLife
+
+__all__ = ["Outcomes"]
+
+_MOST_GONE = 1 << 16
+"""Messages dropped for memory of which it is known how they stood then."""
+
+
+class Outcomes:
+    """Reads captures to their end; then says of each message what became of it."""
+
+    def __init__(self, reading: Reading) -> None:
+        self._gone: dict[str, str] = {}
+        follower = Follower(budget=reading.budget, leave=self._leave)
+        for item in reading.batched():
+            if isinstance(item, Record):
+                follower.feed(item)
+            else:
+                follower.take(item)
+        story = follower.finish()
+        self.left_out, self._lives = story.left_out, story.lives
+
+    def _leave(self, gone: Leaving) -> None:
+        if isinstance(gone, MessageLife) and len(self._gone) < _MOST_GONE:
+            self._gone[gone.message_id] = gone.outcome
+
+    def of(self, record: int, message_id: str | None) -> str | None:
+        """The outcome of the message in a record; None where it is not known who sent it."""
+        life = None if message_id is None else self._lives.of(record, message_id)
+        return self._gone.get(message_id or "") if life is None else life.outcome
+
+    def told(self, record: int, message_id: str | None) -> Told:
+        """The same as a row has it."""
+        return _Outcome(self.of(record, message_id))
+
+    def of_all(self, records: Sequence[int], message_ids: Sequence[str | None]) -> list[str | None]:
+        """The same of many."""
+        return list(map(self.of, records, message_ids))
+
+
+class _Outcome:
+    """The outcome of one message as a row has it."""
+
+    def __init__(self, outcome: str | None) -> None:
+        self._outcome = outcome
+
+    def __contains__(self, name: object) -> bool:
+        return name == OUTCOME.name
+
+    def json(self, name: str) -> Any:
+        """The value of the column."""
+        return self._outcome
