@@ -44,7 +44,7 @@ def stored_message(packet: Any) -> tuple[tuple[Anomaly, ...], StoredMessage | No
             judge.say("compound_message_header.http-message", "Data is no HTTP request", "data", _COMPOUND)
         return tuple(judge.anomalies), None
     if whole and (rest.strip(b"\0") or len(rest) > _PADDING):
-        message = f"Data goes on for {len(rest)} bytes behind the HTTP message"
+        message = f"Data has {len(rest)} bytes more than the HTTP message"
         judge.say("compound_message_header.http-body-size", message, "http_body_size", _COMPOUND)
     elif whole and not http.complete:
         message = "Data ends before the HTTP message does"
@@ -114,7 +114,7 @@ def _judge_body(compound: CompoundMessageHeader, request: SrmpRequest, judge: _J
     body = next((part for part, role in roles(request) if role == "body"), None)
     if body is None:
         if compound.msg_body_size:
-            message = "MsgBodySize is not 0, and no part of the HTTP message is a body"
+            message = "MsgBodySize is not 0, but the HTTP message has no part that is a body"
             judge.say("compound_message_header.msg-body-size", message, "msg_body_size", _COMPOUND)
         return
     at = len(request.http.head) + body.offset

@@ -188,7 +188,7 @@ def _rule(first: Finding) -> list[Markup]:
 
 
 def _one(finding: Finding, links: Links) -> Markup:
-    caveats = [tag("p", f"Beside that: {caveat}", class_="muted") for caveat in finding.caveats]
+    caveats = [tag("p", f"Note: {caveat}", class_="muted") for caveat in finding.caveats]
     evidence = tuple(dict.fromkeys(finding.evidence))
     places = [_place(one, links) for one in evidence[:_PLACES]]
     rest = len(evidence) - _PLACES

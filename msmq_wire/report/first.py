@@ -17,7 +17,7 @@ __all__ = ["answer_section", "digest_section", "suspects_of", "verdict"]
 _FLAGGED = ("high", "medium")
 _SURE = {
     "published": "matches a published condition",
-    "certain": "the bytes say so",
+    "certain": "certain, the bytes say so",
     "likely": "likely",
     "guess": "a guess",
 }
@@ -114,7 +114,7 @@ def _answer(answer: Answer, links: Links) -> Markup:
         tag("p", mark, f"{answer.number}. {answer.question}", class_="lead"),
         *statements,
         *(
-            tag("p", f"Beside that: {visible(caveat.removesuffix('.'), _LONGEST)}.", class_="muted")
+            tag("p", f"Note: {visible(caveat.removesuffix('.'), _LONGEST)}.", class_="muted")
             for caveat in answer.caveats
         ),
         class_=answer.attention or "none",

@@ -203,9 +203,9 @@ def _summary(
     sessions = len(story.sessions) + story.left_out.sessions
     held = (
         f"{count_text(totals.messages, 'message')} ({bytes_text(totals.bytes)}) in "
-        f"{count_text(sessions, 'session')}, {opened:,} of them opened, between "
+        f"{count_text(sessions, 'session')}, {opened:,} of them open, between "
         f"{count_text(len(hosts), 'host')}; {count_text(facts.frames, 'frame')}, "
-        f"{facts.understood:,} of MSMQ."
+        f"{facts.understood:,} of them MSMQ."
     )
     parts = [] if digest is None else [verdict(digest)]
     parts += _counted(fates)

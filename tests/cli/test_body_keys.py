@@ -302,7 +302,7 @@ def test_what_wrote_the_bodies_is_told_of_opened_ones(
     text = (tmp_path / "report.html").read_text("utf-8") if command == "report" else outcome.out
     assert "UTF-8 XML" in text
     if command == "diagnose":
-        assert "3 bodies for PUBLIC=31ea4ab9-9264-4d60-b3b4-d1a7b9d49c2e: UTF-8 XML" in text
+        assert "3 message bodies for PUBLIC=31ea4ab9-9264-4d60-b3b4-d1a7b9d49c2e: UTF-8 XML" in text
 
 
 @pytest.mark.parametrize("where", ["option", "environment"])

@@ -97,9 +97,9 @@ ANSWERS: dict[str, tuple[str, ...]] = {
         "5 messages from 192.0.2.21, first a1d30c5b…\\4181 in frame 12, looked expired when sent: 5 days "
         "old by SentTime, with 4 days to live. The clock of 192.0.2.21 is 5 days behind that of the capture: "
         "by it they were in time.",
-        "Nothing tells what became of message a1d30c5b…\\4185 to DIRECT=OS:msg01\\private$\\orders, sent in "
-        "frame 28; the capture ends before an acknowledgment. It names no administration queue, so nobody "
-        "is told.",
+        "The capture does not show what became of message a1d30c5b…\\4185 to "
+        "DIRECT=OS:msg01\\private$\\orders, sent in frame 28; the capture ends before an acknowledgment. It "
+        "names no administration queue for acknowledgments, so nobody is told.",
         "But: Nacks 0x8000, 0x8004, 0x8006, 0x8007 and 0x800B are off by default on current "
         "Windows: that one did not come proves nothing.",
     ),
@@ -122,8 +122,8 @@ ANSWERS: dict[str, tuple[str, ...]] = {
         "TCP 1801: messages; 192.0.2.21 to 192.0.2.10; first in frame 3.",
         "TCP 2103: calls of RemoteRead; 192.0.2.21 to 192.0.2.10; first in frame 31.",
         "UDP 3527: pings; 192.0.2.21 to 192.0.2.10; first in frame 1.",
-        "But: Only ports that carried MSMQ in this capture are listed; port 135 (RPC endpoint "
-        "mapper) and HTTPS are not looked at.",
+        "But: Only ports that carried MSMQ in this capture are listed: port 135 (RPC endpoint "
+        "mapper) and HTTPS are left out.",
     ),
     "q09_pending": (
         "9. Who read which queue remotely?",
@@ -149,8 +149,8 @@ ANSWERS: dict[str, tuple[str, ...]] = {
     ),
     "q10_signed_and_sealed": (
         "10. Are bodies in clear, and who signed?",
-        "2 of 3 bodies are in clear: whoever sees the network can read them; first frame 12.",
-        "1 of 3 bodies is encrypted with AES-256; first frame 16.",
+        "2 of 3 message bodies are in clear text: whoever sees the network can read them; first in frame 12.",
+        "1 of 3 message bodies is encrypted with AES-256; first in frame 16.",
         "1 of 3 messages is signed with SHA-512, signatures of 128 bytes; first frame 14. No "
         "signature was verified here.",
         "Certificates: CN=order service, O=Example.",
@@ -158,12 +158,13 @@ ANSWERS: dict[str, tuple[str, ...]] = {
     ),
     "q11_bodies": (
         "11. What wrote the bodies?",
-        "2 bodies for DIRECT=OS:msg01\\private$\\orders: UTF-8 XML, 72 bytes in all; first frame 12.",
-        "1 body for DIRECT=OS:msg01\\private$\\orders: .NET BinaryFormatter "
-        "DOJRemotingMetadata.MyServer.SendAddress, 373 bytes in all; first frame 16.",
-        "1 body for DIRECT=OS:msg01\\private$\\orders: UTF-16 text, 20 bytes in all; first frame 18.",
-        "1 body for DIRECT=OS:msg01\\private$\\orders: bytes of no known form, 20 bytes in "
-        "all; first frame 20.",
+        "2 message bodies for DIRECT=OS:msg01\\private$\\orders: UTF-8 XML, 72 bytes together, the first in "
+        "frame 12.",
+        "1 message body for DIRECT=OS:msg01\\private$\\orders: .NET BinaryFormatter "
+        "DOJRemotingMetadata.MyServer.SendAddress, 373 bytes, in frame 16.",
+        "1 message body for DIRECT=OS:msg01\\private$\\orders: UTF-16 text, 20 bytes, in frame 18.",
+        "1 message body for DIRECT=OS:msg01\\private$\\orders: bytes of no known form, 20 bytes, in frame "
+        "20.",
         "msmq-wire messages FILE --bodies DIR saves them.",
     ),
     "q12_complete": (
@@ -183,10 +184,10 @@ ANSWERS: dict[str, tuple[str, ...]] = {
     ),
     "q13_probe_and_peer": (
         "13. A peer, a scan or an exploit?  [look here first: high]",
-        "What 198.51.100.7 sent shows LEN-ENV (SRMP envelope longer than its packet) and SES-NAKED (A "
+        "Rules that speak of 198.51.100.7: LEN-ENV (SRMP envelope longer than its packet) and SES-NAKED (A "
         "message without a session); first in frame 22. 198.51.100.7 sent a message before a session was "
         "open. It matches the published condition of CVE-2023-21554.",
-        "192.0.2.21 completed 1 session and the one message was acknowledged: what a peer "
+        "192.0.2.21 opened 1 session and the one message was acknowledged: what a peer "
         "does. No rule at medium or above speaks of it.",
     ),
     "q14_held": (
@@ -330,9 +331,9 @@ def test_the_cause_comes_first_and_then_the_answers_that_call_for_a_look(run: Ru
     head, cause, looked_at, more = outcome.out.splitlines()
     assert head == "What is wrong, most important first [severity, how sure]"
     assert cause == (
-        " 1. [medium, likely] The capture shows no acknowledgment by 192.0.2.10 of 2 messages, first "
-        'a1d30c5b…\\4164 "order 4164", from 192.0.2.21 to DIRECT=OS:msg01\\private$\\orders: 192.0.2.10 '
-        "reset the connection. (frames 20, 22 and 24, 2026-11-20 09:14:07Z to 09:14:08Z; MSG-UNACKED; "
+        ' 1. [medium, likely] 2 messages, first a1d30c5b…\\4164 "order 4164", from 192.0.2.21 to '
+        "DIRECT=OS:msg01\\private$\\orders: the capture shows no acknowledgment by 192.0.2.10, and "
+        "192.0.2.10 reset the connection. (frames 20, 22 and 24, 2026-11-20 09:14:07Z to 09:14:08Z; MSG-UNACKED; "
         'why "id 12") Look into the outgoing queue of 192.0.2.21, and at what stopped 192.0.2.10.'
     )
     assert looked_at == "    Looked at 5 messages and 1 session in 24 frames."

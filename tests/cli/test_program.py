@@ -102,7 +102,8 @@ def test_a_command_imports_its_own_module_only(arguments: tuple[str, ...], modul
 
 @pytest.mark.slow
 def test_packets_are_listed_without_what_only_others_need() -> None:
-    imported = _imported("messages", _DEMO, "-q")
+    # The table has outcomes, for which sessions are followed.
+    imported = _imported("messages", _DEMO, "-q", "--format", "jsonl")
     others = {
         *("pydantic", "rich.console", "rich.progress", "urllib.request", "h11", "numpy", "pandas", "pyarrow"),
         *("msmq_wire.records.rpc_reader", "msmq_wire.records.srmp_reader", "msmq_wire.findings"),

@@ -58,7 +58,7 @@ _SAYINGS = {
     ),
     "naked": Saying(("SES-NAKED",), r"without a session|before the session is open|before Establish"),
     "order": Saying(("SES-ORDER",), r"wrong order|comes before"),
-    "transactional-gap": Saying(("TXN-GAP", "RPL-ORDER"), r"gap in|is the last before it"),
+    "transactional-gap": Saying(("TXN-GAP", "RPL-ORDER"), r"gap in|the last one was"),
     "order-ack": Saying(("TXN-ACK", "RPL-ORDERACK"), r"without its messages|no such sequence"),
     "no-order-ack": Saying((), r"no OrderAck|never confirmed"),
     "stay": Saying((), r"stay with|nothing says that they are on disk|not on disk"),

@@ -426,12 +426,12 @@ def test_hosts_that_only_open_connections_are_drawn_with_a_dashed_line() -> None
     assert [one["class"] for one in page.named("path") if "marker-end" in one] == ["edge quiet"]
     assert "192.0.2.1 to 192.0.2.2: 0 messages, 1 session" in page.text
     assert "TCP refused" in page.text
-    assert "in 1 session, 0 of them opened" in page.text
+    assert "in 1 session, 0 of them open" in page.text
 
 
 def test_a_session_that_was_opened_is_counted_as_such() -> None:
     page = Page(page_text(_many(3)))
-    assert "in 1 session, 1 of them opened" in page.text
+    assert "in 1 session, 1 of them open" in page.text
 
 
 def test_the_title_names_three_captures_and_counts_the_rest() -> None:

@@ -21,15 +21,15 @@ def security(facts: Facts, resends: int, words: Words, telling: Telling) -> None
     if not found.messages:
         return
     if found.clear.count:
-        of = part(found.clear.count, with_body, "body", "bodies")
-        verb = "is" if found.clear.count == 1 else "are"
-        text = f"{of} {verb} in clear: whoever sees the network can read them; "
-        telling.say(f"{text}first {words.frame(found.clear.first)}.", found.clear.first, attention="info")
+        of = part(found.clear.count, with_body, "message body", "message bodies")
+        are, them = ("is", "it") if found.clear.count == 1 else ("are", "them")
+        text = f"{of} {are} in clear text: whoever sees the network can read {them}; first in "
+        telling.say(f"{text}{words.frame(found.clear.first)}.", found.clear.first, attention="info")
     if found.encrypted.count:
-        of = part(found.encrypted.count, with_body, "body", "bodies")
+        of = part(found.encrypted.count, with_body, "message body", "message bodies")
         verb = "is" if found.encrypted.count == 1 else "are"
         text = f"{of} {verb} encrypted with {_names(found.encryption)}; "
-        telling.say(f"{text}first {words.frame(found.encrypted.first)}.", found.encrypted.first)
+        telling.say(f"{text}first in {words.frame(found.encrypted.first)}.", found.encrypted.first)
     if found.signed.count:
         sizes = listed([str(size) for size in sorted(found.signature_sizes)])
         verb = "is" if found.signed.count == 1 else "are"
@@ -86,9 +86,10 @@ def bodies(facts: Facts, resends: int, words: Words, telling: Telling) -> None:
     for kind in kinds[:MOST]:
         size = count(kind.bytes, "byte")
         where = f" for {kind.queue}" if kind.queue else ""
-        text = f"{count(kind.count, 'body', 'bodies')}{where}: {kind.opened}"
+        text = f"{count(kind.count, 'message body', 'message bodies')}{where}: {kind.opened}"
         text += f", as {kind.convention} writes it" if kind.convention else ""
-        text += f", {size} in all; first {words.frame(kind.first)}"
+        text += f", {size}, " if kind.count == 1 else f", {size} together, the first "
+        text += f"in {words.frame(kind.first)}"
         text += f"; {kind.cut:,} not whole" if kind.cut else ""
         telling.say(f"{text}.", kind.first)
     if len(kinds) > MOST or found.unlooked:

@@ -229,7 +229,7 @@ def _silence(key: _Key, pile: _Pile, session: Session | None, story: Story) -> s
         return f"{who} {how} the connection"
     if waited is None or waited < _patience(session):
         return None
-    return "the connection stayed open, and no acknowledgment came"
+    return "the connection stayed open"
 
 
 def _patience(session: Session) -> int:
@@ -249,10 +249,10 @@ def _cause(key: _Key, pile: _Pile) -> Cause:
     sure = pile.certain and (session is None or session.certain)
     if key.fate == "unanswered":
         confidence = "certain" if key.why.startswith("HTTP") else "likely" if sure else "guess"
-        text = f"The capture shows no acknowledgment by {key.dst} of {to[:1].lower()}{to[1:]}: {key.why}"
+        text = f"{to}: the capture shows no acknowledgment by {key.dst}, and {key.why}"
         action = f"look into the outgoing queue of {src}, and at what stopped {key.dst}"
         if key.why.startswith("HTTP"):
-            text = f"{to} {was} not accepted by {key.dst}: {key.why} answered"
+            text = f"{to} {was} not accepted: {key.dst} answered {key.why}"
             action = f"look at the web server of {key.dst}, and at the queue that the URL names"
     elif key.nack_class:
         verb = "expired" if key.fate == "expired" else f"{was} refused"

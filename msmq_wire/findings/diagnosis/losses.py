@@ -46,7 +46,8 @@ def lost(sums: MessageSums, story: Story, words: Words, telling: Telling) -> Non
     unknown = [life for life in sums.never if life.outcome == "unknown"]
     number = sums.never_count - sum(life.outcome != "unknown" for life in sums.never)
     for life in unknown[:3]:
-        text = f"Nothing tells what became of message {short(life.message_id)} to {life.queue or '?'}"
+        text = f"The capture does not show what became of message {short(life.message_id)} to "
+        text += life.queue or _NOWHERE
         text += f", sent in {words.frame(life.first)}{_session_end(life, story, words)}."
         telling.say(text + _asked(_alone(life)), life.first)
     if number > min(len(unknown), 3) > 0:
@@ -187,7 +188,7 @@ def _session_end(life: MessageLife, story: Story, words: Words) -> str:
     if session is None or session.close is None:
         return "; the capture ends before an acknowledgment" if life.via == "tcp" else ""
     how = "reset" if session.closed_by == "reset" else "closed"
-    return f"; its connection was {how} in {words.frame(session.close)} without one"
+    return f"; its connection was {how} in {words.frame(session.close)} without an acknowledgment"
 
 
 def _asked(bad: Bad) -> str:
@@ -200,5 +201,5 @@ def _asked(bad: Bad) -> str:
         notes.append(f"{it} asked for journaling: a copy of what was sent is in the journal of {its} sender.")
     if bad.nobody_told:
         names = "names" if bad.count == 1 else "name"
-        notes.append(f"{it} {names} no administration queue, so nobody is told.")
+        notes.append(f"{it} {names} no administration queue for acknowledgments, so nobody is told.")
     return "".join(f" {note}" for note in notes)

@@ -260,7 +260,7 @@ def _way_text(
         elif len(elsewhere) == 1:
             told.append(f"queue manager {short(str(next(iter(elsewhere))))} in other sessions")
         else:
-            told.append("queue manager not named")
+            told.append("queue manager not known")
     number, unmade = len(sessions), sum(failure(one) in ("silence", "refused_tcp") for one in sessions)
     from_ = listed(list(dict.fromkeys(str(port(one.client)) for one in sessions)))
     verb = "tried to connect" if unmade == number else "connected"
@@ -339,7 +339,8 @@ def ports(story: Story, facts: Facts, sums: FindingSums, words: Words, telling: 
         pairs |= dict.fromkeys((client, server) for at, client, server in odd if at == key)
         ways = listed(
             [
-                f"{client} to {server}{' (no peer, see below)' if (key, client, server) in odd else ''}"
+                f"{client} to {server}"
+                f"{' (not as a peer does, see below)' if (key, client, server) in odd else ''}"
                 for client, server in pairs
             ]
         )
@@ -359,8 +360,8 @@ def ports(story: Story, facts: Facts, sums: FindingSums, words: Words, telling: 
         telling.say(f"{method} in {words.frame(moment)} answered: use port {number}.", moment)
     if telling.statements:
         telling.but(
-            "only ports that carried MSMQ in this capture are listed; port 135 (RPC endpoint mapper) and "
-            "HTTPS are not looked at"
+            "only ports that carried MSMQ in this capture are listed: port 135 (RPC endpoint mapper) and "
+            "HTTPS are left out"
         )
     telling.facts = {
         "ports": [

@@ -145,7 +145,7 @@ def peers(
     ranked = sorted(sums.hosts.items(), key=lambda one: -SEVERITIES.index(one[1].severity))
     for name, marks in ranked[:MOST]:
         told = [f"{id_} ({marks.titles[id_]}{_times(number)})" for id_, number in sorted(marks.ids.items())]
-        text = f"What {name or 'an unknown host'} sent shows {listed(told)}; first in "
+        text = f"Rules that speak of {name or 'an unknown host'}: {listed(told)}; first in "
         conduct = clients.get(name)
         text += f"{words.frame(marks.first)}. "
         if conduct is not None:
@@ -201,8 +201,8 @@ def _conduct(names: Sequence[str], conducts: Sequence[_Conduct], trouble: Troubl
         return f"{name} sent a message before a session was open."
     if not conduct.opened:
         sent = f"{count(conduct.messages, 'message')} sent" if conduct.messages else "no message sent"
-        return f"{name}: {count(conduct.connections, 'connection')}, no session completed, {sent}."
-    text = f"{name} completed {count(sum(one.completed for one in conducts), 'session')}"
+        return f"{name}: {count(conduct.connections, 'connection')}, no session opened, {sent}."
+    text = f"{name} opened {count(sum(one.completed for one in conducts), 'session')}"
     if not conduct.completed:
         text = f"{name} was in {count(conduct.opened, 'session')} whose opening was not captured"
     if conduct.taken:
@@ -213,9 +213,10 @@ def _conduct(names: Sequence[str], conducts: Sequence[_Conduct], trouble: Troubl
         )
         taken = taken[:1].lower() + taken[1:]
         return f"{text} and {taken} {'was' if number == 1 else 'were'} acknowledged{_PEER}."
-    sent = (
-        f"{count(conduct.messages, 'message')}, none acknowledged there" if conduct.messages else "no message"
-    )
+    sent = "no message"
+    if conduct.messages:
+        where = "its session" if conduct.messages == 1 else "their sessions"
+        sent = f"{count(conduct.messages, 'message')}, not acknowledged in {where}"
     return f"{text} and sent {sent}."
 
 

@@ -21,7 +21,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
 
 RULE = Rule(
     id="CNT-BODYTYPE",
-    title="Body type that is not published",
+    title="Body type that the specification does not list",
     severity="info",
     spec=(SpecRef("MS-MQMQ", "2.2.12"),),
     meaning="BodyType tells the application how to read the body. This one is no published type.",

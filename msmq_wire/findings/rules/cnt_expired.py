@@ -47,7 +47,7 @@ RULE = Rule(
     meaning="SentTime lies before or behind the time in which the certificate of the signer is valid. The "
     "documents have receivers compare certificates with the directory, and not look at their times.",
     action="Renew the certificate, and ask whether the one in the directory is still meant to be there.",
-    harmless="A sender whose clock is wrong: SentTime is by its clock. Looked at with --verify.",
+    harmless="A sender whose clock is wrong: SentTime is by its clock. Only --verify looks at it.",
     standing=True,
     types=("user_message", "message_packet"),
     when=((IS_ASKED,), (IS_ASKED_OF_MANY,)),

@@ -77,7 +77,7 @@ RULE = Rule(
     severity="info",
     spec=(SpecRef("MS-MQMQ", "2.2.18.1.6"), SpecRef("MS-MQQB", "2.2.5")),
     meaning="A queue manager tells the sender that a message did not reach its queue, or that nobody read "
-    "it there. The class says why, the identifier which message.",
+    "it there. The class of this report says why. Its correlation identifier says which message.",
     action="Look for the message by its identifier, and in the dead-letter queue of its sender; mend what "
     "the reason names.",
     harmless="Short limits of time and purged queues give such acknowledgments by intent.",

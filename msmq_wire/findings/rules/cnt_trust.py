@@ -33,8 +33,8 @@ RULE = Rule(
     meaning="The certificate that came with the signature is none of those that --trust gives, and none of "
     "them issued it: whoever made it may sign with it.",
     action="Ask whose certificate it is; a receiver takes it where the directory has it for the sender.",
-    harmless="Queue managers and users make certificates themselves, which nobody issues; the directory "
-    "knows them. Looked at with --trust.",
+    harmless="Queue managers and users make their own certificates, which no authority issues. Active "
+    "Directory has them. Only --trust looks at it.",
     standing=True,
     types=("user_message", "message_packet"),
     when=((IS_ASKED,), (IS_ASKED_OF_MANY,)),

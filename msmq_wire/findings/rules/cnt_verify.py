@@ -36,7 +36,7 @@ RULE = Rule(
     action="Compare the message with what its sender has, and look for the acknowledgment; verify another "
     "message of the same sender.",
     harmless="A sender that writes a field under a reading that nobody knows: then no message of it "
-    "verifies. Looked at with --verify.",
+    "verifies. Only --verify looks at it.",
     types=("user_message", "message_packet"),
     when=((IS_ASKED,), (IS_ASKED_OF_MANY,)),
     check=_check,

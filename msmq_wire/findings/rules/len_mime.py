@@ -13,7 +13,7 @@ _CODES = ("mime.content-length", "mime.delimiter-inside")
 
 RULE = Rule(
     id="LEN-MIME",
-    title="Content-Length of a MIME part is not its size",
+    title="Content-Length of a MIME part differs from its size",
     severity="medium",
     spec=(SpecRef("MC-MQSRM", "2.2.2"),),
     meaning="Every part of an SRMP message says its size, and delimiters enclose it. Where the two differ, "

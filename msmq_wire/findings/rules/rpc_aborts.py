@@ -32,9 +32,9 @@ RULE = Rule(
     title="A message that failed again and again",
     severity="low",
     spec=(SpecRef("MS-MQRR", "2.2.5.3"),),
-    meaning="AbortCounter counts the failed attempts in a row to read the message or to move it, "
-    "MoveCounter the moves between subqueues, which libraries use for retries. What no reader can process "
-    "fails each time.",
+    meaning="AbortCounter counts the failed attempts in a row to read or move the message. MoveCounter "
+    "counts its moves between subqueues, with which libraries try again later. A message that no reader can "
+    "process fails at every attempt.",
     action="Look at the body and at the application that reads the queue; move the message aside.",
     harmless="A reader that was stopped several times while it had the message.",
     types=("message_packet",),

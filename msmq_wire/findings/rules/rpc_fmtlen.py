@@ -81,7 +81,7 @@ RULE = Rule(
     "characters or more, as the public module for it sends.",
     action="Look at the client and at the text; check that the server has the fixes of MS05-017 "
     "and MS07-065.",
-    harmless="A program that builds names from unchecked input.",
+    harmless="A program that makes queue names of input and does not check it.",
     cves=(_NAME_CVE, _PATH_CVE),
     needs=("record",),
     types=("rpc_call",),

@@ -37,7 +37,7 @@ def _seen(read: RemoteRead, *, over: bool, closed: bool) -> Seen:
         () if over else ("the capture ends less than five minutes later: the end may have come after it",)
     )
     return Seen(
-        message=f"{read.method} got {message}{queue}, and no call ends or cancels that"
+        message=f"{read.method} brought {message}{queue}, and no call ends or cancels that receive"
         + (" before the queue is closed" if closed else ""),
         evidence=(place,),
         severity=None if over else "info",
@@ -47,7 +47,7 @@ def _seen(read: RemoteRead, *, over: bool, closed: bool) -> Seen:
 
 RULE = Rule(
     id="RPC-PENDING",
-    title="A remote receive without an end",
+    title="A remote receive that nothing ended",
     severity="low",
     spec=(SpecRef("MS-MQRR", "3.1.4.7"), SpecRef("MS-MQRR", "3.1.4.9")),
     meaning="The client has the message and never said so: the server puts it back after five minutes, "

@@ -19,9 +19,9 @@ RULE = Rule(
         SpecRef("MS-MQQP", "2.2.2.1"),
         SpecRef("MS-MQMQ", "2.2.19.2"),
     ),
-    meaning="The capture shows the same message twice, with one identifier: when it was sent, or read "
-    "before, and now. SentTime, the label or the body is another one, or the time until which it had to "
-    "reach its queue does not follow from SentTime. No queue manager changes these.",
+    meaning="The capture shows one message twice, with the same identifier: once when it was sent or read "
+    "earlier, and once now. SentTime, the label or the body differ between the two, or the deadline to reach "
+    "the queue is not SentTime plus TimeToReachQueue. No queue manager changes these values.",
     action="Compare both frames. Somebody changed the message in the queue or on its way, two messages got "
     "one identifier, or the sender or the reader builds its packets itself.",
     harmless="Two queue managers with one GUID, see ID-CLONE. What a queue manager may change is not "

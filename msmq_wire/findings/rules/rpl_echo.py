@@ -11,7 +11,7 @@ __all__ = ["RULE"]
 
 RULE = Rule(
     id="RPL-ECHO",
-    title="The answer that opens a session does not repeat the request",
+    title="The answer that opens a session differs from the request",
     severity="medium",
     spec=(SpecRef("MS-MQQB", "3.1.5.3.1"), SpecRef("MS-MQQB", "3.1.5.4.1")),
     meaning="An acceptor repeats ClientGuid, TimeStamp and SE of EstablishConnection, and both time-outs of "

@@ -84,7 +84,8 @@ RULE = Rule(
     spec=(SpecRef("MS-MQQB", "2.2.2.1"),),
     meaning="Time-outs outside their limits make a session slow, or close it too early; with a window of 0 "
     "no message could pass. A window of 1 says that the peer is short of memory.",
-    action="Look at the settings of the sender in the registry; with a window of 1, at its memory.",
+    action="Look at the MSMQ parameters in the registry of the sender; where its window is 1, look at its "
+    "free memory, too.",
     harmless="Limits that an administrator has changed. A window of 1 is no fault.",
     over="session",
     check=_check,

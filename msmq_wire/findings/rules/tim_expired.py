@@ -9,7 +9,7 @@ import msgspec
 from msmq_wire.findings.lengths import place_of, reached
 from msmq_wire.findings.rule import Context, Rule, Seen, Timed
 from msmq_wire.records.record import Record
-from msmq_wire.sessions.clocks import HostClock, is_time, sender_of
+from msmq_wire.sessions.clocks import HostClock, is_time, length_of_time, sender_of
 from msmq_wire.spec import SpecRef
 from msmq_wire.units import SECOND
 from msmq_wire.wire.expressions import this
@@ -43,8 +43,9 @@ def _check(record: Record, context: Context) -> Iterable[Seen]:
 
 
 def _said(age: int, limits: dict[str, int]) -> str:
-    said = " and ".join(f"{name} of {limit} s" for name, limit in limits.items())
-    return f"the message is {age} s old and its {said} {'is' if len(limits) == 1 else 'are'} over"
+    said = " and ".join(f"{name} of {length_of_time(limit)}" for name, limit in limits.items())
+    was = "was" if len(limits) == 1 else "were"
+    return f"the message was {length_of_time(age)} old when it was sent, and its {said} {was} over"
 
 
 def _by_clock(seen: Seen, timed: Timed, clock: HostClock) -> Seen | None:
@@ -58,7 +59,7 @@ def _by_clock(seen: Seen, timed: Timed, clock: HostClock) -> Seen | None:
 
 RULE = Rule(
     id="TIM-EXPIRED",
-    title="Message sent after its time is over",
+    title="Message sent after its time was over",
     severity="info",
     confidence="likely",
     spec=(SpecRef("MS-MQMQ", "2.2.19.1"), SpecRef("MS-MQMQ", "2.2.19.2")),

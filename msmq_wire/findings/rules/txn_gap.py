@@ -28,10 +28,10 @@ def _check(story: Story, context: Context) -> Iterator[Seen]:
 def _seen(stream: TransactionalStream, gap: TransactionGap, capture: str, last: int | None) -> Seen:
     severity, caveats = _weight(gap, last)
     moments = (gap.at,) if gap.filled is None else (gap.at, gap.filled)
-    end = _held(stream, gap) if gap.filled is None else "; what was missing came later"
+    sequence = f"in sequence {stream.tx_sequence_id:#x} to {stream.queue or 'a queue'}"
     return Seen(
-        message=f"in sequence {stream.tx_sequence_id:#x} to {stream.queue or 'a queue'}, "
-        f"message {gap.number} follows {gap.previous}, but {gap.after} is the last before it{end}",
+        message=f"{_held(stream, gap)}, {sequence}: "
+        f"message {gap.number} names {gap.previous} as the one before it, and the last one was {gap.after}",
         evidence=tuple(place_at(moment, stream.src, stream.dst, capture) for moment in moments),
         severity=severity,
         caveats=caveats,
@@ -41,12 +41,17 @@ def _seen(stream: TransactionalStream, gap: TransactionGap, capture: str, last: 
 def _held(stream: TransactionalStream, gap: TransactionGap) -> str:
     """Which numbers are missing, and how many messages wait behind them."""
     first = gap.after + 1
-    missing = f"{first} is" if first >= gap.previous else f"{first} to {gap.previous} are"
-    if gap.previous == first + 1:
-        missing = f"{first} and {gap.previous} are"
+    missing, one = f"numbers {first} to {gap.previous}", first >= gap.previous
+    if one:
+        missing = f"number {first}"
+    elif gap.previous == first + 1:
+        missing = f"numbers {first} and {gap.previous}"
+    if gap.filled is not None:
+        return f"{missing} came later than {gap.number}"
     behind = stream.last_number - gap.number + 1
     waiting = "1 message waits" if behind == 1 else f"{behind:,} messages wait"
-    return f": {missing} missing, and {waiting} behind" if 0 < behind <= stream.messages else ""
+    told = f", and {waiting} behind" if 0 < behind <= stream.messages else ""
+    return f"{missing} {'is' if one else 'are'} missing{told}"
 
 
 def _weight(gap: TransactionGap, last: int | None) -> tuple[Severity | None, tuple[str, ...]]:

@@ -163,7 +163,7 @@ def test_findings_are_told_by_the_host_that_sent_what_they_are_about() -> None:
     diagnosis = Diagnosis()
     diagnosis.found([finding, finding])
     (answer,) = diagnosis.answers(nothing(), numbers=(13,))
-    said = "What 198.51.100.7 sent shows FRM-SIG (Not a packet, 2 times); first in frame 7."
+    said = "Rules that speak of 198.51.100.7: FRM-SIG (Not a packet, 2 times); first in frame 7."
     assert answer.sentences == (said,)
     assert answer.attention == "medium"
 
@@ -291,8 +291,8 @@ def test_a_message_over_http_without_a_response_is_not_acknowledged() -> None:
 def test_a_host_that_only_sent_an_attack_is_in_the_list_of_ports_and_marked() -> None:
     answer = answers(FIXTURES / "diagnose" / "q13_probe_and_peer.pcap")[8]
     assert answer.sentences[0] == (
-        "TCP 1801: messages; 192.0.2.21 to 192.0.2.10 and 198.51.100.7 to 192.0.2.10 (no peer, see below); "
-        "first in frame 1."
+        "TCP 1801: messages; 192.0.2.21 to 192.0.2.10 and 198.51.100.7 to 192.0.2.10 (not as a peer does, "
+        "see below); first in frame 1."
     )
     assert answer.sentences[1].startswith(
         "Not what a peer does: 198.51.100.7 to TCP 1801 of 192.0.2.10 sent a message before a session was "

@@ -68,7 +68,7 @@ SAID: list[tuple[str, int, str]] = [
         "ping_scan",
         8,
         "UDP 3527: pings; 192.0.2.21 to 192.0.2.10, 192.0.2.22 to 192.0.2.10 and 192.0.2.66 to "
-        "40 hosts (no peer, see below); ",
+        "40 hosts (not as a peer does, see below); ",
     ),
     (
         "ping_scan",
@@ -80,7 +80,7 @@ SAID: list[tuple[str, int, str]] = [
         "silent_server",
         7,
         "192.0.2.21 (queue manager 0f9a63c8… in other sessions) tried to connect to "
-        "192.0.2.11:1801 (queue manager not named) 3 times, from ports 49810, 49811 and 49812, "
+        "192.0.2.11:1801 (queue manager not known) 3 times, from ports 49810, 49811 and 49812, "
         "and no connection was made; first in frame 31.",
     ),
     (
@@ -92,7 +92,7 @@ SAID: list[tuple[str, int, str]] = [
     (
         "attack_in_traffic",
         7,
-        "198.51.100.66 (queue manager not named) connected to 192.0.2.10:1801 (queue manager "
+        "198.51.100.66 (queue manager not known) connected to 192.0.2.10:1801 (queue manager "
         "6d4be2a0… in other sessions) from port 40112; ",
     ),
     (
@@ -120,8 +120,8 @@ SAID: list[tuple[str, int, str]] = [
     (
         "hole_in_stream",
         13,
-        "What 192.0.2.21 sent shows TXN-GAP (A gap in a transactional sequence); first in frame "
-        "81. 192.0.2.21 completed 1 session and all 21 packets with messages were acknowledged. "
+        "Rules that speak of 192.0.2.21: TXN-GAP (A gap in a transactional sequence); first in frame "
+        "81. 192.0.2.21 opened 1 session and all 21 packets with messages were acknowledged. "
         "No OrderAck covers 3 of its messages: see question 12.",
     ),
     (
@@ -136,7 +136,7 @@ SAID: list[tuple[str, int, str]] = [
     (
         "refused_invoices",
         13,
-        "192.0.2.21 completed 1 session and all 10 messages were acknowledged: what a peer does. "
+        "192.0.2.21 opened 1 session and all 10 messages were acknowledged: what a peer does. "
         "2 of its messages were refused: see question 5. ",
     ),
     (
@@ -150,7 +150,7 @@ SAID: list[tuple[str, int, str]] = [
     (
         "payroll_purged",
         13,
-        "192.0.2.21, 192.0.2.22 and 192.0.2.30 completed 3 sessions and all 32 messages were "
+        "192.0.2.21, 192.0.2.22 and 192.0.2.30 opened 3 sessions and all 32 messages were "
         "acknowledged: what a peer does. No rule at medium or above speaks of them.",
     ),
     (
@@ -176,12 +176,13 @@ SAID: list[tuple[str, int, str]] = [
     (
         "cloned_till",
         13,
-        "What 192.0.2.24 sent shows ID-CLONE (One queue manager at several addresses); first in frame 34. ",
+        "Rules that speak of 192.0.2.24: ID-CLONE (One queue manager at several addresses); first in frame "
+        "34. ",
     ),
     (
         "silent_server",
         13,
-        "192.0.2.21 completed 1 session and all 14 messages were acknowledged: what a peer does. "
+        "192.0.2.21 opened 1 session and all 14 messages were acknowledged: what a peer does. "
         "Some of its connections nobody accepted: see question 2.",
     ),
     ("payroll_purged", 7, "Calls of RemoteRead: 192.0.2.66 with 192.0.2.10:2103; first in frame 109."),
@@ -196,7 +197,7 @@ NOT_SAID: list[tuple[str, int, str]] = [
     (
         "hole_in_stream",
         13,
-        "192.0.2.21 completed 1 session and all 21 messages were acknowledged: what a peer does",
+        "192.0.2.21 opened 1 session and all 21 messages were acknowledged: what a peer does",
     ),
     ("refused_invoices", 5, "off by default"),
     ("slow_clock", 5, "off by default"),
