@@ -130,18 +130,19 @@ class _Draft(msgspec.Struct):
 
     @property
     def said(self) -> str:
-        """Who does it to whom, how often, and what else it explains."""
+        """What it is, who does it to whom, how often, and what else it explains."""
         hosts = [name for name in self.who if name not in self.senders]
         ends = [_hosts(list(self.senders)), _hosts(hosts, many=self.many)] if self.senders else []
-        between = f"{' to '.join(end for end in ends if end)}: " if self.senders else ""
         title, colon, rest = self.text.partition(": ")
-        if not between and title.partition(" ")[0].isalpha():
+        if title.partition(" ")[0].isalpha():
             # It begins with a word, and not with a host.
             title = f"{title[:1].upper()}{title[1:]}"
-        times = f" ({self.times:,} times)" if self.times > 1 else ""
+        facts = (" to ".join(filter(None, ends)), f"{self.times:,} times" if self.times > 1 else "")
+        known = ", ".join(filter(None, facts))
+        between = f" ({known})" if known else ""
         also = list(self.also)
         more = f"; also {listed(also[:_MOST_ALSO], len(also))}" if also else ""
-        return f"{between}{title}{times}{colon}{rest}{more}."
+        return f"{title}{between}{colon}{rest}{more}."
 
     @property
     def place(self) -> tuple[int, int, int, int, int]:

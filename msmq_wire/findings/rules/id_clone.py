@@ -100,10 +100,9 @@ RULE = Rule(
     severity="medium",
     confidence="likely",
     spec=(SpecRef("MS-MQQB", "2.2.3.1"), SpecRef("MS-MQQB", "3.1.5.3.1")),
-    meaning="Every installation has a GUID of its own. Hosts that were cloned with MSMQ installed share "
-    "one, and acknowledgments and duplicates get mixed up between them.",
-    action="Compare QMId (the GUID of the queue manager) in the registry of both hosts; reinstall MSMQ on "
-    "one of them.",
+    meaning="Every installation has a GUID of its own, its QMId. Hosts that were cloned with MSMQ installed "
+    "share one, and acknowledgments and duplicates get mixed up between them.",
+    action="Compare QMId in the registry of both hosts; reinstall MSMQ on one of them.",
     harmless="NAT, a cluster that moved, a host with several addresses, a new lease of DHCP, or a capture "
     "on both sides of a router that changes addresses.",
     over="story",

@@ -45,7 +45,9 @@ def _check(record: Record, context: Context) -> Iterable[Seen]:
     limit = record.packet.base_header.time_to_reach_queue
     if 0 < age <= (_ENDLESS_WAIT if limit == INFINITE else max(limit, _WAIT)):
         return ()
-    text = f"SentTime is {abs(age)} s {'before' if age > 0 else 'after'} the time of the capture"
+    text = (
+        f"SentTime is {length_of_time(abs(age))} {'before' if age > 0 else 'after'} the time of the capture"
+    )
     caveats = ("the clock of the sender, of the capturing host, or of both may be wrong",)
     place = place_of(record, "user_header.sent_time")
     sender = sender_of(record.packet.user_header.source_queue_manager, record.src)
