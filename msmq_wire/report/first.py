@@ -46,11 +46,12 @@ def verdict(digest: Digest) -> Markup:
     if not causes:
         return tag("p", f"Nothing {'else ' if digest.lines else ''}wrong seen.", class_="fine verdict")
     counts = Counter(line.severity for line in causes)
+    things = count_text(len(causes) + digest.more, "thing")
+    if len(causes) + digest.more == 1:
+        return tag("p", f"{things} is wrong, of {causes[0].severity} severity.", class_="verdict")
     shown = ", ".join(f"{counts[one]} {one}" for one in reversed(SEVERITIES) if counts[one])
     more = f", and {digest.more:,} more" if digest.more else ""
-    things = count_text(len(causes) + digest.more, "thing")
-    verb = "is" if len(causes) + digest.more == 1 else "are"
-    return tag("p", f"{things} {verb} wrong: {shown}{more}.", class_="verdict")
+    return tag("p", f"{things} are wrong: {shown}{more}.", class_="verdict")
 
 
 def suspects_of(digest: Digest | None) -> frozenset[str]:
