@@ -1,26 +1,42 @@
-"""`Fold`: findings in, one `Group` for each cause out.
+"""`Fold`: findings in, a `Group` out for each rule and sender, with what the rule explains.
 
-The rule kept here: a fold judges nothing and loses no count. What has one cause is what has one
-`Finding.group`, so it stands in what is shown, and who reads redacted findings folds by what is left of them.
+The rule kept here: a fold loses no count. What is one group is what has one `Finding.group`, so it stands in
+what is shown, and who reads redacted findings folds by what is left of them. Which groups have one cause,
+`causes` says.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeVar
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import TypeAlias, TypeVar
 
 import msgspec
 
 from msmq_wire.findings.finding import CONFIDENCES, SEVERITIES, Confidence, Finding, Severity
 from msmq_wire.records.endpoint import host_of
 
-__all__ = ["MOST_GROUPS", "MOST_KEPT", "Fold", "Group"]
+__all__ = ["MOST_GROUPS", "MOST_KEPT", "SCANNERS", "Connection", "Fold", "Group", "connection_of"]
 
 MOST_GROUPS = 10_000
 """Causes that are told apart by sender; beyond that a cause is one group whoever sent it."""
 MOST_KEPT = 32
 """Hosts, frames and captures that a group keeps."""
+SCANNERS = "FPR-"
+"""How the ids of the rules begin that know a scanner by its packets."""
+Connection: TypeAlias = tuple[str, str]
+"""The ends of a connection, in one order whoever sends."""
+_REPLIES = "RPL-"
+_MOST_HOSTILE = 4096
+_MOST_CONNECTIONS = 64
+_MOST_TOLD = 65_536
 _T = TypeVar("_T")
+
+
+def connection_of(one: str | None, other: str | None) -> Connection:
+    """The connection between two ends."""
+    first, last = sorted((one or "", other or ""))
+    return first, last
 
 
 class Group(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,8 +44,9 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
 
     ``id`` is the `Finding.group` of all of them. ``lead`` is the first of the gravest and surest. ``first``
     and ``last`` are in nanoseconds. ``hosts`` begin with the sender, ``frames`` are those of the capture of
-    ``lead``; of these and of ``captures`` the first `MOST_KEPT` are there. ``explained`` are told by rule,
-    each with its own count. ``severity`` is the gravest of all, and ``confidence`` the surest of the gravest.
+    ``lead``; of these and of ``captures`` the first `MOST_KEPT` are there, of ``connections`` the first 64.
+    ``explained`` are told by rule, each with its own count. ``severity`` is the gravest of all, and
+    ``confidence`` the surest of the gravest. ``attacker`` sent something hostile on all of its connections.
     """
 
     id: str
@@ -43,6 +60,8 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
     frames: tuple[int, ...] = ()
     captures: tuple[str, ...] = ()
     explained: tuple[Group, ...] = ()
+    connections: frozenset[Connection] = frozenset()
+    attacker: str = ""
 
     @property
     def sender(self) -> str:
@@ -57,18 +76,32 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def occurrences(self) -> int:
         """All findings in it, the explained ones too."""
-        return self.count + sum(one.count for one in self.explained)
+        return self.count + sum(one.count for one in self.all_explained)
+
+    @property
+    def all_explained(self) -> tuple[Group, ...]:
+        """What it explains, and what that explains."""
+        return tuple(part for one in self.explained for part in (one, *one.all_explained))
+
+    @property
+    def place(self) -> tuple[int, int, bool, int, str, str]:
+        """Where it stands among others: by severity, then confidence, then time."""
+        sure = CONFIDENCES.index(self.confidence)
+        return -self.rank, -sure, self.first is None, self.first or 0, self.id, self.lead.id
 
 
 class Fold:
     """Takes findings in any order (`add`); `groups` are those so far, the gravest first.
 
-    With ``by_capture`` a group has findings of one capture.
+    With ``by_capture`` a group has findings of one capture. Hostile is what is of high severity, and what
+    looks like a scanner; a server that breaks its own rules is not.
     """
 
     def __init__(self, *, by_capture: bool = False) -> None:
         self._by_capture = by_capture
         self._piles: dict[tuple[str, str], dict[str, _Tally]] = {}
+        self._attackers: dict[Connection, str] = {}
+        self._told: set[Connection] = set()
 
     def add(self, finding: Finding) -> None:
         """Count a finding."""
@@ -81,11 +114,58 @@ class Fold:
         if tally is None:
             tally = pile[finding.id] = _Tally(finding)
         tally.add(finding)
+        if finding.rank:
+            self._follow(finding, tally)
+
+    def _follow(self, finding: Finding, tally: _Tally) -> None:
+        """Keep the connections that a finding is about, and who sent something hostile there."""
+        connections = [connection_of(place.src, place.dst) for place in finding.evidence]
+        for connection in connections:
+            if len(self._told) < _MOST_TOLD:
+                self._told.add(connection)
+            if len(tally.connections) < _MOST_CONNECTIONS:
+                tally.connections[connection] = None
+        hostile = finding.severity == "high" and not finding.id.startswith(_REPLIES)
+        if (hostile or finding.id.startswith(SCANNERS)) and len(self._attackers) < _MOST_HOSTILE:
+            self._attackers.setdefault(connections[0], finding.sender)
+
+    def hostile(self, one: str | None, other: str | None) -> bool:
+        """Whether something hostile was sent between two ends."""
+        return connection_of(one, other) in self._attackers
+
+    def told(self, one: str | None, other: str | None) -> bool:
+        """Whether a finding above info is about what two ends sent."""
+        return connection_of(one, other) in self._told
 
     def groups(self) -> tuple[Group, ...]:
         """By severity, then confidence, then time."""
-        found = [group for (_, id_), pile in self._piles.items() for group in _groups(id_, pile)]
-        return tuple(sorted(_answered(found), key=_place))
+        found = [group for (_, id_), pile in self._piles.items() for group in self._groups(id_, pile)]
+        return tuple(sorted(_answered(found), key=lambda group: group.place))
+
+    def _groups(self, id_: str, pile: dict[str, _Tally]) -> Iterator[Group]:
+        """The group of a cause with what it explains; without the cause, that by itself.
+
+        What says more than the cause, and is as grave, stands in its place.
+        """
+        known = dict.fromkeys(one for tally in pile.values() for one in tally.connections)
+        connections = frozenset(islice(known, _MOST_CONNECTIONS))
+        attacker = self._attacker(id_, connections)
+        cause = pile.get(id_.partition(" ")[0])
+        if cause is None:
+            yield from (one.group(id_, connections, attacker) for one in pile.values())
+            return
+        more = (one for one in pile.values() if one.lead.first and one.lead.rank >= cause.lead.rank)
+        lead = next(more, cause)
+        others = (one for one in pile.values() if one is not lead)
+        yield lead.group(id_, connections, attacker, others)
+
+    def _attacker(self, id_: str, connections: Collection[Connection]) -> str:
+        """Who sent something hostile on all of some connections; empty where that is not the cause."""
+        attackers = {self._attackers.get(one) for one in connections}
+        if len(connections) < _MOST_CONNECTIONS:
+            return (attackers.pop() or "") if len(attackers) == 1 else ""
+        sender = id_.partition(" ")[2]
+        return sender if sender in attackers else ""
 
 
 class _Tally:
@@ -99,6 +179,7 @@ class _Tally:
         self.hosts: dict[str, None] = {}
         self.captures: dict[str, None] = {}
         self.frames: dict[int, None] = {}
+        self.connections: dict[Connection, None] = {}
 
     def add(self, finding: Finding) -> None:
         self.count += 1
@@ -115,8 +196,14 @@ class _Tally:
             if one.capture == _capture(self.lead):
                 _keep(self.frames, one.frames)
 
-    def group(self, id_: str, explained: Iterable[_Tally] = ()) -> Group:
-        told = tuple(sorted((one.group(id_) for one in explained), key=_place))
+    def group(
+        self,
+        id_: str,
+        connections: frozenset[Connection] = frozenset(),
+        attacker: str = "",
+        explained: Iterable[_Tally] = (),
+    ) -> Group:
+        told = tuple(sorted((one.group(id_) for one in explained), key=lambda group: group.place))
         weights = [_weight(self.lead), *((one.rank, CONFIDENCES.index(one.confidence)) for one in told)]
         rank, sure = max(weights)
         return Group(
@@ -131,21 +218,9 @@ class _Tally:
             frames=tuple(self.frames),
             captures=tuple(self.captures),
             explained=told,
+            connections=connections,
+            attacker=attacker,
         )
-
-
-def _groups(id_: str, pile: dict[str, _Tally]) -> Iterator[Group]:
-    """The group of a cause with what it explains; without the cause, that by itself.
-
-    What says more than the cause, and is as grave, stands in its place.
-    """
-    cause = pile.get(id_.partition(" ")[0])
-    if cause is None:
-        yield from (one.group(id_) for one in pile.values())
-        return
-    more = (one for one in pile.values() if one.lead.first and one.lead.rank >= cause.lead.rank)
-    lead = next(more, cause)
-    yield lead.group(id_, (one for one in pile.values() if one is not lead))
 
 
 def _answered(groups: Sequence[Group]) -> Iterator[Group]:
@@ -189,8 +264,3 @@ def _capture(finding: Finding) -> str:
 
 def _weight(finding: Finding) -> tuple[int, int]:
     return finding.rank, CONFIDENCES.index(finding.confidence)
-
-
-def _place(group: Group) -> tuple[int, int, bool, int, str, str]:
-    sure = CONFIDENCES.index(group.confidence)
-    return -group.rank, -sure, group.first is None, group.first or 0, group.id, group.lead.id

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 
 from msmq_wire.findings import RULES, SEVERITIES, Evidence, Finding
+from msmq_wire.findings.causes import causes
 from msmq_wire.findings.folding import Fold, Group
 from msmq_wire.records.joined_capture import located
 from msmq_wire.report.links import Links
@@ -52,13 +54,17 @@ class Shelf:
         """All findings that were given."""
         return self.severities.total()
 
+    @cached_property
+    def _causes(self) -> tuple[Group, ...]:
+        return tuple(sorted(causes(self._fold.groups()), key=lambda group: group.place))
+
     def shown(self) -> tuple[Group, ...]:
         """The causes that the page tells, the gravest first."""
-        return self._fold.groups()[:_MOST_GROUPS]
+        return self._causes[:_MOST_GROUPS]
 
     def left_out(self) -> int:
         """How many causes the page only counts."""
-        return max(0, len(self._fold.groups()) - _MOST_GROUPS)
+        return max(0, len(self._causes) - _MOST_GROUPS)
 
 
 class Told:
@@ -69,12 +75,12 @@ class Told:
         self.found: dict[int, list[tuple[str, str]]] = {}
         self._left = _MOST_SHOWN
 
-    def of(self, shelf: Shelf, group: Group, rule: str) -> Markup:
-        """What was kept of one rule in a group."""
-        kept = shelf.kept.get((group.id, rule)) or [group.lead]
+    def of(self, shelf: Shelf, group: Group) -> Markup:
+        """What was kept of the rule of a group."""
+        kept = shelf.kept.get((group.id, group.lead.id)) or [group.lead]
         told = kept[: max(1, self._left)]
         self._left -= len(told)
-        anchor = self.links.finding(group, rule)
+        anchor = self.links.finding(group)
         for finding in told:
             words = f"{finding.id}: {finding.title}"
             shown = finding.evidence[:_PLACES]
@@ -118,7 +124,7 @@ def finding_section(shelf: Shelf, groups: Sequence[Group], told: Told) -> Markup
 
 def _of_group(shelf: Shelf, group: Group, told: Told, *, opened: bool = False) -> Markup:
     lead = group.lead
-    explained = sum(one.count for one in group.explained)
+    explained = sum(one.count for one in group.all_explained)
     summary = tag(
         "summary",
         badge(group.severity),
@@ -132,9 +138,8 @@ def _of_group(shelf: Shelf, group: Group, told: Told, *, opened: bool = False) -
         else None,
     )
     about: list[Markup | None] = [*_rule(lead)]
-    about.append(told.of(shelf, group, lead.id))
-    about.append(_rest(shelf, group, group, lead.id))
-    for one in group.explained:
+    about += (told.of(shelf, group), _rest(shelf, group))
+    for one in group.all_explained:
         about.append(
             tag(
                 "h4",
@@ -142,18 +147,17 @@ def _of_group(shelf: Shelf, group: Group, told: Told, *, opened: bool = False) -
                 tag("code", one.lead.id),
                 f" {one.lead.title}",
                 tag("span", _repeated(one), class_="muted"),
-                id=told.links.finding(group, one.lead.id),
+                id=told.links.finding(one),
             )
         )
-        about.append(told.of(shelf, group, one.lead.id))
-        about.append(_rest(shelf, group, one, one.lead.id))
+        about += (told.of(shelf, one), _rest(shelf, one))
     return tag(
         "details",
         summary,
         tag("div", *about, class_="inside"),
         class_=f"finding {group.severity}",
         open=opened,
-        id=told.links.finding(group, lead.id),
+        id=told.links.finding(group),
     )
 
 
@@ -166,8 +170,9 @@ def _repeated(group: Group) -> str:
     return words
 
 
-def _rest(shelf: Shelf, group: Group, one: Group, rule: str) -> Markup | None:
-    rest = one.count - len(shelf.kept.get((group.id, rule), ()))
+def _rest(shelf: Shelf, group: Group) -> Markup | None:
+    rule = group.lead.id
+    rest = group.count - len(shelf.kept.get((group.id, rule), ()))
     if rest <= 0:
         return None
     return tag("p", f"And {rest:,} more: msmq-wire findings --rule {rule} lists them.", class_="note")

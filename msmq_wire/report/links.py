@@ -43,21 +43,21 @@ class Links:
         self._hosts: dict[tuple[str, str], str] = {}
         taken: set[str] = set()
         for group in groups:
-            for one in (group, *group.explained):
-                made = wanted = anchor("finding", one.lead.id, *([group.sender] if group.sender else []))
+            for one in (group, *group.all_explained):
+                made = wanted = anchor("finding", one.lead.id, *([one.sender] if one.sender else []))
                 number = 1
                 while made in taken:
                     number += 1
                     made = f"{wanted}-{number}"
                 taken.add(made)
-                self._anchors[group.id, one.lead.id] = made
+                self._anchors[one.id, one.lead.id] = made
                 self._rules.setdefault(one.lead.id, made)
                 for host in one.hosts:
                     self._hosts.setdefault((one.lead.id, host), made)
 
-    def finding(self, group: Group, rule: str) -> str:
-        """The anchor of what one rule said in a group."""
-        return self._anchors[group.id, rule]
+    def finding(self, group: Group) -> str:
+        """The anchor of what the rule of a group said."""
+        return self._anchors[group.id, group.lead.id]
 
     def of_rule(self, rule: str, who: Sequence[str]) -> Markup | None:
         """A link to what a rule said of somebody."""

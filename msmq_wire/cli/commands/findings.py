@@ -24,6 +24,7 @@ from msmq_wire.cli.severity import Level
 from msmq_wire.cli.topology_input import read_topology
 from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.findings import RULES, SEVERITIES, Finding
+from msmq_wire.findings.causes import causes
 from msmq_wire.findings.columns import FINDING_ALIASES, FINDING_COLUMNS, FindingRow
 from msmq_wire.findings.folding import Fold
 from msmq_wire.findings.judge import HopAuditor
@@ -182,7 +183,8 @@ def findings(
             take(judge.take(item))
     if reading.at_end:
         take(judge.finish())
-    groups = [group for group in fold.groups() if group.rank >= least.rank]
+    found_causes = (group for group in causes(fold.groups()) if group.rank >= least.rank)
+    groups = sorted(found_causes, key=lambda group: group.place)
     table = FindingTable(options.screen(), max(map(len, asked)), zone, several=reading.several)
     table.print(groups, by)
     output.finish(quiet=options.quiet)

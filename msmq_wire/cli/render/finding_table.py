@@ -122,9 +122,12 @@ class FindingTable:
     def _more(self, group: Group) -> Iterator[str]:
         for caveat in group.lead.caveats:
             yield f"but: {self.screen.safe(caveat)}"
-        if group.explained:
-            yield f"also: {', '.join(map(_also, group.explained))}"
-        events = {one.lead.event for one in (group, *group.explained) if one.lead.event}
+        by_rule: dict[str, list[Group]] = {}
+        for one in group.all_explained:
+            by_rule.setdefault(one.lead.id, []).append(one)
+        if by_rule:
+            yield f"also: {', '.join(map(_also, by_rule.values()))}"
+        events = {one.lead.event for one in (group, *group.all_explained) if one.lead.event}
         if events:
             yield f"Windows event: {', '.join(sorted(events))}"
 
@@ -163,11 +166,12 @@ class FindingTable:
         return " ".join(part for part in (capture, shown, place.path, more) if part)
 
 
-def _also(group: Group) -> str:
-    """``LEN-ENV (high, CVE-2023-21554, 2 times)``: a note has no severity there."""
-    said = [*([group.severity] if group.rank else []), *group.lead.cves]
-    said += [f"{group.count} times"] if group.count > 1 else []
-    return f"{group.lead.id} ({', '.join(said)})" if said else group.lead.id
+def _also(groups: Sequence[Group]) -> str:
+    """``LEN-ENV (high, CVE-2023-21554, 2 times)`` for groups of one rule: a note has no severity there."""
+    gravest, times = max(groups, key=lambda group: group.rank), sum(group.count for group in groups)
+    said = [*([gravest.severity] if gravest.rank else []), *gravest.lead.cves]
+    said += [f"{times} times"] if times > 1 else []
+    return f"{gravest.lead.id} ({', '.join(said)})" if said else gravest.lead.id
 
 
 def _part(group: Group, by: By) -> str:

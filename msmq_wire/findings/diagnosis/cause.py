@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import msgspec
 
-from msmq_wire.findings.diagnosis.suspects import Connection
 from msmq_wire.findings.finding import Confidence, Severity
+from msmq_wire.findings.folding import Connection
 from msmq_wire.sessions import Moment
 
 __all__ = ["Cause"]

@@ -7,17 +7,17 @@ that is said, with what was looked at.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
+from msmq_wire.findings.causes import causes, is_standing
 from msmq_wire.findings.diagnosis.answer import Answer
 from msmq_wire.findings.diagnosis.cause import Cause
 from msmq_wire.findings.diagnosis.facts import Facts
-from msmq_wire.findings.diagnosis.suspects import SCANNERS, Suspects
 from msmq_wire.findings.diagnosis.words import Words, count, listed
 from msmq_wire.findings.finding import CONFIDENCES, SEVERITIES, Confidence, Severity
-from msmq_wire.findings.folding import MOST_KEPT, Group
+from msmq_wire.findings.folding import MOST_KEPT, Fold, Group
 from msmq_wire.findings.registry import RULES
 from msmq_wire.records.visibility import Visibility
 from msmq_wire.sessions import Moment, Story
@@ -31,7 +31,7 @@ _MOST_FRAMES = 64
 _NOTHING = "nothing of MSMQ"
 _MOST_ALSO = 3
 _MOST_LEADS = 128
-"""Of more, the gravest are looked at for what they explain."""
+"""Groups that are looked at for the causes behind which they are."""
 _MOST_CHARACTERS = 200
 _MOST_HOSTS = 3
 _MOST_TO_DO = 100
@@ -40,10 +40,6 @@ _PKTMON = "Record whole packets: pktmon start --capture --pkt-size 0."
 _FROM = SEVERITIES.index("low")
 _PACKETS = ("FRM-", "FLG-", "LEN-", "SES-", "RPL-", "ID-CLONE")
 """Rules about packets that a receiver may refuse, or close the session for."""
-_OPENING = frozenset(("SES-GUID", "RPL-ECHO", "RPL-GOESON"))
-"""Rules about the answer that opens a session, and what follows from it."""
-_CLONE, _CLONED = "ID-CLONE", frozenset(("RPL-CONTENT", "RPL-TWICE"))
-"""A queue manager that runs at several addresses, and what its messages look like then."""
 _IDENTITY, _ANY, _NAMES = "ID-", "FRM-MUST", "PNG-GUID"
 _NAME = re.compile(r"[A-Z][a-z]*[^a-z\s]|[A-Z]{2}")
 """How a title begins that begins with a name: ``PacketSize``, ``SRMP``."""
@@ -183,24 +179,24 @@ def looked(answers: Iterable[Answer], facts: Facts, story: Story, frames: int | 
 
 def digest_of(
     answers: Sequence[Answer],
-    suspects: Suspects,
+    suspects: Fold,
     words: Words,
     looked_at: str,
     visibility: Visibility | None = None,
 ) -> Digest:
     """What answers and findings say is wrong, the cause first, behind what the capture lacks."""
-    hostile, others = _by_sender(suspects)
-    drafts = [_of_sender(sender, of_sender) for sender, of_sender in hostile.items()]
-    causes = list(_causes(answers, _told_of(hostile)))
-    others = list(_gathered(others, causes))
-    for draft, cause in causes:
+    hostile, others = _by_attacker(suspects)
+    drafts = [_of_group(group) for group in causes(hostile)]
+    named = list(_named(answers, _told_of(hostile)))
+    others = list(_gathered(others, named))
+    for draft, cause in named:
         draft.rule = draft.rule or cause.rules[0]
-    for number, (lead, explained) in enumerate(_merged(others)):
-        draft = _of_groups(lead, explained)
+    for number, group in enumerate(causes(others)):
+        draft = _of_group(group)
         drafts.append(draft)
         if number < _MOST_LEADS:
-            causes = list(_behind(draft, (lead, *explained), suspects, causes))
-    drafts += [draft for draft, _ in causes]
+            named = list(_behind(draft, group, named))
+    drafts += [draft for draft, _ in named]
     drafts = drafts or list(_flagged(answers))
     ranked = sorted(drafts, key=lambda draft: draft.place)
     ranked = list(_joined(ranked))
@@ -210,24 +206,20 @@ def digest_of(
     return Digest(lines=lines, more=len(ranked) - len(shown), looked_at=looked_at)
 
 
-def causes_of(answers: Sequence[Answer], suspects: Suspects) -> list[Cause]:
+def causes_of(answers: Sequence[Answer], suspects: Fold) -> list[Cause]:
     """The causes that answers name and a digest tells, alone or with the packets that are behind them."""
-    return [cause for _, cause in _causes(answers, _told_of(_by_sender(suspects)[0]))]
+    return [cause for _, cause in _named(answers, _told_of(_by_attacker(suspects)[0]))]
 
 
-def _by_sender(suspects: Suspects) -> tuple[dict[str, list[Group]], list[Group]]:
-    """What was found on the connections of each that sent something hostile, and the rest."""
-    hostile: dict[str, list[Group]] = {}
-    others: list[Group] = []
-    for group in suspects.groups():
-        sender = suspects.sender(group)
-        others.append(group) if sender is None else hostile.setdefault(sender, []).append(group)
-    return hostile, others
+def _by_attacker(suspects: Fold) -> tuple[list[Group], list[Group]]:
+    """What was found on the connections of those that sent something hostile, and the rest."""
+    groups = suspects.groups()
+    return [one for one in groups if one.attacker], [one for one in groups if not one.attacker]
 
 
-def _told_of(hostile: Mapping[str, Sequence[Group]]) -> set[tuple[str, str]]:
+def _told_of(hostile: Iterable[Group]) -> set[tuple[str, str]]:
     """The rules that tell of what somebody hostile sent, each with its hosts."""
-    return {(group.lead.id, host) for found in hostile.values() for group in found for host in group.hosts}
+    return {(group.lead.id, host) for group in hostile for host in group.hosts}
 
 
 def _of_capture(visibility: Visibility, words: Words) -> tuple[DigestLine, ...]:
@@ -274,7 +266,7 @@ def _flagged(answers: Iterable[Answer]) -> Iterator[_Draft]:
             )  # fmt: skip
 
 
-def _causes(answers: Iterable[Answer], told_of: set[tuple[str, str]]) -> Iterator[tuple[_Draft, Cause]]:
+def _named(answers: Iterable[Answer], told_of: set[tuple[str, str]]) -> Iterator[tuple[_Draft, Cause]]:
     """The causes that answers name, without those that another one explains, or who sent hostile things."""
     found = [(answer.number, cause) for answer in answers for cause in answer.causes]
     explaining = {
@@ -309,10 +301,10 @@ def _causes(answers: Iterable[Answer], told_of: set[tuple[str, str]]) -> Iterato
         yield draft, cause
 
 
-def _gathered(groups: Iterable[Group], causes: Sequence[tuple[_Draft, Cause]]) -> Iterator[Group]:
+def _gathered(groups: Iterable[Group], named: Sequence[tuple[_Draft, Cause]]) -> Iterator[Group]:
     """The groups that no cause tells of; the others go to their cause."""
     by_rule: dict[str, list[tuple[_Draft, set[str]]]] = {}
-    for draft, cause in causes:
+    for draft, cause in named:
         for id_ in cause.rules:
             by_rule.setdefault(id_, []).append((draft, {*cause.who}))
     for group in groups:
@@ -327,19 +319,16 @@ def _gathered(groups: Iterable[Group], causes: Sequence[tuple[_Draft, Cause]]) -
 
 
 def _behind(
-    draft: _Draft, groups: Sequence[Group], suspects: Suspects, causes: Iterable[tuple[_Draft, Cause]]
+    draft: _Draft, lead: Group, named: Iterable[tuple[_Draft, Cause]]
 ) -> Iterator[tuple[_Draft, Cause]]:
     """The causes that no packet that breaks a rule is behind; the others are told with it."""
-    frames = set(groups[0].frames)
-    connections = {
-        one for group in groups if group.lead.id.startswith(_PACKETS) for one in suspects.connections(group)
-    }
-    for other, cause in causes:
+    frames = set(lead.frames)
+    groups = (lead, *(one for one in lead.explained if one.id != lead.id))
+    connections = {one for group in groups if group.lead.id.startswith(_PACKETS) for one in group.connections}
+    for other, cause in named:
         of_packet = bool(cause.connections) and connections.issuperset(cause.connections)
-        named = (
-            groups[0].lead.id == _NAMES and cause.kind == "unopened" and {*cause.who} <= {*groups[0].hosts}
-        )
-        of_call = named or (bool(cause.moments) and frames.issuperset(one.frame for one in cause.moments))
+        unnamed = lead.lead.id == _NAMES and cause.kind == "unopened" and {*cause.who} <= {*lead.hosts}
+        of_call = unnamed or (bool(cause.moments) and frames.issuperset(one.frame for one in cause.moments))
         if not cause.brief or not (of_packet or of_call):
             yield other, cause
             continue
@@ -368,62 +357,8 @@ def _joined(drafts: Sequence[_Draft]) -> Iterator[_Draft]:
     yield from (draft for draft in drafts if not draft.senders or by_rule[draft.rule] is draft)
 
 
-def _merged(groups: Iterable[Group]) -> Iterator[tuple[Group, list[Group]]]:
-    """Groups, the gravest first, each with those that are about the same frames."""
-    kept: list[tuple[Group, list[Group]]] = []
-    for group in sorted(groups, key=_order):
-        standing = _is_standing(group)
-        for lead, explained in kept[:_MOST_LEADS]:
-            if (
-                _is_standing(lead) == standing
-                and lead.captures == group.captures
-                and (
-                    (group.frames and set(group.frames) <= set(lead.frames))
-                    or ({lead.lead.id, group.lead.id} <= _OPENING and {*lead.hosts} == {*group.hosts})
-                    or (
-                        lead.lead.id == _CLONE
-                        and group.lead.id in _CLONED
-                        and {*group.hosts} <= {*lead.hosts}
-                    )
-                )
-            ):
-                explained.append(group)
-                break
-        else:
-            kept.append((group, []))
-    yield from kept
-
-
-def _order(group: Group) -> tuple[bool, int, bool, bool]:
-    return _is_standing(group), -group.rank, group.lead.id == _ANY, group.lead.id != _CLONE
-
-
-def _of_sender(sender: str, groups: list[Group]) -> _Draft:
-    """All that was found on the connections of somebody who sent something hostile."""
-    lead, *others = sorted(groups, key=lambda one: (-one.rank, _specific(one)))
-    return _of_groups(lead, sorted(others, key=_specific), sender)
-
-
-def _specific(group: Group) -> tuple[bool, bool, bool, bool, int]:
-    """What says more of what was sent stands first: a CVE, a scanner, a field, then how it was sent."""
-    id_ = group.lead.id
-    over = _over(group) != "record"
-    scanner = id_.startswith(SCANNERS)
-    return not group.lead.cves, not scanner, id_ == "FPR-SAMPLE", over and not scanner, -group.rank
-
-
-def _over(group: Group) -> str:
-    rule = RULES.get(group.lead.id)
-    return "" if rule is None else rule.over
-
-
-def _is_standing(group: Group) -> bool:
-    rule = RULES.get(group.lead.id)
-    return rule is not None and rule.standing
-
-
-def _of_groups(lead: Group, explained: Sequence[Group], sender: str = "") -> _Draft:
-    sender = sender or lead.sender or next(iter(lead.hosts), "")
+def _of_group(lead: Group) -> _Draft:
+    sender = lead.attacker or lead.sender or next(iter(lead.hosts), "")
     who = tuple(dict.fromkeys((sender, *lead.hosts))) if sender else ()
     said = lead.lead.message
     cves = [cve for cve in lead.lead.cves if cve not in said and lead.confidence == "published"]
@@ -434,11 +369,11 @@ def _of_groups(lead: Group, explained: Sequence[Group], sender: str = "") -> _Dr
         who=who,
         action=_action(lead),
         moments=_moments(lead),
-        count=lead.occurrences + sum(group.occurrences for group in explained),
+        count=lead.occurrences,
         at=lead.first or 0,
         rule=lead.lead.id,
         frames=dict.fromkeys(lead.frames),
-        standing=_is_standing(lead) and lead.severity != "high",
+        standing=is_standing(lead) and lead.severity != "high",
         odd=lead.lead.id == _ANY,
         # Who is one with whom, its message says.
         senders={sender: None} if sender and not lead.lead.id.startswith(_IDENTITY) else {},
@@ -451,7 +386,7 @@ def _of_groups(lead: Group, explained: Sequence[Group], sender: str = "") -> _Dr
         draft.text += f"; but {_cut(lead.lead.caveats[0])}"
     if cves:
         draft.text += f", which matches the published condition of {listed(cves)}"
-    for group in (*lead.explained, *explained):
+    for group in lead.explained:
         draft.frames |= dict.fromkeys(group.frames if group.captures == lead.captures else ())
         if group.lead.id != lead.lead.id:
             draft.also[f"{_titled(group)} ({group.lead.id})"] = None

@@ -12,9 +12,9 @@ import msgspec
 
 from msmq_wire.findings.diagnosis.answer import Telling
 from msmq_wire.findings.diagnosis.cause import Cause
-from msmq_wire.findings.diagnosis.suspects import Connection, Suspects, connection_of
 from msmq_wire.findings.diagnosis.words import count, host, listed, quoted, short, span
 from msmq_wire.findings.finding import Confidence
+from msmq_wire.findings.folding import Connection, Fold, connection_of
 from msmq_wire.records.coverage import Need
 from msmq_wire.sessions import MessageLife, Moment, Session, Story, class_words
 from msmq_wire.sessions.outcomes import TIMEOUTS
@@ -154,14 +154,14 @@ class Fates:
         if len(self._told) < _MOST:
             self._told.setdefault((host(src), host(dst), message_class), (moment, connection_of(src, dst)))
 
-    def unanswered(self, story: Story, suspects: Suspects, telling: Telling) -> None:
+    def unanswered(self, story: Story, suspects: Fold, telling: Telling) -> None:
         """Let an answer call for a look where messages were not acknowledged that should have been."""
         own = Telling(telling.visibility)
         self.tell(story, suspects, own)
         for cause in own.causes:
             telling.heed(cause.severity if cause.kind == "unanswered" else None)
 
-    def tell(self, story: Story, suspects: Suspects, telling: Telling) -> None:
+    def tell(self, story: Story, suspects: Fold, telling: Telling) -> None:
         """Name the causes."""
         expired = 0
         merged: dict[_Key, _Pile] = {}

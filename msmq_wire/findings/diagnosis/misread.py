@@ -9,8 +9,8 @@ import msgspec
 
 from msmq_wire.findings.diagnosis.answer import Telling
 from msmq_wire.findings.diagnosis.cause import Cause
-from msmq_wire.findings.diagnosis.suspects import Suspects
 from msmq_wire.findings.diagnosis.words import count, host, short
+from msmq_wire.findings.folding import Fold
 from msmq_wire.findings.overdue import closed_queues, is_put_back
 from msmq_wire.records.coverage import Need
 from msmq_wire.rpc.hresults import describe
@@ -45,7 +45,7 @@ class _Pile(msgspec.Struct):
     message: str = ""
 
 
-def misread(story: Story, suspects: Suspects, telling: Telling) -> None:
+def misread(story: Story, suspects: Fold, telling: Telling) -> None:
     """Name what went wrong when queues were read remotely."""
     piles: dict[_Key, _Pile] = {}
 

@@ -12,9 +12,9 @@ import msgspec
 
 from msmq_wire.findings.diagnosis.answer import MOST, Telling
 from msmq_wire.findings.diagnosis.messages import Trouble
-from msmq_wire.findings.diagnosis.suspects import Suspects
 from msmq_wire.findings.diagnosis.words import Words, count, host, listed, part
 from msmq_wire.findings.finding import SEVERITIES, Evidence, Finding, Severity
+from msmq_wire.findings.folding import Fold
 from msmq_wire.findings.session_places import needs_of, noted, position_of
 from msmq_wire.records.visibility import Visibility
 from msmq_wire.sessions import Moment, Session, SessionDirection, Story
@@ -55,14 +55,15 @@ class FindingSums:
         self.unanswered: set[str] = set()
         self.even: Counter[tuple[str, str]] = Counter()
         self.severities: Counter[str] = Counter()
-        self.suspects = Suspects()
+        self.suspects = Fold()
 
     def feed(self, findings: Iterable[Finding]) -> None:
         """Take some findings, but none that an answer names."""
         findings = tuple(one for one in findings if not one.answered)
-        self.suspects.feed(findings)
         for finding in findings:
             self.severities[finding.severity] += 1
+            if finding.rank:
+                self.suspects.add(finding)
             if finding.id == _EVEN and len(self.even) < _MOST_HOSTS:
                 place = finding.evidence[0]
                 self.even[host(place.src or ""), host(place.dst or "")] += 1

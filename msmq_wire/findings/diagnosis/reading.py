@@ -9,8 +9,8 @@ from msmq_wire.findings.diagnosis.answer import MOST, Telling
 from msmq_wire.findings.diagnosis.facts import Facts
 from msmq_wire.findings.diagnosis.misread import misread
 from msmq_wire.findings.diagnosis.rare_readers import rare_readers
-from msmq_wire.findings.diagnosis.suspects import Suspects
 from msmq_wire.findings.diagnosis.words import Words, count, host, listed, short, span
+from msmq_wire.findings.folding import Fold
 from msmq_wire.rpc.constants import ReceiveAction
 from msmq_wire.rpc.hresults import describe
 from msmq_wire.rpc.interfaces import METHODS, Role
@@ -27,7 +27,7 @@ _COMMIT = "What is received in a transaction leaves its queue when that is commi
 _INFINITE = 0xFFFFFFFF
 
 
-def reads(story: Story, facts: Facts, suspects: Suspects, words: Words, telling: Telling) -> None:
+def reads(story: Story, facts: Facts, suspects: Fold, words: Words, telling: Telling) -> None:
     """Question 9, [MS-MQRR] 3.1.4, [MS-MQMP] 3.1.4 and [MS-MQQP] 3.1.4."""
     told = [queue for queue in story.queues if not queue.sealed]
     for queue in told[:MOST]:

@@ -13,8 +13,8 @@ import msgspec
 from msmq_wire.findings.diagnosis.answer import MOST, Telling
 from msmq_wire.findings.diagnosis.cause import Cause
 from msmq_wire.findings.diagnosis.messages import MessageSums
-from msmq_wire.findings.diagnosis.suspects import Connection, Suspects, connection_of
 from msmq_wire.findings.diagnosis.words import Words, count, host, listed, quoted, seconds_text, short, span
+from msmq_wire.findings.folding import Connection, Fold, connection_of
 from msmq_wire.sessions import HostClock, MessageLife, Moment, Story
 from msmq_wire.sessions.clocks import AHEAD, is_time, length_of_time
 from msmq_wire.wire.headers.base_header import INFINITE
@@ -112,7 +112,7 @@ def _reach(span_: tuple[int, int] | None, value: int | None) -> tuple[int, int] 
 
 
 def sent(
-    sendings: Sendings, sums: MessageSums, story: Story, suspects: Suspects, words: Words, telling: Telling
+    sendings: Sendings, sums: MessageSums, story: Story, suspects: Fold, words: Words, telling: Telling
 ) -> None:
     """Question 3, [MS-MQMQ] 2.2.19.1 to 2.2.19.3."""
     groups = sorted(sendings.groups.items(), key=lambda one: -one[1].count)

@@ -12,10 +12,10 @@ import msgspec
 
 from msmq_wire.findings.diagnosis.answer import Telling
 from msmq_wire.findings.diagnosis.cause import Cause
-from msmq_wire.findings.diagnosis.suspects import Connection, Suspects, connection_of
 from msmq_wire.findings.diagnosis.sweeps import port_sweeps
 from msmq_wire.findings.diagnosis.words import count, host, listed
 from msmq_wire.findings.finding import Severity
+from msmq_wire.findings.folding import Connection, Fold, connection_of
 from msmq_wire.findings.session_places import accepted, one_sided
 from msmq_wire.records.coverage import Need
 from msmq_wire.sessions import Moment, PingExchange, Session, Story
@@ -99,7 +99,7 @@ class _Pile(msgspec.Struct):
     last: str = ""
 
 
-def unopened(story: Story, suspects: Suspects, telling: Telling) -> None:
+def unopened(story: Story, suspects: Fold, telling: Telling) -> None:
     """Name the servers with which no session, or not every one, could be opened."""
     failed: dict[str, _Pile] = {}
     opened: Counter[str] = Counter()
@@ -155,7 +155,7 @@ def unopened(story: Story, suspects: Suspects, telling: Telling) -> None:
             telling.blame(_in_vain(client, piles))
 
 
-def given_up(story: Story, suspects: Suspects, telling: Telling) -> None:
+def given_up(story: Story, suspects: Fold, telling: Telling) -> None:
     """Name the servers whose acknowledgments did not come in time, so that connections were given up."""
     piles: dict[tuple[str, str], list[Session]] = {}
     for session in story.sessions:

@@ -19,9 +19,9 @@ from msmq_wire.findings.diagnosis import Answer, Diagnosis, Digest
 from msmq_wire.findings.diagnosis.answer import Telling
 from msmq_wire.findings.diagnosis.digest import MOST_LINES, digest_of
 from msmq_wire.findings.diagnosis.fates import REMEDIES
-from msmq_wire.findings.diagnosis.suspects import Suspects
 from msmq_wire.findings.diagnosis.unopened import unopened
 from msmq_wire.findings.diagnosis.words import Words
+from msmq_wire.findings.folding import Fold
 from msmq_wire.records.record import Record
 from msmq_wire.sessions import NACK_REASONS
 from tests.effort import in_batches
@@ -227,8 +227,9 @@ def finding(id_: str, frame: int, port: int, sender: str = "198.51.100.7", **mor
 
 
 def folded(*findings: Finding) -> Digest:
-    suspects = Suspects()
-    suspects.feed(findings)
+    suspects = Fold()
+    for one in findings:
+        suspects.add(one)
     return digest_of((), suspects, Words([(1, "a.pcap")]), "")
 
 
@@ -269,7 +270,7 @@ def test_a_rule_says_itself_that_it_tells_how_hosts_are_set_up(monkeypatch: pyte
         rule = msgspec.structs.replace(
             RULES["RPC-PURGE"], id="TST-RULE", severity="medium", standing=standing
         )
-        monkeypatch.setattr("msmq_wire.findings.diagnosis.digest.RULES", {**RULES, rule.id: rule})
+        monkeypatch.setattr("msmq_wire.findings.causes.RULES", {**RULES, rule.id: rule})
         one = msgspec.structs.replace(finding("RPC-LEVEL", 4, 4000, **more), id=rule.id)
         other = finding("RPL-TIME", 8, 4000, sender="198.51.100.8", severity="medium")
         return [line.rule for line in folded(one, other).lines]
@@ -311,7 +312,7 @@ def test_all_clients_are_counted_that_got_no_session() -> None:
         tape.tcp("syn", on=on, src=f"198.51.100.{on}:1025")
     tape.wait(100)
     tape.message(1, on=99)
-    unopened(tape.story(), Suspects(), telling)
+    unopened(tape.story(), Fold(), telling)
     (cause,) = telling.causes
     assert "198.51.100.9 and 30 more to 192.0.2.10:1801 did not become a session" in cause.text
     assert len(cause.who) == 33

@@ -8,7 +8,7 @@ import pytest
 from msmq_wire.findings.diagnosis import fates
 from msmq_wire.findings.diagnosis.answer import Telling
 from msmq_wire.findings.diagnosis.fates import Fates
-from msmq_wire.findings.diagnosis.suspects import Suspects
+from msmq_wire.findings.folding import Fold
 from msmq_wire.sessions import Story
 from tests.sessions.tape import Tape
 
@@ -34,7 +34,7 @@ def test_all_senders_are_counted_that_one_server_did_not_answer() -> None:
     story, sums, telling = _silent(30), Fates(), Telling()
     for life in story.lives:
         sums.feed(life, taken=False)
-    sums.tell(story, Suspects(), telling)
+    sums.tell(story, Fold(), telling)
     (cause,) = telling.causes
     assert " from 198.51.100.1, 198.51.100.2, 198.51.100.3 and 27 more to " in cause.text
     assert len(cause.who) == 17
@@ -57,7 +57,7 @@ def test_a_message_that_was_not_captured_expired_where_its_time_was_over() -> No
     story = tape.story()
     for life in story.lives:
         sums.feed(life, taken=True)
-    sums.tell(story, Suspects(), telling)
+    sums.tell(story, Fold(), telling)
     (cause,) = telling.causes
     assert cause.text.startswith("192.0.2.10 told 192.0.2.21 that a message expired: it did not reach its")
     assert cause.severity == "low"
