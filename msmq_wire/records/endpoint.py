@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+from functools import lru_cache
 
 __all__ = ["AT_MSMQ", "AT_PING", "MSMQ_PORT", "PING_PORT", "endpoint", "host_of"]
 
@@ -18,6 +19,8 @@ def endpoint(address: bytes, port: int) -> str:
     return f"{ip}:{port}" if ip.version == 4 else f"[{ip}]:{port}"
 
 
+# Few ends come again and again.
+@lru_cache(1 << 13)
 def host_of(end: str | None) -> str:
     """The address in the text of an end, without brackets; empty without one.
 
