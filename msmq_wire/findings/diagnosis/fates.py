@@ -132,19 +132,24 @@ class Fates:
         )
         ends = host(last.src), host(last.dst)
         key = _Key(fate, why, life.nack_class, life.queue, *ends, last.session, told)
-        if key not in self._piles and len(self._piles) >= _MOST:
+        pile = self._piles.get(key)
+        if pile is None and len(self._piles) >= _MOST:
             key = msgspec.structs.replace(key, queue=None, session=None)
-            if key not in self._piles and len(self._piles) >= 2 * _MOST:
+            pile = self._piles.get(key)
+            if pile is None and len(self._piles) >= 2 * _MOST:
                 return
-        pile = self._piles.setdefault(key, _Pile(life))
+        if pile is None:
+            pile = self._piles[key] = _Pile(life)
         pile.count += 1
-        pile.senders[host(last.src)] = None
+        pile.senders[ends[0]] = None
         if len(pile.queues) < _MOST_MOMENTS:
             pile.queues[life.queue] = None
         pile.certain &= life.certain
         pile.dead_letter &= life.dead_letter
         if len(pile.connections) < _MOST_MOMENTS:
             pile.connections[connection_of(last.src, last.dst)] = None
+        if len(pile.moments) >= _MOST_MOMENTS:
+            return
         acks = [one.at for one in life.acknowledgments if one.message_class == life.nack_class]
         for moment in (life.first, *acks, life.rejected):
             if moment is not None and len(pile.moments) < _MOST_MOMENTS:

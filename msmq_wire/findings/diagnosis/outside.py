@@ -67,9 +67,11 @@ class Volumes:
             return
         self._total += life.size
         ends = host(life.src), host(life.dst)
-        if ends not in self._ways and len(self._ways) >= _MOST:
-            return
-        way = self._ways.setdefault(ends, _Way())
+        way = self._ways.get(ends)
+        if way is None:
+            if len(self._ways) >= _MOST:
+                return
+            way = self._ways[ends] = _Way()
         way.messages += 1
         way.bytes += life.size
         if len(way.moments) < _MOST_MOMENTS:

@@ -49,9 +49,11 @@ class Untold:
         if not life.wanted & _ARRIVAL or life.via != "tcp" or life.acknowledges is not None or life.route:
             return
         key = host(life.src), host(life.dst), life.queue
-        if key not in self._asked and len(self._asked) >= _MOST:
-            return
-        asked = self._asked.setdefault(key, _Asked())
+        asked = self._asked.get(key)
+        if asked is None:
+            if len(self._asked) >= _MOST:
+                return
+            asked = self._asked[key] = _Asked()
         if life.acknowledgments or life.failed:
             asked.told += 1
         elif life.acknowledged is not None and life.certain and life.first.time is not None:
