@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -111,7 +110,7 @@ def messages(
     found = MESSAGES_AT_REST if options.carve else MESSAGES
     if reading.once and not options.carve:
         found = MESSAGES_AS_THEY_COME
-        if OUTCOME.name in re.split(r"[,+\s]", columns or ""):
+        if any(name.strip(" +") == OUTCOME.name for name in (columns or "").split(",")):
             told = "for the outcome a capture is read twice, and this one comes but once: name a file"
             raise typer.BadParameter(told, param_hint="--columns")
     output = RowOutput(
