@@ -157,20 +157,6 @@ class Reading:
         self._part = False
         self._mark: Callable[[int], None] | None = None
 
-    def unheard(self) -> Reading:
-        """The same once more, with steps of connections: what is wrong with files this one says."""
-        again = _Unheard(
-            self.files,
-            ports=self.ports,
-            streams=True,
-            quiet=self.quiet,
-            negotiator=self.negotiator,
-            redactor=self.redactor,
-            memory=self.memory,
-        )
-        again.captures = self.captures
-        return again
-
     def _listed(self, files: Sequence[str], recursive: bool) -> tuple[list[str], int, int]:
         """The files, of folders those in them, and how many other files and folders are left out there."""
         return captures_named(files, recursive)
@@ -481,13 +467,6 @@ class Reading:
         if self.deeper:
             text += f"; {count_text(self.deeper, 'folder')} inside left out: --recursive reads those, too"
         return text
-
-
-class _Unheard(Reading):
-    """A reading before another one of the same files, which says what is wrong with them."""
-
-    def _fail(self, message: str) -> None:
-        self.status = 1
 
 
 class _Seen:

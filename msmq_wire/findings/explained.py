@@ -14,7 +14,7 @@ import msgspec
 from msmq_wire.findings.finding import SEVERITIES, Evidence
 from msmq_wire.findings.rule import Rule, Seen
 
-__all__ = ["Causes", "explained"]
+__all__ = ["Explainers", "explained"]
 
 _MOST = 100
 """Sightings of one rule in one record that are asked whether they explain others."""
@@ -52,7 +52,7 @@ def explained(sightings: Sequence[_Sighting]) -> Iterator[_Sighting]:
         yield rule, msgspec.structs.replace(seen, **changes) if changes else seen
 
 
-class Causes:
+class Explainers:
     """What was told of packets, and of connections, that explains what is seen of them later."""
 
     def __init__(self) -> None:

@@ -17,7 +17,7 @@ import msgspec
 
 from msmq_wire.buffers import as_bytes
 from msmq_wire.findings.asking import asking
-from msmq_wire.findings.explained import Causes, explained
+from msmq_wire.findings.explained import Explainers, explained
 from msmq_wire.findings.finding import SEVERITIES, Finding
 from msmq_wire.findings.registry import RULES
 from msmq_wire.findings.rule import Rule, Seen
@@ -135,7 +135,7 @@ class Judge:
         self.more: Counter[str] = Counter()
         self.lowered: Counter[str] = Counter()
         self.withheld: Counter[str] = Counter()
-        self._causes = Causes()
+        self._explainers = Explainers()
         self._sources = Sources()
         self._keys: OrderedDict[bytes, str] = OrderedDict()
         self._held: deque[_Held] = deque()
@@ -406,8 +406,8 @@ class Judge:
                 self._retire(rule)
             return
         self._given[rule.id] += 1
-        one = self._causes.explain(rule, one)
-        self._causes.told(rule, one)
+        one = self._explainers.explain(rule, one)
+        self._explainers.told(rule, one)
         if self._blaming is not None:
             self._blaming.told(rule, one)
         found.append(

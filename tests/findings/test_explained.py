@@ -11,7 +11,7 @@ import pytest
 
 from msmq_wire import read_capture
 from msmq_wire.findings import RULES, Finding, judge
-from msmq_wire.findings.explained import Causes, explained
+from msmq_wire.findings.explained import Explainers, explained
 from msmq_wire.findings.finding import Evidence, Severity
 from msmq_wire.findings.rule import Rule, Seen
 
@@ -149,7 +149,7 @@ def _at(record: int, src: str = "192.0.2.1:1025") -> Seen:
     ],
 )
 def test_what_was_told_explains_what_comes_later(id_: str, seen: Seen, by: str | None) -> None:
-    causes = Causes()
+    causes = Explainers()
     causes.told(_rule("FPR-X", "high", explains=("FLG-", "FPR-"), explains_later=("SES-X",)), _at(4))
     one = causes.explain(_rule(id_, "high"), seen)
     assert one.explained_by == by

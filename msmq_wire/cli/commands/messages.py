@@ -135,7 +135,7 @@ def messages(
         # Loads all that follows sessions.
         from msmq_wire.cli.outcomes import Outcomes
 
-        outcomes = Outcomes(reading.unheard())
+        outcomes = Outcomes(reading)
     if not (filters or redactor.what or body_files):
         briefing = _briefing(format_, output, outcomes, acknowledgments=all_)
     status = without_body = 0
