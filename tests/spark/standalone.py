@@ -34,10 +34,11 @@ _HOME = Path(pyspark.__file__).parent
 _MARK = "MSMQ_WIRE_TEST_CLUSTER"
 _URL = re.compile(r"Starting Spark master at (spark://127\.0\.0\.1:\d+)")
 _PAUSE = 0.02
-_START = 90.0
+_PATIENCE = 600.0
+"""Seconds after which something does not come any more. A busy machine may need minutes."""
 
 
-def wait_for(what: str, find: Callable[[], T | None], seconds: float = _START) -> T:
+def wait_for(what: str, find: Callable[[], T | None], seconds: float = _PATIENCE) -> T:
     """Return what ``find`` finds, as soon as it does. Raises AssertionError after so many seconds."""
     until = time.monotonic() + seconds
     while True:
@@ -71,9 +72,9 @@ class Job:
         """Whether it has not ended."""
         return self._process.poll() is None
 
-    def status(self, seconds: float) -> int:
+    def status(self) -> int:
         """Wait for its end and return its exit status."""
-        return self._process.wait(seconds)
+        return self._process.wait(_PATIENCE)
 
 
 class Cluster:
