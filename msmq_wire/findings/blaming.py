@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+import msgspec
+
 from msmq_wire.findings.causal import causal
 from msmq_wire.findings.diagnosis import Diagnosis
 from msmq_wire.findings.finding import SEVERITIES, Evidence, Finding
+from msmq_wire.findings.folding import Group
 from msmq_wire.findings.rule import Rule, Seen
 from msmq_wire.records.endpoint import host_of
 from msmq_wire.records.record import Record
@@ -49,13 +52,19 @@ class Blaming:
     def finish(self, story: Story, found: Iterable[Finding]) -> Iterator[tuple[Rule, Seen]]:
         """The causes that no rule tells of these hosts as gravely; ``found`` is what is found at the end."""
         self._diagnosis.found(found)
-        for cause in self._diagnosis.causes(story):
+        for cause, lead in self._diagnosis.causes(story):
             rule, rank = self._rules.get(cause.rules[0]), SEVERITIES.index(cause.severity)
             known = ((id_, host) for id_ in cause.rules for host in cause.who)
             if rule is None or any(self._ranks.get(key, -1) >= rank for key in known):
                 continue
             for seen in causal(cause):
-                yield rule, seen
+                yield rule, seen if lead is None else _behind(lead, seen)
+
+
+def _behind(lead: Group, seen: Seen) -> Seen:
+    """What was seen, with the packets that explain it."""
+    cause = lead.lead.cause or lead.lead.evidence[0]
+    return msgspec.structs.replace(seen, explained_by=lead.id.partition(" ")[0], cause=cause)
 
 
 def _about(id_: str, evidence: Iterable[Evidence]) -> Iterator[tuple[str, str]]:

@@ -27,6 +27,8 @@ class Blamed(Protocol):
     def moments(self) -> tuple[Moment, ...]: ...
     @property
     def who(self) -> tuple[str, ...]: ...
+    @property
+    def rules(self) -> tuple[str, ...]: ...
 
 
 def causal(cause: Blamed, context: Context | None = None) -> Iterator[Seen]:
@@ -47,5 +49,5 @@ def causal(cause: Blamed, context: Context | None = None) -> Iterator[Seen]:
         evidence=evidence,
         severity=cause.severity,
         confidence=cause.confidence,
-        answered=True,
+        answered=cause.rules,
     )

@@ -5,14 +5,23 @@ The rule kept here: a finding is data. It says what was observed and where; inte
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
 from msmq_wire.records.endpoint import host_of
 from msmq_wire.wire.private import ENDPOINT, FILE, Private
 
-__all__ = ["CONFIDENCES", "SEVERITIES", "Confidence", "Evidence", "Finding", "Severity"]
+__all__ = [
+    "CONFIDENCES",
+    "SEVERITIES",
+    "Confidence",
+    "Connection",
+    "Evidence",
+    "Finding",
+    "Severity",
+    "connection_of",
+]
 
 Severity = Literal["info", "low", "medium", "high"]
 Confidence = Literal["published", "certain", "likely", "guess"]
@@ -22,6 +31,14 @@ SEVERITIES: tuple[Severity, ...] = ("info", "low", "medium", "high")
 """From the least to the most."""
 CONFIDENCES: tuple[Confidence, ...] = ("guess", "likely", "certain", "published")
 """From the least to the most sure."""
+Connection: TypeAlias = tuple[str, str]
+"""The ends of a connection, in one order whoever sends."""
+
+
+def connection_of(one: str | None, other: str | None) -> Connection:
+    """The connection between two ends."""
+    first, last = sorted((one or "", other or ""))
+    return first, last
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,7 +66,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     ``message`` says what was observed, ``caveats`` what is missing or might explain it harmlessly here;
     ``evidence`` has at least one place. ``event`` is the Windows event that goes with it. Where another rule
     tells the cause, ``explained_by`` is its id and ``cause`` the first place of what it found; with ``first``
-    this says more, and stands for both. With ``answered`` an answer of a diagnosis says it.
+    this says more, and stands for both. What an answer of a diagnosis says is ``answered`` by the rules whose
+    findings about the same hosts tell the same.
     """
 
     id: str
@@ -65,7 +83,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     explained_by: str | None = None
     cause: Evidence | None = None
     first: bool = False
-    answered: bool = False
+    answered: tuple[str, ...] = ()
 
     @property
     def sender(self) -> str:

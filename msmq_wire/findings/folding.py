@@ -7,16 +7,25 @@ what is shown, and who reads redacted findings folds by what is left of them. Wh
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
-from typing import TypeAlias, TypeVar
+from typing import TypeVar
 
 import msgspec
 
-from msmq_wire.findings.finding import CONFIDENCES, SEVERITIES, Confidence, Finding, Severity
+from msmq_wire.findings.cause import Cause
+from msmq_wire.findings.finding import (
+    CONFIDENCES,
+    SEVERITIES,
+    Confidence,
+    Connection,
+    Finding,
+    Severity,
+    connection_of,
+)
 from msmq_wire.records.endpoint import host_of
 
-__all__ = ["MOST_GROUPS", "MOST_KEPT", "SCANNERS", "Connection", "Fold", "Group", "connection_of"]
+__all__ = ["MOST_GROUPS", "MOST_KEPT", "SCANNERS", "Fold", "Group"]
 
 MOST_GROUPS = 10_000
 """Causes that are told apart by sender; beyond that a cause is one group whoever sent it."""
@@ -24,19 +33,11 @@ MOST_KEPT = 32
 """Hosts, frames and captures that a group keeps."""
 SCANNERS = "FPR-"
 """How the ids of the rules begin that know a scanner by its packets."""
-Connection: TypeAlias = tuple[str, str]
-"""The ends of a connection, in one order whoever sends."""
 _REPLIES = "RPL-"
 _MOST_HOSTILE = 4096
 _MOST_CONNECTIONS = 64
 _MOST_TOLD = 65_536
 _T = TypeVar("_T")
-
-
-def connection_of(one: str | None, other: str | None) -> Connection:
-    """The connection between two ends."""
-    first, last = sorted((one or "", other or ""))
-    return first, last
 
 
 class Group(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,6 +48,7 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
     ``lead``; of these and of ``captures`` the first `MOST_KEPT` are there, of ``connections`` the first 64.
     ``explained`` are told by rule, each with its own count. ``severity`` is the gravest of all, and
     ``confidence`` the surest of the gravest. ``attacker`` sent something hostile on all of its connections.
+    ``answer`` is the cause that an answer names, where that is what it tells; ``count`` is then its count.
     """
 
     id: str
@@ -62,6 +64,7 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
     explained: tuple[Group, ...] = ()
     connections: frozenset[Connection] = frozenset()
     attacker: str = ""
+    answer: Cause | None = None
 
     @property
     def sender(self) -> str:
@@ -140,7 +143,7 @@ class Fold:
     def groups(self) -> tuple[Group, ...]:
         """By severity, then confidence, then time."""
         found = [group for (_, id_), pile in self._piles.items() for group in self._groups(id_, pile)]
-        return tuple(sorted(_answered(found), key=lambda group: group.place))
+        return tuple(sorted(found, key=lambda group: group.place))
 
     def _groups(self, id_: str, pile: dict[str, _Tally]) -> Iterator[Group]:
         """The group of a cause with what it explains; without the cause, that by itself.
@@ -221,34 +224,6 @@ class _Tally:
             connections=connections,
             attacker=attacker,
         )
-
-
-def _answered(groups: Sequence[Group]) -> Iterator[Group]:
-    """The groups; what an answer says of hosts by a rule takes in what the rule saw of them."""
-    answered = [group for group in groups if group.lead.answered]
-    rest = []
-    for group in groups:
-        if group.lead.answered:
-            continue
-        alike = (at for at, one in enumerate(answered) if _covers(one, group))
-        at = next(alike, None)
-        if at is None:
-            rest.append(group)
-        else:
-            one = answered[at]
-            frames = tuple(dict.fromkeys((*one.frames, *group.frames)))[:MOST_KEPT]
-            answered[at] = msgspec.structs.replace(
-                one,
-                count=one.count + group.count,
-                frames=frames,
-                explained=(*one.explained, *group.explained),
-            )
-    yield from (*answered, *rest)
-
-
-def _covers(answer: Group, group: Group) -> bool:
-    same = answer.lead.id == group.lead.id and answer.captures == group.captures
-    return same and group.rank <= answer.rank and {*group.hosts} <= {*answer.hosts}
 
 
 def _keep(kept: dict[_T, None], more: Iterable[_T]) -> None:

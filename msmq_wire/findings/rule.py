@@ -64,7 +64,7 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     What is ``timed`` waits until the clocks of the capture are known.
     ``tells`` are the paths that it is about beside those of its evidence. ``explained_by`` is the id of the
     rule that tells the cause, ``cause`` where that one saw it, and ``first`` is what says more than it. What
-    an answer of a diagnosis says is ``answered``.
+    an answer of a diagnosis says is ``answered``: the rules that tell the same of the same hosts.
     """
 
     message: str
@@ -81,7 +81,7 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     explained_by: str | None = None
     cause: Evidence | None = None
     first: bool = False
-    answered: bool = False
+    answered: tuple[str, ...] = ()
 
 
 ByClock = Callable[[Seen, Timed, HostClock], Seen | None]

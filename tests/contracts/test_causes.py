@@ -1,4 +1,4 @@
-"""What a digest counts, the findings list, as grave: every capture of digest, diagnose and findings."""
+"""What a digest counts, the findings list, as grave and as one: every capture of fixtures/."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from pathlib import Path
 
 from msmq_wire.capture.reader import read_capture
 from msmq_wire.findings import SEVERITIES, Finding, Judge
+from msmq_wire.findings.causes import causes
 from msmq_wire.findings.diagnosis import Diagnosis
 from msmq_wire.findings.diagnosis.digest import Digest
+from msmq_wire.findings.folding import Fold
 from tests.effort import in_batches, remembered
 
 _FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
-_CAPTURES = sorted(
-    path for folder in ("digest", "diagnose", "findings") for path in (_FIXTURES / folder).rglob("*.pcap")
-)
+_CAPTURES = sorted(_FIXTURES.rglob("*.pcap"))
 
 
 @remembered
@@ -44,3 +44,14 @@ def test_every_line_of_the_digest_is_a_finding_of_its_severity_about_its_frames(
         alike = [one for one in findings if one.severity == line.severity]
         frames = {frame for one in alike for place in one.evidence for frame in place.frames}
         assert not line.frames or frames & {*line.frames}, line.text
+
+
+@in_batches(_CAPTURES)
+def test_findings_are_folded_under_the_causes_that_the_digest_names(path: Path) -> None:
+    findings, digest = _judged(path)
+    fold = Fold()
+    for one in findings:
+        fold.add(one)
+    causes_ = {group.lead.id for group in causes(fold.groups()) if group.rank}
+    named = {line.rule for line in digest.causes if line.rule is not None}
+    assert named <= causes_ if digest.more else named == causes_

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import msgspec
 import pytest
 
 from msmq_wire.findings import SEVERITIES, Finding
@@ -66,6 +67,17 @@ def test_what_tells_the_cause_takes_the_other_in(
     )
     expected = [(lead[0], [effect[0]])] if together else [(lead[0], []), (effect[0], [])]
     assert sorted(told(*findings)) == sorted(expected)
+
+
+def test_what_an_answer_says_of_hosts_takes_in_what_its_rules_saw_of_them() -> None:
+    answer = msgspec.structs.replace(finding("A", severity="medium"), answered=("A", "C"))
+    seen = finding("A", "low"), answer, finding("C", "low")
+    (group,) = caused(seen)
+    assert (group.severity, group.count, group.occurrences, group.lead) == ("medium", 3, 3, answer)
+    # Not what is graver than it.
+    mild = msgspec.structs.replace(answer, severity="low")
+    assert sorted(one.lead.id for one in caused([mild, finding("C", "medium", frame=9)])) == ["A", "C"]
+    assert len(caused([answer, finding("B", "low")])) == 2
 
 
 def test_a_note_stands_alone() -> None:

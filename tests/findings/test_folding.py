@@ -151,17 +151,6 @@ def test_no_finding_is_lost(seed: int) -> None:
     assert sum(one.occurrences for one in folded(some)) == len(some)
 
 
-@pytest.mark.slow
-def test_what_an_answer_says_of_hosts_takes_in_what_its_rule_saw_of_them() -> None:
-    answer = msgspec.structs.replace(finding("A", severity="medium"), answered=True)
-    (group,) = folded([finding("A", severity="low"), answer, finding("A", severity="low")])
-    assert (group.severity, group.count, group.occurrences, group.lead) == ("medium", 3, 3, answer)
-    grave = finding("A", severity="high")
-    assert [one.severity for one in folded([answer, grave])] == ["high"]
-    other = finding("B", severity="low")
-    assert [one.lead.id for one in folded([answer, other])] == ["A", "B"]
-
-
 def test_what_is_kept_is_bounded_and_the_counts_are_not() -> None:
     fold = Fold()
     for number in range(MOST_GROUPS + 50):

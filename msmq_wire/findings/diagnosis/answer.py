@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from msmq_wire.findings.diagnosis.cause import Cause
+from msmq_wire.findings.cause import Cause
 from msmq_wire.findings.diagnosis.claims import Claim, Fact
 from msmq_wire.findings.finding import SEVERITIES, Severity
 from msmq_wire.records.coverage import Need, Position
@@ -158,6 +158,6 @@ class Telling:
             caveats=tuple(self.caveats),
             facts=self.facts,
             claims=tuple(self.claims),
-            causes=tuple(self.causes),
+            causes=tuple(msgspec.structs.replace(one, question=number) for one in self.causes),
             notes=tuple(self.notes),
         )

@@ -10,8 +10,8 @@ from collections import OrderedDict
 
 import msgspec
 
+from msmq_wire.findings.cause import Cause
 from msmq_wire.findings.diagnosis.answer import MOST, Telling
-from msmq_wire.findings.diagnosis.cause import Cause
 from msmq_wire.findings.diagnosis.words import Words, count, host, seconds_text, short
 from msmq_wire.sessions import MessageLife, Moment
 from msmq_wire.wire.headers.base_header import INFINITE

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
+from msmq_wire.findings.cause import Cause
 from msmq_wire.findings.causes import causes, is_standing
 from msmq_wire.findings.diagnosis.answer import Answer
-from msmq_wire.findings.diagnosis.cause import Cause
 from msmq_wire.findings.diagnosis.facts import Facts
 from msmq_wire.findings.diagnosis.words import Words, count, listed
-from msmq_wire.findings.finding import CONFIDENCES, SEVERITIES, Confidence, Severity
+from msmq_wire.findings.finding import CONFIDENCES, SEVERITIES, Confidence, Finding, Severity
 from msmq_wire.findings.folding import MOST_KEPT, Fold, Group
 from msmq_wire.findings.registry import RULES
 from msmq_wire.records.visibility import Visibility
@@ -30,17 +30,13 @@ MOST_LINES = 5
 _MOST_FRAMES = 64
 _NOTHING = "nothing of MSMQ"
 _MOST_ALSO = 3
-_MOST_LEADS = 128
-"""Groups that are looked at for the causes behind which they are."""
 _MOST_CHARACTERS = 200
 _MOST_HOSTS = 3
 _MOST_TO_DO = 100
 _PKTMON_SIZE = 128
 _PKTMON = "Record whole packets: pktmon start --capture --pkt-size 0."
 _FROM = SEVERITIES.index("low")
-_PACKETS = ("FRM-", "FLG-", "LEN-", "SES-", "RPL-", "ID-CLONE")
-"""Rules about packets that a receiver may refuse, or close the session for."""
-_IDENTITY, _ANY, _NAMES = "ID-", "FRM-MUST", "PNG-GUID"
+_IDENTITY, _ANY = "ID-", "FRM-MUST"
 _NAME = re.compile(r"[A-Z][a-z]*[^a-z\s]|[A-Z]{2}")
 """How a title begins that begins with a name: ``PacketSize``, ``SRMP``."""
 
@@ -185,18 +181,7 @@ def digest_of(
     visibility: Visibility | None = None,
 ) -> Digest:
     """What answers and findings say is wrong, the cause first, behind what the capture lacks."""
-    hostile, others = _by_attacker(suspects)
-    drafts = [_of_group(group) for group in causes(hostile)]
-    named = list(_named(answers, _told_of(hostile)))
-    others = list(_gathered(others, named))
-    for draft, cause in named:
-        draft.rule = draft.rule or cause.rules[0]
-    for number, group in enumerate(causes(others)):
-        draft = _of_group(group)
-        drafts.append(draft)
-        if number < _MOST_LEADS:
-            named = list(_behind(draft, group, named))
-    drafts += [draft for draft, _ in named]
+    drafts = [_of_group(group) for group in causes(_groups(answers, suspects))]
     drafts = drafts or list(_flagged(answers))
     ranked = sorted(drafts, key=lambda draft: draft.place)
     ranked = list(_joined(ranked))
@@ -206,20 +191,41 @@ def digest_of(
     return Digest(lines=lines, more=len(ranked) - len(shown), looked_at=looked_at)
 
 
-def causes_of(answers: Sequence[Answer], suspects: Fold) -> list[Cause]:
-    """The causes that answers name and a digest tells, alone or with the packets that are behind them."""
-    return [cause for _, cause in _named(answers, _told_of(_by_attacker(suspects)[0]))]
+def causes_of(answers: Sequence[Answer], suspects: Fold) -> Iterator[tuple[Cause, Group | None]]:
+    """The causes that answers name and a digest tells, each with the packets that are behind it."""
+    for lead in causes(_groups(answers, suspects)):
+        if lead.answer is not None:
+            yield lead.answer, None
+            continue
+        yield from ((one.answer, lead) for one in lead.explained if one.answer is not None)
 
 
-def _by_attacker(suspects: Fold) -> tuple[list[Group], list[Group]]:
-    """What was found on the connections of those that sent something hostile, and the rest."""
-    groups = suspects.groups()
-    return [one for one in groups if one.attacker], [one for one in groups if not one.attacker]
-
-
-def _told_of(hostile: Iterable[Group]) -> set[tuple[str, str]]:
-    """The rules that tell of what somebody hostile sent, each with its hosts."""
-    return {(group.lead.id, host) for group in hostile for host in group.hosts}
+def _groups(answers: Iterable[Answer], suspects: Fold) -> list[Group]:
+    """What rules and answers say, one and the same thing perhaps twice."""
+    named = (
+        Group(
+            id=f"{cause.rules[0]} {' '.join(cause.who[:1])}".rstrip(),
+            lead=Finding(
+                id=cause.rules[0],
+                title=cause.text,
+                severity=cause.severity,
+                confidence=cause.confidence,
+                message=cause.text,
+                evidence=(),
+                answered=cause.rules,
+            ),
+            severity=cause.severity,
+            confidence=cause.confidence,
+            count=cause.count,
+            first=cause.first,
+            last=None,
+            hosts=cause.who,
+            answer=cause,
+        )
+        for answer in answers
+        for cause in answer.causes
+    )
+    return [*suspects.groups(), *named]
 
 
 def _of_capture(visibility: Visibility, words: Words) -> tuple[DigestLine, ...]:
@@ -266,79 +272,6 @@ def _flagged(answers: Iterable[Answer]) -> Iterator[_Draft]:
             )  # fmt: skip
 
 
-def _named(answers: Iterable[Answer], told_of: set[tuple[str, str]]) -> Iterator[tuple[_Draft, Cause]]:
-    """The causes that answers name, without those that another one explains, or who sent hostile things."""
-    found = [(answer.number, cause) for answer in answers for cause in answer.causes]
-    explaining = {
-        (kind, cause.about): number for number, (_, cause) in enumerate(found) for kind in cause.explains
-    }
-    explained: dict[int, list[Cause]] = {}
-    for _, cause in found:
-        by = explaining.get((cause.kind, cause.about))
-        if by is not None:
-            explained.setdefault(by, []).append(cause)
-    for number, (question, cause) in enumerate(found):
-        told = {(id_, who) for id_ in cause.rules for who in cause.who[:1]}
-        if (cause.kind, cause.about) in explaining or told & told_of:
-            continue
-        draft = _Draft(
-            severity=cause.severity,
-            confidence=cause.confidence,
-            text=cause.text,
-            who=cause.who,
-            action=cause.action,
-            moments=list(cause.moments),
-            count=cause.count,
-            at=min((one.time or 0 for one in cause.moments), default=0),
-            question=question,
-            message=cause.message,
-            odd=cause.odd,
-        )
-        for other in explained.get(number, ()):
-            draft.also[other.brief] = None
-            draft.moments += other.moments
-            draft.count += other.count
-        yield draft, cause
-
-
-def _gathered(groups: Iterable[Group], named: Sequence[tuple[_Draft, Cause]]) -> Iterator[Group]:
-    """The groups that no cause tells of; the others go to their cause."""
-    by_rule: dict[str, list[tuple[_Draft, set[str]]]] = {}
-    for draft, cause in named:
-        for id_ in cause.rules:
-            by_rule.setdefault(id_, []).append((draft, {*cause.who}))
-    for group in groups:
-        told = next((draft for draft, who in by_rule.get(group.lead.id, ()) if who & {*group.hosts}), None)
-        if told is None:
-            yield group
-            continue
-        told.rule = told.rule or group.lead.id
-        if not told.moments:
-            told.frames |= dict.fromkeys(group.frames)
-            told.moments += _moments(group)
-
-
-def _behind(
-    draft: _Draft, lead: Group, named: Iterable[tuple[_Draft, Cause]]
-) -> Iterator[tuple[_Draft, Cause]]:
-    """The causes that no packet that breaks a rule is behind; the others are told with it."""
-    frames = set(lead.frames)
-    groups = (lead, *(one for one in lead.explained if one.id != lead.id))
-    connections = {one for group in groups if group.lead.id.startswith(_PACKETS) for one in group.connections}
-    for other, cause in named:
-        of_packet = bool(cause.connections) and connections.issuperset(cause.connections)
-        unnamed = lead.lead.id == _NAMES and cause.kind == "unopened" and {*cause.who} <= {*lead.hosts}
-        of_call = unnamed or (bool(cause.moments) and frames.issuperset(one.frame for one in cause.moments))
-        if not cause.brief or not (of_packet or of_call):
-            yield other, cause
-            continue
-        draft.also[cause.brief] = None
-        draft.moments += cause.moments
-        draft.count += cause.count
-        draft.severity = max(draft.severity, cause.severity, key=SEVERITIES.index)
-        draft.standing = False
-
-
 def _joined(drafts: Sequence[_Draft]) -> Iterator[_Draft]:
     """Drafts in their order, with all senders of whom one rule tells in one."""
     by_rule: dict[str | None, _Draft] = {}
@@ -358,6 +291,38 @@ def _joined(drafts: Sequence[_Draft]) -> Iterator[_Draft]:
 
 
 def _of_group(lead: Group) -> _Draft:
+    draft = _of_rule(lead) if lead.answer is None else _of_answer(lead, lead.answer)
+    for group in lead.explained:
+        if group.answer is not None:
+            draft.also[group.answer.brief or f"{_titled(group)} ({group.lead.id})"] = None
+            draft.moments += group.answer.moments
+            draft.standing = False
+            continue
+        draft.frames |= dict.fromkeys(group.frames if group.captures == lead.captures else ())
+        if group.lead.id != lead.lead.id:
+            draft.also[f"{_titled(group)} ({group.lead.id})"] = None
+    return draft
+
+
+def _of_answer(lead: Group, cause: Cause) -> _Draft:
+    return _Draft(
+        severity=lead.severity,
+        confidence=lead.confidence,
+        text=cause.text,
+        who=cause.who,
+        action=cause.action,
+        moments=[*cause.moments] or _moments(lead),
+        count=lead.occurrences,
+        at=cause.first,
+        rule=lead.lead.id,
+        question=cause.question,
+        message=cause.message,
+        frames={} if cause.moments else dict.fromkeys(lead.frames),
+        odd=cause.odd,
+    )
+
+
+def _of_rule(lead: Group) -> _Draft:
     sender = lead.attacker or lead.sender or next(iter(lead.hosts), "")
     who = tuple(dict.fromkeys((sender, *lead.hosts))) if sender else ()
     said = lead.lead.message
@@ -386,10 +351,6 @@ def _of_group(lead: Group) -> _Draft:
         draft.text += f"; but {_cut(lead.lead.caveats[0])}"
     if cves:
         draft.text += f", which matches the published condition of {listed(cves)}"
-    for group in lead.explained:
-        draft.frames |= dict.fromkeys(group.frames if group.captures == lead.captures else ())
-        if group.lead.id != lead.lead.id:
-            draft.also[f"{_titled(group)} ({group.lead.id})"] = None
     return draft
 
 

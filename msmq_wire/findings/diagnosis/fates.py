@@ -10,11 +10,11 @@ import re
 
 import msgspec
 
+from msmq_wire.findings.cause import Cause
 from msmq_wire.findings.diagnosis.answer import Telling
-from msmq_wire.findings.diagnosis.cause import Cause
 from msmq_wire.findings.diagnosis.words import count, host, listed, quoted, short, span
-from msmq_wire.findings.finding import Confidence
-from msmq_wire.findings.folding import Connection, Fold, connection_of
+from msmq_wire.findings.finding import Confidence, Connection, connection_of
+from msmq_wire.findings.folding import Fold
 from msmq_wire.records.coverage import Need
 from msmq_wire.sessions import MessageLife, Moment, Session, Story, class_words
 from msmq_wire.sessions.outcomes import TIMEOUTS

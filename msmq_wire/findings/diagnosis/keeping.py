@@ -12,8 +12,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from msmq_wire.findings.cause import Cause
 from msmq_wire.findings.diagnosis.answer import MOST, Telling
-from msmq_wire.findings.diagnosis.cause import Cause
 from msmq_wire.findings.diagnosis.claims import Fact
 from msmq_wire.findings.diagnosis.messages import is_taken
 from msmq_wire.findings.diagnosis.words import Words, count, host, listed, short, span

@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
+from msmq_wire.findings.cause import Cause
 from msmq_wire.findings.diagnosis.answer import MOST, Telling
-from msmq_wire.findings.diagnosis.cause import Cause
 from msmq_wire.findings.diagnosis.words import Words, count, host
 from msmq_wire.findings.finding import Confidence, Severity
 from msmq_wire.records.call_story import size_text

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import msgspec
 
+from msmq_wire.findings.cause import Cause
 from msmq_wire.findings.diagnosis.answer import Telling
-from msmq_wire.findings.diagnosis.cause import Cause
 from msmq_wire.findings.diagnosis.words import count, host, short
 from msmq_wire.findings.folding import Fold
 from msmq_wire.findings.overdue import closed_queues, is_put_back

@@ -5,8 +5,8 @@ The rule kept here: a receiver asks for nothing; what it did not acknowledge, th
 
 from __future__ import annotations
 
+from msmq_wire.findings.cause import Cause
 from msmq_wire.findings.diagnosis.answer import MOST, Telling
-from msmq_wire.findings.diagnosis.cause import Cause
 from msmq_wire.findings.diagnosis.messages import Again, MessageSums
 from msmq_wire.findings.diagnosis.words import Words, count, host, listed, quoted, short
 from msmq_wire.findings.finding import Severity

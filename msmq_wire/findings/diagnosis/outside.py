@@ -11,8 +11,8 @@ from ipaddress import ip_address, ip_network
 
 import msgspec
 
+from msmq_wire.findings.cause import Cause
 from msmq_wire.findings.diagnosis.answer import Telling
-from msmq_wire.findings.diagnosis.cause import Cause
 from msmq_wire.findings.diagnosis.words import count, host
 from msmq_wire.sessions import MessageLife, Moment
 

@@ -5,8 +5,8 @@ The rule kept here: an answer says that Message Queuing is there; silence says n
 
 from __future__ import annotations
 
+from msmq_wire.findings.cause import Cause
 from msmq_wire.findings.diagnosis.answer import MOST, Telling
-from msmq_wire.findings.diagnosis.cause import Cause
 from msmq_wire.findings.diagnosis.unopened import refused
 from msmq_wire.findings.diagnosis.words import Words, count, host, later, listed, span
 from msmq_wire.findings.sweeps import Sweep, sweeps_of

@@ -6,14 +6,14 @@ answered in one line; what the capture does not hold stands beside the answers t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from copy import deepcopy
 from datetime import UTC, tzinfo
 from typing import NamedTuple
 
+from msmq_wire.findings.cause import Cause
 from msmq_wire.findings.diagnosis.answer import Answer, Statement, Telling
 from msmq_wire.findings.diagnosis.captured import captured
-from msmq_wire.findings.diagnosis.cause import Cause
 from msmq_wire.findings.diagnosis.content import bodies, security
 from msmq_wire.findings.diagnosis.deadlines import SharedTimes, shared_times
 from msmq_wire.findings.diagnosis.digest import Digest, causes_of, digest_of, looked
@@ -35,6 +35,7 @@ from msmq_wire.findings.diagnosis.untold import Untold
 from msmq_wire.findings.diagnosis.waiting import waits
 from msmq_wire.findings.diagnosis.words import Words, count
 from msmq_wire.findings.finding import Finding
+from msmq_wire.findings.folding import Group
 from msmq_wire.records.record import Record
 from msmq_wire.records.run import Run
 from msmq_wire.sessions import Leaving, MessageLife, RemoteRead, Story
@@ -230,8 +231,8 @@ class Diagnosis:
         words = Words(self.facts.captures)
         return digest_of(answers, self._findings.suspects, words, looked_at, story.visibility)
 
-    def causes(self, story: Story) -> list[Cause]:
-        """What the answers call wrong, as far as the digest counts it."""
+    def causes(self, story: Story) -> Iterator[tuple[Cause, Group | None]]:
+        """What the answers call wrong, as far as the digest counts it, each with what is behind it."""
         return causes_of(self.answers(story), self._findings.suspects)
 
     def _missing(self, number: int, story: Story, words: Words) -> Iterable[str]:

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 
 import msgspec
 
+from msmq_wire.findings.cause import Cause
 from msmq_wire.findings.diagnosis.answer import Telling
-from msmq_wire.findings.diagnosis.cause import Cause
 from msmq_wire.findings.diagnosis.words import count, host, quoted, short
 from msmq_wire.sessions import Moment, RemoteRead
 from msmq_wire.sessions.message import system_queue

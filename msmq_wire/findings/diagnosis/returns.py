@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import msgspec
 
+from msmq_wire.findings.cause import Cause
 from msmq_wire.findings.diagnosis.answer import MOST, Telling
-from msmq_wire.findings.diagnosis.cause import Cause
 from msmq_wire.findings.diagnosis.words import Words, count, host, listed, quoted, short
 from msmq_wire.findings.rereads import AGAIN, Place, Reread, place_of, take_read
 from msmq_wire.records.record import Record

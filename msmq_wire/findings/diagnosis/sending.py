@@ -10,11 +10,12 @@ from typing import TypeVar
 
 import msgspec
 
+from msmq_wire.findings.cause import Cause
 from msmq_wire.findings.diagnosis.answer import MOST, Telling
-from msmq_wire.findings.diagnosis.cause import Cause
 from msmq_wire.findings.diagnosis.messages import MessageSums
 from msmq_wire.findings.diagnosis.words import Words, count, host, listed, quoted, seconds_text, short, span
-from msmq_wire.findings.folding import Connection, Fold, connection_of
+from msmq_wire.findings.finding import Connection, connection_of
+from msmq_wire.findings.folding import Fold
 from msmq_wire.sessions import HostClock, MessageLife, Moment, Story
 from msmq_wire.sessions.clocks import AHEAD, is_time, length_of_time
 from msmq_wire.wire.headers.base_header import INFINITE

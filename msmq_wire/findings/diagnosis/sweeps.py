@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 import msgspec
 
+from msmq_wire.findings.cause import Cause
 from msmq_wire.findings.diagnosis.answer import Telling
-from msmq_wire.findings.diagnosis.cause import Cause
 from msmq_wire.findings.diagnosis.words import count, host, listed, span
 from msmq_wire.sessions import Moment, Session, Story
 

@@ -10,12 +10,12 @@ from collections import Counter
 
 import msgspec
 
+from msmq_wire.findings.cause import Cause
 from msmq_wire.findings.diagnosis.answer import Telling
-from msmq_wire.findings.diagnosis.cause import Cause
 from msmq_wire.findings.diagnosis.sweeps import port_sweeps
 from msmq_wire.findings.diagnosis.words import count, host, listed
-from msmq_wire.findings.finding import Severity
-from msmq_wire.findings.folding import Connection, Fold, connection_of
+from msmq_wire.findings.finding import Connection, Severity, connection_of
+from msmq_wire.findings.folding import Fold
 from msmq_wire.findings.session_places import accepted, one_sided
 from msmq_wire.records.coverage import Need
 from msmq_wire.sessions import Moment, PingExchange, Session, Story

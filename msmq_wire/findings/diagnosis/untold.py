@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import msgspec
 
+from msmq_wire.findings.cause import Cause
 from msmq_wire.findings.diagnosis.answer import Telling
-from msmq_wire.findings.diagnosis.cause import Cause
 from msmq_wire.findings.diagnosis.words import count, host, listed, quoted, short
 from msmq_wire.records.coverage import Need
 from msmq_wire.sessions import MessageLife, Story

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from msmq_wire.findings.cause import Cause
 from msmq_wire.findings.diagnosis.answer import MOST, Telling
-from msmq_wire.findings.diagnosis.cause import Cause
 from msmq_wire.findings.diagnosis.words import Words, count, host, listed, span
 from msmq_wire.findings.finding import SEVERITIES, Severity
 from msmq_wire.findings.overdue import Due, due_in, is_late

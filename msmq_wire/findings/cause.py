@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from msmq_wire.findings.finding import Confidence, Severity
-from msmq_wire.findings.folding import Connection
+from msmq_wire.findings.finding import Confidence, Connection, Severity
 from msmq_wire.sessions import Moment
 
 __all__ = ["Cause"]
@@ -26,7 +25,7 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
     ``message`` is the id of the record of a message that shows it, where it is about messages.
 
     What is ``odd`` is no loss: of what is low it stands behind. ``connections`` are those that it happened
-    on, where a packet that breaks a rule may be behind it.
+    on, where a packet that breaks a rule may be behind it. ``question`` is the number of the answer.
     """
 
     text: str
@@ -44,3 +43,9 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
     odd: bool = False
     message: int | None = None
     connections: tuple[Connection, ...] = ()
+    question: int = 0
+
+    @property
+    def first(self) -> int:
+        """When the first of it was, in nanoseconds; 0 where nobody knows."""
+        return min((one.time or 0 for one in self.moments), default=0)
