@@ -148,6 +148,8 @@ def _covers(answer: Group, group: Group) -> bool:
 def _taking(answer: Group, group: Group) -> Group:
     """An answer with what its rule saw; who has no place of its own has that of the other."""
     cause = answer.answer
+    if cause is None and group.lead.id != answer.lead.id:
+        return msgspec.structs.replace(answer, explained=(*answer.explained, group))
     if cause is None:
         frames = tuple(dict.fromkeys((*answer.frames, *group.frames)))[:MOST_KEPT]
         count, explained = answer.count + group.count, (*answer.explained, *group.explained)
