@@ -24,7 +24,7 @@ def _seen(kind: ReplayKind, one: ReplayDeviation, context: Context) -> Iterator[
     if not one.certain:
         caveats.append("what was not captured or cannot be read may explain it")
     yield Seen(
-        message=f"{one.message}; expected: {one.expected} ({one.rule})",
+        message=f"{one.message}; expected: {one.expected} (rule {one.rule})",
         evidence=(
             Evidence(
                 capture=one.capture,

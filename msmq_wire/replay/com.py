@@ -92,7 +92,7 @@ class ComReplayer:
             key = (host_of(record.dst), given.oxid, given.oid)
             before = self._given.get(key)
             if before is not None and before.ended < happened.begun:
-                what = f"brings the message object that {before} brought"
+                what = f"returns the message object that {before} returned"
                 expected = "another message object"
                 yield _wrong(record, call, ReplayKind.TWICE, "com-message-twice", what, expected)
             self._given.put(key, happened)
@@ -101,7 +101,7 @@ class ComReplayer:
         self, record: Record, call: ComCall, asked: ReceiveArguments
     ) -> Iterator[ReplayDeviation]:
         if call.returned is not None:
-            what = "brings a message with a failure"
+            what = "returns a message with a failure"
             yield _wrong(record, call, ReplayKind.SECTIONS, "com-message-of-failure", what, "none")
         timeout, latency = asked.receive_timeout, call.latency
         if call.status != Status.MQ_ERROR_IO_TIMEOUT or timeout is None:
@@ -116,8 +116,8 @@ class ComReplayer:
             span = timeout * MILLISECOND
             spare = span // 50
             if latency + SECOND + spare < span or latency > span + _LATE + 5 * spare:
-                what = f"times out after {latency / SECOND:.1f} s, and {timeout} ms were asked for"
-                due = f"an answer after {timeout} ms"
+                what = f"times out after {latency / SECOND:.1f} s, but {timeout / 1000:g} s were asked for"
+                due = f"an answer after {timeout / 1000:g} s"
                 sure = latency < span
                 yield _wrong(record, call, ReplayKind.TIME, "com-other-wait", what, due, certain=sure)
 

@@ -198,7 +198,7 @@ class SessionReplayer:
             if asked != came:
                 yield packet_deviation(
                     ReplayKind.ECHO, record, rule,
-                    f"the answer to EstablishConnection does not repeat {name}",
+                    f"the answer to EstablishConnection has another {name} than the request",
                     f"the {name} of the request, {asked}", f"{name} {came}",
                     path=f"{_HEADER}.{_ECHOED[name]}",
                 )  # fmt: skip
@@ -229,7 +229,7 @@ class SessionReplayer:
             if asked != came:
                 yield packet_deviation(
                     ReplayKind.ECHO, record, mqqb("3.1.5.4.1"),
-                    f"the answer to ConnectionParameters does not repeat {name}",
+                    f"the answer to ConnectionParameters has another {name} than the request",
                     f"the {asked} ms of the request", f"{came} ms",
                     path=f"{_PARAMETERS}.{_ECHOED[name]}",
                 )  # fmt: skip

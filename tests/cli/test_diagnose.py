@@ -59,16 +59,16 @@ ANSWERS: dict[str, tuple[str, ...]] = {
         "3. What was sent, to which queues?",
         "12 messages for DIRECT=OS:msg01\\private$\\orders from 192.0.2.21 to 192.0.2.10, "
         'express, priority 3, 15 to 16 bytes; labels "order 1", "order 2", "order 3" and '
-        "others; no limit of time; sent 2026-11-20 09:14:07Z by the sender's clock; first "
-        "frame 12, last frame 23. The sender named the host by computer name.",
+        "others; no time limit; sent 2026-11-20 09:14:07Z by the sender's clock; first "
+        "frame 12, last frame 23. The sender addressed the host by computer name.",
         "1 message for DIRECT=OS:msg01\\private$\\orders from 192.0.2.21 to 192.0.2.10, "
-        'recoverable, priority 3, 16 bytes; label "order 13"; 4 days to reach the queue; '
-        "sent 2026-11-20 09:14:07Z by the sender's clock; frame 24. The sender named the host "
-        "by computer name.",
+        'recoverable, priority 3, 16 bytes; label "order 13"; 4 days allowed to reach the queue; '
+        "sent 2026-11-20 09:14:07Z by the sender's clock; frame 24. The sender addressed the "
+        "host by computer name.",
         "1 message for DIRECT=TCP:192.0.2.10\\private$\\invoices from 192.0.2.21 to "
-        '192.0.2.10, express, priority 5, 10 bytes; label "invoice 7"; 1 h to be received; '
-        "sent 2026-11-20 09:14:07Z by the sender's clock; frame 25. The sender named the host "
-        "by IP address.",
+        '192.0.2.10, express, priority 5, 10 bytes; label "invoice 7"; 1 h allowed to be received; '
+        "sent 2026-11-20 09:14:07Z by the sender's clock; frame 25. The sender addressed the "
+        "host by IP address.",
     ),
     "q04_two_unacknowledged": (
         "4. Which messages were acknowledged and stored?  [look here: medium]",
@@ -157,7 +157,7 @@ ANSWERS: dict[str, tuple[str, ...]] = {
         "Senders named: S-1-5-21-1187215093-2906553172-724081936-1105.",
     ),
     "q11_bodies": (
-        "11. What wrote the bodies?",
+        "11. What is in the bodies, and what wrote it?",
         "2 message bodies for DIRECT=OS:msg01\\private$\\orders: UTF-8 XML, 72 bytes together, the first in "
         "frame 12.",
         "1 message body for DIRECT=OS:msg01\\private$\\orders: .NET BinaryFormatter "
@@ -191,7 +191,7 @@ ANSWERS: dict[str, tuple[str, ...]] = {
         "does. No rule at medium or above speaks of it.",
     ),
     "q14_held": (
-        "14. Received or only stored, and what stays with its sender?  [look here: medium]",
+        "14. Received or only stored, and what waits at its sender?  [look here: medium]",
         "192.0.2.10 tells 192.0.2.21 in frame 13 of DIRECT=OS:far\\private$\\bills: 17 messages of 4.2 KB "
         "(3 in frame 7); ONHOLD: it was paused; the last OrderAck covers number 12 of sequence 5; 17 "
         "messages without an OrderAck, from number 13.",
@@ -199,31 +199,31 @@ ANSWERS: dict[str, tuple[str, ...]] = {
         "192.0.2.21 told 192.0.2.10 in frame 11 to PAUSE DIRECT=OS:far\\private$\\bills.",
     ),
     "q14_kept": (
-        "14. Received or only stored, and what stays with its sender?  [look: low]",
-        "1 message for DIRECT=OS:msg01\\private$\\orders stays with 192.0.2.21: no session acknowledgment "
-        "covers it. 192.0.2.10 has to acknowledge it, or the next session brings it again; first "
-        "a1d30c5b…\\51 in frame 20, 1 min before the capture ends.",
-        "1 message for DIRECT=OS:msg01\\private$\\orders stays with 192.0.2.21: it is acknowledged, and "
+        "14. Received or only stored, and what waits at its sender?  [look: low]",
+        "1 message for DIRECT=OS:msg01\\private$\\orders waits at 192.0.2.21: the capture shows no session "
+        "acknowledgment for it. Unless 192.0.2.10 acknowledges it, 192.0.2.21 sends it again in the next "
+        "session; first a1d30c5b…\\51 in frame 20, 1 min before the capture ends.",
+        "1 message for DIRECT=OS:msg01\\private$\\orders waits at 192.0.2.21: it is acknowledged, and "
         "nothing says that it is on disk. 192.0.2.10 has to store it and say so; first a1d30c5b…\\50 in "
         "frame 18, 1 min before the capture ends.",
-        "2 messages for PRIVATE=c277e190-3d6a-4c4b-8d05-f21b9ac83e44\\0000000a stay with 192.0.2.21: they "
-        "ask for dead-lettering (JN), and no FinalAck says that they left their queue. An OrderAck covers "
-        "them: an application at the destination has to receive them; first a1d30c5b…\\42 in frame 14, 1 min "
+        "2 messages for PRIVATE=c277e190-3d6a-4c4b-8d05-f21b9ac83e44\\0000000a wait at 192.0.2.21: they ask "
+        "for dead-lettering (JN), and no FinalAck in the capture says that they left their queue. They came "
+        "there (OrderAck): now an application has to receive them; first a1d30c5b…\\42 in frame 14, 1 min "
         "before the capture ends.",
         "1 message for PRIVATE=c277e190-3d6a-4c4b-8d05-f21b9ac83e44\\0000000a was received: a FinalAck shows "
         "it in frame 26.",
     ),
     "q14_purged": (
-        "14. Received or only stored, and what stays with its sender?  [look: low]",
+        "14. Received or only stored, and what waits at its sender?  [look: low]",
         "1 message for PRIVATE=c277e190-3d6a-4c4b-8d05-f21b9ac83e44\\0000000a was received: a FinalAck shows "
         "it in frame 20. Its sender puts it into its journal.",
         "1 message for PRIVATE=c277e190-3d6a-4c4b-8d05-f21b9ac83e44\\0000000a was not received: a FinalAck "
-        "says in frame 22 that its queue was purged before it was received (class 0xc001). Its sender puts "
-        "it into its transactional dead-letter queue.",
+        "says in frame 22 that its queue was purged before anybody received it (class 0xc001). Its sender "
+        "puts it into its transactional dead-letter queue.",
     ),
     "q14_let_go": (
-        "14. Received or only stored, and what stays with its sender?",
-        "No message stays with its sender, and none asks for word of its receipt.",
+        "14. Received or only stored, and what waits at its sender?",
+        "No message waits at its sender, and none asks for word of its receipt.",
     ),
     "q15_poison": (
         "15. Is a message put back or moved again and again?  [look here: medium]",
@@ -264,8 +264,8 @@ ANSWERS: dict[str, tuple[str, ...]] = {
     "q17_slow": (
         "17. Does a receiver slow its sender down?  [look here: medium]",
         "192.0.2.10 slows 192.0.2.21 down in the session that begins in frame 1: the message in frame 12 "
-        "waited 8.90 s for its acknowledgment, where 0.50 s is agreed for recoverable ones; the window fell "
-        "from 64 to 1 and was full 2 times; 1 of 6 messages still waits, 9.90 s when the capture ends.",
+        "waited 8.90 s for its acknowledgment, where 0.50 s is agreed for recoverable messages; the window "
+        "fell from 64 to 1 and was full 2 times; 1 of 6 messages had waited 9.90 s when the capture ended.",
         "A window of 1 is that of a receiver that is short of memory, or whose queue was paused.",
     ),
     "q17_patient": (
@@ -274,7 +274,8 @@ ANSWERS: dict[str, tuple[str, ...]] = {
     ),
     "q18_inventory": (
         "18. What would a migration have to carry?",
-        "8 messages of 5 kinds for 2 queues, 220 bytes of bodies; first in frame 12, last in frame 26.",
+        "In the capture: 8 messages (5 kinds) for 2 queues, bodies of 220 bytes together; first in frame 12, "
+        "last in frame 26.",
         "With a response queue: 3; acknowledgments asked for: 2; journaling or dead-lettering: 0; "
         "transactional: 0; signed: 2; encrypted: 1.",
         "messages  queue                                    body         sizes     delivery     priority  "
@@ -334,7 +335,7 @@ def test_the_cause_comes_first_and_then_the_answers_that_call_for_a_look(run: Ru
         ' 1. [medium, likely] 2 messages, first a1d30c5b…\\4164 "order 4164", from 192.0.2.21 to '
         "DIRECT=OS:msg01\\private$\\orders: the capture shows no acknowledgment by 192.0.2.10, and "
         "192.0.2.10 reset the connection. (frames 20, 22 and 24, 2026-11-20 09:14:07Z to 09:14:08Z; "
-        'MSG-UNACKED; why "id 12") Look into the outgoing queue of 192.0.2.21, and at what stopped '
+        'MSG-UNACKED; why "id 12") Look into the outgoing queue of 192.0.2.21, and at '
         "192.0.2.10."
     )
     assert looked_at == "    Looked at 5 messages and 1 session in 24 frames."

@@ -41,7 +41,7 @@ def test_a_deviation_is_one_line_in_a_pipe_with_the_rule_what_was_due_and_what_c
         "192.0.2.21:50113 → 192.0.2.10:2103",
         "frames 10, 11",
         "MQRR-3.1.4.7-89 [MS-MQRR] 3.1.4.7",
-        "R_StartReceive brings message a1d30c5b-247e-4f45-9a31-c5d20e6f7788\\4097, though R_StartReceive "
+        "R_StartReceive returns message a1d30c5b-247e-4f45-9a31-c5d20e6f7788\\4097, though R_StartReceive "
         "(frame 9) has it and did not put it back; due: another message, or none; came: the same message",
         "DIRECT=OS:msg01\\private$\\orders",
     ]
@@ -173,7 +173,7 @@ def test_redaction_finds_the_same_and_names_no_host(run: Run, what: str) -> None
 
 def test_findings_ask_the_same_rules(run: Run) -> None:
     (row,) = _rows(run("findings", _TWICE, "--format", "jsonl", "--rule", "RPL-TWICE"))
-    assert row["message"].endswith("expected: another message, or none (MQRR-3.1.4.7-89)")
+    assert row["message"].endswith("expected: another message, or none (rule MQRR-3.1.4.7-89)")
     assert row["confidence"] == "certain"
     assert row["evidence"][0]["frames"] == [10, 11]
     (row,) = _rows(run("findings", _ORDER, "--format", "jsonl", "--rule", "RPL-ORDER"))

@@ -12,7 +12,7 @@ import msgspec
 
 from msmq_wire.findings.cause import Cause
 from msmq_wire.findings.diagnosis.answer import Telling
-from msmq_wire.findings.diagnosis.words import count, host, listed, quoted, short, span
+from msmq_wire.findings.diagnosis.words import count, failed_word, host, listed, quoted, short, span
 from msmq_wire.findings.finding import Confidence, Connection, connection_of
 from msmq_wire.findings.folding import Fold
 from msmq_wire.records.coverage import Need
@@ -254,13 +254,15 @@ def _cause(key: _Key, pile: _Pile) -> Cause:
     sure = pile.certain and (session is None or session.certain)
     if key.fate == "unanswered":
         confidence = "certain" if key.why.startswith("HTTP") else "likely" if sure else "guess"
-        text = f"{to}: the capture shows no acknowledgment by {key.dst}, and {key.why}"
-        action = f"look into the outgoing queue of {src}, and at what stopped {key.dst}"
+        several = len(pile.senders) > 1
+        why = key.why.replace("the sender ", "the senders ") if several else key.why
+        text = f"{to}: the capture shows no acknowledgment by {key.dst}, and {why}"
+        action = f"look into the outgoing {'queues' if several else 'queue'} of {src}, and at {key.dst}"
         if key.why.startswith("HTTP"):
             text = f"{to} {was} not accepted: {key.dst} answered {key.why}"
             action = f"look at the web server of {key.dst}, and at the queue that the URL names"
     elif key.nack_class:
-        verb = "expired" if key.fate == "expired" else f"{was} refused"
+        verb = "expired" if key.fate == "expired" else f"{was} {failed_word(key.nack_class == _PURGED)}"
         why = class_words(key.nack_class)
         why = why if pile.count == 1 else _of_several(why)
         text = f"{to} {verb}: {why} (class 0x{key.nack_class:04x})"
@@ -299,7 +301,7 @@ def _cause(key: _Key, pile: _Pile) -> Cause:
 
 
 def _briefly(key: _Key, was: str) -> str:
-    return {"expired": "expired", "refused": f"{was} refused"}.get(
+    return {"expired": "expired", "refused": f"{was} {failed_word(key.nack_class == _PURGED)}"}.get(
         key.fate, f"{was} not acknowledged in the capture"
     )
 
@@ -323,7 +325,8 @@ def _of_several(why: str) -> str:
 def _told_of(src: str, dst: str, message_class: int, moment: Moment, *, dropped: bool) -> Cause:
     """A negative acknowledgment of a message that was not captured, or dropped for memory."""
     over = message_class in TIMEOUTS
-    told = f"{src} told {dst} that a message {'expired' if over else 'was refused'}"
+    was = "expired" if over else f"was {failed_word(message_class == _PURGED)}"
+    told = f"{src} told {dst} that a message {was}"
     return Cause(
         text=f"{told}: {class_words(message_class)} (class 0x{message_class:04x}); the message itself was "
         f"{'dropped for memory' if dropped else 'not captured'}",

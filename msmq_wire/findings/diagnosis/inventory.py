@@ -214,9 +214,13 @@ def inventory(sums: Inventory, again: int, brought: int, words: Words, telling: 
     queues = len({line.content.queue for line in found})
     first = min((line.first for line in found), key=lambda at: at.record)
     last = max((line.last for line in found), key=lambda at: at.record)
-    text = f"{count(total, 'message')} of {count(len(found), 'kind')} for {count(queues, 'queue')}, "
-    text += f"{count(sum(line.bytes for line in found), 'byte')} of bodies; first in {words.frame(first)}"
-    telling.say(f"{text}, last in {words.frame(last)}.", first, last)
+    text = f"In the capture: {count(total, 'message')} ({count(len(found), 'kind')}) for "
+    text += (
+        f"{count(queues, 'queue')}, bodies of {count(sum(line.bytes for line in found), 'byte')} together; "
+    )
+    where = words.frame(first)
+    text += where if first == last else f"first in {where}, last in {words.frame(last)}"
+    telling.say(f"{text}.", first, last)
     answers, asks, journals, transactional, signed, encrypted = (
         sum(line.messages for line in found if is_so(line.content))
         for is_so in (

@@ -165,8 +165,8 @@ def _text(key: GroupKey, group: _Group, words: Words, now: int | None) -> str:
     said = "".join(_said(key, group, src, dst, words))
     if state in _OVER:
         return f"{text} {said}"
-    stays = "stay" if group.count > 1 else "stays"
-    text += f" {stays} with {src}: {said}" if state in _KEPT else f" {said}"
+    waits = "wait" if group.count > 1 else "waits"
+    text += f" {waits} at {src}: {said}" if state in _KEPT else f" {said}"
     first = group.first.first
     text += f"; first {short(group.first.message_id)} in {words.frame(first)}"
     if state in _KEPT:
@@ -185,8 +185,8 @@ def _said(key: GroupKey, group: _Group, src: str, dst: str, words: Words) -> Ite
     it, they, their, are = ("it", "it", "its", "is") if one else ("them", "they", "their", "are")
     match state:
         case "session":
-            yield f"no session acknowledgment covers {it}. {dst} has to acknowledge {it}, or the next "
-            yield f"session brings {it} again"
+            yield f"the capture shows no session acknowledgment for {it}. Unless {dst} acknowledges {it}, "
+            yield f"{src} sends {it} again in the next session"
         case "disk":
             yield f"{they} {are} acknowledged, and nothing says that {they} {are} on disk. "
             yield f"{dst} has to store {it} and say so"
@@ -195,9 +195,9 @@ def _said(key: GroupKey, group: _Group, src: str, dst: str, words: Words) -> Ite
             yield f"and {src} sends {it} again until an OrderAck comes"
         case "final":
             asked = listed(["dead-lettering (JN)"] * dead_letter + ["journaling (JP)"] * journal)
-            yield f"{they} {'asks' if one else 'ask'} for {asked}, and no FinalAck says that {they} left "
-            yield f"{their} queue. An OrderAck covers {it}: an application at the destination has to "
-            yield f"receive {it}"
+            yield f"{they} {'asks' if one else 'ask'} for {asked}, and no FinalAck in the capture says that "
+            yield f"{they} left {their} queue. {'It' if one else 'They'} came there (OrderAck): now an "
+            yield f"application has to receive {it}"
         case "received":
             yield f"{'was' if one else 'were'} received: {_BY[kind]} shows it in {_at(group, words)}."
             yield f" Its sender puts {it} into its journal." if journal else ""

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from msmq_wire.findings.diagnosis.answer import MOST, Telling
 from msmq_wire.findings.diagnosis.fates import REMEDIES
 from msmq_wire.findings.diagnosis.messages import Bad, MessageSums, Stale
-from msmq_wire.findings.diagnosis.words import Words, count, host, listed, seconds_text, short
+from msmq_wire.findings.diagnosis.words import Words, count, failed_word, host, listed, seconds_text, short
 from msmq_wire.sessions import MessageLife, Moment, RemoteQueue, Story, TransactionalStream, class_words
 from msmq_wire.sessions.clocks import length_of_time
 from msmq_wire.units import SECOND
@@ -86,7 +86,8 @@ def _told(life: MessageLife) -> list[Moment]:
 def _bad_text(bad: Bad, words: Words) -> str:
     first = bad.lives[0]
     to = first.queue or _NOWHERE
-    verb = "expired" if first.outcome == "expired" else "was refused" if bad.count == 1 else "were refused"
+    was = "was" if bad.count == 1 else "were"
+    verb = "expired" if first.outcome == "expired" else f"{was} {failed_word(first.outcome == 'purged')}"
     reason = (
         f"{class_words(first.nack_class)} (class 0x{first.nack_class:04x}"
         if first.nack_class
@@ -198,7 +199,9 @@ def _asked(bad: Bad) -> str:
     if bad.dead_letter:
         notes.append(f"{it} asked for dead-lettering: look into the dead-letter queue of {its} sender.")
     if bad.journal:
-        notes.append(f"{it} asked for journaling: a copy of what was sent is in the journal of {its} sender.")
+        notes.append(
+            f"{it} asked for journaling: a copy of what was sent should be in the journal of {its} sender."
+        )
     if bad.nobody_told:
         names = "names" if bad.count == 1 else "name"
         notes.append(f"{it} {names} no administration queue for acknowledgments, so nobody is told.")

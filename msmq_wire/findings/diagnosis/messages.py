@@ -325,10 +325,11 @@ def acknowledged(sums: MessageSums, words: Words, telling: Telling) -> None:
         telling.say(f"{part(sums.acknowledged, total, 'message')} {was} acknowledged{stored}.")
     if sums.never_count:
         ids = [f"{short(life.message_id)} ({words.frame(life.first)})" for life in sums.never]
-        was = "was" if sums.never_count == 1 else "were"
         rest = "sessions and the acknowledgments in them: decode"
-        text = f"{part(sums.never_count, total, 'message')} {was} not acknowledged in the capture: "
-        text += f"{listed(ids, sums.never_count, rest=rest)}."
+        none = sums.never_count == total > 1
+        some = f"{part(sums.never_count, total, 'message')} {'was' if sums.never_count == 1 else 'were'} not"
+        text = f"None of {total:,} messages was" if none else some
+        text += f" acknowledged in the capture: {listed(ids, sums.never_count, rest=rest)}."
         telling.say(text, *(life.first for life in sums.never))
     elif total > MOST:
         telling.say("No message was left without an acknowledgment.")

@@ -340,7 +340,7 @@ def ports(story: Story, facts: Facts, sums: FindingSums, words: Words, telling: 
         ways = listed(
             [
                 f"{client} to {server}"
-                f"{' (not as a peer does, see below)' if (key, client, server) in odd else ''}"
+                f"{' (not as a queue manager does, see below)' if (key, client, server) in odd else ''}"
                 for client, server in pairs
             ]
         )
@@ -348,13 +348,16 @@ def ports(story: Story, facts: Facts, sums: FindingSums, words: Words, telling: 
         text = f"{key[0]} {key[1]}: {listed(list(roles))}; {ways}; first in {words.frame(first)}."
         telling.say(text, first)
     for (key, client, server), one in list(odd.items())[:MOST]:
-        text = (
-            f"Not what a peer does: {client} to {key[0]} {key[1]} of {server} {listed(list(one.why))}, first "
+        text = f"Not what a queue manager does at {key[0]} {key[1]} of {server}: {client} "
+        text += f"{listed(list(one.why))}, first "
+        text += (
+            f"in {words.frame(one.first)}. That is no reason to let it through a firewall; see question 13."
         )
-        text += f"in {words.frame(one.first)}. Nothing here says that it is to be let in; see question 13."
         telling.say(text, one.first, attention="medium")
     if len(odd) > MOST:
-        telling.say(f"And {len(odd) - MOST:,} more pairs of hosts that are no peers.", attention="medium")
+        telling.say(
+            f"And {len(odd) - MOST:,} more pairs of hosts that are no queue managers.", attention="medium"
+        )
     _tried(used, facts, words, telling)
     for (method, number), moment in list(facts.named_ports.items())[:MOST]:
         telling.say(f"{method} in {words.frame(moment)} answered: use port {number}.", moment)

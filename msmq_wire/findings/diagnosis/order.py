@@ -95,7 +95,7 @@ def _stuck(stream: TransactionalStream) -> Cause:
         confidence="likely" if stream.certain else "guess",
         moments=(stream.first, stream.last),
         who=(sender, receiver),
-        action=f"look at what stopped {receiver}, and into the outgoing queue of {sender}",
+        action=f"look at {receiver}, and into the outgoing queue of {sender}",
         count=stream.awaiting,
         rules=("MSG-UNACKED",),
         kind="unanswered",

@@ -61,7 +61,7 @@ QUESTIONS: dict[int, Question] = {
     8: Question("Which ports were used?", "No MSMQ port was used."),
     9: Question("Who read which queue remotely?", "No remote read in the capture."),
     10: Question("Are bodies in clear, and who signed?", "No message in the capture."),
-    11: Question("What wrote the bodies?", "No body in the capture."),
+    11: Question("What is in the bodies, and what wrote it?", "No body in the capture."),
     12: Question(
         "Are transactional streams complete and in order?", "No transactional message in the capture."
     ),
@@ -69,8 +69,8 @@ QUESTIONS: dict[int, Question] = {
         "A peer, a scan or an exploit?", "No session on port 1801, and no rule at medium or above speaks."
     ),
     14: Question(
-        "Received or only stored, and what stays with its sender?",
-        "No message stays with its sender, and none asks for word of its receipt.",
+        "Received or only stored, and what waits at its sender?",
+        "No message waits at its sender, and none asks for word of its receipt.",
     ),
     15: Question(
         "Is a message put back or moved again and again?", "No message was put back or moved again and again."

@@ -122,7 +122,7 @@ def sent(
         hostile = [one for one in group.connections if suspects.hostile(*one)]
         if hostile:
             what = "This is" if len(hostile) == len(group.connections) else "Some of them are"
-            text += f" {what} not what a peer sends: see question 13."
+            text += f" {what} not what a queue manager sends: see question 13."
         telling.say(text, group.first, group.last)
     if len(groups) > MOST or sendings.ungrouped:
         rest = sum(group.count for _, group in groups[MOST:]) + sendings.ungrouped
@@ -226,7 +226,8 @@ def _group_text(queue: str | None, via: str, delivery: str | None, group: _Group
         parts.append(f"{noun} {listed([str(one) for one in sorted(group.priorities)])}")
     if group.sizes is not None:
         low, high = group.sizes
-        parts.append(count(low, "byte") if low == high else f"{low:,} to {count(high, 'byte')}")
+        each = " each" if group.count > 1 else ""
+        parts.append(count(low, "byte") + each if low == high else f"{low:,} to {count(high, 'byte')}")
     text = ", ".join(part for part in parts if part)
     if group.labels:
         labels = [f'"{label if len(label) <= 40 else label[:39] + "…"}"' for label in group.labels]
@@ -239,12 +240,12 @@ def _group_text(queue: str | None, via: str, delivery: str | None, group: _Group
     limits = [
         part
         for part in (
-            _limit("to reach the queue", group.reach),
-            _limit("to be received", group.receive),
+            _limit("allowed to reach the queue", group.reach),
+            _limit("allowed to be received", group.receive),
         )
         if part
     ]
-    text += f"; {' and '.join(limits)}" if limits else "; no limit of time"
+    text += f"; {' and '.join(limits)}" if limits else "; no time limit"
     if group.sent is not None:
         low, high = group.sent
         until = "" if low == high else f" to {words.clock(high)}"
@@ -267,4 +268,4 @@ def _direct(queue: str | None) -> str:
     if kind != "DIRECT" or not equals:
         return ""
     protocol = rest.partition(":")[0].upper()
-    return f" The sender named the host by {_DIRECT[protocol]}." if protocol in _DIRECT else ""
+    return f" The sender addressed the host by {_DIRECT[protocol]}." if protocol in _DIRECT else ""

@@ -141,7 +141,7 @@ def _waited(wait: _Wait, words: Words) -> str:
     parts = []
     if there.longest_wait is not None:
         agreed = f", where {span(wait.due.after)} is agreed"
-        agreed += " for recoverable ones" if wait.due.recoverable else ""
+        agreed += " for recoverable messages" if wait.due.recoverable else ""
         parts.append(
             f"the message in {words.frame(there.longest_wait_at)} waited {span(there.longest_wait)} for its "
             f"acknowledgment{agreed if wait.late else ''}"
@@ -154,8 +154,7 @@ def _waited(wait: _Wait, words: Words) -> str:
     elif full:
         parts.append(f"the window of {there.window_size or 64:,} {full}")
     if there.unacknowledged:
-        ends = "when the capture ends" if wait.session.close is None else "when the session is closed"
-        verb = "waits" if there.unacknowledged == 1 else "wait"
-        many = f"{there.unacknowledged:,} of {count(there.messages, 'message')} still {verb}"
-        parts.append(f"{many}, {span(wait.still)} {ends}")
+        ends = "when the capture ended" if wait.session.close is None else "when the session was closed"
+        many = f"{there.unacknowledged:,} of {count(there.messages, 'message')}"
+        parts.append(f"{many} had waited {span(wait.still)} {ends}")
     return "; ".join(parts)

@@ -21,6 +21,7 @@ __all__ = [
     "Words",
     "count",
     "each_time",
+    "failed_word",
     "host",
     "later",
     "listed",
@@ -113,6 +114,11 @@ def short(name: str) -> str:
     if len(guid) == _GUID and guid.count("-") == 4:
         return f"{guid[:8]}…{slash}{number}"
     return name if len(name) <= 64 else f"{name[:63]}…"
+
+
+def failed_word(purged: bool) -> str:
+    """How a message ended that came to nobody: what its queue had taken was not refused."""
+    return "lost" if purged else "refused"
 
 
 def listed(items: Sequence[str], total: int | None = None, *, rest: str = "") -> str:

@@ -68,9 +68,9 @@ RULE = Rule(
     severity="info",
     confidence="guess",
     spec=(SpecRef("MS-MQMQ", "2.2.20.6"),),
-    meaning="The bytes are as even as those of a cipher, but MSMQ did not encrypt them: EB is 0.",
+    meaning="The bytes look random, as after encryption, but MSMQ did not encrypt them: its flag, EB, is 0.",
     action="Ask what the application does with its messages.",
-    harmless="Compressed data without a mark of its own, media, and encryption by the application.",
+    harmless="Compressed data without a known signature, media, and encryption by the application.",
     types=BODY_TYPES,
     when=(
         (

@@ -26,14 +26,14 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
     first = context.first_with_key(bytes(key), str(sender))
     if first != str(sender):
         yield Seen(
-            message=f"the session key of queue manager {sender} is the one of {first}, byte for byte",
+            message=f"queue managers {sender} and {first} sent the same session key, byte for byte",
             evidence=(place_of(record, _KEY),),
         )
 
 
 RULE = Rule(
     id="CNT-KEYS",
-    title="One session key of several senders",
+    title="Several senders, one session key",
     severity="medium",
     spec=(SpecRef("MS-MQQB", "3.1.7.1.5"), SpecRef("MS-MQQB", "3.1.5.8.3")),
     meaning="A queue manager makes the session key for its messages by chance, and encrypts it with padding "

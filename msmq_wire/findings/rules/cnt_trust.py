@@ -27,14 +27,14 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
 
 RULE = Rule(
     id="CNT-TRUST",
-    title="A signer whom nobody vouches for",
+    title="A certificate that nobody vouches for",
     severity="low",
     spec=(SpecRef("MS-MQQB", "3.1.5.8.3"), SpecRef("MS-MQMQ", "2.2.20.6")),
-    meaning="The certificate that came with the signature is none of those that --trust gives, and none of "
-    "them issued it: whoever made it may sign with it.",
-    action="Ask whose certificate it is; a receiver takes it where the directory has it for the sender.",
-    harmless="Queue managers and users make their own certificates, which no authority issues. Active "
-    "Directory has them. Only --trust looks at it.",
+    meaning="The certificate that came with the signature is not among those given with --trust, nor issued "
+    "by one of them: anybody could have made it.",
+    action="Ask whose certificate it is; a receiver accepts it if the directory lists it for the sender.",
+    harmless="Queue managers and users make their own certificates, without an authority. Active Directory "
+    "lists them. Only --trust checks this.",
     standing=True,
     types=("user_message", "message_packet"),
     when=((IS_ASKED,), (IS_ASKED_OF_MANY,)),

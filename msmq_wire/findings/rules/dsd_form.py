@@ -48,7 +48,7 @@ _REQUEST = size(TopologyClientRequest())
 
 RULE = Rule(
     id="DSD-FORM",
-    title="A packet of directory service discovery that breaks its form",
+    title="A malformed packet of directory service discovery",
     severity="low",
     spec=(SpecRef("MS-MQSD", "2.2"), SpecRef("MS-MQSD", "3.1.5.2")),
     meaning="A client of MSMQ 1.0 or 2.0 discards a reply that is not formatted as it must be, and a server "

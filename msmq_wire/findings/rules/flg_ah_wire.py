@@ -30,8 +30,8 @@ RULE = Rule(
     title="SRMP headers in a packet that is sent",
     severity="high",
     spec=(SpecRef("MS-MQMQ", "2.2.19.2"),),
-    meaning="AH must not be set when a packet is sent: the headers it announces exist in stored messages "
-    "only. A receiver that reads them takes their lengths from the network.",
+    meaning="The flag AH announces headers that only stored messages have: a packet that is sent must not "
+    "have it. A receiver that reads these headers takes their lengths from the network.",
     action="Find out what the sender is; check that the receiver has the fixes of April 2023.",
     harmless="Scanners set it to test for that fix.",
     cves=("CVE-2023-21554",),

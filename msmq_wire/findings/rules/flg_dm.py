@@ -26,7 +26,8 @@ _CODES = (
 def _check(record: Record, context: Context) -> Iterator[Seen]:
     for anomaly, place in broken(record, _CODES):
         base, user = record.packet.base_header, record.packet.user_header
-        values = f"DM is {user.bit('dm')}, TH is {user.bit('th')}, PR is {base.bit('pr')}"
+        values = f"DM (delivery) is {user.bit('dm')}, TH (transaction) {user.bit('th')}"
+        values += f", PR (priority) {base.bit('pr')}"
         yield Seen(message=f"{values}: {anomaly.message}", evidence=(place,))
 
 
@@ -36,7 +37,7 @@ _TH, _DM, _UNDEFINED, _PR = 1 << 20, 0b11 << 5, 1 << 6, 0b111
 
 RULE = Rule(
     id="FLG-DM",
-    title="Delivery mode, transaction and priority do not go together",
+    title="Delivery mode, transaction or priority is not allowed",
     severity="medium",
     spec=(SpecRef("MS-MQMQ", "2.2.19.2"), SpecRef("MS-MQMQ", "2.2.19.1")),
     meaning="DM is 0 for express and 1 for recoverable messages. A message in a transaction is recoverable, "

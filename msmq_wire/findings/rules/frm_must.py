@@ -1,4 +1,4 @@
-"""FRM-MUST: a field breaks a rule of its structure that no other rule says more of."""
+"""FRM-MUST: a field has a value that the protocol forbids that no other rule says more of."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
 
 RULE = Rule(
     id="FRM-MUST",
-    title="A field breaks a rule of its structure",
+    title="A field has a value that the protocol forbids",
     severity="low",
     spec=(SpecRef("MS-MQMQ", "2.2.19"), SpecRef("MS-MQMQ", "2.2.20"), SpecRef("MS-MQRR", "2.2.5")),
     meaning="The document says what this field must hold, and it holds something else; or the packet cannot "

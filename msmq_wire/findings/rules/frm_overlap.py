@@ -21,7 +21,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
     size = field(record, "base_header.packet_size")
     if size is not None and size >= least_size(record):
         yield Seen(
-            message=f"{error.path} goes on behind PacketSize {size}: {error.message}",
+            message=f"{error.path} reaches past PacketSize {size}: {error.message}",
             evidence=(evidence_of(record, error.path, error.offset, max(0, size - error.offset)),),
         )
 

@@ -17,7 +17,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
     behind_a_packet = record.reason == "no-signature" and record.offset
     if behind_a_packet and not starts_like_a_packet(record.remainder):
         yield Seen(
-            message=f"{counted(record.length)} behind the end that PacketSize sets start no packet",
+            message=f"{counted(record.length)} after the end that PacketSize sets do not begin a packet",
             evidence=(evidence_of(record, data=record.remainder),),
         )
 

@@ -39,13 +39,12 @@ RULE = Rule(
     title="Sizes in CompoundMessageHeader contradict the packet",
     severity="high",
     spec=(SpecRef("MS-MQRR", "2.2.5.1.2.2"),),
-    meaning="HTTPBodySize says how long the HTTP message in a packet is, MsgBodyOffset and MsgBodySize "
-    "where the body lies in it. Numbers that end outside make a reader take bytes that are not of this "
-    "message.",
-    action="Find out who wrote the packet. In a message that was read from a queue, look at the SRMP "
-    "message that came for it.",
-    harmless="A message that a proxy changed on its way; then the sizes disagree with the HTTP message, but "
-    "stay inside the packet (medium).",
+    meaning="HTTPBodySize is the length of the HTTP message in a packet; MsgBodyOffset and MsgBodySize say "
+    "where the body lies in it. If they point outside, a reader takes bytes of something else.",
+    action="Find out who wrote the packet. If the message was read from a queue, look at the SRMP "
+    "message that it came in.",
+    harmless="A proxy changed the message: the sizes then disagree with the HTTP message, but stay inside "
+    "the packet, and the severity is medium.",
     prefers=FRAMED,
     types=("user_message", "message_packet"),
     codes=(*_CODES, *UNREADABLE),

@@ -45,11 +45,11 @@ def _explain(record: Record, anomaly: Anomaly) -> tuple[str, Severity | None]:
 
 RULE = Rule(
     id="LEN-MQF",
-    title="Sizes in MultiQueueFormatHeader contradict its lists",
+    title="The lists of queues in MultiQueueFormatHeader are malformed",
     severity="high",
     spec=(SpecRef("MS-MQMQ", "2.2.20.1"), SpecRef("MS-MQMQ", "2.2.20.2")),
-    meaning="Each list of queues says its size, its kind and how many queues it has. Numbers that reach "
-    "past the list or the packet make a careless receiver read names from elsewhere.",
+    meaning="Each list of queues says its size, its kind (HeaderID) and how many queues it has. Numbers that "
+    "reach past the list or the packet make a careless receiver read names from elsewhere.",
     action="Find out what the sender is; check the message against what its application meant to send.",
     harmless="A kind of queue name that is not published (medium). Whether HeaderSize counts the padding is "
     "not stated, so up to 3 bytes are never judged.",

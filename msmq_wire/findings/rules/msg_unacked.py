@@ -21,7 +21,7 @@ RULE = Rule(
     "messages before their connection ended, or within the time that both sides agreed on. For "
     "transactional messages it shows no OrderAck. A sender keeps recoverable messages and sends them "
     "again; it loses express messages.",
-    action="Look into the outgoing queue of the sender, and at what stopped the receiver.",
+    action="Look into the outgoing queue of the sender, and at the receiver.",
     harmless="The acknowledgment came over another way, or after the capture.",
     over="cause",
     check=causal,

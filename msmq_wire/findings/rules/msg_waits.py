@@ -10,7 +10,7 @@ __all__ = ["RULE"]
 
 RULE = Rule(
     id="MSG-WAITS",
-    title="Messages that stay with their sender",
+    title="Messages that wait at their sender",
     severity="low",
     confidence="likely",
     spec=(SpecRef("MS-MQQB", "3.1.5.8.6"),),

@@ -31,10 +31,10 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
 
 RULE = Rule(
     id="PNG-SIG",
-    title="A datagram on UDP 3527 that is no right ping",
+    title="A datagram on UDP 3527 that is no ping",
     severity="low",
     spec=(SpecRef("MS-MQQB", "2.2.7"),),
-    meaning="A ping is 24 bytes with 0x5548 in the third and fourth.",
+    meaning="A ping has 24 bytes; its third and fourth byte are 0x5548.",
     action="Look at what else uses the port; scanners send the bytes of the signature the other way round.",
     harmless="Another service on this port.",
     types=("ping",),

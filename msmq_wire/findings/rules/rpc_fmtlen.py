@@ -76,12 +76,12 @@ RULE = Rule(
     title="Name of a queue too long",
     severity="high",
     spec=(SpecRef("MS-MQMQ", "2.1.1"), SpecRef("MS-MQMQ", "2.1.2")),
-    meaning="A queue name has at most 124 characters, a computer name at most 256. Two old public bugs are "
-    "reached by longer names in qmcomm: opnum 9 with a direct format name, opnum 6 with a path name of 2,048 "
-    "characters or more, as the public module for it sends.",
+    meaning="A queue name has at most 124 characters, a computer name at most 256. Longer names "
+    "reach two old public bugs of the RPC interface qmcomm: opnum 9 with a direct format name, opnum 6 with "
+    "a path name of 2,048 characters or more, as a public exploit sends.",
     action="Look at the client and at the text; check that the server has the fixes of MS05-017 "
     "and MS07-065.",
-    harmless="A program that makes queue names of input and does not check it.",
+    harmless="A program that builds names from input that it does not check.",
     cves=(_NAME_CVE, _PATH_CVE),
     needs=("record",),
     types=("rpc_call",),

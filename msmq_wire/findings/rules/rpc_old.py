@@ -36,11 +36,11 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
             )
     elif isinstance(packet, RpcCall) and packet.interface == _OLD and packet.opnum == _OPNUM:
         yield Seen(
-            message=f"opnum {_OPNUM} of interface {_UUID} is called: interface and method of the published "
-            "condition of CVE-2003-0995",
+            message=f"opnum {_OPNUM} of interface {_UUID} is called: the interface and the method that "
+            "CVE-2003-0995 is about",
             evidence=(evidence_of(record, "opnum"),),
             confidence="published",
-            caveats=("its parameters are not decoded: the length that the condition is about is not known",),
+            caveats=("its parameters are not decoded: the length that the CVE depends on is not known",),
         )
 
 

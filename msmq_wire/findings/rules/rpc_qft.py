@@ -59,14 +59,14 @@ def _kinds(record: Record) -> Iterator[tuple[str, str]]:
         if not isinstance(queue.m_qft, int):
             continue
         if queue.m_qft not in _OPENED:
-            yield path, f"m_qft is {queue.m_qft}, which {record.packet.method} cannot open"
+            yield path, f"the kind of name (m_qft) is {queue.m_qft}, which {record.packet.method} cannot open"
         elif isinstance(queue.arm, WcharText) and not queue.arm.text.upper().startswith(_ADDRESSES):
-            yield path, "the direct name is neither TCP: nor OS:"
+            yield path, "the direct name begins with neither TCP: nor OS:"
 
 
 RULE = Rule(
     id="RPC-QFT",
-    title="A queue name that contradicts itself",
+    title="A queue name of a form that no client builds",
     severity="medium",
     spec=(SpecRef("MS-MQMQ", "2.2.7"), SpecRef("MS-MQRR", "2.2.3"), SpecRef("MS-MQRR", "3.1.4.2")),
     meaning="The kind of the name, its suffix and flags and the member that holds it do not go together, or "

@@ -11,7 +11,7 @@ __all__ = ["RULE"]
 
 RULE = Rule(
     id="RPL-ACTION",
-    title="A server grants a request that its own parameters forbid",
+    title="A server grants an invalid request",
     severity="low",
     spec=(
         SpecRef("MS-MQRR", "3.1.4.7"),
@@ -24,7 +24,8 @@ RULE = Rule(
     ),
     meaning="The server does not check what it is asked. What it does then is in no document, and other "
     "servers refuse the same call.",
-    action="Correct the client. If it is a tool that tries out what servers accept, ask who runs it.",
+    action="Correct the client that asks for it. If it is a tool that tries out what servers accept, ask who "
+    "runs it.",
     over="reply",
     check=contradicting(ReplayKind.ACTION),
 )

@@ -11,7 +11,7 @@ __all__ = ["RULE"]
 
 RULE = Rule(
     id="RPL-CONTENT",
-    title="One identifier, two messages",
+    title="A message differs from its copy, or contradicts itself",
     severity="medium",
     spec=(
         SpecRef("MS-MQRR", "2.2.5.1"),
@@ -22,8 +22,8 @@ RULE = Rule(
     meaning="The capture shows one message twice, with the same identifier: once when it was sent or read "
     "earlier, and once now. SentTime, the label or the body differ between the two, or the deadline to reach "
     "the queue is not SentTime plus TimeToReachQueue. No queue manager changes these values.",
-    action="Compare both frames. Somebody changed the message in the queue or on its way, two messages got "
-    "one identifier, or the sender or the reader builds its packets itself.",
+    action="Compare the values that are named. Somebody changed the message in the queue or on its "
+    "way, two messages got one identifier, or the sender or the reader builds its packets itself.",
     harmless="Two queue managers with one GUID, see ID-CLONE. What a queue manager may change is not "
     "compared: addresses, the headers behind a message, its class, a body that came encrypted.",
     over="reply",

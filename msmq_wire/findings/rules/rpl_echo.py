@@ -17,7 +17,7 @@ RULE = Rule(
     meaning="An acceptor repeats ClientGuid, TimeStamp and SE of EstablishConnection, and both time-outs of "
     "ConnectionParameters. This one did not: the two sides have different views of the session, or the "
     "answer was made for another request.",
-    action="Look at what answers: a program that replays recorded packets, or a faulty implementation.",
+    action="Find out what program answers: one that replays recorded packets, or a faulty one.",
     harmless="Frames of different captures were put together.",
     over="reply",
     check=contradicting(ReplayKind.ECHO),

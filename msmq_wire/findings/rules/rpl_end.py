@@ -11,11 +11,11 @@ __all__ = ["RULE"]
 
 RULE = Rule(
     id="RPL-END",
-    title="A server accepts the end of a receive that it does not know",
+    title="A server accepts the end of a receive that was not seen",
     severity="medium",
     spec=(SpecRef("MS-MQRR", "3.1.4.9"), SpecRef("MS-MQRR", "3.1.4.15"), SpecRef("MS-MQQP", "3.1.4.2")),
-    meaning="The client is told that its message left the queue, or went back, and the server has no such "
-    "receive: what became of the message is not what the client believes.",
+    meaning="The server told the client that its message left the queue, or went back, and the capture shows "
+    "no such receive: the message may not be where the client believes.",
     action="Look at the receive that the client meant, by its request identifier, and at where its message "
     "is now.",
     harmless="A receive on a connection that was not captured.",

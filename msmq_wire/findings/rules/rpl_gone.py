@@ -11,7 +11,7 @@ __all__ = ["RULE"]
 
 RULE = Rule(
     id="RPL-GONE",
-    title="A message comes back after it was removed",
+    title="A message is read after it was removed",
     severity="high",
     spec=(SpecRef("MS-MQRR", "3.1.4.9"), SpecRef("MS-MQRR", "3.1.4.6"), SpecRef("MS-MQQP", "3.1.4.2")),
     meaning="The client acknowledged the message, or the queue was purged, and the server said so; then the "

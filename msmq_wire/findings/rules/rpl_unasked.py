@@ -19,8 +19,8 @@ RULE = Rule(
         SpecRef("MS-MQQB", "3.1.7.2.2"),
         SpecRef("MS-MQQB", "3.1.7.15"),
     ),
-    meaning="A message says which acknowledgments it wants, and where. This one was seen, and wants none of "
-    "this kind: the acknowledgment was made by something that does not look at its flags.",
+    meaning="A message says which acknowledgments it wants, and where. The message was captured, and wants "
+    "none of this kind: what made the acknowledgment does not look at the flags of messages.",
     action="Look at what sends the acknowledgment, and at the administration queue it goes to.",
     harmless="A message of the same number was sent before the capture began, with other flags.",
     over="reply",

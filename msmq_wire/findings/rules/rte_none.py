@@ -11,15 +11,15 @@ __all__ = ["RULE"]
 
 RULE = Rule(
     id="RTE-NONE",
-    title="A message has no way to its destination",
+    title="A message has no route to its destination",
     severity="medium",
     confidence="likely",
     spec=(SpecRef("MS-MQBR", "3.1.5.1"),),
-    meaning="Between the source and the destination in the packet the topology has no way: no routing link, "
-    "no gate or no routing server. The message was sent all the same: it may stay at a host until "
-    "it expires, or the topology file is wrong.",
-    action="Run msmq-wire route with the two: it says where the ways end and why.",
-    harmless="A topology that is not complete.",
+    meaning="The topology file has no route from the source to the destination in the packet: no routing "
+    "link, no gate or no routing server. The message was sent all the same: it may stay at a host until "
+    "it expires, or the file is wrong.",
+    action="Run msmq-wire route with source and destination: it says where routes end, and why.",
+    harmless="A topology file that is not complete.",
     over="hop",
     check=deviating(DeviationKind.NO_ROUTE),
 )

@@ -26,9 +26,9 @@ RULE = Rule(
     title="An acknowledgment that cannot be",
     severity="medium",
     spec=(SpecRef("MS-MQMQ", "2.2.20.4"), SpecRef("MS-MQQB", "3.1.5.5.1")),
-    meaning="AckSequenceNumber counts what was received on this session, modulo 65536. It never goes "
-    "back, and it is never higher than the number of packets sent.",
-    action="Look at the packets before it: was one of them acknowledged that did not arrive?",
+    meaning="AckSequenceNumber counts what was received on this session, modulo 65536. "
+    "Here it went back, or is higher than the number of packets sent.",
+    action="Look at the packets before it: does it acknowledge one that did not arrive?",
     harmless="Packets are missing from the capture, or were captured in another order.",
     over="session",
     needs=("both_sides", "before", "order"),

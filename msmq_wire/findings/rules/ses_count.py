@@ -16,7 +16,7 @@ _FIELDS = {"sent_count": "UserMsgSequenceNumber", "recoverable_count": "Recovera
 
 def _check(session: Session, context: Context) -> Iterator[Seen]:
     for note in noted(session, *_FIELDS):
-        said = f"{_FIELDS[note.kind]} is {note.stated}, the packets sent count {note.expected}"
+        said = f"{_FIELDS[note.kind]} says {note.stated}, and {note.expected} packets were sent"
         yield note_seen(session, note, said)
 
 

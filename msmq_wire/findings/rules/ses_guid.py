@@ -29,7 +29,7 @@ def _check(session: Session, context: Context) -> Iterator[Seen]:
                 )
         refused = session.refused_by == "server"
         yield Seen(
-            message=f"asked for {note.expected}, answered by {note.stated}",
+            message=f"the client asked for {note.expected}, and {note.stated} answered",
             evidence=tuple(places),
             severity="info" if refused else None,
             caveats=("the response refuses the session, as the protocol asks for",) if refused else (),
@@ -43,7 +43,7 @@ RULE = Rule(
     spec=(SpecRef("MS-MQQB", "3.1.5.3.1"), SpecRef("MS-MQQB", "3.1.5.3.2")),
     meaning="The request names a queue manager, the response comes from another and does not refuse. The "
     "client must close such a session.",
-    action="Find out which queue manager has the address now; look whether messages went over this session.",
+    action="Find out which queue manager has the address now; look whether messages were sent to it.",
     harmless="A cluster or load balancer led the connection to another host; frames of different captures "
     "were put together.",
     over="session",

@@ -15,7 +15,7 @@ _CODES = ("body.not-empty",)
 
 def _check(record: Record, context: Context) -> Iterator[Seen]:
     for _, place in broken(record, _CODES):
-        yield Seen(message="the Body element of the envelope is not empty", evidence=(place,))
+        yield Seen(message="the Body element of the envelope is not empty, as it must be", evidence=(place,))
 
 
 RULE = Rule(

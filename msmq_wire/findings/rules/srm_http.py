@@ -25,13 +25,13 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
 
 RULE = Rule(
     id="SRM-HTTP",
-    title="HTTP around a message that breaks its rules",
+    title="A message over HTTP breaks the rules of HTTP",
     severity="low",
     confidence="likely",
     spec=(SpecRef("MC-MQSRM", "2.1"),),
-    meaning="The head of the request, or what says where its body ends, breaks the rules of HTTP. A proxy "
-    "and the receiver may read two different messages out of the same bytes.",
-    action="Compare what a proxy logged with what the application got; look at what the sender is.",
+    meaning="The head of the request, or a field that says where the body ends, breaks the rules of HTTP. A "
+    "proxy and the receiver may read two different messages from the same bytes.",
+    action="Compare what a proxy logged with what the application got; find out what the sender is.",
     harmless="Old or home-made HTTP libraries.",
     needs=("record",),
     types=("srmp_message", "srmp_receipt"),

@@ -36,8 +36,8 @@ def _of_strays(story: Story, strays: list[StrayAck]) -> Iterator[Seen]:
         late = stray.kind == "final_ack"
         sequence = "" if stray.tx_sequence_id is None else f" {stray.tx_sequence_id:#x}"
         yield Seen(
-            message=f"{_KINDS[stray.kind]} for sequence{sequence}, number {stray.number}: no such sequence "
-            "was seen",
+            message=f"{_KINDS[stray.kind]} for number {stray.number} of sequence{sequence}, which was not "
+            "seen",
             evidence=(place_at(stray.at, stray.src, stray.dst, "" if session is None else session.capture),),
             severity=None if seen and not late else "info",
             caveats=(_BEFORE,),
@@ -73,7 +73,7 @@ RULE = Rule(
     spec=(SpecRef("MS-MQQB", "2.2.4"), SpecRef("MS-MQQB", "2.2.5"), SpecRef("MS-MQQB", "3.1.1.6.2")),
     meaning="OrderAck and FinalAck tell the sender what arrived of a transactional sequence. This one is "
     "about messages that the capture does not have; a sender that believed it would delete them.",
-    action="Look whether the named queue manager sent such messages, and who sends the acknowledgment.",
+    action="Look whether the receiver sent such messages, and who sends the acknowledgment.",
     harmless="The messages were sent before the capture began, or went another way. A FinalAck comes when "
     "its message is read, which may be days later.",
     over="story",

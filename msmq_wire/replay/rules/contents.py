@@ -109,7 +109,7 @@ def _different(call: ObservedCall, before: ShownMessage, shown: ShownMessage, wh
     return call.deviation(
         ReplayKind.CONTENT,
         call.row(f"message-changed:{name}") or row_of("message-changed", call.method),
-        f"{call.method} brings {message_name(shown.key)} with another {what} than {before.where} has",
+        f"{call.method} returns {message_name(shown.key)} with another {what} than {before.where} has",
         f"{getattr(before, name)}" if numbers else "the same",
         came=f"{getattr(shown, name)}" if numbers else "another",
         # Where the time is another one, too, the number may have been given to another message.
@@ -140,7 +140,7 @@ def _judge_time(call: ObservedCall, before: ShownMessage | None) -> Iterator[Rep
     yield call.deviation(
         ReplayKind.CONTENT,
         row,
-        f"{call.method} brings a message with TimeToReachQueue {time}, {what} SentTime {sent}{where}",
+        f"{call.method} returns a message with TimeToReachQueue {time}, {what} SentTime {sent}{where}",
         expected,
         came=f"{time}",
         certain=time < sent,

@@ -129,7 +129,7 @@ def _judge_waited(call: ObservedCall, closed: Happened) -> Iterator[ReplayDeviat
         yield call.deviation(
             ReplayKind.CANCEL,
             row,
-            f"{call.method} brings a message by a cursor that {closed} has closed meanwhile",
+            f"{call.method} returns a message by a cursor that {closed} has closed meanwhile",
             "MQ_ERROR_OPERATION_CANCELLED",
             certain=False,
         )
@@ -190,7 +190,7 @@ def _misses(call: ObservedCall, read: ObservedRead, shown: KnownMessage) -> Repl
     return call.deviation(
         ReplayKind.LOOKUP,
         row,
-        f"{call.method} brings message {read.sequence or identity} by a cursor that stands on "
+        f"{call.method} returns message {read.sequence or identity} by a cursor that stands on "
         f"{shown.sequence or shown.identity}",
         expected,
         came=f"message {read.sequence or identity}",

@@ -143,7 +143,7 @@ def judge_cancel(
         cancel = known.cancelled.get((used.number, read.request_id))
         row = call.row("cancelled")
         if row is not None and cancel is not None and 0 < call.begun < cancel.begun < call.ended:
-            what = f"{call.method} brings a message, though {cancel} has cancelled it"
+            what = f"{call.method} returns a message, though {cancel} has cancelled it"
             yield call.deviation(ReplayKind.CANCEL, row, what)
     elif call.role is Role.CANCEL:
         yield from _judge_late(known, call, used)

@@ -69,7 +69,7 @@ def judge_lookup(call: ObservedCall, read: ObservedRead) -> Iterator[ReplayDevia
     yield call.deviation(
         ReplayKind.LOOKUP,
         row,
-        f"{ReceiveAction(read.action or 0).name} of message {asked} brings message {read.sequence}",
+        f"{ReceiveAction(read.action or 0).name} of message {asked} returns message {read.sequence}",
         f"{f'message {asked}' if current else 'a message beside it'}, or MQ_ERROR_MESSAGE_NOT_FOUND",
         came=f"message {read.sequence}",
         path=_path(call),
@@ -109,7 +109,7 @@ def judge_message(
         yield call.deviation(
             ReplayKind.REMOVED,
             row,
-            f"{call.method} brings {text}, though {removed} has removed it",
+            f"{call.method} returns {text}, though {removed} should have removed it",
             "another message, or none",
             came="the same message",
             certain=certain,
@@ -120,7 +120,7 @@ def judge_message(
             call.deviation(
                 ReplayKind.TWICE,
                 row_of("locked", holder.happened.method),
-                f"{call.method} brings {text}, though {holder.happened} has it and did not put it back",
+                f"{call.method} returns {text}, though {holder.happened} has it and did not put it back",
                 "another message, or none",
                 came="the same message",
                 certain=sure and until - holder.happened.ended < SURE,
@@ -186,7 +186,7 @@ def _judge_seek(
         yield call.deviation(
             ReplayKind.LOOKUP,
             row,
-            f"{action.name} of message {asked.sequence} brings message {read.sequence}, which stands on its "
+            f"{action.name} of message {asked.sequence} returns message {read.sequence}, which stands on its "
             "other side",
             f"a message {'after' if after else 'before'} it, or MQ_ERROR_MESSAGE_NOT_FOUND",
             came=f"message {read.sequence}",
@@ -308,7 +308,7 @@ def _pass_over(
         deviation = call.deviation(
             ReplayKind.ORDER,
             row,
-            f"{call.method} brings {_text(message, message.sequence)}{than}, though "
+            f"{call.method} returns {_text(message, message.sequence)}{than}, though "
             f"{_text(other, other.sequence)}{of} stood {'behind' if behind else 'before'} it",
             f"the {'last' if behind else 'first'} message that is available",
             came=f"{'an earlier' if behind else 'a later'} one",

@@ -40,7 +40,7 @@ def judge_sections(call: ObservedCall) -> Iterator[ReplayDeviation]:
         what, expected = "succeeds without a message", "one or two sections"
         yield _wrong(call, "no-message", what, expected, "no section")
     elif call.ok is False and whole and not call.call.fault:
-        what, came = f"brings a message with {call.came}", f"{len(whole)} sections"
+        what, came = f"returns a message with {call.came}", f"{len(whole)} sections"
         yield _wrong(call, "message-of-failure", what, "no section", came)
     elif call.ok and call.message is not None:
         yield from _judge_limit(call, whole)
@@ -135,7 +135,7 @@ def _judge_packet(call: ObservedCall) -> Iterator[ReplayDeviation]:
     if call.ok and not answered.lp_buffer:
         check, what, expected, came = "no-message", "succeeds without a message", "the message", "no message"
     elif call.ok is False and answered.lp_buffer:
-        check, what = "message-of-failure", f"brings a message with {call.came}"
+        check, what = "message-of-failure", f"returns a message with {call.came}"
         expected, came = "no message", "a message"
     else:
         return

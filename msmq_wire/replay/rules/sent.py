@@ -131,7 +131,7 @@ def judge_sent(known: Known, call: ObservedCall, used: KnownHandle | None) -> It
             yield call.deviation(
                 ReplayKind.SECTIONS,
                 row,
-                f"{call.method} brings another {what} than {before.happened} sent",
+                f"{call.method} returns another {what} than {before.happened} sent",
                 expected,
                 came=came,
                 certain=certain,

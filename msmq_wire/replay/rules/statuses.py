@@ -176,7 +176,10 @@ def judge_time(call: ObservedCall, read: ObservedRead) -> Iterator[ReplayDeviati
     if read.timeout == INFINITE:
         expected, what = "no end of the wait", "though the wait was to have no end"
     elif latency + SECOND + spare < asked or latency > asked + _LATE + 5 * spare:
-        expected, what = f"an answer after {read.timeout} ms", f"and {read.timeout} ms were asked for"
+        expected, what = (
+            f"an answer after {read.timeout / 1000:g} s",
+            f"but {read.timeout / 1000:g} s were asked for",
+        )
     else:
         return
     yield call.deviation(

@@ -72,7 +72,7 @@ def test_a_long_list_is_shortened_and_says_by_how_much(told: Callable[..., dict[
     steps = [{"at": 0.1, "do": "message", "id": 1, "count": 47}]
     answer = told(OPEN, *steps)[4]
     assert answer.sentences[0] == "None of the 47 messages were acknowledged."
-    start = "All 47 messages were not acknowledged in the capture: a1d30c5b…\\1 (frame 12), "
+    start = "None of 47 messages was acknowledged in the capture: a1d30c5b…\\1 (frame 12), "
     assert answer.sentences[1].startswith(start)
     assert "a1d30c5b…\\10 (frame 30) and 37 more (" in answer.sentences[1]
     assert "\\11 (" not in answer.sentences[1]
@@ -292,12 +292,12 @@ def test_a_message_over_http_without_a_response_is_not_acknowledged() -> None:
 def test_a_host_that_only_sent_an_attack_is_in_the_list_of_ports_and_marked() -> None:
     answer = answers(FIXTURES / "diagnose" / "q13_probe_and_peer.pcap")[8]
     assert answer.sentences[0] == (
-        "TCP 1801: messages; 192.0.2.21 to 192.0.2.10 and 198.51.100.7 to 192.0.2.10 (not as a peer does, "
-        "see below); first in frame 1."
+        "TCP 1801: messages; 192.0.2.21 to 192.0.2.10 and 198.51.100.7 to 192.0.2.10 (not as a queue manager "
+        "does, see below); first in frame 1."
     )
     assert answer.sentences[1].startswith(
-        "Not what a peer does: 198.51.100.7 to TCP 1801 of 192.0.2.10 sent a message before a session was "
-        "open and shows LEN-ENV and SES-NAKED, "
+        "Not what a queue manager does at TCP 1801 of 192.0.2.10: 198.51.100.7 sent a message before a "
+        "session was open and shows LEN-ENV and SES-NAKED, "
     )
     assert answer.attention == "medium"
     (marked,) = answer.facts["no_peers"]

@@ -33,7 +33,7 @@ SAID: list[tuple[str, int, str]] = [
         "poison_message",
         3,
         "2 messages for DIRECT=OS:msg01\\private$\\orders (read or sent by a call), recoverable, "
-        'priority 3, 41 to 54 bytes; labels "order 900", "order 901"; 4 days to reach the queue; ',
+        'priority 3, 41 to 54 bytes; labels "order 900", "order 901"; 4 days allowed to reach the queue; ',
     ),
     (
         "poison_message",
@@ -68,12 +68,12 @@ SAID: list[tuple[str, int, str]] = [
         "ping_scan",
         8,
         "UDP 3527: pings; 192.0.2.21 to 192.0.2.10, 192.0.2.22 to 192.0.2.10 and 192.0.2.66 to "
-        "40 hosts (not as a peer does, see below); ",
+        "40 hosts (not as a queue manager does, see below); ",
     ),
     (
         "ping_scan",
         8,
-        "Not what a peer does: 192.0.2.66 to UDP 3527 of 40 hosts pinged them and connected to "
+        "Not what a queue manager does at UDP 3527 of 40 hosts: 192.0.2.66 pinged them and connected to "
         "none of them, first in frame 63. ",
     ),
     (
@@ -157,9 +157,9 @@ SAID: list[tuple[str, int, str]] = [
         "attack_in_traffic",
         3,
         "1 message for DIRECT=TCP:192.0.2.10\\private$\\queuejumper from 198.51.100.66 to "
-        "192.0.2.10, express, priority 3, 0 bytes; no label; 4 days to reach the queue; sent "
-        "2026-11-20 09:20:19Z by the sender's clock; frame 269. The sender named the host by IP "
-        "address. This is not what a peer sends: see question 13.",
+        "192.0.2.10, express, priority 3, 0 bytes; no label; 4 days allowed to reach the queue; sent "
+        "2026-11-20 09:20:19Z by the sender's clock; frame 269. The sender addressed the host by IP "
+        "address. This is not what a queue manager sends: see question 13.",
     ),
     (
         "attack_in_traffic",
@@ -170,7 +170,7 @@ SAID: list[tuple[str, int, str]] = [
         "slow_clock",
         3,
         "8 messages for DIRECT=OS:msg01\\private$\\orders from 192.0.2.25 to 192.0.2.10, "
-        "recoverable, priority 3, 52 bytes; ",
+        "recoverable, priority 3, 52 bytes each; ",
     ),
     ("cloned_till", 4, "All 32 messages were acknowledged, 17 of 17 recoverable ones as stored."),
     (
@@ -189,7 +189,7 @@ SAID: list[tuple[str, int, str]] = [
 ]
 """Capture, question, and how a sentence of the answer begins."""
 NOT_SAID: list[tuple[str, int, str]] = [
-    ("poison_message", 3, "no limit of time"),
+    ("poison_message", 3, "no time limit"),
     ("poison_message", 9, "taken off the queue"),
     ("poison_message", 9, "nothing was read"),
     ("ping_scan", 1, "192.0.2.66 pinged 192.0.2.1 "),
