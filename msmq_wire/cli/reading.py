@@ -33,7 +33,7 @@ from msmq_wire.records.body_keys import Opened
 from msmq_wire.records.brief import Brief, Briefing
 from msmq_wire.records.filter.subject import Subject
 from msmq_wire.records.joined_capture import JoinedCapture
-from msmq_wire.records.record import Record
+from msmq_wire.records.record import Record, is_file_error
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.report.redaction.redactor import Redactor
 from msmq_wire.rpc.security import Negotiator
@@ -289,7 +289,7 @@ class Reading:
                     else:
                         records, seen.found = item.others, seen.found or len(item) > 0
                     for record in records:
-                        if _is_file_error(record):
+                        if is_file_error(record):
                             seen.damaged = damaged = True
                             self._fail(named(file, record.reason or "the file is damaged"))
                             continue
@@ -511,16 +511,6 @@ def _is_pipe(file: str) -> bool:
 
 def _is_sealed(record: Record) -> bool:
     return isinstance(record.packet, RpcCall) and record.packet.sealed
-
-
-def _is_file_error(record: Record) -> bool:
-    """Whether a record says that the file is damaged; other errors are those of packets."""
-    return (
-        record.type == "error"
-        and record.stream is None
-        and record.error is None
-        and record.reason is not None
-    )
 
 
 def named(file: str, message: str) -> str:

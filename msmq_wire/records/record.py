@@ -21,6 +21,7 @@ __all__ = [
     "Place",
     "Record",
     "Spot",
+    "is_file_error",
     "is_read",
     "is_step",
     "place_of",
@@ -118,6 +119,12 @@ def is_read(record: Record) -> bool:
     if record.grade is not None:
         return False
     return record.type == "message_packet" or (record.type == "user_message" and record.parent is not None)
+
+
+def is_file_error(record: Record) -> bool:
+    """Whether a record says that the file is damaged; other errors are those of packets."""
+    is_of_packet = record.stream is not None or record.error is not None or record.reason is None
+    return record.type == "error" and not is_of_packet
 
 
 def is_step(item: Item) -> bool:

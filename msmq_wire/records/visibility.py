@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from msmq_wire.records.coverage import ENDS, FORGOTTEN, NEVER, Coverage, Need, Position
 from msmq_wire.records.endpoint import host_of
-from msmq_wire.records.record import Record
+from msmq_wire.records.record import Record, is_file_error
 from msmq_wire.records.run import Run, is_ordered, last_frames
 from msmq_wire.units import SECOND
 
@@ -57,7 +57,8 @@ class Visibility:
     missing, at least; ``holes`` and ``missing`` count the gaps and their bytes, ``holed`` the connections
     that have some, ``cut`` the places in them where bytes were cut off, ``cut_frames`` the frames that were
     captured in part (``snapped`` bytes at most), ``dropped`` those that the capture itself counts, ``halves``
-    the connections of which one direction was captured. ``first_hole`` is the record of the first gap.
+    the connections of which one direction was captured. ``first_hole`` is the record of the first gap,
+    ``broken`` says of each file that could not be read to its end why.
     ``let_go`` says that sessions or pings were dropped for memory, ``several_networks`` that two connections
     with the same ends went on at a time. ``most`` is how many bytes connections may take (`MOST` by default):
     beyond it the oldest go, and of claims about what is not known any more something is missing.
@@ -83,6 +84,7 @@ class Visibility:
         self.dropped = 0
         self.cut_frames = self.snapped = 0
         self.halves = 0
+        self.broken: list[str] = []
         self.let_go = False
         self._forgotten = False
         self._spans = 0
@@ -103,6 +105,8 @@ class Visibility:
         """Take the next record; what lies at rest tells nothing of a connection."""
         if record.grade is not None or record.parent is not None:
             return
+        if is_file_error(record):
+            self.broken.append(record.reason or "")
         if record.stream is None:
             if record.type == "gap" and record.reason == "snaplen":
                 self.cut_frames += record.missing or 0
@@ -232,6 +236,12 @@ class Visibility:
     def said(self, before: str) -> tuple[str, ...]:
         """What the capture lacks, in clauses; ``before`` names the frame behind the first gap."""
         told = []
+        if self.broken:
+            told.append(f"{self.broken[0]}: what follows could not be read")
+        more = len(self.broken) - 1
+        if more > 0:
+            files = "1 more file" if more == 1 else f"{more:,} more files"
+            told.append(f"{files} could not be read to {'its' if more == 1 else 'their'} end")
         if self.halves:
             halves = "1 connection" if self.halves == 1 else f"{self.halves:,} connections"
             told.append(f"only one direction of {halves} was captured{self._half}")

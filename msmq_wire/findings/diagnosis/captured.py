@@ -30,6 +30,7 @@ def captured(visibility: Visibility, words: Words, telling: Telling) -> None:
     if len(lacking) > MOST:
         telling.say(f"The same is known of {count(len(lacking) - MOST, 'more connection')}.")
     telling.facts = {
+        "broken_files": visibility.broken,
         "frames": visibility.frames,
         "lost_frames": visibility.lost_frames,
         "dropped_frames": visibility.dropped,

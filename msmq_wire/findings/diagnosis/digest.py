@@ -236,6 +236,8 @@ def _of_capture(visibility: Visibility, words: Words) -> tuple[DigestLine, ...]:
     if not said:
         return ()
     unknown = "What depends on their order is not certain"
+    if visibility.broken:
+        unknown = "What happened after that is not known"
     if visibility.halves:
         unknown = "What the other side sent is not known"
     elif visibility.holes or visibility.dropped:

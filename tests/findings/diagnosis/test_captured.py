@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from fixtures.build_imperfect import build
 from msmq_wire.findings.diagnosis import Answer
+from tests.findings.diagnosis.test_digest import digest
 from tests.findings.diagnosis.test_questions import FIXTURES, answers
 
 ONE, OTHER = "192.0.2.21:49731 to 192.0.2.10:1801", "192.0.2.22:49801 to 192.0.2.10:1801"
@@ -66,3 +69,16 @@ def test_what_is_missing_is_data_too(told: dict[str, Answer]) -> None:
 def test_a_connection_that_began_before_the_capture_is_named() -> None:
     found = answers(FIXTURES / "sessions" / "midstream_start.pcap")[19].sentences
     assert any("it began before the capture" in text for text in found)
+
+
+def test_a_file_that_is_cut_says_so_first_and_what_follows_is_not_known(tmp_path: Path) -> None:
+    whole = (FIXTURES / "captures" / "clean_business_day.pcap").read_bytes()
+    cut = tmp_path / "cut.pcap"
+    cut.write_bytes(whole[:-20])
+    said = "The file is cut inside a record of 60 bytes: what follows could not be read."
+    answer = answers(cut)[19]
+    assert answer.sentences == (said,)
+    assert answer.facts["broken_files"] == ["the file is cut inside a record of 60 bytes"]
+    found, _ = digest(cut)
+    assert [line.text for line in found.lines] == [f"{said} What happened after that is not known."]
+    assert found.nothing.startswith("Nothing else wrong seen in ")
