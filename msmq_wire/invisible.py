@@ -7,8 +7,9 @@ picture) asks it which characters could move a cursor, end a line, turn the read
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
-__all__ = ["DEFAULT_IGNORABLE", "RANGES", "UNICODE_VERSION", "UNSEEN", "escaped", "numbered", "seen"]
+__all__ = ["DEFAULT_IGNORABLE", "RANGES", "UNICODE_VERSION", "UNSEEN", "escaped", "numbered", "seen", "shown"]
 
 UNICODE_VERSION = "18.0"
 """The version of the Unicode Character Database that the tables here follow."""
@@ -64,6 +65,13 @@ _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 def seen(character: str) -> bool:
     """Whether a character prints and is not invisible."""
     return character.isprintable() and UNSEEN.match(character) is None
+
+
+def shown(text: str, instead: Callable[[str], str]) -> str:
+    """The text with ``instead`` of each character that is not `seen`."""
+    if text.isprintable() and UNSEEN.search(text) is None:
+        return text
+    return "".join(one if seen(one) else instead(one) for one in text)
 
 
 def numbered(character: str) -> str:

@@ -10,7 +10,7 @@ import html
 import json
 from typing import Any
 
-from msmq_wire.invisible import numbered, seen
+from msmq_wire.invisible import numbered, shown
 
 __all__ = ["Markup", "badge", "escaped", "joined", "script_json", "scrolling", "tag", "visible"]
 
@@ -31,9 +31,7 @@ def visible(text: str, most: int = 400) -> str:
     """
     if len(text) > most:
         text = f"{text[:most]}…"
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(one if seen(one) else numbered(one) for one in text)
+    return shown(text, numbered)
 
 
 def escaped(value: object) -> Markup:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from msmq_wire.invisible import seen
+from msmq_wire.invisible import shown
 from msmq_wire.records.bodies.body import Body
 from msmq_wire.records.bodies.json_text import pretty_json
 from msmq_wire.records.bodies.xml_text import pretty_xml
@@ -27,7 +27,7 @@ def preview(body: Body, width: int = 60) -> str:
     shows_text = body.text is not None and (body.scalar or body.kind in ("text", "xml", "json", "array"))
     text = body.text if shows_text and body.text is not None else caption(body)
     line = " ".join(text[: 4 * width + 64].split())
-    line = "".join(c if seen(c) else _REPLACEMENT for c in line)
+    line = shown(line, lambda _: _REPLACEMENT)
     return line if len(line) <= width else line[: max(width - 1, 0)] + "…"[:width]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from msmq_wire.invisible import seen
+from msmq_wire.invisible import shown
 from msmq_wire.rpc.security import AuthenticationLevel, ProtectedPdu, Unwrapped
 
 __all__ = ["Readings", "SequenceNumbers", "SignedParts", "closed", "number_text", "one_line", "plural"]
@@ -103,8 +103,8 @@ def closed(pdu: ProtectedPdu, note: str) -> Unwrapped:
 
 def one_line(text: str) -> str:
     """Make text from the wire safe for a note: printable, on one line, of bounded length."""
-    shown = text if len(text) <= _LONGEST_TEXT else text[: _LONGEST_TEXT - 3] + "..."
-    return "".join(character if seen(character) else "\ufffd" for character in shown)
+    short = text if len(text) <= _LONGEST_TEXT else text[: _LONGEST_TEXT - 3] + "..."
+    return shown(short, lambda _: "\ufffd")
 
 
 def number_text(value: int) -> str:
