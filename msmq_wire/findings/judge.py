@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from msmq_wire.replay.deviation import ReplayDeviation
     from msmq_wire.routing.hop import ObservedHop
 
-__all__ = ["MOST_OF_A_RULE", "HopAuditor", "Judge", "judge"]
+__all__ = ["MOST_OF_A_RULE", "HopAuditor", "Judge", "beyond", "judge"]
 
 MOST_OF_A_RULE = 1000
 """Findings of one rule that are given; `Judge.more` counts the others."""
@@ -450,6 +450,17 @@ def _replayer() -> Replayer:
     from msmq_wire.replay import Replayer
 
     return Replayer()
+
+
+def beyond(more: Mapping[str, int]) -> list[str]:
+    """What a judge counts in `Judge.more`, in words: what is only a note is not counted that often."""
+    return [
+        f"more of {id_}, not counted"
+        if id_ in RULES and RULES[id_].severity == "info"
+        else f"{count:,} more of {id_}"
+        for id_, count in sorted(more.items())
+        if count
+    ]
 
 
 def judge(

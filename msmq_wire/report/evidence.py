@@ -10,6 +10,7 @@ from functools import cached_property
 from msmq_wire.findings import RULES, SEVERITIES, Evidence, Finding
 from msmq_wire.findings.causes import causes
 from msmq_wire.findings.folding import Fold, Group
+from msmq_wire.findings.judge import beyond
 from msmq_wire.records.joined_capture import located
 from msmq_wire.report.links import Links
 from msmq_wire.report.markup import Markup, badge, joined, scrolling, tag, visible
@@ -116,9 +117,9 @@ def finding_section(shelf: Shelf, groups: Sequence[Group], told: Told) -> Markup
     left_out = shelf.left_out()
     if left_out:
         parts.append(tag("p", f"{count_text(left_out, 'further cause')} not told.", class_="note"))
-    more = [f"{count:,} of {id_}" for id_, count in sorted(shelf.more.items()) if count]
+    more = beyond(shelf.more)
     if more:
-        parts.append(tag("p", f"Counted and not kept: {', '.join(more)}.", class_="note"))
+        parts.append(tag("p", f"Not kept: {'; '.join(more)}.", class_="note"))
     return joined(*parts)
 
 

@@ -14,6 +14,7 @@ from msmq_wire import build_message, read_capture
 from msmq_wire.errors import DecodeError
 from msmq_wire.findings import RULES, Finding, Judge, judge
 from msmq_wire.findings.finding import SEVERITIES
+from msmq_wire.findings.judge import beyond
 from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
@@ -228,3 +229,10 @@ def test_a_gap_behind_a_call_tells_of_the_messages_that_it_carried() -> None:
     gap = record(4, "gap", missing=436, frames=(2, 4), **ends)
     assert [one.severity for one in judged(needy, call, *carried, gap)] == ["info", "info"]
     assert [one.severity for one in judged(needy, call, *carried, record(4, **ends))] == ["medium", "medium"]
+
+
+def test_what_is_not_given_is_counted_unless_it_is_a_note() -> None:
+    assert beyond({"FRM-SIG": 12_000, "CNT-CLEAR": 1, "LEN-ENV": 0}) == [
+        "more of CNT-CLEAR, not counted",
+        "12,000 more of FRM-SIG",
+    ]

@@ -33,7 +33,7 @@ def _page(shelf: Shelf) -> Page:
 
 def test_findings_that_were_only_counted_are_told_by_rule() -> None:
     shelf = _shelf()
-    assert not [text for text in _page(shelf).text_of("p") if "Counted" in text]
+    assert not [text for text in _page(shelf).text_of("p") if "Not kept" in text]
     shelf.more.update({"FRM-TRUNC": 12_000, "FRM-SIG": 3, "FRM-SIZE": 0})
     page = _page(shelf)
-    assert page.text_of("p")[-1] == "Counted and not kept: 3 of FRM-SIG, 12,000 of FRM-TRUNC."
+    assert page.text_of("p")[-1] == "Not kept: 3 more of FRM-SIG; 12,000 more of FRM-TRUNC."

@@ -16,6 +16,7 @@ from msmq_wire.cli.reporting import complain
 from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.findings import RULES
+from msmq_wire.findings.judge import beyond
 from msmq_wire.lab.recordings.compare import Comparison
 from msmq_wire.lab.recordings.compare_values import Compared
 from msmq_wire.lab.recordings.compare_view import compared_rows
@@ -83,7 +84,7 @@ def compare_recording(
     else:
         print_comparison(options.screen(), compared, zone)
     reading.tell_left_out(judge.left_out)
-    more = [f"{count} more of {id_}" for id_, count in judge.more.items()]
+    more = beyond(judge.more)
     reading.tell_summary(*_told(compared), *more)
     raise typer.Exit(_DIFFERS if compared.differences else reading.status)
 

@@ -27,7 +27,7 @@ from msmq_wire.findings import RULES, SEVERITIES, Finding
 from msmq_wire.findings.causes import causes
 from msmq_wire.findings.columns import FINDING_ALIASES, FINDING_COLUMNS, FindingRow
 from msmq_wire.findings.folding import Fold
-from msmq_wire.findings.judge import HopAuditor
+from msmq_wire.findings.judge import HopAuditor, beyond
 from msmq_wire.findings.rule import Rule
 from msmq_wire.findings.view import finding_view
 from msmq_wire.records.record import Record
@@ -188,7 +188,7 @@ def findings(
     table = FindingTable(options.screen(), max(map(len, asked)), zone, several=reading.several)
     table.print(groups, by)
     output.finish(quiet=options.quiet)
-    more = [f"{count} more of {id_}" for id_, count in judge.more.items()]
+    more = beyond(judge.more)
     if format_ is FindingsFormat.SARIF:
         log = sarif_log(
             kept,
