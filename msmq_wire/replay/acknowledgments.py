@@ -267,8 +267,8 @@ class AcknowledgmentReplayer:
                 if other.source == ack.source and other.key != ack.key and _contradict(other, ack):
                     yield packet_deviation(
                         ReplayKind.OUTCOME, record(), mqqb("3.1.7.2.1"),
-                        f"{named} got {_words(class_)}, after it had got "
-                        f"{_words(other.message_class)}{frame_text(other.frame)}",
+                        f"{named} got {_words(other.message_class)}{frame_text(other.frame)}, and then "
+                        f"{_words(class_)}",
                         "nothing that contradicts it", _words(class_),
                         path="message_properties_header.message_class", certain=False,
                     )  # fmt: skip

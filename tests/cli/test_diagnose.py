@@ -207,9 +207,9 @@ ANSWERS: dict[str, tuple[str, ...]] = {
         "nothing says that it is on disk. 192.0.2.10 has to store it and say so; first a1d30c5b…\\50 in "
         "frame 18, 1 min before the capture ends.",
         "2 messages for PRIVATE=c277e190-3d6a-4c4b-8d05-f21b9ac83e44\\0000000a wait at 192.0.2.21: they ask "
-        "for dead-lettering (JN), and no FinalAck in the capture says that they left their queue. They came "
-        "there (OrderAck): now an application has to receive them; first a1d30c5b…\\42 in frame 14, 1 min "
-        "before the capture ends.",
+        "for dead-lettering (JN), and the capture shows no FinalAck, which says that they left their queue. "
+        "They reached that queue (OrderAck): now an application has to receive them; first "
+        "a1d30c5b…\\42 in frame 14, 1 min before the capture ends.",
         "1 message for PRIVATE=c277e190-3d6a-4c4b-8d05-f21b9ac83e44\\0000000a was received: a FinalAck shows "
         "it in frame 26.",
     ),

@@ -79,6 +79,13 @@ def _counts(tallies: dict[str, Tally]) -> dict[str, int]:
     return {name: tally.count for name, tally in list(tallies.items())[:64]}
 
 
+def _cut(cut: int, total: int) -> str:
+    """How many bodies are not whole."""
+    if not cut:
+        return ""
+    return "; it is not whole" if total == 1 else f"; {cut:,} of them are not whole"
+
+
 def bodies(facts: Facts, resends: int, words: Words, telling: Telling) -> None:
     """Question 11, [MS-MQMQ] 2.2.12."""
     found = facts.bodies
@@ -90,7 +97,7 @@ def bodies(facts: Facts, resends: int, words: Words, telling: Telling) -> None:
         text += f", as {kind.convention} writes it" if kind.convention else ""
         text += f", {size}, " if kind.count == 1 else f", {size} together, the first "
         text += f"in {words.frame(kind.first)}"
-        text += f"; {kind.cut:,} not whole" if kind.cut else ""
+        text += _cut(kind.cut, kind.count)
         telling.say(f"{text}.", kind.first)
     if len(kinds) > MOST or found.unlooked:
         rest = sum(kind.count for kind in kinds[MOST:]) + found.unlooked

@@ -195,9 +195,9 @@ def _said(key: GroupKey, group: _Group, src: str, dst: str, words: Words) -> Ite
             yield f"and {src} sends {it} again until an OrderAck comes"
         case "final":
             asked = listed(["dead-lettering (JN)"] * dead_letter + ["journaling (JP)"] * journal)
-            yield f"{they} {'asks' if one else 'ask'} for {asked}, and no FinalAck in the capture says that "
-            yield f"{they} left {their} queue. {'It' if one else 'They'} came there (OrderAck): now an "
-            yield f"application has to receive {it}"
+            yield f"{they} {'asks' if one else 'ask'} for {asked}, and the capture shows no "
+            yield f"FinalAck, which says that {they} left {their} queue. {'It' if one else 'They'} reached "
+            yield f"that queue (OrderAck): now an application has to receive {it}"
         case "received":
             yield f"{'was' if one else 'were'} received: {_BY[kind]} shows it in {_at(group, words)}."
             yield f" Its sender puts {it} into its journal." if journal else ""

@@ -40,7 +40,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
 
 RULE = Rule(
     id="BOD-NOTIFY",
-    title="A change notification that proves nothing",
+    title="A change notification without proof of its sender",
     severity="medium",
     confidence="likely",
     spec=(SpecRef("MS-MQCN", "3.2.5.1"),),

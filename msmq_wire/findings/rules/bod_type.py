@@ -72,7 +72,8 @@ RULE = Rule(
     severity="low",
     confidence="likely",
     spec=(SpecRef("MS-MQMQ", "2.2.12"),),
-    meaning="A reader that believes the type shows rubbish or stops; a filter that believes it sees no text.",
+    meaning="A reader that trusts the type shows rubbish or stops; a filter that trusts it finds no text "
+    "to check.",
     action="Look at the bytes and at what the application expects.",
     harmless="Formatters of an application's own that leave the type as it was.",
     types=BODY_TYPES,

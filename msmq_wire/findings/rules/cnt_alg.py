@@ -33,13 +33,13 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
 
 RULE = Rule(
     id="CNT-ALG",
-    title="Algorithm that is not in the tables",
+    title="An algorithm that the specification does not list",
     severity="low",
     spec=(SpecRef("MS-MQMQ", "2.2.19.3"),),
     meaning="Hash, cipher or privacy level of a signed or encrypted message is none of the published ones, "
     "or cipher and privacy level do not belong together. A receiver cannot verify or decrypt it.",
-    action="Look for a negative acknowledgment of class 0x8006, 0x8007 or 0x800B; find out what the sender "
-    "is.",
+    action="Look whether the receiver refused the message, by a negative acknowledgment of class 0x8006, "
+    "0x8007 or 0x800B; find out what the sender is.",
     harmless="Values in a message that is neither signed nor encrypted are never read.",
     codes=_CODES,
     check=_check,

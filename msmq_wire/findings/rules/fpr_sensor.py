@@ -55,10 +55,10 @@ def _marks(record: Record) -> Iterator[Mark]:
     if reached(record.packet, "base_header.packet_size") == _PACKET_SIZE:
         yield "base_header.packet_size", f"PacketSize is {_PACKET_SIZE}"
     if _is_repeated(header.source_queue_manager):
-        yield "user_header.source_queue_manager", "SourceQueueManager is one letter"
+        yield "user_header.source_queue_manager", "all bytes of SourceQueueManager are one letter"
     for name in _NUMBERS:
         if _is_repeated(getattr(header, name).to_bytes(4, "little")):
-            yield f"user_header.{name}", f"{name} is one letter"
+            yield f"user_header.{name}", f"all bytes of {name} are one letter"
 
 
 def _is_repeated(data: bytes) -> bool:

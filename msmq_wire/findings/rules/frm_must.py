@@ -1,4 +1,4 @@
-"""FRM-MUST: a field has a value that the protocol forbids that no other rule says more of."""
+"""FRM-MUST: a field has a value that the protocol forbids, and no other rule says more of it."""
 
 from __future__ import annotations
 
@@ -79,10 +79,11 @@ RULE = Rule(
     severity="low",
     spec=(SpecRef("MS-MQMQ", "2.2.19"), SpecRef("MS-MQMQ", "2.2.20"), SpecRef("MS-MQRR", "2.2.5")),
     meaning="The document says what this field must hold, and it holds something else; or the packet cannot "
-    "be read to its end because of it. No rule of its own says what it may be good for.",
-    action="Look up the anomaly code for the section. A queue manager that keeps the documents never sends "
-    "this: look at what the sender is.",
-    harmless="A program that builds packets by hand. Some of these are common, and then a note only.",
+    "be read to its end because of it. No other rule says what it may be good for.",
+    action="Show the packet with decode --id, which names the section of the specification. A queue manager "
+    "that keeps to it never sends this: find out what the sender is.",
+    harmless="A program that builds packets by hand. Some of these values are common: they are told as a "
+    "note only.",
     behind=(
         "FLG-QTYPE",
         "LEN-BODY",

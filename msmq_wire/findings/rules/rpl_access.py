@@ -11,7 +11,7 @@ __all__ = ["RULE"]
 
 RULE = Rule(
     id="RPL-ACCESS",
-    title="A server reads through a handle that was not opened for it",
+    title="A server lets a client read through a handle not opened for it",
     severity="high",
     spec=(SpecRef("MS-MQRR", "3.1.4.7"), SpecRef("MS-MQQP", "3.1.4.1"), SpecRef("MS-MQMP", "3.1.5.3")),
     meaning="The handle was opened to peek, to send or to move, and a message was received through it. "

@@ -64,11 +64,11 @@ RULE = Rule(
     confidence="likely",
     spec=(SpecRef("MS-MQMQ", "2.2.19.1"), SpecRef("MS-MQMQ", "2.2.19.2")),
     meaning="A receiver ignores a message that is older than its TimeToReachQueue, and one older than its "
-    "TimeToBeReceived is gone before it can be read. This one looks like a message that vanishes.",
+    "TimeToBeReceived is gone before it can be read. To its sender, this message seems to vanish.",
     action="Look for a negative acknowledgment or a copy in the dead-letter queue of the sender; raise the "
     "limits of the message or find out what delayed it.",
     harmless="Clocks that differ by more than the limit: then nothing has expired. Where other messages show "
-    "the clock of the sender, it is the one that counts.",
+    "the clock of the sender, the times here are measured by it.",
     types=("user_message",),
     when=(
         *(

@@ -88,6 +88,6 @@ class TopologyClientRequest(WireStruct, frozen=True, kw_only=True, gc=False):
             "ipx-networks",
             this.ipx_networks.ipx_network_count < 0,
             at="ipx_networks",
-            message="IPXNetworkCount must not be present over IP",
+            message="IPXNetworkCount is present, which it must not be over IP",
         ),
     )
