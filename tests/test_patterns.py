@@ -270,6 +270,7 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
     "msmq_wire.findings.rule:_REFERENCE": OURS,
     "msmq_wire.invisible:UNSEEN": (
         Attack("match", "", "\x1b"),
+        Attack("search", "", "a"),
         Attack("sub", "", "\x1b"),
         Attack("sub", "", "a"),
     ),
@@ -410,6 +411,14 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
     "msmq_wire.spec:_CAPITALS_THEN_WORD": (Attack("sub", "", "A"), Attack("sub", "", "AAa")),
     "msmq_wire.spec:_WORD_THEN_CAPITAL": (Attack("sub", "", "aA"),),
     "msmq_wire.srmp.building:_URL": (Attack("fullmatch", "http://", "a", " "),),
+    "msmq_wire.srmp.xml.tree:_DECLARED": (
+        Attack("match", "", " "),
+        Attack("match", "<?xml ", " "),
+        Attack("match", "<?xml ", " encoding="),
+        Attack("match", "<?xml encoding='", "a"),
+    ),
+    "msmq_wire.srmp.xml.tree:_READ": "names of codecs of Python",
+    "msmq_wire.records.srmp_content:_MSMQ": (Attack("match", "", "/msmq/"),),
     "msmq_wire.srmp.http.message:_START_LINE": (
         Attack("match", "GET ", " HTTP/1.1"),
         Attack("match", "GET ", "a"),

@@ -2640,7 +2640,7 @@ local rules = {
   [144] = {["abbr"] = "msmq.expert.topology_client_request.version", ["at"] = {"topology_packet_header", "version"}, ["text"] = "a client must set Version to 0 ([MS-MQSD] 2.2.1)"},
   [145] = {["abbr"] = "msmq.expert.topology_client_request.type", ["at"] = {"topology_packet_header", "type"}, ["text"] = "Type must be 1 in a request ([MS-MQSD] 2.2.1)"},
   [146] = {["abbr"] = "msmq.expert.topology_client_request.reserved", ["at"] = {"topology_packet_header", "reserved"}, ["text"] = "a client must set Reserved to 0 ([MS-MQSD] 2.2.1)"},
-  [147] = {["abbr"] = "msmq.expert.topology_client_request.ipx-networks", ["at"] = {"ipx_networks"}, ["text"] = "IPXNetworkCount must not be present over IP ([MS-MQSD] 2.2.2)"},
+  [147] = {["abbr"] = "msmq.expert.topology_client_request.ipx-networks", ["at"] = {"ipx_networks"}, ["text"] = "IPXNetworkCount is present, which it must not be over IP ([MS-MQSD] 2.2.2)"},
   [148] = {["abbr"] = "msmq.expert.ipx_networks.ipx-network-count", ["at"] = {"ipx_network_count"}, ["text"] = "IPXNetworkCount must be 1 to 32 ([MS-MQSD] 2.2.2)"},
   [149] = {["abbr"] = "msmq.expert.topology_server_reply.type", ["at"] = {"topology_packet_header", "type"}, ["text"] = "Type must be 2 in a reply ([MS-MQSD] 2.2.1)"},
   [150] = {["abbr"] = "msmq.expert.topology_server_reply.connected-network-count", ["at"] = {"connected_network_count"}, ["text"] = "ConnectedNetworkCount must be 1 to 32 ([MS-MQSD] 2.2.3)"},

@@ -6,6 +6,7 @@ behind a hole are not put together with those before it.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -39,6 +40,7 @@ _PARTS = SpecRef("MC-MQSRM", "2.2.2")
 _SIGNED = SpecRef("MC-MQSRM", "2.2.7.1.2")
 _WEB = ("http://", "https://")
 _ROLES = ("body", "extension")
+_MSMQ = re.compile(r"/msmq/[^?#]", re.IGNORECASE)
 
 
 class SrmpRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -125,7 +127,7 @@ def packet_of(request: SrmpRequest) -> SrmpMessage:
     data = {role: part.data for part, role in found}
     return SrmpMessage(
         kind=request.parsed.kind,
-        queue=None if path is None else _queue(path.to),
+        queue=(None if path is None else _queue(path.to)) or _asked(http),
         label=None if action is None else action.removeprefix(LABEL_PREFIX),
         message_id=None if header is None or path is None else _message_id(header.msmq is not None, path.id),
         method=http.method,
@@ -160,6 +162,14 @@ def _queue(to: str | None) -> str | None:
         return f"DIRECT={to}"
     # Another text is no queue of SRMP (``path.to``), and still where the message was to go.
     return to.removeprefix("MSMQ:") or None
+
+
+def _asked(http: HttpMessage) -> str | None:
+    """The format name that a request itself goes to, where its envelope tells none."""
+    target, host = http.target, (http.header("host") or "").strip()
+    if target.lower().startswith(_WEB):
+        return f"DIRECT={target}"
+    return f"DIRECT=http://{host}{target}" if host and _MSMQ.match(target) else None
 
 
 def _message_id(is_msmq: bool, id_: str | None) -> str | None:

@@ -19,9 +19,19 @@ __all__ = ["SrmpReader"]
 
 _OTHERS = "HTTP requests that are no SRMP: not decoded"
 _ALONE = "HTTP responses without a request in the capture: not decoded"
+_LEGS = "HTTP requests without a body, to authenticate: no message is in them"
 _HOLES = "HTTP connections with bytes in no message: not decoded"
+_CHALLENGES = (401, 407)
 _KEPT = 16
 """Holes that a connection keeps while it is not known whose it is."""
+
+
+def _is_leg(exchange: HttpExchange) -> bool:
+    """Whether a request only begins to authenticate: the server wants more before it takes the message."""
+    request, answer = exchange.request, exchange.response
+    if request is None or not request.complete or request.body or answer is None:
+        return False
+    return answer.status in _CHALLENGES
 
 
 class _Connection(Conversation):
@@ -62,6 +72,8 @@ class SrmpReader(StreamReader[_Connection]):
                 request = event.request
                 if request is None:
                     self._notice(_ALONE)
+                elif _is_leg(event):
+                    self._notice(_LEGS)
                 elif is_credible(request.head) or is_srmp(request):
                     connection.srmp = True
                     records += [place.gap(hole) for hole in connection.holes]

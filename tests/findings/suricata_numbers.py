@@ -38,6 +38,7 @@ NUMBERS: dict[str, tuple[int, ...]] = {
     "RPC-FMTLEN": (640, 641),
     "RPC-PURGE": (630, 631, 632),
     "SRM-ID": (700,),
+    "SRM-XML": (706,),
     "SRM-HTTP": (705,),
     "BOD-BINFMT": (720, 721),
     "PNG-SIG": (800, 801),

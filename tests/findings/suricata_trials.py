@@ -32,6 +32,8 @@ UNSEEN: dict[str, str] = {
     "SES-ORDER/hit_second_establish": _SESSION,
     "SES-PARM/hit_window_closes": _SESSION,
     "SES-PARM/hit_window_one": "a note: the receiver is short of memory",
+    "SRM-XML/hit_entity": "it is looked up, in XML",
+    "SRM-XML/hit_undeclared": "bytes of an encoding are judged, in XML",
     "SRM-ID/hit_no_guid": "the form of the id is judged, in XML",
     "SRM-ID/hit_other_source": "two elements are compared",
 }

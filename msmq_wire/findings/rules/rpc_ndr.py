@@ -43,6 +43,8 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
         severity, caveats = "low", ("the bind was not captured: interface and syntax are guesses",)
     elif not call.complete:
         severity, caveats = "low", ("not all fragments of the call were captured",)
+    elif record.type == "com_call":
+        severity, caveats = "medium", ("calls of COM objects carry more than the interface says",)
     for path, count in nulls:
         yield Seen(
             message=f"{path} is NULL, its count is {count}",
@@ -82,6 +84,6 @@ RULE = Rule(
     "with a fault.",
     harmless="A client that does not use the RPC runtime of Windows and gets a structure wrong.",
     needs=("record",),
-    types=("rpc_call",),
+    types=("rpc_call", "com_call"),
     check=_check,
 )

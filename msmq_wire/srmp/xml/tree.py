@@ -7,6 +7,9 @@ the limits below. SOAP 1.1 forbids a document type and processing instructions, 
 
 from __future__ import annotations
 
+import codecs
+import re
+from bisect import bisect_right
 from typing import Any
 from xml.parsers import expat
 
@@ -44,6 +47,16 @@ _SEPARATOR = "\n"
 _NO_NAME = "\u00aa\u00b5\u00ba"
 _UTF8_NAMES = ("utf-8", "utf8", "us-ascii")
 _UTF16_NAMES = ("utf-16", "utf-16le", "utf-16be", "ucs-2", "unicode")
+_DECLARED = re.compile(
+    rb"\s{0,64}<\?xml\s[^>]{0,200}?\sencoding\s{0,8}=\s{0,8}[\"']([A-Za-z][A-Za-z0-9._-]{0,39})[\"']"
+)
+_READ = re.compile(
+    r"iso8859-\d{1,2}|cp125\d|cp437|cp85\d|cp932|cp936|cp949|cp950|koi8-[ru]|gb2312|gbk|gb18030|big5|shift_jis|euc_jp|euc_kr"
+)
+"""Codecs of Python for encodings that XML is written in, each without a state."""
+_STRIDE = 4096
+"""Characters between two places of which it is known where they lie in text of another encoding."""
+_CUT = "\ufffd"
 
 
 class Attribute(msgspec.Struct, frozen=True):
@@ -95,16 +108,73 @@ class XmlTree(msgspec.Struct, frozen=True):
 
 
 def parse_xml(data: bytes) -> XmlTree:
-    """Read UTF-8 or UTF-16 XML, with or without byte order mark; never raises.
+    """Read XML in UTF-8 or UTF-16, with or without byte order mark, or as it declares; never raises.
 
-    One NUL that ends UTF-16 text is no part of it. A declaration that names another encoding than the bytes
-    have is a problem, and the bytes win.
+    One NUL that ends UTF-16 text is no part of it. Bytes that are UTF-8 or UTF-16 win over a declaration that
+    names something else, which is a problem. Text of an element in which the reading ended ends with U+FFFD.
     """
     data = as_bytes(data)
     encoding, start, end = _encoding(data)
-    reader = _Reader(encoding, start)
-    problem = reader.read(data, end)
+    declared = _declared(data) if encoding == "UTF-8" and start == 0 else None
+    if declared is not None:
+        text = data.decode(declared)
+        reader = _Reader("UTF-8", 0, _Places(text, declared))
+        utf8 = text.encode("utf-8")
+        problem = reader.read(utf8, len(utf8))
+        encoding = declared
+    else:
+        reader = _Reader(encoding, start)
+        problem = reader.read(data, end)
     return XmlTree(root=reader.root, problem=problem, encoding=encoding, unclosed=reader.unclosed)
+
+
+def _declared(data: bytes) -> str | None:
+    """The encoding that a text declares and has; None where it is UTF-8 all the same, or nobody knows."""
+    found = _DECLARED.match(data)
+    if found is None:
+        return None
+    name = found[1].decode("ascii").lower()
+    if name in (*_UTF8_NAMES, *_UTF16_NAMES):
+        return None
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        pass
+    else:
+        # Text in ASCII has many encodings at once.
+        if not data.isascii():
+            return None
+    try:
+        codec = codecs.lookup(name).name
+    except LookupError:
+        return None
+    if _READ.fullmatch(codec) is None:
+        return None
+    try:
+        data.decode(codec)
+    except UnicodeDecodeError:
+        return None
+    return codec
+
+
+class _Places:
+    """Where the bytes of a text in UTF-8 lie in the same text in another encoding."""
+
+    def __init__(self, text: str, encoding: str) -> None:
+        self._text = text
+        self._encoding = encoding
+        self._utf8, self._raw = [0], [0]
+        for at in range(0, len(text), _STRIDE):
+            piece = text[at : at + _STRIDE]
+            self._utf8.append(self._utf8[-1] + len(piece.encode("utf-8", "replace")))
+            self._raw.append(self._raw[-1] + len(piece.encode(encoding, "replace")))
+
+    def raw(self, offset: int) -> int:
+        """The offset in the bytes as they came."""
+        at = bisect_right(self._utf8, offset) - 1
+        piece = self._text[at * _STRIDE : (at + 1) * _STRIDE].encode("utf-8", "replace")
+        before = piece[: offset - self._utf8[at]].decode("utf-8", "ignore")
+        return self._raw[at] + len(before.encode(self._encoding, "replace"))
 
 
 def unplaced(element: Element) -> Element:
@@ -159,10 +229,11 @@ class _Open:
 class _Reader:
     """Collects what expat reports. A handler stops the reading with a DecodeError."""
 
-    def __init__(self, encoding: str, start: int) -> None:
+    def __init__(self, encoding: str, start: int, places: _Places | None = None) -> None:
         self.root: Element | None = None
         self.unclosed: tuple[int, ...] = ()
         self._start = start
+        self._places = places
         self._encoding = encoding
         self._open: list[_Open] = []
         # Expat tells where an end tag starts; it ends where the next event is.
@@ -191,17 +262,19 @@ class _Reader:
                 step = min(_CHUNK, end - at)
                 self._parser.Parse(data[at : at + step], False)
                 at += step
-                if at - self._here() > MAX_TAG:
+                if at - self._parsed() > MAX_TAG:
                     raise self._stop("xml.tag", f"a tag or comment of more than {MAX_TAG} bytes")
             self._parser.Parse(b"", True)
         except DecodeError as error:
             stopped = XmlProblem(error.code, error.message, error.offset)
         except expat.ExpatError as error:
-            offset = min(self._start + max(self._parser.ErrorByteIndex, 0), end)
+            offset = self._place(min(self._start + max(self._parser.ErrorByteIndex, 0), end))
             undefined = error.code == expat.errors.codes[expat.errors.XML_ERROR_UNDEFINED_ENTITY]
             code = "xml.entity" if undefined else "xml.not-well-formed"
             stopped = XmlProblem(code, expat.ErrorString(error.code), offset)
-        last = end if stopped is None else stopped.offset
+        last = self._place(end) if stopped is None else stopped.offset
+        if stopped is not None and self._open and self._open[-1].text:
+            self._open[-1].text.append(_CUT)
         self._settle(last)
         self.unclosed = tuple(one.offset for one in self._open)
         while self._open:
@@ -209,8 +282,15 @@ class _Reader:
             self._settle(last)
         return stopped or self._declared
 
-    def _here(self) -> int:
+    def _parsed(self) -> int:
+        """How far the parser is, in the bytes that it was given."""
         return self._start + max(self._parser.CurrentByteIndex, 0)
+
+    def _place(self, offset: int) -> int:
+        return offset if self._places is None else self._places.raw(offset)
+
+    def _here(self) -> int:
+        return self._place(self._parsed())
 
     def _stop(self, code: str, message: str) -> DecodeError:
         return DecodeError(code, message, offset=self._here())
@@ -227,7 +307,7 @@ class _Reader:
 
     def _declaration(self, version: str, encoding: str | None, standalone: int) -> None:
         allowed = _UTF8_NAMES if self._encoding == "UTF-8" else _UTF16_NAMES
-        if encoding is not None and encoding.lower() not in allowed:
+        if self._places is None and encoding is not None and encoding.lower() not in allowed:
             message = f"declared as {encoding[:40]}, read as {self._encoding}"
             self._declared = XmlProblem("xml.encoding", message, self._here())
 

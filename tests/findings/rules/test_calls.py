@@ -99,6 +99,12 @@ _HITS = {
     "SRM-ELEM/hit_elements": (
         ("low", "certain", "envelope.header.properties.expires_at", 670, (4, 5)),
     ),
+    "SRM-XML/hit_doctype": (("medium", "certain", "envelope", 312, (4, 5)),),
+    "SRM-XML/hit_entity": (("medium", "certain", "envelope", 504, (4, 5)),),
+    "SRM-XML/hit_undeclared": (("low", "certain", "envelope", 500, (4, 5)),),
+    "SRM-CUT/hit_short": (("low", "likely", "body", 0, (4,)),),
+    "SRM-CUT/hit_capture_ends": (("info", "guess", "body", 0, (4,)),),
+    "SRM-CUT/hit_last_chunk": (("low", "likely", "body", 0, (4,)),),
     "SRM-HTTP/hit_both_lengths": (("low", "likely", "headers", 0, (4, 5)),),
     "SRM-PGM/hit_multicast": (("info", "certain", "envelope.header.path.to", 0, (4, 5)),),
     "BOD-BINFMT/hit_inside": (("low", "likely", _BODY, 184, (4,)),),

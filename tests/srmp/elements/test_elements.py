@@ -281,7 +281,7 @@ def test_a_lack_is_told_once_the_end_of_its_element_was_read(encoding: str, cut:
 @pytest.mark.parametrize(
     ("before", "behind", "code"),
     [
-        ('<?xml version="1.0" encoding="windows-1252"?>', "", "xml.encoding"),
+        ('<?xml version="1.0" encoding="utf-16"?>', "", "xml.encoding"),
         ("", "<a/>", "xml.not-well-formed"),
     ],
 )

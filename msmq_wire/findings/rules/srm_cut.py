@@ -1,0 +1,42 @@
+"""SRM-CUT: the connection ends inside a message over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.rule import Context, Rule, Seen, broken
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+
+__all__ = ["RULE"]
+
+_CODES = ("http.cut",)
+
+
+def _check(record: Record, context: Context) -> Iterator[Seen]:
+    for _, place in broken(record, _CODES):
+        yield Seen(
+            message=f"the connection ends after {record.length:,} bytes, before the message is complete",
+            evidence=(place,),
+        )
+        return
+
+
+RULE = Rule(
+    id="SRM-CUT",
+    title="The connection ends inside a message over HTTP",
+    severity="low",
+    confidence="likely",
+    spec=(SpecRef("MC-MQSRM", "2.1"),),
+    meaning="The head announces more bytes than came, by its length or because the last chunk is missing. A "
+    "receiver refuses such a message or waits for the rest; what is read of it here may be less than was "
+    "meant.",
+    action="Look at who closed the connection and whether the message came again.",
+    harmless="A time-out, a proxy that gave up, or a sender that was stopped while it sent.",
+    explains=("SRM-PART", "SRM-XML"),
+    types=("srmp_message", "srmp_receipt"),
+    codes=_CODES,
+    needs=("around", "end"),
+    check=_check,
+    without_suricata="it is about bytes that never came",
+)
