@@ -248,7 +248,7 @@ class FormatName(msgspec.Struct, frozen=True, kw_only=True):
         if self.kind == QueueFormatType.MULTICAST:
             return self.address.partition(":")[0]
         http = self._http
-        return (http["ipv6"] or http["host"]) if http else self.address
+        return (http["ipv6"] or http["host"]) if http else _unbracketed(self.address)
 
     @property
     def port(self) -> int | None:
@@ -283,7 +283,10 @@ class FormatName(msgspec.Struct, frozen=True, kw_only=True):
         """
         http = self._http
         if http is None:
-            return compare_text(str(self))
+            bare = _unbracketed(self.address)
+            return compare_text(
+                str(self if bare == self.address else msgspec.structs.replace(self, address=bare))
+            )
         authority = f"[{http['ipv6']}]" if http["ipv6"] else http["host"]
         path = self.path.replace(BACKSLASH, "/") + suffix_text(self.suffix, self.subqueue)
         return compare_text(direct(f"{self.protocol}://{authority}:{self.port}/msmq{path}"))
@@ -328,6 +331,12 @@ class FormatName(msgspec.Struct, frozen=True, kw_only=True):
         return _HTTP_ADDRESS.fullmatch(self.address) if self.protocol in _DEFAULT_PORTS else None
 
 
+def _unbracketed(address: str) -> str:
+    """An address without the brackets that IPv6 has in the articles of Microsoft, and in URLs."""
+    inside = address[1:-1]
+    return inside if address[:1] == "[" and address[-1:] == "]" and ":" in inside else address
+
+
 def _check_address(protocol: str, address: str) -> None:
     if protocol not in _PROTOCOLS:
         raise FormatNameError(f"protocol {protocol[:80]!r} is none of {', '.join(_PROTOCOLS)}")
@@ -344,7 +353,7 @@ def _check_address(protocol: str, address: str) -> None:
         return
     check_computer("address", address)
     if protocol == "TCP":
-        _check_ip(address)
+        _check_ip(_unbracketed(address))
     elif protocol in ("IPX", "SPX") and not _IPX_ADDRESS.fullmatch(address):
         raise FormatNameError(f"address {address[:80]!r} is not network and node in hexadecimal digits")
 
