@@ -20,7 +20,7 @@ from msmq_wire.srmp.elements.envelope import SrmpHeader
 from msmq_wire.srmp.envelope import parse_envelope
 from msmq_wire.srmp.http.connection import HttpMessage
 from msmq_wire.srmp.mime import MimePart, Multipart, parse_multipart
-from msmq_wire.srmp.rules import LABEL_PREFIX
+from msmq_wire.srmp.rules import label_of
 from msmq_wire.wire.headers.compound_message_header import CompoundMessageHeader
 from msmq_wire.wire.headers.srmp_envelope_header import SRMPEnvelopeHeader
 from msmq_wire.wire.types.guid import GUID
@@ -85,7 +85,7 @@ def _message(
         source = manager.identifier if named is None else GUID.parse(named[2])
     except (MsmqWireError, ValueError):
         source = manager.identifier
-    label = (path.action or "").removeprefix(LABEL_PREFIX)
+    label = label_of(path.action) or ""
     xml = WcharText.of(root.data.decode("utf-8", "replace"))
     packet = build_message(
         f"DIRECT={_direct(path.to or '')}",

@@ -20,7 +20,7 @@ from msmq_wire.srmp.envelope import ParsedEnvelope, hrefs, parse_envelope
 from msmq_wire.srmp.http.connection import HttpMessage
 from msmq_wire.srmp.http.message import HeaderFields
 from msmq_wire.srmp.mime import MimePart, Multipart, content_id_of, parse_multipart
-from msmq_wire.srmp.rules import LABEL_PREFIX, MESSAGE_ID, judge_receipt_parts
+from msmq_wire.srmp.rules import MESSAGE_ID, judge_receipt_parts, label_of
 from msmq_wire.wire.musts import Anomaly
 from msmq_wire.wire.types.guid import NULL_GUID
 
@@ -128,7 +128,7 @@ def packet_of(request: SrmpRequest) -> SrmpMessage:
     return SrmpMessage(
         kind=request.parsed.kind,
         queue=(None if path is None else _queue(path.to)) or _asked(http),
-        label=None if action is None else action.removeprefix(LABEL_PREFIX),
+        label=label_of(action),
         message_id=None if header is None or path is None else _message_id(header.msmq is not None, path.id),
         method=http.method,
         target=http.target,

@@ -22,6 +22,7 @@ __all__ = [
     "element_codes",
     "envelope_breaches",
     "judge_receipt_parts",
+    "label_of",
 ]
 
 LABEL_PREFIX = "MSMQ:"
@@ -42,6 +43,13 @@ class Breach(msgspec.Struct, frozen=True):
     message: str
     path: str
     section: str
+
+
+def label_of(action: str | None) -> str | None:
+    """The label in an action, [MC-MQSRM] 3.1.5.1.1; None where it has none."""
+    if action is None or not action.startswith(LABEL_PREFIX):
+        return None
+    return action.removeprefix(LABEL_PREFIX)
 
 
 def envelope_breaches(envelope: SrmpEnvelope) -> Iterator[Breach]:
