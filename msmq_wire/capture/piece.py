@@ -23,7 +23,7 @@ from msmq_wire.reassembly.tail import PIECE_COST, TAIL_BYTES, TAIL_RUNS
 from msmq_wire.reassembly.tcp_events import SYN, Endpoints, TcpSegment
 from msmq_wire.reassembly.tcp_flow import MASK, TAIL_TOTAL, WINDOW, Connection, Flow
 from msmq_wire.records.finder import NOT_MSMQ, PacketFinder
-from msmq_wire.records.recognition import FIRST_BYTES, HTTPS_PORTS, LOOKED_AT, recognise
+from msmq_wire.records.recognition import FIRST_BYTES, HTTPS_PORTS, LOOKED_AT, may_begin, recognise
 
 __all__ = ["Piece"]
 
@@ -135,7 +135,7 @@ class Piece:
             return wanted
         foreign = np.flatnonzero(~connections.spread(wanted))
         syn = self._flags & SYN != 0
-        believed = np.zeros(len(syn), np.bool_)
+        believed, begun = np.zeros(len(syn), np.bool_), np.zeros(len(syn), np.bool_)
         full = foreign[(self._size[foreign] > 0)]
         plain_full = full[self._at[full] >= 0]
         believed[plain_full] = credible(self._chunk.data, self._at[plain_full], self._size[plain_full])
@@ -145,17 +145,22 @@ class Piece:
             at, size = int(self._at[place]), int(self._size[place])
             payload = bytes(self._chunk.data[at : at + min(size, LOOKED_AT)])
             believed[place] |= recognise(payload, int(dport[place])) is not None
+            begun[place] = not believed[place] and may_begin(payload)
         # What is not plain is for the finder to judge.
         believed[full] |= self._at[full] < 0
         syns, credibles = connections.any(syn), connections.any(believed)
+        beginnings = connections.any(begun)
         undecided = ~wanted
         if not finder.knows_others:
-            undecided &= syns | credibles
+            undecided &= syns | credibles | beginnings
         new = 0
         for number in np.flatnonzero(undecided).tolist():
             endpoints = self._endpoints(int(rows[number]))
             if finder.follows(endpoints):
                 wanted[number] = self._watched[number] = True
+            elif beginnings[number] or finder.holds_beginning(endpoints):
+                # It takes more segments than one to tell.
+                return None
             elif credibles[number]:
                 new += 1
                 wanted[number] = self._watched[number] = True

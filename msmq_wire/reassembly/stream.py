@@ -38,6 +38,7 @@ __all__ = [
     "HoleReason",
     "PacketFramer",
     "StreamHole",
+    "begins",
     "is_credible",
     "packet_length",
 ]
@@ -112,7 +113,7 @@ def _starts(data: bytes | bytearray | memoryview, offset: int) -> bool:
     return len(data) >= offset + SIZED and data[offset + 4 : offset + 8] == _SIGNATURE
 
 
-def _begins(data: bytes | bytearray) -> bool:
+def begins(data: bytes | bytearray) -> bool:
     """Whether fewer bytes than tell may still be the start of a packet."""
     return (len(data) > 4 or data[:1] in (b"", b"\x10")) and _SIGNATURE.startswith(data[4:8])
 
@@ -343,7 +344,7 @@ class PacketFramer:
         stop = at + packet_length(self._held, at)
         if len(self._held) - stop >= SIZED:
             return _starts(self._held, stop)
-        return stop <= len(self._held) and _begins(self._held[stop:])
+        return stop <= len(self._held) and begins(self._held[stop:])
 
     def _close(self, events: list[FramerEvent]) -> int | None:
         """Turn all that is held into events; return what the packet cut here lacks, None when unknown."""
@@ -361,7 +362,7 @@ class PacketFramer:
             believed = _packet_size(self._held, 0) <= MAX_PACKET_SIZE
             lacking = packet_length(self._held, 0) - count if believed else None
             self._emit(count, False, events)
-        elif count and _begins(self._held):
+        elif count and begins(self._held):
             lacking = None
             self._emit(count, False, events)
         elif count:

@@ -24,7 +24,7 @@ from msmq_wire.reassembly.tcp_events import (
 )
 from msmq_wire.records.endpoint import MSMQ_PORT, PING_PORT, endpoint
 from msmq_wire.records.networks import Networks, address_of
-from msmq_wire.records.recognition import HTTPS_PORTS, Content, content_of, recognise
+from msmq_wire.records.recognition import HTTPS_PORTS, Content, content_of, may_begin, recognise
 from msmq_wire.records.record import FoundPacket, Item, Record
 from msmq_wire.rpc.security import Negotiator
 from msmq_wire.wire.headers.base_header import SIGNATURE
@@ -51,6 +51,8 @@ _PACKET = SIGNATURE.to_bytes(4, "little")
 _MAX_HELD = 1 << 26
 """Bytes held for packets that are not complete, all connections together."""
 _MAX_UNDECIDED = 4096
+_MAX_BEGINNINGS = 1 << 16
+"""Segments with too few bytes to tell what they begin, all connections together."""
 _MAX_CARRIED = 1 << 17
 """Frames of fragments remembered, all datagrams together."""
 _UNDECIDED_SEGMENTS, _UNDECIDED_ALL = 8, 32
@@ -102,6 +104,7 @@ class PacketFinder:
         self._names: dict[int, tuple[str, str]] = {}
         self._followed: OrderedDict[Endpoints, Content] = OrderedDict()
         self._undecided: OrderedDict[Endpoints, list[TcpSegment]] = OrderedDict()
+        self._beginnings = 0
         self._carriers: OrderedDict[int, tuple[int, ...]] = OrderedDict()
         self._carried = 0
         self.understood = 0
@@ -144,6 +147,12 @@ class PacketFinder:
         """Whether segments are kept until it is known what the connection is."""
         src, sport, dst, dport = endpoints
         return endpoints in self._undecided or (dst, dport, src, sport) in self._undecided
+
+    def holds_beginning(self, endpoints: Endpoints) -> bool:
+        """Whether a side between ``(src, sport, dst, dport)`` began with too few bytes to tell what it is."""
+        src, sport, dst, dport = endpoints
+        waiting = self._undecided.get(endpoints) or self._undecided.get((dst, dport, src, sport)) or ()
+        return any(one.payload for one in waiting)
 
     @property
     def knows_others(self) -> bool:
@@ -318,33 +327,51 @@ class PacketFinder:
             self.understood += 1
             return [segment]
         place = reverse if reverse in self._undecided else key
-        content = recognise(segment.payload, segment.dport)
+        begun = self._begun(place, segment)
+        content = recognise(begun, segment.dport) or recognise(segment.payload, segment.dport)
         if content is not None:
-            waiting = self._undecided.pop(place, [])
+            waiting = self._taken(place)
             self._followed[key] = content
             if len(self._followed) > _MAX_UNDECIDED:
                 self._followed.popitem(last=False)
             self.understood += len(waiting) + 1
             return [*waiting, segment]
-        if segment.payload:
+        if segment.payload and may_begin(begun):
+            self._wait(place, segment)
+        elif segment.payload:
             if segment.dport in HTTPS_PORTS:
                 self.name_content(segment.payload, f"port {segment.dport}")
-            self.skipped[NOT_MSMQ] += len(self._undecided.pop(place, ())) + 1
+            self.skipped[NOT_MSMQ] += len(self._taken(place)) + 1
         elif segment.flags & SYN or place in self._undecided:
             self._wait(place, segment)
         else:
             self.skipped[NOT_MSMQ] += 1
         return []
 
+    def _begun(self, place: Endpoints, segment: TcpSegment) -> bytes:
+        """What a side began with, in the segments that wait and this one."""
+        waiting = self._undecided.get(place)
+        if not waiting:
+            return segment.payload
+        own = [one for one in waiting if one.payload and (one.src, one.sport) == (segment.src, segment.sport)]
+        return b"".join(one.payload for one in own) + segment.payload if own else segment.payload
+
     def _wait(self, place: Endpoints, segment: TcpSegment) -> None:
-        # Segments without payload only: the handshake, which belongs to the story if packets follow.
+        # The handshake, which belongs to the story if packets follow, and too few bytes to tell.
         waiting = self._undecided.setdefault(place, [])
         waiting.append(segment)
-        own = sum(one.path == segment.path for one in waiting)
-        if own > _UNDECIDED_SEGMENTS or len(waiting) > _UNDECIDED_ALL:
-            self.skipped[NOT_MSMQ] += len(self._undecided.pop(place))
-        elif len(self._undecided) > _MAX_UNDECIDED:
-            self.skipped[NOT_MSMQ] += len(self._undecided.popitem(last=False)[1])
+        self._beginnings += bool(segment.payload)
+        bare = [one.path for one in waiting if not one.payload]
+        if bare.count(segment.path) > _UNDECIDED_SEGMENTS or len(bare) > _UNDECIDED_ALL:
+            self.skipped[NOT_MSMQ] += len(self._taken(place))
+        while len(self._undecided) > _MAX_UNDECIDED or self._beginnings > _MAX_BEGINNINGS:
+            self.skipped[NOT_MSMQ] += len(self._taken(next(iter(self._undecided))))
+
+    def _taken(self, place: Endpoints) -> list[TcpSegment]:
+        """What waits of a connection; it does not any more."""
+        waiting = self._undecided.pop(place, [])
+        self._beginnings -= sum(bool(one.payload) for one in waiting)
+        return waiting
 
     def name_content(self, data: bytes, port: str) -> None:
         """Take note of content that may be MSMQ but is not read here."""

@@ -1,41 +1,75 @@
 """What a connection on another port than 1801 carries, told by its bytes.
 
-The rule kept here: one segment decides, and no port proves anything; on the ports of HTTP a request that is
-too short to judge is believed.
+The rule kept here: the first bytes of a side decide, in however many segments they come, and no port proves
+anything; on the ports of HTTP a request that is too short to judge is believed.
 """
 
 from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
+from msmq_wire.reassembly.stream import begins as begins_packet
 from msmq_wire.reassembly.stream import is_credible as starts_packet
 from msmq_wire.rpc.pdu.decoding import is_credible as starts_pdu
 from msmq_wire.srmp.http.connection import is_credible as starts_srmp
 from msmq_wire.srmp.http.connection import looks_like_http
 
-__all__ = ["FIRST_BYTES", "HTTPS_PORTS", "HTTP_PORTS", "LOOKED_AT", "Content", "content_of", "recognise"]
+__all__ = [
+    "FIRST_BYTES",
+    "HTTPS_PORTS",
+    "HTTP_PORTS",
+    "LOOKED_AT",
+    "Content",
+    "content_of",
+    "may_begin",
+    "recognise",
+]
 
 HTTP_PORTS = frozenset((80, 8080))
 HTTPS_PORTS = frozenset((443, 8443))
 
 Content: TypeAlias = Literal["packets", "calls", "http"]
 
-FIRST_BYTES = frozenset(b"\5P")
-"""A segment that begins with none of these is neither calls nor SRMP."""
+FIRST_BYTES = frozenset(b"\5P\r\n\x10")
+"""A segment that begins with none of these begins nothing of MSMQ; a whole packet is looked for otherwise."""
 LOOKED_AT = 8 << 10
 """Bytes of a segment that decide."""
 _COMMON_HEADER = 16
 _POST = b"POST "
+_LINE = 256
+"""Bytes of a request line that are waited for."""
+_DREP = (0x00, 0x10)
 
 
 def recognise(payload: bytes, dport: int) -> Content | None:
     """What the segment with ``payload`` begins, None when that is nothing of MSMQ."""
     if payload[:1] == b"\5" and starts_pdu(payload):
         return "calls"
+    payload = _behind_lines(payload)
     if payload[:1] == b"P" and payload.startswith(_POST[: len(payload)]):
         begun = dport in HTTP_PORTS and b"\r\n\r\n" not in payload[:LOOKED_AT]
         return "http" if begun or starts_srmp(payload) else None
     return "packets" if payload and starts_packet(payload) else None
+
+
+def may_begin(payload: bytes) -> bool:
+    """Whether a side that begins with so few bytes may go on as something of MSMQ."""
+    size = len(payload)
+    if payload[:1] == b"\5":
+        # SOCKS begins with 5 and a number of methods.
+        return size < _COMMON_HEADER and payload[1:2] in (b"", b"\0") and (size < 5 or payload[4] in _DREP)
+    if payload[:1] == b"\x10":
+        return size < _COMMON_HEADER and begins_packet(payload)
+    line = _behind_lines(payload)
+    if not line:
+        return size > 0
+    begun = line.startswith(_POST[: len(line)])
+    return begun and len(line) < _LINE and b"\n" not in line
+
+
+def _behind_lines(payload: bytes) -> bytes:
+    """What follows the empty lines before a request, RFC 9112 2.2; at most a few are taken for that."""
+    return payload[:4].lstrip(b"\r\n") + payload[4:] if payload[:1] in (b"\r", b"\n") else payload
 
 
 def content_of(data: bytes, believed: Content) -> Content:
@@ -44,4 +78,4 @@ def content_of(data: bytes, believed: Content) -> Content:
         return believed
     if starts_pdu(data):
         return "calls"
-    return "http" if looks_like_http(data) else "packets"
+    return "http" if looks_like_http(_behind_lines(data)) else "packets"

@@ -286,45 +286,38 @@ _DECODERS: dict[int, Callable[[bytes, int, _Order, _Common], Pdu]] = {
 }
 
 
-# By type: the flags that must be set, those that may be, and the fewest bytes without authentication. A bind
-# and its answers are never fragmented; 0x08 is reserved everywhere.
+# By type, the fewest bytes without authentication. Flags decide nothing: servers take binds without the flags
+# of a first and a last fragment, and with bits that are reserved.
 _CREDIBLE = {
-    PduType.REQUEST: (0x00, 0xD7, 24),
-    PduType.RESPONSE: (0x00, 0x17, 24),
-    PduType.FAULT: (0x00, 0x37, 28),
-    PduType.BIND: (0x03, 0x17, 72),
-    PduType.BIND_ACK: (0x03, 0x17, 32),
-    PduType.BIND_NAK: (0x03, 0x17, 18),
-    PduType.ALTER_CONTEXT: (0x03, 0x17, 72),
-    PduType.ALTER_CONTEXT_RESP: (0x03, 0x17, 32),
-    PduType.AUTH3: (0x03, 0x17, 16),
-    PduType.SHUTDOWN: (0x00, 0x17, 16),
-    PduType.CO_CANCEL: (0x00, 0x17, 16),
-    PduType.ORPHANED: (0x00, 0x17, 16),
+    PduType.REQUEST: 24,
+    PduType.RESPONSE: 24,
+    PduType.FAULT: 28,
+    PduType.BIND: 72,
+    PduType.BIND_ACK: 32,
+    PduType.BIND_NAK: 18,
+    PduType.ALTER_CONTEXT: 72,
+    PduType.ALTER_CONTEXT_RESP: 32,
+    PduType.AUTH3: 16,
+    PduType.SHUTDOWN: 16,
+    PduType.CO_CANCEL: 16,
+    PduType.ORPHANED: 16,
 }
 _BODILESS = frozenset((PduType.SHUTDOWN, PduType.CO_CANCEL, PduType.ORPHANED))
 
 
-def _pattern() -> re.Pattern[bytes]:
-    def one_of(values: list[int]) -> bytes:
-        return b"[" + b"".join(re.escape(bytes((value,))) for value in values) + b"]"
-
-    kinds = b"|".join(
-        re.escape(bytes((ptype,)))
-        + one_of([flags for flags in range(256) if flags & must == must and not flags & ~may])
-        for ptype, (must, may, _) in _CREDIBLE.items()
-    )
-    return re.compile(rb"\x05[\x00\x01](?:" + kinds + rb")[\x00\x10]\x00\x00\x00.{8}", re.DOTALL)
-
-
-_PATTERN = _pattern()
+_PATTERN = re.compile(
+    rb"\x05[\x00\x01]["
+    + b"".join(re.escape(bytes((ptype,))) for ptype in _CREDIBLE)
+    + rb"].[\x00\x10]\x00\x00\x00.{8}",
+    re.DOTALL,
+)
 
 
 def is_credible(data: bytes | bytearray, offset: int = 0) -> bool:
     """Whether the 16 bytes at ``offset`` look like the common header of a PDU that real stacks send.
 
-    Version 5.0 or 5.1, a known type with flags it can have, ASCII and IEEE in packed_drep, a frag_length that
-    holds the smallest PDU of its type and the authentication. Fewer than 16 bytes are not credible.
+    Version 5.0 or 5.1, a known type, ASCII and IEEE in packed_drep, a frag_length that holds the smallest PDU
+    of its type and the authentication. Fewer than 16 bytes are not credible.
     """
     return _PATTERN.match(data, offset) is not None and _fits(data, offset)
 
@@ -348,5 +341,5 @@ def _fits(data: bytes | bytearray, offset: int) -> bool:
         return bool(body == 16 or (auth_length and 16 < body < 32 and ptype != PduType.SHUTDOWN))
     if ptype == PduType.AUTH3 and not auth_length:
         return False
-    smallest = 40 if ptype == PduType.REQUEST and flags & 0x80 else _CREDIBLE[PduType(ptype)][2]
+    smallest = 40 if ptype == PduType.REQUEST and flags & 0x80 else _CREDIBLE[PduType(ptype)]
     return bool(body >= smallest)

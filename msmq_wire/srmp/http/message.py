@@ -47,7 +47,8 @@ HoleReason: TypeAlias = Literal["loss", "snaplen", "pending-limit", "no-start-li
 
 _TOKEN = rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,32}"
 _START_LINE = re.compile(
-    rb"(?P<method>" + _TOKEN + rb") (?P<target>[^\r\n]*) HTTP/(?P<version>\d\.\d)\r?\n"
+    # Receivers take more blanks than one, and the name of the protocol in any case.
+    rb"(?P<method>" + _TOKEN + rb") {1,8}(?P<target>[^\r\n]*[^\r\n ]) {1,8}(?i:HTTP)/(?P<version>\d\.\d)\r?\n"
     rb"|HTTP/(?P<answered>\d\.\d) (?P<status>\d{3})(?: (?P<reason>[^\r\n]*))?\r?\n"
 )
 # No repetition here runs into another candidate for long, so a search is linear.
@@ -58,7 +59,7 @@ _SEARCHED = re.compile(
 LONGEST_SEARCHED = 2080
 """No start line that a search finds has more bytes."""
 _BEGINNING = re.compile(
-    rb"(?:GET|HEAD|POST|PUT|DELETE|CONNECT|OPTIONS|TRACE|PATCH) [^\s]|HTTP/1\.[01] [1-5]\d\d[ \r]"
+    rb"(?:GET|HEAD|POST|PUT|DELETE|CONNECT|OPTIONS|TRACE|PATCH) {1,8}[^\s]|HTTP/1\.[01] [1-5]\d\d[ \r]"
 )
 _TO_MSMQ = re.compile(rb"/msmq(?:[/?]|\Z)", re.IGNORECASE)
 _SRMP_HEADER = re.compile(

@@ -282,8 +282,6 @@ def test_headers_that_real_stacks_send_are_credible() -> None:
         (1, 2),
         (2, 1),
         (2, 20),
-        (3, 0x0B),
-        (3, 0x01),
         (4, 0x20),
         (5, 1),
         (6, 1),
