@@ -52,6 +52,7 @@ _BY_CLIENT = frozenset(
     )
 )
 _PRIVACY = AuthenticationLevel.PKT_PRIVACY
+_CONNECT = AuthenticationLevel.CONNECT
 _CUT = "the capture cut a PDU"
 _CONTRADICTIONS = 2  # PDUs in a row that show that the sides are the other way round
 
@@ -252,7 +253,8 @@ class Association:
             level = (binds.auth_level or _PRIVACY) if protected else 1
             return OpenedStub(stub, level == _PRIVACY, None, level, _CUT)
         if trailer is None:
-            return OpenedStub(stub)
+            # At level CONNECT the client is known, and calls carry nothing for it: [MS-RPCE] 2.2.1.1.8.
+            return OpenedStub(stub, auth_level=_CONNECT if binds.auth_level == _CONNECT else 1)
         level = trailer.auth_level
         end = len(framed.data) - len(trailer.auth_value) - 8
         unwrapped = binds.unwrap(
