@@ -447,6 +447,11 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
     "msmq_wire.records.capture_names:short_names": (Attack("split", "", "/"),),
     "msmq_wire.report.links:_UNSAFE": (Attack("sub", "", "!"), Attack("sub", "", "a!")),
     "msmq_wire.report.totals:_PLAIN": (Attack("fullmatch", "", "a", '"'),),
+    "msmq_wire.srmp.http.message:_QUOTED": (
+        Attack("sub", "", "b'"),
+        Attack("sub", "", "bytearray("),
+        Attack("sub", "b'", "a"),
+    ),
     "msmq_wire.srmp.http.message:_BEGINNING": (Attack("match", "GET ", " "),),
     "msmq_wire.srmp.http.message:_TO_MSMQ": (Attack("search", "", "/msmq"),),
     "msmq_wire.srmp.http.message:_SRMP_HEADER": (

@@ -7,6 +7,7 @@ behind a hole are not put together with those before it.
 from __future__ import annotations
 
 import re
+import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -14,10 +15,12 @@ import msgspec
 
 from msmq_wire.engines.reference import MAX_ANOMALIES
 from msmq_wire.errors import DecodeError
+from msmq_wire.invisible import escaped
 from msmq_wire.records.srmp_packets import SrmpField, SrmpMessage, SrmpPart
 from msmq_wire.spec import SpecRef
 from msmq_wire.srmp.envelope import ParsedEnvelope, hrefs, parse_envelope
 from msmq_wire.srmp.http.connection import HttpMessage
+from msmq_wire.srmp.http.framer import MAX_BODY
 from msmq_wire.srmp.http.message import HeaderFields
 from msmq_wire.srmp.mime import MimePart, Multipart, content_id_of, parse_multipart
 from msmq_wire.srmp.rules import MESSAGE_ID, judge_receipt_parts, label_of
@@ -38,18 +41,25 @@ __all__ = [
 
 _PARTS = SpecRef("MC-MQSRM", "2.2.2")
 _SIGNED = SpecRef("MC-MQSRM", "2.2.7.1.2")
+_CODED = SpecRef("MC-MQSRM", "2.1.1")
+_LONGEST_CODING = 40
 _WEB = ("http://", "https://")
 _ROLES = ("body", "extension")
 _MSMQ = re.compile(r"/msmq/[^?#]", re.IGNORECASE)
 
 
 class SrmpRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A request taken apart; ``behind`` is what follows the first hole in its body."""
+    """A request taken apart; ``behind`` is what follows the first hole in its body.
+
+    ``packed`` is how its body was compressed, empty where it was not; ``read`` says that it was unpacked.
+    """
 
     http: HttpMessage
     multipart: Multipart
     parsed: ParsedEnvelope
     behind: bytes = b""
+    packed: str = ""
+    read: bool = False
 
     @property
     def captured(self) -> int:
@@ -66,10 +76,34 @@ class SrmpRequest(msgspec.Struct, frozen=True, kw_only=True):
 def take_apart(http: HttpMessage) -> SrmpRequest:
     """The parts of a request and its envelope; never raises."""
     hole = http.missing[0][0] if http.missing else len(http.body)
-    multipart = parse_multipart(http.header("content-type") or "", http.body[:hole])
+    coding = (http.header("content-encoding") or "").strip().lower()
+    body = _unpacked(http.body[:hole], coding)
+    multipart = parse_multipart(http.header("content-type") or "", http.body[:hole] if body is None else body)
     root = multipart.root
     parsed = parse_envelope(b"" if root is None else root.data)
-    return SrmpRequest(http=http, multipart=multipart, parsed=parsed, behind=http.body[hole:])
+    packed = "" if coding in ("", "identity") else coding
+    return SrmpRequest(
+        http=http,
+        multipart=multipart,
+        parsed=parsed,
+        behind=http.body[hole:],
+        packed=packed,
+        read=body is not None,
+    )
+
+
+def _unpacked(body: bytes, coding: str) -> bytes | None:
+    """A body that was compressed with gzip or deflate, up to 16 MiB; None for another coding, or none."""
+    wbits = {"gzip": 31, "x-gzip": 31, "deflate": 15}.get(coding)
+    if wbits is None:
+        return None
+    for bits in (wbits, -15) if coding == "deflate" else (wbits,):
+        reader = zlib.decompressobj(bits)
+        try:
+            return reader.decompress(body, MAX_BODY)
+        except zlib.error:
+            continue
+    return None
 
 
 def is_srmp(http: HttpMessage) -> bool:
@@ -124,7 +158,7 @@ def packet_of(request: SrmpRequest) -> SrmpMessage:
     path = None if header is None else header.path
     action = None if path is None else path.action
     found = roles(request)
-    data = {role: part.data for part, role in found}
+    data = {role: part.content for part, role in found}
     return SrmpMessage(
         kind=request.parsed.kind,
         queue=(None if path is None else _queue(path.to)) or _asked(http),
@@ -203,12 +237,29 @@ def judge_request(request: SrmpRequest) -> tuple[Anomaly, ...]:
     beside = len(request.multipart.parts) - (root is not None)
     found = (
         *http.problems,
+        *_judge_coding(request),
         *under("", mime, head),
         *under("envelope", judge_receipt_parts(parsed.kind, beside), head),
         *_judge_parts(request, head),
         *under("envelope", parsed.anomalies, head + (0 if root is None else root.offset)),
     )
     return found[:MAX_ANOMALIES]
+
+
+def _judge_coding(request: SrmpRequest) -> Iterator[Anomaly]:
+    """A compressed body, of which [MC-MQSRM] says nothing; offsets of its parts count unpacked bytes."""
+    if request.packed:
+        packed = escaped(request.packed[:_LONGEST_CODING])
+        unread = "" if request.read else ", which is not read"
+        message = f"the body is compressed ({packed}){unread}: MSMQ does not send that"
+        yield Anomaly(
+            code="http.content-encoding",
+            message=message,
+            path="headers",
+            offset=0,
+            length=len(request.http.head),
+            spec=_CODED,
+        )
 
 
 def under(prefix: str, anomalies: Sequence[Anomaly], base: int) -> Iterator[Anomaly]:

@@ -8,6 +8,7 @@ and Content-Length lies.
 
 from __future__ import annotations
 
+import binascii
 import re
 from collections.abc import Iterable
 from urllib.parse import unquote
@@ -69,6 +70,19 @@ class MimePart(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     def content_type(self) -> str:
         """The media type in lower case, without parameters; empty when the part does not say."""
         return parse_content_type(self.header("content-type") or "")[0]
+
+    @property
+    def content(self) -> bytes:
+        """What ``data`` means by its Content-Transfer-Encoding, RFC 2045 6; as it is where it does not fit."""
+        match (self.header("content-transfer-encoding") or "").strip().lower():
+            case "base64":
+                try:
+                    return binascii.a2b_base64(b"".join(self.data.split()), strict_mode=True)
+                except binascii.Error:
+                    return self.data
+            case "quoted-printable":
+                return binascii.a2b_qp(self.data)
+        return self.data
 
     @property
     def content_id(self) -> str:

@@ -44,6 +44,7 @@ RULE = Rule(
         "http.header-line",
         "http.header-count",
         "http.header-size",
+        "http.content-encoding",
     ),
     check=_check,
     suricata=(

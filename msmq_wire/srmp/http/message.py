@@ -39,6 +39,7 @@ MAX_HEAD = 64 << 10
 """Bytes of start line and headers that are read as one head."""
 _MAX_FIELDS = 256
 _MAX_DIGITS = 19
+_QUOTED = re.compile(r"(?:bytearray\()?\bb(['\"])(.{0,2000}?)\1\)?")
 _MAX_TOLD = 160  # characters of what h11 says, which quotes the traffic
 _SPEC = SpecRef("MC-MQSRM", "2.1.1")
 
@@ -270,7 +271,7 @@ def _judge(head: bytes, is_request: bool) -> str:
         connection.receive_data(head)
         connection.next_event()
     except h11.RemoteProtocolError as error:
-        return str(error)[:_MAX_TOLD]
+        return _QUOTED.sub(r'"\2"', str(error))[:_MAX_TOLD]
     return ""
 
 
