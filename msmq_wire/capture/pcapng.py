@@ -168,9 +168,10 @@ class Blocks:
         elif self.section < 0:
             raise CaptureError("a pcapng file starts with a section header", offset=position)
         total: int = self.order.block(buffer, at)[1]
-        if total < BLOCK_HEADER or total & 3 or total > LARGEST_BLOCK:
+        if total < BLOCK_HEADER or total > LARGEST_BLOCK:
             raise CaptureError(f"a block claims a length of {total} bytes", offset=position)
-        return total
+        # Some writers fill a block up to 4 bytes and do not count them.
+        return total + (-total & 3)
 
     def take(self, buffer: bytes | bytearray, at: int, total: int, position: int) -> Frame | None:
         """Take the block that `measure` measured; return the frame in it, or None."""

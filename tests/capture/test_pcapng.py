@@ -216,7 +216,7 @@ def test_a_capture_filter_is_told_among_the_notices(tmp_path: Path) -> None:
     ("damaged", "words"),
     [
         (struct.pack("<II", 6, 8) + bytes(40), "length of 8"),
-        (struct.pack("<II", 6, 33) + bytes(40), "length of 33"),
+        (struct.pack("<II", 6, 33) + bytes(40), "two different lengths"),
         (struct.pack("<II", 6, 0xFFFFFFFC) + bytes(40), "length of 4294967292"),
         (ENHANCED[:-4] + b"\x20\0\0\0", "two different lengths"),
         (block(6, bytes(16)), "too short"),
