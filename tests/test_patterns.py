@@ -346,7 +346,7 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
     ),
     "msmq_wire.routing.topology_ldif:_INTEGER": (Attack("fullmatch", "-", "1"),),
     "msmq_wire.routing.topology_names:_GUID": (Attack("fullmatch", "{", GUID),),
-    "msmq_wire.rpc.pdu.decoding:_pattern": "eight bytes and any eight behind them: nothing repeats",
+    "msmq_wire.rpc.pdu.decoding:_PATTERN": "eight bytes and any eight behind them: nothing repeats",
     "msmq_wire.capture.listing:_CAPTURE_NAME": (
         Attack("search", "", ".pcap1"),
         Attack("search", ".pcap", "1", "!"),

@@ -42,7 +42,7 @@ __all__ = [
 
 Scope: TypeAlias = Literal["file", "group"]
 
-_CAPTURE_NAME = re.compile(r"\.(?:pcap|pcapng|cap|dmp)[0-9]*(?:\.(?:gz|zst))?\Z", re.IGNORECASE)
+_CAPTURE_NAME = re.compile(r"\.(?:pcap|pcapng|cap|dmp)[0-9]*(?:\.(?:gz|bz2|xz|zst))?\Z", re.IGNORECASE)
 """Names that are taken for captures in a folder: those of tcpdump -C, which end in a number, too."""
 _HIDDEN = (".", "_")
 _LISTERS = 16
@@ -92,7 +92,7 @@ def list_files(paths: Iterable[str], *, pattern: str | None = None, recursive: b
     """Find the files that ``paths`` name: files, folders, and globs of both; URLs of `place_of`, too.
 
     Of a folder those are taken whose name matches the glob ``pattern``, without one those that end like a
-    capture (``.pcap``, ``.pcapng``, ``.cap``, ``.dmp``, with a number or ``.gz`` or ``.zst`` behind it); of
+    capture (``.pcap``, ``.pcapng``, ``.cap``, ``.dmp``, with a number or ``.gz`` and its like behind it); of
     its folders none, unless ``recursive``. Names that start with ``.`` or ``_`` are left out. A file that is
     named itself is taken whatever its name is. What is not there has an ``error``, and so has a file whose
     name is no text: no table could hold it. No file is opened. Raises MsmqWireError for other URLs.

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import bz2
 import contextlib
+import lzma
 import os
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from io import BufferedReader
 from types import TracebackType
 from typing import BinaryIO, cast
@@ -25,14 +28,16 @@ _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _ZSTD_SKIPPABLE = b"\x2a\x4d\x18"  # after a first byte 0x50-0x5f
 _ZSTD_WINDOW = 1 << 27
+_BZIP2 = b"BZh"
+_XZ = b"\xfd7zXZ\0"
+_XZ_MEMORY = 1 << 27
+"""Bytes that xz may take to unpack: what xz -9 needs is half of it."""
 _COMPRESSIONS = 2
 _OTHER_FORMATS = {
     b"snoop": "a snoop capture",
     b"GMBU": "a Network Monitor capture",
     b"RTSS": "a Network Monitor capture",
     b"PK\x03\x04": "a zip archive",
-    b"BZh": "bzip2-compressed",
-    b"\xfd7zXZ": "xz-compressed",
     b"\x04\x22\x4d\x18": "lz4-compressed",
 }
 
@@ -118,6 +123,10 @@ class Source:
             head = window.buffer[:4]
             if head[:2] == _GZIP:
                 window = Window(_gunzip(window.rest()))
+            elif head[:3] == _BZIP2:
+                window = Window(_unpacked(window.rest(), "bzip2"))
+            elif head == _XZ[:4] and window.more(0, 6) and window.buffer[:6] == _XZ:
+                window = Window(_unpacked(window.rest(), "xz"))
             elif head == _ZSTD or (head[1:] == _ZSTD_SKIPPABLE and head[0] & 0xF0 == 0x50):
                 window = Window(_unzstd(window))
             elif not whole and window.failure is not None:
@@ -173,7 +182,7 @@ class Source:
 
 
 def read_frames(source: CaptureSource | Source) -> Iterator[Frame]:
-    """Yield the frames of a pcap or pcapng capture, plain, gzip or zstd, compressed at most twice.
+    """Yield the frames of a pcap or pcapng capture, plain, gzip, bzip2, xz or zstd, compressed at most twice.
 
     ``source`` is a path, ``"-"`` for standard input, a binary file object, or an opened `Source`, whose
     ``bytes_read`` and ``total`` then show the progress. Raises `CaptureError` (``offset``: bytes of the
@@ -208,6 +217,31 @@ def _no_capture(name: str, head: bytes) -> str:
     if all(byte in b"\t\r\n" or 0x20 <= byte < 0x7F for byte in head[:64]):
         return f"{name} is text, not pcap or pcapng"
     return f"{name} is neither pcap nor pcapng: it starts with {head[:4].hex()}"
+
+
+def _unpacked(chunks: Iterable[bytes], kind: str) -> Iterator[bytes]:
+    """Yield the bytes of concatenated streams of bzip2 or xz, pieces of at most 1 MiB."""
+    make = bz2.BZ2Decompressor if kind == "bzip2" else partial(lzma.LZMADecompressor, memlimit=_XZ_MEMORY)
+    stream = make()
+    begun = False
+    try:
+        for chunk in chunks:
+            pending = chunk
+            while pending or (begun and not stream.eof and not stream.needs_input):
+                if stream.eof:
+                    pending = pending.lstrip(b"\0")
+                    if not pending:
+                        break
+                    stream = make()
+                begun = True
+                piece = stream.decompress(pending, _CHUNK)
+                pending = stream.unused_data if stream.eof else b""
+                if piece:
+                    yield piece
+    except (OSError, EOFError, lzma.LZMAError) as error:
+        raise CaptureError(f"the {kind} stream is damaged ({error})") from error
+    if begun and not stream.eof:
+        raise CaptureError(f"the {kind} stream is cut")
 
 
 def _gunzip(chunks: Iterable[bytes]) -> Iterator[bytes]:

@@ -66,7 +66,7 @@ class Color(StrEnum):
     NEVER = "never"
 
 
-_KINDS = "pcap or pcapng, plain or compressed with gzip or zstd. "
+_KINDS = "pcap or pcapng, plain or compressed with gzip, bzip2, xz or zstd. "
 CAPTURES = typer.Argument(
     metavar="FILE...",
     help=f"{_KINDS}- is standard input, a folder all captures in it.",

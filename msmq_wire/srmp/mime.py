@@ -73,7 +73,7 @@ class MimePart(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def content(self) -> bytes:
-        """What ``data`` means by its Content-Transfer-Encoding, RFC 2045 6; as it is where it does not fit."""
+        """What ``data`` means by its Content-Transfer-Encoding (RFC 2045 6), as it is where none fits."""
         match (self.header("content-transfer-encoding") or "").strip().lower():
             case "base64":
                 try:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import importlib
 import io
+import lzma
 import os
 import stat
 import struct
 import sys
 import tracemalloc
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -329,3 +332,30 @@ def test_a_cut_gzip_file_gives_every_byte_that_its_input_stands_for() -> None:
         error = read(io.BytesIO(compressed[:cut]))[1]
         assert error is not None
         assert (error.message, error.offset) == ("the gzip stream is cut", expected)
+
+
+@pytest.mark.parametrize(("pack", "kind"), [(bz2.compress, "bzip2"), (lzma.compress, "xz")])
+def test_bzip2_and_xz_are_read_up_to_where_they_are_cut_or_damaged(
+    pack: Callable[[bytes], bytes], kind: str
+) -> None:
+    frames, error = read(io.BytesIO(pack(CAPTURE) + pack(b"")))
+    assert (len(frames), error) == (len(read(io.BytesIO(CAPTURE))[0]), None)
+    packed_ = pack(CAPTURE)
+    _, cut = read(io.BytesIO(packed_[:-5]))
+    assert cut is not None
+    assert cut.message == f"the {kind} stream is cut"
+    damaged = bytearray(packed_)
+    damaged[len(packed_) // 2] ^= 0xFF
+    _, broken = read(io.BytesIO(bytes(damaged)))
+    assert broken is not None
+    assert broken.message.startswith(f"the {kind} stream is damaged")
+
+
+@pytest.mark.parametrize("pack", [bz2.compress, lzma.compress])
+def test_little_that_unpacks_to_much_is_read_a_piece_at_a_time(pack: Callable[[bytes], bytes]) -> None:
+    little = pack(CAPTURE + record(bytes(60_000)) * 1_000)
+    tracemalloc.start()
+    assert sum(1 for _ in read_frames(io.BytesIO(little))) == 1_060
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 20 << 20

@@ -42,7 +42,7 @@ def carve(
         typer.Argument(
             metavar="FILE...",
             help="Files of any kind: storage files (*.mq), memory dumps, disk images, block devices, plain "
-            "or compressed with gzip or zstd. - is standard input, a folder all files in it.",
+            "or compressed with gzip, bzip2, xz or zstd. - is standard input, a folder all files in it.",
             show_default=False,
         ),
     ],
