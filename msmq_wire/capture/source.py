@@ -33,13 +33,20 @@ _XZ = b"\xfd7zXZ\0"
 _XZ_MEMORY = 1 << 27
 """Bytes that xz may take to unpack: what xz -9 needs is half of it."""
 _COMPRESSIONS = 2
+_EDITCAP = "editcap FILE OUT.pcapng converts it"
 _OTHER_FORMATS = {
-    b"snoop": "a snoop capture",
-    b"GMBU": "a Network Monitor capture",
-    b"RTSS": "a Network Monitor capture",
-    b"PK\x03\x04": "a zip archive",
-    b"\x04\x22\x4d\x18": "lz4-compressed",
+    b"snoop": ("a snoop capture", _EDITCAP),
+    b"GMBU": ("a capture of Network Monitor 2", _EDITCAP),
+    b"RTSS": ("a capture of Network Monitor 1", _EDITCAP),
+    b"MSCF": ("a cabinet (CAB)", "expand FILE -F:* . unpacks it"),
+    b"ElfFile\0": ("a Windows event log (EVTX)", "it holds events and no frames"),
+    b"PK\x03\x04": ("a zip archive", "unzip FILE unpacks it"),
+    b"\x04\x22\x4d\x18": ("lz4-compressed", "lz4 -d FILE unpacks it"),
 }
+"""What begins otherwise than a capture, and the way out."""
+_ETL = ("an event trace log (ETL)", "pktmon etl2pcap FILE, or etl2pcapng FILE OUT, makes a capture of it")
+_ETL_HEADER = 72
+_SYSTEM_HEADERS = (1, 2)
 
 
 class Source:
@@ -211,12 +218,26 @@ def _size(file: BinaryIO | OpenedFile) -> int | None:
 def _no_capture(name: str, head: bytes) -> str:
     if not head:
         return f"{name} is empty"
-    for magic, what in _OTHER_FORMATS.items():
-        if head.startswith(magic):
-            return f"{name} is {what}, not pcap or pcapng"
+    known = next((told for magic, told in _OTHER_FORMATS.items() if head.startswith(magic)), None)
+    if known is None and _is_event_trace(head):
+        known = _ETL
+    if known is not None:
+        return f"{name} is {known[0]}, not pcap or pcapng: {known[1]}"
     if all(byte in b"\t\r\n" or 0x20 <= byte < 0x7F for byte in head[:64]):
         return f"{name} is text, not pcap or pcapng"
     return f"{name} is neither pcap nor pcapng: it starts with {head[:4].hex()}"
+
+
+def _is_event_trace(head: bytes) -> bool:
+    """Whether a file begins with the buffer and the system header of an event trace log."""
+    size = int.from_bytes(head[:4], "little")
+    behind = head[_ETL_HEADER : _ETL_HEADER + 4]
+    return (
+        len(behind) == 4
+        and size % 1024 == 0 < size <= 1 << 24
+        and behind[2] in _SYSTEM_HEADERS
+        and behind[3] == 0xC0
+    )
 
 
 def _unpacked(chunks: Iterable[bytes], kind: str) -> Iterator[bytes]:

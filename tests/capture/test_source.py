@@ -359,3 +359,17 @@ def test_little_that_unpacks_to_much_is_read_a_piece_at_a_time(pack: Callable[[b
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 20 << 20
+
+
+def test_what_holds_no_frames_is_named_with_the_way_out() -> None:
+    log = bytearray(1 << 16)
+    log[:4] = (1 << 16).to_bytes(4, "little")
+    log[72:76] = b"\2\0\2\xc0"
+    for data, words in (
+        (bytes(log), "an event trace log (ETL), not pcap or pcapng: pktmon etl2pcap FILE"),
+        (b"GMBU" + bytes(60), "a capture of Network Monitor 2, not pcap or pcapng: editcap FILE"),
+        (b"\x04\x22\x4d\x18" + bytes(60), "lz4 -d FILE unpacks it"),
+    ):
+        _, error = read(io.BytesIO(data))
+        assert error is not None
+        assert words in error.message
