@@ -12,6 +12,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from msmq_wire.capture.names import ETHERTYPES, LINK_NAMES
 from msmq_wire.capture.network import (
     BRIDGED_ETHERNET,
     CUT,
@@ -57,15 +58,6 @@ _interface = Struct(">cI").pack
 
 _VLAN_TAGS = frozenset((0x8100, 0x88A8, 0x9100, 0x9200))
 _FIRST_ETHERTYPE = 0x0600
-_NAMES = {
-    0x0806: "ARP",
-    0x8035: "RARP",
-    0x8809: "slow protocols",
-    0x8863: "PPPoE discovery",
-    0x888E: "EAPOL",
-    0x88CC: "LLDP",
-    0x88E5: "MACsec",
-}
 
 
 def dissect(frame: Frame) -> list[Datagram]:
@@ -77,7 +69,8 @@ def dissect(frame: Frame) -> list[Datagram]:
     captured = len(frame.data)
     link = _LINKS.get(frame.link_type)
     if link is None:
-        return [Skipped(f"link type {frame.link_type}")]
+        name = LINK_NAMES.get(frame.link_type)
+        return [Skipped(f"link type {frame.link_type} ({name})" if name else f"link type {frame.link_type}")]
     length = frame.length
     layer = link(frame, 0, captured, length if length > captured else captured)
     datagram = _innermost(frame, layer) if isinstance(layer, Inner) else layer
@@ -182,7 +175,7 @@ def _ethertype(frame: Frame, ethertype: int, at: int, end: int, stop: int) -> La
     reader = _ETHERTYPES.get(ethertype)
     if reader is not None:
         return reader(frame, at, end, stop)
-    name = _NAMES.get(ethertype)
+    name = ETHERTYPES.get(ethertype)
     return Skipped(f"ethertype 0x{ethertype:04x} ({name})" if name else f"ethertype 0x{ethertype:04x}")
 
 

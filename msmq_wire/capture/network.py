@@ -15,6 +15,7 @@ from struct import Struct
 
 import msgspec
 
+from msmq_wire.capture.names import IP_PROTOCOLS, NAMED_TUNNELS, tunnel_of
 from msmq_wire.capture.pcap import Frame
 from msmq_wire.reassembly.ip import IpFragment
 from msmq_wire.reassembly.tcp import TcpSegment
@@ -118,11 +119,10 @@ _GRE = 47
 _AUTHENTICATION_HEADER = 51
 _ICMPV6 = 58
 _IPV6_EXTENSIONS = frozenset((0, 43, _IPV6_FRAGMENT, 60, 135, 139, 140))
-_NAMES = {2: "IGMP", 50: "ESP", 59: "no next header", 89: "OSPF", 103: "PIM", 112: "VRRP", 132: "SCTP"}
 
 _VXLAN_PORT = 4789
 _GENEVE_PORT = 6081
-TUNNEL_PORTS = frozenset((_VXLAN_PORT, _GENEVE_PORT))
+TUNNEL_PORTS = frozenset((_VXLAN_PORT, _GENEVE_PORT, *NAMED_TUNNELS))
 _ERSPAN_1_OR_2 = 0x88BE
 _ERSPAN_3 = 0x22EB
 
@@ -223,7 +223,7 @@ def ip_payload(frame: Frame, protocol: int, src: bytes, dst: bytes, at: int, end
         return Inner(IPV6, at, end, stop)
     if protocol == _GRE:
         return _gre(frame, at, end, stop)
-    name = _NAMES.get(protocol)
+    name = IP_PROTOCOLS.get(protocol)
     return Skipped(f"IP protocol {protocol} ({name})" if name else f"IP protocol {protocol}")
 
 
@@ -254,14 +254,25 @@ def _udp(frame: Frame, src: bytes, dst: bytes, at: int, end: int, stop: int) -> 
         stop = min(stop, at + length)
         end = min(end, stop)
     at += 8
-    # An MSMQ ping may be answered to any port, so also to the two that mean a tunnel.
-    if dport in TUNNEL_PORTS and sport != PING_PORT and end - at >= 8 and not data[at + 7]:
-        if dport == _VXLAN_PORT and data[at] & 8:
-            return Inner(BRIDGED_ETHERNET, at + 8, end, stop, b"n" + data[at + 4 : at + 7])
-        if dport == _GENEVE_PORT and data[at] < 0x40:
-            inner = at + 8 + data[at] * 4
-            return Inner(_u16(data, at + 2)[0], inner, end, stop, b"n" + data[at + 4 : at + 7])
+    # An MSMQ ping may be answered to any port, so also to those that mean a tunnel.
+    if dport in TUNNEL_PORTS and sport != PING_PORT:
+        tunnel = _tunnel(frame, dport, at, end, stop)
+        if tunnel is not None:
+            return tunnel
     return UdpDatagram(src, sport, dst, dport, data[at:end], frame.number, frame.time or 0, stop - end)
+
+
+def _tunnel(frame: Frame, dport: int, at: int, end: int, stop: int) -> Layer | None:
+    """What a datagram to the port of a tunnel carries; None where it is none."""
+    data = frame.data
+    if end - at >= 8 and not data[at + 7]:
+        network = b"n" + data[at + 4 : at + 7]
+        if dport == _VXLAN_PORT and data[at] & 8:
+            return Inner(BRIDGED_ETHERNET, at + 8, end, stop, network)
+        if dport == _GENEVE_PORT and data[at] < 0x40:
+            return Inner(_u16(data, at + 2)[0], at + 8 + data[at] * 4, end, stop, network)
+    named = tunnel_of(dport, data, at, end)
+    return Skipped(f"{named} tunnel: not read") if named else None
 
 
 def _icmp(frame: Frame, src: bytes, dst: bytes, at: int, end: int) -> Layer:

@@ -376,7 +376,8 @@ class Reading:
     def _nothing_in(self, reader: CaptureReader, frames: int) -> str:
         summary = reader.summary
         if not summary.understood:
-            return f"no MSMQ traffic in {count_text(frames, 'frame')}"
+            why = f" ({_most(summary.skipped)})" if summary.skipped else ""
+            return f"no MSMQ traffic in {count_text(frames, 'frame')}{why}"
         text = f"no packets, but {count_text(summary.understood, 'frame')} of MSMQ connections"
         return text if self.streams else f"{text}: decode --streams shows them"
 
@@ -443,8 +444,10 @@ class Reading:
             text += f", {self.understood} understood"
         if skipped:
             text += f", {skipped} skipped"
+        # What is in a tunnel or behind a link type that is not read may be MSMQ: that is told to everybody.
+        told = self.skipped if self.verbose else Counter(_hiding(self.skipped))
+        text += f" ({_most(told)})" if told else ""
         if self.verbose:
-            text += f" ({_most(self.skipped)})" if skipped else ""
             packets = {type_: count for type_, count in self.packets.items() if count}
             text += f"; {_counts(packets)}" if packets else "; no packets"
         text += self._joined_text()
@@ -511,6 +514,11 @@ def _is_pipe(file: str) -> bool:
 
 def _is_sealed(record: Record) -> bool:
     return isinstance(record.packet, RpcCall) and record.packet.sealed
+
+
+def _hiding(skipped: Mapping[str, int]) -> dict[str, int]:
+    """What was skipped and may hold MSMQ: tunnels, link types and protocols that are not read."""
+    return {why: count for why, count in skipped.items() if "not read" in why or why.startswith("link type")}
 
 
 def named(file: str, message: str) -> str:

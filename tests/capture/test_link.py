@@ -133,7 +133,7 @@ def test_a_length_of_zero_does_not_reach_past_a_pppoe_session() -> None:
 @pytest.mark.parametrize(
     ("link_type", "data", "reason"),
     [
-        (147, IP4, "link type 147"),
+        (147, IP4, "link type 147 (USER0)"),
         (1, b"", "cut before the IP header"),
         (1, MAC + b"\x08", "cut before the IP header"),
         (1, MAC + b"\x08\x06" + bytes(28), "ethertype 0x0806 (ARP)"),

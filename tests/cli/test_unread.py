@@ -129,7 +129,7 @@ def faults(run: Run, path: Path, entry: dict[str, Any]) -> list[str]:
                 f"body without {one!r}: {shown}" for one in wanted.get("words", ()) if not holds(shown, one)
             ]
             told += [f"body with {one!r}" for one in wanted.get("never", ()) if holds(shown, one)]
-    said = run("decode", path).err
+    said = run("decode", "-v", path).err.replace(str(path), "FILE")
     if "refused" in entry and not messages:
         told += [f"{said!r} without {one!r}" for one in entry["refused"]["words"] if not holds(said, one)]
     for wanted in entry.get("skipped", ()):
