@@ -120,9 +120,11 @@ _AUTHENTICATION_HEADER = 51
 _ICMPV6 = 58
 _IPV6_EXTENSIONS = frozenset((0, 43, _IPV6_FRAGMENT, 60, 135, 139, 140))
 
-_VXLAN_PORT = 4789
+_VXLAN_PORT, _VXLAN_OF_LINUX = 4789, 8472
 _GENEVE_PORT = 6081
-TUNNEL_PORTS = frozenset((_VXLAN_PORT, _GENEVE_PORT, *NAMED_TUNNELS))
+_TZSP_PORT = 37008
+_TZSP_PADDING, _TZSP_END, _TZSP_ETHERNET = 0, 1, 1
+TUNNEL_PORTS = frozenset((_VXLAN_PORT, _VXLAN_OF_LINUX, _GENEVE_PORT, _TZSP_PORT, *NAMED_TUNNELS))
 _ERSPAN_1_OR_2 = 0x88BE
 _ERSPAN_3 = 0x22EB
 
@@ -265,14 +267,29 @@ def _udp(frame: Frame, src: bytes, dst: bytes, at: int, end: int, stop: int) -> 
 def _tunnel(frame: Frame, dport: int, at: int, end: int, stop: int) -> Layer | None:
     """What a datagram to the port of a tunnel carries; None where it is none."""
     data = frame.data
+    if dport == _TZSP_PORT:
+        return _tzsp(frame, at, end, stop)
     if end - at >= 8 and not data[at + 7]:
         network = b"n" + data[at + 4 : at + 7]
-        if dport == _VXLAN_PORT and data[at] & 8:
+        # Of text that goes to the port of Linux, no byte that is reserved is 0.
+        is_vxlan = dport == _VXLAN_PORT or (dport == _VXLAN_OF_LINUX and data[at + 1 : at + 4] == b"\0\0\0")
+        if is_vxlan and data[at] & 8:
             return Inner(BRIDGED_ETHERNET, at + 8, end, stop, network)
         if dport == _GENEVE_PORT and data[at] < 0x40:
             return Inner(_u16(data, at + 2)[0], at + 8 + data[at] * 4, end, stop, network)
     named = tunnel_of(dport, data, at, end)
     return Skipped(f"{named} tunnel: not read") if named else None
+
+
+def _tzsp(frame: Frame, at: int, end: int, stop: int) -> Layer | None:
+    """TZSP: version 1, a frame that was received or sent, what it is, tags, the frame."""
+    data = frame.data
+    if end - at < 5 or data[at] != 1 or data[at + 1] > 1 or _u16(data, at + 2)[0] != _TZSP_ETHERNET:
+        return None
+    at += 4
+    while at < end and data[at] != _TZSP_END:
+        at += 1 if data[at] == _TZSP_PADDING or at + 1 >= end else 2 + data[at + 1]
+    return Inner(BRIDGED_ETHERNET, at + 1, end, stop) if at < end else _CUT_TUNNEL
 
 
 def _icmp(frame: Frame, src: bytes, dst: bytes, at: int, end: int) -> Layer:
