@@ -14,9 +14,9 @@ _CODES = ("http.cut",)
 
 
 def _check(record: Record, context: Context) -> Iterator[Seen]:
-    for _, place in broken(record, _CODES):
+    for anomaly, place in broken(record, _CODES):
         yield Seen(
-            message=f"the connection ends after {record.length:,} bytes, before the message is complete",
+            message=f"the connection ends after {record.length:,} bytes of a message: {anomaly.message}",
             evidence=(place,),
         )
         return

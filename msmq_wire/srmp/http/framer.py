@@ -386,8 +386,16 @@ class HttpFramer:
         if self._head is None:
             self._head = self._cut_head()
         path = "head" if self._state == "head" else "body"
-        self._note("http.cut", "the message ends before it is complete", path)
+        self._note("http.cut", self._lacks(), path)
         return [self._message(complete=False)]
+
+    def _lacks(self) -> str:
+        """What is missing of a message that ends here."""
+        if self._state == "length":
+            return f"{self._remaining:,} bytes of the body that Content-Length announces are missing"
+        if self._state == "chunked":
+            return "the last chunk of the body is missing"
+        return "the message ends inside its head"
 
     def _cut_head(self) -> Head:
         """What the whole lines of a head say."""
