@@ -13,13 +13,26 @@ __all__ = ["RULE"]
 _HEADLESS = "the first fragment was not captured"
 _UNASKED = "the request was not captured"
 _NO_PDU = "no-pdu"
+_VERSION, _HEADER = 5, 16
+
+
+def _short(data: bytes) -> str:
+    """What to add where bytes begin like a PDU that says that it ends in its own header."""
+    if len(data) < _HEADER or data[0] != _VERSION or data[4] & 0xEF:
+        return ""
+    length = int.from_bytes(data[8:10], "little" if data[4] else "big")
+    return (
+        f": they begin like one whose frag_length is {length}, less than its header"
+        if length < _HEADER
+        else ""
+    )
 
 
 def _check(record: Record, context: Context) -> Iterator[Seen]:
     if record.type == "gap":
         if record.missing == 0 and record.reason == _NO_PDU:
             yield Seen(
-                message=f"{record.length} bytes between PDUs are in none",
+                message=f"{record.length} bytes between PDUs are in none{_short(record.remainder)}",
                 evidence=(evidence_of(record, "", record.offset, record.length, record.remainder),),
             )
         return
