@@ -124,8 +124,43 @@ def parse_xml(data: bytes) -> XmlTree:
         encoding = declared
     else:
         reader = _Reader(encoding, start)
-        problem = reader.read(data, end)
+        problem = _named(reader.read(data, end) or _broken_text(data[start:end], encoding, start), data)
     return XmlTree(root=reader.root, problem=problem, encoding=encoding, unclosed=reader.unclosed)
+
+
+def _broken_text(data: bytes, encoding: str, start: int) -> XmlProblem | None:
+    """Half of a pair of UTF-16, which expat joins with whatever follows."""
+    if encoding == "UTF-8":
+        return None
+    try:
+        data.decode(encoding)
+    except UnicodeDecodeError as error:
+        return XmlProblem(
+            "xml.not-well-formed", f"a character that is none in {encoding}", start + error.start
+        )
+    return None
+
+
+def _named(problem: XmlProblem | None, data: bytes) -> XmlProblem | None:
+    """A problem, with the encoding that the text declares where nobody knows it."""
+    found = None if problem is None else _DECLARED.match(data)
+    if problem is None or found is None or problem.code != "xml.not-well-formed":
+        return problem
+    name = found[1].decode("ascii")
+    if name.lower() in (*_UTF8_NAMES, *_UTF16_NAMES) or _codec(name) is not None:
+        return problem
+    return msgspec.structs.replace(
+        problem, message=f"{problem.message}; declared as {name}, which is not read"
+    )
+
+
+def _codec(name: str) -> str | None:
+    """The name of the codec that reads an encoding of XML, if there is one."""
+    try:
+        codec = codecs.lookup(name).name
+    except LookupError:
+        return None
+    return codec if _READ.fullmatch(codec) else None
 
 
 def _declared(data: bytes) -> str | None:
@@ -144,11 +179,8 @@ def _declared(data: bytes) -> str | None:
         # Text in ASCII has many encodings at once.
         if not data.isascii():
             return None
-    try:
-        codec = codecs.lookup(name).name
-    except LookupError:
-        return None
-    if _READ.fullmatch(codec) is None:
+    codec = _codec(name)
+    if codec is None:
         return None
     try:
         data.decode(codec)
