@@ -411,6 +411,11 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
     "msmq_wire.spec:_CAPITALS_THEN_WORD": (Attack("sub", "", "A"), Attack("sub", "", "AAa")),
     "msmq_wire.spec:_WORD_THEN_CAPITAL": (Attack("sub", "", "aA"),),
     "msmq_wire.srmp.building:_URL": (Attack("fullmatch", "http://", "a", " "),),
+    "msmq_wire.findings.rules.frm_sig:_PREAMBLES": (
+        Attack("match", "GET ", "a"),
+        Attack("match", "GET ", "HTTP"),
+        Attack("match", "", "P"),
+    ),
     "msmq_wire.srmp.xml.tree:_DECLARED": (
         Attack("match", "", " "),
         Attack("match", "<?xml ", " "),

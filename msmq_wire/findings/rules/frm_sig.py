@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from msmq_wire.findings.packet_fields import PACKETS, starts_like_a_packet
@@ -16,6 +17,25 @@ from msmq_wire.wire.stream import counted
 __all__ = ["RULE"]
 
 _VERSION, _SIGNATURE = "base_header.version-number", "base_header.signature"
+
+
+_PREAMBLES = re.compile(
+    rb"(?P<HTTP>(?:GET|HEAD|POST|PUT|DELETE|CONNECT|OPTIONS|TRACE|PATCH|PRI) [^\r\n]{0,256}HTTP/|HTTP/1)"
+    rb"|(?P<TLS>\x16\x03[\x00-\x04]..[\x01\x02])"
+    rb"|(?P<SSH>SSH-[12]\.)"
+    rb"|(?P<PROXY>PROXY |\r\n\r\n\0\r\nQUIT\n)"
+    rb"|(?P<RDP>\x03\0..[\x02-\x7f]\xe0)"
+    rb"|(?P<SMB>....[\xfe\xff]SMB)"
+    rb"|(?P<RPC>\x05\0[\x00-\x13].[\x00\x10]\0\0\0)",
+    re.DOTALL,
+)
+"""How other protocols begin that are met on port 1801."""
+
+
+def _named(data: bytes) -> str:
+    """The protocol that bytes begin like, in words."""
+    found = _PREAMBLES.match(data)
+    return "" if found is None else f" of {found.lastgroup}"
 
 
 def _check(record: Record, context: Context) -> Iterator[Seen]:
@@ -38,7 +58,8 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
             )
         elif not record.offset:
             yield Seen(
-                message=f"this side begins with {counted(record.length)}, no packet of MSMQ",
+                message=f"this side begins with {counted(record.length)}{_named(record.remainder)}, "
+                "no packet of MSMQ",
                 evidence=(shown,),
                 severity="low",
                 caveats=("nothing before them shows that this side speaks MSMQ",),
