@@ -31,7 +31,7 @@ from msmq_wire.records.bodies.conventions import envelope_members, extension_hea
 from msmq_wire.records.bodies.encrypted import EncryptedBody, encrypted_as
 from msmq_wire.records.bodies.magic import marked_body
 from msmq_wire.records.bodies.message_framing import message_framing_body
-from msmq_wire.records.bodies.text import looks_wide, text_body, with_byte_order_mark
+from msmq_wire.records.bodies.text import is_utf8, looks_wide, text_body, with_byte_order_mark
 from msmq_wire.records.bodies.typed import (
     BINARY_OBJECT,
     NARROW_STRING,
@@ -43,6 +43,7 @@ from msmq_wire.records.bodies.typed import (
     scalar_body,
     type_name,
 )
+from msmq_wire.srmp.xml.tree import declared_encoding
 from msmq_wire.wire.types.enumerations import BodyType
 
 __all__ = ["KINDS", "open_body"]
@@ -117,8 +118,10 @@ def _by_type(data: bytes, body_type: int) -> Body | None:
         return None
     if body_type in _WIDE_TYPES:
         # No such text of Windows is made of printable ASCII alone; senders write UTF-8 under these types.
-        if len(data) >= _SURELY_NARROW and data.isascii() and 0 not in data[:4096]:
-            return text_body(data, "utf-8", "likely")
+        # C programs fill their buffer with zeros behind it.
+        narrow = data.rstrip(b"\0")
+        if len(narrow) >= _SURELY_NARROW and 0 not in narrow[:4096] and is_utf8(narrow[:4096]):
+            return text_body(narrow, "utf-8", "likely")
         return _by_mark(data) or text_body(data, "utf-16-le", "declared")
     if body_type == NARROW_STRING:
         return _by_mark(data) or text_body(data, "utf-8", "declared") or text_body(data, "cp1252", "likely")
@@ -171,6 +174,9 @@ def _by_content(data: bytes) -> Body:
 
 
 def _as_text(data: bytes) -> Body | None:
+    declared = declared_encoding(data)
+    if declared is not None and not data.isascii():
+        return text_body(data, declared, "certain")
     if looks_wide(data):
         return text_body(data, "utf-16-le", "likely")
     # The same test with the bytes of each unit exchanged.

@@ -11,7 +11,7 @@ from msmq_wire.records.bodies.body import Body, Confidence, Details, Kind
 from msmq_wire.records.bodies.json_text import json_value
 from msmq_wire.records.bodies.xml_text import xml_form
 
-__all__ = ["KINDS", "looks_wide", "text_body", "with_byte_order_mark"]
+__all__ = ["KINDS", "is_utf8", "looks_wide", "text_body", "with_byte_order_mark"]
 
 KINDS = (
     Kind(
@@ -43,11 +43,24 @@ def with_byte_order_mark(data: bytes) -> tuple[str, int] | None:
 
 def looks_wide(data: bytes) -> bool:
     """Whether most code units of the beginning are Latin letters in UTF-16."""
-    head = data[:512]
+    # What fills a buffer says nothing of the text before it.
+    head = data.rstrip(b"\0")[:512]
+    if len(head) < len(data) and len(head) % 2:
+        head += b"\0"
     if head.count(0) * 4 < len(head) // 2 * 3:
         # Too few zero bytes, wherever they are.
         return False
     return len(head) >= 4 and head[1::2].count(0) * 4 >= len(head[1::2]) * 3 and 0 not in head[0:4:2]
+
+
+def is_utf8(data: bytes) -> bool:
+    """Whether bytes are UTF-8, but for a character that the end may cut, and hold no control characters."""
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        if error.start < len(data) - 3:
+            return False
+    return _CONTROL.search(data) is None
 
 
 def text_body(data: bytes, encoding: str, confidence: Confidence) -> Body | None:
@@ -64,7 +77,7 @@ def text_body(data: bytes, encoding: str, confidence: Confidence) -> Body | None
     text = text.rstrip("\0")
     if not text or any(c < " " and c not in _ALLOWED_CONTROLS for c in set(text)) or "\x7f" in text:
         return None
-    name = _NAMES[encoding]
+    name = _NAMES.get(encoding, encoding)
     start = text.lstrip()[:2]
     if start[:1] == "<" and (start[1:].isalpha() or start[1:] in ("?", "!", "_", ":")):
         return _xml(text, name)

@@ -28,6 +28,7 @@ __all__ = [
     "Element",
     "XmlProblem",
     "XmlTree",
+    "declared_encoding",
     "parse_xml",
     "unplaced",
 ]
@@ -115,7 +116,7 @@ def parse_xml(data: bytes) -> XmlTree:
     """
     data = as_bytes(data)
     encoding, start, end = _encoding(data)
-    declared = _declared(data) if encoding == "UTF-8" and start == 0 else None
+    declared = declared_encoding(data) if encoding == "UTF-8" and start == 0 else None
     if declared is not None:
         text = data.decode(declared)
         reader = _Reader("UTF-8", 0, _Places(text, declared))
@@ -163,7 +164,7 @@ def _codec(name: str) -> str | None:
     return codec if _READ.fullmatch(codec) else None
 
 
-def _declared(data: bytes) -> str | None:
+def declared_encoding(data: bytes) -> str | None:
     """The encoding that a text declares and has; None where it is UTF-8 all the same, or nobody knows."""
     found = _DECLARED.match(data)
     if found is None:
