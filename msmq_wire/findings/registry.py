@@ -30,7 +30,7 @@ _ORDER = """
     rpc_old rpc_level rpc_anon rpc_opnum rpc_fmtlen rpc_qft rpc_ndr rpc_sec_seq rpc_sec_size rpc_purge
     rpc_read rpc_rare rpc_pending rpc_again rpc_aborts rpc_failed rpc_frag rpc_sealed
     srm_to srm_id srm_part srm_bodyelem srm_elem srm_xml srm_cut srm_http srm_pgm
-    bod_binfmt bod_wcf bod_exec bod_type bod_enc
+    bod_binfmt bod_wcf bod_exec bod_type bod_headers bod_enc
     png_sig png_noans png_scan png_rf png_guid png_cookie
     dsd_form dsd_unasked dsd_site
     rpl_handle rpl_reqid rpl_end rpl_access rpl_action rpl_size rpl_content rpl_twice rpl_purge

@@ -14,10 +14,12 @@ from msmq_wire.records.bodies.body import Details
 from msmq_wire.records.bodies.json_text import json_value
 from msmq_wire.records.bodies.xml_text import LARGEST_XML
 
-__all__ = ["envelope_members", "extension_headers"]
+__all__ = ["damaged_headers", "envelope_members", "extension_headers"]
 
 _LISTED = 100
 _LONGEST = 500
+_BEGINNING = 512
+_DAMAGED = "damaged"
 _PREFIXES = {"NServiceBus.": "NServiceBus", "rbs2-": "Rebus"}
 
 # Members of a MassTransit envelope; these two are in every one.
@@ -54,8 +56,13 @@ def extension_headers(extension: bytes) -> tuple[str, Details]:
             pairs = _json_headers(data.decode("utf-8"))
         else:
             return "", ()
-    except ValueError:
-        return "", ()
+    except ValueError as error:
+        library = _begins_like(data)
+        return (
+            (library, ((_DAMAGED, f"{library} headers, unreadable: {error}"[:_LONGEST]),))
+            if library
+            else ("", ())
+        )
     convention = next(
         (name for key, _ in pairs for prefix, name in _PREFIXES.items() if key.startswith(prefix)), ""
     )
@@ -66,14 +73,30 @@ def extension_headers(extension: bytes) -> tuple[str, Details]:
     return (convention, rows) if convention else ("", ())
 
 
+def damaged_headers(extension: bytes, text: str) -> str:
+    """What is wrong with the headers of a library, in ExtensionData or around a body; empty for nothing."""
+    told = dict(extension_headers(extension)[1]).get(_DAMAGED, "")
+    return told or dict(envelope_members(text)).get(_DAMAGED, "")
+
+
+def _begins_like(data: bytes) -> str:
+    """The library whose headers bytes begin like."""
+    head = data[:_BEGINNING]
+    if b"<ArrayOfHeaderInfo" in head:
+        return "NServiceBus"
+    return "Rebus" if head.lstrip().startswith(b'{"rbs2-') else ""
+
+
 def envelope_members(text: str) -> Details:
     """The members of a MassTransit envelope in a JSON text; empty when it is no envelope."""
     if '"messageType"' not in text:
         return ()
     try:
         value = json_value(text)
-    except ValueError:
-        return ()
+    except ValueError as error:
+        if not text.lstrip().startswith("{") or "urn:message:" not in text:
+            return ()
+        return ((_DAMAGED, f"a MassTransit envelope, unreadable as JSON: {error}"[:_LONGEST]),)
     if not isinstance(value, dict) or not value.keys() >= _REQUIRED:
         return ()
     types = value["messageType"]
@@ -109,8 +132,12 @@ def _header_infos(data: bytes) -> list[tuple[str, str]]:
     try:
         parser.Parse(data, True)
     except (DecodeError, expat.ExpatError) as error:
-        raise ValueError(str(error)) from error
+        raise ValueError(f"{_why(error)} at byte {max(parser.ErrorByteIndex, 0)}") from error
     return reader.pairs
+
+
+def _why(error: Exception) -> str:
+    return expat.ErrorString(error.code) if isinstance(error, expat.ExpatError) else str(error)
 
 
 class _HeaderInfos:

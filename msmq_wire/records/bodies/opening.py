@@ -97,7 +97,7 @@ def open_body(
     if encrypted is not None and (encrypted.declared or body.kind == "binary"):
         body = encrypted_as(encrypted, len(data))
     convention, headers = extension_headers(extension)
-    if body.kind == "json" and body.text is not None:
+    if body.kind in ("json", "text") and body.text is not None:
         envelope = envelope_members(body.text)
         if envelope:
             convention, headers = convention or "MassTransit", headers + envelope

@@ -116,6 +116,8 @@ _HITS = {
     "BOD-EXEC/hit_script": (("medium", "likely", _BODY, 184, (4,)),),
     "BOD-TYPE/hit_wide": (("low", "likely", _BODY, 184, (4,)),),
     "BOD-TYPE/hit_odd": (("low", "likely", _BODY, 184, (4,)),),
+    "BOD-HEADERS/hit_cut": (("low", "likely", _BODY, 294, (4,)),),
+    "BOD-HEADERS/hit_envelope": (("low", "likely", _BODY, 184, (4,)),),
     "BOD-ENC/hit_even": (("info", "guess", _BODY, 184, (4,)),),
     "PNG-SIG/hit_swapped": (("low", "certain", "signature", 2, (1,)),),
     "PNG-SIG/hit_long": (("low", "certain", "", 0, (1,)),),

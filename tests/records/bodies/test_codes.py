@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from msmq_wire.records.bodies.conventions import extension_headers
 from msmq_wire.records.bodies.xml_text import xml_form
 
 _ROOT = Path(__file__).resolve().parents[3]
@@ -29,7 +28,3 @@ def test_codes_are_words_with_hyphens_and_each_is_documented() -> None:
 def test_the_form_of_xml_that_is_refused_is_the_code() -> None:
     assert xml_form("<!DOCTYPE a><a/>") == ("document-type", "")
     assert xml_form("<a>" * 257)[0] == "too-deep"
-
-
-def test_headers_with_a_document_type_are_none() -> None:
-    assert extension_headers(b"<!DOCTYPE ArrayOfHeaderInfo><ArrayOfHeaderInfo/>") == ("", ())

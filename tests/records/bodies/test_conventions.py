@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from msmq_wire.records.bodies import open_body
-from msmq_wire.records.bodies.conventions import extension_headers
+from msmq_wire.records.bodies.conventions import damaged_headers, extension_headers
 
 NSERVICEBUS = (
     b'<?xml version="1.0"?><ArrayOfHeaderInfo xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">'
@@ -69,11 +69,7 @@ def test_other_json_is_no_envelope(text: str) -> None:
         b"{}",
         b'{"a": "b"}',
         b"<a/>",
-        b"<ArrayOfHeaderInfo>",
         b"<ArrayOfHeaderInfo/>",
-        b"<ArrayOfHeaderInfo><a><b><c><d/></c></b></a></ArrayOfHeaderInfo>",
-        b'<!DOCTYPE ArrayOfHeaderInfo [<!ENTITY a "b">]><ArrayOfHeaderInfo/>',
-        b"<ArrayOfHeaderInfo>\xff</ArrayOfHeaderInfo>",
         b"{\xff}",
         b"[" * 100_000,
     ],
@@ -101,3 +97,36 @@ def test_headers_of_one_mebibyte_are_read_and_more_are_not() -> None:
     space = b" " * ((1 << 20) - len(start) - len(end))
     assert extension_headers(start + space + end) == ("NServiceBus", (("NServiceBus.K", "v"),))
     assert extension_headers(start + space + b" " + end) == ("", ())
+
+
+@pytest.mark.parametrize(
+    ("extension", "library", "where"),
+    [
+        (b"<ArrayOfHeaderInfo>", "NServiceBus", "no element found at byte 19"),
+        (
+            b"<ArrayOfHeaderInfo><a><b><c><d/></c></b></a></ArrayOfHeaderInfo>",
+            "NServiceBus",
+            "no list of headers",
+        ),
+        (b"<!DOCTYPE ArrayOfHeaderInfo><ArrayOfHeaderInfo/>", "NServiceBus", "a document type is not read"),
+        (b"<ArrayOfHeaderInfo>\xff</ArrayOfHeaderInfo>", "NServiceBus", "not well-formed"),
+        (b'{"rbs2-msg-id":"5f1c', "Rebus", "Unterminated string"),
+    ],
+)
+def test_headers_that_cannot_be_read_say_what_they_begin_like(
+    extension: bytes, library: str, where: str
+) -> None:
+    convention, rows = extension_headers(extension)
+    assert convention == library
+    [(name, why)] = rows
+    assert name == "damaged"
+    assert why.startswith(f"{library} headers, unreadable: ")
+    assert where in why
+    assert damaged_headers(extension, "") == why
+
+
+def test_an_envelope_that_is_no_json_is_told_as_one() -> None:
+    text = '{"messageType": ["urn:message:Shop:Order"], "message": {"note": "two\nlines"}}'
+    assert "a MassTransit envelope, unreadable as JSON" in damaged_headers(b"", text)
+    assert open_body(text.encode(), 0).convention == "MassTransit"
+    assert damaged_headers(b"", '{"messageType": 1') == ""
