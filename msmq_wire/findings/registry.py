@@ -25,8 +25,8 @@ _ORDER = """
     id_clone id_many
     qm_state qm_outside
     tim_skew tim_expired tim_magic
-    cnt_class cnt_alg cnt_clear cnt_weak cnt_sign cnt_verify cnt_expired cnt_trust cnt_keys cnt_qmaddr
-    cnt_loopback cnt_bodytype cnt_nack
+    cnt_class cnt_alg cnt_clear cnt_weak cnt_sign cnt_cert cnt_verify cnt_expired cnt_trust cnt_keys
+    cnt_qmaddr cnt_loopback cnt_bodytype cnt_nack
     rpc_old rpc_level rpc_anon rpc_opnum rpc_fmtlen rpc_qft rpc_ndr rpc_sec_seq rpc_sec_size rpc_purge
     rpc_read rpc_rare rpc_pending rpc_again rpc_aborts rpc_failed rpc_frag rpc_sealed
     srm_to srm_id srm_part srm_bodyelem srm_elem srm_xml srm_cut srm_http srm_pgm

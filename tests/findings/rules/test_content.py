@@ -100,6 +100,7 @@ _HITS: dict[str, tuple[Severity, str, int, int]] = {
     "CNT-WEAK/hit_md5": ("low", f"{_PROPERTIES}.hash_algorithm", 368, 4),
     "CNT-WEAK/hit_rc4": ("low", f"{_PROPERTIES}.privacy_level", 244, 4),
     "CNT-WEAK/hit_md5_many": ("low", f"{_PROPERTIES}.hash_algorithm", 304, 4),
+    "CNT-CERT/hit_text": ("low", f"{_SECURITY}.security_data.sender_cert", 152, 4),
     "CNT-SIGN/hit_certificate": ("low", f"{_SECURITY}.sender_cert_size", 124, 4),
     "CNT-SIGN/hit_signature": ("low", f"{_SECURITY}.signature_size", 122, 2),
     "CNT-SIGN/hit_no_key": ("low", f"{_SECURITY}.encryption_key_size", 120, 2),

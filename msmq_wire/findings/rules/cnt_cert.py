@@ -1,0 +1,43 @@
+"""CNT-CERT: the certificate of a signed message cannot be read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msmq_wire.findings.lengths import place_of, reached
+from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.records.record import Record
+from msmq_wire.spec import SpecRef
+from msmq_wire.wire.expressions import this
+
+__all__ = ["RULE"]
+
+_CERTIFICATE = "security_header.security_data.sender_cert"
+_SEQUENCE = 0x30
+"""How every X.509 certificate in DER begins."""
+
+
+def _check(record: Record, context: Context) -> Iterator[Seen]:
+    data = reached(record.packet, _CERTIFICATE)
+    if isinstance(data, bytes) and data and data[0] != _SEQUENCE:
+        yield Seen(
+            message=f"the certificate of {len(data)} bytes is no X.509 in DER: it begins with "
+            f"{data[:4].hex(' ')}",
+            evidence=(place_of(record, _CERTIFICATE),),
+        )
+
+
+RULE = Rule(
+    id="CNT-CERT",
+    title="A certificate that cannot be read",
+    severity="low",
+    spec=(SpecRef("MS-MQMQ", "2.2.20.6"),),
+    meaning="The certificate beside a signature says whose key signed the message. This one is no "
+    "certificate: nobody can verify the signature, and a receiver refuses the message.",
+    action="Look for a negative acknowledgment of class 0x8006; find out what made the message.",
+    harmless="A test, or a program that writes the protocol itself.",
+    needs=("record",),
+    types=("user_message", "message_packet"),
+    when=(this.security_header.sender_cert_size != 0,),
+    check=_check,
+)
