@@ -10,13 +10,20 @@ import msgspec
 
 from msmq_wire.buffers import as_bytes
 from msmq_wire.engines import judging, reference
+from msmq_wire.engines.places import span
 from msmq_wire.engines.rows import engine as rows
 from msmq_wire.errors import DecodeError
+from msmq_wire.spec import SpecRef
 from msmq_wire.wire import registry
 from msmq_wire.wire.headers.base_header import SIGNATURE
 from msmq_wire.wire.musts import Anomaly
 from msmq_wire.wire.packets.base import InternalPacket
-from msmq_wire.wire.packets.identification import acknowledgment_type, cut_acknowledgment_type, recognise
+from msmq_wire.wire.packets.identification import (
+    acknowledgment_type,
+    cut_acknowledgment_type,
+    misformed_acknowledgment,
+    recognise,
+)
 from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.stream import Range
 
@@ -93,6 +100,34 @@ def _unrecognised(data: bytes) -> Any:
         return error.partial
 
 
+_MISFORMED = {
+    "ordering-ack-flags": ("base_header.flags", "BaseHeader.Flags must be 0 in an OrderAck or FinalAck"),
+    "ordering-ack-queue": (
+        "user_header.destination_queue",
+        "an OrderAck or FinalAck must go to private queue 4, the order queue, or to order_queue$",
+    ),
+}
+
+
+def _misformed(packet: UserMessage) -> tuple[Anomaly, ...]:
+    """What keeps a packet from being the acknowledgment that it is by label and class."""
+    found = []
+    for code in misformed_acknowledgment(packet):
+        path, message = _MISFORMED[code]
+        offset, length = span(packet, path)
+        found.append(
+            Anomaly(
+                code=f"user_message.{code}",
+                message=f"{message}; by label and class this is one",
+                path=path,
+                offset=offset,
+                length=length,
+                spec=SpecRef("MS-MQQB", "3.1.5.1.1"),
+            )
+        )
+    return tuple(found)
+
+
 def decode(
     data: bytes,
     as_: str | None = None,
@@ -152,10 +187,13 @@ def inspect(
         consumed = 0 if packet is None else reference.decoded_size(packet, missing)
         if cls is UserMessage and as_ is None and error.code == "missing-bytes":
             cls = cut_acknowledgment_type(packet) or cls
+    anomalies = _JUDGES[name](packet, missing, error)
+    if cls is UserMessage and as_ is None and error is None:
+        anomalies += _misformed(packet)
     return InspectResult(
         type=None if cls is None else cls.stem(),
         packet=packet,
-        anomalies=_JUDGES[name](packet, missing, error),
+        anomalies=anomalies,
         consumed=consumed,
         remainder=data[consumed:] if consumed < len(data) else b"",
         error=error,

@@ -21,7 +21,7 @@ _ORDER = """
     ses_naked ses_order ses_connect ses_refused ses_guid ses_os ses_pad ses_parm ses_ackback ses_acklate
     ses_slow ses_count ses_resend ses_recack
     msg_refused msg_expired msg_unacked msg_untold msg_waits
-    txn_gap txn_ack txn_again
+    txn_gap txn_ack txn_form txn_again
     id_clone id_many
     qm_state qm_outside
     tim_skew tim_expired tim_magic

@@ -208,7 +208,8 @@ def test_a_message_in_a_packet_says_where_it_was_stored() -> None:
 
     record = stored.record(new, parent)
     text = printed(record)
-    assert text[0].startswith("#4 srmp_message stored in #3 ")
+    queue = "DIRECT=http://192.0.2.10/msmq/private$/queue-for-checks"
+    assert text[0].startswith(f"#4 srmp_message {queue} stored in #3 ")
     assert "response none stored in the message packet #3" in text
     assert not any("not captured" in line or "no response" in line for line in text)
     found = nodes(record)
@@ -400,5 +401,5 @@ def test_a_tree_fits_its_screen_whatever_was_sent(
 def test_the_command_prints_a_capture_of_http(run: Callable[..., Any]) -> None:
     status, out, _ = run("decode", _FIXTURES / "captures" / "path_http_post_msmq.pcap", "-q")
     assert status == 0
-    assert "srmp_message  200 OK  " in out
+    assert "srmp_message  DIRECT=http://msg01/msmq/private$/orders  200 OK  " in out
     assert "⚠ envelope.missing: <Header> is missing" in out

@@ -43,25 +43,30 @@ from msmq_wire.wire.types.wchar_text import WcharText
 __all__ = ["UNRECOGNISED", "ColumnBatch", "Proven", "Table", "decode", "proven"]
 
 
-def _acknowledgments(walk: Walk) -> Mapping[type[WireStruct], Integers]:
-    """Which rows of a walk of user messages are acknowledgments, as `identification.acknowledgment_type`."""
+def _acknowledgments(walk: Walk) -> tuple[Mapping[type[WireStruct], Integers], Integers]:
+    """Which rows of a walk of user messages are acknowledgments, as `identification.acknowledgment_type`.
+
+    And those that are one but for their flags or their queue: of these only the codec can tell.
+    """
+    nothing = np.zeros(0, np.int64)
     label = column_at(walk.top, "message_properties_header.label")
     flags = column_at(walk.top, "base_header.flags")
     header, properties = column_at(walk.top, "user_header"), column_at(walk.top, "message_properties_header")
     if not (isinstance(label, Octets) and isinstance(flags, Number)):
-        return {}
+        return {}, nothing
     assert isinstance(header, Part)
     assert isinstance(properties, Part)
     everywhere = Rows(walk.top.rows.total)
-    asked = (flags.raw == 0) & ~walk.bad
+    asked = ~walk.bad
     text = WcharText.of(ACK_LABEL)
     possible = (label.lengths == len(text)) | (label.lengths == len(text) - 2)
     asked &= label.rows.spread(possible, everywhere)
     if asked.any():
         asked &= label.rows.spread(label.equals(text) | label.equals(text[:-2]), everywhere)
     if not asked.any():
-        return {}
-    asked &= order_queues(header, asked)
+        return {}, nothing
+    labelled, asked = asked, asked & (flags.raw == 0)
+    asked = asked & order_queues(header, asked)
     message_class, size = properties.fields["message_class"], properties.fields["message_size"]
     assert isinstance(message_class, Number)
     assert isinstance(size, Number)
@@ -70,7 +75,9 @@ def _acknowledgments(walk: Walk) -> Mapping[type[WireStruct], Integers]:
         size.rows.spread(size.values, everywhere) == 0x24
     )
     found = {OrderAck: asked & order, FinalAck: asked & (classes >= 0x4000)}
-    return {cls: np.flatnonzero(rows) for cls, rows in found.items() if rows.any()}
+    acknowledging = (classes == MessageClass.MQMSG_CLASS_ORDER_ACK) | (classes >= 0x4000)
+    misformed = np.flatnonzero(labelled & acknowledging & ~asked)
+    return {cls: np.flatnonzero(rows) for cls, rows in found.items() if rows.any()}, misformed
 
 
 _HEAD = 20
@@ -159,7 +166,9 @@ def proven(data: Any, offsets: Any) -> list[Proven]:
         walk = Walk(source, starts[places], ends[places], cls)
         kept = ~(walk.bad | Judgement(walk).unproven)
         if cls is UserMessage:
-            for inner, rows in _acknowledgments(walk).items():
+            acknowledgments, misformed = _acknowledgments(walk)
+            kept[misformed] = False
+            for inner, rows in acknowledgments.items():
                 kept[rows] = False
                 own = places[rows]
                 inner_walk = Walk(source, starts[own], ends[own], inner)
@@ -213,9 +222,10 @@ class _Decoder:
         whole = len(rows) == len(self.starts)
         starts, ends = (self.starts, self.ends) if whole else (self.starts[rows], self.ends[rows])
         walk = Walk(self.source, starts, ends, cls)
-        kept = ~walk.bad
+        kept, misformed = ~walk.bad, None
         if divide:
-            for inner, places in _acknowledgments(walk).items():
+            acknowledgments, misformed = _acknowledgments(walk)
+            for inner, places in acknowledgments.items():
                 kept[places] = False
                 self._decode(inner, rows[places], divide=False)
         selected = None if kept.all() else np.flatnonzero(kept)
@@ -227,6 +237,8 @@ class _Decoder:
         table.set_regular(walk.top, walk.stops - starts, selected, regular)
         if self.judge:
             judgement = Judgement(walk)
+            if misformed is not None:
+                judgement.unsure[misformed] = True
             for row in rows[np.flatnonzero(judgement.unsure & kept)].tolist():
                 anomalies = self._inspect(row).anomalies
                 if anomalies:

@@ -17,7 +17,7 @@ from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.partial import reached, reached_at
 from msmq_wire.wire.types.enumerations import InternalPacketType, MessageClass
 
-__all__ = ["acknowledgment_type", "cut_acknowledgment_type", "recognise"]
+__all__ = ["acknowledgment_type", "cut_acknowledgment_type", "misformed_acknowledgment", "recognise"]
 
 _SPEC = SpecRef("MS-MQQB", "3.1.5.1.1")
 _BASE_SIGNATURE = SIGNATURE.to_bytes(4, "little")
@@ -110,3 +110,18 @@ def acknowledgment_type(packet: UserMessage) -> type[OrderAck] | type[FinalAck] 
     if kind != _ORDER_ACK:
         return FinalAck
     return OrderAck if properties.message_size == 0x24 else None
+
+
+def misformed_acknowledgment(packet: UserMessage) -> tuple[str, ...]:
+    """What makes a user message of a packet that is an OrderAck or a FinalAck by its label and its class.
+
+    These are the last parts of the codes of anomalies; empty for every other message.
+    """
+    properties = packet.message_properties_header
+    if properties is None:
+        return ()
+    kind = properties.message_class
+    if (kind != _ORDER_ACK and kind < _FINAL_ACK) or not is_ack_label(properties.label):
+        return ()
+    flags = ("ordering-ack-flags",) if packet.base_header.flags else ()
+    return flags if is_order_queue(packet.user_header) else (*flags, "ordering-ack-queue")

@@ -81,6 +81,8 @@ SEEN: dict[str, tuple[str, int, str, int, int]] = {
     "TXN-GAP/hit_capture_ends": ("low", 16, *PACKET),
     "TXN-GAP/hit_lost_frames": ("info", 17, *PACKET),
     "TXN-GAP/hit_filled": ("info", 16, *PACKET),
+    "TXN-FORM/hit_flags": ("low", 14, "base_header.flags", 2, 2),
+    "TXN-FORM/hit_queue": ("low", 14, "user_header.destination_queue", 64, 4),
     "TXN-ACK/hit_unseen": ("low", 14, *PACKET),
     "TXN-ACK/hit_ahead": ("low", 14, *PACKET),
     "TXN-ACK/hit_final": ("info", 14, *PACKET),
