@@ -17,8 +17,19 @@ from tests.cli.conftest import Outcome
 
 _FILE = Path(__file__).resolve().parents[2] / "fixtures" / "unread.toml"
 ENTRIES: dict[str, Any] = tomllib.loads(_FILE.read_text(encoding="utf-8"))["unread"]
-UNMET: dict[str, str] = {}
-"""Captures whose answer is not given yet, with what is missing."""
+_PROXY = "the preamble of a load balancer is named, and not read: its client is not the one that is told"
+UNMET = {
+    "k02_envelope_damaged_proxy": "the envelope names its queue before it breaks off, and that is told",
+    "k03_bind_two_fragments": "fragments of a bind are not put together; its calls are read all the same",
+    "k10_lz4": "no library of Python unpacks it; the error names the command that does",
+    "k11_proxy_v1": _PROXY,
+    "k11_proxy_v1_unknown": _PROXY,
+    "k11_proxy_v2": _PROXY,
+    "k11_proxy_v2_ipv6": _PROXY,
+    "k11_proxy_v2_local": _PROXY,
+    "k11_proxy_http": _PROXY,
+}
+"""Captures whose answer is not given, with what is missing."""
 
 Run = Callable[..., Outcome]
 
