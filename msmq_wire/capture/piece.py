@@ -22,7 +22,8 @@ from msmq_wire.reassembly.stream import MAX_PENDING
 from msmq_wire.reassembly.tail import PIECE_COST, TAIL_BYTES, TAIL_RUNS
 from msmq_wire.reassembly.tcp_events import SYN, Endpoints, TcpSegment
 from msmq_wire.reassembly.tcp_flow import MASK, TAIL_TOTAL, WINDOW, Connection, Flow
-from msmq_wire.records.finder import NOT_MSMQ, PacketFinder
+from msmq_wire.records.finder import PacketFinder
+from msmq_wire.records.other_ports import NOT_MSMQ
 from msmq_wire.records.recognition import FIRST_BYTES, HTTPS_PORTS, LOOKED_AT, may_begin, recognise
 
 __all__ = ["Piece"]
@@ -151,22 +152,22 @@ class Piece:
         syns, credibles = connections.any(syn), connections.any(believed)
         beginnings = connections.any(begun)
         undecided = ~wanted
-        if not finder.knows_others:
+        if not finder.others:
             undecided &= syns | credibles | beginnings
         new = 0
         for number in np.flatnonzero(undecided).tolist():
             endpoints = self._endpoints(int(rows[number]))
             if finder.follows(endpoints):
                 wanted[number] = self._watched[number] = True
-            elif beginnings[number] or finder.holds_beginning(endpoints):
+            elif beginnings[number] or finder.others.holds_beginning(endpoints):
                 # It takes more segments than one to tell.
                 return None
             elif credibles[number]:
                 new += 1
                 wanted[number] = self._watched[number] = True
-            elif syns[number] or finder.hesitates(endpoints):
+            elif syns[number] or finder.others.hesitates(endpoints):
                 self._watched[number] = True
-        if finder.may_forget(new):
+        if finder.others.may_forget(new):
             return None
         self._marks[foreign] = (syn | believed)[foreign]
         return wanted
@@ -194,7 +195,7 @@ class Piece:
         for number in np.flatnonzero(noted).tolist():
             at, size = int(self._at[places[number]]), int(self._size[places[number]])
             payload = bytes(self._chunk.data[at : at + min(size, _SHOWN)])
-            self._finder.name_content(payload, f"port {dport[number]}")
+            self._finder.others.note(payload, f"port {dport[number]}")
 
     def _know(self, connections: Connections, wanted: Array) -> Array | None:
         """Look up what is followed; return which of it comes in several paths, None for nothing.
@@ -317,7 +318,7 @@ class Piece:
                         due = heap[0][0]
                     if not taken:
                         self._take_one(item, index)
-                elif self._marks[item.place] or finder.hesitates(item.endpoints):
+                elif self._marks[item.place] or finder.others.hesitates(item.endpoints):
                     self._take_one(item, index)
                 else:
                     self._leap(item)

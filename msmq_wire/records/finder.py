@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msmq_wire.engines.codec import inspect
 from msmq_wire.reassembly.stream import MARK_COST, FramedPacket, FramerEvent, PacketFramer
-from msmq_wire.reassembly.tcp import SYN, TcpReassembler
+from msmq_wire.reassembly.tcp import TcpReassembler
 from msmq_wire.reassembly.tcp_events import (
     Endpoints,
     StreamBytes,
@@ -24,7 +24,8 @@ from msmq_wire.reassembly.tcp_events import (
 )
 from msmq_wire.records.endpoint import MSMQ_PORT, PING_PORT, endpoint
 from msmq_wire.records.networks import Networks, address_of
-from msmq_wire.records.recognition import HTTPS_PORTS, Content, content_of, may_begin, recognise
+from msmq_wire.records.other_ports import OtherPorts
+from msmq_wire.records.recognition import Content, content_of
 from msmq_wire.records.record import FoundPacket, Item, Record
 from msmq_wire.rpc.security import Negotiator
 from msmq_wire.wire.headers.base_header import SIGNATURE
@@ -36,13 +37,10 @@ if TYPE_CHECKING:
     from msmq_wire.records.srmp_reader import SrmpReader
 
 __all__ = [
-    "NOT_MSMQ",
     "NOT_MSMQ_UDP",
     "PacketFinder",
 ]
 
-NOT_MSMQ = "TCP, not MSMQ"
-"""Why a frame is skipped that belongs to another TCP connection."""
 NOT_MSMQ_UDP = "UDP, not MSMQ"
 _CAPTURED = frozenset(("no-signature", "rest-of-packet", "packet-size"))
 """Reasons of gaps whose bytes were captured, but are in no packet."""
@@ -50,13 +48,8 @@ _PING = PING_SIGNATURE.to_bytes(2, "little")
 _PACKET = SIGNATURE.to_bytes(4, "little")
 _MAX_HELD = 1 << 26
 """Bytes held for packets that are not complete, all connections together."""
-_MAX_UNDECIDED = 4096
-_MAX_BEGINNINGS = 1 << 16
-"""Segments with too few bytes to tell what they begin, all connections together."""
 _MAX_CARRIED = 1 << 17
 """Frames of fragments remembered, all datagrams together."""
-_UNDECIDED_SEGMENTS, _UNDECIDED_ALL = 8, 32
-"""Of one path, where each may be captured twice, and of all paths between the same ends."""
 _UNREAD = {
     "out_of_window": "outside the window",
     "after_rst": "behind a reset",
@@ -82,8 +75,9 @@ class PacketFinder:
     Each method returns what its argument completes, packets undecoded; ``understood`` counts the frames
     that belong to followed traffic, ``skipped`` the others by reason, ``notices`` what a reader should
     know beside that, such as traffic that is opaque. ``next_id`` numbers the next record, ``tcp`` puts
-    the segments in order, ``networks`` keeps connections of several networks apart. What can be a
-    ping only because of its port is decoded, and so is discovery.
+    the segments in order, ``networks`` keeps connections of several networks apart, ``others`` decides
+    about connections on other ports. What can be a ping only because of its port is decoded, and so is
+    discovery.
     """
 
     def __init__(
@@ -102,14 +96,12 @@ class PacketFinder:
         self._framers: OrderedDict[tuple[int, int], PacketFramer] = OrderedDict()  # longest unfed first
         self._held = 0
         self._names: dict[int, tuple[str, str]] = {}
-        self._followed: OrderedDict[Endpoints, Content] = OrderedDict()
-        self._undecided: OrderedDict[Endpoints, list[TcpSegment]] = OrderedDict()
-        self._beginnings = 0
         self._carriers: OrderedDict[int, tuple[int, ...]] = OrderedDict()
         self._carried = 0
         self.understood = 0
         self.skipped: Counter[str] = Counter()
         self.notices: Counter[str] = Counter()
+        self.others = OtherPorts(self.skipped, self.notices)
         self._negotiator = negotiator
         self._basis: dict[str, Any] = {
             "record": self._record,
@@ -131,10 +123,9 @@ class PacketFinder:
 
     def follows(self, endpoints: Endpoints) -> bool:
         """Whether segments between ``(src, sport, dst, dport)`` are followed from now on."""
-        src, sport, dst, dport = endpoints
-        if sport in self.ports or dport in self.ports:
+        if endpoints[1] in self.ports or endpoints[3] in self.ports:
             return True
-        return endpoints in self._followed or (dst, dport, src, sport) in self._followed
+        return self.others.content(endpoints) is not None
 
     def wants_each(self, endpoints: Endpoints) -> bool:
         """Whether segments between ``(src, sport, dst, dport)`` must come one by one: no framer reads it."""
@@ -142,26 +133,6 @@ class PacketFinder:
             return False
         flow = self.tcp.flow(endpoints)
         return flow is None or self._readers.get(flow.connection.stream, flow) is not None
-
-    def hesitates(self, endpoints: Endpoints) -> bool:
-        """Whether segments are kept until it is known what the connection is."""
-        src, sport, dst, dport = endpoints
-        return endpoints in self._undecided or (dst, dport, src, sport) in self._undecided
-
-    def holds_beginning(self, endpoints: Endpoints) -> bool:
-        """Whether a side between ``(src, sport, dst, dport)`` began with too few bytes to tell what it is."""
-        src, sport, dst, dport = endpoints
-        waiting = self._undecided.get(endpoints) or self._undecided.get((dst, dport, src, sport)) or ()
-        return any(one.payload for one in waiting)
-
-    @property
-    def knows_others(self) -> bool:
-        """Whether any connection on other ports is followed, or is not decided about."""
-        return bool(self._followed or self._undecided)
-
-    def may_forget(self, count: int) -> bool:
-        """Whether ``count`` more connections on other ports could push out one that is followed."""
-        return len(self._followed) + count > _MAX_UNDECIDED
 
     def has_room(self, payload: int, segments: int) -> bool:
         """Whether so many bytes in so many segments can be fed without a limit on held bytes at work."""
@@ -186,7 +157,9 @@ class PacketFinder:
                 return self._fed((segment,))
             events = self.tcp.feed(segment)
             return self._tcp_records(events) if events else []
-        return self._fed(self._recognised(segment))
+        followed = self.others.take(segment)
+        self.understood += len(followed)
+        return self._fed(followed)
 
     def _fed(self, segments: Iterable[TcpSegment]) -> list[Item]:
         """Take segments of what is followed, each into its network."""
@@ -273,9 +246,7 @@ class PacketFinder:
             yield from self._end(key)
         for _, reader in sorted(self._opened.items()):
             yield from reader.finish()
-        for segments in self._undecided.values():
-            self.skipped[NOT_MSMQ] += len(segments)
-        self._undecided.clear()
+        self.others.finish()
 
     def lacks(self, dropped: int, filters: Iterable[str], cut: int, snapped: int) -> list[Record]:
         """Records of what a file lacks as a whole: gaps without a connection.
@@ -317,69 +288,6 @@ class PacketFinder:
             return frames
         return tuple(dict.fromkeys(one for frame in frames for one in self._carriers.get(frame, (frame,))))
 
-    # Connections on other ports: nothing is known of them until one starts with a packet.
-
-    def _recognised(self, segment: TcpSegment) -> list[TcpSegment]:
-        """The segments to follow now: none while a connection is undecided or is something else."""
-        key = (segment.src, segment.sport, segment.dst, segment.dport)
-        reverse = (segment.dst, segment.dport, segment.src, segment.sport)
-        if key in self._followed or reverse in self._followed:
-            self.understood += 1
-            return [segment]
-        place = reverse if reverse in self._undecided else key
-        begun = self._begun(place, segment)
-        content = recognise(begun, segment.dport) or recognise(segment.payload, segment.dport)
-        if content is not None:
-            waiting = self._taken(place)
-            self._followed[key] = content
-            if len(self._followed) > _MAX_UNDECIDED:
-                self._followed.popitem(last=False)
-            self.understood += len(waiting) + 1
-            return [*waiting, segment]
-        if segment.payload and may_begin(begun):
-            self._wait(place, segment)
-        elif segment.payload:
-            if segment.dport in HTTPS_PORTS:
-                self.name_content(segment.payload, f"port {segment.dport}")
-            self.skipped[NOT_MSMQ] += len(self._taken(place)) + 1
-        elif segment.flags & SYN or place in self._undecided:
-            self._wait(place, segment)
-        else:
-            self.skipped[NOT_MSMQ] += 1
-        return []
-
-    def _begun(self, place: Endpoints, segment: TcpSegment) -> bytes:
-        """What a side began with, in the segments that wait and this one."""
-        waiting = self._undecided.get(place)
-        if not waiting:
-            return segment.payload
-        own = [one for one in waiting if one.payload and (one.src, one.sport) == (segment.src, segment.sport)]
-        return b"".join(one.payload for one in own) + segment.payload if own else segment.payload
-
-    def _wait(self, place: Endpoints, segment: TcpSegment) -> None:
-        # The handshake, which belongs to the story if packets follow, and too few bytes to tell.
-        waiting = self._undecided.setdefault(place, [])
-        waiting.append(segment)
-        self._beginnings += bool(segment.payload)
-        bare = [one.path for one in waiting if not one.payload]
-        if bare.count(segment.path) > _UNDECIDED_SEGMENTS or len(bare) > _UNDECIDED_ALL:
-            self.skipped[NOT_MSMQ] += len(self._taken(place))
-        while len(self._undecided) > _MAX_UNDECIDED or self._beginnings > _MAX_BEGINNINGS:
-            self.skipped[NOT_MSMQ] += len(self._taken(next(iter(self._undecided))))
-
-    def _taken(self, place: Endpoints) -> list[TcpSegment]:
-        """What waits of a connection; it does not any more."""
-        waiting = self._undecided.pop(place, [])
-        self._beginnings -= sum(bool(one.payload) for one in waiting)
-        return waiting
-
-    def name_content(self, data: bytes, port: str) -> None:
-        """Take note of content that may be MSMQ but is not read here."""
-        if data[:2] == b"\x16\x03" and data[5:6] == b"\x01":
-            self.notices[f"TLS on {port}: may carry SRMP, cannot be read"] += 1
-        elif data.startswith(b"POST ") and b"/msmq" in data[:256].lower():
-            self.notices[f"SRMP over HTTP on {port} of the binary protocol: not decoded"] += 1
-
     # Events of followed connections.
 
     def _tcp_records(self, events: list[TcpEvent]) -> list[Item]:
@@ -415,8 +323,7 @@ class PacketFinder:
             src, dst = address_of(src), address_of(dst)
             content: Content = "packets"
             if MSMQ_PORT not in (sport, dport):
-                there, back = (src, sport, dst, dport), (dst, dport, src, sport)
-                believed = self._followed.get(there) or self._followed.get(back)
+                believed = self.others.content((src, sport, dst, dport))
                 content = content_of(data, believed or "packets")
             self._readers[stream] = None if content == "packets" else self._reader_of(content)
         return self._readers[stream]
@@ -520,7 +427,7 @@ class PacketFinder:
             else:
                 skipped = event.reason in _CAPTURED
                 if event.reason == "no-signature":
-                    self.name_content(event.data, "a port that is followed")
+                    self.others.note(event.data, "a port that is followed")
                 record = self._record(
                     type="gap",
                     frames=frames,

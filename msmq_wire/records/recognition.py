@@ -22,6 +22,7 @@ __all__ = [
     "Content",
     "content_of",
     "may_begin",
+    "may_carry",
     "recognise",
 ]
 
@@ -79,3 +80,12 @@ def content_of(data: bytes, believed: Content) -> Content:
     if starts_pdu(data):
         return "calls"
     return "http" if looks_like_http(_behind_lines(data)) else "packets"
+
+
+def may_carry(data: bytes, port: str) -> str:
+    """What to tell of content that may be MSMQ but is not read here; empty for nothing."""
+    if data[:2] == b"\x16\x03" and data[5:6] == b"\x01":
+        return f"TLS on {port}: may carry SRMP, cannot be read"
+    if data.startswith(_POST) and b"/msmq" in data[:_LINE].lower():
+        return f"SRMP over HTTP on {port} of the binary protocol: not decoded"
+    return ""
