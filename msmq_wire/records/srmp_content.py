@@ -43,6 +43,9 @@ _PARTS = SpecRef("MC-MQSRM", "2.2.2")
 _SIGNED = SpecRef("MC-MQSRM", "2.2.7.1.2")
 _CODED = SpecRef("MC-MQSRM", "2.1.1")
 _LONGEST_CODING = 40
+_UNPACKED_LEAST, _UNPACKED_RATIO = 1 << 16, 64
+"""A body is unpacked up to so many bytes, or times its size: many small ones stand for much else."""
+_MISSING, _TOO_LARGE = "missing-bytes", "too-large"
 _WEB = ("http://", "https://")
 _ROLES = ("body", "extension")
 _MSMQ = re.compile(r"/msmq/[^?#]", re.IGNORECASE)
@@ -51,7 +54,8 @@ _MSMQ = re.compile(r"/msmq/[^?#]", re.IGNORECASE)
 class SrmpRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A request taken apart; ``behind`` is what follows the first hole in its body.
 
-    ``packed`` is how its body was compressed, empty where it was not; ``read`` says that it was unpacked.
+    ``packed`` is how its body was compressed, empty where it was not; ``unpacked`` is how far that is read:
+    None not at all. ``lacks`` is the code of why the parts are not all of the request, empty where they are.
     """
 
     http: HttpMessage
@@ -59,7 +63,8 @@ class SrmpRequest(msgspec.Struct, frozen=True, kw_only=True):
     parsed: ParsedEnvelope
     behind: bytes = b""
     packed: str = ""
-    read: bool = False
+    unpacked: int | None = None
+    lacks: str = ""
 
     @property
     def captured(self) -> int:
@@ -77,8 +82,9 @@ def take_apart(http: HttpMessage) -> SrmpRequest:
     """The parts of a request and its envelope; never raises."""
     hole = http.missing[0][0] if http.missing else len(http.body)
     coding = (http.header("content-encoding") or "").strip().lower()
-    body = _unpacked(http.body[:hole], coding)
-    multipart = parse_multipart(http.header("content-type") or "", http.body[:hole] if body is None else body)
+    opened = _unpacked(http.body[:hole], coding)
+    body, lacks = (http.body[:hole], "") if opened is None else opened
+    multipart = parse_multipart(http.header("content-type") or "", body)
     root = multipart.root
     parsed = parse_envelope(b"" if root is None else root.data)
     packed = "" if coding in ("", "identity") else coding
@@ -88,21 +94,24 @@ def take_apart(http: HttpMessage) -> SrmpRequest:
         parsed=parsed,
         behind=http.body[hole:],
         packed=packed,
-        read=body is not None,
+        unpacked=None if opened is None else len(body),
+        lacks=lacks if http.complete else _MISSING,
     )
 
 
-def _unpacked(body: bytes, coding: str) -> bytes | None:
-    """A body that was compressed with gzip or deflate, up to 16 MiB; None for another coding, or none."""
+def _unpacked(body: bytes, coding: str) -> tuple[bytes, str] | None:
+    """A body that was compressed with gzip or deflate, and the code of why it is not all."""
     wbits = {"gzip": 31, "x-gzip": 31, "deflate": 15}.get(coding)
     if wbits is None:
         return None
+    most = min(MAX_BODY, max(_UNPACKED_LEAST, _UNPACKED_RATIO * len(body)))
     for bits in (wbits, -15) if coding == "deflate" else (wbits,):
         reader = zlib.decompressobj(bits)
         try:
-            return reader.decompress(body, MAX_BODY)
+            data = reader.decompress(body, most)
         except zlib.error:
             continue
+        return data, "" if reader.eof else _TOO_LARGE if len(data) == most else _MISSING
     return None
 
 
@@ -231,8 +240,8 @@ def judge_request(request: SrmpRequest) -> tuple[Anomaly, ...]:
     head = len(http.head)
     root = request.multipart.root
     mime = request.multipart.problems
-    if not http.complete:
-        # What was not captured makes no delimiter lack and no length lie.
+    if request.lacks:
+        # What is not here makes no delimiter lack and no length lie.
         mime = tuple(one for one in mime if one.code not in ("mime.content-length", "mime.no-close"))
     beside = len(request.multipart.parts) - (root is not None)
     found = (
@@ -250,7 +259,11 @@ def _judge_coding(request: SrmpRequest) -> Iterator[Anomaly]:
     """A compressed body, of which [MC-MQSRM] says nothing; offsets of its parts count unpacked bytes."""
     if request.packed:
         packed = escaped(request.packed[:_LONGEST_CODING])
-        unread = "" if request.read else ", which is not read"
+        unread = ""
+        if request.unpacked is None:
+            unread = ", which is not read"
+        elif request.http.complete and request.lacks:
+            unread = f", of which {request.unpacked:,} bytes are read"
         message = f"the body is compressed ({packed}){unread}: MSMQ does not send that"
         yield Anomaly(
             code="http.content-encoding",
@@ -317,10 +330,11 @@ def _signed(code: str, message: str) -> Anomaly:
 def error_of(request: SrmpRequest) -> DecodeError | None:
     """Why a request cannot be read to its end; None when it can."""
     http, error = request.http, request.parsed.error
-    if not http.complete:
-        return DecodeError(
-            "missing-bytes", "the request is not complete", offset=len(http.head) + len(http.body)
+    if request.lacks:
+        told = (
+            "the compressed body is not read to its end" if http.complete else "the request is not complete"
         )
+        return DecodeError(request.lacks, told, offset=len(http.head) + len(http.body))
     if error is None:
         return None
     root = request.multipart.root

@@ -24,6 +24,7 @@ _BY_RULE = {
     "sections": "RPC-SEC-SEQ and RPC-SEC-SIZE judge the sections of a call",
     "security-descriptor": "RPC-NDR tells of every error of a call",
     "too-deep": "RPC-NDR tells of every error of a call; of a body, see below",
+    "too-large": "SRM-HTTP tells of a body that is compressed; of another body, see below",
 }
 """Codes that a rule without a list of codes tells."""
 _NOT_OF_RECORDS = {
@@ -39,7 +40,6 @@ _NOT_OF_RECORDS = {
     "auth-length": "bytes that are no PDU are a gap, which RPC-FRAG tells",
     "headers": "a body, shown as what was read of it",
     "document-type": "a body, shown as what was read of it",
-    "too-large": "a body, shown as what was read of it",
     "too-many": "a body, shown as what was read of it",
     "length": "a body, shown as what was read of it",
     "untyped": "a body, shown as what was read of it",

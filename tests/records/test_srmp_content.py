@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
+import zlib
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from fixtures.build_srmp_requests import MULTIPART, QM, envelope, mime_part, run_together
@@ -139,3 +142,57 @@ def test_every_code_of_an_envelope_reaches_a_rule() -> None:
     harmless = {"stream.name"}
     assert {*element_codes(), *HEADER_CODES} - reached == told_by_their_check | harmless
     assert {"properties.date", "msmq.missing", "msmq.guid", "msmq.date"} <= reached
+
+
+def _coded(body: bytes, coding: bytes) -> HttpMessage:
+    plain = _request(body)
+    return msgspec.structs.replace(plain, headers=(*plain.headers, (b"Content-Encoding", coding)))
+
+
+@pytest.mark.parametrize(
+    ("coding", "data"),
+    [
+        (b"gzip", gzip.compress(_ROOT + _HEADER + b"</se:Envelope>", mtime=0)),
+        (b"deflate", zlib.compress(_ROOT + _HEADER + b"</se:Envelope>")),
+        (b"deflate", zlib.compress(_ROOT + _HEADER + b"</se:Envelope>", wbits=-15)),
+    ],
+)
+def test_a_compressed_body_is_read_and_told(coding: bytes, data: bytes) -> None:
+    request = take_apart(_coded(data, coding))
+    assert request.parsed.value is not None
+    assert error_of(request) is None
+    messages = [one.message for one in judge_request(request) if one.code == "http.content-encoding"]
+    assert messages == [f"the body is compressed ({coding.decode()}): MSMQ does not send that"]
+
+
+@pytest.mark.parametrize("size", [1 << 22, 1 << 26])
+def test_a_body_that_unpacks_to_much_is_read_in_proportion_and_told(size: int) -> None:
+    data = gzip.compress(_ROOT + b" " * size, mtime=0)
+    read = 64 * len(data)
+    request = take_apart(_coded(data, b"gzip"))
+    codes = {one.code: one.message for one in judge_request(request)}
+    assert request.unpacked == read < size
+    assert f"of which {read:,} bytes are read" in codes["http.content-encoding"]
+    assert not {"mime.content-length", "mime.no-close"} & codes.keys()
+    error = error_of(request)
+    assert error is not None
+    assert (error.code, error.message) == ("too-large", "the compressed body is not read to its end")
+
+
+def test_a_compressed_body_that_ends_too_soon_is_cut() -> None:
+    data = gzip.compress(_ROOT + _HEADER + b"</se:Envelope>", mtime=0)
+    error = error_of(take_apart(_coded(data[:-12], b"gzip")))
+    assert error is not None
+    assert error.code == "missing-bytes"
+
+
+def test_many_small_bodies_do_not_stand_for_much() -> None:
+    data = gzip.compress(bytes(1 << 20), mtime=0)
+    assert (len(data), take_apart(_coded(data, b"gzip")).unpacked) == (1051, 1051 * 64)
+    assert take_apart(_coded(gzip.compress(bytes(1 << 17), mtime=0), b"gzip")).unpacked == 1 << 16
+
+
+def test_a_body_in_a_coding_that_is_not_read_says_so() -> None:
+    request = take_apart(_coded(b"\x8b\x03", b"br"))
+    messages = [one.message for one in judge_request(request) if one.code == "http.content-encoding"]
+    assert messages == ["the body is compressed (br), which is not read: MSMQ does not send that"]
