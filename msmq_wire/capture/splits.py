@@ -103,8 +103,8 @@ def index_file(
 
     A split ends at the first frame at or after ``split_bytes`` bytes and holds at least one frame; with more
     than 67 pcapng interfaces it may be up to 8 MB longer. Blocks without a frame belong to the split that
-    they follow. A file compressed with gzip or zstd is one split. About ``chunk_size`` bytes are held at a
-    time, beside the splits. ``opener`` opens a file that is elsewhere.
+    they follow. A file compressed with gzip, bzip2, xz or zstd is one split. About ``chunk_size`` bytes are
+    held at a time, beside the splits. ``opener`` opens a file that is elsewhere.
     Raises `CaptureError` when the file cannot be opened or is no capture; damage later on is told in the
     index.
     """
