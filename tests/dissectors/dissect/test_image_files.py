@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import functools
+import builtins
+import io
 import os
 import socket
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,42 +18,34 @@ from msmq_wire import CaptureError
 from tests.dissectors.dissect.hostile_images import ewf, grains, qcow2, text_of, vhd, vhdx
 
 _GRAIN = b"evidence".ljust(4096, b"!")
-_watching: list[list[str]] = []
-
-
-def _seen(event: str, arguments: tuple[Any, ...]) -> None:
-    if event == "open" and isinstance(arguments[0], str | bytes | os.PathLike):
-        for opened in _watching:
-            opened.append(os.fsdecode(arguments[0]))
-
-
-@functools.cache
-def _watch() -> None:
-    """Watch the files that this process opens from now on: an audit hook cannot be taken away."""
-    sys.addaudithook(_seen)
 
 
 @contextmanager
-def touched_files(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[list[str], list[str]]]:
-    """The paths that are looked at meanwhile, and those that are opened."""
+def touched_files() -> Iterator[tuple[list[str], list[str]]]:
+    """The paths that are looked at meanwhile, and those that are opened.
+
+    An audit hook would see more, but stays for good, and threads that begin collide in ``sys.settrace`` from
+    then on: Python gives way to another thread at each audited event.
+    """
     looked: list[str] = []
     opened: list[str] = []
-    for name in ("stat", "lstat", "readlink", "scandir"):
-        real: Callable[..., Any] = getattr(os, name)
 
-        def look(path: Any, *args: Any, _real: Callable[..., Any] = real, **named: Any) -> Any:
-            if isinstance(path, str | os.PathLike):
-                looked.append(os.fspath(path))
-            return _real(path, *args, **named)
+    def watch(place: Any, name: str, seen: list[str]) -> None:
+        real: Callable[..., Any] = getattr(place, name)
 
-        monkeypatch.setattr(os, name, look)
-    _watch()
-    _watching.append(opened)
-    try:
+        def watched(path: Any, *args: Any, **named: Any) -> Any:
+            if isinstance(path, str | bytes | os.PathLike):
+                seen.append(os.fsdecode(path))
+            return real(path, *args, **named)
+
+        patch.setattr(place, name, watched)
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("stat", "lstat", "readlink", "scandir"):
+            watch(os, name, looked)
+        for place in (builtins, io, os):
+            watch(place, "open", opened)
         yield looked, opened
-    finally:
-        _watching.remove(opened)
-        monkeypatch.undo()
 
 
 def _refused(image: Path, hint: str) -> None:
@@ -115,14 +107,12 @@ _HINTS = [
 
 
 @pytest.mark.parametrize("hint", _HINTS)
-def test_a_file_outside_of_the_folder_is_neither_opened_nor_looked_at(
-    hint: str, evidence: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_outside_of_the_folder_is_neither_opened_nor_looked_at(hint: str, evidence: Path) -> None:
     hint = hint.format(outside=evidence.parent)
     for image in _naming(evidence, hint).values():
         # The first time a codec may be imported, which looks at files of Python.
         _refused(image, hint)
-        with touched_files(monkeypatch) as (looked, opened):
+        with touched_files() as (looked, opened):
             _refused(image, hint)
         # The way to the folder is walked once, for links in the path that the user gave.
         way = {str(one) for one in (*evidence.parents, evidence)}
@@ -177,7 +167,7 @@ def test_what_is_no_regular_file_is_never_opened(
         with socket.socket(socket.AF_UNIX) as server:
             server.bind("below.raw")
     for image in _naming(evidence, "below.raw").values():
-        with touched_files(monkeypatch) as (_, opened):
+        with touched_files() as (_, opened):
             _refused(image, "below.raw")
         assert str(below) not in opened
 
