@@ -10,7 +10,6 @@ import msgspec
 from msmq_wire.cli.reading import Reading
 from msmq_wire.findings import RULES
 from msmq_wire.findings.diagnosis import JUDGED, QUESTIONS, Answer, Diagnosis, Digest
-from msmq_wire.records.record import Record
 from msmq_wire.report.redaction.judging import Telling
 from msmq_wire.report.redaction.redactor import Redactor
 from msmq_wire.sessions import Story
@@ -31,8 +30,7 @@ def diagnosed(
 ) -> Diagnosed:
     """Read captures and diagnose them; with ``questions`` only these are answered, without a digest."""
     numbers = sorted(set(questions or QUESTIONS))
-    diagnosis = Diagnosis()
-    story = _follow(reading, diagnosis, redactor, judged=bool(JUDGED & set(numbers)))
+    story, diagnosis = _follow(reading, redactor, judged=bool(JUDGED & set(numbers)))
     if not reading.frames and reading.status:
         return Diagnosed(story)
     answers = diagnosis.answers(story, numbers=numbers, zone=zone)
@@ -40,20 +38,16 @@ def diagnosed(
     return Diagnosed(story, digest, answers)
 
 
-def _follow(reading: Reading, diagnosis: Diagnosis, redactor: Redactor, *, judged: bool) -> Story:
-    """Feed a diagnosis with all records as they may be shown; return their story.
+def _follow(reading: Reading, redactor: Redactor, *, judged: bool) -> tuple[Story, Diagnosis]:
+    """Follow and diagnose all records as they may be shown.
 
     Rules see what was captured, and take most of the time: they are asked only where an answer heeds them,
     and those that never speak above info not at all, nor those that tell what answers say.
     """
     wanted = (rule for rule in RULES.values() if rule.severity != "info" and rule.over != "cause")
     rules = {rule.id: rule for rule in wanted} if judged else {}
-    telling = Telling(rules, redactor, diagnosis.leave, budget=reading.budget)
-    for item, found in telling.told(reading.batched()):
-        if isinstance(item, Record):
-            diagnosis.feed(item, found)
-        else:
-            diagnosis.take(item, found)
-    found, story = telling.finish()
-    diagnosis.found(found)
-    return story
+    telling = Telling(rules, redactor, budget=reading.budget)
+    for _ in telling.told(reading.batched()):
+        pass
+    _, story = telling.finish()
+    return story, telling.diagnosis

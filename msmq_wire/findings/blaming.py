@@ -23,24 +23,27 @@ _MOST = 1 << 16
 
 
 class Blaming:
-    """Feed it what a judge takes, finds and lets go; at the end it gives what the digest counts."""
+    """Feed it what a judge takes, finds and lets go; at the end it gives what the digest counts.
+
+    ``diagnosis`` has been fed the same.
+    """
 
     def __init__(self, rules: Mapping[str, Rule]) -> None:
         self._rules = rules
-        self._diagnosis = Diagnosis()
+        self.diagnosis = Diagnosis()
         self._ranks: dict[tuple[str, str], int] = {}
 
     def feed(self, record: Record, found: Iterable[Finding]) -> None:
         """Take a record, and what is found with it."""
-        self._diagnosis.feed(record, found)
+        self.diagnosis.feed(record, found)
 
     def take(self, run: Run, found: Iterable[Finding]) -> None:
         """Take everything of a run, and what is found with it."""
-        self._diagnosis.take(run, found)
+        self.diagnosis.take(run, found)
 
     def leave(self, gone: Leaving) -> None:
         """Take what is followed no longer."""
-        self._diagnosis.leave(gone)
+        self.diagnosis.leave(gone)
 
     def told(self, rule: Rule, seen: Seen) -> None:
         """Remember how grave a rule is about hosts."""
@@ -51,8 +54,8 @@ class Blaming:
 
     def finish(self, story: Story, found: Iterable[Finding]) -> Iterator[tuple[Rule, Seen]]:
         """The causes that no rule tells of these hosts as gravely; ``found`` is what is found at the end."""
-        self._diagnosis.found(found)
-        for cause, lead in self._diagnosis.causes(story):
+        self.diagnosis.found(found)
+        for cause, lead in self.diagnosis.causes(story):
             rule, rank = self._rules.get(cause.rules[0]), SEVERITIES.index(cause.severity)
             known = ((id_, host) for id_ in cause.rules for host in cause.who)
             if rule is None or any(self._ranks.get(key, -1) >= rank for key in known):

@@ -38,6 +38,7 @@ from msmq_wire.wire.fields import WireStruct
 
 if TYPE_CHECKING:
     from msmq_wire.findings.blaming import Blaming
+    from msmq_wire.findings.diagnosis import Diagnosis
     from msmq_wire.replay import Replayer
     from msmq_wire.replay.deviation import ReplayDeviation
     from msmq_wire.routing.hop import ObservedHop
@@ -145,6 +146,11 @@ class Judge:
         self._asking: dict[tuple[str, type[WireStruct]], Callable[[Record], list[Rule]]] = {}
         self._last: int | None = None
         self.story: Story | None = None
+
+    @property
+    def diagnosis(self) -> Diagnosis | None:
+        """The diagnosis of what was judged, where a rule tells what its answers call wrong."""
+        return None if self._blaming is None else self._blaming.diagnosis
 
     # What checks over records may ask.
 

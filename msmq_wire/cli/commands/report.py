@@ -18,7 +18,6 @@ from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import complain, version_text
 from msmq_wire.findings import RULES, SEVERITIES, Finding
-from msmq_wire.findings.diagnosis import Diagnosis
 from msmq_wire.output import whole_file
 from msmq_wire.records.joined_capture import located
 from msmq_wire.records.record import Record
@@ -29,10 +28,11 @@ from msmq_wire.report.page import ReadFacts, report_page
 from msmq_wire.report.redaction.judging import Telling
 from msmq_wire.report.redaction.redactor import Redactor
 from msmq_wire.report.totals import Totals
-from msmq_wire.sessions import Leaving, Story
+from msmq_wire.sessions import Story
 
 if TYPE_CHECKING:
     from msmq_wire.capture.packet_batch import PacketBatch
+    from msmq_wire.findings.diagnosis import Diagnosis
 
 __all__ = ["report"]
 
@@ -83,7 +83,7 @@ def report(
     _refuse_inputs(reading.files, output)
     reading.hashing = True
     taken = _Taken(bodies="bodies" not in redactor.what)
-    story = _follow(reading, redactor, taken)
+    story, diagnosis = _follow(reading, redactor, taken)
     if not taken.totals.records and reading.status:
         # Nothing could be read, and the errors say so.
         raise typer.Exit(1)
@@ -102,9 +102,9 @@ def report(
         at_rest=_at_rest(reading, taken, redactor),
         starts=_starts(reading),
     )
-    shelf, answers = taken.shelf, taken.diagnosis.answers(story)
+    shelf, answers = taken.shelf, diagnosis.answers(story)
     # The questions are about networks.
-    digest = None if reading.at_rest else taken.diagnosis.digest(answers, story, frames=reading.frames)
+    digest = None if reading.at_rest else diagnosis.digest(answers, story, frames=reading.frames)
     parts = list(report_page(taken.totals, story, shelf, facts, taken.gone, answers=answers, digest=digest))
     try:
         with _opened(output, force=force) as page:
@@ -136,14 +136,8 @@ class _Taken:
         self.totals = Totals(bodies=bodies)
         self.shelf = Shelf()
         self.gone = Gone()
-        self.diagnosis = Diagnosis()
         self.failures: list[str] = []
         self.queues = Queues()
-
-    def leave(self, what: Leaving) -> None:
-        """Take what is followed no longer."""
-        self.gone.leave(what)
-        self.diagnosis.leave(what)
 
     def add(self, item: Record | PacketBatch, found: list[Finding]) -> None:
         """Take what was read, and what was found there."""
@@ -152,11 +146,9 @@ class _Taken:
             self.totals.feed(item)
             if item.grade is not None:
                 self.queues.add(item)
-            self.diagnosis.feed(item, found)
             others = (item,)
         else:
             self.totals.take(item)
-            self.diagnosis.take(item, found)
             others = item.others
         for record in others:
             if record.type == "error" and record.error is None:
@@ -169,17 +161,16 @@ class _Taken:
         """Take what is found at the end; ``more`` counts by rule what was not given."""
         self.shelf.add(found)
         self.shelf.more.update(more)
-        self.diagnosis.found(found)
 
 
-def _follow(reading: Reading, redactor: Redactor, taken: _Taken) -> Story:
-    """Take everything that is read as it may be shown; the story."""
-    telling = Telling(RULES, redactor, taken.leave, budget=reading.budget)
+def _follow(reading: Reading, redactor: Redactor, taken: _Taken) -> tuple[Story, Diagnosis]:
+    """Take everything that is read as it may be shown; the story and the diagnosis."""
+    telling = Telling(RULES, redactor, taken.gone.leave, budget=reading.budget)
     for item, found in telling.told(reading.batched()):
         taken.add(item, found)
     found, story = telling.finish()
     taken.finish(found, telling.more)
-    return story
+    return story, telling.diagnosis
 
 
 def _starts(reading: Reading) -> tuple[int, ...]:

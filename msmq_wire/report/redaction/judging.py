@@ -15,6 +15,7 @@ from typing import TypeAlias, TypeVar
 import msgspec
 
 from msmq_wire.findings import Finding, Judge
+from msmq_wire.findings.diagnosis import Diagnosis
 from msmq_wire.findings.judge import HopAuditor
 from msmq_wire.findings.rule import Rule
 from msmq_wire.records.record import Record
@@ -121,7 +122,7 @@ class Telling:
     """Captured records in; records, findings and the story as ``redactor`` lets them be shown out.
 
     ``rules`` are those asked, ``more`` is that of a judge. ``leave`` is given what the story follows no
-    longer, redacted as the story is.
+    longer, redacted as the story is. ``diagnosis`` is fed the same as is shown.
     """
 
     def __init__(
@@ -137,22 +138,30 @@ class Telling:
         self._bodies = redactor.only({Redaction.BODIES})
         # Of the judge that redacts, half of its half each.
         shared = _halved(budget, redactor)
-        self._follower = Follower(budget=shared, leave=leave) if redactor.what else None
-        self._judge = (
-            RedactingJudge(rules, redactor, budget=shared)
-            if redactor.what
-            else Judge(rules, budget=budget, leave=leave)
-        )
+        self._leave = leave
+        self._follower: Follower | None = None
+        self._judge: Judge | RedactingJudge
+        self.diagnosis, self._feeds = Diagnosis(), True
+        if redactor.what:
+            self._follower = Follower(budget=shared, leave=self._left)
+            self._judge = RedactingJudge(rules, redactor, budget=shared)
+        else:
+            self._judge = judge = Judge(rules, budget=budget, leave=self._left)
+            if judge.diagnosis is not None:
+                # The judge feeds it.
+                self.diagnosis, self._feeds = judge.diagnosis, False
         self.more = self._judge.more
 
     def feed(self, record: Record) -> tuple[Record, list[Finding]]:
         """Take the next record as it was captured; return it as it may be shown, and what is found now."""
         found = self._judge.feed(record)
-        if self._follower is None:
-            return record, found
-        named = self._names.record(record)
-        self._follower.feed(named)
-        return self._bodies.record(named), found
+        if self._follower is not None:
+            named = self._names.record(record)
+            self._follower.feed(named)
+            record = self._bodies.record(named)
+        if self._feeds:
+            self.diagnosis.feed(record, found)
+        return record, found
 
     def told(self, items: Iterable[Record | _R]) -> Iterator[tuple[Record | _R, list[Finding]]]:
         """The same of all that is read; where nothing is redacted a run stays whole."""
@@ -160,7 +169,10 @@ class Telling:
             if isinstance(item, Record):
                 yield self.feed(item)
             elif self._follower is None:
-                yield item, self._judge.take(item)
+                found = self._judge.take(item)
+                if self._feeds:
+                    self.diagnosis.take(item, found)
+                yield item, found
             else:
                 yield from map(self.feed, in_order(item))
 
@@ -169,7 +181,15 @@ class Telling:
         found = self._judge.finish()
         story = self._judge.story if self._follower is None else self._follower.finish()
         assert story is not None
+        if self._feeds:
+            self.diagnosis.found(found)
         return found, story
+
+    def _left(self, gone: Leaving) -> None:
+        if self._feeds:
+            self.diagnosis.leave(gone)
+        if self._leave is not None:
+            self._leave(gone)
 
 
 def _key(finding: Finding) -> _Key:
