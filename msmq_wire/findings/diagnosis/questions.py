@@ -131,6 +131,7 @@ class Diagnosis:
         self.facts = Facts()
         self._findings = FindingSums()
         self._gone = LifeSums()
+        self._summed: tuple[Story, LifeSums] | None = None
         self._dropped = 0
 
     def feed(self, record: Record, findings: Iterable[Finding] = ()) -> None:
@@ -149,6 +150,7 @@ class Diagnosis:
 
     def leave(self, gone: Leaving) -> None:
         """Take what is followed no longer."""
+        self._summed = None
         if isinstance(gone, MessageLife):
             if is_settled(gone):
                 self._gone.feed(gone)
@@ -165,10 +167,7 @@ class Diagnosis:
         """The answers to these questions; ``zone`` (None: of this machine) is that of times."""
         facts = self.facts
         words = Words(facts.captures, zone)
-        lives = deepcopy(self._gone)
-        if _OF_LIVES & set(numbers):
-            for life in story.lives:
-                lives.feed(life)
+        lives = self._sums_of(story) if _OF_LIVES & set(numbers) else self._gone
         sums = lives.sums
         told = []
         for number in sorted(set(numbers) & set(QUESTIONS)):
@@ -234,6 +233,15 @@ class Diagnosis:
     def causes(self, story: Story) -> Iterator[tuple[Cause, Group | None]]:
         """What the answers call wrong, as far as the digest counts it, each with what is behind it."""
         return causes_of(self.answers(story), self._findings.suspects)
+
+    def _sums_of(self, story: Story) -> LifeSums:
+        """What the answers need of all messages, looked at once."""
+        if self._summed is None or self._summed[0] is not story:
+            lives = deepcopy(self._gone)
+            for life in story.lives:
+                lives.feed(life)
+            self._summed = story, lives
+        return self._summed[1]
 
     def _missing(self, number: int, story: Story, words: Words) -> Iterable[str]:
         """What the capture does not hold, as far as it touches a question."""

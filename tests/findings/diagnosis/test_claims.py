@@ -48,7 +48,10 @@ def diagnosed(records: Iterable[Record]) -> tuple[dict[int, Answer], Story, list
     found += judge.finish()
     story = judge.story
     assert story is not None
-    return {one.number: one for one in diagnosis.answers(story)}, story, found
+    answers = diagnosis.answers(story)
+    # Messages are looked at once, and no answer may change what the next is given.
+    assert diagnosis.answers(story) == answers
+    return {one.number: one for one in answers}, story, found
 
 
 def agree(records: Iterable[Record]) -> None:
