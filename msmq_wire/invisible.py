@@ -69,7 +69,7 @@ def seen(character: str) -> bool:
 
 def shown(text: str, instead: Callable[[str], str]) -> str:
     """The text with ``instead`` of each character that is not `seen`."""
-    if text.isprintable() and UNSEEN.search(text) is None:
+    if text.isprintable() and (text.isascii() or UNSEEN.search(text) is None):
         return text
     return "".join(one if seen(one) else instead(one) for one in text)
 

@@ -15,7 +15,7 @@ from msmq_wire.invisible import numbered, shown
 __all__ = ["Markup", "badge", "escaped", "joined", "script_json", "scrolling", "tag", "visible"]
 
 _VOID = frozenset(("br", "hr", "input", "meta"))
-_IN_SCRIPTS = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "'": "\\u0027"})
+_IN_SCRIPTS = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "'": "\\u0027"}
 
 
 class Markup(str):
@@ -78,4 +78,6 @@ def badge(severity: str) -> Markup:
 def script_json(value: Any) -> Markup:
     """A JSON text in ASCII for a script element: it holds no character that HTML knows."""
     text = json.dumps(value, ensure_ascii=True, separators=(",", ":"))
-    return Markup(text.translate(_IN_SCRIPTS))
+    for character, number in _IN_SCRIPTS.items():
+        text = text.replace(character, number)
+    return Markup(text)
