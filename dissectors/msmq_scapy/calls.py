@@ -57,7 +57,7 @@ class CallFollower:
         key = (segment.src, segment.sport, segment.dst, segment.dport)
         reverse = (segment.dst, segment.dport, segment.src, segment.sport)
         if key not in self._known and reverse not in self._known:
-            if recognise(segment.payload, segment.dport) != "calls":
+            if recognise(segment.payload, segment.dport) != "rpc":
                 return []
             self._known[key] = None
             if len(self._known) > _MOST_CONNECTIONS:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 
 from msmq_wire.capture.chunks import ChunkDecoder
 from msmq_wire.capture.frames import FrameDecoder
@@ -12,6 +12,7 @@ from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.capture.source import CaptureSource, Source
 from msmq_wire.errors import CaptureError
 from msmq_wire.records.finder import PacketFinder
+from msmq_wire.records.recognition import Ports
 from msmq_wire.rpc.security import Negotiator
 
 __all__ = ["CHUNK_SIZE", "BatchReader", "PacketBatch", "read_batches"]
@@ -71,7 +72,7 @@ class BatchReader:
 def read_batches(
     source: CaptureSource,
     *,
-    ports: Collection[int] = (),
+    ports: Ports = (),
     chunk_size: int | None = None,
     streams: bool = False,
     negotiator: Negotiator | None = None,

@@ -195,7 +195,7 @@ class Piece:
         for number in np.flatnonzero(noted).tolist():
             at, size = int(self._at[places[number]]), int(self._size[places[number]])
             payload = bytes(self._chunk.data[at : at + min(size, _SHOWN)])
-            self._finder.others.note(payload, f"port {dport[number]}")
+            self._finder.others.note(payload, int(dport[number]))
 
     def _know(self, connections: Connections, wanted: Array) -> Array | None:
         """Look up what is followed; return which of it comes in several paths, None for nothing.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from importlib.util import find_spec
 from types import TracebackType
@@ -19,6 +19,7 @@ from msmq_wire.records.brief import Brief, Briefing
 from msmq_wire.records.decoder import decoded
 from msmq_wire.records.finder import PacketFinder
 from msmq_wire.records.joined_capture import JoinedCapture
+from msmq_wire.records.recognition import Ports
 from msmq_wire.records.record import Record
 from msmq_wire.rpc.security import Negotiator
 
@@ -58,7 +59,8 @@ class CaptureReader:
     """Iterates over the records of one capture, in order of completion.
 
     ``source`` is a path, ``"-"`` for standard input or a binary file object: pcap or pcapng, plain, gzip or
-    zstd. ``ports`` are TCP ports to follow beside 1801. ``streams`` shows the steps of connections, which
+    zstd. ``ports`` are TCP ports to follow beside 1801; a mapping, as ``{8085: "http"}``, also says what they
+    carry: msmq, rpc or http. ``streams`` shows the steps of connections, which
     have ids in any case; ``first_id`` numbers the first record. ``negotiator`` opens sealed calls: that of
     `msmq_wire.rpc.unseal`. Memory stays bounded. Raises CaptureError when the source cannot be opened or is
     no capture; damage later on ends the iteration with an ``error`` record. ``summary`` counts as it goes.
@@ -78,7 +80,7 @@ class CaptureReader:
         self,
         source: CaptureSource,
         *,
-        ports: Collection[int] = (),
+        ports: Ports = (),
         streams: bool = False,
         first_id: int = 1,
         negotiator: Negotiator | None = None,
@@ -231,7 +233,7 @@ def _briefed(briefing: Briefing, batch: PacketBatch) -> Iterator[Record | Brief]
 def read_capture(
     source: CaptureSource,
     *,
-    ports: Collection[int] = (),
+    ports: Ports = (),
     streams: bool = False,
     negotiator: Negotiator | None = None,
 ) -> Iterator[Record]:

@@ -5,7 +5,7 @@ The rule kept here: the rows of all tables together are the records of `read_cap
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -22,6 +22,7 @@ from msmq_wire.engines.arrow_schema import narrowed
 from msmq_wire.records.column import PLACE
 from msmq_wire.records.composed import COMPOSED
 from msmq_wire.records.look import Kind
+from msmq_wire.records.recognition import Ports
 from msmq_wire.records.record import UNKNOWN_PACKET, Record
 from msmq_wire.records.view import anomaly_view, error_view
 from msmq_wire.rpc.security import Negotiator
@@ -98,7 +99,7 @@ def schema(table: str) -> Any:
 def read_tables(
     source: CaptureSource,
     *,
-    ports: Collection[int] = (),
+    ports: Ports = (),
     streams: bool = False,
     judge: bool = True,
     negotiator: Negotiator | None = None,

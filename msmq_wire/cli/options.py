@@ -104,6 +104,15 @@ Ports = Annotated[
         show_default=False,
     ),
 ]
+DecodeAs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--decode-as",
+        metavar="PORT=AS",
+        help="Read what a TCP port carries as msmq, rpc or http, as in 8085=http. May be repeated.",
+        show_default=False,
+    ),
+]
 Verify = Annotated[
     bool,
     typer.Option(

@@ -12,7 +12,7 @@ import re
 import stat
 import sys
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
@@ -33,6 +33,8 @@ from msmq_wire.records.body_keys import Opened
 from msmq_wire.records.brief import Brief, Briefing
 from msmq_wire.records.filter.subject import Subject
 from msmq_wire.records.joined_capture import JoinedCapture
+from msmq_wire.records.other_ports import NOT_MSMQ
+from msmq_wire.records.recognition import Ports
 from msmq_wire.records.record import Record, is_file_error
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.report.redaction.redactor import Redactor
@@ -113,7 +115,7 @@ class Reading:
         self,
         files: Sequence[str],
         *,
-        ports: Iterable[int] = (),
+        ports: Ports = (),
         streams: bool = False,
         quiet: bool = False,
         verbose: bool = False,
@@ -124,7 +126,7 @@ class Reading:
         memory: int | None = None,
     ) -> None:
         self.files, self.left_out, self.deeper = self._listed(files, recursive)
-        self.ports = tuple(ports)
+        self.ports = ports
         self.streams = streams
         self.quiet = quiet
         self.verbose = verbose
@@ -377,7 +379,8 @@ class Reading:
         summary = reader.summary
         if not summary.understood:
             why = f" ({_most(summary.skipped)})" if summary.skipped else ""
-            return f"no MSMQ traffic in {count_text(frames, 'frame')}{why}"
+            way = "; to read a port all the same: --decode-as PORT=AS" if summary.skipped[NOT_MSMQ] else ""
+            return f"no MSMQ traffic in {count_text(frames, 'frame')}{why}{way}"
         text = f"no packets, but {count_text(summary.understood, 'frame')} of MSMQ connections"
         return text if self.streams else f"{text}: decode --streams shows them"
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import tzinfo
 from functools import wraps
 from inspect import Parameter, Signature, signature
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, TypeVar, get_args, get_type_hints
 
 import msgspec
 import typer
@@ -16,6 +16,7 @@ from msmq_wire.cli.options import (
     Carve,
     Color,
     ColorOption,
+    DecodeAs,
     LocalTime,
     Memory,
     Ports,
@@ -46,6 +47,7 @@ from msmq_wire.cli.secrets import (
     trusted_for,
 )
 from msmq_wire.records.body_keys import opening_bodies, put_in_force
+from msmq_wire.records.recognition import Content
 from msmq_wire.records.signatures import checking_signatures, trusting
 from msmq_wire.report.redaction.redactor import Redactor
 
@@ -65,6 +67,7 @@ class ReadingOptions(msgspec.Struct, frozen=True, kw_only=True):
     recursive: Recursive = False
     memory: Memory = None
     ports: Ports = None
+    decode_as: DecodeAs = None
     nt_passwords: NtPasswords = None
     nt_hashes: NtHashes = None
     keytabs: Keytabs = None
@@ -120,6 +123,21 @@ class ReadingOptions(msgspec.Struct, frozen=True, kw_only=True):
 
         return self.with_keys(CarveReading(files, **given))
 
+    def followed_ports(self) -> dict[int, Content | None]:
+        """The TCP ports that are given, with what they carry as far as that is said."""
+        ports: dict[int, Content | None] = dict.fromkeys(self.ports or ())
+        for text in self.decode_as or ():
+            port, _, content = text.partition("=")
+            number = int(port) if port.isascii() and port.isdecimal() and len(port) < 6 else 0
+            known = next((one for one in get_args(Content) if one == content), None)
+            if not 0 < number < 65536 or known is None:
+                names = ", ".join(get_args(Content))
+                raise typer.BadParameter(
+                    f"{text!r} is not PORT=AS with one of {names}, as in 8085=http", param_hint="--decode-as"
+                )
+            ports[number] = known
+        return ports
+
     def with_keys(self, reading: _R) -> _R:
         """A reading of which bodies are opened with the keys that were given, to the end of the command.
 
@@ -137,14 +155,15 @@ class ReadingOptions(msgspec.Struct, frozen=True, kw_only=True):
     def _refuse_for_carving(self) -> None:
         """Raise typer.BadParameter for options that are about connections."""
         keys = bool(self.nt_passwords or self.nt_hashes or self.keytabs)
-        for name, used in (("--port", bool(self.ports)), (KEY_OPTIONS, keys)):
+        ports = {"--port": bool(self.ports), "--decode-as": bool(self.decode_as)}
+        for name, used in (*ports.items(), (KEY_OPTIONS, keys)):
             if used:
                 raise typer.BadParameter(f"{name} is about connections, and --carve finds none")
 
     def given(self, redactor: Redactor, *, streams: bool, rows: bool) -> dict[str, Any]:
         """The options of a `Reading`."""
         return {
-            "ports": self.ports or (),
+            "ports": self.followed_ports(),
             "streams": streams,
             "quiet": self.quiet,
             "verbose": self.verbose,

@@ -7,7 +7,7 @@ followed is counted. Memory is bounded whatever comes in.
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msmq_wire.engines.codec import inspect
@@ -25,7 +25,7 @@ from msmq_wire.reassembly.tcp_events import (
 from msmq_wire.records.endpoint import MSMQ_PORT, PING_PORT, endpoint
 from msmq_wire.records.networks import Networks, address_of
 from msmq_wire.records.other_ports import OtherPorts
-from msmq_wire.records.recognition import Content, content_of
+from msmq_wire.records.recognition import Content, Ports, content_of
 from msmq_wire.records.record import FoundPacket, Item, Record
 from msmq_wire.rpc.security import Negotiator
 from msmq_wire.wire.headers.base_header import SIGNATURE
@@ -67,8 +67,9 @@ Reader: TypeAlias = "RpcReader | SrmpReader"
 class PacketFinder:
     """Follows MSMQ traffic through one capture.
 
-    ``ports`` are TCP ports followed beside 1801; other connections are followed from the segment on that
-    starts with a credible header: of a packet, of a DCE/RPC PDU, or of an HTTP request to MSMQ.
+    ``ports`` are TCP ports followed beside 1801; a mapping says what they carry. Other connections are
+    followed from the segment on that starts with a credible header: of a packet, of a DCE/RPC PDU, or of an
+    HTTP request to MSMQ.
     ``negotiator`` makes what opens sealed calls. The steps of connections are ``tcp_stream`` records.
     ``first_id`` numbers the first record.
 
@@ -84,12 +85,13 @@ class PacketFinder:
         self,
         *,
         capture: str = "",
-        ports: Collection[int] = (),
+        ports: Ports = (),
         first_id: int = 1,
         negotiator: Negotiator | None = None,
     ) -> None:
         self._capture = capture
         self.ports = frozenset((MSMQ_PORT, *ports))
+        self._decode_as = dict(ports) if isinstance(ports, Mapping) else {}
         self.next_id = first_id
         self.tcp = TcpReassembler(server_ports=self.ports)
         self.networks = Networks(self.tcp)
@@ -129,7 +131,7 @@ class PacketFinder:
 
     def wants_each(self, endpoints: Endpoints) -> bool:
         """Whether segments between ``(src, sport, dst, dport)`` must come one by one: no framer reads it."""
-        if MSMQ_PORT in (endpoints[1], endpoints[3]):
+        if MSMQ_PORT in (endpoints[1], endpoints[3]) and MSMQ_PORT not in self._decode_as:
             return False
         flow = self.tcp.flow(endpoints)
         return flow is None or self._readers.get(flow.connection.stream, flow) is not None
@@ -317,21 +319,21 @@ class PacketFinder:
         return records
 
     def _reader(self, stream: int, data: bytes) -> Reader | None:
-        """Return what reads a stream beside the framers; on other ports than 1801 its first bytes decide."""
+        """Return what reads a stream beside the framers: as its port says, else its first bytes."""
         if stream not in self._readers:
             src, sport, dst, dport = self.tcp.connection(stream)
             src, dst = address_of(src), address_of(dst)
-            content: Content = "packets"
-            if MSMQ_PORT not in (sport, dport):
+            content = self._decode_as.get(dport) or self._decode_as.get(sport)
+            if content is None and MSMQ_PORT not in (sport, dport):
                 believed = self.others.content((src, sport, dst, dport))
-                content = content_of(data, believed or "packets")
-            self._readers[stream] = None if content == "packets" else self._reader_of(content)
+                content = content_of(data, believed or "msmq")
+            self._readers[stream] = None if content in (None, "msmq") else self._reader_of(content)
         return self._readers[stream]
 
     def _reader_of(self, content: Content) -> Reader:
         """What reads calls or HTTP: most captures hold neither, so it is imported when bytes ask for it."""
         if content not in self._opened:
-            if content == "calls":
+            if content == "rpc":
                 from msmq_wire.records.rpc_reader import RpcReader
 
                 self._opened[content] = RpcReader(negotiator=self._negotiator, **self._basis)
@@ -427,7 +429,7 @@ class PacketFinder:
             else:
                 skipped = event.reason in _CAPTURED
                 if event.reason == "no-signature":
-                    self.others.note(event.data, "a port that is followed")
+                    self.others.note(event.data, self.tcp.connection(stream)[3])
                 record = self._record(
                     type="gap",
                     frames=frames,

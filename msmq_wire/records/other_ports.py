@@ -76,7 +76,7 @@ class OtherPorts:
             self._wait(place, segment)
         elif segment.payload:
             if segment.dport in HTTPS_PORTS:
-                self.note(segment.payload, f"port {segment.dport}")
+                self.note(segment.payload, segment.dport)
             self._skipped[NOT_MSMQ] += len(self._taken(place)) + 1
         elif segment.flags & SYN or place in self._undecided:
             self._wait(place, segment)
@@ -84,7 +84,7 @@ class OtherPorts:
             self._skipped[NOT_MSMQ] += 1
         return []
 
-    def note(self, data: bytes, port: str) -> None:
+    def note(self, data: bytes, port: int) -> None:
         """Take note of content that may be MSMQ but is not read here."""
         told = may_carry(data, port)
         if told:

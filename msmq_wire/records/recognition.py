@@ -6,6 +6,7 @@ anything; on the ports of HTTP a request that is too short to judge is believed.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from typing import Literal, TypeAlias
 
 from msmq_wire.reassembly.stream import begins as begins_packet
@@ -20,6 +21,7 @@ __all__ = [
     "HTTP_PORTS",
     "LOOKED_AT",
     "Content",
+    "Ports",
     "content_of",
     "may_begin",
     "may_carry",
@@ -29,7 +31,10 @@ __all__ = [
 HTTP_PORTS = frozenset((80, 8080))
 HTTPS_PORTS = frozenset((443, 8443))
 
-Content: TypeAlias = Literal["packets", "calls", "http"]
+Content: TypeAlias = Literal["msmq", "rpc", "http"]
+"""What a connection carries: the binary protocol, calls over DCE/RPC, or HTTP."""
+Ports: TypeAlias = Collection[int] | Mapping[int, Content | None]
+"""TCP ports to follow; a mapping may say what their connections carry, whatever these begin with."""
 
 FIRST_BYTES = frozenset(b"\5P\r\n\x10")
 """A segment that begins with none of these begins nothing of MSMQ; a whole packet is looked for otherwise."""
@@ -45,12 +50,12 @@ _DREP = (0x00, 0x10)
 def recognise(payload: bytes, dport: int) -> Content | None:
     """What the segment with ``payload`` begins, None when that is nothing of MSMQ."""
     if payload[:1] == b"\5" and starts_pdu(payload):
-        return "calls"
+        return "rpc"
     payload = _behind_lines(payload)
     if payload[:1] == b"P" and payload.startswith(_POST[: len(payload)]):
         begun = dport in HTTP_PORTS and b"\r\n\r\n" not in payload[:LOOKED_AT]
         return "http" if begun or starts_srmp(payload) else None
-    return "packets" if payload and starts_packet(payload) else None
+    return "msmq" if payload and starts_packet(payload) else None
 
 
 def may_begin(payload: bytes) -> bool:
@@ -78,14 +83,14 @@ def content_of(data: bytes, believed: Content) -> Content:
     if len(data) < _COMMON_HEADER:
         return believed
     if starts_pdu(data):
-        return "calls"
-    return "http" if looks_like_http(_behind_lines(data)) else "packets"
+        return "rpc"
+    return "http" if looks_like_http(_behind_lines(data)) else "msmq"
 
 
-def may_carry(data: bytes, port: str) -> str:
+def may_carry(data: bytes, port: int) -> str:
     """What to tell of content that may be MSMQ but is not read here; empty for nothing."""
     if data[:2] == b"\x16\x03" and data[5:6] == b"\x01":
-        return f"TLS on {port}: may carry SRMP, cannot be read"
+        return f"TLS on port {port}: may carry SRMP, cannot be read"
     if data.startswith(_POST) and b"/msmq" in data[:_LINE].lower():
-        return f"SRMP over HTTP on {port} of the binary protocol: not decoded"
+        return f"SRMP over HTTP on port {port} of the binary protocol: --decode-as {port}=http reads it"
     return ""

@@ -374,7 +374,7 @@ def test_other_content_on_an_msmq_port_is_named() -> None:
     fed(decoder, *handshake(), sent(4, 1, b"\x16\x03\x01\x00\x05\x01" + bytes(20)))
     (gap,) = decoder.finish()
     assert (gap.type, gap.reason, gap.length) == ("gap", "no-signature", 26)
-    assert decoder.finder.notices == {"TLS on a port that is followed: may carry SRMP, cannot be read": 1}
+    assert decoder.finder.notices == {"TLS on port 1801: may carry SRMP, cannot be read": 1}
 
 
 def test_an_internal_packet_of_unknown_type_is_a_row_of_its_own() -> None:

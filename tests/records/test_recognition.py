@@ -17,8 +17,8 @@ _ELSEWHERE = b"POST /orders HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\n{}"
 @pytest.mark.parametrize(
     ("payload", "port", "content"),
     [
-        (_BIND, 2103, "calls"),
-        (_PACKET, 5555, "packets"),
+        (_BIND, 2103, "rpc"),
+        (_PACKET, 5555, "msmq"),
         (_TO_MSMQ, 80, "http"),
         (_TO_MSMQ, 5555, "http"),
         (b'POST /other HTTP/1.1\r\nSOAPAction: "MSMQMessage"\r\n\r\n', 5555, "http"),
@@ -58,11 +58,11 @@ def test_what_is_no_packet_begins_with_one_of_the_first_bytes() -> None:
     ("data", "believed", "content"),
     [
         (b"PO", "http", "http"),
-        (b"\5\0", "calls", "calls"),
-        (_BIND, "packets", "calls"),
-        (_TO_MSMQ, "packets", "http"),
-        (b"HTTP/1.1 202 Accepted\r\n\r\n", "packets", "http"),
-        (_PACKET, "http", "packets"),
+        (b"\5\0", "rpc", "rpc"),
+        (_BIND, "msmq", "rpc"),
+        (_TO_MSMQ, "msmq", "http"),
+        (b"HTTP/1.1 202 Accepted\r\n\r\n", "msmq", "http"),
+        (_PACKET, "http", "msmq"),
     ],
 )
 def test_the_first_bytes_of_a_stream_outweigh_the_segment_that_it_was_believed_for(

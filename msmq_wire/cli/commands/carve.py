@@ -35,7 +35,7 @@ from msmq_wire.units import size_text
 __all__ = ["carve"]
 
 
-@with_reading_options(but=("ports", "nt_passwords", "nt_hashes", "keytabs"))
+@with_reading_options(but=("ports", "decode_as", "nt_passwords", "nt_hashes", "keytabs"))
 def carve(
     files: Annotated[
         list[str],

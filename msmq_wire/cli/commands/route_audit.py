@@ -89,8 +89,8 @@ def route_audit(
         raise typer.BadParameter("standard input is a capture or the topology, not both")
     folders = [file for file in files if _holds_tables(file, options)]
     captures = [file for file in files if file not in folders]
-    if folders and (filters or options.ports):
-        raise typer.BadParameter("--filter and --port read captures, not tables")
+    if folders and (filters or options.followed_ports()):
+        raise typer.BadParameter("--filter, --port and --decode-as read captures, not tables")
     selection = Selection(filter_for(filters, zone))
     redactor = options.redactor()
     topology = read_topology(topology_file, quiet=options.quiet or redactor.hides_hosts)

@@ -21,6 +21,7 @@ from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.errors import CaptureError
 from msmq_wire.findings.diagnosis.timeline import SessionSteps, Step, message_steps, step_view
 from msmq_wire.findings.diagnosis.words import quoted, short
+from msmq_wire.records.recognition import Ports
 from msmq_wire.records.view import time_text
 from msmq_wire.report.redaction.redactor import Redactor
 from msmq_wire.sessions import MessageLife, Session, Story
@@ -87,7 +88,7 @@ def timeline(
         if message is not None:
             status = show.message(read, message)
         elif session is not None:
-            status = show.session(read.story, session, file, tuple(options.ports or ()), read.redactor)
+            status = show.session(read.story, session, file, options.followed_ports(), read.redactor)
         else:
             show.sessions(read.story)
     read.end(status)
@@ -124,9 +125,7 @@ class _Shown:
             self._text.line(f"Outcome: {life.outcome}, since {life.reason}.", "strong")
         return 0
 
-    def session(
-        self, story: Story, number: int, file: str, ports: tuple[int, ...], redactor: Redactor
-    ) -> int:
+    def session(self, story: Story, number: int, file: str, ports: Ports, redactor: Redactor) -> int:
         """The steps of a session."""
         found = story.session(number)
         if found is None:
@@ -161,7 +160,7 @@ class _Shown:
             print(json_line(step_view(step)))
 
 
-def _read_again(session: Session, file: str, ports: tuple[int, ...], redactor: Redactor) -> SessionSteps:
+def _read_again(session: Session, file: str, ports: Ports, redactor: Redactor) -> SessionSteps:
     """The steps of a session from a second reading; what is wrong with the file was told by the first."""
     steps: SessionSteps | None = None
     with contextlib.suppress(CaptureError), CaptureReader(file, ports=ports, streams=True) as reader:
