@@ -13,6 +13,7 @@ from msmq_wire.cli.render.node import Block, Node, NodeOptions
 from msmq_wire.cli.render.values import INLINE_BYTES, bytes_text, count_text
 from msmq_wire.records.bodies import Body, caption, layout, open_body
 from msmq_wire.records.bodies.conventions import envelope_members, extension_headers
+from msmq_wire.records.bodies.queued_components import EXTENSION, NAME
 from msmq_wire.records.message_body import MessageBody
 from msmq_wire.wire.stream import Span
 
@@ -65,7 +66,7 @@ def extension_node(
     """The node of ExtensionData: what it holds, then text or bytes, unless the body shows its headers."""
     data = body.extension
     if len(data) <= INLINE_BYTES or not any(data):
-        return Node(name, bytes_text(data), path=path, span=span)
+        return Node(name, bytes_text(data), NAME if data == EXTENSION else "", path=path, span=span)
     library, _ = extension_headers(data)
     content = open_body(data, None)
     note = f"headers of {library}" if library else caption(content)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import msgspec
 
-__all__ = ["SCALARS", "Body", "Confidence", "Details", "Kind"]
+__all__ = ["SCALARS", "Body", "Confidence", "Details", "Kind", "first_of", "shortened"]
 
 Confidence = Literal["declared", "certain", "likely", "guess"]
 Details = tuple[tuple[str, str], ...]
 
+_LONGEST = 500
 SCALARS = frozenset({"boolean", "currency", "date", "guid", "number"})
 
 
@@ -47,3 +49,15 @@ class Body(msgspec.Struct, frozen=True, kw_only=True):
     def scalar(self) -> bool:
         """Whether the body is one value, which ``text`` shows."""
         return self.kind in SCALARS
+
+
+def shortened(text: str) -> str:
+    """The text of a detail: of more than 500 characters the first, and an ellipsis."""
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def first_of(rows: Sequence[tuple[str, str]], most: int) -> Details:
+    """The first details, and how many more there are."""
+    more = len(rows) - most
+    listed = tuple(rows[:most])
+    return listed if more <= 0 else (*listed, ("more", f"{more:,} more"))

@@ -19,6 +19,7 @@ from msmq_wire.records.bodies import (
     encrypted,
     magic,
     message_framing,
+    queued_components,
     text,
     typed,
 )
@@ -31,6 +32,7 @@ from msmq_wire.records.bodies.conventions import envelope_members, extension_hea
 from msmq_wire.records.bodies.encrypted import EncryptedBody, encrypted_as
 from msmq_wire.records.bodies.magic import marked_body
 from msmq_wire.records.bodies.message_framing import message_framing_body
+from msmq_wire.records.bodies.queued_components import queued_components_body
 from msmq_wire.records.bodies.text import is_utf8, looks_wide, text_body, with_byte_order_mark
 from msmq_wire.records.bodies.typed import (
     BINARY_OBJECT,
@@ -56,6 +58,7 @@ KINDS: tuple[Kind, ...] = (
     *magic.KINDS,
     *binary_formatter.KINDS,
     *message_framing.KINDS,
+    *queued_components.KINDS,
     *change_notification.KINDS,
     *compressed.KINDS,
     Kind(("binary",), "nothing of that", "the bytes"),
@@ -221,6 +224,7 @@ _BY_CONTENT: tuple[Callable[[bytes], Body | None], ...] = (
     marked_body,
     binary_formatter_body,
     message_framing_body,
+    queued_components_body,
     change_notification_body,
     _as_text,
     _unpacked,
