@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from msmq_wire.errors import DecodeError
-from msmq_wire.records.bodies.body import Body, Confidence, Kind
+from msmq_wire.records.bodies.body import Body, Confidence, Kind, shortened
 from msmq_wire.records.bodies.remoting_stream import PRIMITIVES, STRING, RemotingStream
 
 __all__ = ["KINDS", "binary_formatter_body"]
@@ -24,7 +24,6 @@ KINDS = (
 
 _HEADER = bytes.fromhex("01000000 00000000")
 _LISTED = 64
-_LONGEST = 200
 
 # BinaryTypeEnumeration, 2.1.2.2.
 _PRIMITIVE, _SYSTEM_CLASS, _CLASS, _PRIMITIVE_ARRAY = 0, 3, 4, 7
@@ -88,7 +87,7 @@ class _Walk:
     def row(self, name: str, value: str) -> None:
         self.counts[name] = self.counts.get(name, 0) + 1
         if self.counts[name] <= _LISTED:
-            self.rows.append((name, value if len(value) <= _LONGEST else value[:_LONGEST] + "…"))
+            self.rows.append((name, shortened(value)))
 
     def records(self) -> None:
         stream = self.stream
@@ -150,7 +149,7 @@ class _Walk:
         self.row("class", f"{name} {{ {shown} }}" if names else f"{name} {{ }}")
         if members is None:
             if names:
-                raise stream.error("untyped", f"the types of the members of {name[:_LONGEST]} are not sent")
+                raise stream.error("untyped", f"the types of the members of {shortened(name)} are not sent")
         else:
             self.push(members, len(members))
 

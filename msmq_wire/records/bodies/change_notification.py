@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from struct import Struct
 
-from msmq_wire.records.bodies.body import Body, Kind
+from msmq_wire.records.bodies.body import Body, Kind, shortened
 from msmq_wire.rpc.properties import PropertyKind, find_property, property_name
 from msmq_wire.wire.types.enumerations import BodyType
 from msmq_wire.wire.types.guid import GUID
@@ -25,7 +25,6 @@ KINDS = (
 )
 
 _LISTED = 64
-_LONGEST = 500
 _MOST_VALUES = 8
 _EVENTS = {
     "1": "a queue was created",
@@ -147,7 +146,7 @@ class _Updates:
 
     def row(self, name: str, value: str) -> None:
         if len(self.rows) < _LISTED:
-            self.rows.append((name, value[:_LONGEST]))
+            self.rows.append((name, shortened(value)))
         else:
             self.left_out += 1
 

@@ -10,14 +10,13 @@ from typing import Any
 from xml.parsers import expat
 
 from msmq_wire.errors import DecodeError
-from msmq_wire.records.bodies.body import Details
+from msmq_wire.records.bodies.body import Details, first_of, shortened
 from msmq_wire.records.bodies.json_text import json_value
 from msmq_wire.records.bodies.xml_text import LARGEST_XML
 
 __all__ = ["damaged_headers", "envelope_members", "extension_headers"]
 
 _LISTED = 100
-_LONGEST = 500
 _BEGINNING = 512
 _DAMAGED = "damaged"
 _PREFIXES = {"NServiceBus.": "NServiceBus", "rbs2-": "Rebus"}
@@ -43,7 +42,7 @@ _SHOWN = (
 def extension_headers(extension: bytes) -> tuple[str, Details]:
     """The headers in ExtensionData and the library they belong to; nothing when they are no list of headers.
 
-    At most 100 headers of 500 characters each.
+    At most 100 headers of 500 characters each; what is cut says so.
     """
     data = extension.removeprefix(b"\xef\xbb\xbf").rstrip(b"\0")
     if len(data) > LARGEST_XML:
@@ -59,7 +58,7 @@ def extension_headers(extension: bytes) -> tuple[str, Details]:
     except ValueError as error:
         library = _begins_like(data)
         return (
-            (library, ((_DAMAGED, f"{library} headers, unreadable: {error}"[:_LONGEST]),))
+            (library, ((_DAMAGED, shortened(f"{library} headers, unreadable: {error}")),))
             if library
             else ("", ())
         )
@@ -69,8 +68,9 @@ def extension_headers(extension: bytes) -> tuple[str, Details]:
     # An XML list of HeaderInfo is the form of NServiceBus whatever the keys are.
     if not convention and pairs and start == b"<":
         convention = "NServiceBus"
-    rows = tuple((key[:_LONGEST], value[:_LONGEST]) for key, value in pairs[:_LISTED])
-    return (convention, rows) if convention else ("", ())
+    if not convention:
+        return "", ()
+    return convention, first_of([(shortened(key), shortened(value)) for key, value in pairs], _LISTED)
 
 
 def damaged_headers(extension: bytes, text: str) -> str:
@@ -96,7 +96,7 @@ def envelope_members(text: str) -> Details:
     except ValueError as error:
         if not text.lstrip().startswith("{") or "urn:message:" not in text:
             return ()
-        return ((_DAMAGED, f"a MassTransit envelope, unreadable as JSON: {error}"[:_LONGEST]),)
+        return ((_DAMAGED, shortened(f"a MassTransit envelope, unreadable as JSON: {error}")),)
     if not isinstance(value, dict) or not value.keys() >= _REQUIRED:
         return ()
     types = value["messageType"]
@@ -105,14 +105,16 @@ def envelope_members(text: str) -> Details:
     rows = [(name, _plain(value[name])) for name in _SHOWN if value.get(name) is not None]
     headers = value.get("headers")
     if isinstance(headers, dict):
-        rows += [(str(name)[:_LONGEST], _plain(headers[name])) for name in list(headers)[:_LISTED]]
+        own = [(shortened(str(name)), _plain(value)) for name, value in headers.items()]
+        rows += first_of(own, _LISTED)
     return tuple(rows)
 
 
 def _plain(value: Any) -> str:
     if isinstance(value, list):
-        return ", ".join(str(one)[:_LONGEST] for one in value[:_LISTED])[:_LONGEST]
-    return ("{...}" if isinstance(value, dict) else str(value))[:_LONGEST]
+        more = f", and {len(value) - _LISTED:,} more" if len(value) > _LISTED else ""
+        return shortened(", ".join(shortened(str(one)) for one in value[:_LISTED]) + more)
+    return shortened("{...}" if isinstance(value, dict) else str(value))
 
 
 def _json_headers(text: str) -> list[tuple[str, str]]:

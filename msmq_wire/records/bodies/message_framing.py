@@ -7,7 +7,7 @@ no maintained library reads [MC-NBFX] and [MC-NBFS].
 from __future__ import annotations
 
 from msmq_wire.errors import DecodeError
-from msmq_wire.records.bodies.body import Body, Confidence, Kind
+from msmq_wire.records.bodies.body import Body, Confidence, Kind, shortened
 from msmq_wire.spec import SpecRef
 
 __all__ = ["KINDS", "message_framing_body"]
@@ -22,7 +22,6 @@ KINDS = (
 
 _SPEC = SpecRef("MC-NMF", "2.2.3")
 _LISTED = 64
-_LONGEST = 500
 
 _MODES = {1: "singleton unsized", 2: "duplex", 3: "simplex", 4: "singleton sized"}
 _SINGLETON_SIZED = 4
@@ -83,7 +82,7 @@ class _Frames:
 
     def row(self, name: str, value: str) -> None:
         if len(self.rows) <= _LISTED + 8:
-            self.rows.append((name, value[:_LONGEST]))
+            self.rows.append((name, shortened(value)))
 
     def text(self) -> tuple[str | None, str]:
         codec = _ENCODINGS.get(self.encoding, ("", ""))[1]

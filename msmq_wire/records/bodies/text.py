@@ -6,8 +6,9 @@ The rule kept here: control characters other than blanks mean that bytes are no 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
-from msmq_wire.records.bodies.body import Body, Confidence, Details, Kind
+from msmq_wire.records.bodies.body import Body, Confidence, Details, Kind, shortened
 from msmq_wire.records.bodies.json_text import json_value
 from msmq_wire.records.bodies.xml_text import xml_form
 
@@ -32,6 +33,7 @@ _ALLOWED_CONTROLS = frozenset("\t\n\r\f")
 # NUL may end a text.
 _CONTROL = re.compile(rb"[\x01-\x08\x0b\x0e-\x1f\x7f]")
 _BEGINNING = 64
+_LISTED = 32
 
 
 def with_byte_order_mark(data: bytes) -> tuple[str, int] | None:
@@ -119,6 +121,11 @@ def _xml(text: str, encoding: str) -> Body:
     )
 
 
+def _members(value: Mapping[str, object]) -> str:
+    more = f", and {len(value) - _LISTED:,} more" if len(value) > _LISTED else ""
+    return ", ".join(list(value)[:_LISTED]) + more
+
+
 def _json(text: str, encoding: str) -> Body | None:
     try:
         value = json_value(text)
@@ -126,7 +133,7 @@ def _json(text: str, encoding: str) -> Body | None:
         return None
     details: Details = ()
     if isinstance(value, dict):
-        details = (("members", ", ".join(list(value)[:32])[:500]),)
+        details = (("members", shortened(_members(value))),)
     elif isinstance(value, list):
         details = (("elements", str(len(value))),)
     return Body(

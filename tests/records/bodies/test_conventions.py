@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from msmq_wire.records.bodies import open_body
-from msmq_wire.records.bodies.conventions import damaged_headers, extension_headers
+from msmq_wire.records.bodies.conventions import damaged_headers, envelope_members, extension_headers
 
 NSERVICEBUS = (
     b'<?xml version="1.0"?><ArrayOfHeaderInfo xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance">'
@@ -78,11 +78,24 @@ def test_an_extension_of_another_form_says_nothing(extension: bytes) -> None:
     assert extension_headers(extension) == ("", ())
 
 
-def test_many_and_long_headers_are_cut() -> None:
+def test_many_and_long_headers_are_cut_and_say_so() -> None:
     one = b"<HeaderInfo><Key>NServiceBus.K</Key><Value>" + b"v" * 1000 + b"</Value></HeaderInfo>"
     _, headers = extension_headers(b"<ArrayOfHeaderInfo>" + one * 500 + b"</ArrayOfHeaderInfo>")
-    assert len(headers) == 100
-    assert headers[0] == ("NServiceBus.K", "v" * 500)
+    assert headers[0] == ("NServiceBus.K", "v" * 499 + "…")
+    assert len(headers) == 101
+    assert headers[-1] == ("more", "400 more")
+
+
+def test_a_list_that_is_cut_says_so() -> None:
+    many = [f"urn:message:{number}" for number in range(103)]
+    few = {"messageType": ["urn:message:1"], "message": {}, "headers": {"codes": list(range(1000, 1103))}}
+    rows = dict(envelope_members(json.dumps({"messageType": many, "message": {}})))
+    assert rows["messageType"].startswith("urn:message:0, urn:message:1, ")
+    assert len(rows["messageType"]) == 500
+    assert rows["messageType"].endswith("…")
+    assert len(dict(envelope_members(json.dumps(few)))["codes"]) == 500
+    few["headers"] = {"codes": [1] * 103}
+    assert dict(envelope_members(json.dumps(few)))["codes"].endswith("1, 1, and 3 more")
 
 
 @given(st.binary(max_size=200))
