@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from docs.generators.markers import code, table
 from docs.generators.wording import asked_for
 from msmq_wire.findings.columns import FINDING_COLUMNS
 from msmq_wire.records.call import CALL_COLUMNS
 from msmq_wire.records.column import RECORD_COLUMNS, Column
-from msmq_wire.records.message import COLUMNS, ROW
+from msmq_wire.records.message import COLUMNS
 
 __all__ = ["blocks"]
 
 
 def blocks() -> dict[str, str]:
     """Every key of a row with its meaning, and those that are there on request."""
-    asked = [one for one in COLUMNS if one not in ROW and one.kind != "body"]
-    more = "With `--columns` also this, what any row of `decode` has, as `stream`, and any path of a packet:"
-    messages = (_table(ROW), more, _table(asked))
     return {
         "records": _table(RECORD_COLUMNS),
-        "messages": "\n\n".join(messages),
-        "calls": _table(CALL_COLUMNS),
+        "messages": _two(COLUMNS),
+        "calls": _two(CALL_COLUMNS),
         "findings": _table(FINDING_COLUMNS),
     }
+
+
+def _two(columns: Sequence[Column]) -> str:
+    asked = [one for one in columns if one.asked and one.kind != "body"]
+    more = "With `--columns` also this, what any row of `decode` has, as `stream`, and any path of a packet:"
+    return "\n\n".join((_table(one for one in columns if not one.asked), more, _table(asked)))
 
 
 def _table(columns: Iterable[Column]) -> str:

@@ -29,7 +29,7 @@ from msmq_wire.reassembly.tcp_events import Kind
 from msmq_wire.records.call import CALL_COLUMNS
 from msmq_wire.records.column import PLACE, Column
 from msmq_wire.records.composed import COMPOSED
-from msmq_wire.records.message import ROW
+from msmq_wire.records.message import COLUMNS
 from msmq_wire.records.record import UNKNOWN_PACKET, Grade
 from msmq_wire.wire.fields import Bytes, Choice, Field, Items, Node, Opt, WireStruct, ZeroTerminated, fields
 from msmq_wire.wire.registry import PACKETS, STRUCTURES
@@ -380,7 +380,7 @@ def _column(column: Column) -> Json:
 
 
 def _row(name: str, command: str, columns: Iterable[Column]) -> Json:
-    properties = {one.name: _column(one) for one in columns}
+    properties = {one.name: _column(one) for one in columns if not one.asked}
     return _document(name, f"A row of {command} --format jsonl", _object(properties))
 
 
@@ -404,7 +404,7 @@ def files() -> dict[str, str]:
         "health": _declared("health", "What doctor --format json prints", Health),
         "packet": _packet(),
         "record": _record(),
-        "message": _row("message", "messages", ROW),
+        "message": _row("message", "messages", COLUMNS),
         "call": _row("call", "calls", CALL_COLUMNS),
         "finding": _finding(),
         "answer": _document("answer", "A row of diagnose --format jsonl", answer_object()),

@@ -16,7 +16,9 @@ from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.engines.columns import Proven
 from msmq_wire.engines.columns.shown import has, is_set, shown
 from msmq_wire.engines.columns.values import Bools
+from msmq_wire.reassembly.encapsulation import numbers_in
 from msmq_wire.records.brief import Brief, Briefing
+from msmq_wire.records.column import IN_PATHS
 from msmq_wire.records.joined_capture import JoinedCapture, last_file
 from msmq_wire.records.message import MessageColumn, is_listed
 from msmq_wire.records.record import Record
@@ -128,6 +130,14 @@ def _frames(batch: PacketBatch, places: Array) -> list[Any]:
     return [tuple(carriers[start:end]) for start, end in zip(first.tolist(), last.tolist(), strict=True)]
 
 
+def _captured_in(kind: bytes) -> Callable[[PacketBatch, Array], list[Any]]:
+    def values(batch: PacketBatch, places: Array) -> list[Any]:
+        numbers = [numbers_in(path, kind) for path in batch.paths]
+        return [numbers[pair] for pair in batch.pair[places].tolist()]
+
+    return values
+
+
 _OF_RECORDS: Mapping[str, Callable[[PacketBatch, Array], list[Any]]] = {
     "id": lambda batch, places: batch.id[places].tolist(),
     "parent": lambda batch, places: [None] * len(places),
@@ -136,5 +146,6 @@ _OF_RECORDS: Mapping[str, Callable[[PacketBatch, Array], list[Any]]] = {
     "dst": _ends(1),
     "frames": _frames,
     "capture": lambda batch, places: [batch.capture] * len(places),
+    **{name: _captured_in(kind) for name, kind in IN_PATHS.items()},
 }
 """Columns that are attributes of the record."""

@@ -51,7 +51,7 @@ class Harvest:
         self._count = 0
         self._bursts: list[tuple[Array, Array, int, int, int, int]] = []
         self._packets: list[_Packets] = []
-        self._pairs: dict[tuple[str, str], int] = {}
+        self._pairs: dict[tuple[tuple[str, str], bytes], int] = {}
 
     def add(self, items: Sequence[Item], index: int) -> None:
         """Take what the frame at ``index`` completed."""
@@ -65,16 +65,18 @@ class Harvest:
                 self._records.append(item)
                 self._keys.append(key)
 
-    def _pair(self, names: tuple[str, str]) -> int:
-        return self._pairs.setdefault(names, len(self._pairs))
+    def _pair(self, names: tuple[str, str], path: bytes) -> int:
+        return self._pairs.setdefault((names, path), len(self._pairs))
 
-    def burst(self, start: Array, stop: Array, stream: int, shift: int, names: tuple[str, str]) -> None:
+    def burst(
+        self, start: Array, stop: Array, stream: int, shift: int, names: tuple[str, str], path: bytes
+    ) -> None:
         """Take packets at ``start`` to ``stop`` of the piece's payload, at ``shift`` more in their stream.
 
-        ``names`` are the texts for their source and destination.
+        ``names`` are the texts for their source and destination, ``path`` what they were captured in.
         """
         self._count += 1
-        self._bursts.append((start, stop, stream, self._pair(names), shift, self._count))
+        self._bursts.append((start, stop, stream, self._pair(names, path), shift, self._count))
 
     def close(self, payloads: Payloads, index: Array) -> None:
         """End a piece whose payloads were carried by the frames at ``index``."""
@@ -123,7 +125,9 @@ class Harvest:
                 stream=np.array(
                     [-1 if packet.stream is None else packet.stream for packet in found], np.int64
                 ),
-                pair=np.array([self._pair((packet.src, packet.dst)) for packet in found], np.int64),
+                pair=np.array(
+                    [self._pair((packet.src, packet.dst), packet.path) for packet in found], np.int64
+                ),
                 time=np.array([packet.time for packet in found], np.int64),
                 first=carried[:-1],
                 last=carried[1:],
@@ -176,7 +180,8 @@ class Harvest:
             carriers=packets.carriers,
             others=tuple(self._records[place] for place in others.tolist()),
             others_completed=completed[count:][others],
-            pairs=tuple(self._pairs),
+            pairs=tuple(names for names, _ in self._pairs),
+            paths=tuple(path for _, path in self._pairs),
         )
 
     def _joined(self) -> _Packets:

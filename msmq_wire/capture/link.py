@@ -30,6 +30,7 @@ from msmq_wire.capture.network import (
     ipv6,
 )
 from msmq_wire.capture.pcap import Frame
+from msmq_wire.reassembly.encapsulation import INTERFACE, VLAN, part
 from msmq_wire.reassembly.ip import IpFragment
 from msmq_wire.reassembly.tcp import TcpSegment
 
@@ -53,8 +54,6 @@ _u16 = Struct(">H").unpack_from
 _two_u16 = Struct(">HH").unpack_from
 _u32 = Struct(">I").unpack_from
 
-_vlan = Struct(">cH").pack
-_interface = Struct(">cI").pack
 
 _VLAN_TAGS = frozenset((0x8100, 0x88A8, 0x9100, 0x9200))
 _FIRST_ETHERTYPE = 0x0600
@@ -75,14 +74,14 @@ def dissect(frame: Frame) -> list[Datagram]:
     layer = link(frame, 0, captured, length if length > captured else captured)
     datagram = _innermost(frame, layer) if isinstance(layer, Inner) else layer
     if frame.interface and isinstance(datagram, TcpSegment):
-        datagram = _behind(_interface(b"i", frame.interface), datagram)
+        datagram = _behind(part(INTERFACE, frame.interface), datagram)
     return [datagram]
 
 
 def path_of(interface: int, vlans: Iterable[int]) -> bytes:
     """Return the path of a TCP segment (`TcpSegment.path`) in no more than VLANs, the outermost first."""
-    inside = b"".join(_vlan(b"v", vlan) for vlan in vlans)
-    return _interface(b"i", interface) + inside if interface else inside
+    inside = b"".join(part(VLAN, vlan) for vlan in vlans)
+    return part(INTERFACE, interface) + inside if interface else inside
 
 
 def transport(
@@ -142,7 +141,7 @@ def _tagged(frame: Frame, ethertype: int, at: int, end: int, stop: int) -> Layer
         tag, ethertype = _two_u16(frame.data, at)
         # Tag 0 gives a priority, and no VLAN.
         if tag & 0xFFF:
-            path += _vlan(b"v", tag & 0xFFF)
+            path += part(VLAN, tag & 0xFFF)
         at += 4
     layer = _untagged(frame, ethertype, at, end, stop)
     return _behind(path, layer) if path else layer

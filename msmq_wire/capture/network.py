@@ -17,6 +17,7 @@ import msgspec
 
 from msmq_wire.capture.names import IP_PROTOCOLS, NAMED_TUNNELS, tunnel_of
 from msmq_wire.capture.pcap import Frame
+from msmq_wire.reassembly.encapsulation import GRE_KEY, VIRTUAL_NETWORK
 from msmq_wire.reassembly.ip import IpFragment
 from msmq_wire.reassembly.tcp import TcpSegment
 from msmq_wire.records.endpoint import PING_PORT
@@ -270,7 +271,7 @@ def _tunnel(frame: Frame, dport: int, at: int, end: int, stop: int) -> Layer | N
     if dport == _TZSP_PORT:
         return _tzsp(frame, at, end, stop)
     if end - at >= 8 and not data[at + 7]:
-        network = b"n" + data[at + 4 : at + 7]
+        network = VIRTUAL_NETWORK + data[at + 4 : at + 7]
         # Of text that goes to the port of Linux, no byte that is reserved is 0.
         is_vxlan = dport == _VXLAN_PORT or (dport == _VXLAN_OF_LINUX and data[at + 1 : at + 4] == b"\0\0\0")
         if is_vxlan and data[at] & 8:
@@ -335,7 +336,7 @@ def _gre(frame: Frame, at: int, end: int, stop: int) -> Layer:
     if flags & 0x4000:
         return Skipped("IP protocol 47 with routing")
     key = at + 4 + 4 * (flags >> 15)
-    path = b"k" + data[key : key + 4] if flags & 0x2000 else b""
+    path = GRE_KEY + data[key : key + 4] if flags & 0x2000 else b""
     # Checksum, key and sequence number have four bytes each.
     at += 4 + 4 * ((flags >> 15) + (flags >> 13 & 1) + (flags >> 12 & 1))
     if ethertype == _ERSPAN_1_OR_2:

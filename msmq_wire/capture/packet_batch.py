@@ -45,6 +45,7 @@ def _record(found: FoundPacket, kind: tuple[str, Any] | None) -> Record:
         packet=packet,
         consumed=consumed,
         remainder=data[consumed:] if consumed < len(data) else b"",
+        path=found.path,
     )
 
 
@@ -55,8 +56,8 @@ class PacketBatch(msgspec.Struct, frozen=True, eq=False, dict=True):
     last one). The other columns are int64, one value a packet: ``id``, ``time`` (0 for none), ``stream`` (-1
     for none) and ``offset`` as in `Record`, ``completed`` the number of the frame that completed it (0 for
     the end of the capture). The numbers of those that carry it are ``carriers[first[i] : last[i]]``;
-    ``pairs[pair[i]]`` are its source and destination. ``others`` are the records that are no packet, with
-    ``others_completed``; the ids of both rise.
+    ``pairs[pair[i]]`` are its source and destination, ``paths[pair[i]]`` is what it was captured in.
+    ``others`` are the records that are no packet, with ``others_completed``; the ids of both rise.
     """
 
     capture: str
@@ -74,6 +75,7 @@ class PacketBatch(msgspec.Struct, frozen=True, eq=False, dict=True):
     others: tuple[Record, ...]
     others_completed: Array
     pairs: tuple[tuple[str, str], ...]
+    paths: tuple[bytes, ...]
 
     def __len__(self) -> int:
         return len(self.id)
@@ -99,7 +101,7 @@ class PacketBatch(msgspec.Struct, frozen=True, eq=False, dict=True):
         """Decode the packets; yield everything in order of completion."""
         others = iter(self.others)
         other = next(others, None)
-        capture, pairs, carriers = self.capture, self.pairs, self.carriers.tolist()
+        capture, pairs, paths, carriers = self.capture, self.pairs, self.paths, self.carriers.tolist()
         numbers = (self.id, self.time, self.stream, self.pair, self.offset, self.first, self.last)
         starts, stops = self.offsets[:-1].tolist(), self.offsets[1:].tolist()
         with self.data.data as view:
@@ -109,11 +111,12 @@ class PacketBatch(msgspec.Struct, frozen=True, eq=False, dict=True):
                 while other is not None and other.id < number:
                     yield other
                     other = next(others, None)
-                src, dst = pairs[pair]
+                (src, dst), path = pairs[pair], paths[pair]
                 frames = (carriers[first],) if last - first == 1 else tuple(carriers[first:last])
                 data = bytes(view[start:stop])
                 place = None if stream < 0 else stream
-                yield _record(FoundPacket(number, capture, data, frames, time, src, dst, place, offset), kind)
+                found = FoundPacket(number, capture, data, frames, time, src, dst, place, offset, path)
+                yield _record(found, kind)
         if other is not None:
             yield other
         yield from others
@@ -137,6 +140,7 @@ class PacketBatch(msgspec.Struct, frozen=True, eq=False, dict=True):
             dst,
             None if stream < 0 else stream,
             int(self.offset[index]),
+            self.paths[self.pair[index]],
         )
 
     def only(self, ids: Array) -> PacketBatch:

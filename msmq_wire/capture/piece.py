@@ -432,7 +432,7 @@ class Piece:
             if framer.wanted == 0:
                 starts, stops = chain.follow(at, stop)
                 if len(starts):
-                    harvest.burst(starts, stops, key[0], shift, finder.names(*key))
+                    harvest.burst(starts, stops, key[0], shift, finder.names(*key), finder.path(key[0]))
                     end = int(stops[-1])
                     framer.advance(end - at)
                     at = end

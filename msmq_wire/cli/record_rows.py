@@ -49,7 +49,7 @@ _USUAL = (
     "status",
     "what",
 )
-_AT_REST = tuple(one.name for one in RECORD_COLUMNS if one.asked)
+_AT_REST = ("grade", "places")
 
 
 class _Summary:

@@ -147,7 +147,7 @@ class TcpReassembler:
         self._flows: dict[Endpoints, Flow] = {}
         self._connections: OrderedDict[int, Connection] = OrderedDict()  # least recently fed first
         self._latest: Connection | None = None
-        self._gone: OrderedDict[int, Endpoints] = OrderedDict()
+        self._gone: OrderedDict[int, tuple[Endpoints, bytes]] = OrderedDict()
 
     @property
     def ignored(self) -> Counter[str]:
@@ -190,11 +190,18 @@ class TcpReassembler:
         Known for the connections followed and the latest ``max_connections`` before them; others raise
         `MsmqWireError`.
         """
+        return self._known(stream)[0]
+
+    def path(self, stream: int) -> bytes:
+        """Return what its first segment was captured in, as `TcpSegment.path`; known as `connection` is."""
+        return self._known(stream)[1]
+
+    def _known(self, stream: int) -> tuple[Endpoints, bytes]:
         followed = self._connections.get(stream)
-        endpoints = followed.endpoints if followed is not None else self._gone.get(stream)
-        if endpoints is None:
+        known = (followed.endpoints, followed.path) if followed is not None else self._gone.get(stream)
+        if known is None:
             raise MsmqWireError(f"no stream {stream} is known, or it ended too long ago")
-        return endpoints
+        return known
 
     def feed(self, segment: TcpSegment) -> list[TcpEvent]:
         """Return the events that ``segment`` brings about, in order."""
@@ -417,7 +424,7 @@ class TcpReassembler:
         del self._connections[connection.stream]
         if self._latest is connection:
             self._latest = None
-        self._gone[connection.stream] = connection.endpoints
+        self._gone[connection.stream] = connection.endpoints, connection.path
         if len(self._gone) > self._max_connections:
             self._gone.popitem(last=False)
 

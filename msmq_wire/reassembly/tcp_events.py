@@ -49,9 +49,8 @@ class TcpSegment(msgspec.Struct, frozen=True, gc=False):
     """One segment as captured: packed addresses (4 or 16 bytes), numbers as on the wire.
 
     ``cut`` counts payload bytes that were on the wire after ``payload`` but not captured (snap length).
-    ``frame`` is 1-based, ``time`` is nanoseconds since the epoch, UTC. ``path`` says what it was captured in:
-    the capture interface, VLANs, virtual networks and tunnel keys; empty for a plain frame of the first
-    interface. Source: RFC 9293 3.1.
+    ``frame`` is 1-based, ``time`` is nanoseconds since the epoch, UTC. ``path`` says what it was captured in,
+    as `msmq_wire.reassembly.encapsulation` has it. Source: RFC 9293 3.1.
     """
 
     src: bytes

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, get_args, get_type_hints
 
+import msgspec
+
 from msmq_wire.records.call_story import CarriedMessage, call_story, carries_packet, is_answered, is_cut
-from msmq_wire.records.column import Column, ColumnRow, placed
+from msmq_wire.records.column import ENCAPSULATION, Column, ColumnRow, placed
 from msmq_wire.records.look import Kind, Look
 from msmq_wire.records.message import message_of
 from msmq_wire.records.queue_names import short_queue
@@ -81,6 +83,11 @@ def _field(name: str, kind: Kind, look: Look | None = None, **more: Any) -> Colu
     return Column(name, kind, doc, f"packet.{name}", look=look, **more)
 
 
+def _of_record(column: Column) -> Column:
+    """A column of records, of the one that is a call."""
+    return msgspec.structs.replace(column, where=lambda call: column.value(call.record))
+
+
 CALL_COLUMNS: tuple[Column, ...] = (
     placed("id", Column, where="record.id"),
     placed("time", Column, where="record.time", look=Look("time", 60)),
@@ -123,6 +130,7 @@ CALL_COLUMNS: tuple[Column, ...] = (
     ),
     placed("frames", Column, where="record.frames"),
     placed("capture", Column, where="record.capture"),
+    *map(_of_record, ENCAPSULATION),
 )  # fmt: skip
 """The columns of ``calls`` in their order."""
 

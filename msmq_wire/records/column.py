@@ -12,12 +12,22 @@ from typing import Any, ClassVar, TypeVar
 
 import msgspec
 
+from msmq_wire.reassembly.encapsulation import GRE_KEY, VIRTUAL_NETWORK, VLAN, numbers_in
 from msmq_wire.records.look import AS_JSON, CAPTURE, Declared, Look
 from msmq_wire.records.record import Record, Spot
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.wire.private import Private, Public, What, privacy
 
-__all__ = ["PLACE", "RECORD_COLUMNS", "Column", "ColumnRow", "RecordRow", "placed"]
+__all__ = [
+    "ENCAPSULATION",
+    "IN_PATHS",
+    "PLACE",
+    "RECORD_COLUMNS",
+    "Column",
+    "ColumnRow",
+    "RecordRow",
+    "placed",
+]
 
 
 class Column(Declared, frozen=True):
@@ -120,8 +130,8 @@ class ColumnRow:
     get = json
 
     def row(self) -> dict[str, Any]:
-        """The columns as JSON."""
-        return {name: one.json(self._about) for name, one in self.columns.items()}
+        """The columns as JSON, but for those that have to be asked for."""
+        return {name: one.json(self._about) for name, one in self.columns.items() if not one.asked}
 
 
 def _error(record: Record) -> str | None:
@@ -135,6 +145,23 @@ def _place(spot: Spot) -> str:
     address = "" if spot.address is None else f", address {spot.address:#x}"
     return f"{spot.capture} at {spot.offset}{address}"
 
+
+def _captured_in(kind: bytes) -> Callable[[Record], tuple[int, ...]]:
+    return lambda record: numbers_in(record.path, kind) if record.path else ()
+
+
+_PATHS = {
+    "vlan": (VLAN, "VLANs that its connection was captured in, the outermost first."),
+    "vni": (VIRTUAL_NETWORK, "Virtual networks (VXLAN, Geneve) that its connection was captured in."),
+    "gre_key": (GRE_KEY, "Keys of GRE that its connection was captured in."),
+}
+IN_PATHS = {name: kind for name, (kind, _) in _PATHS.items()}
+"""The columns of `ENCAPSULATION`, with what each shows of a path."""
+ENCAPSULATION = tuple(
+    Column(name, "numbers", doc, _captured_in(kind), optional=False, asked=True)
+    for name, (kind, doc) in _PATHS.items()
+)
+"""What a connection was captured in, as `Record.path` has it."""
 
 RECORD_COLUMNS: tuple[Column, ...] = (
     PLACE["id"],
@@ -164,6 +191,7 @@ RECORD_COLUMNS: tuple[Column, ...] = (
         lambda record: tuple(map(_place, record.spots)), asked=True, reveals="host",
         look=Look("places", 150, 8, text=lambda row: str(len(row.get("places") or ()))),
     ),
+    *ENCAPSULATION,
 )  # fmt: skip
 """What there is of any record, in order: the columns of ``decode`` beside those of messages and calls."""
 

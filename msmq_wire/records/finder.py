@@ -269,6 +269,9 @@ class PacketFinder:
 
     def _record(self, *, time: int | None = None, **values: Any) -> Record:
         # Time 0 is how a frame without a time comes.
+        stream = values.get("stream")
+        if stream is not None:
+            values["path"] = self.path(stream)
         record = Record(id=self.next_id, capture=self._capture, time=time or None, **values)
         self.next_id += 1
         return record
@@ -283,7 +286,8 @@ class PacketFinder:
         offset: int,
     ) -> FoundPacket:
         number, self.next_id = self.next_id, self.next_id + 1
-        return FoundPacket(number, self._capture, data, frames, time, *names, stream, offset)
+        path = b"" if stream is None else self.path(stream)
+        return FoundPacket(number, self._capture, data, frames, time, *names, stream, offset, path)
 
     def _frames(self, frames: tuple[int, ...]) -> tuple[int, ...]:
         if not self._carriers:
@@ -445,6 +449,10 @@ class PacketFinder:
                 )
             records.append(record)
         return records
+
+    def path(self, stream: int) -> bytes:
+        """Return what a connection was captured in."""
+        return self.tcp.path(stream) if self.networks.used else b""
 
     def names(self, stream: int, direction: int) -> tuple[str, str]:
         """Return the texts for source and destination of a direction."""

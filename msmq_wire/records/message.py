@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from msmq_wire.records.column import Column, placed
+from msmq_wire.records.column import ENCAPSULATION, Column, placed
 from msmq_wire.records.look import AS_JSON, Look
 from msmq_wire.records.message_body import BODY_FIELDS, body_of, message_body
 from msmq_wire.records.message_values import (
@@ -423,6 +423,7 @@ COLUMNS: tuple[MessageColumn, ...] = (
         "trusted_by", "text", "Subject of the certificate given with --trust that it is, or that issued it.",
         where=trusted_by, reveals="secret", asked=True, needs=_UNSEAL, whole=_UNSIGNED,
     ),
+    *(MessageColumn(**msgspec.structs.asdict(one)) for one in ENCAPSULATION),
 )  # fmt: skip
 """The columns in their order."""
 

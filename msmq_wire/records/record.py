@@ -58,7 +58,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     counts the bytes of a ``gap`` that were not captured (None when unknown; without a connection the frames
     that the capture says it dropped), ``length`` those that were and are in no packet; ``reason`` says why.
     ``event`` names the step of a ``tcp_stream``. ``how`` says of the message in an answer whether it was
-    ``received`` or ``peeked``, ``read`` where its call does not.
+    ``received`` or ``peeked``, ``read`` where its call does not. ``path`` says what its connection was
+    captured in, as `msmq_wire.reassembly.encapsulation` has it.
 
     What was found at rest has a ``grade``, the offset in its file as ``offset``, all places where the same
     bytes lie in ``spots``, and neither frames nor a time; ``reason`` says why it is not whole.
@@ -86,6 +87,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     how: Annotated[Literal["received", "peeked", "read"] | None, PUBLIC] = None
     grade: Annotated[Grade | None, PUBLIC] = None
     spots: tuple[Spot, ...] = ()
+    path: bytes = b""
 
 
 class Place(TypedDict):
@@ -154,6 +156,7 @@ class FoundPacket(msgspec.Struct, frozen=True, gc=False):
     dst: str
     stream: int | None
     offset: int
+    path: bytes = b""
 
     def record(self) -> Record:
         """The packet decoded and judged."""
@@ -174,6 +177,7 @@ class FoundPacket(msgspec.Struct, frozen=True, gc=False):
             consumed=result.consumed,
             remainder=result.remainder,
             error=result.error,
+            path=self.path,
         )
 
 

@@ -85,6 +85,7 @@ def run_of(rows: Any, capture: str) -> PacketBatch:
         others=others,
         others_completed=np.zeros(len(others), np.int64),
         pairs=tuple((sources[one // len(targets)], targets[one % len(targets)]) for one in found.tolist()),
+        paths=(b"",) * len(found),
     )
 
 
