@@ -307,7 +307,7 @@ def _place() -> Json:
 def _record() -> Json:
     kinds = [*PACKETS, UNKNOWN_PACKET, *COMPOSED, "gap", "error", "tcp_stream"]
     reasons = [reason for part in get_args(HoleReason) for reason in (get_args(part) or (part,))]
-    reasons += [reason for reason in GAP_REASONS if reason not in reasons]
+    reasons += [reason for reason in (*GAP_REASONS, "dropped") if reason not in reasons]
     properties: Json = {
         **_of_place("id", "parent"),
         "type": {"enum": kinds},
@@ -316,6 +316,7 @@ def _record() -> Json:
         # A call has two sides, each with as many as a packet.
         **_result(200),
         "missing": {"description": "Bytes of a gap, null when unknown."} | _COUNT_OR_NULL,
+        "frames_missing": {"description": "Frames that a file lacks as a whole."} | _COUNT,
         "reason": {"description": "Why bytes are missing or skipped, or what is wrong."} | _STRING,
         "event": {
             "description": "The step of a connection.",
@@ -353,7 +354,7 @@ def _record() -> Json:
         ),
     ]
     rules.append({"if": {"required": ["grade"]}, "then": {"required": ["places"]}})
-    row = _object(properties, optional=("missing", "reason", "event", "grade", "places"))
+    row = _object(properties, optional=("missing", "frames_missing", "reason", "event", "grade", "places"))
     return _document(
         "record", "A row of decode --format jsonl", {**row, "allOf": [*rules, *_by_type(list(PACKETS))]}
     )

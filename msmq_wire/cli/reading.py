@@ -265,7 +265,7 @@ class Reading:
                     self._fail(named(file, error.message))
             if joined is not None and last is not None:
                 for record in last.finish():
-                    seen.found = True
+                    seen.found = seen.found or record.frames_missing is None
                     self.sealed += _is_sealed(record)
                     yield record
         finally:
@@ -295,7 +295,8 @@ class Reading:
                             seen.damaged = damaged = True
                             self._fail(named(file, record.reason or "the file is damaged"))
                             continue
-                        seen.found = True
+                        # What a file lacks as a whole is none of MSMQ's.
+                        seen.found = seen.found or record.frames_missing is None
                         self.sealed += _is_sealed(record)
                     yield item
             ended = True

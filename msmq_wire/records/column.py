@@ -180,6 +180,7 @@ RECORD_COLUMNS: tuple[Column, ...] = (
     ),
     Column("error", "text", "Why it could not be decoded to its end.", _error),
     Column("missing", "number", "Bytes of a gap that were not captured."),
+    Column("frames_missing", "number", "Frames that the file says it dropped, or that it has in part."),
     Column("reason", "text", "Why there is a gap, or a file ends."),
     Column("event", "text", "Step of a connection."),
     Column(

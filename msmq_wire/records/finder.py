@@ -258,9 +258,9 @@ class PacketFinder:
         """
         for text in filters:
             self.notices[f"recorded with the filter {text}"] += 1
-        found = [self._record(type="gap", reason="dropped", missing=dropped)] if dropped else []
+        found = [self._record(type="gap", reason="dropped", frames_missing=dropped)] if dropped else []
         if cut:
-            found.append(self._record(type="gap", reason="snaplen", missing=cut, length=snapped))
+            found.append(self._record(type="gap", reason="snaplen", frames_missing=cut, length=snapped))
         return found
 
     def file_error(self, reason: str, offset: int) -> Record:

@@ -55,8 +55,9 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     first captured payload byte of its direction, ``length`` its captured bytes, ``stream`` the connection by
     order of appearance (None for UDP).
     ``packet``, ``anomalies``, ``consumed``, ``remainder`` and ``error`` are those of `inspect`. ``missing``
-    counts the bytes of a ``gap`` that were not captured (None when unknown; without a connection the frames
-    that the capture says it dropped), ``length`` those that were and are in no packet; ``reason`` says why.
+    counts the bytes of a ``gap`` that were not captured (None when unknown), ``length`` those that were and
+    are in no packet; ``reason`` says why. A ``gap`` of the whole file has ``frames_missing``: those that it
+    says were dropped, or that it has in part, at most ``length`` bytes of each.
     ``event`` names the step of a ``tcp_stream``. ``how`` says of the message in an answer whether it was
     ``received`` or ``peeked``, ``read`` where its call does not. ``path`` says what its connection was
     captured in, as `msmq_wire.reassembly.encapsulation` has it.
@@ -82,12 +83,13 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     remainder: bytes = b""
     error: DecodeError | None = None
     missing: int | None = None
+    frames_missing: int | None = None
     reason: Annotated[str | None, Private("host", "reason", this.capture)] = None
     event: Annotated[str | None, PUBLIC] = None
     how: Annotated[Literal["received", "peeked", "read"] | None, PUBLIC] = None
     grade: Annotated[Grade | None, PUBLIC] = None
     spots: tuple[Spot, ...] = ()
-    path: bytes = b""
+    path: Annotated[bytes, PUBLIC] = b""
 
 
 class Place(TypedDict):

@@ -14,7 +14,7 @@ from msmq_wire.records.queue_names import short_queue
 from msmq_wire.records.record import Record
 from msmq_wire.wire.partial import reached_at
 
-__all__ = ["summary"]
+__all__ = ["frames_text", "summary"]
 
 
 def summary(record: Record) -> str:
@@ -83,7 +83,20 @@ def _ping(record: Record) -> str:
     return told if cookie is None else f"{told}, cookie {cookie}"
 
 
+def frames_text(record: Record) -> str:
+    """What a gap of a whole file says; empty for another one."""
+    count = record.frames_missing
+    if count is None:
+        return ""
+    frames = "1 frame" if count == 1 else f"{count:,} frames"
+    if record.reason == "snaplen":
+        return f"{frames} cut off at {record.length:,} bytes"
+    return f"{frames} lost, by the capture's own count"
+
+
 def _gap(record: Record) -> str:
+    if record.frames_missing is not None:
+        return frames_text(record)
     told = "bytes missing" if record.missing is None else f"{record.missing:,} bytes missing"
     if record.missing == 0:
         # They were captured, and are in no packet.

@@ -145,6 +145,8 @@ def record_view(record: Record) -> Json:
     }
     if record.type == "gap":
         row["missing"] = record.missing
+    if record.frames_missing is not None:
+        row["frames_missing"] = record.frames_missing
     if record.reason is not None and record.type != "error":
         row["reason"] = record.reason
     if record.event is not None:

@@ -109,10 +109,10 @@ class Visibility:
             self.broken.append(record.reason or "")
         if record.stream is None:
             if record.type == "gap" and record.reason == "snaplen":
-                self.cut_frames += record.missing or 0
+                self.cut_frames += record.frames_missing or 0
                 self.snapped = max(self.snapped, record.length)
             elif record.type == "gap":
-                self.dropped += record.missing or 0
+                self.dropped += record.frames_missing or 0
             self._way(record.src, record.dst)
             return
         coverage = self._of(record.capture, record.stream, record.src or "", record.dst or "", record.id)

@@ -24,7 +24,8 @@ def limit_section(
     lines = [*notices[:_MOST_LINES]]
     if len(notices) > _MOST_LINES:
         lines.append(f"{count_text(len(notices) - _MOST_LINES, 'other notice')}")
-    gaps = totals.records["gap"]
+    lines += totals.of_files[:_MOST_LINES]
+    gaps = totals.holes
     if gaps:
         known = f", {bytes_text(totals.missing)} as far as that is known" if totals.missing else ""
         lines.append(

@@ -15,6 +15,7 @@ import msgspec
 from msmq_wire.records.message import Message, message_of
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
+from msmq_wire.records.summary import frames_text
 from msmq_wire.report.buckets import TimeBuckets
 from msmq_wire.report.markup import script_json
 from msmq_wire.report.rows import MessageRow, RowMaker
@@ -73,7 +74,8 @@ class Totals:
 
     ``records`` counts by type, ``captures`` the records of each capture, ``edges`` the messages between two
     hosts; ``rate`` has the messages by time, ``lanes`` those of each connection by capture and stream.
-    ``cut`` counts packets that end in an error, ``missing`` the bytes that gaps are known to lack.
+    ``cut`` counts packets that end in an error, ``holes`` those that bytes are missing in,
+    ``missing`` how many these are as far as that is known, ``of_files`` says what files lack as a whole.
     """
 
     def __init__(self, *, rows: int = MOST_ROWS, bodies: bool = True) -> None:
@@ -89,7 +91,9 @@ class Totals:
         self.lanes: dict[tuple[str, int], Lane] = {}
         self.rows: list[MessageRow] = []
         self.gaps: list[GapLine] = []
+        self.holes = 0
         self.missing = 0
+        self.of_files: list[str] = []
         self.cut = 0
         self.sealed = 0
         self.maker = RowMaker(bodies=bodies)
@@ -212,8 +216,12 @@ class Totals:
         self.rows.append(row)
 
     def _gap(self, record: Record) -> None:
+        if record.frames_missing is not None:
+            self.of_files.append(frames_text(record))
+            return
         if record.missing == 0:
             return
+        self.holes += 1
         self.missing += record.missing or 0
         lane = self.lane(record.capture, record.stream)
         if lane is not None and record.time is not None:

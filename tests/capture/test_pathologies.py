@@ -90,6 +90,8 @@ def row(record: Record) -> Row:
         shown |= exchange(record)
     if record.type == "gap":
         shown["missing"] = record.missing
+        if record.frames_missing is not None:
+            shown["frames_missing"] = record.frames_missing
     if record.reason is not None:
         shown["reason"] = record.reason
     if record.event is not None:

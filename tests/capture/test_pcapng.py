@@ -16,6 +16,8 @@ from msmq_wire.capture.pcap import Frame, Window
 from msmq_wire.capture.pcapng import read_pcapng
 from msmq_wire.capture.reader import CaptureReader, read_capture
 from msmq_wire.errors import CaptureError
+from msmq_wire.records.view import record_view
+from tests.schemas import schema_of
 
 SECTION = bytes.fromhex("0a0d0d0a 1c000000 4d3c2b1a 0100 0000 ffffffffffffffff 1c000000")
 BIG_SECTION = bytes.fromhex("0a0d0d0a 0000001c 1a2b3c4d 0001 0000 ffffffffffffffff 0000001c")
@@ -199,8 +201,11 @@ def test_what_a_file_says_that_it_dropped_is_counted(
     path = tmp_path / "dropped.pcapng"
     path.write_bytes(SECTION + ETHERNET + b"".join(blocks) + packet())
     with CaptureReader(path, columns=not few) as reader:
-        gaps = [(one.missing, one.stream, one.reason) for one in reader if one.type == "gap"]
+        gaps = [(one.frames_missing, one.stream, one.reason) for one in reader if one.type == "gap"]
     assert gaps == ([(dropped, None, "dropped")] if dropped else [])
+    if dropped:
+        (row,) = (record_view(one) for one in read_capture(path))
+        assert schema_of("record").faults(row) == []
     assert [one.type for one in read_capture(path)] == ["gap"] * bool(dropped)
 
 

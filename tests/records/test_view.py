@@ -42,7 +42,7 @@ ROW_KEYS = [
     "error",
 ]
 MORE_KEYS: dict[str, list[list[str]]] = {
-    "gap": [["missing", "reason"]],
+    "gap": [["missing", "reason"], ["missing", "frames_missing", "reason"]],
     "error": [[]],
     "tcp_stream": [["event"], ["reason", "event"]],
 }

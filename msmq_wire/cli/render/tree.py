@@ -26,6 +26,7 @@ from msmq_wire.errors import DecodeError
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall, TransferBuffer
 from msmq_wire.records.srmp_packets import SrmpMessage
+from msmq_wire.records.summary import frames_text
 from msmq_wire.rpc.hresults import describe
 from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
 from msmq_wire.wire.headers.user_header import UserHeader
@@ -133,7 +134,7 @@ def record_heading(record: Record, via: str) -> Heading:
     words = [record.event or ""]
     if record.missing is not None:
         words.append(f"{count_text(record.missing, 'byte')} missing")
-    words.append(record.reason or "")
+    words.append(frames_text(record) or record.reason or "")
     if record.grade is not None:
         words = [_lies(record), *words]
     if isinstance(record.packet, RpcCall):
