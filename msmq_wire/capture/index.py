@@ -171,6 +171,8 @@ def pcap_chunks(window: Window, size: int, header: PcapHeader, number: int = 1) 
     """
     buffer = _Buffer(window, size)
     claimed = Struct(header.order + "8xI").unpack_from
+    if header.swaps:
+        claimed = _smaller(header.order)
     fields = np.dtype([(name, header.order + "u4") for name in ("seconds", "fraction", "captured", "length")])
     size = header.header
     at, need = 0, size
@@ -179,11 +181,15 @@ def pcap_chunks(window: Window, size: int, header: PcapHeader, number: int = 1) 
         if used - at >= need:
             record, at = _walk(data, at, used, size, claimed)
             rows = rows_at(data, fields, record)
-            captured = rows["captured"].astype(np.int64)
+            captured, length = (rows[name].astype(np.int64) for name in ("captured", "length"))
+            if header.swaps:
+                captured, length = np.minimum(captured, length), np.maximum(captured, length)
             too_large = np.flatnonzero(captured > header.largest)
             if len(too_large):
                 at = int(record[too_large[0]])
-                record, rows, captured = (part[: too_large[0]] for part in (record, rows, captured))
+                record, rows, captured, length = (
+                    part[: too_large[0]] for part in (record, rows, captured, length)
+                )
             if len(record):
                 time = rows["seconds"].astype(np.int64) * SECOND
                 yield Chunk(
@@ -193,7 +199,7 @@ def pcap_chunks(window: Window, size: int, header: PcapHeader, number: int = 1) 
                     record=record,
                     at=record + size,
                     captured=captured,
-                    length=rows["length"].astype(np.int64),
+                    length=length,
                     time=time + rows["fraction"].astype(np.int64) * header.unit,
                     link_type=np.full(len(record), header.link_type, np.int64),
                 )
@@ -216,6 +222,12 @@ def pcap_chunks(window: Window, size: int, header: PcapHeader, number: int = 1) 
                     return
                 raise buffer.cut("a record header")
             raise buffer.cut(f"a record of {need - size} bytes")
+
+
+def _smaller(order: str) -> Any:
+    """What a record claims whose lengths may be swapped."""
+    both = Struct(order + "8xII").unpack_from
+    return lambda data, at: (min(both(data, at)),)
 
 
 def _walk(data: bytearray, at: int, used: int, header: int, claimed: Any) -> tuple[Array, int]:

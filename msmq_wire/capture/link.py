@@ -193,8 +193,8 @@ def _mpls(frame: Frame, at: int, end: int, stop: int) -> Layer:
     if kind == 6:
         return ipv6(frame, at, end, stop)
     if kind == 0:
-        # The control word of a pseudowire that carries Ethernet.
-        return Inner(BRIDGED_ETHERNET, at + 4, end, stop)
+        # Ethernet in a pseudowire, with a control word or without one (RFC 4448 4.6).
+        return Inner(BRIDGED_ETHERNET, at + 4 if data[at : at + 2] == b"\0\0" else at, end, stop)
     return Skipped(f"MPLS payload {kind}")
 
 

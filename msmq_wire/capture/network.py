@@ -270,10 +270,12 @@ def _tunnel(frame: Frame, dport: int, at: int, end: int, stop: int) -> Layer | N
     data = frame.data
     if dport == _TZSP_PORT:
         return _tzsp(frame, at, end, stop)
-    if end - at >= 8 and not data[at + 7]:
+    if end - at >= 8:
         network = VIRTUAL_NETWORK + data[at + 4 : at + 7]
-        # Of text that goes to the port of Linux, no byte that is reserved is 0.
-        is_vxlan = dport == _VXLAN_PORT or (dport == _VXLAN_OF_LINUX and data[at + 1 : at + 4] == b"\0\0\0")
+        # What is reserved is ignored. But of text that goes to the port of Linux, no such byte is 0.
+        is_vxlan = dport == _VXLAN_PORT or (
+            dport == _VXLAN_OF_LINUX and data[at + 1 : at + 4] == b"\0\0\0" and not data[at + 7]
+        )
         if is_vxlan and data[at] & 8:
             return Inner(BRIDGED_ETHERNET, at + 8, end, stop, network)
         if dport == _GENEVE_PORT and data[at] < 0x40:

@@ -31,6 +31,7 @@ FILE_HEADER = 24
 # A snap length in the header is often too small and sometimes nonsense: it may only raise the first bound.
 _USUAL_RECORD = 1 << 20
 _LARGEST_RECORD = 1 << 27
+_SWAPS = 3
 
 
 class Frame(msgspec.Struct, frozen=True, gc=False):
@@ -132,7 +133,8 @@ class PcapHeader(NamedTuple):
     """What the file header says of every record.
 
     ``order`` is the byte order for struct, ``unit`` the nanoseconds in a fraction, ``header`` the bytes in a
-    record header, ``largest`` the most a record may claim.
+    record header, ``largest`` the most a record may claim. ``swaps`` says that the length on the wire may
+    stand before the captured one, as libpcap wrote it up to version 2.2 of the format, and others in 2.3.
     """
 
     order: str
@@ -140,6 +142,7 @@ class PcapHeader(NamedTuple):
     header: int
     largest: int
     link_type: int
+    swaps: bool
 
 
 def read_header(window: Window) -> PcapHeader:
@@ -156,7 +159,7 @@ def read_header(window: Window) -> PcapHeader:
     if major != 2:
         raise CaptureError(f"pcap version {major}.{minor} is not 2.x", offset=window.start)
     largest = min(max(snap_length, _USUAL_RECORD), _LARGEST_RECORD)
-    return PcapHeader(order, unit, header, largest, network & 0xFFFF)
+    return PcapHeader(order, unit, header, largest, network & 0xFFFF, minor <= _SWAPS)
 
 
 def read_pcap(window: Window) -> Iterator[Frame]:
@@ -167,7 +170,7 @@ def read_pcap(window: Window) -> Iterator[Frame]:
     length in the IP header already separates it from the payload. A record may hold more bytes than it had
     on the wire. Raises `CaptureError` with the offset of the record that is cut or cannot be true.
     """
-    order, unit, header, largest, link_type = read_header(window)
+    order, unit, header, largest, link_type, swaps = read_header(window)
     unpack_record = Struct(order + "IIII").unpack_from
 
     number = 0
@@ -185,6 +188,8 @@ def read_pcap(window: Window) -> Iterator[Frame]:
                     raise window.cut(0, "a record header")
                 return
         seconds, fraction, captured, length = unpack_record(buffer, at)
+        if swaps and captured > length:
+            captured, length = length, captured
         if captured > largest:
             raise CaptureError(f"a record claims {captured} bytes, over {largest}", offset=start + at)
         end = at + header + captured

@@ -148,7 +148,7 @@ def _last_time(head: bytes, tail: bytes, at: int) -> int | None:
 
 def _last_of_pcap(head: bytes, tail: bytes) -> int | None:
     window = Window(iter((head,)))
-    order, unit, size, largest, _ = read_header(window)
+    order, unit, size, largest, *_ = read_header(window)
     unpack = Struct(f"{order}IIII").unpack_from
     begun = unpack(head, 24)[0]
     limit = len(tail)
