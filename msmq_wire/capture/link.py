@@ -57,6 +57,9 @@ _u32 = Struct(">I").unpack_from
 
 _VLAN_TAGS = frozenset((0x8100, 0x88A8, 0x9100, 0x9200))
 _FIRST_ETHERTYPE = 0x0600
+_CISCO_HDLC = (b"\x0f\x00", b"\x8f\x00")
+"""Address and control of Cisco's HDLC, which no address of PPP is: unicast, broadcast."""
+_PPP_MPLS = (0x0281, 0x0283)
 
 
 def dissect(frame: Frame) -> list[Datagram]:
@@ -209,6 +212,8 @@ def _pppoe(frame: Frame, at: int, end: int, stop: int) -> Layer:
 
 def _ppp(frame: Frame, at: int, end: int, stop: int) -> Layer:
     data = frame.data
+    if data[at : at + 2] in _CISCO_HDLC and end - at >= 4:
+        return _tagged(frame, _u16(data, at + 2)[0], at + 4, end, stop)
     if data[at : at + 2] == b"\xff\x03":
         at += 2
     if end - at < 2:
@@ -224,7 +229,8 @@ def _ppp(frame: Frame, at: int, end: int, stop: int) -> Layer:
         return ipv4(frame, at, end, stop)
     if protocol == 0x0057:
         return ipv6(frame, at, end, stop)
-    return Skipped(f"PPP protocol 0x{protocol:04x}")
+    told = f"PPP protocol 0x{protocol:04x}"
+    return Skipped(f"{told} (MPLS): not read" if protocol in _PPP_MPLS else told)
 
 
 def _cooked(frame: Frame, at: int, end: int, stop: int) -> Layer:

@@ -48,7 +48,7 @@ ETHERTYPES: Mapping[int, str] = {
     0x0806: "ARP",
     0x0842: "Wake-on-LAN",
     0x22F0: "AVTP",
-    0x22F3: "TRILL",
+    0x22F3: "TRILL: not read",
     0x22EA: "SRP",
     0x6002: "DEC MOP",
     0x6003: "DECnet",
@@ -56,10 +56,13 @@ ETHERTYPES: Mapping[int, str] = {
     0x809B: "AppleTalk",
     0x80F3: "AARP",
     0x8137: "IPX",
+    0x8200: "Aruba: not read",
     0x8204: "QNX Qnet",
+    0x8240: "Aruba: not read",
     0x8808: "Ethernet flow control",
     0x8809: "slow protocols",
     0x8819: "CobraNet",
+    0x883E: "WCCP: not read",
     0x8863: "PPPoE discovery",
     0x886D: "Intel ANS",
     0x8870: "jumbo frames",
@@ -80,22 +83,24 @@ ETHERTYPES: Mapping[int, str] = {
     0x88CD: "SERCOS III",
     0x88E1: "HomePlug AV",
     0x88E3: "MRP",
-    0x88E5: "MACsec",
-    0x88E7: "provider backbone bridge",
+    0x88E5: "MACsec: not read",
+    0x88E7: "provider backbone bridge: not read",
     0x88F5: "MVRP",
     0x88F6: "MMRP",
     0x88F7: "PTP",
     0x88F8: "NC-SI",
     0x88FB: "PRP",
     0x8902: "connectivity fault management",
+    0x8903: "FabricPath: not read",
     0x8906: "FCoE",
     0x8914: "FCoE initialization",
     0x8915: "RoCE",
     0x891D: "TTEthernet",
-    0x8926: "VN-Tag",
+    0x8926: "VN-Tag: not read",
     0x892F: "HSR",
     0x893A: "IEEE 1905.1",
-    0x894F: "NSH",
+    0x893F: "E-Tag: not read",
+    0x894F: "NSH: not read",
     0x9000: "loopback test",
 }
 """By number; those that are read are not among them."""
@@ -108,32 +113,33 @@ IP_PROTOCOLS: Mapping[int, str] = {
     27: "RDP",
     33: "DCCP",
     46: "RSVP",
-    50: "ESP",
+    50: "ESP: not read",
     54: "NARP",
     55: "MOBILE",
     59: "no next header",
     88: "EIGRP",
     89: "OSPF",
-    94: "IP in IP with a header",
-    97: "EtherIP",
-    98: "ENCAP",
+    94: "IP in IP with a header: not read",
+    97: "EtherIP: not read",
+    98: "ENCAP: not read",
     103: "PIM",
-    108: "IPComp",
+    108: "IPComp: not read",
     112: "VRRP",
-    113: "PGM: multicast messages of MSMQ, not read",
-    115: "L2TP",
+    113: "PGM, which may carry multicast messages of MSMQ: not read",
+    115: "L2TP: not read",
     118: "STP",
     124: "IS-IS",
     132: "SCTP",
     133: "Fibre Channel",
     136: "UDP-Lite",
-    137: "MPLS in IP",
-    143: "Ethernet",
+    137: "MPLS in IP: not read",
+    143: "Ethernet: not read",
 }
 """By number; those that are read are not among them."""
 
 _u16 = Struct(">H").unpack_from
 _MOST_LABELS = 16
+_IP = (b"\x08\x00", b"\x86\xdd")
 
 
 def _gpe(data: bytes, at: int, end: int) -> bool:
@@ -142,8 +148,13 @@ def _gpe(data: bytes, at: int, end: int) -> bool:
 
 
 def _gtp(data: bytes, at: int, end: int) -> bool:
-    """GTP-U, version 1: a length that is that of the datagram."""
-    return end - at >= 8 and data[at] & 0xF0 == 0x30 and _u16(data, at + 2)[0] == end - at - 8
+    """GTP-U, version 1: data of a user, with a length that is that of the datagram."""
+    return (
+        end - at >= 8
+        and data[at] & 0xF0 == 0x30
+        and data[at + 1] == 0xFF
+        and _u16(data, at + 2)[0] == end - at - 8
+    )
 
 
 def _mpls(data: bytes, at: int, end: int) -> bool:
@@ -176,17 +187,58 @@ def _l2tp(data: bytes, at: int, end: int) -> bool:
     return _u16(data, at + 2)[0] == end - at if word & 0x4000 else not word & 0x8000
 
 
+def _is_ip(data: bytes, at: int, end: int) -> bool:
+    """An IP packet as long as the rest."""
+    if end - at >= 40 and data[at] >> 4 == 6:
+        return bool(_u16(data, at + 4)[0] == end - at - 40)
+    return bool(end - at >= 20 and data[at] >> 4 == 4 and _u16(data, at + 2)[0] == end - at)
+
+
+def _teredo(data: bytes, at: int, end: int) -> bool:
+    """Teredo: IPv6, behind an authentication of RFC 4380 5.1.1 or an origin where there are such."""
+    if end - at >= 4 and data[at : at + 2] == b"\0\1":
+        at += 13 + data[at + 2] + data[at + 3]
+    if data[at : at + 2] == b"\0\0":
+        at += 8
+    return data[at : at + 1] >= b"\x60" and _is_ip(data, at, end)
+
+
+def _lisp(data: bytes, at: int, end: int) -> bool:
+    """LISP, RFC 9300 5.3: a header of 8 bytes before an IP packet."""
+    return _is_ip(data, at + 8, end)
+
+
+def _esp(data: bytes, at: int, end: int) -> bool:
+    """ESP in UDP, RFC 3948: no 0 where IKE has one, and more than a byte that keeps a way open."""
+    return end - at >= 16 and data[at : at + 4] != bytes(4)
+
+
+def _gre(data: bytes, at: int, end: int) -> bool:
+    """GRE in UDP, RFC 8086: version 0, no reserved bit, and IP."""
+    return end - at >= 8 and data[at] & 0x4F == 0 and not data[at + 1] and data[at + 2 : at + 4] in _IP
+
+
+def _ayiya(data: bytes, at: int, end: int) -> bool:
+    """AYIYA: an identity of 16 bytes, SHA-1, and IPv6 that is forwarded."""
+    return end - at >= 44 and data[at] == 0x41 and data[at + 1] >> 4 == 5 and data[at + 3] == 41
+
+
 NAMED_TUNNELS: Mapping[int, tuple[str, Callable[[bytes, int, int], bool]]] = {
     1701: ("L2TP", _l2tp),
     2152: ("GTP-U", _gtp),
+    3544: ("Teredo", _teredo),
+    4341: ("LISP", _lisp),
+    4500: ("ESP", _esp),
+    4754: ("GRE in UDP", _gre),
     4790: ("VXLAN-GPE", _gpe),
+    5072: ("AYIYA", _ayiya),
     5247: ("CAPWAP", _capwap),
     6635: ("MPLS in UDP", _mpls),
 }
-"""Tunnels by the UDP port that they go to: a name, and what a datagram has to begin with."""
+"""Tunnels by the UDP port of an end: a name, and what a datagram has to begin with."""
 
 
 def tunnel_of(port: int, data: bytes, at: int, end: int) -> str:
-    """The name of the tunnel that a datagram to a port is, which is not read; empty for none."""
+    """The name of the tunnel that a datagram to or from a port is, which is not read; empty for none."""
     named = NAMED_TUNNELS.get(port)
     return named[0] if named is not None and named[1](data, at, end) else ""

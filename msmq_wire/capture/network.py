@@ -262,6 +262,10 @@ def _udp(frame: Frame, src: bytes, dst: bytes, at: int, end: int, stop: int) -> 
         tunnel = _tunnel(frame, dport, at, end, stop)
         if tunnel is not None:
             return tunnel
+    if sport in NAMED_TUNNELS and dport != PING_PORT:
+        named = tunnel_of(sport, data, at, end)
+        if named:
+            return Skipped(f"{named} tunnel: not read")
     return UdpDatagram(src, sport, dst, dport, data[at:end], frame.number, frame.time or 0, stop - end)
 
 
@@ -334,9 +338,9 @@ def _gre(frame: Frame, at: int, end: int, stop: int) -> Layer:
         return _CUT_TUNNEL
     flags, ethertype = _two_u16(data, at)
     if flags & 7:
-        return Skipped(f"IP protocol 47 version {flags & 7}")
+        return Skipped(f"IP protocol 47 (GRE) version {flags & 7}: not read")
     if flags & 0x4000:
-        return Skipped("IP protocol 47 with routing")
+        return Skipped("IP protocol 47 (GRE) with routing: not read")
     key = at + 4 + 4 * (flags >> 15)
     path = GRE_KEY + data[key : key + 4] if flags & 0x2000 else b""
     # Checksum, key and sequence number have four bytes each.
@@ -348,6 +352,11 @@ def _gre(frame: Frame, at: int, end: int, stop: int) -> Layer:
     elif ethertype == _ERSPAN_3:
         if end - at < 12:
             return _CUT_TUNNEL
+        kind = data[at + 10] >> 2 & 0x1F
+        if kind:
+            return Skipped(f"ERSPAN frame type {kind}: not read")
         ethertype = BRIDGED_ETHERNET
         at += 20 if data[at + 11] & 1 else 12
+    elif not ethertype:
+        return Skipped("GRE keepalive")
     return Inner(ethertype, at, end, stop, path)

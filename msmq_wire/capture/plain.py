@@ -14,6 +14,7 @@ import numpy as np
 
 from msmq_wire.capture.index import Array, Chunk, rows_at
 from msmq_wire.capture.link import path_of
+from msmq_wire.capture.names import NAMED_TUNNELS
 from msmq_wire.capture.network import IPV4, IPV6, TUNNEL_PORTS
 from msmq_wire.reassembly.tcp_events import TcpSegment
 from msmq_wire.records.endpoint import MSMQ_PORT, PING_PORT
@@ -218,6 +219,8 @@ def _udp(data: bytearray, rows: Array, at: Array) -> Array:
         good &= (header["sport"] != port) & (header["dport"] != port)
     for port in TUNNEL_PORTS:
         good &= header["dport"] != port
+    for port in NAMED_TUNNELS:
+        good &= header["sport"] != port
     counted: Array = rows[good]
     return counted
 

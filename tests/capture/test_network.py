@@ -149,7 +149,7 @@ def test_extension_headers_are_stepped_over() -> None:
         (ip4(6, TCP[:12] + b"\xf0" + TCP[13:]), "TCP header length"),
         (ip4(17, UDP[:7]), "cut before the transport header"),
         (ip4(17, UDP[:5] + b"\x07" + UDP[6:]), "UDP length"),
-        (ip4(50, bytes(30)), "IP protocol 50 (ESP)"),
+        (ip4(50, bytes(30)), "IP protocol 50 (ESP: not read)"),
         (ip4(200, bytes(30)), "IP protocol 200"),
         (ip6(59, b""), "IP protocol 59 (no next header)"),
         (ip4(58, bytes(30)), "IP protocol 58"),
@@ -158,15 +158,57 @@ def test_extension_headers_are_stepped_over() -> None:
         (ip4(1, b"\x03\x03" + bytes(25)), "ICMP unreachable without the packet"),
         (ip6(58, b"\x87\x00" + bytes(30)), "ICMPv6 type 135"),
         (ip4(47, b"\0"), "cut inside a tunnel header"),
-        (ip4(47, b"\0\x03\x08\0" + ip4(6, TCP)), "IP protocol 47 version 3"),
-        (ip4(47, b"\x40\0\x08\0" + ip4(6, TCP)), "IP protocol 47 with routing"),
+        (ip4(47, b"\0\x03\x08\0" + ip4(6, TCP)), "IP protocol 47 (GRE) version 3: not read"),
+        (ip4(47, b"\x40\0\x08\0" + ip4(6, TCP)), "IP protocol 47 (GRE) with routing: not read"),
         (ip4(47, b"\0\0\x88\xcc"), "ethertype 0x88cc (LLDP)"),
         (ip4(47, b"\x30\0\x08\0"), "cut before the IP header"),
         (ip4(47, b"\0\0\x22\xeb" + bytes(11)), "cut inside a tunnel header"),
+        (ip4(47, b"\0\0\x22\xeb" + bytes(10) + b"\x1c\0" + bytes(30)), "ERSPAN frame type 7: not read"),
+        (ip4(47, bytes(4)), "GRE keepalive"),
     ],
 )
 def test_what_gives_nothing_says_why(data: bytes, reason: str) -> None:
     assert read(data) == Skipped(reason)
+
+
+_INNER = ip4(6, TCP)
+
+
+@pytest.mark.parametrize(
+    ("port", "data", "name"),
+    [
+        (1701, struct.pack(">HHHH", 0x4002, 12, 1, 2) + b"ppp!", "L2TP"),
+        (2152, struct.pack(">BBHI", 0x30, 0xFF, len(_INNER), 7) + _INNER, "GTP-U"),
+        # An echo request holds no packet of a user.
+        (2152, struct.pack(">BBHI", 0x30, 1, 4, 7) + bytes(4), ""),
+        (3544, ip6(59, b""), "Teredo"),
+        (3544, bytes.fromhex("0000 0709 3ffffdfe") + ip6(59, b""), "Teredo"),
+        (3544, bytes.fromhex("0001 0000 0102030405060708 00") + ip6(59, b""), "Teredo"),
+        (3544, b"hello", ""),
+        (4341, bytes(8) + _INNER, "LISP"),
+        (4341, bytes(8) + b"text that is no packet", ""),
+        (4500, bytes.fromhex("00000001 00000001") + bytes(16), "ESP"),
+        (4500, bytes(4) + b"a message of IKE, which is no tunnel", ""),
+        (4500, b"\xff", ""),
+        (4754, bytes.fromhex("00000800") + _INNER, "GRE in UDP"),
+        (4754, bytes.fromhex("00008899") + _INNER, ""),
+        (5072, bytes.fromhex("41520129 00000000") + bytes(36), "AYIYA"),
+        (5247, bytes.fromhex("0010020000000000") + b"frame", "CAPWAP"),
+    ],
+)
+def test_tunnels_that_are_not_read_are_named_in_both_directions(port: int, data: bytes, name: str) -> None:
+    for ends in ((4000, port), (port, 4000)):
+        found = read(ip4(17, struct.pack(">HHHH", *ends, 8 + len(data), 0) + data))
+        if name:
+            assert found == Skipped(f"{name} tunnel: not read")
+        else:
+            assert isinstance(found, UdpDatagram)
+
+
+def test_the_hdlc_of_cisco_is_read_where_ppp_is() -> None:
+    for address in (b"\x0f\x00", b"\x8f\x00"):
+        assert read(address + b"\x08\x00" + ip4(6, TCP), link_type=9) == segment()
+    assert read(b"\x02\x81" + bytes(8), link_type=9) == Skipped("PPP protocol 0x0281 (MPLS): not read")
 
 
 def test_an_unreachable_message_names_the_packet_it_quotes() -> None:
