@@ -395,7 +395,7 @@ class Piece:
         index = int(self._index[stop - 1])
         connection.frame, connection.time = int(self._chunk.numbers[index]), int(self._chunk.time[index])
         self._push(stop - 1, (connection, (0, 0)))
-        finder.understood += stop - place
+        finder.count(cursor.endpoints, stop - place)
         cursor.place, cursor.low, cursor.high = stop, low, high
         cursor.run += stop == int(runs.start[cursor.run + 1])
         return True

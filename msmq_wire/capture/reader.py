@@ -172,6 +172,11 @@ class CaptureReader:
                 self._joined.own(record.id, self.source.name)
             yield record
 
+    @property
+    def on_ports(self) -> bool:
+        """Whether any frame was on a port of MSMQ; calls and HTTP on other ports may be of others."""
+        return self._finder.on_ports
+
     def _open_ends(self) -> Iterator[Record]:
         yield from decoded(self._finder.finish(), streams=self._streams)
 

@@ -31,6 +31,7 @@ from msmq_wire.cli.secrets import KEY_OPTIONS, without_secrets
 from msmq_wire.errors import CaptureError
 from msmq_wire.records.body_keys import Opened
 from msmq_wire.records.brief import Brief, Briefing
+from msmq_wire.records.endpoint import AT_MSMQ, AT_PING
 from msmq_wire.records.filter.subject import Subject
 from msmq_wire.records.joined_capture import JoinedCapture
 from msmq_wire.records.other_ports import NOT_MSMQ
@@ -127,6 +128,7 @@ class Reading:
     ) -> None:
         self.files, self.left_out, self.deeper = self._listed(files, recursive)
         self.ports = ports
+        self._at_ports = (AT_MSMQ, AT_PING, *(f":{port}" for port in ports))
         self.streams = streams
         self.quiet = quiet
         self.verbose = verbose
@@ -265,7 +267,7 @@ class Reading:
                     self._fail(named(file, error.message))
             if joined is not None and last is not None:
                 for record in last.finish():
-                    seen.found = seen.found or record.frames_missing is None
+                    seen.found = seen.found or self._tells(record)
                     self.sealed += _is_sealed(record)
                     yield record
         finally:
@@ -295,8 +297,7 @@ class Reading:
                             seen.damaged = damaged = True
                             self._fail(named(file, record.reason or "the file is damaged"))
                             continue
-                        # What a file lacks as a whole is none of MSMQ's.
-                        seen.found = seen.found or record.frames_missing is None
+                        seen.found = seen.found or self._tells(record)
                         self.sealed += _is_sealed(record)
                     yield item
             ended = True
@@ -310,6 +311,13 @@ class Reading:
             self._last_id = reader.last_id
             if hashing is not None:
                 self.hashed.append(hashing.result(file, at_end=ended and not damaged))
+
+    def _tells(self, record: Record) -> bool:
+        """Whether a record tells of MSMQ: no gap of a whole file, nor a step of what others talk about."""
+        if record.type != "tcp_stream":
+            return record.frames_missing is None
+        ends = (record.src or "", record.dst or "")
+        return any(end.endswith(port) for end in ends for port in self._at_ports)
 
     def count_opened(self, found: Opened) -> None:
         """Count a body that a key opened, or that it did not by the reason."""
@@ -382,7 +390,10 @@ class Reading:
             why = f" ({_most(summary.skipped)})" if summary.skipped else ""
             way = "; to read a port all the same: --decode-as PORT=AS" if summary.skipped[NOT_MSMQ] else ""
             return f"no MSMQ traffic in {count_text(frames, 'frame')}{why}{way}"
-        text = f"no packets, but {count_text(summary.understood, 'frame')} of MSMQ connections"
+        if not reader.on_ports:
+            what = "the calls and HTTP requests in it are of others"
+            return f"no MSMQ traffic in {count_text(frames, 'frame')}: {what}"
+        text = f"no packets, but {count_text(summary.understood, 'frame')} of connections to ports of MSMQ"
         return text if self.streams else f"{text}: decode --streams shows them"
 
     def _count(self, reader: CaptureReader) -> None:

@@ -74,11 +74,11 @@ class PacketFinder:
     ``first_id`` numbers the first record.
 
     Each method returns what its argument completes, packets undecoded; ``understood`` counts the frames
-    that belong to followed traffic, ``skipped`` the others by reason, ``notices`` what a reader should
-    know beside that, such as traffic that is opaque. ``next_id`` numbers the next record, ``tcp`` puts
-    the segments in order, ``networks`` keeps connections of several networks apart, ``others`` decides
-    about connections on other ports. What can be a ping only because of its port is decoded, and so is
-    discovery.
+    that belong to followed traffic, ``on_ports`` says whether any is on a port of MSMQ, ``skipped`` counts
+    the others by reason, ``notices`` what a reader should know beside that, such as traffic that is opaque.
+    ``next_id`` numbers the next record, ``tcp`` puts the segments in order, ``networks`` keeps connections
+    of several networks apart, ``others`` decides about connections on other ports. What can be a ping only
+    because of its port is decoded, and so is discovery.
     """
 
     def __init__(
@@ -101,6 +101,7 @@ class PacketFinder:
         self._carriers: OrderedDict[int, tuple[int, ...]] = OrderedDict()
         self._carried = 0
         self.understood = 0
+        self.on_ports = False
         self.skipped: Counter[str] = Counter()
         self.notices: Counter[str] = Counter()
         self.others = OtherPorts(self.skipped, self.notices)
@@ -146,6 +147,11 @@ class PacketFinder:
         """Whether frames may have to be named by those that carried their fragments."""
         return bool(self._carriers)
 
+    def count(self, endpoints: Endpoints, segments: int) -> None:
+        """Count segments of a followed connection."""
+        self.understood += segments
+        self.on_ports = self.on_ports or not self.ports.isdisjoint(endpoints[1::2])
+
     def pass_by(self, key: tuple[int, int]) -> None:
         """Take note that bytes for the framer of ``(stream, direction)`` passed."""
         if key in self._framers:
@@ -155,6 +161,7 @@ class PacketFinder:
         """Take a TCP segment."""
         if segment.dport in self.ports or segment.sport in self.ports:
             self.understood += 1
+            self.on_ports = True
             if segment.path or self.networks.used:
                 return self._fed((segment,))
             events = self.tcp.feed(segment)
@@ -187,12 +194,14 @@ class PacketFinder:
                 self.skipped[f"UDP port {MSMQ_PORT}, no discovery"] += 1
                 return []
             self.understood += 1
+            self.on_ports = True
             names = (endpoint(src, sport), endpoint(dst, dport))
             return [self._datagram(payload, kind, self._frames((frame,)), time, names)]
         if payload[2:4] != b"HU" and len(payload) != 24:
             self.skipped[f"UDP port {PING_PORT}, no ping"] += 1
             return []
         self.understood += 1
+        self.on_ports = True
         frames, names = self._frames((frame,)), (endpoint(src, sport), endpoint(dst, dport))
         if payload[2:4] == _PING and payload[4:8] != _PACKET:
             return [self._packet(payload, frames, time, names, None, 0)]
@@ -223,6 +232,7 @@ class PacketFinder:
             self.skipped["ICMP, not about MSMQ"] += 1
             return []
         self.understood += 1
+        self.on_ports = True
         return [
             self._record(
                 type="tcp_stream",

@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias
 from msmq_wire.reassembly.stream import begins as begins_packet
 from msmq_wire.reassembly.stream import is_credible as starts_packet
 from msmq_wire.rpc.pdu.decoding import is_credible as starts_pdu
+from msmq_wire.rpc.pdu.values import PduType
 from msmq_wire.srmp.http.connection import is_credible as starts_srmp
 from msmq_wire.srmp.http.connection import looks_like_http
 
@@ -45,12 +46,14 @@ _POST = b"POST "
 _LINE = 256
 """Bytes of a request line that are waited for."""
 _DREP = (0x00, 0x10)
+_OPENING = (PduType.BIND, PduType.BIND_ACK, PduType.ALTER_CONTEXT, PduType.ALTER_CONTEXT_RESP)
 
 
 def recognise(payload: bytes, dport: int) -> Content | None:
     """What the segment with ``payload`` begins, None when that is nothing of MSMQ."""
     if payload[:1] == b"\5" and starts_pdu(payload):
-        return "rpc"
+        # In the middle of a connection bytes of anything come by, and nothing that calls MSMQ is big-endian.
+        return "rpc" if payload[4] or payload[2] in _OPENING else None
     payload = _behind_lines(payload)
     if payload[:1] == b"P" and payload.startswith(_POST[: len(payload)]):
         begun = dport in HTTP_PORTS and b"\r\n\r\n" not in payload[:LOOKED_AT]

@@ -205,7 +205,7 @@ def _summary(
         f"{count_text(totals.messages, 'message')} ({bytes_text(totals.bytes)}) in "
         f"{count_text(sessions, 'session')}, {opened:,} of them open, between "
         f"{count_text(len(hosts), 'host')}; {count_text(facts.frames, 'frame')}, "
-        f"{facts.understood:,} of them MSMQ."
+        f"{facts.understood:,} of them in connections that were followed."
     )
     parts = [] if digest is None else [verdict(digest)]
     parts += _counted(fates)

@@ -29,6 +29,9 @@ _ELSEWHERE = b"POST /orders HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\n{}"
         (b"", 80, None),
         (b"PUT / HTTP/1.1\r\n", 80, None),
         (b"\5\0", 135, None),
+        # A program file that somebody downloads: a request whose numbers are big-endian.
+        (bytes.fromhex("05000000 00000000 0b000000 00000000") + bytes(2800), 49152, None),
+        (bytes.fromhex("05000003 10000000 18000000 01000000") + bytes(8), 49152, "rpc"),
     ],
 )
 def test_a_segment_decides(payload: bytes, port: int, content: str | None) -> None:
