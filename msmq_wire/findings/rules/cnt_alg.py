@@ -18,6 +18,8 @@ _CODES = (
     _PRIVACY,
 )
 _EB = 0x20
+_OF_NET = (0x8005, 0x800D)
+"""MAC and SHA-384, which System.Messaging has beside those of the table."""
 
 
 def _check(record: Record, context: Context) -> Iterator[Seen]:
@@ -28,7 +30,8 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
             caveats = ("EB is clear, so nothing is encrypted and the value has no effect",)
             yield Seen(message=text, evidence=(place,), severity="info", caveats=caveats)
         else:
-            yield Seen(message=text, evidence=(place,))
+            of_net = reached(record.packet, anomaly.path) in _OF_NET
+            yield Seen(message=text, evidence=(place,), confidence="likely" if of_net else None)
 
 
 RULE = Rule(
@@ -36,7 +39,7 @@ RULE = Rule(
     title="An algorithm that the specification does not list",
     severity="low",
     spec=(SpecRef("MS-MQMQ", "2.2.19.3"),),
-    meaning="Hash, cipher or privacy level of a signed or encrypted message is none of the published ones, "
+    meaning="Hash, cipher or privacy level of a signed or encrypted message is none of the table, "
     "or cipher and privacy level do not belong together. A receiver cannot verify or decrypt it.",
     action="Look whether the receiver refused the message, by a negative acknowledgment of class 0x8006, "
     "0x8007 or 0x800B; find out what the sender is.",

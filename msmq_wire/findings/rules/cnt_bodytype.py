@@ -11,11 +11,16 @@ from msmq_wire.spec import SpecRef
 __all__ = ["RULE"]
 
 _CODES = ("message_properties_header.body-type",)
+_PUBLISHED = frozenset((4, 5, 6, 7, 9, 13, 22, 23, 30, 68, 69, 0x2000, 0x2011))
+"""Types that articles about PROPID_M_BODY_TYPE, ActiveXMessageFormatter and MsmqMessage have beside those of
+the specification: reals, currency, dates, objects, INT and UINT, narrow text, stored objects, arrays."""
 
 
 def _check(record: Record, context: Context) -> Iterator[Seen]:
     for _, place in broken(record, _CODES):
         value = record.packet.message_properties_header.body_type
+        if value in _PUBLISHED:
+            continue
         yield Seen(message=f"BodyType is {value:#x}", evidence=(place,))
 
 
@@ -24,7 +29,7 @@ RULE = Rule(
     title="Body type that the specification does not list",
     severity="info",
     spec=(SpecRef("MS-MQMQ", "2.2.12"),),
-    meaning="BodyType tells the application how to read the body. This one is no published type.",
+    meaning="BodyType tells the application how to read the body. No specification or article has this one.",
     action="If the receiving application fails, ask its maker whether it knows this number.",
     harmless="Applications use numbers of their own; queue managers do not look at them. Type 8 (BSTR) is "
     "in ordinary traffic and not judged.",

@@ -8,31 +8,20 @@ from typing import Any
 from msmq_wire.findings.lengths import place_of, reached
 from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
 from msmq_wire.records.record import Record
+from msmq_wire.sessions import NACK_REASONS
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this, within
-from msmq_wire.wire.types.enumerations import MessageClass
 from msmq_wire.wire.types.guid import GUID
 
 __all__ = ["RULE"]
 
 _NEGATIVE, _AFTER_ARRIVAL = 0x8000, 0x4000
-_REASONS = {
-    MessageClass.MQMSG_CLASS_NACK_BAD_DST_Q: "the destination queue is not there",
-    MessageClass.MQMSG_CLASS_NACK_DELETED: "it was deleted by an administrator before it arrived",
-    MessageClass.MQMSG_CLASS_NACK_REACH_QUEUE_TIMEOUT: "its time was over before it arrived",
-    MessageClass.MQMSG_CLASS_NACK_Q_EXCEED_QUOTA: "the destination queue is full",
-    MessageClass.MQMSG_CLASS_NACK_ACCESS_DENIED: "the sender may not write to the queue",
-    MessageClass.MQMSG_CLASS_NACK_HOP_COUNT_EXCEEDED: "it passed too many routing servers",
-    MessageClass.MQMSG_CLASS_NACK_BAD_SIGNATURE: "its signature is not valid",
-    MessageClass.MQMSG_CLASS_NACK_BAD_ENCRYPTION: "it could not be decrypted",
-    MessageClass.MQMSG_CLASS_NACK_NOT_TRANSACTIONAL_Q: "it is transactional and the queue is not",
-    MessageClass.MQMSG_CLASS_NACK_NOT_TRANSACTIONAL_MSG: "the queue is transactional and it is not",
-    MessageClass.MQMSG_CLASS_NACK_UNSUPPORTED_CRYPTO_PROVIDER: "its cryptographic provider is unknown there",
-    MessageClass.MQMSG_CLASS_NACK_Q_DELETED: "its queue was deleted before it was read",
-    MessageClass.MQMSG_CLASS_NACK_Q_PURGED: "its queue was purged before it was read",
-    MessageClass.MQMSG_CLASS_NACK_RECEIVE_TIMEOUT: "nobody read it before its time was over",
-    MessageClass.MQMSG_CLASS_NACK_RECEIVE_REJECTED: "the receiving application rejected it",
+_OF_WINDOWS = {
+    0x8008: "it could not be encrypted",
+    0x800C: "the identifier of its source computer changed",
+    0xC003: "its time was over at its sender",
 }
+"""Classes that the headers of Windows name and the specification does not."""
 _PROPERTIES = "message_properties_header"
 _SRMP = "envelope.header.msmq"
 _OFF = (
@@ -49,7 +38,7 @@ def _check(record: Record, context: Context) -> Iterable[Seen]:
     if not isinstance(value, int) or not _NEGATIVE <= value <= 0xFFFF:
         return ()
     original = _original(record, reached(part, "correlation" if srmp else "correlation_id"))
-    reason = _REASONS.get(value, "for a reason that is not published")  # type: ignore[call-overload]  # any int
+    reason = NACK_REASONS.get(value) or _OF_WINDOWS.get(value, "its reason is not published")
     state = "arrived and was not read" if value & _AFTER_ARRIVAL else "did not arrive"
     if srmp:
         places: tuple[Any, ...] = (evidence_of(record, f"{_SRMP}.class"),)

@@ -35,7 +35,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
     can = "the call is not encrypted"
     can += "" if call.auth_level == AuthenticationLevel.PKT_INTEGRITY else " or protected against change"
     yield Seen(
-        message=f"{method} is called at level {level}, the minimum is PKT_PRIVACY: {can}",
+        message=f"{method} is called at level {level}, which is below PKT_PRIVACY: {can}",
         evidence=(evidence_of(record, "auth_level"),),
         severity="low" if caveats else None,
         confidence="likely" if call.guessed else None,

@@ -51,8 +51,8 @@ def _stated(session: Session, moment: Moment, direction: int, parameters: Parame
                 length=4,
                 data=value.to_bytes(4, "little"),
             )
-            text = f"{title} is {value} ms, it must be between {least} and {most}"
-            yield Seen(message=text, evidence=(place,))
+            text = f"{title} is {value:,} ms, the specification allows {least:,} to {most:,} ms"
+            yield Seen(message=text, evidence=(place,), confidence="likely")
     window = parameters.window_size
     if window <= 1:
         place = place_in(

@@ -15,18 +15,20 @@ _CODES = ("body.not-empty",)
 
 def _check(record: Record, context: Context) -> Iterator[Seen]:
     for _, place in broken(record, _CODES):
-        yield Seen(message="the Body element of the envelope is not empty, as it must be", evidence=(place,))
+        yield Seen(message="the Body element of the envelope is not empty", evidence=(place,))
 
 
 RULE = Rule(
     id="SRM-BODYELEM",
     title="The SOAP body has content",
-    severity="low",
+    severity="info",
+    confidence="likely",
     spec=(SpecRef("MC-MQSRM", "2.2.2"),),
-    meaning="The body of a message is a part of its own; the Body element must be empty. A receiver ignores "
-    "what is in it, so nobody may have looked at it.",
+    meaning="The body of a message is a part of its own, and the specification wants the Body element empty. "
+    "A receiver ignores what is in it, so nobody may have looked at it.",
     action="Look at the content.",
-    harmless="Senders that take SRMP for ordinary SOAP.",
+    harmless="Applications put elements there through PROPID_M_SOAP_BODY, and queue managers send them. "
+    "Senders that take SRMP for ordinary SOAP.",
     types=("srmp_message", "srmp_receipt"),
     codes=_CODES,
     check=_check,

@@ -17,8 +17,10 @@ _ELSEWHERE = {
     "path.id": "SRM-ID",
     "path.id-source": "SRM-ID",
     "body.not-empty": "SRM-BODYELEM",
-    # The examples of the document write the element as its table does not.
+    # The examples of the document write the elements as its tables do not.
     "stream.name": "",
+    "stream.durable": "",
+    "path.action": "",
 }
 """Codes that another rule tells, and those that say nothing of a message."""
 
@@ -39,7 +41,7 @@ RULE = Rule(
     title="Elements of a message over HTTP that are not as they must be",
     severity="low",
     spec=(SpecRef("MC-MQSRM", "2.2.1"), SpecRef("MC-MQSRM", "2.2.2"), SpecRef("MC-MQSRM", "2.2.5.6")),
-    meaning="A queue manager of Windows writes every element that the text demands, with dates, numbers and "
+    meaning="The specification demands these elements, with dates, numbers and "
     "GUIDs in their form. Where one is missing or is something else, the receiver decides alone what the "
     "message is: without a date nothing expires, without SourceQmGuid nobody sent it.",
     action="Find out what made the message: a queue manager did not, or something changed it on its way.",

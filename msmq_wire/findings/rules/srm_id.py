@@ -22,9 +22,13 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
     id_ = getattr(getattr(header, "path", None), "id", None)
     found = MESSAGE_ID.fullmatch(id_) if isinstance(id_, str) else None
     if found is not None and found[2] == str(NULL_GUID):
+        of_manager = getattr(header, "msmq", None) is not None
         yield Seen(
             message=f"the id is {id_}: its GUID is zero",
             evidence=(evidence_of(record, "envelope.header.path.id", 0, len(found[0]), found[0].encode()),),
+            severity=None if of_manager else "info",
+            confidence=None if of_manager else "likely",
+            caveats=() if of_manager else ("without an Msmq element a receiver ignores the id",),
         )
         return
     for anomaly, place in broken(record, (_OTHER, _FORM)):
@@ -32,6 +36,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
             message=f"{str(id_)[:_LONGEST]}: {anomaly.message}",
             evidence=(place,),
             severity="low",
+            confidence="likely" if anomaly.code == _OTHER else None,
             caveats=("the text only recommends that both are the same",) if anomaly.code == _OTHER else (),
         )
 
@@ -42,15 +47,18 @@ RULE = Rule(
     severity="medium",
     spec=(SpecRef("MC-MQSRM", "2.2.4.3"),),
     meaning="A queue manager puts its own GUID into the id and into SourceQmGuid. A GUID of zeros, one "
-    "of another queue manager, or an id of another form was put there by something else.",
+    "of another queue manager, or an id of another form may come from something else.",
     action="Look at what the sender is.",
-    harmless="Senders that are no queue manager of Windows make ids of their own; one published check has "
-    "zeros.",
+    harmless="Senders that are no queue manager of Windows make ids of their own; examples of the "
+    "specification have zeros, and the GUID of another queue manager.",
     types=("srmp_message", "srmp_receipt"),
     check=_check,
     suricata=(
         Signature(
-            number=700, on=POSTS, match=posted(f"@{NULL_GUID}".encode()), says="the GUID in the id is zero"
+            number=700,
+            on=POSTS,
+            match=posted(f"@{NULL_GUID}".encode(), b"<Msmq"),
+            says="the GUID in the id is zero",
         ),
     ),
 )

@@ -25,6 +25,7 @@ from msmq_wire.wire.names import FormatName
 from msmq_wire.wire.names.queue_format import QueueFormatType, QueueSuffixType, suffix_problems
 from msmq_wire.wire.names.wire_forms import queue_format_arm, queue_format_name, queue_format_text
 from msmq_wire.wire.private import HOST, IDENTIFIER, Private
+from msmq_wire.wire.types.direct_queue_format_name import is_direct_name
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 
@@ -71,7 +72,14 @@ def _suffix_fits(m_qft: int, m_suffix_and_flags: int) -> bool:
 
 
 def _names_a_queue(view: View) -> bool:
-    return view.value.m_qft == QueueFormatType.UNKNOWN or view.value.format_name is not None
+    queue = view.value
+    if queue.m_qft == QueueFormatType.UNKNOWN or queue.format_name is not None:
+        return True
+    return (
+        queue.m_qft == QueueFormatType.DIRECT
+        and isinstance(queue.arm, WcharText)
+        and is_direct_name(queue.arm)
+    )
 
 
 OBJECT_ID = Fields(ObjectId)

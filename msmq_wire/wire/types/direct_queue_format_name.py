@@ -1,5 +1,6 @@
 """DirectQueueFormatName, [MS-MQMQ] 2.2.18.1.5.2."""
 
+import re
 from functools import lru_cache
 from typing import Annotated, ClassVar, Self
 
@@ -19,7 +20,9 @@ __all__ = ["DirectQueueFormatName", "is_direct_name"]
 
 # Queue names of MSMQ 1.0 may hold what later versions use between names.
 _OF_MSMQ_1 = str.maketrans('+,"', "___")
-
+# The grammar has msmq as virtual directory of a web server, whose administrator may choose another.
+_DIRECTORY = re.compile(r"(https?://[^/\\]*)(?![/\\]msmq[/\\])(?=[/\\])", re.IGNORECASE | re.ASCII)
+_IN_MSMQ = r"\1/msmq"
 
 # Traffic repeats its queue names; what is longer is not worth keeping.
 _KEPT = 1024
@@ -35,7 +38,7 @@ def _follows_grammar(name: WcharText) -> bool:
     if not name.terminated:
         return True
     try:
-        FormatName.parse(f"DIRECT={name.text.translate(_OF_MSMQ_1)}")
+        FormatName.parse(f"DIRECT={_DIRECTORY.sub(_IN_MSMQ, name.text, 1).translate(_OF_MSMQ_1)}")
     except FormatNameError:
         return False
     return True

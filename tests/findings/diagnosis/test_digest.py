@@ -54,7 +54,7 @@ _REASONS = {
         findings/FRM-OVERLAP/hit_transaction_header findings/FRM-WRAP32/miss_large""",
     "another rule, which the scenario does not name, is broken there": """
         diagnose/q09_remote_read findings/FLG-AH-WIRE/miss_remote_read findings/FPR-ZGRAB/miss_direct
-        findings/LEN-CMP/miss_stored findings/RPC-SEC-SIZE/miss_no_padding
+        findings/RPC-SEC-SIZE/miss_no_padding
         findings/RPC-SEC-SIZE/miss_padding findings/SES-PARM/miss_limits findings/SRM-PART/miss_named""",
     "a session that did not open, a message whose queue was purged, a receive that nothing ended, a purge "
     "that was tried: the scenario does not name them": """

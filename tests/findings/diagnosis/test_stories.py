@@ -247,7 +247,7 @@ def test_what_rules_say_of_a_server_that_is_silent_and_of_a_scan() -> None:
 
 def test_what_rules_say_of_a_level_and_of_a_length() -> None:
     (level,) = (one for one in told("payroll_purged")[2] if one.id == "RPC-LEVEL")
-    said = "R_OpenQueue is called at level NONE, the minimum is PKT_PRIVACY: "
+    said = "R_OpenQueue is called at level NONE, which is below PKT_PRIVACY: "
     assert level.message == f"{said}the call is not encrypted or protected against change"
     (length,) = (one for one in told("attack_in_traffic")[2] if one.id == "LEN-ENV")
     assert length.message == (

@@ -217,7 +217,7 @@ def test_a_name_is_said_with_what_is_wrong_in_it() -> None:
         ("hit_final_ack", "message a1d30c5b-247e-4f45-9a31-c5d20e6f7788\\4163 arrived and was not read"),
         (
             "hit_srmp",
-            "class 0xc004: a message arrived and was not read: the receiving application rejected it",
+            "class 0xc004: a message arrived and was not read: the application rejected it",
         ),
     ],
 )
