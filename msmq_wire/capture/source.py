@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from io import BufferedReader
 from types import TracebackType
-from typing import BinaryIO, cast
+from typing import BinaryIO, Protocol, cast
 
 from msmq_wire.capture.opening import OpenedFile, reason_of
 from msmq_wire.capture.pcap import PCAP_MAGICS, Frame, Window, read_pcap
@@ -27,7 +27,10 @@ _CHUNK = 1 << 20
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _ZSTD_SKIPPABLE = b"\x2a\x4d\x18"  # after a first byte 0x50-0x5f
-_ZSTD_WINDOW = 1 << 27
+_ZSTD_WINDOW = 27
+"""The logarithm of the largest window of zstd that is made room for, in bytes."""
+_PIECE = 1 << 17
+_FED = 1 << 14
 _BZIP2 = b"BZh"
 _XZ = b"\xfd7zXZ\0"
 _XZ_MEMORY = 1 << 27
@@ -135,7 +138,7 @@ class Source:
             elif head == _XZ[:4] and window.more(0, 6) and window.buffer[:6] == _XZ:
                 window = Window(_unpacked(window.rest(), "xz"))
             elif head == _ZSTD or (head[1:] == _ZSTD_SKIPPABLE and head[0] & 0xF0 == 0x50):
-                window = Window(_unzstd(window))
+                window = Window(_unpacked(window.rest(), "zstd"))
             elif not whole and window.failure is not None:
                 raise window.failure
             else:
@@ -240,13 +243,52 @@ def _is_event_trace(head: bytes) -> bool:
     )
 
 
+def _fed(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """The same in small pieces: behind each stream a decompressor copies what is left of its input."""
+    for chunk in chunks:
+        for at in range(0, len(chunk), _FED):
+            yield chunk[at : at + _FED]
+
+
+class _Decompressor(Protocol):
+    """What unpacks one stream of a kind, as those of the standard library do."""
+
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def needs_input(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, max_length: int, /) -> bytes: ...
+
+
+def _decompressors(kind: str) -> tuple[Callable[[], _Decompressor], tuple[type[Exception], ...]]:
+    """What makes a decompressor of a kind, and what it raises."""
+    if kind == "bzip2":
+        return bz2.BZ2Decompressor, (OSError, EOFError)
+    if kind == "xz":
+        return partial(lzma.LZMADecompressor, memlimit=_XZ_MEMORY), (lzma.LZMAError, EOFError)
+    try:
+        if sys.version_info < (3, 14):
+            from backports import zstd
+        else:
+            from compression import zstd
+    except ImportError as error:
+        raise CaptureError("reading a zstd-compressed capture needs the package backports.zstd") from error
+    options: dict[int, int] = {zstd.DecompressionParameter.window_log_max: _ZSTD_WINDOW}
+    return partial(zstd.ZstdDecompressor, options=options), (zstd.ZstdError, EOFError)
+
+
 def _unpacked(chunks: Iterable[bytes], kind: str) -> Iterator[bytes]:
-    """Yield the bytes of concatenated streams of bzip2 or xz, pieces of at most 1 MiB."""
-    make = bz2.BZ2Decompressor if kind == "bzip2" else partial(lzma.LZMADecompressor, memlimit=_XZ_MEMORY)
+    """Yield the bytes of concatenated streams of bzip2, xz or zstd, pieces of at most 128 KiB.
+
+    Where a stream is damaged the piece with the damage is lost.
+    """
+    make, errors = _decompressors(kind)
     stream = make()
     begun = False
     try:
-        for chunk in chunks:
+        for chunk in _fed(chunks):
             pending = chunk
             while pending or (begun and not stream.eof and not stream.needs_input):
                 if stream.eof:
@@ -255,11 +297,11 @@ def _unpacked(chunks: Iterable[bytes], kind: str) -> Iterator[bytes]:
                         break
                     stream = make()
                 begun = True
-                piece = stream.decompress(pending, _CHUNK)
+                piece = stream.decompress(pending, _PIECE)
                 pending = stream.unused_data if stream.eof else b""
                 if piece:
                     yield piece
-    except (OSError, EOFError, lzma.LZMAError) as error:
+    except errors as error:
         raise CaptureError(f"the {kind} stream is damaged ({error})") from error
     if begun and not stream.eof:
         raise CaptureError(f"the {kind} stream is cut")
@@ -269,7 +311,7 @@ def _gunzip(chunks: Iterable[bytes]) -> Iterator[bytes]:
     """Yield the bytes of concatenated gzip members, pieces of at most 1 MiB; zeros may follow a member."""
     inflate = zlib.decompressobj(zlib.MAX_WBITS | 16)
     started = False
-    for chunk in chunks:
+    for chunk in _fed(chunks):
         pending = chunk
         while pending:
             if inflate.eof:
@@ -314,66 +356,3 @@ def _salvage(inflate: zlib._Decompress, data: bytes) -> Iterator[bytes]:
         at += step
         if piece:
             yield piece
-
-
-def _unzstd(window: Window) -> Iterator[bytes]:
-    """Yield the bytes of concatenated zstd frames, one block (at most 128 KiB) at a time.
-
-    The library gives all the output of what it is fed at once, and a block of four bytes can stand for
-    128 KiB: so it is fed one block at a time, for which the frame format (RFC 8878) is walked here.
-    """
-    try:
-        import zstandard
-    except ImportError as error:
-        raise CaptureError("reading a zstd-compressed capture needs the package zstandard") from error
-    at = 0
-
-    def take(count: int) -> bytes:
-        nonlocal at
-        if len(window.buffer) - at < count:
-            whole = window.more(at, count)
-            at = 0
-            if not whole:
-                raise window.failure or CaptureError("the zstd stream is cut")
-        at += count
-        return window.buffer[at - count : at]
-
-    def header_size(descriptor: int) -> int:
-        single = descriptor >> 5 & 1
-        content = (single, 2, 4, 8)[descriptor >> 6]
-        return 1 - single + (0, 1, 2, 4)[descriptor & 3] + content
-
-    decompressor = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW)
-    while True:
-        if at == len(window.buffer):
-            whole = window.more(at, 1)
-            at = 0
-            if not whole:
-                break
-        magic = take(4)
-        if magic[1:] == _ZSTD_SKIPPABLE and magic[0] & 0xF0 == 0x50:
-            left = int.from_bytes(take(4), "little")
-            while left:
-                left -= len(take(min(left, _CHUNK)))
-            continue
-        if magic != _ZSTD:
-            raise CaptureError("the bytes after a zstd frame are no zstd frame")
-        frame = decompressor.decompressobj()
-        descriptor = take(1)
-        try:
-            frame.decompress(magic + descriptor + take(header_size(descriptor[0])))
-            last = 0
-            while not last:
-                header = take(3)
-                word = int.from_bytes(header, "little")
-                last = word & 1
-                # A run-length block (type 1) holds one byte, whatever size it stands for.
-                piece = frame.decompress(header + take(1 if word >> 1 & 3 == 1 else word >> 3))
-                if piece:
-                    yield piece
-            if descriptor[0] & 4:
-                frame.decompress(take(4))
-        except zstandard.ZstdError as error:
-            raise CaptureError(f"the zstd stream is damaged ({error})") from error
-    if window.failure is not None:
-        raise window.failure

@@ -30,12 +30,13 @@ WIRESHARK_GROUP = "msmq_wire.wireshark"
 """The entry points by which the package for Wireshark, under another licence, is found."""
 State: TypeAlias = Literal["works", "absent", "problem"]
 _PATIENCE = 60
+_ZSTD = "backports.zstd" if sys.version_info < (3, 14) else "compression.zstd"
 _OLDEST_TSHARK = (4, 0)
 _TSHARK_VERSION = re.compile(r"TShark \(Wireshark\) (\d+)\.(\d+)(?:\.(\d+))?")
 _LUA_VERSION = re.compile(r"with Lua (\d+\.\d+(?:\.\d+)?)")
 
 EXTRAS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
-    "cli": ("this program", ("re2", "rich", "typer", "zstandard")),
+    "cli": ("this program", ("re2", "rich", "typer", _ZSTD)),
     "arrow": ("columns, and tables of Arrow", ("numpy", "pyarrow")),
     "routing": ("route and route-audit", ("networkx",)),
     "spark": ("spark and its tables", ("deltalake", "numpy", "pandas", "pyarrow", "pyspark")),
@@ -44,7 +45,7 @@ EXTRAS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "scapy": ("layers of scapy", ("scapy",)),
     "dissect": ("the plugin of dissect", ("dissect.target",)),
     "fuzz": ("strategies of hypothesis", ("hypothesis",)),
-    "zstd": ("captures that zstd packed", ("zstandard",)),
+    "zstd": ("captures that zstd packed", (_ZSTD,)),
 }
 """What each extra is for, and the modules that it needs."""
 

@@ -53,8 +53,10 @@ def read(source: str | Path | io.BytesIO | Source) -> tuple[list[Frame], Capture
 
 
 def zstd(data: bytes, level: int = 3, checksum: bool = True) -> bytes:
-    zstandard = importlib.import_module("zstandard")
-    compressed: bytes = zstandard.ZstdCompressor(level=level, write_checksum=checksum).compress(data)
+    module = importlib.import_module("backports.zstd")
+    parameter = module.CompressionParameter
+    options = {parameter.compression_level: level, parameter.checksum_flag: int(checksum)}
+    compressed: bytes = module.compress(data, options=options)
     return compressed
 
 
@@ -274,10 +276,11 @@ def test_a_cut_or_damaged_zstd_file_yields_everything_before_it() -> None:
 
 
 def test_zstd_without_its_package_is_a_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "zstandard", None)
+    monkeypatch.setitem(sys.modules, "backports.zstd", None)
+    monkeypatch.delattr("backports.zstd", raising=False)
     error = read(io.BytesIO(b"\x28\xb5\x2f\xfd" + bytes(20)))[1]
     assert error is not None
-    assert "needs the package zstandard" in error.message
+    assert "needs the package backports.zstd" in error.message
 
 
 @pytest.mark.slow

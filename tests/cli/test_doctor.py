@@ -85,7 +85,7 @@ def test_with_nothing_beside_it_each_line_says_how_to_get_it(
     monkeypatch.setattr(health, "EXTRAS", _FEW)
     checks = told(run)
     assert checks["zstd"][0] == "works"
-    assert checks["zstd"][1].startswith("zstandard ")
+    assert checks["zstd"][1].startswith("backports.zstd ")
     assert checks["routing"] == ("absent", "", 'routes: pip install "msmq-wire[routing]"')
     assert checks["tshark"] == ("absent", "", "--live and the dissector: install Wireshark 4.0 or newer")
     assert checks["Java"][0] == "absent"
@@ -218,7 +218,7 @@ def test_it_speaks_where_the_command_line_is_absent_too(arguments: tuple[str, ..
         assert json.loads(done.stdout)["msmq_wire"] == msmq_wire.__version__
     else:
         assert done.stdout.startswith(f"msmq-wire {msmq_wire.__version__}, Python ")
-        assert "\nworks  zstd: zstandard" in done.stdout
+        assert "\nworks  zstd: backports.zstd" in done.stdout
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 import pytest
-import zstandard
+from backports import zstd
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -248,7 +248,7 @@ def test_sections_of_both_byte_orders_are_read_apart(tmp_path: Path) -> None:
 def test_compressed_captures_have_the_rows_of_plain_ones(name: str, tmp_path: Path) -> None:
     plain = FIXTURES / "captures" / name
     data = plain.read_bytes()
-    for suffix, packed in (("gz", gzip.compress(data)), ("zst", zstandard.compress(data))):
+    for suffix, packed in (("gz", gzip.compress(data)), ("zst", zstd.compress(data))):
         path = tmp_path / f"{name}.{suffix}"
         path.write_bytes(packed)
         named = {"capture": str(path), "path": str(path)}

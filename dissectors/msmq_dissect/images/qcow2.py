@@ -117,10 +117,12 @@ class Qcow2Layer:
 
 def _unzstd(data: bytes, most: int) -> bytes:
     try:
-        import zstandard
+        from backports import zstd
     except ImportError as error:
-        raise CaptureError("a QCOW2 image with zstd needs the package zstandard") from error
+        raise CaptureError("a QCOW2 image with zstd needs the package backports.zstd") from error
     try:
-        return zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(data).read(most)
-    except zstandard.ZstdError as error:
+        return zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: 27}).decompress(
+            data, most
+        )
+    except zstd.ZstdError as error:
         raise CaptureError(f"a cluster cannot be unpacked: {error}") from error

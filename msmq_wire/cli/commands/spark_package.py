@@ -27,8 +27,8 @@ def package(
 
     These are this package as msmq_wire.zip, and msmq_wire_job.py, which runs it. The program takes what
     msmq-wire spark takes. What must be installed on the machines of the cluster: construct, h11, msgspec,
-    numpy, pandas and pyarrow, for captures with zstd zstandard, and for sealed calls cryptography; typer and
-    rich too where the driver runs. Other files of these names are replaced with --force only.
+    numpy, pandas and pyarrow, for captures with zstd backports.zstd, and for sealed calls cryptography; typer
+    and rich too where the driver runs. Other files of these names are replaced with --force only.
 
     Exit status: 0 done; 1 DIR cannot be written; 2 bad usage, or a file of these names is there.
 

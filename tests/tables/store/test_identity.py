@@ -42,8 +42,7 @@ def capture(seed: int, size: int = 3 * HEAD) -> bytes:
 
 
 def zst(data: bytes) -> bytes:
-    zstandard = importlib.import_module("zstandard")
-    packed: bytes = zstandard.ZstdCompressor().compress(data)
+    packed: bytes = importlib.import_module("backports.zstd").compress(data)
     return packed
 
 
