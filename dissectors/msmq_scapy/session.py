@@ -8,7 +8,7 @@ whatever comes in. A frame of something else passes as it is.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from socket import AF_INET, AF_INET6
 from typing import Any
 
@@ -25,6 +25,7 @@ from msmq_wire.reassembly.ip import IpFragment, IpReassembler
 from msmq_wire.reassembly.tcp_events import TcpSegment
 from msmq_wire.records.endpoint import MSMQ_PORT, PING_PORT, endpoint
 from msmq_wire.records.finder import PacketFinder
+from msmq_wire.records.recognition import Ports
 from msmq_wire.records.record import FoundPacket, Item
 from msmq_wire.rpc.security import Negotiator
 from msmq_wire.units import SECOND
@@ -52,7 +53,7 @@ class MSMQSession(DefaultSession):
     """
 
     def __init__(
-        self, supersession: Any = None, *, ports: Collection[int] = (), negotiator: Negotiator | None = None
+        self, supersession: Any = None, *, ports: Ports = (), negotiator: Negotiator | None = None
     ) -> None:
         super().__init__(supersession)
         self._calls = CallFollower(negotiator)

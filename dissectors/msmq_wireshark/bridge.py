@@ -7,7 +7,7 @@ The rule kept here: the same records as `msmq_wire.read_capture` gives, wherever
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from types import TracebackType
 from typing import Any
 
@@ -21,6 +21,7 @@ from msmq_wire.capture.reader import Summary
 from msmq_wire.errors import CaptureError
 from msmq_wire.records.decoder import decoded
 from msmq_wire.records.finder import PacketFinder
+from msmq_wire.records.recognition import Ports
 from msmq_wire.records.record import Record
 from msmq_wire.rpc.security import Negotiator
 from msmq_wireshark.frames import FrameFeeder
@@ -62,7 +63,7 @@ class TsharkReader:
         preferences: Mapping[str, str] | None = None,
         keytab: str | os.PathLike[str] | None = None,
         nt_password: str | None = None,
-        ports: Collection[int] = (),
+        ports: Ports = (),
         streams: bool = False,
         first_id: int = 1,
         negotiator: Negotiator | None = None,
@@ -108,6 +109,11 @@ class TsharkReader:
 
     def __enter__(self) -> TsharkReader:
         return self
+
+    @property
+    def on_ports(self) -> bool:
+        """Whether any frame was on a port of MSMQ; calls and HTTP on other ports may be of others."""
+        return self._finder.on_ports
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -199,7 +205,7 @@ def read_with_tshark(
     preferences: Mapping[str, str] | None = None,
     keytab: str | os.PathLike[str] | None = None,
     nt_password: str | None = None,
-    ports: Collection[int] = (),
+    ports: Ports = (),
     streams: bool = False,
     negotiator: Negotiator | None = None,
 ) -> Iterator[Record]:

@@ -20,7 +20,7 @@ from msmq_wire.capture.pcap import Frame
 from msmq_wire.reassembly.encapsulation import GRE_KEY, VIRTUAL_NETWORK
 from msmq_wire.reassembly.ip import IpFragment
 from msmq_wire.reassembly.tcp import TcpSegment
-from msmq_wire.records.endpoint import PING_PORT
+from msmq_wire.records.endpoint import MSMQ_PORT, PING_PORT
 
 __all__ = [
     "BRIDGED_ETHERNET",
@@ -125,6 +125,7 @@ _VXLAN_PORT, _VXLAN_OF_LINUX = 4789, 8472
 _GENEVE_PORT = 6081
 _TZSP_PORT = 37008
 _TZSP_PADDING, _TZSP_END, _TZSP_ETHERNET = 0, 1, 1
+_OWN_PORTS = (PING_PORT, MSMQ_PORT)
 TUNNEL_PORTS = frozenset((_VXLAN_PORT, _VXLAN_OF_LINUX, _GENEVE_PORT, _TZSP_PORT, *NAMED_TUNNELS))
 _ERSPAN_1_OR_2 = 0x88BE
 _ERSPAN_3 = 0x22EB
@@ -257,12 +258,12 @@ def _udp(frame: Frame, src: bytes, dst: bytes, at: int, end: int, stop: int) -> 
         stop = min(stop, at + length)
         end = min(end, stop)
     at += 8
-    # An MSMQ ping may be answered to any port, so also to those that mean a tunnel.
-    if dport in TUNNEL_PORTS and sport != PING_PORT:
+    # Queue managers answer pings and discovery to any port, so also to those that mean a tunnel.
+    if dport in TUNNEL_PORTS and sport not in _OWN_PORTS:
         tunnel = _tunnel(frame, dport, at, end, stop)
         if tunnel is not None:
             return tunnel
-    if sport in NAMED_TUNNELS and dport != PING_PORT:
+    if sport in NAMED_TUNNELS and dport not in _OWN_PORTS:
         named = tunnel_of(sport, data, at, end)
         if named:
             return Skipped(f"{named} tunnel: not read")

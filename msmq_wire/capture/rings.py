@@ -148,7 +148,7 @@ def _last_time(head: bytes, tail: bytes, at: int) -> int | None:
 
 def _last_of_pcap(head: bytes, tail: bytes) -> int | None:
     window = Window(iter((head,)))
-    order, unit, size, largest, *_ = read_header(window)
+    order, unit, size, largest, _, swaps = read_header(window)
     unpack = Struct(f"{order}IIII").unpack_from
     begun = unpack(head, 24)[0]
     limit = len(tail)
@@ -163,6 +163,8 @@ def _last_of_pcap(head: bytes, tail: bytes) -> int | None:
                 return 0, 0, False
             seen.add(at)
             seconds, fraction, captured, length = unpack(tail, at)
+            if swaps and captured > length:
+                captured, length = length, captured
             if not (captured <= largest and captured <= max(length, 64) and begun <= seconds + 1):
                 return 0, 0, False
             if fraction * unit >= SECOND:

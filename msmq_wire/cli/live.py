@@ -80,7 +80,7 @@ class LiveReading(Reading):
                 for record in reader:
                     if record.type == "error" and record.stream is None and record.error is None:
                         raise CaptureError(record.reason or "the capture failed")
-                    found = True
+                    found = found or self._tells(record)
                     if isinstance(record.packet, RpcCall) and record.packet.sealed:
                         self.sealed += 1
                     yield record

@@ -31,10 +31,10 @@ from msmq_wire.cli.secrets import KEY_OPTIONS, without_secrets
 from msmq_wire.errors import CaptureError
 from msmq_wire.records.body_keys import Opened
 from msmq_wire.records.brief import Brief, Briefing
-from msmq_wire.records.endpoint import AT_MSMQ, AT_PING
+from msmq_wire.records.endpoint import AT_MSMQ, AT_PING, RPC_PORTS
 from msmq_wire.records.filter.subject import Subject
 from msmq_wire.records.joined_capture import JoinedCapture
-from msmq_wire.records.other_ports import NOT_MSMQ
+from msmq_wire.records.other_ports import NOT_MSMQ, UNKNOWN_CALLS
 from msmq_wire.records.recognition import Ports
 from msmq_wire.records.record import Record, is_file_error
 from msmq_wire.records.rpc_packets import RpcCall
@@ -128,7 +128,7 @@ class Reading:
     ) -> None:
         self.files, self.left_out, self.deeper = self._listed(files, recursive)
         self.ports = ports
-        self._at_ports = (AT_MSMQ, AT_PING, *(f":{port}" for port in ports))
+        self._at_ports = (AT_MSMQ, AT_PING, *(f":{port}" for port in (*RPC_PORTS, *ports)))
         self.streams = streams
         self.quiet = quiet
         self.verbose = verbose
@@ -387,12 +387,16 @@ class Reading:
     def _nothing_in(self, reader: CaptureReader, frames: int) -> str:
         summary = reader.summary
         if not summary.understood:
-            why = f" ({_most(summary.skipped)})" if summary.skipped else ""
-            way = "; to read a port all the same: --decode-as PORT=AS" if summary.skipped[NOT_MSMQ] else ""
+            why = f" ({_most(summary.skipped, 2)})" if summary.skipped else ""
+            way = "; to decode a port anyway: --decode-as PORT=AS" if summary.skipped[NOT_MSMQ] else ""
             return f"no MSMQ traffic in {count_text(frames, 'frame')}{why}{way}"
         if not reader.on_ports:
-            what = "the calls and HTTP requests in it are of others"
-            return f"no MSMQ traffic in {count_text(frames, 'frame')}: {what}"
+            whole = count_text(frames, "frame")
+            unknown = summary.notices[UNKNOWN_CALLS]
+            if unknown:
+                calls = count_text(unknown, "call")
+                return f"{calls} in {whole} may be of MSMQ: no interface was captured"
+            return f"no MSMQ traffic in {whole}: the calls and HTTP requests in it are of others"
         text = f"no packets, but {count_text(summary.understood, 'frame')} of connections to ports of MSMQ"
         return text if self.streams else f"{text}: decode --streams shows them"
 
@@ -546,7 +550,7 @@ def _counts(counts: dict[str, int]) -> str:
     return ", ".join(f"{count} {name}" for name, count in counts.items())
 
 
-def _most(counts: Counter[str]) -> str:
-    shown = dict(counts.most_common(_REASONS))
+def _most(counts: Counter[str], most: int = _REASONS) -> str:
+    shown = dict(counts.most_common(most))
     rest = sum(counts.values()) - sum(shown.values())
     return _counts(shown) + (f", {rest} other" if rest else "")

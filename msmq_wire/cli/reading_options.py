@@ -133,8 +133,11 @@ class ReadingOptions(msgspec.Struct, frozen=True, kw_only=True):
             if not 0 < number < 65536 or known is None:
                 names = ", ".join(get_args(Content))
                 raise typer.BadParameter(
-                    f"{text!r} is not PORT=AS with one of {names}, as in 8085=http", param_hint="--decode-as"
+                    f"{text[:40]!r} is not PORT=AS with one of {names}, as in 8085=http",
+                    param_hint="--decode-as",
                 )
+            if ports.get(number, known) not in (known, None):
+                raise typer.BadParameter(f"port {number} is given twice", param_hint="--decode-as")
             ports[number] = known
         return ports
 

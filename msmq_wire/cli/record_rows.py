@@ -11,7 +11,7 @@ from msmq_wire.cli.reading import Reading
 from msmq_wire.cli.render.screen import Screen
 from msmq_wire.cli.row_output import RowOutput
 from msmq_wire.records.call import CALL_COLUMNS, call_of
-from msmq_wire.records.column import RECORD_COLUMNS, RecordRow
+from msmq_wire.records.column import ENCAPSULATION, RECORD_COLUMNS, RecordRow
 from msmq_wire.records.look import Declared, Look
 from msmq_wire.records.message import COLUMNS, message_of
 from msmq_wire.records.record import Record
@@ -49,7 +49,7 @@ _USUAL = (
     "status",
     "what",
 )
-_AT_REST = ("grade", "places")
+_AT_REST = tuple(one.name for one in RECORD_COLUMNS if one.asked and one not in ENCAPSULATION)
 
 
 class _Summary:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import ipaddress
 from functools import lru_cache
 
-__all__ = ["AT_MSMQ", "AT_PING", "MSMQ_PORT", "PING_PORT", "endpoint", "host_of"]
+__all__ = ["AT_MSMQ", "AT_PING", "MSMQ_PORT", "PING_PORT", "RPC_PORTS", "endpoint", "host_of"]
 
 MSMQ_PORT = 1801
 PING_PORT = 3527
+RPC_PORTS = frozenset((2101, 2103, 2105, 2107))
+"""Where queue managers take calls, unless these ports were taken when they began."""
 AT_MSMQ, AT_PING = f":{MSMQ_PORT}", f":{PING_PORT}"
 """How the text of an end with this port ends."""
 

@@ -22,7 +22,7 @@ from msmq_wire.reassembly.tcp_events import (
     TcpEvent,
     TcpSegment,
 )
-from msmq_wire.records.endpoint import MSMQ_PORT, PING_PORT, endpoint
+from msmq_wire.records.endpoint import MSMQ_PORT, PING_PORT, RPC_PORTS, endpoint
 from msmq_wire.records.networks import Networks, address_of
 from msmq_wire.records.other_ports import OtherPorts
 from msmq_wire.records.recognition import Content, Ports, content_of
@@ -91,6 +91,7 @@ class PacketFinder:
     ) -> None:
         self._capture = capture
         self.ports = frozenset((MSMQ_PORT, *ports))
+        self._own_ports = self.ports | RPC_PORTS
         self._decode_as = dict(ports) if isinstance(ports, Mapping) else {}
         self.next_id = first_id
         self.tcp = TcpReassembler(server_ports=self.ports)
@@ -132,10 +133,14 @@ class PacketFinder:
 
     def wants_each(self, endpoints: Endpoints) -> bool:
         """Whether segments between ``(src, sport, dst, dport)`` must come one by one: no framer reads it."""
-        if MSMQ_PORT in (endpoints[1], endpoints[3]) and MSMQ_PORT not in self._decode_as:
+        if self._is_msmq(endpoints):
             return False
         flow = self.tcp.flow(endpoints)
         return flow is None or self._readers.get(flow.connection.stream, flow) is not None
+
+    def _is_msmq(self, endpoints: Endpoints) -> bool:
+        """Whether a connection is of the binary protocol, whatever the port of its client may mean."""
+        return MSMQ_PORT in endpoints[1::2] and MSMQ_PORT not in self._decode_as
 
     def has_room(self, payload: int, segments: int) -> bool:
         """Whether so many bytes in so many segments can be fed without a limit on held bytes at work."""
@@ -150,7 +155,7 @@ class PacketFinder:
     def count(self, endpoints: Endpoints, segments: int) -> None:
         """Count segments of a followed connection."""
         self.understood += segments
-        self.on_ports = self.on_ports or not self.ports.isdisjoint(endpoints[1::2])
+        self.on_ports = self.on_ports or not self._own_ports.isdisjoint(endpoints[1::2])
 
     def pass_by(self, key: tuple[int, int]) -> None:
         """Take note that bytes for the framer of ``(stream, direction)`` passed."""
@@ -167,7 +172,8 @@ class PacketFinder:
             events = self.tcp.feed(segment)
             return self._tcp_records(events) if events else []
         followed = self.others.take(segment)
-        self.understood += len(followed)
+        if followed:
+            self.count((segment.src, segment.sport, segment.dst, segment.dport), len(followed))
         return self._fed(followed)
 
     def _fed(self, segments: Iterable[TcpSegment]) -> list[Item]:
@@ -337,7 +343,7 @@ class PacketFinder:
         if stream not in self._readers:
             src, sport, dst, dport = self.tcp.connection(stream)
             src, dst = address_of(src), address_of(dst)
-            content = self._decode_as.get(dport) or self._decode_as.get(sport)
+            content = None if self._is_msmq((src, sport, dst, dport)) else self._decode_as.get(dport)
             if content is None and MSMQ_PORT not in (sport, dport):
                 believed = self.others.content((src, sport, dst, dport))
                 content = content_of(data, believed or "msmq")

@@ -11,10 +11,12 @@ from msmq_wire.reassembly.tcp import SYN
 from msmq_wire.reassembly.tcp_events import Endpoints, TcpSegment
 from msmq_wire.records.recognition import HTTPS_PORTS, Content, may_begin, may_carry, recognise
 
-__all__ = ["NOT_MSMQ", "OtherPorts"]
+__all__ = ["NOT_MSMQ", "UNKNOWN_CALLS", "OtherPorts"]
 
 NOT_MSMQ = "TCP, not MSMQ"
 """Why a frame is skipped that belongs to another TCP connection."""
+UNKNOWN_CALLS = "DCE/RPC calls whose interface was not captured: not decoded"
+"""What is counted of calls that may be MSMQ's: they are sealed, or too small to tell."""
 _MAX_CONNECTIONS = 4096
 """Connections that are remembered: those that are followed, and as many that are undecided."""
 _MAX_BEGINNINGS = 1 << 16

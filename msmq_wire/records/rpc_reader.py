@@ -13,6 +13,7 @@ from typing import Any
 from msmq_wire.records.com_objects import ComObjects
 from msmq_wire.records.com_records import com_record
 from msmq_wire.records.open_queues import Links, OpenQueues
+from msmq_wire.records.other_ports import UNKNOWN_CALLS
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_records import RpcPlace, frames_of, notes_of
 from msmq_wire.records.stream_reader import Conversation, StreamReader
@@ -73,7 +74,7 @@ class RpcReader(StreamReader[_Connection]):
 
     def _close(self, connection: _Connection) -> None:
         for _ in connection.calls:
-            self._notice(_OTHERS)
+            self._notice(UNKNOWN_CALLS)
         if connection.skipped:
             self._notice("DCE/RPC connections with bytes in no PDU: not decoded")
 
@@ -143,7 +144,7 @@ class RpcReader(StreamReader[_Connection]):
                 if len(connection.calls) < _UNDECIDED and _size(event) <= _SMALL:
                     connection.calls.append(event)
                 else:
-                    self._notice(_OTHERS)
+                    self._notice(UNKNOWN_CALLS)
                 return
         call = call or DecodedCall(event=event)
         self._tell(place, event)

@@ -11,7 +11,7 @@ from msmq_wire.sessions.clocks import Clocks, HostClock
 from msmq_wire.sessions.discoveries import DiscoveryReply, ServerDiscovery
 from msmq_wire.sessions.life import Acknowledgment, Hop, MessageLife
 from msmq_wire.sessions.lives import Lives
-from msmq_wire.sessions.outcomes import NACK_REASONS, class_words
+from msmq_wire.sessions.outcomes import NACK_REASONS, UNLISTED_REASONS, class_words
 from msmq_wire.sessions.reads import RemoteQueue, RemoteRead
 from msmq_wire.sessions.session import (
     Moment,
@@ -27,6 +27,7 @@ from msmq_wire.sessions.streams import StrayAck, TransactionalStream, Transactio
 __all__ = [
     "BUDGET",
     "NACK_REASONS",
+    "UNLISTED_REASONS",
     "Acknowledgment",
     "Clocks",
     "DiscoveryReply",

@@ -22,7 +22,7 @@ from msmq_wire.units import SECOND
 from msmq_wire.wire.headers.base_header import INFINITE
 from msmq_wire.wire.types.enumerations import MessageClass
 
-__all__ = ["NACK_REASONS", "TIMEOUTS", "class_words", "life_of"]
+__all__ = ["NACK_REASONS", "TIMEOUTS", "UNLISTED_REASONS", "class_words", "life_of"]
 
 _ACK_RECEIVE = int(MessageClass.MQMSG_CLASS_ACK_RECEIVE)
 _ACK_REACH_QUEUE = int(MessageClass.MQMSG_CLASS_ACK_REACH_QUEUE)
@@ -54,6 +54,12 @@ NACK_REASONS: Mapping[int, str] = {
     0xC004: "the application rejected it",
 }
 """MESSAGE_CLASS_VALUES of negative acknowledgments in words, [MS-MQMQ] 2.2.18.1.6."""
+UNLISTED_REASONS: Mapping[int, str] = {
+    0x8008: "it could not be encrypted",
+    0x800C: "the identifier of its source computer changed",
+    0xC003: "its time was over at its sender",
+}
+"""Those that the headers of Windows name and the specification does not."""
 _ACKNOWLEDGING = frozenset((*NACK_REASONS, _ACK_RECEIVE, _ACK_REACH_QUEUE))
 
 
@@ -67,7 +73,8 @@ class _Told(NamedTuple):
 
 def class_words(message_class: int) -> str:
     """A negative acknowledgment class in words; its number where it has none."""
-    return NACK_REASONS.get(message_class, f"class 0x{message_class:04x}")
+    words = NACK_REASONS.get(message_class) or UNLISTED_REASONS.get(message_class)
+    return words or f"class 0x{message_class:04x}"
 
 
 def life_of(

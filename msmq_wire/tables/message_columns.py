@@ -77,6 +77,7 @@ _OPENED = [
 ]
 PLACE_END = [
     field("missing", pa.int64(), "Bytes of a gap that were not captured, null if unknown."),
+    field("frames_missing", pa.int64(), "Frames that the file says it dropped, or that it has in part."),
     field("reason", pa.string(), "Why there is a gap, or a file ends."),
     field("event", pa.string(), "Step of a connection."),
 ]

@@ -51,7 +51,10 @@ def error_rows(rows: Any) -> Any:
         pc.if_else(has_error, pc.struct_field(error, "message"), pc.if_else(is_gap, nothing, reason)),
         pc.struct_field(error, "path"),
         pc.if_else(has_error, pc.struct_field(error, "offset"), rows.column("offset")),
-        rows.column("missing") if "missing" in names else pa.nulls(len(rows), pa.int64()),
+        *(
+            rows.column(name) if name in names else pa.nulls(len(rows), pa.int64())
+            for name in ("missing", "frames_missing")
+        ),
     ]
     return pa.RecordBatch.from_arrays([*rows.select(_SEEN).columns, *members], schema=schema)
 

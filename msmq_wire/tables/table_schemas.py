@@ -53,6 +53,7 @@ _ERRORS = [
     field("field", pa.string(), "The field of the packet."),
     field("offset", pa.int64(), "Bytes before it: of the packet, of the stream (gap), of the file (error)."),
     field("missing", pa.int64(), "Bytes of a gap that were not captured."),
+    field("frames_missing", pa.int64(), "Frames that the file says it dropped, or that it has in part."),
 ]
 _TEXT, _NUMBER = pa.string(), pa.int64()
 _COUNTS = pa.map_(_TEXT, _NUMBER)

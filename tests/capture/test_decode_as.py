@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from msmq_wire import read_capture
+from msmq_wire import build_message, encode, read_capture
 from msmq_wire.capture.conversation_writer import CaptureWriter
 from msmq_wire.capture.reader import CaptureReader
 from msmq_wire.reassembly.tcp_events import TcpSegment
@@ -29,6 +29,16 @@ def _captured(path: Path, port: int, sent: bytes) -> str:
         connection.feed(True, sent)
         connection.finish()
     return str(path / "one.pcap")
+
+
+def _request() -> bytes:
+    """A request that brings a message."""
+    segments = datagrams(_FIXTURES / "captures" / "path_srmp_message.pcap")
+    return b"".join(one.payload for one in segments if isinstance(one, TcpSegment) and one.dport == 80)
+
+
+def _packets() -> bytes:
+    return encode(build_message(r"DIRECT=OS:msg01\private$\orders", b"order")) * 100
 
 
 def _facts(record: Record) -> tuple[object, ...]:
@@ -60,15 +70,25 @@ def test_what_is_no_such_thing_is_told(
 
 
 def test_a_port_of_the_binary_protocol_may_carry_http(tmp_path: Path) -> None:
-    sent = b"".join(
-        one.payload
-        for one in datagrams(_FIXTURES / "captures" / "path_srmp_message.pcap")
-        if isinstance(one, TcpSegment) and one.dport == 80
-    )
-    path = _captured(tmp_path, 1801, sent)
+    path = _captured(tmp_path, 1801, _request())
     with CaptureReader(path) as reader:
         assert [one.type for one in reader] == ["gap"]
         assert reader.summary.notices == {
             "SRMP over HTTP on port 1801 of the binary protocol: --decode-as 1801=http reads it": 1
         }
     assert [one.type for one in read_capture(path, ports={1801: "http"})] == ["srmp_message"]
+
+
+@pytest.mark.parametrize("port", [1801, 80])
+def test_the_port_of_a_client_says_nothing(port: int, tmp_path: Path) -> None:
+    sent = _packets() if port == 1801 else _request()
+    with CaptureWriter(str(tmp_path / "one.pcap")) as writer:
+        connection = writer.connection(("192.0.2.1", 49664), ("192.0.2.2", port))
+        connection.feed(True, sent)
+        connection.finish()
+    path = str(tmp_path / "one.pcap")
+    plain = [_facts(one) for one in read_capture(path)]
+    assert plain != []
+    for columns in (False, True):
+        with CaptureReader(path, ports={49664: "rpc"}, columns=columns) as reader:
+            assert [_facts(one) for one in reader] == plain

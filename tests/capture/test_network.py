@@ -311,6 +311,12 @@ def test_an_msmq_ping_is_never_taken_for_a_tunnel() -> None:
         assert read(ip4(17, data)) == UdpDatagram(A4, 3527, B4, port, payload, 3, 99)
 
 
+@pytest.mark.parametrize("ends", [(4500, 1801), (1801, 4500), (4500, 3527), (3527, 4500)])
+def test_what_queue_managers_send_is_never_taken_for_a_tunnel(ends: tuple[int, int]) -> None:
+    data = struct.pack(">HHHH", *ends, 32, 0) + bytes(range(1, 25))
+    assert isinstance(read(ip4(17, data)), UdpDatagram)
+
+
 def test_tunnels_are_followed_eight_deep() -> None:
     data = INNER
     for _ in range(8):

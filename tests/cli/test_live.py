@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from msmq_wire.capture.conversation_writer import CaptureWriter
 from msmq_wire.cli import live
 from msmq_wire.cli.health import WIRESHARK_GROUP
 from tests.effort import share
@@ -167,6 +168,22 @@ def test_a_capture_without_msmq_ends_as_such_a_file_does(start: Callable[..., St
     status, out, err = started.end()
     assert (status, out) == (1, "")
     assert err.splitlines()[0] == "msmq-wire: standard input: no MSMQ traffic in 0 frames"
+
+
+@pytest.mark.check
+@pytest.mark.tshark
+def test_connections_without_a_packet_end_as_those_of_a_file(
+    start: Callable[..., Started], run: Run, tmp_path: Path
+) -> None:
+    path = tmp_path / "empty.pcap"
+    with CaptureWriter(str(path)) as writer:
+        writer.connection(("192.0.2.1", 4000), ("192.0.2.2", 1801)).finish()
+    started = start("decode", "--live", "-")
+    started.feed(path.read_bytes())
+    status, _, err = started.end()
+    expected = run("decode", path)
+    assert status == expected.status == 1
+    assert err.splitlines()[0] == expected.err.splitlines()[0].replace(str(path), "standard input")
 
 
 @pytest.mark.check

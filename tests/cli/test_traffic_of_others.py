@@ -43,3 +43,26 @@ def test_a_connection_to_a_port_of_msmq_is_traffic_of_msmq(
     outcome = run("decode", path)
     assert outcome.status == 1
     assert "no packets, but 6 frames of connections to ports of MSMQ: decode --streams" in outcome.err
+
+
+_SEALED = bytes.fromhex("05000003 10000000 4c001000 07000000 14000000 00000300") + bytes(52)
+
+
+@pytest.mark.parametrize(
+    ("port", "told"),
+    [
+        (2103, "no packets, but 7 frames of connections to ports of MSMQ: decode --streams shows them"),
+        (49670, "1 call in 7 frames may be of MSMQ: no interface was captured"),
+    ],
+)
+def test_calls_whose_bind_was_not_captured_are_not_said_to_be_of_others(
+    port: int, told: str, run: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    path = tmp_path / "late.pcap"
+    with CaptureWriter(str(path)) as writer:
+        connection = writer.connection(("192.0.2.1", 4000), ("192.0.2.2", port))
+        connection.feed(True, _SEALED)
+        connection.finish()
+    outcome = run("decode", path)
+    assert outcome.status == 1
+    assert told in outcome.err

@@ -8,7 +8,7 @@ from typing import Any
 from msmq_wire.findings.lengths import place_of, reached
 from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
 from msmq_wire.records.record import Record
-from msmq_wire.sessions import NACK_REASONS
+from msmq_wire.sessions import NACK_REASONS, UNLISTED_REASONS
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this, within
 from msmq_wire.wire.types.guid import GUID
@@ -16,12 +16,6 @@ from msmq_wire.wire.types.guid import GUID
 __all__ = ["RULE"]
 
 _NEGATIVE, _AFTER_ARRIVAL = 0x8000, 0x4000
-_OF_WINDOWS = {
-    0x8008: "it could not be encrypted",
-    0x800C: "the identifier of its source computer changed",
-    0xC003: "its time was over at its sender",
-}
-"""Classes that the headers of Windows name and the specification does not."""
 _PROPERTIES = "message_properties_header"
 _SRMP = "envelope.header.msmq"
 _OFF = (
@@ -38,7 +32,7 @@ def _check(record: Record, context: Context) -> Iterable[Seen]:
     if not isinstance(value, int) or not _NEGATIVE <= value <= 0xFFFF:
         return ()
     original = _original(record, reached(part, "correlation" if srmp else "correlation_id"))
-    reason = NACK_REASONS.get(value) or _OF_WINDOWS.get(value, "its reason is not published")
+    reason = NACK_REASONS.get(value) or UNLISTED_REASONS.get(value, "its reason is not published")
     state = "arrived and was not read" if value & _AFTER_ARRIVAL else "did not arrive"
     if srmp:
         places: tuple[Any, ...] = (evidence_of(record, f"{_SRMP}.class"),)

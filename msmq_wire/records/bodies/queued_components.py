@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from uuid import UUID
 
 from msmq_wire.errors import DecodeError
-from msmq_wire.records.bodies.body import Body, Confidence, Details, Kind, first_of
+from msmq_wire.records.bodies.body import Body, Confidence, Kind, first_of
 from msmq_wire.spec import SpecRef
 
 __all__ = ["EXTENSION", "KINDS", "NAME", "queued_components_body"]
@@ -38,8 +38,8 @@ _LISTED = 64
 def queued_components_body(data: bytes) -> Body | None:
     """The body as recorded calls; None when it does not begin with a container header.
 
-    The details have ``class``, ``partition`` and for each call, up to 64, ``call``. ``certain`` when the
-    headers fill the bytes that the message says it has.
+    The details, the first 64, are ``class``, ``partition`` and ``call`` for each call. ``certain`` when the
+    headers fill the bytes that the message says it has, and one of them is a call.
     """
     if data[:4] != b"CHDR" or data[8:24] != _MESSAGE:
         return None
@@ -50,13 +50,14 @@ def queued_components_body(data: bytes) -> Body | None:
     except DecodeError as error:
         confidence = "likely"
         rows.append(("stopped", f"offset {error.offset}: {error.message}"))
-    calls = [one for one in rows if one[0] == "call"]
-    others: Details = tuple(one for one in rows if one[0] != "call")
+    calls = sum(name == "call" for name, _ in rows)
+    if not calls:
+        confidence = "likely"
     return Body(
         kind="queued_components",
         confidence=confidence,
-        title=f"{NAME}, {len(calls):,} {'call' if len(calls) == 1 else 'calls'}",
-        details=others + first_of(calls, _LISTED),
+        title=f"{NAME}, {calls:,} {'call' if calls == 1 else 'calls'}",
+        details=first_of(rows, _LISTED),
         extension="comqc",
     )
 
@@ -64,13 +65,15 @@ def queued_components_body(data: bytes) -> Body | None:
 def _headers(data: bytes) -> Iterator[tuple[str, str]]:
     at, interface = 0, "no interface"
     whole = _number(data, 32)
+    if whole < _TARGET:
+        raise _error("length", f"a message of {whole:,} bytes", 32)
     while at < min(whole, len(data)):
         signature, size = data[at : at + 4], _number(data, at + 4)
         if size < 8 or size % 8 or size > len(data) - at:
             raise _error("length", f"a header of {size:,} bytes", at + 4)
         header = data[at : at + size]
         match signature:
-            case b"CHDR":
+            case b"CHDR" if not at:
                 yield "class", _guid(header, _TARGET + 16)
             case b"PART":
                 yield "partition", _guid(header, 8)

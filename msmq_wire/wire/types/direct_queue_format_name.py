@@ -21,7 +21,7 @@ __all__ = ["DirectQueueFormatName", "is_direct_name"]
 # Queue names of MSMQ 1.0 may hold what later versions use between names.
 _OF_MSMQ_1 = str.maketrans('+,"', "___")
 # The grammar has msmq as virtual directory of a web server, whose administrator may choose another.
-_DIRECTORY = re.compile(r"(https?://[^/\\]*)(?![/\\]msmq[/\\])(?=[/\\])", re.IGNORECASE | re.ASCII)
+_DIRECTORY = re.compile(r"\A(https?://[^/\\]+)[/\\](?!msmq[/\\])[^/\\]+(?=[/\\])", re.IGNORECASE | re.ASCII)
 _IN_MSMQ = r"\1/msmq"
 
 # Traffic repeats its queue names; what is longer is not worth keeping.

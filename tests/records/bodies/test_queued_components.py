@@ -71,7 +71,16 @@ def test_more_calls_than_are_listed_are_counted() -> None:
     calls = [_method(number, b"") for number in range(70)]
     body = open_body(_message(_method(3, b"", _INTERFACE), *calls), None)
     assert body.title == "COM+ queued components, 71 calls"
-    assert body.details[-1] == ("more", "7 more")
+    assert body.details[-1] == ("more", "8 more")
+    assert len(open_body(_message(*[_PART] * 1000), None).details) == 65
+
+
+def test_what_calls_nothing_or_begins_again_is_not_sure() -> None:
+    call = _method(7, b"\1", _INTERFACE)
+    assert open_body(_message(_PART), None).confidence == "likely"
+    assert open_body(_message(call, _message(call)), None).confidence == "likely"
+    assert open_body(_message(call, size=8), None).confidence == "likely"
+    assert open_body(_message(call), None).confidence == "certain"
 
 
 @pytest.mark.parametrize(

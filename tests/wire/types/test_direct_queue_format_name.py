@@ -6,7 +6,7 @@ import pytest
 
 from msmq_wire.engines.codec import decode, encode, inspect
 from msmq_wire.errors import DecodeError
-from msmq_wire.wire.types.direct_queue_format_name import DirectQueueFormatName
+from msmq_wire.wire.types.direct_queue_format_name import DirectQueueFormatName, is_direct_name
 from msmq_wire.wire.types.wchar_text import WcharText
 from tests.wire.cases import Cases
 
@@ -52,6 +52,16 @@ CASES = Cases(
 def test_names_of_real_traffic_are_no_anomaly(name: str) -> None:
     value = DirectQueueFormatName.of(name)
     assert inspect(encode(value), "direct_queue_format_name").anomalies == ()
+
+
+@pytest.mark.parametrize("queue", ["q" * 123, "q" * 124])
+def test_the_directory_of_a_web_server_is_no_part_of_the_queue(queue: str) -> None:
+    assert is_direct_name(WcharText.of(f"http://h/msmq/{queue}"))
+    assert is_direct_name(WcharText.of(f"http://h/d/{queue}"))
+    assert not is_direct_name(WcharText.of(f"http://h/d/{queue}qq"))
+    assert is_direct_name(WcharText.of("OS:a\\http://b/q")) == is_direct_name(
+        WcharText.of("OS:a\\http://b/c/q")
+    )
 
 
 @pytest.mark.parametrize(("text", "size"), [("OS:h\\q", 16), ("OS:h1\\q", 20), ("OS:a04bm02\\q", 28)])
