@@ -14,6 +14,9 @@ from msmq_wire.rpc.calls import fault_event
 from msmq_wire.rpc.events import BindEvent, PresentationContext, RpcEvent, SyntaxId
 from msmq_wire.rpc.pdu.framer import FramedPdu
 from msmq_wire.rpc.pdu.values import (
+    PFC_CONC_MPX,
+    PFC_FIRST_FRAG,
+    PFC_LAST_FRAG,
     PFC_SUPPORT_HEADER_SIGN,
     AlterContext,
     AlterContextResp,
@@ -29,6 +32,9 @@ from msmq_wire.rpc.security import Negotiation, Negotiator, ProtectedPdu, Unwrap
 __all__ = ["Binds"]
 
 _ACCEPTANCE = 0
+_WHOLE = PFC_FIRST_FRAG | PFC_LAST_FRAG
+_OF_BINDS = _WHOLE | PFC_SUPPORT_HEADER_SIGN | PFC_CONC_MPX
+"""Flags of bind and alter_context, C706 12.6.4.3 and [MS-RPCE] 2.2.2.3."""
 _MAX_PENDING = 16
 _MAX_CONTEXTS = 64
 _MAX_SECURITY_CONTEXTS = 64
@@ -93,7 +99,7 @@ class Binds:
             auth_level=pdu.sec_trailer.auth_level if pdu.sec_trailer else 1,
             header_signing=bool(pdu.pfc_flags & PFC_SUPPORT_HEADER_SIGN),
             account=account,
-            note=note,
+            note=note or _odd_flags(pdu.pfc_flags),
             frames=framed.frames,
             time=framed.time,
             offset=framed.offset,
@@ -244,6 +250,13 @@ class Binds:
         bind = self._pop(call_id)
         if bind is not None:
             events.append(replace(bind, header_signing=False))
+
+
+def _odd_flags(flags: int) -> str:
+    """What is odd about the flags of a bind that servers take all the same; empty for nothing."""
+    if flags & _WHOLE != _WHOLE:
+        return f"the bind is not marked as its first and last fragment: flags {flags:#04x}"
+    return f"the bind has flags that no bind has: {flags:#04x}" if flags & ~_OF_BINDS else ""
 
 
 def _answered(

@@ -79,3 +79,27 @@ def test_reserved_flags_of_a_bind_hide_nothing(bit: int) -> None:
         yield msgspec.structs.replace(segment, payload=bytes(data))
 
     assert told(path, flagged) == told(path, whole)
+
+
+@pytest.mark.parametrize(
+    ("flags", "note"),
+    [
+        (0x03, ""),
+        (0x17, ""),
+        (0x00, "the bind is not marked as its first and last fragment: flags 0x00"),
+        (0x02, "the bind is not marked as its first and last fragment: flags 0x02"),
+        (0x4B, "the bind has flags that no bind has: 0x4b"),
+        (0xA3, "the bind has flags that no bind has: 0xa3"),
+    ],
+)
+def test_odd_flags_of_a_bind_are_told(flags: int, note: str) -> None:
+    finder, notes = PacketFinder(), set()
+    for one in segments(_FIXTURES / "rpc_captures" / "rpc_qmcomm_qm2qm.pcap"):
+        data = bytearray(one.payload)
+        if data[:3] == b"\5\0\x0b":
+            data[_PDU_FLAGS] = flags
+        for item in finder.segment(msgspec.structs.replace(one, payload=bytes(data))):
+            if isinstance(item, Record) and item.type == "rpc_bind" and not item.packet.alter_context:
+                notes.add(item.packet.note)
+    assert notes == {note}
+    assert any(note in told for told in finder.notices) or not note
