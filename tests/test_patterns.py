@@ -315,6 +315,11 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
         Attack("fullmatch", "//", "a"),
         Attack("fullmatch", "//", "/msmq"),
     ),
+    "msmq_wire.wire.types.direct_queue_format_name:_DIRECTORY": (
+        Attack("sub", "http://", "a"),
+        Attack("sub", "http://a/", "a"),
+        Attack("sub", "", "http://a/"),
+    ),
     "msmq_wire.wire.names.grammar:_NEVER_IN_A_NAME": (Attack("search", "a", " ", "a"),),
     "msmq_wire.records.bodies.json_text:_TOKEN": (
         Attack("finditer", "", '"\\'),

@@ -356,7 +356,7 @@ def test_tables_cannot_be_filtered(audited: Run, mixed: str, tmp_path: Path) -> 
     for words in (("--filter", "id == 1"), ("--port", "1802")):
         outcome = audited("tables", *words)
         assert outcome.status == 2
-        assert "--filter and --port read captures, not tables" in outcome.err
+        assert "--filter, --port and --decode-as read captures, not tables" in outcome.err
 
 
 def test_a_folder_without_messages_is_one_line_and_status_1(audited: Run, mixed: str, tmp_path: Path) -> None:
