@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from msmq_wire.cli.health import WIRESHARK_GROUP
-from msmq_wire.cli.reading import Reading, named
+from msmq_wire.cli.reading import Reading, named, tells
 from msmq_wire.cli.reporting import complain
 from msmq_wire.errors import CaptureError
 from msmq_wire.records.rpc_packets import RpcCall
@@ -80,7 +80,7 @@ class LiveReading(Reading):
                 for record in reader:
                     if record.type == "error" and record.stream is None and record.error is None:
                         raise CaptureError(record.reason or "the capture failed")
-                    found = found or self._tells(record)
+                    found = found or tells(record, reader)
                     if isinstance(record.packet, RpcCall) and record.packet.sealed:
                         self.sealed += 1
                     yield record

@@ -31,7 +31,6 @@ from msmq_wire.cli.secrets import KEY_OPTIONS, without_secrets
 from msmq_wire.errors import CaptureError
 from msmq_wire.records.body_keys import Opened
 from msmq_wire.records.brief import Brief, Briefing
-from msmq_wire.records.endpoint import AT_MSMQ, AT_PING, RPC_PORTS
 from msmq_wire.records.filter.subject import Subject
 from msmq_wire.records.joined_capture import JoinedCapture
 from msmq_wire.records.other_ports import NOT_MSMQ, UNKNOWN_CALLS
@@ -50,7 +49,7 @@ if TYPE_CHECKING:
     Read: TypeAlias = Record | Brief | PacketBatch
     ItemsOf: TypeAlias = Callable[[CaptureReader], Iterator[Read]]
 
-__all__ = ["Reading", "Selection", "named"]
+__all__ = ["Reading", "Selection", "named", "tells"]
 
 _T = TypeVar("_T")
 _REASONS = 6
@@ -128,7 +127,6 @@ class Reading:
     ) -> None:
         self.files, self.left_out, self.deeper = self._listed(files, recursive)
         self.ports = ports
-        self._at_ports = (AT_MSMQ, AT_PING, *(f":{port}" for port in (*RPC_PORTS, *ports)))
         self.streams = streams
         self.quiet = quiet
         self.verbose = verbose
@@ -267,7 +265,7 @@ class Reading:
                     self._fail(named(file, error.message))
             if joined is not None and last is not None:
                 for record in last.finish():
-                    seen.found = seen.found or self._tells(record)
+                    seen.found = seen.found or tells(record, last)
                     self.sealed += _is_sealed(record)
                     yield record
         finally:
@@ -297,7 +295,7 @@ class Reading:
                             seen.damaged = damaged = True
                             self._fail(named(file, record.reason or "the file is damaged"))
                             continue
-                        seen.found = seen.found or self._tells(record)
+                        seen.found = seen.found or tells(record, reader)
                         self.sealed += _is_sealed(record)
                     yield item
             ended = True
@@ -311,13 +309,6 @@ class Reading:
             self._last_id = reader.last_id
             if hashing is not None:
                 self.hashed.append(hashing.result(file, at_end=ended and not damaged))
-
-    def _tells(self, record: Record) -> bool:
-        """Whether a record tells of MSMQ: no gap of a whole file, nor a step of what others talk about."""
-        if record.type != "tcp_stream":
-            return record.frames_missing is None
-        ends = (record.src or "", record.dst or "")
-        return any(end.endswith(port) for end in ends for port in self._at_ports)
 
     def count_opened(self, found: Opened) -> None:
         """Count a body that a key opened, or that it did not by the reason."""
@@ -538,6 +529,11 @@ def _is_sealed(record: Record) -> bool:
 def _hiding(skipped: Mapping[str, int]) -> dict[str, int]:
     """What was skipped and may hold MSMQ: tunnels, link types and protocols that are not read."""
     return {why: count for why, count in skipped.items() if "not read" in why or why.startswith("link type")}
+
+
+def tells(record: Record, reader: CaptureReader) -> bool:
+    """Whether a record tells of MSMQ: no gap of a whole file, nor a step of what others talk about."""
+    return reader.on_ports if record.type == "tcp_stream" else record.frames_missing is None
 
 
 def named(file: str, message: str) -> str:
