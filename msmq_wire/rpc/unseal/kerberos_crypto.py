@@ -12,12 +12,12 @@ import math
 from enum import IntEnum
 from typing import Protocol
 
+from Cryptodome.Cipher import ARC4
 from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import AES
 from cryptography.hazmat.primitives.ciphers.modes import CBC, ECB
 
 from msmq_wire.rpc.unseal.protection import number_text
-from msmq_wire.rpc.unseal.rc4 import rc4
 
 __all__ = [
     "AES_CHECKSUM",
@@ -127,7 +127,7 @@ class Rc4Usage:
         if len(ciphertext) < _RC4_CHECKSUM + _RC4_CONFOUNDER:
             return None
         checksum = ciphertext[:_RC4_CHECKSUM]
-        plain = rc4(hmac.digest(self._key, checksum, "md5"), ciphertext[_RC4_CHECKSUM:])
+        plain = ARC4.new(hmac.digest(self._key, checksum, "md5")).decrypt(ciphertext[_RC4_CHECKSUM:])
         genuine = hmac.compare_digest(hmac.digest(self._key, plain, "md5"), checksum)
         return plain[_RC4_CONFOUNDER:] if genuine else None
 

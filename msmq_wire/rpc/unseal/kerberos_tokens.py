@@ -9,13 +9,13 @@ import hmac
 import struct
 
 import msgspec
+from Cryptodome.Cipher import ARC4
 
 from msmq_wire.buffers import as_bytes
 from msmq_wire.rpc.security import ProtectedPdu
 from msmq_wire.rpc.unseal.gss import KERBEROS_OID, unframe
 from msmq_wire.rpc.unseal.kerberos_crypto import AES_CHECKSUM, BLOCK, AesUsage, md5
 from msmq_wire.rpc.unseal.protection import Readings, SignedParts
-from msmq_wire.rpc.unseal.rc4 import rc4
 
 __all__ = ["AesToken", "Opened", "Rc4Token", "open_aes", "open_rc4", "parse_token"]
 
@@ -123,14 +123,16 @@ def open_aes(token: AesToken, usage: AesUsage, pdu: ProtectedPdu, readings: Read
 
 def open_rc4(token: Rc4Token, key: bytes, pdu: ProtectedPdu, readings: Readings) -> Opened | None:
     """Open or verify with RC4; None for a wrap token that is not sealed."""
-    sequence = rc4(_hmac_md5(_hmac_md5(key, _ZERO), token.checksum), token.sequence)
+    sequence = ARC4.new(_hmac_md5(_hmac_md5(key, _ZERO), token.checksum)).decrypt(token.sequence)
     number = int.from_bytes(sequence[:4], "big")
     stub, confounder = pdu.stub, b""
     if token.wrap:
         if token.header[4:6] != _SEAL_RC4:
             return None
         local = bytes(byte ^ 0xF0 for byte in key)
-        plain = rc4(_hmac_md5(_hmac_md5(local, _ZERO), sequence[:4]), token.confounder + pdu.stub)
+        plain = ARC4.new(_hmac_md5(_hmac_md5(local, _ZERO), sequence[:4])).decrypt(
+            token.confounder + pdu.stub
+        )
         confounder, stub = plain[:8], plain[8:]
     salt = _WRAP_SALT if token.wrap else _MIC_SALT
     signing_key = _hmac_md5(key, b"signaturekey\0")

@@ -10,6 +10,8 @@ import hashlib
 import hmac
 import struct
 
+from Cryptodome.Cipher import ARC4
+
 from msmq_wire.errors import DecodeError
 from msmq_wire.rpc.security import AuthenticationLevel, ProtectedPdu, Unwrapped
 from msmq_wire.rpc.unseal.ntlm_messages import (
@@ -19,7 +21,6 @@ from msmq_wire.rpc.unseal.ntlm_messages import (
     parse_ntlm_message,
 )
 from msmq_wire.rpc.unseal.protection import Readings, SequenceNumbers, closed, one_line, plural
-from msmq_wire.rpc.unseal.rc4 import rc4, rc4_stream
 from msmq_wire.rpc.unseal.secrets import Secrets
 
 __all__ = ["NtlmNegotiation", "ntowf_v2", "seal_key", "sign_key"]
@@ -59,7 +60,7 @@ class _Direction:
 
     def __init__(self, exported_session_key: bytes, flags: int, *, from_client: bool) -> None:
         self._signing_key = sign_key(exported_session_key, from_client=from_client)
-        self._stream = rc4_stream(seal_key(exported_session_key, flags, from_client=from_client))
+        self._stream = ARC4.new(seal_key(exported_session_key, flags, from_client=from_client))
         self._key_exchange = bool(flags & NegotiateFlags.KEY_EXCHANGE)
         self._numbers = SequenceNumbers(0, bits=32)
         self._first = True
@@ -67,14 +68,14 @@ class _Direction:
     def open(self, pdu: ProtectedPdu, readings: Readings) -> Unwrapped:
         """Open and verify the next PDU, [MS-NLMP] 3.4.4.2; a PDU with an empty stub moves the stream too."""
         sealed = pdu.level >= AuthenticationLevel.PKT_PRIVACY
-        stub = self._stream(pdu.stub) if sealed else pdu.stub
+        stub = self._stream.decrypt(pdu.stub) if sealed else pdu.stub
         if len(pdu.auth_value) < _SIGNATURE_SIZE:
             self._numbers.skip()
             size = len(pdu.auth_value)
             return Unwrapped(stub, False, f"NTLM: a signature of {size} bytes, {_SIGNATURE_SIZE} are needed")
         version, checksum, number = struct.unpack_from("<I8sI", pdu.auth_value)
         if self._key_exchange:
-            checksum = self._stream(checksum)
+            checksum = self._stream.decrypt(checksum)
         if self._first and number == 1:
             # SPNEGO's mechListMIC takes the first number, and gives the cipher state back: [MS-SPNG] 3.3.5.1.
             self._numbers.accept(0)
@@ -141,7 +142,7 @@ class NtlmNegotiation:
             if len(encrypted) != _KEY_SIZE:
                 self.note = f"NTLM: a session key of {len(encrypted)} bytes, {_KEY_SIZE} are needed"
                 return
-            key = rc4(key, encrypted)
+            key = ARC4.new(key).decrypt(encrypted)
         self._directions = {
             from_client: _Direction(key, flags, from_client=from_client) for from_client in (True, False)
         }

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import msgspec
+from Cryptodome.Hash import MD4
 
 from msmq_wire.errors import DecodeError
 from msmq_wire.rpc.unseal.keytab import KeytabEntry, parse_keytab
-from msmq_wire.rpc.unseal.md4 import md4
 
 __all__ = ["Secrets", "nt_hash", "parse_nt_hash"]
 
@@ -17,7 +17,7 @@ _HASH_DIGITS = 32
 
 def nt_hash(password: str) -> bytes:
     """Return the 16-byte NT hash of a password, [MS-NLMP] 3.3.1 NTOWFv1."""
-    return md4(password.encode("utf-16-le", "surrogatepass"))
+    return MD4.new(password.encode("utf-16-le", "surrogatepass")).digest()
 
 
 def parse_nt_hash(text: str) -> bytes:
