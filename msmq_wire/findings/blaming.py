@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 
 from msmq_wire.findings.causal import causal
+from msmq_wire.findings.cause import Cause
 from msmq_wire.findings.diagnosis import Diagnosis
 from msmq_wire.findings.finding import SEVERITIES, Evidence, Finding
 from msmq_wire.findings.folding import Group
@@ -55,13 +56,17 @@ class Blaming:
     def finish(self, story: Story, found: Iterable[Finding]) -> Iterator[tuple[Rule, Seen]]:
         """The causes that no rule tells of these hosts as gravely; ``found`` is what is found at the end."""
         self.diagnosis.found(found)
-        for cause, lead in self.diagnosis.causes(story):
-            rule, rank = self._rules.get(cause.rules[0]), SEVERITIES.index(cause.severity)
-            known = ((id_, host) for id_ in cause.rules for host in cause.who)
-            if rule is None or any(self._ranks.get(key, -1) >= rank for key in known):
-                continue
-            for seen in causal(cause):
-                yield rule, seen if lead is None else _behind(lead, seen)
+        # All of them before one is told: two causes of one rule may be about the same hosts.
+        untold = [(cause, lead) for cause, lead in self.diagnosis.causes(story) if not self._knows(cause)]
+        for cause, lead in untold:
+            rule = self._rules.get(cause.rules[0])
+            if rule is not None:
+                yield from ((rule, seen if lead is None else _behind(lead, seen)) for seen in causal(cause))
+
+    def _knows(self, cause: Cause) -> bool:
+        """Whether a rule tells as much of the same hosts."""
+        rank = SEVERITIES.index(cause.severity)
+        return any(self._ranks.get((id_, host), -1) >= rank for id_ in cause.rules for host in cause.who)
 
 
 def _behind(lead: Group, seen: Seen) -> Seen:
