@@ -8,8 +8,7 @@ from datetime import tzinfo
 import msgspec
 
 from msmq_wire.cli.reading import Reading
-from msmq_wire.findings import RULES
-from msmq_wire.findings.diagnosis import JUDGED, QUESTIONS, Answer, Diagnosis, Digest
+from msmq_wire.findings.diagnosis import JUDGED, QUESTIONS, Answer, Diagnosis, Digest, heeded
 from msmq_wire.report.redaction.judging import Telling
 from msmq_wire.report.redaction.redactor import Redactor
 from msmq_wire.sessions import Story
@@ -41,12 +40,9 @@ def diagnosed(
 def _follow(reading: Reading, redactor: Redactor, *, judged: bool) -> tuple[Story, Diagnosis]:
     """Follow and diagnose all records as they may be shown.
 
-    Rules see what was captured, and take most of the time: they are asked only where an answer heeds them,
-    and those that never speak above info not at all, nor those that tell what answers say.
+    Rules see what was captured, and take most of the time: they are asked only where an answer heeds them.
     """
-    wanted = (rule for rule in RULES.values() if rule.severity != "info" and rule.over != "cause")
-    rules = {rule.id: rule for rule in wanted} if judged else {}
-    telling = Telling(rules, redactor, budget=reading.budget)
+    telling = Telling(heeded() if judged else {}, redactor, budget=reading.budget)
     for _ in telling.told(reading.batched()):
         pass
     _, story = telling.finish()

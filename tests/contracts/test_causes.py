@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 from msmq_wire.capture.reader import read_capture
-from msmq_wire.findings import SEVERITIES, Finding, Judge
+from msmq_wire.findings import RULES, SEVERITIES, Finding, Judge
 from msmq_wire.findings.causes import causes
-from msmq_wire.findings.diagnosis import Diagnosis
+from msmq_wire.findings.diagnosis import Diagnosis, heeded
 from msmq_wire.findings.diagnosis.digest import Digest
 from msmq_wire.findings.folding import Fold
 from tests.effort import in_batches, remembered
@@ -17,8 +18,8 @@ _CAPTURES = sorted(_FIXTURES.rglob("*.pcap"))
 
 
 @remembered
-def _judged(path: Path) -> tuple[list[Finding], Digest]:
-    diagnosis, judge = Diagnosis(), Judge()
+def _judged(path: Path, rules: Collection[str] = RULES) -> tuple[list[Finding], Digest]:
+    diagnosis, judge = Diagnosis(), Judge({id_: RULES[id_] for id_ in rules})
     findings: list[Finding] = []
     for record in read_capture(path, streams=True):
         found = judge.feed(record)
@@ -28,6 +29,11 @@ def _judged(path: Path) -> tuple[list[Finding], Digest]:
     diagnosis.found(found)
     assert judge.story is not None
     return findings + found, diagnosis.digest(diagnosis.answers(judge.story), judge.story)
+
+
+@in_batches(_CAPTURES)
+def test_a_diagnosis_says_the_same_whether_all_rules_are_asked_or_those_that_it_heeds(path: Path) -> None:
+    assert _judged(path, tuple(heeded()))[1].lines == _judged(path)[1].lines
 
 
 @in_batches(_CAPTURES)

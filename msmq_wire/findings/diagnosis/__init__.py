@@ -4,6 +4,17 @@ from __future__ import annotations
 
 from msmq_wire.findings.diagnosis.answer import Answer, Statement
 from msmq_wire.findings.diagnosis.digest import Digest, DigestLine
+from msmq_wire.findings.diagnosis.peers import heeded
 from msmq_wire.findings.diagnosis.questions import JUDGED, QUESTIONS, Diagnosis, Question
 
-__all__ = ["JUDGED", "QUESTIONS", "Answer", "Diagnosis", "Digest", "DigestLine", "Question", "Statement"]
+__all__ = [
+    "JUDGED",
+    "QUESTIONS",
+    "Answer",
+    "Diagnosis",
+    "Digest",
+    "DigestLine",
+    "Question",
+    "Statement",
+    "heeded",
+]

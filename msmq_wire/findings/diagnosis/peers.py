@@ -15,11 +15,13 @@ from msmq_wire.findings.diagnosis.messages import Trouble
 from msmq_wire.findings.diagnosis.words import Words, count, host, listed, part
 from msmq_wire.findings.finding import SEVERITIES, Evidence, Finding, Severity
 from msmq_wire.findings.folding import Fold
+from msmq_wire.findings.registry import RULES
+from msmq_wire.findings.rule import Rule
 from msmq_wire.findings.session_places import needs_of, noted, position_of
 from msmq_wire.records.visibility import Visibility
 from msmq_wire.sessions import Moment, Session, SessionDirection, Story
 
-__all__ = ["FindingSums", "is_naked", "peers"]
+__all__ = ["FindingSums", "heeded", "is_naked", "peers"]
 
 _MOST_HOSTS = 4096
 _MOST_IDS = 64
@@ -42,6 +44,16 @@ class _Marks(msgspec.Struct):
 
 
 _EVEN = "BOD-ENC"
+
+
+def heeded() -> dict[str, Rule]:
+    """The rules that a diagnosis has to be told of, by id.
+
+    Of those that never speak above info it counts only bodies that look random. What answers say themselves
+    is told by no rule.
+    """
+    wanted = (rule for rule in RULES.values() if rule.severity != "info" or rule.id == _EVEN)
+    return {rule.id: rule for rule in wanted if rule.over != "cause"}
 
 
 class FindingSums:
