@@ -7,7 +7,7 @@ in which both sides of a connection come, so that what lies before a record is k
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import islice
 from operator import attrgetter, itemgetter
 from typing import TypeAlias
@@ -57,11 +57,11 @@ class Visibility:
     missing, at least; ``holes`` and ``missing`` count the gaps and their bytes, ``holed`` the connections
     that have some, ``cut`` the places in them where bytes were cut off, ``cut_frames`` the frames that were
     captured in part (``snapped`` bytes at most), ``dropped`` those that the capture itself counts, ``halves``
-    the connections of which one direction was captured. ``first_hole`` is the record of the first gap,
-    ``broken`` says of each file that could not be read to its end why.
-    ``let_go`` says that sessions or pings were dropped for memory, ``several_networks`` that two connections
-    with the same ends went on at a time. ``most`` is how many bytes connections may take (`MOST` by default):
-    beyond it the oldest go, and of claims about what is not known any more something is missing.
+    the connections of which one direction was captured. ``first_hole`` and ``first_cut`` are the records of
+    the first gap and the first packet cut off, ``broken`` says of each file that could not be read to its
+    end why. ``let_go`` says that sessions or pings were dropped for memory, ``several_networks`` that two
+    connections with the same ends went on at a time. ``most`` is how many bytes connections may take (`MOST`
+    by default): beyond it the oldest go, and of claims about what is not known any more something is missing.
     """
 
     def __init__(self, most: int | None = None) -> None:
@@ -81,6 +81,7 @@ class Visibility:
         self.missing = 0
         self.cut = 0
         self.first_hole: Record | None = None
+        self.first_cut: Record | None = None
         self.dropped = 0
         self.cut_frames = self.snapped = 0
         self.halves = 0
@@ -233,36 +234,44 @@ class Visibility:
         """How much of the frames with payload is missing, as far as that can be seen."""
         return self.lost_frames / max(1, self.frames + self.lost_frames)
 
-    def said(self, before: str) -> tuple[str, ...]:
-        """What the capture lacks, in clauses; ``before`` names the frame behind the first gap."""
-        told = []
+    def said(self, place: Callable[[Record], str]) -> tuple[tuple[str, Record | None], ...]:
+        """What the capture lacks, in clauses, each with the first record that shows it, where it names that.
+
+        ``place`` gives the name of a record.
+        """
+        told: list[tuple[str, Record | None]] = []
         if self.broken:
-            told.append(f"{self.broken[0]}: what follows could not be read")
+            told.append((f"{self.broken[0]}: what follows could not be read", None))
         more = len(self.broken) - 1
         if more > 0:
             files = "1 more file" if more == 1 else f"{more:,} more files"
-            told.append(f"{files} could not be read to {'its' if more == 1 else 'their'} end")
+            told.append((f"{files} could not be read to {'its' if more == 1 else 'their'} end", None))
         if self.halves:
             halves = "1 connection" if self.halves == 1 else f"{self.halves:,} connections"
-            told.append(f"only one direction of {halves} was captured{self._half}")
+            told.append((f"only one direction of {halves} was captured{self._half}", None))
         if self.dropped:
             frames = "1 frame" if self.dropped == 1 else f"{self.dropped:,} frames"
-            told.append(f"the capture lost {frames}, by its own count")
+            told.append((f"the capture lost {frames}, by its own count", None))
+        if self.first_hole is not None:
+            told.append((self._lost(place(self.first_hole)), self.first_hole))
+        if self.cut_frames and self.first_cut is not None:
+            frames = "1 frame is" if self.cut_frames == 1 else f"{self.cut_frames:,} frames are"
+            first = "" if self.cut_frames == 1 else "first "
+            cut = f"{frames} cut off at {self.snapped:,} bytes, {first}{place(self.first_cut)}"
+            told.append((cut, self.first_cut))
+        if self.disordered or self.backwards:
+            told.append(("frames are not in the order of their time, reordercap puts them in order", None))
+        return tuple(told)
+
+    def _lost(self, before: str) -> str:
+        """How much is missing; ``before`` names the frame behind the first gap."""
         if self.holes == 1 and 0 < self.missing <= _FRAME:
             missing = f"{self.missing:,} bytes are missing from the capture just before {before}"
-            told.append(f"{missing}, at least 1 frame")
-        elif self.holes:
-            share = f"about {self.share:.0%}" if self.share >= 0.005 else "less than 1%"
-            holes = "1 hole" if self.holes == 1 else f"{self.holes:,} holes"
-            connections = "1 connection" if self.holed == 1 else f"{self.holed:,} connections"
-            text = f"the capture lost {share} of the frames: {holes} in {connections}, first before {before}"
-            told.append(text)
-        if self.cut_frames and self.cut:
-            frames = "1 frame is" if self.cut_frames == 1 else f"{self.cut_frames:,} frames are"
-            told.append(f"{frames} cut off at {self.snapped:,} bytes")
-        if self.disordered or self.backwards:
-            told.append("frames are not in the order of their time, reordercap puts them in order")
-        return tuple(told)
+            return f"{missing}, at least 1 frame"
+        share = f"about {self.share:.0%}" if self.share >= 0.005 else "less than 1%"
+        holes = "1 hole" if self.holes == 1 else f"{self.holes:,} holes"
+        connections = "1 connection" if self.holed == 1 else f"{self.holed:,} connections"
+        return f"the capture lost {share} of the frames: {holes} in {connections}, first before {before}"
 
     @property
     def _half(self) -> str:
@@ -422,6 +431,7 @@ class Visibility:
         if record.reason == "snaplen":
             coverage.cut += 1
             self.cut += 1
+            self.first_cut = self.first_cut or record
         else:
             self.holed += not coverage.holes
             coverage.holes += 1

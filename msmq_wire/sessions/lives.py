@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import islice
 from typing import Any, Literal, overload
@@ -86,6 +86,15 @@ class Lives(Sequence[MessageLife]):
         """The life of ``guid\\number``, the first of several; None if it was not seen."""
         message = self._by_key.get(_key_of(message_id))
         return None if message is None else self._tell(message)
+
+    def sent_in(self, records: Container[int]) -> dict[int, MessageLife]:
+        """The lives of the messages that records sent, by the ids of these."""
+        return {
+            at.record: self._tell(one)
+            for one in self._messages
+            for at in (one.first, *(one.history.resent_at if one.history else ()))
+            if at.record in records
+        }
 
     @cached_property
     def _of_twins(self) -> Mapping[int, MessageLife]:

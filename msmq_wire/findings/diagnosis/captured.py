@@ -19,10 +19,8 @@ _MOST_FACTS = 64
 
 def captured(visibility: Visibility, words: Words, telling: Telling) -> None:
     """Say what is missing of the capture, and of its connections."""
-    hole = visibility.first_hole
-    first = None if hole is None else moment_of(hole)
-    for text in visibility.said("" if first is None else words.frame(first)):
-        telling.say(f"{text[:1].upper()}{text[1:]}.", first if text.endswith(words.frame(first)) else None)
+    for text, shown in visibility.said(lambda record: words.frame(moment_of(record))):
+        telling.say(f"{text[:1].upper()}{text[1:]}.", None if shown is None else moment_of(shown))
     lacking = visibility.lacking_connections()
     for one in lacking[:MOST]:
         told, at = _lacks(one, words)

@@ -15,10 +15,12 @@ from msmq_wire.findings.cause import Cause
 from msmq_wire.findings.causes import causes, is_standing
 from msmq_wire.findings.diagnosis.answer import Answer
 from msmq_wire.findings.diagnosis.facts import Facts
+from msmq_wire.findings.diagnosis.naming import named
 from msmq_wire.findings.diagnosis.words import Words, count, listed
 from msmq_wire.findings.finding import CONFIDENCES, SEVERITIES, Confidence, Finding, Severity
 from msmq_wire.findings.folding import MOST_KEPT, Fold, Group
 from msmq_wire.findings.registry import RULES
+from msmq_wire.records.record import Record
 from msmq_wire.records.visibility import Visibility
 from msmq_wire.sessions import Moment, Story
 from msmq_wire.sessions.message import moment_of
@@ -119,6 +121,8 @@ class _Draft(msgspec.Struct):
     many: bool = False
     """Whether there may be more hosts than those in ``who``."""
     times: int = 0
+    about: str = ""
+    """The first message that it is about, or the queue."""
 
     @property
     def said(self) -> str:
@@ -129,7 +133,10 @@ class _Draft(msgspec.Struct):
         if title.partition(" ")[0].isalpha():
             # It begins with a word, and not with a host.
             title = f"{title[:1].upper()}{title[1:]}"
-        facts = (" to ".join(filter(None, ends)), f"{self.times:,} times" if self.times > 1 else "")
+        many = self.times > 1
+        times = f"{self.times:,} times" if many else ""
+        about = f"first {self.about}" if many and self.about else self.about
+        facts = (" to ".join(filter(None, ends)), times, about)
         known = ", ".join(filter(None, facts))
         between = f" ({known})" if known else ""
         also = list(self.also)
@@ -178,17 +185,27 @@ def digest_of(
     suspects: Fold,
     words: Words,
     looked_at: str,
-    visibility: Visibility | None = None,
+    story: Story | None = None,
 ) -> Digest:
     """What answers and findings say is wrong, the cause first, behind what the capture lacks."""
     drafts = [_of_group(group) for group in causes(_groups(answers, suspects))]
     drafts = drafts or list(_flagged(answers))
     ranked = sorted(drafts, key=lambda draft: draft.place)
     ranked = list(_joined(ranked))
-    lacking = () if visibility is None else _of_capture(visibility, words)
+    lacking = () if story is None else _of_capture(story.visibility, words)
     shown = ranked[: MOST_LINES - len(lacking)]
+    if story is not None:
+        _name(shown, story)
     lines = (*lacking, *(_line(draft, words) for draft in shown))
     return Digest(lines=lines, more=len(ranked) - len(shown), looked_at=looked_at)
+
+
+def _name(drafts: Iterable[_Draft], story: Story) -> None:
+    """Say of what a rule saw which message or queue it is about."""
+    seen = [draft for draft in drafts if draft.question is None]
+    names = named(story, {one.record for draft in seen for one in draft.moments})
+    for draft in seen:
+        draft.about = next((names[one.record] for one in draft.moments if one.record in names), "")
 
 
 def causes_of(answers: Sequence[Answer], suspects: Fold) -> Iterator[tuple[Cause, Group | None]]:
@@ -230,11 +247,15 @@ def _groups(answers: Iterable[Answer], suspects: Fold) -> list[Group]:
 
 def _of_capture(visibility: Visibility, words: Words) -> tuple[DigestLine, ...]:
     """What the capture lacks, where answers are missing for that."""
-    hole = visibility.first_hole
-    at = None if hole is None else moment_of(hole)
-    said = visibility.said("" if at is None else words.frame(at))
+
+    def place(record: Record) -> str:
+        at = moment_of(record)
+        return f"{words.frame(at)}{words.period([at])}"
+
+    said = visibility.said(place)
     if not said:
         return ()
+    moments = [moment_of(at) for _, at in said if at is not None]
     unknown = "What depends on their order is not certain"
     if visibility.broken:
         unknown = "What happened after that is not known"
@@ -244,18 +265,17 @@ def _of_capture(visibility: Visibility, words: Words) -> tuple[DigestLine, ...]:
         unknown = "Waits and missing acknowledgments cannot be judged there"
     elif visibility.cut:
         unknown = "What was cut off is not known"
-    text = "; ".join(said)
+    text = "; ".join(text for text, _ in said)
     # What pktmon records of a frame, unless it is told otherwise.
     whole = _PKTMON if visibility.cut and visibility.snapped <= _PKTMON_SIZE else ""
-    shown = () if at is None or at.frame is None else (at.frame,)
     return (
         DigestLine(
             severity="info",
             confidence="certain",
             text=f"{text[:1].upper()}{text[1:]}. {unknown}.",
             action=whole,
-            frames=shown,
-            records=() if at is None else (at.record,),
+            frames=tuple(one.frame for one in moments if one.frame is not None),
+            records=tuple(one.record for one in moments),
             count=max(1, visibility.holes),
         ),
     )

@@ -1,13 +1,14 @@
-"""Which messages somebody means: by name, number, label, queue, frame or id, as answers print them."""
+"""Messages by their names: which one somebody means, and how what a record is about is called."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
+from msmq_wire.findings.diagnosis.words import quoted, short
 from msmq_wire.sessions import MessageLife, Moment, Story
 
-__all__ = ["matching"]
+__all__ = ["matching", "named"]
 
 _BARS = ("…", "...")
 _PLACE = re.compile(r"(frame|id)\s*(\d{1,18})", re.IGNORECASE)
@@ -43,6 +44,25 @@ def matching(story: Story, wanted: str, most: int = 10) -> dict[str, str]:
     if not found and number.isdecimal() and len(number) <= 18 and not guid:
         return _at(story.lives, "id", int(number), most) or _at(story.lives, "frame", int(number), most)
     return _taken(found or [one for one in own if text in (one.queue or "").casefold()], most)
+
+
+def named(story: Story, records: Collection[int]) -> Mapping[int, str]:
+    """What records are about, by their ids: a message with its label and queue, or the queue of a call."""
+    found = {}
+    for queue in story.queues:
+        for at in (queue.opened, queue.purged, queue.closed):
+            if queue.queue and at is not None and at.record in records:
+                found[at.record] = f"queue {queue.queue}"
+    for read in story.reads:
+        for at in (read.at, read.ended):
+            if at is not None and at.record in records and (read.message_id or read.queue):
+                where = f"queue {read.queue}" if read.queue else ""
+                what = f"message {short(read.message_id)}{quoted(read.label)}" if read.message_id else ""
+                found[at.record] = " in ".join(filter(None, (what, where)))
+    for record, life in story.lives.sent_in(records).items():
+        to = f" to {life.queue}" if life.queue else ""
+        found[record] = f"message {short(life.message_id)}{quoted(life.label)}{to}"
+    return found
 
 
 def _is_named(life: MessageLife, guid: str, number: str) -> bool:

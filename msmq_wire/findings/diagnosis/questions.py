@@ -228,7 +228,7 @@ class Diagnosis:
         """What is wrong, the cause first; ``answers`` are those to all questions, ``frames`` those read."""
         looked_at = looked(answers, self.facts, story, frames)
         words = Words(self.facts.captures)
-        return digest_of(answers, self._findings.suspects, words, looked_at, story.visibility)
+        return digest_of(answers, self._findings.suspects, words, looked_at, story)
 
     def causes(self, story: Story) -> Iterator[tuple[Cause, Group | None]]:
         """What the answers call wrong, as far as the digest counts it, each with what is behind it."""

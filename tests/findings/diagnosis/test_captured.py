@@ -38,7 +38,7 @@ SAID = {
         f"{ONE} (11.21 s): only what 192.0.2.21:49731 sent was captured.",
     ),
     "i9_snap_128.pcap": (
-        "70 frames are cut off at 128 bytes.",
+        "70 frames are cut off at 128 bytes, first frame 4.",
         f"{ONE} (11.21 s): 26 packets cut off.",
         "192.0.2.22:49732 to 192.0.2.10:1801 (10.75 s): 22 packets cut off.",
         "192.0.2.23:49733 to 192.0.2.10:1801 (10.75 s): 22 packets cut off.",

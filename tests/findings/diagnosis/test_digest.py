@@ -15,7 +15,7 @@ from fixtures.build_frames import pcap
 from fixtures.build_sessions import Script, Step
 from msmq_wire.capture.reader import read_capture
 from msmq_wire.findings import RULES, Evidence, Finding, Judge
-from msmq_wire.findings.diagnosis import Answer, Diagnosis, Digest
+from msmq_wire.findings.diagnosis import Answer, Diagnosis, Digest, heeded
 from msmq_wire.findings.diagnosis.answer import Telling
 from msmq_wire.findings.diagnosis.digest import MOST_LINES, digest_of
 from msmq_wire.findings.diagnosis.fates import REMEDIES
@@ -30,7 +30,7 @@ from tests.sessions.tape import Tape
 FIXTURES = Path(__file__).parents[3] / "fixtures"
 CAPTURES = sorted(path for path in FIXTURES.rglob("*.pcap*") if path.suffix in (".pcap", ".pcapng"))
 CLEAN = [path for path in CAPTURES if path.name.startswith("clean_")]
-TOLD = {id_: rule for id_, rule in RULES.items() if rule.severity != "info"}
+TOLD = heeded()
 
 EXPECTED = tomllib.loads((FIXTURES / "digest" / "expected.toml").read_text(encoding="utf-8"))
 """What the first line has to say, written from the scenarios and apart from the code; its head says how it is
@@ -86,6 +86,11 @@ def said(word: str, text: str) -> bool:
     return any(re.search(rf"(?<![a-z0-9]){re.escape(one)}", text) for one in map(str.lower, words))
 
 
+def alone(word: str, text: str) -> bool:
+    """Whether a word stands in a text, and not in a longer word, number, time or address."""
+    return re.search(rf"(?<![\w.:])(?<!\d,){re.escape(word.lower())}(?![\w:]|[.,]\d)", text) is not None
+
+
 def faults(expected: dict[str, Any], found: Digest) -> Iterable[str]:
     """What an expectation misses in a digest."""
     if not found.lines:
@@ -102,8 +107,19 @@ def faults(expected: dict[str, Any], found: Digest) -> Iterable[str]:
     yield from (f"not {word}" for word in expected.get("not_any_of", ()) if said(word, text))
     if "frames" in expected and not set(expected["frames"]) & set(line.frames):
         yield f"frames {line.frames}"
+    text = " ".join((line.said, *line.who)).lower()
+    if "when" in expected and not any(one in text for one in expected["when"]):
+        yield f"when {line.where}"
+    if "which" in expected and not any(said(one, text) for one in expected["which"]):
+        yield "which"
+    if "count" in expected and not any(alone(one, text) for one in expected["count"]):
+        yield "count"
     if line.severity not in expected.get("severity", (line.severity,)):
         yield line.severity
+    # What is published is as sure as a rule that knows how it was published.
+    sure = {line.confidence} if line.confidence != "published" else {"certain", "likely"}
+    if not sure & {*expected.get("sure", sure)}:
+        yield f"sure {line.confidence}"
 
 
 def expectations(*folders: str) -> list[dict[str, Any]]:
