@@ -15,12 +15,13 @@ from msmq_wire.findings.filtering import all_names
 @pytest.mark.parametrize(
     ("expression", "words"),
     [
-        ("type == user-message", "'user-message' is none of com_call"),
+        ("type == user-message", "'user-message' is no value of type: did you mean 'user_message'?"),
         ("message_class == ACKRECEIVE", "MQMSG_CLASS_ACK_RECEIVE"),
         ("user_header.message_id == many", "'many' is no number"),
         ("base_header.flags.pr > high", "'high' is no number"),
         ("sent_time > someday", "is no time"),
         ("time > 2026-11-20 noon", "'n' is not expected"),
+        ("delivery == recoverble", "'recoverble' is no value of delivery: did you mean 'recoverable'?"),
         ("delivery == fast", "none of express, recoverable, transactional"),
         ("message_class ~ letter", "contains 'letter'"),
         ("priority ~ high", "contains 'high'"),

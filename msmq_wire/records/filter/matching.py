@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import ipaddress
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import tzinfo
 from typing import Any
 
@@ -50,9 +50,9 @@ def matcher(name: str, comparison: str, text: str, zone: tzinfo | None, place: P
         case "message-id":
             return _message_id(comparison, text)
         case "rank":
-            return _rank(comparison, text, place)
-    if place.choices and text.lower() not in place.choices:
-        raise MsmqWireError(f"{text!r} is none of {', '.join(place.choices)}")
+            return _rank(name, comparison, text, place)
+    if place.choices:
+        _check_choice(name, text, place)
     number = _number(text, place.names)
     if number is None and place.unit == "unix-time":
         return _in_seconds(time_matcher(comparison, text, zone))
@@ -112,9 +112,14 @@ def _none_of(place: Place, text: str) -> str:
         return ""
     if len(place.names) <= _LISTED:
         return f" and none of {', '.join(place.names)}"
-    known = {name.casefold(): name for name in place.names}
+    return f" and no name of one{_nearest(place.names, text)}"
+
+
+def _nearest(words: Iterable[str], text: str) -> str:
+    """A question for the word that is nearly a text, where there is one."""
+    known = {word.casefold(): word for word in words}
     near = difflib.get_close_matches(text[:_LONGEST].casefold(), known, n=1, cutoff=0.7)
-    return " and no name of one" + (f": did you mean {known[near[0]]!r}?" if near else "")
+    return f": did you mean {known[near[0]]!r}?" if near else ""
 
 
 def _number(text: str, names: Mapping[str, int]) -> int | None:
@@ -132,9 +137,19 @@ def _number(text: str, names: Mapping[str, int]) -> int | None:
         return int(text) if plain else None
 
 
-def _rank(comparison: str, text: str, place: Place) -> Matcher:
+def _check_choice(name: str, text: str, place: Place) -> None:
+    """Raise MsmqWireError for a text that is no choice, with the nearest one where there is one."""
     if text.lower() not in place.choices:
-        raise MsmqWireError(f"{text!r} is none of {', '.join(place.choices)}")
+        near = _nearest(place.choices, text)
+        raise MsmqWireError(
+            f"{text!r} is no value of {name}{near}"
+            if near
+            else f"{text!r} is none of {', '.join(place.choices)}"
+        )
+
+
+def _rank(name: str, comparison: str, text: str, place: Place) -> Matcher:
+    _check_choice(name, text, place)
     compare, wanted = _COMPARE[comparison], place.choices.index(text.lower())
     return lambda value: compare(place.choices.index(value), wanted)
 
