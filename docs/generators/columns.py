@@ -10,6 +10,7 @@ from msmq_wire.findings.columns import FINDING_COLUMNS
 from msmq_wire.records.call import CALL_COLUMNS
 from msmq_wire.records.column import RECORD_COLUMNS, Column
 from msmq_wire.records.message import COLUMNS
+from msmq_wire.records.outcome import OUTCOME
 
 __all__ = ["blocks"]
 
@@ -18,7 +19,7 @@ def blocks() -> dict[str, str]:
     """Every key of a row with its meaning, and those that are there on request."""
     return {
         "records": _table(RECORD_COLUMNS),
-        "messages": _two(COLUMNS),
+        "messages": _two((*COLUMNS, OUTCOME)),
         "calls": _two(CALL_COLUMNS),
         "findings": _table(FINDING_COLUMNS),
     }

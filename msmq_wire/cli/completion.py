@@ -40,6 +40,12 @@ def redactions(incomplete: str) -> list[str]:
 
 
 def _of_messages() -> Iterable[str]:
+    from msmq_wire.records.outcome import OUTCOME
+
+    return [*_of_each_message(), OUTCOME.name]
+
+
+def _of_each_message() -> Iterable[str]:
     from msmq_wire.records.message import COLUMNS
 
     return [one.name for one in COLUMNS]
@@ -54,7 +60,7 @@ def _of_calls() -> Iterable[str]:
 def _of_records() -> Iterable[str]:
     from msmq_wire.records.column import RECORD_COLUMNS
 
-    return dict.fromkeys((*(one.name for one in RECORD_COLUMNS), *_of_messages(), *_of_calls()))
+    return dict.fromkeys((*(one.name for one in RECORD_COLUMNS), *_of_each_message(), *_of_calls()))
 
 
 def _of_findings() -> Iterable[str]:

@@ -9,18 +9,9 @@ import msgspec
 from msmq_wire.records.column import RECORD_COLUMNS
 from msmq_wire.records.look import Declared, Look
 from msmq_wire.records.message import COLUMNS
-from msmq_wire.records.outcome import FAILURES, OUTCOMES
+from msmq_wire.records.outcome import OUTCOME
 
-__all__ = ["MESSAGES", "MESSAGES_AS_THEY_COME", "MESSAGES_AT_REST", "OUTCOME", "MessageRows"]
-
-
-OUTCOME = Declared(
-    "outcome", "text",
-    "What became of it, as far as the capture shows: the strongest that its evidence carries.",
-    choices=OUTCOMES, asked=True,
-    look=Look("outcome", 50, 8, tint=lambda outcome: "error" if outcome in FAILURES else ""),
-)  # fmt: skip
-"""A column of messages that no message has alone: what comes after it decides."""
+__all__ = ["MESSAGES", "MESSAGES_AS_THEY_COME", "MESSAGES_AT_REST", "MessageRows"]
 
 
 class MessageRows(msgspec.Struct, frozen=True):

@@ -18,12 +18,14 @@ from msmq_wire.output import folder_refusal, refusal
 from msmq_wire.report.redaction.redactor import Redaction, Redactor
 
 if TYPE_CHECKING:
+    from msmq_wire.cli.reading import Reading
     from msmq_wire.cli.render.tree import TreeOptions
     from msmq_wire.findings.filtering import FindingFilter
     from msmq_wire.records.filter.compiling import Filter
 
 __all__ = [
     "CAPTURES",
+    "READ_TWICE",
     "BodyLimit",
     "CaptureFiles",
     "CapturesReadTwice",
@@ -46,6 +48,7 @@ __all__ = [
     "check_folder",
     "check_output",
     "filter_for",
+    "filters_by_outcome",
     "finding_filter_for",
     "redactor_for",
     "refuse_without_effect",
@@ -56,6 +59,8 @@ __all__ = [
 
 
 _BODY_LIMIT = 512
+READ_TWICE = "outcome needs two readings, and this capture can be read only once: save it to a file first"
+"""What is said of a pipe, and of standard input."""
 
 
 class Color(StrEnum):
@@ -257,14 +262,37 @@ def finding_filter_for(expressions: list[str] | None, zone: tzinfo | None) -> Fi
         raise typer.BadParameter(str(error), param_hint="--filter") from None
 
 
-def filter_for(expressions: list[str] | None, zone: tzinfo | None) -> Filter | None:
-    """The filters of a command line as one, None without any. Raises typer.BadParameter."""
+def filter_for(
+    expressions: list[str] | None, zone: tzinfo | None, *, outcomes: bool = False
+) -> Filter | None:
+    """The filters of a command line as one, None without any. Raises typer.BadParameter.
+
+    ``outcomes`` says that the command knows what became of messages.
+    """
     if not expressions:
         return None
     from msmq_wire.records.filter.compiling import compile_filter
 
     try:
-        parts = [compile_filter(expression, zone) for expression in expressions]
+        parts = [compile_filter(expression, zone, outcomes=outcomes) for expression in expressions]
     except MsmqWireError as error:
         raise typer.BadParameter(str(error), param_hint="--filter") from None
     return lambda subject: all(part(subject) for part in parts)
+
+
+def filters_by_outcome(expressions: list[str] | None, reading: Reading) -> bool:
+    """Whether filters ask what became of messages.
+
+    Raises typer.BadParameter where they ask, and the reading cannot answer.
+    """
+    if not expressions:
+        return False
+    from msmq_wire.records.filter.compiling import asks_for_outcome
+
+    if not any(map(asks_for_outcome, expressions)):
+        return False
+    if reading.at_rest:
+        raise typer.BadParameter("what lies at rest has no outcome", param_hint="--filter")
+    if reading.once:
+        raise typer.BadParameter(READ_TWICE, param_hint="--filter")
+    return True

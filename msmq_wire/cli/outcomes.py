@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from msmq_wire.cli.columns import Told
-from msmq_wire.cli.message_rows import OUTCOME
 from msmq_wire.cli.reading import Reading
+from msmq_wire.records.message import message_of
+from msmq_wire.records.outcome import OUTCOME
 from msmq_wire.records.record import Record
 from msmq_wire.sessions import Follower, Leaving, MessageLife
 
@@ -59,9 +60,14 @@ class Outcomes:
         life = None if message_id is None else self._lives.of(record, message_id)
         return self._gone.get(message_id or "") if life is None else life.outcome
 
-    def told(self, record: int, message_id: str | None) -> Told:
+    def of_record(self, record: Record) -> str | None:
+        """The same of the message that a record is, or that is in it."""
+        message = message_of(record, acknowledgments=True, inside=True)
+        return None if message is None else self.of(record.id, message["message_id"])
+
+    def told(self, record: Record) -> Told:
         """The same as a row has it."""
-        return _Outcome(self.of(record, message_id))
+        return _Outcome(self.of_record(record))
 
     def of_all(self, records: Sequence[int], message_ids: Sequence[str | None]) -> list[str | None]:
         """The same of many."""

@@ -74,10 +74,14 @@ _CONNECTION = re.compile(r"(?:(\S+:\d+ to \S+:\d+)|DCE/RPC): ")
 
 
 class Selection(msgspec.Struct, frozen=True):
-    """Which records are wanted: those that match the filter and, if there are ids, have one of them."""
+    """Which records are wanted: those that match the filter and, if there are ids, have one of them.
+
+    ``outcome_of`` gives what became of the message in a record, where that is known.
+    """
 
     filter: Filter | None = None
     ids: frozenset[int] = frozenset()
+    outcome_of: Callable[[Record], str | None] | None = None
 
     def told(self, matching: int, all_: int, noun: str) -> tuple[str, ...]:
         """What a summary says about what was left out: nothing if nothing was asked for in particular."""
@@ -88,7 +92,7 @@ class Selection(msgspec.Struct, frozen=True):
     def __contains__(self, record: object) -> bool:
         if not isinstance(record, Record) or (self.ids and record.id not in self.ids):
             return False
-        return self.filter is None or self.filter(Subject(record))
+        return self.filter is None or self.filter(Subject(record, self.outcome_of))
 
 
 class Reading:

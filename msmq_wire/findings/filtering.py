@@ -20,7 +20,7 @@ from msmq_wire.records.filter.names import groups, records
 from msmq_wire.records.filter.parser import parsed
 from msmq_wire.records.filter.place import FOLDED, NUMBER, TEXT, Place
 from msmq_wire.records.filter.subject import Subject
-from msmq_wire.records.filter.tree import Both, Comparison, Either, Negation, Presence, Tree, composed
+from msmq_wire.records.filter.tree import Tree, composed, names_in
 from msmq_wire.records.filter.vocabulary import Name, Vocabulary
 from msmq_wire.records.record import Record
 from msmq_wire.records.run import Run, in_order
@@ -81,10 +81,13 @@ def all_names() -> Mapping[str, tuple[Name[Any], ...]]:
     return {**groups(), "findings": FINDING_NAMES}
 
 
-def findings_vocabulary() -> Vocabulary[Any]:
-    """The names of findings and of items."""
+def findings_vocabulary(*, outcomes: bool = False) -> Vocabulary[Any]:
+    """The names of findings and of items; with ``outcomes`` also what no finding is asked for."""
+    known = records(outcomes=outcomes)
     return Vocabulary(
-        (*FINDING_NAMES, *records().names.values()), lambda name: _key(name) or records().known(name)
+        (*FINDING_NAMES, *known.names.values()),
+        lambda name: _key(name) or known.known(name),
+        known.refused,
     )
 
 
@@ -110,7 +113,7 @@ class FindingFilter:
         own = {one.name for one in FINDING_NAMES}
 
         def part(tree: Tree) -> Callable[[_Seen], bool] | None:
-            if any(name in own or name.startswith("evidence.") for name in _names_in(tree)):
+            if any(name in own or name.startswith("evidence.") for name in names_in(tree)):
                 return leaf(tree)
             asked = composed(tree, leaf)
             matching = Numbers()
@@ -136,13 +139,3 @@ class FindingFilter:
             return False
         seen = (_Seen(finding, place) for place in finding.evidence)
         return any(all(matches(one) for matches in self._matches) for one in seen)
-
-
-def _names_in(tree: Tree) -> set[str]:
-    match tree:
-        case Presence() | Comparison():
-            return {tree.name}
-        case Negation():
-            return _names_in(tree.part)
-        case Both() | Either():
-            return set().union(*map(_names_in, tree.parts))

@@ -1,10 +1,13 @@
-"""What can become of a message."""
+"""What can become of a message, and the column that has it."""
 
 from __future__ import annotations
 
 from typing import Literal, TypeAlias, get_args
 
-__all__ = ["FAILURES", "OUTCOMES", "Outcome"]
+from msmq_wire.records.column import Column
+from msmq_wire.records.look import Look
+
+__all__ = ["FAILURES", "OUTCOME", "OUTCOMES", "Outcome"]
 
 Outcome: TypeAlias = Literal[
     "received", "delivered", "stored", "acknowledged", "unknown", "expired", "purged", "refused"
@@ -13,3 +16,10 @@ OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 """From the best to the worst."""
 FAILURES: tuple[Outcome, ...] = ("expired", "purged", "refused")
 """Those of a message that nobody received."""
+OUTCOME = Column(
+    "outcome", "text",
+    "What became of it, as far as the capture shows: the strongest that its evidence carries.",
+    choices=OUTCOMES, asked=True,
+    look=Look("outcome", 50, 8, tint=lambda outcome: "error" if outcome in FAILURES else ""),
+)  # fmt: skip
+"""A column of messages that no message has alone: what comes after it decides."""

@@ -54,6 +54,17 @@ def test_an_input_is_never_written_over(run: Run, capture: Path, tmp_path: Path,
     assert capture.read_bytes() == before
 
 
+def test_frames_are_chosen_by_what_became_of_their_messages(run: Run, tmp_path: Path) -> None:
+    source, out = _FIXTURES / "digest" / "refused_invoices.pcap", tmp_path / "out.pcap"
+    status, _, err = run("export", source, "--to", out, "--filter", "outcome == refused")
+    assert (status, "2 frames of 2 items written" in err) == (0, True)
+    whole = list(read_frames(str(source)))
+    # Invoices 4 and 8.
+    assert [one.data for one in read_frames(str(out))] == [whole[58].data, whole[106].data]
+    status, _, err = run("export", source, "--to", out, "--force", "--filter", "outcome == expired")
+    assert (status, err.splitlines()[0]) == (1, "msmq-wire: nothing matches")
+
+
 def test_standard_input_cannot_be_exported(run: Run, tmp_path: Path) -> None:
     status, _, err = run("export", "-", "--to", tmp_path / "out.pcap")
     assert (status, err.count("\n")) == (2, 1)

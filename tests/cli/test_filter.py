@@ -38,6 +38,43 @@ def test_a_value_that_nothing_can_have_is_refused(
     assert words in err
 
 
+@pytest.mark.parametrize("command", ["decode", "calls", "findings", "replay", "carve"])
+def test_a_command_that_knows_no_outcome_names_those_that_do(run: Any, capture: Path, command: str) -> None:
+    assert run(command, capture, "--filter", "label ~ x or outcome == refused") == (
+        2,
+        "",
+        "msmq-wire: Invalid value for --filter: column 14 of 'label ~ x or outcome == refused': an outcome "
+        "is known only at the end of a capture: messages and export filter by it "
+        f"(see msmq-wire {command} --help)\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("expression", "words"),
+    [
+        (
+            "outcome == refusd",
+            "column 12 of 'outcome == refusd': 'refusd' is no value of outcome: did you mean 'refused'?",
+        ),
+        (
+            "outcome == lost",
+            "'lost' is none of received, delivered, stored, acknowledged, unknown, expired, purged, refused",
+        ),
+        (
+            "outcome in (purged, recieved)",
+            "column 21 of 'outcome in (purged, recieved)': 'recieved' is no value of outcome: "
+            "did you mean 'received'?",
+        ),
+        ("severity >= hihg", "'hihg' is no value of severity: did you mean 'high'?"),
+        ("outcom == refused", "nothing is called 'outcom'; did you mean 'outcome'?"),
+    ],
+)
+def test_a_word_that_is_mistyped_is_told_with_the_nearest(run: Any, expression: str, words: str) -> None:
+    status, out, err = run("filter", expression)
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert words in err
+
+
 @pytest.mark.parametrize(
     ("expression", "ids"),
     [

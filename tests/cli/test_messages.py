@@ -17,6 +17,8 @@ from msmq_wire import build_message, encode
 from msmq_wire.cli.body_files import file_name_part
 from msmq_wire.records.bodies import Body
 from msmq_wire.records.message import ROW
+from tests.cli.conftest import pcap_bytes, tcp_frame
+from tests.splitting import split
 
 Run = Callable[..., Any]
 Read = Callable[[str], bytes]
@@ -311,6 +313,87 @@ def test_a_capture_that_is_read_but_once_has_no_outcomes(run: Run) -> None:
     data = (DIGEST / "payroll_purged.pcap").read_bytes()
     status, out, _ = run("messages", "-", stdin=data)
     assert (status, out.split()[:7]) == (0, ["id", "time", "src", "dst", "queue", "label", "action"])
-    status, out, err = run("messages", "-", "--columns", "+outcome", stdin=data)
-    assert (status, out) == (2, "")
-    assert "read twice" in err
+    for asked in (("--columns", "+outcome"), ("--filter", "outcome == purged")):
+        status, out, err = run("messages", "-", *asked, stdin=data)
+        assert (status, out) == (2, "")
+        assert err == (
+            f"msmq-wire: Invalid value for {asked[0]}: outcome needs two readings, and this capture can be "
+            "read only once: save it to a file first (see msmq-wire messages --help)\n"
+        )
+
+
+@pytest.mark.parametrize(
+    ("capture", "expression", "labels"),
+    [
+        ("refused_invoices", "outcome == refused", ["invoice 4", "invoice 8"]),
+        ("refused_invoices", "outcome == REFUSED and label ~ 8", ["invoice 8"]),
+        ("payroll_purged", "outcome in (purged, refused)", ["payslip 4", "payslip 5", "payslip 6"]),
+        (
+            "payroll_purged",
+            "label ~ payslip and outcome != received",
+            ["payslip 4", "payslip 5", "payslip 6"],
+        ),
+        ("payroll_purged", "queue ~ payroll and not outcome == purged", [f"payslip {n}" for n in (1, 2, 3)]),
+        ("payroll_purged", "outcome matches '^pu'", ["payslip 4", "payslip 5", "payslip 6"]),
+        ("payroll_purged", "outcome == expired", []),
+    ],
+)
+def test_messages_are_filtered_by_what_became_of_them(
+    run: Run, capture: str, expression: str, labels: list[str]
+) -> None:
+    status, out, err = run(
+        "messages",
+        DIGEST / f"{capture}.pcap",
+        "--filter",
+        f"via == tcp and {expression}",
+        "--format",
+        "jsonl",
+    )
+    assert (status, [json.loads(line)["label"] for line in out.splitlines()]) == (0, labels)
+    assert f"; {len(labels)} of " in err
+    # A row has the outcome only where it was asked for.
+    assert '"outcome"' not in out
+
+
+def test_a_filter_by_outcome_is_the_same_however_a_capture_is_read(run: Run, tmp_path: Path) -> None:
+    asked = ("--filter", "outcome in (purged, refused)", "--columns", "id,label,outcome", "--format", "csv")
+    files = [DIGEST / "payroll_purged.pcap", DIGEST / "refused_invoices.pcap"]
+    told = [f"payslip {number},purged" for number in (4, 5, 6)]
+    told += [f"invoice {number},refused" for number in (4, 8)]
+    one = run("messages", *files, *asked).out
+    assert [line.partition(",")[2] for line in one.splitlines()[1:]] == told
+    assert run("messages", *files, *asked, "--jobs", "2").out == one
+    hidden = run("messages", *files, *asked, "--redact", "labels").out.splitlines()
+    assert [line.partition(",")[0] for line in hidden] == [
+        line.partition(",")[0] for line in one.splitlines()
+    ]
+    ring = split(files[1], tmp_path, ("trace_00001.pcap", "trace_00002.pcap"), (62,))
+    assert run("messages", *reversed(ring), *asked).out.splitlines()[1:] == [
+        "33,invoice 4,refused",
+        "57,invoice 8,refused",
+    ]
+
+
+def test_what_is_dropped_for_memory_is_filtered_by_what_was_known_then(run: Run, tmp_path: Path) -> None:
+    asked = ("--filter", "outcome == unknown", "--format", "csv", "--columns", "id")
+    frames = [
+        tcp_frame(
+            encode(build_message(rf"DIRECT=OS:h\private$\q{n}", b"x", message_id=n)), 1, src=f"10.0.0.{n}"
+        )
+        for n in range(1, 61)
+    ]
+    path = tmp_path / "many.pcap"
+    path.write_bytes(pcap_bytes(frames))
+    whole = run("messages", path, *asked)
+    assert len(whole.out.splitlines()) == 61
+    fewer = run("messages", path, *asked, "--memory", "20k")
+    assert fewer.out == whole.out
+    assert "dropped for memory" in fewer.err
+
+
+def test_what_lies_at_rest_is_not_filtered_by_outcome(run: Run) -> None:
+    status, out, err = run(
+        "messages", "--carve", DIGEST / "payroll_purged.pcap", "--filter", "outcome == purged"
+    )
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert "what lies at rest has no outcome" in err

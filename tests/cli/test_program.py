@@ -128,6 +128,8 @@ def test_packets_are_listed_without_what_only_others_need() -> None:
         ("explain FRM-SIZE", ["FRM-SIZE-MIN", "FRM-SIZE-MAX", "FRM-SIZE-STREAM"]),
         ("findings x --rule FRM-SIG", ["FRM-SIG"]),
         ("messages x --columns time,+lab", ["time,+label"]),
+        ("messages x --columns outc", ["outcome"]),
+        ("decode x --columns outc", []),
         ("calls x --columns +req", ["+request_id"]),
         ("calls x --columns nothing", []),
         ("decode x --columns anom", ["anomalies", "anomaly_codes"]),

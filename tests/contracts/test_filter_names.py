@@ -14,6 +14,7 @@ from msmq_wire.records.call import CALL_COLUMNS
 from msmq_wire.records.column import RECORD_COLUMNS
 from msmq_wire.records.filter.names import records
 from msmq_wire.records.message import COLUMNS
+from msmq_wire.records.outcome import OUTCOME
 from msmq_wire.wire.registry import PACKETS
 
 _LUA = Path(__file__).resolve().parents[2] / "dissectors" / "msmq_wireshark"
@@ -50,6 +51,7 @@ def test_every_column_is_a_name() -> None:
     assert len(names) > 50
     assert _unknown(names) == []
     assert _unknown([one.look.head for one in COLUMNS if one.look is not None]) == []
+    assert records(outcomes=True).known(OUTCOME.name) is not None
     vocabulary = findings_vocabulary()
     assert [one.name for one in FINDING_COLUMNS if vocabulary.known(one.name) is None] == []
 

@@ -18,7 +18,15 @@ from msmq_wire.capture.source import read_frames
 from msmq_wire.capture.writer import write_pcap
 from msmq_wire.cli.frame_set import FrameSet
 from msmq_wire.cli.jobs import Jobs, in_parts
-from msmq_wire.cli.options import CapturesReadTwice, Filters, Force, Ids, check_output, filter_for
+from msmq_wire.cli.options import (
+    CapturesReadTwice,
+    Filters,
+    Force,
+    Ids,
+    check_output,
+    filter_for,
+    filters_by_outcome,
+)
 from msmq_wire.cli.reading import Reading, Selection
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
 from msmq_wire.cli.render.values import count_text
@@ -34,7 +42,7 @@ _Ends: TypeAlias = frozenset[str]
 """The two ends of a connection."""
 
 
-@with_reading_options(carves=True, but=("redact", "utc", "local", "timezone", "color"))
+@with_reading_options(carves=True, follows=True, but=("redact", "utc", "local", "timezone", "color"))
 def export(
     files: CapturesReadTwice,
     to: Annotated[
@@ -62,7 +70,8 @@ def export(
 ) -> None:
     """Write the frames of matching items to a new capture.
 
-    The FILEs are read twice, so standard input and pipes cannot be among them. The frames keep their order,
+    The FILEs are read twice, and once more for a filter by outcome. Standard input and pipes cannot be among
+    them. The frames keep their order,
     bytes and times. Items that came in more than one frame bring all of their frames. With --force OUT.pcap
     is replaced when all is written, and left alone when nothing matches. Who wants to judge what is written
     needs --connections: without the frames between its items a session looks broken. A key lets filters see
@@ -78,15 +87,25 @@ def export(
 
         msmq-wire export big.pcapng --to orders.pcap --filter "queue ~ orders"
 
+        msmq-wire export big.pcapng --to refused.pcap --filter "outcome == refused" --connections
+
         msmq-wire export big.pcapng --to one.pcap --id 17
 
         msmq-wire export big.pcapng --to host.pcap --filter "host == 192.0.2.7" --connections
     """
-    selection = Selection(filter_for(filters, UTC), frozenset(ids or ()))
-    reading = options.reading(files, options.redactor(), streams=bool(ids) or connections)
+    matches = filter_for(filters, UTC, outcomes=True)
+    reading = options.reading(files, options.redactor(), streams=bool(ids) or connections, follows=True)
     if connections and reading.at_rest:
         raise typer.BadParameter("what lies at rest has no connections", param_hint="--connections")
     _check_paths(reading.files, to, force=force)
+    outcomes = None
+    if filters_by_outcome(filters, reading):
+        # Loads all that follows sessions.
+        from msmq_wire.cli.outcomes import Outcomes
+
+        outcomes = Outcomes(reading)
+    outcome_of = None if outcomes is None else outcomes.of_record
+    selection = Selection(matches, frozenset(ids or ()), outcome_of)
     if reading.at_rest:
         raise typer.Exit(_export_finds(reading, selection, to, force=force))
 
@@ -108,6 +127,8 @@ def export(
         items += number
         wanted |= found
         between |= ends
+    if outcomes is not None:
+        reading.tell_left_out(outcomes.left_out)
     if not wanted:
         if not reading.status:
             complain("nothing matches")

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
+from datetime import UTC
 from typing import Annotated, Any
 
 import typer
 
 from msmq_wire.errors import MsmqWireError
-from msmq_wire.findings.filtering import FindingFilter, all_names, findings_vocabulary
+from msmq_wire.findings.filtering import all_names, findings_vocabulary
+from msmq_wire.records.filter.compiling import leaves
 from msmq_wire.records.filter.parser import parsed
+from msmq_wire.records.filter.tree import composed
 from msmq_wire.records.filter.vocabulary import Name
 from msmq_wire.records.filter.words import doc_of, told
 
@@ -40,12 +43,13 @@ def filter_(
     if expression is None:
         print(context.get_help())
         return
+    vocabulary = findings_vocabulary(outcomes=True)
     try:
-        tree = parsed(expression, findings_vocabulary())
-        FindingFilter([expression])
+        tree = parsed(expression, vocabulary)
+        composed(tree, leaves(expression, vocabulary, UTC))
     except MsmqWireError as error:
         raise typer.BadParameter(str(error), param_hint="EXPRESSION") from None
-    for line in told(tree, findings_vocabulary()):
+    for line in told(tree, vocabulary):
         print(line)
 
 

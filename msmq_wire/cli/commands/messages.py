@@ -13,8 +13,17 @@ from msmq_wire.cli.body_files import INDEX, BodyFiles
 from msmq_wire.cli.columns import Columns, Values, hidden_columns
 from msmq_wire.cli.formats import RowFormat
 from msmq_wire.cli.jobs import Jobs, in_parts
-from msmq_wire.cli.message_rows import MESSAGES, MESSAGES_AS_THEY_COME, MESSAGES_AT_REST, OUTCOME
-from msmq_wire.cli.options import CaptureFiles, Filters, Force, check_folder, check_output, filter_for
+from msmq_wire.cli.message_rows import MESSAGES, MESSAGES_AS_THEY_COME, MESSAGES_AT_REST
+from msmq_wire.cli.options import (
+    READ_TWICE,
+    CaptureFiles,
+    Filters,
+    Force,
+    check_folder,
+    check_output,
+    filter_for,
+    filters_by_outcome,
+)
 from msmq_wire.cli.reading import Selection
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
 from msmq_wire.cli.render.values import count_text
@@ -27,7 +36,7 @@ from msmq_wire.records.joined_capture import located
 from msmq_wire.records.message import COLUMNS, message_of
 from msmq_wire.records.message_body import MessageBody, message_body
 from msmq_wire.records.message_lines import csv_lines, json_lines
-from msmq_wire.records.record import Record
+from msmq_wire.records.outcome import OUTCOME
 
 if TYPE_CHECKING:
     from msmq_wire.cli.outcomes import Outcomes
@@ -65,8 +74,8 @@ def messages(
     """List messages, including those returned by remote reads.
 
     The outcome of a message is the strongest that the capture shows: acknowledged (the next host has it),
-    stored, delivered (it is in its queue), received, refused, expired, purged, or unknown. The table has it,
-    and other formats where --columns names it; for it a FILE is read twice.
+    stored, delivered (it is in its queue), received, refused, expired, purged, or unknown. The table has it.
+    Other formats have it where --columns names it, and --filter takes it. For it a FILE is read twice.
 
     Resent TCP bytes never show twice; messages that MSMQ sent again have rows of their own. In CSV a text
     that a spreadsheet would take for a formula begins with an apostrophe. The table shows how a body begins,
@@ -84,6 +93,8 @@ def messages(
     Examples:
 
         msmq-wire messages capture.pcapng
+
+        msmq-wire messages capture.pcapng --filter "outcome in (refused, expired)"
 
         msmq-wire messages capture.pcapng --bodies bodies --filter "queue ~ orders"
 
@@ -105,14 +116,14 @@ def messages(
     if bodies is not None:
         check_folder(bodies, "--bodies")
         check_output(os.path.join(bodies, INDEX), "--bodies", force=force, in_place=True)
-    selection = Selection(filter_for(filters, zone))
+    matches = filter_for(filters, zone, outcomes=True)
     reading = options.reading(files, redactor, rows=True, follows=True)
     found = MESSAGES_AT_REST if options.carve else MESSAGES
     if reading.once and not options.carve:
         found = MESSAGES_AS_THEY_COME
         if any(name.strip(" +") == OUTCOME.name for name in (columns or "").split(",")):
-            told = "for the outcome a capture is read twice, and this one comes but once: name a file"
-            raise typer.BadParameter(told, param_hint="--columns")
+            raise typer.BadParameter(READ_TWICE, param_hint="--columns")
+    by_outcome = filters_by_outcome(filters, reading)
     output = RowOutput(
         format_,
         found.declared,
@@ -131,11 +142,12 @@ def messages(
     hidden = hidden_columns(redactor.what)
     briefing = None
     outcomes = None
-    if OUTCOME.name in output.keys:
+    if by_outcome or OUTCOME.name in output.keys:
         # Loads all that follows sessions.
         from msmq_wire.cli.outcomes import Outcomes
 
         outcomes = Outcomes(reading)
+    selection = Selection(matches, outcome_of=None if outcomes is None else outcomes.of_record)
     if not (filters or redactor.what or body_files):
         briefing = _briefing(format_, output, outcomes, acknowledgments=all_)
     status = without_body = 0
@@ -158,7 +170,7 @@ def messages(
             if record not in selection:
                 continue
             matching += 1
-            became = () if outcomes is None else (outcomes.told(record.id, _message_id(record)),)
+            became = () if outcomes is None else (outcomes.told(record),)
             output.write(Values(shown, message, RecordRow(shown), *became, hidden=hidden))
             if body_files is not None and status == 0:
                 body = message_body(shown)
@@ -183,12 +195,6 @@ def messages(
             more.append(f"{count_text(without_body, 'message')} without a body")
     reading.tell_summary(*more)
     raise typer.Exit(reading.status or status)
-
-
-def _message_id(record: Record) -> str | None:
-    message = message_of(record, acknowledgments=True)
-    found: str | None = None if message is None else message["message_id"]
-    return found
 
 
 def _briefing(

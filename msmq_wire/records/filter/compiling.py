@@ -14,23 +14,29 @@ from msmq_wire.records.filter.matching import Matcher, matcher
 from msmq_wire.records.filter.names import records
 from msmq_wire.records.filter.parser import misplaced, parsed
 from msmq_wire.records.filter.subject import Subject
-from msmq_wire.records.filter.tree import Comparison, Presence, Tree, composed
+from msmq_wire.records.filter.tree import Comparison, Presence, Tree, composed, names_in
 from msmq_wire.records.filter.vocabulary import Name, Vocabulary
+from msmq_wire.records.outcome import OUTCOME
 
-__all__ = ["Filter", "Leaves", "compile_filter", "leaves"]
+__all__ = ["Filter", "Leaves", "asks_for_outcome", "compile_filter", "leaves"]
 
 Filter: TypeAlias = Callable[[Subject], bool]
 Leaves: TypeAlias = Callable[[Tree], Callable[[Any], bool] | None]
 
 
-def compile_filter(expression: str, zone: tzinfo | None = UTC) -> Filter:
+def compile_filter(expression: str, zone: tzinfo | None = UTC, *, outcomes: bool = False) -> Filter:
     """Compile an expression to a function of a `Subject`.
 
-    Times without a zone of their own are in ``zone``, None for that of this machine. Raises MsmqWireError
-    that names the column.
+    Times without a zone of their own are in ``zone``, None for that of this machine. With ``outcomes`` the
+    subjects know what became of their messages. Raises MsmqWireError that names the column.
     """
-    vocabulary = records()
+    vocabulary = records(outcomes=outcomes)
     return composed(parsed(expression, vocabulary), leaves(expression, vocabulary, zone))
+
+
+def asks_for_outcome(expression: str) -> bool:
+    """Whether an expression asks what became of messages. Raises as `compile_filter`."""
+    return OUTCOME.name in names_in(parsed(expression, records(outcomes=True)))
 
 
 def leaves(expression: str, vocabulary: Vocabulary[Any], zone: tzinfo | None) -> Leaves:

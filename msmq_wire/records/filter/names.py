@@ -23,6 +23,7 @@ from msmq_wire.records.filter.subject import Subject, at
 from msmq_wire.records.filter.vocabulary import Name, Vocabulary
 from msmq_wire.records.message import COLUMNS, DATES, MessageColumn
 from msmq_wire.records.message_body import message_body
+from msmq_wire.records.outcome import OUTCOME
 from msmq_wire.records.record import UNKNOWN_PACKET
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.records.view import anomaly_view, error_view
@@ -66,6 +67,8 @@ _JUDGED: Mapping[str, Callable[[Any], Any]] = {
     "anomalies": lambda record: [anomaly_view(one) for one in record.anomalies],
 }
 """What has keys of its own in a row of JSON."""
+_AT_END = {OUTCOME.name: "an outcome is known only at the end of a capture: messages and export filter by it"}
+"""What is said of a name by commands that show items as they are read."""
 _PROBLEM = ("code", "message", "path", "offset", "length", "spec")
 
 
@@ -182,9 +185,13 @@ def groups() -> Mapping[str, tuple[RecordName, ...]]:
     messages = [one for one in COLUMNS if one.name not in shared | flags]
     told = {one.name: one for one in COLUMNS if one.name in flags}
     known, places = shared | {one.name for one in messages}, call_places()
+    outcome = _named(OUTCOME, lambda subject: (subject.outcome,))
     return {
         "items": (*(_named(one, _of_record(one)) for one in RECORD_COLUMNS), *_more()),
-        "messages": tuple(_named(one, _of_message(one)) for one in messages),
+        "messages": (
+            *(_named(one, _of_message(one)) for one in messages),
+            replace(outcome, doc=f"{outcome.doc} In messages and export alone."),
+        ),
         "calls": tuple(
             _of_both(one, told[one.name])
             if one.name in told
@@ -196,9 +203,11 @@ def groups() -> Mapping[str, tuple[RecordName, ...]]:
 
 
 @cache
-def records() -> Vocabulary[Subject]:
-    """The names of records."""
-    return Vocabulary(tuple(one for group in groups().values() for one in group), _other)
+def records(*, outcomes: bool = False) -> Vocabulary[Subject]:
+    """The names of records; without ``outcomes`` what is known only at the end of a capture is refused."""
+    refused = {} if outcomes else _AT_END
+    names = (one for group in groups().values() for one in group if one.name not in refused)
+    return Vocabulary(tuple(names), _other, refused)
 
 
 @cache

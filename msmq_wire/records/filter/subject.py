@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cached_property
 from itertools import chain, islice
 from typing import Any
@@ -24,16 +25,22 @@ _LONGEST = 9
 
 
 class Subject:
-    """A record as a filter sees it."""
+    """A record as a filter sees it; ``outcome_of`` gives what became of its message, where that is known."""
 
-    def __init__(self, record: Record) -> None:
+    def __init__(self, record: Record, outcome_of: Callable[[Record], str | None] | None = None) -> None:
         self.record = record
+        self._outcome_of = outcome_of
         self._headers: dict[str, Any] = {}
 
     @cached_property
     def message(self) -> Message | None:
         """The message, also one inside a packet, which the table of messages leaves out."""
         return message_of(self.record, acknowledgments=True, inside=True)
+
+    @property
+    def outcome(self) -> str | None:
+        """What became of the message."""
+        return None if self._outcome_of is None else self._outcome_of(self.record)
 
     @cached_property
     def view(self) -> Any:

@@ -7,7 +7,7 @@ from typing import TypeAlias, TypeVar
 
 import msgspec
 
-__all__ = ["Both", "Comparison", "Either", "Negation", "Presence", "Tree", "composed"]
+__all__ = ["Both", "Comparison", "Either", "Negation", "Presence", "Tree", "composed", "names_in"]
 
 Subject = TypeVar("Subject")
 
@@ -52,6 +52,17 @@ class Either(msgspec.Struct, frozen=True):
 
 
 Tree: TypeAlias = Presence | Comparison | Negation | Both | Either
+
+
+def names_in(tree: Tree) -> set[str]:
+    """The names that a tree compares."""
+    match tree:
+        case Presence() | Comparison():
+            return {tree.name}
+        case Negation():
+            return names_in(tree.part)
+        case Both() | Either():
+            return set().union(*map(names_in, tree.parts))
 
 
 def composed(

@@ -15,6 +15,7 @@ __all__ = ["Name", "Vocabulary"]
 
 Seen = TypeVar("Seen")
 _SHOWN = 60
+_NOTHING: Mapping[str, str] = {}
 
 
 class Name(msgspec.Struct, Generic[Seen], frozen=True):
@@ -33,13 +34,22 @@ class Name(msgspec.Struct, Generic[Seen], frozen=True):
 
 
 class Vocabulary(Generic[Seen]):
-    """Names with their aliases; ``others`` finds what is no name, as a path, or gives None."""
+    """Names with their aliases; ``others`` finds what is no name, as a path, or gives None.
 
-    def __init__(self, names: tuple[Name[Seen], ...], others: Callable[[str], Name[Seen] | None]) -> None:
+    ``refused`` are names that only other commands know, each with what is said of it.
+    """
+
+    def __init__(
+        self,
+        names: tuple[Name[Seen], ...],
+        others: Callable[[str], Name[Seen] | None],
+        refused: Mapping[str, str] = _NOTHING,
+    ) -> None:
         self.names: Mapping[str, Name[Seen]] = {one.name: one for one in names}
         self._aliases = {alias: one for one in names for alias in one.aliases}
         self._mistaken = {word: one for one in names for word in one.mistaken}
         self._others = others
+        self.refused = refused
 
     def known(self, name: str) -> Name[Seen] | None:
         """What is called ``name``."""
@@ -50,6 +60,8 @@ class Vocabulary(Generic[Seen]):
         found = self.known(name)
         if found is not None:
             return found
+        if name in self.refused:
+            raise MsmqWireError(self.refused[name])
         known = (*self.names, *self._aliases)
         near = difflib.get_close_matches(name[:_SHOWN].lower(), known, n=1, cutoff=0.7)
         hint = f"did you mean {near[0]!r}? " if near else ""

@@ -38,6 +38,19 @@ _WORDS = (
 _TOKENS = [*_WORDS.split(), "9" * 50, "\ud800", "\0", "\u00b2"]
 
 
+def _became(outcome: str | None) -> Subject:
+    return Subject(_SUBJECTS[0].record, lambda record: outcome)
+
+
+def test_an_outcome_is_that_which_a_subject_was_given() -> None:
+    refused = compile_filter("outcome == Refused", outcomes=True)
+    other = compile_filter("outcome != refused", outcomes=True)
+    for outcome, expected in (("refused", (True, False)), ("stored", (False, True)), (None, (False, False))):
+        assert (refused(_became(outcome)), other(_became(outcome))) == expected
+    with pytest.raises(MsmqWireError, match="messages and export filter by it"):
+        compile_filter("outcome == refused")
+
+
 @given(st.lists(st.sampled_from(_TOKENS) | st.text(max_size=3), max_size=12).map(" ".join))
 def test_any_text_is_a_filter_or_one_error(expression: str) -> None:
     found = _outcome(expression)
