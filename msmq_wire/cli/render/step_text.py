@@ -36,7 +36,7 @@ class StepText:
     def line(self, text: str, style: str = "", hang: int = 0) -> None:
         """Print a line of text, folded where it must be; what goes on below is indented by ``hang``."""
         safe = plain_dots(self.screen, text)
-        if not self.screen.width:
+        if not self.screen.width or cell_len(safe) <= self.screen.width:
             self.screen.line([(safe, style)])
             return
         for place, piece in enumerate(fold(safe, self.screen.width - hang)):
