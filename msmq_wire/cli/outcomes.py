@@ -7,6 +7,7 @@ from typing import Any
 
 from msmq_wire.cli.columns import Told
 from msmq_wire.cli.reading import Reading
+from msmq_wire.cli.second_reading import SecondReading
 from msmq_wire.records.message import message_of
 from msmq_wire.records.outcome import OUTCOME
 from msmq_wire.records.record import Record
@@ -18,32 +19,13 @@ _MOST_GONE = 1 << 16
 """Messages dropped for memory of which it is known how they stood then."""
 
 
-class _Unheard(Reading):
-    """A reading before another one of the same files, which says what is wrong with them."""
-
-    def __init__(self, reading: Reading) -> None:
-        super().__init__(
-            reading.files,
-            ports=reading.ports,
-            streams=True,
-            quiet=reading.quiet,
-            negotiator=reading.negotiator,
-            redactor=reading.redactor,
-            memory=reading.memory,
-        )
-        self.captures = reading.captures
-
-    def _fail(self, message: str) -> None:
-        self.status = 1
-
-
 class Outcomes:
     """Reads the captures of a reading to their end; then says of each message what became of it."""
 
     def __init__(self, reading: Reading) -> None:
         self._gone: dict[str, str] = {}
         follower = Follower(budget=reading.budget, leave=self._leave)
-        for item in _Unheard(reading).batched():
+        for item in SecondReading(reading).batched():
             if isinstance(item, Record):
                 follower.feed(item)
             else:

@@ -1,0 +1,26 @@
+"""Captures that a command reads twice: what is wrong with them is said once."""
+
+from __future__ import annotations
+
+from msmq_wire.cli.reading import Reading
+
+__all__ = ["SecondReading"]
+
+
+class SecondReading(Reading):
+    """Another reading of the files of a reading, in the same order and with the same ids; it says nothing."""
+
+    def __init__(self, reading: Reading) -> None:
+        super().__init__(
+            reading.files,
+            ports=reading.ports,
+            streams=True,
+            quiet=reading.quiet,
+            negotiator=reading.negotiator,
+            redactor=reading.redactor,
+            memory=reading.memory,
+        )
+        self.captures = reading.captures
+
+    def _fail(self, message: str) -> None:
+        self.status = 1
