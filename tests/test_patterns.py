@@ -492,6 +492,7 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
     "msmq_wire.findings.diagnosis.naming:_PLACE": (
         Attack("fullmatch", "frame", " "),
         Attack("fullmatch", "id", "1"),
+        Attack("fullmatch", "frame 1 of ", " ", "\n"),
     ),
     "msmq_wire.records.queue_names:_DIRECT": (
         Attack("fullmatch", "DIRECT=OS:", "a"),

@@ -34,6 +34,7 @@ __all__ = [
     "Scope",
     "captures_of",
     "has_changed",
+    "is_capture_name",
     "legible",
     "list_files",
     "open_file",
@@ -86,6 +87,11 @@ class Capture(msgspec.Struct, frozen=True, kw_only=True):
     def size(self) -> int:
         """Bytes of all files."""
         return sum(file.size for file in self.files)
+
+
+def is_capture_name(path: str) -> bool:
+    """Whether a file is called as captures are."""
+    return _CAPTURE_NAME.search(path) is not None
 
 
 def list_files(paths: Iterable[str], *, pattern: str | None = None, recursive: bool = False) -> Listing:

@@ -1,17 +1,19 @@
-"""The story of one file, for commands that tell of one message or session in it."""
+"""The story of captures, for commands that tell of one message or session in them."""
 
 from __future__ import annotations
 
-import os
+from collections.abc import Sequence
 from typing import NamedTuple, NoReturn
 
 import typer
 
+from msmq_wire.cli.options import READ_TWICE
 from msmq_wire.cli.reading import Reading
 from msmq_wire.cli.reading_options import ReadingOptions
 from msmq_wire.cli.render.safe_text import escaped
 from msmq_wire.cli.reporting import complain
 from msmq_wire.findings.diagnosis.naming import matching
+from msmq_wire.findings.diagnosis.words import Words
 from msmq_wire.report.redaction.redactor import Redaction, Redactor
 from msmq_wire.sessions import Follower, Story
 
@@ -19,17 +21,21 @@ __all__ = ["MESSAGE_HELP", "Followed", "followed"]
 
 MESSAGE_HELP = (
     "text in its label or queue, GUID\\NUMBER, the first digits of its GUID with \\NUMBER, NUMBER alone, "
-    '"frame N" or "id N".'
+    '"frame N", "frame N of FILE" or "id N".'
 )
 """What a message may be called, behind an article."""
 
 
 class Followed(NamedTuple):
-    """What was read of a file, and its story as it may be shown; ``is_told`` where there is one."""
+    """What was read of captures, and their story as it may be shown; ``is_told`` where there is one.
+
+    ``words`` name the file of a frame.
+    """
 
     reading: Reading
     redactor: Redactor
     story: Story
+    words: Words
 
     @property
     def is_told(self) -> bool:
@@ -42,7 +48,7 @@ class Followed(NamedTuple):
 
     def messages(self, text: str, most: int) -> dict[str, str]:
         """The messages that a text means, with their labels; where there is none that is said."""
-        found = matching(self.story, text, most)
+        found = matching(self.story, text, most, self.words)
         if not found:
             called = self.called(text)
             complain(f"no message is called {called}, by name, number, label, queue, frame or id")
@@ -55,15 +61,21 @@ class Followed(NamedTuple):
         raise typer.Exit(status or self.reading.status)
 
 
-def followed(file: str, options: ReadingOptions) -> Followed:
-    """Read a file and follow what is in it. Ends the command where it is a folder."""
-    if file != "-" and os.path.isdir(file):
-        complain(f"{file}: cannot read it: this is a folder, name one of its files")
-        raise typer.Exit(1)
+def followed(files: Sequence[str], options: ReadingOptions, *, twice: bool = False) -> Followed:
+    """Read captures and follow what is in them.
+
+    Where they are read ``twice`` that is for a session. Raises typer.BadParameter if they cannot be.
+    """
     # An acknowledgment has its numbers in its body, and no step shows a body: they need no redaction.
     redactor = options.redactor().only({Redaction.LABELS, Redaction.HOSTS})
-    reading = options.reading([file], redactor, streams=True)
+    reading = options.reading(files, redactor, streams=True)
+    if twice and reading.once:
+        raise typer.BadParameter(f"a session {READ_TWICE}", param_hint="--session")
     follower = Follower(budget=reading.budget)
+    captures: list[tuple[int, str]] = []
     for record in reading:
-        follower.feed(redactor.record(record))
-    return Followed(reading, redactor, follower.finish())
+        shown = redactor.record(record)
+        if not captures or captures[-1][1] != shown.capture:
+            captures.append((shown.id, shown.capture))
+        follower.feed(shown)
+    return Followed(reading, redactor, follower.finish(), Words(captures))

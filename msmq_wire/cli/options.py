@@ -15,6 +15,7 @@ from msmq_wire.cli.completion import redactions
 from msmq_wire.cli.render.screen import Screen
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.output import folder_refusal, refusal
+from msmq_wire.records.outcome import OUTCOME
 from msmq_wire.report.redaction.redactor import Redaction, Redactor
 
 if TYPE_CHECKING:
@@ -59,8 +60,8 @@ __all__ = [
 
 
 _BODY_LIMIT = 512
-READ_TWICE = "outcome needs two readings, and this capture can be read only once: save it to a file first"
-"""What is said of a pipe, and of standard input."""
+READ_TWICE = "needs two readings, and this capture can be read only once: save it to a file first"
+"""What is said of a pipe, and of standard input, behind what needs them."""
 
 
 class Color(StrEnum):
@@ -294,5 +295,5 @@ def filters_by_outcome(expressions: list[str] | None, reading: Reading) -> bool:
     if reading.at_rest:
         raise typer.BadParameter("what lies at rest has no outcome", param_hint="--filter")
     if reading.once:
-        raise typer.BadParameter(READ_TWICE, param_hint="--filter")
+        raise typer.BadParameter(f"{OUTCOME.name} {READ_TWICE}", param_hint="--filter")
     return True

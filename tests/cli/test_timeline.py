@@ -11,6 +11,7 @@ import pytest
 
 from fixtures.build_frames import pcap
 from fixtures.build_scene import Scene, message
+from tests.splitting import split
 
 Run = Callable[..., Any]
 
@@ -94,6 +95,7 @@ def test_a_refusal_says_why_and_in_which_frame(run: Run) -> None:
     rows = [json.loads(line) for line in outcome.out.splitlines()]
     assert {
         "record": 10,
+        "capture": str(_VANISHED),
         "frame": 15,
         "time": "2026-11-20T09:14:07.530200000Z",
         "src": "192.0.2.10:1801",
@@ -172,7 +174,12 @@ def test_bad_usage_ends_with_2(arguments: tuple[str, ...], run: Run) -> None:
 
 def test_standard_input_tells_a_message_but_no_session(run: Run) -> None:
     data = _FIVE.read_bytes()
-    assert run("timeline", "-", "--session", 0, stdin=data).status == 2
+    status, out, err = run("timeline", "-", "--session", 0, stdin=data)
+    assert (status, out) == (2, "")
+    assert err == (
+        "msmq-wire: Invalid value for --session: a session needs two readings, and this capture can be read "
+        "only once: save it to a file first (see msmq-wire timeline --help)\n"
+    )
     outcome = run("timeline", "-", "--message", 4162, "--quiet", stdin=data)
     assert outcome.status == 0
     assert "Outcome: stored" in outcome.out
@@ -187,3 +194,60 @@ def test_a_hole_in_the_capture_stands_before_what_follows_it(run: Run) -> None:
     at = [row["what"] for row in rows].index("204 bytes missing")
     assert (rows[at]["frame"], rows[at + 1]["frame"]) == (15, 15)
     assert rows[at + 1]["what"] == "message a1d30c5b…\\3"
+
+
+_IN_TWO = """\
+in trace1:
+session 0: 192.0.2.21:49731 to 192.0.2.10:1801, reset, 5 messages there, 0 back
+  seconds   frame 192.0.2.21:49731                               192.0.2.10:1801
+                  | in trace1                                                  |
+    0.200      14 |-- message a1d30c5b…\\4162  "order 4162" 18 bytes ---------->|
+    0.300      16 |-- message a1d30c5b…\\4163  "order 4163" 18 bytes ---------->|
+                  | in trace2                                                  |
+    0.350       2 |<------------------ SessionAck  received 3, stored 1 to 2 --|
+"""
+
+
+@pytest.fixture
+def halves(tmp_path: Path) -> list[Path]:
+    """A session in two files; the second one begins with its frame 17."""
+    return split(_FIVE, tmp_path, ("trace1.pcap", "trace2.pcap"), (16,))
+
+
+def test_a_session_goes_on_in_the_next_file(
+    run: Run, halves: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    listed = run("timeline", *reversed(halves))
+    shown = run("timeline", *reversed(halves), "--session", 0)
+    assert listed.err == shown.err == "24 frames read; 2 files read as one capture, in order of time\n"
+    lines = shown.out.splitlines()
+    assert [*listed.out.splitlines(), *lines[3:5], *lines[12:16]] == _IN_TWO.splitlines()
+    whole = run("timeline", _FIVE, "--session", 0, "--format", "jsonl").out
+    parts = run("timeline", *halves, "--session", 0, "--format", "jsonl").out
+    told = [json.loads(line) for line in parts.splitlines()]
+    assert [(row["what"], row["record"]) for row in told] == [
+        (row["what"], row["record"]) for row in map(json.loads, whole.splitlines())
+    ]
+    assert (told[-1]["capture"], told[-1]["frame"]) == (str(halves[1]), 8)
+
+
+def test_sessions_are_numbered_through_all_captures(run: Run) -> None:
+    listed = run("timeline", _TWO, _FIVE, "--format", "jsonl", "--quiet").out.splitlines()
+    assert [(row["session"], row["first"]["capture"]) for row in map(json.loads, listed)] == [
+        (0, str(_TWO)),
+        (1, str(_TWO)),
+        (2, str(_FIVE)),
+    ]
+    alone = run("timeline", _FIVE, "--session", 0, "--format", "jsonl").out.splitlines()
+    among = run("timeline", _TWO, _FIVE, "--session", 2, "--format", "jsonl").out.splitlines()
+    assert [json.loads(line)["frame"] for line in among] == [json.loads(line)["frame"] for line in alone]
+    assert run("timeline", _TWO, _FIVE, "--session", 3).err.splitlines()[0] == (
+        "msmq-wire: no session 3 in the capture: they are 0 to 2"
+    )
+
+
+def test_a_message_is_told_across_files(run: Run, halves: list[Path]) -> None:
+    lines = run("timeline", *halves, "--message", 4162, "--quiet").out.splitlines()
+    assert [line for line in lines if line.startswith("in ")] == ["in trace1:", "in trace2:"]
+    assert lines[-1].startswith("Outcome: stored")

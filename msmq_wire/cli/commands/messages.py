@@ -122,7 +122,7 @@ def messages(
     if reading.once and not options.carve:
         found = MESSAGES_AS_THEY_COME
         if any(name.strip(" +") == OUTCOME.name for name in (columns or "").split(",")):
-            raise typer.BadParameter(READ_TWICE, param_hint="--columns")
+            raise typer.BadParameter(f"{OUTCOME.name} {READ_TWICE}", param_hint="--columns")
     by_outcome = filters_by_outcome(filters, reading)
     output = RowOutput(
         format_,

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-import contextlib
 from datetime import tzinfo
 from typing import Annotated, Any
 
 import typer
 
-from msmq_wire.capture.reader import CaptureReader
 from msmq_wire.cli.following import MESSAGE_HELP, Followed, followed
 from msmq_wire.cli.formats import LineFormat
+from msmq_wire.cli.options import CaptureFiles
 from msmq_wire.cli.reading_options import BODY_KEYS, ReadingOptions, with_reading_options
 from msmq_wire.cli.render.safe_text import escaped
 from msmq_wire.cli.render.srmp_nodes import shortened
 from msmq_wire.cli.render.step_text import StepText
 from msmq_wire.cli.render.values import count_text, timestamp_text
 from msmq_wire.cli.reporting import complain
+from msmq_wire.cli.second_reading import SecondReading
 from msmq_wire.engines.text.escaping import json_line
-from msmq_wire.errors import CaptureError
 from msmq_wire.findings.diagnosis.timeline import SessionSteps, Step, message_steps, step_view
-from msmq_wire.findings.diagnosis.words import quoted, short
-from msmq_wire.records.recognition import Ports
+from msmq_wire.findings.diagnosis.words import Words, quoted, short
 from msmq_wire.records.view import time_text
-from msmq_wire.report.redaction.redactor import Redactor
-from msmq_wire.sessions import MessageLife, Session, Story
+from msmq_wire.sessions import MessageLife, Session
 
 __all__ = ["timeline"]
 
@@ -32,9 +29,9 @@ _MOST = 3
 _MOST_CANDIDATES = 10
 
 
-@with_reading_options(follows=True, but=(*BODY_KEYS, "recursive"))
+@with_reading_options(follows=True, but=BODY_KEYS)
 def timeline(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A capture.", show_default=False)],
+    files: CaptureFiles,
     message: Annotated[
         str | None,
         typer.Option(
@@ -62,11 +59,14 @@ def timeline(
 
     Each step has its time, its frame and its sender. A message: where it was sent, sent again and sent on,
     what acknowledged it, who read it. A session: a sequence diagram of its packets, client on the left; the
-    capture is read twice, so it cannot be standard input. With neither, the sessions are listed with their
-    numbers.
+    FILEs are read twice for it, so standard input cannot be among them. With neither, the sessions are listed
+    with their numbers.
 
-    Exit status: 0 done; 1 FILE could not be read, was damaged, held no MSMQ traffic, or holds no such message
-    or session; 2 bad usage, or several messages fit TEXT.
+    Several files tell one story. The files of a ring buffer are one capture. Each step stands below the
+    file that has its frame.
+
+    Exit status: 0 done; 1 a FILE could not be read, was damaged or held no MSMQ traffic, or there is no such
+    message or session; 2 bad usage, or several messages fit TEXT.
 
     Examples:
 
@@ -79,18 +79,16 @@ def timeline(
     zone = options.zone()
     if message is not None and session is not None:
         raise typer.BadParameter("only one of --message and --session can be used")
-    if session is not None and file == "-":
-        raise typer.BadParameter("standard input cannot be read twice, as --session needs")
-    read = followed(file, options)
-    show = _Shown(format_, StepText(options.screen(), zone), zone)
+    read = followed(files, options, twice=session is not None)
+    show = _Shown(format_, StepText(options.screen(), zone, read.words), zone)
     status = 0
     if read.is_told:
         if message is not None:
             status = show.message(read, message)
         elif session is not None:
-            status = show.session(read.story, session, file, options.followed_ports(), read.redactor)
+            status = show.session(read, session)
         else:
-            show.sessions(read.story)
+            show.sessions(read)
     read.end(status)
 
 
@@ -117,7 +115,7 @@ class _Shown:
                 continue
             steps = message_steps(life, story)
             if self._json:
-                self._rows(steps)
+                self._rows(steps, read.words)
                 continue
             for line in _life_lines(life):
                 self._text.line(line)
@@ -125,19 +123,19 @@ class _Shown:
             self._text.line(f"Outcome: {life.outcome}, since {life.reason}.", "strong")
         return 0
 
-    def session(self, story: Story, number: int, file: str, ports: Ports, redactor: Redactor) -> int:
+    def session(self, read: Followed, number: int) -> int:
         """The steps of a session."""
-        found = story.session(number)
+        found = read.story.session(number)
         if found is None:
-            count = len(story.sessions)
+            count = len(read.story.sessions)
             what = f"they are 0 to {count - 1}" if count else "there is none"
             complain(f"no session {number} in the capture: {what}")
             return 1
-        steps = _read_again(found, file, ports, redactor)
+        steps = _read_again(found, read)
         if self._json:
-            self._rows(steps.steps)
+            self._rows(steps.steps, read.words)
             return 0
-        self._text.line(_session_line(found), "strong")
+        self._text.line(_session_line(found), "strong", hang=4)
         self._text.line(_when(found, self._zone), "dim")
         self._text.diagram(steps.steps, found.client, found.server)
         if steps.more:
@@ -145,31 +143,32 @@ class _Shown:
         self._text.line(_end(found))
         return 0
 
-    def sessions(self, story: Story) -> None:
+    def sessions(self, read: Followed) -> None:
         """A line for each session."""
-        for one in story.sessions:
+        file = ""
+        for one in read.story.sessions:
             if self._json:
-                print(json_line(_session_row(one)))
+                print(json_line(_session_row(one, read.words)))
             else:
-                self._text.line(_session_line(one))
-        if not story.sessions and not self._json:
+                file = self._text.heading(one.first, file)
+                self._text.line(_session_line(one), hang=4)
+        if not read.story.sessions and not self._json:
             self._text.line("No session in the capture; with --message a message is told.")
 
-    def _rows(self, steps: list[Step]) -> None:
+    def _rows(self, steps: list[Step], words: Words) -> None:
         for step in steps:
-            print(json_line(step_view(step)))
+            print(json_line(step_view(step, words)))
 
 
-def _read_again(session: Session, file: str, ports: Ports, redactor: Redactor) -> SessionSteps:
-    """The steps of a session from a second reading; what is wrong with the file was told by the first."""
+def _read_again(session: Session, read: Followed) -> SessionSteps:
+    """The steps of a session from a second reading."""
     steps: SessionSteps | None = None
-    with contextlib.suppress(CaptureError), CaptureReader(file, ports=ports, streams=True) as reader:
-        for record in reader:
-            shown = redactor.record(record)
-            if steps is None and (record.stream, record.id) == (session.stream, session.first.record):
-                steps = SessionSteps(shown.capture, session.stream)
-            if steps is not None:
-                steps.feed(shown)
+    for record in SecondReading(read.reading):
+        shown = read.redactor.record(record)
+        if steps is None and (record.stream, record.id) == (session.stream, session.first.record):
+            steps = SessionSteps(shown.capture, session.stream)
+        if steps is not None:
+            steps.feed(shown)
     return steps or SessionSteps(session.capture, session.stream)
 
 
@@ -210,7 +209,8 @@ def _end(session: Session) -> str:
     return f"End: {how}{reason}{left}."
 
 
-def _session_row(session: Session) -> dict[str, Any]:
+def _session_row(session: Session, words: Words) -> dict[str, Any]:
+    capture, frame = words.located(session.first)
     return {
         "session": session.number,
         "client": session.client,
@@ -218,7 +218,7 @@ def _session_row(session: Session) -> dict[str, Any]:
         "state": session.state,
         "closed_by": session.closed_by,
         "reached": session.reached,
-        "first": {"frame": session.first.frame, "time": time_text(session.first.time)},
+        "first": {"capture": capture, "frame": frame, "time": time_text(session.first.time)},
         "messages": [direction.messages for direction in session.directions],
         "unacknowledged": [direction.unacknowledged for direction in session.directions],
     }

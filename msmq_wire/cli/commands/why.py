@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from typing import Annotated, Any
 
 import typer
 
-from msmq_wire.cli.following import MESSAGE_HELP, followed
+from msmq_wire.capture.listing import is_capture_name
+from msmq_wire.cli.following import MESSAGE_HELP, Followed, followed
 from msmq_wire.cli.formats import LineFormat
+from msmq_wire.cli.options import CaptureFiles
 from msmq_wire.cli.reading_options import BODY_KEYS, ReadingOptions, with_reading_options
 from msmq_wire.cli.render.step_text import StepText
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.findings.diagnosis import why as reasons
 from msmq_wire.findings.diagnosis.timeline import message_steps, step_view
-from msmq_wire.findings.diagnosis.words import quoted, short
+from msmq_wire.findings.diagnosis.words import Words, quoted, short
 from msmq_wire.records.view import time_text
 from msmq_wire.sessions import MessageLife, Story
 
@@ -25,15 +28,26 @@ _SHOWN = 20
 """Messages that are listed of those that fit; all of them are counted."""
 
 
-@with_reading_options(follows=True, but=(*BODY_KEYS, "recursive"))
+def _no_capture(text: str) -> str:
+    """What somebody calls a message. Raises typer.BadParameter where a FILE stands in its place."""
+    if is_capture_name(text) and os.path.exists(text):
+        raise typer.BadParameter(
+            f"{text} is a capture; put the label, the queue or the id of the message last"
+        )
+    return text
+
+
+@with_reading_options(follows=True, but=BODY_KEYS)
 def why(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A capture.", show_default=False)],
+    files: CaptureFiles,
     text: Annotated[
         str,
         typer.Argument(
             metavar="TEXT",
             help=f"A {MESSAGE_HELP}",
             show_default=False,
+            callback=_no_capture,
+            is_eager=True,
         ),
     ],
     format_: Annotated[LineFormat, typer.Option("--format", help="How to print it.")] = LineFormat.TEXT,
@@ -47,7 +61,10 @@ def why(
     outcomes. A number that no message has is the id of an item, or a frame. JSON lines have an object for
     each message.
 
-    Exit status: 0 done; 1 FILE could not be read, was damaged, held no MSMQ traffic, or holds no such
+    Several files tell one story. The files of a ring buffer are one capture. Each step stands below the
+    file that has its frame.
+
+    Exit status: 0 done; 1 a FILE could not be read, was damaged or held no MSMQ traffic, or there is no such
     message; 2 bad usage.
 
     Examples:
@@ -57,28 +74,30 @@ def why(
         msmq-wire why capture.pcapng "private$\\orders"
 
         msmq-wire why capture.pcapng "frame 59" --local
+
+        msmq-wire why ring_*.pcapng "id 33"
     """
     zone = options.zone()
-    read = followed(file, options)
+    read = followed(files, options)
     story, status = read.story, 0
     if read.is_told:
         found = read.messages(text, len(story.lives))
         status = 0 if found else 1
         lives = [life for life in story.lives if life.message_id in found]
-        out = StepText(options.screen(), zone)
+        out = StepText(options.screen(), zone, read.words)
         if format_ is LineFormat.JSONL:
             for life in lives:
-                print(json_line(_row(life, story)))
+                print(json_line(_row(life, story, read.words)))
         elif len(found) > 1:
-            _several(out, lives, story, read.called(text))
+            _several(out, lives, read, read.called(text))
         else:
             for life in lives:
-                _one(out, life, story)
+                _one(out, life, story, read.words)
     read.end(status)
 
 
-def _one(out: StepText, life: MessageLife, story: Story) -> None:
-    told = reasons.why(life, story)
+def _one(out: StepText, life: MessageLife, story: Story, words: Words) -> None:
+    told = reasons.why(life, story, words)
     out.line(told.sentence, "strong")
     out.line(f"Why: {told.reason}", hang=5)
     if told.action:
@@ -91,8 +110,8 @@ def _one(out: StepText, life: MessageLife, story: Story) -> None:
             out.line(f"- {text}", hang=2)
 
 
-def _several(out: StepText, lives: list[MessageLife], story: Story, called: str) -> None:
-    told = [(life, reasons.why(life, story)) for life in lives]
+def _several(out: StepText, lives: list[MessageLife], read: Followed, called: str) -> None:
+    told = [(life, reasons.why(life, read.story, read.words)) for life in lives]
     outcomes = Counter(one.outcome for _, one in told)
     counts = ", ".join(f"{number:,} {outcome}" for outcome, number in outcomes.most_common())
     out.line(f"{count_text(len(told), 'message')} fit {called}: {counts}.", "strong")
@@ -108,12 +127,14 @@ def _several(out: StepText, lives: list[MessageLife], story: Story, called: str)
     out.line(f'One of them: msmq-wire why FILE "{short(ranked[0][0].message_id)}"', "dim")
 
 
-def _row(life: MessageLife, story: Story) -> dict[str, Any]:
-    told = reasons.why(life, story)
+def _row(life: MessageLife, story: Story, words: Words) -> dict[str, Any]:
+    told = reasons.why(life, story, words)
+    capture, frame = words.located(life.first)
     return {
         "message_id": life.message_id,
         "record": life.first.record,
-        "frame": life.first.frame,
+        "capture": capture,
+        "frame": frame,
         "time": time_text(life.first.time),
         "label": life.label,
         "queue": life.queue,
@@ -122,5 +143,5 @@ def _row(life: MessageLife, story: Story) -> dict[str, Any]:
         "reason": told.reason,
         "action": told.action,
         "unknown": list(told.unknown),
-        "steps": [step_view(step) for step in message_steps(life, story)],
+        "steps": [step_view(step, words) for step in message_steps(life, story)],
     }

@@ -16,6 +16,8 @@ from msmq_wire.cli.render.screen import Screen, fold
 from msmq_wire.cli.render.srmp_nodes import shortened
 from msmq_wire.cli.render.values import timestamp_text
 from msmq_wire.findings.diagnosis.timeline import Step
+from msmq_wire.findings.diagnosis.words import Words
+from msmq_wire.sessions import Moment
 from msmq_wire.units import SECOND
 
 __all__ = ["StepText"]
@@ -27,11 +29,15 @@ _LEFT = 18
 
 
 class StepText:
-    """Prints steps; times are relative to the first one. ``zone`` None is local time."""
+    """Prints steps; times are relative to the first one. ``zone`` None is local time.
 
-    def __init__(self, screen: Screen, zone: tzinfo | None = UTC) -> None:
+    Of several files, as ``words`` have them, each is named above its steps, with the frames that it has.
+    """
+
+    def __init__(self, screen: Screen, zone: tzinfo | None = UTC, words: Words | None = None) -> None:
         self.screen = screen
         self._zone = zone
+        self._words = words or Words()
 
     def line(self, text: str, style: str = "", hang: int = 0) -> None:
         """Print a line of text, folded where it must be; what goes on below is indented by ``hang``."""
@@ -42,17 +48,26 @@ class StepText:
         for place, piece in enumerate(fold(safe, self.screen.width - hang)):
             self.screen.line([(" " * hang if place else "", ""), (piece, style)])
 
+    def heading(self, moment: Moment, above: str) -> str:
+        """Name the file of a moment unless it is the one ``above``; give its name."""
+        file = self._words.file(moment)
+        if file != above:
+            self.line(f"in {file}:", "dim")
+        return file
+
     def steps(self, steps: Sequence[Step]) -> None:
         """One step a line: absolute time, time since the first, frame, what, who."""
         start = next((step.at.time for step in steps if step.at.time is not None), None)
         arrow = self.screen.choose("→", "->")
         wide = self.screen.width is None or self.screen.width >= 110
         what = max((cell_len(step.what) for step in steps), default=0)
+        file = ""
         for step in steps:
+            file = self.heading(step.at, file)
             clock = "" if step.at.time is None else timestamp_text(step.at.time, self._zone)
             if not wide:
                 clock = clock[11:26].rstrip("Z")
-            head = f"{clock}  {_since(step, start)}  {_frame(step)}  "
+            head = f"{clock}  {_since(step, start)}  {self._frame(step)}  "
             ends = f"{step.src} {arrow} {step.dst}" if step.src or step.dst else ""
             text = f"{plain_dots(self.screen, step.what):<{what}}"
             rest = "  ".join(part for part in (plain_dots(self.screen, shortened(step.detail)), ends) if part)
@@ -68,6 +83,10 @@ class StepText:
         for piece in fold(self.screen.safe(rest.strip()), width - len(indent)):
             self.screen.line([(indent, ""), (piece, "")])
 
+    def _frame(self, step: Step) -> str:
+        frame = self._words.located(step.at)[1]
+        return f"{'' if frame is None else frame:>7}"
+
     def diagram(self, steps: Sequence[Step], client: str, server: str) -> None:
         """Client on the left, server on the right, an arrow for each step."""
         width = min(max(self.screen.width or _PIPE_WIDTH, _LEAST), _WIDEST)
@@ -78,10 +97,16 @@ class StepText:
         head = f"{'seconds':>9} {'frame':>7} "
         self.screen.line([(head, "dim"), (f"{names[0]}{' ' * space}{names[1]}", "strong")])
         before: int | None = None
+        file = ""
         for step in steps:
             if before is not None and step.at.time is not None and step.at.time - before >= SECOND:
                 wait = f"... {(step.at.time - before) / SECOND:,.1f} s ..."
                 self.screen.line([(f"{'':{_LEFT}}|{wait:^{lane}}|", "dim")])
+            if self._words.file(step.at) != file:
+                file = self._words.file(step.at)
+                for piece in fold(self.screen.safe(f"in {file}"), lane - 2):
+                    blank = " " * (lane - cell_len(piece) - 1)
+                    self.screen.line([(f"{'':{_LEFT}}| {piece}{blank}|", "dim")])
             before = step.at.time if step.at.time is not None else before
             self._arrow(step, step.src != server, lane, start)
 
@@ -92,7 +117,7 @@ class StepText:
         dashes = lane - cell_len(first) - 5
         line = "-" * dashes
         arrow = f"|-- {first} {line}>|" if rightward else f"|<{line} {first} --|"
-        self.screen.line([(f"{_since(step, start)} {_frame(step)} ", "dim"), (arrow, "")])
+        self.screen.line([(f"{_since(step, start)} {self._frame(step)} ", "dim"), (arrow, "")])
         for other in others:
             space = lane - cell_len(other) - 4
             line = f"|    {other}{' ' * space}|" if rightward else f"|{' ' * space}{other}    |"
@@ -103,7 +128,3 @@ def _since(step: Step, start: int | None) -> str:
     if start is None or step.at.time is None:
         return f"{'':>9}"
     return f"{(step.at.time - start) / SECOND:>9.3f}"
-
-
-def _frame(step: Step) -> str:
-    return f"{'' if step.at.frame is None else step.at.frame:>7}"

@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
-from msmq_wire.findings.diagnosis.words import quoted, short
+from msmq_wire.findings.diagnosis.words import Words, quoted, short
 from msmq_wire.sessions import MessageLife, Moment, Story
 
 __all__ = ["matching", "named"]
 
 _BARS = ("…", "...")
-_PLACE = re.compile(r"(frame|id)\s*(\d{1,18})", re.IGNORECASE)
+_PLACE = re.compile(r"(?:id\s*(\d{1,18})|frame\s*(\d{1,18})(?:\s+of\s+(\S.*))?)", re.IGNORECASE)
 
 
-def matching(story: Story, wanted: str, most: int = 10) -> dict[str, str]:
+def matching(story: Story, wanted: str, most: int = 10, words: Words | None = None) -> dict[str, str]:
     """Messages that ``wanted`` may mean, at most one more than ``most``, with their labels.
 
     It is a whole name (``guid\\number``), a number alone, or the first digits of the GUID and the number
-    with a backslash between them, as answers write it; ``frame 59`` or ``id 33``, of the message or of what
-    tells of it; else a text in the label, in upper or lower case, and where no label has it, in the name of
-    the queue. A number that no message has is an id or a frame.
+    with a backslash between them, as answers write it; ``frame 59``, ``frame 59 of FILE`` or ``id 33``, of
+    the message or of what tells of it; else a text in the label, in upper or lower case, and where no label
+    has it, in the name of the queue. A number that no message has is an id or a frame. ``words`` know which
+    frame of which file a moment is.
     """
+    words = words or Words()
     whole = story.lives.by_id(wanted)
     if whole is not None:
         return {wanted: whole.label or ""}
     place = _PLACE.fullmatch(wanted.strip())
     if place is not None:
-        return _at(story.lives, place[1].lower(), int(place[2]), most)
+        shows = _by_id(int(place[1])) if place[1] else _by_frame(int(place[2]), words, place[3] or "")
+        return _at(story.lives, shows, most)
     guid, _, number = wanted.rpartition("\\")
     for bar in _BARS:
         guid = guid.removesuffix(bar)
@@ -42,7 +46,8 @@ def matching(story: Story, wanted: str, most: int = 10) -> dict[str, str]:
     exact = [one for one in labelled if (one.label or "").casefold() == text]
     found = exact if len({one.message_id for one in exact}) == 1 else labelled
     if not found and number.isdecimal() and len(number) <= 18 and not guid:
-        return _at(story.lives, "id", int(number), most) or _at(story.lives, "frame", int(number), most)
+        by_id = _at(story.lives, _by_id(int(number)), most)
+        return by_id or _at(story.lives, _by_frame(int(number), words), most)
     return _taken(found or [one for one in own if text in (one.queue or "").casefold()], most)
 
 
@@ -69,13 +74,23 @@ def _is_named(life: MessageLife, guid: str, number: str) -> bool:
     return life.message_id.endswith(f"\\{number}") and life.message_id.startswith(guid)
 
 
-def _at(lives: Iterable[MessageLife], what: str, number: int, most: int) -> dict[str, str]:
-    """Messages that a frame or a record shows, or tells of."""
+def _by_id(number: int) -> Callable[[Moment], bool]:
+    return lambda moment: moment.record == number
 
-    def tells(life: MessageLife) -> bool:
-        return any((one.frame if what == "frame" else one.record) == number for one in _moments(life))
 
-    found = [life for life in lives if tells(life)]
+def _by_frame(number: int, words: Words, file: str = "") -> Callable[[Moment], bool]:
+    """Whether a moment is that of a frame: of any file, or of one by its path, its name or its short name."""
+
+    def shows(moment: Moment) -> bool:
+        path, frame = words.located(moment)
+        return frame == number and (not file or file in (path, os.path.basename(path), words.file(moment)))
+
+    return shows
+
+
+def _at(lives: Iterable[MessageLife], shows: Callable[[Moment], bool], most: int) -> dict[str, str]:
+    """Messages that a moment shows, or tells of."""
+    found = [life for life in lives if any(map(shows, _moments(life)))]
     names = {life.message_id for life in found}
     # What acknowledges a message tells of that message, and is meant only where nobody knows that one.
     return _taken((life for life in found if life.acknowledges not in names), most)

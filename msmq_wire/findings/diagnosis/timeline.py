@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from msmq_wire.findings.diagnosis.words import short
+from msmq_wire.findings.diagnosis.words import Words, short
 from msmq_wire.records.record import Record
 from msmq_wire.records.view import time_text
 from msmq_wire.sessions import MessageLife, Moment, Story, class_words
@@ -36,11 +36,13 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     detail: str = ""
 
 
-def step_view(step: Step) -> dict[str, Any]:
-    """A step as data that JSON can hold."""
+def step_view(step: Step, words: Words) -> dict[str, Any]:
+    """A step as data that JSON can hold; its frame has the number that it has in its file."""
+    capture, frame = words.located(step.at)
     return {
         "record": step.at.record,
-        "frame": step.at.frame,
+        "capture": capture,
+        "frame": frame,
         "time": time_text(step.at.time),
         "src": step.src or None,
         "dst": step.dst or None,

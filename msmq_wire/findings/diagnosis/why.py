@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import msgspec
 
 from msmq_wire.findings.diagnosis.fates import REMEDIES
-from msmq_wire.findings.diagnosis.words import host, quoted, short
+from msmq_wire.findings.diagnosis.words import Words, host, quoted, short
 from msmq_wire.records.coverage import Need, Position
 from msmq_wire.records.outcome import Outcome
 from msmq_wire.sessions import MessageLife, Story
@@ -56,8 +56,8 @@ class Why(msgspec.Struct, frozen=True, kw_only=True):
     unknown: tuple[str, ...]
 
 
-def why(life: MessageLife, story: Story) -> Why:
-    """What became of a message of a story."""
+def why(life: MessageLife, story: Story, words: Words) -> Why:
+    """What became of a message of a story, with frames in the words of its captures."""
     last = life.route[-1] if life.route else life
     src, dst = host(last.src), host(last.dst)
     name = life.label or short(life.message_id)
@@ -78,7 +78,7 @@ def why(life: MessageLife, story: Story) -> Why:
     return Why(
         outcome="purged",
         sentence=f"{start} had come when {host(purge.client)} purged its queue.",
-        reason=f"{host(purge.client)} purged it in frame {purge.purged.frame}, and nobody was seen to "
+        reason=f"{host(purge.client)} purged it in {words.frame(purge.purged)}, and nobody was seen to "
         "receive the message before: the purge took it, unless an application had done so.",
         action="ask the owners of the queue whether it was them",
         unknown=unknown,

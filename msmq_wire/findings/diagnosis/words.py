@@ -144,16 +144,27 @@ class Words:
         self._short = short_names([file for name in self._captures for file in files_of(name)])
         self._zone = zone
 
+    def located(self, moment: Moment) -> tuple[str, int | None]:
+        """The file of a moment, empty where it is not known, and the number that its frame has there."""
+        if not self._captures:
+            return "", moment.frame
+        capture = self._captures[max(bisect_right(self._starts, moment.record) - 1, 0)]
+        return (capture, None) if moment.frame is None else located_frame(capture, moment.frame)
+
+    def file(self, moment: Moment) -> str:
+        """The file of a moment in short; empty where there is but one."""
+        return "" if len(self._short) < 2 else self._short.get(self.located(moment)[0], "")
+
     def frame(self, moment: Moment | None) -> str:
         """``frame 19``, with its file where there are several."""
         if moment is None or moment.frame is None:
             return "a frame that is not known"
-        file, frame = self._place(moment, moment.frame)
+        file, frame = self._place(moment)
         return f"frame {frame}{file}"
 
     def frames(self, moments: Iterable[Moment | None], total: int | None = None) -> str:
         """``frames 8, 9 and 12``; of more than ten the first ones."""
-        known = [self._place(one, one.frame) for one in moments if one is not None and one.frame is not None]
+        known = [self._place(one) for one in moments if one is not None and one.frame is not None]
         distinct = dict.fromkeys(known)
         if not distinct:
             return "frames that are not known"
@@ -186,10 +197,7 @@ class Words:
         offset = "Z" if self._zone is UTC else moment.strftime("%z")
         return f"{moment:%Y-%m-%d %H:%M:%S}{offset}"
 
-    def _place(self, moment: Moment, frame: int) -> tuple[str, int]:
+    def _place(self, moment: Moment) -> tuple[str, int | None]:
         """The words for the file of a frame, empty where there is but one, and its number in the file."""
-        if not self._captures:
-            return "", frame
-        at = bisect_right(self._starts, moment.record) - 1
-        file, frame = located_frame(self._captures[max(at, 0)], frame)
-        return "" if len(self._short) < 2 else f" of {self._short[file]}", frame
+        file = self.file(moment)
+        return f" of {file}" if file else "", self.located(moment)[1]

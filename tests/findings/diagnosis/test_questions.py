@@ -251,6 +251,10 @@ def test_a_message_is_found_by_what_answers_call_it() -> None:
     for wanted in (f"frame {life.first.frame}", f"Frame {life.first.frame}", f"id {life.first.record}"):
         assert [*matching(story, wanted)] == [whole]
     assert [*matching(story, f"{life.first.record}")] == [whole]
+    words = Words([(1, "a/one.pcap"), (life.first.record, "a/two.pcap")])
+    for wanted in ("frame 14 of two", "frame 14 OF two.pcap", "frame 14 of a/two.pcap", "frame 14"):
+        assert [*matching(story, wanted, words=words)] == [whole]
+    assert matching(story, "frame 14 of one", words=words) == {}
 
 
 def test_the_steps_of_a_message_come_in_the_order_of_time() -> None:
