@@ -37,7 +37,8 @@ def cut(segment: TcpSegment, size: int) -> Iterator[TcpSegment]:
         return
     data, last = segment.payload, (len(segment.payload) - 1) // size * size
     for at in range(0, len(data), size):
-        flags = segment.flags if at == last else segment.flags & ~(_FIN | _PSH)
+        # A single byte that nobody pushes is a probe.
+        flags = segment.flags & (0xFF if at == last else ~_FIN) | _PSH
         yield msgspec.structs.replace(
             segment, payload=data[at : at + size], seq=(segment.seq + at) & 0xFFFFFFFF, flags=flags
         )
