@@ -320,7 +320,7 @@ def _record() -> Json:
         "reason": {"description": "Why bytes are missing or skipped, or what is wrong."} | _STRING,
         "event": {
             "description": "The step of a connection.",
-            "enum": [*get_args(Kind), "conflict", "icmp_unreachable"],
+            "enum": [*get_args(Kind), "conflict", "icmp_unreachable", "proxied"],
         },
         "grade": {"description": "What it is worth, where it was found at rest.", "enum": [*get_args(Grade)]},
         "places": {

@@ -16,7 +16,6 @@ from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.engines.columns import Proven
 from msmq_wire.engines.columns.shown import has, is_set, shown
 from msmq_wire.engines.columns.values import Bools
-from msmq_wire.reassembly.encapsulation import numbers_in
 from msmq_wire.records.brief import Brief, Briefing
 from msmq_wire.records.column import IN_PATHS
 from msmq_wire.records.joined_capture import JoinedCapture, last_file
@@ -130,10 +129,10 @@ def _frames(batch: PacketBatch, places: Array) -> list[Any]:
     return [tuple(carriers[start:end]) for start, end in zip(first.tolist(), last.tolist(), strict=True)]
 
 
-def _captured_in(kind: bytes) -> Callable[[PacketBatch, Array], list[Any]]:
+def _in_path(shown: Callable[[bytes], Any]) -> Callable[[PacketBatch, Array], list[Any]]:
     def values(batch: PacketBatch, places: Array) -> list[Any]:
-        numbers = [numbers_in(path, kind) for path in batch.paths]
-        return [numbers[pair] for pair in batch.pair[places].tolist()]
+        found = [shown(path) for path in batch.paths]
+        return [found[pair] for pair in batch.pair[places].tolist()]
 
     return values
 
@@ -146,6 +145,6 @@ _OF_RECORDS: Mapping[str, Callable[[PacketBatch, Array], list[Any]]] = {
     "dst": _ends(1),
     "frames": _frames,
     "capture": lambda batch, places: [batch.capture] * len(places),
-    **{name: _captured_in(kind) for name, kind in IN_PATHS.items()},
+    **{name: _in_path(shown) for name, shown in IN_PATHS.items()},
 }
 """Columns that are attributes of the record."""

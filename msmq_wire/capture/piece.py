@@ -24,6 +24,7 @@ from msmq_wire.reassembly.tcp_events import SYN, Endpoints, TcpSegment
 from msmq_wire.reassembly.tcp_flow import MASK, TAIL_TOTAL, WINDOW, Connection, Flow
 from msmq_wire.records.finder import PacketFinder
 from msmq_wire.records.other_ports import NOT_MSMQ
+from msmq_wire.records.proxy_header import HEADER_BEGINS
 from msmq_wire.records.recognition import FIRST_BYTES, HTTPS_PORTS, LOOKED_AT, may_begin, recognise
 
 __all__ = ["Piece"]
@@ -373,6 +374,10 @@ class Piece:
         for flow, first, last in sides:
             if first < last:
                 if self._seq[payloads.place[first]] != flow.expected:
+                    return False
+                # The finder reads a PROXY header.
+                opens = not flow.next and not flow.direction
+                if opens and int(payloads.data[payloads.until[first]]) in HEADER_BEGINS:
                     return False
                 # Which frames carried a fragmented packet is asked when it is complete.
                 if finder.carries_fragments and finder.framer(_key(flow)).wanted != 0:

@@ -14,6 +14,7 @@ import msgspec
 
 from msmq_wire.findings.finding import Evidence
 from msmq_wire.findings.rule import evidence_of
+from msmq_wire.reassembly.encapsulation import PROXY_HEADER, numbers_in
 from msmq_wire.records.coverage import Need
 from msmq_wire.records.record import UNKNOWN_PACKET, Record
 from msmq_wire.wire.headers.base_header import MAX_PACKET_SIZE, VERSION_NUMBER
@@ -24,6 +25,7 @@ __all__ = [
     "MP",
     "PACKETS",
     "USER_PACKETS",
+    "begins_side",
     "bytes_of",
     "field",
     "flags_place",
@@ -125,6 +127,11 @@ def size_place(record: Record) -> Evidence:
 def queue_type(word: int, queue: Literal["destination_queue", "admin_queue"]) -> int:
     """DQ or AQ in UserHeader.Flags."""
     return word >> (10 if queue == "destination_queue" else 13) & 7
+
+
+def begins_side(record: Record) -> bool:
+    """Whether nothing was read of its side before it, but for a PROXY header."""
+    return record.offset in (0, *numbers_in(record.path, PROXY_HEADER))
 
 
 def starts_like_a_packet(data: bytes) -> bool:

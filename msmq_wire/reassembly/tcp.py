@@ -147,7 +147,7 @@ class TcpReassembler:
         self._flows: dict[Endpoints, Flow] = {}
         self._connections: OrderedDict[int, Connection] = OrderedDict()  # least recently fed first
         self._latest: Connection | None = None
-        self._gone: OrderedDict[int, tuple[Endpoints, bytes]] = OrderedDict()
+        self._gone: OrderedDict[int, tuple[Endpoints, bytes, bool]] = OrderedDict()
 
     @property
     def ignored(self) -> Counter[str]:
@@ -196,9 +196,13 @@ class TcpReassembler:
         """Return what its first segment was captured in, as `TcpSegment.path`; known as `connection` is."""
         return self._known(stream)[1]
 
-    def _known(self, stream: int) -> tuple[Endpoints, bytes]:
+    def is_opened(self, stream: int) -> bool:
+        """Return whether its SYN or SYN-ACK was captured: offset 0 is its start. Known as `connection` is."""
+        return self._known(stream)[2]
+
+    def _known(self, stream: int) -> tuple[Endpoints, bytes, bool]:
         followed = self._connections.get(stream)
-        known = (followed.endpoints, followed.path) if followed is not None else self._gone.get(stream)
+        known = followed.known if followed is not None else self._gone.get(stream)
         if known is None:
             raise MsmqWireError(f"no stream {stream} is known, or it ended too long ago")
         return known
@@ -424,7 +428,7 @@ class TcpReassembler:
         del self._connections[connection.stream]
         if self._latest is connection:
             self._latest = None
-        self._gone[connection.stream] = connection.endpoints, connection.path
+        self._gone[connection.stream] = connection.known
         if len(self._gone) > self._max_connections:
             self._gone.popitem(last=False)
 

@@ -483,6 +483,11 @@ class Connection:
         self.flows[0].peer, self.flows[1].peer = self.flows[1], self.flows[0]
 
     @property
+    def known(self) -> tuple[Endpoints, bytes, bool]:
+        """Its ends, what it was captured in, and whether its SYN or SYN-ACK was captured."""
+        return self.endpoints, self.path, any(flow.isn is not None for flow in self.flows)
+
+    @property
     def waits(self) -> bool:
         """Whether a direction waits for bytes that the other side acknowledged."""
         return any(flow.pieces and flow.started and flow.received > flow.next for flow in self.flows)

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, TypeVar
 import msgspec
 
 from msmq_wire.reassembly.encapsulation import GRE_KEY, VIRTUAL_NETWORK, VLAN, numbers_in
+from msmq_wire.records.endpoint import proxied
 from msmq_wire.records.look import AS_JSON, CAPTURE, Declared, Look
 from msmq_wire.records.record import Record, Spot
 from msmq_wire.records.rpc_packets import RpcCall
@@ -146,22 +147,40 @@ def _place(spot: Spot) -> str:
     return f"{spot.capture} at {spot.offset}{address}"
 
 
-def _captured_in(kind: bytes) -> Callable[[Record], tuple[int, ...]]:
-    return lambda record: numbers_in(record.path, kind) if record.path else ()
+def _captured_in(kind: bytes) -> Callable[[bytes], tuple[int, ...]]:
+    return lambda path: numbers_in(path, kind) if path else ()
 
 
-_PATHS = {
-    "vlan": (VLAN, "VLANs that its connection was captured in, the outermost first."),
-    "vni": (VIRTUAL_NETWORK, "Virtual networks (VXLAN, Geneve) that its connection was captured in."),
-    "gre_key": (GRE_KEY, "Keys of GRE that its connection was captured in."),
+def _in_path(name: str) -> Callable[[Record], Any]:
+    return lambda record: IN_PATHS[name](record.path)
+
+
+IN_PATHS: Mapping[str, Callable[[bytes], Any]] = {
+    "vlan": _captured_in(VLAN),
+    "vni": _captured_in(VIRTUAL_NETWORK),
+    "gre_key": _captured_in(GRE_KEY),
+    "proxied_client": lambda path: proxied(path)[0],
+    "proxied_server": lambda path: proxied(path)[1],
 }
-IN_PATHS = {name: kind for name, (kind, _) in _PATHS.items()}
 """The columns of `ENCAPSULATION`, with what each shows of a path."""
-ENCAPSULATION = tuple(
-    Column(name, "numbers", doc, _captured_in(kind), optional=False, asked=True)
-    for name, (kind, doc) in _PATHS.items()
+ENCAPSULATION = (
+    *(
+        Column(name, "numbers", doc, _in_path(name), optional=False, asked=True)
+        for name, doc in (
+            ("vlan", "VLANs that its connection was captured in, the outermost first."),
+            ("vni", "Virtual networks (VXLAN, Geneve) that its connection was captured in."),
+            ("gre_key", "Keys of GRE that its connection was captured in."),
+        )
+    ),
+    *(
+        Column(name, "endpoint", doc, _in_path(name), asked=True, reveals="host")
+        for name, doc in (
+            ("proxied_client", "The client of its connection, by the PROXY header that the sender wrote."),
+            ("proxied_server", "Whom that client connected to, by the same header."),
+        )
+    ),
 )
-"""What a connection was captured in, as `Record.path` has it."""
+"""What it was captured in, and whose connection it came by, as `Record.path` has it."""
 
 RECORD_COLUMNS: tuple[Column, ...] = (
     PLACE["id"],

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ipaddress
 from functools import lru_cache
 
-__all__ = ["AT_MSMQ", "AT_PING", "MSMQ_PORT", "PING_PORT", "RPC_PORTS", "endpoint", "host_of"]
+from msmq_wire.reassembly.encapsulation import proxied_ends
+
+__all__ = ["AT_MSMQ", "AT_PING", "MSMQ_PORT", "PING_PORT", "RPC_PORTS", "endpoint", "host_of", "proxied"]
 
 MSMQ_PORT = 1801
 PING_PORT = 3527
@@ -19,6 +21,15 @@ def endpoint(address: bytes, port: int) -> str:
     """``192.0.2.1:1801`` or ``[2001:db8::1]:1801`` from a packed address of 4 or 16 bytes."""
     ip = ipaddress.ip_address(address)
     return f"{ip}:{port}" if ip.version == 4 else f"[{ip}]:{port}"
+
+
+def proxied(path: bytes) -> tuple[str | None, str | None]:
+    """The client and the server that a PROXY header names, by a path; None where it names none."""
+    ends = proxied_ends(path) if path else None
+    if ends is None:
+        return None, None
+    src, sport, dst, dport = ends
+    return endpoint(src, sport), endpoint(dst, dport)
 
 
 # Few ends come again and again.

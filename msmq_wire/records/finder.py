@@ -14,6 +14,7 @@ from msmq_wire.engines.codec import inspect
 from msmq_wire.reassembly.stream import MARK_COST, FramedPacket, FramerEvent, PacketFramer
 from msmq_wire.reassembly.tcp import TcpReassembler
 from msmq_wire.reassembly.tcp_events import (
+    Direction,
     Endpoints,
     StreamBytes,
     StreamConflict,
@@ -25,6 +26,7 @@ from msmq_wire.reassembly.tcp_events import (
 from msmq_wire.records.endpoint import MSMQ_PORT, PING_PORT, RPC_PORTS, endpoint
 from msmq_wire.records.networks import Networks, address_of
 from msmq_wire.records.other_ports import OtherPorts
+from msmq_wire.records.proxy_header import HEADER_BEGINS, Front, ProxyHeaders
 from msmq_wire.records.recognition import Content, Ports, content_of
 from msmq_wire.records.record import FoundPacket, Item, Record
 from msmq_wire.rpc.security import Negotiator
@@ -44,6 +46,7 @@ __all__ = [
 NOT_MSMQ_UDP = "UDP, not MSMQ"
 _CAPTURED = frozenset(("no-signature", "rest-of-packet", "packet-size"))
 """Reasons of gaps whose bytes were captured, but are in no packet."""
+_PROXIED = "connections behind a PROXY header: column proxied_client has their clients, by the sender's word"
 _PING = PING_SIGNATURE.to_bytes(2, "little")
 _PACKET = SIGNATURE.to_bytes(4, "little")
 _MAX_HELD = 1 << 26
@@ -106,6 +109,7 @@ class PacketFinder:
         self.skipped: Counter[str] = Counter()
         self.notices: Counter[str] = Counter()
         self.others = OtherPorts(self.skipped, self.notices)
+        self._headers = ProxyHeaders()
         self._negotiator = negotiator
         self._basis: dict[str, Any] = {
             "record": self._record,
@@ -133,9 +137,11 @@ class PacketFinder:
 
     def wants_each(self, endpoints: Endpoints) -> bool:
         """Whether segments between ``(src, sport, dst, dport)`` must come one by one: no framer reads it."""
+        flow = self.tcp.flow(endpoints)
+        if self._headers and flow is not None and flow.connection.stream in self._headers:
+            return True
         if self._is_msmq(endpoints):
             return False
-        flow = self.tcp.flow(endpoints)
         return flow is None or self._readers.get(flow.connection.stream, flow) is not None
 
     def _is_msmq(self, endpoints: Endpoints) -> bool:
@@ -260,6 +266,8 @@ class PacketFinder:
                 self.notices[f"payload bytes in no connection: {_UNREAD[reason]}"] += size
         for events in self.tcp.ends():
             yield from self._tcp_records(events)
+        for stream in self._headers.streams:
+            yield from self._behind(stream, self._headers.end(stream))
         for key in list(self._framers):
             yield from self._end(key)
         for _, reader in sorted(self._opened.items()):
@@ -316,13 +324,15 @@ class PacketFinder:
         records: list[Item] = []
         for event in events:
             match event:
-                case StreamBytes(stream, direction, _, data, frame, time):
-                    reader = self._reader(stream, data)
-                    if reader is not None:
-                        records += reader.feed(stream, direction, data, frame, time)
+                case StreamBytes(stream, direction, offset, data, frame, time):
+                    front = not direction and (not offset or self._headers)
+                    if front and self._is_front(stream, offset, data):
+                        records += self._behind(stream, self._headers.take(stream, data, frame, time))
                     else:
-                        records += self.framed((stream, direction), data, frame, time)
+                        records += self._bytes(stream, direction, data, frame, time)
                 case StreamGap(stream, direction, _, length, reason, frame, time, since):
+                    if not direction and stream in self._headers:
+                        records += self._behind(stream, self._headers.end(stream))
                     reader = self._reader(stream, b"")
                     if reader is not None:
                         records += reader.gap(stream, direction, length, reason, frame, time, since)
@@ -336,6 +346,48 @@ class PacketFinder:
                     records.append(self._conflict(event))
                 case StreamEvent():
                     records += self._step(event)
+        return records
+
+    def _bytes(self, stream: int, direction: Direction, data: bytes, frame: int, time: int) -> Sequence[Item]:
+        reader = self._reader(stream, data)
+        if reader is not None:
+            return reader.feed(stream, direction, data, frame, time)
+        return self.framed((stream, direction), data, frame, time)
+
+    def _is_front(self, stream: int, offset: int, data: bytes) -> bool:
+        """Whether bytes of who opened a connection belong to a PROXY header, or may begin one."""
+        if offset or not data or data[0] not in HEADER_BEGINS:
+            return stream in self._headers
+        return self.tcp.is_opened(stream)
+
+    def _behind(self, stream: int, front: Front) -> list[Item]:
+        """Tell the PROXY header of a connection; take what follows it."""
+        records: list[Item] = []
+        header = front.header
+        if header is not None:
+            self.notices[_PROXIED] += 1
+            src, dst = self.names(stream, 0)
+            records.append(
+                self._record(
+                    type="tcp_stream",
+                    event="proxied",
+                    reason=header.reason,
+                    frames=self._frames(header.frames),
+                    time=header.time,
+                    src=src,
+                    dst=dst,
+                    stream=stream,
+                    length=header.length,
+                )
+            )
+        if front.skipped:
+            reader = self._reader(stream, front.chunks[0][0] if front.chunks else b"")
+            if reader is not None:
+                reader.advance(stream, front.skipped)
+            else:
+                self.framer((stream, 0)).advance(front.skipped)
+        for chunk in front.chunks:
+            records += self._bytes(stream, 0, *chunk)
         return records
 
     def _reader(self, stream: int, data: bytes) -> Reader | None:
@@ -397,12 +449,15 @@ class PacketFinder:
 
     def _step(self, event: StreamEvent) -> list[Item]:
         records: list[Item] = []
+        ended = event.kind in ("closed", "evicted")
+        if (ended or (event.kind == "fin" and not event.direction)) and event.stream in self._headers:
+            records += self._behind(event.stream, self._headers.end(event.stream))
         if event.kind == "fin":
             records += self._end((event.stream, event.direction))
             reader = self._readers.get(event.stream)
             if reader is not None:
                 records += reader.end_side(event.stream, event.direction)
-        elif event.kind in ("closed", "evicted"):
+        elif ended:
             records += self._end((event.stream, 0)) + self._end((event.stream, 1))
             reader = self._readers.pop(event.stream, None)
             if reader is not None:
@@ -419,8 +474,9 @@ class PacketFinder:
                 stream=event.stream,
             )
         )
-        if event.kind in ("closed", "evicted"):
+        if ended:
             self._names.pop(event.stream, None)
+            self._headers.forget(event.stream)
         return records
 
     def _conflict(self, event: StreamConflict) -> Record:
@@ -467,8 +523,8 @@ class PacketFinder:
         return records
 
     def path(self, stream: int) -> bytes:
-        """Return what a connection was captured in."""
-        return self.tcp.path(stream) if self.networks.used else b""
+        """Return what a connection was captured in, and whose it is by its PROXY header."""
+        return (self.tcp.path(stream) if self.networks.used else b"") + self._headers.path(stream)
 
     def names(self, stream: int, direction: int) -> tuple[str, str]:
         """Return the texts for source and destination of a direction."""

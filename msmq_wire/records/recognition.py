@@ -1,7 +1,8 @@
 """What a connection on another port than 1801 carries, told by its bytes.
 
 The rule kept here: the first bytes of a side decide, in however many segments they come, and no port proves
-anything; on the ports of HTTP a request that is too short to judge is believed.
+anything; on the ports of HTTP a request that is too short to judge is believed. A PROXY header in front of
+them decides nothing.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Literal, TypeAlias
 
 from msmq_wire.reassembly.stream import begins as begins_packet
 from msmq_wire.reassembly.stream import is_credible as starts_packet
+from msmq_wire.records.proxy_header import behind_header, header_of, may_become_header
 from msmq_wire.rpc.pdu.decoding import is_credible as starts_pdu
 from msmq_wire.rpc.pdu.values import PduType
 from msmq_wire.srmp.http.connection import is_credible as starts_srmp
@@ -45,12 +47,15 @@ _COMMON_HEADER = 16
 _POST = b"POST "
 _LINE = 256
 """Bytes of a request line that are waited for."""
+_HEADER = 1 << 10
+"""Bytes of a PROXY header that are waited for, where it comes in several segments."""
 _DREP = (0x00, 0x10)
 _OPENING = (PduType.BIND, PduType.BIND_ACK, PduType.ALTER_CONTEXT, PduType.ALTER_CONTEXT_RESP)
 
 
 def recognise(payload: bytes, dport: int) -> Content | None:
     """What the segment with ``payload`` begins, None when that is nothing of MSMQ."""
+    payload = behind_header(payload)
     if payload[:1] == b"\5" and starts_pdu(payload):
         # In the middle of a connection bytes of anything come by, and nothing that calls MSMQ is big-endian.
         return "rpc" if payload[4] or payload[2] in _OPENING else None
@@ -63,6 +68,11 @@ def recognise(payload: bytes, dport: int) -> Content | None:
 
 def may_begin(payload: bytes) -> bool:
     """Whether a side that begins with so few bytes may go on as something of MSMQ."""
+    header = header_of(payload)
+    if header is not None and len(payload) > header.length:
+        payload = payload[header.length :]
+    elif header is not None or may_become_header(payload):
+        return len(payload) < _HEADER
     size = len(payload)
     if payload[:1] == b"\5":
         # SOCKS begins with 5 and a number of methods.
@@ -83,6 +93,7 @@ def _behind_lines(payload: bytes) -> bytes:
 
 def content_of(data: bytes, believed: Content) -> Content:
     """What a stream carries whose first bytes are ``data``; as ``believed`` where these do not tell."""
+    data = behind_header(data)
     if len(data) < _COMMON_HEADER:
         return believed
     if starts_pdu(data):

@@ -8,8 +8,8 @@ import msgspec
 
 from msmq_wire.engines.codec import inspect
 from msmq_wire.errors import DecodeError
-from msmq_wire.wire.expressions import this
-from msmq_wire.wire.musts import Anomaly
+from msmq_wire.records.endpoint import proxied
+from msmq_wire.wire.musts import Anomaly, View
 from msmq_wire.wire.private import ENDPOINT, FILE, PUBLIC, Private
 
 __all__ = [
@@ -47,6 +47,12 @@ class Spot(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     address: int | None = None
 
 
+def _named_in_reason(record: View) -> tuple[str, ...]:
+    """The capture and the ends that the reason of a record may name."""
+    found = record.value
+    return found.capture, *filter(None, proxied(found.path))
+
+
 class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A packet, a gap, an event of a connection or a file error, with where it was found.
 
@@ -59,8 +65,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     are in no packet; ``reason`` says why. A ``gap`` of the whole file has ``frames_missing``: those that it
     says were dropped, or that it has in part, at most ``length`` bytes of each.
     ``event`` names the step of a ``tcp_stream``. ``how`` says of the message in an answer whether it was
-    ``received`` or ``peeked``, ``read`` where its call does not. ``path`` says what its connection was
-    captured in, as `msmq_wire.reassembly.encapsulation` has it.
+    ``received`` or ``peeked``, ``read`` where its call does not. ``path`` says what it was captured in,
+    and whose its connection is by a PROXY header, as `msmq_wire.reassembly.encapsulation` has it.
 
     What was found at rest has a ``grade``, the offset in its file as ``offset``, all places where the same
     bytes lie in ``spots``, and neither frames nor a time; ``reason`` says why it is not whole.
@@ -84,12 +90,12 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     error: DecodeError | None = None
     missing: int | None = None
     frames_missing: int | None = None
-    reason: Annotated[str | None, Private("host", "reason", this.capture)] = None
+    reason: Annotated[str | None, Private("host", "reason", _named_in_reason)] = None
     event: Annotated[str | None, PUBLIC] = None
     how: Annotated[Literal["received", "peeked", "read"] | None, PUBLIC] = None
     grade: Annotated[Grade | None, PUBLIC] = None
     spots: tuple[Spot, ...] = ()
-    path: Annotated[bytes, PUBLIC] = b""
+    path: Annotated[bytes, Private("host", "captured_in")] = b""
 
 
 class Place(TypedDict):

@@ -33,6 +33,8 @@ class Follower(Protocol):
     @property
     def held_bytes(self) -> int: ...
 
+    def advance(self, from_client: bool, count: int) -> None: ...
+
     def feed(self, from_client: bool, data: bytes, frame: int, time: int) -> list[Any]: ...
 
     def gap(
@@ -82,6 +84,10 @@ class StreamReader(ABC, Generic[C]):
 
     def _close(self, connection: C) -> None:
         """Count what a connection leaves behind."""
+
+    def advance(self, stream: int, count: int) -> None:
+        """Count bytes that were read elsewhere, in front of all bytes of direction 0."""
+        self._connection(stream).follower.advance(True, count)
 
     def feed(self, stream: int, direction: Direction, data: bytes, frame: int, time: int) -> list[Record]:
         """Take the next bytes of a direction."""

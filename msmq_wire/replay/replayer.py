@@ -65,7 +65,7 @@ _IN_FLIGHT = 5 * SECOND
 """Nanoseconds after which a call that was in flight is taken to have ended."""
 _MOST_DOUBTS = 1024
 _MOST_STREAMS = 1 << 16
-_BEGINS = ("syn", "syn_ack", "established")
+_BEGINS = ("syn", "syn_ack", "established", "proxied")
 
 
 class Replayer:

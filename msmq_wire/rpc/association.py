@@ -110,6 +110,10 @@ class Association:
             held += self._binds.held
         return held
 
+    def advance(self, from_client: bool, count: int) -> None:
+        """Count ``count`` bytes of a side that were read elsewhere, before any is fed."""
+        self._framer(from_client).advance(count)
+
     def feed(self, from_client: bool, data: bytes, frame: int, time: int) -> list[RpcEvent]:
         """Take the next bytes of a side, which ``frame`` carried at ``time``; return what they complete."""
         events: list[RpcEvent] = []

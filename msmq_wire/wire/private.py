@@ -38,6 +38,7 @@ What: TypeAlias = Literal["body", "label", "host", "secret"]
 Form: TypeAlias = Literal[
     "",
     "binding",
+    "captured_in",
     "correlation",
     "endpoint",
     "file",

@@ -1,4 +1,4 @@
-"""How a side is cut into segments changes no record, nor do bits of a PDU that are reserved."""
+"""How a side is cut into segments changes no record, nor does a PROXY header, nor reserved bits of a PDU."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.capture.test_pathologies import datagrams
 from tests.effort import in_batches
 
 _FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
-_SYN, _FIN, _PSH = 2, 1, 8
+_FIN, _SYN, _PSH, _ACK = 1, 2, 8, 16
 _CAPTURES = sorted(
     path
     for path in (*(_FIXTURES / "captures").glob("*.pcap"), *(_FIXTURES / "rpc_captures").glob("*.pcap"))
@@ -67,6 +67,52 @@ def whole(segment: TcpSegment) -> Iterator[TcpSegment]:
 @in_batches(_CAPTURES)
 def test_segments_of_any_size_give_the_same_records(path: Path, size: int) -> None:
     assert told(path, lambda one: cut(one, size)) == told(path, whole)
+
+
+class Proxied:
+    """Puts a PROXY header in front of what the client of each connection says whose SYN was captured."""
+
+    def __init__(self, header: bytes, size: int = 1 << 16) -> None:
+        self.header = header
+        self.size = size
+        self._starts: dict[tuple[bytes, int, bytes, int], int] = {}
+        self._put: set[tuple[bytes, int, bytes, int]] = set()
+
+    def __call__(self, segment: TcpSegment) -> Iterator[TcpSegment]:
+        there = (segment.src, segment.sport, segment.dst, segment.dport)
+        back = (*there[2:], *there[:2])
+        if segment.flags & _SYN and not segment.flags & _ACK:
+            self._starts[there] = segment.seq + 1
+            self._put -= {there, back}
+        if segment.payload and self._starts.get(there) == segment.seq:
+            self._put.add(there)
+            segment = msgspec.structs.replace(segment, payload=self.header + segment.payload)
+        elif there in self._put:
+            segment = msgspec.structs.replace(segment, seq=(segment.seq + len(self.header)) & 0xFFFFFFFF)
+        elif back in self._put:
+            segment = msgspec.structs.replace(segment, ack=(segment.ack + len(self.header)) & 0xFFFFFFFF)
+        yield from cut(segment, self.size)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        b"PROXY TCP4 198.51.100.21 192.0.2.10 50017 1801\r\n",
+        b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c\xc6\x33\x64\x15\xc0\0\2\n\xc3\x61\7\x09",
+    ],
+    ids=["v1", "v2"],
+)
+@in_batches(_CAPTURES)
+def test_a_header_in_front_of_a_connection_changes_no_record(path: Path, header: bytes) -> None:
+    once = told(path, Proxied(header))
+    assert _without_offsets(once) == _without_offsets(told(path, whole))
+    for size in (1, 7, 16):
+        assert told(path, Proxied(header, size)) == once
+
+
+def _without_offsets(facts: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """What is found beside the steps of connections, wherever it is."""
+    return sorted(((*one[:4], *one[5:]) for one in facts if one[0] != "tcp_stream"), key=repr)
 
 
 @pytest.mark.parametrize("bit", [0x08, 0x20, 0x40])

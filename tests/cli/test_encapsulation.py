@@ -1,4 +1,4 @@
-"""Columns of what a connection was captured in: VLANs, virtual networks, keys of GRE."""
+"""Columns of what a connection was captured in: VLANs, virtual networks, keys of GRE; and of whose it is."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from fixtures.build_frames import Captured, gre, pcap, qinq, vlan, vxlan
 from fixtures.build_sessions import Script, Step
 from msmq_wire.capture.batches import read_batches
 from msmq_wire.capture.reader import read_capture
+from tests.capture.test_proxied import conversation, packets
 from tests.cli.conftest import Outcome
 
 _STEPS: list[Step] = [{"at": 0.0, "do": "open"}, {"at": 0.1, "do": "message", "id": 1, "count": 60}]
@@ -59,3 +60,52 @@ def test_a_filter_knows_the_encapsulation(run: Callable[..., Outcome], tmp_path:
     assert len(run("messages", path, "--filter", "vlan == 42", "--format", "jsonl").out.splitlines()) == 60
     assert run("messages", path, "--filter", "vlan == 43", "--format", "jsonl").out == ""
     assert "vlan" not in run("messages", path, "--format", "jsonl").out
+
+
+_LINE = b"PROXY TCP6 2001:db8:77::21 2001:db8::10 50017 1801\r\n"
+_PROXIED = "proxied_client,proxied_server"
+
+
+@pytest.mark.parametrize("command", ["messages", "decode"])
+def test_whose_a_connection_is_by_its_header_is_a_column(
+    command: str, run: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    path = tmp_path / "one.pcap"
+    path.write_bytes(pcap(_wrapped(None)))
+    told = run(command, path, "--format", "csv", "--columns", f"src,{_PROXIED}").out.splitlines()
+    assert {line.partition(",")[2] for line in told[1:]} == {","}
+    path.write_bytes(conversation(_LINE, *[packets(4)] * 20))
+    told = run(command, path, "--format", "csv", "--columns", f"src,{_PROXIED}").out.splitlines()
+    assert told[1:] == ["192.0.2.5:4000,[2001:db8:77::21]:50017,[2001:db8::10]:1801"] * 80
+    asked = ("--filter", "proxied_client == 2001:db8:77::/48", "--format", "jsonl")
+    assert len(run(command, path, *asked).out.splitlines()) == 80
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("messages", "--columns", _PROXIED),
+        ("messages", "--columns", _PROXIED, "--format", "jsonl"),
+        ("decode", "--streams"),
+        ("decode", "--streams", "--format", "jsonl"),
+        ("decode", "--streams", "--format", "csv", "--columns", f"what,reason,{_PROXIED}"),
+        ("diagnose",),
+    ],
+)
+def test_a_redaction_hides_whose_a_connection_is(
+    arguments: tuple[str, ...], run: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    path = tmp_path / "one.pcap"
+    path.write_bytes(conversation(_LINE, packets()))
+    outcome = run(arguments[0], path, *arguments[1:], "--redact", "hosts")
+    assert outcome.out
+    assert "2001:db8" not in outcome.out + outcome.err
+
+
+def test_what_is_no_packet_behind_a_header_is_a_finding(run: Callable[..., Outcome], tmp_path: Path) -> None:
+    path = tmp_path / "one.pcap"
+    path.write_bytes(conversation(_LINE, b"SSH-2.0-Probe_1.0\r\n", fin=False))
+    found = [json.loads(line) for line in run("findings", path, "--format", "jsonl").out.splitlines()]
+    assert [(one["id"], one["severity"], one["message"]) for one in found] == [
+        ("FRM-SIG", "low", "this side begins behind its PROXY header with 19 bytes of SSH, no packet of MSMQ")
+    ]

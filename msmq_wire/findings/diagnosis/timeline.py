@@ -173,6 +173,7 @@ _EVENTS = {
     "syn_retransmission": "SYN again",
     "conflict": "bytes sent again with other content",
     "icmp_unreachable": "ICMP unreachable",
+    "proxied": "PROXY header",
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from msmq_wire.findings.packet_fields import PACKETS, starts_like_a_packet
+from msmq_wire.findings.packet_fields import PACKETS, begins_side, starts_like_a_packet
 from msmq_wire.findings.rule import Context, Rule, Seen, broken, evidence_of
 from msmq_wire.findings.suricata_signature import ON_WIRE, Signature
 from msmq_wire.records.record import Record
@@ -50,15 +50,16 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
                 yield Seen(message=message, evidence=(place,), needs=(), prefers=())
     elif record.reason == "no-signature":
         shown = evidence_of(record, data=record.remainder)
-        if record.offset and starts_like_a_packet(record.remainder):
+        if not begins_side(record) and starts_like_a_packet(record.remainder):
             signature = record.remainder[4:8].hex(" ")
             yield Seen(
                 message=f"behind a packet stands a BaseHeader whose signature is {signature}",
                 evidence=(shown,),
             )
-        elif not record.offset:
+        elif begins_side(record):
+            behind = " behind its PROXY header" if record.offset else ""
             yield Seen(
-                message=f"this side begins with {counted(record.length)}{_named(record.remainder)}, "
+                message=f"this side begins{behind} with {counted(record.length)}{_named(record.remainder)}, "
                 "no packet of MSMQ",
                 evidence=(shown,),
                 severity="low",

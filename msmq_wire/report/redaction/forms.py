@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
+from msmq_wire.reassembly.encapsulation import without_proxied
 from msmq_wire.records.joined_capture import files_of
 from msmq_wire.report.redaction.stand_ins import StandIns, blank
 from msmq_wire.wire.names.queue_format import QueueFormatType
@@ -127,10 +128,11 @@ def without_paths(text: str, known: Mapping[str, str]) -> str:
     return _ROOTED.sub("a path", _QUOTED.sub("a name", text))
 
 
-def _reason(stand_ins: StandIns, text: str, capture: Any) -> str:
-    """A file error may name the file, and an image the files that it is made of."""
-    files = files_of(capture) if capture else ()
-    return without_paths(text, {file: stand_ins.file(file) for file in files})
+def _reason(stand_ins: StandIns, text: str, named: Any) -> str:
+    """A file error may name the file, an image the files that it is made of, a PROXY header a client."""
+    capture, *ends = named if isinstance(named, tuple) else (named,)
+    known = {file: stand_ins.file(file) for file in (files_of(capture) if capture else ())}
+    return without_paths(text, known | {end: stand_ins.endpoint(end) for end in ends})
 
 
 def without_guids(text: str) -> str:
@@ -141,6 +143,7 @@ def without_guids(text: str) -> str:
 FORMS: Mapping[Form, Instead] = {
     "": lambda stand_ins, value, _: stand_ins.host(value),
     "binding": _binding,
+    "captured_in": lambda _stand_ins, value, _: without_proxied(value),
     "endpoint": lambda stand_ins, value, _: stand_ins.endpoint(value),
     "file": lambda stand_ins, value, _: stand_ins.file(value),
     "filler": lambda stand_ins, value, _: value.translate(_NOTHING_BUT_FILLING),

@@ -112,6 +112,10 @@ class PduFramer:
         """Whether the start of a PDU has still to be found."""
         return self._lost
 
+    def advance(self, count: int) -> None:
+        """Count ``count`` bytes that were read elsewhere, before any is fed."""
+        self._offset += count
+
     def feed(self, data: bytes, frame: int, time: int) -> list[FramerEvent]:
         """Take the next bytes, which ``frame`` carried at ``time``; return the events they complete."""
         events: list[FramerEvent] = []

@@ -70,6 +70,10 @@ class HttpConnection:
         """What the messages held, complete or not, cost."""
         return self._held + self._framers[0].held_bytes + self._framers[1].held_bytes
 
+    def advance(self, from_client: bool, count: int) -> None:
+        """Count ``count`` bytes of a side that were read elsewhere, before any is fed."""
+        self._framers[int(from_client)].advance(count)
+
     def feed(self, from_client: bool, data: bytes, frame: int, time: int) -> list[HttpEvent]:
         """Take the next bytes of a side, which ``frame`` carried at ``time``; return what they complete."""
         data = as_bytes(data)

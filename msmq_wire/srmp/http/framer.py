@@ -148,6 +148,11 @@ class HttpFramer:
         """Whether what comes next is a body of a known length."""
         return self._state == "length"
 
+    def advance(self, count: int) -> None:
+        """Count ``count`` bytes that were read elsewhere, before any is taken."""
+        self._offset += count
+        self._start = self._offset
+
     def step(self, data: bytes, at: int, frame: int, time: int) -> tuple[int, FramerItem | None]:
         """Take bytes of ``data`` from ``at`` on; return how far it is used up and what that completes."""
         marks = self._marks
