@@ -39,8 +39,8 @@ class FrameDecoder:
                 return finder.segment(datagram)
             case Skipped(reason):
                 finder.skipped[reason] += 1
-            case UdpDatagram(src, sport, dst, dport, payload, frame, time):
-                return finder.datagram(src, sport, dst, dport, payload, frame, time)
+            case UdpDatagram(src, sport, dst, dport, payload, frame, time, path=path):
+                return finder.datagram(src, sport, dst, dport, payload, frame, time, path)
             case IcmpUnreachable():
                 original = (
                     datagram.original_src,
@@ -68,9 +68,8 @@ class FrameDecoder:
             self._finder.notices["IP fragments that overlap with other content: the first copy is kept"] += 1
         understood = self._finder.understood
         records: list[Item] = []
-        for datagram in transport(
-            whole.protocol, fragment.src, fragment.dst, whole.payload, fragment.frame, fragment.time
-        ):
+        ends, moment = (fragment.src, fragment.dst), (fragment.frame, fragment.time)
+        for datagram in transport(whole.protocol, *ends, whole.payload, *moment, path=fragment.path):
             records += self.datagram(datagram)
         if self._finder.understood > understood:
             self._finder.understood += len(whole.frames) - 1

@@ -55,6 +55,7 @@ _two_u16 = Struct(">HH").unpack_from
 _u32 = Struct(">I").unpack_from
 
 
+_WITH_PATHS = (TcpSegment, UdpDatagram, IpFragment, Inner)
 _VLAN_TAGS = frozenset((0x8100, 0x88A8, 0x9100, 0x9200))
 _FIRST_ETHERTYPE = 0x0600
 _CISCO_HDLC = (b"\x0f\x00", b"\x8f\x00")
@@ -76,7 +77,7 @@ def dissect(frame: Frame) -> list[Datagram]:
     length = frame.length
     layer = link(frame, 0, captured, length if length > captured else captured)
     datagram = _innermost(frame, layer) if isinstance(layer, Inner) else layer
-    if frame.interface and isinstance(datagram, TcpSegment):
+    if frame.interface:
         datagram = _behind(part(INTERFACE, frame.interface), datagram)
     return [datagram]
 
@@ -88,17 +89,26 @@ def path_of(interface: int, vlans: Iterable[int]) -> bytes:
 
 
 def transport(
-    protocol: int, src: bytes, dst: bytes, payload: bytes, frame: int, time: int, cut: int = 0
+    protocol: int,
+    src: bytes,
+    dst: bytes,
+    payload: bytes,
+    frame: int,
+    time: int,
+    cut: int = 0,
+    path: bytes = b"",
 ) -> list[Datagram]:
     """Return what an IP payload carries, for payloads that were put together from fragments; never empty.
 
     ``protocol`` is the IP protocol or IPv6 next header, ``src`` and ``dst`` are 4 or 16 packed bytes,
     ``frame`` and ``time`` are those of the completing frame, ``cut`` counts bytes missing at the end.
+    ``path`` says what the fragments were captured in.
     """
     end = len(payload)
     carrier = Frame(frame, time, 0, payload, end + cut, 0)
     layer = ip_payload(carrier, protocol, src, dst, 0, end, end + cut)
-    return [_innermost(carrier, layer) if isinstance(layer, Inner) else layer]
+    datagram = _innermost(carrier, layer) if isinstance(layer, Inner) else layer
+    return [_behind(path, datagram) if path else datagram]
 
 
 def _innermost(frame: Frame, inner: Inner) -> Datagram:
@@ -122,7 +132,7 @@ def _innermost(frame: Frame, inner: Inner) -> Datagram:
 
 def _behind(path: bytes, layer: Layer) -> Any:
     """Say of a layer that what is in ``path`` stands before it."""
-    return replace(layer, path=path + layer.path) if isinstance(layer, TcpSegment | Inner) else layer
+    return replace(layer, path=path + layer.path) if isinstance(layer, _WITH_PATHS) else layer
 
 
 def _ethernet(frame: Frame, at: int, end: int, stop: int) -> Layer:

@@ -42,7 +42,10 @@ __all__ = [
 
 
 class UdpDatagram(msgspec.Struct, frozen=True, gc=False):
-    """A UDP datagram; addresses are 4 or 16 packed bytes, ``cut`` counts payload bytes not captured."""
+    """A UDP datagram; addresses are 4 or 16 packed bytes, ``cut`` counts payload bytes not captured.
+
+    ``path`` is as in `TcpSegment`.
+    """
 
     src: bytes
     sport: int
@@ -52,6 +55,7 @@ class UdpDatagram(msgspec.Struct, frozen=True, gc=False):
     frame: int
     time: int
     cut: int = 0
+    path: bytes = b""
 
 
 class IcmpUnreachable(msgspec.Struct, frozen=True, gc=False):

@@ -22,7 +22,8 @@ class IpFragment(msgspec.Struct, frozen=True, gc=False):
 
     ``src`` and ``dst`` are 4 (IPv4) or 16 (IPv6) packed bytes. ``protocol`` is the IPv4 protocol or the next
     header of the IPv6 fragment header, ``offset`` counts bytes, ``more`` is the MF or M bit, ``frame`` is
-    1-based, ``time`` is nanoseconds since the epoch, UTC. Sources: RFC 791 3.1, RFC 8200 4.5.
+    1-based, ``time`` is nanoseconds since the epoch, UTC. ``path`` says what it was captured in, as
+    `msmq_wire.reassembly.encapsulation` has it. Sources: RFC 791 3.1, RFC 8200 4.5.
     """
 
     src: bytes
@@ -34,6 +35,7 @@ class IpFragment(msgspec.Struct, frozen=True, gc=False):
     payload: bytes
     frame: int
     time: int
+    path: bytes = b""
 
 
 class IpDatagram(msgspec.Struct, frozen=True):

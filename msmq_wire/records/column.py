@@ -167,9 +167,9 @@ ENCAPSULATION = (
     *(
         Column(name, "numbers", doc, _in_path(name), optional=False, asked=True)
         for name, doc in (
-            ("vlan", "VLANs that its connection was captured in, the outermost first."),
-            ("vni", "Virtual networks (VXLAN, Geneve) that its connection was captured in."),
-            ("gre_key", "Keys of GRE that its connection was captured in."),
+            ("vlan", "VLANs that it was captured in, the outermost first."),
+            ("vni", "Virtual networks (VXLAN, Geneve) that it was captured in."),
+            ("gre_key", "Keys of GRE that it was captured in."),
         )
     ),
     *(

@@ -194,9 +194,20 @@ class PacketFinder:
         return records
 
     def datagram(
-        self, src: bytes, sport: int, dst: bytes, dport: int, payload: bytes, frame: int, time: int
+        self,
+        src: bytes,
+        sport: int,
+        dst: bytes,
+        dport: int,
+        payload: bytes,
+        frame: int,
+        time: int,
+        path: bytes = b"",
     ) -> Sequence[Item]:
-        """Take a UDP datagram; pings are read on port 3527, directory service discovery on port 1801."""
+        """Take a UDP datagram; pings are read on port 3527, directory service discovery on port 1801.
+
+        ``path`` is as in `TcpSegment`.
+        """
         if PING_PORT not in (sport, dport):
             if MSMQ_PORT not in (sport, dport):
                 self.skipped[NOT_MSMQ_UDP] += 1
@@ -208,7 +219,7 @@ class PacketFinder:
             self.understood += 1
             self.on_ports = True
             names = (endpoint(src, sport), endpoint(dst, dport))
-            return [self._datagram(payload, kind, self._frames((frame,)), time, names)]
+            return [self._datagram(payload, kind, self._frames((frame,)), time, names, path)]
         if payload[2:4] != b"HU" and len(payload) != 24:
             self.skipped[f"UDP port {PING_PORT}, no ping"] += 1
             return []
@@ -216,11 +227,17 @@ class PacketFinder:
         self.on_ports = True
         frames, names = self._frames((frame,)), (endpoint(src, sport), endpoint(dst, dport))
         if payload[2:4] == _PING and payload[4:8] != _PACKET:
-            return [self._packet(payload, frames, time, names, None, 0)]
-        return [self._datagram(payload, "ping", frames, time, names)]
+            return [self._packet(payload, frames, time, names, None, 0, path)]
+        return [self._datagram(payload, "ping", frames, time, names, path)]
 
     def _datagram(
-        self, payload: bytes, kind: str, frames: tuple[int, ...], time: int, names: tuple[str, str]
+        self,
+        payload: bytes,
+        kind: str,
+        frames: tuple[int, ...],
+        time: int,
+        names: tuple[str, str],
+        path: bytes,
     ) -> Record:
         result = inspect(payload, kind)
         return self._record(
@@ -235,6 +252,7 @@ class PacketFinder:
             consumed=result.consumed,
             remainder=result.remainder,
             error=result.error,
+            path=path,
         )
 
     def unreachable(self, original: Endpoints, code: int, frame: int, time: int) -> Sequence[Item]:
@@ -308,9 +326,9 @@ class PacketFinder:
         names: tuple[str, str],
         stream: int | None,
         offset: int,
+        path: bytes,
     ) -> FoundPacket:
         number, self.next_id = self.next_id, self.next_id + 1
-        path = b"" if stream is None else self.path(stream)
         return FoundPacket(number, self._capture, data, frames, time, *names, stream, offset, path)
 
     def _frames(self, frames: tuple[int, ...]) -> tuple[int, ...]:
@@ -501,7 +519,8 @@ class PacketFinder:
             frames = self._frames(event.frames)
             record: Item
             if isinstance(event, FramedPacket):
-                record = self._packet(event.data, frames, event.time, names, stream, event.offset)
+                path = self.path(stream)
+                record = self._packet(event.data, frames, event.time, names, stream, event.offset, path)
             else:
                 skipped = event.reason in _CAPTURED
                 if event.reason == "no-signature":

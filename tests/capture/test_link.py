@@ -30,6 +30,13 @@ def read(link_type: int, data: bytes, length: int = 0) -> Datagram:
     return values[0]
 
 
+def found(link_type: int, data: bytes) -> Datagram:
+    """The same, wherever it was captured."""
+    value = read(link_type, data)
+    assert isinstance(value, UdpDatagram)
+    return msgspec.structs.replace(value, path=b"")
+
+
 @pytest.mark.parametrize(
     ("link_type", "header"),
     [
@@ -51,7 +58,7 @@ def read(link_type: int, data: bytes, length: int = 0) -> Datagram:
     ],
 )
 def test_an_ipv4_packet_is_found_behind_each_link_header(link_type: int, header: str) -> None:
-    assert read(link_type, bytes.fromhex(header) + IP4) == FOUR
+    assert found(link_type, bytes.fromhex(header) + IP4) == FOUR
 
 
 @pytest.mark.parametrize(
@@ -91,8 +98,8 @@ def test_an_ipv6_packet_is_found_behind_each_link_header(link_type: int, header:
     ],
 )
 def test_an_ipv4_packet_is_found_behind_each_ethernet_header_and_before_padding(header: str) -> None:
-    assert read(1, MAC + bytes.fromhex(header) + IP4) == FOUR
-    assert read(1, MAC + bytes.fromhex(header) + IP4 + bytes(9)) == FOUR
+    assert found(1, MAC + bytes.fromhex(header) + IP4) == FOUR
+    assert found(1, MAC + bytes.fromhex(header) + IP4 + bytes(9)) == FOUR
 
 
 @pytest.mark.parametrize(
@@ -108,9 +115,13 @@ def test_an_ipv4_packet_is_found_behind_each_ethernet_header_and_before_padding(
         ("8100 0005 0036 aaaa03 0000f8 0800", b"v\0\5"),
     ],
 )
-def test_a_segment_says_its_vlans_and_nothing_of_their_priority(header: str, path: bytes) -> None:
+def test_what_a_frame_carries_says_its_vlans_and_nothing_of_their_priority(header: str, path: bytes) -> None:
+    before = MAC + bytes.fromhex(header)
+    assert read(1, before + IP4) == msgspec.structs.replace(FOUR, path=path)
+    fragment = IpFragment(A4, B4, 17, 7, 0, True, UDP, 1, 5, path)
+    assert read(1, before + IP4[:6] + b"\x20" + IP4[7:]) == fragment
     tcp = bytes.fromhex("0400 0709 00000001 00000002 5010 2000 0000 0000") + b"LIOR"
-    data = MAC + bytes.fromhex(header) + IP4[:2] + b"\0\x2c" + IP4[4:9] + b"\6" + IP4[10:20] + tcp
+    data = before + IP4[:2] + b"\0\x2c" + IP4[4:9] + b"\6" + IP4[10:20] + tcp
     expected = TcpSegment(A4, 1024, B4, 1801, 1, 2, 16, b"LIOR", 1, 5, path=path)
     assert read(1, data) == expected
     assert dissect(Frame(1, 5, 1, data, len(data), 0, 3, 1)) == [
@@ -120,7 +131,7 @@ def test_a_segment_says_its_vlans_and_nothing_of_their_priority(header: str, pat
 
 def test_an_ipv6_packet_is_found_behind_tags_and_labels() -> None:
     for header in ("86dd", "8100 0005 86dd", "8847 00011140", "8864 1100 002a 0034 0057"):
-        assert read(1, MAC + bytes.fromhex(header) + IP6 + bytes(4)) == SIX
+        assert found(1, MAC + bytes.fromhex(header) + IP6 + bytes(4)) == SIX
 
 
 def test_a_length_of_zero_does_not_reach_past_a_pppoe_session() -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from fixtures.build_frames import Captured, gre, pcap, qinq, vlan, vxlan
+from fixtures.build_frames import Captured, gre, ipv4, packed, pcap, qinq, tcp, udp, vlan, vxlan
 from fixtures.build_sessions import Script, Step
 from msmq_wire.capture.batches import read_batches
 from msmq_wire.capture.reader import read_capture
@@ -51,6 +52,41 @@ def test_what_a_connection_was_captured_in_is_a_column(
         assert set(map(str, rows)) == {str(expected)}
     records = list(read_capture(path))
     assert len({one.path for one in records}) == 1
+    assert [one for batch in read_batches(str(path)) for one in batch.records()] == records
+
+
+@pytest.mark.parametrize("count", [1, 60])
+@pytest.mark.parametrize(
+    ("wrap", "expected"), [(vlan, ([42], [], [])), (vxlan, ([], [77], [])), (gre, ([], [], [99]))]
+)
+def test_pings_and_what_fragments_carried_say_it_too(
+    wrap: Callable[[bytes], bytes],
+    expected: tuple[list[int], ...],
+    count: int,
+    run: Callable[..., Outcome],
+    tmp_path: Path,
+) -> None:
+    src, dst = packed("192.0.2.21"), packed("192.0.2.10")
+    ping = udp(src, 1027, dst, 3527, bytes.fromhex("0000 4855 00000007") + bytes(16))
+
+    def fragments(protocol: int, payload: bytes, number: int) -> Iterator[bytes]:
+        yield ipv4(src, dst, protocol, payload[:16], number, 0x2000)
+        yield ipv4(src, dst, protocol, payload[16:], number, 16 // 8)
+
+    def wire() -> Iterator[bytes]:
+        for number in range(count):
+            yield ipv4(src, dst, 17, ping, number)
+            yield from fragments(17, ping, 1000 + number)
+            yield from fragments(6, tcp(src, 4000 + number, dst, 1801, 100, 500, 16, packets()), number)
+
+    path = tmp_path / "one.pcap"
+    frames = (wrap(one) for one in wire())
+    path.write_bytes(pcap(Captured(time=at, data=one, length=len(one)) for at, one in enumerate(frames, 1)))
+    outcome = run("decode", path, "--format", "jsonl", "--columns", f"type,{','.join(_NAMES)}")
+    rows = [tuple(json.loads(line).values()) for line in outcome.out.splitlines()]
+    assert [row for row in rows if row[1:] != expected] == []
+    assert Counter(row[0] for row in rows) == {"ping": 2 * count, "user_message": count}
+    records = list(read_capture(path))
     assert [one for batch in read_batches(str(path)) for one in batch.records()] == records
 
 
