@@ -5,6 +5,7 @@ The rules kept here:
 * Which side is the client: what the caller says, until a PDU shows it that only one side sends. One that a
   search came upon may lie inside a payload: it stands only until one comes that had to be there. Two of those
   in a row correct what one of them said; a callback says nothing.
+* A bind or alter_context in several fragments is put together, and each side has at most one that waits.
 * A presentation context counts when the server accepted it; results answer the contexts in the order offered.
 * Every PDU with a sec_trailer goes to the security context that it names, empty stubs too, in the order sent:
   a cipher that misses one loses its place.
@@ -19,6 +20,7 @@ from typing import Literal
 from msgspec.structs import replace
 
 from msmq_wire.errors import DecodeError
+from msmq_wire.rpc.bind_fragments import OFFERS, BindFragments
 from msmq_wire.rpc.binds import Binds
 from msmq_wire.rpc.calls import Calls, OpenedStub
 from msmq_wire.rpc.events import ControlEvent, RpcEvent, SkippedBytes, SyntaxId
@@ -70,6 +72,7 @@ class Association:
         "_calls",
         "_contradictions",
         "_flipped",
+        "_fragments",
         "_framers",
         "_max_held",
         "_negotiator",
@@ -80,6 +83,7 @@ class Association:
         self._negotiator = negotiator
         self._max_held = max_held
         self._framers: list[PduFramer | None] = [None, None]  # by what the caller says
+        self._fragments = (BindFragments(), BindFragments())
         self._binds: Binds | None = None
         self._calls: Calls | None = None
         self._sides: Literal["unknown", "guessed", "known"] = "unknown"
@@ -104,6 +108,7 @@ class Association:
     def held_bytes(self) -> int:
         """What is held for PDUs, binds and calls, contexts included, and what it costs to hold it."""
         held = sum(framer.held_bytes for framer in self._framers if framer is not None)
+        held += self._fragments[0].held + self._fragments[1].held
         if self._calls is not None:
             held += self._calls.held
         if self._binds is not None:
@@ -147,6 +152,8 @@ class Association:
             framer = self._framers[from_client]
             if framer is not None:
                 self._take_all(framer.finish(), from_client, events)
+                for held in self._fragments[from_client].release():
+                    self._take_framed(held, from_client, events)
         if self._binds is not None:
             self._binds.finish(events)
         if self._calls is not None:
@@ -169,28 +176,37 @@ class Association:
         return binds, calls
 
     def _take_all(self, items: list[FramerEvent], from_client: bool, events: list[RpcEvent]) -> None:
+        fragments = self._fragments[from_client]
         for item in items:
             if isinstance(item, SkippedBytes):
+                for held in fragments.release():
+                    self._take_framed(held, from_client, events)
                 side = from_client ^ self._flipped
                 events.append(item if item.from_client == side else replace(item, from_client=side))
                 if item.reason == "no-pdu":
                     self._state()[1].lose(from_client)
-                continue
-            try:
-                pdu = decode_pdu(item.data) if item.complete else _decode_cut(item.data)
-            except DecodeError as error:
-                note = f"a PDU that cannot be decoded: {error.code}" if item.complete else _CUT
-                events.append(_control(item.data[2], from_client ^ self._flipped, 0, note, item))
-                if item.data[2] <= PduType.FAULT:
-                    self._state()[1].lose(from_client)
-                continue
-            if (
-                self._sides != "known"
-                or self._contradictions
-                or (pdu.ptype in _BY_CLIENT) != (from_client ^ self._flipped)
-            ):
-                self._learn_sides(pdu, item, from_client)
-            self._take(pdu, item, from_client, events)
+            elif fragments.held or item.data[2] in OFFERS:
+                for framed in fragments.take(item):
+                    self._take_framed(framed, from_client, events)
+            else:
+                self._take_framed(item, from_client, events)
+
+    def _take_framed(self, item: FramedPdu, from_client: bool, events: list[RpcEvent]) -> None:
+        try:
+            pdu = decode_pdu(item.data) if item.complete else _decode_cut(item.data)
+        except DecodeError as error:
+            note = f"a PDU that cannot be decoded: {error.code}" if item.complete else _CUT
+            events.append(_control(item.data[2], from_client ^ self._flipped, 0, note, item))
+            if item.data[2] <= PduType.FAULT:
+                self._state()[1].lose(from_client)
+            return
+        if (
+            self._sides != "known"
+            or self._contradictions
+            or (pdu.ptype in _BY_CLIENT) != (from_client ^ self._flipped)
+        ):
+            self._learn_sides(pdu, item, from_client)
+        self._take(pdu, item, from_client, events)
 
     def _learn_sides(self, pdu: Pdu, framed: FramedPdu, said: bool) -> None:
         """Take what a PDU shows of the sides; ``said``: the caller takes its sender for the client."""

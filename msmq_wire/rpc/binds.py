@@ -99,18 +99,18 @@ class Binds:
             auth_level=pdu.sec_trailer.auth_level if pdu.sec_trailer else 1,
             header_signing=bool(pdu.pfc_flags & PFC_SUPPORT_HEADER_SIGN),
             account=account,
-            note=note or _odd_flags(pdu.pfc_flags),
+            note=note or _odd_form(pdu, framed),
             frames=framed.frames,
             time=framed.time,
             offset=framed.offset,
-            length=len(framed.data),
+            length=framed.length,
         )
         for one in pdu.contexts[:_MAX_CONTEXTS]:
             self._offered.pop(one.context_id, None)
             self._offered[one.context_id] = one.abstract_syntax
         while len(self._offered) > _MAX_CONTEXTS:
             del self._offered[next(iter(self._offered))]
-        self.held += _COST * len(framed.data)
+        self.held += _COST * framed.length
         if len(self._pending) > _MAX_PENDING:
             self._give_up(next(iter(self._pending)), events)
 
@@ -252,11 +252,15 @@ class Binds:
             events.append(replace(bind, header_signing=False))
 
 
-def _odd_flags(flags: int) -> str:
-    """What is odd about the flags of a bind that servers take all the same; empty for nothing."""
+def _odd_form(pdu: Bind, framed: FramedPdu) -> str:
+    """What is odd about a bind that servers take all the same; empty for nothing."""
+    flags = pdu.pfc_flags
+    told = [f"the bind came in {len(framed.fragments)} fragments"] if framed.fragments else []
     if flags & _WHOLE != _WHOLE:
-        return f"the bind is not marked as its first and last fragment: flags {flags:#04x}"
-    return f"the bind has flags that no bind has: {flags:#04x}" if flags & ~_OF_BINDS else ""
+        told.append(f"the bind is not marked as its first and last fragment: flags {flags:#04x}")
+    elif flags & ~_OF_BINDS:
+        told.append(f"the bind has flags that no bind has: {flags:#04x}")
+    return "; ".join(told)
 
 
 def _answered(

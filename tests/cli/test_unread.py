@@ -19,7 +19,6 @@ _FILE = Path(__file__).resolve().parents[2] / "fixtures" / "unread.toml"
 ENTRIES: dict[str, Any] = tomllib.loads(_FILE.read_text(encoding="utf-8"))["unread"]
 UNMET = {
     "k02_envelope_damaged_proxy": "the envelope names its queue before it breaks off, and that is told",
-    "k03_bind_two_fragments": "fragments of a bind are not put together; its calls are read all the same",
     "k10_lz4": "no library of Python unpacks it; the error names the command that does",
 }
 """Captures whose answer is not given, with what is missing."""

@@ -19,6 +19,8 @@ from msmq_wire.errors import DecodeError
 from msmq_wire.rpc.events import SyntaxId
 from msmq_wire.rpc.pdu.encoding import encode_pdu
 from msmq_wire.rpc.pdu.values import (
+    PFC_FIRST_FRAG,
+    PFC_LAST_FRAG,
     AlterContext,
     AlterContextResp,
     Auth3,
@@ -45,6 +47,7 @@ __all__ = ["COMMON_HEADER", "decode_pdu", "encode_pdu", "find_credible", "is_cre
 
 COMMON_HEADER = 16
 """Bytes of the common header."""
+_WHOLE = PFC_FIRST_FRAG | PFC_LAST_FRAG
 _SEC_TRAILER = 8
 _SYNTAX_ID = 20
 
@@ -302,6 +305,8 @@ _CREDIBLE = {
     PduType.CO_CANCEL: 16,
     PduType.ORPHANED: 16,
 }
+_OFFERED = 28
+"""The fewest bytes of the first fragment of a bind: it tells how many contexts follow."""
 _BODILESS = frozenset((PduType.SHUTDOWN, PduType.CO_CANCEL, PduType.ORPHANED))
 
 
@@ -341,5 +346,7 @@ def _fits(data: bytes | bytearray, offset: int) -> bool:
         return bool(body == 16 or (auth_length and 16 < body < 32 and ptype != PduType.SHUTDOWN))
     if ptype == PduType.AUTH3 and not auth_length:
         return False
+    if ptype in (PduType.BIND, PduType.ALTER_CONTEXT) and flags & _WHOLE == PFC_FIRST_FRAG:
+        return bool(body >= _OFFERED)
     smallest = 40 if ptype == PduType.REQUEST and flags & 0x80 else _CREDIBLE[PduType(ptype)]
     return bool(body >= smallest)

@@ -39,7 +39,8 @@ class FramedPdu(msgspec.Struct, frozen=True, gc=False):
     ``offset`` counts from the first byte of the direction, gaps of known length included. ``frames`` are the
     distinct frames that carried a part, in order; ``time`` is that of the one captured last. Without
     ``complete`` the PDU was cut, and ``data`` is what there was: its common header at least. ``found`` says
-    that a search behind other bytes or a gap came upon it: it may lie inside a payload.
+    that a search behind other bytes or a gap came upon it: it may lie inside a payload. ``fragments`` are the
+    lengths of those that it was put together from, where there were several.
     """
 
     data: bytes
@@ -48,6 +49,12 @@ class FramedPdu(msgspec.Struct, frozen=True, gc=False):
     time: int
     complete: bool = True
     found: bool = False
+    fragments: tuple[int, ...] = ()
+
+    @property
+    def length(self) -> int:
+        """Its bytes on the stream."""
+        return sum(self.fragments) or len(self.data)
 
 
 FramerEvent: TypeAlias = FramedPdu | SkippedBytes
