@@ -24,6 +24,7 @@ from msmq_wire.srmp.http.framer import MAX_BODY
 from msmq_wire.srmp.http.message import HeaderFields
 from msmq_wire.srmp.mime import MimePart, Multipart, content_id_of, parse_multipart
 from msmq_wire.srmp.rules import MESSAGE_ID, judge_receipt_parts, label_of
+from msmq_wire.srmp.xml.tree import CUT
 from msmq_wire.wire.musts import Anomaly
 from msmq_wire.wire.types.guid import NULL_GUID
 
@@ -166,13 +167,15 @@ def packet_of(request: SrmpRequest) -> SrmpMessage:
     header = None if value is None else value.header
     path = None if header is None else header.path
     action = None if path is None else path.action
+    # Where the envelope breaks off, it is not known that it would not have been one of MSMQ.
+    is_msmq = request.parsed.error is not None or (header is not None and header.msmq is not None)
     found = roles(request)
     data = {role: part.content for part, role in found}
     return SrmpMessage(
         kind=request.parsed.kind,
-        queue=(None if path is None else _queue(path.to)) or _asked(http),
+        queue=(None if path is None else _queue(_whole(request, path.to))) or _asked(http),
         label=label_of(action),
-        message_id=None if header is None or path is None else _message_id(header.msmq is not None, path.id),
+        message_id=None if path is None else _message_id(is_msmq, _whole(request, path.id)),
         method=http.method,
         target=http.target,
         http_version=http.http_version,
@@ -195,6 +198,12 @@ def packet_of(request: SrmpRequest) -> SrmpMessage:
         preamble=request.multipart.preamble,
         complete=http.complete,
     )
+
+
+def _whole(request: SrmpRequest, text: str | None) -> str | None:
+    """A text of the envelope; None for one in which its reading ended."""
+    cut = request.parsed.error is not None and (text or "").endswith(CUT)
+    return None if cut else text
 
 
 def _queue(to: str | None) -> str | None:

@@ -18,7 +18,7 @@ from tests.cli.conftest import Outcome
 _FILE = Path(__file__).resolve().parents[2] / "fixtures" / "unread.toml"
 ENTRIES: dict[str, Any] = tomllib.loads(_FILE.read_text(encoding="utf-8"))["unread"]
 UNMET = {
-    "k02_envelope_damaged_proxy": "the envelope names its queue before it breaks off, and that is told",
+    "k02_envelope_damaged_proxy": "the envelope names its queue before it breaks off, as whole ones do",
     "k10_lz4": "no library of Python unpacks it; the error names the command that does",
 }
 """Captures whose answer is not given, with what is missing."""

@@ -130,6 +130,26 @@ def test_an_id_and_a_destination_of_another_form_stay_as_they_are() -> None:
     assert whole.message_id == f"{QM}\\1"
 
 
+@pytest.mark.parametrize(
+    ("behind", "queue", "message_id"),
+    [
+        ("<to>", "DIRECT=http://h/msmq/private$/q", None),
+        ("<to>http://node-b/ms", "DIRECT=http://h/msmq/private$/q", None),
+        ("<to>http://node-b/msmq/private$/orders", "DIRECT=http://h/msmq/private$/q", None),
+        ("<to>http://node-b/msmq/private$/orders</to>", "DIRECT=http://node-b/msmq/private$/orders", None),
+        ("<id>uuid:1@", "DIRECT=http://node-b/msmq/private$/orders", None),
+        (f"<id>uuid:1@{QM}", "DIRECT=http://node-b/msmq/private$/orders", None),
+        (f"<id>uuid:1@{QM}</id>", "DIRECT=http://node-b/msmq/private$/orders", f"{QM}\\1"),
+    ],
+)
+def test_half_a_name_in_an_envelope_that_breaks_off_is_none(
+    behind: str, queue: str, message_id: str | None
+) -> None:
+    xml = envelope("order", 1, to="http://node-b/msmq/private$/orders")
+    packet = packet_of(take_apart(_request(xml[: xml.index(behind) + len(behind)].encode())))
+    assert (packet.queue, packet.message_id) == (queue, message_id)
+
+
 def test_a_message_with_an_id_of_another_form_has_a_life() -> None:
     story = follow(read_capture(_FIXTURES / "findings" / "SRM-ID" / "hit_no_guid.pcap", streams=True))
     assert [(life.message_id, life.outcome) for life in story.lives] == [("uuid:1@node-a", "acknowledged")]

@@ -19,6 +19,7 @@ from msmq_wire.buffers import as_bytes
 from msmq_wire.errors import DecodeError
 
 __all__ = [
+    "CUT",
     "MAX_ATTRIBUTES",
     "MAX_DEPTH",
     "MAX_ELEMENTS",
@@ -57,7 +58,8 @@ _READ = re.compile(
 """Codecs of Python for encodings that XML is written in, each without a state."""
 _STRIDE = 4096
 """Characters between two places of which it is known where they lie in text of another encoding."""
-_CUT = "\ufffd"
+CUT = "\ufffd"
+"""The end of a text in which the reading ended."""
 
 
 class Attribute(msgspec.Struct, frozen=True):
@@ -307,7 +309,7 @@ class _Reader:
             stopped = XmlProblem(code, expat.ErrorString(error.code), offset)
         last = self._place(end) if stopped is None else stopped.offset
         if stopped is not None and self._open and self._open[-1].text:
-            self._open[-1].text.append(_CUT)
+            self._open[-1].text.append(CUT)
         self._settle(last)
         self.unclosed = tuple(one.offset for one in self._open)
         while self._open:
