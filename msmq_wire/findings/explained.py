@@ -44,7 +44,7 @@ def explained(sightings: Sequence[_Sighting]) -> Iterator[_Sighting]:
         special = (other for id_ in able[rule.id] for other in seen_by[id_] if _tells_of(one, other))
         by = next((other[0] for other in special if _rank(other) >= _rank(one)), None)
         if by is not None:
-            caveat = f"{by.id} tells of the same bytes"
+            caveat = f"same bytes as {by.id}"
             changes = {"severity": "info", "caveats": (*seen.caveats, caveat)}
         cause, told = _cause(one, seen_by, {rule.id})
         if cause is not rule:

@@ -56,7 +56,7 @@ def test_every_finding_is_one_line_in_a_pipe(run: Run, odd: str) -> None:
         "high    FLG-AH-WIRE   2023-11-14 22:13:20.500000Z  192.0.2.1:1025 → 192.0.2.20:1801       "
         "frame 1 user_header.flags  AH is set in a packet that was sent over TCP",
         "medium  FRM-SIZE-MAX  2023-11-14 22:13:21.500000Z  192.0.2.7:1025 → 192.0.2.20:1801       "
-        "frame 2 base_header.packet_size  PacketSize is 5242880, the largest allowed is 4194304",
+        "frame 2 base_header.packet_size  PacketSize is 5242880 bytes, the maximum is 4194304",
     ]
     assert outcome.err.rstrip().endswith("2 findings: 1 high, 1 medium")
 
@@ -74,7 +74,7 @@ def test_a_finding_fits_the_terminal_without_losing_a_word(
     title = "SRMP headers in a packet that is sent " if columns == 200 else ""
     ends = "192.0.2.1:1025 → 192.0.2.20:1801"
     assert f"{ends} {title}AH is set in a packet that was sent over TCP frame 1 user" in words
-    assert words.endswith("5242880, the largest allowed is 4194304 frame 2 base_header.packet_size")
+    assert words.endswith("5242880 bytes, the maximum is 4194304 frame 2 base_header.packet_size")
     assert ("192.0.2.1:1025 → 192.0.2.20:1801" in out.splitlines()[0]) == (columns > 40)
 
 
@@ -229,7 +229,7 @@ def test_with_a_topology_the_ways_of_messages_are_judged(run: Run) -> None:
 def test_what_a_topology_names_is_not_told_where_hosts_are_redacted(run: Run) -> None:
     rules = ("--rule", "RTE-PATH", "--rule", "RTE-LOOP")
     outcome = run("findings", _ROUTED, "--topology", _TOPOLOGY, "--redact", "hosts", *rules)
-    assert outcome.out.count("A message is off the ways that the topology allows") == 1
+    assert outcome.out.count("A message takes a route that the topology does not allow") == 1
     assert "also: RTE-PATH" in outcome.out
     assert "GATE" not in outcome.out
     assert "192.0.2." not in outcome.out

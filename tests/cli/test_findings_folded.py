@@ -97,7 +97,7 @@ def test_what_matters_is_on_the_first_screen(
         assert told in words
     assert "Windows event: MSMQ 2027 2 times: frames 219, 220" in words
     # What the rule is about stands where there is room for it.
-    assert ("Like the MSMQ check of Metasploit" in words) == (columns > 100)
+    assert ("A packet like the MSMQ check of Metasploit" in words) == (columns > 100)
 
 
 def test_notes_are_shown_where_they_are_wanted(run: Run, hay: str) -> None:
@@ -118,7 +118,7 @@ def test_what_is_folded_is_judged_unfolded(run: Run, hay: str) -> None:
     # It stands by itself where what explains it is filtered away.
     outcome = run("findings", hay, "--level", "info", *only)
     assert outcome.out.startswith("info    FRM-OVERLAP ")
-    assert "(but: LEN-ENV tells of the same bytes)" in outcome.out
+    assert "(but: same bytes as LEN-ENV)" in outcome.out
     assert outcome.err.rstrip().endswith("1 finding: 1 info; 184 others do not match")
 
 

@@ -47,7 +47,7 @@ def test_what_is_explained_is_a_note_that_names_what_explains_it() -> None:
     by_id = {one.id: one for one in found("FRM-WRAP32/hit_data_length")}
     for id_ in ("FRM-OVERLAP", "FRM-WRAP32", "FLG-AH-WIRE"):
         assert by_id[id_].severity == "info"
-        assert by_id[id_].caveats[-1] == "LEN-ENV tells of the same bytes"
+        assert by_id[id_].caveats[-1] == "same bytes as LEN-ENV"
 
 
 def test_alone_a_rule_says_what_it_saw() -> None:
@@ -129,7 +129,7 @@ def test_what_is_explained_by_what_is_explained_has_the_cause_of_both() -> None:
         "FPR-X": None,
     }
     assert told["A-GENERAL"].cause == Evidence(path="b")
-    assert told["A-GENERAL"].caveats == ("A-SPECIAL tells of the same bytes",)
+    assert told["A-GENERAL"].caveats == ("same bytes as A-SPECIAL",)
     assert (told["A-SPECIAL"].severity, told["A-SPECIAL"].caveats) == (None, ())
 
 

@@ -21,7 +21,10 @@ _CODES = (
 def _check(record: Record, context: Context) -> Iterator[Seen]:
     for _, place in broken(record, _CODES):
         asked = record.packet.message_properties_header.flags & 0x0F
-        yield Seen(message=f"acknowledgments are asked for (0x{asked:X}), and AQ is 0", evidence=(place,))
+        message = (
+            f"acknowledgments are asked for (0x{asked:X}), but AQ is 0: no administration queue is named"
+        )
+        yield Seen(message=message, evidence=(place,))
 
 
 RULE = Rule(
@@ -29,10 +32,11 @@ RULE = Rule(
     title="Acknowledgments without an administration queue",
     severity="info",
     spec=(SpecRef("MS-MQMQ", "2.2.19.2"),),
-    meaning="The message asks for administration acknowledgments, but names no queue for them: none will be "
-    "sent.",
-    action="If somebody waits for acknowledgments of this message, name an administration queue.",
-    harmless="Common: the example of the specification does it.",
+    meaning="The message asks for administration acknowledgments, but names no queue for them, so none will "
+    "be sent.",
+    action="If somebody waits for acknowledgments of this message, the sender has to name an administration "
+    "queue.",
+    harmless="Common: the example in the specification does this.",
     codes=_CODES,
     check=_check,
 )

@@ -30,10 +30,10 @@ RULE = Rule(
     title="SRMP headers in a packet that is sent",
     severity="high",
     spec=(SpecRef("MS-MQMQ", "2.2.19.2"),),
-    meaning="The flag AH announces headers that only stored messages have: a packet that is sent must not "
+    meaning="The flag AH announces headers that only stored messages have. A packet that is sent must not "
     "have it. A receiver that reads these headers takes their lengths from the network.",
     action="Find out what the sender is; check that the receiver has the fixes of April 2023.",
-    harmless="Scanners set it to test for that fix.",
+    harmless="Scanners set the flag to test whether a host has these fixes.",
     cves=("CVE-2023-21554",),
     behind=("LEN-ENV", "LEN-CMP", "FPR-METASPLOIT"),
     codes=_CODES,

@@ -33,7 +33,7 @@ RULE = Rule(
     spec=(SpecRef("MS-MQMQ", "2.2.19.1"),),
     meaning="These bits should not be set when a packet is sent; a receiver ignores them.",
     action="Find out which program sent the packet.",
-    harmless="They have no effect. A program that writes the protocol itself may set them.",
+    harmless="The bits have no effect. A program with its own implementation of the protocol may set them.",
     types=PACKETS,
     when=(this.base_header.flags & _RESERVED != 0,),
     exact=True,

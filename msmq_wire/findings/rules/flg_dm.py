@@ -42,8 +42,8 @@ RULE = Rule(
     spec=(SpecRef("MS-MQMQ", "2.2.19.2"), SpecRef("MS-MQMQ", "2.2.19.1")),
     meaning="DM is 0 for express and 1 for recoverable messages. A message in a transaction is recoverable, "
     "and its priority is 0.",
-    action="Look at what the sender is: a queue manager sets these fields itself.",
-    harmless="A program that writes the protocol itself, with a mistake.",
+    action="Find out what the sender is: a queue manager sets these fields itself.",
+    harmless="A program with its own, faulty implementation of the protocol.",
     codes=_CODES,
     check=_check,
     suricata=(

@@ -35,10 +35,10 @@ RULE = Rule(
     title="Contradiction in BaseHeader.Flags",
     severity="low",
     spec=(SpecRef("MS-MQMQ", "2.2.19.1"),),
-    meaning="DH announces a DebugHeader, which internal packets (IN) never have; TR asks for tracing, which "
-    "needs it.",
-    action="Look at what the sender is.",
-    harmless="A program that writes the protocol itself, with a mistake.",
+    meaning="DH announces a DebugHeader. Internal packets (IN) never have one. TR asks for tracing, which "
+    "needs a DebugHeader.",
+    action="Find out what the sender is.",
+    harmless="A program with its own, faulty implementation of the protocol.",
     codes=_CODES,
     check=_check,
     suricata=(

@@ -18,7 +18,7 @@ _CODES = ("user_header.message-properties",)
 
 def _check(record: Record, context: Context) -> Iterator[Seen]:
     for _, place in broken(record, _CODES):
-        yield Seen(message="MP is clear: the packet has no MessagePropertiesHeader", evidence=(place,))
+        yield Seen(message="MP is 0: the packet has no MessagePropertiesHeader", evidence=(place,))
 
 
 RULE = Rule(
@@ -27,8 +27,8 @@ RULE = Rule(
     severity="medium",
     spec=(SpecRef("MS-MQMQ", "2.2.19.2"),),
     meaning="MP must always be set. A packet without this header has no body, label or class.",
-    action="Look at what the sender is: no queue manager sends this.",
-    harmless="A program that writes the protocol itself, with a mistake.",
+    action="Find out what the sender is: no queue manager sends this.",
+    harmless="A program with its own, faulty implementation of the protocol.",
     codes=_CODES,
     check=_check,
     suricata=(

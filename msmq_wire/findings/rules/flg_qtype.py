@@ -28,7 +28,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
     name = _UNDEFINED[error.path]
     value = queue_type(flags, "destination_queue" if name == "DQ" else "admin_queue")
     yield Seen(
-        message=f"{name} is {value}, which is no type of queue there",
+        message=f"{name} is {value}, which is not a queue type of this field",
         evidence=(flags_place(record, "user_header"),),
         tells=(error.path,),
     )
@@ -39,13 +39,13 @@ _FLAGS = this.user_header.flags
 
 RULE = Rule(
     id="FLG-QTYPE",
-    title="Undefined type of queue",
+    title="Undefined queue type",
     severity="medium",
     spec=(SpecRef("MS-MQMQ", "2.2.19.2"),),
-    meaning="The type says how the name of the queue is written. Without one the rest of the packet cannot "
-    "be read: a receiver must close the session.",
-    action="Look at what the sender is: no queue manager writes these values.",
-    harmless="A program that writes the protocol itself, with a mistake.",
+    meaning="The queue type says in which form a queue is named. If it is not valid, the rest of the packet "
+    "cannot be read: a receiver must close the session.",
+    action="Find out what the sender is: no queue manager writes these values.",
+    harmless="A program with its own, faulty implementation of the protocol.",
     types=MESSAGES,
     when=(),
     check=_check,

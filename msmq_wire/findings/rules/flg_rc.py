@@ -26,11 +26,11 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
     hops = flags & 0x1F
     if hops > _MOST:
         yield Seen(
-            message=f"RC is {hops}, the most is {_MOST}", evidence=(flags_place(record, "user_header"),)
+            message=f"RC is {hops}, the maximum is {_MOST}", evidence=(flags_place(record, "user_header"),)
         )
     elif queue_type(flags, "destination_queue") == QueueType.DIRECT and context.on_wire(record):
         yield Seen(
-            message=f"RC is {hops} in a message with a direct name, which no routing server needs to touch",
+            message=f"RC is {hops} in a message with a direct name, which goes straight to its host",
             evidence=(flags_place(record, "user_header"),),
             severity="info",
             confidence="likely",
@@ -40,13 +40,13 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
 
 RULE = Rule(
     id="FLG-RC",
-    title="Count of routing servers",
+    title="Unexpected count of routing servers",
     severity="low",
     spec=(SpecRef("MS-MQMQ", "2.2.19.2"), SpecRef("MS-MQQB", "3.1.5.8.2")),
     meaning="RC counts the routing servers that a message passed, at most 29. A message with a direct name "
     "goes straight to its host, so its first sender writes 0.",
-    action="Look at whether the sender is a routing server.",
-    harmless="Routing servers raise the count on every message that they pass on.",
+    action="Check whether the sender is a routing server.",
+    harmless="Each routing server adds 1 to the count of every message that it passes on.",
     types=MESSAGES,
     when=((_HOPS > _MOST) | ((_HOPS != 0) & (this.user_header.flags >> 10 & 7 == int(QueueType.DIRECT))),),
     exact=True,

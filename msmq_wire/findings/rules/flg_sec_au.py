@@ -30,11 +30,11 @@ RULE = Rule(
     title="A packet that calls itself authenticated",
     severity="low",
     spec=(SpecRef("MS-MQMQ", "2.2.20.6"),),
-    meaning="AU and AS are written by the receiver once it has checked a signature; in a packet that is "
-    "sent they must be 0. A receiver that believes them believes the sender.",
-    action="Look at whether the sender is a routing server, and whether the message has a signature.",
-    harmless="A routing server may send on what it has stored. In packets of remote read the bits are "
-    "normal.",
+    meaning="The receiver sets AU and AS after it has checked a signature. In a packet that is sent they "
+    "must be 0. A receiver that relies on them accepts the claim of the sender without a check.",
+    action="Check whether the sender is a routing server, and whether the message has a signature.",
+    harmless="A routing server may forward a message as it stored it. In packets that remote reads return "
+    "these bits are normal.",
     codes=_CODES,
     check=_check,
 )

@@ -60,7 +60,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
             # A packet that is read wrongly is cut before its end: only whole fields have a place.
             offset = layout(record.packet, wanted=(first,))[first].offset
             yield Seen(
-                message=f"SH is clear, but {path} begins like a SecurityHeader with a SID",
+                message=f"SH is 0, but {path} begins like a SecurityHeader with a SID",
                 evidence=(evidence_of(record, path, offset, len(data), data),),
             )
 
@@ -72,9 +72,9 @@ RULE = Rule(
     confidence="guess",
     spec=(SpecRef("MS-MQMQ", "2.2.20.6"), SpecRef("MS-MQMQ", "2.2.19.2")),
     meaning="The bytes have the sizes and the SID of a SecurityHeader, but SH does not announce one. "
-    "Receivers read them as something else. A public hostile sample is like this.",
-    action="Look at the packet: was it changed, or put together by hand?",
-    harmless="Application data that look like it by chance.",
+    "Receivers read the bytes as something else. A published hostile packet has this form.",
+    action="Look at the packet: it was changed on the way, or made by hand.",
+    harmless="Application data that has this form by chance.",
     types=USER_PACKETS,
     when=(
         (this.user_header.flags & _SH == 0, size_(this.undeclared) > 0),

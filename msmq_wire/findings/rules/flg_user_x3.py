@@ -32,10 +32,10 @@ RULE = Rule(
     title="Reserved bits 26 and 27 in UserHeader.Flags",
     severity="high",
     spec=(SpecRef("MS-MQMQ", "2.2.19.2"),),
-    meaning="These bits are reserved: receivers must ignore them. Two hostile packets that are public set "
-    "bit 26 and put bytes behind the last header; it seems that queue managers read one more header there.",
-    action="Find out what the sender is; check that the receiver has its updates. Look for FRM-LEFTOVER "
-    "beside this.",
+    meaning="These bits are reserved: receivers must ignore them. Two published hostile packets set bit 26 "
+    "and add bytes after the last header. Queue managers seem to read one more header there.",
+    action="Find out what the sender is; check that the receiver has its updates. See whether FRM-LEFTOVER "
+    "reports the same packet.",
     harmless="No harmless packet with these bits is known.",
     behind=("FRM-LEFTOVER", "FPR-SENSOR"),
     types=MESSAGES,

@@ -53,15 +53,16 @@ _AH = 1 << 25
 
 RULE = Rule(
     id="FPR-METASPLOIT",
-    title="Like the MSMQ check of Metasploit",
+    title="A packet like the MSMQ check of Metasploit",
     severity="high",
     confidence="likely",
     spec=(SpecRef("MS-MQMQ", "2.2.19.2"), SpecRef("MS-MQRR", "2.2.5.1.2")),
     meaning="A public module of Metasploit sends two messages like this one, without a session, and tells "
-    "from the answers whether the host has the fixes of April 2023. AH is set, which no queue manager sends.",
-    action="Find out who sent it and whether that was agreed. Look for LEN-ENV beside this, and at how the "
-    "receiver closed the connection.",
-    harmless="A scan of one's own. The check is made so that it does no damage.",
+    "from the answers whether the host has the fixes of April 2023. AH is set: no queue manager sets it in "
+    "a packet that it sends.",
+    action="Find out who sent it and whether that was agreed. See whether LEN-ENV reports the same packet, "
+    "and how the receiver closed the connection.",
+    harmless="Your own scan. The check is made so that it does no damage.",
     explains=(
         "FLG-AH-WIRE",
         "FLG-BASE-RSV",

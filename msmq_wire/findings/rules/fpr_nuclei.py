@@ -30,7 +30,8 @@ def _check(session: Session, context: Context) -> Iterator[Seen]:
     answered = "answered" if session.establish_response else "not answered"
     guids = (("client_guid", 20, SAMPLE_CLIENT), ("server_guid", 36, SAMPLE_SERVER))
     yield Seen(
-        message=f"the request has both GUIDs of the published example, nothing follows it; it is {answered}",
+        message="the request has both GUIDs of the example in the specification, "
+        f"is {answered}, and nothing follows it",
         evidence=tuple(
             place_in(session, request, 0, path=f"{_HEADER}.{name}", offset=offset, length=16, data=guid)
             for name, offset, guid in guids
@@ -42,14 +43,14 @@ def _check(session: Session, context: Context) -> Iterator[Seen]:
 
 RULE = Rule(
     id="FPR-NUCLEI",
-    title="Like the nuclei template for MSMQ",
+    title="A request like the nuclei template for MSMQ",
     severity="medium",
     confidence="likely",
     spec=(SpecRef("MS-MQQB", "4.1.3"),),
-    meaning="A public template for the scanner nuclei sends this request to learn whether MSMQ is there, and "
-    "sends nothing else. An answer tells the scanner yes.",
-    action="Find out who scans. Where it comes from outside, close port 1801 to it.",
-    harmless="A scan of one's own.",
+    meaning="A public template for the scanner nuclei sends this request, and nothing else, to learn "
+    "whether MSMQ is there. An answer tells the scanner that it is.",
+    action="Find out who scans. If the scan comes from another network, close port 1801 to it.",
+    harmless="Your own scan.",
     over="session",
     needs=("opening", "whole"),
     check=_check,

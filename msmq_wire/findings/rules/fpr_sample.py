@@ -82,10 +82,10 @@ RULE = Rule(
     severity="high",
     confidence="likely",
     spec=(SpecRef("MS-MQQB", "4.1.3"), SpecRef("MS-MQQB", "4.1.7")),
-    meaning="These values stand in the frames that the specification prints, and belong to no host in use. "
+    meaning="These values come from the frames that the specification prints, and belong to no host in use. "
     "Templates of scanners, proofs of concept and fuzzers were made by copying those frames.",
-    action="Find out what the sender is. Look what else it sent, and whether the receiver answered.",
-    harmless="A test or a lesson with the published frames.",
+    action="Find out what the sender is. See what else it sent, and whether the receiver answered.",
+    harmless="A test or a lesson that uses the frames of the specification.",
     behind=("FPR-NUCLEI",),
     explains=("FLG-ACK-NOAQ", "FRM-PAD-DIRTY", "TIM-MAGIC", "CNT-CLEAR", "RPL-CONTENT"),
     explains_later=("SES-NAKED", "SES-GUID", "FPR-NUCLEI"),

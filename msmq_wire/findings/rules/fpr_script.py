@@ -29,7 +29,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
 
 
 def _marks(record: Record) -> Iterator[Mark]:
-    yield "undeclared", "one byte behind the last header"
+    yield "undeclared", "one byte after the last header"
     if reached(record.packet, "base_header.packet_size") == _PACKET_SIZE:
         yield "base_header.packet_size", f"PacketSize is {_PACKET_SIZE}"
     if _is_address(reached(record.packet, _NAME) or b""):
@@ -51,13 +51,13 @@ def _is_address(name: bytes) -> bool:
 
 RULE = Rule(
     id="FPR-SCRIPT",
-    title="Like a small detection script",
+    title="A packet like that of a small detection script",
     severity="medium",
     confidence="likely",
     spec=(SpecRef("MS-MQMQ", "2.2.19.1"), SpecRef("MS-MQMQ", "2.2.19.3")),
-    meaning="A small public script sends one prepared message to a port to see whether MSMQ takes it. It "
-    "counts one byte too many into PacketSize.",
-    action="Find out who sent it. Look whether a session was opened first: the script opens none.",
+    meaning="A small public script sends one prepared message to a port to see whether MSMQ accepts it. Its "
+    "PacketSize is one byte too large.",
+    action="Find out who sent it. Check whether a session was opened first: the script opens none.",
     harmless="A hand-made client with the same mistake.",
     explains=("FRM-PAD-LEN", "TIM-EXPIRED", "TIM-SKEW", "CNT-ALG", "CNT-CLEAR", "CNT-WEAK", "RPL-CONTENT"),
     explains_later=("FRM-SIZE-STREAM", "SES-NAKED"),

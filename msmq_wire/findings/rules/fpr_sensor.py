@@ -68,15 +68,16 @@ def _is_repeated(data: bytes) -> bool:
 
 RULE = Rule(
     id="FPR-SENSOR",
-    title="Like a hostile sample caught by a sensor",
+    title="A packet like a hostile sample caught by a sensor",
     severity="high",
     confidence="likely",
     spec=(SpecRef("MS-MQMQ", "2.2.19.2"),),
-    meaning="A sensor that listens on port 1801 published a hostile packet, its fields overwritten with "
-    "letters. Its layout is unusual: bit 26, AQ 2 with RQ 6, and a PacketSize that is no multiple of 4.",
-    action="Find out what the sender is; check that the receiver has its updates. Look for FLG-USER-X3 and "
-    "FRM-LEFTOVER beside this.",
-    harmless="A replay of the published sample.",
+    meaning="A hostile packet that a sensor on port 1801 received was published, with its fields "
+    "overwritten with letters. Its layout is unusual: bit 26 is set, AQ is 2 with RQ 6, and PacketSize is "
+    "not a multiple of 4.",
+    action="Find out what the sender is; check that the receiver has its updates. See whether FLG-USER-X3 "
+    "and FRM-LEFTOVER report the same packet.",
+    harmless="A replay of the published packet.",
     explains=(
         "FLG-QTYPE",
         "FLG-USER-X3",

@@ -46,14 +46,14 @@ def _marks(record: Record) -> Iterator[Mark]:
 
 RULE = Rule(
     id="FPR-ZGRAB",
-    title="Like the MSMQ module of zgrab2",
+    title="A request like the MSMQ module of zgrab2",
     severity="medium",
     confidence="likely",
     spec=(SpecRef("MS-MQQB", "2.2.3.1"),),
     meaning="The scanner zgrab2 sends a request with zeros for GUIDs and TimeStamp, and with the two bytes "
     "of OperatingSystem swapped. Services that map the Internet use it.",
-    action="Find out who scans. Where it comes from outside, close port 1801 to it.",
-    harmless="A scan of one's own, or another program that leaves these fields zero.",
+    action="Find out who scans. If the scan comes from another network, close port 1801 to it.",
+    harmless="Your own scan, or another program that leaves these fields zero.",
     explains=("SES-OS", "SES-PAD"),
     types=("establish_connection",),
     when=((_CLIENT & _TIME) | (_CLIENT & _SYSTEM) | (_TIME & _SYSTEM),),

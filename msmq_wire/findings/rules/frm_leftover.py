@@ -58,12 +58,12 @@ RULE = Rule(
     title="Bytes that no header announces",
     severity="medium",
     spec=(SpecRef("MS-MQMQ", "2.2.20"), SpecRef("MS-MQMQ", "2.2.19.1")),
-    meaning="The flags name every header of a packet, and PacketSize counts them. These bytes are counted, "
-    "but no defined flag announces them. With bit 26 or 27 of the flags set, receivers may read a header "
-    "there that no public document describes: hostile packets that are public do this.",
-    action="Look at the bytes, and at the sender. With bit 26 or 27 set, take the packet as hostile until "
-    "you know.",
-    harmless="A stored packet that is sent as it was ends with an ExtensionHeader of 12 bytes.",
+    meaning="The flags announce every header of a packet, and PacketSize counts their bytes. These bytes "
+    "are counted, but no defined flag announces them. If bit 26 or 27 of the flags is set, receivers may "
+    "read a header there that no public document describes. Published hostile packets do this.",
+    action="Look at the bytes, and at the sender. If bit 26 or 27 is set, treat the packet as hostile until "
+    "you know more.",
+    harmless="A stored packet that is sent unchanged ends with an ExtensionHeader of 12 bytes.",
     explains=("FRM-PAD-LEN",),
     behind=("FLG-SEC-SHAPE",),
     codes=_CODES,

@@ -78,12 +78,13 @@ RULE = Rule(
     title="A field has a value that the protocol forbids",
     severity="low",
     spec=(SpecRef("MS-MQMQ", "2.2.19"), SpecRef("MS-MQMQ", "2.2.20"), SpecRef("MS-MQRR", "2.2.5")),
-    meaning="The document says what this field must hold, and it holds something else; or the packet cannot "
-    "be read to its end because of it. No other rule says what it may be good for.",
+    meaning="The specification says what this field must hold, and it holds something else, or the packet "
+    "cannot be read to its end because of it. No special rule covers this field, so what the value may be "
+    "used for is not said.",
     action="Show the packet with decode --id, which names the section of the specification. A queue manager "
-    "that keeps to it never sends this: find out what the sender is.",
-    harmless="A program that builds packets by hand. Some of these values are common: they are told as a "
-    "note only.",
+    "that follows the specification never sends this: find out what the sender is.",
+    harmless="A program that builds packets by hand. Some of these values are common: those are only a note "
+    "(info).",
     behind=(
         "FLG-QTYPE",
         "LEN-BODY",

@@ -32,9 +32,10 @@ RULE = Rule(
     severity="high",
     spec=(SpecRef("MS-MQMQ", "2.2.19"), SpecRef("MS-MQMQ", "2.2.20")),
     meaning="A length or a flag announces more bytes than PacketSize leaves. A receiver that does not "
-    "compare the two reads memory that is not this packet's.",
-    action="Look at the field that is named and at the sender; check that the receiver has its updates.",
-    harmless="A program that counts PacketSize or a length wrongly.",
+    "compare the two reads memory outside the packet.",
+    action="Look at the field that the finding names, and at the sender; check that the receiver has its "
+    "updates.",
+    harmless="A program that computes PacketSize or a length wrongly.",
     behind=(
         "LEN-ENV",
         "LEN-SOAP",

@@ -37,11 +37,11 @@ RULE = Rule(
     title="Headers that are not padded to 4 bytes",
     severity="medium",
     spec=(SpecRef("MS-MQMQ", "2.2.19.1"), SpecRef("MS-MQMQ", "2.2.19.3")),
-    meaning="Each header is a multiple of 4 bytes, padding counted, and so is their sum. Queue managers "
-    "keep to it; packets made by hand often do not.",
-    action="Look at what the sender is.",
-    harmless="A program that writes the protocol itself. One public probe sends a byte too many, PacketSize "
-    "233.",
+    meaning="With its padding each header is a multiple of 4 bytes long, and so is their sum. Queue "
+    "managers pad their headers; packets made by hand often have no padding.",
+    action="Find out what the sender is.",
+    harmless="A program with its own implementation of the protocol. One public probe sends a byte too "
+    "many, with PacketSize 233.",
     behind=("FPR-SENSOR", "FPR-SCRIPT"),
     types=USER_PACKETS,
     when=(this.base_header.packet_size & 3 != 0,),

@@ -30,8 +30,8 @@ RULE = Rule(
     title="A packet in very many tiny segments",
     severity="low",
     spec=(SpecRef("MS-MQQB", "2.1.1"),),
-    meaning="The packet came in 24 frames or more, with 16 bytes or less in each on average. That "
-    "hides it from filters that look at one frame at a time, and keeps a receiver busy.",
+    meaning="The packet came in 24 frames or more, with 16 bytes or less in each on average. This hides it "
+    "from filters that look at one frame at a time, and keeps a receiver busy.",
     action="Look at the sender, and at other connections from it.",
     harmless="A slow or broken link, or a test.",
     types=PACKETS,

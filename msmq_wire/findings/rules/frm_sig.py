@@ -53,14 +53,15 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
         if not begins_side(record) and starts_like_a_packet(record.remainder):
             signature = record.remainder[4:8].hex(" ")
             yield Seen(
-                message=f"behind a packet stands a BaseHeader whose signature is {signature}",
+                message=f"after a packet comes a BaseHeader whose signature is {signature}, "
+                "not 4c 49 4f 52 (LIOR)",
                 evidence=(shown,),
             )
         elif begins_side(record):
             behind = " behind its PROXY header" if record.offset else ""
             yield Seen(
-                message=f"this side begins{behind} with {counted(record.length)}{_named(record.remainder)}, "
-                "no packet of MSMQ",
+                message=f"this side of the connection begins{behind} with {counted(record.length)}"
+                f"{_named(record.remainder)}, not with an MSMQ packet",
                 evidence=(shown,),
                 severity="low",
                 caveats=("nothing before them shows that this side speaks MSMQ",),
@@ -75,9 +76,9 @@ RULE = Rule(
     spec=(SpecRef("MS-MQQB", "3.1.5.1.2"), SpecRef("MS-MQMQ", "2.2.19.1")),
     meaning="Every packet begins with version 0x10 and the signature LIOR. A queue manager that finds "
     "something else closes the session.",
-    action="Look at the bytes: another protocol on the port, a scanner, or a sender that builds packets by "
-    "hand.",
-    harmless="Another service uses the port. What follows bytes that were not captured is not judged.",
+    action="Look at the bytes: they may come from another protocol on the port, a scanner, or a sender that "
+    "builds packets by hand.",
+    harmless="Another service uses the port. Bytes that follow a gap in the capture are not judged.",
     explains=("CNT-", "FLG-", "FRM-", "TIM-"),
     needs=("before_here",),
     prefers=("opening",),

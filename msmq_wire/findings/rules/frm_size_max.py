@@ -19,7 +19,7 @@ _CODES = ("base_header.packet-size-maximum",)
 def _check(record: Record, context: Context) -> Iterator[Seen]:
     for _, place in broken(record, _CODES):
         size = record.packet.base_header.packet_size
-        yield Seen(message=f"PacketSize is {size}, the largest allowed is 4194304", evidence=(place,))
+        yield Seen(message=f"PacketSize is {size} bytes, the maximum is 4194304", evidence=(place,))
 
 
 RULE = Rule(
@@ -29,8 +29,8 @@ RULE = Rule(
     spec=(SpecRef("MS-MQMQ", "2.2.19.1"),),
     meaning="No queue manager sends a packet of more than 4 MiB; one that is asked to read it closes the "
     "session.",
-    action="Look at what the sender is: a packet like this is made by hand, or the stream lost its place "
-    "before it.",
+    action="Find out what the sender is. A packet like this is made by hand, or the size of an earlier "
+    "packet is wrong.",
     harmless="Bytes of a service that is not MSMQ, if the capture begins in the middle of a connection.",
     codes=_CODES,
     check=_check,

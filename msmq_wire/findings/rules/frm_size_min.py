@@ -26,7 +26,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
     least = least_size(record)
     if size is not None and size < least:
         yield Seen(
-            message=f"PacketSize is {size}, the headers of this packet take at least {least}",
+            message=f"PacketSize is {size} bytes, but the headers of this packet take at least {least}",
             evidence=(size_place(record),),
         )
 
@@ -36,11 +36,11 @@ RULE = Rule(
     title="PacketSize below the size of the headers",
     severity="medium",
     spec=(SpecRef("MS-MQMQ", "2.2.19.1"),),
-    meaning="PacketSize counts all headers of a packet, so it cannot be smaller than those that it must "
-    "have: 120 bytes in a message, 572 in EstablishConnection. A receiver that believes it loses its place "
-    "in the stream.",
-    action="Look at what the sender is: no queue manager writes such a size.",
-    harmless="Bytes that look like a packet, behind a hole in the capture.",
+    meaning="PacketSize counts all headers of a packet, so it cannot be smaller than the headers that the "
+    "packet must have: 120 bytes in a message, 572 in EstablishConnection. A receiver that relies on it "
+    "looks for the next packet in the wrong place.",
+    action="Find out what the sender is: no queue manager writes such a size.",
+    harmless="Bytes after a gap in the capture that only resemble a packet.",
     explains=("FRM-OVERLAP", "LEN-DIRECT"),
     explains_later=("FRM-SIZE-STREAM",),
     types=PACKETS,

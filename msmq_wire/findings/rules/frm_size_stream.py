@@ -27,11 +27,11 @@ RULE = Rule(
     title="Bytes between two packets",
     severity="medium",
     spec=(SpecRef("MS-MQMQ", "2.2.19.1"), SpecRef("MS-MQMQ", "2.2.20.4")),
-    meaning="A packet ends where PacketSize says, or 16 bytes later if it has a SessionHeader; the next one "
-    "starts there. Here it does not, so PacketSize is too small or something was put in between.",
+    meaning="A packet ends where PacketSize says, or 16 bytes later if it has a SessionHeader. The next "
+    "packet starts there. Here it does not: PacketSize is too small, or something was inserted between the "
+    "packets.",
     action="Look at the packet before these bytes: do they continue its body?",
-    harmless="A program that counts the size of its packets wrongly: one known packet says 226 and sends "
-    "230 bytes.",
+    harmless="A program that computes PacketSize wrongly: one known packet says 226 and sends 230 bytes.",
     withheld=True,
     types=("gap",),
     needs=("before_here",),

@@ -9,6 +9,7 @@ from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.headers.base_header import MAX_PACKET_SIZE
+from msmq_wire.wire.stream import counted
 
 __all__ = ["RULE"]
 
@@ -21,7 +22,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
         return
     whole = "" if size is None else f" of {size} bytes"
     yield Seen(
-        message=f"the bytes of a packet{whole} end after {record.length}",
+        message=f"the stream ends after {counted(record.length)} of a packet{whole}",
         evidence=(evidence_of(record, record.error.path, record.error.offset),),
     )
 
@@ -32,9 +33,9 @@ RULE = Rule(
     severity="low",
     confidence="likely",
     spec=(SpecRef("MS-MQMQ", "2.2.19.1"),),
-    meaning="The rest of the packet never came. A receiver drops what it has; a sender that keeps to the "
-    "protocol sends the message again in its next session.",
-    action="Look at how the connection ended, and whether the message came again.",
+    meaning="The rest of the packet never came. A receiver drops the part that it has. A sender that "
+    "follows the protocol sends the message again in its next session.",
+    action="Look at how the connection ended, and whether the message was sent again.",
     harmless="The capture stopped first, or the connection was closed or lost while the packet was on its "
     "way.",
     types=PACKETS,

@@ -36,8 +36,8 @@ RULE = Rule(
     title="Lengths that wrap around in 32 bits",
     severity="high",
     spec=(SpecRef("MS-MQMQ", "2.2.19"), SpecRef("MS-MQRR", "2.2.5.1.2")),
-    meaning="The end of a part is the sum of lengths in the packet. Here it is 2^32 or more: a receiver "
-    "that adds in 32 bits comes to a place before it, which may lie inside the packet and look right.",
+    meaning="The end of a part is the sum of lengths in the packet. Here the sum is 2^32 or more. A "
+    "receiver that adds in 32 bits gets a smaller number, which may lie inside the packet and seem valid.",
     action="Find out what the sender is; check that the receiver has its updates.",
     harmless="Random bytes, as fuzzers send them.",
     behind=("LEN-ENV", "LEN-SOAP", "LEN-CMP", "LEN-BODY", "LEN-SEC", "LEN-MQF"),

@@ -39,12 +39,12 @@ RULE = Rule(
     title="Sizes of the body contradict the packet",
     severity="medium",
     spec=(SpecRef("MS-MQMQ", "2.2.19.3"),),
-    meaning="MessageSize is what the body takes in the packet, AllocationBodySize what a receiver sets "
-    "aside for it, at least as much. Body and extension that reach past the packet (high) make a careless "
-    "receiver copy what is not of this message.",
+    meaning="MessageSize is the size of the body in the packet. AllocationBodySize is the memory that a "
+    "receiver reserves for it, at least as much. A body or extension that reaches past the packet (severity "
+    "high) makes a careless receiver copy bytes that are not part of this message.",
     action="Find out what the sender is, and what the receiver did after this packet.",
-    harmless="A client of another make that leaves AllocationBodySize 0. A body that remote read cut on "
-    "request is not judged.",
+    harmless="A client that is not from Microsoft and leaves AllocationBodySize 0. A body that a remote "
+    "read shortened on request is not judged.",
     prefers=FRAMED,
     types=("user_message", "message_packet", "order_ack", "final_ack"),
     codes=(*_CODES, *UNREADABLE),

@@ -29,7 +29,7 @@ def _explain(record: Record, anomaly: Anomaly) -> tuple[str, Severity | None]:
     if anomaly.code not in _OUTSIDE:
         return anomaly.message, None
     return (
-        f"MsgBodyOffset {header.msg_body_offset} and MsgBodySize {header.msg_body_size} end behind "
+        f"MsgBodyOffset {header.msg_body_offset} and MsgBodySize {header.msg_body_size} reach past "
         f"HTTPBodySize {header.http_body_size}"
     ), None
 
@@ -39,11 +39,11 @@ RULE = Rule(
     title="Sizes in CompoundMessageHeader contradict the packet",
     severity="high",
     spec=(SpecRef("MS-MQRR", "2.2.5.1.2.2"),),
-    meaning="HTTPBodySize is the length of the HTTP message in a packet; MsgBodyOffset and MsgBodySize say "
-    "where the body lies in it. If they point outside, a reader takes bytes of something else.",
-    action="Find out who wrote the packet. If the message was read from a queue, look at the SRMP "
-    "message that it came in.",
-    harmless="A proxy changed the message: the sizes then disagree with the HTTP message, but stay inside "
+    meaning="HTTPBodySize is the length of the HTTP message in a packet. MsgBodyOffset and MsgBodySize say "
+    "where the body lies in it. If they point outside, a reader takes other bytes for the body.",
+    action="Find out who wrote the packet. If the message was read from a queue, look at the SRMP message "
+    "that it arrived in.",
+    harmless="A proxy changed the message. The sizes then disagree with the HTTP message, but stay inside "
     "the packet, and the severity is medium.",
     prefers=FRAMED,
     types=("user_message", "message_packet"),

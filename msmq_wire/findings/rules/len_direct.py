@@ -44,12 +44,13 @@ RULE = Rule(
     title="Direct queue name with a wrong length or form",
     severity="medium",
     spec=(SpecRef("MS-MQMQ", "2.2.18.1.5.2"), SpecRef("MS-MQMQ", "2.1.2")),
-    meaning="A direct name is text in whole characters with a NUL at its end; it begins with a protocol it "
-    "knows, its queue has at most 124 characters and no control characters. This one breaks that.",
-    action="Look at the name. A queue manager refuses it, so the message is lost, or it was never meant to "
+    meaning="A direct name is text of whole characters that ends with a NUL. It begins with a known "
+    "protocol. Its queue name has at most 124 characters and no control characters. This name breaks one of "
+    "these rules.",
+    action="Look at the name. A queue manager refuses it, so the message is lost, or was never meant to "
     "arrive.",
-    harmless="Names that old versions allowed. A long IPv6 or HTTP address is not judged: 124 is for the "
-    "queue.",
+    harmless="Names that old versions allowed. A long IPv6 or HTTP address is not judged: the limit of 124 "
+    "is for the queue name.",
     prefers=FRAMED,
     types=("user_message", "message_packet", "order_ack", "final_ack"),
     codes=(*_CODES, *UNREADABLE),

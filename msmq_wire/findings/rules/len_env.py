@@ -37,13 +37,13 @@ RULE = Rule(
     severity="high",
     confidence="published",
     spec=(SpecRef("MS-MQRR", "2.2.5.1.2.1"),),
-    meaning="DataLength counts characters of two bytes. A receiver that doubles it in 32 bits takes the "
-    "next header from a wrong place when the number is 0x80000000 or more; a smaller one that reaches past "
-    "the packet breaks the same field without the wrap.",
-    action="Find out what the sender is; check that the receiver has the fixes of April 2023; look at what "
+    meaning="DataLength counts characters of two bytes. Doubled in 32 bits, a value of 0x80000000 or more "
+    "overflows, and the receiver looks for the next header in the wrong place. A smaller value that reaches "
+    "past the packet is also wrong, but does not overflow.",
+    action="Find out what the sender is; check that the receiver has the fixes of April 2023. Look at what "
     "the receiver did after this packet.",
-    harmless="Scanners send such a packet to see whether a host has the fix. Their variants set the top bit "
-    "only, so that the low bits are a right length.",
+    harmless="Scanners send such a packet to see whether a host has the fix. They set only the top bit: the "
+    "other bits hold the correct length.",
     cves=("CVE-2023-21554",),
     event="MSMQ 2027",
     explains=("SES-NAKED",),

@@ -28,11 +28,11 @@ RULE = Rule(
     title="Sizes of trailing headers do not fit",
     severity="medium",
     spec=(SpecRef("MS-MQRR", "2.2.5.2"),),
-    meaning="A server adds headers to a message that is read remotely and says their sizes in "
-    "ExtensionHeader and in each of them. Other numbers make a reader take them from a wrong place.",
+    meaning="A server adds headers to a message that is read remotely. ExtensionHeader and each of these "
+    "headers give their sizes. With wrong sizes a reader looks for the headers in the wrong place.",
     action="Find out what answers remote reads on this host.",
-    harmless="A server of another make. Headers that are left out, and Flags 0 without any, are seen and "
-    "not judged.",
+    harmless="A server that is not from Microsoft. Headers that are left out, and Flags of 0 without "
+    "headers, occur and are not judged.",
     prefers=FRAMED,
     types=("message_packet",),
     codes=(*_CODES, *UNREADABLE),

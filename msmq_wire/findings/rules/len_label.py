@@ -19,7 +19,7 @@ _MEASURES = {"message_properties_header.label": "message_properties_header.label
 def _explain(record: Record, anomaly: Anomaly) -> tuple[str, Severity | None]:
     header = reached(record.packet, "message_properties_header")
     if anomaly.code == _LENGTH:
-        return f"LabelLength is {header.label_length}, the largest allowed is 250", None
+        return f"LabelLength is {header.label_length}, the maximum is 250 characters", None
     if header.label.terminated:
         return "there is a NUL inside the label", None
     return "there is no NUL at the end of the label", None
@@ -27,14 +27,15 @@ def _explain(record: Record, anomaly: Anomaly) -> tuple[str, Severity | None]:
 
 RULE = Rule(
     id="LEN-LABEL",
-    title="Label without its right end",
+    title="Label that does not end as it must",
     severity="medium",
     spec=(SpecRef("MS-MQMQ", "2.2.19.3"),),
-    meaning="LabelLength counts the characters of the label with the NUL that ends it, at most 250. A "
-    "reader that looks for the NUL, and one that counts, see different labels; one that reaches past the "
-    "packet is refused.",
-    action="Find out what the sender is: queue managers write labels right.",
-    harmless="A client of another make that leaves the NUL out. Lone surrogates are allowed and not judged.",
+    meaning="LabelLength counts the characters of the label, including the NUL that ends it, at most 250. "
+    "If the NUL is in another place, a reader that looks for it and a reader that counts see different "
+    "labels. A receiver refuses a label that reaches past the packet.",
+    action="Find out what the sender is: queue managers write correct labels.",
+    harmless="A client that is not from Microsoft and leaves the NUL out. Lone surrogates are allowed and "
+    "not judged.",
     prefers=FRAMED,
     types=("user_message", "message_packet", "order_ack", "final_ack"),
     codes=(*_CODES, *UNREADABLE),

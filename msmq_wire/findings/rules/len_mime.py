@@ -16,8 +16,8 @@ RULE = Rule(
     title="Content-Length of a MIME part differs from its size",
     severity="medium",
     spec=(SpecRef("MC-MQSRM", "2.2.2"),),
-    meaning="Every part of an SRMP message says its size, and delimiters enclose it. Where the two differ, "
-    "two readers may take another body from the same message.",
+    meaning="Every part of an SRMP message gives its size, and delimiters enclose it. If the two differ, "
+    "two readers may take different bodies from the same message.",
     action="Compare what the receiving application got with the parts shown here; find out what the sender "
     "is.",
     harmless="A proxy that rewrites line ends changes the bytes and not the numbers. Hand-made test "

@@ -48,11 +48,11 @@ RULE = Rule(
     title="The lists of queues in MultiQueueFormatHeader are malformed",
     severity="high",
     spec=(SpecRef("MS-MQMQ", "2.2.20.1"), SpecRef("MS-MQMQ", "2.2.20.2")),
-    meaning="Each list of queues says its size, its kind (HeaderID) and how many queues it has. Numbers that "
+    meaning="Each list of queues gives its size, its kind (HeaderID) and its number of queues. Numbers that "
     "reach past the list or the packet make a careless receiver read names from elsewhere.",
-    action="Find out what the sender is; check the message against what its application meant to send.",
-    harmless="A kind of queue name that is not published (medium). Whether HeaderSize counts the padding is "
-    "not stated, so up to 3 bytes are never judged.",
+    action="Find out what the sender is; compare the message with what its application meant to send.",
+    harmless="A kind of queue name that is not published (severity medium). The specification does not say "
+    "whether HeaderSize includes the padding, so a difference of up to 3 bytes is not judged.",
     prefers=FRAMED,
     types=("user_message", "message_packet"),
     codes=(*_CODES, *UNREADABLE),

@@ -29,7 +29,7 @@ def _check(record: Record, context: Context) -> Iterable[Seen]:
     ):
         return ()
     seen = Seen(
-        message=f"MessageSize is {size}, it must be {_SIZE}",
+        message=f"MessageSize is {size} bytes, it must be {_SIZE}",
         evidence=(place_of(record, "message_properties_header.message_size"),),
     )
     return (seen,)
@@ -40,8 +40,8 @@ RULE = Rule(
     title="Acknowledgment whose body is not 36 bytes",
     severity="medium",
     spec=(SpecRef("MS-MQQB", "2.2.4"), SpecRef("MS-MQQB", "2.2.5")),
-    meaning="OrderAck and FinalAck name a place in a transactional stream in 36 bytes. Another size leaves "
-    "the sender without that place: it goes on waiting, or reads what is not there.",
+    meaning="OrderAck and FinalAck name a place in a transactional stream in 36 bytes. With another size "
+    "the sender does not learn that place: it goes on waiting, or reads other bytes for it.",
     action="Find out what sends acknowledgments for this host; look for transactional messages that stay "
     "unconfirmed.",
     harmless="An ordinary message that was sent to order_queue$ by mistake with the class of an "

@@ -37,10 +37,11 @@ RULE = Rule(
     severity="medium",
     spec=(SpecRef("MS-MQMQ", "2.2.20.6"),),
     meaning="Five sizes say how long the sender's identifier, key, signature, certificate and provider are. "
-    "They must stay inside the packet, must not all be 0, and the identifier must be as long as a SID or a "
-    "GUID is.",
-    action="Do not trust the sender that the packet names; find out what wrote it.",
-    harmless="A client of another make that fills the header by halves. Data without AI set is normal.",
+    "They must stay inside the packet and must not all be 0. The identifier must have the length of a SID "
+    "or a GUID.",
+    action="Do not trust the sender that the packet names; find out what wrote the packet.",
+    harmless="A client that is not from Microsoft and fills only a part of the header. Data without the "
+    "flag AI is normal.",
     prefers=FRAMED,
     types=("user_message", "message_packet"),
     codes=(*_CODES, *UNREADABLE),

@@ -20,10 +20,10 @@ RULE = Rule(
     title="Length in SoapHeader past its packet",
     severity="high",
     spec=(SpecRef("MS-MQMQ", "2.2.20.7"),),
-    meaning="HeaderDataLength and BodyDataLength count characters of two bytes. One that reaches past the "
-    "packet, or wraps in 32 bits when it is doubled, leads a careless receiver out of the packet.",
-    action="Find out what the sender is and whether it is meant to send SOAP headers at all.",
-    harmless="An application or a bridge that counts bytes where characters are counted.",
+    meaning="HeaderDataLength and BodyDataLength count characters of two bytes. A value that reaches past "
+    "the packet, or overflows 32 bits when it is doubled, makes a careless receiver read outside the packet.",
+    action="Find out what the sender is, and whether it is meant to send SOAP headers at all.",
+    harmless="An application or a bridge that counts bytes instead of characters.",
     prefers=FRAMED,
     types=("user_message", "message_packet"),
     codes=(*_CODES, *UNREADABLE),

@@ -15,9 +15,9 @@ RULE = Rule(
     severity="low",
     confidence="likely",
     spec=(SpecRef("MS-MQBR", "3.1.5.1"), SpecRef("MS-MQBR", "1.3.2")),
-    meaning="Source and destination are in one site and have no routing servers assigned, so the algorithm "
-    "connects them directly; here a routing server got the message.",
-    action="Look whether the two can reach each other on TCP port 1801: a failed connection is the usual "
+    meaning="Source and destination are in one site and have no routing servers assigned, so the routing "
+    "algorithm connects them directly. Here a routing server got the message.",
+    action="Check whether the two can reach each other on TCP port 1801: a failed connection is the usual "
     "reason.",
     harmless="A routing server may take over whenever a direct connection fails.",
     over="hop",

@@ -15,9 +15,9 @@ RULE = Rule(
     severity="low",
     confidence="likely",
     spec=(SpecRef("MS-MQQB", "3.1.5.8.2"), SpecRef("MS-MQMQ", "2.2.19.2")),
-    meaning="RC in the UserHeader counts the routing servers that passed a message on. It is higher than on "
-    "any way that the topology allows, so the message went a detour or in a circle, or the count was "
-    "not 0 at the start.",
+    meaning="RC in the UserHeader counts the routing servers that passed a message on. Here it is higher "
+    "than on any route that the topology allows. The message took a detour or went in a circle, or the "
+    "count did not start at 0.",
     action="Follow the message with msmq-wire timeline and msmq-wire route-audit --all.",
     harmless="A topology that is not up to date.",
     over="hop",

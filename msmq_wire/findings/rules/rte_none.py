@@ -16,8 +16,8 @@ RULE = Rule(
     confidence="likely",
     spec=(SpecRef("MS-MQBR", "3.1.5.1"),),
     meaning="The topology file has no route from the source to the destination in the packet: no routing "
-    "link, no gate or no routing server. The message was sent all the same: it may stay at a host until "
-    "it expires, or the file is wrong.",
+    "link, no site gate or no routing server. The message was sent all the same. It may stay at a host "
+    "until it expires, or the file is wrong.",
     action="Run msmq-wire route with source and destination: it says where routes end, and why.",
     harmless="A topology file that is not complete.",
     over="hop",

@@ -309,7 +309,7 @@ def test_what_many_hosts_send_alike_is_one_line() -> None:
         "192.0.2.10, 8 times): seen."
     )
     assert (line.count, line.frames) == (8, tuple(range(1, 9)))
-    assert line.action == "Look at what the sender is."
+    assert line.action == "Find out what the sender is."
 
 
 def test_hosts_are_not_counted_where_not_all_of_them_are_kept() -> None:
