@@ -99,7 +99,7 @@ def test_what_the_rules_about_sessions_tell_comes_with_their_ids(run: Run) -> No
         "method": "SessionAck",
     }
     assert (row["message"], row["expected"], row["came"]) == (
-        "AckSequenceNumber is 5, the last packet sent is number 2",
+        "AckSequenceNumber is 5, but the last packet sent is number 2",
         "",
         "",
     )

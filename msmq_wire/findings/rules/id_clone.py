@@ -90,7 +90,7 @@ def _weight(of_guid: dict[str, _Use]) -> tuple[Severity | None, tuple[str, ...]]
         return "info", ("one address is IPv4, the other IPv6: it may be one host",)
     uses = sorted(of_guid.values(), key=lambda use: use.first)
     if all(one.last < other.first for one, other in pairwise(uses)):
-        return "low", ("one address follows the other: the host may have got a new one",)
+        return "low", ("the addresses were used one after the other: the host may have got a new one",)
     return None, ()
 
 
@@ -103,8 +103,8 @@ RULE = Rule(
     meaning="Every installation has a GUID of its own, its QMId. Hosts that were cloned with MSMQ installed "
     "share one, and acknowledgments and duplicates get mixed up between them.",
     action="Compare QMId in the registry of both hosts; reinstall MSMQ on one of them.",
-    harmless="NAT, a cluster that moved, a host with several addresses, a new lease of DHCP, or a capture "
-    "on both sides of a router that changes addresses.",
+    harmless="NAT, a cluster that moved, a host with several addresses, a new DHCP lease, or a capture on "
+    "both sides of a router that translates addresses.",
     over="story",
     check=_check,
 )

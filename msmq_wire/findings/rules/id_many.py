@@ -44,10 +44,10 @@ RULE = Rule(
     severity="low",
     confidence="likely",
     spec=(SpecRef("MS-MQQB", "2.2.3.1"),),
-    meaning="A host has one queue manager, and its GUID stays. Here one address opens sessions under "
-    "several: hosts behind one address, or a program that makes GUIDs up.",
-    action="Find out what is at the address; look at the other findings about its sessions.",
-    harmless="NAT, a cluster, or MSMQ installed anew.",
+    meaning="A host has one queue manager, and its GUID stays the same. Here one address opens sessions "
+    "under several GUIDs: several hosts share the address, or a program invents GUIDs.",
+    action="Find out what has this address; look at the other findings about its sessions.",
+    harmless="NAT, a cluster, or MSMQ that was installed again.",
     standing=True,
     over="story",
     needs=("one_network",),

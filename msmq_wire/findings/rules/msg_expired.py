@@ -10,18 +10,18 @@ __all__ = ["RULE"]
 
 RULE = Rule(
     id="MSG-EXPIRED",
-    title="Messages whose time was over",
+    title="Messages whose time limit had passed",
     severity="medium",
     confidence="likely",
     spec=(
         SpecRef("MS-MQMQ", "2.2.19.1"),
         SpecRef("MS-MQMQ", "2.2.18.1.6"),
     ),
-    meaning="The time to reach the queue, or to be received, had passed before messages came there or were "
-    "read. Low where an acknowledgment says so, medium where nobody told the sender.",
-    action="Find out what delayed them, or who stopped to read the queue; compare the clocks of both hosts; "
-    "give them more time.",
-    harmless="A sender that lets old messages go on purpose and asks nobody to tell it.",
+    meaning="The messages did not reach their queue, or were not read, within their time limit. The "
+    "severity is low if an acknowledgment told the sender, and medium if nothing did.",
+    action="Find out what delayed them, or why nobody read the queue. Compare the clocks of both hosts. "
+    "Give the messages more time.",
+    harmless="A sender that lets old messages expire on purpose and asks for no report.",
     over="cause",
     check=causal,
 )

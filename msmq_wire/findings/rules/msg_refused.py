@@ -14,12 +14,12 @@ RULE = Rule(
     severity="medium",
     confidence="certain",
     spec=(SpecRef("MS-MQMQ", "2.2.18.1.6"),),
-    meaning="A negative acknowledgment says that messages did not come into their queue, or that nobody may "
-    "read them any more; its class says why. Refusals of one server, for one queue "
-    "and one reason, are one finding, which says how many they are.",
+    meaning="A negative acknowledgment says that messages did not reach their queue, or that nobody can "
+    "read them any more. Its class says why. Refusals by one server, for one queue and one reason, are one "
+    "finding, which gives their number.",
     action="Do what the class asks for: create the queue, give the sender the right to write to it, raise "
     "its quota. Look for the messages in the dead-letter queue of the sender.",
-    harmless="A test of an application; a queue that was purged on purpose.",
+    harmless="A test of an application, or a queue that was purged on purpose.",
     over="cause",
     check=causal,
 )

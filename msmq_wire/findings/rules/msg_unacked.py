@@ -19,10 +19,10 @@ RULE = Rule(
     ),
     meaning="The next host has to acknowledge a message. The capture shows no acknowledgment of these "
     "messages before their connection ended, or within the time that both sides agreed on. For "
-    "transactional messages it shows no OrderAck. A sender keeps recoverable messages and sends them "
-    "again; it loses express messages.",
+    "transactional messages it shows no OrderAck. A sender keeps recoverable messages and sends them again. "
+    "It loses express messages.",
     action="Look into the outgoing queue of the sender, and at the receiver.",
-    harmless="The acknowledgment came over another way, or after the capture.",
+    harmless="The acknowledgment took another path, or came after the end of the capture.",
     over="cause",
     check=causal,
 )

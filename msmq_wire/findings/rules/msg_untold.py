@@ -10,7 +10,7 @@ __all__ = ["RULE"]
 
 RULE = Rule(
     id="MSG-UNTOLD",
-    title="Acknowledgments that were asked for and did not come",
+    title="Requested acknowledgments that did not come",
     severity="low",
     confidence="likely",
     spec=(

@@ -14,10 +14,10 @@ RULE = Rule(
     severity="low",
     confidence="likely",
     spec=(SpecRef("MS-MQQB", "3.1.5.8.6"),),
-    meaning="A sender keeps a message that asks for dead-lettering until it hears that it was received. "
-    "These came into their queue, and no word of their receipt was captured.",
-    action="See whether the application that reads the queue runs, and keeps pace.",
-    harmless="An application that reads later, behind the end of the capture.",
+    meaning="A sender that asks for dead-lettering keeps its copy of a message until a FinalAck says that "
+    "the message was received. These messages reached their queue, but no FinalAck for them was captured.",
+    action="Check whether the application that reads the queue runs, and whether it keeps up.",
+    harmless="An application that reads the queue later, after the end of the capture.",
     over="cause",
     check=causal,
 )

@@ -14,8 +14,8 @@ RULE = Rule(
     severity="low",
     confidence="guess",
     spec=(SpecRef("MS-MQQB", "2.1.1"),),
-    meaning="Most bytes of bodies left the private address space for one receiver, and they look random, "
-    "as encrypted or compressed data does. Data is taken out of a network like that.",
+    meaning="Most of the body bytes in the capture went to one receiver outside private address space, and "
+    "they look random, as encrypted or compressed data does. Stolen data can leave a network in this way.",
     action="Find out who runs the receiver, and what is sent there.",
     harmless="A partner or a cloud service whose messages the application encrypts or compresses.",
     over="cause",

@@ -15,9 +15,9 @@ RULE = Rule(
     confidence="certain",
     spec=(SpecRef("MS-MQMR", "3.1.4.1"),),
     meaning="A queue manager told an administrator that it is offline, that messages wait in an outgoing "
-    "queue and why, or that its last attempt to connect failed. Nothing is sent from there until that "
-    "is over.",
-    action="Set the queue manager online, resume the queue, or see whether the next host can be reached.",
+    "queue and why, or that its last attempt to connect failed. Until that changes, it sends nothing from "
+    "there.",
+    action="Set the queue manager online, resume the queue, or check whether the next host can be reached.",
     harmless="An administrator who took it offline on purpose.",
     over="cause",
     check=causal,

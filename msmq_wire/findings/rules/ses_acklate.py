@@ -25,19 +25,20 @@ def _check(session: Session, context: Context) -> Iterator[Seen]:
     waited = "" if None in times else f" for {((times[1] or 0) - (times[0] or 0)) / SECOND:.1f} s"
     count = "1 packet" if waiting.unacknowledged == 1 else f"{waiting.unacknowledged} packets"
     yield Seen(
-        message=f"the {session.closer} waited{waited} for the acknowledgment of {count}, and closed",
+        message=f"the {session.closer} waited{waited} for the acknowledgment of {count}, "
+        "and closed the connection",
         evidence=(place_in(session, since, direction), place_in(session, session.close, direction)),
     )
 
 
 RULE = Rule(
     id="SES-ACKLATE",
-    title="Closed for want of an acknowledgment",
+    title="Connection closed because no acknowledgment came",
     severity="info",
     confidence="likely",
     spec=(SpecRef("MS-MQQB", "3.1.2.4"), SpecRef("MS-MQQB", "3.1.6.3")),
-    meaning="The messages are not lost yet: the sender keeps what is recoverable and sends it again on a "
-    "new session. Express messages that were on their way may be gone.",
+    meaning="The messages are not lost yet: the sender keeps recoverable messages and sends them again on a "
+    "new session. Express messages that were on their way may be lost.",
     action="Find out why the receiver was silent: load, memory, disk, or a firewall that drops idle "
     "connections. Look for the same messages on the next session.",
     harmless="The receiver was restarted.",

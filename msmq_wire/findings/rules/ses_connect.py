@@ -87,9 +87,11 @@ RULE = Rule(
     title="No connection to port 1801",
     severity="medium",
     spec=(SpecRef("MS-MQQB", "2.1.1"), SpecRef("MS-MQQB", "3.1.5.2")),
-    meaning="A session needs a connection, and TCP makes none. What the client has for this server waits.",
-    action="Look whether the server is up and Message Queuing runs there, and at firewalls before it.",
-    harmless="A server that is restarted, and answers of it that were not captured.",
+    meaning="A session needs a TCP connection, and none was opened. The messages that the client has for "
+    "this server wait.",
+    action="Check whether the server is up and Message Queuing runs there, and check the firewalls in front "
+    "of it.",
+    harmless="The server was being restarted, or its answers were not captured.",
     over="story",
     needs=("two_way", "counted", "in_time"),
     check=_check,

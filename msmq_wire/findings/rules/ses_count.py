@@ -16,18 +16,19 @@ _FIELDS = {"sent_count": "UserMsgSequenceNumber", "recoverable_count": "Recovera
 
 def _check(session: Session, context: Context) -> Iterator[Seen]:
     for note in noted(session, *_FIELDS):
-        said = f"{_FIELDS[note.kind]} says {note.stated}, and {note.expected} packets were sent"
+        said = f"{_FIELDS[note.kind]} says {note.stated}, but {note.expected} packets were sent"
         yield note_seen(session, note, said)
 
 
 RULE = Rule(
     id="SES-COUNT",
-    title="A count of messages that is wrong",
+    title="A wrong count of messages",
     severity="low",
     spec=(SpecRef("MS-MQMQ", "2.2.20.4"), SpecRef("MS-MQQB", "3.1.5.5.5")),
     meaning="The sender says how many packets it has sent on this session. A receiver that counted "
     "otherwise closes the session.",
-    action="Look whether the session was closed right after it, and what came again on the next one.",
+    action="Check whether the session was closed right after this, and which messages were sent again on "
+    "the next one.",
     harmless="Some versions of Windows count wrongly. Packets may be missing from the capture.",
     over="session",
     needs=("opening", "before_here", "order"),

@@ -29,7 +29,7 @@ def _check(session: Session, context: Context) -> Iterator[Seen]:
                 )
         refused = session.refused_by == "server"
         yield Seen(
-            message=f"the client asked for {note.expected}, and {note.stated} answered",
+            message=f"the client asked for {note.expected}, but {note.stated} answered",
             evidence=tuple(places),
             severity="info" if refused else None,
             caveats=("the response refuses the session, as the protocol asks for",) if refused else (),
@@ -41,11 +41,11 @@ RULE = Rule(
     title="Another queue manager answers",
     severity="medium",
     spec=(SpecRef("MS-MQQB", "3.1.5.3.1"), SpecRef("MS-MQQB", "3.1.5.3.2")),
-    meaning="The request names a queue manager, the response comes from another and does not refuse. The "
-    "client must close such a session.",
-    action="Find out which queue manager has the address now; look whether messages were sent to it.",
-    harmless="A cluster or load balancer led the connection to another host; frames of different captures "
-    "were put together.",
+    meaning="The request names one queue manager, but another one answers and does not refuse. The client "
+    "must close such a session.",
+    action="Find out which queue manager has the address now; check whether messages were sent to it.",
+    harmless="A cluster or load balancer led the connection to another host, or frames of different "
+    "captures were put together.",
     over="session",
     prefers=("opening",),
     conduct="EstablishConnection",

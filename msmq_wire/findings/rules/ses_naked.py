@@ -48,10 +48,10 @@ RULE = Rule(
     title="A message without a session",
     severity="high",
     spec=(SpecRef("MS-MQQB", "3.1.5.8"),),
-    meaning="Messages may pass only after EstablishConnection and ConnectionParameters were exchanged. "
-    "No queue manager sends one before; programs that send a prepared packet do.",
+    meaning="Messages may be sent only after EstablishConnection and ConnectionParameters were exchanged. "
+    "No queue manager sends one earlier. Programs that send a prepared packet do.",
     action="Find out what the sender is, and look at the packet: its flags, lengths and body.",
-    harmless="The capture began after the session did, or it has one direction only.",
+    harmless="The capture began after the session did, or it has only one direction.",
     over="session",
     needs=("opening", "both_sides", "before", "order"),
     conduct="UserMessage",

@@ -22,7 +22,7 @@ _SAYS = {
     "establish_again": "EstablishConnection for the second time from one side",
     "establish_unasked": "EstablishConnection of the server without a request",
     "establish_after_open": "EstablishConnection after ConnectionParameters",
-    "parameters_before_establish": "ConnectionParameters before both EstablishConnection",
+    "parameters_before_establish": "ConnectionParameters before EstablishConnection was sent and answered",
     "parameters_unasked": "ConnectionParameters of the server without a request",
     "parameters_again": "ConnectionParameters for the second time from one side",
 }
@@ -45,8 +45,8 @@ RULE = Rule(
     spec=tuple(SpecRef("MS-MQQB", section) for section in _SECTIONS.values()),
     meaning="A session is opened by EstablishConnection and its answer, then ConnectionParameters and its "
     "answer. A queue manager that gets them in another order closes the session.",
-    action="Look at who sent the packet: a program that replays or makes up packets, or a faulty client.",
-    harmless="The two directions were captured in another order than they were sent.",
+    action="Find out what sent the packet: a program that replays or invents packets, or a faulty client.",
+    harmless="The two directions were captured in another order than they were sent in.",
     over="session",
     needs=("opening", "both_sides", "before", "order"),
     withheld=True,

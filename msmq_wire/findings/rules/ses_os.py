@@ -33,7 +33,7 @@ RULE = Rule(
     spec=(SpecRef("MS-MQQB", "2.2.3.1"),),
     meaning="Every queue manager sends 0x10 here. One public scanner writes the two bytes in the wrong "
     "order.",
-    action="Find out what the sender is; look whether the session was ever opened.",
+    action="Find out what the sender is; check whether the session was ever opened.",
     harmless="A client that is not a Windows queue manager.",
     conduct="EstablishConnection",
     types=("establish_connection",),

@@ -32,18 +32,18 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
     if others:
         wrong = len(padding) - padding.count(0x5A)
         yield Seen(
-            message=f"{wrong} of the {len(padding)} bytes of padding in the response: not 0x5A",
+            message=f"{wrong} of the {len(padding)} padding bytes in the response are not 0x5A",
             evidence=(evidence_of(record, _PATH, _OFFSET + len(padding) - len(others), len(others), others),),
         )
 
 
 RULE = Rule(
     id="SES-PAD",
-    title="A response with other padding",
+    title="A response with unusual padding",
     severity="low",
     spec=(SpecRef("MS-MQQB", "2.2.3.1"),),
     meaning="A queue manager that answers EstablishConnection fills the packet with 0x5A. This one does "
-    "not: it may be no Windows queue manager, or a decoy.",
+    "not: it may not be a Windows queue manager, or it may be a decoy.",
     action="Find out what answers at this address.",
     harmless="Another implementation of the protocol.",
     conduct="EstablishConnection",

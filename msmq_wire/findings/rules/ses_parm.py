@@ -82,11 +82,11 @@ RULE = Rule(
     title="Unusual session parameters",
     severity="low",
     spec=(SpecRef("MS-MQQB", "2.2.2.1"),),
-    meaning="Time-outs outside their limits make a session slow, or close it too early; with a window of 0 "
-    "no message could pass. A window of 1 says that the peer is short of memory.",
-    action="Look at the MSMQ parameters in the registry of the sender; where its window is 1, look at its "
-    "free memory, too.",
-    harmless="Limits that an administrator has changed. A window of 1 is no fault.",
+    meaning="Time-outs outside their limits make a session slow, or close it too early. With a window of 0 "
+    "no message could be sent. A window of 1 says that the peer is short of memory.",
+    action="Look at the MSMQ parameters in the registry of the sender; if its window is 1, look at its free "
+    "memory, too.",
+    harmless="Limits that an administrator has changed. A window of 1 is not an error.",
     over="session",
     check=_check,
     suricata=(

@@ -15,9 +15,11 @@ __all__ = ["RULE"]
 def _check(session: Session, context: Context) -> Iterator[Seen]:
     for note in noted(session, "stored_unseen", "stored_ahead"):
         if note.kind == "stored_unseen":
-            said = "recoverable messages are acknowledged, none was sent"
+            said = "recoverable messages are acknowledged, but none was sent"
         else:
-            said = f"recoverable message {note.stated} is acknowledged, the last one sent is {note.expected}"
+            said = (
+                f"recoverable message {note.stated} is acknowledged, but the last one sent is {note.expected}"
+            )
         yield note_seen(session, note, said)
 
 
@@ -26,9 +28,9 @@ RULE = Rule(
     title="Recoverable messages acknowledged that were not sent",
     severity="low",
     spec=(SpecRef("MS-MQMQ", "2.2.20.4"), SpecRef("MS-MQQB", "3.1.5.5.2")),
-    meaning="RecoverableMsgAckFlags says which recoverable messages are written to disk. Here it stands "
-    "for messages that this session did not carry.",
-    action="Look at the receiver's other acknowledgments: can they be relied on?",
+    meaning="RecoverableMsgAckFlags says which recoverable messages are written to disk. Here it "
+    "acknowledges messages that this session did not carry.",
+    action="Check the receiver's other acknowledgments: can they be relied on?",
     harmless="Messages are missing from the capture.",
     over="session",
     needs=("both_sides", "before", "order"),

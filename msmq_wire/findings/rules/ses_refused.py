@@ -33,10 +33,10 @@ RULE = Rule(
     title="Session refused",
     severity="info",
     spec=(SpecRef("MS-MQQB", "2.2.1"), SpecRef("MS-MQQB", "3.1.5.3.1")),
-    meaning="The other side does not want this session: it is another queue manager than the one asked "
-    "for, or a limit of connections is reached. Messages wait at the sender.",
+    meaning="The other side refuses this session: it is another queue manager than the one requested, or it "
+    "has reached its limit of connections. Messages wait at the sender.",
     action="Compare the ServerGuid of request and response; look at the limits of the server.",
-    harmless="A server that was installed anew has another GUID; clients find it again by its name.",
+    harmless="A server that was installed again has another GUID. Clients find it again by its name.",
     types=tuple(_NAMES),
     when=(this.internal_header.flags & _CS != 0,),
     check=_check,

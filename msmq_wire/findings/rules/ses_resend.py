@@ -67,9 +67,9 @@ RULE = Rule(
     title="Messages sent again",
     severity="info",
     spec=(SpecRef("MS-MQQB", "3.1.5.8.1"),),
-    meaning="After a session is lost, the sender sends again what was not acknowledged. The receiver knows "
-    "a message by its queue manager and MessageID, and drops the second copy.",
-    action="Nothing, as a rule. Where an application got a message twice, begin here.",
+    meaning="After a session is lost, the sender sends again what was not acknowledged. The receiver "
+    "recognizes a message by its queue manager and MessageID, and drops the second copy.",
+    action="Usually nothing. If an application got a message twice, start here.",
     harmless="Normal recovery.",
     over="story",
     check=_check,

@@ -21,7 +21,11 @@ def _check(session: Session, context: Context) -> Iterator[Seen]:
         if at is None or not is_late(session, side):
             continue
         waited, due = (there.longest_wait or 0) / SECOND, due_in(session, side).after / SECOND
-        window = "" if there.smallest_window is None else f"; its window was at least {there.smallest_window}"
+        window = (
+            ""
+            if there.smallest_window is None
+            else f"; its smallest window was {there.smallest_window} packets"
+        )
         yield Seen(
             message=f"the {('server', 'client')[side]} acknowledged a packet after {waited:.1f} s, but "
             f"{due:.1f} s was agreed{window}",
@@ -36,10 +40,10 @@ RULE = Rule(
     confidence="likely",
     spec=(SpecRef("MS-MQQB", "2.2.2.1"), SpecRef("MS-MQQB", "3.1.5.8.2"), SpecRef("MS-MQQB", "3.1.5.8.7")),
     meaning="A SessionAck for recoverable messages is due after RecoverableAckTimeout, any other after half "
-    "of AckTimeout. This one came more than five seconds later: the sender stops once its window is full, "
-    "and its outgoing queue grows.",
+    "of AckTimeout. This one came more than five seconds after it was due. The sender stops once its window "
+    "is full, and its outgoing queue grows.",
     action="Look at the memory, the disk and the load of the receiver at that time.",
-    harmless="A network or a capture that held packets back; a computer that slept.",
+    harmless="A network or a capture that held packets back, or a computer that slept.",
     over="session",
     needs=("opening", "both_sides", "whole", "order", "read"),
     check=_check,

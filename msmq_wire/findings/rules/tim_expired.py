@@ -35,7 +35,7 @@ def _check(record: Record, context: Context) -> Iterable[Seen]:
     if not over:
         return ()
     places = (*(place_of(record, path) for path in over), place_of(record, "user_header.sent_time"))
-    caveats = ("age is the time of the capture less SentTime: the two clocks may differ",)
+    caveats = ("age is the time of the capture minus SentTime: the two clocks may differ",)
     sender = sender_of(record.packet.user_header.source_queue_manager, record.src)
     limits = {_LIMITS[path]: limit for path, limit in over.items()}
     timed = Timed(sender=sender, sent=sent, captured=record.time, limits=limits)
@@ -59,16 +59,16 @@ def _by_clock(seen: Seen, timed: Timed, clock: HostClock) -> Seen | None:
 
 RULE = Rule(
     id="TIM-EXPIRED",
-    title="Message sent after its time was over",
+    title="Message that was already too old when it was sent",
     severity="info",
     confidence="likely",
     spec=(SpecRef("MS-MQMQ", "2.2.19.1"), SpecRef("MS-MQMQ", "2.2.19.2")),
-    meaning="A receiver ignores a message that is older than its TimeToReachQueue, and one older than its "
-    "TimeToBeReceived is gone before it can be read. To its sender, this message seems to vanish.",
-    action="Look for a negative acknowledgment or a copy in the dead-letter queue of the sender; raise the "
-    "limits of the message or find out what delayed it.",
-    harmless="Clocks that differ by more than the limit: then nothing has expired. Where other messages show "
-    "the clock of the sender, the times here are measured by it.",
+    meaning="A receiver ignores a message that is older than its TimeToReachQueue. A message that is older "
+    "than its TimeToBeReceived is gone before it can be read. To its sender, this message seems to vanish.",
+    action="Look for a negative acknowledgment, or for a copy in the dead-letter queue of the sender; raise "
+    "the limits of the message, or find out what delayed it.",
+    harmless="Clocks that differ by more than the limit: then nothing has expired. Where other messages "
+    "show the clock of the sender, the times here are measured by that clock.",
     types=("user_message",),
     when=(
         *(

@@ -31,11 +31,11 @@ RULE = Rule(
     severity="high",
     confidence="published",
     spec=(SpecRef("MS-MQQB", "4.1.7"),),
-    meaning="The bytes of frame 7 in the specification have the packet signature in the place of SentTime. "
-    "Test tools, templates for scanners and proofs of concept that began as a copy of that frame have it as "
-    "well.",
-    action="Find out what the sender is and what else it sent; it is not a queue manager at work.",
-    harmless="Test packets of one's own that were made from the published frame. It is also the time "
+    meaning="In frame 7 of the specification the bytes of SentTime are those of the packet signature. Test "
+    "tools, templates for scanners and proofs of concept that began as a copy of that frame have the same "
+    "SentTime.",
+    action="Find out what the sender is and what else it sent. It is not a queue manager at work.",
+    harmless="Your own test packets, made from the frame in the specification. The value is also the time "
     "2013-10-04 23:03:40 UTC; captures of those days are not judged.",
     behind=("FPR-SAMPLE",),
     types=("user_message", "message_packet", "order_ack", "final_ack"),

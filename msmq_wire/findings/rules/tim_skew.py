@@ -60,7 +60,10 @@ def _by_clock(seen: Seen, timed: Timed, clock: HostClock) -> Seen | None:
     if clock.astray and abs(ahead - clock.ahead(timed.captured)) <= AHEAD:
         shown = f"{clock.agreeing} of {clock.pairs} messages over {length_of_time(clock.span // SECOND)}"
         return msgspec.structs.replace(seen, message=f"{clock.said}: {shown} show it", caveats=_CAPTURE)
-    caveats = (f"{clock.agreeing} other messages of the sender show its clock, and this time is not of it",)
+    caveats = (
+        f"{clock.agreeing} other messages of the sender show its clock, "
+        "and this time does not fit that clock",
+    )
     return msgspec.structs.replace(seen, caveats=caveats)
 
 
@@ -72,12 +75,12 @@ RULE = Rule(
     spec=(SpecRef("MS-MQMQ", "2.2.19.2"),),
     meaning="SentTime and the capture differ by more than store-and-forward explains: over 5 minutes into "
     "the future, or longer ago than the message may wait (4 days at least, 30 days if it may wait for "
-    "ever). Receivers compare SentTime with their own clock to decide whether a message has expired. Where "
-    "enough messages of a sender agree it is its clock that differs, and that is told once.",
+    "ever). Receivers compare SentTime with their own clock to decide whether a message has expired. If "
+    "enough messages of a sender agree, its clock differs from that of the capture, and one finding says so.",
     action="Compare the clocks of the two hosts and of the capturing host: messages may expire on arrival, "
     "or never.",
-    harmless="A message that waited for weeks in an outgoing queue; a capture with wrong or shifted times; "
-    "a packet with a made-up time.",
+    harmless="A message that waited for weeks in an outgoing queue, a capture with wrong or shifted times, "
+    "or a packet with an invented time.",
     types=("user_message",),
     when=((_TIME != 0) & (_IS_AHEAD | _IS_LATE) & ((_SENT != SIGNATURE) | _IS_OF_2013),),
     exact=True,

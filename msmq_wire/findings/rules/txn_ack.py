@@ -36,8 +36,8 @@ def _of_strays(story: Story, strays: list[StrayAck]) -> Iterator[Seen]:
         late = stray.kind == "final_ack"
         sequence = "" if stray.tx_sequence_id is None else f" {stray.tx_sequence_id:#x}"
         yield Seen(
-            message=f"{_KINDS[stray.kind]} for number {stray.number} of sequence{sequence}, which was not "
-            "seen",
+            message=f"{_KINDS[stray.kind]} for number {stray.number} of sequence{sequence}, but no such "
+            "message was captured",
             evidence=(place_at(stray.at, stray.src, stray.dst, "" if session is None else session.capture),),
             severity=None if seen and not late else "info",
             caveats=(_BEFORE,),
@@ -61,7 +61,7 @@ def _ahead(stream: TransactionalStream, capture: str) -> Seen:
     # An acknowledgment goes the other way.
     return Seen(
         message=f"OrderAck for number {stream.acknowledged} of sequence {stream.tx_sequence_id:#x}, "
-        f"{stream.last_number} is the highest that was sent",
+        f"but {stream.last_number} is the highest number that was sent",
         evidence=(place_at(stream.acknowledged_ahead, stream.dst, stream.src, capture),),
     )
 
@@ -71,10 +71,11 @@ RULE = Rule(
     title="An acknowledgment without its messages",
     severity="low",
     spec=(SpecRef("MS-MQQB", "2.2.4"), SpecRef("MS-MQQB", "2.2.5"), SpecRef("MS-MQQB", "3.1.1.6.2")),
-    meaning="OrderAck and FinalAck tell the sender what arrived of a transactional sequence. This one is "
-    "about messages that the capture does not have; a sender that believed it would delete them.",
-    action="Look whether the receiver sent such messages, and who sends the acknowledgment.",
-    harmless="The messages were sent before the capture began, or went another way. A FinalAck comes when "
+    meaning="OrderAck and FinalAck tell the sender which messages of a transactional sequence arrived. This "
+    "one is about messages that are not in the capture. A sender that accepts it deletes them.",
+    action="Check whether the receiver of the acknowledgment sent such messages, and who sends the "
+    "acknowledgment.",
+    harmless="The messages were sent before the capture began, or over another path. A FinalAck comes when "
     "its message is read, which may be days later.",
     over="story",
     needs=("opening", "between", "whole", "counted", "in_time"),

@@ -22,7 +22,7 @@ RULE = Rule(
     "OrderAcks, or does not act on them.",
     action="Look at the queue manager of the sender: restart it, and compare its outgoing queue with the"
     " destination queue.",
-    harmless="OrderAcks that get lost behind the place of the capture.",
+    harmless="OrderAcks that are lost between the place of the capture and the sender.",
     over="cause",
     check=causal,
 )

@@ -22,14 +22,15 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
 
 RULE = Rule(
     id="TXN-FORM",
-    title="An ordering acknowledgment that nobody takes for one",
+    title="An OrderAck or FinalAck that its receiver does not recognize",
     severity="low",
     spec=(SpecRef("MS-MQQB", "3.1.5.1.1"), SpecRef("MS-MQQB", "2.2.4"), SpecRef("MS-MQQB", "2.2.5")),
     meaning="The packet has the label and the class of an OrderAck or a FinalAck, but not its flags or its "
-    "queue. Its receiver takes it for an ordinary message: it goes on waiting for the acknowledgment, and "
+    "queue. Its receiver treats it as an ordinary message. It goes on waiting for the acknowledgment, and "
     "sends the transactional messages again.",
     action="Find out what sends it; look for transactional messages that stay unconfirmed.",
-    harmless="A program that writes the protocol itself, or a copy of an acknowledgment that was sent on.",
+    harmless="A program with its own implementation of the protocol, or a copy of an acknowledgment that "
+    "was sent on.",
     types=("user_message",),
     codes=_CODES,
     check=_check,

@@ -31,7 +31,7 @@ def _seen(stream: TransactionalStream, gap: TransactionGap, capture: str, last: 
     sequence = f"in sequence {stream.tx_sequence_id:#x} to {stream.queue or 'a queue'}"
     return Seen(
         message=f"{_held(stream, gap)}, {sequence}: "
-        f"message {gap.number} names {gap.previous} as the one before it, and the last one was {gap.after}",
+        f"message {gap.number} names {gap.previous} as the one before it, but the last one was {gap.after}",
         evidence=tuple(place_at(moment, stream.src, stream.dst, capture) for moment in moments),
         severity=severity,
         caveats=caveats,
@@ -50,7 +50,7 @@ def _held(stream: TransactionalStream, gap: TransactionGap) -> str:
         return f"{missing} came later than {gap.number}"
     behind = stream.last_number - gap.number + 1
     waiting = "1 message waits" if behind == 1 else f"{behind:,} messages wait"
-    told = f", and {waiting} behind" if 0 < behind <= stream.messages else ""
+    told = f", and {waiting} for {'it' if one else 'them'}" if 0 < behind <= stream.messages else ""
     return f"{missing} {'is' if one else 'are'} missing{told}"
 
 
@@ -68,10 +68,11 @@ RULE = Rule(
     severity="medium",
     spec=(SpecRef("MS-MQQB", "3.1.5.8.6"), SpecRef("MS-MQQB", "3.1.1.6.2")),
     meaning="The receiver does not accept a message whose PreviousTxSequenceNumber is above the last number "
-    "it has: it waits until the sender sends what is missing. Until then the whole sequence stands still.",
-    action="Look for the missing number: was it sent on another session, and does the receiver's OrderAck "
-    "go on?",
-    harmless="The missing message was sent before the capture began or over another way.",
+    "that it has. It waits until the sender sends the missing number. Until then the whole sequence stands "
+    "still.",
+    action="Look for the missing number: was it sent on another session, and do the OrderAcks of the "
+    "receiver go on?",
+    harmless="The missing message was sent before the capture began, or over another path.",
     over="story",
     needs=("between", "counted", "in_time"),
     check=_check,

@@ -301,14 +301,17 @@ def test_another_message_with_the_same_identifier_is_no_second_attempt() -> None
 def test_a_gap_names_the_numbers_on_both_sides() -> None:
     message = hit("TXN-GAP/hit_never_filled").message
     assert message.startswith(
-        "number 3 is missing, and 1 message waits behind, in sequence 0x6a85fd5f00000001"
+        "number 3 is missing, and 1 message waits for it, in sequence 0x6a85fd5f00000001"
     )
-    assert message.endswith("message 4 names 3 as the one before it, and the last one was 2")
+    assert message.endswith("message 4 names 3 as the one before it, but the last one was 2")
 
 
 def test_a_late_acknowledgment_says_how_long_was_waited() -> None:
     message = hit("SES-ACKLATE/hit_closed").message
-    assert message == "the client waited for 80.0 s for the acknowledgment of 2 packets, and closed"
+    assert (
+        message
+        == "the client waited for 80.0 s for the acknowledgment of 2 packets, and closed the connection"
+    )
 
 
 def test_both_guids_of_a_wrong_answer_are_shown() -> None:
