@@ -53,7 +53,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
         evidence=(place,),
         severity="high" if outside else None,
         caveats=(
-            *(("that the sender is outside is told from its address alone",) if outside else ()),
+            *(("only its address says that the sender is outside",) if outside else ()),
             *body.caveats,
         ),
         cves=_CVES if posted else (),
@@ -70,10 +70,12 @@ RULE = Rule(
     severity="low",
     confidence="likely",
     spec=(SpecRef("MS-NRBF", "2.6.1"),),
-    meaning="Who reads such a stream makes the objects that it names: a sender that is not trusted can run "
-    "code in a reader that does not limit the types. From another network that is grave, inside less.",
-    action="Find the application that reads the queue, and let it use another formatter or limit the types.",
-    harmless="BinaryMessageFormatter of old .NET applications writes these streams by default.",
+    meaning="A program that reads such a stream creates the objects that the stream names. If the program "
+    "does not limit their types, a sender can run code in it. The severity is higher if the sender is in "
+    "another network.",
+    action="Find the application that reads the queue, and let it use another formatter or limit the types "
+    "that it accepts.",
+    harmless="Old .NET applications that use BinaryMessageFormatter send these streams.",
     cves=_CVES,
     standing=True,
     types=BODY_TYPES,

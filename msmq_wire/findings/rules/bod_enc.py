@@ -45,7 +45,8 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
     if marked_body(body.data) is not None or inflate(body.data[:_LOOKED_AT]) is not None:
         return
     yield Seen(
-        message=f"the first {len(head)} bytes have {entropy:.1f} bits of entropy each, and EB is 0",
+        message=f"the first {len(head)} bytes have {entropy:.1f} bits of entropy each (at most 8), "
+        "and EB is 0",
         evidence=(place_of(record, body, 64),),
     )
 
@@ -68,7 +69,8 @@ RULE = Rule(
     severity="info",
     confidence="guess",
     spec=(SpecRef("MS-MQMQ", "2.2.20.6"),),
-    meaning="The bytes look random, as after encryption, but MSMQ did not encrypt them: its flag, EB, is 0.",
+    meaning="The bytes of the body look random, as encrypted data does. MSMQ did not encrypt them: its flag "
+    "EB is 0.",
     action="Ask what the application does with its messages.",
     harmless="Compressed data without a known signature, media, and encryption by the application.",
     types=BODY_TYPES,

@@ -36,11 +36,11 @@ RULE = Rule(
     severity="low",
     confidence="likely",
     spec=(SpecRef("MS-MQMQ", "2.2.19.3"),),
-    meaning="NServiceBus, Rebus and MassTransit put headers beside a body or around it. A receiver that "
-    "cannot read them does not know what the message is: it moves it to an error queue, or reads it again "
-    "and again.",
-    action="Look at the place that is named, and at the version of the library at the sender.",
-    harmless="Another program that writes something alike.",
+    meaning="NServiceBus, Rebus and MassTransit put headers next to a body or around it. A receiver that "
+    "cannot read them does not know what the message is. It moves the message to an error queue, or reads "
+    "it again and again.",
+    action="Look at the place that the finding names, and at the version of the library at the sender.",
+    harmless="Another program that writes similar headers.",
     types=BODY_TYPES,
     when=(
         this.message_properties_header.extension_size != 0,

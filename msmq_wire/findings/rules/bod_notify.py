@@ -45,10 +45,10 @@ RULE = Rule(
     confidence="likely",
     spec=(SpecRef("MS-MQCN", "3.2.5.1"),),
     meaning="The body tells a queue manager to create, change or delete its queues, as a directory server "
-    "does. Without the identifier of a queue manager and a signature it must be disregarded; a receiver that "
-    "does not look changes its queues on the word of anybody.",
+    "does. A receiver must ignore it unless it has the identifier of a queue manager and a signature. A "
+    "receiver that does not check this lets anybody change its queues.",
     action="Find out who sent it, and whether the queue that it names changed on the receiver afterwards.",
-    harmless="A test of a queue manager. A notification of version 2 carries no data: it needs no signature.",
+    harmless="A test of a queue manager. A notification of version 2 carries no data and needs no signature.",
     types=("user_message",),
     when=(
         OPENED,

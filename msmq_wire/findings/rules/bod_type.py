@@ -44,7 +44,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
         # Bytes that may be chance are no text.
         return
     yield Seen(
-        message=f"BodyType is {body.body_type}, text; the {len(body.data)} bytes are no text",
+        message=f"BodyType is {body.body_type} (text), but the {len(body.data)} bytes are not text",
         evidence=(place_of(record, body, 64),),
     )
 
@@ -68,14 +68,14 @@ def _strange(text: str) -> bool:
 
 RULE = Rule(
     id="BOD-TYPE",
-    title="A body that is not the text it is said to be",
+    title="A body that is not text, though its type says so",
     severity="low",
     confidence="likely",
     spec=(SpecRef("MS-MQMQ", "2.2.12"),),
-    meaning="A reader that trusts the type shows rubbish or stops; a filter that trusts it finds no text "
-    "to check.",
+    meaning="A program that trusts the type shows rubbish or stops. A filter that trusts the type finds no "
+    "text to check.",
     action="Look at the bytes and at what the application expects.",
-    harmless="Formatters of an application's own that leave the type as it was.",
+    harmless="An application with its own formatter, which does not change the type.",
     types=BODY_TYPES,
     when=(
         OPENED,

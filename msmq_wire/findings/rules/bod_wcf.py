@@ -45,8 +45,8 @@ RULE = Rule(
     confidence="likely",
     spec=(SpecRef("MC-NMF", "2.2.3"),),
     meaning="The body holds SOAP envelopes, as WCF clients with netMsmqBinding send them.",
-    action="Nothing; it tells which kind of application to look for.",
-    harmless="This is what net.msmq looks like.",
+    action="Nothing to do. It shows which kind of application to look for.",
+    harmless="Normal for WCF with net.msmq.",
     types=BODY_TYPES,
     when=(
         OPENED,

@@ -12,11 +12,8 @@ from msmq_wire.spec import SpecRef
 __all__ = ["RULE"]
 
 _PRIVACY = "message_properties_header.privacy-level"
-_CODES = (
-    "message_properties_header.hash-algorithm",
-    "message_properties_header.encryption-algorithm",
-    _PRIVACY,
-)
+_CIPHER = "message_properties_header.encryption-algorithm"
+_CODES = ("message_properties_header.hash-algorithm", _CIPHER, _PRIVACY)
 _EB = 0x20
 _OF_NET = (0x8005, 0x800D)
 """MAC and SHA-384, which System.Messaging has beside those of the table."""
@@ -25,9 +22,12 @@ _OF_NET = (0x8005, 0x800D)
 def _check(record: Record, context: Context) -> Iterator[Seen]:
     for anomaly, place in broken(record, _CODES):
         text = f"{anomaly.path.rpartition('.')[2]} is {reached(record.packet, anomaly.path):#x}"
+        if anomaly.code == _CIPHER:
+            level = reached(record.packet, "message_properties_header.privacy_level")
+            text += f", which PrivacyLevel {level} does not allow"
         encrypted = (reached(record.packet, "security_header.flags") or 0) & _EB
         if anomaly.code == _PRIVACY and not encrypted:
-            caveats = ("EB is clear, so nothing is encrypted and the value has no effect",)
+            caveats = ("EB is 0, so nothing is encrypted and the value has no effect",)
             yield Seen(message=text, evidence=(place,), severity="info", caveats=caveats)
         else:
             of_net = reached(record.packet, anomaly.path) in _OF_NET
@@ -36,13 +36,15 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
 
 RULE = Rule(
     id="CNT-ALG",
-    title="An algorithm that the specification does not list",
+    title="An algorithm that the specification does not allow",
     severity="low",
     spec=(SpecRef("MS-MQMQ", "2.2.19.3"),),
-    meaning="Hash, cipher or privacy level of a signed or encrypted message is none of the table, "
-    "or cipher and privacy level do not belong together. A receiver cannot verify or decrypt it.",
-    action="Look whether the receiver refused the message, by a negative acknowledgment of class 0x8006, "
-    "0x8007 or 0x800B; find out what the sender is.",
+    meaning="The hash, cipher or privacy level of a signed or encrypted message is not in the "
+    "specification, or the cipher does not belong to the privacy level. A receiver cannot verify or decrypt "
+    "the message.",
+    action="Check whether the receiver refused the message with a negative acknowledgment of class 0x8006 "
+    "(bad signature), 0x8007 (not decrypted) or 0x800B (no cryptographic provider); find out what the "
+    "sender is.",
     harmless="Values in a message that is neither signed nor encrypted are never read.",
     codes=_CODES,
     check=_check,

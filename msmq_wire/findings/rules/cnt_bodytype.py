@@ -29,10 +29,11 @@ RULE = Rule(
     title="Body type that the specification does not list",
     severity="info",
     spec=(SpecRef("MS-MQMQ", "2.2.12"),),
-    meaning="BodyType tells the application how to read the body. No specification or article has this one.",
-    action="If the receiving application fails, ask its maker whether it knows this number.",
-    harmless="Applications use numbers of their own; queue managers do not look at them. Type 8 (BSTR) is "
-    "in ordinary traffic and not judged.",
+    meaning="BodyType tells the application how to read the body. No specification and no article lists "
+    "this value.",
+    action="If the receiving application fails, ask its maker whether it knows this value.",
+    harmless="Applications may use their own values. Queue managers ignore them. Type 8 (BSTR) is common in "
+    "ordinary traffic and not judged.",
     codes=_CODES,
     check=_check,
 )

@@ -21,7 +21,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
     data = reached(record.packet, _CERTIFICATE)
     if isinstance(data, bytes) and data and data[0] != _SEQUENCE:
         yield Seen(
-            message=f"the certificate of {len(data)} bytes is no X.509 in DER: it begins with "
+            message=f"the certificate of {len(data)} bytes is not X.509 in DER: it begins with "
             f"{data[:4].hex(' ')}",
             evidence=(place_of(record, _CERTIFICATE),),
         )
@@ -34,8 +34,9 @@ RULE = Rule(
     spec=(SpecRef("MS-MQMQ", "2.2.20.6"),),
     meaning="The certificate beside a signature says whose key signed the message. This one is no "
     "certificate: nobody can verify the signature, and a receiver refuses the message.",
-    action="Look for a negative acknowledgment of class 0x8006; find out what made the message.",
-    harmless="A test, or a program that writes the protocol itself.",
+    action="Look for a negative acknowledgment of class 0x8006 (bad signature); find out what made the "
+    "message.",
+    harmless="A test, or a program with its own implementation of the protocol.",
     needs=("record",),
     types=("user_message", "message_packet"),
     when=(this.security_header.sender_cert_size != 0,),

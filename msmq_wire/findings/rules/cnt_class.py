@@ -25,9 +25,9 @@ RULE = Rule(
     severity="low",
     spec=(SpecRef("MS-MQMQ", "2.2.18.1.6"),),
     meaning="A message class is one of the published values, or a custom one made of the bits of 0xE1FF.",
-    action="Ask what the receiving application makes of the class; find out what the sender is.",
-    harmless="Custom classes inside the mask are legal and not judged. A class outside it is most likely a "
-    "mistake of an application or bridge.",
+    action="Ask what the receiving application does with the class; find out what the sender is.",
+    harmless="Custom classes that use only the bits of 0xE1FF are legal and not judged. Any other class is "
+    "most likely a mistake of an application or bridge.",
     codes=_CODES,
     check=_check,
 )

@@ -65,10 +65,11 @@ RULE = Rule(
     severity="info",
     confidence="likely",
     spec=(SpecRef("MS-MQMQ", "2.2.20.6"),),
-    meaning="The body is readable text and EB is clear: who sees the traffic can read it.",
-    action="Where the content is worth protecting, ask for encrypted bodies (privacy level of queue and "
-    "message) or a protected network.",
-    harmless="It is the default of MSMQ.",
+    meaning="The body is readable text, and EB is 0 (not encrypted). Anybody who sees the traffic can read "
+    "it.",
+    action="If the content must be protected, require encrypted bodies (privacy level of queue and message) "
+    "or use a protected network.",
+    harmless="Normal: MSMQ does not encrypt bodies by default.",
     types=("user_message",),
     when=(
         (_IS_LONG, one_of(_HEADER.body_type, *_TEXT_TYPES)),

@@ -44,10 +44,10 @@ RULE = Rule(
     severity="low",
     confidence="likely",
     spec=(SpecRef("MS-MQMQ", "2.2.20.6"),),
-    meaning="SentTime lies before or behind the time in which the certificate of the signer is valid. The "
-    "documents have receivers compare certificates with the directory, and not look at their times.",
-    action="Renew the certificate, and ask whether the one in the directory is still meant to be there.",
-    harmless="A sender whose clock is wrong: SentTime is by its clock. Only --verify looks at it.",
+    meaning="SentTime is outside the period in which the certificate of the signer is valid. By the "
+    "specification receivers compare a certificate with the directory, and do not look at its dates.",
+    action="Renew the certificate. Ask whether the one in the directory should still be there.",
+    harmless="A sender whose clock is wrong: SentTime comes from that clock. Only --verify checks this.",
     standing=True,
     types=("user_message", "message_packet"),
     when=((IS_ASKED,), (IS_ASKED_OF_MANY,)),

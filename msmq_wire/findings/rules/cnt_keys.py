@@ -36,11 +36,12 @@ RULE = Rule(
     title="Several senders, one session key",
     severity="medium",
     spec=(SpecRef("MS-MQQB", "3.1.7.1.5"), SpecRef("MS-MQQB", "3.1.5.8.3")),
-    meaning="A queue manager makes the session key for its messages by chance, and encrypts it with padding "
-    "by chance: two of them never have the same bytes. Somebody copied the key out of a message, or the "
-    "name of the sender was changed on the way.",
-    action="Compare both messages: who knows no key can still send what it copied, body and all.",
-    harmless="A queue manager that was installed again, or a copied machine, that kept its cache of keys.",
+    meaning="A queue manager chooses its session key at random, and encrypts it with random padding, so two "
+    "queue managers never send the same bytes. Somebody copied the key out of a message, or the name of the "
+    "sender was changed on the way.",
+    action="Compare both messages. Somebody who does not know the key can still send a copy of it, together "
+    "with the body.",
+    harmless="A queue manager that was installed again, or a cloned machine, that kept its cached keys.",
     types=("user_message", "message_packet"),
     when=(this.security_header.flags & _EB != 0,),
     check=_check,

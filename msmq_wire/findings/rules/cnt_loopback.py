@@ -32,7 +32,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
         if _is_named(text):
             shown = text.text[:_SHOWN]
             yield Seen(
-                message=f"{path} is {shown!r}: the loopback address, in what goes to another host",
+                message=f"{path} is {shown!r}: the loopback address, in a packet to another host",
                 evidence=(evidence_of(record, path, 0, len(text), text),),
             )
 
@@ -66,13 +66,13 @@ RULE = Rule(
     title="A queue named by the loopback address",
     severity="low",
     spec=(SpecRef("MS-MQMQ", "2.1.2"),),
-    meaning="A direct name says at which host a queue is. This one says 127.0.0.0/8, ::1 or localhost, and "
-    "goes to another host, where it means that host itself. An application that names a queue elsewhere "
-    "never needs it; public checks do it to reach a queue whatever the host is called, and a response or "
-    "administration queue of this form makes the receiver send to itself.",
+    meaning="A direct name says on which host a queue is. This one says 127.0.0.0/8, ::1 or localhost. At "
+    "the host that receives it, this means the receiving host itself. An application that names a queue on "
+    "another host never needs it. Public checks use it to reach a queue without knowing the name of the "
+    "host. A response or administration queue of this form makes the receiver send to itself.",
     action="Find out which program the client is, and what it did with the queue. The queue name is valid: "
-    "by itself this is no fault.",
-    harmless="A configuration that was copied from a test on one computer; a tunnel or a proxy between the "
+    "alone it is not an error.",
+    harmless="A configuration that was copied from a test on one computer, or a tunnel or proxy between the "
     "hosts.",
     types=("rpc_call", "user_message"),
     when=(

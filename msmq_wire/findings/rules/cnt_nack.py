@@ -19,8 +19,8 @@ _NEGATIVE, _AFTER_ARRIVAL = 0x8000, 0x4000
 _PROPERTIES = "message_properties_header"
 _SRMP = "envelope.header.msmq"
 _OFF = (
-    "classes 0x8000, 0x8004, 0x8006, 0x8007 and 0x800B are off by default on modern hosts: "
-    "no acknowledgment proves nothing",
+    "modern hosts do not send classes 0x8000, 0x8004, 0x8006, 0x8007 and 0x800B by default: "
+    "a message can be refused without an acknowledgment",
 )
 
 
@@ -61,9 +61,9 @@ RULE = Rule(
     spec=(SpecRef("MS-MQMQ", "2.2.18.1.6"), SpecRef("MS-MQQB", "2.2.5")),
     meaning="A queue manager tells the sender that a message did not reach its queue, or that nobody read "
     "it there. The class of this report says why. Its correlation identifier says which message.",
-    action="Look for the message by its identifier, and in the dead-letter queue of its sender; mend what "
+    action="Look for the message by its identifier, and in the dead-letter queue of its sender; fix what "
     "the reason names.",
-    harmless="Short limits of time and purged queues give such acknowledgments by intent.",
+    harmless="Short time limits and queues that are purged on purpose cause such acknowledgments.",
     types=("user_message", "final_ack", "message_packet", "srmp_message"),
     when=(within(this.message_properties_header.message_class, _NEGATIVE, 0xFFFF),),
     check=_check,

@@ -27,7 +27,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
     if context.on_wire(record):
         for anomaly, _ in broken(record, _CODES):
             value = record.packet.user_header.queue_manager_address
-            text = f"QueueManagerAddress is {value}, the destination is a direct name"
+            text = f"QueueManagerAddress is {value}, but must be zeros: the destination is a direct name"
             yield Seen(message=text, evidence=(place_of(record, anomaly.path),))
 
 
@@ -36,8 +36,8 @@ RULE = Rule(
     title="Queue manager named beside a direct queue",
     severity="low",
     spec=(SpecRef("MS-MQMQ", "2.2.19.2"),),
-    meaning="In a packet that is sent to a direct queue QueueManagerAddress must be zeros: the name alone "
-    "says where it goes.",
+    meaning="In a packet that is sent to a direct queue QueueManagerAddress must be zeros: the direct name "
+    "alone says where the packet goes.",
     action="Find out what the sender is: queue managers leave the field empty.",
     harmless="In messages that are read remotely the same bytes hold the address of the sender: those are "
     "not judged. A message that was copied out of a queue and sent again has them as well.",

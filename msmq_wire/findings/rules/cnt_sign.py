@@ -41,7 +41,7 @@ def _lacking(record: Record, header: object, certificate: int) -> Iterator[tuple
         told = f"a signature of {elsewhere} bytes for many queues and no certificate"
         yield told, place_of(record, "multi_queue_format_header.signature.size")
     for _, place in broken(record, _NO_KEY):
-        yield "the body is said to be encrypted and there is no key", place
+        yield "EB says that the body is encrypted, but there is no key", place
 
 
 RULE = Rule(
@@ -50,11 +50,13 @@ RULE = Rule(
     severity="low",
     confidence="likely",
     spec=(SpecRef("MS-MQMQ", "2.2.20.6"), SpecRef("MS-MQQB", "3.1.5.8.3")),
-    meaning="A receiver verifies a signature with the certificate beside it, and decrypts a body with the "
-    "key beside it. One without the other proves nothing and may be refused.",
-    action="Do not take the sender in the packet for proven; ask what the receiving queue demands.",
+    meaning="A receiver verifies a signature with the certificate in the same message, and decrypts a body "
+    "with the key in the same message. One without the other does not prove who sent the message, and a "
+    "receiver may refuse it.",
+    action="Do not rely on the sender that the packet names; check whether the receiving queue requires "
+    "signed or encrypted messages.",
     harmless="An application that attaches its certificate to every message. The signature of a message for "
-    "many queues stands in MultiQueueFormatHeader, which is looked at.",
+    "many queues is in MultiQueueFormatHeader, which this rule looks at, too.",
     types=("user_message", "message_packet"),
     when=(
         (this.security_header.sender_cert_size != 0) & (this.security_header.signature_size == 0),

@@ -20,19 +20,19 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
     if check is None or check.certificate is None or check.trusted_by is None or check.trusted_by:
         return
     yield Seen(
-        message="none of the trusted certificates is that of the signer, or issued it",
+        message="no certificate given with --trust is that of the signer, or issued it",
         evidence=(place_of(record, _CERTIFICATE),),
     )
 
 
 RULE = Rule(
     id="CNT-TRUST",
-    title="A certificate that nobody vouches for",
+    title="A certificate that is not trusted",
     severity="low",
     spec=(SpecRef("MS-MQQB", "3.1.5.8.3"), SpecRef("MS-MQMQ", "2.2.20.6")),
-    meaning="The certificate that came with the signature is not among those given with --trust, nor issued "
-    "by one of them: anybody could have made it.",
-    action="Ask whose certificate it is; a receiver accepts it if the directory lists it for the sender.",
+    meaning="The certificate that came with the signature is not among those given with --trust, and none "
+    "of those issued it. Anybody could have made it.",
+    action="Ask whose certificate it is. A receiver accepts it if the directory lists it for the sender.",
     harmless="Queue managers and users make their own certificates, without an authority. Active Directory "
     "lists them. Only --trust checks this.",
     standing=True,

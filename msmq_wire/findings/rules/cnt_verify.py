@@ -26,17 +26,17 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
 
 RULE = Rule(
     id="CNT-VERIFY",
-    title="A signature that does not fit",
+    title="A signature that does not match its message",
     severity="medium",
     confidence="guess",
     spec=(SpecRef("MS-MQQB", "3.1.5.8.3"), SpecRef("MS-MQMQ", "2.5")),
-    meaning="The key of the certificate in the message did not sign this message as it was captured: a field "
-    "that is signed was changed on the way, or the signature or certificate is another message's. A "
-    "receiver refuses it with MQMSG_CLASS_NACK_BAD_SIGNATURE.",
-    action="Compare the message with what its sender has, and look for the acknowledgment; verify another "
-    "message of the same sender.",
-    harmless="A sender that writes a field under a reading that nobody knows: then no message of it "
-    "verifies. Only --verify looks at it.",
+    meaning="The key of the certificate in the message did not sign this message as it was captured. A "
+    "signed field was changed on the way, or the signature or certificate belongs to another message. A "
+    "receiver refuses the message with MQMSG_CLASS_NACK_BAD_SIGNATURE.",
+    action="Compare the message with the copy of its sender, and look for the acknowledgment; verify "
+    "another message of the same sender.",
+    harmless="A sender that computes signatures in a way that is not known here: then none of its messages "
+    "verifies. Only --verify checks this.",
     types=("user_message", "message_packet"),
     when=((IS_ASKED,), (IS_ASKED_OF_MANY,)),
     check=_check,

@@ -45,7 +45,7 @@ def _weak(record: Record, signed: bool, encrypted: bool) -> Iterator[tuple[str, 
     if not encrypted:
         return
     if reached(header, "privacy_level") == PrivacyLevel.BITS_40:
-        yield "the body is encrypted with 40 bits", place_of(record, f"{_PROPERTIES}.privacy_level")
+        yield "the body is encrypted with a key of 40 bits", place_of(record, f"{_PROPERTIES}.privacy_level")
     name = _CIPHERS.get(reached(header, "encryption_algorithm") or 0)
     if name:
         yield f"the body is encrypted with {name}", place_of(record, f"{_PROPERTIES}.encryption_algorithm")
@@ -56,8 +56,8 @@ RULE = Rule(
     title="Weak algorithm in use",
     severity="low",
     spec=(SpecRef("MS-MQMQ", "2.2.19.3"),),
-    meaning="The message is signed with MD2, MD4 or MD5, or encrypted with RC2, RC4 or 40 bits. None of "
-    "them protects against somebody who tries.",
+    meaning="The message is signed with MD2, MD4 or MD5, or encrypted with RC2, RC4 or a key of 40 bits. "
+    "None of these stops a determined attacker.",
     action="Set SHA-256 or SHA-512 and AES in the sending application; refuse weak hashes at the receiver.",
     harmless="Old applications that were never changed. The same numbers in a message that is neither "
     "signed nor encrypted are defaults and not judged.",
