@@ -51,9 +51,9 @@ RULE = Rule(
     title="A malformed packet of directory service discovery",
     severity="low",
     spec=(SpecRef("MS-MQSD", "2.2"), SpecRef("MS-MQSD", "3.1.5.2")),
-    meaning="A client of MSMQ 1.0 or 2.0 discards a reply that is not formatted as it must be, and a server "
-    "that reads past what a request has may fail.",
-    action="Look at what the sender is: no queue manager makes such a packet.",
+    meaning="A client of MSMQ 1.0 or 2.0 discards a malformed reply. A server that reads past the end of a "
+    "request may fail.",
+    action="Find out what the sender is: no queue manager sends such a packet.",
     harmless="Another protocol on UDP 1801.",
     types=_TYPES,
     codes=(*_CODES, "missing-bytes"),

@@ -29,7 +29,7 @@ def _check(story: Story, context: Context) -> Iterator[Seen]:
                 length=4,
             )
             yield Seen(
-                message=f"{host_of(reply.server)} is of site {reply.site}, as the client is, and names "
+                message=f"{host_of(reply.server)} is in site {reply.site}, as the client is, and names "
                 f"{len(reply.servers)} servers",
                 evidence=(place,),
             )
@@ -37,13 +37,14 @@ def _check(story: Story, context: Context) -> Iterator[Seen]:
 
 RULE = Rule(
     id="DSD-SITE",
-    title="A server of the client's site that names servers",
+    title="A server in the client's site that names servers",
     severity="medium",
     spec=(SpecRef("MS-MQSD", "2.2.3"), SpecRef("MS-MQSD", "3.2.5.1")),
-    meaning="A server of the site that the client asks for must set DirectoryServiceServerSize to 0 and send "
-    "no list: the client keeps the servers that it has. This reply makes it take those of the list.",
+    meaning="A server in the site that the client asks for must set DirectoryServiceServerSize to 0 and "
+    "send no list. The client then keeps the servers that it has. This reply makes the client use the "
+    "servers in the list.",
     action="Find out what the sender is, and whether the named hosts are directory servers.",
-    harmless="A server that does not keep the document.",
+    harmless="A server that does not follow the specification.",
     over="story",
     check=_check,
 )

@@ -24,16 +24,16 @@ def _check(story: Story, context: Context) -> Iterator[Seen]:
                 at = reply.at.time
                 early = at is None or story.first is None or at - story.first < _EARLY
                 yield Seen(
-                    message=f"{host_of(reply.server)} answers {host_of(reply.client)}, which asked for no "
-                    f"directory servers under {discovery.request_id}",
+                    message=f"{host_of(reply.server)} answers {host_of(reply.client)}, but no request "
+                    f"with RequestID {discovery.request_id} was captured",
                     evidence=(_place(reply),),
                     severity="info" if early else None,
                     caveats=("the request may have been sent before the capture began",) if early else (),
                 )
             elif host_of(reply.client) != host_of(discovery.client):
                 yield Seen(
-                    message=f"{host_of(reply.server)} answers {host_of(reply.client)}, but "
-                    f"{host_of(discovery.client)} asked under {discovery.request_id}",
+                    message=f"{host_of(reply.server)} answers {host_of(reply.client)}, but the "
+                    f"request with RequestID {discovery.request_id} came from {host_of(discovery.client)}",
                     evidence=(_place(reply),),
                 )
 
@@ -57,11 +57,12 @@ RULE = Rule(
     severity="medium",
     confidence="likely",
     spec=(SpecRef("MS-MQSD", "2.2.3"), SpecRef("MS-MQSD", "3.1.5.2"), SpecRef("MS-MQSD", "3.2.5.1")),
-    meaning="A reply goes to whoever sent the request, and its CorrelationID is the RequestID of that. A "
-    "client that believes another one asks servers of somebody's choice for queues and keys: nothing in the "
-    "protocol proves who answers.",
-    action="Look whether the capture sees the broadcasts of the client; else find out what the sender is.",
-    harmless="A capture that began late, or on another network than that of the request.",
+    meaning="A reply goes to the host that sent the request, and its CorrelationID repeats the RequestID of "
+    "the request. Nothing in the protocol proves who answers. A client that accepts another reply asks "
+    "servers that somebody else chose for queues and keys.",
+    action="Check whether the capture has the broadcasts of the client; if it has, find out what the sender "
+    "is.",
+    harmless="A capture that began late, or was made on another network than that of the request.",
     over="story",
     check=_check,
 )

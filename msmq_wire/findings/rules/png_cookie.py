@@ -33,7 +33,8 @@ def _check(story: Story, context: Context) -> Iterator[Seen]:
             length=4,
         )
         yield Seen(
-            message=f"{ping.server} answers {ping.client} with cookie {ping.cookie}, which was never asked",
+            message=f"{ping.server} answers {ping.client} with cookie {ping.cookie}, "
+            "but no ping with this cookie was captured",
             evidence=(place,),
             severity="info" if early else None,
             caveats=("the request may have been sent before the capture began",) if early else (),
@@ -46,10 +47,10 @@ RULE = Rule(
     severity="medium",
     confidence="likely",
     spec=(SpecRef("MS-MQQB", "2.2.7"), SpecRef("MS-MQQB", "3.1.7.7")),
-    meaning="The cookie ties an answer to its request. An answer without one belongs to no exchange of "
-    "the client, or its request was not captured.",
-    action="Look whether the capture sees both directions; else find out what sends the answer.",
-    harmless="A capture that began late, or that sees one direction only.",
+    meaning="The cookie links an answer to its request. Here the client sent no request with this cookie, "
+    "or its request was not captured.",
+    action="Check whether the capture has both directions; if it has, find out what sends the answer.",
+    harmless="The capture began late, or has only one direction.",
     over="story",
     needs=("both_ways", "counted"),
     conduct="Ping",

@@ -26,7 +26,7 @@ def _check(session: Session, context: Context) -> Iterator[Seen]:
         # That the answer differs from the request is said by SES-GUID.
         return
     yield Seen(
-        message=f"the ping is answered by {told}, the connection by {found}",
+        message=f"queue manager {told} answers the ping, but {found} the connection",
         evidence=(
             _place(session, ping.response, ping.server, "qm_guid", 8),
             _place(session, session.establish_response, session.server, _SERVER_GUID, 36),
@@ -53,8 +53,9 @@ RULE = Rule(
     title="Ping and connection are answered by different queue managers",
     severity="low",
     spec=(SpecRef("MS-MQQB", "2.2.7"), SpecRef("MS-MQQB", "3.1.5.3.2")),
-    meaning="The GUIDs of one host should be one. Two queue managers answer for the address.",
-    action="Find out which host has which queue manager GUID; one reason is a cloned installation.",
+    meaning="One host should have one queue manager GUID. Here two queue managers answer at the same "
+    "address.",
+    action="Find out which host has which queue manager GUID. One possible reason is a cloned installation.",
     harmless="Several hosts behind one address: NAT, clusters, load balancers.",
     over="session",
     check=_check,

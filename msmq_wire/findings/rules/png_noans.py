@@ -22,9 +22,9 @@ def _check(story: Story, context: Context) -> Iterator[Seen]:
             continue
         first = sweeps.get(host_of(ping.client))
         asked = ping.request
-        message = f"{ping.client} asks {ping.server} {ping.requests} times, cookie {ping.cookie}: no answer"
+        message = f"{ping.client} pings {ping.server} {ping.requests} times, cookie {ping.cookie}: no answer"
         if ping.unreachable is not None:
-            message += ", but ICMP says that the port is not reached"
+            message += ", and ICMP says that the port cannot be reached"
         place = Evidence(
             record=asked.record,
             frames=() if asked.frame is None else (asked.frame,),
@@ -47,9 +47,9 @@ RULE = Rule(
     title="A ping without an answer",
     severity="info",
     spec=(SpecRef("MS-MQQB", "2.2.7"), SpecRef("MS-MQQB", "3.1.5.2.2")),
-    meaning="The sender waits for the answer before it connects: each ping costs it time.",
-    action="Look whether TCP 1801 is reached; the answer to the ping is not needed for that.",
-    harmless="Windows Vista and later do not answer pings unless they are told to.",
+    meaning="The sender waits for the answer before it connects, so each ping costs it time.",
+    action="Check whether TCP port 1801 can be reached: messages do not need the answer to the ping.",
+    harmless="Windows Vista and later do not answer pings unless they are configured to.",
     over="story",
     check=_check,
 )

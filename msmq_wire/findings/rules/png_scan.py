@@ -19,7 +19,7 @@ from msmq_wire.wire.packets.ping import Ping
 __all__ = ["RULE"]
 
 _SHOWN = 8
-_AGAIN = "it pings them again and again: a queue manager that has messages for them does"
+_AGAIN = "it pings them again and again: a queue manager that has messages for them does this, too"
 
 
 def _check(story: Story, context: Context) -> Iterator[Seen]:
@@ -35,8 +35,11 @@ def _check(story: Story, context: Context) -> Iterator[Seen]:
 
 def _said(sweep: Sweep) -> str:
     lasted = "" if sweep.lasted is None else f" in {sweep.lasted / 1e9:.1f} s"
-    told = [f"{sweep.client} pings {len(sweep.hosts):,} hosts{lasted}, from {sweep.hosts[0]} on"]
-    for what, pings in (("answered", sweep.answered), ("not reached, says ICMP", sweep.unreachable)):
+    told = [f"{sweep.client} pings {len(sweep.hosts):,} hosts{lasted}, beginning with {sweep.hosts[0]}"]
+    for what, pings in (
+        ("answered", sweep.answered),
+        ("ICMP says that they cannot be reached", sweep.unreachable),
+    ):
         if pings:
             hosts = [host_of(one.server) for one in pings]
             more = f" and {len(hosts) - _SHOWN:,} more" if len(hosts) > _SHOWN else ""
@@ -56,14 +59,14 @@ _SIZE = size(Ping())
 
 RULE = Rule(
     id="PNG-SCAN",
-    title="One host pings many",
+    title="One host pings many hosts",
     severity="medium",
     confidence="likely",
     spec=(SpecRef("MS-MQQB", "2.1.2"), SpecRef("MS-MQQB", "3.1.5.2.2")),
-    meaning="A queue manager pings a host that it is about to connect to. Who pings many within a minute and "
-    "connects to few of them or none finds out where Message Queuing runs.",
-    action="Find out what the sender is, and look at what it did next with the hosts that answered.",
-    harmless="An inventory, and a queue manager that has messages for many hosts that are away.",
+    meaning="A queue manager pings a host that it is about to connect to. A host that pings many others "
+    "within a minute, and connects to few or none of them, finds out where Message Queuing runs.",
+    action="Find out what the sender is, and what it did next with the hosts that answered.",
+    harmless="An inventory, or a queue manager with messages for many hosts that cannot be reached.",
     over="story",
     prefers=("kept",),
     check=_check,

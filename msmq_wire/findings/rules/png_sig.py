@@ -31,11 +31,11 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
 
 RULE = Rule(
     id="PNG-SIG",
-    title="A datagram on UDP 3527 that is no ping",
+    title="A datagram on UDP 3527 that is not a ping",
     severity="low",
     spec=(SpecRef("MS-MQQB", "2.2.7"),),
-    meaning="A ping has 24 bytes; its third and fourth byte are 0x5548.",
-    action="Look at what else uses the port; scanners send the bytes of the signature the other way round.",
+    meaning="A ping has 24 bytes. Its third and fourth byte are 0x5548.",
+    action="Find out what else uses the port. Scanners send the two bytes of the signature in reverse order.",
     harmless="Another service on this port.",
     types=("ping",),
     when=(this._.length != _SIZE,),

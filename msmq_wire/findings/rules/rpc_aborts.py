@@ -33,9 +33,9 @@ RULE = Rule(
     severity="low",
     spec=(SpecRef("MS-MQRR", "2.2.5.3"),),
     meaning="AbortCounter counts the failed attempts in a row to read or move the message. MoveCounter "
-    "counts its moves between subqueues, with which libraries try again later. A message that no reader can "
-    "process fails at every attempt.",
-    action="Look at the body and at the application that reads the queue; move the message aside.",
+    "counts its moves between subqueues: libraries move a message to try it again later. A message that no "
+    "reader can process fails at every attempt.",
+    action="Look at the body and at the application that reads the queue; move the message to another queue.",
     harmless="A reader that was stopped several times while it had the message.",
     types=("message_packet",),
     check=_check,

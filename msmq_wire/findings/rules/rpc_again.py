@@ -37,10 +37,10 @@ RULE = Rule(
     title="A message that is received again and again",
     severity="low",
     spec=(SpecRef("MS-MQRR", "3.1.4.7"), SpecRef("MS-MQRR", "3.1.4.9"), SpecRef("MS-MQRR", "3.1.4.13")),
-    meaning="The same lookup id comes back three times or more: its reader gives it back, aborts its "
-    "transaction, or goes away without a word. A message that no reader can process comes "
-    "back for ever, and others may wait behind it.",
-    action="Look at the body and at the application that reads the queue; move the message aside.",
+    meaning="The same lookup id comes back three times or more: its reader puts the message back, aborts "
+    "its transaction, or disappears. A message that no reader can process comes back for ever, and others "
+    "may wait behind it.",
+    action="Look at the body and at the application that reads the queue; move the message to another queue.",
     harmless="A reader that was restarted several times.",
     over="story",
     check=_check,

@@ -31,7 +31,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
     if not is_outside(record.src, record.dst):
         return
     refused = call.fault or bool(call.status)
-    caveats = ["that the client is outside is told from its address alone"]
+    caveats = ["only its address says that the client is outside"]
     if refused:
         caveats.append("the server refused the call")
     yield Seen(
@@ -48,10 +48,10 @@ RULE = Rule(
     severity="medium",
     confidence="likely",
     spec=(SpecRef("MS-MQMP", "5.1"), SpecRef("MS-MQQP", "5.1")),
-    meaning="The interfaces for dependent clients may be called by anybody; what protects a queue then is "
-    "its access list and the firewall. A client of a public address passed the firewall.",
+    meaning="Anybody may call the interfaces for dependent clients. Only the access list of a queue and the "
+    "firewall protect it. A client with a public address passed the firewall.",
     action="Close ports 135, 2101, 2103 and 2105 to other networks; look at the access lists of the queues.",
-    harmless="The protocol allows it; sites with public addresses of their own have such clients.",
+    harmless="The protocol allows it. Sites with public addresses of their own have such clients.",
     types=("rpc_call",),
     check=_check,
     suricata=tuple(

@@ -17,10 +17,10 @@ RULE = Rule(
         SpecRef("MS-MQRR", "3.1.4.2"),
         SpecRef("MS-MQRR", "3.1.4.7"),
     ),
-    meaning="A client asked to open a queue or to read it, and the server refused. Where access was denied, "
+    meaning="A client asked to open a queue or to read it, and the server refused. If access was denied, "
     "the account of the client has no right to the queue: a setting is wrong, or somebody tries to get in.",
     action="Look up the status at the server. Give the account the right to the queue, or ask who tries.",
-    harmless="A program that looks whether a queue is there; a time-out of a client that had given up.",
+    harmless="A program that checks whether a queue exists, or a time-out of a client that had given up.",
     over="cause",
     check=causal,
 )

@@ -32,7 +32,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
     if record.type == "gap":
         if record.missing == 0 and record.reason == _NO_PDU:
             yield Seen(
-                message=f"{record.length} bytes between PDUs are in none{_short(record.remainder)}",
+                message=f"{record.length} bytes between PDUs belong to no PDU{_short(record.remainder)}",
                 evidence=(evidence_of(record, "", record.offset, record.length, record.remainder),),
             )
         return
@@ -41,24 +41,24 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
         return
     if _HEADLESS in note:
         yield Seen(
-            message=f"call {record.packet.call_id} has a fragment and no first one before it",
+            message=f"call {record.packet.call_id} has a fragment without a first fragment before it",
             evidence=(evidence_of(record, "call_id"),),
         )
     elif _UNASKED in note:
         yield Seen(
-            message=f"call {record.packet.call_id} is answered and was not asked, or was answered before",
+            message=f"call {record.packet.call_id} is answered without a request, or a second time",
             evidence=(evidence_of(record, "call_id"),),
         )
 
 
 RULE = Rule(
     id="RPC-FRAG",
-    title="Fragments of calls that do not fit",
+    title="RPC fragments that do not fit together",
     severity="medium",
     spec=(SpecRef("MS-RPCE", "2.2.2.6"),),
-    meaning="In a connection without a byte missing, a fragment continues nothing, an answer has no "
-    "question, or a length leads to bytes that are no PDU.",
-    action="Look at the side that sent it: the RPC runtime of Windows does not.",
+    meaning="No byte of the connection is missing. Still a fragment has no first fragment, an answer has no "
+    "request, or a length leads to bytes that are not a PDU.",
+    action="Look at the side that sent it: the RPC runtime of Windows does not do this.",
     harmless="A capture that lost frames without a trace, or a middlebox that changes the stream.",
     withheld=True,
     types=("rpc_call", "gap"),

@@ -48,9 +48,9 @@ RULE = Rule(
     title="Remote read below packet privacy",
     severity="medium",
     spec=(SpecRef("MS-MQRR", "3.1.4.2"), SpecRef("MS-MQRR", "5.1")),
-    meaning="Messages and queue names pass in the clear, and below integrity they can be changed on the way. "
-    "A server demands packet privacy unless it was told otherwise.",
-    action="Look for the registry values that relax the RPC level of Message Queuing, and take them back.",
+    meaning="Messages and queue names are sent in the clear. Below the level of packet integrity they can "
+    "also be changed on the way. A server demands packet privacy unless it was configured otherwise.",
+    action="Look for the registry values that relax the RPC level of Message Queuing, and remove them.",
     harmless="Windows Server 2003, workgroup computers, and hosts whose registry was relaxed on purpose.",
     standing=True,
     types=("rpc_call",),

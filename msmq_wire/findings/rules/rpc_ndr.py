@@ -47,7 +47,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
         severity, caveats = "medium", ("calls of COM objects carry more than the interface says",)
     for path, count in nulls:
         yield Seen(
-            message=f"{path} is NULL, its count is {count}",
+            message=f"{path} is NULL, but its count is {count}",
             evidence=(evidence_of(record, path),),
             severity=severity,
             caveats=caveats,
@@ -75,14 +75,14 @@ def _nulls(side: str, value: Any) -> Iterator[tuple[str, int]]:
 
 RULE = Rule(
     id="RPC-NDR",
-    title="Parameters that break their own counts",
+    title="RPC parameters that contradict their own counts",
     severity="high",
     spec=(SpecRef("MS-MQRR", "3.1.4"), SpecRef("MS-RPCE", "3.3.1.6")),
-    meaning="A count, a range or a pointer does not fit what follows it. The RPC runtime of Windows never "
-    "writes this, and a server with strict checks refuses it.",
-    action="Look at the client: the parameters were made by hand. See whether the server answered "
-    "with a fault.",
-    harmless="A client that does not use the RPC runtime of Windows and gets a structure wrong.",
+    meaning="A count, a range or a pointer does not fit the data that follows it. The RPC runtime of "
+    "Windows never writes this, and a server with strict checks refuses it.",
+    action="Look at the client: the parameters were made by hand. Check whether the server answered with a "
+    "fault.",
+    harmless="A client that does not use the RPC runtime of Windows and encodes a structure wrongly.",
     needs=("record",),
     types=("rpc_call", "com_call"),
     check=_check,

@@ -49,12 +49,12 @@ _INTERFACE = GUID.parse(_UUID)
 
 RULE = Rule(
     id="RPC-OLD",
-    title="The RPC interface of MSMQ 1.0",
+    title="Use of the RPC interface of MSMQ 1.0",
     severity="high",
     spec=(SpecRef("MS-RPCE", "2.2.2.4"),),
     meaning="Public detection rules for the interface of MSMQ 1.0 look for one call: opnum 4 with a length "
     "above 128, which overflows a buffer of Windows 2000. Current queue managers do not offer the interface.",
-    action="Find out what the client is, and whether the server is a Windows 2000 without fixes.",
+    action="Find out what the client is, and whether the server is Windows 2000 without fixes.",
     harmless="Inventory tools and scanners ask for every interface that they know.",
     cves=("CVE-2003-0995",),
     types=("rpc_bind", "rpc_call"),

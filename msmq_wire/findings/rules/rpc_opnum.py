@@ -48,7 +48,7 @@ RULE = Rule(
     spec=(SpecRef("MS-MQRR", "3.1.4"), SpecRef("MS-MQMP", "3.1.4"), SpecRef("MS-MQQP", "3.1.4")),
     meaning="The number is reserved for use inside one computer, or beyond the last method. No client has a "
     "reason to send it.",
-    action="Look at what the client is; calls like this come from tools that try out numbers.",
+    action="Find out what the client is. Calls like this come from tools that try out numbers.",
     harmless="An alter_context that was not captured can give the number to another interface.",
     types=("rpc_call",),
     check=_check,

@@ -37,7 +37,7 @@ def _seen(read: RemoteRead, *, over: bool, closed: bool) -> Seen:
         () if over else ("the capture ends less than five minutes later: the end may have come after it",)
     )
     return Seen(
-        message=f"{read.method} brought {message}{queue}, and no call ends or cancels that receive"
+        message=f"{read.method} returned {message}{queue}, and no call ends or cancels that receive"
         + (" before the queue is closed" if closed else ""),
         evidence=(place,),
         severity=None if over else "info",
@@ -47,11 +47,11 @@ def _seen(read: RemoteRead, *, over: bool, closed: bool) -> Seen:
 
 RULE = Rule(
     id="RPC-PENDING",
-    title="A remote receive that nothing ended",
+    title="A remote receive that was not ended",
     severity="low",
     spec=(SpecRef("MS-MQRR", "3.1.4.7"), SpecRef("MS-MQRR", "3.1.4.9")),
-    meaning="The client has the message and never said so: the server puts it back after five minutes, "
-    "and it is read a second time.",
+    meaning="The client got the message and never said so. The server puts the message back after five "
+    "minutes, and it is read a second time.",
     action="Look at what the reading application did at that time; expect the message twice.",
     harmless="The end came on another connection or was not captured.",
     over="story",

@@ -42,7 +42,7 @@ RULE = Rule(
     title="A queue is emptied over the network",
     severity="medium",
     spec=(SpecRef("MS-MQRR", "3.1.4.6"), SpecRef("MS-MQMP", "3.1.4.22"), SpecRef("MS-MQQP", "3.1.4.7")),
-    meaning="All messages of the queue are gone at once; those with journaling are not copied to the "
+    meaning="All messages of the queue are gone at once. Messages with journaling are not copied to the "
     "journal.",
     action="Ask the owners of the queue whether it was them.",
     harmless="Administration, tests and applications that empty their queue when they start.",

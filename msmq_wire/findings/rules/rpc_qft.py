@@ -69,10 +69,11 @@ RULE = Rule(
     title="A queue name of a form that no client builds",
     severity="medium",
     spec=(SpecRef("MS-MQMQ", "2.2.7"), SpecRef("MS-MQRR", "2.2.3"), SpecRef("MS-MQRR", "3.1.4.2")),
-    meaning="The kind of the name, its suffix and flags and the member that holds it do not go together, or "
-    "it is a kind that the method cannot open. Clients of Windows never build such a structure.",
-    action="Look at what the client is: the structure was made by hand, or changed on the way.",
-    harmless="A client library of its own with a mistake. m_reserved may hold anything and is not looked at.",
+    meaning="The kind of the queue name, its suffix, its flags and the member that holds it contradict each "
+    "other, or the method cannot open a name of this kind. Clients of Windows never build such a structure.",
+    action="Find out what the client is: the structure was made by hand, or changed on the way.",
+    harmless="A client library that is not from Microsoft and has a mistake. m_reserved may hold anything "
+    "and is not checked.",
     behind=("RPC-FMTLEN",),
     needs=("record",),
     types=("rpc_call",),

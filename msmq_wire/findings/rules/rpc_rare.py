@@ -14,8 +14,8 @@ RULE = Rule(
     severity="medium",
     confidence="likely",
     spec=(SpecRef("MS-MQRR", "3.1.4.7"),),
-    meaning="One client reads most of the messages of a queue. Another one looked at some of them, or "
-    "took them: the usual reader never gets what was taken.",
+    meaning="One client reads most of the messages of a queue. Another client looked at some of them, or "
+    "took them. The usual reader never gets a message that was taken.",
     action="Find out who uses the client, and whether it may read the queue.",
     harmless="An administrator who looks for a message, or a second reader that just started.",
     over="cause",

@@ -39,8 +39,8 @@ RULE = Rule(
     spec=(SpecRef("MS-MQMQ", "2.2.7"), SpecRef("MS-MQRR", "3.1.4.7")),
     meaning="These queues hold copies of messages and messages that failed, of any application. Management "
     "tools look at them without taking a message out.",
-    action="Ask who reads this queue from that computer; what was taken is in the record of the message.",
-    harmless="Programs that process dead letters or archive the journal do it by design.",
+    action="Ask who reads this queue from that computer. The record of the message says what was taken.",
+    harmless="Programs that process dead letters or archive the journal do this by design.",
     types=("rpc_call",),
     check=_check,
 )

@@ -21,7 +21,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
         return
     account = f" of {call.account}" if call.account else ""
     yield Seen(
-        message=f"{call.method or 'a call'}{account} is encrypted: its queue and its messages are not seen",
+        message=f"{call.method or 'a call'}{account} is encrypted: its queue and its messages cannot be seen",
         evidence=(evidence_of(record),),
         caveats=(call.note,) if call.note else (),
     )
@@ -29,12 +29,13 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
 
 RULE = Rule(
     id="RPC-SEALED",
-    title="Calls are encrypted and no key opens them",
+    title="Calls are encrypted, and no key was given that opens them",
     severity="info",
     spec=(SpecRef("MS-MQRR", "5.1"),),
-    meaning="Rules over parameters and messages say nothing about these calls: silence is no proof.",
-    action="Give the keys of the accounts, a keytab or NT hashes, if the capture may be opened.",
-    harmless="This is what remote read should look like.",
+    meaning="Rules about parameters and messages cannot check these calls. That they report nothing does "
+    "not mean that nothing is wrong.",
+    action="If you may decrypt the capture, give the keys of the accounts: a keytab or NT hashes.",
+    harmless="Normal: remote reads should be encrypted.",
     types=("rpc_call",),
     check=_check,
 )

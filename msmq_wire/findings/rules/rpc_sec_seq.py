@@ -32,9 +32,9 @@ RULE = Rule(
     title="Sections of a message out of order",
     severity="medium",
     spec=(SpecRef("MS-MQRR", "2.2.6"), SpecRef("MS-MQRR", "2.2.7")),
-    meaning="A message comes as one full section, or as a first and a second one, and their sizes follow "
-    "from their types. Here they do not.",
-    action="Look at what the server is that answers like this; the client takes the sizes from the network.",
+    meaning="A message comes as one full section, or as a first and a second section. The type of a section "
+    "determines its sizes. Here the sections break these rules.",
+    action="Find out what the server is that answers like this. The client relies on the sizes that it gets.",
     needs=("record",),
     types=("message_packet",),
     codes=_CODES,

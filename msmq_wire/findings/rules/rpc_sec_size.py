@@ -23,10 +23,11 @@ RULE = Rule(
     title="Sections that do not add up",
     severity="low",
     spec=(SpecRef("MS-MQRR", "3.1.4.7"),),
-    meaning="What a split leaves out and what it sends must be PacketSize bytes together. Here bytes are "
-    "left over or lacking, whether the 0 to 3 padding bytes are counted or not.",
+    meaning="A server may split a message and leave out a part of it. The bytes that it sends and leaves "
+    "out must add up to PacketSize. Here they do not, whether the 0 to 3 padding bytes are counted or not.",
     action="Compare with the same message read with a larger limit, if there is one.",
-    harmless="The text leaves open where padding goes; a server may count it in a way that is not known.",
+    harmless="The specification does not say where the padding goes. A server may count it in an unknown "
+    "way.",
     needs=("record",),
     types=("message_packet",),
     codes=_CODES,

@@ -24,8 +24,8 @@ RULE = Rule(
     severity="info",
     confidence="likely",
     spec=(SpecRef("MC-MQSRM", "2.2.2"),),
-    meaning="The body of a message is a part of its own, and the specification wants the Body element empty. "
-    "A receiver ignores what is in it, so nobody may have looked at it.",
+    meaning="The body of a message is a part of its own, and by the specification the Body element is "
+    "empty. A receiver ignores its content, so nobody may have looked at it.",
     action="Look at the content.",
     harmless="Applications put elements there through PROPID_M_SOAP_BODY, and queue managers send them. "
     "Senders that take SRMP for ordinary SOAP.",

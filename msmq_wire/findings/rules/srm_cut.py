@@ -28,11 +28,10 @@ RULE = Rule(
     severity="low",
     confidence="likely",
     spec=(SpecRef("MC-MQSRM", "2.1"),),
-    meaning="The head announces more bytes than came, by its length or because the last chunk is missing. A "
-    "receiver refuses such a message or waits for the rest; what is read of it here may be less than was "
-    "meant.",
-    action="Look at who closed the connection and whether the message came again.",
-    harmless="A time-out, a proxy that gave up, or a sender that was stopped while it sent.",
+    meaning="The HTTP header announces more bytes than came, or the last chunk is missing. A receiver "
+    "refuses such a message or waits for the rest. The message as shown here may not be complete.",
+    action="Find out who closed the connection, and whether the message was sent again.",
+    harmless="A time-out, a proxy that gave up, or a sender that was stopped while it was sending.",
     explains=("SRM-PART", "SRM-XML"),
     types=("srmp_message", "srmp_receipt"),
     codes=_CODES,

@@ -38,14 +38,14 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
 
 RULE = Rule(
     id="SRM-ELEM",
-    title="Elements of a message over HTTP that are not as they must be",
+    title="Missing or malformed elements in a message over HTTP",
     severity="low",
     spec=(SpecRef("MC-MQSRM", "2.2.1"), SpecRef("MC-MQSRM", "2.2.2"), SpecRef("MC-MQSRM", "2.2.5.6")),
-    meaning="The specification demands these elements, with dates, numbers and "
-    "GUIDs in their form. Where one is missing or is something else, the receiver decides alone what the "
-    "message is: without a date nothing expires, without SourceQmGuid nobody sent it.",
+    meaning="The specification demands these elements, and a fixed form for dates, numbers and GUIDs. If an "
+    "element is missing or malformed, each receiver decides for itself what the message is. For example, a "
+    "message without a date never expires, and one without SourceQmGuid has no sender.",
     action="Find out what made the message: a queue manager did not, or something changed it on its way.",
-    harmless="Senders that are no queue manager of Windows, and libraries that know a part of SRMP.",
+    harmless="Senders that are not Windows queue managers, and libraries that implement only a part of SRMP.",
     needs=("record",),
     types=("srmp_message", "srmp_receipt"),
     codes=tuple(code for code in (*element_codes(), *HEADER_CODES) if code not in _ELSEWHERE),

@@ -29,8 +29,8 @@ RULE = Rule(
     severity="low",
     confidence="likely",
     spec=(SpecRef("MC-MQSRM", "2.1"),),
-    meaning="The head of the request, or a field that says where the body ends, breaks the rules of HTTP. A "
-    "proxy and the receiver may read two different messages from the same bytes.",
+    meaning="The header of the request, or a field that says where the body ends, breaks the rules of HTTP. "
+    "A proxy and the receiver may read two different messages from the same bytes.",
     action="Compare what a proxy logged with what the application got; find out what the sender is.",
     harmless="Old or home-made HTTP libraries.",
     needs=("record",),

@@ -37,7 +37,9 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
             evidence=(place,),
             severity="low",
             confidence="likely" if anomaly.code == _OTHER else None,
-            caveats=("the text only recommends that both are the same",) if anomaly.code == _OTHER else (),
+            caveats=("the specification only recommends that both are the same",)
+            if anomaly.code == _OTHER
+            else (),
         )
 
 
@@ -46,10 +48,11 @@ RULE = Rule(
     title="The id of a message over HTTP is not its sender's",
     severity="medium",
     spec=(SpecRef("MC-MQSRM", "2.2.4.3"),),
-    meaning="A queue manager puts its own GUID into the id and into SourceQmGuid. A GUID of zeros, one "
-    "of another queue manager, or an id of another form may come from something else.",
-    action="Look at what the sender is.",
-    harmless="Senders that are no queue manager of Windows make ids of their own; examples of the "
+    meaning="A queue manager puts its own GUID into the id and into SourceQmGuid. If the id has a GUID of "
+    "zeros, the GUID of another queue manager, or another form, a program that is no queue manager may have "
+    "made it.",
+    action="Find out what the sender is.",
+    harmless="Senders that are not Windows queue managers make ids of their own. Examples in the "
     "specification have zeros, and the GUID of another queue manager.",
     types=("srmp_message", "srmp_receipt"),
     check=_check,

@@ -33,7 +33,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
         # A name and a number can be one host.
         return
     yield Seen(
-        message=f"the request goes to {asked}, the envelope is for {addressed}",
+        message=f"the request goes to {asked}, but the envelope is for {addressed}",
         evidence=(evidence_of(record, "envelope.header.path.to", 0, len(to), to.encode("utf-8", "replace")),),
     )
 
@@ -76,10 +76,10 @@ RULE = Rule(
     severity="medium",
     confidence="likely",
     spec=(SpecRef("MC-MQSRM", "2.2.4.2"),),
-    meaning="The URL in the envelope names another host than the request. A queue manager that takes it "
+    meaning="The URL in the envelope names another host than the request. A queue manager that gets it "
     "either translates the URL or refuses the message.",
-    action="Look whether the server redirects this URL; if not, find out who sends it.",
-    harmless="Host aliases, load balancers, proxies and the redirection of URLs that MSMQ has.",
+    action="Check whether the server redirects this URL; if it does not, find out who sends it.",
+    harmless="Host aliases, load balancers, proxies, and the URL redirection of MSMQ.",
     types=("srmp_message", "srmp_receipt"),
     check=_check,
 )

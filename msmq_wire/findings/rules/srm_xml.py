@@ -22,7 +22,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
     if error is None or error.code not in RULE.codes:
         return
     yield Seen(
-        message=f"reading the envelope stops: {error.message}",
+        message=f"the envelope cannot be read further: {error.message}",
         evidence=(evidence_of(record, error.path or "envelope", error.offset or 0),),
         severity="low" if error.code in _BROKEN else None,
         needs=bytes_of(record),
@@ -35,12 +35,12 @@ RULE = Rule(
     severity="medium",
     spec=(SpecRef("MC-MQSRM", "2.2.2"),),
     meaning="The envelope says where a message goes and what it is. A document type, an entity or a "
-    "processing instruction is forbidden there: a receiver that follows one may open files, ask other "
-    "servers, or use up its memory. Broken XML (low) is read differently by different receivers.",
-    action="Look at the bytes of the envelope, and find out what the sender is; look whether the receiver "
+    "processing instruction is forbidden there. A receiver that follows one may open files, ask other "
+    "servers, or use up its memory. Different receivers read broken XML (severity low) differently.",
+    action="Look at the bytes of the envelope, and find out what the sender is; check whether the receiver "
     "accepted the request.",
-    harmless="Software that writes XML by hand, in another encoding than it declares or with characters that "
-    "XML does not have.",
+    harmless="Software that writes XML by hand, in another encoding than it declares, or with characters "
+    "that XML does not allow.",
     needs=("record",),
     types=("srmp_message", "srmp_receipt"),
     codes=(*_FORBIDDEN, *_LIMITS, *_BROKEN),

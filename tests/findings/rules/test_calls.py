@@ -330,7 +330,7 @@ def _of_call(rule: str, **fields: object) -> Finding:
 
 
 def test_an_encrypted_call_names_the_account_where_it_is_known() -> None:
-    told = "is encrypted: its queue and its messages are not seen"
+    told = "is encrypted: its queue and its messages cannot be seen"
     method = "R_OpenQueue"
     assert _of_call("RPC-SEALED", method=method, sealed=True).message == f"R_OpenQueue {told}"
     alice = _of_call("RPC-SEALED", method=method, sealed=True, account="CORP\\alice")
