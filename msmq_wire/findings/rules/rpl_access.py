@@ -15,9 +15,9 @@ RULE = Rule(
     severity="high",
     spec=(SpecRef("MS-MQRR", "3.1.4.7"), SpecRef("MS-MQQP", "3.1.4.1"), SpecRef("MS-MQMP", "3.1.5.3")),
     meaning="The handle was opened to peek, to send or to move, and a message was received through it. "
-    "Rights are checked when a queue is opened, so who may only look can take messages away.",
-    action="Treat it as a breach of the queue's permissions: see which messages were received, by which "
-    "account. Do not offer this server to clients that are not trusted.",
+    "Rights are checked only when a queue is opened, so a client that may only look can take messages away.",
+    action="Treat it as a breach of the queue's permissions: find out which messages were received, by "
+    "which account. Do not offer this server to clients that are not trusted.",
     over="reply",
     check=contradicting(ReplayKind.ACCESS),
 )

@@ -15,8 +15,8 @@ RULE = Rule(
     severity="low",
     spec=(SpecRef("MS-MQQB", "3.1.6.4"),),
     meaning="A SessionAck is sent if and only if something was received since the last acknowledgment. This "
-    "one repeats the number before, and no recoverable message: it keeps a session busy that has nothing to "
-    "say.",
+    "one repeats the number of the last one and acknowledges no recoverable message. It keeps an idle "
+    "session busy.",
     action="Look at the sender of the SessionAck: how often does it come, and is it a queue manager?",
     harmless="An implementation that uses SessionAck packets to keep the connection alive.",
     over="reply",

@@ -22,8 +22,8 @@ RULE = Rule(
         SpecRef("MS-MQMP", "3.1.5.2"),
         SpecRef("MS-MQMP", "3.1.5.3"),
     ),
-    meaning="The server does not check what it is asked. What it does then is in no document, and other "
-    "servers refuse the same call.",
+    meaning="The server does not check the request. No document says what it then does, and other servers "
+    "refuse the same call.",
     action="Correct the client that asks for it. If it is a tool that tries out what servers accept, ask who "
     "runs it.",
     over="reply",

@@ -11,12 +11,12 @@ __all__ = ["RULE"]
 
 RULE = Rule(
     id="RPL-CANCEL",
-    title="A read that was cancelled brings a message",
+    title="A read that was cancelled returns a message",
     severity="medium",
     spec=(SpecRef("MS-MQRR", "3.1.4.8"), SpecRef("MS-MQQP", "3.1.4.6")),
-    meaning="The server said that the read is over, and answered it with a message nevertheless. A client "
-    "that has given up ends no receive: the message stays locked until the server puts it back.",
-    action="See whether an end of the receive follows; if not, the message comes a second time after five "
+    meaning="The server said that the read is over, and then answered it with a message. A client that has "
+    "given up ends no receive: the message stays locked until the server puts it back.",
+    action="Check whether the client ends the receive; if not, the message comes a second time after five "
     "minutes.",
     over="reply",
     check=contradicting(ReplayKind.CANCEL),

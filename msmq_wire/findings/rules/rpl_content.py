@@ -22,10 +22,10 @@ RULE = Rule(
     meaning="The capture shows one message twice, with the same identifier: once when it was sent or read "
     "earlier, and once now. SentTime, the label or the body differ between the two, or the deadline to reach "
     "the queue is not SentTime plus TimeToReachQueue. No queue manager changes these values.",
-    action="Compare the values that are named. Somebody changed the message in the queue or on its "
+    action="Compare the values that the finding names. Somebody changed the message in the queue or on its "
     "way, two messages got one identifier, or the sender or the reader builds its packets itself.",
-    harmless="Two queue managers with one GUID, see ID-CLONE. What a queue manager may change is not "
-    "compared: addresses, the headers behind a message, its class, a body that came encrypted.",
+    harmless="Two queue managers with one GUID, see ID-CLONE. Values that a queue manager may change are "
+    "not compared: addresses, the headers after a message, its class, a body that came encrypted.",
     over="reply",
     check=contradicting(ReplayKind.CONTENT),
 )

@@ -20,10 +20,10 @@ RULE = Rule(
         SpecRef("MS-MQQP", "3.1.4.1"),
         SpecRef("MS-MQMP", "3.1.5.3"),
     ),
-    meaning="The cursor is closed, was never made, or belongs to another handle: one client steps through "
-    "the queue with the place of another, and messages are skipped.",
-    action="Look at which messages both readers got.",
-    harmless="A cursor that was made on a connection that was not captured.",
+    meaning="The cursor is closed, was never made, or belongs to another handle. One client then steps "
+    "through the queue from the position of another, and messages are skipped.",
+    action="Compare the messages that both readers got.",
+    harmless="The cursor was made on a connection that was not captured.",
     over="reply",
     check=contradicting(ReplayKind.CURSOR),
 )

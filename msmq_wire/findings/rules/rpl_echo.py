@@ -14,8 +14,8 @@ RULE = Rule(
     title="The answer that opens a session differs from the request",
     severity="medium",
     spec=(SpecRef("MS-MQQB", "3.1.5.3.1"), SpecRef("MS-MQQB", "3.1.5.4.1")),
-    meaning="An acceptor repeats ClientGuid, TimeStamp and SE of EstablishConnection, and both time-outs of "
-    "ConnectionParameters. This one did not: the two sides have different views of the session, or the "
+    meaning="The answer must repeat ClientGuid, TimeStamp and SE of EstablishConnection, and both time-outs "
+    "of ConnectionParameters. This one did not: the two sides have different views of the session, or the "
     "answer was made for another request.",
     action="Find out what program answers: one that replays recorded packets, or a faulty one.",
     harmless="Frames of different captures were put together.",

@@ -11,11 +11,11 @@ __all__ = ["RULE"]
 
 RULE = Rule(
     id="RPL-GOESON",
-    title="A session goes on that was refused",
+    title="A refused session goes on",
     severity="medium",
     spec=(SpecRef("MS-MQQB", "3.1.5.3.2"),),
     meaning="The answer to EstablishConnection has CS set, or names another queue manager than the request. "
-    "The initiator must close the session and went on with it: it does not look at what it gets.",
+    "The initiator must then close the session, but it went on: it does not check the answer.",
     action="Find out what the initiator is, and what it sent to which queue manager afterwards.",
     harmless="Frames of different captures were put together.",
     over="reply",

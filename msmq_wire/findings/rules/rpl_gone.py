@@ -14,11 +14,12 @@ RULE = Rule(
     title="A message is read after it was removed",
     severity="high",
     spec=(SpecRef("MS-MQRR", "3.1.4.9"), SpecRef("MS-MQRR", "3.1.4.6"), SpecRef("MS-MQQP", "3.1.4.2")),
-    meaning="The client acknowledged the message, or the queue was purged, and the server said so; then the "
-    "same message was read again. What was processed is processed again, what was destroyed is not.",
-    action="Find who read it the second time. Ask whether the server was restored from a backup, or lost its "
-    "log.",
-    harmless="After a purge: a message that was moved to a subqueue before, and back.",
+    meaning="The client acknowledged the message, or the queue was purged, and the server confirmed it. "
+    "Then the same message was read again. Either a message is processed twice, or a message that was "
+    "purged still exists.",
+    action="Find out who read it the second time. Ask whether the server was restored from a backup, or "
+    "lost its log.",
+    harmless="After a purge: a message that was moved to a subqueue before the purge, and back later.",
     over="reply",
     check=contradicting(ReplayKind.REMOVED),
 )

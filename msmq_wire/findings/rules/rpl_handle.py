@@ -20,10 +20,11 @@ RULE = Rule(
         SpecRef("MS-RPCE", "3.3.1.4.1"),
     ),
     meaning="The handle is NULL, was closed before, or was given to another client. The server keeps state "
-    "that it should have let go, or does not tell its clients apart: one may use what another has opened.",
-    action="Look at what the client did with the handle afterwards, and which product the server is. Not a "
-    "Windows queue manager: report it to its maker.",
-    harmless="Copies of one connection in a capture, or addresses behind which there are several servers.",
+    "that it should have discarded, or does not tell its clients apart: one client may use what another has "
+    "opened.",
+    action="Find out what the client did with the handle afterwards, and which product the server is. If it "
+    "is not a Windows queue manager, report this to its maker.",
+    harmless="The capture has the same connection twice, or several servers share an address.",
     over="reply",
     check=contradicting(ReplayKind.HANDLE),
 )

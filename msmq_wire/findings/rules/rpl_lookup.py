@@ -11,12 +11,12 @@ __all__ = ["RULE"]
 
 RULE = Rule(
     id="RPL-LOOKUP",
-    title="A server gives another message than the one asked for",
+    title="A server returns another message than the one asked for",
     severity="medium",
     spec=(SpecRef("MS-MQRR", "3.1.4.7"), SpecRef("MS-MQRR", "3.1.4.13"), SpecRef("MS-MQQP", "3.1.4.11")),
-    meaning="The client asked for a message by its lookup identifier and got another. It may take a message "
-    "for the one that it looked at before, and remove it.",
-    action="Look at what the client did with the message, above all whether it acknowledged it.",
+    meaning="The client asked for a message by its lookup identifier and got another. It may mistake this "
+    "message for the one that it looked at before, and remove it.",
+    action="Find out what the client did with the message, above all whether it acknowledged it.",
     over="reply",
     check=contradicting(ReplayKind.LOOKUP),
 )

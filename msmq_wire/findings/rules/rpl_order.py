@@ -11,14 +11,14 @@ __all__ = ["RULE"]
 
 RULE = Rule(
     id="RPL-ORDER",
-    title="A server passes over a message that stands before",
+    title="A server skips a message that should come first",
     severity="low",
     spec=(SpecRef("MS-MQRR", "3.1.4.7"), SpecRef("MS-MQQP", "3.1.4.1"), SpecRef("MS-MQMQ", "2.2.19.1")),
-    meaning="Messages come by priority, and in the order of their arrival. One was there before and after "
-    "this read, should have come first, and did not.",
-    action="Look whether the order matters to the application, and whether the server has two copies of the "
-    "queue.",
-    harmless="Another reader held the message meanwhile and put it back.",
+    meaning="Messages are read by priority, and then in the order of their arrival. Another message was in "
+    "the queue before and after this read and should have come first, but did not.",
+    action="Check whether the order matters to the application, and whether the server has two copies of "
+    "the queue.",
+    harmless="Another reader held the message in between and put it back.",
     over="reply",
     check=contradicting(ReplayKind.ORDER),
 )

@@ -11,15 +11,15 @@ __all__ = ["RULE"]
 
 RULE = Rule(
     id="RPL-ORDERACK",
-    title="An OrderAck that its receiver cannot mean",
+    title="An OrderAck that cannot be right",
     severity="medium",
     spec=(SpecRef("MS-MQQB", "3.1.1.6.2"), SpecRef("MS-MQQB", "3.1.5.8.6")),
     meaning="A receiver accepts transactional messages in order, without gaps, and acknowledges them in "
-    "order. Here the number goes back, or it covers a message whose predecessor was never sent: the sender "
-    "deletes what may not have arrived.",
-    action="Compare what is in the destination queue with what was sent; look at the receiver for a restore "
-    "from a backup.",
-    harmless="The missing message went another way, or before the capture began.",
+    "order. Here the number goes back, or it covers a message whose predecessor was never sent. The sender "
+    "deletes messages that may not have arrived.",
+    action="Compare the destination queue with what was sent; find out whether the server of that queue was "
+    "restored from a backup.",
+    harmless="The missing message took another path, or was sent before the capture began.",
     over="reply",
     check=contradicting(ReplayKind.ORDER_ACK),
 )

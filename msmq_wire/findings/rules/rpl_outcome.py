@@ -14,10 +14,12 @@ RULE = Rule(
     title="Two acknowledgments contradict each other",
     severity="medium",
     spec=(SpecRef("MS-MQQB", "3.1.7.2.1"), SpecRef("MS-MQQB", "3.1.5.8.2")),
-    meaning="A message leaves its queue once: received, purged, expired or rejected; one that was refused "
-    "never arrived. One queue manager says two of these of one message, so one of them is false.",
-    action="Look at the queue and its journal: what became of the message?",
-    harmless="The message was sent again on a connection that was not captured, and had another end then.",
+    meaning="A message leaves its queue once: it is received, purged, expired or rejected. A refused "
+    "message never reached it. Here one queue manager reports two such outcomes of one message, so one "
+    "report is false.",
+    action="Look at the queue and its journal: what happened to the message?",
+    harmless="The message was sent again on a connection that was not captured, and had another outcome "
+    "then.",
     over="reply",
     check=contradicting(ReplayKind.OUTCOME),
 )

@@ -14,10 +14,9 @@ RULE = Rule(
     title="A queue is purged through a handle for peeking only",
     severity="high",
     spec=(SpecRef("MS-MQRR", "3.1.4.6"), SpecRef("MS-MQQP", "3.1.4.7"), SpecRef("MS-MQMP", "3.1.4.22")),
-    meaning="Only a handle that was opened to receive may purge. The server does not check it: who may only "
-    "peek into a queue can destroy all of its messages.",
-    action="The finding RPC-PURGE says what was lost. Do not offer this server to clients that are not "
-    "trusted.",
+    meaning="Only a handle that was opened to receive may purge. The server does not check this: a client "
+    "that may only peek into a queue can destroy all of its messages.",
+    action="See RPC-PURGE for what was lost. Do not offer this server to clients that are not trusted.",
     over="reply",
     check=contradicting(ReplayKind.PURGE),
 )

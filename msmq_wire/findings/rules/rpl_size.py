@@ -11,13 +11,13 @@ __all__ = ["RULE"]
 
 RULE = Rule(
     id="RPL-SIZE",
-    title="The sections of a message contradict what was asked for",
+    title="The sections of a message contradict the request",
     severity="medium",
     spec=(SpecRef("MS-MQRR", "3.1.4.7"), SpecRef("MS-MQRR", "2.2.6"), SpecRef("MS-MQQP", "3.1.4.1")),
-    meaning="More of the body was sent than the client asked for, less, or in sections of the wrong type, or "
-    "there is no message where one is due. A client that trusts the limit that it gave writes past its "
+    meaning="The server sent more or less of the body than the client asked for, or sections of the wrong "
+    "type, or no message where it had to send one. A client that relies on its own limit writes past its "
     "buffer or loses the rest of the body.",
-    action="Look at whether the client handles what came. Compare the server's version with that of others.",
+    action="Check whether the client handles this answer. Compare the server's version with that of others.",
     over="reply",
     check=contradicting(ReplayKind.SECTIONS),
 )

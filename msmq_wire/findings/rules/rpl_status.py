@@ -14,10 +14,10 @@ RULE = Rule(
     title="A server answers with a status that does not fit",
     severity="low",
     spec=(SpecRef("MS-MQRR", "3.1.4"), SpecRef("MS-MQQP", "3.1.4")),
-    meaning="The method cannot give this status, or it says that something is not there that is known to be "
-    "there. Clients decide by the status what becomes of a message.",
-    action="Compare the status with what the client did next. A handle that a server forgot tells of a "
-    "restart of the server, or of a fault in it.",
+    meaning="The method cannot return this status, or the status says that something does not exist "
+    "although the capture shows that it does. Clients decide by the status what happens to a message.",
+    action="Compare the status with what the client did next. A handle that a server forgot points to a "
+    "restart of the server, or a fault in it.",
     harmless="The server's service was restarted, or somebody closed the handle at the server.",
     over="reply",
     check=contradicting(ReplayKind.STATUS),

@@ -19,9 +19,9 @@ RULE = Rule(
         SpecRef("MS-MQQB", "3.1.7.2.1"),
         SpecRef("MS-MQQB", "3.1.7.2.2"),
     ),
-    meaning="Only the queue manager that a message is for can say that it arrived, was received or is in "
-    "order. This acknowledgment names another one as its source: a sender that believes it deletes a "
-    "message that may not have arrived.",
+    meaning="Only the queue manager that a message is sent to can say that it arrived, was received or is "
+    "in order. This acknowledgment names another queue manager as its source. A sender that accepts it "
+    "deletes a message that may not have arrived.",
     action="Find out what sends the acknowledgment, and whether the message is in its queue.",
     harmless="The queue manager was installed again and has a new identifier.",
     over="reply",

@@ -15,10 +15,11 @@ RULE = Rule(
     severity="high",
     spec=(SpecRef("MS-MQRR", "3.1.4.7"), SpecRef("MS-MQRR", "3.1.4.9"), SpecRef("MS-MQQP", "3.1.4.2")),
     meaning="A message that is being received is locked until its receive ends. It was handed to a second "
-    "reader, though the first did not put it back: it is processed twice.",
-    action="Find both readers by their frames and look whether what they did is harmful when done twice.",
-    harmless="The first receive was undone in a way that was not captured, as by an administrator at the "
-    "server.",
+    "reader although the first did not put it back, so it is processed twice.",
+    action="Find both readers by their frames, and find out whether it does harm that the message is "
+    "processed twice.",
+    harmless="The first receive was undone in a way that was not captured, for example by an administrator "
+    "at the server.",
     over="reply",
     check=contradicting(ReplayKind.TWICE),
 )

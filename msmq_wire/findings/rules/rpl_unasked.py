@@ -19,9 +19,9 @@ RULE = Rule(
         SpecRef("MS-MQQB", "3.1.7.2.2"),
         SpecRef("MS-MQQB", "3.1.7.15"),
     ),
-    meaning="A message says which acknowledgments it wants, and where. The message was captured, and wants "
-    "none of this kind: what made the acknowledgment does not look at the flags of messages.",
-    action="Look at what sends the acknowledgment, and at the administration queue it goes to.",
+    meaning="A message says which acknowledgments it wants, and where. The message was captured, and it "
+    "wants none of this kind: the program that made the acknowledgment ignores the flags of messages.",
+    action="Find out what sends the acknowledgment. Look at the administration queue that it goes to.",
     harmless="A message of the same number was sent before the capture began, with other flags.",
     over="reply",
     check=contradicting(ReplayKind.UNASKED),

@@ -11,13 +11,13 @@ __all__ = ["RULE"]
 
 RULE = Rule(
     id="RPL-WINDOW",
-    title="More was sent than the window lets through",
+    title="More was sent than the window allows",
     severity="low",
     spec=(SpecRef("MS-MQQB", "3.1.7.1"),),
-    meaning="A sender takes no further action while as many packets wait for an acknowledgment as the "
-    "window has. This one sent more than even the largest window that either side announced.",
-    action="Look whether the receiver keeps up, and which implementation the sender is.",
-    harmless="The two directions were captured in another order than they were sent.",
+    meaning="A sender must stop while as many packets wait for an acknowledgment as the window allows. This "
+    "one had more unacknowledged packets than the largest window that either side announced.",
+    action="Check whether the receiver keeps up, and which implementation the sender is.",
+    harmless="The two directions were captured in another order than they were sent in.",
     over="reply",
     check=contradicting(ReplayKind.WINDOW),
 )
