@@ -16,7 +16,7 @@ from msmq_wire.sessions import Follower, Leaving, MessageLife
 __all__ = ["Outcomes"]
 
 _MOST_GONE = 1 << 16
-"""Messages dropped for memory of which it is known how they stood then."""
+"""Messages dropped to save memory of which it is known how they stood then."""
 
 
 class Outcomes:

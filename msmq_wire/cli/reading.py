@@ -423,7 +423,8 @@ class Reading:
 
             size = max(1, (self.memory or BUDGET) >> 20)
             tell(
-                f"dropped for memory, the oldest first: {', '.join(told)}, told as they stood in {size} MiB; "
+                f"dropped to save memory, the oldest first: {', '.join(told)}, "
+                f"told as they stood in {size} MiB; "
                 f"what came for them later is not told of them: --memory {8 * size}m follows more"
             )
 

@@ -22,7 +22,7 @@ def _seen(kind: ReplayKind, one: ReplayDeviation, context: Context) -> Iterator[
         return
     caveats = []
     if not one.certain:
-        caveats.append("what was not captured or cannot be read may explain it")
+        caveats.append("traffic that was not captured or cannot be read may explain it")
     yield Seen(
         message=f"{one.message}; expected: {one.expected} (rule {one.rule})",
         evidence=(

@@ -29,7 +29,7 @@ class Sweep(msgspec.Struct, frozen=True):
     """Pings of ``client`` to many hosts, in order; ``followed`` are those that it connected to.
 
     ``again`` says that it pings them over and over, as a queue manager with messages for them does, ``known``
-    that no session was dropped for memory, which may have followed.
+    that no session was dropped to save memory, which may have followed.
     """
 
     client: str

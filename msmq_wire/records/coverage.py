@@ -54,7 +54,7 @@ NEEDS: Mapping[Need, str] = {
     "to_source": "all bytes of all connections of the sender",
     "counted": "no frames that the capture file says were dropped",
     "nothing_lost": "no frames that are known to be lost",
-    "kept": "no sessions or pings that were dropped for memory",
+    "kept": "no sessions or pings that were dropped to save memory",
     "in_time": "frames in the order of their time",
     "one_network": "no connection beside another one with the same addresses and ports, as of two tenants",
 }
@@ -63,12 +63,12 @@ NEEDS: Mapping[Need, str] = {
 ENDS = "the capture ends before the connection does"
 """What is lacking of a connection that goes on behind the end of the capture."""
 _LATE = "the beginning of this connection was not captured"
-_HALF = "one direction of this connection was captured: the other side's packets are not known"
+_HALF = "only one direction of this connection was captured: the packets of the other side are not known"
 _LOST = "bytes of this connection are missing from the capture"
 _CUT = "packets of this connection were captured in part"
 _DISORDER = "frames of this connection are not in the order of their time"
-_UNSEEN = "the other side of this connection acknowledged what had not been captured"
-FORGOTTEN = "this connection was dropped for memory while it went on"
+_UNSEEN = "the other side of this connection acknowledged bytes that were not captured"
+FORGOTTEN = "this connection was dropped to save memory while it went on"
 _UNREAD = "bytes of this connection are in no packet: they may have been messages"
 NEVER = 1 << 62
 """A frame behind all others."""

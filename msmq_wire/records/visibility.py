@@ -21,13 +21,13 @@ from msmq_wire.units import SECOND
 __all__ = ["MOST", "Visibility"]
 
 _NOT_IN_TIME = "frames of this capture are not in the order of their time"
-_HALF_CAPTURE = "of other connections one direction was captured"
-_ONE_WAY = "what was sent the other way between these hosts was not captured"
+_HALF_CAPTURE = "only one direction of other connections was captured"
+_ONE_WAY = "what these hosts sent in the other direction was not captured"
 _BETWEEN = "bytes of a session between these hosts are missing from the capture"
 _TO_SOURCE = "bytes of sessions of the sender are missing from the capture"
-_DROPPED = "the capture dropped frames: what was not seen may have been there"
-_LET_GO = "sessions were dropped for memory: what is missed may be among them"
-_LOSSY = "the capture lost frames: what was not seen may have been there"
+_DROPPED = "the capture dropped frames: what seems missing may have been in them"
+_LET_GO = "sessions were dropped to save memory: what seems missing may be among them"
+_LOSSY = "the capture lost frames: what seems missing may have been in them"
 _NETWORKS = "the same addresses and ports are in use in several networks"
 _FRAME = 1460
 """Payload of a frame, at most, as nearly everywhere."""
@@ -59,7 +59,7 @@ class Visibility:
     captured in part (``snapped`` bytes at most), ``dropped`` those that the capture itself counts, ``halves``
     the connections of which one direction was captured. ``first_hole`` and ``first_cut`` are the records of
     the first gap and the first packet cut off, ``broken`` says of each file that could not be read to its
-    end why. ``let_go`` says that sessions or pings were dropped for memory, ``several_networks`` that two
+    end why. ``let_go`` says that sessions or pings were dropped to save memory, ``several_networks`` that two
     connections with the same ends went on at a time. ``most`` is how many bytes connections may take (`MOST`
     by default): beyond it the oldest go, and of claims about what is not known any more something is missing.
     """
@@ -260,7 +260,7 @@ class Visibility:
             cut = f"{frames} cut off at {self.snapped:,} bytes, {first}{place(self.first_cut)}"
             told.append((cut, self.first_cut))
         if self.disordered or self.backwards:
-            told.append(("frames are not in the order of their time, reordercap puts them in order", None))
+            told.append(("frames are not in the order of their time; reordercap sorts them", None))
         return tuple(told)
 
     def _lost(self, before: str) -> str:

@@ -192,16 +192,14 @@ def _judge(message: FollowedMessage, history: History, ordered: Moment | None) -
         return _Told(outcome, reason, (nack.at,), nack.message_class)
     if history.rejected is not None and (history.rejected_class or 0) & _NACK:
         class_ = history.rejected_class or 0
-        return _Told(
-            "refused", f"its reader gave it back: {class_words(class_)}", (history.rejected,), class_
-        )
+        return _Told("refused", f"its reader put it back: {class_words(class_)}", (history.rejected,), class_)
     reached = by_class.get(_ACK_REACH_QUEUE)
     if reached is not None:
         return _Told("delivered", f"{_by(reached)} says that it reached its queue", (reached.at,))
     if ordered is None and history.peeked is not None:
         return _Told("delivered", "a remote peek found it in its queue", (history.peeked,))
     if ordered is None and history.found is not None:
-        reason = "a remote read found it in its queue, and no call shows that it left it"
+        reason = "a remote read found it in its queue, and no call shows that it left the queue"
         return _Told("delivered", reason, (history.found,))
     told = _carried(message, ordered)
     if told is not _UNKNOWN or history.http_status is None:
@@ -236,7 +234,7 @@ def _purged(
     for queue in purges:
         at = queue.purged
         if at is not None and message.first.record <= at.record and host_of(place) == host_of(queue.server):
-            reason = f"{host_of(queue.client)} purged its queue, and nobody was seen to receive it before"
+            reason = f"{host_of(queue.client)} purged its queue, and no receive of it was captured before"
             yield _Told("purged", reason, (*told.evidence, at), purged_by=queue.number)
 
 
@@ -297,6 +295,6 @@ def _ran_out(
     if expired is not None:
         return _Told("expired", "its time to be received passed without an acknowledgment", ())
     if clock is not None and clock.astray and _past(reach_by, message.first.time, None):
-        reason = f"{told.reason}, and {clock.said}: others may take it for expired"
+        reason = f"{told.reason}, and {clock.said}: other hosts may treat it as expired"
         return told._replace(reason=reason)
     return told

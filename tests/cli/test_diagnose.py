@@ -89,26 +89,26 @@ ANSWERS: dict[str, tuple[str, ...]] = {
         "correct its name at the sender.",
         "Message a1d30c5b…\\4171 to DIRECT=OS:msg01\\private$\\orders expired: its time "
         "to reach the queue passed without an acknowledgment; sent in frame 16.",
-        "But: Nacks 0x8000, 0x8004, 0x8006, 0x8007 and 0x800B are off by default on current "
-        "Windows: that one did not come proves nothing.",
+        "But: Current Windows does not send nacks 0x8000, 0x8004, 0x8006, 0x8007 and 0x800B by default: a "
+        "message can be refused without one.",
     ),
     "q05_slow_clock": (
         "5. What became of messages that vanished?  [look: low]",
         "5 messages from 192.0.2.21, first a1d30c5b…\\4181 in frame 12, looked expired when sent: 5 days "
-        "old by SentTime, with 4 days to live. The clock of 192.0.2.21 is 5 days behind that of the capture: "
-        "by it they were in time.",
+        "old by SentTime, with 4 days to live. The clock of 192.0.2.21 is 5 days behind that of the "
+        "capture: by that clock they were in time.",
         "The capture does not show what became of message a1d30c5b…\\4185 to "
         "DIRECT=OS:msg01\\private$\\orders, sent in frame 28; the capture ends before an acknowledgment. It "
         "names no administration queue for acknowledgments, so nobody is told.",
-        "But: Nacks 0x8000, 0x8004, 0x8006, 0x8007 and 0x800B are off by default on current "
-        "Windows: that one did not come proves nothing.",
+        "But: Current Windows does not send nacks 0x8000, 0x8004, 0x8006, 0x8007 and 0x800B by default: a "
+        "message can be refused without one.",
     ),
     "q06_cloned": (
         "6. Do two hosts share a queue manager?  [look: low]",
-        "Queue manager a1d30c5b-247e-4f45-9a31-c5d20e6f7788 speaks from 192.0.2.21 (frame 4) "
-        "and 192.0.2.22 (frame 20).",
-        "A cloned installation does this; so do a cluster, address translation, a new lease, "
-        "and a host with several addresses.",
+        "Queue manager a1d30c5b-247e-4f45-9a31-c5d20e6f7788 appears at 192.0.2.21 (frame 4) and 192.0.2.22 "
+        "(frame 20).",
+        "A cloned installation does this; so do a cluster, address translation, a new DHCP lease, and a "
+        "host with several addresses.",
     ),
     "q07_two_interfaces": (
         "7. Which addresses did MSMQ use?",
@@ -133,7 +133,7 @@ ANSWERS: dict[str, tuple[str, ...]] = {
         "283686952306183) from DIRECT=OS:msg01\\private$\\orders at 192.0.2.10.",
         '192.0.2.21 in frame 11: received message a1d30c5b…\\1 "order 4711" (lookup id '
         "283686952306183) from DIRECT=OS:msg01\\private$\\orders at 192.0.2.10; nothing ended "
-        "it: after five minutes the server puts it back.",
+        "it: after five minutes the server puts the message back.",
     ),
     "q09_remote_read": (
         "9. Who read which queue remotely?",
@@ -170,8 +170,8 @@ ANSWERS: dict[str, tuple[str, ...]] = {
     "q12_complete": (
         "12. Are transactional streams complete and in order?",
         "Stream 0x6a85fd5f00000001 of a1d30c5b… (192.0.2.21) to "
-        "PRIVATE=c277e190-3d6a-4c4b-8d05-f21b9ac83e44\\0000000a: 3 messages, numbers 1 to 3; "
-        "in order, none is missing; OrderAcks cover all up to 3, last in frame 20.",
+        "PRIVATE=c277e190-3d6a-4c4b-8d05-f21b9ac83e44\\0000000a: 3 messages, numbers 1 to 3; in order, no "
+        "number is missing; OrderAcks cover all up to 3, last in frame 20.",
     ),
     "q12_gap": (
         "12. Are transactional streams complete and in order?  [look here: medium]",
@@ -179,23 +179,23 @@ ANSWERS: dict[str, tuple[str, ...]] = {
         "PRIVATE=c277e190-3d6a-4c4b-8d05-f21b9ac83e44\\0000000a: 3 messages, numbers 1 to 5; 3 "
         "to 4 missing before 5 in frame 16; OrderAcks cover all up to 2, last in frame 20; not "
         "covered: 5.",
-        "A receiver never asks for a resend: it leaves out the OrderAck, and the sender sends "
-        "again what was not covered.",
+        "A receiver never asks for a resend: it sends no OrderAck, and the sender sends again what no "
+        "OrderAck covers.",
     ),
     "q13_probe_and_peer": (
         "13. A peer, a scan or an exploit?  [look here first: high]",
-        "Rules that speak of 198.51.100.7: LEN-ENV (SRMP envelope longer than its packet) and SES-NAKED (A "
+        "Findings about 198.51.100.7: LEN-ENV (SRMP envelope longer than its packet) and SES-NAKED (A "
         "message without a session); first in frame 22. 198.51.100.7 sent a message before a session was "
         "open. It matches the published condition of CVE-2023-21554.",
-        "192.0.2.21 opened 1 session and the one message was acknowledged: what a peer "
-        "does. No rule at medium or above speaks of it.",
+        "192.0.2.21 opened 1 session and the one message was acknowledged, as is normal for a queue "
+        "manager. No finding of medium or high severity is about it.",
     ),
     "q14_held": (
         "14. Received or only stored, and what waits at its sender?  [look here: medium]",
-        "192.0.2.10 tells 192.0.2.21 in frame 13 of DIRECT=OS:far\\private$\\bills: 17 messages of 4.2 KB "
-        "(3 in frame 7); ONHOLD: it was paused; the last OrderAck covers number 12 of sequence 5; 17 "
+        "192.0.2.10 tells 192.0.2.21 in frame 13 about DIRECT=OS:far\\private$\\bills: 17 messages of 4.2 "
+        "KB (3 in frame 7); ONHOLD: it was paused; the last OrderAck covers number 12 of sequence 5; 17 "
         "messages without an OrderAck, from number 13.",
-        "192.0.2.10 tells 192.0.2.21 in frame 15 of all its queues: 4.8 MB.",
+        "192.0.2.10 tells 192.0.2.21 in frame 15 about all its queues: 4.8 MB.",
         "192.0.2.21 told 192.0.2.10 in frame 11 to PAUSE DIRECT=OS:far\\private$\\bills.",
     ),
     "q14_kept": (
@@ -203,13 +203,14 @@ ANSWERS: dict[str, tuple[str, ...]] = {
         "1 message for DIRECT=OS:msg01\\private$\\orders waits at 192.0.2.21: the capture shows no session "
         "acknowledgment for it. Unless 192.0.2.10 acknowledges it, 192.0.2.21 sends it again in the next "
         "session; first a1d30c5b…\\51 in frame 20, 1 min before the capture ends.",
-        "1 message for DIRECT=OS:msg01\\private$\\orders waits at 192.0.2.21: it is acknowledged, and "
+        "1 message for DIRECT=OS:msg01\\private$\\orders waits at 192.0.2.21: it is acknowledged, but "
         "nothing says that it is on disk. 192.0.2.10 has to store it and say so; first a1d30c5b…\\50 in "
         "frame 18, 1 min before the capture ends.",
-        "2 messages for PRIVATE=c277e190-3d6a-4c4b-8d05-f21b9ac83e44\\0000000a wait at 192.0.2.21: they ask "
-        "for dead-lettering (JN), and the capture shows no FinalAck, which says that they left their queue. "
-        "They reached that queue (OrderAck): now an application has to receive them; first "
-        "a1d30c5b…\\42 in frame 14, 1 min before the capture ends.",
+        "192.0.2.21 keeps its copies of 2 messages for "
+        "PRIVATE=c277e190-3d6a-4c4b-8d05-f21b9ac83e44\\0000000a: they ask for dead-lettering (JN), and the "
+        "capture shows no FinalAck, which would say that they left that queue. They reached it (OrderAck): "
+        "now an application has to receive them; first a1d30c5b…\\42 in frame 14, 1 min before the capture "
+        "ends.",
         "1 message for PRIVATE=c277e190-3d6a-4c4b-8d05-f21b9ac83e44\\0000000a was received: a FinalAck shows "
         "it in frame 26.",
     ),
@@ -223,7 +224,7 @@ ANSWERS: dict[str, tuple[str, ...]] = {
     ),
     "q14_let_go": (
         "14. Received or only stored, and what waits at its sender?",
-        "No message waits at its sender, and none asks for word of its receipt.",
+        "No message waits at its sender, and none asks for an acknowledgment of its receipt.",
     ),
     "q15_poison": (
         "15. Is a message put back or moved again and again?  [look here: medium]",
@@ -232,14 +233,16 @@ ANSWERS: dict[str, tuple[str, ...]] = {
         "192.0.2.21, first in frame 9, last in frame 17; it was moved 1 time, to "
         "DIRECT=OS:msg01\\private$\\orders;poison in frame 23. Its SubqueueHeader counts 4 failed attempts "
         "in a row (AbortCounter) and 3 moves (MoveCounter).",
-        "What is put back is read again, until its reader takes it off the queue or moves it away.",
+        "A message that is put back is read again, until its reader removes it from the queue or moves it "
+        "away.",
     ),
     "q15_counters": (
         "15. Is a message put back or moved again and again?  [look here: medium]",
         'Message a1d30c5b…\\1 "order 4711" (lookup id 283686952306183) in '
         "DIRECT=OS:msg01\\private$\\orders;retry at 192.0.2.10 was seen in frame 9. Its SubqueueHeader "
         "counts 5 failed attempts in a row (AbortCounter) and 4 moves (MoveCounter).",
-        "What is put back is read again, until its reader takes it off the queue or moves it away.",
+        "A message that is put back is read again, until its reader removes it from the queue or moves it "
+        "away.",
     ),
     "q15_read_twice": (
         "15. Is a message put back or moved again and again?",
@@ -294,8 +297,8 @@ ANSWERS: dict[str, tuple[str, ...]] = {
     "q19_lost": (
         "19. What could the capture not see?",
         "204 bytes are missing from the capture just before frame 15, at least 1 frame.",
-        "192.0.2.21:49731 to 192.0.2.10:1801 (0.40 s): 1 hole, 204 bytes, between frames 12 and 15; "
-        "frame 14 acknowledges what was not captured.",
+        "192.0.2.21:49731 to 192.0.2.10:1801 (0.40 s): 1 hole, 204 bytes, between frames 12 and 15; frame "
+        "14 acknowledges bytes that were not captured.",
     ),
 }
 """What is printed for the question that a capture poses: number and question, sentences, what is missing."""

@@ -33,7 +33,7 @@ def lone(tmp_path: Path) -> Path:
 
 
 def line_of(outcome: Outcome) -> list[str]:
-    return [line for line in outcome.err.splitlines() if "dropped for memory" in line]
+    return [line for line in outcome.err.splitlines() if "dropped to save memory" in line]
 
 
 @pytest.mark.slow
@@ -78,5 +78,5 @@ def test_a_report_and_a_diagnosis_count_messages_that_left(run: Run, lone: Path,
     # Every row has its outcome.
     assert with_less.count("<td>unknown</td>") == page.count("<td>unknown</td>") == COUNT
     assert answers[0] == fewer[0]
-    assert "messages dropped for memory before an end was seen, and not counted here" in " ".join(fewer)
+    assert "messages dropped to save memory before an end was seen, and not counted here" in " ".join(fewer)
     assert "were judged before the end of the capture" in with_less

@@ -229,5 +229,5 @@ def test_what_is_dropped_for_memory_is_no_lack_of_the_capture(
     lack = "|".join(_SAYINGS[topic].words for topic in ("began", "no-opening", "hole"))
     assert [text for text in words if re.search(lack, text)] == []
     assert any(msgspec.structs.astuple(said.left_out)) is drops
-    assert ("dropped for memory" in said.answers) is drops
+    assert ("dropped to save memory" in said.answers) is drops
     assert said.messages == 3000 or drops

@@ -138,7 +138,7 @@ def test_a_syn_that_nobody_answers_is_no_half_of_a_connection() -> None:
 def test_what_was_acknowledged_and_not_captured_makes_the_order_doubtful() -> None:
     wire = Wire().opened()
     wire.step("unseen", server=True)
-    told = ["the other side of this connection acknowledged what had not been captured"]
+    told = ["the other side of this connection acknowledged bytes that were not captured"]
     assert wire.lacking(["order"], 6) == told
     assert wire.lacking(["before"], 6) == told
     assert wire.lacking(["before"], 4) == []
@@ -152,7 +152,7 @@ def test_a_later_frame_with_an_earlier_time_makes_the_order_of_its_connection_do
     assert wire.lacking(["order"], 5) == wire.lacking(["before"], 9) == told
     assert wire.lacking(["before"], 1) == []
     assert wire.lacking(["in_time"], 5) == []
-    assert wire.told == ("frames are not in the order of their time, reordercap puts them in order",)
+    assert wire.told == ("frames are not in the order of their time; reordercap sorts them",)
 
 
 def test_an_earlier_frame_that_comes_late_is_in_order() -> None:
@@ -197,7 +197,7 @@ def test_a_connection_on_the_same_ends_later_is_another_one() -> None:
 def test_a_connection_that_was_let_go_while_it_went_on_is_not_known_from_there() -> None:
     wire = Wire().opened()
     wire.seen.forget("a.pcap", 0)
-    told = ["this connection was dropped for memory while it went on"]
+    told = ["this connection was dropped to save memory while it went on"]
     assert wire.lacking(["opening"], 5) == wire.lacking(["whole"], 5) == told
 
 

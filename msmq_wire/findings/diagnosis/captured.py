@@ -71,11 +71,11 @@ def _lacks(one: Coverage, words: Words) -> tuple[list[str], list[int]]:
     if one.unread:
         told.append(f"{count(one.unread, 'run')} of bytes in no packet")
     if one.unseen != NEVER:
-        told.append(f"{frame(one.unseen)} acknowledges what was not captured")
+        told.append(f"{frame(one.unseen)} acknowledges bytes that were not captured")
     if one.disordered != NEVER:
         told.append(f"frames are not in the order of their time, first {frame(one.disordered)}")
     if one.dropped:
-        told.append("dropped for memory while it went on")
+        told.append("dropped to save memory while it went on")
     return told, [one.frame for one in moments if one.frame is not None]
 
 

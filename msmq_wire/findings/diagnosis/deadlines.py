@@ -129,7 +129,7 @@ def shared_times(sums: SharedTimes, words: Words, telling: Telling) -> None:
             )
     if sums.transactions > len(sums.found):
         more = count(sums.transactions - len(sums.found), "more transaction")
-        telling.say(f"The same of {more}, {count(sums.messages, 'message')} in all.")
+        telling.say(f"The same is true of {more}, {count(sums.messages, 'message')} in all.")
     if sums.found:
         telling.say(_REPORTED)
 

@@ -51,7 +51,7 @@ REMEDIES: dict[int, str] = {
     0x800B: "install the cryptographic provider at the destination",
     0xC000: "ask who deleted the queue",
     _PURGED: "ask who purged the queue",
-    _UNREAD: "look why nobody read the queue in time",
+    _UNREAD: "find out why nobody read the queue in time",
     0xC004: "ask the application why it rejected it",
 }
 """What to do, by MESSAGE_CLASS_VALUES of negative acknowledgments."""
@@ -190,7 +190,7 @@ class Fates:
         for key, pile in merged.items():
             telling.blame(_cause(key, pile))
         if expired:
-            telling.note(f"{count(expired, 'message')} expired, which the sender was told")
+            telling.note(f"{count(expired, 'message')} expired, and the sender was told")
         for stray in story.strays:
             if stray.message_class & _NACK:
                 self._hear(stray.src, stray.dst, stray.message_class, stray.at)
@@ -200,8 +200,8 @@ class Fates:
             dropped = bool(story.left_out.lives)
             if class_ in TIMEOUTS and (dropped or not telling.shown_between(_SENT, src, dst, moment)):
                 # Whether its sender asked to be told that is not known.
-                which = "was dropped for memory" if dropped else "was not captured"
-                telling.note(f"{src} told {dst} that a message expired, which {which}")
+                which = "was dropped to save memory" if dropped else "was not captured"
+                telling.note(f"{src} told {dst} that a message expired; the message itself {which}")
                 continue
             telling.blame(_told_of(src, dst, class_, moment, dropped=dropped))
 
@@ -223,7 +223,7 @@ def _silence(key: _Key, pile: _Pile, session: Session | None, story: Story) -> s
     waited = None if since is None or story.last is None else story.last - since
     if session is None:
         return (
-            None if waited is None or waited < _PATIENCE else f"{span(waited)} later nothing acknowledges it"
+            None if waited is None or waited < _PATIENCE else f"after {span(waited)} nothing acknowledges it"
         )
     if session.reason == "ack_timeout":
         return "the connection ended after the time for an acknowledgment"
@@ -266,7 +266,7 @@ def _cause(key: _Key, pile: _Pile) -> Cause:
         why = class_words(key.nack_class)
         why = why if pile.count == 1 else _of_several(why)
         text = f"{to} {verb}: {why} (class 0x{key.nack_class:04x})"
-        action = REMEDIES.get(key.nack_class, "ask the application that sent the class")
+        action = REMEDIES.get(key.nack_class, "ask the application that sent this class")
         if pile.dead_letter and len(pile.senders) == 1:
             it = "the message" if pile.count == 1 else "the messages"
             action += f"; look for {it} in the dead-letter queue of {src}"
@@ -323,18 +323,18 @@ def _of_several(why: str) -> str:
 
 
 def _told_of(src: str, dst: str, message_class: int, moment: Moment, *, dropped: bool) -> Cause:
-    """A negative acknowledgment of a message that was not captured, or dropped for memory."""
+    """A negative acknowledgment of a message that was not captured, or dropped to save memory."""
     over = message_class in TIMEOUTS
     was = "expired" if over else f"was {failed_word(message_class == _PURGED)}"
     told = f"{src} told {dst} that a message {was}"
     return Cause(
         text=f"{told}: {class_words(message_class)} (class 0x{message_class:04x}); the message itself was "
-        f"{'dropped for memory' if dropped else 'not captured'}",
+        f"{'dropped to save memory' if dropped else 'not captured'}",
         severity="low" if over else "medium",
         confidence="certain",
         moments=(moment,),
         who=(dst, src),
-        action=REMEDIES.get(message_class, "ask the application that sent the class"),
+        action=REMEDIES.get(message_class, "ask the application that sent this class"),
         rules=(_RULES["expired" if over else "refused"],),
         kind="refused",
         about=src,

@@ -146,7 +146,7 @@ def kept(sums: KeptSums, words: Words, now: int | None, telling: Telling) -> Non
                     confidence="likely",
                     moments=(group.first.first,),
                     who=key[2:4],
-                    action="see whether the application that reads this queue runs, and keeps pace",
+                    action="check whether the application that reads this queue runs and keeps up",
                     count=group.count,
                     rules=("MSG-WAITS",),
                     message=group.first.first.record,
@@ -156,7 +156,10 @@ def kept(sums: KeptSums, words: Words, now: int | None, telling: Telling) -> Non
     if rest:
         telling.say(f"And {count(rest, 'message')} for other queues.")
     if sums.uncertain:
-        telling.but(f"acknowledgments of {count(sums.uncertain, 'message')} are doubtful: bytes are missing")
+        telling.but(
+            f"acknowledgments of {count(sums.uncertain, 'message')} are doubtful: bytes are missing from the "
+            "capture"
+        )
 
 
 def _text(key: GroupKey, group: _Group, words: Words, now: int | None) -> str:
@@ -165,8 +168,11 @@ def _text(key: GroupKey, group: _Group, words: Words, now: int | None) -> str:
     said = "".join(_said(key, group, src, dst, words))
     if state in _OVER:
         return f"{text} {said}"
-    waits = "wait" if group.count > 1 else "waits"
-    text += f" {waits} at {src}: {said}" if state in _KEPT else f" {said}"
+    several = group.count > 1
+    if state == "final":
+        text = f"{src} keeps its {'copies' if several else 'copy'} of {text}: {said}"
+    else:
+        text += f" {'wait' if several else 'waits'} at {src}: {said}" if state in _KEPT else f" {said}"
     first = group.first.first
     text += f"; first {short(group.first.message_id)} in {words.frame(first)}"
     if state in _KEPT:
@@ -188,7 +194,7 @@ def _said(key: GroupKey, group: _Group, src: str, dst: str, words: Words) -> Ite
             yield f"the capture shows no session acknowledgment for {it}. Unless {dst} acknowledges {it}, "
             yield f"{src} sends {it} again in the next session"
         case "disk":
-            yield f"{they} {are} acknowledged, and nothing says that {they} {are} on disk. "
+            yield f"{they} {are} acknowledged, but nothing says that {they} {are} on disk. "
             yield f"{dst} has to store {it} and say so"
         case "order":
             yield f"no OrderAck covers {it}. The destination has to put {it} into {their} queue in order, "
@@ -196,8 +202,8 @@ def _said(key: GroupKey, group: _Group, src: str, dst: str, words: Words) -> Ite
         case "final":
             asked = listed(["dead-lettering (JN)"] * dead_letter + ["journaling (JP)"] * journal)
             yield f"{they} {'asks' if one else 'ask'} for {asked}, and the capture shows no "
-            yield f"FinalAck, which says that {they} left {their} queue. {'It' if one else 'They'} reached "
-            yield f"that queue (OrderAck): now an application has to receive {it}"
+            yield f"FinalAck, which would say that {they} left that queue. {'It' if one else 'They'} reached "
+            yield f"it (OrderAck): now an application has to receive {it}"
         case "received":
             yield f"{'was' if one else 'were'} received: {_BY[kind]} shows it in {_at(group, words)}."
             yield f" Its sender puts {it} into its journal." if journal else ""
@@ -206,10 +212,10 @@ def _said(key: GroupKey, group: _Group, src: str, dst: str, words: Words) -> Ite
             yield f"that {class_words(class_)} (class 0x{class_:04x})."
             yield f" Its sender puts {it} into its transactional dead-letter queue." if dead_letter else ""
         case "asked":
-            yield f"left the outgoing queue of {src}, and word of {their} receipt, which was asked for, was "
-            yield "not captured"
+            yield f"left the outgoing queue of {src}, but the acknowledgment of {their} receipt that was "
+            yield "asked for was not captured"
         case _:
-            yield f"left the outgoing queue of {src} and asked for no word of {their} receipt"
+            yield f"left the outgoing queue of {src} and asked for no acknowledgment of {their} receipt"
 
 
 def _at(group: _Group, words: Words) -> str:

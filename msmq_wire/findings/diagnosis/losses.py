@@ -19,8 +19,8 @@ from msmq_wire.units import SECOND
 __all__ = ["lost"]
 
 _SILENT = (
-    "Nacks 0x8000, 0x8004, 0x8006, 0x8007 and 0x800B are off by default on current Windows: that one "
-    "did not come proves nothing."
+    "Current Windows does not send nacks 0x8000, 0x8004, 0x8006, 0x8007 and 0x800B by default: a message "
+    "can be refused without one."
 )
 _NOWHERE = "a queue that is not known"
 
@@ -51,7 +51,9 @@ def lost(sums: MessageSums, story: Story, words: Words, telling: Telling) -> Non
         text += f", sent in {words.frame(life.first)}{_session_end(life, story, words)}."
         telling.say(text + _asked(_alone(life)), life.first)
     if number > min(len(unknown), 3) > 0:
-        telling.say(f"The same of {count(number - min(len(unknown), 3), 'more message')}; see question 4.")
+        telling.say(
+            f"The same is true of {count(number - min(len(unknown), 3), 'more message')}; see question 4."
+        )
     _wait(sums, story, words, telling)
     ran_out = any(
         life.outcome == "expired" and not life.nack_class for one in sums.bad.values() for life in one.lives
@@ -62,7 +64,7 @@ def lost(sums: MessageSums, story: Story, words: Words, telling: Telling) -> Non
         text = "Nothing did: no message was refused, expired, purged or left without an acknowledgment"
         text += " in this capture."
         if sums.outcomes["received"] < sums.total:
-            text += " What an application did with messages that arrived, the network does not show."
+            text += " The network does not show what an application did with messages that arrived."
         telling.say(text)
     telling.facts = {
         "outcomes": dict(sums.outcomes),
@@ -102,7 +104,7 @@ def _bad_text(bad: Bad, words: Words) -> str:
     else:
         shown = [
             f"{short(life.message_id)} (sent in {words.frame(life.first)}"
-            + "".join(f", told in {words.frame(at)}" for at in _told(life)[:1])
+            + "".join(f", reported in {words.frame(at)}" for at in _told(life)[:1])
             + ")"
             for life in bad.lives
         ]
@@ -124,11 +126,10 @@ def _purged_text(queue: RemoteQueue, gone: list[MessageLife], words: Words) -> s
     if not gone:
         return text
     ids = [f"{short(life.message_id)} ({words.frame(life.first)})" for life in gone[:MOST]]
-    text += (
-        f" {count(len(gone), 'message')} for it had come to {server} before, and nobody was seen to receive "
-    )
     it = "it" if len(gone) == 1 else "them"
-    return f"{text}{it}: {listed(ids, len(gone))}. The purge took {it}, unless an application had done so."
+    text += f" {count(len(gone), 'message')} for it had come to {server} before, and no receive of {it} was "
+    text += f"captured: {listed(ids, len(gone))}. The purge deleted {it}, unless an application had received "
+    return f"{text}{it}."
 
 
 def _wait(sums: MessageSums, story: Story, words: Words, telling: Telling) -> None:
@@ -144,7 +145,7 @@ def _wait(sums: MessageSums, story: Story, words: Words, telling: Telling) -> No
         )
     rest = sums.waiting_count - sum(len(lives) for lives in list(by_stream.values())[:MOST])
     if rest:
-        telling.say(f"The same of {count(rest, 'more message')}; see question 12.")
+        telling.say(f"The same is true of {count(rest, 'more message')}; see question 12.")
 
 
 def _wait_text(lives: list[MessageLife], stream: TransactionalStream | None, words: Words) -> str:
@@ -177,10 +178,12 @@ def _stale_text(stale: Stale, words: Words) -> str:
     if stale.fact == "in_time":
         offset = life.clock_offset or 0
         behind = f"{length_of_time(-offset)} behind that of the capture"
-        return f"{text} The clock of {from_} is {behind}: by it they were in time."
+        return f"{text} The clock of {from_} is {behind}: by that clock they were in time."
     if stale.fact == "late":
-        return f"{text} By the clock of {from_} too; a receiver ignores what is late."
-    became = "" if life.outcome == "unknown" else ", since what they met does not fit with that"
+        return f"{text} They had expired by the clock of {from_}, too; a receiver ignores late messages."
+    became = (
+        "" if life.outcome == "unknown" else ": what happened to them later does not fit expired messages"
+    )
     return f"{text} The clock of {from_} may be slow{became}."
 
 
@@ -199,9 +202,7 @@ def _asked(bad: Bad) -> str:
     if bad.dead_letter:
         notes.append(f"{it} asked for dead-lettering: look into the dead-letter queue of {its} sender.")
     if bad.journal:
-        notes.append(
-            f"{it} asked for journaling: a copy of what was sent should be in the journal of {its} sender."
-        )
+        notes.append(f"{it} asked for journaling: a copy should be in the journal of {its} sender.")
     if bad.nobody_told:
         names = "names" if bad.count == 1 else "name"
         notes.append(f"{it} {names} no administration queue for acknowledgments, so nobody is told.")

@@ -56,9 +56,11 @@ _STUCK: dict[str, _State] = {
         "it looks for the address of the destination", "see whether a directory server answers"
     ),
     "WAITING": _State("it tries to connect", "see whether the next host can be reached on TCP 1801"),
-    "ONHOLD": _State("it was paused", "resume the queue, where nobody meant it", "medium", "certain"),
+    "ONHOLD": _State(
+        "it was paused", "resume the queue, unless it was paused on purpose", "medium", "certain"
+    ),
     "DISCONNECTED": _State(
-        "the connection was taken from it", "see whether the next host can be reached on TCP 1801"
+        "it is disconnected", "see whether the next host can be reached on TCP 1801"
     ),
 }  # fmt: skip
 
@@ -154,7 +156,7 @@ def _disconnected(server: str, told: _Told, words: Words) -> Cause | None:
         confidence="certain",
         moments=(at,),
         who=(server,),
-        action=f"tell {server} to CONNECT, where nobody meant it to be offline",
+        action=f"tell {server} to CONNECT, unless it is offline on purpose",
         rules=("QM-STATE",),
     )
 
@@ -173,7 +175,7 @@ def _failed(server: str, queue: str, told: _Told, words: Words) -> Cause | None:
         confidence="likely",
         moments=(at,),
         who=(server,),
-        action="see whether the next host can be reached, and what it refuses",
+        action="check whether the next host can be reached, and what it refuses",
         rules=("QM-STATE",),
     )
 
@@ -195,7 +197,7 @@ def held(managed: Managed, words: Words, telling: Telling) -> None:
         state = _STUCK.get(str(told.value(_STATE)).upper()) if told.value(_COUNT) else None
         subject = queue if kind is _QUEUE else "all its queues"
         if len(rows) < MOST:
-            text = f"{server} tells {told.client} in {words.frame(told.last)} of {subject}: {text}"
+            text = f"{server} tells {told.client} in {words.frame(told.last)} about {subject}: {text}"
             telling.say(f"{text}.", told.last, attention=None if state is None else state.severity)
         if state is not None:
             _blame(server, queue, told, state, words, telling)
@@ -209,7 +211,7 @@ def held(managed: Managed, words: Words, telling: Telling) -> None:
             }
         )
     if len(rows) > MOST:
-        telling.say(f"And of {count(len(rows) - MOST, 'more queue')}: calls lists the answers.")
+        telling.say(f"And about {count(len(rows) - MOST, 'more queue')}: calls lists the answers.")
     if managed.left_out:
         telling.but(f"{count(managed.left_out, 'answer')} about queues were too many to keep")
     actions = (ManagementAction.PAUSE, ManagementAction.RESUME, ManagementAction.EOD_RESEND)
@@ -238,7 +240,7 @@ def _holds(told: _Told, words: Words) -> Iterator[str]:
         since = f", from number {first.seq_no:,}" if isinstance(first, SequenceInfo) else ""
         yield f"{count(told.value(_UNACKED), 'message')} without an OrderAck{since}"
     if told.value(_UNREAD):
-        yield f"{count(told.value(_UNREAD), 'message')} covered, and not known to be received"
+        yield f"{count(told.value(_UNREAD), 'message')} covered by an OrderAck, and not known to be received"
 
 
 def _holds_in_all(told: _Told) -> Iterator[str]:

@@ -347,11 +347,18 @@ def acknowledged(sums: MessageSums, words: Words, telling: Telling) -> None:
         after = f", {sums.duplicates:,} of them after an acknowledgment" if sums.duplicates else ""
         telling.say(f"{again}{after}.", attention="info")
     if sums.twins:
-        have = "has the identifier of another one" if sums.twins == 1 else "have identifiers of others"
-        text = f"{count(sums.twins, 'message')} {have}: what names one of them may be about the other"
+        have = (
+            "has the identifier of another message"
+            if sums.twins == 1
+            else "have identifiers of other messages"
+        )
+        text = f"{count(sums.twins, 'message')} {have}: an acknowledgment may be about either"
         telling.but(text)
     if sums.uncertain:
-        telling.but(f"acknowledgments of {count(sums.uncertain, 'message')} are doubtful: bytes are missing")
+        telling.but(
+            f"acknowledgments of {count(sums.uncertain, 'message')} are doubtful: bytes are missing from the "
+            "capture"
+        )
 
 
 def _taken(life: MessageLife, words: Words) -> tuple[str, list[Moment | None]]:
@@ -368,7 +375,7 @@ def _taken(life: MessageLife, words: Words) -> tuple[str, list[Moment | None]]:
     for ack in life.acknowledgments:
         what = _class_text(ack.message_class)
         if life.outcome in ("received", "delivered") and ack.message_class & _NEGATIVE:
-            what += ", which another acknowledgment outweighs,"
+            what += ", although another acknowledgment contradicts this,"
         steps.append((what, ack.at))
     if len(steps) > 1 and steps[0][1] == steps[1][1] and steps[1][0] == "stored":
         steps[:2] = [("acknowledged and stored", steps[0][1])]

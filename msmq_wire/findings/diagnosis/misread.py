@@ -99,8 +99,8 @@ def _cause(key: _Key, pile: _Pile) -> Cause:
         what = name if pile.count == 1 else f"{count(pile.count, 'message')}, first {name},"
         it = "it" if pile.count == 1 else "them"
         return Cause(
-            text=f"{key.client} received {what} from {where} and never said that it has {it}: after five "
-            f"minutes the server puts {it} back",
+            text=f"{key.client} received {what} from {where} and never confirmed {it}: after five minutes "
+            f"the server puts {it} back",
             severity="low", confidence="likely", moments=tuple(pile.moments), who=(key.client, key.server),
             action=f"look at what the reading application of {key.client} did then; expect {it} twice",
             count=pile.count, rules=("RPC-PENDING",), kind="pending", about=key.server,

@@ -65,14 +65,16 @@ def connections(story: Story, sums: FindingSums, words: Words, telling: Telling)
         telling.say(f"{part(opened, total, 'connection')} to port 1801 could carry messages.")
     half = [session for session in story.sessions if one_sided(session)]
     if half:
-        text = f"Of {count(len(half), 'connection')} one direction was captured: what answered is not known;"
+        text = (
+            f"Only one direction of {count(len(half), 'connection')} was captured: the answers are not known;"
+        )
         telling.say(f"{text} first {words.frame(half[0].first)}.", half[0].first)
     for (kind, client, server), number in list(counts.items())[:MOST]:
         kept = failures[kind, client, server]
         text = f"{client} to {server}: {_told(kept[0], words)}"
         if number > 1:
             others = words.frames((one.first for one in kept[1:]), number - 1)
-            text += f" The same of {count(number - 1, 'more connection')}, begun in {others}."
+            text += f" The same is true of {count(number - 1, 'more connection')}, begun in {others}."
         telling.say(text, *_moments(kept))
     if len(counts) > MOST:
         telling.say(f"And {len(counts) - MOST:,} more pairs of hosts whose connections failed.")
@@ -102,7 +104,7 @@ def _told(session: Session, words: Words) -> str:
             there = session.directions[0]
             if there.messages:
                 sent = f"{count(there.messages, 'message')} ({words.frame(there.first_message)})"
-                accepted += f", but {sent}, which no peer does"
+                accepted += f", but {sent}, which no queue manager does"
             return f"{accepted}; {end}."
         case "refused":
             at = session.establish_response or session.parameters_response or session.last
@@ -117,7 +119,7 @@ def _told(session: Session, words: Words) -> str:
 
 def _end(session: Session, words: Words) -> str:
     if session.close is None or session.closed_by in ("silent", "capture_end"):
-        return "it was still so when the capture ended"
+        return "this was still so when the capture ended"
     since = session.establish_request or session.syn_ack or session.first
     who = f"the {session.closer}" if session.closer else "one side"
     how = {"fin": "closed it", "reset": "reset it"}.get(session.closed_by, "ended it")
@@ -133,7 +135,9 @@ def _ends(story: Story, words: Words, telling: Telling) -> None:
     late = [one for one in story.sessions if one.reason == "ack_timeout"]
     if late:
         frames = words.frames((one.close for one in late[:MOST]), len(late))
-        text = f"{count(len(late), 'connection')} ended after acknowledgments had not come in time: {frames}."
+        text = (
+            f"{count(len(late), 'connection')} ended because acknowledgments had not come in time: {frames}."
+        )
         telling.say(text, *(one.close for one in late), attention="info")
 
 
@@ -161,17 +165,17 @@ def identities(story: Story, sums: FindingSums, words: Words, telling: Telling) 
     shared = {guid: hosts for guid, hosts in seen.items() if len(hosts) > 1}
     for guid, hosts in list(shared.items())[:MOST]:
         places = [f"{name} ({words.frame(moment)})" for name, moment in hosts.items()]
-        text = f"Queue manager {guid} speaks from {listed(places)}."
+        text = f"Queue manager {guid} appears at {listed(places)}."
         telling.say(text, *hosts.values(), attention="info")
     # Whether that may be one host, the rule has weighed.
     for group in sums.suspects.groups() if shared else ():
         telling.heed(group.severity if group.lead.id == "ID-CLONE" else None)
     if len(shared) > MOST:
-        telling.say(f"And {len(shared) - MOST:,} more queue managers speak from several addresses.")
+        telling.say(f"And {len(shared) - MOST:,} more queue managers appear at several addresses.")
     if shared:
         telling.say(
-            "A cloned installation does this; so do a cluster, address translation, a new lease, and a host "
-            "with several addresses."
+            "A cloned installation does this; so do a cluster, address translation, a new DHCP lease, and a "
+            "host with several addresses."
         )
     elif seen:
         hosts_ = len({name for hosts in seen.values() for name in hosts})
@@ -217,7 +221,7 @@ def addresses(story: Story, facts: Facts, words: Words, telling: Telling) -> Non
         text = f"{client} pinged {hosts} without a connection, first in {words.frame(first)}; see question 1."
         telling.say(text, first)
     for (header, text), moment in list(facts.addresses.items())[:MOST]:
-        said = f"{header} of a stored message in {words.frame(moment)} names {text} as where it came from."
+        said = f"{header} of a stored message in {words.frame(moment)} names {text} as its source."
         telling.say(said, moment)
     telling.facts = {
         "ways": [
@@ -356,7 +360,8 @@ def ports(story: Story, facts: Facts, sums: FindingSums, words: Words, telling: 
         telling.say(text, one.first, attention="medium")
     if len(odd) > MOST:
         telling.say(
-            f"And {len(odd) - MOST:,} more pairs of hosts that are no queue managers.", attention="medium"
+            f"And {len(odd) - MOST:,} more pairs of hosts of which one is no queue manager.",
+            attention="medium",
         )
     _tried(used, facts, words, telling)
     for (method, number), moment in list(facts.named_ports.items())[:MOST]:

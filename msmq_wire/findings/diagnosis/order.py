@@ -51,8 +51,8 @@ def streams(sums: MessageSums, story: Story, words: Words, telling: Telling) -> 
             telling.claim("covered" if covered else "not_covered", message)
     if any(stream.repeats or stream.gaps for stream in story.streams):
         telling.say(
-            "A receiver never asks for a resend: it leaves out the OrderAck, and the sender sends again what "
-            "was not covered."
+            "A receiver never asks for a resend: it sends no OrderAck, and the sender sends again what no "
+            "OrderAck covers."
         )
     telling.facts = {
         "streams": [
@@ -122,11 +122,11 @@ def _stream_text(stream: TransactionalStream, words: Words) -> str:
     if more > 0:
         notes.append(f"and {count(more, 'more gap')}")
     if not stream.gaps:
-        notes.append("in order, none is missing")
+        notes.append("in order, no number is missing")
     if stream.bridges:
         left_out = [str(bridge.number) for bridge in stream.bridges]
         total = len(left_out) + stream.bridges_left_out
-        notes.append(f"numbers before {listed(left_out, total)} were left out by the sender, not lost")
+        notes.append(f"numbers before {listed(left_out, total)} were skipped by the sender, not lost")
     if stream.repeats:
         notes.append(f"{count(stream.repeats, 'number')} came again")
     if stream.order_acks:
@@ -149,7 +149,7 @@ def _stream_text(stream: TransactionalStream, words: Words) -> str:
 
 def _gap_text(after: int, number: int, frame: str, certain: bool) -> str:
     missing = str(after + 1) if number - after == 2 else f"{after + 1} to {number - 1}"
-    doubt = "" if certain else ", or lost by the capture"
+    doubt = "" if certain else ", or missing from the capture"
     return f"{missing} missing before {number} in {frame}{doubt}"
 
 

@@ -86,8 +86,8 @@ class Volumes:
             random = even.get((src, dst), 0)
             more = "" if random < _COUNTED else " or more"
             percent = f"{share:.0%}".replace("%", " %")
-            text = f"{src} sent {dst}, outside private address space, {percent} of all bytes of bodies "
-            text += f"in the capture: {count(way.bytes, 'byte')} in {count(way.messages, 'message')}"
+            text = f"{src} sent {percent} of all body bytes in the capture to {dst}, outside private address "
+            text += f"space: {count(way.bytes, 'byte')} in {count(way.messages, 'message')}"
             if not random:
                 telling.say(f"{text}.", *way.moments)
                 continue

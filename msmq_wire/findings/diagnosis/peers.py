@@ -25,7 +25,7 @@ __all__ = ["FindingSums", "heeded", "is_naked", "peers"]
 
 _MOST_HOSTS = 4096
 _MOST_IDS = 64
-_PEER = ": what a peer does"
+_PEER = ", as is normal for a queue manager"
 _FROM = SEVERITIES.index("medium")
 _OF_ALL = frozenset(("ID-CLONE",))
 """Rules that name every host of their evidence alike."""
@@ -158,7 +158,7 @@ def peers(
     ranked = sorted(sums.hosts.items(), key=lambda one: -SEVERITIES.index(one[1].severity))
     for name, marks in ranked[:MOST]:
         told = [f"{id_} ({marks.titles[id_]}{_times(number)})" for id_, number in sorted(marks.ids.items())]
-        text = f"Rules that speak of {name or 'an unknown host'}: {listed(told)}; first in "
+        text = f"Findings about {name or 'an unknown host'}: {listed(told)}; first in "
         conduct = clients.get(name)
         text += f"{words.frame(marks.first)}. "
         if conduct is not None:
@@ -176,14 +176,14 @@ def peers(
     ]  # fmt: skip
     if len(alike) > 1:
         conducts = [quiet.pop(name) for name in alike]
-        text = f"{_conduct(alike, conducts)} No rule at medium or above speaks of them."
+        text = f"{_conduct(alike, conducts)} No finding of medium or high severity is about them."
         telling.say(text, *(conduct.first for conduct in conducts[:MOST]))
     for name, conduct in list(quiet.items())[:MOST]:
         text = f"{_conduct((name,), (conduct,), troubles.get(name))}{_trouble(troubles.get(name))}"
         if name in sums.unanswered:
-            text += " Some of its connections nobody accepted: see question 2."
+            text += " Nobody accepted some of its connections: see question 2."
         else:
-            text += " No rule at medium or above speaks of it."
+            text += " No finding of medium or high severity is about it."
         telling.say(text, conduct.first, attention="medium" if conduct.naked else None)
     if len(ranked) > MOST or len(quiet) > MOST:
         rest = max(len(ranked) - MOST, 0) + max(len(quiet) - MOST, 0)

@@ -81,7 +81,7 @@ def _ping(ping: PingExchange, words: Words) -> str:
     if ping.request is None:
         return (
             f"{host(ping.server)} answered {host(ping.client)} in {words.frame(ping.response)}, "
-            "and the request was not captured."
+            "but the request was not captured."
         )
     text = f"{host(ping.client)} pinged {host(ping.server)} in {words.frame(ping.request)}"
     if ping.requests > 1:
@@ -122,7 +122,7 @@ def _swept(sweep: Sweep, words: Words) -> str:
         text += f" ICMP says that the port of {named} cannot be reached."
     silent = len(sweep.hosts) - len(answered) - len(unreachable)
     if silent > 0:
-        text += f" Of {count(silent, 'host')} no answer was captured."
+        text += f" No answer of {count(silent, 'host')} was captured."
     named = f": {listed(sweep.followed)}" if sweep.followed else ""
     return f"{text} It {sweep.connected}{named}." if sweep.connected else text
 

@@ -66,11 +66,11 @@ QUESTIONS: dict[int, Question] = {
         "Are transactional streams complete and in order?", "No transactional message in the capture."
     ),
     13: Question(
-        "A peer, a scan or an exploit?", "No session on port 1801, and no rule at medium or above speaks."
+        "A peer, a scan or an exploit?", "No session on port 1801, and no finding of medium or high severity."
     ),
     14: Question(
         "Received or only stored, and what waits at its sender?",
-        "No message waits at its sender, and none asks for word of its receipt.",
+        "No message waits at its sender, and none asks for an acknowledgment of its receipt.",
     ),
     15: Question(
         "Is a message put back or moved again and again?", "No message was put back or moved again and again."
@@ -257,20 +257,20 @@ class Diagnosis:
             yield f"{len(late):,} {verb} began before the capture; first {words.frame(late[0].first)}"
         if number in _SEALED and facts.sealed:
             are = "call is" if facts.sealed == 1 else "calls are"
-            yield f"{facts.sealed:,} {are} sealed: without a key nobody knows whether they carry messages"
+            yield f"{facts.sealed:,} {are} sealed: without a key it is not known whether they carry messages"
         if number in _CUT and facts.cut:
             yield f"{count(facts.cut, 'packet')} cut short: what follows the cut is not known"
         if number in _LIMITED:
             left = story.left_out
             dropped = left.sessions + left.streams + left.reads + left.pings
             if dropped:
-                yield f"{count(dropped, 'oldest item')} were too many to keep and are not part of this"
+                yield f"{count(dropped, 'oldest item')} were too many to keep and are not part of this answer"
             if left.waiting:
                 packets = count(left.waiting, "packet")
-                yield f"{packets} not followed to their acknowledgment: dropped for memory"
+                yield f"{packets} not followed to their acknowledgment: dropped to save memory"
             if self._dropped:
                 messages = count(self._dropped, "message")
-                yield f"{messages} dropped for memory before an end was seen, and not counted here"
+                yield f"{messages} dropped to save memory before an end was seen, and not counted here"
             if left.lives > self._dropped:
                 told = count(left.lives - self._dropped, "message")
-                yield f"{told} told as they stood when there were too many to follow"
+                yield f"{told} reported in the state in which they were when there were too many to follow"

@@ -22,7 +22,7 @@ __all__ = ["reads"]
 
 _MOST_CLIENTS = 256
 _IO_TIMEOUT = 0xC00E001B
-_COMMIT = "What is received in a transaction leaves its queue when that is committed, which no call tells."
+_COMMIT = "A message received in a transaction leaves its queue at the commit, which no call shows."
 """[MS-MQRR] 3.1.4.15"""
 _INFINITE = 0xFFFFFFFF
 
@@ -34,7 +34,7 @@ def reads(story: Story, facts: Facts, suspects: Fold, words: Words, telling: Tel
         moments = queue.opened, queue.closed, queue.purged
         telling.say(_queue_text(queue, words), *moments)
     if len(told) > MOST:
-        telling.say(f"And {len(told) - MOST:,} more times a queue was opened: calls lists them.")
+        telling.say(f"And {len(told) - MOST:,} more openings of queues: calls lists them.")
     found = [read for read in story.reads if not _is_hidden(read)]
     for read in found:
         if read.message_id is not None and not system_queue(read.queue):
@@ -212,7 +212,7 @@ def _limit(read: RemoteRead) -> str:
         return ""
     if read.timeout is None:
         return ""
-    return ", without limit of time" if read.timeout == _INFINITE else f", time-out {read.timeout:,} ms"
+    return ", without a time-out" if read.timeout == _INFINITE else f", time-out {read.timeout:,} ms"
 
 
 def _ended(read: RemoteRead, words: Words) -> str:
@@ -222,4 +222,4 @@ def _ended(read: RemoteRead, words: Words) -> str:
             told = "acknowledged"
         failed = f", which failed: {_status(read.end_status)}" if read.end_status else ""
         return f"; {told} in {words.frame(read.ended)}{failed}"
-    return "; nothing ended it: after five minutes the server puts it back" if read.pending else ""
+    return "; nothing ended it: after five minutes the server puts the message back" if read.pending else ""

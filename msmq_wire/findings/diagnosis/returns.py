@@ -24,7 +24,9 @@ __all__ = ["Returns", "returns"]
 
 _MOST = 4096
 _LOW_56 = (1 << 56) - 1
-_REREAD = "What is put back is read again, until its reader takes it off the queue or moves it away."
+_REREAD = (
+    "A message that is put back is read again, until its reader removes it from the queue or moves it away."
+)
 
 
 class _Counted(msgspec.Struct):

@@ -162,11 +162,11 @@ def _clocks(clocks: list[HostClock], sums: MessageSums, telling: Telling) -> Non
         _blame(clock, sums, telling)
     if len(astray) > MOST:
         telling.say(
-            f"And the clocks of {count(len(astray) - MOST, 'more sender')} differ from the capture's."
+            f"And the clocks of {count(len(astray) - MOST, 'more sender')} differ from that of the capture."
         )
     offsets = [clock.offset for clock in sure]
     if len(sure) > 1 and all(clock.astray for clock in sure) and max(offsets) - min(offsets) <= AHEAD:
-        telling.say("All of them differ alike: it may be the clock of the capture that is wrong.")
+        telling.say("All of them differ by the same time: the clock of the capture may be wrong.")
 
 
 def _blame(clock: HostClock, sums: MessageSums, telling: Telling) -> None:
@@ -207,7 +207,7 @@ def _clock_text(clock: HostClock) -> str:
     """A clock against that of the capture, and how sure that is."""
     said = clock.said[:1].upper() + clock.said[1:]
     if not clock.sure:
-        return f"{said}, or its SentTime is made up: {count(clock.pairs, 'message')} do not tell."
+        return f"{said}, or its SentTime is invented: {count(clock.pairs, 'message')} are too few to tell."
     shown = f"{clock.agreeing:,} of {count(clock.pairs, 'message')} over {span(clock.span)} show it"
     drift = round(clock.drift)
     gains = "gains" if drift > 0 else "loses"

@@ -36,15 +36,15 @@ _WORDS = {
     "reset": "a reset answered the SYN",
     "icmp": "ICMP answered the SYN",
     "silence": "no answer came to the SYN",
-    "tcp_only": "TCP was accepted and no EstablishConnection was sent",
+    "tcp_only": "TCP was accepted, but no EstablishConnection was sent",
     "establishing": "no answer came to EstablishConnection",
     "refused": "the queue manager refused the session (CS is set)",
     "parameters": "ConnectionParameters were not exchanged",
 }
 _ACTIONS = {
-    "reset": "look whether Message Queuing runs on {server}, and at firewalls before it",
-    "icmp": "look at the firewall before {server}, and whether Message Queuing runs there",
-    "silence": "look whether {server} is up, and whether a firewall drops TCP 1801",
+    "reset": "check whether Message Queuing runs on {server}, and the firewalls in front of it",
+    "icmp": "check the firewall in front of {server}, and whether Message Queuing runs there",
+    "silence": "check whether {server} is up, and whether a firewall drops TCP 1801",
     "tcp_only": "find out what {client} is",
     "establishing": "look at the queue manager of {server}: its port is open, and it says nothing",
     "refused": "compare the ServerGuid that {client} asked for; look at the limit on sessions of {server}",
@@ -141,7 +141,7 @@ def unopened(story: Story, suspects: Fold, telling: Telling) -> None:
         over = all(last_opened.get((client, server), -1) > last for client, last in pile.clients.items())
         if over and pile.kinds.total() <= _FEW:
             failed_ = count(pile.kinds.total(), "connection")
-            telling.note(f"{failed_} to {server} failed before one was a session")
+            telling.note(f"{failed_} to {server} failed before one became a session")
             continue
         if len(pile.clients) == 1 and not opened[host(server)] and not over:
             vain.setdefault(next(iter(pile.clients)), {})[server] = pile
@@ -197,7 +197,7 @@ def refused(story: Story, telling: Telling) -> None:
         telling.blame(
             Cause(
                 text=f"{host(server)} answered {count(len(pings), 'ping')} of {listed(clients)} with "
-                "a refusal (RF is set): it accepts no connection from there now",
+                "a refusal (RF is set): it accepts no connections from there for now",
                 severity="low",
                 confidence="certain",
                 moments=tuple(answers),

@@ -64,7 +64,7 @@ class Untold:
     def tell(self, story: Story, telling: Telling) -> None:
         """Name the causes."""
         if story.left_out.lives or story.last is None:
-            # What came for a message that was dropped for memory nobody knows.
+            # What came for a message that was dropped to save memory nobody knows.
             return
         until = story.last - _PATIENCE
         for (src, dst, queue), asked in self._asked.items():
@@ -79,8 +79,8 @@ class Untold:
             telling.blame(
                 Cause(
                     text=f"{dst} never said whether {number:,} of {count(total, 'message')} from {src} "
-                    f"reached {queue or 'their queue'}, though that was asked for and the others were "
-                    f"acknowledged: {listed(names, number)}",
+                    f"reached {queue or 'their queue'}, though the sender asked for it and the others "
+                    f"were acknowledged: {listed(names, number)}",
                     severity="low",
                     confidence="likely",
                     moments=tuple(life.first for life in silent),

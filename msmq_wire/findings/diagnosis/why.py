@@ -31,12 +31,12 @@ _BECAME = {
 }
 """What became of a message, by its outcome, without more than its evidence carries."""
 _DO = {
-    "acknowledged": "look whether {dst} has the queue, or routes the message on",
-    "stored": "look into the queue at {dst}, and whether the program that reads it runs",
-    "delivered": "look into the queue at {dst}, and whether the program that reads it runs",
+    "acknowledged": "check whether {dst} has the queue, or routes the message on",
+    "stored": "look into the queue at {dst}, and check whether the program that reads it runs",
+    "delivered": "look into the queue at {dst}, and check whether the program that reads it runs",
     "refused": "ask the application that sent the class",
     "expired": "find out what delayed it, or give it more time",
-    "unknown": "look into the outgoing queue of {src}, and whether {dst} can be reached",
+    "unknown": "look into the outgoing queue of {src}, and check whether {dst} can be reached",
 }
 _ARRIVAL, _RECEIPT = 1, 2
 """Bits of the acknowledgments asked for: PA and PR. [MS-MQMQ] 2.2.19.3"""
@@ -77,9 +77,9 @@ def why(life: MessageLife, story: Story, words: Words) -> Why:
     assert purge.purged is not None
     return Why(
         outcome="purged",
-        sentence=f"{start} had come when {host(purge.client)} purged its queue.",
-        reason=f"{host(purge.client)} purged it in {words.frame(purge.purged)}, and nobody was seen to "
-        "receive the message before: the purge took it, unless an application had done so.",
+        sentence=f"{start} had arrived when {host(purge.client)} purged its queue.",
+        reason=f"{host(purge.client)} purged it in {words.frame(purge.purged)}, and no receive of it was "
+        "captured before: the purge deleted it, unless an application had received it.",
         action="ask the owners of the queue whether it was them",
         unknown=unknown,
     )
@@ -91,7 +91,7 @@ def _unknown(life: MessageLife, story: Story) -> Iterator[str]:
     if life.outcome == "expired" or not (life.failed or life.outcome == "received"):
         yield from story.visibility.lacking(_NEEDS, place)
     if not life.certain:
-        yield "bytes are missing: which message an acknowledgment is about is not certain"
+        yield "bytes are missing from the capture: it is not certain which message an acknowledgment is about"
     classes = {one.message_class for one in life.acknowledgments}
     asked = [
         word
@@ -102,10 +102,13 @@ def _unknown(life: MessageLife, story: Story) -> Iterator[str]:
         if life.wanted & bits and not any(one in answers or one & 0x8000 for one in classes)
     ]
     if asked and life.acknowledges is None:
-        yield f"it asks for word of its {' and '.join(asked)}, and no such acknowledgment was captured"
+        yield f"it asks for an acknowledgment of its {' and '.join(asked)}, but none was captured"
     if life.outcome in ("acknowledged", "stored", "delivered") and not life.wanted & _RECEIPT:
-        yield "it asks for no word of its receipt: whether an application received it is not on the network"
+        yield (
+            "it asks for no acknowledgment of its receipt: the network does not show whether an application "
+            "received it"
+        )
     if life.outcome == "received" and life.received is not None:
-        yield "what the application did with it is not on the network"
+        yield "the network does not show what the application did with it"
     if life.twin:
-        yield "another message has the same identifier: what names it may be about either"
+        yield "another message has the same identifier: an acknowledgment may be about either"

@@ -31,7 +31,7 @@ SAID = {
         "The capture lost about 1% of the frames: 2 holes in 2 connections, first before frame 176.",
         f"{OTHER} (11.21 s): 1 hole, 216 bytes, between frames 162 and 193.",
         "192.0.2.25:49804 to 192.0.2.10:1801 (11.21 s): 1 hole, 216 bytes, between frames 174 and 176; "
-        "frame 175 acknowledges what was not captured.",
+        "frame 175 acknowledges bytes that were not captured.",
     ),
     "i6_one_of_three.pcap": (
         "Only one direction of 1 connection was captured, from 192.0.2.21 to 192.0.2.10.",

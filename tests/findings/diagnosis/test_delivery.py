@@ -58,8 +58,8 @@ def test_word_of_a_receipt_that_was_asked_for_and_did_not_come_is_told(tmp_path:
     order: Step = {"at": 0.5, "do": "order_ack", "from": "server", "id": 2001, "transaction": ALONE}
     answer = told(tmp_path, asks, acks(0.3, **STORED), order)[14]
     assert answer.sentences[0].endswith(
-        "left the outgoing queue of 192.0.2.21, and word of its receipt, which was asked for, was not "
-        "captured; first a1d30c5b…\\41 in frame 12."
+        "left the outgoing queue of 192.0.2.21, but the acknowledgment of its receipt that was asked for "
+        "was not captured; first a1d30c5b…\\41 in frame 12."
     )
     assert answer.facts["asked"] == 1
 

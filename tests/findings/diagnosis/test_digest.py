@@ -223,7 +223,7 @@ def test_a_server_that_answers_no_more_explains_what_it_did_not_acknowledge(
 def test_one_failed_connection_before_a_session_is_nothing_wrong(told: Callable[..., Digest]) -> None:
     found = told({"at": 0.0, "do": "syn"}, {"at": 0.1, "do": "refuse"}, {"at": 1.0, "do": "open", "on": 1})
     assert found.lines == ()
-    assert "1 connection to 192.0.2.10:1801 failed before one was a session" in found.looked_at
+    assert "1 connection to 192.0.2.10:1801 failed before one became a session" in found.looked_at
 
 
 def finding(id_: str, frame: int, port: int, sender: str = "198.51.100.7", **more: Any) -> Finding:

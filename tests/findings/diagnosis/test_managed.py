@@ -77,7 +77,8 @@ def test_the_last_answer_counts_and_the_first_count_stands_beside_it() -> None:
     administrator.ask({7: 1, 8: 70, 11: "CONNECTED"})
     _, kept = administrator.told()
     assert texts(kept) == [
-        f"192.0.2.10 tells 192.0.2.21 in frame 2 of {QUEUE}: 1 message of 70 bytes (3 in frame 1); CONNECTED."
+        f"192.0.2.10 tells 192.0.2.21 in frame 2 about {QUEUE}: 1 message of 70 bytes (3 in frame 1); "
+        f"CONNECTED."
     ]
     assert (kept.attention, kept.causes) == (None, [])
     assert kept.facts == {
@@ -115,8 +116,9 @@ def test_the_order_of_a_queue_is_told() -> None:
     sequence = SequenceInfo(seq_id=5, seq_no=13, prev_no=12)
     administrator.ask({13: SequenceInfo(seq_id=5, seq_no=12, prev_no=11), 16: sequence, 19: 4, 20: 1})
     assert texts(administrator.told()[1]) == [
-        f"192.0.2.10 tells 192.0.2.21 in frame 1 of {QUEUE}: the last OrderAck covers number 12 of sequence "
-        "5; 1 message without an OrderAck, from number 13; 4 messages covered, and not known to be received."
+        f"192.0.2.10 tells 192.0.2.21 in frame 1 about {QUEUE}: the last OrderAck covers number 12 of "
+        f"sequence 5; 1 message without an OrderAck, from number 13; 4 messages covered by an OrderAck, and "
+        f"not known to be received."
     ]
 
 
@@ -147,7 +149,7 @@ def test_a_computer_that_is_offline_and_what_it_was_told_are_of_question_2() -> 
         "192.0.2.10 says in frame 2 that it is DISCONNECTED: an administrator took it offline.",
         "192.0.2.21 told 192.0.2.10 in frame 1 to DISCONNECT.",
     ]
-    assert texts(kept) == ["192.0.2.10 tells 192.0.2.21 in frame 2 of all its queues: 2 KB."]
+    assert texts(kept) == ["192.0.2.10 tells 192.0.2.21 in frame 2 about all its queues: 2 KB."]
     administrator.tell(ManagementAction.CONNECT, None)
     administrator.ask({4: "CONNECTED"}, None)
     assert texts(administrator.told()[0]) == ["192.0.2.21 told 192.0.2.10 in frame 3 to CONNECT."]
@@ -177,6 +179,6 @@ def test_more_queues_than_are_kept_are_counted(monkeypatch: pytest.MonkeyPatch) 
         administrator.tell(ManagementAction.PAUSE, f"{QUEUE}{number}")
     _, kept = administrator.told()
     said = list(texts(kept))
-    assert said[10] == "And of 2 more queues: calls lists the answers."
+    assert said[10] == "And about 2 more queues: calls lists the answers."
     assert said[-1] == "And 2 more actions of administrators."
     assert kept.caveats == ["2 answers about queues were too many to keep"]

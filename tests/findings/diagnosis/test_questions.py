@@ -164,7 +164,7 @@ def test_findings_are_told_by_the_host_that_sent_what_they_are_about() -> None:
     diagnosis = Diagnosis()
     diagnosis.found([finding, finding])
     (answer,) = diagnosis.answers(nothing(), numbers=(13,))
-    said = "Rules that speak of 198.51.100.7: FRM-SIG (Not a packet, 2 times); first in frame 7."
+    said = "Findings about 198.51.100.7: FRM-SIG (Not a packet, 2 times); first in frame 7."
     assert answer.sentences == (said,)
     assert answer.attention == "medium"
 

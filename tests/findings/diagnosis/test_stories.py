@@ -53,15 +53,15 @@ SAID: list[tuple[str, int, str]] = [
     (
         "poison_message",
         9,
-        "What is received in a transaction leaves its queue when that is committed, which no call tells.",
+        "A message received in a transaction leaves its queue at the commit, which no call shows.",
     ),
     (
         "ping_scan",
         1,
-        "192.0.2.66 pinged 40 hosts in 3.18 s, 192.0.2.1 first and 192.0.2.40 last, frame 63 to "
-        "frame 106. An answer came from 192.0.2.10 (frame 73) and 192.0.2.11 (frame 75). ICMP "
-        "says that the port of 192.0.2.21 (frame 86) and 192.0.2.22 (frame 88) cannot be "
-        "reached. Of 36 hosts no answer was captured. It connected to none of them.",
+        "192.0.2.66 pinged 40 hosts in 3.18 s, 192.0.2.1 first and 192.0.2.40 last, frame 63 to frame 106. "
+        "An answer came from 192.0.2.10 (frame 73) and 192.0.2.11 (frame 75). ICMP says that the port of "
+        "192.0.2.21 (frame 86) and 192.0.2.22 (frame 88) cannot be reached. No answer of 36 hosts was "
+        "captured. It connected to none of them.",
     ),
     ("ping_scan", 7, "192.0.2.66 pinged 40 hosts without a connection, first in frame 63; see question 1."),
     (
@@ -86,8 +86,8 @@ SAID: list[tuple[str, int, str]] = [
     (
         "attack_in_traffic",
         2,
-        "198.51.100.66 to 192.0.2.10:1801: TCP was accepted in frame 267, and no "
-        "EstablishConnection was sent, but 1 message (frame 269), which no peer does; ",
+        "198.51.100.66 to 192.0.2.10:1801: TCP was accepted in frame 267, and no EstablishConnection was "
+        "sent, but 1 message (frame 269), which no queue manager does; ",
     ),
     (
         "attack_in_traffic",
@@ -120,38 +120,37 @@ SAID: list[tuple[str, int, str]] = [
     (
         "hole_in_stream",
         13,
-        "Rules that speak of 192.0.2.21: TXN-GAP (A gap in a transactional sequence); first in frame "
-        "81. 192.0.2.21 opened 1 session and all 21 packets with messages were acknowledged. "
-        "No OrderAck covers 3 of its messages: see question 12.",
+        "Findings about 192.0.2.21: TXN-GAP (A gap in a transactional sequence); first in frame 81. "
+        "192.0.2.21 opened 1 session and all 21 packets with messages were acknowledged. No OrderAck covers "
+        "3 of its messages: see question 12.",
     ),
     (
         "refused_invoices",
         5,
-        "2 messages from 192.0.2.21 to DIRECT=OS:msg01\\private$\\invoices were refused: the "
-        "sender may not write to the queue (class 0x8004): 0f9a63c8…\\2004 (sent in frame 59, "
-        "told in frame 63) and 0f9a63c8…\\2008 (sent in frame 107, told in frame 111). They "
-        "asked for dead-lettering: look into the dead-letter queue of their sender. Give the "
-        "sender the right to write to the queue.",
+        "2 messages from 192.0.2.21 to DIRECT=OS:msg01\\private$\\invoices were refused: the sender may not "
+        "write to the queue (class 0x8004): 0f9a63c8…\\2004 (sent in frame 59, reported in frame 63) and "
+        "0f9a63c8…\\2008 (sent in frame 107, reported in frame 111). They asked for dead-lettering: look "
+        "into the dead-letter queue of their sender. Give the sender the right to write to the queue.",
     ),
     (
         "refused_invoices",
         13,
-        "192.0.2.21 opened 1 session and all 10 messages were acknowledged: what a peer does. "
-        "2 of its messages were refused: see question 5. ",
+        "192.0.2.21 opened 1 session and all 10 messages were acknowledged, as is normal for a queue "
+        "manager. 2 of its messages were refused: see question 5. ",
     ),
     (
         "payroll_purged",
         5,
-        "DIRECT=OS:msg01\\private$\\payroll was purged by 192.0.2.66 in frame 125. 3 messages "
-        "for it had come to 192.0.2.10 before, and nobody was seen to receive them: "
-        "5ab3e7f2…\\2004 (frame 62), 5ab3e7f2…\\2005 (frame 66) and 5ab3e7f2…\\2006 (frame 74). "
-        "The purge took them, unless an application had done so.",
+        "DIRECT=OS:msg01\\private$\\payroll was purged by 192.0.2.66 in frame 125. 3 messages for it had "
+        "come to 192.0.2.10 before, and no receive of them was captured: 5ab3e7f2…\\2004 (frame "
+        "62), 5ab3e7f2…\\2005 (frame 66) and 5ab3e7f2…\\2006 (frame 74). The purge deleted them, unless an "
+        "application had received them.",
     ),
     (
         "payroll_purged",
         13,
-        "192.0.2.21, 192.0.2.22 and 192.0.2.30 opened 3 sessions and all 32 messages were "
-        "acknowledged: what a peer does. No rule at medium or above speaks of them.",
+        "192.0.2.21, 192.0.2.22 and 192.0.2.30 opened 3 sessions and all 32 messages were acknowledged, as "
+        "is normal for a queue manager. No finding of medium or high severity is about them.",
     ),
     (
         "attack_in_traffic",
@@ -176,14 +175,13 @@ SAID: list[tuple[str, int, str]] = [
     (
         "cloned_till",
         13,
-        "Rules that speak of 192.0.2.24: ID-CLONE (One queue manager at several addresses); first in frame "
-        "34. ",
+        "Findings about 192.0.2.24: ID-CLONE (One queue manager at several addresses); first in frame 34. ",
     ),
     (
         "silent_server",
         13,
-        "192.0.2.21 opened 1 session and all 14 messages were acknowledged: what a peer does. "
-        "Some of its connections nobody accepted: see question 2.",
+        "192.0.2.21 opened 1 session and all 14 messages were acknowledged, as is normal for a queue "
+        "manager. Nobody accepted some of its connections: see question 2.",
     ),
     ("payroll_purged", 7, "Calls of RemoteRead: 192.0.2.66 with 192.0.2.10:2103; first in frame 109."),
 ]
@@ -197,7 +195,7 @@ NOT_SAID: list[tuple[str, int, str]] = [
     (
         "hole_in_stream",
         13,
-        "192.0.2.21 opened 1 session and all 21 messages were acknowledged: what a peer does",
+        "192.0.2.21 opened 1 session and all 21 messages were acknowledged, as is normal for a queue manager",
     ),
     ("refused_invoices", 5, "off by default"),
     ("slow_clock", 5, "off by default"),

@@ -247,7 +247,7 @@ def test_a_capture_of_one_direction_accuses_no_side_that_did_its_part(number: in
     assert len(naked) == 2
     assert naked[number].severity == "info"
     assert naked[number].message.startswith(f"a message of the {side} ")
-    assert "one direction of this connection was captured" in [
+    assert "only one direction of this connection was captured" in [
         text.partition(":")[0] for text in naked[number].caveats
     ]
     assert list(judge(read_capture(capture, streams=True), {"SES-ORDER": RULES["SES-ORDER"]})) == []
