@@ -204,7 +204,8 @@ class AcknowledgmentReplayer:
         if before is not None and number < before[0] and not sequence.again:
             yield packet_deviation(
                 ReplayKind.ORDER_ACK, record(), mqqb("3.1.1.6.2"),
-                f"the OrderAck of {named} goes back, after one for {before[0]}{frame_text(before[1])}",
+                f"the OrderAck of {named} goes back to number {number}, after one for number {before[0]}"
+                f"{frame_text(before[1])}",
                 f"{before[0]} or a higher number", str(number), path=path,
             )  # fmt: skip
         elif sequence.accepted < number <= sequence.last:
@@ -220,13 +221,13 @@ class AcknowledgmentReplayer:
         message = self._messages.get(packet.about)
         if message is None or message.several:
             return
-        named = f"message {message_name(packet.about)}{frame_text(message.frame)}"
+        named = _named(packet, message)
         if class_ in _REMOVED:
             if class_ in _BY_DESTINATION:
                 yield from _stranger(packet, record, _made_by(message, packet), named, mqqb("3.1.7.2.2"))
             if not message.flags & (_JN | _JP) and not message.final:
                 yield _unasked(
-                    record(), mqqb("3.1.7.2.2"), f"a FinalAck of {named} comes, which asks for none",
+                    record(), mqqb("3.1.7.2.2"), f"a FinalAck comes for {named}, which asks for none",
                     "no FinalAck (JN, JP and FA are not set)", class_,
                 )  # fmt: skip
         elif class_ in _REFUSED and not message.flags & _TH:
@@ -243,7 +244,7 @@ class AcknowledgmentReplayer:
         is_ack = class_ in (_REACHED, _RECEIVED) or class_ & _NEGATIVE
         if message is None or message.several or not is_ack:
             return
-        named = f"message {message_name(packet.about)}{frame_text(message.frame)}"
+        named = _named(packet, message)
         if class_ == _REACHED:
             yield from _stranger(packet, record, _made_by(message, packet), named, mqqb("3.1.5.8.10"))
         elif class_ in _BY_DESTINATION:
@@ -251,7 +252,7 @@ class AcknowledgmentReplayer:
         unasked = _why_unasked(message, class_)
         if unasked is not None:
             section, due = unasked
-            text = f"an administration acknowledgment of {named} comes, which asks for none of this kind"
+            text = f"an administration acknowledgment comes for {named}, which asks for none of this kind"
             yield _unasked(record(), mqqb(section), text, due, class_)
         yield from self._outcome(packet, record, message, named)
 
@@ -269,12 +270,18 @@ class AcknowledgmentReplayer:
                         ReplayKind.OUTCOME, record(), mqqb("3.1.7.2.1"),
                         f"{named} got {_words(other.message_class)}{frame_text(other.frame)}, and then "
                         f"{_words(class_)}",
-                        "nothing that contradicts it", _words(class_),
+                        "nothing that contradicts the first one", _words(class_),
                         path="message_properties_header.message_class", certain=False,
                     )  # fmt: skip
                     break
         if len(message.acks) < _MOST_ACKS:
             message.acks += (ack,)
+
+
+def _named(ack: UserPacket, message: _Message) -> str:
+    """The message that an acknowledgment is about, and where it was sent."""
+    sent = "" if message.frame is None else f" (sent in frame {message.frame})"
+    return f"message {message_name(ack.about)}{sent}"
 
 
 def _made_by(message: _Message, ack: UserPacket) -> GUID | None:
@@ -293,7 +300,7 @@ def _stranger(
     if destination is not None and source != destination:
         yield packet_deviation(
             ReplayKind.STRANGER, record(), rule,
-            f"an acknowledgment of {named} comes from another queue manager than it was sent to",
+            f"an acknowledgment of {named} comes from another queue manager than the message was sent to",
             f"queue manager {destination}", f"queue manager {source}",
             path="user_header.source_queue_manager",
         )  # fmt: skip

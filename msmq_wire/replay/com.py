@@ -66,7 +66,7 @@ class ComReplayer:
         if status == 0:
             yield from self._of_success(record, call, asked, happened)
         elif status < _FAILED:
-            what, expected = "returns what is no failure", "S_OK or a failure"
+            what, expected = "returns a status that is no failure", "S_OK or a failure"
             yield _wrong(record, call, ReplayKind.STATUS, "com-other-success", what, expected)
         else:
             yield from self._of_failure(record, call, asked)
@@ -76,7 +76,7 @@ class ComReplayer:
     ) -> Iterator[ReplayDeviation]:
         refused = _refused(asked)
         if refused is not None:
-            what = f"accepts a {refused} of a type that it does not take"
+            what = f"accepts a {refused} of a type that it must refuse"
             # What is no transaction can be converted, sometimes.
             sure = refused == "transaction"
             yield _wrong(record, call, ReplayKind.ACTION, _TYPES[refused], what, certain=sure)
@@ -107,11 +107,11 @@ class ComReplayer:
         if call.status != Status.MQ_ERROR_IO_TIMEOUT or timeout is None:
             return
         if timeout == 0:
-            what = "times out, and is not to wait"
+            what = "times out, though the client asked it not to wait"
             yield _wrong(record, call, ReplayKind.STATUS, "com-waited", what)
         elif timeout == INFINITE:
-            what = "times out, though the wait was to have no end"
-            yield _wrong(record, call, ReplayKind.TIME, "com-gave-up", what, "no end of the wait")
+            what = "times out, though the client set no time-out"
+            yield _wrong(record, call, ReplayKind.TIME, "com-gave-up", what, "a wait without an end")
         elif latency is not None:
             span = timeout * MILLISECOND
             spare = span // 50

@@ -66,7 +66,7 @@ def judge_send(call: ObservedCall, used: KnownHandle | None) -> Iterator[ReplayD
         return
     row = call.row("send-to-proxy" if used.proxy else "no-send-access")
     if row is not None and (used.proxy or used.access != AccessMode.MQ_SEND_ACCESS):
-        what = "stands for a queue elsewhere" if used.proxy else f"was opened to {purpose(used)}"
+        what = "belongs to a queue at another server" if used.proxy else f"was opened to {purpose(used)}"
         yield call.deviation(ReplayKind.ACCESS, row, f"{call.method} sends through a handle that {what}")
 
 

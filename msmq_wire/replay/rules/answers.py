@@ -185,7 +185,7 @@ def _of_echo(asked: RemoteReadDesc, answered: RemoteReadDesc) -> _Found:
     for member in _ECHOED:
         before, after = number(asked, member), number(answered, member)
         if before is not None and after is not None and before != after:
-            yield "descriptor-changed", f"with another {member} than it was asked", f"{before}", False
+            yield "descriptor-changed", f"with another {member} than the client asked for", f"{before}", False
 
 
 def _of_port(call: ObservedCall) -> _Found:
@@ -227,11 +227,21 @@ def _of_local_queue(call: ObservedCall) -> _Found:
         return
     if isinstance(elsewhere, WcharText) and elsewhere.text:
         if where == "remote":
-            yield "remote-with-name", "with the name of a queue that is opened by it", "NULL", True
+            yield "remote-with-name", "with the name of the queue that it opens", "NULL", True
         elif not given.null:
-            yield "elsewhere-with-handle", "with a handle, and the name of a queue elsewhere", "NULL", True
+            yield (
+                "elsewhere-with-handle",
+                "with a handle and the name of a queue at another server",
+                "NULL",
+                True,
+            )
         elif context:
-            yield "elsewhere-with-context", "with a context, and the name of a queue elsewhere", "0", True
+            yield (
+                "elsewhere-with-context",
+                "with a context and the name of a queue at another server",
+                "0",
+                True,
+            )
     elif given.null:
         yield f"without-handle:{where}", "without a handle", "a handle", True
     elif not context:
@@ -244,12 +254,17 @@ def _of_format_name(call: ObservedCall) -> _Found:
     if room is None or length is None:
         return
     if length > room:
-        yield "too-small", f"to {room} characters of room, and {length} are needed", "too small", True
+        yield (
+            "too-small",
+            f"though there is room for {room} characters and {length} are needed",
+            "too small",
+            True,
+        )
     elif isinstance(text, WcharText) and room:
         name = bytes(text).decode("utf-16-le", "replace").partition("\0")[0]
         if len(name.encode("utf-16-le", "surrogatepass")) // 2 + 1 != length:
             due = f"{len(name) + 1}"
-            yield "name-length", f"with {length} characters, and the name has another length", due, True
+            yield "name-length", f"with {length} characters, but the name has another length", due, True
         elif call.queue is not None and name.casefold() != call.queue.casefold():
             yield "other-name", "with another name than the queue was opened by", "that name", False
 
@@ -312,10 +327,10 @@ def _of_receiving(call: ObservedCall) -> _Found:
     for members, before, after in parts:
         for member in members:
             if getattr(before, member) is None and getattr(after, member) is not None:
-                yield f"left-alone:{member}", f"with {member}, which was not wanted", "NULL", True
+                yield f"left-alone:{member}", f"with {member}, which was not asked for", "NULL", True
     for member in _AS_IT_WAS:
         if getattr(asked, member) != getattr(answered, member):
-            yield f"as-asked:{member}", f"with another {member} than it was asked", "the same", False
+            yield f"as-asked:{member}", f"with another {member} than the client asked for", "the same", False
     yield from judge_lengths(asked, answered)
 
 
@@ -328,9 +343,14 @@ def _of_room(call: ObservedCall) -> _Found:
     if room is None or needed is None:
         return
     if call.ok and needed > room:
-        yield "too-small", f"to {room} bytes of room, and {needed} are needed", too_small.name, True
+        yield (
+            "too-small",
+            f"though there is room for {room} bytes and {needed} are needed",
+            too_small.name,
+            True,
+        )
     elif call.status == too_small and needed <= room:
-        yield "fits", f"to a room of {room}, and {needed} are needed", "MQ_OK", True
+        yield "fits", f"though there is room for {room} bytes and {needed} are needed", "MQ_OK", True
 
 
 _ANSWERS: Mapping[Role | None, Callable[[ObservedCall], _Found]] = {

@@ -118,22 +118,24 @@ _ZERO_TO_TWO = frozenset({0, 1, 2})
 
 SEND_REFUSALS = (
     Refusal(
-        "not-to-send", "a buffer that is not to be sent", _of_buffer(lambda old: old.u_transfer_type != 0)
+        "not-to-send",
+        "a transfer buffer of a type other than send",
+        _of_buffer(lambda old: old.u_transfer_type != 0),
     ),
     Refusal(
         "admin-queue-without-name",
-        "an administration queue whose name is none",
+        "an administration queue without a valid name",
         _sends(lambda old: _is_no_queue(old.arm.p_admin_queue_format)),
     ),
     Refusal(
         "response-queue-without-name",
-        "a response queue whose name is none",
+        "a response queue without a valid name",
         _sends(lambda old: _is_no_queue(old.arm.p_response_queue_format)),
     ),
     Refusal("priority", "a priority above 7", _sends(lambda old: (old.p_priority or 0) > 7)),
     Refusal(
         "body-above-room",
-        "a body that is larger than its room",
+        "a body that is larger than its buffer",
         _sends(
             lambda old: (
                 not null(old.pp_body) and old.ul_body_buffer_size_in_bytes > old.ul_alloc_body_buffer_in_bytes
@@ -147,7 +149,7 @@ SEND_REFUSALS = (
     ),
     Refusal(
         "hash-algorithm",
-        "a signature with a pulHashAlg that there is not",
+        "a signature with an undefined pulHashAlg",
         _signed(_not_in("pul_hash_alg", _HASHES)),
     ),
     Refusal(
@@ -157,7 +159,7 @@ SEND_REFUSALS = (
     ),
     Refusal(
         "encryption-algorithm",
-        "a pulEncryptAlg that there is not",
+        "an undefined pulEncryptAlg",
         _sends(lambda old: bool(old.pul_priv_level) and _not_in("pul_encrypt_alg", _CIPHERS)(old)),
         certain=False,
     ),
@@ -173,7 +175,7 @@ SEND_REFUSALS = (
     ),
     Refusal(
         "no-sender",
-        "a sender that is not there",
+        "a sender identifier type without a sender identifier",
         _sends(
             lambda old: (
                 null(old.pp_sender_id)
@@ -194,29 +196,25 @@ SEND_REFUSALS = (
     ),
     Refusal(
         "default-provider",
-        "a signature by a default provider that is not PROV_RSA_FULL",
+        "a signature by a default provider other than PROV_RSA_FULL",
         _signed(lambda old: old.f_default_provider != 0 and old.pul_prov_type != _PROV_RSA_FULL),
     ),
     Refusal("signature-lengths", "a signature whose parts have no length", _signed(_lengths)),
-    Refusal("delivery", "a pDelivery that there is not", _sends(_not_in("p_delivery", _ZERO_TO_ONE))),
-    Refusal(
-        "acknowledge", "a pAcknowledge that there is not", _sends(_not_in("p_acknowledge", _ACKNOWLEDGMENTS))
-    ),
+    Refusal("delivery", "an undefined pDelivery", _sends(_not_in("p_delivery", _ZERO_TO_ONE))),
+    Refusal("acknowledge", "an undefined pAcknowledge", _sends(_not_in("p_acknowledge", _ACKNOWLEDGMENTS))),
     Refusal("auditing", "a pAuditing above 3", _sends(lambda old: (old.p_auditing or 0) > 3)),
-    Refusal("trace", "a pTrace that there is not", _sends(_not_in("p_trace", _ZERO_TO_ONE))),
+    Refusal("trace", "an undefined pTrace", _sends(_not_in("p_trace", _ZERO_TO_ONE))),
     Refusal(
         "sender-of-no-type",
-        "a sender of no type",
+        "a sender identifier without a type",
         _sends(lambda old: not null(old.pp_sender_id) and old.pul_sender_id_type == 0),
     ),
     Refusal(
         "sender-type",
-        "a pulSenderIDType that there is not",
+        "an undefined pulSenderIDType",
         _sends(lambda old: not null(old.pp_sender_id) and _not_in("pul_sender_id_type", _ZERO_TO_TWO)(old)),
     ),
-    Refusal(
-        "privacy-level", "a pulPrivLevel that there is not", _sends(_not_in("pul_priv_level", _ZERO_TO_TWO))
-    ),
+    Refusal("privacy-level", "an undefined pulPrivLevel", _sends(_not_in("pul_priv_level", _ZERO_TO_TWO))),
 )
 """What forbids to send, in the order in which it is told."""
 
@@ -243,16 +241,18 @@ def _names(prefix: str, what: str) -> tuple[Refusal, ...]:
     return (
         Refusal(
             f"large-room:{prefix}",
-            f"a room above {_NAME_LIMIT} for the {what} queue",
+            f"a buffer above {_NAME_LIMIT} characters for the name of the {what} queue",
             _receives(lambda old: parts(old)[1] > _NAME_LIMIT),
         ),
         Refusal(
             f"unwanted-room:{prefix}",
-            f"room for the {what} queue, whose name is not wanted",
+            f"a buffer for the name of the {what} queue, which the client does not ask for",
             _receives(unwanted),
         ),
         Refusal(
-            f"room-without-size:{prefix}", f"the {what} queue without the size of its room", _receives(untold)
+            f"room-without-size:{prefix}",
+            f"the name of the {what} queue without the size of its buffer",
+            _receives(untold),
         ),
     )
 
@@ -260,7 +260,7 @@ def _names(prefix: str, what: str) -> tuple[Refusal, ...]:
 RECEIVE_REFUSALS = (
     Refusal(
         "not-to-receive",
-        "a buffer that is not to be received",
+        "a transfer buffer of a type other than receive",
         _of_buffer(lambda old: old.u_transfer_type != 1),
     ),
     *_names("response", "response"),
@@ -269,32 +269,32 @@ RECEIVE_REFUSALS = (
     *_names("ordering", "order"),
     Refusal(
         "unwanted-size:body",
-        "a size for a body that is not wanted",
+        "a size for a body that the client does not ask for",
         _receives(lambda old: null(old.pp_body) and old.ul_body_buffer_size_in_bytes != 0),
     ),
     Refusal(
         "unwanted-room:body",
-        "room for a body that is not wanted",
+        "a buffer for a body that the client does not ask for",
         _receives(lambda old: null(old.pp_body) and old.ul_alloc_body_buffer_in_bytes != 0),
     ),
     Refusal(
         "large-room:title",
-        f"a room above {_LABEL_LIMIT} for the label",
+        f"a buffer above {_LABEL_LIMIT} characters for the label",
         _receives(lambda old: old.ul_title_buffer_size_in_wchars > _LABEL_LIMIT),
     ),
     Refusal(
         "unwanted-room:title",
-        "room for a label that is not wanted",
+        "a buffer for a label that the client does not ask for",
         _receives(lambda old: null(old.pp_title) and old.ul_title_buffer_size_in_wchars != 0),
     ),
     Refusal(
         "room-without-size:title",
-        "the label without the size of its room",
+        "the label without the size of its buffer",
         _receives(lambda old: not null(old.pp_title) and old.pul_title_buffer_size_in_wchars is None),
     ),
     Refusal(
         "unwanted-room:extension",
-        "room for an extension that is not wanted",
+        "a buffer for an extension that the client does not ask for",
         _receives(lambda old: null(old.pp_msg_extension) and old.ul_msg_extension_buffer_in_bytes != 0),
     ),
 )

@@ -108,7 +108,7 @@ def _judge_new(known: Known, call: ObservedCall, used: KnownHandle) -> Iterator[
         call.deviation(
             ReplayKind.CURSOR,
             row,
-            f"{call.method} gives the cursor {made}, which there is already",
+            f"{call.method} returns the cursor {made}, which exists already",
             "a number that no other cursor has",
             certain=other.handle is used,
         ),
@@ -156,7 +156,7 @@ def _judge_step(known: Known, call: ObservedCall, read: ObservedRead, used: Know
         found = call.deviation(
             ReplayKind.CURSOR,
             row,
-            f"{call.method} shows the message after that of a cursor which has shown none",
+            f"{call.method} returns the message after the position of a cursor that has no position yet",
             path=call.path(call.members.cursor),
         )
     elif shown is not None and shown.seen.ended < call.begun and bool(shown.sequence) is bool(read.sequence):
@@ -174,7 +174,7 @@ def _misses(call: ObservedCall, read: ObservedRead, shown: KnownMessage) -> Repl
     # RemoteQMStartReceive does not tell lookup identifiers: what messages say of themselves is all there is.
     again = identity.may_be(shown.identity)
     same = read.sequence == shown.sequence if read.sequence else again
-    wrong, certain, expected = not same and not again, True, "the message that it stands on, or none"
+    wrong, certain, expected = not same and not again, True, "the message at which it stands, or none"
     if read.action == ReceiveAction.MQ_ACTION_PEEK_NEXT:
         row, wrong, expected = call.row("next-again"), same and again, "a message after it"
         priority = None if call.message is None else call.message.priority
@@ -190,7 +190,7 @@ def _misses(call: ObservedCall, read: ObservedRead, shown: KnownMessage) -> Repl
     return call.deviation(
         ReplayKind.LOOKUP,
         row,
-        f"{call.method} returns message {read.sequence or identity} by a cursor that stands on "
+        f"{call.method} returns message {read.sequence or identity} by a cursor that stands at message "
         f"{shown.sequence or shown.identity}",
         expected,
         came=f"message {read.sequence or identity}",

@@ -63,22 +63,22 @@ def judge_end(known: Known, call: ObservedCall, used: KnownHandle | None) -> Ite
         yield call.deviation(
             ReplayKind.END,
             again,
-            f"{call.method} ends a receive that {before.happened} has ended",
+            f"{call.method} ends a receive that {before.happened} had already ended",
             _MISMATCH if call.members.receive else _REFUSED,
         )
     elif nothing is not None and read is None and used is not None and known.whole(used, call.ended):
         yield call.deviation(
             ReplayKind.END,
             nothing,
-            f"{call.method} ends the request {_request_id(call)}, which began no receive",
+            f"{call.method} ends the request {_request_id(call)}, but no receive has this identifier",
             _REFUSED,
         )
     elif other is not None and read is not None and _other_end(call, read):
         yield call.deviation(
             ReplayKind.END,
             other,
-            f"{call.method} ends a receive {'without' if call.members.in_transaction else 'in'} a "
-            f"transaction, begun by {read.happened}",
+            f"{call.method} ends a receive that {read.happened} began "
+            f"{'without' if call.members.in_transaction else 'in'} a transaction",
         )
 
 
@@ -166,13 +166,13 @@ def _judge_wait(
         row, what = cancelled.row("wait-goes-on"), f"though {cancelled} has cancelled it"
     elif (call.ok or timed_out) and refused is not None and _amid(refused, call):
         row = call.row("entry-waits" if read.removes else "peek-waits")
-        what = f"though {refused} was told that nothing waits"
+        what = f"though {refused} got the answer that nothing waits"
     if row is None:
         return
     yield call.deviation(
         ReplayKind.CANCEL,
         row,
-        f"{call.method} waits on, {what}",
+        f"{call.method} goes on waiting, {what}",
         "MQ_ERROR_OPERATION_CANCELLED",
         certain=False,
     )
@@ -194,7 +194,7 @@ def _judge_late(known: Known, call: ObservedCall, used: KnownHandle) -> Iterator
         yield call.deviation(
             ReplayKind.CANCEL,
             row,
-            f"{call.method} succeeds, and {answered}, which it cancels, brought a message",
+            f"{call.method} succeeds, but {answered}, which it cancels, returned a message",
             expected,
         )
     elif (
@@ -208,7 +208,8 @@ def _judge_late(known: Known, call: ObservedCall, used: KnownHandle) -> Iterator
             call.deviation(
                 ReplayKind.CANCEL,
                 row,
-                f"{call.method} cancels request {request_id}, and {before.happened} had brought its message",
+                f"{call.method} cancels request {request_id}, but {before.happened} had already returned "
+                "its message",
                 expected,
                 certain=call.ended - before.happened.ended < SURE,
             ),
@@ -224,7 +225,7 @@ def _judge_late(known: Known, call: ObservedCall, used: KnownHandle) -> Iterator
             call.deviation(
                 ReplayKind.CANCEL,
                 nothing or row,
-                f"{call.method} cancels request {request_id}, under which nothing waits",
+                f"{call.method} cancels request {request_id}, but nothing waits under it",
                 expected,
                 certain=False,
             ),

@@ -76,7 +76,7 @@ def judge_cut_name(call: ObservedCall) -> Iterator[_Contradiction]:
         return
     if not room or given is None:
         if isinstance(text, WcharText) and FixedWcharText(text).used:
-            yield "no-room", "with a part of the name, for which there is no room", "nothing of it", True
+            yield "no-room", "with a part of the name, though there is no room for it", "nothing of it", True
     elif not isinstance(text, WcharText) or len(text) > 2 * room or text[-2:] != b"\0\0":
         yield "cut", "without the part of the name that fits", f"{room} characters, the last one null", True
 
@@ -93,16 +93,26 @@ def _of_text(
         yield f"length:{name}", f"without {one.told}", "the length of the whole text", True
         return
     if wanted and told > before:
-        yield f"too-large:{name}", f"to {before} characters of room, and {told} are needed", "a failure", True
+        yield (
+            f"too-large:{name}",
+            f"though there is room for {before} characters and {told} are needed",
+            "a failure",
+            True,
+        )
     elif wanted and told and null(text):
-        yield f"filled:{name}", f"without {name}, which was wanted", "the text", True
+        yield f"filled:{name}", f"without {name}, which was asked for", "the text", True
     elif getattr(answered, one.room) not in (min(room, told), min(room, before)):
         came, due = getattr(answered, one.room), min(room, told)
         yield f"room:{name}", f"with {came} in {one.room}", f"{due}", True
     elif wanted and told and isinstance(text, WcharText):
         used = FixedWcharText(text).used // 2
         if 2 * used == len(text):
-            yield f"filled:{name}", f"with a {name} that has no end", "a null character behind it", True
+            yield (
+                f"filled:{name}",
+                f"with a {name} that is not null-terminated",
+                "a null character at its end",
+                True,
+            )
         elif told not in (used, used + 1):
             yield f"length:{name}", f"with {told} in {one.told}", f"{used + 1}", True
 
@@ -115,11 +125,16 @@ def _of_octets(
     if before is None:
         return
     if told is None:
-        yield f"length:{one.content}", f"without {one.told}", "the length of what there is", True
+        yield f"length:{one.content}", f"without {one.told}", "the length of the data", True
     elif wanted and told > room:
-        yield f"too-large:{one.content}", f"with a room of {room}, and {told} are needed", "a failure", True
+        yield (
+            f"too-large:{one.content}",
+            f"though there is room for {room} and {told} are needed",
+            "a failure",
+            True,
+        )
     elif wanted and told and null(getattr(answered, one.content)):
-        yield f"filled:{one.content}", f"without {one.content}, which was wanted", f"{told} of it", True
+        yield f"filled:{one.content}", f"without {one.content}, which was asked for", f"{told} of it", True
     elif one is _PROVIDER and wanted and told:
         content = getattr(answered, one.content)
         used = FixedWcharText(content).used // 2 if isinstance(content, WcharText) else told

@@ -50,7 +50,7 @@ def _no_action(request: Any) -> bool:
 MANAGEMENT_REFUSALS = (
     Refusal("session-object", "MGMT_SESSION", _session),
     Refusal("no-queue-to-manage", "a queue without a name", _no_queue, certain=False),
-    Refusal("unknown-action", "an action that there is not", _no_action),
+    Refusal("unknown-action", "an undefined action", _no_action),
 )
 
 

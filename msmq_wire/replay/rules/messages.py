@@ -70,7 +70,7 @@ def judge_lookup(call: ObservedCall, read: ObservedRead) -> Iterator[ReplayDevia
         ReplayKind.LOOKUP,
         row,
         f"{ReceiveAction(read.action or 0).name} of message {asked} returns message {read.sequence}",
-        f"{f'message {asked}' if current else 'a message beside it'}, or MQ_ERROR_MESSAGE_NOT_FOUND",
+        f"{f'message {asked}' if current else 'a message next to it'}, or MQ_ERROR_MESSAGE_NOT_FOUND",
         came=f"message {read.sequence}",
         path=_path(call),
     )
@@ -186,8 +186,8 @@ def _judge_seek(
         yield call.deviation(
             ReplayKind.LOOKUP,
             row,
-            f"{action.name} of message {asked.sequence} returns message {read.sequence}, which stands on its "
-            "other side",
+            f"{action.name} of message {asked.sequence} returns message {read.sequence}, which stands on the "
+            "other side of it",
             f"a message {'after' if after else 'before'} it, or MQ_ERROR_MESSAGE_NOT_FOUND",
             came=f"message {read.sequence}",
             path=_path(call),
@@ -309,7 +309,7 @@ def _pass_over(
             ReplayKind.ORDER,
             row,
             f"{call.method} returns {_text(message, message.sequence)}{than}, though "
-            f"{_text(other, other.sequence)}{of} stood {'behind' if behind else 'before'} it",
+            f"{_text(other, other.sequence)}{of} stood {'after' if behind else 'before'} it",
             f"the {'last' if behind else 'first'} message that is available",
             came=f"{'an earlier' if behind else 'a later'} one",
             certain=False,

@@ -150,22 +150,20 @@ def _no_descriptor(request: Any) -> bool:
 
 
 OBJECT_REFUSALS = (
-    Refusal("object-type", "an object that is no queue", outside("dw_object_type", frozenset({1}))),
-    Refusal("path-of-no-private-queue", "a path name of no private queue", _no_private_path),
-    Refusal("no-path", "what is no path name", _no_path, certain=False),
+    Refusal("object-type", "an object that is not a queue", outside("dw_object_type", frozenset({1}))),
+    Refusal("path-of-no-private-queue", "a path name that is not of a private queue", _no_private_path),
+    Refusal("no-path", "a text that is not a path name", _no_path, certain=False),
     Refusal("object-of-no-queue", "an OBJECT_FORMAT that names no queue", _no_queue_object),
     Refusal("object-without-format", "an OBJECT_FORMAT without a QUEUE_FORMAT", _no_queue_format),
-    Refusal("format-given", "a format name where it is to come", _named_already),
-    Refusal("object-without-name", "a name that is no format name", _nameless, certain=False),
-    Refusal("parts-to-set", "a SecurityInformation that there is not", above("security_information", _PARTS)),
-    Refusal(
-        "parts-to-get", "a RequestedInformation that there is not", above("requested_information", _PARTS)
-    ),
+    Refusal("format-given", "a format name in a parameter in which the server returns it", _named_already),
+    Refusal("object-without-name", "a name that is not a format name", _nameless, certain=False),
+    Refusal("parts-to-set", "an undefined SecurityInformation", above("security_information", _PARTS)),
+    Refusal("parts-to-get", "an undefined RequestedInformation", above("requested_information", _PARTS)),
     Refusal("large-descriptor", "an SDSize above 524288", above("sd_size", _LARGEST_DESCRIPTOR)),
     Refusal("large-descriptor-room", "an nLength above 524288", above("n_length", _LARGEST_DESCRIPTOR)),
     Refusal("no-security-descriptor", "no security descriptor", missing("p_security_descriptor")),
     Refusal("size-without-descriptor", "an SDSize without a descriptor", _descriptor_without_bytes),
-    Refusal("broken-descriptor", "what is no security descriptor", _no_descriptor, certain=False),
+    Refusal("broken-descriptor", "bytes that are not a security descriptor", _no_descriptor, certain=False),
     Refusal("property-count", "a cp that is 0 or above 128", _count),
     Refusal(
         "no-properties",
@@ -173,10 +171,14 @@ OBJECT_REFUSALS = (
         lambda request: missing("a_prop")(request) or missing("ap_var")(request),
     ),
     Refusal("property-arrays", "arrays that do not hold cp elements", _counted),
-    Refusal("unknown-property", "a number that is no property of a queue", _unknown_property),
-    Refusal("property-not-to-create", "a property that cannot be given", _not_for("create")),
+    Refusal("unknown-property", "a number that is not a property of a queue", _unknown_property),
+    Refusal(
+        "property-not-to-create",
+        "a property that cannot be given when a queue is created",
+        _not_for("create"),
+    ),
     Refusal("property-not-to-set", "a property that cannot be set", _not_for("set")),
-    Refusal("value-without-type", "a value of no type", _no_type, "a failure", certain=False),
+    Refusal("value-without-type", "a value without a type", _no_type, "a failure", certain=False),
     Refusal("type-to-create", "a value of another type than its property", _other_type),
     Refusal(
         "type",
@@ -185,7 +187,7 @@ OBJECT_REFUSALS = (
         "a failure",
         certain=False,
     ),
-    Refusal("value-to-create", "a value that its property does not have", _bad_value("create")),
-    Refusal("value-to-set", "a value that its property does not have", _bad_value("set")),
+    Refusal("value-to-create", "a value that its property cannot have", _bad_value("create")),
+    Refusal("value-to-set", "a value that its property cannot have", _bad_value("set")),
 )
 """What forbids to work on a queue object, in the order in which it is told."""

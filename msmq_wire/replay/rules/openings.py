@@ -52,7 +52,7 @@ def _judge_cursor(known: Known, call: ObservedCall, used: KnownHandle) -> Iterat
             call.deviation(
                 ReplayKind.CURSOR,
                 row_of("proxy-cursor-given-again"),
-                f"{call.method} gives the cursor {made}, which its handle has already",
+                f"{call.method} returns the cursor {made}, which its handle has already",
                 "a number that no other cursor of the handle has",
             ),
             call.ended,
@@ -70,7 +70,7 @@ def _given_again(
         call.deviation(
             ReplayKind.HANDLE,
             row,
-            f"{call.method} gives the {what} that {before.opened} gave, and nothing has closed it",
+            f"{call.method} returns the {what} that {before.opened} returned, though nothing has closed it",
             f"a {what} of its own",
             certain=before.client == call.client,
         ),
@@ -108,12 +108,12 @@ def _judge_share(known: Known, call: ObservedCall) -> Iterator[Found]:
         if not kept and not (alone and before.receives):
             continue
         if _kept(known, before, call.ended):
-            what = "keeps for itself" if kind == "alone" else "receives from"
+            what = "opened for exclusive use" if kind == "alone" else "opened to receive"
             yield Doubt(
                 call.deviation(
                     ReplayKind.STATUS,
                     kept_row if kept else wants_row,
-                    f"{call.method} opens a queue {'' if kept else 'for itself '}that {opened} {what}",
+                    f"{call.method} opens a queue {'' if kept else 'for exclusive use '}that {opened} {what}",
                     "MQ_ERROR_SHARING_VIOLATION",
                     # A client that is gone without a word is given up at some time.
                     certain=call.ended - opened.ended < SURE,

@@ -50,7 +50,7 @@ def _judge_use(known: Known, call: ObservedCall, used: KnownHandle) -> Iterator[
         yield call.deviation(
             ReplayKind.ACCESS,
             unfit,
-            f"{call.method} succeeds through a handle that was not opened for it",
+            f"{call.method} succeeds through a handle that was not opened for this call",
             "a failure",
             certain=False,
         )
@@ -72,7 +72,7 @@ def _judge_share(known: Known, call: ObservedCall) -> Iterator[Found]:
             call.deviation(
                 ReplayKind.STATUS,
                 row_of("one-handle", call.method),
-                f"{call.method} opens a queue that {other.opened} keeps for itself",
+                f"{call.method} opens a queue that {other.opened} opened for exclusive use",
                 "MQ_ERROR_SHARING_VIOLATION",
             ),
             until,
@@ -101,7 +101,7 @@ def _judge_move_context(known: Known, call: ObservedCall) -> Iterator[Found]:
             call.deviation(
                 ReplayKind.STATUS,
                 row,
-                f"{call.method} gives the pMoveContext that {other.opened} has given",
+                f"{call.method} returns the pMoveContext that {other.opened} has returned",
                 "a random value",
             ),
             until,
@@ -128,7 +128,10 @@ def _judge_target(known: Known, call: ObservedCall, used: KnownHandle) -> Iterat
     if source == to:
         check, what = "same-queue", "to the queue that it is in"
     elif source.startswith("direct=") and _apart(source, to):
-        check, what = "unrelated-queue", f"to {target.queue}, which is no relation of {used.queue}"
+        check, what = (
+            "unrelated-queue",
+            f"to {target.queue}, which is not the queue or a subqueue of {used.queue}",
+        )
     else:
         return
     row = row_of(check, call.method)

@@ -45,11 +45,11 @@ def judge_sections(call: ObservedCall) -> Iterator[ReplayDeviation]:
     elif call.ok and call.message is not None:
         yield from _judge_limit(call, whole)
     if call.ok and len(whole) == 2 and not whole[1].data:
-        what = "sends a second section of nothing"
+        what = "sends an empty second section"
         yield _wrong(call, "empty-second-section", what, "one section", "two sections")
     sequence = call.call.told(call.members.found)
     if call.ok and sequence is not None and sequence > LOW_56:
-        what = "gives a pSequenceId of more than seven bytes"
+        what = "returns a pSequenceId of more than seven bytes"
         yield _wrong(call, "long-sequence-id", what, "a high byte of 0", hex(sequence))
 
 
@@ -92,7 +92,7 @@ def _judge_limit(call: ObservedCall, sections: Sequence[SectionBuffer]) -> Itera
             yield _wrong(
                 call,
                 f"first-section:{first.name}",
-                f"sends {what} of {actual} bytes whole, and {parameter} is {limit}",
+                f"sends {what} of {actual} bytes in one full section, though {parameter} is {limit}",
                 f"{first.name}",
                 SectionType.stFullPacket.name,
             )
@@ -100,7 +100,7 @@ def _judge_limit(call: ObservedCall, sections: Sequence[SectionBuffer]) -> Itera
         yield _wrong(
             call,
             f"first-section:{first.name}",
-            f"sends {what} in a section of the other kind",
+            f"sends {what} in a section of the wrong type",
             first.name,
             SectionType(kind).name,
         )
@@ -108,7 +108,7 @@ def _judge_limit(call: ObservedCall, sections: Sequence[SectionBuffer]) -> Itera
         yield _wrong(
             call,
             "cut-needlessly",
-            f"cuts {what} of {actual} bytes, and {parameter} is {limit}",
+            f"cuts {what} of {actual} bytes, though {parameter} is {limit}",
             SectionType.stFullPacket.name,
             first.name,
         )
@@ -121,7 +121,7 @@ def _judge_limit(call: ObservedCall, sections: Sequence[SectionBuffer]) -> Itera
             yield _wrong(
                 call,
                 "cut-elsewhere",
-                f"sends {sent} bytes of {what}, and {parameter} is {limit}",
+                f"sends {sent} bytes of {what}, though {parameter} is {limit}",
                 f"{limit} bytes of it",
                 f"{sent} bytes",
             )

@@ -148,7 +148,7 @@ def _judge_name(known: Known, call: ObservedCall) -> Iterator[ReplayDeviation]:
         yield call.deviation(
             ReplayKind.STATUS,
             row_of("same-identifier", call.method),
-            f"{call.method} gives a message the identifier that {before} gave to another",
+            f"{call.method} gives a message the identifier that {before} gave to another message",
             "an identifier that no other message has",
             came=f"{given.lineage}\\{given.uniquifier}",
         )

@@ -48,19 +48,19 @@ def judge_status(
         return
     kept = call.row("keeps-handle")
     if status < _FAILED and not call.call.fault and status != _allowed(call):
-        what = f"{call.method} returns {call.came}, which is no failure"
+        what = f"{call.method} returns {call.came}, which is neither MQ_OK nor a failure"
         yield _wrong(call, row, what, "MQ_OK or a failure")
     elif call.call.interface != "RemoteRead":
         # Which failure it is, is left open. [MS-MQQP] 2.2
         return
     elif status in _OF_WAITING and (read is None or read.lookup):
-        what = f"{call.method} answers {call.came}, and does not wait"
+        what = f"{call.method} answers {call.came}, though this call does not wait"
         if read is None:
             yield _wrong(call, row, what, "MQ_OK or another failure")
         else:
             yield _wrong(call, call.row("lookup-waits") or row, what, "MQ_ERROR_MESSAGE_NOT_FOUND")
     elif status in _OF_CURSORS and (read is None or read.cursor == 0):
-        what = f"{call.method} answers {call.came}, and no cursor is used"
+        what = f"{call.method} answers {call.came}, though this call uses no cursor"
         yield _wrong(call, row, what, "MQ_OK or another failure")
     elif kept is not None and not call.call.fault and _changed(call):
         what = f"{call.method} answers {call.came}, and changes the handle"
@@ -174,7 +174,7 @@ def judge_time(call: ObservedCall, read: ObservedRead) -> Iterator[ReplayDeviati
     spare = asked // 50
     took = f"{latency / SECOND:.1f} s"
     if read.timeout == INFINITE:
-        expected, what = "no end of the wait", "though the wait was to have no end"
+        expected, what = "a wait without an end", "though the client set no time-out"
     elif latency + SECOND + spare < asked or latency > asked + _LATE + 5 * spare:
         expected, what = (
             f"an answer after {read.timeout / 1000:g} s",

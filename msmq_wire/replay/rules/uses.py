@@ -103,7 +103,7 @@ def _judge_port(known: Known, call: ObservedCall) -> Iterator[ReplayDeviation]:
         yield call.deviation(
             ReplayKind.STATUS,
             row,
-            f"{call.method} gives another port than {before[1]}",
+            f"{call.method} returns another port than {before[1]}",
             f"{before[0]}",
             came=f"{port}",
             certain=False,
@@ -140,7 +140,7 @@ def judge_look(
     removed = None if asked is None else asked.removed
     beside = read.lookup and read.action not in _CURRENT
     if row is not None and beside and removed is not None and removed.ended < call.begun:
-        what = f"{call.method} looks beside a message that {removed} has removed"
+        what = f"{call.method} looks for the message next to one that {removed} has removed"
         yield call.deviation(ReplayKind.LOOKUP, row, what, certain=False)
     identity = None if call.message is None else call.message.identity
     arrived = number(read_descriptor(call.response), "dw_arrive_time")
@@ -152,7 +152,7 @@ def judge_look(
         yield call.deviation(
             ReplayKind.SECTIONS,
             row_of("arrive-time-changed"),
-            f"{call.method} gives {identity} another dwArriveTime than {before[2]}",
+            f"{call.method} returns another dwArriveTime for {identity} than {before[2]}",
             f"{before[1]}",
             came=f"{arrived}",
             certain=False,
