@@ -156,10 +156,7 @@ def kept(sums: KeptSums, words: Words, now: int | None, telling: Telling) -> Non
     if rest:
         telling.say(f"And {count(rest, 'message')} for other queues.")
     if sums.uncertain:
-        telling.but(
-            f"acknowledgments of {count(sums.uncertain, 'message')} are doubtful: bytes are missing from the "
-            "capture"
-        )
+        telling.but(f"acknowledgments of {count(sums.uncertain, 'message')} are doubtful: bytes are missing")
 
 
 def _text(key: GroupKey, group: _Group, words: Words, now: int | None) -> str:

@@ -355,10 +355,7 @@ def acknowledged(sums: MessageSums, words: Words, telling: Telling) -> None:
         text = f"{count(sums.twins, 'message')} {have}: an acknowledgment may be about either"
         telling.but(text)
     if sums.uncertain:
-        telling.but(
-            f"acknowledgments of {count(sums.uncertain, 'message')} are doubtful: bytes are missing from the "
-            "capture"
-        )
+        telling.but(f"acknowledgments of {count(sums.uncertain, 'message')} are doubtful: bytes are missing")
 
 
 def _taken(life: MessageLife, words: Words) -> tuple[str, list[Moment | None]]:

@@ -91,7 +91,7 @@ def _unknown(life: MessageLife, story: Story) -> Iterator[str]:
     if life.outcome == "expired" or not (life.failed or life.outcome == "received"):
         yield from story.visibility.lacking(_NEEDS, place)
     if not life.certain:
-        yield "bytes are missing from the capture: it is not certain which message an acknowledgment is about"
+        yield "bytes are missing: it is not certain which message an acknowledgment is about"
     classes = {one.message_class for one in life.acknowledgments}
     asked = [
         word
