@@ -18,14 +18,14 @@ __all__ = ["AtRest"]
 
 _MOST = 1000
 _UNKNOWN = (
-    "Files of Windows were not seen by whoever wrote this: that packets in them look as on the network is "
-    "expected, not documented.",
-    "Whether a message was taken from its queue or deleted, and whether its transaction was committed, its "
-    "packet does not say.",
-    "A body of which a part was written over by something else reads as well as a whole one, unless the "
-    "header of another packet lies there or whole pages of zeros.",
-    "In a dump of physical memory neighbouring pages need not belong together: what is longer than a page "
-    "may go on elsewhere.",
+    "This was not tested with storage files of Windows: that packets in them look as on the network is "
+    "expected, but not documented.",
+    "A packet does not say whether its message was received or deleted, or whether its transaction was "
+    "committed.",
+    "A body that was partly overwritten looks like a whole body, unless the header of another packet or "
+    "whole pages of zeros are there.",
+    "In a dump of physical memory neighbouring pages need not belong together: data that is longer than a "
+    "page may go on elsewhere.",
 )
 
 
@@ -46,7 +46,7 @@ class AtRest(msgspec.Struct, frozen=True):
             f", {copies:,} of them copies" if copies else ""
         )
         others = ", ".join(f"{count:,} {type_}" for type_, count in self.queues.others.most_common() if count)
-        return joined(tag("p", f"{found}."), tag("p", f"Beside messages: {others}.") if others else None)
+        return joined(tag("p", f"{found}."), tag("p", f"Besides messages: {others}.") if others else None)
 
     def queue_section(self) -> Markup:
         """The messages by queue."""
@@ -77,7 +77,7 @@ class AtRest(msgspec.Struct, frozen=True):
         if unreadable:
             told.append(f"{count_text(unreadable, 'byte')} could not be read.")
         nested: Counter[str] = sum((one.nested for one in self.searched), Counter())
-        told += (f"No finds of their own: {count:,} {why}." for why, count in nested.most_common())
+        told += (f"Not counted as finds: {count:,} {why}." for why, count in nested.most_common())
         return tag("ul", *(tag("li", one) for one in (*told, *_UNKNOWN)))
 
 

@@ -103,7 +103,9 @@ def finding_section(shelf: Shelf, groups: Sequence[Group], told: Told) -> Markup
     ]
     loud = [group for group in groups if group.rank]
     quiet = [group for group in groups if not group.rank]
-    words = f"{count_text(shelf.total, 'finding')}, told as {count_text(len(loud) + len(quiet), 'cause')}."
+    words = (
+        f"{count_text(shelf.total, 'finding')}, grouped into {count_text(len(loud) + len(quiet), 'cause')}."
+    )
     parts = [tag("p", words), tag("ul", *counted, class_="severities")]
     parts += (
         _of_group(shelf, group, told, opened=at < _MOST_OPEN and group.severity == "high")
@@ -116,7 +118,7 @@ def finding_section(shelf: Shelf, groups: Sequence[Group], told: Told) -> Markup
         parts.append(tag("details", summary, tag("div", *inside, class_="inside"), class_="quiet"))
     left_out = shelf.left_out()
     if left_out:
-        parts.append(tag("p", f"{count_text(left_out, 'further cause')} not told.", class_="note"))
+        parts.append(tag("p", f"{count_text(left_out, 'further cause')} not shown.", class_="note"))
     more = beyond(shelf.more)
     if more:
         parts.append(tag("p", f"Not kept: {'; '.join(more)}.", class_="note"))
@@ -144,7 +146,7 @@ def _of_group(shelf: Shelf, group: Group, told: Told, *, opened: bool = False) -
         about.append(
             tag(
                 "h4",
-                "Explained by it: ",
+                "Explains: ",
                 tag("code", one.lead.id),
                 f" {one.lead.title}",
                 tag("span", _repeated(one), class_="muted"),

@@ -92,7 +92,7 @@ def answer_section(answers: Sequence[Answer], links: Links) -> Markup:
     if flagged:
         parts.append(tag("ul", *(_answer(answer, links) for answer in flagged), class_="told"))
     else:
-        parts.append(tag("p", "No answer asks for somebody to look."))
+        parts.append(tag("p", "No answer needs your attention."))
     if others:
         folded = tag("ul", *(_answer(answer, links) for answer in others), class_="told")
         summary = tag("summary", count_text(len(others), "other answer"))

@@ -112,13 +112,15 @@ def talk_section(
 ) -> Markup:
     """The picture for up to 24 hosts, and a table of the busiest ways; ``suspects`` are marked."""
     if not hosts:
-        return tag("p", "No host sent anything that was understood.")
+        return tag("p", "No traffic of any host could be decoded.")
     picture: Markup | None = None
     if len(hosts) <= _MOST_DRAWN:
         picture = scrolling("Picture of hosts and messages", _picture(hosts, ways, suspects))
     else:
         picture = tag(
-            "p", f"{count_text(len(hosts), 'host')}: too many for a picture, the table has the busiest ways."
+            "p",
+            f"{count_text(len(hosts), 'host')}: too many for a picture. The table has the busiest pairs of "
+            "hosts.",
         )
     busiest = sorted(ways.items(), key=lambda item: (-item[1].messages, -item[1].sessions, item[0]))
     rows = [
@@ -129,7 +131,9 @@ def talk_section(
     note = None
     if len(hosts) <= _MOST_DRAWN and undrawn > 0:
         note = tag(
-            "p", f"{count_text(undrawn, 'way')} with the fewest messages are not drawn.", class_="note"
+            "p",
+            f"{count_text(undrawn, 'pair')} of hosts with the fewest messages are not drawn.",
+            class_="note",
         )
     listed = table(
         "Messages from host to host",
@@ -138,7 +142,9 @@ def talk_section(
         more=len(ways) - len(rows),
     )
     if left_out:
-        listed = joined(listed, tag("p", f"Not told apart: {count_text(left_out, 'message')} of more hosts."))
+        listed = joined(
+            listed, tag("p", f"Not shown by host: {count_text(left_out, 'message')} of further hosts.")
+        )
     return joined(
         picture,
         note,

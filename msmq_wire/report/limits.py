@@ -35,7 +35,7 @@ def limit_section(
         lines.append(f"{count_text(totals.cut, 'packet')} could not be decoded to the end.")
     if totals.sealed:
         lines.append(
-            f"{count_text(totals.sealed, 'call')} sealed: what they carry is not told without a key."
+            f"{count_text(totals.sealed, 'call')} sealed: without a key their content cannot be shown."
         )
     late = sum(not session.started for session in story.sessions)
     if late:
@@ -43,23 +43,27 @@ def limit_section(
     uncertain = sum(not session.certain for session in story.sessions) - late
     if uncertain > 0:
         lines.append(
-            f"{count_text(uncertain, 'session')} with parts missing: what was not acknowledged is doubtful."
+            f"{count_text(uncertain, 'session')} with parts missing: which messages were not acknowledged is "
+            "not certain."
         )
     for name in story.left_out.__struct_fields__:
         count = getattr(story.left_out, name)
         if count:
             judged = ", and were judged before the end of the capture" if name in _JUDGED else ""
             lines.append(
-                f"{count:,} {_NAMES.get(name, name)} are not told one by one{judged}: too many were captured."
+                f"{count:,} {_NAMES.get(name, name)} are not listed one by one{judged}: too many were "
+                "captured."
             )
     if fates.every > 1:
-        lines.append(f"What became of messages is told of one in {fates.every} of {fates.messages:,}.")
+        lines.append(
+            f"What became of a message is shown for one in {fates.every} of {fates.messages:,} messages."
+        )
     if totals.messages > len(totals.rows):
-        lines.append(f"The table of messages has {len(totals.rows):,} of {totals.messages:,}.")
+        lines.append(f"The table of messages has {len(totals.rows):,} of {totals.messages:,} messages.")
     if skipped:
         most = ", ".join(f"{count:,} {reason}" for reason, count in skipped.most_common(6))
-        lines.append(f"{count_text(skipped.total(), 'frame')} passed over: {most}.")
-    lines.append("An acknowledgment that was not captured is not proof that a message was lost.")
+        lines.append(f"{count_text(skipped.total(), 'frame')} skipped: {most}.")
+    lines.append("A message without a captured acknowledgment may still have arrived.")
     parts = [tag("ul", *(tag("li", line) for line in lines))]
     if totals.gaps:
         rows = [

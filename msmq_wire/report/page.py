@@ -229,7 +229,7 @@ def _counted(fates: Fates) -> Iterator[Markup]:
     came = ", ".join(f"{fates.outcomes[one]:,} {one}" for one in OUTCOMES if fates.outcomes[one])
     if came:
         acks = fates.acknowledgments
-        beside = f" Beside them {count_text(acks, 'message')} that acknowledged others." if acks else ""
+        beside = f" Besides them {count_text(acks, 'message')} that acknowledged others." if acks else ""
         looked = count_text(fates.outcomes.total(), "different message")
         yield tag("p", f"Of {looked}: {came}.{beside}")
 

@@ -44,7 +44,7 @@ def flow_section(rate: TimeBuckets, fates: Fates) -> Markup:
     if not shown:
         parts.append(tag("p", "Nothing that was captured acknowledges a message."))
     if fates.every > 1:
-        parts.append(tag("p", f"One message of {fates.every} was looked at.", class_="note"))
+        parts.append(tag("p", f"One in {fates.every} messages was looked at.", class_="note"))
     return joined(*parts)
 
 

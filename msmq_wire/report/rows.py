@@ -188,7 +188,7 @@ def _within(seconds: int | None, how: str) -> str | None:
         return None
     if how == "stored":
         # Nobody has seen what a queue manager makes of it in its files.
-        return f"{seconds:,} seconds, if it is as it was sent"
+        return f"{seconds:,} seconds, if the value is stored as it was sent"
     # What was stored has a date there.
     return f"within {duration_text(seconds * SECOND)}" if how == "sent" else date_text(seconds * SECOND)
 

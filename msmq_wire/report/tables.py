@@ -117,9 +117,11 @@ def queue_section(fates: Fates, story: Story) -> Markup:
     )
     notes = []
     if fates.every > 1:
-        notes.append(f"One message of {fates.every} was looked at: the counts are of these.")
+        notes.append(f"One in {fates.every} messages was looked at: the counts are of these messages.")
     if fates.queues_left_out:
-        notes.append(f"{count_text(fates.queues_left_out, 'message')} to further queues were not told apart.")
+        notes.append(
+            f"{count_text(fates.queues_left_out, 'message')} to further queues are not shown by queue."
+        )
     return joined(listed, *(tag("p", note, class_="note") for note in notes))
 
 

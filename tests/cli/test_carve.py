@@ -220,7 +220,7 @@ def test_the_report_has_hashes_grades_and_what_nobody_can_know(run: Run, tmp_pat
     for told in (
         hashlib.sha256(STORED.read_bytes()).hexdigest(),
         "recoverable by its name",
-        "expected, not documented",
+        "expected, but not documented",
         "damaged: P0003420.MQ at 1,024",
         "8 whole, 1 damaged, 2 head, 2 of them copies",
     ):

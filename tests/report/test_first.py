@@ -95,6 +95,6 @@ def test_a_long_answer_is_folded_after_three_sentences() -> None:
 def test_findings_of_one_cause_are_one_with_an_anchor_for_each_sender() -> None:
     findings = [_finding("192.0.2.21:1")] * 3 + [_finding("192.0.2.22:1")]
     page = Page(page_text([_MESSAGE], findings))
-    assert "4 findings, told as 2 causes." in page.text_of("p")
+    assert "4 findings, grouped into 2 causes." in page.text_of("p")
     ids = [one["id"] for one in page.named("details") if (one.get("id") or "").startswith("finding-")]
     assert ids == ["finding-FRM-SIG-192.0.2.21", "finding-FRM-SIG-192.0.2.22"]

@@ -338,7 +338,7 @@ def test_of_many_findings_of_a_rule_some_are_shown_and_all_are_counted() -> None
     )
     page = Page(page_text(_many(1), [finding] * 60))
     assert page.text_of("p").count("the stream ends inside a packet") == 10
-    assert "60 findings, told as 1 cause." in page.text
+    assert "60 findings, grouped into 1 cause." in page.text
     assert "And 50 more: msmq-wire findings --rule FRM-TRUNC lists them." in page.text
 
 

@@ -90,5 +90,5 @@ def test_without_times_and_acknowledgments_the_plots_say_so() -> None:
     assert page.text_of("p") == [
         "No messages with a time.",
         "Nothing that was captured acknowledges a message.",
-        "One message of 3 was looked at.",
+        "One in 3 messages was looked at.",
     ]
