@@ -170,7 +170,11 @@ def join_sections(sections: Sequence[SectionBuffer]) -> JoinedPacket:
     if first.section_buffer_type in _FIRST:
         missing = _missing(first, data, packet_size, problems)
     elif len(data) != packet_size and not _reads(data, ()):
-        problems.append(_problem("sum", f"{len(data)} bytes where PacketSize is {packet_size}", spec=_SPLIT))
+        problems.append(
+            _problem(
+                "sum", f"the sections have {len(data)} bytes, but PacketSize is {packet_size}", spec=_SPLIT
+            )
+        )
     return JoinedPacket(
         data=data,
         missing=missing,
@@ -231,7 +235,7 @@ def _missing(
         problems.append(_problem("body", "the section does not end in what may be cut", at=size, spec=_SPLIT))
     padding = 0
     if part is not None and alloc not in (part.end, part.end + part.padding):
-        message = f"SectionSizeAlloc is {alloc} where the part that is cut ends at {part.end}"
+        message = f"SectionSizeAlloc is {alloc}, but the part that is cut ends at {part.end}"
         problems.append(_problem("alloc", message, path="[0].section_size_alloc", length=size, spec=_SPLIT))
     if part is not None and alloc != part.end + part.padding:
         padding = part.padding

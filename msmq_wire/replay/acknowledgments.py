@@ -300,7 +300,7 @@ def _stranger(
     if destination is not None and source != destination:
         yield packet_deviation(
             ReplayKind.STRANGER, record(), rule,
-            f"an acknowledgment of {named} comes from another queue manager than the message was sent to",
+            f"an acknowledgment of {named} comes from a queue manager that is not the destination",
             f"queue manager {destination}", f"queue manager {source}",
             path="user_header.source_queue_manager",
         )  # fmt: skip

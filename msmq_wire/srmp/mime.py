@@ -192,7 +192,7 @@ class _Splitter:
             at, after, closes = self._take_part(after)
             if at < 0:
                 self.end = after
-                self._note("mime.no-close", "the last part has no delimiter behind it", "body", len(body), 0)
+                self._note("mime.no-close", "the last part has no delimiter after it", "body", len(body), 0)
                 return
         self.end = after
         if not closes:
@@ -226,7 +226,9 @@ class _Splitter:
             # A line end before a delimiter belongs to it, unless Content-Length says otherwise.
             end_at, following = self._line_end_before(data_at, stop) if first[0] >= 0 else stop, first
             if claimed is not None:
-                message = f"Content-Length counts other bytes than the {end_at - data_at} of the part"
+                message = (
+                    f"Content-Length does not end at the delimiter: the part has {end_at - data_at} bytes"
+                )
                 self._note("mime.content-length", message, path, data_at, end_at - data_at)
         else:
             assert length is not None

@@ -176,9 +176,8 @@ ANSWERS: dict[str, tuple[str, ...]] = {
     "q12_gap": (
         "12. Are transactional streams complete and in order?  [look here: medium]",
         "Stream 0x6a85fd5f00000001 of a1d30c5b… (192.0.2.21) to "
-        "PRIVATE=c277e190-3d6a-4c4b-8d05-f21b9ac83e44\\0000000a: 3 messages, numbers 1 to 5; 3 "
-        "to 4 missing before 5 in frame 16; OrderAcks cover all up to 2, last in frame 20; not "
-        "covered: 5.",
+        "PRIVATE=c277e190-3d6a-4c4b-8d05-f21b9ac83e44\\0000000a: 3 messages, numbers 1 to 5; numbers 3 to 4 "
+        "are missing before 5 in frame 16; OrderAcks cover all up to 2, last in frame 20; not covered: 5.",
         "A receiver never asks for a resend: it sends no OrderAck, and the sender sends again what no "
         "OrderAck covers.",
     ),
@@ -187,8 +186,8 @@ ANSWERS: dict[str, tuple[str, ...]] = {
         "Findings about 198.51.100.7: LEN-ENV (SRMP envelope longer than its packet) and SES-NAKED (A "
         "message without a session); first in frame 22. 198.51.100.7 sent a message before a session was "
         "open. It matches the published condition of CVE-2023-21554.",
-        "192.0.2.21 opened 1 session and the one message was acknowledged, as is normal for a queue "
-        "manager. No finding of medium or high severity is about it.",
+        "192.0.2.21 opened 1 session and the one message was acknowledged: it behaves like a queue manager. "
+        "No finding of medium or high severity is about it.",
     ),
     "q14_held": (
         "14. Received or only stored, and what waits at its sender?  [look here: medium]",

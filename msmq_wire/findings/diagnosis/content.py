@@ -83,7 +83,9 @@ def _cut(cut: int, total: int) -> str:
     """How many bodies are not whole."""
     if not cut:
         return ""
-    return "; it is not whole" if total == 1 else f"; {cut:,} of them are not whole"
+    if total == 1:
+        return "; it is not whole"
+    return f"; {cut:,} of them {'is' if cut == 1 else 'are'} not whole"
 
 
 def bodies(facts: Facts, resends: int, words: Words, telling: Telling) -> None:

@@ -20,7 +20,7 @@ from msmq_wire.sessions import MessageLife, Moment, Session, Story, class_words
 from msmq_wire.sessions.outcomes import TIMEOUTS
 from msmq_wire.units import SECOND
 
-__all__ = ["REMEDIES", "Fates"]
+__all__ = ["REMEDIES", "Fates", "of_several"]
 
 _NEEDS: tuple[Need, ...] = ("both_sides", "whole", "order", "read", "counted")
 _SENT: tuple[Need, ...] = ("opening", "both_sides", "whole")
@@ -264,7 +264,7 @@ def _cause(key: _Key, pile: _Pile) -> Cause:
     elif key.nack_class:
         verb = "expired" if key.fate == "expired" else f"{was} {failed_word(key.nack_class == _PURGED)}"
         why = class_words(key.nack_class)
-        why = why if pile.count == 1 else _of_several(why)
+        why = why if pile.count == 1 else of_several(why)
         text = f"{to} {verb}: {why} (class 0x{key.nack_class:04x})"
         action = REMEDIES.get(key.nack_class, "ask the application that sent this class")
         if pile.dead_letter and len(pile.senders) == 1:
@@ -315,7 +315,7 @@ _SEVERAL = (
 )
 
 
-def _of_several(why: str) -> str:
+def of_several(why: str) -> str:
     """What is said of a message, of several."""
     for one, many in _SEVERAL:
         why = re.sub(rf"\b{one}\b", many, why)

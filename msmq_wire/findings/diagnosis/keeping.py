@@ -218,4 +218,4 @@ def _said(key: GroupKey, group: _Group, src: str, dst: str, words: Words) -> Ite
 def _at(group: _Group, words: Words) -> str:
     """The frame that tells of the first message."""
     at = group.first.received if group.by is None else group.by.at
-    return f"{words.frame(at)}{'' if group.count == 1 else ', for the first of them'}"
+    return f"{words.frame(at)}{'' if group.count == 1 else ' (for the first of them)'}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.diagnosis.answer import MOST, Telling
-from msmq_wire.findings.diagnosis.fates import REMEDIES
+from msmq_wire.findings.diagnosis.fates import REMEDIES, of_several
 from msmq_wire.findings.diagnosis.messages import Bad, MessageSums, Stale
 from msmq_wire.findings.diagnosis.words import Words, count, failed_word, host, listed, seconds_text, short
 from msmq_wire.sessions import MessageLife, Moment, RemoteQueue, Story, TransactionalStream, class_words
@@ -90,11 +90,9 @@ def _bad_text(bad: Bad, words: Words) -> str:
     to = first.queue or _NOWHERE
     was = "was" if bad.count == 1 else "were"
     verb = "expired" if first.outcome == "expired" else f"{was} {failed_word(first.outcome == 'purged')}"
-    reason = (
-        f"{class_words(first.nack_class)} (class 0x{first.nack_class:04x}"
-        if first.nack_class
-        else first.reason
-    )
+    reason = class_words(first.nack_class) if first.nack_class else first.reason
+    reason = reason if bad.count == 1 else of_several(reason)
+    reason += f" (class 0x{first.nack_class:04x}" if first.nack_class else ""
     if bad.count == 1:
         where = "".join(f", {words.frame(at)}" for at in _told(first)[:1])
         reason += f"{where})" if first.nack_class else ""

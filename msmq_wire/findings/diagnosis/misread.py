@@ -102,7 +102,8 @@ def _cause(key: _Key, pile: _Pile) -> Cause:
             text=f"{key.client} received {what} from {where} and never confirmed {it}: after five minutes "
             f"the server puts {it} back",
             severity="low", confidence="likely", moments=tuple(pile.moments), who=(key.client, key.server),
-            action=f"look at what the reading application of {key.client} did then; expect {it} twice",
+            action=f"look at what the reading application of {key.client} did then; expect "
+            f"{'the message' if pile.count == 1 else 'the messages'} twice",
             count=pile.count, rules=("RPC-PENDING",), kind="pending", about=key.server,
         )  # fmt: skip
     verb = "open" if key.what == "open" else "read"

@@ -181,7 +181,7 @@ def identities(story: Story, sums: FindingSums, words: Words, telling: Telling) 
         hosts_ = len({name for hosts in seen.values() for name in hosts})
         told = f"{count(len(seen), 'queue manager')} at {count(hosts_, 'address', 'addresses')}"
         first = [next(iter(hosts.values())) for hosts in list(seen.values())[:MOST]]
-        telling.say(f"No: {told}, none of them at two.", *first)
+        telling.say(f"No: {told}, none of them at two addresses.", *first)
     shown = dict(list(shared.items())[:_MOST_HOSTS])
     telling.facts = {
         "queue_managers": len(seen),
@@ -333,7 +333,7 @@ def ports(story: Story, facts: Facts, sums: FindingSums, words: Words, telling: 
         for client, server in {pair: None for use in roles.values() for pair in use.pairs}:
             marks = sums.hosts.get(client)
             if marks is not None and marks.severity == "high" and not (key[0] == "UDP" and client in sweeps):
-                _mark(odd, (key, client, server), marks.first, f"shows {listed(sorted(marks.ids))}")
+                _mark(odd, (key, client, server), marks.first, f"caused {listed(sorted(marks.ids))}")
     for key, roles in listed_ports[:64]:
         uses = list(roles.values())
         pairs = dict.fromkeys(pair for use in uses for pair in use.pairs)
@@ -352,11 +352,9 @@ def ports(story: Story, facts: Facts, sums: FindingSums, words: Words, telling: 
         text = f"{key[0]} {key[1]}: {listed(list(roles))}; {ways}; first in {words.frame(first)}."
         telling.say(text, first)
     for (key, client, server), one in list(odd.items())[:MOST]:
-        text = f"Not what a queue manager does at {key[0]} {key[1]} of {server}: {client} "
-        text += f"{listed(list(one.why))}, first "
-        text += (
-            f"in {words.frame(one.first)}. That is no reason to let it through a firewall; see question 13."
-        )
+        text = f"{client} does not behave like a queue manager at {key[0]} {key[1]} of {server}: it "
+        text += f"{listed(list(one.why))}, first in {words.frame(one.first)}. That is no reason to let it "
+        text += "through a firewall; see question 13."
         telling.say(text, one.first, attention="medium")
     if len(odd) > MOST:
         telling.say(

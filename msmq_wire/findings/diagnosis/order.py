@@ -117,7 +117,7 @@ def _stream_text(stream: TransactionalStream, words: Words) -> str:
     for gap in stream.gaps[:3]:
         notes.append(_gap_text(gap.after, gap.number, words.frame(gap.at), gap.certain))
         if gap.filled is not None:
-            notes[-1] += f" and was filled from {words.frame(gap.filled)} on"
+            notes[-1] += f" and came from {words.frame(gap.filled)} on"
     more = len(stream.gaps) - 3 + stream.gaps_left_out
     if more > 0:
         notes.append(f"and {count(more, 'more gap')}")
@@ -148,8 +148,8 @@ def _stream_text(stream: TransactionalStream, words: Words) -> str:
 
 
 def _gap_text(after: int, number: int, frame: str, certain: bool) -> str:
-    missing = str(after + 1) if number - after == 2 else f"{after + 1} to {number - 1}"
-    doubt = "" if certain else ", or missing from the capture"
+    missing = f"number {after + 1} is" if number - after == 2 else f"numbers {after + 1} to {number - 1} are"
+    doubt = "" if certain else ", perhaps only from the capture"
     return f"{missing} missing before {number} in {frame}{doubt}"
 
 

@@ -25,7 +25,6 @@ __all__ = ["FindingSums", "heeded", "is_naked", "peers"]
 
 _MOST_HOSTS = 4096
 _MOST_IDS = 64
-_PEER = ", as is normal for a queue manager"
 _FROM = SEVERITIES.index("medium")
 _OF_ALL = frozenset(("ID-CLONE",))
 """Rules that name every host of their evidence alike."""
@@ -162,10 +161,10 @@ def peers(
         conduct = clients.get(name)
         text += f"{words.frame(marks.first)}. "
         if conduct is not None:
-            text += _conduct((name,), (conduct,), troubles.get(name)).replace(_PEER, "")
+            text += _conduct((name,), (conduct,), troubles.get(name)).replace(_like(1), "")
         text += _trouble(troubles.get(name))
         if marks.cves:
-            text += f" It matches the published condition of {listed(list(marks.cves))}."
+            text = text.rstrip() + f" It matches the published condition of {listed(list(marks.cves))}."
         telling.say(text.rstrip(), marks.first, attention=marks.severity)
     quiet = {name: conduct for name, conduct in clients.items() if name not in sums.hosts}
     alike = [
@@ -203,6 +202,11 @@ def peers(
     }
 
 
+def _like(number: int) -> str:
+    """What that messages of a host, or of several, were acknowledged says of it."""
+    return ": it behaves like a queue manager" if number == 1 else ": they behave like queue managers"
+
+
 def _times(number: int) -> str:
     return "" if number == 1 else f", {number:,} times"
 
@@ -225,7 +229,7 @@ def _conduct(names: Sequence[str], conducts: Sequence[_Conduct], trouble: Troubl
             number, total, *(("packet with a message", "packets with messages") if again else ("message",))
         )
         taken = taken[:1].lower() + taken[1:]
-        return f"{text} and {taken} {'was' if number == 1 else 'were'} acknowledged{_PEER}."
+        return f"{text} and {taken} {'was' if number == 1 else 'were'} acknowledged{_like(len(names))}."
     sent = "no message"
     if conduct.messages:
         where = "its session" if conduct.messages == 1 else "their sessions"

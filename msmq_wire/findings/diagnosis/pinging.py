@@ -85,7 +85,7 @@ def _ping(ping: PingExchange, words: Words) -> str:
         )
     text = f"{host(ping.client)} pinged {host(ping.server)} in {words.frame(ping.request)}"
     if ping.requests > 1:
-        text += f" and {ping.requests - 1} times more"
+        text += f" and {count(ping.requests - 1, 'time')} more"
     if ping.response is not None:
         says = "refuses a connection (RF is set)" if ping.refused else "accepts connections"
         after = later(ping.request, ping.response)

@@ -25,6 +25,13 @@ _IO_TIMEOUT = 0xC00E001B
 _COMMIT = "A message received in a transaction leaves its queue at the commit, which no call shows."
 """[MS-MQRR] 3.1.4.15"""
 _INFINITE = 0xFFFFFFFF
+_ENDS = {
+    "ack": ("taken off the queue", "taking it off the queue"),
+    "acknowledged": ("acknowledged", "acknowledging it"),
+    "nack": ("put back", "putting it back"),
+    "cancelled": ("cancelled", "cancelling it"),
+}
+"""How a receive ended: what is said where that succeeded, and where it failed."""
 
 
 def reads(story: Story, facts: Facts, suspects: Fold, words: Words, telling: Telling) -> None:
@@ -148,9 +155,10 @@ def _who(client: str, account: str) -> str:
 
 def _queue_text(queue: RemoteQueue, words: Words) -> str:
     name = queue.queue or "a queue that is not named"
-    text = f"{_who(queue.client, queue.account)} opened {name} at {host(queue.server)} in "
-    text += words.frame(queue.opened)
-    if queue.status or queue.fault:
+    failed = queue.status or queue.fault
+    text = f"{_who(queue.client, queue.account)} {'could not open' if failed else 'opened'} {name} at "
+    text += f"{host(queue.server)} in {words.frame(queue.opened)}"
+    if failed:
         return f"{text}: {_status(queue.status)}."
     done = [
         count(number, noun)
@@ -217,9 +225,8 @@ def _limit(read: RemoteRead) -> str:
 
 def _ended(read: RemoteRead, words: Words) -> str:
     if read.end is not None:
-        told = {"ack": "taken off the queue", "nack": "put back", "cancelled": "cancelled"}[read.end]
-        if read.transactional and read.end == "ack":
-            told = "acknowledged"
-        failed = f", which failed: {_status(read.end_status)}" if read.end_status else ""
-        return f"; {told} in {words.frame(read.ended)}{failed}"
+        told, doing = _ENDS["acknowledged" if read.transactional and read.end == "ack" else read.end]
+        if read.end_status:
+            return f"; {doing} failed in {words.frame(read.ended)}: {_status(read.end_status)}"
+        return f"; {told} in {words.frame(read.ended)}"
     return "; nothing ended it: after five minutes the server puts the message back" if read.pending else ""

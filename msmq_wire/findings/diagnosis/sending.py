@@ -207,7 +207,8 @@ def _clock_text(clock: HostClock) -> str:
     """A clock against that of the capture, and how sure that is."""
     said = clock.said[:1].upper() + clock.said[1:]
     if not clock.sure:
-        return f"{said}, or its SentTime is invented: {count(clock.pairs, 'message')} are too few to tell."
+        few = f"{count(clock.pairs, 'message')} {'is' if clock.pairs == 1 else 'are'} too few to tell"
+        return f"{said}, or its SentTime is invented: {few}."
     shown = f"{clock.agreeing:,} of {count(clock.pairs, 'message')} over {span(clock.span)} show it"
     drift = round(clock.drift)
     gains = "gains" if drift > 0 else "loses"

@@ -34,7 +34,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
     if not (reached_number(header, "signature_size") or several):
         lacking.append("is not signed")
     if lacking:
-        message = f"{found.title}, of a directory server; the message {' and '.join(lacking)}"
+        message = f"{found.title}, as a directory server says it; but the message {' and '.join(lacking)}"
         yield Seen(message=message, evidence=(place_of(record, body, 2),), caveats=body.caveats)
 
 

@@ -26,7 +26,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
 
 RULE = Rule(
     id="CNT-BODYTYPE",
-    title="Body type that the specification does not list",
+    title="A body type that the specification does not list",
     severity="info",
     spec=(SpecRef("MS-MQMQ", "2.2.12"),),
     meaning="BodyType tells the application how to read the body. No specification and no article lists "

@@ -21,7 +21,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
 
 RULE = Rule(
     id="CNT-CLASS",
-    title="Message class that is not defined",
+    title="A message class that is not defined",
     severity="low",
     spec=(SpecRef("MS-MQMQ", "2.2.18.1.6"),),
     meaning="A message class is one of the published values, or a custom one made of the bits of 0xE1FF.",

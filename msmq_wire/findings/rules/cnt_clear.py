@@ -61,7 +61,7 @@ def _kind(body_type: int, body: bytes) -> str:
 
 RULE = Rule(
     id="CNT-CLEAR",
-    title="Body in clear text",
+    title="A body in clear text",
     severity="info",
     confidence="likely",
     spec=(SpecRef("MS-MQMQ", "2.2.20.6"),),

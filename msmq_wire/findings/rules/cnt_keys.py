@@ -33,7 +33,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
 
 RULE = Rule(
     id="CNT-KEYS",
-    title="Several senders, one session key",
+    title="One session key from several senders",
     severity="medium",
     spec=(SpecRef("MS-MQQB", "3.1.7.1.5"), SpecRef("MS-MQQB", "3.1.5.8.3")),
     meaning="A queue manager chooses its session key at random, and encrypts it with random padding, so two "

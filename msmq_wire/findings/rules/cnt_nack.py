@@ -56,7 +56,7 @@ def _original(record: Record, identifier: object) -> str:
 
 RULE = Rule(
     id="CNT-NACK",
-    title="Negative acknowledgment",
+    title="A negative acknowledgment",
     severity="info",
     spec=(SpecRef("MS-MQMQ", "2.2.18.1.6"), SpecRef("MS-MQQB", "2.2.5")),
     meaning="A queue manager tells the sender that a message did not reach its queue, or that nobody read "

@@ -46,7 +46,7 @@ def _lacking(record: Record, header: object, certificate: int) -> Iterator[tuple
 
 RULE = Rule(
     id="CNT-SIGN",
-    title="Signature without certificate, or certificate without signature",
+    title="A signature without certificate, or a certificate without signature",
     severity="low",
     confidence="likely",
     spec=(SpecRef("MS-MQMQ", "2.2.20.6"), SpecRef("MS-MQQB", "3.1.5.8.3")),

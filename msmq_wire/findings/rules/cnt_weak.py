@@ -53,7 +53,7 @@ def _weak(record: Record, signed: bool, encrypted: bool) -> Iterator[tuple[str, 
 
 RULE = Rule(
     id="CNT-WEAK",
-    title="Weak algorithm in use",
+    title="A weak algorithm in use",
     severity="low",
     spec=(SpecRef("MS-MQMQ", "2.2.19.3"),),
     meaning="The message is signed with MD2, MD4 or MD5, or encrypted with RC2, RC4 or a key of 40 bits. "

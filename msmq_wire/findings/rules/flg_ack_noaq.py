@@ -29,7 +29,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
 
 RULE = Rule(
     id="FLG-ACK-NOAQ",
-    title="Acknowledgments without an administration queue",
+    title="Acknowledgments requested without an administration queue",
     severity="info",
     spec=(SpecRef("MS-MQMQ", "2.2.19.2"),),
     meaning="The message asks for administration acknowledgments, but names no queue for them, so none will "

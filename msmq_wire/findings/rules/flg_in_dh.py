@@ -32,7 +32,7 @@ _IN, _DH, _TR = 1 << 3, 1 << 5, 1 << 8
 
 RULE = Rule(
     id="FLG-IN-DH",
-    title="Contradiction in BaseHeader.Flags",
+    title="A contradiction in BaseHeader.Flags",
     severity="low",
     spec=(SpecRef("MS-MQMQ", "2.2.19.1"),),
     meaning="DH announces a DebugHeader. Internal packets (IN) never have one. TR asks for tracing, which "

@@ -39,7 +39,7 @@ _FLAGS = this.user_header.flags
 
 RULE = Rule(
     id="FLG-QTYPE",
-    title="Undefined queue type",
+    title="An undefined queue type",
     severity="medium",
     spec=(SpecRef("MS-MQMQ", "2.2.19.2"),),
     meaning="The queue type says in which form a queue is named. If it is not valid, the rest of the packet "

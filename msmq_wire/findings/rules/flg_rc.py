@@ -40,7 +40,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
 
 RULE = Rule(
     id="FLG-RC",
-    title="Unexpected count of routing servers",
+    title="An unexpected count of routing servers",
     severity="low",
     spec=(SpecRef("MS-MQMQ", "2.2.19.2"), SpecRef("MS-MQQB", "3.1.5.8.2")),
     meaning="RC counts the routing servers that a message passed, at most 29. A message with a direct name "

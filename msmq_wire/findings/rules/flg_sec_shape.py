@@ -47,6 +47,10 @@ def _misread(record: Record) -> bytes:
     return bytes((header.flags, header.label_length)) + message_class.to_bytes(2, "little") + correlation
 
 
+_SAID = {"undeclared": "what no header announces"}
+"""What a path is called where it is no name of the specification."""
+
+
 def _check(record: Record, context: Context) -> Iterator[Seen]:
     flags = field(record, "user_header.flags")
     if flags is None or flags & _SH:
@@ -60,7 +64,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
             # A packet that is read wrongly is cut before its end: only whole fields have a place.
             offset = layout(record.packet, wanted=(first,))[first].offset
             yield Seen(
-                message=f"SH is 0, but {path} begins like a SecurityHeader with a SID",
+                message=f"SH is 0, but {_SAID.get(path, path)} begins like a SecurityHeader with a SID",
                 evidence=(evidence_of(record, path, offset, len(data), data),),
             )
 

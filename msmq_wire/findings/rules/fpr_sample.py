@@ -57,7 +57,7 @@ def _of_request(record: Record) -> Iterator[Mark]:
     if reached(header, "server_guid") == SAMPLE_SERVER:
         yield f"{_ESTABLISH}.server_guid", "ServerGuid of the example"
     if reached(header, "time_stamp") == _TIME_STAMP:
-        yield f"{_ESTABLISH}.time_stamp", "its TimeStamp"
+        yield f"{_ESTABLISH}.time_stamp", "TimeStamp of the example"
 
 
 def _of_message(record: Record) -> Iterator[Mark]:
@@ -73,7 +73,7 @@ def _of_message(record: Record) -> Iterator[Mark]:
     if reached(record.packet, "message_properties_header.label") == _LABEL:
         yield "message_properties_header.label", "the label 'mqsender label'"
     if reached(record.packet, "security_header.security_data.security_id") == _SID:
-        yield "security_header.security_data.security_id", "its SID"
+        yield "security_header.security_data.security_id", "the SID of the example"
 
 
 RULE = Rule(

@@ -33,7 +33,7 @@ def _marks(record: Record) -> Iterator[Mark]:
     if reached(record.packet, "base_header.packet_size") == _PACKET_SIZE:
         yield "base_header.packet_size", f"PacketSize is {_PACKET_SIZE}"
     if _is_address(reached(record.packet, _NAME) or b""):
-        yield _NAME, "OS: with an address, and a private queue named queue"
+        yield _NAME, "the queue name is OS: with an address and a private queue named queue"
     if (reached(record.packet, _BODY) or b"").startswith(b"<?xml"):
         yield _BODY, "the body is a string of XML"
 

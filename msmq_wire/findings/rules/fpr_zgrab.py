@@ -41,7 +41,7 @@ def _marks(record: Record) -> Iterator[Mark]:
     if reached(header, "time_stamp") == 0:
         yield f"{_HEADER}.time_stamp", "TimeStamp is 0"
     if reached(header, "operating_system") == _SWAPPED:
-        yield f"{_HEADER}.operating_system", "OperatingSystem is 80 10, its bytes swapped"
+        yield f"{_HEADER}.operating_system", "OperatingSystem is 80 10 (bytes swapped)"
 
 
 RULE = Rule(

@@ -27,7 +27,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
         wrong = bool(record.packet.undeclared) or all(field(record, name) is None for name in _UNALIGNED)
     if wrong:
         yield Seen(
-            message=f"PacketSize is {size}, no multiple of 4: a byte too many or padding left out",
+            message=f"PacketSize is {size}, not a multiple of 4: a byte too many or padding left out",
             evidence=(size_place(record),),
         )
 

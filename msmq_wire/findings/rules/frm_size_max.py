@@ -24,7 +24,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
 
 RULE = Rule(
     id="FRM-SIZE-MAX",
-    title="PacketSize above the maximum",
+    title="A PacketSize above the maximum",
     severity="medium",
     spec=(SpecRef("MS-MQMQ", "2.2.19.1"),),
     meaning="No queue manager sends a packet of more than 4 MiB; one that is asked to read it closes the "

@@ -33,7 +33,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
 
 RULE = Rule(
     id="FRM-SIZE-MIN",
-    title="PacketSize below the size of the headers",
+    title="A PacketSize below the size of the headers",
     severity="medium",
     spec=(SpecRef("MS-MQMQ", "2.2.19.1"),),
     meaning="PacketSize counts all headers of a packet, so it cannot be smaller than the headers that the "

@@ -41,7 +41,7 @@ def _explain(record: Record, anomaly: Anomaly) -> tuple[str, Severity | None]:
 
 RULE = Rule(
     id="LEN-DIRECT",
-    title="Direct queue name with a wrong length or form",
+    title="A direct queue name with a wrong length or form",
     severity="medium",
     spec=(SpecRef("MS-MQMQ", "2.2.18.1.5.2"), SpecRef("MS-MQMQ", "2.1.2")),
     meaning="A direct name is text of whole characters that ends with a NUL. It begins with a known "

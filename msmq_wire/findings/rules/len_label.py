@@ -27,7 +27,7 @@ def _explain(record: Record, anomaly: Anomaly) -> tuple[str, Severity | None]:
 
 RULE = Rule(
     id="LEN-LABEL",
-    title="Label that does not end as it must",
+    title="A label that does not end as it must",
     severity="medium",
     spec=(SpecRef("MS-MQMQ", "2.2.19.3"),),
     meaning="LabelLength counts the characters of the label, including the NUL that ends it, at most 250. "

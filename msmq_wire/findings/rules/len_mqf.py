@@ -39,7 +39,8 @@ def _explain(record: Record, anomaly: Anomaly) -> tuple[str, Severity | None]:
     # An element takes 4 bytes at least; where that many fit, an element of a type not known here may be why.
     level: Severity | None = None if count * 4 > size else "medium"
     read = len(header.format_name_list)
-    text = f"ElementCount {count} and HeaderSize {size} do not fit the {read} queues that can be read"
+    queues = "1 queue" if read == 1 else f"{read} queues"
+    text = f"ElementCount {count} and HeaderSize {size} do not fit the {queues} that can be read"
     return text, level
 
 

@@ -37,7 +37,7 @@ def _check(record: Record, context: Context) -> Iterable[Seen]:
 
 RULE = Rule(
     id="LEN-OACK",
-    title="Acknowledgment whose body is not 36 bytes",
+    title="An acknowledgment whose body is not 36 bytes",
     severity="medium",
     spec=(SpecRef("MS-MQQB", "2.2.4"), SpecRef("MS-MQQB", "2.2.5")),
     meaning="OrderAck and FinalAck name a place in a transactional stream in 36 bytes. With another size "

@@ -16,7 +16,7 @@ _FIELDS = {"sent_count": "UserMsgSequenceNumber", "recoverable_count": "Recovera
 
 def _check(session: Session, context: Context) -> Iterator[Seen]:
     for note in noted(session, *_FIELDS):
-        said = f"{_FIELDS[note.kind]} says {note.stated}, but {note.expected} packets were sent"
+        said = f"{_FIELDS[note.kind]} says {note.stated} packets, but {note.expected} were sent"
         yield note_seen(session, note, said)
 
 

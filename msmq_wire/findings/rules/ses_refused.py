@@ -30,7 +30,7 @@ def _check(record: Record, context: Context) -> Iterable[Seen]:
 
 RULE = Rule(
     id="SES-REFUSED",
-    title="Session refused",
+    title="A session that was refused",
     severity="info",
     spec=(SpecRef("MS-MQQB", "2.2.1"), SpecRef("MS-MQQB", "3.1.5.3.1")),
     meaning="The other side refuses this session: it is another queue manager than the one requested, or it "

@@ -21,11 +21,7 @@ def _check(session: Session, context: Context) -> Iterator[Seen]:
         if at is None or not is_late(session, side):
             continue
         waited, due = (there.longest_wait or 0) / SECOND, due_in(session, side).after / SECOND
-        window = (
-            ""
-            if there.smallest_window is None
-            else f"; its smallest window was {there.smallest_window} packets"
-        )
+        window = "" if there.smallest_window is None else f"; its smallest window was {there.smallest_window}"
         yield Seen(
             message=f"the {('server', 'client')[side]} acknowledged a packet after {waited:.1f} s, but "
             f"{due:.1f} s was agreed{window}",

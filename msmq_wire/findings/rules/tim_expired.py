@@ -59,7 +59,7 @@ def _by_clock(seen: Seen, timed: Timed, clock: HostClock) -> Seen | None:
 
 RULE = Rule(
     id="TIM-EXPIRED",
-    title="Message that was already too old when it was sent",
+    title="A message that was already too old when it was sent",
     severity="info",
     confidence="likely",
     spec=(SpecRef("MS-MQMQ", "2.2.19.1"), SpecRef("MS-MQMQ", "2.2.19.2")),

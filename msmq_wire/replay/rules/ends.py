@@ -106,7 +106,7 @@ def judge_request(
             call.deviation(
                 ReplayKind.REQUEST,
                 row,
-                f"{text}which {before.happened} uses on this handle and nothing has ended",
+                f"{text}which {before.happened} still uses on this handle",
                 path=path,
                 certain=call.ended - before.happened.ended < SURE,
             ),

@@ -309,7 +309,7 @@ def _pass_over(
             ReplayKind.ORDER,
             row,
             f"{call.method} returns {_text(message, message.sequence)}{than}, though "
-            f"{_text(other, other.sequence)}{of} stood {'after' if behind else 'before'} it",
+            f"{_text(other, other.sequence)}{of} was {'after' if behind else 'before'} it",
             f"the {'last' if behind else 'first'} message that is available",
             came=f"{'an earlier' if behind else 'a later'} one",
             certain=False,

@@ -102,7 +102,7 @@ def _judge_claim(
                     ReplayKind.STATUS,
                     receive,
                     f"{call.method} answers {call.came}, though {ended.happened} began this receive",
-                    "MQ_OK, or what Dequeue Message End gives",
+                    "MQ_OK, or a status of the event Dequeue Message End",
                     path="response.status",
                 ),
                 until,

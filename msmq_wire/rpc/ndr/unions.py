@@ -89,7 +89,7 @@ class Union(NdrType):
         reader.unions += 1
         if repeated != selected:
             reader.tags.append((reader.unions - 1, repeated))
-            message = f"the union says {repeated}, the member that switches it {selected}"
+            message = f"the union has tag {repeated}, but the member that selects it is {selected}"
             reader.problem("union-tag", message, start, reader.pos - start)
         if arm is None:
             raise DecodeError("unknown-selector", f"{selected} selects nothing", offset=start)

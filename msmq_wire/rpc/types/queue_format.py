@@ -125,13 +125,13 @@ class QueueFormat(NdrStruct, frozen=True, kw_only=True, gc=False):
             "m_qft",
             "m_suffix_and_flags",
             at="m_suffix_and_flags",
-            message="Suffix Type, Flags and m_qft must go together",
+            message="Suffix Type, Flags and m_qft must match",
         ),
         CodedMust(
             "format-name",
             _names_a_queue,
             at="arm",
-            message="the parts must make a format name",
+            message="the parts must form a valid format name",
         ),
     )
 

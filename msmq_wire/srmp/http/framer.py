@@ -400,7 +400,7 @@ class HttpFramer:
             return f"{self._remaining:,} bytes of the body that Content-Length announces are missing"
         if self._state == "chunked":
             return "the last chunk of the body is missing"
-        return "the message ends inside its head"
+        return "the message ends inside its HTTP header"
 
     def _cut_head(self) -> Head:
         """What the whole lines of a head say."""

@@ -291,7 +291,9 @@ def framing(head: Head, answered: str) -> Framing:
     lengths = _listed(head.fields, b"content-length")
     problems = []
     if codings and lengths:
-        message = "Content-Length and Transfer-Encoding: the body may be cut in two ways"
+        message = (
+            "it has Content-Length and Transfer-Encoding: two readers may find different ends of the body"
+        )
         problems.append(anomaly("http.both-lengths", message, "headers"))
     if codings:
         if codings != [b"chunked"]:

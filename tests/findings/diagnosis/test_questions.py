@@ -300,8 +300,8 @@ def test_a_host_that_only_sent_an_attack_is_in_the_list_of_ports_and_marked() ->
         "does, see below); first in frame 1."
     )
     assert answer.sentences[1].startswith(
-        "Not what a queue manager does at TCP 1801 of 192.0.2.10: 198.51.100.7 sent a message before a "
-        "session was open and shows LEN-ENV and SES-NAKED, "
+        "198.51.100.7 does not behave like a queue manager at TCP 1801 of 192.0.2.10: it sent a message "
+        "before a session was open and caused LEN-ENV and SES-NAKED, "
     )
     assert answer.attention == "medium"
     (marked,) = answer.facts["no_peers"]
@@ -312,7 +312,7 @@ def test_a_host_that_only_sent_an_attack_is_in_the_list_of_ports_and_marked() ->
 def test_a_host_without_a_session_is_marked_too(told: Callable[..., dict[int, Answer]]) -> None:
     answer = told({"at": 0.0, "do": "connect"}, {"at": 0.1, "do": "message", "id": 1})[8]
     assert [one["why"] for one in answer.facts["no_peers"]] == [
-        ["sent a message before a session was open", "shows SES-NAKED"]
+        ["sent a message before a session was open", "caused SES-NAKED"]
     ]
 
 

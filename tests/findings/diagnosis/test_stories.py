@@ -73,8 +73,8 @@ SAID: list[tuple[str, int, str]] = [
     (
         "ping_scan",
         8,
-        "Not what a queue manager does at UDP 3527 of 40 hosts: 192.0.2.66 pinged them and connected to "
-        "none of them, first in frame 63. ",
+        "192.0.2.66 does not behave like a queue manager at UDP 3527 of 40 hosts: it pinged them and "
+        "connected to none of them, first in frame 63. ",
     ),
     (
         "silent_server",
@@ -135,7 +135,7 @@ SAID: list[tuple[str, int, str]] = [
     (
         "refused_invoices",
         13,
-        "192.0.2.21 opened 1 session and all 10 messages were acknowledged, as is normal for a queue "
+        "192.0.2.21 opened 1 session and all 10 messages were acknowledged: it behaves like a queue "
         "manager. 2 of its messages were refused: see question 5. ",
     ),
     (
@@ -149,8 +149,8 @@ SAID: list[tuple[str, int, str]] = [
     (
         "payroll_purged",
         13,
-        "192.0.2.21, 192.0.2.22 and 192.0.2.30 opened 3 sessions and all 32 messages were acknowledged, as "
-        "is normal for a queue manager. No finding of medium or high severity is about them.",
+        "192.0.2.21, 192.0.2.22 and 192.0.2.30 opened 3 sessions and all 32 messages were acknowledged: "
+        "they behave like queue managers. No finding of medium or high severity is about them.",
     ),
     (
         "attack_in_traffic",
@@ -180,7 +180,7 @@ SAID: list[tuple[str, int, str]] = [
     (
         "silent_server",
         13,
-        "192.0.2.21 opened 1 session and all 14 messages were acknowledged, as is normal for a queue "
+        "192.0.2.21 opened 1 session and all 14 messages were acknowledged: it behaves like a queue "
         "manager. Nobody accepted some of its connections: see question 2.",
     ),
     ("payroll_purged", 7, "Calls of RemoteRead: 192.0.2.66 with 192.0.2.10:2103; first in frame 109."),
@@ -195,10 +195,10 @@ NOT_SAID: list[tuple[str, int, str]] = [
     (
         "hole_in_stream",
         13,
-        "192.0.2.21 opened 1 session and all 21 messages were acknowledged, as is normal for a queue manager",
+        "192.0.2.21 opened 1 session and all 21 messages were acknowledged: it behaves like a queue manager",
     ),
-    ("refused_invoices", 5, "off by default"),
-    ("slow_clock", 5, "off by default"),
+    ("refused_invoices", 5, "can be refused without one"),
+    ("slow_clock", 5, "can be refused without one"),
     ("slow_clock", 3, "2026-11-15 09:14:12Z to 2026-11-20"),
     ("ping_scan", 8, "192.0.2.66 to 192.0.2.1"),
     ("silent_server", 7, "connected to 192.0.2.11"),
