@@ -32,7 +32,7 @@ RULE = Rule(
     title="A certificate that cannot be read",
     severity="low",
     spec=(SpecRef("MS-MQMQ", "2.2.20.6"),),
-    meaning="The certificate beside a signature says whose key signed the message. This one is no "
+    meaning="The certificate that comes with a signature says whose key signed the message. This one is no "
     "certificate: nobody can verify the signature, and a receiver refuses the message.",
     action="Look for a negative acknowledgment of class 0x8006 (bad signature); find out what made the "
     "message.",

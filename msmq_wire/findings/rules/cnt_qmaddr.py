@@ -33,7 +33,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
 
 RULE = Rule(
     id="CNT-QMADDR",
-    title="A queue manager named beside a direct queue",
+    title="A queue manager named in a packet for a direct queue",
     severity="low",
     spec=(SpecRef("MS-MQMQ", "2.2.19.2"),),
     meaning="In a packet that is sent to a direct queue QueueManagerAddress must be zeros: the direct name "

@@ -56,7 +56,7 @@ RULE = Rule(
     meaning="One host should have one queue manager GUID. Here two queue managers answer at the same "
     "address.",
     action="Find out which host has which queue manager GUID. One possible reason is a cloned installation.",
-    harmless="Several hosts behind one address: NAT, clusters, load balancers.",
+    harmless="Several hosts share one address: NAT, clusters, load balancers.",
     over="session",
     check=_check,
 )

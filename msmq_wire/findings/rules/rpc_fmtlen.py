@@ -76,9 +76,9 @@ RULE = Rule(
     title="A queue name that is too long",
     severity="high",
     spec=(SpecRef("MS-MQMQ", "2.1.1"), SpecRef("MS-MQMQ", "2.1.2")),
-    meaning="A queue name has at most 124 characters, a computer name at most 256. Longer names "
-    "reach two old public bugs of the RPC interface qmcomm: opnum 9 with a direct format name, opnum 6 with "
-    "a path name of 2,048 characters or more, as a public exploit sends.",
+    meaning="A queue name has at most 124 characters, a computer name at most 256. Longer names reach two "
+    "old public bugs of the RPC interface qmcomm. One is opnum 9 with a direct format name. The other is "
+    "opnum 6 with a path name of 2,048 characters or more, as a public exploit sends.",
     action="Look at the client and at the text; check that the server has the fixes of MS05-017 and "
     "MS07-065.",
     harmless="A program that builds names from input that it does not check.",

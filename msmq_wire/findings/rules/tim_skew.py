@@ -73,10 +73,11 @@ RULE = Rule(
     severity="low",
     confidence="likely",
     spec=(SpecRef("MS-MQMQ", "2.2.19.2"),),
-    meaning="SentTime and the capture differ by more than store-and-forward explains: over 5 minutes into "
-    "the future, or longer ago than the message may wait (4 days at least, 30 days if it may wait for "
-    "ever). Receivers compare SentTime with their own clock to decide whether a message has expired. If "
-    "enough messages of a sender agree, its clock differs from that of the capture, and one finding says so.",
+    meaning="SentTime and the capture differ by more than store-and-forward explains. SentTime is over 5 "
+    "minutes in the future, or longer ago than the message may wait (4 days at least, 30 days if it may "
+    "wait for ever). Receivers compare SentTime with their own clock to decide whether a message has "
+    "expired. If enough messages of a sender agree, its clock differs from that of the capture, and one "
+    "finding says so.",
     action="Compare the clocks of the two hosts and of the capturing host: messages may expire on arrival, "
     "or never.",
     harmless="A message that waited for weeks in an outgoing queue, a capture with wrong or shifted times, "
