@@ -211,11 +211,11 @@ class Auditor:
     ) -> Iterator[Deviation]:
         destination = self.name(prediction.destination.identifier)
         if not prediction.arrives:
-            why = "; ".join(dict.fromkeys(prediction.failures.values())) or "every way ends in a loop"
+            why = "; ".join(dict.fromkeys(prediction.failures.values())) or "every route ends in a loop"
             origin = self.name(prediction.source.identifier)
             yield Deviation(
                 DeviationKind.NO_ROUTE,
-                f"no way leads from {origin} to {destination}: {why}",
+                f"no route leads from {origin} to {destination}: {why}",
                 SpecRef("MS-MQBR", "3.1.5.1"),
             )
             return
@@ -224,29 +224,30 @@ class Auditor:
         off = partial(Deviation, DeviationKind.OFF_PATH, spec=SpecRef("MS-MQBR", "3.1.5"))
         if source is None:
             if not any(hop.target == target for hops in prediction.hops.values() for hop in hops):
-                yield off(f"{self.name(target)} is on no way of this message")
+                yield off(f"{self.name(target)} is on no route of this message")
             return
-        step = f"{self.name(source)} passed it to {self.name(target)}"
+        sender = self.name(source)
+        step = f"{sender} passed the message to {self.name(target)}"
         hops = prediction.hops.get(source)
         if source == prediction.destination.identifier:
-            yield off(f"{step}, though it is its destination")
+            yield off(f"{step}, though {sender} is its destination")
         elif hops is None:
             # Who was sent it by mistake may well pass it on as it should.
             if target not in expected:
-                yield off(f"{step}, and is on no way of this message itself")
+                yield off(f"{step}, but {sender} is on no route of this message")
             elif source not in trail.receivers:
-                yield off(f"{self.name(source)} passed it on, and is on no way of this message")
+                yield off(f"{sender} passed the message on, but is on no route of this message")
         elif target not in expected:
             machine = self.topology.queue_managers.get(target)
             direct = any(hop.rule is HopRule.DIRECT for hop in hops)
             if direct and machine is not None and machine.routing_server:
                 yield Deviation(
                     DeviationKind.ROUTED_THOUGH_DIRECT,
-                    f"{step}, though it can send it to {destination} itself",
+                    f"{step}, though {sender} can send it to {destination} directly",
                     hops[0].spec,
                 )
             else:
-                yield off(f"{step}, and not to {self._names(expected)}", spec=hops[0].spec)
+                yield off(f"{step}, not to {self._names(expected)}", spec=hops[0].spec)
 
     def _of_count(
         self, prediction: Prediction, sighting: Sighting, source: GUID | None, trail: _Trail
@@ -257,23 +258,23 @@ class Auditor:
             at = f"before {self.name(source)}"
         elif source in trail.receivers:
             # It should not have got the message, and that was said.
-            fewest, most, at = 0, MOST_ROUTERS, "on any way"
+            fewest, most, at = 0, MOST_ROUTERS, "on any route"
         else:
-            fewest, most, at = 0, max((one[1] for one in passed.values()), default=0), "on any way"
+            fewest, most, at = 0, max((one[1] for one in passed.values()), default=0), "on any route"
         count = sighting.hops
         # What went wrong before is not told again at every hop that follows.
         if count > most and not _told(trail.over, count - most, count):
             trail.over = count - most, count
             yield Deviation(
                 DeviationKind.TOO_MANY_HOPS,
-                f"it has passed {_servers(count)}, and there {_are(most)} at most {most} {at}",
+                f"the message has passed {_servers(count)}, but there {_are(most)} at most {most} {at}",
                 _HOP_COUNT,
             )
         elif count < fewest and not _told(trail.under, fewest - count, count):
             trail.under = fewest - count, count
             yield Deviation(
                 DeviationKind.TOO_FEW_HOPS,
-                f"it has passed {_servers(count)}, and there {_are(fewest)} at least {fewest} {at}",
+                f"the message has passed {_servers(count)}, but there {_are(fewest)} at least {fewest} {at}",
                 _HOP_COUNT,
             )
 
@@ -283,7 +284,7 @@ class Auditor:
         if before is not None and before < sighting.hops:
             yield Deviation(
                 DeviationKind.LOOP,
-                f"it goes back to {self.name(to)}, which passed it on before",
+                f"the message goes back to {self.name(to)}, which passed it on before",
                 SpecRef("MS-MQBR", "3.1.5"),
             )
 

@@ -215,12 +215,15 @@ def test_with_a_topology_the_ways_of_messages_are_judged(run: Run) -> None:
     outcome = run("findings", _ROUTED, "--topology", _TOPOLOGY, "--format", "jsonl", "--level", "low")
     found = [(row["id"], row["message"]) for row in _rows(outcome) if row["id"].startswith("RTE-")]
     assert found == [
-        ("RTE-PATH", "A-GATE passed it to D-GATE, and not to B-GATE"),
-        ("RTE-PATH", "B-GATE passed it to A-GATE, and not to C-GATE"),
-        ("RTE-LOOP", "it goes back to A-GATE, which passed it on before"),
-        ("RTE-HOPS", "it has passed 3 routing servers, and there are at most 2 before A-GATE"),
-        ("RTE-LOOP", "it goes back to B-GATE, which passed it on before"),
-        ("RTE-DIRECT", "B-CLIENT1 passed it to B-ROUTER, though it can send it to B-CLIENT2 itself"),
+        ("RTE-PATH", "A-GATE passed the message to D-GATE, not to B-GATE"),
+        ("RTE-PATH", "B-GATE passed the message to A-GATE, not to C-GATE"),
+        ("RTE-LOOP", "the message goes back to A-GATE, which passed it on before"),
+        ("RTE-HOPS", "the message has passed 3 routing servers, but there are at most 2 before A-GATE"),
+        ("RTE-LOOP", "the message goes back to B-GATE, which passed it on before"),
+        (
+            "RTE-DIRECT",
+            "B-CLIENT1 passed the message to B-ROUTER, though B-CLIENT1 can send it to B-CLIENT2 directly",
+        ),
     ]
     rows = _rows(run("findings", _ROUTED, "--format", "jsonl"))
     assert not {row["id"] for row in rows} & set(_ROUTING)

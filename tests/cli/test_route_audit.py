@@ -81,11 +81,11 @@ def test_a_hop_that_deviates_is_one_line_in_a_pipe_with_who_where_and_why(audite
         "off_path, loop",
         "frame 56",
         '"order 1"',
-        "off_path: B-GATE passed it to A-GATE, and not to C-GATE ([MS-MQBR] 3.1.5.3); "
-        "loop: it goes back to A-GATE, which passed it on before ([MS-MQBR] 3.1.5)",
+        "off_path: B-GATE passed the message to A-GATE, not to C-GATE ([MS-MQBR] 3.1.5.3); loop: the message "
+        "goes back to A-GATE, which passed it on before ([MS-MQBR] 3.1.5)",
     ]
     assert "A-CLIENT1\\2        A-GATE → D-GATE             RC 1   off_path              frame 68" in astray
-    assert astray.endswith("A-GATE passed it to D-GATE, and not to B-GATE ([MS-MQBR] 3.1.5.3)")
+    assert astray.endswith("A-GATE passed the message to D-GATE, not to B-GATE ([MS-MQBR] 3.1.5.3)")
 
 
 def test_one_of_the_hops_that_could_not_be_judged_for_a_reason_is_shown(audited: Run, mixed: str) -> None:
@@ -133,7 +133,7 @@ def test_a_hop_fits_the_terminal_without_losing_a_word(
     label = ('"order 1"',) if columns > 40 else ()
     for shown in ("A-CLIENT1\\1", "B-GATE → A-GATE", "RC 3", "off_path, loop", "frame 56", *label):
         assert shown in words
-    assert "loop: it goes back to A-GATE, which passed it on before ([MS-MQBR] 3.1.5)" in words
+    assert "loop: the message goes back to A-GATE, which passed it on before ([MS-MQBR] 3.1.5)" in words
     assert ("A-CLIENT1\\1" in out.splitlines()[0]) == (columns >= 120)
 
 
@@ -177,8 +177,8 @@ def test_csv_has_the_same_columns_with_deviations_in_one_cell(audited: Run, mixe
     for key in ("record", "capture", "time", "message_id", "source_name", "hops", "verdict", "reason"):
         assert [row[key] for row in rows] == ["" if row[key] is None else str(row[key]) for row in told]
     assert rows[4]["deviations"] == (
-        "off_path: B-GATE passed it to A-GATE, and not to C-GATE ([MS-MQBR] 3.1.5.3); "
-        "loop: it goes back to A-GATE, which passed it on before ([MS-MQBR] 3.1.5)"
+        "off_path: B-GATE passed the message to A-GATE, not to C-GATE ([MS-MQBR] 3.1.5.3); loop: the message "
+        "goes back to A-GATE, which passed it on before ([MS-MQBR] 3.1.5)"
     )
     assert rows[0]["expected"] == " ".join(told[0]["expected"])
     assert len(told[0]["expected"]) == 2
@@ -231,7 +231,7 @@ def test_redacted_hosts_are_in_no_name_address_or_sentence(audited: Run, mixed: 
     words = ("--redact", "hosts", "--all")
     outcomes = [audited(mixed, *words, "--format", format_) for format_ in ("table", "jsonl", "csv")]
     for outcome in outcomes:
-        for secret in ("192.0.2", "198.51", "GATE", "CLIENT", "passed it to", "goes back"):
+        for secret in ("192.0.2", "198.51", "GATE", "CLIENT", "passed the message to", "goes back"):
             assert secret not in outcome.out + outcome.err
         for row in open_:
             for key in ("source", "target", "destination"):
@@ -267,7 +267,7 @@ def test_redacted_labels_keep_their_length_alone(audited: Run, mixed: str) -> No
     outcome = audited(mixed, "--redact", "labels")
     assert '"xxxxxxx"' in outcome.out
     assert "order" not in outcome.out
-    assert "B-GATE passed it to A-GATE" in outcome.out
+    assert "B-GATE passed the message to A-GATE" in outcome.out
 
 
 def test_notes_on_the_topology_are_not_told_where_hosts_are_redacted(

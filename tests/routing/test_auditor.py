@@ -85,7 +85,7 @@ def test_a_deviation_says_what_was_expected_and_where_that_is_written() -> None:
     found = audit(_records("captures/routed_wrong.pcap"), example())
     (hop,) = (one for one in found if one.sighting.message_id == 201 and one.deviations)
     (deviation,) = hop.deviations
-    assert deviation.message == "A-GATE passed it to D-GATE, and not to B-GATE"
+    assert deviation.message == "A-GATE passed the message to D-GATE, not to B-GATE"
     assert str(deviation.spec) == "[MS-MQBR] 3.1.5.3"
     assert hop.verdict == "off_path"
     assert hop.expected == (example().find("B-GATE").identifier,)
@@ -173,8 +173,8 @@ def test_a_message_without_a_way_is_told_with_the_place_where_the_ways_end() -> 
     (deviation,) = hop.deviations
     assert deviation.kind is DeviationKind.NO_ROUTE
     assert deviation.message == (
-        "no way leads from host3 to host4: host3: its sites have no routing server, and the destination is "
-        "in another site"
+        "no route leads from host3 to host4: host3: its sites have no routing server, and the destination "
+        "is in another site"
     )
 
 
@@ -185,7 +185,7 @@ def test_a_destination_that_passes_its_message_on_is_off_the_path() -> None:
     assert hop.source is not None
     assert names[hop.source] == "C-CLIENT1"
     assert [one.kind.value for one in hop.deviations if one.kind.value in _LOST] == ["off_path"]
-    assert "though it is its destination" in hop.deviations[0].message
+    assert "though C-CLIENT1 is its destination" in hop.deviations[0].message
 
 
 def test_a_resent_message_is_no_loop() -> None:
