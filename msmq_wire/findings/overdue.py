@@ -1,24 +1,45 @@
-"""When an acknowledgment in a session, or the end of a read, is due: a rule and an answer ask.
+"""When an acknowledgment in a session, the next session, or the end of a read is due: rules and answers ask.
 
 The rule kept here: a SessionAck for recoverable messages is due after RecoverableAckTimeout, any other after
-half of AckTimeout. [MS-MQQB] 2.2.2.1, 3.1.5.8.2, 3.1.5.8.7. What was received is put back after five minutes,
-or when its queue is closed. [MS-MQRR] 3.1.4.7
+half of AckTimeout. [MS-MQQB] 2.2.2.1, 3.1.5.8.2, 3.1.5.8.7. A sender whose session closed before its messages
+were acknowledged opens the next one after five seconds, and sends them again. [MS-MQQB] 3.1.2.3, 3.1.6.1.
+What no OrderAck covers it sends again after thirty. [MS-MQQB] 3.1.2.6.
+What was received is put back after five minutes, or when its queue is closed. [MS-MQRR] 3.1.4.7
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import NamedTuple
 
+from msmq_wire.records.endpoint import host_of
 from msmq_wire.sessions import RemoteRead, Session, Story
 from msmq_wire.units import MILLISECOND, SECOND
 
-__all__ = ["Due", "closed_queues", "due_in", "is_late", "is_put_back"]
+__all__ = [
+    "PATIENCE",
+    "RESENDS",
+    "Due",
+    "NextSessions",
+    "closed_queues",
+    "due_in",
+    "is_late",
+    "is_put_back",
+    "patience_of",
+]
 
+PATIENCE = 120 * SECOND
+"""No acknowledgment is waited for longer, [MS-MQQB] 2.2.2.1."""
+
+RESENDS = 30 * SECOND
+"""Until a sender first sends again what no OrderAck covers: [MS-MQQB] 3.1.2.6, note 24."""
 _ACK_TIMEOUT = 20_000
 """Milliseconds, where no ConnectionParameters were captured: [MS-MQQB] note 51."""
 _CLEAN_UP = 300 * SECOND
 _SLACK = 5 * SECOND
 """What a network and a disk may add to a time that was agreed, before anybody would look."""
+_RECONNECTS = 5 * SECOND
+"""Until a sender opens the next session, by default: [MS-MQQB] 3.1.2.3, note 45."""
 
 
 class Due(NamedTuple):
@@ -48,6 +69,44 @@ def is_late(session: Session, side: int) -> bool:
     if there.messages == there.acknowledgments:
         return False
     return (there.longest_wait or 0) > due_in(session, side).after + _SLACK
+
+
+def patience_of(session: Session) -> int:
+    """Nanoseconds after which nothing is acknowledged any more in a session."""
+    known = [one.ack_timeout for one in session.parameters if one is not None]
+    return max(known) * MILLISECOND if known else PATIENCE
+
+
+class NextSessions:
+    """Finds the next session between the same hosts, in time that does not grow with their number."""
+
+    def __init__(self, story: Story) -> None:
+        self._last = story.last
+        self._of: dict[frozenset[str], list[Session]] = {}
+        for session in story.sessions:
+            self._of.setdefault(_hosts(session), []).append(session)
+
+    def may_come(self, session: Session, side: int) -> bool:
+        """Whether the capture ends before a side could send again what a closed session left.
+
+        It could where the next session is over, or is older than acknowledgments are waited for. Without a
+        next one who closed the session itself may be about to open it; 0 is the client.
+        """
+        sent, close = session.directions[side].last_message, session.close
+        if sent is None or close is None or close.time is None or self._last is None:
+            return False
+        sessions = self._of[_hosts(session)]
+        after = bisect_right(sessions, sent.record, key=lambda one: one.first.record)
+        if after < len(sessions):
+            following = sessions[after]
+            age = self._last - (following.first.time or 0)
+            return following.close is None and age < patience_of(following)
+        own = session.closer == ("client", "server")[side]
+        return own and self._last - close.time < _RECONNECTS + _SLACK
+
+
+def _hosts(session: Session) -> frozenset[str]:
+    return frozenset((host_of(session.client), host_of(session.server)))
 
 
 def closed_queues(story: Story) -> set[int]:

@@ -17,14 +17,15 @@ from msmq_wire.findings.diagnosis.answer import MOST, Telling
 from msmq_wire.findings.diagnosis.claims import Fact
 from msmq_wire.findings.diagnosis.messages import is_taken
 from msmq_wire.findings.diagnosis.words import Words, count, host, listed, short, span
+from msmq_wire.findings.overdue import RESENDS, NextSessions
 from msmq_wire.records.coverage import Need
-from msmq_wire.sessions import Acknowledgment, MessageLife, class_words
+from msmq_wire.sessions import Acknowledgment, MessageLife, Story, class_words
 from msmq_wire.sessions.outcomes import TIMEOUTS
 from msmq_wire.units import SECOND
 
 __all__ = ["KeptSums", "kept"]
 
-_NEEDS: tuple[Need, ...] = ("opening", "both_sides", "whole", "order", "to_source", "counted")
+_NEEDS: tuple[Need, ...] = ("opening", "both_sides", "whole", "order", "to_source", "counted", "in_time")
 """What has to have been captured between two hosts to say that no acknowledgment came."""
 
 _MOST_GROUPS = 1024
@@ -47,6 +48,8 @@ _KEPT = _STATES[:4]
 _OVER: tuple[State, ...] = ("received", "refused")
 _LONG = 10 * SECOND
 """Half of AckTimeout: until then a receiver may be silent. [MS-MQQB] 3.1.5.8.2"""
+_LONGER: dict[State, int] = {"order": RESENDS}
+"""What a sender waits beside that until it sends a message again."""
 
 
 class _Group(msgspec.Struct):
@@ -119,8 +122,9 @@ def _told(life: MessageLife, class_: int | None) -> Acknowledgment | None:
     return next((one for one in life.acknowledgments if one.message_class == class_), None)
 
 
-def kept(sums: KeptSums, words: Words, now: int | None, telling: Telling) -> None:
-    """Question 14; ``now`` is the time of the last record."""
+def kept(sums: KeptSums, words: Words, story: Story, telling: Telling) -> None:
+    """Question 14, [MS-MQQB] 3.1.7.2."""
+    now, following = story.last, NextSessions(story)
     telling.facts = {"messages": sum(sums.states.values())} | {name: sums.states[name] for name in _STATES}
     for fact, message in sums.claims:
         telling.claim(fact, message)
@@ -133,7 +137,8 @@ def kept(sums: KeptSums, words: Words, now: int | None, telling: Telling) -> Non
         refused = key[0] == "refused" and key[-1] not in TIMEOUTS
         waited = refused or (
             key[0] in _KEPT
-            and _waited(group, now) >= _LONG
+            and _waited(group, now) >= _LONG + _LONGER.get(key[0], 0)
+            and not (key[0] == "session" and _may_come(group, story, following))
             and telling.shown_between(_NEEDS, key[2], key[3], group.first.first)
         )
         text = _text(key, group, words, now)
@@ -180,6 +185,13 @@ def _text(key: GroupKey, group: _Group, words: Words, now: int | None) -> str:
 def _waited(group: _Group, now: int | None) -> int:
     since = group.first.first.time
     return 0 if now is None or since is None else now - since
+
+
+def _may_come(group: _Group, story: Story, following: NextSessions) -> bool:
+    """Whether the capture ends before the messages could be sent again in the next session."""
+    first = group.first
+    session = None if first.session is None else story.session(first.session)
+    return session is not None and following.may_come(session, 0 if first.src == session.client else 1)
 
 
 def _said(key: GroupKey, group: _Group, src: str, dst: str, words: Words) -> Iterator[str]:

@@ -205,7 +205,7 @@ class Diagnosis:
                 case 13:
                     peers(story, self._findings, sums.troubles, words, telling)
                 case 14:
-                    kept(lives.kept, words, story.last, telling)
+                    kept(lives.kept, words, story, telling)
                     held(facts.managed, words, telling)
                 case 15:
                     again = deepcopy(facts.returns)

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.finding import Severity
+from msmq_wire.findings.overdue import RESENDS
 from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.findings.session_places import place_at
 from msmq_wire.sessions import Story, TransactionalStream, TransactionGap
 from msmq_wire.spec import SpecRef
-from msmq_wire.units import SECOND
 
 __all__ = ["RULE"]
-
-_RESEND = 30 * SECOND
-"""Nanoseconds after which a sender first sends again what no OrderAck covers, [MS-MQQB] 3.1.2.6."""
 
 
 def _check(story: Story, context: Context) -> Iterator[Seen]:
@@ -57,7 +54,7 @@ def _held(stream: TransactionalStream, gap: TransactionGap) -> str:
 def _weight(gap: TransactionGap, last: int | None) -> tuple[Severity | None, tuple[str, ...]]:
     if gap.filled is not None:
         return "info", ()
-    if gap.at.time is not None and last is not None and last - gap.at.time < _RESEND:
+    if gap.at.time is not None and last is not None and last - gap.at.time < RESENDS:
         return "low", ("the capture ends less than 30 seconds later: the sender may have sent it after that",)
     return None, ()
 

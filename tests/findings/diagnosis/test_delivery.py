@@ -35,15 +35,22 @@ def acks(at: float, **header: int) -> Step:
 
 
 def test_a_transactional_message_without_an_order_ack_waits_for_its_destination(tmp_path: Path) -> None:
-    late: Step = {"at": 20.0, "do": "ping", "cookie": 1}
+    late: Step = {"at": 45.0, "do": "ping", "cookie": 1}
     answer = told(tmp_path, FIRST | {"transaction": ALONE}, acks(0.3, **STORED), late)[14]
     assert answer.sentences == (
         "1 message for PRIVATE=c277e190-3d6a-4c4b-8d05-f21b9ac83e44\\0000000a waits at 192.0.2.21: no "
         "OrderAck covers it. The destination has to put it into its queue in order, and 192.0.2.21 sends it "
-        "again until an OrderAck comes; first a1d30c5b…\\41 in frame 12, 19.90 s before the capture ends.",
+        "again until an OrderAck comes; first a1d30c5b…\\41 in frame 12, 44.90 s before the capture ends.",
     )
     assert answer.attention == "low"
     assert [claim.fact for claim in answer.claims] == ["kept"]
+
+
+def test_a_transactional_message_that_its_sender_may_send_again_soon_calls_for_nobody(tmp_path: Path) -> None:
+    soon: Step = {"at": 39.0, "do": "ping", "cookie": 1}
+    answer = told(tmp_path, FIRST | {"transaction": ALONE}, acks(0.3, **STORED), soon)[14]
+    assert answer.facts["order"] == 1
+    assert answer.attention is None
 
 
 def test_what_waits_for_less_than_an_acknowledgment_may_take_calls_for_nobody(tmp_path: Path) -> None:
