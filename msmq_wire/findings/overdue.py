@@ -83,26 +83,31 @@ class NextSessions:
     def __init__(self, story: Story) -> None:
         self._last = story.last
         self._of: dict[frozenset[str], list[Session]] = {}
-        for session in story.sessions:
+        # By time: of two captures in one file the earlier may come behind.
+        for session in sorted(story.sessions, key=_began):
             self._of.setdefault(_hosts(session), []).append(session)
 
     def may_come(self, session: Session, side: int) -> bool:
         """Whether the capture ends before a side could send again what a closed session left.
 
         It could where the next session is over, or is older than acknowledgments are waited for. Without a
-        next one who closed the session itself may be about to open it; 0 is the client.
+        next one it may be about to open it, unless the other side reset the connection; 0 is the client.
         """
         sent, close = session.directions[side].last_message, session.close
         if sent is None or close is None or close.time is None or self._last is None:
             return False
         sessions = self._of[_hosts(session)]
-        after = bisect_right(sessions, sent.record, key=lambda one: one.first.record)
+        after = bisect_right(sessions, sent.time or 0, key=_began)
         if after < len(sessions):
             following = sessions[after]
-            age = self._last - (following.first.time or 0)
+            age = self._last - _began(following)
             return following.close is None and age < patience_of(following)
-        own = session.closer == ("client", "server")[side]
-        return own and self._last - close.time < _RECONNECTS + _SLACK
+        refused = session.closed_by == "reset" and session.closer != ("client", "server")[side]
+        return not refused and self._last - close.time < _RECONNECTS + _SLACK
+
+
+def _began(session: Session) -> int:
+    return session.first.time or 0
 
 
 def _hosts(session: Session) -> frozenset[str]:

@@ -24,16 +24,17 @@ def _may_come(tape: Tape) -> bool:
 
 
 @pytest.mark.parametrize(("seconds", "soon"), [(0.1, True), (9.9, True), (10.1, False)])
-def test_a_sender_that_closed_is_given_ten_seconds_to_come_back(seconds: float, soon: bool) -> None:
+def test_a_sender_is_given_ten_seconds_to_come_back(seconds: float, soon: bool) -> None:
     tape = _unacknowledged(0)
     tape.wait(seconds)
     tape.tcp("syn", on=None, src="192.0.2.30:49200", dst="192.0.2.10:1801")
     assert _may_come(tape) is soon
 
 
-@pytest.mark.parametrize("event", ["fin", "rst"])
-def test_a_receiver_that_closed_has_refused_what_it_did_not_acknowledge(event: str) -> None:
-    assert not _may_come(_unacknowledged(1, event))
+def test_a_receiver_that_resets_has_refused_what_it_did_not_acknowledge() -> None:
+    assert not _may_come(_unacknowledged(1, "rst"))
+    assert _may_come(_unacknowledged(0, "rst"))
+    assert _may_come(_unacknowledged(1))
 
 
 @pytest.mark.parametrize(("seconds", "soon"), [(0.1, True), (119, True), (121, False)])
@@ -61,3 +62,12 @@ def test_a_session_that_is_still_open_has_no_next_one() -> None:
     tape.open()
     tape.message(1)
     assert not _may_come(tape)
+
+
+def test_what_began_before_it_is_no_next_session_wherever_it_stands_in_the_file() -> None:
+    tape = _unacknowledged(0)
+    tape.time -= 1_000_000_000
+    tape.tcp("syn", on=1)
+    tape.tcp("fin", on=1)
+    tape.tcp("closed", on=1)
+    assert _may_come(tape)

@@ -15,21 +15,19 @@ from msmq_wire.findings.diagnosis.answer import Telling
 from msmq_wire.findings.diagnosis.words import count, failed_word, host, listed, quoted, short, span
 from msmq_wire.findings.finding import Confidence, Connection, connection_of
 from msmq_wire.findings.folding import Fold
+from msmq_wire.findings.overdue import PATIENCE, NextSessions, patience_of
 from msmq_wire.records.coverage import Need
 from msmq_wire.sessions import MessageLife, Moment, Session, Story, class_words
 from msmq_wire.sessions.outcomes import TIMEOUTS
-from msmq_wire.units import SECOND
 
 __all__ = ["REMEDIES", "Fates", "of_several"]
 
-_NEEDS: tuple[Need, ...] = ("both_sides", "whole", "order", "read", "counted")
+_NEEDS: tuple[Need, ...] = ("both_sides", "whole", "order", "read", "counted", "in_time")
 _SENT: tuple[Need, ...] = ("opening", "both_sides", "whole")
 """What has to have been captured between two hosts to say that no acknowledgment came, or no message."""
 
 _MOST = 4096
 _MOST_MOMENTS, _MOST_NAMED = 16, 3
-_PATIENCE = 120 * SECOND
-"""No acknowledgment is waited for longer, [MS-MQQB] 2.2.2.1."""
 _NACK = 0x8000
 _PURGED, _UNREAD = 0xC001, 0xC002
 _RULES = {"refused": "MSG-REFUSED", "expired": "MSG-EXPIRED", "unanswered": "MSG-UNACKED"}
@@ -168,7 +166,8 @@ class Fates:
 
     def tell(self, story: Story, suspects: Fold, telling: Telling) -> None:
         """Name the causes."""
-        expired = 0
+        expired = coming = 0
+        following = NextSessions(story)
         merged: dict[_Key, _Pile] = {}
         for key, pile in self._piles.items():
             session = None if key.session is None else story.session(key.session)
@@ -179,6 +178,11 @@ class Fates:
                 expired += pile.count
                 continue
             if not (key.nack_class or key.why.startswith("HTTP")) and not _shown(pile, telling):
+                continue
+            # Where a packet breaks a rule, that may be why nobody acknowledged it.
+            odd = any(suspects.told(*one) for one in pile.connections)
+            if not (key.nack_class or odd) and _may_come(pile, session, following):
+                coming += pile.count
                 continue
             why = _silence(key, pile, session, story) if key.fate == "unanswered" and not key.why else key.why
             if why is None:
@@ -191,6 +195,10 @@ class Fates:
             telling.blame(_cause(key, pile))
         if expired:
             telling.note(f"{count(expired, 'message')} expired, and the sender was told")
+        if coming:
+            was = "was" if coming == 1 else "were"
+            text = f"{count(coming, 'message')} {was} not acknowledged before the connection closed"
+            telling.note(f"{text}, and the capture ends before the sender could send again")
         for stray in story.strays:
             if stray.message_class & _NACK:
                 self._hear(stray.src, stray.dst, stray.message_class, stray.at)
@@ -204,6 +212,12 @@ class Fates:
                 telling.note(f"{src} told {dst} that a message expired; the message itself {which}")
                 continue
             telling.blame(_told_of(src, dst, class_, moment, dropped=dropped))
+
+
+def _may_come(pile: _Pile, session: Session | None, following: NextSessions) -> bool:
+    """Whether the capture ends before the next session, in which the messages are sent again."""
+    last = pile.first.route[-1] if pile.first.route else pile.first
+    return session is not None and following.may_come(session, 0 if last.src == session.client else 1)
 
 
 def _shown(pile: _Pile, telling: Telling) -> bool:
@@ -223,7 +237,7 @@ def _silence(key: _Key, pile: _Pile, session: Session | None, story: Story) -> s
     waited = None if since is None or story.last is None else story.last - since
     if session is None:
         return (
-            None if waited is None or waited < _PATIENCE else f"after {span(waited)} nothing acknowledges it"
+            None if waited is None or waited < PATIENCE else f"after {span(waited)} nothing acknowledges it"
         )
     if session.reason == "ack_timeout":
         return "the connection ended after the time for an acknowledgment"
@@ -232,14 +246,9 @@ def _silence(key: _Key, pile: _Pile, session: Session | None, story: Story) -> s
         who = closer if closer == key.dst else "the sender"
         how = "reset" if session.closed_by == "reset" else "closed"
         return f"{who} {how} the connection"
-    if waited is None or waited < _patience(session):
+    if waited is None or waited < patience_of(session):
         return None
     return "the connection stayed open"
-
-
-def _patience(session: Session) -> int:
-    known = [one.ack_timeout for one in session.parameters if one is not None]
-    return max(known) * (SECOND // 1000) if known else _PATIENCE
 
 
 def _cause(key: _Key, pile: _Pile) -> Cause:

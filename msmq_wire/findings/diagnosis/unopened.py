@@ -170,7 +170,7 @@ def given_up(story: Story, suspects: Fold, telling: Telling) -> None:
         ended = f"{count(len(sessions), 'connection')} of {client} to {server} ended"
         telling.blame(
             Cause(
-                text=f"{ended} without an acknowledgment in time, and what had been sent was sent again",
+                text=f"{ended} without an acknowledgment in time: a sender then sends everything again",
                 severity="low",
                 confidence="likely",
                 moments=tuple(moments),

@@ -46,9 +46,7 @@ _REASONS = {
         findings/TXN-GAP/hit_lost_frames""",
     "from another network the rule raises its severity": "findings/BOD-BINFMT/hit_outside",
     "what is info is no line; that nobody acknowledged the message is one": """
-        findings/FLG-ACK-NOAQ/hit_all_asked findings/FLG-RC/hit_direct_name findings/FRM-PAD-DIRTY/hit_body
-        findings/FRM-PAD-DIRTY/hit_queue_name findings/ID-CLONE/hit_two_families
-        findings/SES-NAKED/hit_begins_late findings/SES-ORDER/miss_begins_late""",
+        findings/FLG-RC/hit_direct_name findings/FRM-PAD-DIRTY/hit_queue_name""",
     "a note of a capture that begins late: the messages may be from before it": "findings/TXN-ACK/hit_final",
     "another rule tells of the same bytes, and says more of them": """
         findings/FRM-OVERLAP/hit_transaction_header findings/FRM-WRAP32/miss_large""",

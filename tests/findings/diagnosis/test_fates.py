@@ -8,6 +8,7 @@ import pytest
 from msmq_wire.findings.diagnosis import fates
 from msmq_wire.findings.diagnosis.answer import Telling
 from msmq_wire.findings.diagnosis.fates import Fates
+from msmq_wire.findings.finding import Evidence, Finding
 from msmq_wire.findings.folding import Fold
 from msmq_wire.sessions import Story
 from tests.sessions.tape import Tape
@@ -38,6 +39,46 @@ def test_all_senders_are_counted_that_one_server_did_not_answer() -> None:
     (cause,) = telling.causes
     assert " from 198.51.100.1, 198.51.100.2, 198.51.100.3 and 27 more to " in cause.text
     assert len(cause.who) == 17
+
+
+def _told(story: Story, suspects: Fold) -> Telling:
+    sums, telling = Fates(), Telling()
+    for life in story.lives:
+        sums.feed(life, taken=False)
+    sums.tell(story, suspects, telling)
+    return telling
+
+
+@pytest.mark.parametrize("seconds", [0xFFFFFFFF, 1])
+def test_what_the_sender_may_send_again_after_the_capture_is_a_note(seconds: int) -> None:
+    tape = Tape()
+    tape.open()
+    tape.message(1, time_to_reach_queue=seconds)
+    tape.wait(3)
+    tape.tcp("fin")
+    tape.tcp("closed")
+    telling = _told(tape.story(), Fold())
+    assert telling.causes == []
+    assert telling.notes == [
+        "1 message was not acknowledged before the connection closed, and the capture ends before the sender "
+        "could send again"
+    ]
+
+
+def test_a_packet_that_breaks_a_rule_may_be_why_nobody_acknowledged_it() -> None:
+    tape = Tape()
+    tape.open()
+    sent = tape.message(1)
+    tape.tcp("fin")
+    suspects = Fold()
+    suspects.add(
+        Finding(
+            id="FRM-SEG", title="", severity="low", confidence="certain", message="",
+            evidence=(Evidence(record=sent.id, src=sent.src, dst=sent.dst),),
+        )
+    )  # fmt: skip
+    (cause,) = _told(tape.story(), suspects).causes
+    assert cause.rules == ("MSG-UNACKED",)
 
 
 def test_of_very_many_queues_few_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
