@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from ipaddress import ip_address
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,16 +15,19 @@ from msmq_wire.cli.reading import Reading
 from msmq_wire.findings import RULES, Finding, Judge
 from msmq_wire.findings.diagnosis import Diagnosis
 from msmq_wire.findings.diagnosis.digest import Digest
+from msmq_wire.findings.finding import SEVERITIES
 from msmq_wire.records.endpoint import host_of
 from msmq_wire.records.record import Record
 from msmq_wire.records.visibility import Visibility
 from msmq_wire.sessions import LeftOut, Session
-from tests.imperfect.degradations import Degraded, ends_of
+from tests.imperfect.degradations import Degraded, Ends, ends_of
 
 __all__ = ["Said", "accusations", "claims_of", "frames_of", "judged", "lost_claims"]
 
 _NUMBERS = re.compile(r"frames? [\d, and]+")
 """Numbers of frames, which others have where frames come twice."""
+_ADDRESS = re.compile(r"\d+\.\d+\.\d+\.\d+")
+_COUNTS = re.compile(r"\d+ (?=hosts)")
 
 
 Hole = tuple[str, str, int]
@@ -109,7 +113,9 @@ def accusations(whole: Said, less: Said) -> list[str]:
     """What is said of a degraded capture at ``low`` or above, and not of the whole one.
 
     Of a connection that the whole one calls an attack its messages and openings are not told beside that:
-    where the attack cannot be seen any more and they are, nobody is accused of more.
+    where the attack cannot be seen any more and they are, nobody is accused of more. Neither is who is called
+    something else, no graver, that the same rules tell: whoever tries many hosts, of whom fewer were
+    captured.
     """
     # What another rule explains is a note, and none where that one cannot see its cause.
     known = {one.id for one in whole.findings if one.severity != "info" or one.explained_by}
@@ -118,6 +124,9 @@ def accusations(whole: Said, less: Said) -> list[str]:
         one.id
         for one in less.findings
         if one.severity != "info" and not (one.answered and frozenset(_ends(one)) in attacked)
+    }
+    found -= {
+        one.id for one in less.findings if one.answered and any(_tells(of, one) for of in whole.findings)
     }
     told = {name for one in whole.digest.lines for name in (one.rule, f"question {one.question}")}
     lines = {
@@ -130,6 +139,16 @@ def accusations(whole: Said, less: Said) -> list[str]:
         and (one.rule is None or one.rule in found)
     }
     return [*sorted(found - known), *sorted(lines)]
+
+
+def _tells(whole: Finding, less: Finding) -> bool:
+    """Whether an answer calls the same host the same, as grave or graver."""
+    graver = SEVERITIES.index(whole.severity) >= SEVERITIES.index(less.severity)
+    return graver and {*whole.answered} == {*less.answered} and _actor(whole) == _actor(less)
+
+
+def _actor(one: Finding) -> str | None:
+    return host_of(one.evidence[0].src) if one.evidence else None
 
 
 def _ends(one: Finding) -> Iterator[str | None]:
@@ -146,24 +165,37 @@ def _said(one: Finding) -> str:
     return "" if one.answered else _NUMBERS.sub("", one.message)
 
 
+def _hosts(of: Ends | None) -> frozenset[str]:
+    return frozenset(str(ip_address(address)) for address, _ in of or ())
+
+
 def lost_claims(path: Path, frames: Sequence[Frame], whole: Said, less: Said, how: Degraded) -> list[str]:
-    """Claims of the whole capture about connections that the degradation left alone, and that are gone."""
+    """Claims of the whole capture about connections that the degradation left alone, and that are gone.
+
+    A claim is about the connections between the hosts of its evidence, and between those that it names. Where
+    others of the host that it accuses were touched it may count less.
+    """
     ends = {frame.number: ends_of(frame) for frame in frames}
     touched = {ends[number] for number in how.touched}
     if None in touched:
         # A fragment may belong to any connection.
         return []
+    near = {_hosts(of) for of in touched}
     found = {(one.id, one.severity, _said(one)) for one in less.findings}
+    counted = {(one.id, one.severity, _actor(one), _COUNTS.sub("", _said(one))) for one in less.findings}
     lost = []
     for one in whole.findings:
-        if one.severity == "info":
+        if one.severity == "info" or not one.evidence:
             continue
-        places = {ends.get(number) for place in one.evidence for number in place.frames}
-        hosts = {frozenset(address for address, _ in of) for of in places if of}
-        near = {frozenset(address for address, _ in of) for of in touched if of}
-        if hosts & near or not places:
+        hosts = {host_of(end) for place in one.evidence for end in (place.src, place.dst)}
+        hosts |= {*_ADDRESS.findall(one.message)}
+        hosts |= {
+            host for place in one.evidence for number in place.frames for host in _hosts(ends.get(number))
+        }
+        if any(pair <= hosts for pair in near) or (one.id, one.severity, _said(one)) in found:
             continue
-        if (one.id, one.severity, _said(one)) not in found:
+        less_of = one.id, one.severity, _actor(one), _COUNTS.sub("", _said(one))
+        if not (any(_actor(one) in pair for pair in near) and less_of in counted):
             lost.append(f"{one.id} {one.severity}: {one.message[:90]}")
     return lost
 
