@@ -28,7 +28,7 @@ _SENT: tuple[Need, ...] = ("opening", "both_sides", "whole")
 
 _MOST = 4096
 _MOST_MOMENTS, _MOST_NAMED = 16, 3
-_NACK = 0x8000
+_NACK, _RECEIVED = 0x8000, 0x4000
 _PURGED, _UNREAD = 0xC001, 0xC002
 _RULES = {"refused": "MSG-REFUSED", "expired": "MSG-EXPIRED", "unanswered": "MSG-UNACKED"}
 """The rules that tell of a fate."""
@@ -199,7 +199,11 @@ class Fates:
             was = "was" if coming == 1 else "were"
             text = f"{count(coming, 'message')} {was} not acknowledged before the connection closed"
             telling.note(f"{text}, and the capture ends before the sender could send again")
+        received = {one.message_id for one in story.strays if one.message_class == _RECEIVED}
         for stray in story.strays:
+            if stray.message_id is not None and stray.message_id in received:
+                # Two acknowledgments that contradict each other are another rule's.
+                continue
             if stray.message_class & _NACK:
                 self._hear(stray.src, stray.dst, stray.message_class, stray.at)
         for (src, dst, class_), (moment, connection) in self._told.items():

@@ -102,3 +102,14 @@ def test_a_message_that_was_not_captured_expired_where_its_time_was_over() -> No
     (cause,) = telling.causes
     assert cause.text.startswith("192.0.2.10 told 192.0.2.21 that a message expired: it did not reach its")
     assert cause.severity == "low"
+
+
+def test_of_a_message_that_was_received_no_refusal_is_told_though_it_was_not_captured() -> None:
+    tape = Tape()
+    tape.open()
+    tape.administration_ack(7, 0x4000, own=5001)
+    tape.administration_ack(7, 0xC001, own=5002)
+    tape.administration_ack(8, 0xC001, own=5003)
+    (cause,) = _told(tape.story(), Fold()).causes
+    assert [moment.record for moment in cause.moments] == [10]
+    assert cause.rules == ("MSG-REFUSED",)
