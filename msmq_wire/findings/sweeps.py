@@ -73,7 +73,7 @@ def sweeps_of(story: Story) -> tuple[Sweep, ...]:
     many = {client: pings for client, pings in by_client.items() if _many_at_once(pings)}
     if not many:
         return ()
-    connected = {(host_of(one.client), host_of(one.server)) for one in story.sessions}
+    connected = {(host_of(one.client), host_of(one.server)) for one in story.sessions} | story.followed
     found = []
     for client, pings in many.items():
         hosts = tuple(dict.fromkeys(host_of(one.server) for one in pings))

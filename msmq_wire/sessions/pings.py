@@ -9,7 +9,7 @@ import msgspec
 from msmq_wire.records.endpoint import AT_PING, host_of
 from msmq_wire.records.record import Record
 from msmq_wire.sessions.message import moment_of
-from msmq_wire.sessions.session import PingExchange
+from msmq_wire.sessions.session import PingExchange, Session
 from msmq_wire.wire.packets.ping import PING_SIGNATURE
 from msmq_wire.wire.partial import reached
 
@@ -20,12 +20,21 @@ _KEPT = 1 << 14
 
 
 class PingTracker:
-    """Pairs requests and responses by cookie and hosts; remembers the latest 16,384 exchanges."""
+    """Pairs requests and responses by cookie and hosts; remembers the latest 16,384 exchanges.
+
+    ``followed`` are client and server of those that a session came behind which is not kept.
+    """
 
     def __init__(self) -> None:
         self._exchanges: OrderedDict[tuple[str, str, int], PingExchange] = OrderedDict()
         self._latest: OrderedDict[tuple[str, str], tuple[str, str, int]] = OrderedDict()
         self.left_out = 0
+        self.followed: set[tuple[str, str]] = set()
+
+    def forget(self, session: Session) -> None:
+        """Remember of a session that is kept no longer that it followed a ping."""
+        if session.ping is not None and len(self.followed) < _KEPT:
+            self.followed.add((host_of(session.client), host_of(session.server)))
 
     def feed(self, record: Record) -> None:
         """Take a ``ping`` record."""

@@ -65,8 +65,9 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
 
     ``sessions`` by their numbers; ``streams`` are transactional sequences; ``reads`` remote reads and
     ``queues`` the queues opened for them; ``lives`` one value a message, made when looked at; ``pings`` the
-    exchanges on UDP 3527; ``discoveries`` those on UDP 1801; ``strays`` acknowledgments of what was not
-    seen; ``clocks`` those of the senders; ``visibility`` what the capture could see. ``first`` and ``last``
+    exchanges on UDP 3527, ``followed`` the hosts of those that a session came behind which is not kept;
+    ``discoveries`` those on UDP 1801; ``strays`` acknowledgments of what was not seen; ``clocks`` those of
+    the senders; ``visibility`` what the capture could see. ``first`` and ``last``
     are the times of the first and the last record (ns since 1970, UTC).
     """
 
@@ -83,6 +84,7 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
     left_out: LeftOut
     visibility: Visibility
     discoveries: tuple[ServerDiscovery, ...] = ()
+    followed: frozenset[tuple[str, str]] = frozenset()
 
     @classmethod
     def of_stream(cls, stream: TransactionalStream, now: int | None) -> Story:
@@ -415,6 +417,7 @@ class Follower:
             ),
             visibility=self.visibility,
             discoveries=self._sessions.discoveries.discoveries(),
+            followed=frozenset(pings.followed),
         )
 
 

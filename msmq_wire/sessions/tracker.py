@@ -309,6 +309,7 @@ class SessionTracker:
             _, session = self._ended.popitem(last=False)
             self._share.take(-_size(session))
             self.left_out += 1
+            self.pings.forget(session)
             if session.client_queue_manager is not None:
                 key = (session.client_queue_manager, host_of(session.server))
                 if self._previous.get(key) == session.number:

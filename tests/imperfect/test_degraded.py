@@ -24,8 +24,6 @@ _GAINED = {
         captures/lab_drops:MSG-UNACKED""",
     "neighbours swapped with their times": """
         diagnose/q05_slow_clock:SES-SLOW""",
-    "little memory": """
-        PNG-SCAN/miss_connected:PNG-SCAN""",
 }
 """What is said all the same: by degradation, captures with the rule, or the number of the question.
 
