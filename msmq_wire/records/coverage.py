@@ -27,6 +27,7 @@ Need: TypeAlias = Literal[
     "both_ways",
     "two_way",
     "between",
+    "next_openings",
     "to_source",
     "counted",
     "nothing_lost",
@@ -51,6 +52,7 @@ NEEDS: Mapping[Need, str] = {
     "both_ways": "traffic of both hosts, in both directions",
     "two_way": "both directions of every connection in the capture",
     "between": "all bytes of all connections between the two hosts",
+    "next_openings": "the SYN or SYN-ACK of connections between the two hosts after the evidence",
     "to_source": "all bytes of all connections of the sender",
     "counted": "no frames that the capture file says were dropped",
     "nothing_lost": "no frames that are known to be lost",
@@ -63,6 +65,7 @@ NEEDS: Mapping[Need, str] = {
 ENDS = "the capture ends before the connection does"
 """What is lacking of a connection that goes on behind the end of the capture."""
 _LATE = "the beginning of this connection was not captured"
+_NEXT_LATE = "the beginning of a later connection between these hosts was not captured"
 _HALF = "only one direction of this connection was captured: the packets of the other side are not known"
 _LOST = "bytes of this connection are missing from the capture"
 _CUT = "packets of this connection were captured in part"
@@ -95,9 +98,9 @@ class Coverage(msgspec.Struct):
     length cut off,
     ``unread`` runs of bytes that are in no packet. ``ended`` is the frame of its first FIN or reset,
     ``unseen`` the first that acknowledges what had not been captured, ``disordered`` the first whose time is
-    before that of an earlier one; ``begun`` is the time of its first frame, ``furthest`` the last frame and
-    the latest time. ``dropped`` says that it was given up for memory, ``followed`` that another one between
-    the same ends began after it.
+    before that of an earlier one; ``since`` is its first frame, ``begun`` the time of that, ``furthest`` the
+    last frame and the latest time. ``dropped`` says that it was given up for memory, ``followed`` that
+    another one between the same ends began after it.
     """
 
     capture: Annotated[str, FILE]
@@ -117,6 +120,7 @@ class Coverage(msgspec.Struct):
     over: int = 0
     unseen: int = NEVER
     disordered: int = NEVER
+    since: int = 0
     begun: int = 0
     furthest: tuple[int, int] = (0, 0)
     dropped: bool = False
@@ -164,6 +168,8 @@ class Coverage(msgspec.Struct):
         match need:
             case "opening":
                 return "" if self.started else _LATE
+            case "next_openings":
+                return _NEXT_LATE if not self.started and self.since > frame else ""
             case "both_sides":
                 return _HALF if self.one_sided else ""
             case "before":

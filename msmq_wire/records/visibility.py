@@ -446,7 +446,8 @@ class Visibility:
     def _time(self, coverage: Coverage, frame: int, time: int) -> None:
         """Take the time of a frame of a connection: that of a later frame is not earlier."""
         last, latest = coverage.furthest
-        coverage.begun = coverage.begun or time
+        if not coverage.begun:
+            coverage.since, coverage.begun = frame, time
         if coverage.disordered == NEVER and (
             time < latest if frame > last else time > latest and frame < last
         ):

@@ -20,8 +20,6 @@ _GAINED = {
         captures/clean_business_day:RPL-ORDERACK captures/lab_drops:RPL-ORDERACK""",
     "the end not captured": """
         SES-RESEND/miss_same_connection:TXN-GAP""",
-    "a burst lost": """
-        captures/lab_drops:MSG-UNACKED""",
     "neighbours swapped with their times": """
         diagnose/q05_slow_clock:SES-SLOW""",
 }

@@ -65,7 +65,8 @@ def test_of_a_whole_connection_nothing_is_lacking_but_what_comes_behind_it() -> 
     wire = Wire().opened()
     every: tuple[Need, ...] = (
         "opening", "both_sides", "before", "before_here", "around", "record", "after", "whole", "order",
-        "read", "both_ways", "two_way", "between", "to_source", "counted", "nothing_lost", "kept",
+        "read", "both_ways", "two_way", "between", "next_openings", "to_source", "counted",
+        "nothing_lost", "kept",
     )  # fmt: skip
     assert wire.lacking(every, 4) == []
     assert wire.lacking(["end"], 4) == ["the capture ends before the connection does"]
@@ -182,6 +183,17 @@ def test_another_connection_and_another_capture_are_not_touched_by_a_gap() -> No
         "bytes of a session between these hosts are missing from the capture"
     ]
     assert wire.seen.lacking(["between"], Position("a.pcap", 5, 5, "192.0.2.22:50000", SERVER)) == ()
+
+
+def test_a_later_connection_whose_beginning_is_missing_may_have_carried_it_again() -> None:
+    wire = Wire().opened()
+    sent = wire.feed("user_message", time=1)
+    wire.feed("user_message", time=2, stream=1)
+    hosts = "192.0.2.21", "192.0.2.10"
+    assert wire.seen.lacking_between(["next_openings"], sent, *hosts) == (
+        "the beginning of a later connection between these hosts was not captured",
+    )
+    assert wire.seen.lacking_between(["next_openings"], sent + 1, *hosts) == ()
 
 
 def test_a_connection_on_the_same_ends_later_is_another_one() -> None:

@@ -22,7 +22,9 @@ from msmq_wire.sessions.outcomes import TIMEOUTS
 
 __all__ = ["REMEDIES", "Fates", "of_several"]
 
-_NEEDS: tuple[Need, ...] = ("both_sides", "whole", "order", "read", "counted", "in_time")
+_NEEDS: tuple[Need, ...] = (
+    "both_sides", "whole", "order", "read", "next_openings", "counted", "in_time",
+)  # fmt: skip
 _SENT: tuple[Need, ...] = ("opening", "both_sides", "whole")
 """What has to have been captured between two hosts to say that no acknowledgment came, or no message."""
 
