@@ -2,12 +2,15 @@
 
 The rule kept here: an acknowledgment is judged against a message that was seen, never against silence. What a
 message asks for is the union of all its copies. A message to several queues has an end of its own in each:
-nothing is concluded from it. 65,536 messages and sequences are known.
+nothing is concluded from it. An OrderAck that passes over a gap waits until the end: what fills the gap may
+stand behind it in a file whose frames are not in the order of their time. 65,536 messages and sequences are
+known, and 1,024 OrderAcks wait.
 """
 
 from __future__ import annotations
 
 from bisect import insort
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -58,6 +61,7 @@ _REFUSED = frozenset(
 """Classes of one that was turned away on arrival. That its time was over can be said on the way, too."""
 _MOST_PENDING = 64
 _MOST_ACKS = 16
+_MOST_AHEAD = 1024
 _MOST_CARRIED = 1024
 """Sequences of one connection that are known to be on it."""
 
@@ -87,13 +91,21 @@ class _Message(msgspec.Struct, eq=False, gc=False):
     acks: tuple[_Ack, ...] = ()
 
 
+class _Ahead(msgspec.Struct, eq=False, gc=False):
+    """An OrderAck for a number behind a gap, when it came, and what is said if nothing fills the gap."""
+
+    number: int
+    time: int
+    said: ReplayDeviation
+
+
 class _Sequence(msgspec.Struct, eq=False):
     """A transactional sequence.
 
     ``whole`` says that it was seen from its beginning. ``accepted`` is the highest number that its receiver
     can have accepted, ``last`` the highest that was sent; ``pending`` are those after a gap, each with its
     predecessor. ``again`` says that a number came which was not above all before. ``orders`` are the highest
-    OrderAck of each connection.
+    OrderAck of each connection, ``ahead`` those that wait.
     """
 
     source: GUID
@@ -106,6 +118,7 @@ class _Sequence(msgspec.Struct, eq=False):
     last: int = 0
     pending: list[tuple[int, int]] = []
     orders: dict[int | None, tuple[int, int | None]] = {}
+    ahead: list[_Ahead] = []
 
 
 class AcknowledgmentReplayer:
@@ -115,6 +128,11 @@ class AcknowledgmentReplayer:
         self._messages: Table[_Message] = Table()
         self._sequences: Table[_Sequence] = Table()
         self._carried: Table[set[int]] = Table()
+        self._ahead: OrderedDict[_Ahead, _Sequence] = OrderedDict()
+
+    def finish(self) -> list[ReplayDeviation]:
+        """What is said of the OrderAcks that pass over a gap which nothing filled before them."""
+        return [one.said for one in self._ahead]
 
     def lost(self, stream: int | None) -> None:
         """Bytes of a connection are missing: of the sequences on it nobody knows what was sent."""
@@ -185,6 +203,10 @@ class AcknowledgmentReplayer:
             sequence.accepted = number
         while sequence.pending and sequence.pending[0][0] <= sequence.accepted:
             sequence.accepted = max(sequence.accepted, sequence.pending.pop(0)[1])
+        for ahead in [*sequence.ahead]:
+            if ahead.number <= sequence.accepted and (packet.time or 0) <= ahead.time:
+                sequence.ahead.remove(ahead)
+                del self._ahead[ahead]
 
     def _order_ack(self, packet: UserPacket, record: Asked) -> Iterator[ReplayDeviation]:
         identifier, number = packet.about or (None, 0)
@@ -209,12 +231,22 @@ class AcknowledgmentReplayer:
                 f"{before[0]} or a higher number", str(number), path=path,
             )  # fmt: skip
         elif sequence.accepted < number <= sequence.last:
-            yield packet_deviation(
+            said = packet_deviation(
                 ReplayKind.ORDER_ACK, record(), mqqb("3.1.5.8.6"),
                 f"an OrderAck of {named} covers a message that comes after a gap",
                 f"at most number {sequence.accepted}", str(number),
                 path=path, certain=False,
             )  # fmt: skip
+            yield from self._wait(sequence, _Ahead(number, packet.time or 0, said))
+
+    def _wait(self, sequence: _Sequence, one: _Ahead) -> Iterator[ReplayDeviation]:
+        """Let an OrderAck wait until its gap is filled; of too many the oldest waits no longer."""
+        sequence.ahead.append(one)
+        self._ahead[one] = sequence
+        if len(self._ahead) > _MOST_AHEAD:
+            oldest, of = self._ahead.popitem(last=False)
+            of.ahead.remove(oldest)
+            yield oldest.said
 
     def _final_ack(self, packet: UserPacket, record: Asked) -> Iterator[ReplayDeviation]:
         class_ = packet.message_class

@@ -74,6 +74,7 @@ def _user_packets(run: Run, stem: str, proven: Proven, keys: list[bytes]) -> Ite
         repeat(stem),
         [None if stream < 0 else stream for stream in run.stream[places].tolist()],
         _frames(run, places),
+        [time or None for time in run.time[places].tolist()],
         keys,
         octets(top, _MANAGER, rows),
         map(named, octets(top, "user_header.queue_manager_address", rows)),

@@ -161,7 +161,7 @@ class Replayer:
 
     def finish(self) -> list[ReplayDeviation]:
         """Return what is wrong with the last replies."""
-        return [*self._release(), *self._settle(None)]
+        return [*self._release(), *self._sessions.finish(), *self._settle(None)]
 
     def _release(self) -> list[ReplayDeviation]:
         """Judge the call that was held until its message came."""

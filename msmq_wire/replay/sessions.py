@@ -96,6 +96,10 @@ class SessionReplayer:
                 self._lost(record)
         return []
 
+    def finish(self) -> list[ReplayDeviation]:
+        """What waited until the end."""
+        return self._acknowledgments.finish()
+
     def acknowledged(
         self, stream: int, src: str | None, dst: str | None, header: SessionHeader | None, record: Asked
     ) -> list[ReplayDeviation]:

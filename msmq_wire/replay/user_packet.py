@@ -30,9 +30,10 @@ class Placed(msgspec.Struct, frozen=True, gc=False):
 class UserPacket(msgspec.Struct, frozen=True, gc=False):
     """A user message, an OrderAck or a FinalAck.
 
-    ``key`` are the 20 bytes that name it, ``source`` the queue manager that made it, ``destination`` that
-    which it is for (None where that is not known) and ``queue`` DestinationQueue. ``flags`` are those of
-    UserHeader, ``wanted`` those of MessagePropertiesHeader; ``several`` says that it is for several queues.
+    ``time`` is that of its last frame. ``key`` are the 20 bytes that name it, ``source`` the queue manager
+    that made it, ``destination`` that which it is for (None where that is not known) and ``queue``
+    DestinationQueue. ``flags`` are those of UserHeader, ``wanted`` those of MessagePropertiesHeader;
+    ``several`` says that it is for several queues.
 
     ``about`` is what an acknowledgment acknowledges: identifier and number of a sequence, or a message by its
     20 bytes; None where it does not say.
@@ -41,6 +42,7 @@ class UserPacket(msgspec.Struct, frozen=True, gc=False):
     type: str
     stream: int | None
     frame: int | None
+    time: int | None
     key: bytes
     source: GUID
     destination: GUID | None
@@ -69,6 +71,7 @@ def user_packet(record: Record) -> UserPacket | None:
         record.type,
         record.stream,
         record.frames[-1] if record.frames else None,
+        record.time,
         message_key(user.source_queue_manager, user.message_id),
         user.source_queue_manager,
         named(user.queue_manager_address),

@@ -16,8 +16,6 @@ FEWEST = 4
 CAPTURES = sorted(path for folder in _FOLDERS for path in (_FIXTURES / folder).rglob("*.pcap"))
 
 _GAINED = {
-    "two taps appended": """
-        captures/clean_business_day:RPL-ORDERACK captures/lab_drops:RPL-ORDERACK""",
     "the end not captured": """
         SES-RESEND/miss_same_connection:TXN-GAP""",
     "neighbours swapped with their times": """

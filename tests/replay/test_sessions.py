@@ -23,7 +23,8 @@ from msmq_wire.errors import DecodeError
 from msmq_wire.findings import judge
 from msmq_wire.findings.conduct import CONDUCT, conduct_deviation
 from msmq_wire.records.record import FoundPacket, Record
-from msmq_wire.replay import Replayer, replay
+from msmq_wire.replay import Replayer, acknowledgments, replay
+from msmq_wire.units import SECOND
 from msmq_wire.wire.headers.multi_queue_format_header import MultiQueueFormatHeader
 from msmq_wire.wire.types.enumerations import MessageClass
 from msmq_wire.wire.types.guid import GUID
@@ -347,6 +348,35 @@ def test_others_may_tell_of_a_message_by_a_report_or_as_its_connector(
         _change("user_message", _CLASS, class_, server=True, when=when),
     )
     assert _told(broken(list(_honest()))) == set()
+
+
+def _over_a_gap(late: int) -> list[Record]:
+    """Number 3 without number 2, an OrderAck for it, and number 2 behind that, so many seconds later."""
+    records = list(_honest())
+    sent = next(one for one in records if getattr(one.packet, "transaction_header", None) is not None)
+    order = records[_first(records, "order_ack", server=True)]
+
+    def placed(number: int, time: int) -> Record:
+        packet = _put(sent.packet, "transaction_header.tx_sequence_number", number)
+        packet = _put(packet, "transaction_header.previous_tx_sequence_number", number - 1)
+        return msgspec.structs.replace(sent, packet=packet, time=(order.time or 0) + time * SECOND)
+
+    ahead = msgspec.structs.replace(order, packet=_ordered(order.packet, lambda _: 3))
+    return [*records[:7], placed(1, -2), placed(3, -1), ahead, placed(2, late)]
+
+
+@pytest.mark.parametrize(("late", "told"), [(1, ["at most number 1"]), (-1, [])])
+def test_what_fills_a_gap_by_its_time_may_stand_behind_the_order_ack(late: int, told: list[str]) -> None:
+    assert [one.expected for one in replay(_over_a_gap(late)) if one.kind == "orderack"] == told
+
+
+def test_of_too_many_order_acks_that_wait_the_oldest_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(acknowledgments, "_MOST_AHEAD", 2)
+    *before, ahead, _ = _over_a_gap(1)
+    replayer = Replayer()
+    told = [len(replayer.feed(record)) for record in [*before, ahead, ahead, ahead]]
+    assert told[-3:] == [0, 0, 1]
+    assert len(replayer.finish()) == 2
 
 
 @pytest.mark.parametrize(("gaps", "told"), [(1, 1), (60, 1), (80, 0)])
