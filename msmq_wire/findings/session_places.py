@@ -16,9 +16,11 @@ from msmq_wire.records.coverage import Need, Position
 from msmq_wire.records.endpoint import AT_MSMQ
 from msmq_wire.records.record import Record
 from msmq_wire.sessions import Moment, Session, SessionNote, Story
+from msmq_wire.units import SECOND
 
 __all__ = [
     "SessionIndex",
+    "asked_again",
     "is_answer",
     "is_from_server",
     "needs_of",
@@ -101,6 +103,17 @@ def accepted(session: Session) -> bool:
     if session.syn_ack is not None or session.reached != "tcp_only" or session.closed_by == "fin":
         return True
     return any(one.gaps for one in session.directions)
+
+
+def asked_again(session: Session) -> bool:
+    """Whether a client sent its SYN again, each time a second later or more: nothing had answered it.
+
+    A client that a reset answers asks again within half a second, and one that is answered sends no more.
+    """
+    syn, last, again = session.syn, session.last.time, session.syn_retransmissions
+    if syn is None or syn.time is None or last is None or not again:
+        return False
+    return last - syn.time >= again * SECOND
 
 
 def note_seen(

@@ -16,7 +16,7 @@ from msmq_wire.findings.diagnosis.sweeps import port_sweeps
 from msmq_wire.findings.diagnosis.words import count, host, listed
 from msmq_wire.findings.finding import Connection, Severity, connection_of
 from msmq_wire.findings.folding import Fold
-from msmq_wire.findings.session_places import accepted, one_sided
+from msmq_wire.findings.session_places import accepted, asked_again, one_sided
 from msmq_wire.records.coverage import Need
 from msmq_wire.sessions import Moment, PingExchange, Session, Story
 from msmq_wire.units import SECOND
@@ -52,11 +52,13 @@ _ACTIONS = {
 }
 
 
+_ASKED_AGAIN: tuple[Need, ...] = ("whole", "counted", "in_time")
+"""The same of a silence that SYNs show which were sent again."""
 _NEEDS: dict[str, tuple[Need, ...]] = {
     "reset": (),
     "icmp": (),
     "refused": (),
-    "silence": ("whole", "two_way", "counted", "in_time"),
+    "silence": ("two_way", *_ASKED_AGAIN),
     "tcp_only": ("both_sides", "whole", "end", "counted"),
     "establishing": ("both_sides", "whole", "counted"),
     "parameters": ("both_sides", "whole", "counted"),
@@ -121,7 +123,8 @@ def unopened(story: Story, suspects: Fold, telling: Telling) -> None:
             continue
         if suspects.hostile(session.client, session.server) or _under_way(session, story):
             continue
-        if not telling.shown(_NEEDS[kind], session.client, session.server, session.last):
+        needs = _ASKED_AGAIN if kind == "silence" and asked_again(session) else _NEEDS[kind]
+        if not telling.shown(needs, session.client, session.server, session.last):
             continue
         if session.server not in failed and len(failed) >= _MOST_SERVERS:
             continue

@@ -9,7 +9,8 @@ import msgspec
 
 from msmq_wire.findings.finding import Severity
 from msmq_wire.findings.rule import Context, Rule, Seen
-from msmq_wire.findings.session_places import accepted, place_in
+from msmq_wire.findings.session_places import accepted, asked_again, place_in
+from msmq_wire.records.coverage import Need
 from msmq_wire.records.endpoint import host_of
 from msmq_wire.sessions import Session, Story
 from msmq_wire.spec import SpecRef
@@ -21,16 +22,22 @@ _MOST_PAIRS = 4096
 _SHOWN = 8
 _PATIENCE = 60 * SECOND
 """Within this before the end of a capture the answer to a first SYN may still come."""
+_NOTHING = "nothing"
+_CAPTURED: tuple[Need, ...] = ("counted", "in_time")
 _LATER = "a later connection of the same client was accepted"
 
 
 class _Pile(msgspec.Struct):
-    """Connections of one client to one server that were not accepted; ``sessions`` are the first of them."""
+    """Connections of one client to one server that were not accepted; ``sessions`` are the first of them.
+
+    ``again`` says that each of them shows by SYNs that were sent again that nothing answered.
+    """
 
     sessions: list[Session]
     answers: Counter[str]
     syns: int = 0
     later: bool = False
+    again: bool = True
 
 
 def _check(story: Story, context: Context) -> Iterator[Seen]:
@@ -48,6 +55,7 @@ def _check(story: Story, context: Context) -> Iterator[Seen]:
         pile.answers[answer] += 1
         pile.syns += 1 + session.syn_retransmissions
         pile.later = False
+        pile.again &= answer == _NOTHING and asked_again(session)
         if len(pile.sessions) < _SHOWN:
             pile.sessions.append(session)
     for (client, server), pile in piles.items():
@@ -57,6 +65,8 @@ def _check(story: Story, context: Context) -> Iterator[Seen]:
             evidence=tuple(place_in(one, one.syn or one.first, 0) for one in pile.sessions),
             severity=severity,
             caveats=(_LATER,) if pile.later else (),
+            # What the client does tells it: the other direction need not have been captured.
+            needs=_CAPTURED if pile.again else None,
         )
 
 
@@ -68,7 +78,7 @@ def _answer(session: Session, story: Story) -> str | None:
         return None
     since, last = session.syn.time, story.last
     waited = since is None or last is None or last - since >= _PATIENCE
-    return "nothing" if waited or session.syn_retransmissions else None
+    return _NOTHING if waited or session.syn_retransmissions else None
 
 
 def _said(client: str, server: str, pile: _Pile) -> str:
@@ -76,7 +86,7 @@ def _said(client: str, server: str, pile: _Pile) -> str:
     tried = f"{client} tries to connect to {server}{'' if total == 1 else f' {total:,} times'}"
     if len(pile.answers) == 1:
         (answer,) = pile.answers
-        syns = f"any of {pile.syns:,} SYNs" if answer == "nothing" else "each SYN"
+        syns = f"any of {pile.syns:,} SYNs" if answer == _NOTHING else "each SYN"
         return f"{tried}, and {answer} answers {'the SYN' if pile.syns == 1 else syns}"
     answers = [f"{answer} ({number:,} times)" for answer, number in pile.answers.items()]
     return f"{tried}, and what answers is {' and '.join(answers)}"
@@ -93,6 +103,6 @@ RULE = Rule(
     "of it.",
     harmless="The server was being restarted, or its answers were not captured.",
     over="story",
-    needs=("two_way", "counted", "in_time"),
+    needs=("two_way", *_CAPTURED),
     check=_check,
 )
