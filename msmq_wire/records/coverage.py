@@ -33,6 +33,7 @@ Need: TypeAlias = Literal[
     "nothing_lost",
     "kept",
     "in_time",
+    "after_sent",
     "one_network",
 ]
 """What a claim about a place needs to have been captured, as `NEEDS` says."""
@@ -58,6 +59,7 @@ NEEDS: Mapping[Need, str] = {
     "nothing_lost": "no frames that are known to be lost",
     "kept": "no sessions or pings that were dropped to save memory",
     "in_time": "frames in the order of their time",
+    "after_sent": "messages behind their SentTime, by the clock of their sender",
     "one_network": "no connection beside another one with the same addresses and ports, as of two tenants",
 }
 """The needs, each with what has to have been captured."""

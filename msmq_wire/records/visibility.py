@@ -28,6 +28,9 @@ _TO_SOURCE = "bytes of sessions of the sender are missing from the capture"
 _DROPPED = "the capture dropped frames: what seems missing may have been in them"
 _LET_GO = "sessions were dropped to save memory: what seems missing may be among them"
 _LOSSY = "the capture lost frames: what seems missing may have been in them"
+_EARLY = (
+    "by the clock of its sender a message was captured before it was sent: frames may have changed places"
+)
 _NETWORKS = "the same addresses and ports are in use in several networks"
 _FRAME = 1460
 """Payload of a frame, at most, as nearly everywhere."""
@@ -60,8 +63,9 @@ class Visibility:
     the connections of which one direction was captured. ``first_hole`` and ``first_cut`` are the records of
     the first gap and the first packet cut off, ``broken`` says of each file that could not be read to its
     end why. ``let_go`` says that sessions or pings were dropped to save memory, ``several_networks`` that two
-    connections with the same ends went on at a time. ``most`` is how many bytes connections may take (`MOST`
-    by default): beyond it the oldest go, and of claims about what is not known any more something is missing.
+    connections with the same ends went on at a time, ``early`` are hosts of which a message was captured
+    before it was sent. ``most`` is how many bytes connections may take (`MOST` by default): beyond it the
+    oldest go, and of claims about what is not known any more something is missing.
     """
 
     def __init__(self, most: int | None = None) -> None:
@@ -90,6 +94,7 @@ class Visibility:
         self._forgotten = False
         self._spans = 0
         self.several_networks = False
+        self.early: frozenset[str] = frozenset()
         self.backwards = 0
         self.disordered = 0
         self._furthest: tuple[str, int, int] = ("", 0, 0)
@@ -296,6 +301,8 @@ class Visibility:
                 return _HALF_CAPTURE if self.halves else ""
             case "in_time":
                 return _NOT_IN_TIME if self.backwards else ""
+            case "after_sent":
+                return _EARLY if self.early & {src, dst} else ""
             case "one_network":
                 return _NETWORKS if self.several_networks else ""
             case "counted":

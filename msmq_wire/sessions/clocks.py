@@ -217,6 +217,17 @@ class Clocks:
             pairs.judged = _judge(sender, pairs)
         return pairs.judged
 
+    def early(self) -> frozenset[str]:
+        """Hosts of which a message was captured before it was sent, by a clock that is sure."""
+        found = set()
+        for sender, pairs in self._pairs.items():
+            clock = self.of(sender)
+            if clock is not None and clock.sure:
+                leads = ((point.lead, clock.ahead(point.at) * SECOND) for point in pairs.points.values())
+                if any(lead > ahead + _CLOSE for lead, ahead in leads):
+                    found.add(sender.host)
+        return frozenset(found)
+
     def __iter__(self) -> Iterator[HostClock]:
         """All clocks, in order of their first messages."""
         return (clock for sender in self._pairs if (clock := self.of(sender)) is not None)

@@ -393,6 +393,7 @@ class Follower:
         reads, queues = self._reads.finish()
         sessions, streams = self._sessions.finish(), self._transactions.finish()
         transactions, pings = self._transactions, self._sessions.pings
+        self.visibility.early = self._clocks.early()
         self.visibility.let_go = bool(self._sessions.left_out or pings.left_out)
         return Story(
             sessions=sessions,

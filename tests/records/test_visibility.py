@@ -174,6 +174,14 @@ def test_a_capture_that_goes_back_by_more_than_a_second_is_not_in_time() -> None
     assert wire.lacking(["in_time"], 2) == ["frames of this capture are not in the order of their time"]
 
 
+def test_a_host_with_a_message_before_its_time_has_frames_that_changed_places() -> None:
+    wire = Wire().opened()
+    assert wire.lacking(["after_sent"], 5) == []
+    wire.seen.early = frozenset(("192.0.2.21",))
+    assert wire.lacking(["after_sent"], 5) == wire.lacking(["after_sent"], 5, server=True) != []
+    assert wire.seen.lacking(["after_sent"], Position("a.pcap", 5, 5, "192.0.2.22:50000", SERVER)) == ()
+
+
 def test_another_connection_and_another_capture_are_not_touched_by_a_gap() -> None:
     wire = Wire().opened()
     wire.gap(4)

@@ -52,6 +52,16 @@ def test_what_a_queue_explains_as_well_makes_no_clock_sure(pairs: list[tuple[flo
     assert not clock(*pairs).sure
 
 
+@pytest.mark.parametrize(("third", "early"), [(0, set()), (-59, set()), (59, {"192.0.2.21"})])
+def test_a_message_that_was_captured_before_it_was_sent_is_early(third: float, early: set[str]) -> None:
+    """It may have waited, and cannot have come before its time."""
+    clocks = Clocks()
+    for at in range(0, 300, 60):
+        sent = START // SECOND - 5 * DAY + at + (third if at == 120 else 0)
+        clocks.take(A, int(sent), START + at * SECOND)
+    assert clocks.early() == early
+
+
 def test_messages_that_waited_do_not_make_a_clock_slow() -> None:
     waited = [(1.0 + number / 10, -3600.0 - 97 * number) for number in range(40)]
     found = clock(*waited, *((60.0 * number, 0.0) for number in range(1, 9)))

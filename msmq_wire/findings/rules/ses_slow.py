@@ -41,6 +41,6 @@ RULE = Rule(
     action="Look at the memory, the disk and the load of the receiver at that time.",
     harmless="A network or a capture that held packets back, or a computer that slept.",
     over="session",
-    needs=("opening", "both_sides", "whole", "order", "read"),
+    needs=("opening", "both_sides", "whole", "order", "read", "after_sent"),
     check=_check,
 )
