@@ -22,7 +22,8 @@ _GAINED = {
 """What is said all the same: by degradation, captures with the rule, or the number of the question.
 
 That number 3 of a sequence is missing when the capture ends is told of TXN-GAP/hit_capture_ends
-(digest/expected.toml wants it), which has the bytes of SES-RESEND/miss_same_connection up to there.
+(digest/expected.toml wants it), which has the bytes of SES-RESEND/miss_same_connection up to there: a test
+below compares them.
 """
 _LOST: dict[str, str] = {}
 """Which claims are lost though their connection was not touched: by degradation, captures with the rule."""
@@ -75,3 +76,13 @@ def test_nobody_is_accused_for_what_the_capture_lacks(path: Path, tmp_path: Path
 def test_claims_about_what_was_not_touched_stay(path: Path, tmp_path: Path) -> None:
     for name, _, lost in cells(path, tmp_path):
         assert [one.split()[0] for one in lost] == _told(_LOST, name, path), name
+
+
+def test_the_cell_that_is_left_has_the_bytes_of_a_capture_that_is_told_so(tmp_path: Path) -> None:
+    findings = _FIXTURES / "findings"
+    whole = findings / "SES-RESEND/miss_same_connection.pcap"
+    _, how = degraded("the end not captured", whole, frames_of(whole), tmp_path)
+    (left,), told = how.files, frames_of(findings / "TXN-GAP/hit_capture_ends.pcap")
+    different = [one for one, other in zip(left, told, strict=True) if one != other]
+    # The queue manager that EstablishConnection asks for, which TXN-GAP does not look at.
+    assert [one.number for one in different] == [4]
