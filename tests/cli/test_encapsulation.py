@@ -143,5 +143,10 @@ def test_what_is_no_packet_behind_a_header_is_a_finding(run: Callable[..., Outco
     path.write_bytes(conversation(_LINE, b"SSH-2.0-Probe_1.0\r\n", fin=False))
     found = [json.loads(line) for line in run("findings", path, "--format", "jsonl").out.splitlines()]
     assert [(one["id"], one["severity"], one["message"]) for one in found] == [
-        ("FRM-SIG", "low", "this side begins behind its PROXY header with 19 bytes of SSH, no packet of MSMQ")
+        (
+            "FRM-SIG",
+            "low",
+            "this side of the connection begins behind its PROXY header with 19 bytes of SSH, "
+            "not with an MSMQ packet",
+        )
     ]

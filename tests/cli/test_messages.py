@@ -388,7 +388,7 @@ def test_what_is_dropped_for_memory_is_filtered_by_what_was_known_then(run: Run,
     assert len(whole.out.splitlines()) == 61
     fewer = run("messages", path, *asked, "--memory", "20k")
     assert fewer.out == whole.out
-    assert "dropped for memory" in fewer.err
+    assert "dropped to save memory" in fewer.err
 
 
 def test_what_lies_at_rest_is_not_filtered_by_outcome(run: Run) -> None:

@@ -209,7 +209,7 @@ def test_an_id_is_that_of_decode_over_the_same_files(run: Run, ring: list[Path])
 def test_a_purge_names_the_file_of_its_frame(run: Run, tmp_path: Path) -> None:
     files = split(_PURGED, tmp_path, ("day1.pcap", "day2.pcap"), (100,))
     row = json.loads(run("why", *files, "payslip 5", "--format", "jsonl").out)
-    assert "192.0.2.66 purged it in frame 25 of day2, and nobody" in row["reason"]
+    assert "192.0.2.66 purged it in frame 25 of day2, and no receive of it was captured" in row["reason"]
 
 
 def test_a_file_that_cannot_be_read_stops_no_other(run: Run, ring: list[Path], tmp_path: Path) -> None:

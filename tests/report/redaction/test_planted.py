@@ -17,7 +17,6 @@ from construct import Int32ul
 from msmq_wire.capture.carve.reader import Searched
 from msmq_wire.capture.reader import Summary
 from msmq_wire.cli import carve_reading, reading
-from msmq_wire.cli.commands import timeline
 from msmq_wire.cli.program import program
 from msmq_wire.engines.codec import inspect
 from msmq_wire.errors import CaptureError
@@ -334,8 +333,7 @@ def printed(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callab
 
     def print_(command: Command, records: Sequence[Record], marker: str, *more: str) -> str:
         PlantedReader.records, PlantedReader.marker = records, marker
-        for module in (reading, timeline):
-            monkeypatch.setattr(module, "CaptureReader", PlantedReader)
+        monkeypatch.setattr(reading, "CaptureReader", PlantedReader)
         monkeypatch.setattr(carve_reading, "CarveReader", PlantedCarving)
         folder = tmp_path / "out"
         folder.mkdir(exist_ok=True)
