@@ -13,8 +13,8 @@ import msgspec
 from msmq_wire.findings.cause import Cause
 from msmq_wire.findings.diagnosis.answer import Telling
 from msmq_wire.findings.diagnosis.sweeps import port_sweeps
-from msmq_wire.findings.diagnosis.words import count, host, listed
-from msmq_wire.findings.finding import Connection, Severity, connection_of
+from msmq_wire.findings.diagnosis.words import count, host, listed, span
+from msmq_wire.findings.finding import Confidence, Connection, Severity, connection_of
 from msmq_wire.findings.folding import Fold
 from msmq_wire.findings.session_places import accepted, asked_again, one_sided
 from msmq_wire.records.coverage import Need
@@ -66,6 +66,8 @@ _NEEDS: dict[str, tuple[Need, ...]] = {
 """What has to have been captured of a connection to say that it failed like that."""
 
 
+_ANSWERED = frozenset(("reset", "icmp", "refused"))
+"""Failures that captured packets say; of the others only an answer is missing."""
 _BEFORE = ("tcp_only", "establishing", "parameters")
 """Failures at which nobody has a session, and so no message is sent."""
 
@@ -99,6 +101,7 @@ class _Pile(msgspec.Struct):
     moments: list[Moment]
     connections: dict[Connection, None]
     last: str = ""
+    unanswered_syns: int = 0
 
 
 def unopened(story: Story, suspects: Fold, telling: Telling) -> None:
@@ -132,6 +135,7 @@ def unopened(story: Story, suspects: Fold, telling: Telling) -> None:
         if len(pile.connections) < _MOST_MOMENTS:
             pile.connections[connection_of(session.client, session.server)] = None
         pile.kinds[kind] += 1
+        pile.unanswered_syns += 1 + session.syn_retransmissions if kind == "silence" else 0
         pile.last = kind
         # There are no more of them than sessions.
         pile.clients[host(session.client)] = session.number
@@ -173,7 +177,8 @@ def given_up(story: Story, suspects: Fold, telling: Telling) -> None:
         ended = f"{count(len(sessions), 'connection')} of {client} to {server} ended"
         telling.blame(
             Cause(
-                text=f"{ended} without an acknowledgment in time: a sender then sends everything again",
+                text=f"{ended} without an acknowledgment in time{_waited(sessions)}: a sender then sends "
+                "everything again",
                 severity="low",
                 confidence="likely",
                 moments=tuple(moments),
@@ -186,6 +191,18 @@ def given_up(story: Story, suspects: Fold, telling: Telling) -> None:
                 brief=ended,
             )
         )
+
+
+def _waited(sessions: list[Session]) -> str:
+    """How many messages had waited in connections that ended, and the longest for how long."""
+    sides = [(one.close, side) for one in sessions for side in one.directions if side.unacknowledged]
+    messages = count(sum(side.unacknowledged for _, side in sides), "message")
+    waits = [
+        end.time - side.waiting_since.time
+        for end, side in sides
+        if end is not None and end.time and side.waiting_since is not None and side.waiting_since.time
+    ]
+    return f" ({messages} had waited {'up to ' if len(waits) > 1 else ''}{span(max(waits))})" if waits else ""
 
 
 def refused(story: Story, telling: Telling) -> None:
@@ -233,9 +250,9 @@ def _cause(server: str, pile: _Pile, opened: int, *, over: bool) -> Cause:
     severity: Severity = "low" if over or pile.last == "tcp_only" else "medium"
     first = next((kind for kind in pile.kinds if kind != "tcp_only"), "tcp_only")
     return Cause(
-        text=f"{what}: {listed(_told(pile.kinds))}",
+        text=f"{what}: {listed(_told(pile.kinds, pile.unanswered_syns))}",
         severity=severity,
-        confidence="certain",
+        confidence=_sure(pile.kinds),
         moments=tuple(pile.moments),
         who=(*list(pile.clients)[:_MOST_CLIENTS], host(server)),
         action=_ACTIONS[first].format(server=host(server), client=next(iter(pile.clients))),
@@ -249,12 +266,18 @@ def _cause(server: str, pile: _Pile, opened: int, *, over: bool) -> Cause:
     )
 
 
-def _told(kinds: Counter[str]) -> list[str]:
-    """Why connections failed, in words."""
+def _sure(kinds: Counter[str]) -> Confidence:
+    return "certain" if kinds.keys() <= _ANSWERED else "likely"
+
+
+def _told(kinds: Counter[str], syns: int) -> list[str]:
+    """Why connections failed, in words; ``syns`` counts those that nothing answered."""
+    words = _WORDS if syns < 2 else {**_WORDS, "silence": f"no answer came to {syns:,} SYNs"}
     if len(kinds) == 1:
-        return [_WORDS[kind] for kind in kinds]
+        return [words[kind] for kind in kinds]
     return [
-        f"{_WORDS[kind]}{'' if number == 1 else f' ({number:,} times)'}" for kind, number in kinds.items()
+        words[kind] + ("" if number == 1 or (kind == "silence" and syns > 1) else f" ({number:,} times)")
+        for kind, number in kinds.items()
     ]
 
 
@@ -263,13 +286,14 @@ def _in_vain(client: str, piles: dict[str, _Pile]) -> Cause:
     kinds: Counter[str] = Counter()
     for pile in piles.values():
         kinds += pile.kinds
+    syns = sum(pile.unanswered_syns for pile in piles.values())
     servers = [host(server) for server in piles]
     what = f"{client} got no session with port 1801 of {count(len(servers), 'host')} ({listed(servers)})"
     quiet = all(pile.last == "tcp_only" for pile in piles.values())
     return Cause(
-        text=f"{what}: {listed(_told(kinds))}",
+        text=f"{what}: {listed(_told(kinds, syns))}",
         severity="low" if quiet else "medium",
-        confidence="certain",
+        confidence=_sure(kinds),
         moments=tuple(moment for pile in piles.values() for moment in pile.moments[:2])[:_MOST_MOMENTS],
         who=(client, *servers[:_MOST_CLIENTS]),
         action=f"look at the network of {client}, and ask what it is: a scan does this, too",
