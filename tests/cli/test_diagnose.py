@@ -264,7 +264,7 @@ ANSWERS: dict[str, tuple[str, ...]] = {
         "No messages of one transaction share a time to be received.",
     ),
     "q17_slow": (
-        "17. Does a receiver slow its sender down?  [look here: medium]",
+        "17. Does a receiver slow its sender down?  [look: low]",
         "192.0.2.10 slows 192.0.2.21 down in the session that begins in frame 1: the message in frame 12 "
         "waited 8.90 s for its acknowledgment, where 0.50 s is agreed for recoverable messages; the window "
         "fell from 64 to 1 and was full 2 times; 1 of 6 messages had waited 9.90 s when the capture ended.",

@@ -190,7 +190,7 @@ def _blame(clock: HostClock, sums: MessageSums, telling: Telling) -> None:
     telling.blame(
         Cause(
             text=text,
-            severity="low" if not clock.sure or not (stale or wronged) else "medium",
+            severity="medium" if clock.sure and wronged else "low",
             confidence="likely" if clock.sure else "guess",
             moments=tuple(one.first.first for one in (*([stale] if stale else []), *wronged.values())),
             who=(clock.host, *wronged),

@@ -11,7 +11,6 @@ from typing import NamedTuple
 from msmq_wire.findings.cause import Cause
 from msmq_wire.findings.diagnosis.answer import MOST, Telling
 from msmq_wire.findings.diagnosis.words import Words, count, host, listed, span
-from msmq_wire.findings.finding import SEVERITIES, Severity
 from msmq_wire.findings.overdue import Due, due_in, is_late
 from msmq_wire.records.coverage import Need
 from msmq_wire.sessions import Moment, Session, SessionDirection, Story
@@ -52,7 +51,7 @@ def waits(story: Story, words: Words, telling: Telling) -> None:
         if late:
             slow.setdefault(wait.receiver, []).append(wait)
         if number < MOST:
-            telling.say(f"{_text(wait, words)}.", *_moments(wait), attention=_severity(wait, late=late))
+            telling.say(f"{_text(wait, words)}.", *_moments(wait), attention="low" if late else "info")
     for receiver, waits in slow.items():
         telling.blame(_cause(receiver, waits, words))
     if len(found) > MOST:
@@ -100,10 +99,6 @@ def _moments(wait: _Wait) -> tuple[Moment | None, ...]:
     return wait.session.first, wait.there.longest_wait_at, wait.there.waiting_since
 
 
-def _severity(wait: _Wait, *, late: bool) -> Severity:
-    return "info" if not late else "medium" if wait.there.certain else "low"
-
-
 def _cause(receiver: str, waits: list[_Wait], words: Words) -> Cause:
     """A host that acknowledges late, in one session or in many: the longest wait comes first."""
     longest = waits[0]
@@ -115,7 +110,7 @@ def _cause(receiver: str, waits: list[_Wait], words: Words) -> Cause:
     moments = [moment for wait in waits for moment in _moments(wait) if moment is not None]
     return Cause(
         text=text,
-        severity=max((_severity(wait, late=True) for wait in waits), key=SEVERITIES.index),
+        severity="low",
         confidence="likely",
         moments=tuple(moments[:_MOST_MOMENTS]),
         who=(receiver, *senders[:_MOST_MOMENTS]),
