@@ -28,7 +28,10 @@ _REPORTED = (
 
 
 class _Transaction(msgspec.Struct):
-    """The messages of one transaction; ``limit`` is None once they differ."""
+    """The messages of one transaction; ``limit`` is None once they differ.
+
+    ``late`` counts those that were not received in time, ``told`` those of them that a packet says it of.
+    """
 
     queue_manager: str
     number: int
@@ -39,6 +42,7 @@ class _Transaction(msgspec.Struct):
     ends: tuple[int, int] | None
     messages: int = 0
     late: int = 0
+    told: int = 0
     begun: bool = False
     ended: bool = False
 
@@ -78,6 +82,7 @@ class SharedTimes:
         if one.ends is not None and end is not None:
             one.ends = min(one.ends[0], end), max(one.ends[1], end)
         one.late += life.expired == "time_to_be_received"
+        one.told += life.expired == "time_to_be_received" and life.nack_class is not None
 
     def finish(self) -> None:
         """Count what is still followed."""
@@ -117,7 +122,7 @@ def shared_times(sums: SharedTimes, words: Words, telling: Telling) -> None:
                 Cause(
                     text=text,
                     severity="medium",
-                    confidence="likely",
+                    confidence="certain" if one.told == one.late else "likely",
                     moments=(one.first, one.last),
                     who=(one.src,),
                     action="set the time on the first message of a transaction, or send the rest in another",

@@ -9,7 +9,7 @@ import msgspec
 
 from msmq_wire.findings.cause import Cause
 from msmq_wire.findings.diagnosis.answer import Telling
-from msmq_wire.findings.diagnosis.words import count, host, short
+from msmq_wire.findings.diagnosis.words import count, host, quoted, short
 from msmq_wire.findings.folding import Fold
 from msmq_wire.findings.overdue import closed_queues, is_put_back
 from msmq_wire.records.coverage import Need
@@ -43,6 +43,7 @@ class _Pile(msgspec.Struct):
     moments: list[Moment]
     count: int = 0
     message: str = ""
+    received: int = 0
 
 
 def misread(story: Story, suspects: Fold, telling: Telling) -> None:
@@ -64,8 +65,14 @@ def misread(story: Story, suspects: Fold, telling: Telling) -> None:
             take("open", queue, queue.opened)
         if queue.purged is not None:
             take("purge", queue, queue.purged)
+    purges = {(key.client, key.server, key.queue): pile for key, pile in piles.items() if key.what == "purge"}
     closed = closed_queues(story)
     for read in story.reads:
+        purge = purges.get((host(read.client), host(read.server), read.queue))
+        if purge is not None and read.removes and read.message_id is not None and read.end != "nack":
+            # Who takes what it wants and purges the rest is told in one line.
+            purge.received += 1
+            purge.message = purge.message or f"{short(read.message_id)}{quoted(read.label)}"
         # Of what was opened before the capture the end may be where the beginning is.
         if read.pending and read.opened is not None:
             if not is_put_back(read, closed, story):
@@ -88,8 +95,12 @@ def _cause(key: _Key, pile: _Pile) -> Cause:
     queue = key.queue or "a queue that is not named"
     where = f"{queue} at {key.server}"
     if key.what == "purge":
+        did = f"purged {where}: all messages in it are gone"
+        if pile.received:
+            did = f"received {count(pile.received, 'message')} of {where}, first {pile.message}, "
+            did += "and purged it: all others in it are gone"
         return Cause(
-            text=f"{key.client} purged {where}: all messages in it are gone",
+            text=f"{key.client} {did}",
             severity="medium", confidence="certain", moments=tuple(pile.moments),
             who=(key.client, key.server), action="ask the owners of the queue whether it was them",
             count=pile.count, rules=("RPC-PURGE",), kind="purge", about=key.queue or "", explains=("purged",),

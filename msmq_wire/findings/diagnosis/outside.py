@@ -96,7 +96,7 @@ class Volumes:
                     text=f"{text}; {random:,}{more} of the bodies look random, as encrypted or compressed "
                     "data do",
                     severity="low",
-                    confidence="guess",
+                    confidence="likely",
                     moments=tuple(way.moments),
                     who=(src, dst),
                     action=f"find out who runs {dst}, and what {src} sends there",

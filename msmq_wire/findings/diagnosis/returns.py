@@ -144,7 +144,7 @@ def returns(sums: Returns, words: Words, telling: Telling) -> None:
             Cause(
                 text=f"{subject} comes back again and again: it {text}",
                 severity="medium",
-                confidence="likely",
+                confidence="certain" if one.name else "likely",
                 moments=tuple(moments),
                 who=readers,
                 action=f"look at its body, and at the application of {(*readers, 'its reader')[0]}",

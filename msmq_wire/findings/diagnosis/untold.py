@@ -78,9 +78,9 @@ class Untold:
             total = asked.told + len(asked.times)
             telling.blame(
                 Cause(
-                    text=f"{dst} never said whether {number:,} of {count(total, 'message')} from {src} "
-                    f"reached {queue or 'their queue'}, though the sender asked for it and the others "
-                    f"were acknowledged: {listed(names, number)}",
+                    text=f"{number:,} of {count(total, 'message')} from {src} to {queue or 'a queue'} got no "
+                    f"acknowledgment from {dst}, though the sender asked for one and the others got "
+                    f"theirs: {listed(names, number)}",
                     severity="low",
                     confidence="likely",
                     moments=tuple(life.first for life in silent),

@@ -65,7 +65,7 @@ def _note(uses: dict[GUID, dict[str, _Use]], session: Session, direction: int) -
 def _seen(guid: GUID, of_guid: dict[str, _Use]) -> Seen:
     hosts = list(of_guid)
     severity, caveats = _weight(of_guid)
-    where = ", ".join(hosts)
+    where = f"{len(hosts)} addresses: {', '.join(hosts)}"
     if len(hosts) > _SHOWN:
         named = f"{', '.join(hosts[: _SHOWN - 1])} and {len(hosts) - _SHOWN} more to {hosts[-1]}"
         where = f"{len(hosts):,} addresses, {_at_once(of_guid):,} of them at once: {named}"
