@@ -46,13 +46,13 @@ def test_its_rows_and_its_packet_have_the_numbers_that_other_commands_know(
     shown: list[str], run: Run
 ) -> None:
     at = next(at for at, line in enumerate(shown) if line.startswith("Messages and acknowledgments"))
-    rows = [line.split() for line in shown[at + 2 : at + 7]]
-    assert shown[at + 7] == ""
+    rows = [line.split() for line in shown[at + 2 : at + 6]]
+    assert shown[at + 6] == ""
     listed = run("messages", _DEMO, "--format", "csv", "--columns", "id,label").out.splitlines()[1:]
-    assert shown[at].endswith(f"5 of {len(listed)}")
+    assert shown[at].endswith(f"4 of {len(listed)}")
     ids = [row[0] for row in rows]
     assert [line.partition(",")[0] for line in listed if line.partition(",")[0] in ids] == ids
-    packet = shown[at + 8].partition(" ")[0].removeprefix("#")
+    packet = shown[at + 7].partition(" ")[0].removeprefix("#")
     assert packet in ids
     decoded = run("decode", _DEMO, "--id", packet, "--format", "jsonl").out
     assert '"code":"past-packet-size"' in decoded

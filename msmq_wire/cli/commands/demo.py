@@ -38,7 +38,7 @@ __all__ = ["demo"]
 
 _FILE = "demo.pcap"
 _COLUMNS = ("id", "time", "src", "queue", "label", "message_class")
-_ROWS = 5
+_ROWS = 4
 _BEFORE = 2
 """How many of these come before the message that the first cause is about."""
 

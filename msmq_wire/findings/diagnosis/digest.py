@@ -121,6 +121,8 @@ class _Draft(msgspec.Struct):
     many: bool = False
     """Whether there may be more hosts than those in ``who``."""
     times: int = 0
+    seen: tuple[int, ...] = ()
+    """The records that show it, without those of what it explains."""
     about: str = ""
     """The first message that it is about, or the queue."""
 
@@ -135,10 +137,13 @@ class _Draft(msgspec.Struct):
             title = f"{title[:1].upper()}{title[1:]}"
         many = self.times > 1
         times = f"{self.times:,} times" if many else ""
-        about = f"first {self.about}" if many and self.about else self.about
+        several = self.count > 1 if self.question is not None else many
+        about = f"first {self.about}" if self.about and several else self.about
         facts = (" to ".join(filter(None, ends)), times, about)
         known = ", ".join(filter(None, facts))
         between = f" ({known})" if known else ""
+        if self.question is not None and known:
+            between, rest = "", f"{rest}{between}"
         also = list(self.also)
         more = f"; also {listed(also[:_MOST_ALSO], len(also))}" if also else ""
         return f"{title}{between}{colon}{rest}{more}."
@@ -200,12 +205,14 @@ def digest_of(
     return Digest(lines=lines, more=len(ranked) - len(shown), looked_at=looked_at)
 
 
-def _name(drafts: Iterable[_Draft], story: Story) -> None:
-    """Say of what a rule saw which message or queue it is about."""
-    seen = [draft for draft in drafts if draft.question is None]
-    names = named(story, {one.record for draft in seen for one in draft.moments})
-    for draft in seen:
-        draft.about = next((names[one.record] for one in draft.moments if one.record in names), "")
+def _name(drafts: Sequence[_Draft], story: Story) -> None:
+    """Say which message or queue each is about that names none."""
+    names = named(story, {record for draft in drafts for record in draft.seen})
+    for draft in drafts:
+        about = next((names[record] for record in draft.seen if record in names), None)
+        if about is not None and not any(name in draft.text for name in about.names):
+            # The receiver is told already, and need not be told again with its queue.
+            draft.about = re.sub(rf" to (?:{'|'.join(map(re.escape, draft.who))}) ", " to ", about.text)
 
 
 def causes_of(answers: Sequence[Answer], suspects: Fold) -> Iterator[tuple[Cause, Group | None]]:
@@ -334,6 +341,7 @@ def _of_answer(lead: Group, cause: Cause) -> _Draft:
         who=cause.who,
         action=cause.action,
         moments=[*cause.moments] or _moments(lead),
+        seen=tuple(one.record for one in cause.moments),
         count=lead.occurrences,
         at=cause.first,
         rule=lead.lead.id,
@@ -356,6 +364,7 @@ def _of_rule(lead: Group) -> _Draft:
         who=who,
         action=_action(lead),
         moments=_moments(lead),
+        seen=tuple(one.record for one in _moments(lead)),
         count=lead.occurrences,
         at=lead.first or 0,
         rule=lead.lead.id,

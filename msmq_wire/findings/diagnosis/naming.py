@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from msmq_wire.findings.diagnosis.words import Words, quoted, short
+from msmq_wire.records.queue_names import short_queue
 from msmq_wire.sessions import MessageLife, Moment, Story
 
 __all__ = ["matching", "named"]
@@ -51,23 +53,35 @@ def matching(story: Story, wanted: str, most: int = 10, words: Words | None = No
     return _taken(found or [one for one in own if text in (one.queue or "").casefold()], most)
 
 
-def named(story: Story, records: Collection[int]) -> Mapping[int, str]:
+class Named(NamedTuple):
+    """What a record is about, in words, and the names in them by which it may be known elsewhere."""
+
+    text: str
+    names: tuple[str, ...]
+
+
+def named(story: Story, records: Collection[int]) -> Mapping[int, Named]:
     """What records are about, by their ids: a message with its label and queue, or the queue of a call."""
     found = {}
     for queue in story.queues:
         for at in (queue.opened, queue.purged, queue.closed):
             if queue.queue and at is not None and at.record in records:
-                found[at.record] = f"queue {queue.queue}"
+                found[at.record] = _named(None, None, queue.queue)
     for read in story.reads:
         for at in (read.at, read.ended):
             if at is not None and at.record in records and (read.message_id or read.queue):
-                where = f"queue {read.queue}" if read.queue else ""
-                what = f"message {short(read.message_id)}{quoted(read.label)}" if read.message_id else ""
-                found[at.record] = " in ".join(filter(None, (what, where)))
+                found[at.record] = _named(read.message_id, read.label, read.queue)
     for record, life in story.lives.sent_in(records).items():
-        to = f" to {life.queue}" if life.queue else ""
-        found[record] = f"message {short(life.message_id)}{quoted(life.label)}{to}"
+        found[record] = _named(life.message_id, life.label, life.queue)
     return found
+
+
+def _named(message: str | None, label: str | None, queue: str | None) -> Named:
+    names = tuple(one for one in (None if message is None else short(message), queue) if one)
+    place = short_queue(queue) if queue else ""
+    if message is None:
+        return Named(f"queue {place}", names)
+    return Named(f"message{quoted(label) or f' {short(message)}'}{f' to {place}' if place else ''}", names)
 
 
 def _is_named(life: MessageLife, guid: str, number: str) -> bool:
