@@ -6,8 +6,6 @@ would be answered.
 
 from __future__ import annotations
 
-__all__ = ["as_buffer", "as_bytes"]
-
 
 def as_buffer(data: object, name: str = "data") -> memoryview:
     """A view of a buffer: bytes, bytearray, memoryview, mmap and others.

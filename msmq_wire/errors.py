@@ -6,17 +6,6 @@ from typing import Any
 
 from msmq_wire.spec import SpecRef
 
-__all__ = [
-    "CaptureError",
-    "DecodeError",
-    "EncodeError",
-    "FormatNameError",
-    "MissingExtraError",
-    "MsmqWireError",
-    "RoutingError",
-    "TopologyError",
-]
-
 
 class MsmqWireError(Exception):
     """Base of every error this package raises on purpose; all of them can be pickled."""

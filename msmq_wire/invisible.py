@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-__all__ = ["DEFAULT_IGNORABLE", "RANGES", "UNICODE_VERSION", "UNSEEN", "escaped", "numbered", "seen", "shown"]
-
 UNICODE_VERSION = "18.0"
 """The version of the Unicode Character Database that the tables here follow."""
 

@@ -20,8 +20,6 @@ from collections.abc import Iterator
 from io import FileIO
 from typing import BinaryIO
 
-__all__ = ["folder_refusal", "make_folder", "open_stream", "refusal", "whole_file"]
-
 _OWN = re.compile(r"/dev/(?:(stdout)|(stderr)|fd/([0-9]{1,9}))|/proc/self/fd/([0-9]{1,9})")
 _NO_NAME = "has a NUL in its name"
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)

@@ -6,8 +6,6 @@ import re
 
 import msgspec
 
-__all__ = ["SpecRef", "snake_case"]
-
 
 class SpecRef(msgspec.Struct, frozen=True):
     """A section of a specification: ``SpecRef("MS-MQMQ", "2.2.19.1")``."""

@@ -52,8 +52,6 @@ from msmq_wire.wire.types.private_queue_format_name_id import PrivateQueueFormat
 from msmq_wire.wire.types.sid import SID
 from msmq_wire.wire.types.wchar_text import FixedWcharText, WcharText
 
-__all__ = ["edge", "mutated", "packets", "structure"]
-
 _DIRECT_NAMES = (
     r"OS:host\private$\orders",
     r"OS:a\q",

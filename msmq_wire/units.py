@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["MILLISECOND", "SECOND", "size_text"]
-
 MILLISECOND = 1_000_000
 SECOND = 1000 * MILLISECOND
 

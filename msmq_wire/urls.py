@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["printable", "printable_url"]
-
 _URL = re.compile(r"\b[A-Za-z][A-Za-z0-9+.-]{1,19}:/[^\s'\"<>]*")
 _QUERY = re.compile(r"[?#]")
 _NAMED = re.compile(

@@ -10,8 +10,9 @@ import msgspec
 import pytest
 from hypothesis import strategies as st
 
-from msmq_wire.capture.batches import PacketBatch, read_batches
+from msmq_wire.capture.batches import read_batches
 from msmq_wire.capture.harvest import batch_of
+from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.records.record import FoundPacket, Item, Record
 
 __all__ = [

@@ -153,6 +153,16 @@ def test_no_file_or_folder_has_a_name_that_says_nothing() -> None:
     assert [path for path in named if path.stem.lower().strip("_") in nothing_said] == []
 
 
+def test_a_module_is_no_list_of_names_unless_it_gives_those_of_others() -> None:
+    listing = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in PACKAGE.rglob("*.py")
+        if path.name != "__init__.py" and "\n__all__ = " in path.read_text(encoding="utf-8")
+    }
+    shims = {f"spark/shims/pyspark_msmq_{name}.py" for name in ("calls", "carved", "messages", "packets")}
+    assert listing == {"engines/arrow.py", "wire/fields.py", *shims}
+
+
 def test_gpl_code_is_imported_below_dissectors_only() -> None:
     folders = [folder for folder in SOURCE_FOLDERS if folder not in ("dissectors", *MAY_MEET_GPL)]
     files = python_files(*folders)

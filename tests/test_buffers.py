@@ -50,11 +50,21 @@ def _documented() -> Iterator[tuple[str, Any]]:
                     importlib.import_module(f"{statement.module}.{alias.name}")
                 thing = getattr(module, alias.name)
                 if inspect.ismodule(thing):
-                    yield from ((f"{alias.name}.{name}", getattr(thing, name)) for name in thing.__all__)
+                    yield from ((f"{alias.name}.{name}", getattr(thing, name)) for name in _names(thing))
                 else:
                     yield alias.name, thing
     for name in msmq_wire.__all__:
         yield name, getattr(msmq_wire, name)
+
+
+def _names(module: Any) -> list[str]:
+    """What a package gives, or what a module defines for others."""
+    own = (
+        name
+        for name, one in vars(module).items()
+        if not name.startswith("_") and getattr(one, "__module__", None) == module.__name__
+    )
+    return list(getattr(module, "__all__", own))
 
 
 def _modules() -> Iterator[Any]:
@@ -67,7 +77,7 @@ def _public() -> dict[str, Callable[..., Any]]:
     """Functions and methods of users, by name."""
     things = dict(_documented())
     for found, module in _modules():
-        for name in getattr(module, "__all__", ()):
+        for name in _names(module):
             if found.ispkg or name.startswith(READING):
                 things.setdefault(name, getattr(module, name))
     functions: dict[str, Callable[..., Any]] = {}

@@ -5,23 +5,25 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from enum import Enum, IntEnum, IntFlag
+from typing import Any
 
 from docs.generators.markers import code, table
 from msmq_wire.rpc import constants
 from msmq_wire.rpc.rpc_statuses import NCA_STATUSES, WIN32_ERRORS
 from msmq_wire.rpc.statuses import MQ_HRESULTS, SYSTEM_STATUSES
 from msmq_wire.wire.names.queue_format import QueueFormatType, QueueSuffixType
+from msmq_wire.wire.registry import defined_in
 
 __all__ = ["constants_block", "statuses_block"]
 
 
 def constants_block() -> str:
     """Every enumeration of `msmq_wire.rpc.constants`, and those of QUEUE_FORMAT."""
-    found = {name: getattr(constants, name) for name in constants.__all__}
-    found |= {one.__name__: one for one in (QueueFormatType, QueueSuffixType)}
+    declared: tuple[Any, ...] = (*defined_in(constants), QueueFormatType, QueueSuffixType)
+    found: dict[str, Any] = {one.__name__: one for one in declared}
     parts = []
     for name, members in sorted(found.items()):
-        if inspect.isclass(members) and issubclass(members, Enum):
+        if issubclass(members, Enum):
             parts += [f"### {name} {{ #{name.lower()} }}", inspect.cleandoc(members.__doc__ or "")]
             if issubclass(members, IntEnum | IntFlag):
                 rows = [(code(f"0x{int(one):08X}"), int(one), code(one.name)) for one in members]

@@ -15,8 +15,6 @@ from msmq_wire.records.finder import PacketFinder
 from msmq_wire.records.recognition import Ports
 from msmq_wire.rpc.security import Negotiator
 
-__all__ = ["CHUNK_SIZE", "BatchReader", "PacketBatch", "read_batches"]
-
 CHUNK_SIZE = 1 << 23
 """Bytes of a capture that are taken together: small enough for a processor's cache."""
 

@@ -22,8 +22,6 @@ from msmq_wire.records.joined_capture import JoinedCapture, last_file
 from msmq_wire.records.message import MessageColumn, is_listed
 from msmq_wire.records.record import Record
 
-__all__ = ["answered", "briefed", "values_of"]
-
 
 def briefed(batch: PacketBatch, briefing: Briefing) -> Iterator[Record | Brief]:
     """Everything in a batch in order of completion, packets that need no look of their own as briefs."""

@@ -23,8 +23,6 @@ from msmq_wire.reassembly.bulk import gather
 from msmq_wire.records.finder import PacketFinder
 from msmq_wire.rpc.security import Negotiator
 
-__all__ = ["CaptureReading", "Damage", "Numbering", "joined_chunk"]
-
 _SLACK = 64
 """Bytes behind a chunk, as `msmq_wire.capture.index` wants them."""
 _WHOLE = 1 << 60

@@ -22,8 +22,6 @@ from msmq_wire.reassembly.ip import IpFragment
 from msmq_wire.reassembly.tcp_events import TcpSegment
 from msmq_wire.records.finder import NOT_MSMQ_UDP, PacketFinder
 
-__all__ = ["ChunkDecoder"]
-
 FEW_FRAMES = 64
 """Fewer frames than that are taken one by one: the arrays would cost more."""
 

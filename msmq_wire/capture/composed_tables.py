@@ -28,8 +28,6 @@ from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["composed_arrays", "composed_fields"]
-
 _TEXTS: Mapping[type, tuple[str, ...]] = {
     RpcCall: ("request", "response"),
     ComCall: ("request", "response"),

@@ -18,8 +18,6 @@ from msmq_wire.errors import CaptureError
 from msmq_wire.output import open_stream
 from msmq_wire.units import SECOND
 
-__all__ = ["MSS", "CaptureWriter", "CapturedConnection", "Endpoint", "endpoint"]
-
 Endpoint: TypeAlias = tuple[str, int]
 """An IPv4 or IPv6 address as text, and a port."""
 

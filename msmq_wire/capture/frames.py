@@ -12,8 +12,6 @@ from msmq_wire.reassembly.tcp_events import TcpSegment
 from msmq_wire.records.finder import PacketFinder
 from msmq_wire.records.record import Item
 
-__all__ = ["FrameDecoder"]
-
 _LONE_FRAGMENTS = "IP fragments, not put together"
 
 

@@ -12,8 +12,6 @@ from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.reassembly.bulk import Payloads, gather
 from msmq_wire.records.record import FoundPacket, Item, Record
 
-__all__ = ["Harvest", "batch_of"]
-
 # Order in a chunk: the frame that completes something, then the order in which that was found.
 _FRAME = 40
 

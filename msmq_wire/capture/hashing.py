@@ -11,8 +11,6 @@ import msgspec
 
 from msmq_wire.capture.reader import CaptureReader
 
-__all__ = ["FileRead", "Hashing"]
-
 
 class FileRead(msgspec.Struct, frozen=True, kw_only=True):
     """A file as it was read: ``size`` and ``sha256`` are of all its bytes, unless it is not ``whole``.

@@ -18,8 +18,6 @@ from msmq_wire.capture.pcapng import BLOCK_HEADER, END_OF_TIME, ENHANCED_PACKET,
 from msmq_wire.errors import CaptureError
 from msmq_wire.units import SECOND
 
-__all__ = ["Array", "Chunk", "interfaces_of", "pcap_chunks", "pcapng_chunks", "read_chunks", "rows_at"]
-
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
 _MAX_FRAMES = 1 << 17

@@ -32,18 +32,7 @@ from msmq_wire.capture.network import (
 from msmq_wire.capture.pcap import Frame
 from msmq_wire.reassembly.encapsulation import INTERFACE, VLAN, part
 from msmq_wire.reassembly.ip import IpFragment
-from msmq_wire.reassembly.tcp import TcpSegment
-
-__all__ = [
-    "LINK_TYPES",
-    "Datagram",
-    "IcmpUnreachable",
-    "Skipped",
-    "UdpDatagram",
-    "dissect",
-    "path_of",
-    "transport",
-]
+from msmq_wire.reassembly.tcp_events import TcpSegment
 
 Datagram = TcpSegment | UdpDatagram | IpFragment | IcmpUnreachable | Skipped
 

@@ -27,20 +27,6 @@ from msmq_wire.errors import CaptureError
 if TYPE_CHECKING:
     from pyarrow.fs import FileInfo  # type: ignore[import-untyped]  # it has no stubs
 
-__all__ = [
-    "Capture",
-    "CaptureFile",
-    "Listing",
-    "Scope",
-    "captures_of",
-    "has_changed",
-    "is_capture_name",
-    "legible",
-    "list_files",
-    "open_file",
-    "open_source",
-]
-
 Scope: TypeAlias = Literal["file", "group"]
 
 _CAPTURE_NAME = re.compile(r"\.(?:pcap|pcapng|cap|dmp)[0-9]*(?:\.(?:gz|bz2|xz|zst))?\Z", re.IGNORECASE)

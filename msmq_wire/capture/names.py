@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from struct import Struct
 
-__all__ = ["ETHERTYPES", "IP_PROTOCOLS", "LINK_NAMES", "NAMED_TUNNELS", "tunnel_of"]
-
 _LINKS = """
 0:NULL 1:EN10MB 3:AX25 6:IEEE802 7:ARCNET 8:SLIP 9:PPP 10:FDDI 50:PPP_SERIAL 51:PPP_ETHER
 99:SYMANTEC_FIREWALL 100:ATM_RFC1483 101:RAW 102:SLIP_BSDOS 103:PPP_BSDOS 104:C_HDLC 105:IEEE802_11

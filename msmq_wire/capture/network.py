@@ -19,26 +19,8 @@ from msmq_wire.capture.names import IP_PROTOCOLS, NAMED_TUNNELS, tunnel_of
 from msmq_wire.capture.pcap import Frame
 from msmq_wire.reassembly.encapsulation import GRE_KEY, VIRTUAL_NETWORK
 from msmq_wire.reassembly.ip import IpFragment
-from msmq_wire.reassembly.tcp import TcpSegment
+from msmq_wire.reassembly.tcp_events import TcpSegment
 from msmq_wire.records.endpoint import MSMQ_PORT, PING_PORT
-
-__all__ = [
-    "BRIDGED_ETHERNET",
-    "CUT",
-    "IPV4",
-    "IPV6",
-    "PPP",
-    "TUNNEL_PORTS",
-    "IcmpUnreachable",
-    "Inner",
-    "Layer",
-    "Skipped",
-    "UdpDatagram",
-    "ip",
-    "ip_payload",
-    "ipv4",
-    "ipv6",
-]
 
 
 class UdpDatagram(msgspec.Struct, frozen=True, gc=False):

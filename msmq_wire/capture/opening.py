@@ -16,8 +16,6 @@ from typing import Protocol, TypeAlias
 
 from msmq_wire.errors import CaptureError
 
-__all__ = ["OpenedFile", "Opener", "open_local", "opened", "reason_of"]
-
 
 class OpenedFile(Protocol):
     """An open binary file that is read anywhere in it. What fails raises OSError."""

@@ -18,8 +18,6 @@ from msmq_wire.reassembly.bulk import gather
 from msmq_wire.records.record import FoundPacket, Record, is_step
 from msmq_wire.records.run import bounds
 
-__all__ = ["PacketBatch"]
-
 _WORTH_COLUMNS = 32
 """Packets that are judged sooner together than one by one."""
 

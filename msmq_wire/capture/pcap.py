@@ -14,8 +14,6 @@ import msgspec
 from msmq_wire.errors import CaptureError
 from msmq_wire.units import SECOND
 
-__all__ = ["FILE_HEADER", "PCAP_MAGICS", "Frame", "PcapHeader", "Window", "read_header", "read_pcap"]
-
 # Magic bytes in file order: byte order for struct, nanoseconds in a fraction, bytes in a record header.
 PCAP_MAGICS: dict[bytes, tuple[str, int, int]] = {
     b"\xd4\xc3\xb2\xa1": ("<", 1000, 16),

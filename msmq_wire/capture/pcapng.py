@@ -13,20 +13,6 @@ from msmq_wire.capture.pcap import Frame, Window
 from msmq_wire.errors import CaptureError
 from msmq_wire.units import SECOND
 
-__all__ = [
-    "BLOCK_HEADER",
-    "END_OF_TIME",
-    "ENHANCED_PACKET",
-    "PCAPNG_MAGIC",
-    "Blocks",
-    "Interface",
-    "Losses",
-    "Order",
-    "pack_interfaces",
-    "read_pcapng",
-    "unpack_interfaces",
-]
-
 PCAPNG_MAGIC = b"\x0a\x0d\x0d\x0a"
 
 _MAX_INTERFACES = 1 << 16

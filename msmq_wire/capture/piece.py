@@ -27,8 +27,6 @@ from msmq_wire.records.other_ports import NOT_MSMQ
 from msmq_wire.records.proxy_header import HEADER_BEGINS
 from msmq_wire.records.recognition import FIRST_BYTES, HTTPS_PORTS, LOOKED_AT, may_begin, recognise
 
-__all__ = ["Piece"]
-
 _CONTENT = np.dtype(
     {
         "names": ["tls", "hello", "method"],

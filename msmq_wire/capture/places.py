@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from pyarrow import NativeFile  # type: ignore[import-untyped]  # it has no stubs
     from pyarrow.fs import FileInfo, FileSystem  # type: ignore[import-untyped]  # it has no stubs
 
-__all__ = ["Place", "input_path", "is_there", "local_folder", "place_of"]
-
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://|(file):(?=/)", re.IGNORECASE)
 """A colon alone makes no URL of a path, but in ``file:/x``, as Java writes it."""
 _BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,254}\Z")

@@ -19,8 +19,6 @@ from msmq_wire.capture.network import IPV4, IPV6, TUNNEL_PORTS
 from msmq_wire.reassembly.tcp_events import TcpSegment
 from msmq_wire.records.endpoint import MSMQ_PORT, PING_PORT
 
-__all__ = ["PlainFrames", "read_plain"]
-
 _ETHERNET, _COOKED, _COOKED_V2, _ONLY_IPV4, _ONLY_IPV6 = 1, 113, 276, 228, 229
 _RAW_IP = (12, 14, 101)
 _LOOPBACK = (0, 108)

@@ -26,8 +26,6 @@ from msmq_wire.rpc.security import Negotiator
 if TYPE_CHECKING:
     from msmq_wire.capture.packet_batch import PacketBatch
 
-__all__ = ["CaptureReader", "Summary", "read_capture"]
-
 _T = TypeVar("_T")
 _CHUNK_SIZE = 1 << 21
 """Bytes that are taken together: rows gain nothing from more, and what is made of small frames is 20 times as

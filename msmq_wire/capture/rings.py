@@ -20,8 +20,6 @@ from msmq_wire.capture.source import Source
 from msmq_wire.errors import CaptureError
 from msmq_wire.units import SECOND
 
-__all__ = ["Span", "rings", "span_of"]
-
 LONGEST_PAUSE = 24 * 3600 * SECOND
 """Nanoseconds between two files of one capture, at most."""
 _ENDS = 1 << 20

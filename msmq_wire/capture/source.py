@@ -19,8 +19,6 @@ from msmq_wire.capture.pcap import PCAP_MAGICS, Frame, Window, read_pcap
 from msmq_wire.capture.pcapng import PCAPNG_MAGIC, Losses, read_pcapng
 from msmq_wire.errors import CaptureError
 
-__all__ = ["CaptureSource", "Source", "read_frames"]
-
 CaptureSource = str | os.PathLike[str] | BinaryIO
 
 _CHUNK = 1 << 20

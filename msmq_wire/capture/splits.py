@@ -21,8 +21,6 @@ from msmq_wire.capture.pcapng import PCAPNG_MAGIC, Blocks, Interface, pack_inter
 from msmq_wire.capture.source import Source
 from msmq_wire.errors import CaptureError
 
-__all__ = ["FileIndex", "Split", "clocks", "index_file", "read_split"]
-
 _CHUNK_SIZE = 1 << 23
 _SMALL_STATE = 1024
 _STATE_SHARE = 8

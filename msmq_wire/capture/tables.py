@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 
-from msmq_wire.capture.batches import PacketBatch, read_batches
+from msmq_wire.capture.batches import read_batches
 from msmq_wire.capture.composed_tables import composed_arrays, composed_fields
 from msmq_wire.capture.index import Array
+from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.capture.source import CaptureSource
 from msmq_wire.engines import arrow, columns
 from msmq_wire.engines.arrow_cells import cells, interleaved
@@ -27,17 +28,6 @@ from msmq_wire.records.record import UNKNOWN_PACKET, Record
 from msmq_wire.records.view import anomaly_view, error_view
 from msmq_wire.rpc.security import Negotiator
 from msmq_wire.wire.registry import PACKETS
-
-__all__ = [
-    "OTHER",
-    "TABLES",
-    "place_field",
-    "places_of",
-    "read_tables",
-    "record_tables",
-    "schema",
-    "tables_of",
-]
 
 OTHER = "other"
 """The table of what is no packet, no call and no message: gaps, events of connections, damage of the file."""

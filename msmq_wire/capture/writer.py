@@ -17,8 +17,6 @@ from msmq_wire.errors import CaptureError
 from msmq_wire.output import whole_file
 from msmq_wire.units import SECOND
 
-__all__ = ["Written", "write_pcap"]
-
 _SPOOL = 1 << 23
 _USUAL_SNAP_LENGTH = 1 << 18
 _LARGEST_FRAME = (1 << 27) - 32  # with a packet block around it: what the readers accept

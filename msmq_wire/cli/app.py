@@ -19,8 +19,6 @@ from msmq_wire.errors import MissingExtraError
 if TYPE_CHECKING:
     from typer.exceptions import TyperException
 
-__all__ = ["main"]
-
 _BAD_USAGE = 2
 _NEAREST, _ALIKE = 2, 0.75
 _INTERRUPTED = 130

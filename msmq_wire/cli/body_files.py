@@ -20,8 +20,6 @@ from msmq_wire.errors import CaptureError
 from msmq_wire.output import make_folder, open_stream, whole_file
 from msmq_wire.records.message_body import MessageBody
 
-__all__ = ["INDEX", "BodyFiles", "IndexedFolder", "file_name_part"]
-
 INDEX = "index.jsonl"
 
 _LONGEST = 60

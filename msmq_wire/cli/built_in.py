@@ -6,8 +6,6 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-__all__ = ["demo_capture", "find_built_in"]
-
 
 def demo_capture() -> Traversable:
     """The capture of `msmq-wire demo`: a fault and an attack in ordinary traffic."""

@@ -23,8 +23,6 @@ from msmq_wire.units import size_text
 if TYPE_CHECKING:
     from msmq_wire.cli.reading import ItemsOf, Read
 
-__all__ = ["CarveReading", "graded"]
-
 _GRADES = ("whole", "damaged", "head")
 _ANY = "*"
 

@@ -16,8 +16,6 @@ from msmq_wire.records.filter.subject import Subject
 from msmq_wire.records.message import COLUMNS
 from msmq_wire.records.record import Record
 
-__all__ = ["Columns", "Told", "Values", "columns_for", "hidden_columns", "tell_left_out"]
-
 _LONGEST = 100
 _NEAREST = 3
 

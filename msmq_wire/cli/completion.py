@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterable, Mapping
 
 from typer import Context
 
-__all__ = ["column_names", "explainable", "redactions", "rule_ids"]
-
 
 def rule_ids(incomplete: str) -> list[str]:
     """The ids of rules of findings that begin so."""

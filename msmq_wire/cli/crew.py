@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from msmq_wire.cli.render.screen import Screen
     from msmq_wire.cli.row_output import RowOutput
 
-__all__ = ["Crew", "Part"]
-
 _MUCH = 1 << 20
 """Bytes that are written at once."""
 

@@ -13,8 +13,6 @@ from msmq_wire.report.redaction.judging import Telling
 from msmq_wire.report.redaction.redactor import Redactor
 from msmq_wire.sessions import Story
 
-__all__ = ["Diagnosed", "diagnosed"]
-
 
 class Diagnosed(msgspec.Struct, frozen=True):
     """What was found; without a ``digest`` and answers where nothing could be read."""

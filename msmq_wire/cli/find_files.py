@@ -15,8 +15,6 @@ from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.records.record import Record
 from msmq_wire.records.view import places_view
 
-__all__ = ["FindFiles"]
-
 
 class FindFiles(IndexedFolder):
     """Writes finds as ``<id>-<label>.<type>``. Raises CaptureError as `BodyFiles` does."""

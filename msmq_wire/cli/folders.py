@@ -11,15 +11,6 @@ from collections.abc import Sequence
 from msmq_wire.capture.listing import list_files
 from msmq_wire.cli.render.values import count_text
 
-__all__ = [
-    "NAMED_IS_READ",
-    "captures_named",
-    "folders_in",
-    "holds_captures",
-    "is_folder",
-    "nothing_in_folder",
-]
-
 NAMED_IS_READ = "a file that is named itself is read, whatever its name"
 
 

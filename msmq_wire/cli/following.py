@@ -17,8 +17,6 @@ from msmq_wire.findings.diagnosis.words import Words
 from msmq_wire.report.redaction.redactor import Redaction, Redactor
 from msmq_wire.sessions import Follower, Story
 
-__all__ = ["MESSAGE_HELP", "Followed", "followed"]
-
 MESSAGE_HELP = (
     "text in its label or queue, GUID\\NUMBER, the first digits of its GUID with \\NUMBER, NUMBER alone, "
     '"frame N", "frame N of FILE" or "id N".'

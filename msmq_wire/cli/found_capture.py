@@ -11,8 +11,6 @@ from msmq_wire.records.endpoint import MSMQ_PORT
 from msmq_wire.records.record import Record
 from msmq_wire.records.srmp_packets import SrmpMessage
 
-__all__ = ["FoundCapture"]
-
 _CLIENT, _SERVER = "192.0.2.1", "192.0.2.2"
 _FIRST_PORT, _PORTS = 1024, 64512
 _HTTP = 80

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["FrameSet"]
-
 
 class FrameSet:
     """1-based frame numbers of one capture; 8 million frames take 1 MiB at most."""

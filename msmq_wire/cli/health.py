@@ -24,8 +24,6 @@ import msgspec
 import msmq_wire
 from msmq_wire.engines.text.escaping import SCHEMA_VERSION
 
-__all__ = ["EXTRAS", "WIRESHARK_GROUP", "Check", "Health", "State", "health"]
-
 WIRESHARK_GROUP = "msmq_wire.wireshark"
 """The entry points by which the package for Wireshark, under another licence, is found."""
 State: TypeAlias = Literal["works", "absent", "problem"]

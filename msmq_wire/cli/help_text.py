@@ -11,8 +11,6 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["KEYS", "HelpText", "argument_name", "paragraphs", "sections"]
-
 KEYS = "Keys and certificates"
 """The panel of options that open what is sealed, encrypted or signed."""
 

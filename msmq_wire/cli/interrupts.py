@@ -6,8 +6,6 @@ import signal
 import threading
 from types import FrameType, TracebackType
 
-__all__ = ["Interrupts"]
-
 
 class Interrupts:
     """Within it Ctrl+C waits until somebody asks `raise_if_any`; a second one waits for nobody.

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from msmq_wire.cli.render.screen import Screen
     from msmq_wire.cli.row_output import RowOutput
 
-__all__ = ["Jobs", "in_parts"]
-
 _MOST = 256
 
 Jobs = Annotated[

@@ -21,24 +21,6 @@ from msmq_wire.lab.faults import FaultPlan, parse_faults
 from msmq_wire.wire.names import FormatName
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = [
-    "DEFAULT_FILE_SIZE",
-    "Capture",
-    "Fault",
-    "QueueName",
-    "Seed",
-    "Wait",
-    "address_of",
-    "capture_to",
-    "check_capture",
-    "faults_of",
-    "format_name_of",
-    "new_capture",
-    "new_identifier",
-    "new_randomness",
-    "run_lab",
-]
-
 _T = TypeVar("_T")
 _INTERRUPTED = 130
 _MEGABYTE = 1_000_000

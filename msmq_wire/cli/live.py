@@ -27,8 +27,6 @@ from msmq_wire.records.rpc_packets import RpcCall
 if TYPE_CHECKING:
     from msmq_wire.cli.reading import ItemsOf, Read
 
-__all__ = ["LiveReading", "wireshark_part"]
-
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 

@@ -9,8 +9,6 @@ from pathlib import Path
 
 from msmq_wire.cli.store_options import size_of
 
-__all__ = ["MEMORY", "machine_memory", "memory_for"]
-
 MEMORY = "MSMQ_WIRE_MEMORY"
 """The variable that counts without the option."""
 _MOST = 2 << 30

@@ -11,8 +11,6 @@ from msmq_wire.records.look import Declared, Look
 from msmq_wire.records.message import COLUMNS
 from msmq_wire.records.outcome import OUTCOME
 
-__all__ = ["MESSAGES", "MESSAGES_AS_THEY_COME", "MESSAGES_AT_REST", "MessageRows"]
-
 
 class MessageRows(msgspec.Struct, frozen=True):
     """Columns that there are, those of JSON lines and CSV, and those of a table with their widths."""

@@ -24,41 +24,6 @@ if TYPE_CHECKING:
     from msmq_wire.findings.filtering import FindingFilter
     from msmq_wire.records.filter.compiling import Filter
 
-__all__ = [
-    "CAPTURES",
-    "READ_TWICE",
-    "BodyLimit",
-    "CaptureFiles",
-    "CapturesReadTwice",
-    "Carve",
-    "Color",
-    "ColorOption",
-    "Filters",
-    "Force",
-    "Ids",
-    "LocalTime",
-    "Ports",
-    "Quiet",
-    "Recursive",
-    "Redactions",
-    "ShowHex",
-    "TimeZone",
-    "UtcTime",
-    "Verbose",
-    "Verify",
-    "check_folder",
-    "check_output",
-    "filter_for",
-    "filters_by_outcome",
-    "finding_filter_for",
-    "redactor_for",
-    "refuse_without_effect",
-    "screen_for",
-    "tree_options",
-    "zone_for",
-]
-
-
 _BODY_LIMIT = 512
 READ_TWICE = "needs two readings, and this capture can be read only once: save it to a file first"
 """What is said of a pipe, and of standard input, behind what needs them."""

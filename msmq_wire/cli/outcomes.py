@@ -13,8 +13,6 @@ from msmq_wire.records.outcome import OUTCOME
 from msmq_wire.records.record import Record
 from msmq_wire.sessions import Follower, Leaving, MessageLife
 
-__all__ = ["Outcomes"]
-
 _MOST_GONE = 1 << 16
 """Messages dropped to save memory of which it is known how they stood then."""
 

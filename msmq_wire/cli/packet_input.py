@@ -27,13 +27,12 @@ import re
 
 import msgspec
 
-from msmq_wire.capture.link import UdpDatagram, dissect
+from msmq_wire.capture.link import dissect
+from msmq_wire.capture.network import UdpDatagram
 from msmq_wire.capture.pcap import PCAP_MAGICS, Frame
 from msmq_wire.capture.pcapng import PCAPNG_MAGIC
 from msmq_wire.errors import MsmqWireError
-from msmq_wire.reassembly.tcp import TcpSegment
-
-__all__ = ["MAX_INPUT", "PacketInput", "read_packet_input"]
+from msmq_wire.reassembly.tcp_events import TcpSegment
 
 MAX_INPUT = 1 << 26
 """Bytes of input read at most: a dump of the largest packet is less than half of it."""

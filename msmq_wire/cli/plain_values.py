@@ -15,8 +15,6 @@ from typer.core import TyperCommand, TyperGroup
 
 from msmq_wire.cli.help_text import HelpText
 
-__all__ = ["PlainCommand", "PlainGroup"]
-
 _NOT_PLAIN: Final = object()
 _LONGEST_NUMBER = 9
 

@@ -20,8 +20,6 @@ from msmq_wire.cli.plain_values import PlainCommand, PlainGroup
 from msmq_wire.cli.reporting import PROGRAM, complain, version_text
 from msmq_wire.engines.codec import default_engine
 
-__all__ = ["COMMANDS", "GROUPS", "ListedCommand", "program"]
-
 _BAD_USAGE = 2
 _DEFAULT = "diagnose"
 

@@ -15,8 +15,6 @@ from msmq_wire.cli.render.safe_text import escaped
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
-__all__ = ["Progress"]
-
 _PATIENCE = 1.0
 _REFRESH = 0.2
 

@@ -49,8 +49,6 @@ if TYPE_CHECKING:
     Read: TypeAlias = Record | Brief | PacketBatch
     ItemsOf: TypeAlias = Callable[[CaptureReader], Iterator[Read]]
 
-__all__ = ["Reading", "Selection", "named", "tells"]
-
 _T = TypeVar("_T")
 _REASONS = 6
 _WAITING = 1 << 24

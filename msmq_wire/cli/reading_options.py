@@ -51,8 +51,6 @@ from msmq_wire.records.recognition import Content
 from msmq_wire.records.signatures import checking_signatures, trusting
 from msmq_wire.report.redaction.redactor import Redactor
 
-__all__ = ["BODY_KEYS", "ReadingOptions", "with_reading_options"]
-
 BODY_KEYS = ("rsa_keys", "rsa_key_passwords", "trusted")
 """The options that say nothing to a command which tells of no body and of no signature."""
 

@@ -18,8 +18,6 @@ from msmq_wire.records.record import Record
 from msmq_wire.records.summary import summary
 from msmq_wire.report.redaction.redactor import Redactor
 
-__all__ = ["RecordRows"]
-
 
 def _declared(*, at_rest: bool) -> list[Declared]:
     """The columns of records, of messages and of calls, each name once."""

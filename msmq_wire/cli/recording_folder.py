@@ -16,8 +16,6 @@ from msmq_wire.errors import MsmqWireError
 from msmq_wire.lab.recordings.recording import Recording, read_recording
 from msmq_wire.lab.recordings.scenario import Scenario, read_scenario
 
-__all__ = ["MAX_RECORDING", "RecordingFolder", "default_scenario", "read_folder"]
-
 MAX_RECORDING = 1 << 22
 """Bytes of a recording, or a scenario, read at most: one of fifty steps has some fifty thousand."""
 _RECORDING, _SCENARIO = "recording.json", "scenario.json"

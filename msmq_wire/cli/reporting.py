@@ -13,8 +13,6 @@ import msmq_wire
 from msmq_wire.cli.render.safe_text import escaped
 from msmq_wire.urls import printable
 
-__all__ = ["PROGRAM", "complain", "hide_file", "hide_paths", "is_hiding", "tell", "version_text"]
-
 PROGRAM = "msmq-wire"
 _HIDDEN: dict[str, str] = {}
 """What stands for paths where hosts are hidden; an empty one says that they are."""

@@ -18,8 +18,6 @@ from msmq_wire.cli.render.table import Row, table_of
 from msmq_wire.cli.rows import CsvWriter, JsonWriter
 from msmq_wire.records.look import Declared
 
-__all__ = ["RowOutput"]
-
 _NO_OTHER_NAMES: Mapping[str, str] = {}
 
 

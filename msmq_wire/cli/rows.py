@@ -9,8 +9,6 @@ from typing import Any
 from msmq_wire.engines.text.csv import csv_line
 from msmq_wire.engines.text.escaping import json_line
 
-__all__ = ["CsvWriter", "JsonWriter"]
-
 
 class JsonWriter:
     """Writes each row as a line of JSON; ``headed`` says that what comes above all rows is written."""

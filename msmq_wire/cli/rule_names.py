@@ -10,8 +10,6 @@ import typer
 from msmq_wire.findings import RULES
 from msmq_wire.findings.rule import Rule
 
-__all__ = ["rules_named", "rules_that_name"]
-
 
 def rules_named(ids: Iterable[str], hint: str, *, also: Iterable[str] = ()) -> dict[str, Rule]:
     """The rules with these ids, in any case and with ``-`` or ``_``, in the order given.

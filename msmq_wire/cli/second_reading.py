@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from msmq_wire.cli.reading import Reading
 
-__all__ = ["SecondReading"]
-
 
 class SecondReading(Reading):
     """Another reading of the files of a reading, in the same order and with the same ids; it says nothing."""

@@ -22,24 +22,6 @@ if TYPE_CHECKING:
     from msmq_wire.sealing.certificates import Trusted
     from msmq_wire.sealing.making import BodySealer, MessageSigner
 
-__all__ = [
-    "KEY_OPTIONS",
-    "Keytabs",
-    "NtHashes",
-    "NtPasswords",
-    "RsaKeyPasswords",
-    "RsaKeys",
-    "TrustedFiles",
-    "body_opener_for",
-    "mistyped_secret",
-    "negotiator_for",
-    "private_keys_for",
-    "sealer_for",
-    "signer_for",
-    "trusted_for",
-    "without_secrets",
-]
-
 _T = TypeVar("_T")
 KEY_OPTIONS = "--nt-password, --nt-hash or --keytab"
 

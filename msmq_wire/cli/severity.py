@@ -6,8 +6,6 @@ from enum import StrEnum
 
 from msmq_wire.findings import SEVERITIES
 
-__all__ = ["Level"]
-
 
 class Level(StrEnum):
     """The severities, from the least to the most."""

@@ -15,8 +15,6 @@ from typing import Any
 
 from msmq_wire.engines.text.escaping import json_line
 
-__all__ = ["cell_of", "distinct_names", "plain_value"]
-
 _NESTED = (dict, list)
 
 

@@ -24,8 +24,6 @@ from msmq_wire.spark.session import is_submitted, session, spark_problem
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["DriverMemory", "Master", "check_spark", "running_session"]
-
 _INTERRUPTED = 130
 _MEMORY = re.compile(r"[1-9][0-9]{0,9}[kmgt]?b?", re.IGNORECASE)
 _NEEDED = ("deltalake", "numpy", "pandas", "pyarrow", "pyspark")

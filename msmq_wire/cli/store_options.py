@@ -18,8 +18,6 @@ from msmq_wire.errors import MsmqWireError
 if TYPE_CHECKING:
     from msmq_wire.tables.store.store import Store
 
-__all__ = ["TablesFolder", "check_store", "errors_told", "opened_store", "size_of"]
-
 _NEEDED = ("deltalake", "numpy", "pyarrow")
 _MOST_DIGITS = 15
 _BITS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}

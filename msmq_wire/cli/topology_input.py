@@ -16,8 +16,6 @@ from msmq_wire.errors import TopologyError
 from msmq_wire.routing.topology import Topology
 from msmq_wire.routing.topology_file import parse_topology
 
-__all__ = ["MAX_TOPOLOGY", "TopologyFile", "read_topology", "topology_name"]
-
 MAX_TOPOLOGY = 1 << 29
 """Bytes of a topology read at most: fifty thousand queue managers in LDIF are some hundred million."""
 _MOST_NOTES = 6

@@ -20,8 +20,6 @@ from msmq_wire.wire.types.enumerations import QueueType
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["cells", "interleaved"]
-
 
 def cells(
     value: WireStruct | None, target: Sequence[pa.Field], around: WireStruct | None = None

@@ -37,8 +37,6 @@ from msmq_wire.wire.types.enumerations import QueueType
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import FixedWcharText, WcharText
 
-__all__ = ["Bytes", "Columns"]
-
 _LARGEST = (1 << 31) - 1
 
 

@@ -24,8 +24,6 @@ from msmq_wire.wire.shown import ShownName, ShownQueue, ShownText
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["ANOMALY", "ERROR", "QUEUE_NAME", "class_of", "narrowed", "schema"]
-
 QUEUE_NAME = pa.struct([pa.field("type", pa.int32()), pa.field("format_name", pa.string())])
 """A queue of the UserHeader: its type on the wire and its format name, null where the host is not known."""
 _FOUND = [

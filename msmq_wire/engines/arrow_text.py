@@ -15,8 +15,6 @@ import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 from msmq_wire.engines.columns.values import Bools, Integers, Source
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["Texts", "texts_of"]
-
 
 class Texts(NamedTuple):
     """A column of texts, and which of them do not show all their bytes."""

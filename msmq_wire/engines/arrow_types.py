@@ -12,8 +12,6 @@ import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["arrow_type"]
-
 
 def arrow_type(
     hint: Any, struct: Callable[[type[msgspec.Struct]], Any], *, nullable: bool

@@ -24,8 +24,6 @@ from msmq_wire.wire.types.private_queue_format_name_id import PrivateQueueFormat
 from msmq_wire.wire.types.public_queue_format_name import PublicQueueFormatName
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["build_message"]
-
 Acknowledgment = Literal["pa", "pr", "na", "nr"]
 
 

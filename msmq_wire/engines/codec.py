@@ -27,8 +27,6 @@ from msmq_wire.wire.packets.identification import (
 from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.stream import Range
 
-__all__ = ["Engine", "InspectResult", "decode", "default_engine", "encode", "inspect"]
-
 Engine = Literal["rows", "reference"]
 _ENGINES: dict[str, Any] = {"rows": rows, "reference": reference}
 _JUDGES: dict[str, Any] = {"rows": judging.find_anomalies, "reference": reference.find_anomalies}

@@ -39,8 +39,6 @@ from msmq_wire.wire.fields import (
 )
 from msmq_wire.wire.packets.base import Packet, Total
 
-__all__ = ["fit"]
-
 _Struct = TypeVar("_Struct", bound=WireStruct)
 
 

@@ -22,8 +22,6 @@ from msmq_wire.wire.fields import Field, WireStruct, fields
 from msmq_wire.wire.musts import Anomaly, CodedMust, Must, View
 from msmq_wire.wire.stream import Range
 
-__all__ = ["find_anomalies", "source"]
-
 _judges: dict[Any, Any] = {}
 
 _Structure = type[WireStruct]

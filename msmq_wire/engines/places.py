@@ -15,8 +15,6 @@ import construct
 from msmq_wire.wire.fields import Field, WireStruct, fields
 from msmq_wire.wire.stream import Span
 
-__all__ = ["constant_size", "number_size", "size", "span", "spans"]
-
 
 def span(value: Any, path: str) -> tuple[int, int]:
     """Offset and length in bytes of a field, by a path without elements of lists."""

@@ -17,8 +17,6 @@ from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.musts import Anomaly, View
 from msmq_wire.wire.stream import Range, Span, WireReader, WireWriter
 
-__all__ = ["MAX_ANOMALIES", "build", "decoded_size", "find_anomalies", "layout", "parse"]
-
 MAX_ANOMALIES = 100
 """Anomalies kept for one packet; hostile lists could hold one an element."""
 

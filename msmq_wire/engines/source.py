@@ -20,8 +20,6 @@ import msgspec
 
 from msmq_wire.wire.expressions import Expression, parts
 
-__all__ = ["FORMATS", "Code", "Term", "empty", "end_of_text", "layout", "local_name", "nested", "translate"]
-
 FORMATS = {1: "B", 2: "H", 4: "I", 8: "Q"}
 """Letters of struct for unsigned numbers, by size in bytes."""
 

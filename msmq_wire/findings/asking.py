@@ -14,8 +14,6 @@ from msmq_wire.findings.guards import Condition, Told, conditions
 from msmq_wire.findings.rule import Rule
 from msmq_wire.wire.fields import WireStruct, fields
 
-__all__ = ["asking"]
-
 
 def asking(cls: type[WireStruct], rules: Sequence[Rule]) -> Callable[[Any], list[Rule]]:
     """A generated function: those of some rules that have to be asked of the record of a whole packet."""

@@ -17,8 +17,6 @@ from msmq_wire.records.record import Record
 from msmq_wire.records.run import Run
 from msmq_wire.sessions import Leaving, Story
 
-__all__ = ["Blaming"]
-
 _MOST = 1 << 16
 """Pairs of a rule and a host of which is known how grave they are."""
 

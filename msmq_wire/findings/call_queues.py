@@ -16,8 +16,6 @@ from msmq_wire.rpc.types.cac_transfer_buffer import CACTransferBufferV1, CACTran
 from msmq_wire.rpc.types.queue_format import QueueFormat
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["named_queues", "path_names", "split_path"]
-
 _PLACES = ("$\\", "$/")
 """How ``private$`` ends before the name of the queue."""
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")

@@ -9,8 +9,6 @@ from msmq_wire.findings.finding import Confidence, Evidence, Severity
 from msmq_wire.findings.rule import Context, Seen
 from msmq_wire.sessions import Moment
 
-__all__ = ["Blamed", "causal"]
-
 _MOST = 16
 
 

@@ -11,8 +11,6 @@ import msgspec
 from msmq_wire.findings.finding import Confidence, Connection, Severity
 from msmq_wire.sessions import Moment
 
-__all__ = ["Cause"]
-
 
 class Cause(msgspec.Struct, frozen=True, kw_only=True):
     """Something wrong that sessions, messages or reads tell.

@@ -14,8 +14,6 @@ from msmq_wire.findings.finding import SEVERITIES
 from msmq_wire.findings.folding import MOST_KEPT, SCANNERS, Group
 from msmq_wire.findings.registry import RULES
 
-__all__ = ["EDGES", "EDGES_TO_ANSWERS", "causes", "is_standing", "once"]
-
 _MOST_LEADS = 128
 """Of more, the gravest are looked at for what they explain."""
 _OPENING = frozenset(("SES-GUID", "RPL-ECHO", "RPL-GOESON"))

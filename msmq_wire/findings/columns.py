@@ -12,8 +12,6 @@ from msmq_wire.records.look import Look
 from msmq_wire.records.record import Record
 from msmq_wire.wire.private import Private, What, privacy
 
-__all__ = ["FINDING_ALIASES", "FINDING_COLUMNS", "FindingRow"]
-
 
 def _said(name: str) -> What | None:
     """With what a redaction takes the values of a field of a record away."""

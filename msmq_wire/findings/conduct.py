@@ -15,8 +15,6 @@ from msmq_wire.records.endpoint import host_of
 from msmq_wire.replay.deviation import ProcessingRule, ReplayDeviation
 from msmq_wire.replay.packets import INTERFACE
 
-__all__ = ["CONDUCT", "conduct_deviation"]
-
 CONDUCT: Mapping[str, Rule] = {rule.id: rule for rule in RULES.values() if rule.conduct}
 """The rules about sessions that tell of a queue manager that disobeys, by their ids."""
 

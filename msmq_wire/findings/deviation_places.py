@@ -9,8 +9,6 @@ from msmq_wire.findings.finding import Evidence
 from msmq_wire.findings.rule import Check, Context, Seen
 from msmq_wire.replay.deviation import ReplayDeviation, ReplayKind
 
-__all__ = ["contradicting"]
-
 
 def contradicting(kind: ReplayKind) -> Check:
     """A check that sees the deviations of a kind, with the call as evidence."""

@@ -14,8 +14,6 @@ import msgspec
 from msmq_wire.findings.finding import SEVERITIES, Evidence
 from msmq_wire.findings.rule import Rule, Seen
 
-__all__ = ["Explainers", "explained"]
-
 _MOST = 100
 """Sightings of one rule in one record that are asked whether they explain others."""
 _Sighting: TypeAlias = tuple[Rule, Seen]

@@ -25,8 +25,6 @@ from msmq_wire.records.filter.vocabulary import Name, Vocabulary
 from msmq_wire.records.record import Record
 from msmq_wire.records.run import Run, in_order
 
-__all__ = ["FINDING_NAMES", "FindingFilter", "all_names", "findings_vocabulary"]
-
 
 class _Seen(msgspec.Struct, frozen=True):
     """A finding at one of its places."""

@@ -12,17 +12,6 @@ import msgspec
 from msmq_wire.records.endpoint import host_of
 from msmq_wire.wire.private import ENDPOINT, FILE, Private
 
-__all__ = [
-    "CONFIDENCES",
-    "SEVERITIES",
-    "Confidence",
-    "Connection",
-    "Evidence",
-    "Finding",
-    "Severity",
-    "connection_of",
-]
-
 Severity = Literal["info", "low", "medium", "high"]
 Confidence = Literal["published", "certain", "likely", "guess"]
 """``published``: matches a published condition; ``certain``: the bytes say so; else an inference."""

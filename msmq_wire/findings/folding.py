@@ -25,8 +25,6 @@ from msmq_wire.findings.finding import (
 )
 from msmq_wire.records.endpoint import host_of
 
-__all__ = ["MOST_GROUPS", "MOST_KEPT", "SCANNERS", "Fold", "Group"]
-
 MOST_GROUPS = 10_000
 """Causes that are told apart by sender; beyond that a cause is one group whoever sent it."""
 MOST_KEPT = 32

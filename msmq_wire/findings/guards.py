@@ -14,8 +14,6 @@ import msgspec
 from msmq_wire.wire.expressions import Expression, Operation, parts
 from msmq_wire.wire.fields import WireStruct, fields
 
-__all__ = ["OF_RECORD", "Condition", "Told", "When", "conditions"]
-
 OF_RECORD = ("time", "length", "frames", "src", "dst")
 """What ``this._`` has, which is the record around a packet; ``time`` is 0 for none, ``frames`` has a size."""
 

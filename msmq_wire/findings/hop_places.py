@@ -9,8 +9,6 @@ from msmq_wire.findings.finding import Evidence
 from msmq_wire.findings.rule import Check, Context, Seen
 from msmq_wire.routing.hop import DeviationKind, ObservedHop
 
-__all__ = ["deviating"]
-
 _HALF_KNOWN = "who {} is not known, only its address"
 
 

@@ -43,8 +43,6 @@ if TYPE_CHECKING:
     from msmq_wire.replay.deviation import ReplayDeviation
     from msmq_wire.routing.hop import ObservedHop
 
-__all__ = ["MOST_OF_A_RULE", "HopAuditor", "Judge", "beyond", "judge"]
-
 MOST_OF_A_RULE = 1000
 """Findings of one rule that are given; `Judge.more` counts the others."""
 _WORTH_ASKING = 200

@@ -16,8 +16,6 @@ from msmq_wire.records.coverage import Need
 from msmq_wire.records.record import Record
 from msmq_wire.wire.musts import Anomaly
 
-__all__ = ["FRAMED", "UNREADABLE", "Explain", "Measures", "lying_lengths", "place_of", "reached"]
-
 UNREADABLE = ("past-packet-size", "negative-length")
 """Codes of the errors that a length causes, and not the end of what was captured."""
 FRAMED: tuple[Need, ...] = ("before_here", "opening")

@@ -13,8 +13,6 @@ from msmq_wire.findings.lengths import place_of
 from msmq_wire.findings.rule import Seen
 from msmq_wire.records.record import Record
 
-__all__ = ["SAMPLE_CLIENT", "SAMPLE_SERVER", "Mark", "marked"]
-
 Mark = tuple[str, str]
 """The path of a field that was decoded, and what it says."""
 SAMPLE_CLIENT = bytes.fromhex("d158735550919595 4997b6e611ea26c6")

@@ -18,8 +18,6 @@ from msmq_wire.records.run import Run
 from msmq_wire.wire.expressions import Undetermined
 from msmq_wire.wire.fields import WireStruct
 
-__all__ = ["asked", "masks"]
-
 
 class _Named(Number):
     """A column of texts that a number each stands for."""

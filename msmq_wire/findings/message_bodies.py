@@ -19,8 +19,6 @@ from msmq_wire.records.rpc_packets import TransferBuffer
 from msmq_wire.records.srmp_packets import SrmpMessage
 from msmq_wire.wire.partial import reached_number
 
-__all__ = ["BEGINS_WITH_NUL", "BODY_TYPES", "IN_PACKET", "OPENED", "HeldBody", "body_of", "place_of"]
-
 BODY_TYPES = ("user_message", "message_packet", "srmp_message", "transfer_buffer")
 """Types of records that may have a body."""
 IN_PACKET = "message_properties_header.message_body"

@@ -12,8 +12,6 @@ from functools import lru_cache
 
 from msmq_wire.records.endpoint import host_of
 
-__all__ = ["is_loopback", "is_outside"]
-
 _PRIVATE = tuple(
     map(
         ipaddress.ip_network,

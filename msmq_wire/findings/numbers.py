@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["Numbers"]
-
 _PAGE = 8
 """Bits of a number within a page."""
 _REST = (1 << _PAGE) - 1

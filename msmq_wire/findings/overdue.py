@@ -16,18 +16,6 @@ from msmq_wire.records.endpoint import host_of
 from msmq_wire.sessions import RemoteRead, Session, Story
 from msmq_wire.units import MILLISECOND, SECOND
 
-__all__ = [
-    "PATIENCE",
-    "RESENDS",
-    "Due",
-    "NextSessions",
-    "closed_queues",
-    "due_in",
-    "is_late",
-    "is_put_back",
-    "patience_of",
-]
-
 PATIENCE = 120 * SECOND
 """No acknowledgment is waited for longer, [MS-MQQB] 2.2.2.1."""
 

@@ -19,23 +19,6 @@ from msmq_wire.records.coverage import Need
 from msmq_wire.records.record import UNKNOWN_PACKET, Record
 from msmq_wire.wire.headers.base_header import MAX_PACKET_SIZE, VERSION_NUMBER
 
-__all__ = [
-    "LEAST",
-    "MESSAGES",
-    "MP",
-    "PACKETS",
-    "USER_PACKETS",
-    "begins_side",
-    "bytes_of",
-    "field",
-    "flags_place",
-    "least_size",
-    "queue_type",
-    "reached",
-    "size_place",
-    "starts_like_a_packet",
-]
-
 USER_PACKETS = ("user_message", "order_ack", "final_ack")
 """Packets with a UserHeader that go over TCP."""
 MESSAGES = (*USER_PACKETS, "message_packet")

@@ -10,8 +10,6 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-__all__ = ["REFERENCES", "Reference"]
-
 
 class Reference(msgspec.Struct, frozen=True, kw_only=True):
     """A vulnerability: what is ``public`` of its condition, and what to do. ``bulletin`` is what fixes it."""

@@ -10,8 +10,6 @@ from collections.abc import Iterator, Mapping
 from msmq_wire.findings.rule import Rule
 from msmq_wire.findings.rules import rule_of, stems
 
-__all__ = ["RULES"]
-
 _ORDER = """
     frm_sig frm_size_min frm_size_max frm_size_stream frm_trunc frm_leftover frm_overlap frm_wrap32
     frm_pad_dirty frm_pad_len frm_seg frm_must

@@ -14,8 +14,6 @@ from msmq_wire.records.endpoint import host_of
 from msmq_wire.rpc.interfaces import METHODS, Role
 from msmq_wire.sessions import RemoteRead
 
-__all__ = ["AGAIN", "Place", "Reread", "place_of", "take_read"]
-
 AGAIN = 3
 """How often is again and again: an honest reader, too, puts back what it has no time for."""
 _MOST_CLIENTS = 16

@@ -21,8 +21,6 @@ from msmq_wire.sessions.clocks import HostClock, Sender
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.musts import Anomaly
 
-__all__ = ["ByClock", "Check", "Context", "Over", "Rule", "Seen", "Timed", "broken", "evidence_of"]
-
 Over = Literal["record", "hop", "reply", "session", "life", "story", "cause"]
 """What a check takes: every record, every hop of a message, or every reply or packet that no rule of a
 replay allows, as it comes; every session, every message or everything at the end; what the answers of a

@@ -18,20 +18,6 @@ from msmq_wire.records.record import Record
 from msmq_wire.sessions import Moment, Session, SessionNote, Story
 from msmq_wire.units import SECOND
 
-__all__ = [
-    "SessionIndex",
-    "asked_again",
-    "is_answer",
-    "is_from_server",
-    "needs_of",
-    "note_seen",
-    "noted",
-    "one_sided",
-    "place_at",
-    "place_in",
-    "position_of",
-]
-
 _BEFORE = {"establish_unasked": 0, "parameters_unasked": 1, "parameters_before_establish": 1}
 """How many of its two packets a side has sent before one that a note is about; 2 where nothing is said."""
 

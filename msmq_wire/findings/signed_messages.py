@@ -11,8 +11,6 @@ from msmq_wire.records.signatures import checked, signatures_are_asked
 if TYPE_CHECKING:
     from msmq_wire.sealing.verifying import SignatureCheck
 
-__all__ = ["IS_ASKED", "IS_ASKED_OF_MANY", "asked_check"]
-
 
 def _is_asked(size: int) -> bool:
     return size != 0 and signatures_are_asked()

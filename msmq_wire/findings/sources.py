@@ -9,8 +9,6 @@ import msgspec
 
 from msmq_wire.findings.finding import Evidence
 
-__all__ = ["Sources"]
-
 
 class Sources:
     """Captures by the first record of each: they are read one after the other, with rising ids."""

@@ -20,8 +20,6 @@ from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.headers.base_header import SIGNATURE, BaseHeader
 from msmq_wire.wire.musts import Must
 
-__all__ = ["content", "options"]
-
 _GUARDS = ("version-number", "signature", "internal", "not-internal", "packet-type")
 """Codes of the MUSTs that say which packet this is."""
 _MARK = SIGNATURE.to_bytes(4, "little")

@@ -20,8 +20,6 @@ from msmq_wire.findings.suricata_options import options
 from msmq_wire.findings.suricata_sightings import SIGHTINGS, STATES
 from msmq_wire.findings.suricata_signature import Signature
 
-__all__ = ["BLOCK", "FIRST_SID", "Written", "left_out", "page_address", "rule_file", "written"]
-
 FIRST_SID: Final = 1_801_000
 """Sids from 1,000,000 to 1,999,999 are for local use."""
 BLOCK: Final = 1000

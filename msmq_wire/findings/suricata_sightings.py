@@ -26,8 +26,6 @@ from msmq_wire.wire.packets.establish_connection import EstablishConnection
 from msmq_wire.wire.packets.topology_client_request import TopologyClientRequest
 from msmq_wire.wire.types.enumerations import TopologyPacketType
 
-__all__ = ["SIGHTINGS", "STATES"]
-
 _NUMBERS = {
     "RemoteRead": 901,
     "qmcomm": 902,

@@ -20,34 +20,6 @@ from msmq_wire.wire.expressions import Expression
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = [
-    "ACCEPTED",
-    "ASKED",
-    "BINDS",
-    "CALLS",
-    "CONNECTS",
-    "DISCOVERY",
-    "NO_VERIFIER",
-    "ON_WIRE",
-    "OPEN",
-    "OUTSIDE_CALLS",
-    "PINGS",
-    "PING_ANSWERS",
-    "PING_REQUESTS",
-    "POSTS",
-    "TO_CLIENT",
-    "TO_SERVER",
-    "Carrier",
-    "Match",
-    "Signature",
-    "binds",
-    "calls",
-    "numbers_text",
-    "posted",
-    "runs",
-    "undefined",
-]
-
 _LAST_OPNUM = 0xFFFF
 
 

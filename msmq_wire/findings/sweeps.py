@@ -15,8 +15,6 @@ from msmq_wire.records.endpoint import host_of
 from msmq_wire.sessions import PingExchange, Story
 from msmq_wire.units import SECOND
 
-__all__ = ["APART", "MANY", "Sweep", "sweeps_of"]
-
 APART = 60 * SECOND
 """What is pinged within it counts together."""
 MANY = 10

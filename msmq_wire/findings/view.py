@@ -9,8 +9,6 @@ from msmq_wire.findings.finding import Evidence, Finding
 from msmq_wire.records.joined_capture import located
 from msmq_wire.records.view import time_text
 
-__all__ = ["evidence_view", "finding_view"]
-
 Json = dict[str, Any]
 
 

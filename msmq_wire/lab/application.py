@@ -18,8 +18,6 @@ from msmq_wire.lab.model.qmcomm.server import QmcommServer
 from msmq_wire.lab.model.server import Answer, Association
 from msmq_wire.lab.server import LabServer
 
-__all__ = ["Application"]
-
 _T = TypeVar("_T")
 
 

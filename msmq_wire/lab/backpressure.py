@@ -9,8 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-__all__ = ["Backpressure"]
-
 
 class Backpressure:
     """Paces ``work``, which does one piece and returns whether more waits.

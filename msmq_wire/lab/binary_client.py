@@ -24,8 +24,6 @@ from msmq_wire.lab.model.data.elements import QueueManager
 from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types.guid import NULL_GUID
 
-__all__ = ["BinaryClient", "ping", "window_for"]
-
 _HALF_WINDOW = 32
 _MOST_KEPT = 2000
 """Messages that wait to be acknowledged before more are taken."""

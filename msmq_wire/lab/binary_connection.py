@@ -23,8 +23,6 @@ from msmq_wire.lab.model.binary.protocol import BinaryProtocol
 from msmq_wire.lab.model.binary.session import BinarySession
 from msmq_wire.lab.model.binary.session_opening import SessionState
 
-__all__ = ["BinaryConnection", "BinaryConnections", "BinaryLimits"]
-
 _ROUND = 1.0
 _PIECE = 8 << 10
 """Bytes of a peer that are looked at in one turn of the loop."""

@@ -8,8 +8,6 @@ from msmq_wire.lab.binary_connection import BinaryConnection, BinaryConnections
 from msmq_wire.lab.log import why
 from msmq_wire.lab.model.binary.outgoing import OutgoingQueue
 
-__all__ = ["BinaryDialer"]
-
 
 class BinaryDialer:
     """Connects the outgoing queues of ``connections``; `close` it before the loop ends.

@@ -12,8 +12,6 @@ from msmq_wire.lab.faults import ConnectionFaults
 from msmq_wire.lab.log import why
 from msmq_wire.lab.model.binary.pings import PingResponder
 
-__all__ = ["BinaryServer", "cannot_serve"]
-
 _BACKLOG = 1024
 _LARGEST_PING = 64
 _MOST_WAITING = 1000

@@ -8,8 +8,6 @@ from contextlib import contextmanager
 
 from msmq_wire.lab.model.data.timers import Timers
 
-__all__ = ["LoopClock"]
-
 _LONGEST = 3600.0
 """Seconds after which it is looked again, since a loop does not take any delay."""
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Generic, Protocol, TypeVar
 
-__all__ = ["Connection", "ConnectionTable"]
-
 
 class Connection(Protocol):
     """A connection, as far as its table knows it."""

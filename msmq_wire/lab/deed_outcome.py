@@ -7,8 +7,6 @@ import msgspec
 from msmq_wire.lab.recordings.recording import RecordedMessage
 from msmq_wire.rpc.statuses import Status
 
-__all__ = ["Outcome", "refused"]
-
 _DWORD = 0xFFFF_FFFF
 
 

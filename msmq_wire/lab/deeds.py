@@ -34,8 +34,6 @@ from msmq_wire.srmp.building import build_srmp
 from msmq_wire.units import SECOND
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["DEEDS", "HEEDED", "HEEDED_OVER_HTTP", "NEEDS_NOT_HERE", "NOT_HERE", "Do", "why_not"]
-
 Do: TypeAlias = Callable[[RecordedHosts, Step], Awaitable[Outcome]]
 
 _OK = 200

@@ -16,8 +16,6 @@ import msgspec
 
 from msmq_wire.errors import MsmqWireError
 
-__all__ = ["ConnectionFaults", "Fate", "FaultPlan", "FaultySender", "parse_faults"]
-
 _PROBABILITIES = ("drop", "duplicate", "nack", "cut")
 _NUMBER = re.compile(r"\d{1,9}(\.\d{1,9})?|\.\d{1,9}")
 _TIME = re.compile(rf"({_NUMBER.pattern})(ms|s)")

@@ -9,10 +9,8 @@ from msmq_wire.capture.conversation_writer import CapturedConnection, CaptureWri
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.lab.closing import Closing
 from msmq_wire.lab.log import why
-from msmq_wire.srmp.http.connection import HttpMessage
 from msmq_wire.srmp.http.framer import HttpFramer
-
-__all__ = ["HttpClient"]
+from msmq_wire.srmp.http.message import HttpMessage
 
 _PIECE = 1 << 16
 _LARGEST = 16 << 20

@@ -22,14 +22,12 @@ from msmq_wire.lab.clock import LoopClock
 from msmq_wire.lab.connection_table import ConnectionTable
 from msmq_wire.lab.faults import ConnectionFaults, FaultPlan, FaultySender
 from msmq_wire.lab.log import LabLog
-from msmq_wire.lab.model.events.message import enqueue_message
+from msmq_wire.lab.model.events.enqueue import enqueue_message
 from msmq_wire.lab.model.events.queue import queue_key
 from msmq_wire.lab.queue_manager import LabQueueManager
 from msmq_wire.lab.srmp_message import SrmpRefusal, srmp_message
-from msmq_wire.srmp.http.connection import HttpMessage
 from msmq_wire.srmp.http.framer import HttpFramer
-
-__all__ = ["QUEUES_PATH", "HttpServer", "response"]
+from msmq_wire.srmp.http.message import HttpMessage
 
 QUEUES_PATH = "/queues"
 """What to GET for the list of queues; no protocol of queue managers that is served here has one."""

@@ -10,8 +10,6 @@ from typing import TypeAlias
 
 import msgspec
 
-__all__ = ["LabEvent", "LabLog", "why"]
-
 _NUMBER = re.compile(r"\[Errno (\d{1,5})\]")
 
 _LONGEST = 256

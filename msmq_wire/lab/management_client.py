@@ -13,8 +13,6 @@ from msmq_wire.lab.rpc_client import RpcClient
 from msmq_wire.rpc.constants import ManagementAction
 from msmq_wire.rpc.interfaces import qmmgmt
 
-__all__ = ["ManagementClient", "connect_management"]
-
 
 class ManagementClient(Closing):
     """An administrator of a queue manager; made with `connect_management`, used as a context."""

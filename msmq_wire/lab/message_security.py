@@ -17,8 +17,6 @@ from msmq_wire.sealing.verifying import Verifier
 from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types.enumerations import MessageClass, PrivacyLevel
 
-__all__ = ["LabSecurity"]
-
 _AUTHENTICATED: Final[Mapping[str | None, int]] = {"1.0": 0x1, "2.0": 0x3, "3.0": 0x5}
 """AS of SecurityHeader by the version that fitted."""
 

@@ -23,8 +23,6 @@ from msmq_wire.rpc.statuses import Status
 from msmq_wire.wire.types.enumerations import MessageClass
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = ["LabQueueManager", "new_queue_manager"]
-
 _MESSAGE_COST = 1600
 """Bytes that a message takes besides its packet and body."""
 _MOST_QUEUES = 256

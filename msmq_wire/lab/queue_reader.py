@@ -30,16 +30,6 @@ from msmq_wire.rpc.types.queue_format import QueueFormat
 from msmq_wire.wire.names import FormatName
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = [
-    "Qm2qmReader",
-    "ReadMessage",
-    "RemoteReadReader",
-    "connect_qm2qm",
-    "connect_reader",
-    "drive",
-    "status_name",
-]
-
 _T = TypeVar("_T")
 _Steps: TypeAlias = Generator[tuple[str, Any], Answer, _T]
 _EVERYTHING = 0xFFFF_FFFF

@@ -25,8 +25,6 @@ from msmq_wire.lab.server import LabServer, LabServices, LabSettings
 from msmq_wire.units import SECOND
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = ["OTHER", "OWN", "RecordedHosts"]
-
 OWN, OTHER, NOWHERE = "own", "other", "nowhere"
 _OWN_ADDRESS = "127.0.0.1"
 _OTHER_ADDRESSES = tuple(f"127.0.0.{number}" for number in range(2, 255))

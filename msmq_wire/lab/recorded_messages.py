@@ -23,17 +23,6 @@ from msmq_wire.rpc.types.queue_format import ObjectId
 from msmq_wire.wire.packets.message_packet import MessagePacket
 from msmq_wire.wire.types.guid import NULL_GUID
 
-__all__ = [
-    "acknowledge_of",
-    "body_of",
-    "labels_of",
-    "lookup_id_of",
-    "moment_text",
-    "properties_received",
-    "received_message",
-    "sent_message",
-]
-
 _ACKNOWLEDGE: Mapping[Acknowledge, int] = {
     "reach-queue": 1,
     "receive": 2,

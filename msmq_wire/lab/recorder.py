@@ -18,8 +18,6 @@ from msmq_wire.lab.skipping_loop import SkippingLoop
 from msmq_wire.output import whole_file
 from msmq_wire.rpc.statuses import Status
 
-__all__ = ["files_of", "record"]
-
 _RECORDING, _CAPTURE, _SCENARIO = "recording.json", "capture.pcap", "scenario.json"
 
 _BETWEEN = 0.01

@@ -17,8 +17,6 @@ from msmq_wire.rpc.constants import AccessMode, ReceiveAction
 from msmq_wire.rpc.statuses import Status
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = ["move", "peek", "purge", "receive"]
-
 _MILLISECONDS = 1000
 _TOKEN_SIZE = 64
 

@@ -26,7 +26,7 @@ from msmq_wire.lab.rpc_service import RpcService
 from msmq_wire.rpc.interfaces import Method
 from msmq_wire.rpc.ndr import StubValue, Syntax, encode_stub, inspect_stub
 from msmq_wire.rpc.ndr.stub import InspectedStub
-from msmq_wire.rpc.pdu.decoding import encode_pdu
+from msmq_wire.rpc.pdu.encoding import encode_pdu
 from msmq_wire.rpc.pdu.values import (
     PFC_DID_NOT_EXECUTE,
     PFC_FIRST_FRAG,
@@ -40,8 +40,6 @@ from msmq_wire.rpc.pdu.values import (
 )
 from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.context_handle import ContextHandle
-
-__all__ = ["RpcCalls", "refusal"]
 
 _REQUEST_TOO_LARGE = 0x00000005  # [MS-RPCE] 3.3.3.5.4
 _SECURITY_PACKAGE = 0x00000721

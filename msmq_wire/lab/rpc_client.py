@@ -29,7 +29,8 @@ from msmq_wire.lab.rpc_negotiation import (
 )
 from msmq_wire.rpc.interfaces import Interface, Method
 from msmq_wire.rpc.ndr import NDR, NDR64, StubValue, Syntax, decode_stub, encode_stub
-from msmq_wire.rpc.pdu.decoding import COMMON_HEADER, decode_pdu, encode_pdu
+from msmq_wire.rpc.pdu.decoding import COMMON_HEADER, decode_pdu
+from msmq_wire.rpc.pdu.encoding import encode_pdu
 from msmq_wire.rpc.pdu.framer import FramedPdu, PduFramer
 from msmq_wire.rpc.pdu.values import (
     PFC_CONC_MPX,
@@ -48,8 +49,6 @@ from msmq_wire.rpc.pdu.values import (
     Shutdown,
 )
 from msmq_wire.wire.types.guid import GUID
-
-__all__ = ["PendingCall", "RpcClient"]
 
 _WHOLE = PFC_FIRST_FRAG | PFC_LAST_FRAG
 _MAX_RESPONSE = 64 << 20

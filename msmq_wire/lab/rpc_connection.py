@@ -18,7 +18,8 @@ from msmq_wire.lab.rpc_calls import RpcCalls
 from msmq_wire.lab.rpc_fragments import agreed_fragment
 from msmq_wire.lab.rpc_negotiation import Reject, accept
 from msmq_wire.lab.rpc_service import RpcService
-from msmq_wire.rpc.pdu.decoding import COMMON_HEADER, decode_pdu, encode_pdu
+from msmq_wire.rpc.pdu.decoding import COMMON_HEADER, decode_pdu
+from msmq_wire.rpc.pdu.encoding import encode_pdu
 from msmq_wire.rpc.pdu.framer import FramedPdu, PduFramer
 from msmq_wire.rpc.pdu.values import (
     PFC_CONC_MPX,
@@ -36,8 +37,6 @@ from msmq_wire.rpc.pdu.values import (
     Request,
     Shutdown,
 )
-
-__all__ = ["RpcConnection"]
 
 _WHOLE = PFC_FIRST_FRAG | PFC_LAST_FRAG
 _UNKNOWN_AUTHENTICATION = 0x000006D3

@@ -9,8 +9,6 @@ from collections.abc import Iterator
 
 from msmq_wire.rpc.pdu.values import PFC_FIRST_FRAG, PFC_LAST_FRAG
 
-__all__ = ["MAX_FRAGMENT", "MUST_RECEIVE", "JoinedStub", "agreed_fragment", "fragments"]
-
 MAX_FRAGMENT = 5840
 """Bytes of a PDU that Windows offers to send and to receive over TCP."""
 MUST_RECEIVE = 1432

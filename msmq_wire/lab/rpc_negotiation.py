@@ -13,18 +13,6 @@ from msmq_wire.rpc.ndr import NDR, NDR64, NDR_BIG_ENDIAN, Syntax
 from msmq_wire.rpc.pdu.values import ContextElement, ContextResult
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
-__all__ = [
-    "KEEP_CONNECTION_ON_ORPHAN",
-    "AcceptedContext",
-    "Reject",
-    "accept",
-    "accepted",
-    "features_element",
-    "keeps_connection",
-    "offer",
-    "stub_syntax",
-]
-
 KEEP_CONNECTION_ON_ORPHAN = 0x02
 """The connection stays open when the client gives a call up. [MS-RPCE] 2.2.2.14"""
 

@@ -16,8 +16,6 @@ from msmq_wire.lab.rpc_connection import RpcConnection
 from msmq_wire.lab.rpc_service import RpcLimits, RpcService
 from msmq_wire.rpc.ndr import NDR64, Syntax
 
-__all__ = ["RpcLimits", "RpcServer"]
-
 _BACKLOG = 512
 _SHORTEST_ROUND, _LONGEST_ROUND = 0.02, 15.0
 _GRACE = 1.0

@@ -25,8 +25,6 @@ from msmq_wire.lab.rpc_fragments import MAX_FRAGMENT
 from msmq_wire.rpc.ndr import NDR64, Syntax
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = ["Holder", "RpcLimits", "RpcService"]
-
 
 class RpcLimits(msgspec.Struct, frozen=True, kw_only=True):
     """What clients may take; who wants more is refused, or loses the connection.

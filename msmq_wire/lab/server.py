@@ -49,13 +49,12 @@ from msmq_wire.lab.model.remote_read.server import RemoteReadServer
 from msmq_wire.lab.model.server import Answer, Association, Call, Server
 from msmq_wire.lab.queue_manager import LabQueueManager, new_queue_manager
 from msmq_wire.lab.rpc_calls import refusal
-from msmq_wire.lab.rpc_server import RpcLimits, RpcServer
+from msmq_wire.lab.rpc_server import RpcServer
+from msmq_wire.lab.rpc_service import RpcLimits
 from msmq_wire.records.endpoint import MSMQ_PORT, PING_PORT
 from msmq_wire.rpc.interfaces.role import CREATES_CURSOR, Role
 from msmq_wire.units import MILLISECOND, SECOND
 from msmq_wire.wire.types.guid import GUID
-
-__all__ = ["DEFAULT_IDENTIFIER", "LabServer", "LabServices", "LabSettings", "raise_file_limit"]
 
 DEFAULT_IDENTIFIER = GUID.parse("1ab0c0de-0000-4000-8000-000000000001")
 _FILES = 4096

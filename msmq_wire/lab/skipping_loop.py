@@ -12,8 +12,6 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["SkippingLoop"]
-
 _GRACE = 0.003
 """Seconds in which what was sent over loopback arrives."""
 

@@ -18,15 +18,13 @@ from msmq_wire.lab.model.data.elements import Message, Queue, QueueManager
 from msmq_wire.lab.model.data.stored_message import message_of
 from msmq_wire.srmp.elements.envelope import SrmpHeader
 from msmq_wire.srmp.envelope import parse_envelope
-from msmq_wire.srmp.http.connection import HttpMessage
+from msmq_wire.srmp.http.message import HttpMessage
 from msmq_wire.srmp.mime import MimePart, Multipart, parse_multipart
 from msmq_wire.srmp.rules import label_of
 from msmq_wire.wire.headers.compound_message_header import CompoundMessageHeader
 from msmq_wire.wire.headers.srmp_envelope_header import SRMPEnvelopeHeader
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
-
-__all__ = ["SrmpRefusal", "srmp_message"]
 
 _ID = re.compile(r"uuid:(\d{1,20})@([0-9a-fA-F-]{36})")
 _ROOT = "msmq"

@@ -17,8 +17,6 @@ import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 from msmq_wire.reassembly.tcp_events import ACK, FIN, RST, SYN
 from msmq_wire.wire.headers.base_header import MAX_PACKET_SIZE, SIGNATURE, VERSION_NUMBER
 
-__all__ = ["Connections", "PacketChain", "Payloads", "Runs", "credible", "gather", "group"]
-
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
 _CONTROL = FIN | SYN | RST

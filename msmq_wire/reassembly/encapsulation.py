@@ -11,19 +11,6 @@ from collections.abc import Iterator
 
 from msmq_wire.reassembly.tcp_events import Endpoints
 
-__all__ = [
-    "GRE_KEY",
-    "INTERFACE",
-    "PROXY_HEADER",
-    "VIRTUAL_NETWORK",
-    "VLAN",
-    "numbers_in",
-    "part",
-    "proxied",
-    "proxied_ends",
-    "without_proxied",
-]
-
 INTERFACE = b"i"
 """The capture interface, from 0; the first has no part."""
 VLAN = b"v"

@@ -8,8 +8,6 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-__all__ = ["IncompleteDatagram", "IpDatagram", "IpFragment", "IpReassembler"]
-
 MAX_PAYLOAD = 65535
 FRAGMENT_COST = 128  # what a kept fragment costs besides its bytes: the tuple, its numbers, the bytes object
 MAX_REPORTED_FRAMES = 64

@@ -34,8 +34,6 @@ from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.stream import Range
 from msmq_wire.wire.types.section_buffer import SectionBuffer, SectionType
 
-__all__ = ["JoinedPacket", "join_sections", "split_sections"]
-
 _SECTION = SpecRef("MS-MQRR", "2.2.6")
 _SPLIT = SpecRef("MS-MQRR", "3.1.4.7")
 _AH = 0x2000000

@@ -29,20 +29,6 @@ import msgspec
 from msmq_wire.reassembly.tcp_events import Reason
 from msmq_wire.wire.headers.base_header import MAX_PACKET_SIZE, SIGNATURE, VERSION_NUMBER
 
-__all__ = [
-    "MARK_COST",
-    "MAX_PENDING",
-    "SIZED",
-    "FramedPacket",
-    "FramerEvent",
-    "HoleReason",
-    "PacketFramer",
-    "StreamHole",
-    "begins",
-    "is_credible",
-    "packet_length",
-]
-
 HoleReason: TypeAlias = Reason | Literal["no-signature", "rest-of-packet", "packet-size"]
 
 _Mark: TypeAlias = tuple[int, int, int]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
-__all__ = ["PIECE_COST", "TAIL_BYTES", "TAIL_RUNS", "Range", "Tail", "differ"]
-
 TAIL_BYTES = 1 << 16
 TAIL_RUNS = 64  # runs of bytes without a gap; what is older is not kept
 PIECE_COST = 256  # what a kept piece costs besides its bytes: the tuple, its numbers, the bytes object

@@ -36,13 +36,10 @@ from msmq_wire.errors import MsmqWireError
 from msmq_wire.reassembly.tcp_events import (
     ACK,
     FIN,
-    PSH,
     RST,
     SYN,
     Endpoints,
     Kind,
-    StreamBytes,
-    StreamConflict,
     StreamEvent,
     StreamGap,
     TcpEvent,
@@ -59,21 +56,6 @@ from msmq_wire.reassembly.tcp_flow import (
     Shared,
     signed,
 )
-
-__all__ = [
-    "ACK",
-    "FIN",
-    "PSH",
-    "RST",
-    "SYN",
-    "StreamBytes",
-    "StreamConflict",
-    "StreamEvent",
-    "StreamGap",
-    "TcpEvent",
-    "TcpReassembler",
-    "TcpSegment",
-]
 
 _CONTROL = FIN | SYN | RST
 _BARE = 1 << 32  # equals no sequence number

@@ -6,24 +6,6 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-__all__ = [
-    "ACK",
-    "FIN",
-    "PSH",
-    "RST",
-    "SYN",
-    "Direction",
-    "Endpoints",
-    "Kind",
-    "Reason",
-    "StreamBytes",
-    "StreamConflict",
-    "StreamEvent",
-    "StreamGap",
-    "TcpEvent",
-    "TcpSegment",
-]
-
 FIN, SYN, RST, PSH, ACK = 0x01, 0x02, 0x04, 0x08, 0x10
 
 Endpoints: TypeAlias = tuple[bytes, int, bytes, int]

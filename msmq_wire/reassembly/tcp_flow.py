@@ -27,18 +27,6 @@ from msmq_wire.reassembly.tcp_events import (
     TcpSegment,
 )
 
-__all__ = [
-    "COPY_TIME",
-    "MASK",
-    "START_REACH",
-    "TAIL_TOTAL",
-    "WINDOW",
-    "Connection",
-    "Flow",
-    "Shared",
-    "signed",
-]
-
 MASK = 0xFFFFFFFF
 _HALF = 1 << 31
 

@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import Protocol
 
-__all__ = ["Opened", "OpensBodies", "keys_in_force", "opened", "opening_bodies", "put_in_force"]
-
 
 class Opened(Protocol):
     """What became of a cipher text: ``body`` and ``how`` it was opened, or ``why`` it was not.

@@ -9,8 +9,6 @@ import msgspec
 
 from msmq_wire.records.message import MessageColumn
 
-__all__ = ["Brief", "Briefing"]
-
 
 class Brief(msgspec.Struct, frozen=True):
     """Packets one after the other, and the ``lines`` that a `Briefing` made of the messages among them.

@@ -16,8 +16,6 @@ from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.rpc.hresults import describe
 
-__all__ = ["CALL_COLUMNS", "Call", "Calls", "call_of", "status_text"]
-
 
 class Calls:
     """Finds each call; one that brought a message waits for it, which is the next record."""

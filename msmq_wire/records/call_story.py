@@ -32,8 +32,6 @@ from msmq_wire.rpc.types.cac_transfer_buffer import CACTransferBufferV2
 from msmq_wire.wire.partial import reached, reached_at
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["STORIES", "CarriedMessage", "call_story", "carries_packet", "is_answered", "is_cut", "size_text"]
-
 Story = Callable[[RpcCall, "CarriedMessage | None"], str]
 
 _INFINITE = 0xFFFFFFFF

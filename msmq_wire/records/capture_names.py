@@ -8,8 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-__all__ = ["short_names"]
-
 _PARTS = re.compile(r"([/\\_.\-]+)")
 
 

@@ -19,17 +19,6 @@ from msmq_wire.records.record import Record, Spot
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.wire.private import Private, Public, What, privacy
 
-__all__ = [
-    "ENCAPSULATION",
-    "IN_PATHS",
-    "PLACE",
-    "RECORD_COLUMNS",
-    "Column",
-    "ColumnRow",
-    "RecordRow",
-    "placed",
-]
-
 
 class Column(Declared, frozen=True):
     """A column: what it is called and means, and what gives its value.

@@ -20,8 +20,6 @@ from msmq_wire.rpc.events import CallEvent
 from msmq_wire.rpc.ndr import NDR, NDR64, NDR_BIG_ENDIAN
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = ["ComObjects", "KnownObject"]
-
 _KEPT = 1 << 14
 
 

@@ -13,8 +13,6 @@ from msmq_wire.spec import SpecRef
 from msmq_wire.wire.private import HOST, IDENTIFIER, PUBLIC, Private
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = ["ComCall", "ComObject", "ReceiveArguments"]
-
 
 class ComObject(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """An interface pointer: an object, the interface of it that is meant, and where it is; from its OBJREF.

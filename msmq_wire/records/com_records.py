@@ -26,8 +26,6 @@ from msmq_wire.rpc.com.queue_interfaces import (
 from msmq_wire.rpc.com.variant import DISP_E_PARAMNOTFOUND, VariantType, pointed_at, variant_type_name
 from msmq_wire.wire.partial import reached
 
-__all__ = ["com_record", "receive_arguments"]
-
 _INFINITE = 0xFFFFFFFF
 _INTERFACE = "interface pointer"
 _TOWERS = {7: "ncacn_ip_tcp", 8: "ncadg_ip_udp", 15: "ncacn_np", 31: "ncacn_http"}

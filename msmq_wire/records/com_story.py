@@ -10,8 +10,6 @@ from collections.abc import Mapping
 from msmq_wire.records.com_packets import ComCall, ReceiveArguments
 from msmq_wire.rpc.com.queue_interfaces import COM_INTERFACES, ReceiveCurrentResponse
 
-__all__ = ["com_words", "finds_nothing"]
-
 _NOTHING_THERE = 0xC00E0008
 """What [MC-MQAC] 3.11.4.1.11 has for a receive that must not wait; elsewhere it is a cancelled one."""
 _INFINITE = 0xFFFFFFFF

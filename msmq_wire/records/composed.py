@@ -13,8 +13,6 @@ from msmq_wire.records.com_packets import ComCall
 from msmq_wire.records.rpc_packets import RpcBind, RpcCall, RpcFault, TransferBuffer
 from msmq_wire.records.srmp_packets import SrmpMessage
 
-__all__ = ["COMPOSED"]
-
 COMPOSED: Mapping[str, type[msgspec.Struct]] = {
     "rpc_bind": RpcBind,
     "rpc_call": RpcCall,

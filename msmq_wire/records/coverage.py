@@ -10,8 +10,6 @@ import msgspec
 from msmq_wire.records.endpoint import host_of
 from msmq_wire.wire.private import ENDPOINT, FILE
 
-__all__ = ["ENDS", "FORGOTTEN", "NEEDS", "NEVER", "Coverage", "Need", "Position"]
-
 Need: TypeAlias = Literal[
     "opening",
     "both_sides",

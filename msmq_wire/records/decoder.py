@@ -6,8 +6,6 @@ from collections.abc import Iterable, Iterator
 
 from msmq_wire.records.record import FoundPacket, Item, Record, is_step
 
-__all__ = ["decoded"]
-
 
 def decoded(items: Iterable[Item], *, streams: bool = True) -> Iterator[Record]:
     """Yield the items, every packet decoded and judged when its turn comes; steps only with ``streams``."""

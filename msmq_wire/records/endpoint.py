@@ -7,8 +7,6 @@ from functools import lru_cache
 
 from msmq_wire.reassembly.encapsulation import proxied_ends
 
-__all__ = ["AT_MSMQ", "AT_PING", "MSMQ_PORT", "PING_PORT", "RPC_PORTS", "endpoint", "host_of", "proxied"]
-
 MSMQ_PORT = 1801
 PING_PORT = 3527
 RPC_PORTS = frozenset((2101, 2103, 2105, 2107))

@@ -38,11 +38,6 @@ if TYPE_CHECKING:
     from msmq_wire.records.rpc_reader import RpcReader
     from msmq_wire.records.srmp_reader import SrmpReader
 
-__all__ = [
-    "NOT_MSMQ_UDP",
-    "PacketFinder",
-]
-
 NOT_MSMQ_UDP = "UDP, not MSMQ"
 _CAPTURED = frozenset(("no-signature", "rest-of-packet", "packet-size"))
 """Reasons of gaps whose bytes were captured, but are in no packet."""

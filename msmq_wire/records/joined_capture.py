@@ -14,16 +14,6 @@ from typing import Any, TypeVar
 
 import msgspec
 
-__all__ = [
-    "JoinedCapture",
-    "files_of",
-    "first_file",
-    "frames_by_file",
-    "last_file",
-    "located",
-    "located_frame",
-]
-
 _T = TypeVar("_T", bound=msgspec.Struct)
 _OWN_FRAMES = ("opened_frame", "started_frame")
 """Fields of a call that name a frame of an earlier call."""

@@ -16,8 +16,6 @@ from msmq_wire.spec import SpecRef
 from msmq_wire.wire.musts import Anomaly
 from msmq_wire.wire.registry import PACKETS
 
-__all__ = ["record_line"]
-
 
 def record_line(record: Record) -> str:
     """The line of a record, without its end; as `json_line` writes `record_view`."""

@@ -11,8 +11,6 @@ import msgspec
 from msmq_wire.records.view import time_text
 from msmq_wire.wire.private import What
 
-__all__ = ["AS_JSON", "CAPTURE", "Declared", "Kind", "Look"]
-
 Kind: TypeAlias = Literal[
     "number", "text", "time", "duration", "endpoint", "flag", "numbers", "texts", "body"
 ]

@@ -48,20 +48,6 @@ from msmq_wire.wire.private import Private, What, privacy
 from msmq_wire.wire.registry import HEADERS
 from msmq_wire.wire.types.enumerations import BodyType, MessageClass
 
-__all__ = [
-    "COLUMNS",
-    "DATES",
-    "ROW",
-    "Carrier",
-    "Message",
-    "MessageColumn",
-    "Whole",
-    "delivery_of",
-    "is_listed",
-    "message_of",
-    "message_view",
-]
-
 Carrier: TypeAlias = Literal["packet", "buffer", "srmp"]
 """What brought it: a packet of the binary protocol or of a remote read, a CACTransferBuffer, HTTP."""
 Value: TypeAlias = Callable[[Record], Any]

@@ -16,17 +16,6 @@ from msmq_wire.rpc.transfer_properties import MessageProperties
 from msmq_wire.wire.headers.compound_message_header import CompoundMessageHeader
 from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
 
-__all__ = [
-    "BODY_FIELDS",
-    "MessageBody",
-    "body_of",
-    "message_body",
-    "properties_body",
-    "srmp_body",
-    "transfer_body",
-]
-
-
 BODY_FIELDS = ("message_body", "message_size", "label", "body_type", "extension_data")
 """The fields of a MessagePropertiesHeader that `body_of` takes."""
 

@@ -14,8 +14,6 @@ from msmq_wire.engines.text.kept import Kept
 from msmq_wire.records.message import MessageColumn
 from msmq_wire.records.view import time_text
 
-__all__ = ["Lines", "csv_lines", "json_lines"]
-
 Lines = Callable[[Sequence[list[Any]]], list[str]]
 """Makes lines of a list of values for each column."""
 

@@ -13,24 +13,6 @@ from msmq_wire.wire.headers.user_header import UserHeader
 from msmq_wire.wire.partial import reached, reached_number
 from msmq_wire.wire.types.enumerations import MessageClass
 
-__all__ = [
-    "buffer_delivery",
-    "buffer_message_id",
-    "buffer_queue",
-    "class_name",
-    "cut_of",
-    "delivery_of",
-    "message_id",
-    "packet_body_size",
-    "packet_delivery",
-    "packet_label",
-    "packet_message_id",
-    "packet_queue",
-    "srmp_body_size",
-    "srmp_delivery",
-    "srmp_sent_time",
-]
-
 _TRANSACTIONAL, _RECOVERABLE = (
     table.bits[name].mask for name in ("th", "dm") if (table := UserHeader.BITS) is not None
 )

@@ -21,8 +21,6 @@ from msmq_wire.reassembly.tcp import TcpReassembler
 from msmq_wire.reassembly.tcp_events import FIN, RST, SYN, Endpoints, TcpSegment
 from msmq_wire.reassembly.tcp_flow import Flow
 
-__all__ = ["Networks", "address_of"]
-
 _MOST_ENDS = 1 << 16
 """Pairs of ends with several paths that are remembered, the latest."""
 _MOST_PATHS = 16

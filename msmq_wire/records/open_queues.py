@@ -21,8 +21,6 @@ from msmq_wire.rpc.types.remote_read_descriptor import RemoteReadDesc, RemoteRea
 from msmq_wire.wire.partial import reached_at, reached_number
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = ["Links", "OpenQueues", "read_descriptor"]
-
 _KEPT = 1 << 16
 _NUMBERS = ("h_queue", "h_remote_queue", "h_qm_context")
 """Members by which a request names an open queue without a handle."""

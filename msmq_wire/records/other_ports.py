@@ -7,11 +7,8 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict
 
-from msmq_wire.reassembly.tcp import SYN
-from msmq_wire.reassembly.tcp_events import Endpoints, TcpSegment
+from msmq_wire.reassembly.tcp_events import SYN, Endpoints, TcpSegment
 from msmq_wire.records.recognition import HTTPS_PORTS, Content, may_begin, may_carry, recognise
-
-__all__ = ["NOT_MSMQ", "UNKNOWN_CALLS", "OtherPorts"]
 
 NOT_MSMQ = "TCP, not MSMQ"
 """Why a frame is skipped that belongs to another TCP connection."""

@@ -7,8 +7,6 @@ from typing import Literal, TypeAlias, get_args
 from msmq_wire.records.column import Column
 from msmq_wire.records.look import Look
 
-__all__ = ["FAILURES", "OUTCOME", "OUTCOMES", "Outcome"]
-
 Outcome: TypeAlias = Literal[
     "received", "delivered", "stored", "acknowledged", "unknown", "expired", "purged", "refused"
 ]

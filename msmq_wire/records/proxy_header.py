@@ -22,16 +22,6 @@ from msmq_wire.reassembly.tcp_events import Endpoints
 from msmq_wire.records.endpoint import endpoint
 from msmq_wire.wire.stream import counted
 
-__all__ = [
-    "HEADER_BEGINS",
-    "Front",
-    "ProxyHeader",
-    "ProxyHeaders",
-    "behind_header",
-    "header_of",
-    "may_become_header",
-]
-
 HEADER_BEGINS = frozenset(b"P\r")
 """The first byte of a header."""
 _LINE = b"PROXY "

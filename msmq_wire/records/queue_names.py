@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["short_queue"]
-
 _DIRECT = re.compile(r"DIRECT=(?:OS|TCP|IPX):(?P<host>[^\\/;]+)\\(?:PRIVATE\$\\)?(?P<queue>[^\\]+)", re.I)
 _HTTP = re.compile(r"DIRECT=(?P<scheme>https?)://(?P<host>[^/]+)/msmq/(?:PRIVATE\$/)?(?P<queue>[^/]+)", re.I)
 _GUID = re.compile(r"([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.I)

@@ -15,21 +15,8 @@ from msmq_wire.reassembly.stream import is_credible as starts_packet
 from msmq_wire.records.proxy_header import behind_header, header_of, may_become_header
 from msmq_wire.rpc.pdu.decoding import is_credible as starts_pdu
 from msmq_wire.rpc.pdu.values import PduType
-from msmq_wire.srmp.http.connection import is_credible as starts_srmp
-from msmq_wire.srmp.http.connection import looks_like_http
-
-__all__ = [
-    "FIRST_BYTES",
-    "HTTPS_PORTS",
-    "HTTP_PORTS",
-    "LOOKED_AT",
-    "Content",
-    "Ports",
-    "content_of",
-    "may_begin",
-    "may_carry",
-    "recognise",
-]
+from msmq_wire.srmp.http.message import is_credible as starts_srmp
+from msmq_wire.srmp.http.message import looks_like_http
 
 HTTP_PORTS = frozenset((80, 8080))
 HTTPS_PORTS = frozenset((443, 8443))

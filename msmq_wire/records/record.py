@@ -12,21 +12,6 @@ from msmq_wire.records.endpoint import proxied
 from msmq_wire.wire.musts import Anomaly, View
 from msmq_wire.wire.private import ENDPOINT, FILE, PUBLIC, Private
 
-__all__ = [
-    "UNKNOWN_PACKET",
-    "FoundPacket",
-    "Grade",
-    "Item",
-    "NewRecord",
-    "Place",
-    "Record",
-    "Spot",
-    "is_file_error",
-    "is_read",
-    "is_step",
-    "place_of",
-]
-
 UNKNOWN_PACKET = "unknown_packet"
 """The type of a packet whose kind is not defined, or was cut off."""
 

@@ -15,8 +15,6 @@ from msmq_wire.wire.types.guid import GUID
 if TYPE_CHECKING:
     from msmq_wire.rpc.interfaces import Members, Role
 
-__all__ = ["RpcBind", "RpcBindContext", "RpcCall", "RpcFault", "TransferBuffer"]
-
 
 class RpcBindContext(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One interface that a client asked for, in which transfer syntaxes, and the answer.

@@ -33,8 +33,6 @@ from msmq_wire.rpc.ndr import Syntax
 from msmq_wire.rpc.security import Negotiator
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = ["RpcReader"]
-
 _OTHERS = "DCE/RPC calls of other interfaces: not decoded"
 _UNDECIDED = 16
 """Calls, gaps and contexts that a connection keeps while it is not known whose it is."""

@@ -27,8 +27,6 @@ from msmq_wire.rpc.types.cac_transfer_buffer import CACTransferBufferV2
 from msmq_wire.wire.musts import Anomaly
 from msmq_wire.wire.types.section_buffer import SectionBuffer
 
-__all__ = ["RpcPlace", "frames_of", "notes_of"]
-
 _ACTIONS = frozenset(ReceiveAction)
 _BUFFER_OVERFLOW = 0xC00E001A
 """The answer holds as much of the message as there was room for."""

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     Integers: TypeAlias = NDArray[Any]
 
-__all__ = ["Run", "bounds", "ids_of", "in_order", "is_ordered", "last_frames", "time_until"]
-
 
 class Run(Protocol):
     """Packets of one capture in order of completion, and the records between them.

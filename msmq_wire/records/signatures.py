@@ -21,17 +21,6 @@ from msmq_wire.wire.packets.user_message import UserMessage
 if TYPE_CHECKING:
     from msmq_wire.sealing.verifying import SignatureCheck
 
-__all__ = [
-    "checked",
-    "checked_packet",
-    "checking_signatures",
-    "signature",
-    "signatures_are_asked",
-    "signed_by",
-    "trusted_by",
-    "trusting",
-]
-
 
 class _Checked:
     """The check of the record that was asked about last."""

@@ -19,26 +19,13 @@ from msmq_wire.invisible import escaped
 from msmq_wire.records.srmp_packets import SrmpField, SrmpMessage, SrmpPart
 from msmq_wire.spec import SpecRef
 from msmq_wire.srmp.envelope import ParsedEnvelope, hrefs, parse_envelope
-from msmq_wire.srmp.http.connection import HttpMessage
 from msmq_wire.srmp.http.framer import MAX_BODY
-from msmq_wire.srmp.http.message import HeaderFields
+from msmq_wire.srmp.http.message import HeaderFields, HttpMessage
 from msmq_wire.srmp.mime import MimePart, Multipart, content_id_of, parse_multipart
 from msmq_wire.srmp.rules import MESSAGE_ID, judge_receipt_parts, label_of
 from msmq_wire.srmp.xml.tree import CUT
 from msmq_wire.wire.musts import Anomaly
 from msmq_wire.wire.types.guid import NULL_GUID
-
-__all__ = [
-    "SrmpRequest",
-    "error_of",
-    "http_fields",
-    "is_srmp",
-    "judge_request",
-    "packet_of",
-    "roles",
-    "take_apart",
-    "under",
-]
 
 _PARTS = SpecRef("MC-MQSRM", "2.2.2")
 _SIGNED = SpecRef("MC-MQSRM", "2.2.7.1.2")

@@ -13,8 +13,6 @@ from msmq_wire.srmp.elements.envelope import SrmpEnvelope
 from msmq_wire.wire.expressions import this
 from msmq_wire.wire.private import BODY, LABEL, MESSAGE_ID, PUBLIC, URL, Private, Public
 
-__all__ = ["SrmpField", "SrmpMessage", "SrmpPart", "SrmpResponse"]
-
 _KNOWN = re.compile(
     "cache-control|connection|content-length|content-type|date|expect|host|proxy-accept|proxy-connection|"
     "server|soapaction|transfer-encoding|user-agent|via",

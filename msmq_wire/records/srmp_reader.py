@@ -13,9 +13,8 @@ from msmq_wire.records.record import Record
 from msmq_wire.records.srmp_content import is_srmp
 from msmq_wire.records.srmp_records import SrmpPlace
 from msmq_wire.records.stream_reader import Conversation, StreamReader
-from msmq_wire.srmp.http.connection import HttpConnection, HttpExchange, HttpHole, is_credible
-
-__all__ = ["SrmpReader"]
+from msmq_wire.srmp.http.connection import HttpConnection
+from msmq_wire.srmp.http.message import HttpExchange, HttpHole, is_credible
 
 _OTHERS = "HTTP requests that are no SRMP: not decoded"
 _ALONE = "HTTP responses without a request in the capture: not decoded"

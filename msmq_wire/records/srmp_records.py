@@ -14,9 +14,7 @@ from msmq_wire.engines.reference import MAX_ANOMALIES
 from msmq_wire.records.record import NewRecord, Record
 from msmq_wire.records.srmp_content import error_of, http_fields, judge_request, packet_of, take_apart, under
 from msmq_wire.records.srmp_packets import SrmpMessage, SrmpResponse
-from msmq_wire.srmp.http.connection import HttpExchange, HttpHole, HttpMessage
-
-__all__ = ["SrmpPlace", "record_type"]
+from msmq_wire.srmp.http.message import HttpExchange, HttpHole, HttpMessage
 
 
 def record_type(packet: SrmpMessage) -> str:

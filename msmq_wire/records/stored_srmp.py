@@ -20,8 +20,6 @@ from msmq_wire.wire.headers.compound_message_header import CompoundMessageHeader
 from msmq_wire.wire.headers.srmp_envelope_header import SRMPEnvelopeHeader
 from msmq_wire.wire.musts import Anomaly
 
-__all__ = ["StoredMessage", "stored_message"]
-
 _COMPOUND, _ENVELOPE = CompoundMessageHeader.SPEC, SRMPEnvelopeHeader.SPEC
 _PADDING = 3
 

@@ -14,8 +14,6 @@ from typing import Any, Generic, Protocol, TypeVar
 from msmq_wire.reassembly.tcp_events import Direction, Reason
 from msmq_wire.records.record import NewRecord, Record
 
-__all__ = ["Conversation", "Follower", "StreamReader"]
-
 _MAX_HELD = 1 << 26
 """Bytes held for what is not complete, all connections together."""
 _MAX_NOTICES = 1000

@@ -14,8 +14,6 @@ from msmq_wire.records.queue_names import short_queue
 from msmq_wire.records.record import Record
 from msmq_wire.wire.partial import reached_at
 
-__all__ = ["frames_text", "summary"]
-
 
 def summary(record: Record) -> str:
     """What a packet, a call or a step of a connection is about, without its two ends."""

@@ -33,16 +33,6 @@ from msmq_wire.wire.types.enumerations import QueueType
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = [
-    "anomaly_view",
-    "error_view",
-    "inspect_view",
-    "places_view",
-    "record_view",
-    "time_text",
-    "view",
-]
-
 Json = dict[str, Any]
 
 

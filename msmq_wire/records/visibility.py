@@ -18,8 +18,6 @@ from msmq_wire.records.record import Record, is_file_error
 from msmq_wire.records.run import Run, is_ordered, last_frames
 from msmq_wire.units import SECOND
 
-__all__ = ["MOST", "Visibility"]
-
 _NOT_IN_TIME = "frames of this capture are not in the order of their time"
 _HALF_CAPTURE = "only one direction of other connections was captured"
 _ONE_WAY = "what these hosts sent in the other direction was not captured"

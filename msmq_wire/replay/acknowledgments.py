@@ -25,8 +25,6 @@ from msmq_wire.sessions.message import message_name
 from msmq_wire.wire.types.enumerations import MessageClass
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = ["AcknowledgmentReplayer"]
-
 _PA, _PR, _NA, _NR = 1, 2, 4, 8
 _JN, _JP, _AQ, _TH, _CQ = 1 << 8, 1 << 9, 7 << 13, 1 << 20, 1 << 22
 _FA = 2

@@ -25,16 +25,6 @@ from msmq_wire.rpc.types.queue_format import ObjectId
 from msmq_wire.wire.partial import reached
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = [
-    "LOW_56",
-    "MessageIdentity",
-    "ObservedCall",
-    "ObservedMessage",
-    "handle",
-    "number",
-    "observe",
-]
-
 LOW_56 = (1 << 56) - 1
 """What a reply tells of a lookup identifier."""
 _FAILED = 0x8000_0000

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from msmq_wire.engines.columns import Proven
     from msmq_wire.records.run import Integers, Run
 
-__all__ = ["Observed", "observed"]
-
 _MANAGER = "user_header.source_queue_manager"
 
 

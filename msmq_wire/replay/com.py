@@ -20,8 +20,6 @@ from msmq_wire.rpc.statuses import Status
 from msmq_wire.units import MILLISECOND, SECOND
 from msmq_wire.wire.headers.base_header import INFINITE
 
-__all__ = ["ComReplayer"]
-
 _TYPES = {
     "transaction": "com-transaction-type",
     "want_destination_queue": "com-wanted-type",

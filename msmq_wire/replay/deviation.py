@@ -10,8 +10,6 @@ import msgspec
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.private import ENDPOINT, FILE, PUBLIC
 
-__all__ = ["ProcessingRule", "ReplayDeviation", "ReplayKind"]
-
 _DOCUMENTS = {
     "MQRR": "MS-MQRR", "MQQP": "MS-MQQP", "MQMP": "MS-MQMP", "MQQB": "MS-MQQB", "MQMQ": "MS-MQMQ",
     "MQDMPR": "MS-MQDMPR", "MQBR": "MS-MQBR", "MQAC": "MC-MQAC", "MQMR": "MS-MQMR", "RPCE": "MS-RPCE",

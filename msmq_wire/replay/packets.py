@@ -6,8 +6,6 @@ from msmq_wire.records.endpoint import host_of
 from msmq_wire.records.record import Record, place_of
 from msmq_wire.replay.deviation import ProcessingRule, ReplayDeviation, ReplayKind
 
-__all__ = ["INTERFACE", "USER_PACKETS", "frame_text", "mqqb", "packet_deviation"]
-
 INTERFACE = "MQQB"
 """The ``interface`` of deviations of sessions."""
 USER_PACKETS = frozenset(("user_message", "order_ack", "final_ack"))

@@ -9,8 +9,6 @@ from msmq_wire.rpc.constants import ReceiveAction
 from msmq_wire.rpc.interfaces.role import READS
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
-__all__ = ["ObservedRead", "read_of"]
-
 _ACTIONS = frozenset(int(action) for action in ReceiveAction)
 
 

@@ -59,8 +59,6 @@ from msmq_wire.replay.sessions import SessionReplayer
 from msmq_wire.replay.state import Doubt, Found, Known, KnownHandle
 from msmq_wire.units import SECOND
 
-__all__ = ["Replayer", "replay"]
-
 _IN_FLIGHT = 5 * SECOND
 """Nanoseconds after which a call that was in flight is taken to have ended."""
 _MOST_DOUBTS = 1024

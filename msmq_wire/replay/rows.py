@@ -21,20 +21,6 @@ from msmq_wire.rpc.interfaces import METHODS
 from msmq_wire.rpc.interfaces.method import Method
 from msmq_wire.spec import SpecRef
 
-__all__ = [
-    "JUDGED",
-    "PARTS",
-    "REASONS",
-    "Row",
-    "all_rows",
-    "checks_of",
-    "find",
-    "parse",
-    "row_of",
-    "rows",
-    "table_text",
-]
-
 PARTS = {
     "remote_read": "RemoteRead, [MS-MQRR]",
     "qm2qm": "qm2qm, [MS-MQQP]",

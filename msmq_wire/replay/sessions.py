@@ -23,8 +23,6 @@ from msmq_wire.wire.headers.session_header import SessionHeader
 from msmq_wire.wire.partial import reached
 from msmq_wire.wire.types.guid import NULL_GUID
 
-__all__ = ["SessionReplayer"]
-
 _CS = 0x10
 _SE = 0x100
 _MASK = 0xFFFF

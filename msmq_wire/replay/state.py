@@ -22,24 +22,6 @@ from msmq_wire.rpc.interfaces import METHODS
 from msmq_wire.rpc.interfaces.method import Method
 from msmq_wire.units import SECOND
 
-__all__ = [
-    "CLEAN_UP",
-    "SURE",
-    "Doubt",
-    "Ending",
-    "Found",
-    "Happened",
-    "Known",
-    "KnownCursor",
-    "KnownHandle",
-    "KnownMessage",
-    "KnownRead",
-    "Opening",
-    "SentMessage",
-    "ShownMessage",
-    "Table",
-]
-
 SURE = 60 * SECOND
 """Nanoseconds that a server holds a message at least: RpcCancelTimeout is minutes, and not zero."""
 CLEAN_UP = 300 * SECOND

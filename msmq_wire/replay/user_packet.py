@@ -12,8 +12,6 @@ from msmq_wire.sessions.message import message_key
 from msmq_wire.wire.partial import reached
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
-__all__ = ["Asked", "Placed", "UserPacket", "named", "user_packet"]
-
 Asked: TypeAlias = Callable[[], Record]
 """Gives the record that something is said about, which is made only then."""
 

@@ -8,8 +8,6 @@ from msmq_wire.records.joined_capture import located
 from msmq_wire.records.view import time_text
 from msmq_wire.replay.deviation import ReplayDeviation
 
-__all__ = ["deviation_view"]
-
 
 def deviation_view(one: ReplayDeviation) -> dict[str, Any]:
     """A deviation as a row: times as RFC 3339 in UTC, the rule by its number in the coverage table."""

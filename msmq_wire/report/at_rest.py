@@ -14,8 +14,6 @@ from msmq_wire.report.markup import Markup, joined, tag
 from msmq_wire.report.tables import table, when
 from msmq_wire.report.wording import bytes_text, count_text
 
-__all__ = ["AtRest"]
-
 _MOST = 1000
 _UNKNOWN = (
     "This was not tested with storage files of Windows: that packets in them look as on the network is "

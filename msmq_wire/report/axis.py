@@ -13,8 +13,6 @@ from msmq_wire.report.markup import Markup, joined, tag
 from msmq_wire.report.wording import clock_text, duration_text
 from msmq_wire.units import SECOND
 
-__all__ = ["TimeAxis"]
-
 _CUT = 22
 """Pixels of a stretch that is cut short."""
 _MOST_CUTS = 8

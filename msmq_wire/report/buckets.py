@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-__all__ = ["Durations", "TimeBuckets"]
-
 _WIDTHS = tuple(
     milliseconds * MILLISECOND
     for milliseconds in (

@@ -16,8 +16,6 @@ from msmq_wire.report.links import Links
 from msmq_wire.report.markup import Markup, badge, joined, scrolling, tag, visible
 from msmq_wire.report.wording import count_text, date_text
 
-__all__ = ["Shelf", "Told", "finding_section"]
-
 _KEPT = 10
 """Findings of one rule about one sender that the page shows."""
 _MOST_SHOWN = 600

@@ -11,8 +11,6 @@ from msmq_wire.report.buckets import Durations
 from msmq_wire.report.wording import host_of
 from msmq_wire.sessions import MessageLife
 
-__all__ = ["Fates", "QueueLine", "outcome_text"]
-
 _MOST_QUEUES = 5000
 _MOST_SENDERS = 64
 _MOST_LIVES = 200_000

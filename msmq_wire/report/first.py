@@ -12,8 +12,6 @@ from msmq_wire.report.links import Links
 from msmq_wire.report.markup import Markup, badge, joined, tag, visible
 from msmq_wire.report.wording import count_text
 
-__all__ = ["answer_section", "digest_section", "suspects_of", "verdict"]
-
 _FLAGGED = ("high", "medium")
 _SURE = {
     "published": "matches a published condition",

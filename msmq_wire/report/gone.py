@@ -9,8 +9,6 @@ from msmq_wire.report.totals import MOST_ROWS
 from msmq_wire.report.wording import host_of
 from msmq_wire.sessions import Leaving, MessageLife, Session
 
-__all__ = ["Gone"]
-
 _MOST_WAYS = 1 << 14
 
 

@@ -15,8 +15,6 @@ from msmq_wire.report.totals import Edge, Totals
 from msmq_wire.report.wording import bytes_text, count_text, host_of
 from msmq_wire.sessions import Story
 
-__all__ = ["Host", "hosts_of", "talk_section"]
-
 _MOST_DRAWN = 24
 _MOST_EDGES_DRAWN = 150
 _MOST_EDGES_LISTED = 200

@@ -11,8 +11,6 @@ from msmq_wire.report.totals import Lane, Totals
 from msmq_wire.report.wording import count_text, date_text, duration_text
 from msmq_wire.sessions import Moment, Session, Story
 
-__all__ = ["session_section", "session_words"]
-
 _MOST_LANES = 40
 _ANYWAY = 8
 """Lanes that are drawn though everything is in order."""

@@ -12,8 +12,6 @@ from msmq_wire.report.totals import Totals
 from msmq_wire.report.wording import bytes_text, count_text
 from msmq_wire.sessions import Story
 
-__all__ = ["limit_section"]
-
 _MOST_LINES = 50
 
 

@@ -14,8 +14,6 @@ from msmq_wire.report.markup import Markup, tag
 from msmq_wire.report.totals import Totals
 from msmq_wire.sessions import Session
 
-__all__ = ["Links", "anchor"]
-
 _MOST_LINKS = 4
 _UNSAFE = re.compile(r"[^A-Za-z0-9.:_]+")
 

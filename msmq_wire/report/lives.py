@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from msmq_wire.report.markup import visible
 from msmq_wire.sessions import MessageLife, Moment, class_words
 
-__all__ = ["steps_of"]
-
 _MOST = 8
 """Steps of one kind."""
 _KINDS = {

@@ -12,8 +12,6 @@ from typing import Any
 
 from msmq_wire.invisible import numbered, shown
 
-__all__ = ["Markup", "badge", "escaped", "joined", "script_json", "scrolling", "tag", "visible"]
-
 _VOID = frozenset(("br", "hr", "input", "meta"))
 _IN_SCRIPTS = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "'": "\\u0027"}
 

@@ -13,8 +13,6 @@ from msmq_wire.report.totals import Totals
 from msmq_wire.report.wording import count_text, date_text
 from msmq_wire.sessions import MessageLife, Story, class_words
 
-__all__ = ["message_section"]
-
 _FIRST = 100
 """Rows on a page of the table, and in the HTML itself."""
 _MOST_STEPS = 400_000

@@ -34,8 +34,6 @@ from msmq_wire.report.totals import Totals
 from msmq_wire.report.wording import bytes_text, count_text, date_text, duration_text
 from msmq_wire.sessions import Story
 
-__all__ = ["ReadFacts", "report_page"]
-
 _MOST_CAPTURES = 4
 _MOST_LISTED = 1000
 

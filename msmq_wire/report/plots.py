@@ -15,8 +15,6 @@ from msmq_wire.report.fates import Fates
 from msmq_wire.report.markup import Markup, joined, scrolling, tag
 from msmq_wire.report.wording import count_text, date_text, duration_text
 
-__all__ = ["flow_section"]
-
 _WIDTH, _HEIGHT = 960, 240
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 948, 14, 206
 _MOST_POINTS = 48

@@ -21,8 +21,6 @@ from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHe
 from msmq_wire.wire.headers.user_header import UserHeader
 from msmq_wire.wire.partial import reached
 
-__all__ = ["ASKED", "OF_HEADERS", "MessageRow", "RowMaker"]
-
 _LONGEST_LABEL = 124
 _LONGEST_QUEUE = 400
 _PREVIEW = 96

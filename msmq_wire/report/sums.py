@@ -19,8 +19,6 @@ from msmq_wire.records.message import Message, is_listed
 from msmq_wire.records.record import Record
 from msmq_wire.report.rows import ASKED, OF_HEADERS, MessageRow, RowMaker
 
-__all__ = ["Sums", "Times", "Way", "sums_of"]
-
 _NONE = np.zeros(0, np.int64)
 
 

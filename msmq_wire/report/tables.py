@@ -13,8 +13,6 @@ from msmq_wire.rpc.constants import ReceiveAction
 from msmq_wire.sessions import Story
 from msmq_wire.units import MILLISECOND
 
-__all__ = ["queue_section", "read_section", "table", "when"]
-
 _MOST_LISTED = 200
 _MOST_NAMED = 3
 """Hosts that a cell names."""

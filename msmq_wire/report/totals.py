@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from msmq_wire.capture.packet_batch import PacketBatch
     from msmq_wire.report.sums import Times
 
-__all__ = ["MOST_ROWS", "Edge", "GapLine", "Lane", "Totals"]
-
 MOST_ROWS = 50_000
 """Messages that the page lists."""
 _MOST_ROW_TEXT = 14_000_000

@@ -6,8 +6,6 @@ import datetime
 
 from msmq_wire.units import MILLISECOND, SECOND
 
-__all__ = ["bytes_text", "clock_text", "count_text", "date_text", "duration_text", "host_of"]
-
 _UNITS = ((3600 * SECOND, "h"), (60 * SECOND, "min"), (SECOND, "s"), (MILLISECOND, "ms"), (1000, "µs"))
 
 

@@ -30,8 +30,6 @@ from msmq_wire.routing.routing_table import RoutingTable, Ways, site_graph
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = ["QUERY_INTERVAL", "HopRule", "NextHops", "RoutingAlgorithm", "StartTimer"]
-
 QUERY_INTERVAL = 3600
 """Seconds of the QueueManager Query Timer. [MS-MQBR] 3.1.3"""
 StartTimer: TypeAlias = Callable[[int, Callable[[], None]], object]

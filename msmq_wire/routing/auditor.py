@@ -23,8 +23,6 @@ from msmq_wire.wire.partial import reached
 from msmq_wire.wire.types.enumerations import QueueType
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
-__all__ = ["Auditor", "audit", "sighting_of"]
-
 _HOP_COUNT = SpecRef("MS-MQQB", "3.1.5.8.2")
 _MOST_MESSAGES = 1 << 17
 _MOST_STREAMS = 1 << 16

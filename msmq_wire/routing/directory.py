@@ -14,19 +14,6 @@ import msgspec
 
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = [
-    "AttributeFilter",
-    "ConnectedNetwork",
-    "Directory",
-    "DirectoryObject",
-    "DirectoryOperationResult",
-    "DirectoryType",
-    "QueueManager",
-    "RoutingLink",
-    "Site",
-    "satisfies",
-]
-
 DirectoryType: TypeAlias = Literal["QueueManager", "Site", "RoutingLink", "ConnectedNetwork"]
 Operator: TypeAlias = Literal[
     "EQUALS", "NOT-EQUALS", "LESS-THAN", "GREATER-THAN", "LESS-THAN-OR-EQUAL", "GREATER-THAN-OR-EQUAL"

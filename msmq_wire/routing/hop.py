@@ -11,8 +11,6 @@ from msmq_wire.spec import SpecRef
 from msmq_wire.wire.private import ENDPOINT, FILE, HOST, PUBLIC, Private
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = ["Deviation", "DeviationKind", "ObservedHop", "Sighting"]
-
 
 class Sighting(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A message on its way between two hosts, as a record or a row of a table has it.

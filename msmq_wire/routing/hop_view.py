@@ -10,8 +10,6 @@ from msmq_wire.routing.hop import ObservedHop
 from msmq_wire.routing.topology import Topology
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = ["KEYS", "hop_view"]
-
 KEYS = (
     "record",
     "capture",

@@ -15,8 +15,6 @@ import msgspec
 from msmq_wire.errors import TopologyError
 from msmq_wire.routing.topology_names import shown
 
-__all__ = ["LdifRecord", "distinguished_name", "ldif_records"]
-
 _NOT_RECORDS = frozenset(("search", "result", "ref", "numresponses", "numentries"))
 """How the records begin that ldapsearch writes about its search."""
 _ATTRIBUTE = re.compile(r"[A-Za-z0-9.-]+(?:;[A-Za-z0-9=*.-]+)*")

@@ -21,8 +21,6 @@ from msmq_wire.routing.topology import Topology, TopologyDirectory
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = ["MOST_ROUTERS", "PathEnd", "PredictedHop", "PredictedPath", "Prediction", "Predictor"]
-
 MOST_ROUTERS = 0x1D
 """Routing servers that a message may pass. [MS-MQMQ] 2.2.19.2, [MS-MQQB] 3.1.5.8.2"""
 _MOST_PLACES = 4096

@@ -16,8 +16,6 @@ from msmq_wire.routing.directory import RoutingLink, Site
 from msmq_wire.routing.topology import COSTS
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = ["RoutingTable", "RoutingTableEntry", "Ways", "site_graph"]
-
 Ways = Mapping[GUID, tuple[GUID, ...]]
 """The sites on all least-cost paths to one site, each with the sites that may come next, the first taken."""
 

@@ -28,8 +28,6 @@ from msmq_wire.routing.directory import (
 from msmq_wire.routing.topology_names import guid_of, listed, shown
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = ["COSTS", "Entries", "Topology", "TopologyDirectory", "topology_of"]
-
 COSTS = range(1, 1_000_000)
 """Costs that a routing link can have. [MS-MQDMPR] 3.1.1.8"""
 

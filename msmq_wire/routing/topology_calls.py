@@ -27,8 +27,6 @@ from msmq_wire.wire.partial import reached, reached_at
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["DirectoryCalls"]
-
 Properties: TypeAlias = dict[int, Any]
 _Object: TypeAlias = tuple[PropertyKind, GUID | str]
 

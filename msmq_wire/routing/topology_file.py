@@ -20,8 +20,6 @@ from msmq_wire.routing.topology_ldif import topology_of_ldif
 from msmq_wire.routing.topology_names import shown
 from msmq_wire.routing.topology_tables import TABLES, JsonObject, topology_of_tables
 
-__all__ = ["TopologyForm", "parse_topology"]
-
 _MOST_DIGITS = 4300
 _MOST_DOTS = 64
 _TOML_STRINGS = re.compile(r'"(?:[^"\\\n]|\\.)*(?:"|\\?$)|\'[^\'\n]*(?:\'|$)|#.*', re.MULTILINE)

@@ -20,8 +20,6 @@ from msmq_wire.routing.topology import Topology, topology_of
 from msmq_wire.routing.topology_names import listed, shown
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
-__all__ = ["topology_of_ldif"]
-
 _QUEUE_MANAGER, _COMPUTER, _SITE, _LINK = "msmqconfiguration", "computer", "site", "msmqsitelink"
 _WANTED = frozenset(
     (

@@ -14,8 +14,6 @@ from msmq_wire.errors import TopologyError
 from msmq_wire.invisible import numbered, seen
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = ["NameBook", "guid_of", "listed", "nearest", "shown"]
-
 _LONGEST = 64
 _LARGEST_BITS = 128
 _MOST_LISTED = 5

@@ -19,8 +19,6 @@ from msmq_wire.routing.topology import Topology, topology_of
 from msmq_wire.routing.topology_names import NameBook, guid_of, nearest, shown
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = ["NAMES", "REFERENCES", "TABLES", "JsonObject", "topology_of_tables"]
-
 TABLES: Mapping[str, type[DirectoryObject]] = types.MappingProxyType(
     {
         "site": Site,

@@ -16,8 +16,6 @@ from msmq_wire.routing.topology_names import NameBook
 from msmq_wire.routing.topology_tables import NAMES, REFERENCES, TABLES
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = ["topology_text"]
-
 _WIDTH = 110
 _ESCAPES = str.maketrans({'"': '\\"', "\\": "\\\\"})
 

@@ -18,20 +18,6 @@ from msmq_wire.routing.topology import Topology
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = [
-    "NOT_ROUTED",
-    "MachineKind",
-    "ToldPaths",
-    "called",
-    "chosen_path",
-    "direct_prediction",
-    "kind_of",
-    "machine_of",
-    "prediction_view",
-    "site_names",
-    "told_paths",
-]
-
 NOT_ROUTED = SpecRef("MS-MQBR", "1.6")
 """Says that public and private format names are routed, so that others are not."""
 _OUTSIDE = GUID(b"\xfe" * 16)

@@ -39,8 +39,6 @@ from msmq_wire.rpc.pdu.values import (
 )
 from msmq_wire.rpc.security import AuthenticationLevel, Negotiator, ProtectedPdu
 
-__all__ = ["MAX_HELD", "Association"]
-
 MAX_HELD = 32 << 20
 """Bytes that an association holds for calls that are not complete, unless it is told otherwise."""
 _BY_CLIENT = frozenset(

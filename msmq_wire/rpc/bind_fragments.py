@@ -14,8 +14,6 @@ from msmq_wire.rpc.pdu.decoding import COMMON_HEADER, decode_pdu
 from msmq_wire.rpc.pdu.framer import MARK_COST, FramedPdu
 from msmq_wire.rpc.pdu.values import PFC_FIRST_FRAG, PFC_LAST_FRAG, PduType
 
-__all__ = ["OFFERS", "BindFragments"]
-
 OFFERS = frozenset((PduType.BIND, PduType.ALTER_CONTEXT))
 _MAX_FRAGMENTS = 64
 _MAX_LENGTH = 0xFFFF

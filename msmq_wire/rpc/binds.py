@@ -29,8 +29,6 @@ from msmq_wire.rpc.pdu.values import (
 )
 from msmq_wire.rpc.security import Negotiation, Negotiator, ProtectedPdu, Unwrapped
 
-__all__ = ["Binds"]
-
 _ACCEPTANCE = 0
 _WHOLE = PFC_FIRST_FRAG | PFC_LAST_FRAG
 _OF_BINDS = _WHOLE | PFC_SUPPORT_HEADER_SIGN | PFC_CONC_MPX

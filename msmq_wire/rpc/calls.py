@@ -25,8 +25,6 @@ from msmq_wire.rpc.pdu.values import PFC_FIRST_FRAG, PFC_LAST_FRAG, Fault, Reque
 from msmq_wire.rpc.verification_trailer import split_verification_trailer
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = ["MAX_CALLS", "Calls", "OpenedStub", "fault_event"]
-
 MAX_CALLS = 4096
 """Calls that may be open at once; the oldest is given without a response when there are more."""
 _MAX_EARLY = 16  # responses that wait for their request

@@ -9,37 +9,6 @@ from __future__ import annotations
 
 from enum import Enum, IntEnum, IntFlag, StrEnum
 
-__all__ = [
-    "AccessMode",
-    "Acknowledgment",
-    "Auditing",
-    "AuthenticatedBy",
-    "ConnectionStatus",
-    "DirectoryObjectType",
-    "DirectoryRelation",
-    "DirectorySortOrder",
-    "ManagementAction",
-    "ManagementConnected",
-    "ManagementQueueKnown",
-    "ManagementQueueLocation",
-    "ManagementQueueState",
-    "ManagementQueueType",
-    "MgmtObjectType",
-    "ObjectType",
-    "OperatingSystemCategory",
-    "PortProtocol",
-    "ReceiveAction",
-    "RegistryQueryType",
-    "RemoteProtocol",
-    "RemoteReadAck",
-    "SecurityInformation",
-    "ShareMode",
-    "TraceRequest",
-    "TransferPrivacyLevel",
-    "TransferType",
-    "constant_name",
-]
-
 
 class AccessMode(IntFlag):
     """dwAccess, dwDesiredAccess: [MS-MQRR] 3.1.4.2 and 3.1.4.11, [MS-MQMP] 3.1.4.2 and 3.1.4.17.

@@ -17,17 +17,6 @@ from msmq_wire.rpc.ndr import NDR, NDR64, NDR_BIG_ENDIAN, Syntax, inspect_stub
 from msmq_wire.rpc.ndr.stub import InspectedStub
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = [
-    "NDR64_SYNTAX",
-    "NDR_SYNTAX",
-    "DecodedCall",
-    "decode_call",
-    "fits",
-    "follow_guess",
-    "guess_call",
-    "syntax_name",
-]
-
 NDR_SYNTAX = GUID.parse("8a885d04-1ceb-11c9-9fe8-08002b104860")
 NDR64_SYNTAX = GUID.parse("71710533-beba-4937-8319-b5dbef9ccc36")
 _EVIDENCE = 56

@@ -12,18 +12,6 @@ import msgspec
 
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = [
-    "BindEvent",
-    "CallEvent",
-    "ControlEvent",
-    "FaultEvent",
-    "PresentationContext",
-    "RpcEvent",
-    "SkippedBytes",
-    "Stub",
-    "SyntaxId",
-]
-
 
 class SyntaxId(msgspec.Struct, frozen=True, gc=False):
     """An interface or a transfer syntax with its version."""

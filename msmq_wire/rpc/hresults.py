@@ -20,8 +20,6 @@ import msgspec
 from msmq_wire.rpc.rpc_statuses import NCA_STATUSES, WIN32_ERRORS
 from msmq_wire.rpc.statuses import MQ_HRESULTS, SYSTEM_STATUSES
 
-__all__ = ["StatusText", "describe", "name"]
-
 _ALL = WIN32_ERRORS | NCA_STATUSES | SYSTEM_STATUSES | MQ_HRESULTS
 
 _HRESULT_FROM_WIN32 = 0x80070000

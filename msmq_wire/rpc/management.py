@@ -25,16 +25,6 @@ from msmq_wire.wire.types.enumerations import BodyType
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = [
-    "NO_VALUE",
-    "WORDS",
-    "ConnectionAttempt",
-    "ManagementValue",
-    "TransferSource",
-    "read_value",
-    "write_value",
-]
-
 NO_VALUE: Final = PropVariant(vt=BodyType.VT_NULL)
 _VECTOR = int(BodyType.VT_VECTOR)
 _TEXTS = _VECTOR | BodyType.VT_LPWSTR

@@ -12,16 +12,6 @@ import msgspec
 
 from msmq_wire.wire.types.enumerations import BodyType
 
-__all__ = [
-    "PROPERTIES",
-    "QUEUE_ATTRIBUTES",
-    "Property",
-    "PropertyKind",
-    "QueueAttribute",
-    "find_property",
-    "property_name",
-]
-
 
 class PropertyKind(Enum):
     """What has the property; the value is the prefix of the names. [MS-MQMQ] 2.3.1 to 2.3.13, mq.h"""

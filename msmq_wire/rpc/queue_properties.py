@@ -17,8 +17,6 @@ from msmq_wire.wire.names import FormatName, QueueFormatType
 from msmq_wire.wire.types.enumerations import BodyType
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["Purpose", "check_properties", "property_type", "text_of"]
-
 Purpose: TypeAlias = Literal["create", "set", "get"]
 """Why properties are named: for R_QMCreateObjectInternal, R_QM{Set,Get}ObjectProperties."""
 

@@ -6,8 +6,6 @@ codes of DCE RPC (nca_*, C706 appendix E), and the NTSTATUS and HRESULT codes th
 
 from __future__ import annotations
 
-__all__ = ["NCA_STATUSES", "WIN32_ERRORS"]
-
 WIN32_ERRORS: dict[int, tuple[str, str]] = {
     0x00000005: ("RPC_S_ACCESS_DENIED", "the caller may not use this interface, or must authenticate better"),
     0x00000008: ("ERROR_NOT_ENOUGH_MEMORY", "the server ran out of memory"),

@@ -12,15 +12,6 @@ from typing import Protocol
 
 import msgspec
 
-__all__ = [
-    "AuthenticationLevel",
-    "AuthenticationType",
-    "Negotiation",
-    "Negotiator",
-    "ProtectedPdu",
-    "Unwrapped",
-]
-
 
 class AuthenticationType(IntEnum):
     """``auth_type``, the security provider, [MS-RPCE] 2.2.1.1.7."""

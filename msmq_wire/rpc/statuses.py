@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-__all__ = ["MQ_HRESULTS", "SYSTEM_STATUSES", "Status"]
-
 _FACILITY = 0x0FFF0000
 _MESSAGE_QUEUING = 0x000E0000
 

@@ -25,15 +25,6 @@ from msmq_wire.wire.types.enumerations import PrivacyLevel
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from msmq_wire.wire.types.wchar_text import FixedWcharText, WcharText
 
-__all__ = [
-    "PRIVACY_LEVELS",
-    "TRANSLATIONS",
-    "MessageProperties",
-    "Translation",
-    "member_at",
-    "message_properties",
-]
-
 
 class MessageProperties(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The attributes of Message that a transfer buffer conveys, [MS-MQDMPR] 3.1.1.12; None: not conveyed.

@@ -11,8 +11,6 @@ from struct import Struct
 
 from msmq_wire.buffers import as_bytes
 
-__all__ = ["SIGNATURE", "split_verification_trailer"]
-
 SIGNATURE = bytes.fromhex("8ae3137102f43671")
 _COMMAND_END = 0x4000
 """SEC_VT_COMMAND_END: the last command."""

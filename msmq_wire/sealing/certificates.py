@@ -16,8 +16,6 @@ from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 
-__all__ = ["Certificate", "Trusted", "read_certificate"]
-
 _MOST_KNOWN = 256
 _MOST_TRUSTED = 1024
 

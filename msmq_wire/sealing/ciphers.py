@@ -18,8 +18,6 @@ from cryptography.hazmat.primitives.ciphers.modes import CBC
 
 from msmq_wire.wire.types.enumerations import EncryptionAlgorithm, PrivacyLevel
 
-__all__ = ["KEY_SIZES", "LEVELS", "Decrypts", "encrypted", "is_text", "readings"]
-
 _AES = {
     EncryptionAlgorithm.AES_128: 16,
     EncryptionAlgorithm.AES_192: 24,

@@ -11,8 +11,6 @@ from Cryptodome.Hash import MD2, MD4
 
 from msmq_wire.wire.types.enumerations import HashAlgorithm
 
-__all__ = ["DIGESTS", "Digest", "digest_info"]
-
 
 class Digest(Protocol):
     """A hash that is fed, copied and asked."""

@@ -25,8 +25,6 @@ from msmq_wire.sealing.readings import (
 )
 from msmq_wire.wire.packets.user_message import UserMessage
 
-__all__ = ["BODY_AT", "HASHED", "Hashed", "Version", "every_reading", "hashed_parts"]
-
 Version: TypeAlias = Literal["1.0", "2.0", "3.0"]
 
 

@@ -28,8 +28,6 @@ from cryptography.x509 import (
 
 from msmq_wire.errors import MsmqWireError
 
-__all__ = ["read_certificates", "read_identity", "read_private_key", "read_private_keys", "read_public_key"]
-
 
 def read_private_key(data: bytes, password: bytes | None = None) -> RSAPrivateKey:
     """A private RSA key in PEM, PKCS #8 or PKCS #1 DER, or PFX; raises `MsmqWireError` in one clear line."""

@@ -25,8 +25,6 @@ from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types.enumerations import EncryptionAlgorithm, HashAlgorithm, PrivacyLevel
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["BodySealer", "MessageSigner"]
-
 _PROVIDERS = {
     PrivacyLevel.BITS_40: (1, "Microsoft Base Cryptographic Provider v1.0"),
     PrivacyLevel.BITS_128: (1, "Microsoft Enhanced Cryptographic Provider v1.0"),

@@ -22,8 +22,6 @@ from msmq_wire.sealing.simple_blob import SimpleBlob
 from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types.enumerations import EncryptionAlgorithm
 
-__all__ = ["BodyOpener", "Opening"]
-
 _MOST_KEYS = 256
 _DRAWN = 256
 """Bytes of encryptedKey in the picture of [MS-MQQB] 2.4.2."""

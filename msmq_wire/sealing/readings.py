@@ -22,17 +22,6 @@ from msmq_wire.wire.types.enumerations import QueueType
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from msmq_wire.wire.types.mqf_format_name_element import element_format_name
 
-__all__ = [
-    "CHOICES",
-    "PLAIN",
-    "Reading",
-    "connector_bytes",
-    "forget_lists",
-    "label_bytes",
-    "lists_bytes",
-    "queue_bytes",
-]
-
 _BEFORE_ELEMENTS, _BEFORE_COUNT = 12, 8
 """Bytes of an MQFAddressHeader before its FormatNameList, and before ElementCount. [MS-MQMQ] 2.2.20.2"""
 _NUL = b"\0\0"

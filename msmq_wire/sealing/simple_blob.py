@@ -6,8 +6,6 @@ import struct
 
 import msgspec
 
-__all__ = ["BEGINS", "KEY_EXCHANGE", "SimpleBlob"]
-
 _LAYOUT = struct.Struct("<4sI4s")
 BEGINS, KEY_EXCHANGE = bytes.fromhex("01020000"), bytes.fromhex("00a40000")
 """What stands before the algorithm of the session key, and what behind it."""

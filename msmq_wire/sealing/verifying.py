@@ -26,8 +26,6 @@ from msmq_wire.wire.headers.security_header import security_id_text
 from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types.enumerations import HashAlgorithm
 
-__all__ = ["SignatureCheck", "Verdict", "Verifier"]
-
 Verdict: TypeAlias = Literal["verified", "not verified", "sealed, not checked", "no certificate"]
 _MOST_BITS = 16384
 _BUDGET = 1 << 24

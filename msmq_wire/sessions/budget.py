@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-__all__ = ["BUDGET", "Budget", "Share"]
-
 BUDGET = 40 << 20
 """Bytes of sessions, messages, transactional sequences and remote reads together, unless told otherwise."""
 _GO_TOGETHER = 64

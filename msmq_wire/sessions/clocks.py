@@ -19,18 +19,6 @@ from msmq_wire.units import SECOND
 from msmq_wire.wire.headers.base_header import SIGNATURE
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
-__all__ = [
-    "AHEAD",
-    "NEAR",
-    "PERIODS",
-    "Clocks",
-    "HostClock",
-    "Sender",
-    "is_time",
-    "length_of_time",
-    "sender_of",
-]
-
 AHEAD = 300
 """Seconds that clocks may differ; a domain allows as much."""
 NEAR = 4 * 86400

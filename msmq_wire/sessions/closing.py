@@ -8,8 +8,6 @@ from __future__ import annotations
 from msmq_wire.sessions.session import CloseReason, Moment, NoteKind, Session
 from msmq_wire.units import MILLISECOND, SECOND
 
-__all__ = ["close_reason"]
-
 _INITIALIZATION = 54
 """Seconds; the timer is 60 by default, [MS-MQQB] note 43, and both ends have one."""
 _IDLE = 108

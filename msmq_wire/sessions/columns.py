@@ -17,7 +17,7 @@ from msmq_wire.engines.columns import Proven
 from msmq_wire.engines.columns.scopes import column_at
 from msmq_wire.engines.columns.shown import among, coded, format_names, has, numbers, octets, octets_at, shown
 from msmq_wire.engines.columns.values import Part, coded_numbers
-from msmq_wire.records.message import delivery_of
+from msmq_wire.records.message_values import delivery_of
 from msmq_wire.records.run import Run
 from msmq_wire.sessions.clocks import Sender, sender_of
 from msmq_wire.sessions.lives import LIFE, UNIT
@@ -32,8 +32,6 @@ from msmq_wire.sessions.sights import (
 )
 from msmq_wire.sessions.transactions import Place, StreamKey
 from msmq_wire.wire.headers.session_header import SessionHeader
-
-__all__ = ["headers_of", "keys_of", "sequences_of", "sighted"]
 
 Integers: TypeAlias = NDArray[np.int64]
 T = TypeVar("T")

@@ -32,8 +32,6 @@ from msmq_wire.units import SECOND
 from msmq_wire.wire.partial import reached
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
-__all__ = ["Conversation"]
-
 _CS = 0x10
 _SIDES: tuple[Literal["client"], Literal["server"]] = ("client", "server")
 _TCP = 1100

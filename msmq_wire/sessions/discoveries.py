@@ -14,8 +14,6 @@ from msmq_wire.wire.partial import reached
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["DISCOVERY_PACKETS", "DiscoveryReply", "DiscoveryTracker", "ServerDiscovery"]
-
 DISCOVERY_PACKETS = frozenset(("topology_client_request", "topology_server_reply"))
 _KEPT = 1 << 12
 _REPLIES = 64

@@ -10,8 +10,6 @@ from msmq_wire.records.outcome import Outcome
 from msmq_wire.sessions.session import Moment
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = ["Acknowledgment", "Hop", "MessageLife"]
-
 
 class Hop(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The message on its way between two more hosts: ``hops`` is UserHeader RC there."""

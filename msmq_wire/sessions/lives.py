@@ -16,7 +16,8 @@ from typing import Any, Literal, overload
 import msgspec
 
 from msmq_wire.records.endpoint import host_of
-from msmq_wire.records.message import Message, delivery_of
+from msmq_wire.records.message import Message
+from msmq_wire.records.message_values import delivery_of
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall, TransferBuffer
 from msmq_wire.records.srmp_packets import SrmpMessage
@@ -37,8 +38,6 @@ from msmq_wire.sessions.twins import Twins, twins_of
 from msmq_wire.wire.partial import reached
 from msmq_wire.wire.types.enumerations import MessageClass
 from msmq_wire.wire.types.guid import GUID
-
-__all__ = ["LIFE", "UNIT", "LifeTracker", "Lives", "ends_of", "is_acknowledgment"]
 
 _GO_TOGETHER = 64
 """The part of all messages that goes at once."""

@@ -10,27 +10,13 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from msmq_wire.records.message import delivery_of
+from msmq_wire.records.message_values import delivery_of
 from msmq_wire.records.record import Record
 from msmq_wire.sessions.session import Moment
 from msmq_wire.wire.headers.user_header import UserHeader
 from msmq_wire.wire.partial import reached
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
-
-__all__ = [
-    "FollowedMessage",
-    "History",
-    "MessageReader",
-    "Sight",
-    "content",
-    "content_of",
-    "manager_of",
-    "message_key",
-    "message_name",
-    "moment_of",
-    "system_queue",
-]
 
 Sight: TypeAlias = Literal["first", "hop", "resent", "duplicate"]
 """Where a message is seen: for the first time, on another way, again on the same way, or so after its

@@ -22,8 +22,6 @@ from msmq_wire.units import SECOND
 from msmq_wire.wire.headers.base_header import INFINITE
 from msmq_wire.wire.types.enumerations import MessageClass
 
-__all__ = ["NACK_REASONS", "TIMEOUTS", "UNLISTED_REASONS", "class_words", "life_of"]
-
 _ACK_RECEIVE = int(MessageClass.MQMSG_CLASS_ACK_RECEIVE)
 _ACK_REACH_QUEUE = int(MessageClass.MQMSG_CLASS_ACK_REACH_QUEUE)
 TIMEOUTS = {

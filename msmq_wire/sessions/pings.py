@@ -13,8 +13,6 @@ from msmq_wire.sessions.session import PingExchange, Session
 from msmq_wire.wire.packets.ping import PING_SIGNATURE
 from msmq_wire.wire.partial import reached
 
-__all__ = ["PingTracker"]
-
 _RF = 0x02
 _KEPT = 1 << 14
 

@@ -23,8 +23,6 @@ from msmq_wire.sessions.budget import Budget, Share
 from msmq_wire.sessions.message import FollowedMessage, message_name, moment_of, system_queue
 from msmq_wire.sessions.session import Moment
 
-__all__ = ["ReadTracker", "RemoteQueue", "RemoteRead"]
-
 ReadEnd: TypeAlias = Literal["ack", "nack", "cancelled"]
 
 _READ = 1000

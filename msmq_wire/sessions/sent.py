@@ -8,8 +8,6 @@ import msgspec
 
 from msmq_wire.sessions.session import Counts, Moment
 
-__all__ = ["NOTHING_EARLY", "NOTHING_UNSTORED", "NOTHING_WAITS", "SentPacket", "before"]
-
 
 class SentPacket(msgspec.Struct, gc=False):
     """A packet that waits; ``recoverable`` is 0 for one that is not.

@@ -16,8 +16,6 @@ from msmq_wire.sessions.message import FollowedMessage, message_name
 from msmq_wire.sessions.sent import NOTHING_EARLY, NOTHING_UNSTORED, NOTHING_WAITS, SentPacket, before
 from msmq_wire.sessions.session import Counts, Moment, NoteKind, SessionDirection
 
-__all__ = ["EMPTY_DIRECTIONS", "Note", "SentSequence"]
-
 _MASK = 0xFFFF
 _HALF = 0x8000
 _MAX_WAITING = 1 << 15

@@ -12,21 +12,6 @@ import msgspec
 
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = [
-    "CloseReason",
-    "ClosedBy",
-    "Counts",
-    "Moment",
-    "NoteKind",
-    "Parameters",
-    "PingExchange",
-    "Reached",
-    "Session",
-    "SessionDirection",
-    "SessionNote",
-    "SessionState",
-]
-
 SessionState: TypeAlias = Literal[
     "tcp_only", "refused_tcp", "establishing", "refused", "parameters", "open", "closed", "reset"
 ]

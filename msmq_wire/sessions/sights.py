@@ -19,8 +19,6 @@ from msmq_wire.wire.types.guid import GUID
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["SeenAck", "SeenFinalAck", "SeenMessage", "SeenMessages", "SeenOrderAck", "Sighted"]
-
 
 class SeenAck(msgspec.Struct, frozen=True, gc=False):
     """A SessionAck of a stream from an end of a pair of addresses to the other."""

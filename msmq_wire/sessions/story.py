@@ -30,8 +30,6 @@ from msmq_wire.sessions.streams import StrayAck, TransactionalStream
 from msmq_wire.sessions.tracker import SESSION_RECORDS, SessionTracker
 from msmq_wire.sessions.transactions import TransactionTracker, place_of
 
-__all__ = ["Follower", "Leaving", "LeftOut", "Story", "follow"]
-
 T = TypeVar("T")
 _TOGETHER = 16
 _MOST_TOGETHER = 1024

@@ -12,8 +12,6 @@ import msgspec
 from msmq_wire.sessions.session import Moment
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = ["StrayAck", "StrayKind", "TransactionBridge", "TransactionGap", "TransactionalStream"]
-
 StrayKind: TypeAlias = Literal["order_ack", "final_ack", "administration_ack", "receipt"]
 
 

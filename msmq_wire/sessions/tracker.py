@@ -23,8 +23,6 @@ from msmq_wire.sessions.session import Counts, Moment, Session
 from msmq_wire.wire.partial import reached
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
-__all__ = ["SESSION_PACKETS", "SESSION_RECORDS", "SessionTracker"]
-
 _ENDED = 1300
 _MOMENT = 140
 """Bytes of a summary, and of a moment in it."""

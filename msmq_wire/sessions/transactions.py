@@ -28,13 +28,6 @@ from msmq_wire.sessions.streams import (
 from msmq_wire.wire.partial import reached
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
-__all__ = [
-    "Place",
-    "StreamKey",
-    "TransactionTracker",
-    "place_of",
-]
-
 _STREAM = 1300
 """Bytes of a sequence, beside the name of its queue."""
 _NUMBER = 48

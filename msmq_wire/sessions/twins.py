@@ -12,8 +12,6 @@ from collections.abc import Mapping, Sequence
 from msmq_wire.records.endpoint import host_of
 from msmq_wire.sessions.message import FollowedMessage
 
-__all__ = ["IDENTIFIER", "Twins", "twins_of"]
-
 IDENTIFIER = 20
 """Bytes of an identifier, which the key of a message begins with; more stand for the content of a twin."""
 _64_BITS = (1 << 64) - 1

@@ -36,8 +36,6 @@ from msmq_wire.tables.store.table_files import TableWriter, WrittenFile
 from msmq_wire.tables.story_columns import anomaly_rows, error_rows, finding_rows, life_rows, session_rows
 from msmq_wire.tables.table_schemas import STORIES
 
-__all__ = ["Done", "Entry", "JobPlan", "StoryTeller", "Todo", "decode_captures", "entry_of", "write_records"]
-
 _TOGETHER = 4096
 """Sessions and lives, or findings, that are written at a time."""
 _NO_MESSAGE = ("tcp_stream", "error")

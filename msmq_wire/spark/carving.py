@@ -24,8 +24,6 @@ from msmq_wire.spark.row_filter import RowFilter
 from msmq_wire.tables.carved_columns import carved_batches, failure_batch
 from msmq_wire.wire.stream import counted
 
-__all__ = ["FilePart", "carved_rows", "plan_parts"]
-
 _OPENERS = 16
 """Files that are looked at together while a query is planned."""
 _TOGETHER = 4096

@@ -24,8 +24,6 @@ from msmq_wire.tables.table_schemas import TABLES
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["Bundle", "Compaction", "bundles_of", "compact", "merge"]
-
 _PAUSE = 5.0
 """Seconds between two commits."""
 _FOOTER = 160 << 10

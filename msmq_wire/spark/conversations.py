@@ -30,8 +30,6 @@ from msmq_wire.spark.frame_order import FrameOrder
 from msmq_wire.spark.frame_ranges import IndexedFile, RangeReader
 from msmq_wire.spark.frame_runs import KEY
 
-__all__ = ["Conversations"]
-
 _ORDINAL = 24
 """Bits for the items of one frame, or of the end, which may release all bytes that were held back."""
 _AT_END = 1 << 61

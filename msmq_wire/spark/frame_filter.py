@@ -15,8 +15,6 @@ from msmq_wire.capture.index import Array, Chunk
 from msmq_wire.spark.read_options import Network, ReadOptions
 from msmq_wire.tables.packet_columns import PROTOCOLS, FrameEnds
 
-__all__ = ["FrameFilter"]
-
 
 class FrameFilter:
     """Call it with a chunk: a mask of the frames that are wanted."""

@@ -15,8 +15,6 @@ from msmq_wire.errors import CaptureError
 from msmq_wire.spark.frame_ranges import IndexedFile, RangeReader, starts_of_reads, worth_a_read
 from msmq_wire.spark.frame_runs import KEY
 
-__all__ = ["FrameOrder"]
-
 _SLACK = 64
 """Bytes behind a chunk, as `msmq_wire.capture.index` wants them."""
 _TOGETHER = 1 << 21

@@ -18,15 +18,6 @@ from msmq_wire.capture.opening import OpenedFile
 from msmq_wire.capture.places import Place
 from msmq_wire.errors import CaptureError
 
-__all__ = [
-    "WORTH_A_READ",
-    "WORTH_A_REQUEST",
-    "IndexedFile",
-    "RangeReader",
-    "starts_of_reads",
-    "worth_a_read",
-]
-
 WORTH_A_READ = 1 << 16
 WORTH_A_REQUEST = 1 << 18
 """What a read of this machine's files, and a request to a store, should bring: bytes."""

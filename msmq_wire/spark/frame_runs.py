@@ -23,8 +23,6 @@ from msmq_wire.spark.frame_ranges import starts_of_reads, worth_a_read
 from msmq_wire.tables.arrow_types import nulls
 from msmq_wire.tables.packet_columns import FrameEnds
 
-__all__ = ["KEY", "RUN_ORDER", "RUN_SCHEMA", "run_batches", "told_batch"]
-
 _NAMES = ("clock", "time", "number", "at", "captured", "length", "link_type", "interface")
 KEY = np.dtype({"names": _NAMES, "formats": ["<i8"] * 4 + ["<u4"] * 4})
 """A frame: the time so far and its own (ns since 1970, 0 for none), its number in the capture, where its

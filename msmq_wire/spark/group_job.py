@@ -32,8 +32,6 @@ from msmq_wire.tables.story_columns import damage_rows
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["decode_groups", "frames_of", "read_runs", "sorted_frames"]
-
 _ITEMS = pa.schema([pa.field("capture", pa.string()), pa.field("clock", pa.int64()), *ITEM_FIELDS])
 _ORDER = ("capture", "clock", "id")
 _FIRST = -1

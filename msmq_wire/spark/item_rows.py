@@ -19,8 +19,6 @@ from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.capture.tables import places_of
 from msmq_wire.records.record import Record
 
-__all__ = ["ITEM_FIELDS", "item_columns", "items_of", "run_of"]
-
 ITEM_FIELDS = [
     pa.field("id", pa.int64()),
     pa.field("data", pa.binary()),

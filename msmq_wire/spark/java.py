@@ -8,8 +8,6 @@ import shutil
 import subprocess
 from pathlib import Path
 
-__all__ = ["java_problem"]
-
 _JAVA = 17
 _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 

@@ -38,8 +38,6 @@ from msmq_wire.tables.table_schemas import TABLES
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["DEFAULT_TABLES", "Run", "run_job"]
-
 DEFAULT_TABLES = tuple(table for table in TABLES if table != "packets")
 """What is filled unless something else is asked for: packets repeat every byte of the captures."""
 

@@ -10,8 +10,6 @@ from msmq_wire.records.body_keys import OpensBodies, put_in_force
 from msmq_wire.rpc.security import Negotiator
 from msmq_wire.spark.read_options import ReadOptions
 
-__all__ = ["body_opener_of", "negotiator_of", "use_body_keys"]
-
 _LARGEST = 1 << 24
 
 

@@ -24,8 +24,6 @@ from msmq_wire.errors import CaptureError, MsmqWireError
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.units import SECOND
 
-__all__ = ["Landed", "LandingLog", "fingerprint", "holds"]
-
 T = TypeVar("T")
 
 _FOLDER = ".msmq-wire-seen"

@@ -19,8 +19,6 @@ from msmq_wire.capture.places import local_folder
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.output import make_folder, whole_file
 
-__all__ = ["ARCHIVE", "LAUNCHER", "older_files", "write_package"]
-
 ARCHIVE = "msmq_wire.zip"
 LAUNCHER = "msmq_wire_job.py"
 

@@ -35,18 +35,6 @@ from msmq_wire.tables.store.snapshot import Snapshot, among
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = [
-    "Work",
-    "digests_of",
-    "file_work",
-    "files_again",
-    "group_work",
-    "held_by_name",
-    "noted_keys",
-    "refuse_twice",
-    "warnings_about",
-]
-
 
 class Work(msgspec.Struct, frozen=True):
     """What there is to do: captures to decode, files that are copies, and how many captures are known."""

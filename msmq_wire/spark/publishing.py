@@ -29,8 +29,6 @@ from msmq_wire.tables.store.snapshot import Snapshot, among
 from msmq_wire.tables.store.store import Change, Store
 from msmq_wire.units import size_text
 
-__all__ = ["Publisher", "Run", "plain_value"]
-
 _PAUSE = 5.0
 """Seconds between two commits: what ends meanwhile is committed together."""
 

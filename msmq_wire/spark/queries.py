@@ -19,8 +19,6 @@ from msmq_wire.sessions import class_words
 from msmq_wire.wire.types.enumerations import MessageClass
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
-__all__ = ["QUERIES", "Query", "query_problem"]
-
 _READING = ("select", "with", "show", "describe", "desc", "explain")
 # What has no end is taken to the end of the text, or every beginning in it would be followed to there.
 _LITERALS = re.compile(

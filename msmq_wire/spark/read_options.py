@@ -16,8 +16,6 @@ from msmq_wire.capture.places import input_path
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.units import SECOND
 
-__all__ = ["AT_REST", "DEFAULT_SPLIT_BYTES", "OPTIONS", "Network", "OnError", "ReadOptions"]
-
 DEFAULT_SPLIT_BYTES = 64 << 20
 DEFAULT_CHUNK_BYTES = 1 << 23
 """Smaller than what `read_batches` takes: a worker has the columns of a chunk several times over."""

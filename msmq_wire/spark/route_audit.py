@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from msmq_wire.routing.hop import ObservedHop
 
-__all__ = ["audit_messages", "hop_schema"]
-
 _TOGETHER = 4096
 """Rows made at a time."""
 

@@ -29,8 +29,6 @@ from pyspark.sql.datasource import (
     StringStartsWith,
 )
 
-__all__ = ["RowFilter", "takes"]
-
 _COMPARED: Mapping[type[Filter], Callable[[Any, Any], Any]] = {
     EqualTo: pc.equal,
     EqualNullSafe: lambda column, value: pc.fill_null(pc.equal(column, value), False),

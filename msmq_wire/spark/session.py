@@ -24,8 +24,6 @@ from msmq_wire.spark.java import java_problem
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["is_submitted", "session", "spark_problem"]
-
 _BATCH_BYTES = str(16 << 20)
 _GATEWAY = "PYSPARK_GATEWAY_PORT"
 _CALLED = re.compile(r"An error occurred while calling \S+\s*:?\s*")

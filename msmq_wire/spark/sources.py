@@ -38,8 +38,6 @@ from msmq_wire.tables.carved_columns import carved_schema
 from msmq_wire.tables.message_columns import batches_of, message_schema
 from msmq_wire.tables.packet_columns import PACKET_SCHEMA
 
-__all__ = ["MsmqCalls", "MsmqCarved", "MsmqMessages", "MsmqPackets", "capture_partitions"]
-
 _PUSHING = "pyspark.sql.worker.data_source_pushdown_filters"
 """The module of Spark that plans where filters are handed to sources, in a process of its own."""
 

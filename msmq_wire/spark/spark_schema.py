@@ -7,8 +7,6 @@ from typing import Any
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
-__all__ = ["spark_schema"]
-
 
 def spark_schema(schema: Any) -> StructType:
     """The Spark schema of an Arrow schema of ours; what a column means is its comment."""

@@ -27,16 +27,6 @@ from msmq_wire.tables.arrow_types import array_of, struct_type
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = [
-    "INDEX_SCHEMA",
-    "PlacedSplit",
-    "index_captures",
-    "indexed",
-    "place_splits",
-    "read_index",
-    "write_index",
-]
-
 _INDEX = struct_type(FileIndex)
 INDEX_SCHEMA = pa.schema([*_INDEX, pa.field("split_bytes", pa.int64())])
 """The Arrow schema of a kept index: a row a file."""

@@ -25,8 +25,6 @@ from msmq_wire.spark.landing import Landed, LandingLog, holds
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.task_rows import Rows, bundles, capture_rows, open_capture
 
-__all__ = ["LandedReader"]
-
 
 class LandedPartition(InputPartition):
     """Entries of the log that one task reads."""

@@ -21,8 +21,6 @@ from msmq_wire.tables.table_schemas import BOOKS, DAY, TABLES, delta_schema
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["VIEWS", "register_views"]
-
 VIEWS = (*TABLES, *BOOKS)
 """The names of all views."""
 

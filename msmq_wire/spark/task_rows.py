@@ -27,17 +27,6 @@ from msmq_wire.spark.row_filter import RowFilter
 from msmq_wire.spark.split_planning import PlacedSplit
 from msmq_wire.tables.packet_columns import error_batch, packet_batch
 
-__all__ = [
-    "OPENING",
-    "Rows",
-    "bundles",
-    "capture_rows",
-    "kept_rows",
-    "open_capture",
-    "read_packets",
-    "split_chunks",
-]
-
 T = TypeVar("T")
 Rows: TypeAlias = Callable[[PacketBatch, Numbering], Iterable[Any]]
 """Makes the rows of what a part of a capture completes."""

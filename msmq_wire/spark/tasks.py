@@ -13,8 +13,6 @@ from pyspark.accumulators import AccumulatorParam
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["each", "finished"]
-
 T = TypeVar("T")
 R = TypeVar("R")
 

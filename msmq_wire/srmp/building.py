@@ -25,8 +25,6 @@ from msmq_wire.srmp.mime import build_multipart
 from msmq_wire.srmp.rules import LABEL_PREFIX
 from msmq_wire.srmp.xml.fields import IsoDate
 
-__all__ = ["build_srmp", "build_srmp_request"]
-
 _URL = re.compile(r"https?://[!-~]+", re.IGNORECASE)
 _LAST_SECOND = 0x7FFFFFFF
 """Windows writes this second for a message that does not expire."""

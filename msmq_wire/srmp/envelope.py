@@ -16,8 +16,6 @@ from msmq_wire.srmp.xml.tree import Element, parse_xml
 from msmq_wire.srmp.xml.writer import write_xml
 from msmq_wire.wire.musts import Anomaly
 
-__all__ = ["EnvelopeKind", "ParsedEnvelope", "build_envelope", "envelope_kind", "hrefs", "parse_envelope"]
-
 EnvelopeKind = Literal["message", "delivery_receipt", "commitment_receipt", "stream_receipt"]
 
 _SPEC = SpecRef("MC-MQSRM", "2.2.2")

@@ -21,16 +21,6 @@ from msmq_wire.spec import SpecRef
 from msmq_wire.srmp.http.message import HeaderFields, header_fields
 from msmq_wire.wire.musts import Anomaly
 
-__all__ = [
-    "MAX_PARTS",
-    "MimePart",
-    "Multipart",
-    "build_multipart",
-    "content_id_of",
-    "parse_content_type",
-    "parse_multipart",
-]
-
 MAX_PARTS = 64
 """Parts that are taken apart; what follows them is the epilogue."""
 _MAX_HEADERS = 16 << 10

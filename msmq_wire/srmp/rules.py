@@ -12,19 +12,6 @@ from msmq_wire.srmp.elements.envelope import SrmpEnvelope, SrmpHeader
 from msmq_wire.srmp.xml.fields import GUID, Child, XmlAttribute, XmlStruct, xml_fields
 from msmq_wire.wire.musts import Anomaly
 
-__all__ = [
-    "HEADER_CODES",
-    "HEADER_RULES",
-    "LABEL_PREFIX",
-    "MESSAGE_ID",
-    "ORDER_ACK",
-    "Breach",
-    "element_codes",
-    "envelope_breaches",
-    "judge_receipt_parts",
-    "label_of",
-]
-
 LABEL_PREFIX = "MSMQ:"
 ORDER_ACK = "MSMQ:QM Ordering Ack"
 """Action of every stream receipt."""

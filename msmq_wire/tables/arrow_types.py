@@ -17,23 +17,6 @@ from msmq_wire.engines.arrow_schema import narrowed
 from msmq_wire.engines.arrow_types import arrow_type
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = [
-    "CAPTURE",
-    "FRAMES",
-    "TIME",
-    "array_of",
-    "columns_of",
-    "conform",
-    "field",
-    "fitting",
-    "nulls",
-    "spark_field",
-    "spark_type",
-    "struct_of",
-    "struct_type",
-    "table_rows",
-]
-
 TIME = pa.timestamp("us", "UTC")
 """Times as Spark has them; nanoseconds stand beside them."""
 CAPTURE = "The file; with scope group the folder."

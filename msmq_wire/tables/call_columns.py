@@ -24,8 +24,6 @@ from msmq_wire.records.srmp_packets import SrmpMessage
 from msmq_wire.tables.arrow_types import columns_of, field, spark_field, struct_of, table_rows
 from msmq_wire.tables.message_columns import CALLS, PLACE, Placing
 
-__all__ = ["call_batches", "call_schema"]
-
 _CARRIED = pa.struct(
     [
         pa.field("id", pa.int64()),

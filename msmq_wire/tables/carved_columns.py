@@ -21,8 +21,6 @@ from msmq_wire.records.column import RECORD_COLUMNS
 from msmq_wire.tables.arrow_types import columns_of, field, table_rows
 from msmq_wire.tables.message_columns import PLACE, PLACE_END, message_schema, rows_of
 
-__all__ = ["carved_batches", "carved_schema", "failure_batch"]
-
 _KINDS = {"number": pa.int64(), "text": pa.string()}
 _DECLARED = ("capture", "offset", "length", "type", "grade", "reason")
 _ADDED = [

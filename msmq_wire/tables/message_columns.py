@@ -41,8 +41,6 @@ from msmq_wire.wire.headers.security_header import SecurityHeader
 from msmq_wire.wire.headers.user_header import UserHeader
 from msmq_wire.wire.registry import PACKETS
 
-__all__ = ["CALLS", "PLACE", "PLACE_END", "Placed", "Placing", "batches_of", "message_schema", "rows_of"]
-
 Placed: TypeAlias = Callable[[Any, Any, Any], dict[str, Any]]
 """Gives the columns that say where records were found: of a record batch of `record_tables`, those that a
 schema has, and the types of the records."""

@@ -24,8 +24,6 @@ from msmq_wire.reassembly.ip import IpFragment
 from msmq_wire.reassembly.tcp_events import TcpSegment
 from msmq_wire.tables.arrow_types import CAPTURE, TIME, columns_of, field, nulls
 
-__all__ = ["PACKET_SCHEMA", "PROTOCOLS", "FrameEnds", "error_batch", "packet_batch"]
-
 PACKET_SCHEMA = pa.schema(
     [
         place_field("capture", doc=CAPTURE),

@@ -15,8 +15,6 @@ from msmq_wire.sessions import MessageLife, Session
 from msmq_wire.tables.arrow_types import array_of
 from msmq_wire.tables.table_schemas import table_schemas
 
-__all__ = ["anomaly_rows", "damage_rows", "error_rows", "finding_rows", "life_rows", "session_rows"]
-
 _TOGETHER = 4096
 """Rows made at a time."""
 _SEEN = ("capture", "path", "frame_no", "id", "type", "time", "time_ns", "src", "dst", "stream")

@@ -16,8 +16,6 @@ from msmq_wire.tables.call_columns import call_schema
 from msmq_wire.tables.message_columns import message_schema
 from msmq_wire.tables.packet_columns import PACKET_SCHEMA
 
-__all__ = ["BOOKS", "DAY", "STORIES", "TABLES", "delta_schema", "file_schema", "table_schemas"]
-
 TABLES = ("packets", "messages", "calls", "sessions", "lives", "findings", "anomalies", "errors")
 """All tables of rows, partitioned by `DAY`."""
 BOOKS = ("captures", "sources", "runs")

@@ -13,26 +13,6 @@ from typing import Any, Final, cast
 import construct
 import msgspec
 
-__all__ = [
-    "ABSENT",
-    "UNDETERMINED",
-    "BitTarget",
-    "Expression",
-    "Operation",
-    "Undetermined",
-    "aligned",
-    "announcing",
-    "bit_target",
-    "evaluate",
-    "length_target",
-    "one_of",
-    "ordering",
-    "parts",
-    "size_",
-    "this",
-    "within",
-]
-
 Expression = Any
 """An expression of construct's ``this``, or a plain value."""
 

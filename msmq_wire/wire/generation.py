@@ -14,8 +14,6 @@ import construct
 
 from msmq_wire.wire.expressions import Expression
 
-__all__ = ["Generator", "generate"]
-
 
 class Generator(Protocol):
     """The operations of a generated engine: one for every way that a node uses bytes.

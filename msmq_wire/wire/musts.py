@@ -15,8 +15,6 @@ import msgspec
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import UNDETERMINED, Expression, Undetermined
 
-__all__ = ["Anomaly", "Bit", "BitTable", "CodedMust", "Must", "Musts", "View", "unused"]
-
 _NO_MEANING = re.compile(r"reserved|x\d*")
 
 

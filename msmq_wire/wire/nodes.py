@@ -17,23 +17,6 @@ from msmq_wire.wire.expressions import ABSENT, UNDETERMINED, Expression, Undeter
 from msmq_wire.wire.generation import Generator
 from msmq_wire.wire.stream import WireReader, WireWriter
 
-__all__ = [
-    "Ahead",
-    "Align",
-    "Bytes",
-    "Choice",
-    "Fill",
-    "Items",
-    "Limit",
-    "Opt",
-    "Rest",
-    "Tell",
-    "Value",
-    "WireConstruct",
-    "ZeroTerminated",
-    "named",
-]
-
 if TYPE_CHECKING:
     _Construct = construct.Construct[Any, Any]
 else:

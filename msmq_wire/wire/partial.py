@@ -6,8 +6,6 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["reached", "reached_at", "reached_number"]
-
 
 def reached(part: Any, name: str) -> Any:
     """A field of a part; None where either is absent or was not reached."""

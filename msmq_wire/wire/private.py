@@ -13,26 +13,6 @@ from typing import Annotated, Any, Final, Literal, TypeAlias, get_args, get_orig
 
 import msgspec
 
-__all__ = [
-    "BODY",
-    "CORRELATION",
-    "ENDPOINT",
-    "FILE",
-    "HOST",
-    "IDENTIFIER",
-    "LABEL",
-    "MESSAGE_ID",
-    "NOTE",
-    "PUBLIC",
-    "QUEUE_NAME",
-    "URL",
-    "Form",
-    "Private",
-    "Public",
-    "What",
-    "privacy",
-]
-
 What: TypeAlias = Literal["body", "label", "host", "secret"]
 """What a value tells; a secret goes with whatever else is asked to go."""
 Form: TypeAlias = Literal[

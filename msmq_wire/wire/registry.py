@@ -22,8 +22,6 @@ from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types import enumerations
 from msmq_wire.wire.types.section_buffer import SectionType
 
-__all__ = ["ENUMERATIONS", "HEADERS", "PACKETS", "STRUCTURES", "TYPES", "Declared"]
-
 
 class Declared(Protocol):
     """What every entry has: a specification, a stem and a schema."""
@@ -37,12 +35,23 @@ class Declared(Protocol):
     def schema(cls) -> Any: ...
 
 
+def defined_in(module: Any) -> Iterator[type[Any]]:
+    """The public classes that a module defines, in their order there."""
+    for name, found in vars(module).items():
+        if isinstance(found, type) and found.__module__ == module.__name__ and not name.startswith("_"):
+            yield found
+
+
+def _name(cls: type[Any]) -> str:
+    return cls.__name__
+
+
 def _declared(package: Any) -> Iterator[Any]:
     """The class that each module of a folder is named after; one that holds several is named after none."""
     for module in pkgutil.iter_modules(package.__path__):
         declared = importlib.import_module(f"{package.__name__}.{module.name}")
-        for cls in (getattr(declared, name) for name in declared.__all__):
-            if isinstance(cls, type) and hasattr(cls, "stem") and cls.stem() == module.name:
+        for cls in defined_in(declared):
+            if "SPEC" in vars(cls) and cls.stem() == module.name:
                 yield cls
 
 
@@ -73,6 +82,6 @@ STRUCTURES: Mapping[str, Any] = {**TYPES, **HEADERS, **PACKETS}
 
 ENUMERATIONS: Mapping[str, type[IntEnum]] = {
     SectionType.__name__: SectionType,
-    **{name: getattr(enumerations, name) for name in enumerations.__all__},
+    **{one.__name__: one for one in sorted(defined_in(enumerations), key=_name)},
 }
 """Enumerations by the specification's name."""

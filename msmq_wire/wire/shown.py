@@ -11,8 +11,6 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-__all__ = ["ABSENT_IF_EMPTY", "Marker", "ShownName", "ShownQueue", "ShownText"]
-
 ABSENT_IF_EMPTY = "absent-if-empty"
 """Marks bytes that are not there when there are none of them."""
 

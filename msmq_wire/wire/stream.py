@@ -13,8 +13,6 @@ import msgspec
 
 from msmq_wire.errors import DecodeError
 
-__all__ = ["Range", "Span", "WireReader", "WireWriter", "counted", "extent"]
-
 Range = tuple[int, int]
 """(start, length) in packet offsets."""
 

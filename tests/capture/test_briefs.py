@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 
 from msmq_wire import build_message, encode
 from msmq_wire.capture import packet_batch
-from msmq_wire.capture.batches import PacketBatch, read_batches
+from msmq_wire.capture.batches import read_batches
 from msmq_wire.capture.briefs import briefed
 from msmq_wire.capture.harvest import batch_of
+from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.cli.render.screen import Screen
 from msmq_wire.cli.render.table import table_of
 from msmq_wire.engines.text.csv import csv_line

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from msmq_wire.capture.index import read_chunks
-from msmq_wire.capture.link import Skipped, dissect
+from msmq_wire.capture.link import dissect
+from msmq_wire.capture.network import Skipped
 from msmq_wire.capture.plain import read_plain
 from msmq_wire.capture.source import Source, read_frames
 from msmq_wire.errors import CaptureError

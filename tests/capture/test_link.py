@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from msmq_wire.capture.link import Datagram, IcmpUnreachable, Skipped, UdpDatagram, dissect, transport
+from msmq_wire.capture.link import Datagram, dissect, transport
+from msmq_wire.capture.network import IcmpUnreachable, Skipped, UdpDatagram
 from msmq_wire.capture.pcap import Frame
 from msmq_wire.reassembly.ip import IpFragment
-from msmq_wire.reassembly.tcp import TcpSegment
+from msmq_wire.reassembly.tcp_events import TcpSegment
 
 A4, B4 = bytes([192, 0, 2, 1]), bytes([192, 0, 2, 2])
 A6, B6 = bytes.fromhex("fe80" + "00" * 13 + "01"), bytes.fromhex("fe80" + "00" * 13 + "02")

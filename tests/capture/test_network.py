@@ -12,7 +12,7 @@ from msmq_wire.capture.link import dissect, transport
 from msmq_wire.capture.network import IcmpUnreachable, Skipped, UdpDatagram
 from msmq_wire.capture.pcap import Frame
 from msmq_wire.reassembly.ip import IpFragment
-from msmq_wire.reassembly.tcp import TcpSegment
+from msmq_wire.reassembly.tcp_events import TcpSegment
 
 RAW = 101
 A4, B4 = bytes([192, 0, 2, 1]), bytes([192, 0, 2, 2])

@@ -14,7 +14,7 @@ from msmq_wire.capture.link import dissect
 from msmq_wire.capture.piece import Piece
 from msmq_wire.capture.reader import CaptureReader
 from msmq_wire.capture.source import Source
-from msmq_wire.reassembly.tcp import TcpSegment
+from msmq_wire.reassembly.tcp_events import TcpSegment
 
 CLIENT, SERVER = bytes((192, 0, 2, 21)), bytes((192, 0, 2, 10))
 SYN, ACK = 2, 16

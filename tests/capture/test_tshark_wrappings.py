@@ -58,15 +58,15 @@ from fixtures.build_frames import (
 from msmq_wire.capture import source
 from msmq_wire.capture.frames import FrameDecoder
 from msmq_wire.capture.index import read_chunks
-from msmq_wire.capture.link import LINK_TYPES, Skipped, dissect
+from msmq_wire.capture.link import LINK_TYPES, dissect
 from msmq_wire.capture.names import NAMED_TUNNELS
-from msmq_wire.capture.network import TUNNEL_PORTS
+from msmq_wire.capture.network import TUNNEL_PORTS, Skipped
 from msmq_wire.capture.pcap import PCAP_MAGICS, Frame
 from msmq_wire.capture.plain import read_plain
 from msmq_wire.capture.reader import CaptureReader
 from msmq_wire.capture.source import Source, read_frames
 from msmq_wire.errors import CaptureError
-from msmq_wire.reassembly.tcp import TcpSegment
+from msmq_wire.reassembly.tcp_events import TcpSegment
 from msmq_wire.records.finder import PacketFinder
 from msmq_wire.records.record import Item
 from tests.fixture_files import HEX_FILES

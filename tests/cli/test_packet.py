@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from msmq_wire.cli.render.nodes import Node, NodeOptions, packet_nodes
+from msmq_wire.cli.render.node import Node, NodeOptions
+from msmq_wire.cli.render.nodes import packet_nodes
 from msmq_wire.cli.render.screen import Screen
 from msmq_wire.cli.render.tree import Heading, TreeOptions, print_packet
 from msmq_wire.engines.codec import inspect

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from msmq_wire.capture.reader import CaptureReader
 from msmq_wire.cli.render.call_values import call_number_text, status_text
-from msmq_wire.cli.render.nodes import Node, NodeOptions
+from msmq_wire.cli.render.node import Node, NodeOptions
 from msmq_wire.cli.render.rpc_nodes import rpc_nodes
 from msmq_wire.cli.render.screen import Screen
 from msmq_wire.cli.render.tree import TreeOptions, print_record

@@ -24,6 +24,7 @@ from msmq_wire.rpc.ndr import NDR, NDR64, NDR_BIG_ENDIAN, inspect_stub, members
 from msmq_wire.rpc.statuses import MQ_HRESULTS
 from msmq_wire.rpc.unseal.negotiation import negotiator
 from msmq_wire.rpc.unseal.secrets import Secrets
+from msmq_wire.wire.registry import defined_in
 from tests.effort import WHOLE, share
 from tests.schemas import schema_of
 
@@ -68,12 +69,11 @@ def test_every_interface_is_listed_by_its_uuid() -> None:
 
 def test_every_enumeration_of_calls_is_described_with_all_its_values() -> None:
     text = _text("enumerations.md")
-    for name in constants.__all__:
-        found = getattr(constants, name)
+    for found in defined_in(constants):
         if isinstance(found, EnumMeta):
-            section = text.partition(f"\n### {name} ")[2].partition("\n##")[0]
-            members_of: list[Any] = list(found)
-            values = [f"`{one.name if isinstance(one.value, int) else one.value}`" for one in members_of]
+            section = text.partition(f"\n### {found.__name__} ")[2].partition("\n##")[0]
+            members: Any = found
+            values = [f"`{one.name if isinstance(one.value, int) else one.value}`" for one in members]
             assert values
             assert [value for value in values if value not in section] == []
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from msmq_wire.capture.batches import PacketBatch
+from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.findings import RULES, Finding, Judge
 from msmq_wire.findings.asking import asking
 from msmq_wire.findings.masks import masks

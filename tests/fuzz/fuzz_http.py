@@ -10,16 +10,8 @@ from __future__ import annotations
 import runpy
 from pathlib import Path
 
-from msmq_wire.srmp.http.connection import (
-    MAX_HELD,
-    HttpConnection,
-    HttpEvent,
-    HttpExchange,
-    HttpHole,
-    HttpMessage,
-    is_credible,
-    parse_message,
-)
+from msmq_wire.srmp.http.connection import MAX_HELD, HttpConnection, HttpEvent, parse_message
+from msmq_wire.srmp.http.message import HttpExchange, HttpHole, HttpMessage, is_credible
 from msmq_wire.srmp.mime import MAX_PARTS, parse_multipart
 
 _GAP, _UNKNOWN = 2, 4

@@ -13,7 +13,8 @@ from msmq_wire.rpc.interfaces import qm2qm
 from msmq_wire.rpc.interfaces import remote_read as rr
 from msmq_wire.rpc.interfaces.shared_parameters import NoParameters
 from msmq_wire.rpc.ndr import NDR, StubValue, encode_stub
-from msmq_wire.rpc.pdu.decoding import decode_pdu, encode_pdu
+from msmq_wire.rpc.pdu.decoding import decode_pdu
+from msmq_wire.rpc.pdu.encoding import encode_pdu
 from msmq_wire.rpc.pdu.values import (
     PFC_CONC_MPX,
     PFC_FIRST_FRAG,

@@ -13,7 +13,7 @@ from msmq_wire.capture.conversation_writer import CaptureWriter
 from msmq_wire.lab.log import LabEvent
 from msmq_wire.lab.model.binary.session_opening import establish_request, parameters_request
 from msmq_wire.lab.server import LabServer
-from msmq_wire.rpc.pdu.decoding import encode_pdu
+from msmq_wire.rpc.pdu.encoding import encode_pdu
 from msmq_wire.rpc.pdu.values import Request
 from msmq_wire.wire.types.guid import NULL_GUID
 from tests.lab.conftest import Run

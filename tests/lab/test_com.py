@@ -13,7 +13,7 @@ import pytest
 from msmq_wire.capture.conversation_writer import CaptureWriter
 from msmq_wire.capture.reader import read_capture
 from msmq_wire.lab.model.data.stored_message import message_of
-from msmq_wire.lab.model.events.message import enqueue_message
+from msmq_wire.lab.model.events.enqueue import enqueue_message
 from msmq_wire.lab.server import LabServer
 from tests.lab.conftest import Run
 from tests.lab.lab_scene import ANY_PORTS, ORDERS, deviations_of, message

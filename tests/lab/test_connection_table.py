@@ -13,7 +13,7 @@ from msmq_wire import GUID, encode
 from msmq_wire.lab.connection_table import ConnectionTable
 from msmq_wire.lab.http_client import HttpClient
 from msmq_wire.lab.model.binary.session_opening import establish_request, parameters_request
-from msmq_wire.rpc.pdu.decoding import encode_pdu
+from msmq_wire.rpc.pdu.encoding import encode_pdu
 from msmq_wire.rpc.pdu.values import PFC_FIRST_FRAG, Request
 from msmq_wire.wire.types.guid import NULL_GUID
 from tests.lab.conftest import Run

@@ -12,10 +12,11 @@ from msmq_wire.capture.conversation_writer import CaptureWriter
 from msmq_wire.capture.reader import read_capture
 from msmq_wire.lab.model.data.timers import INFINITE
 from msmq_wire.lab.rpc_client import RpcClient
-from msmq_wire.lab.rpc_server import RpcLimits, RpcServer
+from msmq_wire.lab.rpc_server import RpcServer
+from msmq_wire.lab.rpc_service import RpcLimits
 from msmq_wire.rpc.interfaces import remote_read as rr
 from msmq_wire.rpc.interfaces.shared_parameters import NoParameters
-from msmq_wire.rpc.pdu.decoding import encode_pdu
+from msmq_wire.rpc.pdu.encoding import encode_pdu
 from msmq_wire.rpc.pdu.values import (
     PFC_FIRST_FRAG,
     PFC_LAST_FRAG,

@@ -17,7 +17,8 @@ from msmq_wire.lab.faults import FaultPlan
 from msmq_wire.lab.model.data.timers import INFINITE
 from msmq_wire.lab.model.server import Answer
 from msmq_wire.lab.rpc_client import RpcClient
-from msmq_wire.lab.rpc_server import RpcLimits, RpcServer
+from msmq_wire.lab.rpc_server import RpcServer
+from msmq_wire.lab.rpc_service import RpcLimits
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.rpc.interfaces import qm2qm, qmcomm, qmcomm2
 from msmq_wire.rpc.interfaces import remote_read as rr

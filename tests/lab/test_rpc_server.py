@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.lab.rpc_negotiation import offer
-from msmq_wire.lab.rpc_server import RpcLimits, RpcServer
+from msmq_wire.lab.rpc_server import RpcServer
+from msmq_wire.lab.rpc_service import RpcLimits
 from msmq_wire.rpc.ndr import NDR
-from msmq_wire.rpc.pdu.decoding import encode_pdu
+from msmq_wire.rpc.pdu.encoding import encode_pdu
 from msmq_wire.rpc.pdu.values import (
     BIG_ENDIAN,
     PFC_CONC_MPX,

@@ -15,7 +15,8 @@ from msmq_wire.lab.rpc_client import RpcClient
 from msmq_wire.lab.rpc_negotiation import accept
 from msmq_wire.rpc.interfaces.shared_parameters import NoParameters, PortResponse
 from msmq_wire.rpc.ndr import NDR
-from msmq_wire.rpc.pdu.decoding import decode_pdu, encode_pdu
+from msmq_wire.rpc.pdu.decoding import decode_pdu
+from msmq_wire.rpc.pdu.encoding import encode_pdu
 from msmq_wire.rpc.pdu.values import (
     BIG_ENDIAN,
     PFC_FIRST_FRAG,

@@ -25,7 +25,7 @@ from msmq_wire.lab.log import LabEvent
 from msmq_wire.lab.model.data.elements import QueueManager
 from msmq_wire.lab.model.data.enumerations import PositionState, QueueAccessType
 from msmq_wire.lab.model.data.stored_message import message_of
-from msmq_wire.lab.model.events.message import enqueue_message
+from msmq_wire.lab.model.events.enqueue import enqueue_message
 from msmq_wire.lab.model.remote_read.pending import QueueContext
 from msmq_wire.lab.model.remote_read.server import RemoteReadServer
 from msmq_wire.lab.model.server import Call

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from msmq_wire.errors import MsmqWireError
-from msmq_wire.reassembly.tcp import (
+from msmq_wire.reassembly.tcp import TcpReassembler
+from msmq_wire.reassembly.tcp_events import (
     ACK,
     FIN,
     PSH,
@@ -23,7 +24,6 @@ from msmq_wire.reassembly.tcp import (
     StreamEvent,
     StreamGap,
     TcpEvent,
-    TcpReassembler,
     TcpSegment,
 )
 from tests.effort import examples

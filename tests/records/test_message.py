@@ -9,7 +9,8 @@ import msgspec
 import pytest
 
 from msmq_wire import build_message, encode, inspect
-from msmq_wire.records.message import COLUMNS, ROW, delivery_of, message_of, message_view
+from msmq_wire.records.message import COLUMNS, ROW, message_of, message_view
+from msmq_wire.records.message_values import delivery_of
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall, TransferBuffer
 from msmq_wire.records.srmp_packets import SrmpMessage

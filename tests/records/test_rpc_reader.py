@@ -16,7 +16,7 @@ from msmq_wire.rpc.decoding import NDR_SYNTAX
 from msmq_wire.rpc.events import SyntaxId
 from msmq_wire.rpc.interfaces import INTERFACES
 from msmq_wire.rpc.ndr import NDR, StubValue, encode_stub
-from msmq_wire.rpc.pdu.decoding import encode_pdu
+from msmq_wire.rpc.pdu.encoding import encode_pdu
 from msmq_wire.rpc.pdu.values import (
     AlterContext,
     Bind,

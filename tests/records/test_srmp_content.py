@@ -14,7 +14,7 @@ from msmq_wire.capture.reader import read_capture
 from msmq_wire.findings.registry import RULES
 from msmq_wire.records.srmp_content import error_of, judge_request, packet_of, take_apart
 from msmq_wire.sessions import follow
-from msmq_wire.srmp.http.connection import HttpMessage
+from msmq_wire.srmp.http.message import HttpMessage
 from msmq_wire.srmp.mime import content_id_of
 from msmq_wire.srmp.rules import HEADER_CODES, element_codes
 

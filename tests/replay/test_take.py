@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fixtures.build_replay_sessions import SCENES
-from msmq_wire.capture.batches import PacketBatch
+from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.records.run import in_order
 from msmq_wire.replay import Replayer
 from msmq_wire.replay.columns import observed

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from msmq_wire.capture.batches import PacketBatch
+from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.records.run import in_order
 from msmq_wire.sessions import Follower, Leaving, story
 from msmq_wire.sessions.columns import sighted

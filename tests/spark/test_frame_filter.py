@@ -21,7 +21,7 @@ from msmq_wire.capture.source import Source, read_frames
 from msmq_wire.capture.writer import write_pcap
 from msmq_wire.errors import CaptureError
 from msmq_wire.reassembly.ip import IpFragment
-from msmq_wire.reassembly.tcp import TcpSegment
+from msmq_wire.reassembly.tcp_events import TcpSegment
 from msmq_wire.spark.frame_filter import FrameFilter
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.sources import PacketReader

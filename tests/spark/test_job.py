@@ -25,7 +25,8 @@ from msmq_wire.capture.source import read_frames
 from msmq_wire.errors import CaptureError, MsmqWireError
 from msmq_wire.spark import job, publishing
 from msmq_wire.spark.capture_job import Done
-from msmq_wire.spark.job import DEFAULT_TABLES, Run, run_job
+from msmq_wire.spark.job import DEFAULT_TABLES, run_job
+from msmq_wire.spark.publishing import Run
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.table_views import register_views
 from msmq_wire.tables.packet_columns import PACKET_SCHEMA

@@ -25,8 +25,9 @@ from msmq_wire.records.record import Record
 from msmq_wire.records.view import anomaly_view
 from msmq_wire.sessions import NACK_REASONS, MessageLife, RemoteRead, Session
 from msmq_wire.spark.capture_job import Entry
-from msmq_wire.spark.job import Run, run_job
+from msmq_wire.spark.job import run_job
 from msmq_wire.spark.keys import negotiator_of
+from msmq_wire.spark.publishing import Run
 from msmq_wire.spark.queries import QUERIES, query_problem
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.table_views import VIEWS, register_views

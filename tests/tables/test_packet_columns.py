@@ -26,7 +26,7 @@ from msmq_wire.capture.splits import clocks
 from msmq_wire.capture.writer import write_pcap
 from msmq_wire.errors import CaptureError
 from msmq_wire.reassembly.ip import IpFragment
-from msmq_wire.reassembly.tcp import TcpSegment
+from msmq_wire.reassembly.tcp_events import TcpSegment
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.sources import PacketReader, SplitPartition
 from msmq_wire.spark.split_planning import place_splits

@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
-__all__ = ["HEADER", "MemoryMap", "Range", "memory_map"]
-
 ReadAt = Callable[[int, int], bytes]
 """Gives up to so many bytes (second) from an offset (first)."""
 

@@ -16,18 +16,6 @@ from msmq_wire.srmp.http.message import HttpMessage, is_credible
 from msmq_wire.wire.headers.base_header import MAX_PACKET_SIZE
 from msmq_wire.wire.musts import Anomaly
 
-__all__ = [
-    "AROUND",
-    "LONGEST_TAG",
-    "NAMESPACE",
-    "REACH",
-    "SRMP_TYPES",
-    "find_root",
-    "is_srmp",
-    "request_of",
-    "walk_envelope",
-]
-
 NAMESPACE = b"schemas.xmlsoap.org/soap/envelope/"
 """What every root element says, and few other bytes: what is searched for."""
 AROUND = 8 << 10

@@ -17,8 +17,6 @@ import msgspec
 from msmq_wire.units import size_text
 from msmq_wire.wire.private import FILE, PUBLIC
 
-__all__ = ["HashedFile", "Hasher"]
-
 _FREE_ZEROS = 2 << 30
 """Bytes that lie nowhere and are hashed, beside `_ZEROS_EACH` for each byte that lies somewhere."""
 _ZEROS_EACH = 16

@@ -25,8 +25,6 @@ from msmq_wire.capture.opening import OpenedFile, Opener, opened, reason_of
 from msmq_wire.capture.source import Source
 from msmq_wire.errors import CaptureError
 
-__all__ = ["PIECE", "Medium", "Piece"]
-
 PIECE = 1 << 20
 """Bytes that are searched at once: what the cache of a processor holds."""
 _BAD = 4096

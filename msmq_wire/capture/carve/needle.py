@@ -8,8 +8,6 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 
-__all__ = ["find"]
-
 _SHORT = 4096
 """Bytes in which a search takes less time than a call of the library."""
 Find = Callable[[bytearray, bytes, int], int]

@@ -11,8 +11,6 @@ from collections.abc import Iterable
 
 from msmq_wire.errors import MsmqWireError
 
-__all__ = ["read_offsets"]
-
 _SEPARATOR = re.compile(r"[\s,;:|]+")
 _NUMBER = re.compile(r"0[xX][0-9a-fA-F]{1,16}|[0-9]{1,20}")
 _MOST = 1 << 20

@@ -24,8 +24,6 @@ from msmq_wire.wire.packets.message_packet import MessagePacket
 from msmq_wire.wire.packets.user_message import MessageHeaders, UserMessage
 from msmq_wire.wire.stream import counted
 
-__all__ = ["LOOK", "PAGE", "broken_early", "fixed_part", "left_of", "needed", "walk"]
-
 PAGE = 4096
 """Bytes of a page of memory, and of a cluster of a disk; a missing one reads as zeros."""
 FIXED = 64

@@ -24,8 +24,6 @@ from msmq_wire.capture.carve.media import PIECE, Medium
 from msmq_wire.capture.carve.search import Carver, Find
 from msmq_wire.errors import CaptureError
 
-__all__ = ["BEHIND", "finds_in_part", "part_starts"]
-
 BEHIND = -(-(2 * REACH + AROUND) // PIECE) * PIECE
 """Bytes before a part that are searched, too; no packet is longer than an SRMP message may be."""
 

@@ -19,8 +19,6 @@ from msmq_wire.records.record import Record
 from msmq_wire.units import SECOND
 from msmq_wire.wire.types.enumerations import MessageClass
 
-__all__ = ["QUEUE_COLUMNS", "QueueRow", "QueueTotals", "Queues"]
-
 _MOST = 10_000
 """Queues that are told apart: hostile files could hold one a message."""
 _OTHERS = "(other queues)"

@@ -30,8 +30,6 @@ from msmq_wire.wire.expressions import this
 from msmq_wire.wire.packets.message_packet import MessagePacket
 from msmq_wire.wire.private import FILE, PUBLIC, Private
 
-__all__ = ["PART", "CarveReader", "Searched", "carve", "finds_in", "record_of"]
-
 _MOST = 1 << 18
 """Finds that are kept until all files are searched; then what was found so far is told."""
 _REMEMBERED = 1 << 20

@@ -35,8 +35,6 @@ from msmq_wire.reassembly.stream import MAX_PENDING, SIZED, is_credible, packet_
 from msmq_wire.records.record import Grade
 from msmq_wire.wire.headers.base_header import SIGNATURE, VERSION_NUMBER
 
-__all__ = ["Carver", "Find"]
-
 _SIGNATURE = SIGNATURE.to_bytes(4, "little")
 _AT = 4
 """Offset of the signature in a packet."""

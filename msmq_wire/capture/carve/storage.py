@@ -10,8 +10,6 @@ import re
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Literal, TypeAlias
 
-__all__ = ["StorageKind", "storage_kind"]
-
 StorageKind: TypeAlias = Literal["express", "recoverable", "journal", "log", "transactions"]
 """``express`` r*.mq, ``recoverable`` p*.mq, ``journal`` j*.mq, ``log`` l*.mq (which places of the others are
 taken), ``transactions`` MQTrans.*, MQInSeqs.* and QMLog."""

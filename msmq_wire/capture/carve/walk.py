@@ -6,8 +6,6 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-__all__ = ["Part", "Walk"]
-
 Part: TypeAlias = Literal["intact", "broken", "cut"]
 
 

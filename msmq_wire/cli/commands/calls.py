@@ -17,8 +17,6 @@ from msmq_wire.records.call import CALL_COLUMNS, Calls
 from msmq_wire.records.joined_capture import located
 from msmq_wire.records.rpc_packets import RpcCall
 
-__all__ = ["calls"]
-
 
 @with_reading_options(but=BODY_KEYS)
 def calls(

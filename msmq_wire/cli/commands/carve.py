@@ -32,8 +32,6 @@ from msmq_wire.errors import CaptureError, MsmqWireError
 from msmq_wire.records.message import message_of
 from msmq_wire.units import size_text
 
-__all__ = ["carve"]
-
 
 @with_reading_options(but=("ports", "decode_as", "nt_passwords", "nt_hashes", "keytabs"))
 def carve(

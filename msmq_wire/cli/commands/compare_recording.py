@@ -24,8 +24,6 @@ from msmq_wire.lab.recordings.redaction import publishable
 from msmq_wire.report.redaction.judging import RedactingJudge
 from msmq_wire.report.redaction.redactor import Redaction, Redactor
 
-__all__ = ["compare_recording"]
-
 _DIFFERS = 3
 
 

@@ -32,8 +32,6 @@ from msmq_wire.records.message import message_of
 from msmq_wire.records.record import is_step
 from msmq_wire.records.view import record_view
 
-__all__ = ["DecodeFormat", "decode"]
-
 
 class DecodeFormat(StrEnum):
     """How records are printed."""

@@ -34,8 +34,6 @@ from msmq_wire.output import whole_file
 from msmq_wire.records.message import COLUMNS, message_of
 from msmq_wire.records.record import Record
 
-__all__ = ["demo"]
-
 _FILE = "demo.pcap"
 _COLUMNS = ("id", "time", "src", "queue", "label", "message_class")
 _ROWS = 4

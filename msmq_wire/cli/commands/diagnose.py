@@ -17,8 +17,6 @@ from msmq_wire.findings.diagnosis import QUESTIONS
 from msmq_wire.findings.diagnosis.inventory import INVENTORY_COLUMNS
 from msmq_wire.findings.diagnosis.view import answer_view, digest_view
 
-__all__ = ["AnswerFormat", "diagnose"]
-
 _TABLE = 18
 """The question whose answer has rows."""
 

@@ -11,8 +11,6 @@ from msmq_wire.cli.health import Health, health
 from msmq_wire.cli.options import Color, ColorOption, screen_for
 from msmq_wire.cli.render.screen import Screen, fold
 
-__all__ = ["HealthFormat", "doctor"]
-
 _STYLES = {"works": "note", "absent": "dim", "problem": "error"}
 _PIPE = 200
 

@@ -26,8 +26,6 @@ from msmq_wire.findings.rule import Rule
 if TYPE_CHECKING:
     from msmq_wire.replay.rows import Row
 
-__all__ = ["explain"]
-
 _INDENT = 2
 _WIDEST = 100
 """Columns of running text: longer lines are hard to read."""

@@ -12,7 +12,8 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from msmq_wire.capture.link import IcmpUnreachable, UdpDatagram, dissect
+from msmq_wire.capture.link import dissect
+from msmq_wire.capture.network import IcmpUnreachable, UdpDatagram
 from msmq_wire.capture.pcap import Frame
 from msmq_wire.capture.source import read_frames
 from msmq_wire.capture.writer import write_pcap
@@ -35,8 +36,6 @@ from msmq_wire.errors import CaptureError
 from msmq_wire.reassembly.tcp_events import TcpSegment
 from msmq_wire.records.endpoint import endpoint
 from msmq_wire.records.joined_capture import frames_by_file, located
-
-__all__ = ["export"]
 
 _Ends: TypeAlias = frozenset[str]
 """The two ends of a connection."""

@@ -17,8 +17,6 @@ from msmq_wire.records.filter.tree import composed
 from msmq_wire.records.filter.vocabulary import Name
 from msmq_wire.records.filter.words import doc_of, told
 
-__all__ = ["filter_"]
-
 _WIDTH = 76
 _OF_NAME = 20
 _OF_KIND = 15

@@ -33,8 +33,6 @@ from msmq_wire.findings.view import finding_view
 from msmq_wire.records.record import Record
 from msmq_wire.report.redaction.judging import RedactingJudge
 
-__all__ = ["FindingsFormat", "findings"]
-
 TopologyOfFindings = Annotated[
     str | None,
     typer.Option(

@@ -24,8 +24,6 @@ from msmq_wire.rpc.management import ManagementValue
 from msmq_wire.rpc.properties import PropertyKind, property_name
 from msmq_wire.rpc.statuses import Status
 
-__all__ = ["mgmt", "queues"]
-
 _RPC_PORT = 2103
 _ACTIVE, _PRIVATE = 1, 2
 _PATH, _LOCATION, _TRANSACTIONAL, _MESSAGES, _BYTES, _JOURNALED, _JOURNAL_BYTES, _SUBQUEUES = (

@@ -41,8 +41,6 @@ from msmq_wire.records.message_body import message_body
 from msmq_wire.records.record import Record
 from msmq_wire.rpc.statuses import Status
 
-__all__ = ["ReadInterface", "move", "peek", "purge", "receive"]
-
 _RPC_PORT = 2103
 _NOTHING = (Status.MQ_ERROR_IO_TIMEOUT, Status.MQ_ERROR_MESSAGE_NOT_FOUND)
 

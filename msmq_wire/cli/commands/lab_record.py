@@ -17,8 +17,6 @@ from msmq_wire.errors import MsmqWireError
 from msmq_wire.lab.recorder import files_of, record
 from msmq_wire.output import make_folder
 
-__all__ = ["record_scenario"]
-
 _MOST_BYTES = 1 << 20
 
 

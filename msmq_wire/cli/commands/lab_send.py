@@ -44,8 +44,6 @@ from msmq_wire.wire.headers.transaction_header import TransactionHeader
 from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = ["Delivery", "send"]
-
 _SHORT = 5.0
 _HTTP_PORT = 8080
 _BAD_OUTCOMES = ("refused", "expired")

@@ -37,8 +37,6 @@ from msmq_wire.lab.server import DEFAULT_IDENTIFIER, LabServer, LabServices, Lab
 from msmq_wire.records.endpoint import MSMQ_PORT, PING_PORT
 from msmq_wire.units import SECOND
 
-__all__ = ["serve"]
-
 _NOT_FOR_PRODUCTION = (
     "this is a lab, not a production queue manager: messages are in memory only, nobody is authenticated"
 )

@@ -41,8 +41,6 @@ from msmq_wire.records.outcome import OUTCOME
 if TYPE_CHECKING:
     from msmq_wire.cli.outcomes import Outcomes
 
-__all__ = ["messages"]
-
 _BAD_USAGE = 2
 _KNOWN = {one.name: one for one in COLUMNS}
 

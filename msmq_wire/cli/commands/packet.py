@@ -32,8 +32,6 @@ from msmq_wire.errors import MsmqWireError
 from msmq_wire.records.view import inspect_view
 from msmq_wire.wire import registry
 
-__all__ = ["PacketFormat", "packet"]
-
 
 class PacketFormat(StrEnum):
     """How a packet is printed."""

@@ -28,8 +28,6 @@ from msmq_wire.report.redaction.judging import RedactingJudge
 from msmq_wire.report.redaction.replaying import RedactingReplayer, rule_of
 from msmq_wire.sessions.tracker import SESSION_PACKETS
 
-__all__ = ["replay"]
-
 _FOUND = 3
 _CALLS = frozenset(("rpc_call", "com_call"))
 _JUDGED = SESSION_PACKETS | _CALLS

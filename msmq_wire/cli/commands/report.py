@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from msmq_wire.capture.packet_batch import PacketBatch
     from msmq_wire.findings.diagnosis import Diagnosis
 
-__all__ = ["report"]
-
 
 @with_reading_options(carves=True, follows=True, verifies=True, but=("utc", "local", "timezone", "color"))
 def report(

@@ -21,8 +21,6 @@ from msmq_wire.wire.names import FormatName, PathName, QueueFormatType
 if TYPE_CHECKING:
     from msmq_wire.routing.prediction import Prediction
 
-__all__ = ["RouteFormat", "route"]
-
 _PATHS = 10
 _MOST_PATHS = 10_000
 _KEYWORD = re.compile(r"(?:formatname:)?[a-z]+=", re.IGNORECASE)

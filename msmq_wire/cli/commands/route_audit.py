@@ -33,8 +33,6 @@ from msmq_wire.routing.hop_view import KEYS, hop_view
 from msmq_wire.routing.topology import Topology, topology_of
 from msmq_wire.wire.private import LABEL
 
-__all__ = ["route_audit"]
-
 _DEVIATES = 3
 _MOST_REASONS = 1 << 12
 

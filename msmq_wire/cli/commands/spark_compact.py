@@ -16,8 +16,6 @@ from msmq_wire.units import size_text
 if TYPE_CHECKING:
     from msmq_wire.spark.compaction import Compaction
 
-__all__ = ["compact"]
-
 
 def compact(
     tables: TablesFolder,

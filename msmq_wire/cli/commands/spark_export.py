@@ -12,8 +12,6 @@ from msmq_wire.cli.reporting import tell
 from msmq_wire.cli.store_options import TablesFolder, opened_store
 from msmq_wire.units import size_text
 
-__all__ = ["export"]
-
 
 def export(
     tables: TablesFolder,

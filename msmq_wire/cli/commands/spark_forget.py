@@ -11,8 +11,6 @@ from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import tell
 from msmq_wire.cli.store_options import TablesFolder, opened_store
 
-__all__ = ["forget"]
-
 
 def forget(
     captures: Annotated[

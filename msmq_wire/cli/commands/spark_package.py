@@ -13,8 +13,6 @@ from msmq_wire.cli.reporting import complain, tell
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.spark.packaging import older_files, write_package
 
-__all__ = ["package"]
-
 
 def package(
     to: Annotated[

@@ -20,9 +20,7 @@ from msmq_wire.errors import MsmqWireError
 from msmq_wire.spark.read_options import ReadOptions
 
 if TYPE_CHECKING:
-    from msmq_wire.spark.job import Run
-
-__all__ = ["CaptureScope", "TableName", "run"]
+    from msmq_wire.spark.publishing import Run
 
 _REASONS = 6
 

@@ -24,8 +24,6 @@ from msmq_wire.spark.session import spark_problem
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["sql"]
-
 _BAD_USAGE = 2
 _LIMIT = 1000
 _SMALLEST = 8

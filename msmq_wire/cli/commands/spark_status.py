@@ -19,8 +19,6 @@ from msmq_wire.units import size_text
 if TYPE_CHECKING:
     from msmq_wire.tables.store.upkeep import Status
 
-__all__ = ["status"]
-
 _RUNS = 5
 _KINDS = 10
 _MANY = 64

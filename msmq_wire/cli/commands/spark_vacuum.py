@@ -12,8 +12,6 @@ from msmq_wire.cli.reporting import complain, tell
 from msmq_wire.cli.store_options import TablesFolder, opened_store
 from msmq_wire.units import size_text
 
-__all__ = ["vacuum"]
-
 _WEEK = 168
 _DAY = 24
 

@@ -13,8 +13,6 @@ from msmq_wire.errors import MsmqWireError
 from msmq_wire.findings.suricata_rules import FIRST_SID, rule_file, written
 from msmq_wire.output import whole_file
 
-__all__ = ["rules"]
-
 
 def rules(
     output: Annotated[

@@ -23,8 +23,6 @@ from msmq_wire.findings.diagnosis.words import Words, quoted, short
 from msmq_wire.records.view import time_text
 from msmq_wire.sessions import MessageLife, Session
 
-__all__ = ["timeline"]
-
 _MOST = 3
 _MOST_CANDIDATES = 10
 

@@ -12,8 +12,6 @@ from msmq_wire.errors import TopologyError
 from msmq_wire.routing.topology_calls import DirectoryCalls
 from msmq_wire.routing.topology_text import topology_text
 
-__all__ = ["topology"]
-
 _MOST_NOTES = 6
 
 

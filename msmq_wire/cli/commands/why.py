@@ -22,8 +22,6 @@ from msmq_wire.findings.diagnosis.words import Words, quoted, short
 from msmq_wire.records.view import time_text
 from msmq_wire.sessions import MessageLife, Story
 
-__all__ = ["why"]
-
 _SHOWN = 20
 """Messages that are listed of those that fit; all of them are counted."""
 

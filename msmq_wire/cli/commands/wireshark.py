@@ -12,8 +12,6 @@ from msmq_wire.cli.live import wireshark_part
 from msmq_wire.cli.reporting import complain
 from msmq_wire.errors import MsmqWireError
 
-__all__ = ["WiresharkAction", "wireshark"]
-
 
 class WiresharkAction(StrEnum):
     """What to do with the dissector."""

@@ -20,8 +20,6 @@ from msmq_wire.findings.diagnosis import QUESTIONS, Answer, Digest, DigestLine
 from msmq_wire.findings.diagnosis.inventory import INVENTORY_COLUMNS
 from msmq_wire.findings.diagnosis.words import listed
 
-__all__ = ["AnswerText", "plain_dots"]
-
 _INDENT = "    "
 _MOST_ROWS = 20
 _SURE: dict[Confidence, str] = {

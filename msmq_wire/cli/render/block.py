@@ -8,8 +8,6 @@ from rich.cells import cell_len
 
 from msmq_wire.cli.render.screen import Screen, Segment, fold
 
-__all__ = ["GAP", "WHOLE_SECONDS", "ends_text", "folded", "head"]
-
 GAP = "  "
 """Between two texts of a line."""
 WHOLE_SECONDS = 19

@@ -17,8 +17,6 @@ from msmq_wire.records.bodies.queued_components import EXTENSION, NAME
 from msmq_wire.records.message_body import MessageBody
 from msmq_wire.wire.stream import Span
 
-__all__ = ["body_node", "extension_node"]
-
 _DETAILS = 40
 
 # What the text below, or the size, says as well.

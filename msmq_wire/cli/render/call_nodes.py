@@ -13,7 +13,7 @@ import msgspec
 
 from msmq_wire.cli.render.call_values import call_number_text, enumerated_text, status_text
 from msmq_wire.cli.render.com_nodes import com_nodes
-from msmq_wire.cli.render.nodes import Block, Node, NodeOptions
+from msmq_wire.cli.render.node import Block, Node, NodeOptions
 from msmq_wire.cli.render.values import INLINE_BYTES, bytes_text, count_text
 from msmq_wire.records.com_packets import ComCall
 from msmq_wire.records.rpc_packets import RpcCall
@@ -39,8 +39,6 @@ from msmq_wire.wire.types.enumerations import BodyType
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from msmq_wire.wire.types.section_buffer import SectionBuffer, SectionType
 from msmq_wire.wire.types.wchar_text import WcharText
-
-__all__ = ["SEALED", "call_nodes"]
 
 SEALED = "not readable without the password, NT hash or keytab (--nt-password, --nt-hash, --keytab)"
 _LISTED = 100

@@ -28,8 +28,6 @@ from msmq_wire.wire.types.enumerations import (
     SenderIdType,
 )
 
-__all__ = ["call_number_text", "enumerated_text", "status_text"]
-
 _INFINITE = 0xFFFFFFFF
 _MILLISECONDS = frozenset(("ul_timeout", "request_timeout"))
 _TIMES = frozenset(

@@ -8,8 +8,6 @@ from msmq_wire.cli.render.node import Node
 from msmq_wire.cli.render.values import count_text, duration_text
 from msmq_wire.records.com_packets import ComCall, ComObject, ReceiveArguments
 
-__all__ = ["com_nodes"]
-
 _INFINITE = 0xFFFFFFFF
 _DEFAULT = "default: not specified"
 

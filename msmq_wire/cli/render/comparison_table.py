@@ -16,8 +16,6 @@ from msmq_wire.cli.render.values import count_text, timestamp_text
 from msmq_wire.lab.recordings.compare_values import Agreement, Comparable, Compared, Difference, NotCompared
 from msmq_wire.rpc.hresults import describe
 
-__all__ = ["print_comparison"]
-
 _LONGEST = 200
 """Characters of a value that are shown."""
 _NO_STEP = "-"

@@ -19,8 +19,6 @@ from msmq_wire.findings.conduct import CONDUCT
 from msmq_wire.records.joined_capture import located
 from msmq_wire.replay.deviation import ReplayDeviation, ReplayKind
 
-__all__ = ["DeviationTable"]
-
 _SEVERITY_WIDTH = max(map(len, SEVERITIES))
 _KIND_WIDTH = max(map(len, (*ReplayKind, *CONDUCT)))
 

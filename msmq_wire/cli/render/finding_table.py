@@ -20,8 +20,6 @@ from msmq_wire.findings.folding import MOST_KEPT, Group
 from msmq_wire.records.capture_names import short_names
 from msmq_wire.records.joined_capture import files_of, first_file
 
-__all__ = ["SEVERITY_STYLES", "By", "FindingTable", "frames_text"]
-
 SEVERITY_STYLES: dict[Severity, str] = {"info": "dim", "low": "name", "medium": "warning", "high": "error"}
 """The style of each severity."""
 

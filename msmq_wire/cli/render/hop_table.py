@@ -21,8 +21,6 @@ from msmq_wire.routing.hop import Deviation, DeviationKind, ObservedHop
 from msmq_wire.routing.topology import Topology
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = ["HopTable"]
-
 _GAP = "  "
 _INDENT = 8
 _WHOLE_SECONDS = 19

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.musts import Bit
 
-__all__ = ["bit_rows", "selected"]
-
 
 def bit_rows(cls: type[WireStruct], word: int) -> Iterator[tuple[str, str, str]]:
     """Name, value and meaning of the bits that are set in the word of a structure."""

@@ -9,8 +9,6 @@ import msgspec
 
 from msmq_wire.wire.stream import Span
 
-__all__ = ["Block", "Node", "NodeOptions"]
-
 Kind = Literal["structure", "field", "bit", "anomaly", "error"]
 
 

@@ -40,18 +40,6 @@ from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from msmq_wire.wire.types.mqf_format_name_element import MQFFormatNameElement, element_format_name
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = [
-    "Block",
-    "Node",
-    "NodeOptions",
-    "block_node",
-    "body_node",
-    "extension_node",
-    "packet_nodes",
-    "place_marks",
-    "text_node",
-]
-
 _OPENED = ("message_body", "extension_data")
 _LISTED = 100
 

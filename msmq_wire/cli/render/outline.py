@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import msgspec
 
-from msmq_wire.cli.render.node import Kind, Node
-from msmq_wire.cli.render.nodes import NodeOptions, packet_nodes
+from msmq_wire.cli.render.node import Kind, Node, NodeOptions
+from msmq_wire.cli.render.nodes import packet_nodes
 from msmq_wire.cli.render.screen import Screen
 from msmq_wire.cli.render.tree import Tree, TreeOptions, record_heading
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.records.record import Record
-
-__all__ = ["print_outline"]
 
 
 def print_outline(screen: Screen, record: Record, options: TreeOptions) -> None:

@@ -14,8 +14,6 @@ from msmq_wire.routing.topology import Topology
 from msmq_wire.routing.view import called, chosen_path, kind_of, machine_of, site_names
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = ["dot_lines"]
-
 _LONGEST = 256
 _SHAPES = {
     "gate": "doubleoctagon",

@@ -19,8 +19,6 @@ from msmq_wire.routing.topology import Topology
 from msmq_wire.routing.view import called, chosen_path, kind_of, machine_of, site_names, told_paths
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = ["MOST_BOXES", "svg_text"]
-
 MOST_BOXES = 200
 """Queue managers that are drawn."""
 _MOST_ARROWS = 1000

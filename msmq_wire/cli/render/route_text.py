@@ -18,8 +18,6 @@ from msmq_wire.routing.topology import Topology
 from msmq_wire.routing.view import NOT_ROUTED, ToldPaths, called, machine_of, site_names, told_paths
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = ["REASONS", "RouteText", "ends_text"]
-
 REASONS = {
     HopRule.OUT_ROUTING_SERVER: "The sender has out-routing servers: all that it sends leaves through one of "
     "them.",

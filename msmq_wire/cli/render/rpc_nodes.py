@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from msmq_wire.cli.render.body_nodes import body_node, extension_node
 from msmq_wire.cli.render.call_nodes import call_nodes
 from msmq_wire.cli.render.call_values import call_number_text, enumerated_text, status_text
-from msmq_wire.cli.render.nodes import Block, Node, NodeOptions, body_node, extension_node, place_marks
+from msmq_wire.cli.render.node import Block, Node, NodeOptions
+from msmq_wire.cli.render.nodes import place_marks
 from msmq_wire.cli.render.values import INLINE_BYTES, bytes_text, count_text, identifier_text
 from msmq_wire.errors import DecodeError
 from msmq_wire.records.message_body import transfer_body
@@ -18,8 +20,6 @@ from msmq_wire.rpc.types.queue_format import ObjectId
 from msmq_wire.wire.musts import Anomaly
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from msmq_wire.wire.types.wchar_text import WcharText
-
-__all__ = ["is_rpc_packet", "rpc_nodes"]
 
 _LISTED = 100
 _RESULTS = {0: "accepted", 1: "refused by the server", 2: "refused", 3: "no interface: features agreed on"}

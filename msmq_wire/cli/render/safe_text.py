@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from msmq_wire import invisible
 
-__all__ = ["escaped"]
-
 
 def escaped(text: str, *, encoding: str = "utf-8") -> str:
     """The text with every unsafe character as ``\\x1b`` or ``\\u202e``, and what ``encoding`` lacks too.

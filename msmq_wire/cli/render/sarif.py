@@ -18,8 +18,6 @@ from msmq_wire.findings.rule import Rule
 from msmq_wire.findings.view import evidence_view
 from msmq_wire.records.joined_capture import located
 
-__all__ = ["LEVELS", "artifact_uri", "sarif_log"]
-
 Json = dict[str, Any]
 
 LEVELS: Mapping[Severity, str] = {"info": "note", "low": "note", "medium": "warning", "high": "error"}

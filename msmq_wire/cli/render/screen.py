@@ -14,8 +14,6 @@ from rich.cells import cell_len, chop_cells
 
 from msmq_wire.cli.render.safe_text import escaped
 
-__all__ = ["ColorMode", "Screen", "Segment", "fold"]
-
 ColorMode = Literal["auto", "always", "never"]
 Segment = tuple[str, str]
 """A text and the name of its style."""

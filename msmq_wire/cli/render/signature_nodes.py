@@ -16,8 +16,6 @@ from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.headers.mqf_signature_header import MQFSignatureHeader
 from msmq_wire.wire.headers.security_header import SecurityData
 
-__all__ = ["signature_nodes"]
-
 
 def signature_nodes(parent: WireStruct, name: str, packet: Any, options: NodeOptions) -> list[Node]:
     """The nodes below a field of a packet; none below one that is neither a signature nor its certificate."""

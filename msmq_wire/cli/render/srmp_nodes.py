@@ -32,8 +32,6 @@ from msmq_wire.wire.fields import Field, fields
 from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
 from msmq_wire.wire.musts import Anomaly
 
-__all__ = ["shortened", "srmp_nodes", "status_words"]
-
 _SHOWN_HEADERS = ("host", "content-type", "soapaction")
 _LISTED = 100
 _LONGEST = 256

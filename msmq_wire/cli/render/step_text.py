@@ -20,8 +20,6 @@ from msmq_wire.findings.diagnosis.words import Words
 from msmq_wire.sessions import Moment
 from msmq_wire.units import SECOND
 
-__all__ = ["StepText"]
-
 _PIPE_WIDTH = 100
 _LEAST, _WIDEST = 60, 110
 _LEFT = 18

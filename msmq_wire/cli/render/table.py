@@ -27,8 +27,6 @@ from msmq_wire.records.look import Declared, Look
 from msmq_wire.records.message_body import MessageBody
 from msmq_wire.units import MILLISECOND
 
-__all__ = ["Column", "Row", "Table", "table_of"]
-
 _SAMPLE = 100
 _LONGEST = 256
 """Cells of a text in a pipe: most texts of a packet are shorter, and one row must not make all as long."""

@@ -17,7 +17,8 @@ from typing import Any
 import msgspec
 from rich.cells import cell_len
 
-from msmq_wire.cli.render.nodes import Block, Node, NodeOptions, packet_nodes
+from msmq_wire.cli.render.node import Block, Node, NodeOptions
+from msmq_wire.cli.render.nodes import packet_nodes
 from msmq_wire.cli.render.rpc_nodes import is_rpc_packet, rpc_nodes
 from msmq_wire.cli.render.screen import Screen, Segment, fold
 from msmq_wire.cli.render.srmp_nodes import shortened, srmp_nodes, status_words
@@ -31,18 +32,6 @@ from msmq_wire.rpc.hresults import describe
 from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
 from msmq_wire.wire.headers.user_header import UserHeader
 from msmq_wire.wire.musts import Anomaly
-
-__all__ = [
-    "WIDE_NAMES",
-    "Heading",
-    "Tree",
-    "TreeOptions",
-    "heading_segments",
-    "print_packet",
-    "print_record",
-    "record_heading",
-    "walk",
-]
 
 WIDE_NAMES = 38
 """Cells that names and what stands before them take at most, where a line has room."""

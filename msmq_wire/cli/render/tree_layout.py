@@ -16,8 +16,6 @@ from msmq_wire.cli.render.values import value_and_meaning, word_text
 from msmq_wire.wire.fields import Field
 from msmq_wire.wire.stream import Span
 
-__all__ = ["END", "Chunk", "Layout", "Line", "Row", "Shape"]
-
 
 class Line:
     """What the lines of a field have in common, whichever packet they are of; compared by identity.

@@ -13,9 +13,10 @@ from functools import partial
 from types import NoneType
 from typing import Any, NamedTuple, TypeAlias, get_args, get_origin
 
+from msmq_wire.cli.render.body_nodes import body_node, extension_node
 from msmq_wire.cli.render.meanings import selected
 from msmq_wire.cli.render.node import Node, NodeOptions
-from msmq_wire.cli.render.nodes import block_node, body_node, extension_node, text_node
+from msmq_wire.cli.render.nodes import block_node, text_node
 from msmq_wire.cli.render.tree_layout import END, Line
 from msmq_wire.cli.render.values import (
     INLINE_BYTES,
@@ -43,8 +44,6 @@ from msmq_wire.wire.types.enumerations import QueueType
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from msmq_wire.wire.types.mqf_format_name_element import MQFFormatNameElement, element_format_name
 from msmq_wire.wire.types.wchar_text import WcharText
-
-__all__ = ["Lines", "PacketLines"]
 
 # Traffic repeats its names; what is longer is not worth keeping.
 _LONGEST = 1024

@@ -27,8 +27,6 @@ from msmq_wire.wire.registry import PACKETS
 from msmq_wire.wire.stream import Span
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["TreeWriter"]
-
 # A stored message has other fields, and a time that is absolute.
 _REGULAR = frozenset(PACKETS.values()) - {MessagePacket}
 # All bits of a word have lines.

@@ -15,25 +15,6 @@ from msmq_wire.wire.types.enumerations import BodyType
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from msmq_wire.wire.types.message_identifier import MessageIdentifier
 
-__all__ = [
-    "INLINE_BYTES",
-    "bytes_text",
-    "correlation_text",
-    "count_text",
-    "duration_text",
-    "enumeration_text",
-    "identifier_text",
-    "is_bare",
-    "is_filler",
-    "is_filling",
-    "number_words",
-    "rfc3339_text",
-    "timestamp_text",
-    "unix_time_text",
-    "value_and_meaning",
-    "word_text",
-]
-
 INLINE_BYTES = 16
 """Bytes that are shown on the line of their field; more make a dump."""
 

@@ -40,8 +40,6 @@ from msmq_wire.wire.registry import STRUCTURES
 from msmq_wire.wire.types.enumerations import InternalPacketType, MessageClass
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["UNRECOGNISED", "ColumnBatch", "Proven", "Table", "decode", "proven"]
-
 
 def _acknowledgments(walk: Walk) -> tuple[Mapping[type[WireStruct], Integers], Integers]:
     """Which rows of a walk of user messages are acknowledgments, as `identification.acknowledgment_type`.

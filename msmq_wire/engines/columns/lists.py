@@ -22,8 +22,6 @@ from msmq_wire.engines.columns.values import (
     Selection,
 )
 
-__all__ = ["elements"]
-
 _Layout = Number | Octets | Part
 _Piece = tuple[Column, Integers]
 """A column, and for every row of its walk the number of the element that stands there, -1 for none."""

@@ -31,8 +31,6 @@ from msmq_wire.wire.types.enumerations import QueueType
 from msmq_wire.wire.types.private_queue_format_name_id import PrivateQueueFormatNameId
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["Judgement", "order_queues"]
-
 
 def order_queues(header: Part, asked: Bools | None = None) -> Bools:
     """Which of all rows of a walk go to an order queue; of those ``asked``, if given."""

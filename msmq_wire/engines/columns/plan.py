@@ -13,8 +13,6 @@ from msmq_wire.wire.expressions import Expression
 from msmq_wire.wire.fields import WireStruct, fields
 from msmq_wire.wire.generation import Generator, generate
 
-__all__ = ["GATHERED", "sure_bytes"]
-
 GATHERED = 32
 """Fixed byte strings up to this size are copied with the numbers around them."""
 

@@ -26,8 +26,6 @@ from msmq_wire.engines.columns.values import (
 )
 from msmq_wire.wire.expressions import Expression, Undetermined
 
-__all__ = ["column_at", "columns_at", "combinations", "evaluate", "leaves", "verdicts"]
-
 
 class _Nothing(Undetermined):
     """A value that no row has; numpy leaves operations with it to it."""

@@ -22,8 +22,6 @@ from msmq_wire.wire.types.private_queue_format_name import PrivateQueueFormatNam
 from msmq_wire.wire.types.private_queue_format_name_id import PrivateQueueFormatNameId
 from msmq_wire.wire.types.wchar_text import FixedWcharText, WcharText
 
-__all__ = ["among", "coded", "format_names", "has", "is_set", "numbers", "octets", "octets_at", "shown"]
-
 _FORMAT_NAME = ".format_name"
 _SELECTORS = 0x7FC00
 """The bits of UserHeader.Flags that hold the types of the queues."""

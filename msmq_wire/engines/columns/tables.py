@@ -35,8 +35,6 @@ from msmq_wire.wire.fields import WireStruct, fields
 from msmq_wire.wire.generation import Generator, generate
 from msmq_wire.wire.musts import Anomaly
 
-__all__ = ["UNRECOGNISED", "ColumnBatch", "Irregular", "Table", "TableColumn"]
-
 UNRECOGNISED = "unrecognised"
 """The table of rows that are no packet."""
 

@@ -17,22 +17,6 @@ from numpy.typing import NDArray
 from msmq_wire.buffers import as_buffer
 from msmq_wire.wire.fields import WireStruct
 
-__all__ = [
-    "Arms",
-    "Bools",
-    "Column",
-    "Integers",
-    "Items",
-    "Number",
-    "Octets",
-    "Part",
-    "Rows",
-    "Run",
-    "Selection",
-    "Source",
-    "coded_numbers",
-]
-
 Integers = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Records = NDArray[Any]

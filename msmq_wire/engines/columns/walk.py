@@ -30,8 +30,6 @@ from msmq_wire.wire.expressions import Expression, Undetermined
 from msmq_wire.wire.fields import WireStruct, fields
 from msmq_wire.wire.generation import generate
 
-__all__ = ["Walk"]
-
 _FIRST_PLACES = 4
 """Places of lists that are worth a column however few rows have them."""
 _LAST_PLACE = 64

@@ -27,8 +27,6 @@ from msmq_wire.wire.expressions import Expression, Operation, length_target, par
 from msmq_wire.wire.fields import WireStruct, fields
 from msmq_wire.wire.generation import generate
 
-__all__ = ["Decoding"]
-
 _INTERNED = 4096
 # A call with more keywords than this goes through a dictionary, which takes four times as long.
 _KEYWORDS = 15

@@ -14,8 +14,6 @@ from msmq_wire.wire.expressions import Expression
 from msmq_wire.wire.fields import WireStruct, fields
 from msmq_wire.wire.generation import generate
 
-__all__ = ["Encoding"]
-
 
 class Encoding:
     """Generates ``encode(_value)``, which returns the bytes, or None.

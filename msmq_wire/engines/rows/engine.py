@@ -20,8 +20,6 @@ from msmq_wire.engines.rows.decoding import Decoding
 from msmq_wire.engines.rows.encoding import Encoding
 from msmq_wire.wire.stream import Range
 
-__all__ = ["build", "parse", "source"]
-
 _IRREGULAR = (struct.error, OverflowError)
 _UNFIT = (struct.error, OverflowError, TypeError, AttributeError, ValueError)
 

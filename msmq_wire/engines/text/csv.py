@@ -12,8 +12,6 @@ from typing import Any
 
 from msmq_wire.invisible import UNSEEN, escaped
 
-__all__ = ["csv_cell", "csv_line"]
-
 # What begins a formula in a spreadsheet: also full-width or small, and behind what it does not show.
 _FORMULA = frozenset("=+-@")
 _SUSPECT = _FORMULA | {" "}

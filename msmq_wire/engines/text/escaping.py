@@ -13,8 +13,6 @@ from typing import Any
 
 from msmq_wire.invisible import UNSEEN
 
-__all__ = ["SCHEMA_VERSION", "json_line", "json_string"]
-
 SCHEMA_VERSION = 1
 """Of documents and rows that are JSON, and of docs/schema: it grows when a key takes another meaning."""
 

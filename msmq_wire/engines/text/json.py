@@ -23,8 +23,6 @@ from msmq_wire.wire.musts import BitTable
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["json_text", "source"]
-
 Writer = Callable[[Any, Any], str]
 
 

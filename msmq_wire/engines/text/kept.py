@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-__all__ = ["Kept"]
-
 _MOST = 2048
 _LONGEST = 512
 

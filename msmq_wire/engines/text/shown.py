@@ -27,8 +27,6 @@ from msmq_wire.wire.types.private_queue_format_name_id import PrivateQueueFormat
 from msmq_wire.wire.types.public_queue_format_name import PublicQueueFormatName
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["Shown", "base64_string", "behind", "queue_view", "shown"]
-
 Shown = Callable[[Any, Any], str]
 
 

@@ -19,8 +19,6 @@ from msmq_wire.records.run import Run
 from msmq_wire.records.signatures import signatures_are_asked
 from msmq_wire.wire.packets.user_message import UserMessage
 
-__all__ = ["Alike", "Group"]
-
 _PROPERTIES = "message_properties_header"
 _BODY, _SIZE = f"{_PROPERTIES}.message_body", f"{_PROPERTIES}.message_size"
 _TYPE, _LEVEL = f"{_PROPERTIES}.body_type", f"{_PROPERTIES}.privacy_level"

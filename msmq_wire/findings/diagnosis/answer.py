@@ -18,8 +18,6 @@ from msmq_wire.records.coverage import Need, Position
 from msmq_wire.records.visibility import Visibility
 from msmq_wire.sessions import Moment
 
-__all__ = ["MOST", "Answer", "Statement", "Telling"]
-
 MOST = 10
 """Items that a list in an answer shows."""
 _MOST_FRAMES = 64

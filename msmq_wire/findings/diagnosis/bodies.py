@@ -19,8 +19,6 @@ from msmq_wire.records.srmp_packets import SrmpMessage
 from msmq_wire.sessions import Moment
 from msmq_wire.sessions.message import MessageReader, moment_of
 
-__all__ = ["FIRST", "Bodies", "BodyKind"]
-
 _MOST_KINDS = 256
 _MOST_LOOKS = 4096
 _MOST_BYTES = 16 << 20

@@ -12,8 +12,6 @@ from msmq_wire.records.visibility import Visibility
 from msmq_wire.sessions import Moment
 from msmq_wire.sessions.message import moment_of
 
-__all__ = ["captured"]
-
 _MOST_FACTS = 64
 
 

@@ -11,8 +11,6 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-__all__ = ["OPPOSITES", "Claim", "Fact"]
-
 Fact: TypeAlias = Literal[
     "acknowledged",
     "never_acknowledged",

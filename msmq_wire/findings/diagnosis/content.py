@@ -11,8 +11,6 @@ from msmq_wire.findings.diagnosis.security import Tally
 from msmq_wire.findings.diagnosis.words import Words, count, each_time, listed, part
 from msmq_wire.sessions import Moment
 
-__all__ = ["bodies", "security"]
-
 
 def security(facts: Facts, resends: int, words: Words, telling: Telling) -> None:
     """Question 10, [MS-MQMQ] 2.2.20.6 and 2.2.19.3."""

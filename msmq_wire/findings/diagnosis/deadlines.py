@@ -16,8 +16,6 @@ from msmq_wire.findings.diagnosis.words import Words, count, host, seconds_text,
 from msmq_wire.sessions import MessageLife, Moment
 from msmq_wire.wire.headers.base_header import INFINITE
 
-__all__ = ["SharedTimes", "shared_times"]
-
 _MOST_OPEN = 4096
 _FM, _LM = 1 << 2, 1 << 3
 _ID, _ID_BITS = 4, 0xFFFFF

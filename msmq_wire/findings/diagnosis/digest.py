@@ -25,8 +25,6 @@ from msmq_wire.records.visibility import Visibility
 from msmq_wire.sessions import Moment, Story
 from msmq_wire.sessions.message import moment_of
 
-__all__ = ["MOST_LINES", "Digest", "DigestLine", "digest_of"]
-
 MOST_LINES = 5
 """Lines of a digest, at most."""
 _MOST_FRAMES = 64

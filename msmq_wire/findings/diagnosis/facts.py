@@ -27,8 +27,6 @@ from msmq_wire.sessions.message import moment_of
 from msmq_wire.wire.headers.extended_address_header import ExtendedAddressHeader
 from msmq_wire.wire.headers.user_header import AddressOverlay, address_text
 
-__all__ = ["Facts", "PortUse"]
-
 _MOST_PORTS = 256
 _MOST_PAIRS = 256
 _MOST_ADDRESSES = 256

@@ -20,8 +20,6 @@ from msmq_wire.records.coverage import Need
 from msmq_wire.sessions import MessageLife, Moment, Session, Story, class_words
 from msmq_wire.sessions.outcomes import TIMEOUTS
 
-__all__ = ["REMEDIES", "Fates", "of_several"]
-
 _NEEDS: tuple[Need, ...] = (
     "both_sides", "whole", "order", "read", "next_openings", "counted", "in_time",
 )  # fmt: skip

@@ -22,8 +22,6 @@ from msmq_wire.sessions.lives import is_acknowledgment
 from msmq_wire.sessions.message import MessageReader
 from msmq_wire.wire.partial import reached
 
-__all__ = ["INVENTORY_COLUMNS", "Content", "Inventory", "inventory"]
-
 _MOST_ROWS = 1024
 
 

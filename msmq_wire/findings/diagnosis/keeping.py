@@ -23,8 +23,6 @@ from msmq_wire.sessions import Acknowledgment, MessageLife, Story, class_words
 from msmq_wire.sessions.outcomes import TIMEOUTS
 from msmq_wire.units import SECOND
 
-__all__ = ["KeptSums", "kept"]
-
 _NEEDS: tuple[Need, ...] = ("opening", "both_sides", "whole", "order", "to_source", "counted", "in_time")
 """What has to have been captured between two hosts to say that no acknowledgment came."""
 

@@ -16,8 +16,6 @@ from msmq_wire.sessions import MessageLife, Moment, RemoteQueue, Story, Transact
 from msmq_wire.sessions.clocks import length_of_time
 from msmq_wire.units import SECOND
 
-__all__ = ["lost"]
-
 _SILENT = (
     "Current Windows does not send nacks 0x8000, 0x8004, 0x8006, 0x8007 and 0x800B by default: a message "
     "can be refused without one."

@@ -26,8 +26,6 @@ from msmq_wire.rpc.types.sequence_info import SequenceInfo
 from msmq_wire.sessions import Moment
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["Managed", "held", "offline"]
-
 _MOST = 256
 _MACHINE, _QUEUE = PropertyKind.MANAGEMENT_MACHINE, PropertyKind.MANAGEMENT_QUEUE
 _CONNECTED, _ALL_BYTES = 4, 6

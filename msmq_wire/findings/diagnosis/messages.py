@@ -19,8 +19,6 @@ from msmq_wire.sessions import Acknowledgment, MessageLife, Moment, class_words
 from msmq_wire.sessions.outcomes import TIMEOUTS
 from msmq_wire.units import SECOND
 
-__all__ = ["Again", "Bad", "MessageSums", "Stale", "Trouble", "acknowledged", "is_settled", "is_taken", "why"]
-
 _MOST_HOSTS = 1024
 _MOST_WAITING = 64
 _MOST_CLAIMS = 1024

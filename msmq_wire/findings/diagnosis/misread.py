@@ -16,8 +16,6 @@ from msmq_wire.records.coverage import Need
 from msmq_wire.rpc.hresults import describe
 from msmq_wire.sessions import Moment, RemoteQueue, RemoteRead, Story
 
-__all__ = ["misread"]
-
 _MOST = 1024
 _MOST_MOMENTS = 16
 _NO_MESSAGE = frozenset((0xC00E001B, 0xC00E0088, 0xC00E0008, 0xC00E001D, 0xC00E001C))

@@ -11,8 +11,6 @@ from msmq_wire.findings.diagnosis.words import Words, quoted, short
 from msmq_wire.records.queue_names import short_queue
 from msmq_wire.sessions import MessageLife, Moment, Story
 
-__all__ = ["matching", "named"]
-
 _BARS = ("…", "...")
 _PLACE = re.compile(r"(?:id\s*(\d{1,18})|frame\s*(\d{1,18})(?:\s+of\s+(\S.*))?)", re.IGNORECASE)
 

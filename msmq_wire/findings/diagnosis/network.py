@@ -22,8 +22,6 @@ from msmq_wire.records.visibility import Visibility
 from msmq_wire.sessions import Moment, PingExchange, Session, Story
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
-__all__ = ["addresses", "connections", "identities", "ports"]
-
 _MOST_GROUPS = 4096
 _MOST_HOSTS = 64
 

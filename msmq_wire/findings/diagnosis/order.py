@@ -14,8 +14,6 @@ from msmq_wire.records.coverage import Need
 from msmq_wire.sessions import Story, TransactionalStream
 from msmq_wire.units import SECOND
 
-__all__ = ["streams"]
-
 _PATIENCE = 120 * SECOND
 _GAPS: tuple[Need, ...] = ("between", "counted", "in_time")
 _ACKS: tuple[Need, ...] = ("both_sides", "whole", "to_source", "counted")

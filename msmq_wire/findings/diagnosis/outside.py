@@ -16,8 +16,6 @@ from msmq_wire.findings.diagnosis.answer import Telling
 from msmq_wire.findings.diagnosis.words import count, host
 from msmq_wire.sessions import MessageLife, Moment
 
-__all__ = ["Volumes", "is_inside"]
-
 _INSIDE = tuple(
     map(
         ip_network,

@@ -21,8 +21,6 @@ from msmq_wire.findings.session_places import needs_of, noted, position_of
 from msmq_wire.records.visibility import Visibility
 from msmq_wire.sessions import Moment, Session, SessionDirection, Story
 
-__all__ = ["FindingSums", "heeded", "is_naked", "peers"]
-
 _MOST_HOSTS = 4096
 _MOST_IDS = 64
 _FROM = SEVERITIES.index("medium")

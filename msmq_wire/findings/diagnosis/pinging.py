@@ -12,8 +12,6 @@ from msmq_wire.findings.diagnosis.words import Words, count, host, later, listed
 from msmq_wire.findings.sweeps import Sweep, sweeps_of
 from msmq_wire.sessions import DiscoveryReply, Moment, PingExchange, ServerDiscovery, Session, Story
 
-__all__ = ["pings"]
-
 _MOST_MOMENTS = 64
 
 

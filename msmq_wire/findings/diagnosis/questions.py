@@ -12,7 +12,7 @@ from datetime import UTC, tzinfo
 from typing import NamedTuple
 
 from msmq_wire.findings.cause import Cause
-from msmq_wire.findings.diagnosis.answer import Answer, Statement, Telling
+from msmq_wire.findings.diagnosis.answer import Answer, Telling
 from msmq_wire.findings.diagnosis.captured import captured
 from msmq_wire.findings.diagnosis.content import bodies, security
 from msmq_wire.findings.diagnosis.deadlines import SharedTimes, shared_times
@@ -39,8 +39,6 @@ from msmq_wire.findings.folding import Group
 from msmq_wire.records.record import Record
 from msmq_wire.records.run import Run
 from msmq_wire.sessions import Leaving, MessageLife, RemoteRead, Story
-
-__all__ = ["JUDGED", "QUESTIONS", "Answer", "Diagnosis", "Question", "Statement"]
 
 
 class Question(NamedTuple):

@@ -16,8 +16,6 @@ from msmq_wire.findings.diagnosis.words import count, host, quoted, short
 from msmq_wire.sessions import Moment, RemoteRead
 from msmq_wire.sessions.message import system_queue
 
-__all__ = ["rare_readers"]
-
 _USUAL = 10
 """Messages that a usual reader took at least."""
 _TIMES = 3

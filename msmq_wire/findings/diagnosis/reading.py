@@ -18,8 +18,6 @@ from msmq_wire.sessions import Moment, RemoteQueue, RemoteRead, Story
 from msmq_wire.sessions.message import system_queue
 from msmq_wire.units import SECOND
 
-__all__ = ["reads"]
-
 _MOST_CLIENTS = 256
 _IO_TIMEOUT = 0xC00E001B
 _COMMIT = "A message received in a transaction leaves its queue at the commit, which no call shows."

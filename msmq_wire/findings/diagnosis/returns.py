@@ -20,8 +20,6 @@ from msmq_wire.sessions.message import message_key, message_name
 from msmq_wire.wire.headers.subqueue_header import SubqueueHeader
 from msmq_wire.wire.partial import reached
 
-__all__ = ["Returns", "returns"]
-
 _MOST = 4096
 _LOW_56 = (1 << 56) - 1
 _REREAD = (

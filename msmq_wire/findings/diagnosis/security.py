@@ -21,8 +21,6 @@ from msmq_wire.wire.headers.security_header import SecurityHeader, security_id_t
 from msmq_wire.wire.partial import reached
 from msmq_wire.wire.types.enumerations import EncryptionAlgorithm, HashAlgorithm
 
-__all__ = ["Security", "Tally"]
-
 _MOST = 256
 _EB = 1 << 5
 

@@ -20,8 +20,6 @@ from msmq_wire.sessions import HostClock, MessageLife, Moment, Story
 from msmq_wire.sessions.clocks import AHEAD, is_time, length_of_time
 from msmq_wire.wire.headers.base_header import INFINITE
 
-__all__ = ["Sendings", "sent"]
-
 Name = TypeVar("Name", str, int)
 
 _MOST_GROUPS = 1024

@@ -16,8 +16,6 @@ from msmq_wire.findings.diagnosis.answer import Telling
 from msmq_wire.findings.diagnosis.words import count, host, listed, span
 from msmq_wire.sessions import Moment, Session, Story
 
-__all__ = ["port_sweeps"]
-
 _MANY = 10
 """Hosts without a session, from which on it is a sweep."""
 _MOST_CLIENTS = 4096

@@ -18,8 +18,6 @@ from msmq_wire.sessions.message import message_key, message_name, moment_of
 from msmq_wire.wire.partial import reached
 from msmq_wire.wire.types.guid import NULL_GUID
 
-__all__ = ["SessionSteps", "Step", "message_steps", "step_view"]
-
 _MOST = 10_000
 
 

@@ -21,8 +21,6 @@ from msmq_wire.records.coverage import Need
 from msmq_wire.sessions import Moment, PingExchange, Session, Story
 from msmq_wire.units import SECOND
 
-__all__ = ["failure", "given_up", "obstacle", "refused", "unopened"]
-
 _MOST_SERVERS = 4096
 _MOST_CLIENTS = 32
 _MOST_MOMENTS = 16

@@ -15,8 +15,6 @@ from msmq_wire.records.coverage import Need
 from msmq_wire.sessions import MessageLife, Story
 from msmq_wire.units import SECOND
 
-__all__ = ["Untold"]
-
 _NEEDS: tuple[Need, ...] = ("both_sides", "whole", "order", "read", "counted")
 _ARRIVAL = 1
 """PA: a positive acknowledgment of arrival, [MS-MQMQ] 2.2.20.3."""

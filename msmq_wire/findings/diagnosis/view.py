@@ -10,8 +10,6 @@ from msmq_wire.findings.diagnosis.answer import Answer, Statement
 from msmq_wire.findings.diagnosis.digest import Digest
 from msmq_wire.findings.finding import SEVERITIES
 
-__all__ = ["answer_view", "digest_view"]
-
 _QUESTION = "What is wrong?"
 
 

@@ -15,8 +15,6 @@ from msmq_wire.findings.overdue import Due, due_in, is_late
 from msmq_wire.records.coverage import Need
 from msmq_wire.sessions import Moment, Session, SessionDirection, Story
 
-__all__ = ["waits"]
-
 _NEEDS: tuple[Need, ...] = ("both_sides", "whole", "order", "read", "after_sent")
 _MOST_MOMENTS = 16
 _SMALLEST = "A window of 1 is that of a receiver that is short of memory, or whose queue was paused."

@@ -16,8 +16,6 @@ from msmq_wire.records.coverage import Need, Position
 from msmq_wire.records.outcome import Outcome
 from msmq_wire.sessions import MessageLife, Story
 
-__all__ = ["Why", "why"]
-
 _NEEDS: tuple[Need, ...] = ("opening", "both_sides", "whole", "order", "read", "counted", "kept")
 _BECAME = {
     "acknowledged": "came to the next host, and nothing shows that it reached its queue",

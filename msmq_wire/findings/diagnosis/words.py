@@ -17,22 +17,6 @@ from msmq_wire.sessions import Moment
 from msmq_wire.sessions.clocks import PERIODS
 from msmq_wire.units import MILLISECOND, SECOND
 
-__all__ = [
-    "Words",
-    "count",
-    "each_time",
-    "failed_word",
-    "host",
-    "later",
-    "listed",
-    "part",
-    "port",
-    "quoted",
-    "seconds_text",
-    "short",
-    "span",
-]
-
 _GUID = 36
 _LABEL = 64
 

@@ -21,8 +21,6 @@ from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.packets.user_message import UserMessage
 
-__all__ = ["RULE"]
-
 _VERSION = bytes.fromhex("0100000000000000")
 """MajorVersion 1 and MinorVersion 0 of SerializationHeaderRecord, behind its two ids."""
 _HEADER = 17

@@ -16,8 +16,6 @@ from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import size_, this
 
-__all__ = ["RULE"]
-
 _SHORTEST = 512
 _FIRST = 256
 _DISTINCT = 140

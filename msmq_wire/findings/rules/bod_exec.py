@@ -11,8 +11,6 @@ from msmq_wire.records.bodies.magic import marked_body
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 
-__all__ = ["RULE"]
-
 _FIRST = frozenset(b"MP7Rs\x1fM\xfd\x28\x7fB\x1f")
 _KINDS = ("program", "archive")
 _GZIP = b"\x1f\x8b\x08"

@@ -13,8 +13,6 @@ from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
 
-__all__ = ["RULE"]
-
 _SHOWN = 64
 _LOOKED_AT = 1 << 16
 

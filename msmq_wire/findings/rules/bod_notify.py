@@ -13,8 +13,6 @@ from msmq_wire.spec import SpecRef
 from msmq_wire.wire.partial import reached, reached_number
 from msmq_wire.wire.types.enumerations import SenderIdType
 
-__all__ = ["RULE"]
-
 _ST = 0x0F
 
 

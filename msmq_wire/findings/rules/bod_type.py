@@ -13,8 +13,6 @@ from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import one_of, this
 from msmq_wire.wire.types.enumerations import BodyType
 
-__all__ = ["RULE"]
-
 _NARROW = 30
 _WIDE = (int(BodyType.VT_LPWSTR), int(BodyType.VT_BSTR))
 _LOOKED_AT = 4096

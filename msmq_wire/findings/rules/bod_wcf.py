@@ -17,8 +17,6 @@ from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 
-__all__ = ["RULE"]
-
 _PREAMBLES = tuple(bytes((0, 1, 0, 1, mode)) for mode in range(1, 5))
 """Version record 1.0 and a mode record."""
 

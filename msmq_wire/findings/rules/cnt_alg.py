@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.lengths import reached
+from msmq_wire.findings.packet_fields import reached
 from msmq_wire.findings.rule import Context, Rule, Seen, broken
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
-
-__all__ = ["RULE"]
 
 _PRIVACY = "message_properties_header.privacy-level"
 _CIPHER = "message_properties_header.encryption-algorithm"

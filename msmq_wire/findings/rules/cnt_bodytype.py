@@ -8,8 +8,6 @@ from msmq_wire.findings.rule import Context, Rule, Seen, broken
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 
-__all__ = ["RULE"]
-
 _CODES = ("message_properties_header.body-type",)
 _PUBLISHED = frozenset((4, 5, 6, 7, 9, 13, 22, 23, 30, 68, 69, 0x2000, 0x2011))
 """Types that articles about PROPID_M_BODY_TYPE, ActiveXMessageFormatter and MsmqMessage have beside those of

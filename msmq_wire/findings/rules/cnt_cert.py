@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.lengths import place_of, reached
+from msmq_wire.findings.lengths import place_of
+from msmq_wire.findings.packet_fields import reached
 from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
-
-__all__ = ["RULE"]
 
 _CERTIFICATE = "security_header.security_data.sender_cert"
 _SEQUENCE = 0x30

@@ -12,8 +12,6 @@ from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.partial import reached_number
 
-__all__ = ["RULE"]
-
 _CERTIFICATE = "security_header.security_data.sender_cert"
 
 

@@ -15,8 +15,6 @@ from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["RULE"]
-
 _QUEUES = ("destination_queue", "admin_queue", "response_queue")
 _LISTS = ("destination", "administration", "response")
 _SHOWN = 80

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from msmq_wire.findings.lengths import place_of, reached
+from msmq_wire.findings.lengths import place_of
+from msmq_wire.findings.packet_fields import reached
 from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
 from msmq_wire.records.record import Record
 from msmq_wire.sessions import NACK_REASONS, UNLISTED_REASONS
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this, within
 from msmq_wire.wire.types.guid import GUID
-
-__all__ = ["RULE"]
 
 _NEGATIVE, _AFTER_ARRIVAL = 0x8000, 0x4000
 _PROPERTIES = "message_properties_header"

@@ -14,8 +14,6 @@ from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types.enumerations import QueueType
 from msmq_wire.wire.types.guid import NULL_GUID
 
-__all__ = ["RULE"]
-
 _CODES = (
     "user_message.queue-manager-address",
     "order_ack.queue-manager-address",

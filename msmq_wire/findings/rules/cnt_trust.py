@@ -10,8 +10,6 @@ from msmq_wire.findings.signed_messages import IS_ASKED, IS_ASKED_OF_MANY, asked
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 
-__all__ = ["RULE"]
-
 _CERTIFICATE = "security_header.security_data.sender_cert"
 
 

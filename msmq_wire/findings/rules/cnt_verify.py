@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.lengths import place_of, reached
+from msmq_wire.findings.lengths import place_of
+from msmq_wire.findings.packet_fields import reached
 from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.findings.signed_messages import IS_ASKED, IS_ASKED_OF_MANY, asked_check
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
-
-__all__ = ["RULE"]
 
 _SIGNATURE = "security_header.security_data.signature"
 _OF_MANY = "multi_queue_format_header.signature.signature"

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from msmq_wire.findings.finding import Evidence
-from msmq_wire.findings.lengths import place_of, reached
+from msmq_wire.findings.lengths import place_of
+from msmq_wire.findings.packet_fields import reached
 from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import one_of, this
 from msmq_wire.wire.types.enumerations import EncryptionAlgorithm, HashAlgorithm, PrivacyLevel
-
-__all__ = ["RULE"]
 
 _EB = 0x20
 _HASHES = {int(one): one.name for one in (HashAlgorithm.MD2, HashAlgorithm.MD4, HashAlgorithm.MD5)}

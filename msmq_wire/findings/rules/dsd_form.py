@@ -13,8 +13,6 @@ from msmq_wire.wire.expressions import this
 from msmq_wire.wire.packets.topology_client_request import TopologyClientRequest
 from msmq_wire.wire.types.enumerations import TopologyPacketType
 
-__all__ = ["RULE"]
-
 _CODES = (
     "topology_client_request.version",
     "topology_client_request.type",

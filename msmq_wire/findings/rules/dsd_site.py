@@ -10,8 +10,6 @@ from msmq_wire.records.endpoint import host_of
 from msmq_wire.sessions import Story
 from msmq_wire.spec import SpecRef
 
-__all__ = ["RULE"]
-
 
 def _check(story: Story, context: Context) -> Iterator[Seen]:
     for discovery in story.discoveries:

@@ -11,8 +11,6 @@ from msmq_wire.sessions import DiscoveryReply, Story
 from msmq_wire.spec import SpecRef
 from msmq_wire.units import SECOND
 
-__all__ = ["RULE"]
-
 _EARLY = 20 * SECOND
 """Nanoseconds at the start of a capture in which a reply may be to one before it: a client waits 15 s."""
 

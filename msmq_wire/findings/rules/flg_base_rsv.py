@@ -12,8 +12,6 @@ from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
 from msmq_wire.wire.headers.base_header import BaseHeader
 
-__all__ = ["RULE"]
-
 _RESERVED = 0xFEC0
 
 

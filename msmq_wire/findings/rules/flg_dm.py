@@ -11,8 +11,6 @@ from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
 from msmq_wire.wire.packets.user_message import UserMessage
 
-__all__ = ["RULE"]
-
 _CODES = (
     "user_header.delivery-mode",
     "user_header.transaction-delivery",

@@ -11,8 +11,6 @@ from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
 from msmq_wire.wire.headers.base_header import BaseHeader
 
-__all__ = ["RULE"]
-
 _CODES = (
     "base_header.tracing",
     "establish_connection.no-debug-header",

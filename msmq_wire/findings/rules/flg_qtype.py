@@ -12,8 +12,6 @@ from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import one_of, this
 from msmq_wire.wire.packets.user_message import UserMessage
 
-__all__ = ["RULE"]
-
 _UNDEFINED = {
     "user_header.destination_queue": "DQ",
     "user_header.admin_queue": "AQ",

@@ -13,8 +13,6 @@ from msmq_wire.wire.expressions import this
 from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types.enumerations import QueueType
 
-__all__ = ["RULE"]
-
 _MOST = 0x1D
 _HOPS = this.user_header.flags & 0x1F
 

@@ -13,8 +13,6 @@ from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import size_, this
 from msmq_wire.wire.types.enumerations import SenderIdType
 
-__all__ = ["RULE"]
-
 _SH = 0x80000
 _SID = 16
 _REVISION = 1

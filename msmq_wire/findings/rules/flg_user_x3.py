@@ -12,8 +12,6 @@ from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
 from msmq_wire.wire.packets.user_message import UserMessage
 
-__all__ = ["RULE"]
-
 _X3 = 0x0C000000
 
 

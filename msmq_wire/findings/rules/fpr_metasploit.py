@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.lengths import reached
 from msmq_wire.findings.marks import Mark, marked
+from msmq_wire.findings.packet_fields import reached
 from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.findings.suricata_signature import TO_SERVER, Signature
 from msmq_wire.records.record import Record
@@ -13,8 +13,6 @@ from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
 from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types.guid import NULL_GUID
-
-__all__ = ["RULE"]
 
 _RC = 0x1F
 _LABEL = "poc\0".encode("utf-16-le")

@@ -10,8 +10,6 @@ from msmq_wire.findings.session_places import place_in
 from msmq_wire.sessions import Session
 from msmq_wire.spec import SpecRef
 
-__all__ = ["RULE"]
-
 _HEADER = "establish_connection_header"
 _OPEN = "the capture ends before the connection does: more may have come"
 

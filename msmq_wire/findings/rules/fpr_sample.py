@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.guards import Told
-from msmq_wire.findings.lengths import reached
 from msmq_wire.findings.marks import SAMPLE_CLIENT, SAMPLE_SERVER, Mark, marked
+from msmq_wire.findings.packet_fields import reached
 from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.findings.session_places import is_from_server
 from msmq_wire.findings.suricata_signature import ON_WIRE, TO_SERVER, Signature
@@ -16,8 +16,6 @@ from msmq_wire.wire.expressions import this
 from msmq_wire.wire.headers.base_header import SIGNATURE
 from msmq_wire.wire.packets.establish_connection import EstablishConnection
 from msmq_wire.wire.packets.user_message import UserMessage
-
-__all__ = ["RULE"]
 
 _ESTABLISH = "establish_connection_header"
 _TIME_STAMP = 0x1DDECA4E

@@ -5,16 +5,14 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterator
 
-from msmq_wire.findings.lengths import reached
 from msmq_wire.findings.marks import Mark, marked
+from msmq_wire.findings.packet_fields import reached
 from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.findings.suricata_signature import TO_SERVER, Signature
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
 from msmq_wire.wire.packets.user_message import UserMessage
-
-__all__ = ["RULE"]
 
 _PACKET_SIZE = 233
 _NAME = "user_header.destination_queue.direct_format_name"

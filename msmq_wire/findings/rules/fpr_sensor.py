@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.guards import Told
-from msmq_wire.findings.lengths import reached
 from msmq_wire.findings.marks import Mark, marked
+from msmq_wire.findings.packet_fields import reached
 from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.findings.suricata_signature import TO_SERVER, Signature
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
 from msmq_wire.wire.packets.user_message import UserMessage
-
-__all__ = ["RULE"]
 
 _BIT_26 = 1 << 26
 _PACKET_SIZE = 226

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.lengths import reached
 from msmq_wire.findings.marks import Mark, marked
+from msmq_wire.findings.packet_fields import reached
 from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.findings.session_places import is_from_server
 from msmq_wire.findings.suricata_signature import TO_SERVER, Signature
@@ -14,8 +14,6 @@ from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
 from msmq_wire.wire.packets.establish_connection import EstablishConnection
 from msmq_wire.wire.types.guid import NULL_GUID
-
-__all__ = ["RULE"]
 
 _HEADER = "establish_connection_header"
 _SWAPPED = 0x1080

@@ -12,8 +12,6 @@ from msmq_wire.spec import SpecRef
 from msmq_wire.wire import registry
 from msmq_wire.wire.fields import WireStruct
 
-__all__ = ["RULE"]
-
 _HARMLESS = (
     "dead_letter_header.padding",
     "extension_header.extended-address",

@@ -12,8 +12,6 @@ from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.stream import counted
 
-__all__ = ["RULE"]
-
 _PADDINGS = (
     "message_properties_header.padding",
     "user_header.destination_queue.padding",

@@ -10,8 +10,6 @@ from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
 
-__all__ = ["RULE"]
-
 _UNALIGNED = ("soap_header", "multi_queue_format_header", "compound_message_header")
 """Headers of which no text says that they are padded."""
 

@@ -10,8 +10,6 @@ from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import size_, this
 
-__all__ = ["RULE"]
-
 _MANY = 24
 _TINY = 16
 

@@ -14,8 +14,6 @@ from msmq_wire.wire.expressions import this
 from msmq_wire.wire.headers.base_header import SIGNATURE, VERSION_NUMBER, BaseHeader
 from msmq_wire.wire.stream import counted
 
-__all__ = ["RULE"]
-
 _VERSION, _SIGNATURE = "base_header.version-number", "base_header.signature"
 
 

@@ -15,8 +15,6 @@ from msmq_wire.wire.packets.establish_connection import EstablishConnection
 from msmq_wire.wire.packets.session_ack import SessionAck
 from msmq_wire.wire.packets.user_message import UserMessage
 
-__all__ = ["RULE"]
-
 
 def _check(record: Record, context: Context) -> Iterator[Seen]:
     # A packet that is too small for its headers does not decode.

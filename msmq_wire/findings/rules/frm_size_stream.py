@@ -10,8 +10,6 @@ from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.stream import counted
 
-__all__ = ["RULE"]
-
 
 def _check(record: Record, context: Context) -> Iterator[Seen]:
     behind_a_packet = record.reason == "no-signature" and not begins_side(record)

@@ -11,8 +11,6 @@ from msmq_wire.spec import SpecRef
 from msmq_wire.wire.headers.base_header import MAX_PACKET_SIZE
 from msmq_wire.wire.stream import counted
 
-__all__ = ["RULE"]
-
 
 def _check(record: Record, context: Context) -> Iterator[Seen]:
     if record.error is None or record.error.code != "missing-bytes" or not context.on_wire(record):

@@ -9,8 +9,6 @@ from msmq_wire.findings.rule import Context, Rule, Seen, broken
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 
-__all__ = ["RULE"]
-
 _CODES = (
     "compound_message_header.http-body-size-wrap",
     "compound_message_header.message-body-wrap",

@@ -16,8 +16,6 @@ from msmq_wire.sessions import Session, Story
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
-__all__ = ["RULE"]
-
 _SHOWN = 8
 _PLACES = 64
 _NO_HOST = (NULL_GUID, SAMPLE_CLIENT, SAMPLE_SERVER)

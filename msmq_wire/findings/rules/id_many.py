@@ -12,8 +12,6 @@ from msmq_wire.sessions import Story
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
-__all__ = ["RULE"]
-
 _SHOWN = 8
 _PATH = "establish_connection_header.client_guid"
 _OFFSET = 20

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from msmq_wire.errors import FormatNameError
 from msmq_wire.findings.finding import Severity
-from msmq_wire.findings.lengths import FRAMED, UNREADABLE, lying_lengths, reached
+from msmq_wire.findings.lengths import FRAMED, UNREADABLE, lying_lengths
+from msmq_wire.findings.packet_fields import reached
 from msmq_wire.findings.rule import Rule
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.musts import Anomaly
 from msmq_wire.wire.names import FormatName, direct
 from msmq_wire.wire.types.wchar_text import WcharText
-
-__all__ = ["RULE"]
 
 _NAMES = (
     "direct_queue_format_name.direct-format-name",

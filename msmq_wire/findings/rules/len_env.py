@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from msmq_wire.engines.places import span
 from msmq_wire.findings.finding import Severity
-from msmq_wire.findings.lengths import FRAMED, UNREADABLE, lying_lengths, reached
+from msmq_wire.findings.lengths import FRAMED, UNREADABLE, lying_lengths
+from msmq_wire.findings.packet_fields import reached
 from msmq_wire.findings.rule import Rule
 from msmq_wire.findings.suricata_signature import ON_WIRE, Signature
 from msmq_wire.records.record import Record
@@ -13,8 +14,6 @@ from msmq_wire.wire.expressions import this
 from msmq_wire.wire.headers.srmp_envelope_header import SRMPEnvelopeHeader
 from msmq_wire.wire.musts import Anomaly
 from msmq_wire.wire.packets.user_message import UserMessage
-
-__all__ = ["RULE"]
 
 _CODES = ("srmp_envelope_header.data-length-wrap",)
 _MEASURES = {"srmp_envelope_header.data": "srmp_envelope_header.data_length"}

@@ -6,8 +6,6 @@ from msmq_wire.findings.lengths import FRAMED, UNREADABLE, lying_lengths
 from msmq_wire.findings.rule import Rule
 from msmq_wire.spec import SpecRef
 
-__all__ = ["RULE"]
-
 _CODES = (
     "extension_header.header-size",
     "message_packet.remaining-headers-size",

@@ -6,8 +6,6 @@ from msmq_wire.findings.lengths import FRAMED, lying_lengths
 from msmq_wire.findings.rule import Rule
 from msmq_wire.spec import SpecRef
 
-__all__ = ["RULE"]
-
 _CODES = ("mime.content-length", "mime.delimiter-inside")
 
 

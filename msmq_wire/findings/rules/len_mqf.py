@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from msmq_wire.findings.finding import Severity
-from msmq_wire.findings.lengths import FRAMED, UNREADABLE, lying_lengths, reached
+from msmq_wire.findings.lengths import FRAMED, UNREADABLE, lying_lengths
+from msmq_wire.findings.packet_fields import reached
 from msmq_wire.findings.rule import Rule
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.musts import Anomaly
-
-__all__ = ["RULE"]
 
 _COUNTS = ("mqf_address_header.element-count", "mqf_address_header.undecoded")
 _CODES = (

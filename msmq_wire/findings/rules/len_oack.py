@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from msmq_wire.findings.lengths import FRAMED, place_of, reached
+from msmq_wire.findings.lengths import FRAMED, place_of
+from msmq_wire.findings.packet_fields import reached
 from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
 from msmq_wire.wire.packets.acknowledgment import is_order_queue
 from msmq_wire.wire.types.enumerations import MessageClass
-
-__all__ = ["RULE"]
 
 _SIZE = 36
 

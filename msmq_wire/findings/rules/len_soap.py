@@ -6,8 +6,6 @@ from msmq_wire.findings.lengths import FRAMED, UNREADABLE, lying_lengths
 from msmq_wire.findings.rule import Rule
 from msmq_wire.spec import SpecRef
 
-__all__ = ["RULE"]
-
 _CODES = ("soap_header.header-size-wrap", "soap_header.body-size-wrap")
 _MEASURES = {
     "soap_header.header": "soap_header.header_data_length",

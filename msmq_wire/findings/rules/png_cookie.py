@@ -10,8 +10,6 @@ from msmq_wire.sessions import Story
 from msmq_wire.spec import SpecRef
 from msmq_wire.units import SECOND
 
-__all__ = ["RULE"]
-
 _EARLY = 10 * SECOND
 """Nanoseconds at the start of a capture in which an answer may be to a request before it."""
 

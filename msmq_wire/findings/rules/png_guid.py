@@ -10,8 +10,6 @@ from msmq_wire.sessions import Moment, Session
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.types.guid import NULL_GUID
 
-__all__ = ["RULE"]
-
 _SERVER_GUID = "establish_connection_header.server_guid"
 
 

@@ -13,9 +13,6 @@ from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
 from msmq_wire.wire.packets.ping import PING_SIGNATURE, Ping
 
-__all__ = ["RULE"]
-
-
 _RF = 1 << 1
 _SIZE = size(Ping())
 

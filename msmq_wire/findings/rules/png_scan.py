@@ -16,8 +16,6 @@ from msmq_wire.spec import SpecRef
 from msmq_wire.units import SECOND
 from msmq_wire.wire.packets.ping import Ping
 
-__all__ = ["RULE"]
-
 _SHOWN = 8
 _AGAIN = "it pings them again and again: a queue manager that has messages for them does this, too"
 

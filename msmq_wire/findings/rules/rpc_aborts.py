@@ -11,8 +11,6 @@ from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 
-__all__ = ["RULE"]
-
 _COUNTER = "subqueue_header.abort_counter"
 
 

@@ -10,8 +10,6 @@ from msmq_wire.findings.session_places import place_at
 from msmq_wire.sessions import Story
 from msmq_wire.spec import SpecRef
 
-__all__ = ["RULE"]
-
 _MOST = 1 << 16
 
 

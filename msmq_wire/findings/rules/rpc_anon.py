@@ -14,8 +14,6 @@ from msmq_wire.rpc.interfaces.role import Role
 from msmq_wire.rpc.security import AuthenticationLevel
 from msmq_wire.spec import SpecRef
 
-__all__ = ["RULE"]
-
 _CALLED = (qmcomm.INTERFACE, qmcomm2.INTERFACE, qm2qm.INTERFACE)
 _INTERFACES = tuple(one.name for one in _CALLED)
 _ALWAYS_OPEN = (Role.ASK_PORT, Role.ASK_VERSION)

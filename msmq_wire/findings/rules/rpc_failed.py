@@ -6,8 +6,6 @@ from msmq_wire.findings.causal import causal
 from msmq_wire.findings.rule import Rule
 from msmq_wire.spec import SpecRef
 
-__all__ = ["RULE"]
-
 RULE = Rule(
     id="RPC-FAILED",
     title="A queue that could not be opened or read",

@@ -13,8 +13,6 @@ from msmq_wire.rpc.interfaces.qmcomm import INTERFACE
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.names.queue_format import QueueFormatType
 
-__all__ = ["RULE"]
-
 _QUEUE, _COMPUTER = 124, 256
 _FIRST = 128
 _LONG_PATH = 2048

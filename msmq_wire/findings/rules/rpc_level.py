@@ -12,8 +12,6 @@ from msmq_wire.rpc.interfaces.role import OPENS, Role
 from msmq_wire.rpc.security import AuthenticationLevel
 from msmq_wire.spec import SpecRef
 
-__all__ = ["RULE"]
-
 _LEVELS = {level.value: level.name for level in AuthenticationLevel}
 
 

@@ -11,8 +11,6 @@ from msmq_wire.records.rpc_packets import RpcBind, RpcCall
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = ["RULE"]
-
 _OLD = "msqueue (old)"
 _UUID = "975201b0-59ca-11d0-a8d5-00a0c90d8051"
 _OPNUM = 4

@@ -10,8 +10,6 @@ from msmq_wire.records.record import Record
 from msmq_wire.rpc.interfaces import INTERFACES
 from msmq_wire.spec import SpecRef
 
-__all__ = ["RULE"]
-
 _LAST = {interface.name: max(interface.methods) for interface in INTERFACES.values()}
 
 

@@ -10,8 +10,6 @@ from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.sessions import RemoteRead, Story
 from msmq_wire.spec import SpecRef
 
-__all__ = ["RULE"]
-
 
 def _check(story: Story, context: Context) -> Iterator[Seen]:
     closed = closed_queues(story)

@@ -11,8 +11,6 @@ from msmq_wire.rpc.interfaces import qm2qm, qmcomm, remote_read
 from msmq_wire.rpc.interfaces.role import Role
 from msmq_wire.spec import SpecRef
 
-__all__ = ["RULE"]
-
 
 def _check(record: Record, context: Context) -> Iterator[Seen]:
     call = record.packet

@@ -13,8 +13,6 @@ from msmq_wire.spec import SpecRef
 from msmq_wire.wire.names.queue_format import QueueFormatType
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["RULE"]
-
 _NAME, _UNION = "queue_format.format-name", "ndr.union-tag"
 _CODES = ("queue_format.suffix-and-flags", _NAME, _UNION)
 _OPENED = (

@@ -10,8 +10,6 @@ from msmq_wire.rpc.constants import ReceiveAction
 from msmq_wire.rpc.interfaces.role import READS
 from msmq_wire.spec import SpecRef
 
-__all__ = ["RULE"]
-
 _SUFFIXES = (";journal", ";deadletter", ";deadxact")
 _REMOVING = frozenset(action.value for action in ReceiveAction if action.removes)
 

@@ -9,8 +9,6 @@ from msmq_wire.records.record import Record
 from msmq_wire.rpc.interfaces.role import OPENS
 from msmq_wire.spec import SpecRef
 
-__all__ = ["RULE"]
-
 
 def _check(record: Record, context: Context) -> Iterator[Seen]:
     call = record.packet

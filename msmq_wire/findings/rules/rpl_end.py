@@ -7,8 +7,6 @@ from msmq_wire.findings.rule import Rule
 from msmq_wire.replay.deviation import ReplayKind
 from msmq_wire.spec import SpecRef
 
-__all__ = ["RULE"]
-
 RULE = Rule(
     id="RPL-END",
     title="A server confirms the end of a receive that was not seen",

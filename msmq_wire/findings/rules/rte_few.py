@@ -7,8 +7,6 @@ from msmq_wire.findings.rule import Rule
 from msmq_wire.routing.hop import DeviationKind
 from msmq_wire.spec import SpecRef
 
-__all__ = ["RULE"]
-
 RULE = Rule(
     id="RTE-FEW",
     title="A message has passed too few routing servers",

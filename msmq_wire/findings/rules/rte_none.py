@@ -7,8 +7,6 @@ from msmq_wire.findings.rule import Rule
 from msmq_wire.routing.hop import DeviationKind
 from msmq_wire.spec import SpecRef
 
-__all__ = ["RULE"]
-
 RULE = Rule(
     id="RTE-NONE",
     title="A message has no route to its destination",

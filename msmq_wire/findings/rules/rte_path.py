@@ -7,8 +7,6 @@ from msmq_wire.findings.rule import Rule
 from msmq_wire.routing.hop import DeviationKind
 from msmq_wire.spec import SpecRef
 
-__all__ = ["RULE"]
-
 RULE = Rule(
     id="RTE-PATH",
     title="A message takes a route that the topology does not allow",

@@ -9,8 +9,6 @@ from msmq_wire.findings.session_places import note_seen, noted
 from msmq_wire.sessions import Session
 from msmq_wire.spec import SpecRef
 
-__all__ = ["RULE"]
-
 
 def _check(session: Session, context: Context) -> Iterator[Seen]:
     for note in noted(session, "ack_back", "ack_ahead"):

@@ -10,8 +10,6 @@ from msmq_wire.sessions import Session
 from msmq_wire.spec import SpecRef
 from msmq_wire.units import SECOND
 
-__all__ = ["RULE"]
-
 
 def _check(session: Session, context: Context) -> Iterator[Seen]:
     if session.reason != "ack_timeout" or session.close is None:

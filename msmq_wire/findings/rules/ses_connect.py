@@ -16,8 +16,6 @@ from msmq_wire.sessions import Session, Story
 from msmq_wire.spec import SpecRef
 from msmq_wire.units import SECOND
 
-__all__ = ["RULE"]
-
 _MOST_PAIRS = 4096
 _SHOWN = 8
 _PATIENCE = 60 * SECOND

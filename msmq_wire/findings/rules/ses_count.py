@@ -9,8 +9,6 @@ from msmq_wire.findings.session_places import note_seen, noted
 from msmq_wire.sessions import Session
 from msmq_wire.spec import SpecRef
 
-__all__ = ["RULE"]
-
 _FIELDS = {"sent_count": "UserMsgSequenceNumber", "recoverable_count": "RecoverableMsgSeqNumber"}
 
 

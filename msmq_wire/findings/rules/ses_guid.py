@@ -10,8 +10,6 @@ from msmq_wire.findings.session_places import noted, place_in
 from msmq_wire.sessions import Session
 from msmq_wire.spec import SpecRef
 
-__all__ = ["RULE"]
-
 _PATH = "establish_connection_header.server_guid"
 _OFFSET, _LENGTH = 36, 16
 

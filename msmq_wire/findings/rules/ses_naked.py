@@ -11,8 +11,6 @@ from msmq_wire.sessions import Session, SessionNote
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.packets.user_message import UserMessage
 
-__all__ = ["RULE"]
-
 _REORDERED = "the session is opened later in the capture: frames may have been captured in another order"
 
 

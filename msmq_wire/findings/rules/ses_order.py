@@ -15,8 +15,6 @@ from msmq_wire.spec import SpecRef
 from msmq_wire.wire.packets.connection_parameters import ConnectionParameters
 from msmq_wire.wire.packets.session_ack import SessionAck
 
-__all__ = ["RULE"]
-
 _SAYS = {
     "ack_before_open": "a SessionAck before the session is open",
     "establish_again": "EstablishConnection for the second time from one side",

@@ -6,15 +6,13 @@ from collections.abc import Iterator
 
 from msmq_wire.engines.places import span
 from msmq_wire.findings.guards import Told
-from msmq_wire.findings.lengths import reached
+from msmq_wire.findings.packet_fields import reached
 from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
 from msmq_wire.findings.session_places import is_answer, is_from_server
 from msmq_wire.findings.suricata_signature import TO_CLIENT, Signature
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.packets.establish_connection import EstablishConnection
-
-__all__ = ["RULE"]
 
 _PATH = "establish_connection_header.padding"
 _OFFSET, _LENGTH = span(EstablishConnection(), _PATH)

@@ -12,8 +12,6 @@ from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
 from msmq_wire.wire.packets.connection_parameters import ConnectionParameters
 
-__all__ = ["RULE"]
-
 _HEADER = "connection_parameters_header"
 _TIMEOUTS = (
     ("recoverable_ack_timeout", "RecoverableAckTimeout", 20, 0x1F4, 0x1D4C0),

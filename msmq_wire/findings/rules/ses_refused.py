@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from msmq_wire.findings.lengths import place_of, reached
+from msmq_wire.findings.lengths import place_of
+from msmq_wire.findings.packet_fields import reached
 from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.findings.suricata_signature import TO_CLIENT, Signature
 from msmq_wire.records.record import Record
@@ -12,8 +13,6 @@ from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
 from msmq_wire.wire.packets.connection_parameters import ConnectionParameters
 from msmq_wire.wire.packets.establish_connection import EstablishConnection
-
-__all__ = ["RULE"]
 
 _FLAGS = "internal_header.flags"
 _CS = 0x10

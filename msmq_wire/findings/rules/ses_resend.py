@@ -11,8 +11,6 @@ from msmq_wire.records.endpoint import host_of
 from msmq_wire.sessions import MessageLife, Story
 from msmq_wire.spec import SpecRef
 
-__all__ = ["RULE"]
-
 _SHOWN = 16
 
 

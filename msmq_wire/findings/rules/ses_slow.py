@@ -11,8 +11,6 @@ from msmq_wire.sessions import Session
 from msmq_wire.spec import SpecRef
 from msmq_wire.units import SECOND
 
-__all__ = ["RULE"]
-
 
 def _check(session: Session, context: Context) -> Iterator[Seen]:
     for side in (0, 1):

@@ -10,8 +10,6 @@ from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.srmp.rules import HEADER_CODES, element_codes
 
-__all__ = ["RULE"]
-
 _SHOWN = 8
 _ELSEWHERE = {
     "path.id": "SRM-ID",

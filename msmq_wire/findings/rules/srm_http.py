@@ -10,8 +10,6 @@ from msmq_wire.findings.suricata_signature import POSTS, Signature, posted
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 
-__all__ = ["RULE"]
-
 
 def _check(record: Record, context: Context) -> Iterator[Seen]:
     found = list(broken(record, RULE.codes))

@@ -11,8 +11,6 @@ from msmq_wire.spec import SpecRef
 from msmq_wire.srmp.rules import MESSAGE_ID
 from msmq_wire.wire.types.guid import NULL_GUID
 
-__all__ = ["RULE"]
-
 _OTHER, _FORM = "path.id-source", "path.id"
 _LONGEST = 80
 

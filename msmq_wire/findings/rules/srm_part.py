@@ -9,8 +9,6 @@ from msmq_wire.findings.rule import Context, Rule, Seen, broken, evidence_of
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 
-__all__ = ["RULE"]
-
 _CODES = (
     "srmp_message.part",
     "srmp_message.reference",

@@ -8,8 +8,6 @@ from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 
-__all__ = ["RULE"]
-
 _MULTICAST = "MULTICAST="
 
 

@@ -11,8 +11,6 @@ from msmq_wire.records.endpoint import host_of
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 
-__all__ = ["RULE"]
-
 _WEB = ("http://", "https://")
 
 

@@ -10,8 +10,6 @@ from msmq_wire.findings.suricata_signature import POSTS, Signature, posted
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 
-__all__ = ["RULE"]
-
 _FORBIDDEN = ("xml.doctype", "xml.entity", "xml.processing-instruction")
 _LIMITS = ("xml.depth", "xml.elements", "xml.attributes", "xml.name", "xml.tag")
 _BROKEN = ("xml.not-well-formed", "xml.encoding")

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 import msgspec
 
-from msmq_wire.findings.lengths import place_of, reached
+from msmq_wire.findings.lengths import place_of
+from msmq_wire.findings.packet_fields import reached
 from msmq_wire.findings.rule import Context, Rule, Seen, Timed
 from msmq_wire.records.record import Record
 from msmq_wire.sessions.clocks import AHEAD, NEAR, HostClock, is_time, length_of_time, sender_of
@@ -14,8 +15,6 @@ from msmq_wire.spec import SpecRef
 from msmq_wire.units import SECOND
 from msmq_wire.wire.expressions import this, within
 from msmq_wire.wire.headers.base_header import INFINITE, SIGNATURE
-
-__all__ = ["RULE"]
 
 _WAIT = 4 * 86400
 """Seconds: the time to reach a queue that is the default."""

@@ -10,8 +10,6 @@ from msmq_wire.records.endpoint import host_of
 from msmq_wire.sessions import Story, StrayAck, TransactionalStream
 from msmq_wire.spec import SpecRef
 
-__all__ = ["RULE"]
-
 _KINDS = {"order_ack": "OrderAck", "final_ack": "FinalAck"}
 _BEFORE = "the messages may have been sent before the capture began"
 

@@ -9,8 +9,6 @@ from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.types.enumerations import MessageClass
 
-__all__ = ["RULE"]
-
 _CODES = ("user_message.ordering-ack-flags", "user_message.ordering-ack-queue")
 
 

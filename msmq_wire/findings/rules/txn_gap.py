@@ -11,8 +11,6 @@ from msmq_wire.findings.session_places import place_at
 from msmq_wire.sessions import Story, TransactionalStream, TransactionGap
 from msmq_wire.spec import SpecRef
 
-__all__ = ["RULE"]
-
 
 def _check(story: Story, context: Context) -> Iterator[Seen]:
     for stream in story.streams:

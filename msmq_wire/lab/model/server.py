@@ -17,8 +17,6 @@ from msmq_wire.rpc.interfaces.method import Interface, Method
 from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = ["Answer", "Association", "Call", "Server"]
-
 
 class Answer(msgspec.Struct, frozen=True):
     """What came of a call: the value of the response, or the status of a fault."""

@@ -32,8 +32,6 @@ from msmq_wire.lab.recordings.scenario import Scenario, Step
 from msmq_wire.records.record import Record
 from msmq_wire.sessions import Story
 
-__all__ = ["Comparison"]
-
 _REPLAY = "RPL-"
 
 

@@ -24,8 +24,6 @@ from msmq_wire.lab.recordings.recording import RecordedMessage, RecordedStep
 from msmq_wire.records.view import time_text
 from msmq_wire.sessions import RemoteRead
 
-__all__ = ["DEEDS", "CallComparison"]
-
 _LOW_56 = (1 << 56) - 1
 """What the wire has of a LookupId. [MS-MQRR] 3.1.4.7"""
 DEEDS: Mapping[str, WireDeed] = {"peek": "read", "receive": "read", "purge": "purge", "move": "move"}

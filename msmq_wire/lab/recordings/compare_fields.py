@@ -25,8 +25,6 @@ from msmq_wire.lab.recordings.recording import RecordedMessage, RecordedStep
 from msmq_wire.units import SECOND
 from msmq_wire.wire.headers.base_header import INFINITE
 
-__all__ = ["Found", "compare_values", "is_message", "nanoseconds", "same_name", "seconds"]
-
 Found = Agreement | Difference | NotCompared
 
 _APART = frozenset(("message_id", "lookup_id", "arrived_time"))

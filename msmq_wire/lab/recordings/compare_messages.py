@@ -16,8 +16,6 @@ from msmq_wire.records.view import time_text
 from msmq_wire.sessions import Lives, MessageLife
 from msmq_wire.units import SECOND
 
-__all__ = ["TOLERANCE", "MessageComparison"]
-
 TOLERANCE = SECOND
 """Nanoseconds by which clocks of a recording and of a capture of the same host may differ."""
 

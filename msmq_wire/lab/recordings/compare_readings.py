@@ -12,8 +12,6 @@ import msgspec
 
 from msmq_wire.wire.private import CORRELATION, MESSAGE_ID, QUEUE_NAME, Private
 
-__all__ = ["FIELDS", "NOTED", "RULES_READINGS", "ComparedField", "readings_of"]
-
 
 class ComparedField(msgspec.Struct, frozen=True):
     """A field, or a situation, that may differ."""

@@ -25,8 +25,6 @@ from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.headers.base_header import INFINITE
 from msmq_wire.wire.partial import reached
 
-__all__ = ["MOST", "Sightings", "WireCall", "WireDeed", "WireMessage"]
-
 MOST = 1 << 14
 """Messages, and calls, that are kept; of more nothing is compared."""
 

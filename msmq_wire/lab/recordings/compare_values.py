@@ -10,18 +10,6 @@ from msmq_wire.lab.recordings.compare_readings import FIELDS, readings_of
 from msmq_wire.lab.recordings.recording import RecordedStep
 from msmq_wire.records.record import Record
 
-__all__ = [
-    "Agreement",
-    "Comparable",
-    "Compared",
-    "Difference",
-    "NotCompared",
-    "Spot",
-    "Subject",
-    "difference",
-    "spot_of",
-]
-
 Comparable: TypeAlias = str | int | bool | None
 Subject: TypeAlias = Literal[
     "recording", "step", "message", "session", "call", "acknowledgment", "finding", "replay"

@@ -8,8 +8,6 @@ from typing import Any
 from msmq_wire.lab.recordings.compare_values import Agreement, Compared, Difference, NotCompared
 from msmq_wire.records.view import time_text
 
-__all__ = ["compared_rows"]
-
 Json = dict[str, Any]
 
 

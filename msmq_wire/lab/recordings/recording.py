@@ -14,16 +14,6 @@ import msgspec
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.lab.recordings.scenario import Deed
 
-__all__ = [
-    "RecordedHost",
-    "RecordedMessage",
-    "RecordedStep",
-    "Recording",
-    "read_recording",
-    "write_recording",
-]
-
-
 Word: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=0xFFFF_FFFF)]
 Long: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=0x7FFF_FFFF_FFFF_FFFF)]
 Time: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$")]

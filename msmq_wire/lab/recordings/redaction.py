@@ -13,8 +13,6 @@ from msmq_wire.lab.recordings.compare_values import Comparable, Compared
 from msmq_wire.report.redaction.redactor import Redactor
 from msmq_wire.wire.private import CORRELATION
 
-__all__ = ["publishable"]
-
 
 def publishable(compared: Compared, redactor: Redactor) -> Compared:
     """The comparison as ``redactor`` redacts; findings in it are taken to be redacted."""

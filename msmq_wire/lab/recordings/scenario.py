@@ -12,8 +12,6 @@ import msgspec
 
 from msmq_wire.errors import MsmqWireError
 
-__all__ = ["Acknowledge", "Deed", "Need", "Scenario", "ScenarioQueue", "Step", "read_scenario"]
-
 Deed = Literal["send", "peek", "receive", "purge", "move", "wait", "properties", "create", "delete"]
 """What a step does with its queue; ``wait`` lets time pass."""
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 from msmq_wire.records.bodies.body import Body, Kind
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = ["KINDS", "state_of", "stored_object", "streamed_object"]
-
 KINDS = (
     Kind(
         ("activex_object",),

@@ -12,8 +12,6 @@ from msmq_wire.errors import DecodeError
 from msmq_wire.records.bodies.body import Body, Confidence, Kind, shortened
 from msmq_wire.records.bodies.remoting_stream import PRIMITIVES, STRING, RemotingStream
 
-__all__ = ["KINDS", "binary_formatter_body"]
-
 KINDS = (
     Kind(
         ("binary_formatter",),

@@ -7,8 +7,6 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-__all__ = ["SCALARS", "Body", "Confidence", "Details", "Kind", "first_of", "shortened"]
-
 Confidence = Literal["declared", "certain", "likely", "guess"]
 Details = tuple[tuple[str, str], ...]
 

@@ -14,8 +14,6 @@ from msmq_wire.rpc.properties import PropertyKind, find_property, property_name
 from msmq_wire.wire.types.enumerations import BodyType
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = ["KINDS", "change_notification_body"]
-
 KINDS = (
     Kind(
         ("change_notification",),

@@ -12,8 +12,6 @@ import msgspec
 
 from msmq_wire.records.bodies.body import Kind
 
-__all__ = ["KINDS", "LARGEST_INFLATED", "Inflated", "inflate"]
-
 KINDS = (
     Kind(("gzip", "zlib", "deflate"), "their header, and that they unpack", "what is inside, up to 1 MiB"),
 )

@@ -14,8 +14,6 @@ from msmq_wire.records.bodies.body import Details, first_of, shortened
 from msmq_wire.records.bodies.json_text import json_value
 from msmq_wire.records.bodies.xml_text import LARGEST_XML
 
-__all__ = ["damaged_headers", "envelope_members", "extension_headers"]
-
 _LISTED = 100
 _BEGINNING = 512
 _DAMAGED = "damaged"

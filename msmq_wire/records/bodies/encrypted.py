@@ -16,8 +16,6 @@ from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHe
 from msmq_wire.wire.headers.security_header import SecurityHeader
 from msmq_wire.wire.types.enumerations import EncryptionAlgorithm, PrivacyLevel
 
-__all__ = ["KINDS", "EncryptedBody", "encrypted_as", "encrypted_body", "encrypted_transfer"]
-
 KINDS = (
     Kind(
         ("encrypted",),

@@ -10,8 +10,6 @@ import re
 from itertools import islice
 from typing import Any
 
-__all__ = ["LARGEST_JSON", "json_value", "pretty_json"]
-
 LARGEST_JSON = 1 << 20
 _DEEPEST = 64
 _LONGEST_LAYOUT = 1 << 22

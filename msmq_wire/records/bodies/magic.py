@@ -9,8 +9,6 @@ from typing import NamedTuple
 
 from msmq_wire.records.bodies.body import Body, Details, Kind
 
-__all__ = ["KINDS", "marked_body"]
-
 KINDS = (
     Kind(
         ("image", "document", "archive", "program", "compound_file"),

@@ -10,8 +10,6 @@ from msmq_wire.errors import DecodeError
 from msmq_wire.records.bodies.body import Body, Confidence, Kind, shortened
 from msmq_wire.spec import SpecRef
 
-__all__ = ["KINDS", "message_framing_body"]
-
 KINDS = (
     Kind(
         ("message_framing",),

@@ -48,8 +48,6 @@ from msmq_wire.records.bodies.typed import (
 from msmq_wire.srmp.xml.tree import declared_encoding
 from msmq_wire.wire.types.enumerations import BodyType
 
-__all__ = ["KINDS", "open_body"]
-
 KINDS: tuple[Kind, ...] = (
     *encrypted.KINDS,
     *typed.KINDS,

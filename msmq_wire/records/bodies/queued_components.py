@@ -13,8 +13,6 @@ from msmq_wire.errors import DecodeError
 from msmq_wire.records.bodies.body import Body, Confidence, Kind, first_of
 from msmq_wire.spec import SpecRef
 
-__all__ = ["EXTENSION", "KINDS", "NAME", "queued_components_body"]
-
 NAME = "COM+ queued components"
 EXTENSION = UUID("1664bcfb-1751-11d2-b58e-00e0290e6c31").bytes_le
 """ExtensionData of such a message, [MC-COMQC] 2.1."""

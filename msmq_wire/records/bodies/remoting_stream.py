@@ -10,8 +10,6 @@ import struct
 from msmq_wire.errors import DecodeError
 from msmq_wire.spec import SpecRef
 
-__all__ = ["CHAR", "DECIMAL", "PRIMITIVES", "STRING", "RemotingStream"]
-
 _SPEC = SpecRef("MS-NRBF", "2")
 _MOST_STEPS = 200_000
 

@@ -7,8 +7,6 @@ from msmq_wire.records.bodies.body import Body
 from msmq_wire.records.bodies.json_text import pretty_json
 from msmq_wire.records.bodies.xml_text import pretty_xml
 
-__all__ = ["caption", "layout", "preview"]
-
 _REPLACEMENT = "\ufffd"
 
 

@@ -12,8 +12,6 @@ from msmq_wire.records.bodies.body import Body, Confidence, Details, Kind, short
 from msmq_wire.records.bodies.json_text import json_value
 from msmq_wire.records.bodies.xml_text import xml_form
 
-__all__ = ["KINDS", "is_utf8", "looks_wide", "text_body", "with_byte_order_mark"]
-
 KINDS = (
     Kind(
         ("text",),

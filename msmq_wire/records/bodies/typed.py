@@ -16,19 +16,6 @@ from msmq_wire.records.bodies.body import Body, Kind
 from msmq_wire.wire.types.enumerations import BodyType
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = [
-    "BINARY_OBJECT",
-    "KINDS",
-    "NARROW_STRING",
-    "STORED",
-    "STREAMED",
-    "array_body",
-    "is_outside_section",
-    "is_sized",
-    "scalar_body",
-    "type_name",
-]
-
 KINDS = (
     Kind(
         ("number", "boolean", "currency", "date", "guid"),

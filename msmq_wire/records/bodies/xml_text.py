@@ -12,8 +12,6 @@ from xml.parsers import expat
 
 from msmq_wire.errors import DecodeError
 
-__all__ = ["LARGEST_XML", "XmlForm", "pretty_xml", "xml_form"]
-
 XmlForm = Literal["well-formed", "cut", "malformed", "document-type", "too-deep", "too-large"]
 
 LARGEST_XML = 1 << 20

@@ -18,8 +18,6 @@ from msmq_wire.records.filter.tree import Comparison, Presence, Tree, composed, 
 from msmq_wire.records.filter.vocabulary import Name, Vocabulary
 from msmq_wire.records.outcome import OUTCOME
 
-__all__ = ["Filter", "Leaves", "asks_for_outcome", "compile_filter", "leaves"]
-
 Filter: TypeAlias = Callable[[Subject], bool]
 Leaves: TypeAlias = Callable[[Tree], Callable[[Any], bool] | None]
 

@@ -16,8 +16,6 @@ from msmq_wire.records.filter.times import time_matcher
 from msmq_wire.records.view import time_text
 from msmq_wire.units import SECOND
 
-__all__ = ["Matcher", "matcher"]
-
 Matcher = Callable[[Any], bool]
 
 _COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {

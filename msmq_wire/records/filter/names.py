@@ -29,8 +29,6 @@ from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.records.view import anomaly_view, error_view
 from msmq_wire.wire.registry import PACKETS
 
-__all__ = ["RecordName", "groups", "is_path", "records", "values_at"]
-
 RecordName: TypeAlias = Name[Subject]
 Values: TypeAlias = Callable[[Subject], tuple[Any, ...]]
 

@@ -15,8 +15,6 @@ from msmq_wire.records.filter.times import DATE, TIME_OF_DAY
 from msmq_wire.records.filter.tree import Both, Comparison, Either, Negation, Presence, Tree
 from msmq_wire.records.filter.vocabulary import Vocabulary
 
-__all__ = ["misplaced", "parsed"]
-
 _SPACE = re.compile(r"\s*")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*(?:\[\d+\][A-Za-z0-9_.]*)*")
 _OPERATOR = re.compile(r"==(?!=)|!=|<=|>=|<(?!>)|>|~|(?:matches|in)(?![A-Za-z0-9_.])", re.IGNORECASE)

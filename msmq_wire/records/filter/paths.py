@@ -39,8 +39,6 @@ from msmq_wire.wire.types.enumerations import HashAlgorithm, QueueType
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["PREFIXES", "call_places", "paths"]
-
 _DEEPEST = 7
 _NOT_KEPT = ("offset", "length")
 """Where an element was, which those that no field names do not say."""

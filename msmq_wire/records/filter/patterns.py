@@ -7,8 +7,6 @@ from typing import Final
 
 from msmq_wire.errors import MsmqWireError
 
-__all__ = ["searcher"]
-
 _LONGEST: Final = 1000
 _MEMORY: Final = 1 << 20
 

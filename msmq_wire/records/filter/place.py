@@ -8,8 +8,6 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-__all__ = ["FOLDED", "NUMBER", "TEXT", "WORDS", "Kind", "Place", "numbers_of"]
-
 Kind: TypeAlias = Literal["", "number", "text", "time", "address", "message-id", "rank"]
 """``time`` counts nanoseconds since 1970, a ``rank`` is one of `Place.choices` in their order."""
 

@@ -15,8 +15,6 @@ from msmq_wire.records.record import Record
 from msmq_wire.records.view import view
 from msmq_wire.wire.registry import HEADERS
 
-__all__ = ["Subject", "at"]
-
 _STEP = re.compile(r"[^.\[\]]+")
 _MOST = 1000
 """Elements of a list that a step without an index looks into."""

@@ -12,8 +12,6 @@ from msmq_wire.errors import MsmqWireError
 from msmq_wire.records.message import DATES
 from msmq_wire.units import SECOND
 
-__all__ = ["DATE", "TIME_OF_DAY", "time_matcher"]
-
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 TIME_OF_DAY = re.compile(r"\d{2}:\d{2}[0-9:.Zz+-]*")
 _CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2})(\.\d{1,9})?)?")

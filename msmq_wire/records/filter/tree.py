@@ -7,8 +7,6 @@ from typing import TypeAlias, TypeVar
 
 import msgspec
 
-__all__ = ["Both", "Comparison", "Either", "Negation", "Presence", "Tree", "composed", "names_in"]
-
 Subject = TypeVar("Subject")
 
 

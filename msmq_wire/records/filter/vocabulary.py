@@ -11,8 +11,6 @@ import msgspec
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.records.filter.place import Place
 
-__all__ = ["Name", "Vocabulary"]
-
 Seen = TypeVar("Seen")
 _SHOWN = 60
 _NOTHING: Mapping[str, str] = {}

@@ -9,8 +9,6 @@ from msmq_wire.records.filter.place import Place
 from msmq_wire.records.filter.tree import Both, Comparison, Either, Negation, Presence, Tree
 from msmq_wire.records.filter.vocabulary import Name, Vocabulary
 
-__all__ = ["doc_of", "told"]
-
 _INDENT = "  "
 _ORDERS = {"<": ("less than", "before"), "<=": ("at most", "at or before")}
 _ORDERS |= {">": ("more than", "after"), ">=": ("at least", "at or after")}

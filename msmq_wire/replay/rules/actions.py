@@ -18,8 +18,6 @@ from msmq_wire.replay.state import KnownHandle
 from msmq_wire.rpc.constants import AccessMode, ReceiveAction
 from msmq_wire.rpc.interfaces.role import Role
 
-__all__ = ["judge_access", "judge_action", "judge_send"]
-
 _SYMBOLS = {int(action): action.name for action in ReceiveAction}
 _LOOKUPS = frozenset(int(action) for action in ReceiveAction if action.lookup)
 _PLAIN = frozenset(_SYMBOLS) - _LOOKUPS

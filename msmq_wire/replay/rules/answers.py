@@ -31,8 +31,6 @@ from msmq_wire.wire.partial import reached
 from msmq_wire.wire.types.enumerations import BodyType
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["judge_answer"]
-
 _Contradiction: TypeAlias = tuple[str, str, str, bool]
 """The check, what is wrong, what is due, and whether that is certain."""
 _Found: TypeAlias = Iterator[_Contradiction]

@@ -15,18 +15,6 @@ from msmq_wire.rpc.ndr import NullPointee
 from msmq_wire.rpc.types.cac_transfer_buffer import CACTransferBufferV1, TransferReceive, TransferSend
 from msmq_wire.rpc.types.queue_format import QueueFormat
 
-__all__ = [
-    "RECEIVE_REFUSALS",
-    "SEND_REFUSALS",
-    "Broken",
-    "Refusal",
-    "above",
-    "missing",
-    "null",
-    "outside",
-    "transfer_buffer",
-]
-
 _NAME_LIMIT, _LABEL_LIMIT = 1024, 250
 _HASHES = frozenset({0x8001, 0x8002, 0x8003, 0x8004, 0x800C, 0x800E})
 _CIPHERS = frozenset({0x6602, 0x6801})

@@ -28,8 +28,6 @@ from msmq_wire.wire.partial import reached
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["AH", "EB", "PACKET", "judge_content", "judge_packet", "judge_shown", "learn_content", "shown_by"]
-
 PACKET = "the packet"
 """What shows a message that is sent over the binary protocol."""
 AH = 1 << 25

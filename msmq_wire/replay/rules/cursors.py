@@ -26,9 +26,6 @@ from msmq_wire.rpc.constants import ReceiveAction
 from msmq_wire.rpc.interfaces.role import Role
 from msmq_wire.units import SECOND
 
-__all__ = ["judge_cursor", "learn_cursor", "learn_step", "starts", "takes_any_handle", "used_cursor"]
-
-
 _PLAIN = frozenset(int(action) for action in ReceiveAction if not action.lookup)
 _SPACES = {"RemoteRead": "RemoteRead", "qm2qm": "qm2qm", "qmcomm": "qmcomm2", "qmcomm2": "qmcomm2"}
 """Interfaces whose cursors are numbered together; what is created for another is of qm2qm."""

@@ -13,8 +13,6 @@ from msmq_wire.replay.call import ObservedCall, number
 from msmq_wire.rpc.constants import SecurityInformation
 from msmq_wire.rpc.types.security_descriptor import SecurityDescriptor
 
-__all__ = ["judge_descriptor"]
-
 _Contradiction: TypeAlias = tuple[str, str, str, bool]
 _HEADER = 20
 _PARTS = (

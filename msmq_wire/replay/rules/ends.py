@@ -26,8 +26,6 @@ from msmq_wire.rpc.interfaces.role import Role
 from msmq_wire.rpc.statuses import Status
 from msmq_wire.units import SECOND
 
-__all__ = ["ended_read", "judge_cancel", "judge_end", "judge_request", "learn_end", "learn_read"]
-
 _MISMATCH = "a fault, nca_s_fault_context_mismatch"
 _REFUSED = "MQ_ERROR_INVALID_HANDLE or MQ_ERROR_INVALID_PARAMETER"
 

@@ -18,16 +18,6 @@ from msmq_wire.rpc.constants import AccessMode
 from msmq_wire.rpc.interfaces.role import CLOSES, Role
 from msmq_wire.rpc.types.context_handle import ContextHandle
 
-__all__ = [
-    "judge_enlistment",
-    "judge_handle",
-    "judge_purge",
-    "learn_handles",
-    "may_receive",
-    "purpose",
-    "used_handle",
-]
-
 _SCOPE = ProcessingRule("RPCE", "3.3.1.4.1")
 """The scope of a context handle: no document of Message Queuing but that of RemoteRead says more of it."""
 _ENDS = CLOSES | {Role.COMMIT, Role.ABORT}

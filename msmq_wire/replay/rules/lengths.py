@@ -20,8 +20,6 @@ from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.cac_transfer_buffer import CACTransferBufferV1, TransferReceive
 from msmq_wire.wire.types.wchar_text import FixedWcharText, WcharText
 
-__all__ = ["judge_cut_name", "judge_lengths"]
-
 _Contradiction: TypeAlias = tuple[str, str, str, bool]
 _THE_VERSION = 0x10
 

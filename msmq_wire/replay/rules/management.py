@@ -20,8 +20,6 @@ from msmq_wire.rpc.types.queue_format import QueueFormat
 from msmq_wire.wire.types.enumerations import BodyType
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["MANAGEMENT_REFUSALS", "judge_failed_question", "judge_state"]
-
 _NO_VALUE = (BodyType.VT_NULL, BodyType.VT_EMPTY)
 _ACTIONS = frozenset(str(one) for one in ManagementAction)
 

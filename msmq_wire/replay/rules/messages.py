@@ -30,8 +30,6 @@ from msmq_wire.rpc.statuses import Status
 from msmq_wire.units import SECOND
 from msmq_wire.wire.types.guid import NULL_GUID
 
-__all__ = ["judge_lookup", "judge_message", "learn_message", "learn_move", "learn_purge", "learn_return"]
-
 _FIRSTS = (ReceiveAction.MQ_ACTION_RECEIVE, ReceiveAction.MQ_ACTION_PEEK_CURRENT)
 _CURRENT = (ReceiveAction.MQ_LOOKUP_PEEK_CURRENT, ReceiveAction.MQ_LOOKUP_RECEIVE_CURRENT)
 _SEEK_FIRST = (ReceiveAction.MQ_LOOKUP_PEEK_NEXT, ReceiveAction.MQ_LOOKUP_RECEIVE_NEXT)

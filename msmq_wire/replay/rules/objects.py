@@ -22,8 +22,6 @@ from msmq_wire.wire.names import PathName
 from msmq_wire.wire.types.enumerations import BodyType
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["OBJECT_REFUSALS"]
-
 _LARGEST_DESCRIPTOR = 524_288
 _LONG_NAME = 512
 _PARTS = 0x0000_000F

@@ -16,8 +16,6 @@ from msmq_wire.replay.state import SURE, Doubt, Found, Known, KnownHandle, Openi
 from msmq_wire.rpc.constants import AccessMode, ShareMode
 from msmq_wire.rpc.interfaces.role import Role
 
-__all__ = ["judge_opening", "learn_shares"]
-
 _MOST_HANDLES = 8
 
 

@@ -17,8 +17,6 @@ from msmq_wire.rpc.constants import AccessMode, ShareMode
 from msmq_wire.rpc.interfaces import METHODS
 from msmq_wire.rpc.interfaces.role import Role
 
-__all__ = ["judge_remote_read", "learn_opening"]
-
 
 def _move_key(call: ObservedCall, value: int) -> Hashable:
     return (call.server, "move", value)

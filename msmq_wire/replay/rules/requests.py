@@ -37,8 +37,6 @@ from msmq_wire.wire.types.enumerations import MessageClass
 from msmq_wire.wire.types.guid import NULL_GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["granted", "judge_parameters"]
-
 _RECEIVE, _SEND, _PEEK, _ADMIN = (
     int(AccessMode.MQ_RECEIVE_ACCESS),
     int(AccessMode.MQ_SEND_ACCESS),

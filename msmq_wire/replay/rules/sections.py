@@ -16,8 +16,6 @@ from msmq_wire.replay.rows import row_of
 from msmq_wire.wire.partial import reached
 from msmq_wire.wire.types.section_buffer import SectionBuffer, SectionType
 
-__all__ = ["judge_sections"]
-
 _SECTIONS = "pp_packet_sections"
 _FIRST = (SectionType.stBinaryFirstSection, SectionType.stSrmpFirstSection)
 _EB = 0x20

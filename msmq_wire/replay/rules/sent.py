@@ -22,8 +22,6 @@ from msmq_wire.rpc.transfer_properties import MessageProperties, message_propert
 from msmq_wire.rpc.types.queue_format import ObjectId
 from msmq_wire.wire.types.guid import NULL_GUID
 
-__all__ = ["judge_sent", "learn_sent"]
-
 _LABEL_LIMIT = 249
 
 

@@ -20,8 +20,6 @@ from msmq_wire.rpc.statuses import Status
 from msmq_wire.units import MILLISECOND, SECOND
 from msmq_wire.wire.headers.base_header import INFINITE
 
-__all__ = ["judge_status", "judge_time"]
-
 _FAILED = 0x8000_0000
 _OF_WAITING = (Status.MQ_ERROR_IO_TIMEOUT, Status.MQ_INFORMATION_REMOTE_CANCELED_BY_CLIENT)
 _OF_CURSORS = (Status.MQ_ERROR_ILLEGAL_CURSOR_ACTION,)

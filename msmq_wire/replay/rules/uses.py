@@ -22,8 +22,6 @@ from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.queue_format import ObjectFormat, QueueFormat
 from msmq_wire.units import SECOND
 
-__all__ = ["judge_look", "judge_thrown", "judge_use", "judge_waiting", "learn_uses"]
-
 _CURRENT = (ReceiveAction.MQ_LOOKUP_PEEK_CURRENT, ReceiveAction.MQ_LOOKUP_RECEIVE_CURRENT)
 _OF_QUEUING = 0xC00E
 

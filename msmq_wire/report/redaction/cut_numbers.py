@@ -14,8 +14,6 @@ import msgspec
 from msmq_wire.errors import DecodeError
 from msmq_wire.wire.headers.base_header import MAX_PACKET_SIZE
 
-__all__ = ["may_be_text", "without_numbers", "without_text_numbers"]
-
 _S = TypeVar("_S", bound=msgspec.Struct)
 
 _NUMBER = re.compile(r"\d{3,20}")

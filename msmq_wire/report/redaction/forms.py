@@ -18,8 +18,6 @@ from msmq_wire.wire.types.enumerations import SenderIdType
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["FORMS", "NOT_SHOWN", "Instead", "declared_path", "without_guids", "without_paths"]
-
 Instead: TypeAlias = Callable[[StandIns, Any, Any], Any]
 """What stands for a value; the last argument is what its marker has it by."""
 

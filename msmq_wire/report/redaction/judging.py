@@ -23,8 +23,6 @@ from msmq_wire.records.run import Run, in_order
 from msmq_wire.report.redaction.redactor import Redaction, Redactor
 from msmq_wire.sessions import Follower, Leaving, LeftOut, Story
 
-__all__ = ["NOT_TOLD", "RedactingJudge", "Telling"]
-
 NOT_TOLD = "what was observed is not told: it may quote what is redacted"
 """The caveat of a finding whose message is the title of its rule."""
 

@@ -19,8 +19,6 @@ from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.headers.base_header import MAX_PACKET_SIZE
 from msmq_wire.wire.musts import Anomaly
 
-__all__ = ["told_less"]
-
 _T = TypeVar("_T", Anomaly, DecodeError)
 _S = TypeVar("_S")
 

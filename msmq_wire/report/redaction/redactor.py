@@ -31,8 +31,6 @@ from msmq_wire.wire.packets.base import Packet
 from msmq_wire.wire.private import FILE, Private, Public, What, privacy
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["Redaction", "Redactor"]
-
 _S = TypeVar("_S", bound=msgspec.Struct)
 _T = TypeVar("_T")
 

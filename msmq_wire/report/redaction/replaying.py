@@ -19,8 +19,6 @@ from msmq_wire.replay.deviation import ReplayDeviation
 from msmq_wire.replay.packets import INTERFACE
 from msmq_wire.report.redaction.redactor import Redactor
 
-__all__ = ["RedactingReplayer", "rule_of"]
-
 
 def rule_of(one: ReplayDeviation) -> Rule:
     """The rule of findings about deviations of its kind."""

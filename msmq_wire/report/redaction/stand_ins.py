@@ -8,8 +8,6 @@ from msmq_wire.records.joined_capture import JoinedCapture
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from msmq_wire.wire.types.wchar_text import FixedWcharText, WcharText
 
-__all__ = ["StandIns", "blank"]
-
 _T = TypeVar("_T", str, bytes, int)
 _RFC_4122 = 2
 """The variant of GUIDs that have a version."""

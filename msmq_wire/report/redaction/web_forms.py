@@ -14,8 +14,6 @@ from msmq_wire.report.redaction.stand_ins import StandIns, blank
 from msmq_wire.wire.private import Form
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = ["CHECKED", "Checked"]
-
 Checked: TypeAlias = Callable[[StandIns, Any, Any, bool], Any]
 """As `Instead`, whatever was asked for; the last argument says whether it was to go."""
 

@@ -43,21 +43,6 @@ from msmq_wire.wire.expressions import this
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = [
-    "GIVERS",
-    "DualStringArrayNdr",
-    "PointerGiven",
-    "PointerResponse",
-    "QueryInterfaceRequest",
-    "QueryInterfaceResponse",
-    "RemQiResult",
-    "RemoteActivationRequest",
-    "RemoteActivationResponse",
-    "StdObjRefNdr",
-    "pointer_of",
-    "pointers_given",
-]
-
 PointerGiven = tuple[GUID, GUID, GUID]
 """IPID, the IID of what it is for, and the IPID that was asked for it (NULL where none was)."""
 

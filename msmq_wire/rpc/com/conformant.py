@@ -22,8 +22,6 @@ from msmq_wire.rpc.ndr.types import Scope, number_of
 from msmq_wire.wire.expressions import Expression
 from msmq_wire.wire.fields import WireStruct
 
-__all__ = ["ConformantFields", "LittleEndianFields", "Opaque", "Rest"]
-
 _NOTHING: Scope = {}
 
 

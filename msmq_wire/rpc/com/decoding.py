@@ -29,8 +29,6 @@ from msmq_wire.rpc.ndr.stub import InspectedStub
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = ["decode_com_call", "follow_com_call", "guess_com_call"]
-
 _REQUEST, _RESPONSE = Parameters(OrpcRequest), Parameters(OrpcResponse)
 _CUT_RESPONSE = Parameters(OrpcResponse, {"orpcthat": ORPC_THAT, "stub": Rest()})
 _MAJOR, _NEWEST = 5, 7

@@ -25,20 +25,6 @@ from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
-__all__ = [
-    "ACTIVATION",
-    "MESSAGE",
-    "QUEUE_INFO",
-    "REM_UNKNOWN",
-    "InterfaceReferencesRequest",
-    "OpenRequest",
-    "OrpcStatusResponse",
-    "RemAddRefResponse",
-    "RemInterfaceRef",
-    "TextRequest",
-    "TextResponse",
-]
-
 
 class RemInterfaceRef(NdrStruct, frozen=True, kw_only=True, gc=False):
     """REMINTERFACEREF: references to one interface."""

@@ -17,18 +17,6 @@ from msmq_wire.spec import SpecRef
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = [
-    "DataElement",
-    "DualStringArray",
-    "ObjRef",
-    "ObjRefKind",
-    "SecurityBinding",
-    "StdObjRef",
-    "StringBinding",
-    "decode_objref",
-    "encode_objref",
-]
-
 _SIGNATURE = 0x574F454D
 _EXTENDED_SIGNATURE = 0x4E535956
 _SPEC = SpecRef("MS-DCOM", "2.2.18")

@@ -16,18 +16,6 @@ from msmq_wire.wire.musts import Must
 from msmq_wire.wire.private import HOST, PUBLIC
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
-__all__ = [
-    "INTERFACE_POINTER",
-    "ORPC_THAT",
-    "ORPC_THIS",
-    "ComVersion",
-    "MInterfacePointer",
-    "OrpcExtent",
-    "OrpcExtentArray",
-    "OrpcThat",
-    "OrpcThis",
-]
-
 
 class ComVersion(NdrStruct, frozen=True, kw_only=True, gc=False):
     """COMVERSION: version of the DCOM protocol, 5.1 to 5.7."""

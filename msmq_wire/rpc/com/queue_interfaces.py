@@ -27,19 +27,6 @@ from msmq_wire.rpc.ndr import NdrStruct, Parameters
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = [
-    "COM_INTERFACES",
-    "COM_METHODS",
-    "OBJECT_INTERFACES",
-    "RECEIVE_CURRENT",
-    "MqTransaction",
-    "OrpcRequest",
-    "OrpcResponse",
-    "ReceiveCurrentRequest",
-    "ReceiveCurrentResponse",
-    "object_interface_name",
-]
-
 RECEIVE_CURRENT = 17
 """The opnum of ReceiveCurrent_v1."""
 _QUEUE = SpecRef("MC-MQAC", "3.11.4.1")

@@ -35,18 +35,6 @@ from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = [
-    "BSTR",
-    "DISP_E_PARAMNOTFOUND",
-    "VARIANT",
-    "Decimal",
-    "FlaggedWordBlob",
-    "Variant",
-    "VariantType",
-    "pointed_at",
-    "variant_type_name",
-]
-
 DISP_E_PARAMNOTFOUND = 0x80020004
 """In a VT_ERROR: the argument is not specified, [MS-OAUT] 3.1.4.4.3."""
 

@@ -17,27 +17,6 @@ from msmq_wire.wire.private import HOST, QUEUE_NAME
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = [
-    "BUFFER_SIZE",
-    "EMPTY",
-    "DescriptorSize",
-    "Identifier",
-    "ObjectKind",
-    "OptionalIdentifier",
-    "OptionalPathName",
-    "PathName",
-    "Properties",
-    "PropertyCount",
-    "PropertyValues",
-    "RequestedParts",
-    "SecurityResponse",
-    "ServerAuth",
-    "Signature",
-    "SignatureSize",
-    "ValuesResponse",
-    "WantedDescriptorSize",
-]
-
 EMPTY = WcharText(b"\0\0")
 BUFFER_SIZE = Ranged(DWORD, 0, 524288)
 """Bytes of what has no smaller limit."""

@@ -8,8 +8,6 @@ from msmq_wire.rpc.interfaces.role import Role
 from msmq_wire.rpc.interfaces.shared_parameters import PortResponse, StatusResponse
 from msmq_wire.spec import SpecRef
 
-__all__ = ["INTERFACE"]
-
 _BY_NAME = {"object_type": "dw_object_type", "object": "pwcs_path_name"}
 _BY_IDENTIFIER = {"object_type": "dw_object_type", "object": "p_guid"}
 _WITH_PROPERTIES = {"properties": "a_prop", "values": "ap_var"}

@@ -27,8 +27,6 @@ from msmq_wire.wire.private import HOST
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["INTERFACE"]
-
 _MS_MQDS = SpecRef("MS-MQDS", "3.3.4")
 _SITES = Unique(ConformantVarying(UUID, size=this.pdw_number_of_sites, length=this.pdw_number_of_sites))
 _WITH_PROPERTIES = {"object_type": "dw_object_type", "properties": "a_prop", "values": "ap_var"}

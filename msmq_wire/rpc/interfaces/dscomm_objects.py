@@ -25,23 +25,6 @@ from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
 from msmq_wire.wire.types.guid import NULL_GUID
 
-__all__ = [
-    "DSCreateObjectRequest",
-    "DSCreateObjectResponse",
-    "DSDeleteObjectGuidRequest",
-    "DSDeleteObjectRequest",
-    "DSGetObjectSecurityGuidRequest",
-    "DSGetObjectSecurityRequest",
-    "DSGetPropsGuidRequest",
-    "DSGetPropsRequest",
-    "DSQMGetObjectSecurityRequest",
-    "DSQMSetMachinePropertiesRequest",
-    "DSSetObjectSecurityGuidRequest",
-    "DSSetObjectSecurityRequest",
-    "DSSetPropsGuidRequest",
-    "DSSetPropsRequest",
-]
-
 
 class DSCreateObjectRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """An object to make, with its properties."""

@@ -38,28 +38,6 @@ from msmq_wire.wire.private import HOST
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = [
-    "ChallengeRequest",
-    "ChallengeResponse",
-    "DSCloseServerHandle",
-    "DSCloseServerHandleResponse",
-    "DSCreateServersCacheRequest",
-    "DSCreateServersCacheResponse",
-    "DSGetServerPortRequest",
-    "DSLookupBeginRequest",
-    "DSLookupBeginResponse",
-    "DSLookupEndRequest",
-    "DSLookupEndResponse",
-    "DSLookupNextRequest",
-    "DSLookupNextResponse",
-    "DSValidateServerRequest",
-    "DSValidateServerResponse",
-    "GetObjectSecurityChallengeRequest",
-    "GetObjectSecurityChallengeResponse",
-    "InitSecCtxRequest",
-    "InitSecCtxResponse",
-]
-
 _CONTEXT = "The client's number of the call that this one belongs to."
 _MOST_CHALLENGED = Ranged(DWORD, 0, 32)
 _MOST_SIGNED = Ranged(DWORD, 0, 128)

@@ -12,8 +12,6 @@ from msmq_wire.rpc.ndr import DWORD, NdrStruct, Parameters
 from msmq_wire.spec import SpecRef, snake_case
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = ["HResult", "Interface", "Method", "Side", "interface", "method"]
-
 Side: TypeAlias = Literal["request", "response"]
 HResult: TypeAlias = Annotated[int, DWORD, "HRESULT: 0 is success."]
 

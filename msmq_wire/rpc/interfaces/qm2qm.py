@@ -18,8 +18,6 @@ from msmq_wire.spec import SpecRef
 from msmq_wire.wire.private import HOST
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
-__all__ = ["INTERFACE", "LAST_OF_WINDOWS_2000"]
-
 _MS_MQQP = SpecRef("MS-MQQP", "3.1.4")
 LAST_OF_WINDOWS_2000 = 7
 """The last opnum that Windows NT and 2000 have."""

@@ -9,8 +9,6 @@ from msmq_wire.rpc.interfaces.role import Role
 from msmq_wire.rpc.interfaces.shared_parameters import PortResponse, StatusResponse
 from msmq_wire.spec import SpecRef
 
-__all__ = ["INTERFACE"]
-
 INTERFACE = interface(
     "qmcomm",
     "fdb3a030-065f-11d1-bb9b-00a024ea5525",

@@ -16,8 +16,6 @@ from msmq_wire.rpc.types.context_handle import CONTEXT_HANDLE, ContextHandle
 from msmq_wire.rpc.types.queue_format import OBJECT_ID, QUEUE_FORMAT, ObjectId, QueueFormat
 from msmq_wire.spec import SpecRef
 
-__all__ = ["INTERFACE"]
-
 _MS_MQMP = SpecRef("MS-MQMP", "3.1.5")
 _NOTHING = CACTransferBufferV2(old=CACTransferBufferV1())
 

@@ -14,25 +14,6 @@ from msmq_wire.wire.private import IDENTIFIER, QUEUE_NAME
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = [
-    "CreateObjectInternalRequest",
-    "EnlistInternalTransactionRequest",
-    "EnlistTransactionRequest",
-    "GetObjectPropertiesRequest",
-    "GetObjectPropertiesResponse",
-    "GetObjectSecurityRequest",
-    "GetObjectSecurityResponse",
-    "GetTmWhereaboutsRequest",
-    "GetTmWhereaboutsResponse",
-    "ObjectPathToObjectFormatRequest",
-    "ObjectPathToObjectFormatResponse",
-    "ObjectRequest",
-    "SetObjectPropertiesRequest",
-    "SetObjectSecurityRequest",
-    "TransactionRequest",
-    "TransactionResponse",
-]
-
 _EMPTY = WcharText(b"\0\0")
 _DESCRIPTOR = Unique(Conformant(BYTE, size=this.sd_size))
 _PROPERTIES = Conformant(DWORD, size=this.cp)

@@ -32,28 +32,6 @@ from msmq_wire.wire.private import HOST, QUEUE_NAME
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = [
-    "ACHandleToFormatNameRequest",
-    "ACHandleToFormatNameResponse",
-    "CloseRemoteQueueContext",
-    "CreateRemoteCursorRequest",
-    "CreateRemoteCursorResponse",
-    "CursorRequest",
-    "GetRemoteQueueNameRequest",
-    "GetRemoteQueueNameResponse",
-    "GetServerPortRequest",
-    "OpenQueueInternalRequest",
-    "OpenQueueInternalResponse",
-    "OpenRemoteQueueRequest",
-    "OpenRemoteQueueResponse",
-    "QueryRegistryRequest",
-    "QueryRegistryResponse",
-    "QueueHandleRequest",
-    "QueueHandleResponse",
-    "QueueRequest",
-    "SetCursorPropertiesRequest",
-]
-
 _TEXT = Full(Full(String()))
 """``[in, out, ptr, string] WCHAR**``."""
 

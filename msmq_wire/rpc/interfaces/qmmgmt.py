@@ -16,8 +16,6 @@ from msmq_wire.wire.expressions import this
 from msmq_wire.wire.private import Public
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["INTERFACE"]
-
 _MS_MQMR = SpecRef("MS-MQMR", "3.1.4")
 _KINDS: Mapping[int, PropertyKind] = {
     MgmtObjectType.MGMT_MACHINE: PropertyKind.MANAGEMENT_MACHINE,

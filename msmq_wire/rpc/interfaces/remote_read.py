@@ -28,16 +28,6 @@ from msmq_wire.wire.types.enumerations import MessageClass
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from msmq_wire.wire.types.section_buffer import SectionBuffer
 
-__all__ = [
-    "INTERFACE",
-    "ContextRequest",
-    "EndReceiveRequest",
-    "OpenQueueRequest",
-    "OpenQueueResponse",
-    "StartReceiveRequest",
-    "StartReceiveResponse",
-]
-
 _MS_MQRR = SpecRef("MS-MQRR", "3.1.4")
 
 

@@ -10,8 +10,6 @@ from enum import StrEnum
 
 import msgspec
 
-__all__ = ["CLOSES", "CREATES_CURSOR", "OPENS", "READS", "Members", "Role"]
-
 
 class Role(StrEnum):
     """What a method does for its client; methods of one role differ in their interface and their members."""

@@ -6,8 +6,6 @@ from msmq_wire.rpc.interfaces.method import HResult
 from msmq_wire.rpc.ndr import DWORD, NdrStruct
 from msmq_wire.spec import SpecRef
 
-__all__ = ["NoParameters", "PortResponse", "StatusResponse"]
-
 _CALLS = SpecRef("C706", "14.4")
 
 

@@ -20,8 +20,6 @@ from msmq_wire.rpc.ndr.types import NdrType, Scope, number_of
 from msmq_wire.wire.expressions import Expression
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["Array", "Conformant", "ConformantVarying", "String"]
-
 
 class Array(NdrType):
     """What conformant and varying arrays have in common; ``size`` is the IDL's size_is."""

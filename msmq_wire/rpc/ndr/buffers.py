@@ -16,8 +16,6 @@ from msmq_wire.errors import DecodeError, EncodeError
 from msmq_wire.rpc.ndr.syntax import Syntax
 from msmq_wire.spec import SpecRef
 
-__all__ = ["MAX_DEPTH", "MAX_PROBLEMS", "NO_RESIDUE", "Mark", "NdrReader", "NdrWriter", "Problem", "Residue"]
-
 MAX_DEPTH = 24
 """How deep values may nest: arrays of variants in variants."""
 

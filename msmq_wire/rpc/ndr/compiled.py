@@ -27,8 +27,6 @@ from msmq_wire.wire.expressions import Operation, parts
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["Decoder", "Emitter", "Irregular", "decoder", "deferred", "flat", "is_compiled", "source"]
-
 Decoder = Callable[[bytes], tuple[Any, list[int], int]]
 """Gives the value, the referent ids and where it ends; raises `Irregular` or `struct.error`."""
 

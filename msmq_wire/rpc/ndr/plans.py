@@ -13,8 +13,6 @@ from msmq_wire.rpc.ndr.scalars import Ranged, Scalar
 from msmq_wire.rpc.ndr.syntax import Syntax
 from msmq_wire.rpc.ndr.types import NdrType
 
-__all__ = ["Plan", "Run", "Single"]
-
 
 class Run:
     """Members that one `struct` reads: its gaps, and what makes values of what it gives."""

@@ -13,8 +13,6 @@ from msmq_wire.rpc.ndr.buffers import NdrReader, NdrWriter
 from msmq_wire.rpc.ndr.syntax import Syntax
 from msmq_wire.rpc.ndr.types import NdrType, Scope
 
-__all__ = ["NULL_POINTEE", "EmbeddedRef", "Full", "NullPointee", "Pointer", "PresentEmpty", "Unique"]
-
 
 class NullPointee:
     """The value of a pointer to a NULL pointer; false, and the only one of its kind."""

@@ -11,25 +11,6 @@ from msmq_wire.rpc.ndr.syntax import Syntax
 from msmq_wire.rpc.ndr.types import NdrType, Scope
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = [
-    "BYTE",
-    "DWORD",
-    "ENUM",
-    "HYPER",
-    "LONG",
-    "SHORT",
-    "SIGNED_HYPER",
-    "SMALL",
-    "UUID",
-    "WCHAR",
-    "WORD",
-    "XACTUOW",
-    "Number",
-    "Octets16",
-    "Ranged",
-    "Scalar",
-]
-
 
 class Scalar(NdrType):
     """A type of fixed size that one `struct` letter reads; runs of them are read at once."""

@@ -24,8 +24,6 @@ from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.musts import View
 from msmq_wire.wire.nodes import named
 
-__all__ = ["Fields", "Member", "NdrStruct", "Parameters", "members"]
-
 _NOTHING: Scope = {}
 _LOOKED_UP = frozenset(("_make", "_pointing", "_pointing_places", "_scoped", "names", "types"))
 

@@ -20,8 +20,6 @@ from msmq_wire.rpc.ndr.types import NdrType
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.musts import Anomaly
 
-__all__ = ["InspectedStub", "StubValue", "decode_stub", "encode_stub", "inspect_stub"]
-
 _NOTHING: dict[str, Any] = {}
 _RULES = SpecRef("MS-RPCE", "3.3.1.6")
 """Strict NDR data consistency checks."""

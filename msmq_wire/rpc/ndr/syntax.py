@@ -10,8 +10,6 @@ from struct import Struct
 
 import msgspec
 
-__all__ = ["NDR", "NDR64", "NDR_BIG_ENDIAN", "Syntax"]
-
 
 class Syntax(msgspec.Struct, frozen=True, eq=False, gc=False):
     """How scalars, pointers and counts lie in a stub.

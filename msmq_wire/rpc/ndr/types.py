@@ -17,8 +17,6 @@ from msmq_wire.rpc.ndr.syntax import NDR, Syntax
 from msmq_wire.wire.expressions import Expression, evaluate, parts
 from msmq_wire.wire.nodes import WireConstruct
 
-__all__ = ["NdrConstruct", "NdrType", "Scope", "number_of"]
-
 Scope = Mapping[str, Any]
 
 

@@ -17,8 +17,6 @@ from msmq_wire.rpc.ndr.syntax import Syntax
 from msmq_wire.rpc.ndr.types import NdrType, Scope, number_of
 from msmq_wire.wire.expressions import Expression
 
-__all__ = ["Arm", "Union"]
-
 
 class Arm(msgspec.Struct, frozen=True):
     """One case: the IDL's name of the member and its type; ``type`` None is a case without a member."""

@@ -17,7 +17,6 @@ from typing import NoReturn
 from msmq_wire.buffers import as_bytes
 from msmq_wire.errors import DecodeError
 from msmq_wire.rpc.events import SyntaxId
-from msmq_wire.rpc.pdu.encoding import encode_pdu
 from msmq_wire.rpc.pdu.values import (
     PFC_FIRST_FRAG,
     PFC_LAST_FRAG,
@@ -42,8 +41,6 @@ from msmq_wire.rpc.pdu.values import (
 )
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.types.guid import GUID
-
-__all__ = ["COMMON_HEADER", "decode_pdu", "encode_pdu", "find_credible", "is_credible"]
 
 COMMON_HEADER = 16
 """Bytes of the common header."""

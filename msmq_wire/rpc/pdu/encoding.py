@@ -27,8 +27,6 @@ from msmq_wire.rpc.pdu.values import (
 )
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = ["encode_pdu"]
-
 _KNOWN_TYPES = frozenset((0, 2, 3, *range(11, 20)))
 
 

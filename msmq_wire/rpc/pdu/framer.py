@@ -23,8 +23,6 @@ import msgspec
 from msmq_wire.rpc.events import SkippedBytes
 from msmq_wire.rpc.pdu.decoding import COMMON_HEADER, find_credible
 
-__all__ = ["MARK_COST", "FramedPdu", "FramerEvent", "GapReason", "PduFramer"]
-
 GapReason: TypeAlias = Literal["loss", "snaplen", "pending-limit"]
 
 _SIZED = 10  # bytes that tell the frag_length

@@ -14,37 +14,6 @@ import msgspec
 from msmq_wire.rpc.events import SyntaxId
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = [
-    "BIG_ENDIAN",
-    "LITTLE_ENDIAN",
-    "PFC_CONC_MPX",
-    "PFC_DID_NOT_EXECUTE",
-    "PFC_FIRST_FRAG",
-    "PFC_LAST_FRAG",
-    "PFC_MAYBE",
-    "PFC_OBJECT_UUID",
-    "PFC_PENDING_CANCEL",
-    "PFC_SUPPORT_HEADER_SIGN",
-    "AlterContext",
-    "AlterContextResp",
-    "Auth3",
-    "Bind",
-    "BindAck",
-    "BindNak",
-    "CoCancel",
-    "ContextElement",
-    "ContextResult",
-    "Fault",
-    "Orphaned",
-    "Pdu",
-    "PduType",
-    "Request",
-    "Response",
-    "SecTrailer",
-    "Shutdown",
-    "UnknownPdu",
-]
-
 
 class PduType(IntEnum):
     """``PTYPE`` of the connection-oriented protocol, C706 12.6.3.1 and [MS-RPCE] 2.2.2.10."""

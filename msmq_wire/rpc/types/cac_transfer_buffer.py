@@ -33,17 +33,6 @@ from msmq_wire.wire.private import HOST, IDENTIFIER, PUBLIC
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = [
-    "CAC_CREATE_REMOTE_CURSOR",
-    "CAC_TRANSFER_BUFFER_V1",
-    "CAC_TRANSFER_BUFFER_V2",
-    "CACCreateRemoteCursor",
-    "CACTransferBufferV1",
-    "CACTransferBufferV2",
-    "TransferReceive",
-    "TransferSend",
-]
-
 
 class CACCreateRemoteCursor(NdrStruct, frozen=True, kw_only=True, gc=False):
     """CACCreateRemoteCursor: a cursor, and where a remote one has to be made."""

@@ -7,8 +7,6 @@ from msmq_wire.spec import SpecRef
 from msmq_wire.wire.private import IDENTIFIER
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
-__all__ = ["CONTEXT_HANDLE", "ContextHandle"]
-
 
 class ContextHandle(NdrStruct, frozen=True, kw_only=True, gc=False):
     """What stands for the server's state of an open queue, receive or transaction; all zero is NULL."""

@@ -8,17 +8,6 @@ from msmq_wire.rpc.types.propvariant import PROPVARIANT, PropVariant
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
 
-__all__ = [
-    "COLUMN_SET",
-    "RESTRICTION",
-    "SORT_SET",
-    "ColumnSet",
-    "PropertyRestriction",
-    "Restriction",
-    "SortKey",
-    "SortSet",
-]
-
 _COUNT = Ranged(DWORD, 0, 128)
 
 

@@ -8,8 +8,6 @@ from msmq_wire.rpc.types.queue_format import QUEUE_FORMAT, QueueFormat
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
 
-__all__ = ["MGMT_OBJECT", "MgmtObject"]
-
 
 class MgmtObject(NdrStruct, frozen=True, kw_only=True, gc=False):
     """MGMT_OBJECT: a computer, a queue or a session; but for a queue, ``arm`` is a number not used."""

@@ -32,8 +32,6 @@ from msmq_wire.wire.expressions import this
 from msmq_wire.wire.private import Public
 from msmq_wire.wire.types.enumerations import BodyType
 
-__all__ = ["PROPVARIANT", "Blob", "CountedArray", "PropVariant"]
-
 
 class Blob(NdrStruct, frozen=True, kw_only=True, gc=False):
     """BLOB: counted bytes."""

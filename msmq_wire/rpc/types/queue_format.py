@@ -29,19 +29,6 @@ from msmq_wire.wire.types.direct_queue_format_name import is_direct_name
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = [
-    "DL_ID",
-    "MULTICAST_ID",
-    "OBJECT_FORMAT",
-    "OBJECT_ID",
-    "QUEUE_FORMAT",
-    "DlId",
-    "MulticastId",
-    "ObjectFormat",
-    "ObjectId",
-    "QueueFormat",
-]
-
 
 class ObjectId(NdrStruct, frozen=True, kw_only=True, gc=False):
     """OBJECTID: a private queue, or a message, of one queue manager."""

@@ -17,8 +17,6 @@ from msmq_wire.rpc.ndr import (
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
 
-__all__ = ["REMOTE_READ_DESC", "REMOTE_READ_DESC2", "RemoteReadDesc", "RemoteReadDesc2"]
-
 
 class RemoteReadDesc(NdrStruct, frozen=True, kw_only=True, gc=False):
     """REMOTEREADDESC: what a client wants to read, and with the answer what it got."""

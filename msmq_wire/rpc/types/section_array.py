@@ -13,8 +13,6 @@ from msmq_wire.rpc.ndr.types import NdrType, Scope, number_of
 from msmq_wire.wire.expressions import Expression, this
 from msmq_wire.wire.types.section_buffer import SectionBuffer
 
-__all__ = ["SECTION_BUFFER", "PointerArray", "SectionArray"]
-
 SECTION_BUFFER = Fields(
     SectionBuffer,
     {

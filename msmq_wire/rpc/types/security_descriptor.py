@@ -16,8 +16,6 @@ from msmq_wire.errors import DecodeError
 from msmq_wire.rpc.constants import SecurityInformation
 from msmq_wire.spec import SpecRef
 
-__all__ = ["SecurityDescriptor", "default_security"]
-
 _SPEC = SpecRef("MS-DTYP", "2.4.6")
 _HEADER = struct.Struct("<BBHIIII")
 _ACL = struct.Struct("<BBHHH")

@@ -9,8 +9,6 @@ import msgspec
 
 from msmq_wire.spec import SpecRef
 
-__all__ = ["SequenceInfo"]
-
 _LAYOUT = struct.Struct("<qII")
 
 

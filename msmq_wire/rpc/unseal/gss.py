@@ -4,15 +4,6 @@ from __future__ import annotations
 
 import msgspec
 
-__all__ = [
-    "KERBEROS_OID",
-    "MICROSOFT_KERBEROS_OID",
-    "SPNEGO_OID",
-    "FramedToken",
-    "first_element",
-    "unframe",
-]
-
 # Encoded with tag and length, as they stand in a token.
 SPNEGO_OID = bytes.fromhex("06062b0601050502")
 KERBEROS_OID = bytes.fromhex("06092a864886f712010202")

@@ -31,8 +31,6 @@ from msmq_wire.rpc.unseal.keytab import KeytabEntry
 from msmq_wire.rpc.unseal.protection import Readings, SequenceNumbers, closed, number_text, one_line, plural
 from msmq_wire.rpc.unseal.secrets import Secrets
 
-__all__ = ["AP_REP", "AP_REQ", "KRB_ERROR", "KerberosNegotiation", "kerberos_message"]
-
 AP_REQ, AP_REP, KRB_ERROR = b"\x6e", b"\x6f", b"\x7e"
 _USE_SESSION_KEY = 0x40
 _ERROR_NAMES = {

@@ -19,20 +19,6 @@ from cryptography.hazmat.primitives.ciphers.modes import CBC, ECB
 
 from msmq_wire.rpc.unseal.protection import number_text
 
-__all__ = [
-    "AES_CHECKSUM",
-    "BLOCK",
-    "AesUsage",
-    "EncryptionType",
-    "KeyUsage",
-    "Rc4Usage",
-    "derive_key",
-    "etype_name",
-    "md5",
-    "n_fold",
-    "usage_of",
-]
-
 BLOCK = 16
 AES_CHECKSUM = 12
 _RC4_CHECKSUM = 16

@@ -10,21 +10,6 @@ from typing import Annotated, TypeVar
 
 from cryptography.hazmat import asn1
 
-__all__ = [
-    "ApRep",
-    "ApReq",
-    "Authenticator",
-    "EncApRepPart",
-    "EncTicketPart",
-    "EncryptedData",
-    "EncryptionKey",
-    "KrbError",
-    "PrincipalName",
-    "Ticket",
-    "decode_message",
-    "principal_text",
-]
-
 _Anything = list[asn1.TLV] | None
 _Message = TypeVar("_Message")
 

@@ -17,8 +17,6 @@ from msmq_wire.rpc.unseal.gss import KERBEROS_OID, unframe
 from msmq_wire.rpc.unseal.kerberos_crypto import AES_CHECKSUM, BLOCK, AesUsage, md5
 from msmq_wire.rpc.unseal.protection import Readings, SignedParts
 
-__all__ = ["AesToken", "Opened", "Rc4Token", "open_aes", "open_rc4", "parse_token"]
-
 _HEADER = 16
 _SENT_BY_ACCEPTOR, _SEALED, _ACCEPTOR_SUBKEY = 1, 2, 4
 _SIGN_HMAC = b"\x11\x00"

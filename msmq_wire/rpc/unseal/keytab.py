@@ -13,8 +13,6 @@ import msgspec
 from msmq_wire.buffers import as_bytes
 from msmq_wire.errors import DecodeError
 
-__all__ = ["KeytabEntry", "parse_keytab"]
-
 _Order = Literal["little", "big"]
 
 

@@ -18,8 +18,6 @@ from msmq_wire.rpc.unseal.protection import closed
 from msmq_wire.rpc.unseal.secrets import Secrets
 from msmq_wire.rpc.unseal.spnego import parse_spnego
 
-__all__ = ["TokenNegotiation", "negotiator"]
-
 _KNOWN = frozenset(
     {AuthenticationType.GSS_NEGOTIATE, AuthenticationType.WINNT, AuthenticationType.GSS_KERBEROS}
 )

@@ -23,8 +23,6 @@ from msmq_wire.rpc.unseal.ntlm_messages import (
 from msmq_wire.rpc.unseal.protection import Readings, SequenceNumbers, closed, one_line, plural
 from msmq_wire.rpc.unseal.secrets import Secrets
 
-__all__ = ["NtlmNegotiation", "ntowf_v2", "seal_key", "sign_key"]
-
 _SIGNATURE_SIZE = 16
 _PROOF_SIZE = 16
 _V1_RESPONSE_SIZE = 24

@@ -11,16 +11,6 @@ from msmq_wire.buffers import as_bytes
 from msmq_wire.errors import DecodeError
 from msmq_wire.spec import SpecRef
 
-__all__ = [
-    "NTLMSSP_SIGNATURE",
-    "AuthenticateMessage",
-    "ChallengeMessage",
-    "NegotiateFlags",
-    "NegotiateMessage",
-    "NtlmMessage",
-    "parse_ntlm_message",
-]
-
 NTLMSSP_SIGNATURE = b"NTLMSSP\0"
 _NEGOTIATE, _CHALLENGE, _AUTHENTICATE = 1, 2, 3
 

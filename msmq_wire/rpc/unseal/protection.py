@@ -7,8 +7,6 @@ from enum import Enum
 from msmq_wire.invisible import shown
 from msmq_wire.rpc.security import AuthenticationLevel, ProtectedPdu, Unwrapped
 
-__all__ = ["Readings", "SequenceNumbers", "SignedParts", "closed", "number_text", "one_line", "plural"]
-
 _LONGEST_TEXT = 256
 _LONGEST_GAP = 1 << 20  # a number further ahead was not caused by loss
 

@@ -10,8 +10,6 @@ from Cryptodome.Hash import MD4
 from msmq_wire.errors import DecodeError
 from msmq_wire.rpc.unseal.keytab import KeytabEntry, parse_keytab
 
-__all__ = ["Secrets", "nt_hash", "parse_nt_hash"]
-
 _HASH_DIGITS = 32
 
 

@@ -11,8 +11,6 @@ from cryptography.x509 import ObjectIdentifier
 from msmq_wire.buffers import as_bytes
 from msmq_wire.rpc.unseal.gss import SPNEGO_OID, first_element, unframe
 
-__all__ = ["NegotiationToken", "parse_spnego"]
-
 _INIT, _RESPONSE = b"\xa0", b"\xa1"
 _REJECT = b"\x02"
 

@@ -20,8 +20,6 @@ from msmq_wire.srmp.xml.fields import Child
 from msmq_wire.srmp.xml.fields import XmlStruct as _Struct
 from msmq_wire.srmp.xml.writer import SOAP
 
-__all__ = ["SoapBody", "SrmpEnvelope", "SrmpHeader"]
-
 _SPEC = SpecRef("MC-MQSRM", "2.2.2")
 
 

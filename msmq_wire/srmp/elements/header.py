@@ -13,21 +13,6 @@ from msmq_wire.srmp.xml.fields import XmlStruct as _Struct
 from msmq_wire.srmp.xml.writer import SOAP, SRMP
 from msmq_wire.wire.private import MESSAGE_ID, URL, Private, Public
 
-__all__ = [
-    "ROUTING",
-    "CommitmentReceipt",
-    "CommitmentReceiptRequest",
-    "DeliveryReceipt",
-    "DeliveryReceiptRequest",
-    "Path",
-    "Properties",
-    "Rev",
-    "Services",
-    "Start",
-    "Stream",
-    "StreamReceipt",
-]
-
 ROUTING = "http://schemas.xmlsoap.org/rp/"
 """Namespace of WS-Routing."""
 

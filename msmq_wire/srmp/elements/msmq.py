@@ -20,8 +20,6 @@ from msmq_wire.srmp.xml.fields import (
 from msmq_wire.srmp.xml.fields import XmlStruct as _Struct
 from msmq_wire.wire.private import CORRELATION, URL, Private, Public
 
-__all__ = ["MSMQ", "Eod", "Msmq", "Provider"]
-
 MSMQ = "msmq.namespace.xml"
 """Namespace of the Msmq element."""
 

@@ -9,8 +9,6 @@ from msmq_wire.srmp.xml.fields import Base64, Child, Children, XmlAttribute
 from msmq_wire.srmp.xml.fields import XmlStruct as _Struct
 from msmq_wire.wire.private import Private, Public
 
-__all__ = ["SIGNATURE", "DigestMethod", "Reference", "Signature", "SignatureMethod", "SignedInfo"]
-
 SIGNATURE = "http://www.w3.org/2000/02/xmldsig#"
 """Namespace of the signature, an early one of XML Signature."""
 

@@ -21,21 +21,7 @@ from msmq_wire.srmp.http.message import (
     HttpExchange,
     HttpHole,
     HttpMessage,
-    is_credible,
-    looks_like_http,
 )
-
-__all__ = [
-    "MAX_HELD",
-    "HttpConnection",
-    "HttpEvent",
-    "HttpExchange",
-    "HttpHole",
-    "HttpMessage",
-    "is_credible",
-    "looks_like_http",
-    "parse_message",
-]
 
 MAX_HELD = 2 * MAX_BODY
 """Bytes that a connection holds, unless it is told otherwise."""

@@ -34,8 +34,6 @@ from msmq_wire.wire.musts import Anomaly
 if TYPE_CHECKING:
     import h11
 
-__all__ = ["MAX_BODY", "FramerItem", "HttpFramer"]
-
 MAX_BODY = 16 << 20
 """Bytes of one body that are held."""
 _MAX_LINE = 8 << 10

@@ -15,26 +15,6 @@ from msmq_wire.buffers import as_bytes
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.musts import Anomaly
 
-__all__ = [
-    "LONGEST_SEARCHED",
-    "MAX_HEAD",
-    "Framing",
-    "Head",
-    "HeaderFields",
-    "HoleReason",
-    "HttpExchange",
-    "HttpHole",
-    "HttpMessage",
-    "anomaly",
-    "find_start_line",
-    "framing",
-    "header_fields",
-    "is_credible",
-    "is_start_line",
-    "looks_like_http",
-    "parse_head",
-]
-
 MAX_HEAD = 64 << 10
 """Bytes of start line and headers that are read as one head."""
 _MAX_FIELDS = 256

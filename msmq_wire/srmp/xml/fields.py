@@ -22,26 +22,6 @@ from msmq_wire.srmp.xml.tree import Attribute, Element, unplaced
 from msmq_wire.wire.musts import Anomaly, View
 from msmq_wire.wire.private import Public
 
-__all__ = [
-    "GUID",
-    "Base64",
-    "Child",
-    "Children",
-    "Flag",
-    "GuidText",
-    "Iso8601Date",
-    "IsoDate",
-    "Names",
-    "Reading",
-    "Text",
-    "UnsignedLong",
-    "Uri",
-    "XmlAttribute",
-    "XmlField",
-    "XmlStruct",
-    "xml_fields",
-]
-
 _SPACE = " \t\r\n"
 _NUMBER = re.compile(r"\+?0*([0-9]{1,20})")
 _DATE = re.compile(r"([0-9]{4})([0-9]{2})([0-9]{2})T([0-9]{2})([0-9]{2})([0-9]{2})")

@@ -18,22 +18,6 @@ import msgspec
 from msmq_wire.buffers import as_bytes
 from msmq_wire.errors import DecodeError
 
-__all__ = [
-    "CUT",
-    "MAX_ATTRIBUTES",
-    "MAX_DEPTH",
-    "MAX_ELEMENTS",
-    "MAX_NAME",
-    "MAX_TAG",
-    "Attribute",
-    "Element",
-    "XmlProblem",
-    "XmlTree",
-    "declared_encoding",
-    "parse_xml",
-    "unplaced",
-]
-
 MAX_DEPTH = 64
 MAX_ELEMENTS = 10_000
 MAX_ATTRIBUTES = 64

@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from msmq_wire.errors import EncodeError
 from msmq_wire.srmp.xml.tree import MAX_DEPTH, Attribute, Element
 
-__all__ = ["SOAP", "SRMP", "write_xml"]
-
 SOAP = "http://schemas.xmlsoap.org/soap/envelope/"
 """Always written with the prefix ``se``."""
 SRMP = "http://schemas.xmlsoap.org/srmp/"

@@ -22,8 +22,6 @@ from msmq_wire.wire.packets.establish_connection import EstablishConnection
 from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = ["COLUMNS", "SHOWN", "TYPES", "record_of", "table_records"]
-
 COLUMNS = {
     "capture": "capture",
     "id": "id",

@@ -15,19 +15,6 @@ import msgspec
 from msmq_wire.capture.listing import CaptureFile, open_file, open_source
 from msmq_wire.errors import CaptureError
 
-__all__ = [
-    "Content",
-    "Known",
-    "Placed",
-    "Seen",
-    "candidates",
-    "content_of",
-    "file_key",
-    "head_of",
-    "place_files",
-    "source_row",
-]
-
 _HEAD = 4096
 _BLOCK = 1 << 20
 

@@ -26,8 +26,6 @@ from msmq_wire.tables.store.table_files import FILE_PATH
 from msmq_wire.tables.store.table_folders import LOG, brief, check_log, damaged
 from msmq_wire.tables.table_schemas import DAY, TABLES, delta_schema
 
-__all__ = ["Snapshot", "StoredFile", "among", "is_table", "line_of", "log_file", "open_table", "reading"]
-
 _CAPTURES = "captures"
 _READS = 40
 """How often rows are asked for in an object store."""

@@ -39,8 +39,6 @@ from msmq_wire.tables.store.table_files import FILE_PATH, TableWriter, WrittenFi
 from msmq_wire.tables.store.table_folders import check_folders
 from msmq_wire.tables.table_schemas import BOOKS, DAY, TABLES, delta_schema, file_schema
 
-__all__ = ["Change", "Store"]
-
 _ATTEMPTS = 40
 _PAUSE = 0.05
 """Seconds that who lost a commit waits at first; they grow with every attempt, up to `_LONGEST`."""

@@ -25,8 +25,6 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it has no stubs
 from msmq_wire.capture.places import Place
 from msmq_wire.tables.table_schemas import DAY, file_schema
 
-__all__ = ["FILE_BYTES", "FILE_PATH", "NO_DAY", "TableWriter", "WrittenFile"]
-
 NO_DAY = "__HIVE_DEFAULT_PARTITION__"
 """The partition of rows without a time, and of those of days for which there would be too many files."""
 FILE_PATH = re.compile(

@@ -16,8 +16,6 @@ from msmq_wire.capture.places import Place
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.tables.table_schemas import BOOKS, TABLES
 
-__all__ = ["LOG", "MOST_ACTIONS", "MOST_LOG_BYTES", "brief", "check_folders", "check_log", "damaged"]
-
 LOG = "_delta_log"
 """The folder of a table that has its log."""
 MOST_LOG_BYTES = 256 << 20

@@ -20,8 +20,6 @@ from msmq_wire.tables.store.store import Change, Store
 from msmq_wire.tables.store.table_files import FILE_BYTES
 from msmq_wire.tables.table_schemas import BOOKS
 
-__all__ = ["Copies", "Kind", "LastRun", "Status", "TableStatus", "export", "forget", "status"]
-
 _PREFIX = 8
 """Digits of a digest that may stand for all of it."""
 _COPIED = 1 << 20

@@ -9,8 +9,6 @@ from msmq_wire.wire.expressions import this
 from msmq_wire.wire.fields import Unit, WireStruct
 from msmq_wire.wire.musts import BitTable, Must, Musts
 
-__all__ = ["INFINITE", "MAX_PACKET_SIZE", "SIGNATURE", "VERSION_NUMBER", "BaseHeader"]
-
 VERSION_NUMBER = 0x10
 SIGNATURE = 0x524F494C
 """The bytes ``4C 49 4F 52``, "LIOR", as a little-endian number."""

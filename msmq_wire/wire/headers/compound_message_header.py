@@ -9,8 +9,6 @@ from msmq_wire.wire.expressions import this
 from msmq_wire.wire.fields import Align, Bytes, WireStruct
 from msmq_wire.wire.musts import Must, Musts
 
-__all__ = ["CompoundMessageHeader"]
-
 
 class CompoundMessageHeader(WireStruct, frozen=True, kw_only=True, gc=False):
     """The HTTP message that carried an SRMP message, and where the body lies in it."""

@@ -9,8 +9,6 @@ from msmq_wire.wire.expressions import this, within
 from msmq_wire.wire.fields import Unit, WireStruct
 from msmq_wire.wire.musts import Must, Musts
 
-__all__ = ["ConnectionParametersHeader"]
-
 
 class ConnectionParametersHeader(WireStruct, frozen=True, kw_only=True, gc=False):
     """When a session acknowledges what it received."""

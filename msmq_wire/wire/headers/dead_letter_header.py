@@ -11,8 +11,6 @@ from msmq_wire.wire.musts import CodedMust, Must, Musts
 from msmq_wire.wire.private import QUEUE_NAME
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["DeadLetterHeader"]
-
 
 def _is_zero_padded(padding: bytes) -> bool:
     return not any(padding)

@@ -12,8 +12,6 @@ from msmq_wire.wire.private import IDENTIFIER
 from msmq_wire.wire.types.enumerations import TraceQueueType
 from msmq_wire.wire.types.guid import GUID, Guid
 
-__all__ = ["DebugHeader"]
-
 
 class DebugHeader(WireStruct, frozen=True, kw_only=True, gc=False):
     """Queue that trace messages of this message go to."""

@@ -11,8 +11,6 @@ from msmq_wire.wire.musts import BitTable, Must, Musts, unused
 from msmq_wire.wire.private import HOST, Private
 from msmq_wire.wire.types.guid import GUID, NULL_GUID, Guid
 
-__all__ = ["EstablishConnectionHeader"]
-
 
 class EstablishConnectionHeader(WireStruct, frozen=True, kw_only=True, gc=False):
     """Who opens a session with whom. A request and its response cannot be told apart by their bytes."""

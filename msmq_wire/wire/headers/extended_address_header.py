@@ -12,8 +12,6 @@ from msmq_wire.wire.musts import Must, Musts
 from msmq_wire.wire.private import HOST
 from msmq_wire.wire.types.enumerations import AddressType
 
-__all__ = ["ExtendedAddressHeader"]
-
 
 class ExtendedAddressHeader(WireStruct, frozen=True, kw_only=True, gc=False):
     """The host that a message came from, whole."""

@@ -9,8 +9,6 @@ from msmq_wire.wire.expressions import this
 from msmq_wire.wire.fields import OWN_SIZE, Bytes, Rest, WireStruct
 from msmq_wire.wire.musts import BitTable, Must, Musts
 
-__all__ = ["ExtensionHeader"]
-
 
 class ExtensionHeader(WireStruct, frozen=True, kw_only=True, gc=False):
     """Says which headers follow it at the end of a message packet."""

@@ -12,8 +12,6 @@ from msmq_wire.wire.private import HOST
 from msmq_wire.wire.types.guid import GUID, NULL_GUID, Guid
 from msmq_wire.wire.types.tx_sequence_id import TxSequenceID
 
-__all__ = ["FinalAckBody"]
-
 
 class FinalAckBody(WireStruct, frozen=True, kw_only=True, gc=False):
     """Body of a FinalAck packet: what became of one transactional message."""

@@ -10,8 +10,6 @@ from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.musts import BitTable, Must, Musts, unused
 from msmq_wire.wire.types.enumerations import InternalPacketType
 
-__all__ = ["InternalHeader"]
-
 
 class InternalHeader(WireStruct, frozen=True, kw_only=True, gc=False):
     """Type of an internal packet, and whether a connection is refused."""

@@ -18,8 +18,6 @@ from msmq_wire.wire.types.enumerations import (
 )
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["FIXED_SIZE", "MessagePropertiesHeader"]
-
 FIXED_SIZE = 56
 """Bytes before the label."""
 

@@ -11,8 +11,6 @@ from msmq_wire.wire.musts import Must, Musts
 from msmq_wire.wire.types.enumerations import MQFFormatType, MQFHeaderId
 from msmq_wire.wire.types.mqf_format_name_element import MQFFormatNameElement
 
-__all__ = ["MQFAddressHeader"]
-
 _left = this._start + this.header_size - this._list_end
 
 

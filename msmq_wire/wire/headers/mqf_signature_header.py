@@ -10,8 +10,6 @@ from msmq_wire.wire.fields import Align, Bytes, WireStruct
 from msmq_wire.wire.musts import Must, Musts
 from msmq_wire.wire.types.enumerations import MQFHeaderId
 
-__all__ = ["MQFSignatureHeader"]
-
 
 class MQFSignatureHeader(WireStruct, frozen=True, kw_only=True, gc=False):
     """Signature of a packet for many queues. Unlike the address headers it begins with its identifier."""

@@ -12,8 +12,6 @@ from msmq_wire.wire.headers.mqf_signature_header import MQFSignatureHeader
 from msmq_wire.wire.musts import Must, Musts
 from msmq_wire.wire.types.enumerations import MQFHeaderId
 
-__all__ = ["MultiQueueFormatHeader"]
-
 
 class MultiQueueFormatHeader(WireStruct, frozen=True, kw_only=True, gc=False):
     """All destinations of a message with their administration and response queues.

@@ -10,8 +10,6 @@ from msmq_wire.wire.fields import Bytes, Node, WireStruct
 from msmq_wire.wire.musts import Must, Musts
 from msmq_wire.wire.types.tx_sequence_id import TxSequenceID
 
-__all__ = ["OrderAckBody"]
-
 
 class OrderAckBody(WireStruct, frozen=True, kw_only=True, gc=False):
     """Body of an OrderAck packet: how far a transactional sequence has arrived."""

@@ -17,8 +17,6 @@ from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.sid import SID
 from msmq_wire.wire.types.wchar_text import WcharText, must_be_terminated
 
-__all__ = ["ProviderInfo", "SecurityData", "SecurityHeader", "security_id_text", "sender_text"]
-
 _SPEC = SpecRef("MS-MQMQ", "2.2.20.6")
 _LONGEST = 8 + 4 * 255
 """Bytes of the longest SID that its count can tell."""

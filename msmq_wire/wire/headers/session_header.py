@@ -9,8 +9,6 @@ from msmq_wire.wire.expressions import this
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.musts import Must, Musts
 
-__all__ = ["SessionHeader"]
-
 
 class SessionHeader(WireStruct, frozen=True, kw_only=True, gc=False):
     """Acknowledges what came in the other direction; it says nothing of the packet that carries it."""

@@ -10,8 +10,6 @@ from msmq_wire.wire.fields import Ahead, Align, Bytes, Fill, Tell, WireStruct
 from msmq_wire.wire.musts import Must, Musts
 from msmq_wire.wire.types.wchar_text import WcharText, must_be_terminated
 
-__all__ = ["BODY_SECTION_ID", "HEADER_SECTION_ID", "SoapHeader"]
-
 HEADER_SECTION_ID = 0x0320
 BODY_SECTION_ID = 0x0384
 

@@ -10,8 +10,6 @@ from msmq_wire.wire.fields import Bytes, Fill, WireStruct
 from msmq_wire.wire.musts import Must, Musts
 from msmq_wire.wire.types.wchar_text import WcharText, must_be_terminated
 
-__all__ = ["SRMPEnvelopeHeader"]
-
 
 class SRMPEnvelopeHeader(WireStruct, frozen=True, kw_only=True, gc=False):
     """The SOAP envelope of a message that came over HTTP."""

@@ -12,8 +12,6 @@ from msmq_wire.wire.private import HOST
 from msmq_wire.wire.types.enumerations import MessageClass
 from msmq_wire.wire.types.wchar_text import FixedWcharText
 
-__all__ = ["SubqueueHeader"]
-
 
 def _zero_filled(field: str) -> CodedMust:
     def zero_filled(name: FixedWcharText) -> bool:

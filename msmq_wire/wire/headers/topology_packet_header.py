@@ -8,8 +8,6 @@ from msmq_wire.spec import SpecRef
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.types.enumerations import TopologyPacketType
 
-__all__ = ["DISCOVERY", "TopologyPacketHeader"]
-
 DISCOVERY = {bytes((0, kind, 0, 0)): kind.name.lower() for kind in TopologyPacketType}
 """What a header as it must be says of its packet, by stem. Other protocols use UDP 1801 as the port of a
 client: what begins in another way is none of discovery."""

@@ -12,8 +12,6 @@ from msmq_wire.wire.private import HOST
 from msmq_wire.wire.types.guid import GUID, Guid
 from msmq_wire.wire.types.tx_sequence_id import TxSequenceID
 
-__all__ = ["TransactionHeader"]
-
 
 class TransactionHeader(WireStruct, frozen=True, kw_only=True, gc=False):
     """Place of a transactional message in its sequence."""

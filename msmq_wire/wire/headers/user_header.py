@@ -19,16 +19,6 @@ from msmq_wire.wire.types.private_queue_format_name import PrivateQueueFormatNam
 from msmq_wire.wire.types.private_queue_format_name_id import PrivateQueueFormatNameId
 from msmq_wire.wire.types.public_queue_format_name import PublicQueueFormatName
 
-__all__ = [
-    "ADDRESS_LENGTH",
-    "QUEUES",
-    "SHOWN_ADDRESS",
-    "AddressOverlay",
-    "QueueName",
-    "UserHeader",
-    "address_text",
-]
-
 QueueName = PrivateQueueFormatNameId | PublicQueueFormatName | PrivateQueueFormatName | DirectQueueFormatName
 
 _PRIVATE_ID = Node(PrivateQueueFormatNameId)

@@ -32,17 +32,6 @@ from msmq_wire.wire.names.queue_format import (
     QueueSuffixType,
 )
 
-__all__ = [
-    "ENCODINGS",
-    "FormatName",
-    "direct",
-    "distribution_list",
-    "format_multiple",
-    "parse_multiple",
-    "private",
-    "public",
-]
-
 ENCODINGS = {
     "private_queue_format_name_id": QueueFormatType.PRIVATE,
     "public_queue_format_name": QueueFormatType.PUBLIC,

@@ -14,17 +14,6 @@ import re
 from msmq_wire.errors import FormatNameError
 from msmq_wire.wire.names.queue_format import SYSTEM_SUFFIXES, QueueSuffixType
 
-__all__ = [
-    "BACKSLASH",
-    "check_computer",
-    "check_path",
-    "check_text",
-    "compare_text",
-    "split_place",
-    "split_suffix",
-    "suffix_text",
-]
-
 BACKSLASH = "\\"
 
 COMPUTER_LIMIT = 256

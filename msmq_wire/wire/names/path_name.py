@@ -16,8 +16,6 @@ from msmq_wire.wire.names.grammar import (
 )
 from msmq_wire.wire.names.queue_format import SYSTEM_SUFFIXES, QueueSuffixType
 
-__all__ = ["PathName"]
-
 
 class PathName(msgspec.Struct, frozen=True, kw_only=True):
     """The path of a queue. [MS-MQMQ] 2.1.1

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-__all__ = ["QUEUE_FORMAT_FLAG_SYSTEM", "QueueFormatType", "QueueSuffixType", "suffix_problems"]
-
 QUEUE_FORMAT_FLAG_SYSTEM = 0x80
 """Flags subfield of ``m_SuffixAndFlags``: the queue is a system queue. [MS-MQMQ] 2.2.7"""
 

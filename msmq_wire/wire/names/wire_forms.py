@@ -25,15 +25,6 @@ from msmq_wire.wire.names.queue_format import (
     QueueSuffixType,
 )
 
-__all__ = [
-    "Guid",
-    "QueueFormatArm",
-    "from_wire",
-    "queue_format_arm",
-    "queue_format_name",
-    "queue_format_text",
-]
-
 Guid = uuid.UUID | bytes | str
 """A GUID as a value, as its 16 bytes on the wire, or as text."""
 

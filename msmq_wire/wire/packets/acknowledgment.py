@@ -15,17 +15,6 @@ from msmq_wire.wire.types.enumerations import QueueType
 from msmq_wire.wire.types.private_queue_format_name_id import PrivateQueueFormatNameId
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = [
-    "ACK_LABEL",
-    "ACK_MUSTS",
-    "ORDER_QUEUE",
-    "ORDER_QUEUE_NUMBER",
-    "begins_ack_label",
-    "body_of",
-    "is_ack_label",
-    "is_order_queue",
-]
-
 ACK_LABEL = "QM Ordering Ack"
 _ACK_LABELS = frozenset({WcharText.of(ACK_LABEL), WcharText.of(ACK_LABEL)[:-2]})
 ORDER_QUEUE = "\\private$\\order_queue$"

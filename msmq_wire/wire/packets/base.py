@@ -15,18 +15,6 @@ from msmq_wire.wire.headers.internal_header import InternalHeader
 from msmq_wire.wire.musts import Must
 from msmq_wire.wire.types.enumerations import InternalPacketType
 
-__all__ = [
-    "INTERNAL_MUSTS",
-    "PACKET_SIZE",
-    "UNDECLARED",
-    "InternalPacket",
-    "Packet",
-    "Total",
-    "announced_session_header",
-    "packet_type",
-    "size_of",
-]
-
 
 class Total(msgspec.Struct, frozen=True):
     """A field that holds the size of other parts: ``at`` is the field, ``of`` the parts, in bytes.

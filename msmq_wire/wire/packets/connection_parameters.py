@@ -19,8 +19,6 @@ from msmq_wire.wire.packets.base import (
 )
 from msmq_wire.wire.types.enumerations import InternalPacketType
 
-__all__ = ["ConnectionParameters"]
-
 
 class ConnectionParameters(Packet, frozen=True, kw_only=True, gc=False):
     """Agrees on time-outs and window of a session."""

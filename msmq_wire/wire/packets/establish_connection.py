@@ -19,8 +19,6 @@ from msmq_wire.wire.packets.base import (
 )
 from msmq_wire.wire.types.enumerations import InternalPacketType
 
-__all__ = ["EstablishConnection"]
-
 
 class EstablishConnection(Packet, frozen=True, kw_only=True, gc=False):
     """Opens a session, or answers that."""

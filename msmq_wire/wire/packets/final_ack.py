@@ -9,8 +9,6 @@ from msmq_wire.wire.musts import Must, Musts
 from msmq_wire.wire.packets.acknowledgment import ACK_MUSTS, body_of
 from msmq_wire.wire.packets.user_message import UserMessage
 
-__all__ = ["FinalAck"]
-
 
 class FinalAck(UserMessage, frozen=True, kw_only=True, gc=False):
     """Says what became of one transactional message; to the queue order_queue$ of the sender."""

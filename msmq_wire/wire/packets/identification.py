@@ -17,8 +17,6 @@ from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.partial import reached, reached_at
 from msmq_wire.wire.types.enumerations import InternalPacketType, MessageClass
 
-__all__ = ["acknowledgment_type", "cut_acknowledgment_type", "misformed_acknowledgment", "recognise"]
-
 _SPEC = SpecRef("MS-MQQB", "3.1.5.1.1")
 _BASE_SIGNATURE = SIGNATURE.to_bytes(4, "little")
 _PING_SIGNATURE = PING_SIGNATURE.to_bytes(2, "little")

@@ -19,8 +19,6 @@ from msmq_wire.wire.musts import CodedMust, Musts, View
 from msmq_wire.wire.packets.base import PACKET_SIZE, UNDECLARED, Total, size_of
 from msmq_wire.wire.packets.user_message import HEADERS, MESSAGE_MUSTS, MessageHeaders
 
-__all__ = ["TRAILERS", "MessagePacket"]
-
 TRAILERS = ("extension_header", "subqueue_header", "dead_letter_header", "extended_address_header")
 _EXTENSION = SpecRef("MS-MQRR", "2.2.5.2")
 

@@ -10,8 +10,6 @@ from msmq_wire.wire.packets.acknowledgment import ACK_MUSTS, body_of
 from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types.enumerations import MessageClass
 
-__all__ = ["OrderAck"]
-
 
 class OrderAck(UserMessage, frozen=True, kw_only=True, gc=False):
     """Acknowledges how far a transactional sequence arrived; to the queue order_queue$ of the sender."""

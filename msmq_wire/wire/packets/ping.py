@@ -11,8 +11,6 @@ from msmq_wire.wire.musts import BitTable, Must, Musts
 from msmq_wire.wire.private import HOST
 from msmq_wire.wire.types.guid import GUID, NULL_GUID, Guid
 
-__all__ = ["PING_SIGNATURE", "Ping"]
-
 PING_SIGNATURE = 0x5548
 """The bytes ``48 55``, "HU", as a little-endian number."""
 

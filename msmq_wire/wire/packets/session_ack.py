@@ -19,8 +19,6 @@ from msmq_wire.wire.packets.base import (
 )
 from msmq_wire.wire.types.enumerations import InternalPacketType
 
-__all__ = ["SessionAck"]
-
 
 class SessionAck(Packet, frozen=True, kw_only=True, gc=False):
     """Acknowledges user packets of the other direction; here PacketSize counts the SessionHeader."""

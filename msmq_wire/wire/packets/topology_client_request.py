@@ -13,8 +13,6 @@ from msmq_wire.wire.private import HOST
 from msmq_wire.wire.types.enumerations import TopologyPacketType
 from msmq_wire.wire.types.guid import GUID, NULL_GUID, Guid
 
-__all__ = ["IPXNetwork", "IPXNetworks", "TopologyClientRequest"]
-
 _SPEC = SpecRef("MS-MQSD", "2.2.2")
 
 

@@ -15,14 +15,6 @@ from msmq_wire.wire.types.enumerations import TopologyPacketType
 from msmq_wire.wire.types.guid import GUID, NULL_GUID, Guid
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = [
-    "ConnectedNetwork",
-    "DirectoryServiceServer",
-    "TopologyServerReply",
-    "directory_service_servers",
-    "is_server_array",
-]
-
 _SPEC = SpecRef("MS-MQSD", "2.2.3")
 
 

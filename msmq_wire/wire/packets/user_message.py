@@ -20,8 +20,6 @@ from msmq_wire.wire.musts import Must, Musts
 from msmq_wire.wire.packets.base import PACKET_SIZE, UNDECLARED, Packet, Total
 from msmq_wire.wire.types.guid import NULL_GUID
 
-__all__ = ["HEADERS", "MESSAGE_MUSTS", "MessageHeaders", "UserMessage"]
-
 _USER = SpecRef("MS-MQMQ", "2.2.19.2")
 
 

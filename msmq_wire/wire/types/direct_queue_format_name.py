@@ -15,9 +15,6 @@ from msmq_wire.wire.names import FormatName
 from msmq_wire.wire.private import QUEUE_NAME
 from msmq_wire.wire.types.wchar_text import WcharText, must_be_terminated
 
-__all__ = ["DirectQueueFormatName", "is_direct_name"]
-
-
 # Queue names of MSMQ 1.0 may hold what later versions use between names.
 _OF_MSMQ_1 = str.maketrans('+,"', "___")
 # The grammar has msmq as virtual directory of a web server, whose administrator may choose another.

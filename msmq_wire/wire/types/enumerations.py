@@ -2,23 +2,6 @@
 
 from enum import IntEnum
 
-__all__ = [
-    "AddressType",
-    "BodyType",
-    "DeliveryMode",
-    "EncryptionAlgorithm",
-    "HashAlgorithm",
-    "InternalPacketType",
-    "MQFFormatType",
-    "MQFHeaderId",
-    "MessageClass",
-    "PrivacyLevel",
-    "QueueType",
-    "SenderIdType",
-    "TopologyPacketType",
-    "TraceQueueType",
-]
-
 
 class MessageClass(IntEnum):
     """MESSAGE_CLASS_VALUES, [MS-MQMQ] 2.2.18.1.6."""

@@ -7,8 +7,6 @@ from msmq_wire.buffers import as_bytes
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.fields import Bytes
 
-__all__ = ["GUID", "NULL_GUID", "Guid"]
-
 
 class GUID(bytes):
     """Sixteen bytes: three little-endian numbers (32, 16, 16 bits), then eight bytes as they are.

@@ -9,8 +9,6 @@ from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.private import HOST
 from msmq_wire.wire.types.guid import GUID, NULL_GUID, Guid
 
-__all__ = ["MessageIdentifier"]
-
 
 class MessageIdentifier(WireStruct, frozen=True, kw_only=True, gc=False):
     """Identifies a message: its sender and a number that is unique there."""

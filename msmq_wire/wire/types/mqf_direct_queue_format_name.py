@@ -9,8 +9,6 @@ from msmq_wire.wire.private import QUEUE_NAME
 from msmq_wire.wire.types.direct_queue_format_name import is_direct_name
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["MQFDirectQueueFormatName"]
-
 
 class MQFDirectQueueFormatName(WireStruct, frozen=True, kw_only=True, gc=False):
     """A direct name in a multiple-queue list; its terminator alone says where it ends."""

@@ -7,8 +7,6 @@ from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.private import IDENTIFIER
 from msmq_wire.wire.types.guid import GUID, NULL_GUID, Guid
 
-__all__ = ["MQFDistributionQueueFormatName"]
-
 
 class MQFDistributionQueueFormatName(WireStruct, frozen=True, kw_only=True, gc=False):
     """A distribution list in a multiple-queue list."""

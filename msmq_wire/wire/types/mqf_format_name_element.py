@@ -17,8 +17,6 @@ from msmq_wire.wire.types.private_queue_format_name import PrivateQueueFormatNam
 from msmq_wire.wire.types.public_queue_format_name import PublicQueueFormatName
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["MQFFormatNameElement", "MQFQueueName", "element_format_name"]
-
 MQFQueueName = (
     PublicQueueFormatName | PrivateQueueFormatName | MQFDirectQueueFormatName | MQFDistributionQueueFormatName
 )

@@ -8,8 +8,6 @@ from msmq_wire.spec import SpecRef
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.private import HOST
 
-__all__ = ["MulticastID"]
-
 
 class MulticastID(WireStruct, frozen=True, kw_only=True, gc=False):
     """A multicast address and port; the byte order inside ``address`` is not specified."""

@@ -9,8 +9,6 @@ from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.private import HOST
 from msmq_wire.wire.types.guid import GUID, NULL_GUID, Guid
 
-__all__ = ["ObjectID"]
-
 
 class ObjectID(WireStruct, frozen=True, kw_only=True, gc=False):
     """Tells apart objects of one kind: the group that an object belongs to, and its number there."""

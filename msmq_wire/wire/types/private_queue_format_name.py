@@ -9,8 +9,6 @@ from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.private import HOST
 from msmq_wire.wire.types.guid import GUID, NULL_GUID, Guid
 
-__all__ = ["PrivateQueueFormatName"]
-
 
 class PrivateQueueFormatName(WireStruct, frozen=True, kw_only=True, gc=False):
     """A private queue by its host and its number there."""

@@ -7,8 +7,6 @@ from construct import Int32ul
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.fields import WireStruct
 
-__all__ = ["PrivateQueueFormatNameId"]
-
 
 class PrivateQueueFormatNameId(WireStruct, frozen=True, kw_only=True, gc=False):
     """A private queue by its number; which host it is on, the flags of the UserHeader say."""

@@ -10,8 +10,6 @@ from msmq_wire.wire.expressions import one_of, this, within
 from msmq_wire.wire.fields import Bytes, WireStruct
 from msmq_wire.wire.musts import Must, Musts
 
-__all__ = ["SectionBuffer", "SectionType"]
-
 
 class SectionType(IntEnum):
     """What part of a message packet a section holds, [MS-MQRR] 2.2.7."""

@@ -9,8 +9,6 @@ from msmq_wire.wire.expressions import this
 from msmq_wire.wire.fields import Items, WireStruct
 from msmq_wire.wire.musts import Must, Musts
 
-__all__ = ["SID"]
-
 
 class SID(WireStruct, frozen=True, kw_only=True, gc=False):
     """A security identifier; its authority is big-endian in an otherwise little-endian packet."""

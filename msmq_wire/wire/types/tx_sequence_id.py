@@ -7,8 +7,6 @@ from construct import Int32ul
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.fields import WireStruct
 
-__all__ = ["TxSequenceID"]
-
 
 class TxSequenceID(WireStruct, frozen=True, kw_only=True, gc=False):
     """Identifies a sequence of transactional messages from one queue manager."""

@@ -8,8 +8,6 @@ from msmq_wire.wire.expressions import this
 from msmq_wire.wire.fields import Bytes
 from msmq_wire.wire.musts import CodedMust
 
-__all__ = ["FixedWcharText", "WcharText", "must_be_terminated"]
-
 
 class WcharText(bytes):
     """The bytes of a text field, terminator and all; ``text`` reads them.

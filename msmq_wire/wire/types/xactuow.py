@@ -6,8 +6,6 @@ from msmq_wire.spec import SpecRef
 from msmq_wire.wire.fields import Bytes
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = ["XACTUOW", "Xactuow"]
-
 
 class XACTUOW(GUID):
     """A transactional unit of work: sixteen single bytes that hold a GUID, so without its alignment."""

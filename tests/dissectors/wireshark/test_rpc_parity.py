@@ -31,7 +31,7 @@ from msmq_wire.rpc.events import SyntaxId
 from msmq_wire.rpc.interfaces import INTERFACES, NAMED_ONLY
 from msmq_wire.rpc.ndr import NDR, NDR64, NDR_BIG_ENDIAN, inspect_stub
 from msmq_wire.rpc.ndr.stub import InspectedStub
-from msmq_wire.rpc.pdu.decoding import encode_pdu
+from msmq_wire.rpc.pdu.encoding import encode_pdu
 from msmq_wire.rpc.pdu.values import (
     PFC_FIRST_FRAG,
     PFC_LAST_FRAG,

@@ -18,7 +18,7 @@ from msmq_wire.lab.model.data.elements import (
 )
 from msmq_wire.lab.model.data.enumerations import QueueAccessType, QueueShareMode
 from msmq_wire.lab.model.data.timers import INFINITE, Timers
-from msmq_wire.lab.model.events.message import enqueue_message
+from msmq_wire.lab.model.events.enqueue import enqueue_message
 from msmq_wire.lab.model.events.queue import create_queue, open_queue
 from msmq_wire.lab.model.server import Answer, Association, Server
 from msmq_wire.rpc.ndr import StubValue, encode_stub

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from msmq_wire.errors import DecodeError, EncodeError
 from msmq_wire.rpc.events import SyntaxId
-from msmq_wire.rpc.pdu.decoding import decode_pdu, encode_pdu, find_credible, is_credible
+from msmq_wire.rpc.pdu.decoding import decode_pdu, find_credible, is_credible
+from msmq_wire.rpc.pdu.encoding import encode_pdu
 from msmq_wire.rpc.pdu.values import (
     AlterContext,
     AlterContextResp,

@@ -9,18 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from msmq_wire.srmp.http.connection import (
-    HttpConnection,
-    HttpEvent,
+from msmq_wire.srmp.http.connection import HttpConnection, HttpEvent, parse_message
+from msmq_wire.srmp.http.framer import MAX_BODY
+from msmq_wire.srmp.http.message import (
+    MAX_HEAD,
     HttpExchange,
     HttpHole,
     HttpMessage,
     is_credible,
     looks_like_http,
-    parse_message,
 )
-from msmq_wire.srmp.http.framer import MAX_BODY
-from msmq_wire.srmp.http.message import MAX_HEAD
 
 CLIENT, SERVER = True, False
 BODY = b"--MSMQ - SOAP boundary, 53287\r\n\r\n<x/>\r\n--MSMQ - SOAP boundary, 53287--\r\n"

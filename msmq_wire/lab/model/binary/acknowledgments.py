@@ -26,8 +26,6 @@ from msmq_wire.wire.types.enumerations import MessageClass
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.tx_sequence_id import TxSequenceID
 
-__all__ = ["INSECURE_NACKS", "administration_ack", "final_ack", "order_ack", "order_queue"]
-
 _BODY_SIZE = 36
 _EB = 0x20
 

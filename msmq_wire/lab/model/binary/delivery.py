@@ -20,15 +20,13 @@ from msmq_wire.lab.model.data.elements import OutgoingQueue as Elsewhere
 from msmq_wire.lab.model.data.enumerations import QueueType
 from msmq_wire.lab.model.data.stored_message import message_of
 from msmq_wire.lab.model.data.timers import Timer
+from msmq_wire.lab.model.events.enqueue import enqueue_message
 from msmq_wire.lab.model.events.journaling import keep_journals
-from msmq_wire.lab.model.events.message import enqueue_message
 from msmq_wire.rpc.management import TransferSource
 from msmq_wire.wire.headers.transaction_header import TransactionHeader
 from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types.enumerations import MessageClass
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
-
-__all__ = ["Delivery"]
 
 _MOST_SEQUENCES = 1 << 14
 _MOST_WAYS = 1 << 12

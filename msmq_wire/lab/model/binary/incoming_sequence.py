@@ -9,8 +9,6 @@ from msmq_wire.lab.model.data.timers import Timer
 from msmq_wire.wire.headers.transaction_header import TransactionHeader
 from msmq_wire.wire.types.tx_sequence_id import TxSequenceID
 
-__all__ = ["IncomingSequence"]
-
 
 class IncomingSequence(msgspec.Struct, eq=False, kw_only=True):
     """IncomingTxSequenceID, IncomingTxSequenceNumber and what an OrderAck needs. [MS-MQQB] 3.1.1.3.1

@@ -18,8 +18,8 @@ from msmq_wire.lab.model.binary.settings import BinarySettings
 from msmq_wire.lab.model.data.elements import Queue, QueueManager
 from msmq_wire.lab.model.data.stored_message import message_of
 from msmq_wire.lab.model.data.timers import INFINITE
+from msmq_wire.lab.model.events.enqueue import enqueue_message
 from msmq_wire.lab.model.events.journaling import keep_message
-from msmq_wire.lab.model.events.message import enqueue_message
 from msmq_wire.lab.model.events.queue import find_queue
 from msmq_wire.wire.names import FormatName
 from msmq_wire.wire.names.queue_format import QueueSuffixType
@@ -29,8 +29,6 @@ from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types.enumerations import MessageClass
 from msmq_wire.wire.types.guid import NULL_GUID
 from msmq_wire.wire.types.tx_sequence_id import TxSequenceID
-
-__all__ = ["Ledger"]
 
 _MOST_AWAITED = 1 << 16
 """Transactional messages that wait for a FinalAck."""

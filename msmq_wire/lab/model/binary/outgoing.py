@@ -25,8 +25,6 @@ from msmq_wire.rpc.statuses import Status
 from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
-__all__ = ["Budget", "Outcome", "OutgoingMessage", "OutgoingQueue"]
-
 _MOST_BYTES = 1 << 28
 _MOST_ATTEMPTS = 32
 _OVERHEAD = 2048

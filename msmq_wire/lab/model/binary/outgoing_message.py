@@ -19,8 +19,6 @@ from msmq_wire.rpc.types.sequence_info import SequenceInfo
 from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types.tx_sequence_id import TxSequenceID
 
-__all__ = ["Outcome", "OutgoingMessage", "OutgoingSequence", "Way"]
-
 Outcome: TypeAlias = Literal["acknowledged", "stored", "ordered", "received", "refused", "expired"]
 """Why a message needs not be sent any more: acknowledged by a session (express), acknowledged as stored
 (recoverable), by an OrderAck or a FinalAck that is positive or negative (transactional), or too late."""

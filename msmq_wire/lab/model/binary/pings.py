@@ -18,8 +18,6 @@ from msmq_wire.lab.model.data.timers import Timer
 from msmq_wire.wire.packets.ping import PING_SIGNATURE, Ping
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = ["PingResponder", "Pinger"]
-
 _RC, _RF = 1, 2
 _SIZE = 24
 _WAIT = 1000

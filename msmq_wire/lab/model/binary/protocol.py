@@ -18,8 +18,6 @@ from msmq_wire.lab.model.binary.settings import BinarySettings
 from msmq_wire.lab.model.data.elements import QueueManager
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
-__all__ = ["BinaryProtocol"]
-
 _MOST_RETURNS = 1 << 12
 """Queue managers that came here and for which something may wait."""
 _MOST_RETURN_BYTES = 1 << 25

@@ -23,8 +23,6 @@ from msmq_wire.lab.model.events.position import message_position_deleted
 from msmq_wire.wire.names import FormatName, QueueFormatType
 from msmq_wire.wire.types.enumerations import MessageClass
 
-__all__ = ["Sending"]
-
 _UNBOUNDED = 1 << 62
 """The queue manager's quota bounds what its outgoing queues hold."""
 _STOPPED = (OutgoingQueueState.LOCKED, OutgoingQueueState.ON_HOLD)

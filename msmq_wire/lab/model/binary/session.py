@@ -43,8 +43,6 @@ from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types.enumerations import QueueType
 from msmq_wire.wire.types.guid import NULL_GUID
 
-__all__ = ["BinarySession", "Host"]
-
 _SH = 0x10
 _INTERNAL_SIZE = 1024
 """No packet is longer that comes before a session is open."""

@@ -12,8 +12,6 @@ from typing import Generic, TypeVar
 
 from msmq_wire.wire.headers.session_header import SessionHeader
 
-__all__ = ["ReceivedCounts", "SentCounts"]
-
 _MASK = 0xFFFF
 _FLAGS = 32
 """Bits of RecoverableMsgAckFlags."""

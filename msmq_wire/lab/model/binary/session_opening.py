@@ -18,18 +18,6 @@ from msmq_wire.wire.packets.establish_connection import EstablishConnection
 from msmq_wire.wire.types.enumerations import InternalPacketType
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = [
-    "ClosedFor",
-    "SessionState",
-    "ack_timeout_of",
-    "establish_request",
-    "establish_response",
-    "is_refused",
-    "parameters_request",
-    "parameters_response",
-    "recoverable_ack_timeout_of",
-]
-
 _CS = 0x10
 _RECOVERABLE_ACK = (0x1F4, 0x1D4C0)
 _ACK = (0x4E20, 0x1D4C0)

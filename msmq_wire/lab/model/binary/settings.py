@@ -6,8 +6,6 @@ import msgspec
 
 from msmq_wire.reassembly.stream import MAX_PENDING
 
-__all__ = ["BinarySettings"]
-
 
 class BinarySettings(msgspec.Struct, frozen=True, kw_only=True):
     """What the text leaves to configuration; the defaults are those of its notes.

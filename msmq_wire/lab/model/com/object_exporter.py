@@ -67,21 +67,6 @@ from msmq_wire.rpc.statuses import Status
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = [
-    "MSMQ_QUEUE",
-    "MSMQ_QUEUE_INFO",
-    "ActivationServer",
-    "MessageServer",
-    "ObjectExporter",
-    "ObjectServer",
-    "QueueInfoServer",
-    "QueueServer",
-    "QueueServer2",
-    "QueueServer3",
-    "QueueServer4",
-    "RemUnknownServer",
-]
-
 MSMQ_QUEUE_INFO = GUID.parse("d7d6e07c-dccd-11d0-aa4b-0060970debae")
 MSMQ_QUEUE = GUID.parse("d7d6e079-dccd-11d0-aa4b-0060970debae")
 """The classes of MSMQQueueInfo and of MSMQQueue. [MC-MQAC] 1.9"""

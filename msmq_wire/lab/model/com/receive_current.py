@@ -29,17 +29,6 @@ from msmq_wire.rpc.com.queue_interfaces import MqTransaction
 from msmq_wire.rpc.com.variant import DISP_E_PARAMNOTFOUND, VariantType
 from msmq_wire.rpc.statuses import Status
 
-__all__ = [
-    "E_INVALIDARG",
-    "OLE_E_BLANK",
-    "Argument",
-    "MsmqMessage",
-    "MsmqQueue",
-    "MsmqTransaction",
-    "open_msmq_queue",
-    "receive_current_v1",
-]
-
 OLE_E_BLANK = 0x80040007
 """The object has not been initialized."""
 E_INVALIDARG = 0x80070057

@@ -31,23 +31,6 @@ from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.rpc.types.sequence_info import SequenceInfo
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
-__all__ = [
-    "Cursor",
-    "Message",
-    "MessagePosition",
-    "OpenQueueDescriptor",
-    "OutgoingQueue",
-    "OutgoingTransferInfo",
-    "Place",
-    "Queue",
-    "QueueHandle",
-    "QueueManager",
-    "Transaction",
-    "TransactionalOperation",
-    "WaitingMessageReadOperation",
-]
-
-
 _ORDINALS = 1 << 32
 
 

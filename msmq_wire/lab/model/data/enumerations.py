@@ -4,19 +4,6 @@ from __future__ import annotations
 
 from enum import Enum
 
-__all__ = [
-    "AdministrativeDeed",
-    "CursorState",
-    "MessageSeekAction",
-    "OperationType",
-    "OutgoingQueueState",
-    "PositionState",
-    "QueueAccessType",
-    "QueueShareMode",
-    "QueueType",
-    "RemoteReadState",
-]
-
 
 class QueueType(Enum):
     """What kind of queue it is. [MS-MQDMPR] 3.1.1.2"""

@@ -25,16 +25,6 @@ from msmq_wire.wire.types.enumerations import AddressType
 from msmq_wire.wire.types.section_buffer import SectionBuffer, SectionType
 from msmq_wire.wire.types.wchar_text import FixedWcharText
 
-__all__ = [
-    "begin_move",
-    "begin_read",
-    "count_move",
-    "message_packet",
-    "packet_sections",
-    "subqueue_name",
-    "user_message_packet",
-]
-
 _NAME_SIZE = 64
 _COUNT_LIMIT = 0xFFFF_FFFF
 _OVERLAY_SIZE = 8

@@ -10,8 +10,6 @@ from typing import Protocol
 
 from msmq_wire.wire.packets.user_message import UserMessage
 
-__all__ = ["MessageSecurity"]
-
 
 class MessageSecurity(Protocol):
     """Checks the signature of a message and opens its body."""

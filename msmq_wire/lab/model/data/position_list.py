@@ -11,8 +11,6 @@ from collections.abc import Iterator
 from operator import attrgetter
 from typing import Generic, Literal, Protocol, TypeAlias, TypeVar
 
-__all__ = ["End", "MessagePositionList"]
-
 End: TypeAlias = Literal["start", "end"]
 """The places before the first slot and behind the last one."""
 

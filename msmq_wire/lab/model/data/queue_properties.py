@@ -20,8 +20,6 @@ from msmq_wire.wire.types.enumerations import BodyType
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["get_property", "qualified_pathname", "set_properties", "set_queue_defaults"]
-
 _OF_PRIVATE_QUEUES = 0
 _OPTIONAL = 1
 

@@ -17,8 +17,6 @@ from msmq_wire.wire.headers.security_header import SecurityHeader
 from msmq_wire.wire.packets.user_message import MessageHeaders, UserMessage
 from msmq_wire.wire.types.wchar_text import FixedWcharText, WcharText
 
-__all__ = ["message_name", "message_of", "properties_of", "without_session_header"]
-
 _SH = 0x10
 _ENCRYPTED = 0x20
 

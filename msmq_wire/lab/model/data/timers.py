@@ -10,8 +10,6 @@ from collections.abc import Callable
 from heapq import heapify, heappop, heappush
 from itertools import count
 
-__all__ = ["INFINITE", "Timer", "Timers"]
-
 INFINITE = 0xFFFF_FFFF
 """A duration that does not end, in milliseconds or seconds."""
 _FEW = 64

@@ -8,17 +8,6 @@ from msmq_wire.lab.model.data.elements import Cursor, MessagePosition, OpenQueue
 from msmq_wire.lab.model.data.enumerations import CursorState, PositionState
 from msmq_wire.lab.model.events.seeking import seek_available_message_position
 
-__all__ = [
-    "CursorStatus",
-    "get_message_for_peek",
-    "get_next_message_for_dequeue",
-    "get_next_message_for_peek",
-    "message_available",
-    "open_cursor",
-    "wait_refused",
-    "wait_time_expired",
-]
-
 CursorStatus: TypeAlias = Literal[
     "Succeeded", "AlreadyReceived", "NotFound", "IllegalCursorAction", "Waiting"
 ]

@@ -22,13 +22,6 @@ from msmq_wire.lab.model.events.position import message_position_available, time
 from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.transfer_properties import MessageProperties
 
-__all__ = [
-    "begin_flow_control",
-    "end_flow_control",
-    "enqueue_message",
-    "enqueue_message_to_an_open_queue",
-]
-
 _KILOBYTE = 1024
 
 

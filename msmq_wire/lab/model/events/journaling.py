@@ -10,10 +10,8 @@ from copy import copy
 from msmq_wire.lab.model.data.elements import Message, MessagePosition, Queue, QueueManager
 from msmq_wire.lab.model.data.enumerations import QueueType
 from msmq_wire.lab.model.data.timers import INFINITE
-from msmq_wire.lab.model.events.message import enqueue_message
+from msmq_wire.lab.model.events.enqueue import enqueue_message
 from msmq_wire.wire.types.enumerations import MessageClass
-
-__all__ = ["keep_journals", "keep_message"]
 
 
 def keep_journals(manager: QueueManager) -> None:

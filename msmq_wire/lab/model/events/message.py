@@ -34,20 +34,10 @@ from msmq_wire.lab.model.events.cursor import (
     wait_refused,
     wait_time_expired,
 )
-from msmq_wire.lab.model.events.enqueue import (
-    begin_flow_control,
-    end_flow_control,
-    enqueue_message,
-    enqueue_message_to_an_open_queue,
-)
 from msmq_wire.lab.model.events.position import (
-    cancel_all_waiting,
-    cancel_waiting_message_read_request,
-    close_cursor,
     message_position_available,
     message_position_deleted,
     place_in,
-    time_to_be_received_timer_expired,
     wait_for_new_message,
 )
 from msmq_wire.lab.model.events.seeking import (
@@ -56,30 +46,6 @@ from msmq_wire.lab.model.events.seeking import (
 )
 from msmq_wire.rpc.statuses import Status
 from msmq_wire.wire.types.enumerations import MessageClass
-
-__all__ = [
-    "Done",
-    "begin_flow_control",
-    "cancel_all_waiting",
-    "cancel_waiting_message_read_request",
-    "close_cursor",
-    "dequeue_message",
-    "dequeue_message_begin",
-    "dequeue_message_end",
-    "end_flow_control",
-    "enqueue_message",
-    "enqueue_message_to_an_open_queue",
-    "message_position_available",
-    "message_position_deleted",
-    "move_message",
-    "peek_message",
-    "peek_next_message",
-    "place_in",
-    "purge_queue",
-    "read_message_by_lookup_identifier",
-    "time_to_be_received_timer_expired",
-    "wait_for_new_message",
-]
 
 Done: TypeAlias = Callable[[int, Message | None], None]
 """Takes the status and, with MQ_OK, the message."""

@@ -20,17 +20,6 @@ from msmq_wire.lab.model.data.enumerations import OperationType, PositionState, 
 from msmq_wire.rpc.statuses import Status
 from msmq_wire.wire.types.enumerations import MessageClass
 
-__all__ = [
-    "cancel_all_waiting",
-    "cancel_waiting_message_read_request",
-    "close_cursor",
-    "message_position_available",
-    "message_position_deleted",
-    "place_in",
-    "time_to_be_received_timer_expired",
-    "wait_for_new_message",
-]
-
 
 def time_to_be_received_timer_expired(message: Message) -> None:
     """Time To Be Received Timer Expired: the message goes, with its transaction if it has one.

@@ -20,27 +20,13 @@ from msmq_wire.lab.model.data.enumerations import (
     QueueType,
 )
 from msmq_wire.lab.model.data.position_list import MessagePositionList
-from msmq_wire.lab.model.events.message import cancel_all_waiting, close_cursor, message_position_deleted
+from msmq_wire.lab.model.events.position import cancel_all_waiting, close_cursor, message_position_deleted
 from msmq_wire.rpc.statuses import Status
 from msmq_wire.wire.names import FormatName, PathName
 from msmq_wire.wire.names.format_name import parse_multiple
 from msmq_wire.wire.names.queue_format import QueueFormatType, QueueSuffixType
 from msmq_wire.wire.types.enumerations import MessageClass
 from msmq_wire.wire.types.guid import NULL_GUID
-
-__all__ = [
-    "close_queue",
-    "create_queue",
-    "delete_queue",
-    "expand_format_name",
-    "find_queue",
-    "open_queue",
-    "pause_queue",
-    "queue_key",
-    "queue_to_manage",
-    "resend_transactional_sequence",
-    "resume_queue",
-]
 
 _RECEIVING = (QueueAccessType.RECEIVE_ACCESS, QueueAccessType.RECEIVE_ADMIN_ACCESS)
 _PEEKING = (QueueAccessType.PEEK_ACCESS, QueueAccessType.PEEK_ADMIN_ACCESS)

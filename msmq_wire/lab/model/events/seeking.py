@@ -6,8 +6,6 @@ from msmq_wire.lab.model.data.elements import MessagePosition, Place, Queue
 from msmq_wire.lab.model.data.enumerations import MessageSeekAction, PositionState
 from msmq_wire.rpc.statuses import Status
 
-__all__ = ["seek_available_message_position", "seek_available_message_position_with_id"]
-
 
 def _readable(position: MessagePosition, peek_operation: bool) -> bool:
     if position.state is PositionState.AVAILABLE:

@@ -7,13 +7,11 @@ import msgspec
 from msmq_wire.engines.codec import encode, inspect
 from msmq_wire.lab.model.data.elements import Message, QueueManager, Transaction
 from msmq_wire.lab.model.data.enumerations import OperationType, PositionState
-from msmq_wire.lab.model.events.message import message_position_available, message_position_deleted, place_in
+from msmq_wire.lab.model.events.position import message_position_available, message_position_deleted, place_in
 from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.transfer_properties import MessageProperties
 from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types.enumerations import MessageClass
-
-__all__ = ["create_transaction", "transaction_abort", "transaction_commit", "transaction_prepare"]
 
 
 def create_transaction(manager: QueueManager, identifier: bytes) -> Transaction:

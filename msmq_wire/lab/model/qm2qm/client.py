@@ -26,17 +26,6 @@ from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.rpc.types.remote_read_descriptor import RemoteReadDesc, RemoteReadDesc2
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = [
-    "BIND",
-    "UNBIND",
-    "PendingRemoteReadEntry",
-    "Qm2qmClient",
-    "ReadResult",
-    "RemoteOpenQueueEntry",
-    "Steps",
-    "answered_status",
-]
-
 BIND = "bind"
 """Make a binding handle to qm2qm; the request is the TCP port, 0 for the endpoint that the server names."""
 UNBIND = "unbind"

@@ -11,14 +11,6 @@ from msmq_wire.lab.model.data.elements import Message, OpenQueueDescriptor
 from msmq_wire.lab.model.server import Association
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = [
-    "OpenQueueEntry",
-    "OpenQueueEntryCollection",
-    "Qm2qmConfiguration",
-    "RemoteReadEntry",
-    "RemoteReadEntryCollection",
-]
-
 
 class Qm2qmConfiguration(msgspec.Struct, frozen=True, kw_only=True):
     """What [MS-MQQP] leaves to the server.

@@ -26,8 +26,6 @@ from msmq_wire.rpc.interfaces.method import Interface
 from msmq_wire.rpc.interfaces.shared_parameters import StatusResponse
 from msmq_wire.rpc.statuses import Status
 
-__all__ = ["CONTEXT_MISMATCH", "INVALID_BOUND", "Qm2qmQueues", "may_receive"]
-
 CONTEXT_MISMATCH = 0x1C00001A
 """nca_s_fault_context_mismatch: the client holds no such context handle. [C706] appendix E"""
 INVALID_BOUND = 0x1C000007

@@ -31,8 +31,6 @@ from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.rpc.types.remote_read_descriptor import RemoteReadDesc, RemoteReadDesc2
 
-__all__ = ["Qm2qmServer"]
-
 _LARGEST_PACKET = 0x0042_0000
 _SEQUENTIAL_IDENTIFIER = (1 << 56) - 1
 _LAST = (1 << 64) - 1

@@ -16,16 +16,6 @@ from msmq_wire.lab.model.qmcomm.local_queue_context import RemoteBinding
 from msmq_wire.lab.model.server import Association
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = [
-    "HANDSHAKE_PORT",
-    "READ_PORT",
-    "Deed",
-    "Directory",
-    "QmcommEnvironment",
-    "TransactionManager",
-    "free_port",
-]
-
 Deed: TypeAlias = Literal[
     "create", "delete", "open", "set security", "get security", "set properties", "get properties"
 ]

@@ -18,20 +18,6 @@ from msmq_wire.lab.model.server import Answer, Association
 from msmq_wire.rpc.interfaces.qm2qm import RemoteQMCloseQueueRequest
 from msmq_wire.rpc.types.context_handle import ContextHandle
 
-__all__ = [
-    "CursorProxy",
-    "LocalQueueContextHandle",
-    "RemoteBinding",
-    "RemoteQueueProxyHandle",
-    "add_cursor_proxy",
-    "add_local_queue",
-    "add_remote_queue",
-    "forget_queue",
-    "local_queue_of_context",
-    "remote_queue_of_context",
-    "rundown_queue_handles",
-]
-
 RemoteBinding: TypeAlias = Callable[[str, Any, Callable[[Answer], None]], None]
 """How another queue manager is called: name of the method, its request, and who gets the answer.
 

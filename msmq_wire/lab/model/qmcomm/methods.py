@@ -25,16 +25,6 @@ from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.queue_format import ObjectFormat, QueueFormat
 from msmq_wire.wire.names import FormatName, QueueFormatType, QueueSuffixType, suffix_problems
 
-__all__ = [
-    "NO_CURSOR",
-    "QmcommMethods",
-    "fail",
-    "failed",
-    "name_of",
-    "remote_status",
-    "whatever_comes",
-]
-
 NO_CURSOR = 0x0000000B
 """hCursor that rpc_ACCloseCursor has nothing to do for. [MS-MQMP] 3.1.4.19"""
 

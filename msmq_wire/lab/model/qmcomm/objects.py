@@ -33,8 +33,6 @@ from msmq_wire.rpc.types.security_descriptor import SecurityDescriptor
 from msmq_wire.wire.names import FormatName, PathName, QueueFormatType, QueueSuffixType
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["ObjectMethods"]
-
 _ALL_PARTS = sum(SecurityInformation)
 
 

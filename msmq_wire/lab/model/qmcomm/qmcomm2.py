@@ -22,14 +22,16 @@ from msmq_wire.lab.model.data.elements import (
 )
 from msmq_wire.lab.model.data.enumerations import QueueAccessType
 from msmq_wire.lab.model.events.cursor import open_cursor
+from msmq_wire.lab.model.events.enqueue import enqueue_message_to_an_open_queue
 from msmq_wire.lab.model.events.message import (
-    cancel_waiting_message_read_request,
     dequeue_message,
     dequeue_message_end,
-    enqueue_message_to_an_open_queue,
-    message_position_available,
     peek_message,
     peek_next_message,
+)
+from msmq_wire.lab.model.events.position import (
+    cancel_waiting_message_read_request,
+    message_position_available,
 )
 from msmq_wire.lab.model.events.queue import close_queue, find_queue, open_queue
 from msmq_wire.lab.model.qmcomm.local_queue_context import (
@@ -68,8 +70,6 @@ from msmq_wire.rpc.types.cac_transfer_buffer import (
 )
 from msmq_wire.rpc.types.queue_format import ObjectId, QueueFormat
 from msmq_wire.wire.names import QueueFormatType
-
-__all__ = ["Qmcomm2Server"]
 
 _Deliver: TypeAlias = Callable[[int, CACTransferBufferV2], None]
 

@@ -13,8 +13,6 @@ from msmq_wire.wire.names import FormatName, PathName, QueueFormatType, QueueSuf
 from msmq_wire.wire.names.grammar import suffix_text
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = ["QueuePath", "get_queue_path", "queue_of_path"]
-
 
 class QueuePath(msgspec.Struct, frozen=True, kw_only=True):
     """What Get Queue Path gives; names that are not known are empty."""

@@ -22,8 +22,6 @@ from msmq_wire.rpc.interfaces.shared_parameters import PortResponse, StatusRespo
 from msmq_wire.rpc.statuses import Status
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["QueueUseMethods"]
-
 _MAY_PURGE = (QueueAccessType.RECEIVE_ACCESS, QueueAccessType.RECEIVE_ADMIN_ACCESS)
 _TERMINATOR = b"\0\0"
 

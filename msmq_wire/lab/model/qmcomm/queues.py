@@ -7,7 +7,7 @@ that is gone by then gets none, and the other one is told.
 from __future__ import annotations
 
 from msmq_wire.lab.model.data.enumerations import QueueAccessType
-from msmq_wire.lab.model.events.message import close_cursor
+from msmq_wire.lab.model.events.position import close_cursor
 from msmq_wire.lab.model.events.queue import close_queue, find_queue, open_queue
 from msmq_wire.lab.model.qmcomm.local_queue_context import (
     LocalQueueContextHandle,
@@ -47,8 +47,6 @@ from msmq_wire.rpc.ndr import NULL_POINTEE, NullPointee
 from msmq_wire.rpc.statuses import Status
 from msmq_wire.wire.names import FormatName, QueueFormatType, QueueSuffixType
 from msmq_wire.wire.types.wchar_text import WcharText
-
-__all__ = ["ACCESS_TYPES", "QueueMethods"]
 
 _RECEIVE, _SEND = int(AccessMode.MQ_RECEIVE_ACCESS), int(AccessMode.MQ_SEND_ACCESS)
 _PEEK, _ADMIN = int(AccessMode.MQ_PEEK_ACCESS), int(AccessMode.MQ_ADMIN_ACCESS)

@@ -19,15 +19,6 @@ from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.rpc.types.queue_format import ObjectFormat, QueueFormat
 from msmq_wire.wire.names.queue_format import QueueFormatType
 
-__all__ = [
-    "ACCESS_DENIED",
-    "BAD_STUB_DATA",
-    "CONTEXT_MISMATCH",
-    "INVALID_BOUND",
-    "INVALID_TAG",
-    "refusal",
-]
-
 ACCESS_DENIED = 0x00000005
 """RPC_S_ACCESS_DENIED"""
 BAD_STUB_DATA = 0x000006F7

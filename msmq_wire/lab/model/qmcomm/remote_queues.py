@@ -30,8 +30,6 @@ from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.wire.names import QueueFormatType
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["SHARE_MODES", "RemoteQueueMethods", "RemoteQueueOpenContextHandle"]
-
 _ACCESS = {
     int(AccessMode.MQ_RECEIVE_ACCESS): QueueAccessType.RECEIVE_ACCESS,
     int(AccessMode.MQ_PEEK_ACCESS): QueueAccessType.PEEK_ACCESS,

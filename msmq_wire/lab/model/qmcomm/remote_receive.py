@@ -24,8 +24,6 @@ from msmq_wire.rpc.types.cac_transfer_buffer import CACTransferBufferV2
 from msmq_wire.rpc.types.remote_read_descriptor import RemoteReadDesc
 from msmq_wire.wire.packets.user_message import UserMessage
 
-__all__ = ["receive_remotely"]
-
 
 def receive_remotely(
     manager: QueueManager,

@@ -25,8 +25,6 @@ from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types.tx_sequence_id import TxSequenceID
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["LABEL_LIMIT", "properties_to_send", "sent_message", "user_message_of"]
-
 LABEL_LIMIT = 249
 """Characters of a label, its terminator not counted. [MS-MQDMPR] 3.1.1.12"""
 _NORMAL_PRIORITY = 3

@@ -10,8 +10,6 @@ from msmq_wire.lab.model.qmcomm.remote_queues import RemoteQueueMethods
 from msmq_wire.lab.model.qmcomm.transactions import TransactionMethods
 from msmq_wire.lab.model.server import Association
 
-__all__ = ["QmcommServer"]
-
 
 class QmcommServer(RemoteQueueMethods, ObjectMethods, TransactionMethods, QueueMethods, QueueUseMethods):
     """The interface by which applications use queues through their supporting server.

@@ -20,8 +20,6 @@ from msmq_wire.rpc.interfaces.shared_parameters import StatusResponse
 from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.context_handle import ContextHandle
 
-__all__ = ["TransactionHandle", "TransactionMethods"]
-
 
 class TransactionHandle(msgspec.Struct, eq=False, kw_only=True):
     """An RPC_INT_XACT_HANDLE. [MS-MQMP] 3.1.1.10"""

@@ -24,8 +24,6 @@ from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["VERSION", "filled_buffer", "properties_to_receive"]
-
 VERSION = 0x10
 """pulVersion: that of the packets of the binary protocol. [MS-MQMP] 2.2.3.2"""
 

@@ -24,8 +24,6 @@ from msmq_wire.wire.types.enumerations import EncryptionAlgorithm, HashAlgorithm
 RPC_X_BAD_STUB_DATA = 0x000006F7
 """The fault of the RPC runtime, which sees to the bounds of the interface."""
 
-__all__ = ["check_receive", "check_send", "undispatched"]
-
 _NAME_LIMIT = 1024
 _LABEL_LIMIT = 250
 _HASHES = frozenset(HashAlgorithm)

@@ -22,8 +22,6 @@ from msmq_wire.rpc.types.queue_format import QueueFormat
 from msmq_wire.wire.names import FormatName
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["ManagementResult", "act", "get_info"]
-
 _MOST_PROPERTIES = 128
 
 

@@ -13,8 +13,6 @@ from msmq_wire.lab.model.data.enumerations import OutgoingQueueState, PositionSt
 from msmq_wire.lab.model.data.queue_properties import qualified_pathname
 from msmq_wire.rpc.management import ManagementValue
 
-__all__ = ["MACHINE", "QUEUE"]
-
 _TYPES = {
     QueueType.PUBLIC: "PUBLIC",
     QueueType.PRIVATE: "PRIVATE",

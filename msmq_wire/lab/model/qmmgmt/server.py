@@ -34,8 +34,6 @@ from msmq_wire.rpc.types.management_object import MgmtObject
 from msmq_wire.rpc.types.propvariant import PropVariant
 from msmq_wire.rpc.types.queue_format import QueueFormat
 
-__all__ = ["ManagementDeed", "QmmgmtServer"]
-
 ManagementDeed: TypeAlias = Literal["ask", "manage"]
 """What a client wants, when it is asked whether it may."""
 

@@ -46,8 +46,6 @@ from msmq_wire.wire.names import FormatName, QueueFormatType
 from msmq_wire.wire.types.enumerations import MessageClass
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
-__all__ = ["RemoteReadClient"]
-
 _EVERYTHING = 0xFFFF_FFFF
 _DWORDS = 1 << 32
 _KINDS = (QueueFormatType.PUBLIC, QueueFormatType.PRIVATE, QueueFormatType.MACHINE)

@@ -19,8 +19,6 @@ from msmq_wire.lab.model.data.timers import Timer
 from msmq_wire.lab.model.events.message import dequeue_message_end
 from msmq_wire.rpc.statuses import Status
 
-__all__ = ["CLEANUP_TIMEOUT", "PendingRequestEntry", "PendingRequestTable", "QueueContext"]
-
 CLEANUP_TIMEOUT = 300_000
 """Pending Request Cleanup Timer, in milliseconds. [MS-MQRR] 3.1.2.2"""
 

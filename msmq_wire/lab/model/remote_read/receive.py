@@ -36,8 +36,6 @@ from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.wire.types.guid import NULL_GUID
 
-__all__ = ["CONTEXT_MISMATCH", "INVALID_BOUND", "RemoteReadReceives", "action_of"]
-
 CONTEXT_MISMATCH = 0x1C00001A
 """nca_s_fault_context_mismatch"""
 INVALID_BOUND = 0x1C000007

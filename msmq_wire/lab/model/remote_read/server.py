@@ -51,8 +51,6 @@ from msmq_wire.wire.names import FormatName, QueueFormatType
 from msmq_wire.wire.types.enumerations import MessageClass
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
-__all__ = ["Enlist", "Permits", "RemoteReadServer"]
-
 Permits: TypeAlias = Callable[[Association, Queue, QueueAccessType], bool]
 """Says whether a client may open a queue so."""
 Enlist: TypeAlias = Callable[[bytes, bytes], int]

@@ -16,16 +16,6 @@ from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = [
-    "EPT_S_NOT_REGISTERED",
-    "ClientTransaction",
-    "Opened",
-    "Received",
-    "RemoteQueue",
-    "received_of",
-    "status_of",
-]
-
 EPT_S_NOT_REGISTERED = 0x000006D9
 """The server has no RemoteRead: a client turns to qm2qm. [MS-MQRR] 3.2.4.1"""
 

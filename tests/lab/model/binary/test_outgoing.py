@@ -10,7 +10,8 @@ from msgspec.structs import replace
 from msmq_wire import GUID
 from msmq_wire.lab.model.binary.acknowledgments import final_ack, order_ack, order_queue
 from msmq_wire.lab.model.binary.ledger import Ledger
-from msmq_wire.lab.model.binary.outgoing import Budget, OutgoingMessage, OutgoingQueue
+from msmq_wire.lab.model.binary.outgoing import Budget, OutgoingQueue
+from msmq_wire.lab.model.binary.outgoing_message import OutgoingMessage
 from msmq_wire.lab.model.binary.protocol import BinaryProtocol
 from msmq_wire.lab.model.binary.settings import BinarySettings
 from msmq_wire.lab.model.data.timers import Timers

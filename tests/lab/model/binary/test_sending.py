@@ -16,7 +16,8 @@ from msmq_wire.lab.model.data.elements import (
 )
 from msmq_wire.lab.model.data.enumerations import OutgoingQueueState, QueueAccessType
 from msmq_wire.lab.model.data.stored_message import message_of
-from msmq_wire.lab.model.events.message import dequeue_message, enqueue_message_to_an_open_queue, purge_queue
+from msmq_wire.lab.model.events.enqueue import enqueue_message_to_an_open_queue
+from msmq_wire.lab.model.events.message import dequeue_message, purge_queue
 from msmq_wire.lab.model.events.queue import (
     pause_queue,
     queue_to_manage,

@@ -30,11 +30,11 @@ from msmq_wire.lab.model.data.enumerations import (
 )
 from msmq_wire.lab.model.data.stored_message import message_of
 from msmq_wire.lab.model.data.timers import INFINITE
+from msmq_wire.lab.model.events.enqueue import enqueue_message
 from msmq_wire.lab.model.events.message import (
     dequeue_message,
     dequeue_message_begin,
     dequeue_message_end,
-    enqueue_message,
     peek_message,
     purge_queue,
 )

@@ -24,13 +24,8 @@ from msmq_wire.lab.model.com.receive_current import (
 from msmq_wire.lab.model.data.elements import Message, OpenQueueDescriptor, Queue
 from msmq_wire.lab.model.data.enumerations import PositionState, QueueAccessType
 from msmq_wire.lab.model.data.timers import INFINITE
-from msmq_wire.lab.model.events.message import (
-    dequeue_message,
-    enqueue_message,
-    peek_message,
-    peek_next_message,
-    purge_queue,
-)
+from msmq_wire.lab.model.events.enqueue import enqueue_message
+from msmq_wire.lab.model.events.message import dequeue_message, peek_message, peek_next_message, purge_queue
 from msmq_wire.lab.model.events.queue import close_queue, open_queue
 from msmq_wire.lab.model.events.transaction import create_transaction, transaction_abort, transaction_commit
 from msmq_wire.rpc.com.variant import DISP_E_PARAMNOTFOUND, VariantType

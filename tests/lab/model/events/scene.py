@@ -21,11 +21,11 @@ from msmq_wire.lab.model.data.enumerations import (
 )
 from msmq_wire.lab.model.events.cursor import open_cursor
 from msmq_wire.lab.model.events.message import (
-    cancel_waiting_message_read_request,
     dequeue_message,
     dequeue_message_end,
     read_message_by_lookup_identifier,
 )
+from msmq_wire.lab.model.events.position import cancel_waiting_message_read_request
 from msmq_wire.lab.model.events.transaction import create_transaction
 from msmq_wire.rpc.statuses import Status
 from tests.lab.model.scene import format_name, make_manager, make_queue, open_descriptor, position, put

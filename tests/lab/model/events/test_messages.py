@@ -7,15 +7,13 @@ import pytest
 from msmq_wire.lab.model.data.elements import Message, Queue, Transaction
 from msmq_wire.lab.model.data.enumerations import CursorState, PositionState, QueueAccessType
 from msmq_wire.lab.model.data.timers import INFINITE
-from msmq_wire.lab.model.events.message import (
+from msmq_wire.lab.model.events.enqueue import (
     begin_flow_control,
-    dequeue_message,
-    dequeue_message_begin,
     end_flow_control,
     enqueue_message,
     enqueue_message_to_an_open_queue,
-    purge_queue,
 )
+from msmq_wire.lab.model.events.message import dequeue_message, dequeue_message_begin, purge_queue
 from msmq_wire.lab.model.events.queue import delete_queue
 from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.transfer_properties import MessageProperties

@@ -17,7 +17,8 @@ from msmq_wire.lab.model.events.cursor import (
     open_cursor,
     wait_time_expired,
 )
-from msmq_wire.lab.model.events.message import close_cursor, peek_message, peek_next_message
+from msmq_wire.lab.model.events.message import peek_message, peek_next_message
+from msmq_wire.lab.model.events.position import close_cursor
 from msmq_wire.lab.model.events.queue import delete_queue
 from msmq_wire.rpc.statuses import Status
 from tests.lab.model.events.scene import Place, Told

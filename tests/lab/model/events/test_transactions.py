@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from msmq_wire.engines.codec import decode
 from msmq_wire.lab.model.data.elements import Message
 from msmq_wire.lab.model.data.enumerations import PositionState
-from msmq_wire.lab.model.events.message import dequeue_message, enqueue_message, move_message, purge_queue
+from msmq_wire.lab.model.events.enqueue import enqueue_message
+from msmq_wire.lab.model.events.message import dequeue_message, move_message, purge_queue
 from msmq_wire.lab.model.events.queue import delete_queue
 from msmq_wire.lab.model.events.transaction import transaction_abort, transaction_commit, transaction_prepare
 from msmq_wire.rpc.statuses import Status

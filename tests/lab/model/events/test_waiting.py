@@ -8,12 +8,11 @@ from msmq_wire.lab.model.data.elements import Message, MessagePosition, Queue
 from msmq_wire.lab.model.data.enumerations import CursorState, MessageSeekAction, PositionState
 from msmq_wire.lab.model.data.timers import INFINITE
 from msmq_wire.lab.model.events.cursor import get_next_message_for_peek, open_cursor
-from msmq_wire.lab.model.events.message import (
-    dequeue_message,
-    enqueue_message,
+from msmq_wire.lab.model.events.enqueue import enqueue_message
+from msmq_wire.lab.model.events.message import dequeue_message, peek_message
+from msmq_wire.lab.model.events.position import (
     message_position_available,
     message_position_deleted,
-    peek_message,
     time_to_be_received_timer_expired,
     wait_for_new_message,
 )

@@ -7,7 +7,7 @@ import pytest
 from msmq_wire.engines.codec import decode
 from msmq_wire.lab.model.data.elements import Message
 from msmq_wire.lab.model.data.enumerations import PositionState, QueueAccessType
-from msmq_wire.lab.model.events.message import enqueue_message
+from msmq_wire.lab.model.events.enqueue import enqueue_message
 from msmq_wire.lab.model.events.queue import close_queue, delete_queue
 from msmq_wire.lab.model.qm2qm.entries import RemoteReadEntry
 from msmq_wire.rpc.constants import ReceiveAction, RemoteReadAck

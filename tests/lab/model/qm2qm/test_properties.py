@@ -14,7 +14,8 @@ from msmq_wire.lab.model.data.elements import Cursor, Message, MessagePosition, 
 from msmq_wire.lab.model.data.enumerations import PositionState
 from msmq_wire.lab.model.data.timers import INFINITE
 from msmq_wire.lab.model.events.cursor import open_cursor
-from msmq_wire.lab.model.events.message import dequeue_message, enqueue_message
+from msmq_wire.lab.model.events.enqueue import enqueue_message
+from msmq_wire.lab.model.events.message import dequeue_message
 from msmq_wire.lab.model.events.transaction import create_transaction, transaction_abort, transaction_commit
 from msmq_wire.lab.model.qm2qm.entries import Qm2qmConfiguration
 from msmq_wire.lab.model.qm2qm.server import Qm2qmServer

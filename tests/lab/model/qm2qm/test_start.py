@@ -11,7 +11,8 @@ from msmq_wire.lab.model.data.elements import Cursor, Message
 from msmq_wire.lab.model.data.enumerations import CursorState, PositionState, QueueAccessType
 from msmq_wire.lab.model.data.message_packet import count_move
 from msmq_wire.lab.model.data.timers import INFINITE
-from msmq_wire.lab.model.events.message import dequeue_message, enqueue_message
+from msmq_wire.lab.model.events.enqueue import enqueue_message
+from msmq_wire.lab.model.events.message import dequeue_message
 from msmq_wire.lab.model.events.queue import close_queue, delete_queue
 from msmq_wire.lab.model.qm2qm.entries import Qm2qmConfiguration, RemoteReadEntry
 from msmq_wire.rpc.constants import RemoteReadAck

@@ -8,7 +8,8 @@ import pytest
 
 from msmq_wire.lab.model.data.elements import Message
 from msmq_wire.lab.model.data.enumerations import RemoteReadState
-from msmq_wire.lab.model.events.message import dequeue_message, enqueue_message
+from msmq_wire.lab.model.events.enqueue import enqueue_message
+from msmq_wire.lab.model.events.message import dequeue_message
 from msmq_wire.lab.model.qmcomm.local_queue_context import add_cursor_proxy
 from msmq_wire.lab.model.qmcomm.server import QmcommServer
 from msmq_wire.lab.model.server import Answer, Association

@@ -20,7 +20,8 @@ from msmq_wire.lab.model.data.elements import (
 )
 from msmq_wire.lab.model.data.enumerations import QueueAccessType
 from msmq_wire.lab.model.events.cursor import open_cursor
-from msmq_wire.lab.model.events.message import dequeue_message, enqueue_message
+from msmq_wire.lab.model.events.enqueue import enqueue_message
+from msmq_wire.lab.model.events.message import dequeue_message
 from msmq_wire.lab.model.qmcomm.local_queue_context import LocalQueueContextHandle, add_cursor_proxy
 from msmq_wire.lab.model.qmcomm.server import QmcommServer
 from msmq_wire.lab.model.server import Answer

@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from msmq_wire.lab.model.data.elements import Queue
 from msmq_wire.lab.model.data.enumerations import PositionState
-from msmq_wire.lab.model.events.message import close_cursor
+from msmq_wire.lab.model.events.position import close_cursor
 from msmq_wire.lab.model.events.queue import close_queue, open_queue
 from msmq_wire.lab.model.events.transaction import create_transaction, transaction_abort, transaction_commit
 from msmq_wire.lab.model.qmcomm.local_queue_context import (

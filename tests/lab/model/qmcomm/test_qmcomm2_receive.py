@@ -8,7 +8,8 @@ import pytest
 
 from msmq_wire.lab.model.data.elements import Message
 from msmq_wire.lab.model.data.enumerations import CursorState, QueueAccessType
-from msmq_wire.lab.model.events.message import close_cursor, enqueue_message
+from msmq_wire.lab.model.events.enqueue import enqueue_message
+from msmq_wire.lab.model.events.position import close_cursor
 from msmq_wire.lab.model.events.queue import close_queue, delete_queue
 from msmq_wire.lab.model.events.transaction import create_transaction, transaction_abort, transaction_commit
 from msmq_wire.lab.model.qmcomm.local_queue_context import forget_queue

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from msmq_wire.lab.model.data.elements import Message
-from msmq_wire.lab.model.events.message import dequeue_message, enqueue_message
+from msmq_wire.lab.model.events.enqueue import enqueue_message
+from msmq_wire.lab.model.events.message import dequeue_message
 from msmq_wire.lab.model.events.transaction import create_transaction, transaction_commit
 from msmq_wire.rpc.interfaces.qmcomm_objects import (
     EnlistInternalTransactionRequest,

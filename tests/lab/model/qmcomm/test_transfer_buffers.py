@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from msmq_wire.lab.model.data.elements import Message
-from msmq_wire.lab.model.events.message import enqueue_message
+from msmq_wire.lab.model.events.enqueue import enqueue_message
 from msmq_wire.lab.model.qmcomm.transfer_buffers import filled_buffer, properties_to_receive
 from msmq_wire.rpc.ndr import NULL_POINTEE
 from msmq_wire.rpc.statuses import Status

@@ -18,7 +18,7 @@ from msmq_wire.lab.model.data.enumerations import (
     QueueShareMode,
     QueueType,
 )
-from msmq_wire.lab.model.events.message import enqueue_message
+from msmq_wire.lab.model.events.enqueue import enqueue_message
 from msmq_wire.lab.model.events.queue import find_queue
 from msmq_wire.rpc.constants import MgmtObjectType
 from msmq_wire.rpc.interfaces.qmmgmt import QMMgmtActionRequest, QMMgmtGetInfoRequest

@@ -21,8 +21,6 @@ from msmq_wire.rpc.types.cac_transfer_buffer import (
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["Room", "receiving_buffer", "sending_buffer"]
-
 _FOR_EVER = 0xFFFF_FFFF
 _PROV_RSA_FULL = 1
 _LONGEST_SENDER_IDENTIFIER = 0xFFFF

@@ -12,8 +12,6 @@ from msmq_wire.lab.model.qmcomm.client.objects import ObjectOperations
 from msmq_wire.lab.model.qmcomm.client.queues import QueueOperations
 from msmq_wire.lab.model.qmcomm.client.transactions import TransactionOperations
 
-__all__ = ["QmcommClient"]
-
 
 class QmcommClient(ObjectOperations, QueueOperations, MessageOperations, TransactionOperations):
     """An application that uses queues through its supporting server.

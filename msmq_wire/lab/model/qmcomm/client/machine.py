@@ -26,8 +26,6 @@ from msmq_wire.rpc.statuses import Status
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["MachineOperations"]
-
 _HIGHEST_PORT = 0xFFFF
 _FOR_EVER = 0xFFFF_FFFF
 _MOST_DIGITS = 10

@@ -30,8 +30,6 @@ from msmq_wire.rpc.types.queue_format import ObjectId, QueueFormat
 from msmq_wire.wire.names import FormatName, QueueFormatType
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = ["MessageOperations"]
-
 _DWORDS = 1 << 32
 _DEFAULT_ROOM = Room()
 

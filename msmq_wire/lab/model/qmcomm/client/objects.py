@@ -30,8 +30,6 @@ from msmq_wire.wire.names import FormatName, QueueFormatType
 from msmq_wire.wire.types.enumerations import BodyType
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["ObjectOperations"]
-
 _PROPID_Q_PATHNAME = 103
 _MOST_PROPERTIES = 128
 _LARGEST_DESCRIPTOR = 524_288

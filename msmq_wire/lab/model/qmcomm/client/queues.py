@@ -43,8 +43,6 @@ from msmq_wire.rpc.types.queue_format import QueueFormat
 from msmq_wire.wire.names import FormatName, PathName, QueueFormatType
 from msmq_wire.wire.types.wchar_text import FixedWcharText, WcharText
 
-__all__ = ["QueueOperations"]
-
 _LONGEST_NAME = 524_288
 _READING = (AccessMode.MQ_RECEIVE_ACCESS, AccessMode.MQ_PEEK_ACCESS)
 _FOR_SENDING_ONLY = (QueueFormatType.DL, QueueFormatType.MULTICAST)

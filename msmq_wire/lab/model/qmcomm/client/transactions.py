@@ -24,8 +24,6 @@ from msmq_wire.rpc.interfaces.qmcomm_objects import (
 from msmq_wire.rpc.statuses import Status
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = ["TransactionOperations"]
-
 _LARGEST = 131_072
 
 

@@ -18,17 +18,6 @@ from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.wire.types.guid import GUID
 
-__all__ = [
-    "ATTEMPTS",
-    "Endpoint",
-    "EnlistedTransaction",
-    "OpenQueueContext",
-    "Result",
-    "Step",
-    "Steps",
-    "answered",
-]
-
 ATTEMPTS = 3
 """How often a call is made whose answer says that it needs more room."""
 
