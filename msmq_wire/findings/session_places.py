@@ -88,6 +88,9 @@ def accepted(session: Session) -> bool:
     """Whether there was a connection, be it that the answer to its SYN was not captured."""
     if session.syn_ack is not None or session.reached != "tcp_only" or session.closed_by == "fin":
         return True
+    if session.proxied:
+        # Who sends a header has been answered.
+        return True
     return any(one.gaps for one in session.directions)
 
 
@@ -96,10 +99,10 @@ def asked_again(session: Session) -> bool:
 
     A client that a reset answers asks again within half a second, and one that is answered sends no more.
     """
-    syn, last, again = session.syn, session.last.time, session.syn_retransmissions
-    if syn is None or syn.time is None or last is None or not again:
+    syn, last, again = session.syn, session.last_syn, session.syn_retransmissions
+    if syn is None or syn.time is None or last is None or last.time is None:
         return False
-    return last - syn.time >= again * SECOND
+    return last.time - syn.time >= again * SECOND
 
 
 def note_seen(

@@ -34,7 +34,7 @@ from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
 _CS = 0x10
 _SIDES: tuple[Literal["client"], Literal["server"]] = ("client", "server")
-_TCP = 1100
+_TCP = 1150
 _TALK = 1900
 _WAITING = 300
 _NOTE = 300
@@ -61,8 +61,8 @@ class Conversation:
     __slots__ = (
         "_again", "_messages", "_noted", "_sequences", "capture", "certain", "client",
         "client_queue_manager", "close", "closed_by",
-        "closer", "establish", "first", "last", "number", "opened", "operating_system",
-        "parameters", "parameters_at", "ping", "previous", "refused_by", "refused_tcp", "replaced",
+        "closer", "establish", "first", "last", "last_syn", "number", "opened", "operating_system",
+        "parameters", "parameters_at", "ping", "previous", "proxied", "refused_by", "refused_tcp", "replaced",
         "requested", "server", "server_queue_manager", "started", "stream", "syn", "syn_ack",
         "syn_retransmissions", "taken", "time_stamp",
     )  # fmt: skip
@@ -86,6 +86,8 @@ class Conversation:
         self.first = self.last = moment_of(record)
         self.syn: Moment | None = None
         self.syn_retransmissions = 0
+        self.last_syn: Moment | None = None
+        self.proxied = False
         self.syn_ack: Moment | None = None
         self.establish: _Pair = _NEITHER
         self.parameters_at: _Pair = _NEITHER
@@ -156,6 +158,9 @@ class Conversation:
                 self.syn_ack = self.syn_ack or moment
             case "syn_retransmission" if direction == 0:
                 self.syn_retransmissions += 1
+                self.last_syn = moment
+            case "proxied":
+                self.proxied = True
             case "fin":
                 self._ends("fin", direction, moment)
             case "rst":
@@ -388,6 +393,8 @@ class Conversation:
             last=self.last,
             syn=self.syn,
             syn_retransmissions=self.syn_retransmissions,
+            last_syn=self.last_syn,
+            proxied=self.proxied,
             syn_ack=self.syn_ack,
             establish_request=self.establish[0],
             establish_response=self.establish[1],

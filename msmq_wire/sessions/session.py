@@ -217,6 +217,9 @@ class Session(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     ``second_establish`` (3.1.5.3), ``message_counts`` (3.1.5.5.5), ``initialization_timeout`` (3.1.6.6),
     ``ack_timeout`` (3.1.6.3), ``idle`` (3.1.6.2). It is a conclusion: no packet says why a session is closed.
 
+    ``last_syn`` is the last SYN that was sent again; ``proxied`` says that a PROXY header begins what the
+    client sent.
+
     ``directions`` are those from the client and from the server. ``parameters`` are what client and server
     sent. ``previous`` is the number of the session before, of the same client queue manager to the same host;
     ``ping`` the latest exchange before the SYN between the two hosts. ``quality_of_service``, ``ping_sent``
@@ -240,6 +243,8 @@ class Session(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     last: Moment
     syn: Moment | None = None
     syn_retransmissions: int = 0
+    last_syn: Moment | None = None
+    proxied: bool = False
     syn_ack: Moment | None = None
     establish_request: Moment | None = None
     establish_response: Moment | None = None

@@ -23,7 +23,7 @@ from msmq_wire.sessions.session import Counts, Moment, Session
 from msmq_wire.wire.partial import reached
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
-_ENDED = 1300
+_ENDED = 1320
 _MOMENT = 140
 """Bytes of a summary, and of a moment in it."""
 _NAME = 100

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from msmq_wire.findings.session_places import asked_again
+from msmq_wire.findings.session_places import accepted, asked_again
 from tests.sessions.tape import Tape
 
 
@@ -21,3 +21,21 @@ def test_a_client_that_asks_again_a_second_later_was_not_answered(
         tape.wait(seconds)
         tape.tcp("syn_retransmission")
     assert asked_again(tape.session()) is again
+
+
+def test_what_a_client_sends_after_its_syns_is_no_syn() -> None:
+    tape = Tape()
+    tape.tcp("syn")
+    tape.wait(0.2)
+    tape.tcp("syn_retransmission")
+    tape.wait(5)
+    tape.tcp("rst")
+    assert not asked_again(tape.session())
+
+
+def test_who_sends_a_proxy_header_was_answered() -> None:
+    tape = Tape()
+    tape.tcp("syn")
+    assert not accepted(tape.session())
+    tape.tcp("proxied")
+    assert accepted(tape.session())
