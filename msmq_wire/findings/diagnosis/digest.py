@@ -207,10 +207,9 @@ def _name(drafts: Sequence[_Draft], story: Story) -> None:
     """Say which message or queue each is about that names none."""
     names = named(story, {record for draft in drafts for record in draft.seen})
     for draft in drafts:
-        about = next((names[record] for record in draft.seen if record in names), None)
+        about = next((names[record] for record in sorted(draft.seen) if record in names), None)
         if about is not None and not any(name in draft.text for name in about.names):
-            # The receiver is told already, and need not be told again with its queue.
-            draft.about = re.sub(rf" to (?:{'|'.join(map(re.escape, draft.who))}) ", " to ", about.text)
+            draft.about = about.text(draft.who)
 
 
 def causes_of(answers: Sequence[Answer], suspects: Fold) -> Iterator[tuple[Cause, Group | None]]:
@@ -314,6 +313,7 @@ def _joined(drafts: Sequence[_Draft]) -> Iterator[_Draft]:
         first.moments += draft.moments[: max(_MOST_FRAMES - len(first.moments), 0)]
         first.frames |= draft.frames
         first.also |= draft.also
+        first.seen += draft.seen
     yield from (draft for draft in drafts if not draft.senders or by_rule[draft.rule] is draft)
 
 

@@ -52,10 +52,20 @@ def matching(story: Story, wanted: str, most: int = 10, words: Words | None = No
 
 
 class Named(NamedTuple):
-    """What a record is about, in words, and the names in them by which it may be known elsewhere."""
+    """What a record is about: ``what`` a message or a queue, ``place`` the queue as tables call it.
 
-    text: str
+    By ``names`` it may be known elsewhere.
+    """
+
+    what: str
+    place: str
     names: tuple[str, ...]
+
+    def text(self, known: Collection[str]) -> str:
+        """In words; hosts that are ``known`` need not be told again with their queue."""
+        host, blank, queue = self.place.partition(" ")
+        place = queue if blank and host in known else self.place
+        return " ".join(one for one in (self.what, place) if one)
 
 
 def named(story: Story, records: Collection[int]) -> Mapping[int, Named]:
@@ -76,10 +86,9 @@ def named(story: Story, records: Collection[int]) -> Mapping[int, Named]:
 
 def _named(message: str | None, label: str | None, queue: str | None) -> Named:
     names = tuple(one for one in (None if message is None else short(message), queue) if one)
+    what = "queue" if message is None else f"message{quoted(label) or f' {short(message)}'}"
     place = short_queue(queue) if queue else ""
-    if message is None:
-        return Named(f"queue {place}", names)
-    return Named(f"message{quoted(label) or f' {short(message)}'}{f' to {place}' if place else ''}", names)
+    return Named(f"{what} to" if place and message is not None else what, place, names)
 
 
 def _is_named(life: MessageLife, guid: str, number: str) -> bool:
