@@ -25,11 +25,12 @@ _GUIDS = (("client_guid", 20), ("server_guid", 36))
 
 
 class _Use(msgspec.Struct):
-    """When an address used a GUID, by numbers of records, and where it did so first."""
+    """When an address used a GUID, by numbers of records, where it did so first, and for whom."""
 
     first: int
     last: int
     place: Evidence
+    proxied: bool
 
 
 def _check(story: Story, context: Context) -> Iterator[Seen]:
@@ -57,7 +58,7 @@ def _note(uses: dict[GUID, dict[str, _Use]], session: Session, direction: int) -
     place = place_in(
         session, moment, direction, path=f"{_HEADER}.{name}", offset=offset, length=16, data=guid
     )
-    of_guid[host] = _Use(first=moment.record, last=session.last.record, place=place)
+    of_guid[host] = _Use(moment.record, session.last.record, place, session.proxied)
 
 
 def _seen(guid: GUID, of_guid: dict[str, _Use]) -> Seen:
@@ -86,6 +87,8 @@ def _at_once(of_guid: dict[str, _Use]) -> int:
 def _weight(of_guid: dict[str, _Use]) -> tuple[Severity | None, tuple[str, ...]]:
     if len({":" in host for host in of_guid}) == len(of_guid):
         return "info", ("one address is IPv4, the other IPv6: it may be one host",)
+    if any(use.proxied for use in of_guid.values()):
+        return "low", ("a PROXY header names another client: the addresses may be those of load balancers",)
     uses = sorted(of_guid.values(), key=lambda use: use.first)
     if all(one.last < other.first for one, other in pairwise(uses)):
         return "low", ("the addresses were used one after the other: the host may have got a new one",)

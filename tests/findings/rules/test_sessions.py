@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -238,6 +239,16 @@ def test_the_published_frames_are_known_for_what_they_are() -> None:
 )
 def test_what_lowers_a_finding_is_said_beside_it(name: str, caveat: str) -> None:
     assert caveat in hit(name).caveats
+
+
+def test_addresses_behind_proxy_headers_may_be_those_of_load_balancers() -> None:
+    records: list[Record] = []
+    for one in read_capture(FINDINGS / "ID-CLONE" / "hit_two_hosts.pcap", streams=True):
+        more = [msgspec.structs.replace(one, event="proxied")] if one.event == "established" else []
+        records += [*more, one]
+    (found,) = judge(records, {"ID-CLONE": RULES["ID-CLONE"]})
+    assert found.severity == "low"
+    assert "load balancers" in found.caveats[0]
 
 
 @pytest.mark.parametrize(("number", "side"), [(0, "client"), (1, "server")])
