@@ -49,7 +49,10 @@ class Followed(NamedTuple):
         found = matching(self.story, text, most, self.words)
         if not found:
             called = self.called(text)
-            complain(f"no message is called {called}, by name, number, label, queue, frame or id")
+            hidden = (
+                "; labels and names may be redacted, ids and frames are not" if self.redactor.what else ""
+            )
+            complain(f"no message is called {called}, by name, number, label, queue, frame or id{hidden}")
         return found
 
     def end(self, status: int) -> NoReturn:

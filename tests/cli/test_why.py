@@ -137,6 +137,15 @@ def test_a_message_claims_no_more_than_its_evidence(run: Run) -> None:
     assert "nothing shows that" in row["sentence"]
 
 
+def test_a_message_that_was_seen_in_a_call_is_looked_for_at_the_server(run: Run) -> None:
+    poison = _FIXTURES / "digest" / "poison_message.pcap"
+    row = json.loads(run("why", poison, "order 901", "--format", "jsonl").out)
+    assert row["sentence"].startswith(
+        'Message "order 901" to DIRECT=OS:msg01\\private$\\orders is in its queue'
+    )
+    assert row["action"].startswith("look into the queue at 192.0.2.10,")
+
+
 def test_what_nobody_is_called_ends_with_1_and_names_nothing_that_is_redacted(run: Run) -> None:
     outcome = run("why", _REFUSED, "nothing like it", "--quiet")
     assert (outcome.status, outcome.out) == (1, "")
@@ -145,6 +154,7 @@ def test_what_nobody_is_called_ends_with_1_and_names_nothing_that_is_redacted(ru
     )
     redacted = run("why", _REFUSED, "invoice 4", "--redact", "labels,hosts")
     assert "invoice 4" not in redacted.out + redacted.err
+    assert "labels and names may be redacted" in redacted.err
     assert "192.0.2." not in run("why", _REFUSED, "2004", "--redact", "hosts").out
 
 

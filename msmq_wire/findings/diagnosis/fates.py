@@ -77,6 +77,8 @@ class _Pile(msgspec.Struct):
     senders: dict[str, None] = {}
     queues: dict[str | None, None] = {}
     session: Session | None = None
+    latest: int = 0
+    """When the last of them was sent (ns)."""
     count: int = 0
     certain: bool = True
     dead_letter: bool = True
@@ -85,6 +87,7 @@ class _Pile(msgspec.Struct):
     def join(self, other: _Pile) -> None:
         """Take the messages of another pile."""
         self.count += other.count
+        self.latest = max(self.latest, other.latest)
         self.certain &= other.certain
         self.dead_letter &= other.dead_letter
         self.moments += other.moments[: _MOST_MOMENTS - len(self.moments)]
@@ -139,6 +142,7 @@ class Fates:
         if pile is None:
             pile = self._piles[key] = _Pile(life)
         pile.count += 1
+        pile.latest = max(pile.latest, life.first.time or 0)
         pile.senders[ends[0]] = None
         if len(pile.queues) < _MOST_MOMENTS:
             pile.queues[life.queue] = None
@@ -240,9 +244,12 @@ def _silence(key: _Key, pile: _Pile, session: Session | None, story: Story) -> s
     since = pile.first.first.time
     waited = None if since is None or story.last is None else story.last - since
     if session is None:
-        return (
-            None if waited is None or waited < PATIENCE else f"after {span(waited)} nothing acknowledges it"
-        )
+        # Of many connections not each is told apart: their last message waited for the shortest time.
+        waited = None if not pile.latest or story.last is None else story.last - pile.latest
+        them = "it" if pile.count == 1 else "them"
+        if waited is None or waited < PATIENCE:
+            return None
+        return f"after {span(waited)} nothing acknowledges {them}"
     if session.reason == "ack_timeout":
         return "the connection ended after the time for an acknowledgment"
     if session.close is not None and session.closed_by in ("fin", "reset"):

@@ -59,7 +59,11 @@ def why(life: MessageLife, story: Story, words: Words) -> Why:
     last = life.route[-1] if life.route else life
     src, dst = host(last.src), host(last.dst)
     name = life.label or short(life.message_id)
-    start = f"Message{quoted(name)} from {host(life.src)} to {life.queue or 'a queue that is not known'}"
+    from_ = f" from {src}"
+    if life.via == "rpc":
+        # The server of a call has the queue and returned the message: who sent it was not captured.
+        from_, dst = "", src
+    start = f"Message{quoted(name)}{from_} to {life.queue or 'a queue that is not known'}"
     action = _DO.get(life.outcome, "").format(src=src, dst=dst)
     if life.nack_class is not None:
         action = REMEDIES.get(life.nack_class, action)
