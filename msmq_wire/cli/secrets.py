@@ -132,7 +132,7 @@ def negotiator_for(
         from msmq_wire.rpc.unseal.negotiation import negotiator
         from msmq_wire.rpc.unseal.secrets import Secrets
     except ImportError:
-        _fail('opening sealed calls needs cryptography: pip install "msmq-wire[unseal]"')
+        _fail('opening sealed calls needs cryptography and pycryptodomex: pip install "msmq-wire[unseal]"')
     try:
         known = Secrets.of(passwords=words, nt_hashes=hashes)
     except DecodeError as error:

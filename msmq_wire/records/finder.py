@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 NOT_MSMQ_UDP = "UDP, not MSMQ"
 _CAPTURED = frozenset(("no-signature", "rest-of-packet", "packet-size"))
 """Reasons of gaps whose bytes were captured, but are in no packet."""
-_PROXIED = "connections behind a PROXY header: column proxied_client has their clients, by the sender's word"
+_PROXIED = "with a PROXY header in front: column proxied_client names the client, by the sender's word"
 _PING = PING_SIGNATURE.to_bytes(2, "little")
 _PACKET = SIGNATURE.to_bytes(4, "little")
 _MAX_HELD = 1 << 26

@@ -27,7 +27,7 @@ def negotiator_of(options: ReadOptions) -> Negotiator | None:
         if not given:
             return None
         raise MsmqWireError(
-            'opening sealed calls needs cryptography: pip install "msmq-wire[unseal]"'
+            'opening sealed calls needs cryptography and pycryptodomex: pip install "msmq-wire[unseal]"'
         ) from None
     return negotiator(
         Secrets.of(

@@ -143,7 +143,7 @@ def test_who_connects_can_write_any_header_and_that_is_said(tmp_path: Path) -> N
     (told, _), reader = read(tmp_path, conversation(_LINE, packets()))
     assert told.reason == _TOLD
     assert list(reader.summary.notices) == [
-        "connections behind a PROXY header: column proxied_client has their clients, by the sender's word"
+        "with a PROXY header in front: column proxied_client names the client, by the sender's word"
     ]
 
 

@@ -300,5 +300,6 @@ def test_every_column_is_a_name_of_filters(run: Run, expression: str, ids: list[
 
 def test_what_no_column_can_be_is_refused(run: Run) -> None:
     assert "none of tcp, rpc, http" in run("messages", _DEMO, "--filter", "via == udp").err
+    assert "the words of outcome have no order" in run("messages", _DEMO, "--filter", "outcome > stored").err
     assert "no number" in run("messages", _DEMO, "--filter", "size == big").err
     assert "no time" in run("messages", _DEMO, "--filter", "sent_at == soon").err

@@ -35,7 +35,9 @@ def test_without_the_extra_there_is_none(monkeypatch: pytest.MonkeyPatch, tmp_pa
     path = tmp_path / "passwords"
     path.write_text(SECRET)
     line = refusal(ReadOptions(nt_password_file=str(path)))
-    assert line == 'opening sealed calls needs cryptography: pip install "msmq-wire[unseal]"'
+    assert (
+        line == 'opening sealed calls needs cryptography and pycryptodomex: pip install "msmq-wire[unseal]"'
+    )
 
 
 def test_passwords_stand_one_a_line(tmp_path: Path) -> None:

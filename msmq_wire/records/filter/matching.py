@@ -51,6 +51,8 @@ def matcher(name: str, comparison: str, text: str, zone: tzinfo | None, place: P
             return _rank(name, comparison, text, place)
     if place.choices:
         _check_choice(name, text, place)
+        if comparison not in ("==", "!="):
+            raise MsmqWireError(f"the words of {name} have no order: compare with ==, !=, in, ~ or matches")
     number = _number(text, place.names)
     if number is None and place.unit == "unix-time":
         return _in_seconds(time_matcher(comparison, text, zone))
