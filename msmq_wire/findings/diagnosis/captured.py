@@ -55,7 +55,7 @@ def _lacks(one: Coverage, words: Words) -> tuple[list[str], list[int]]:
 
     if not one.started:
         told.append("it began before the capture")
-    if one.one_sided:
+    if one.one_sided and any(one.seen):
         told.append(f"only what {one.ends[one.seen.index(True)]} sent was captured")
     if one.holes:
         size = f", {count(one.missing, 'byte')}" if one.missing else ""
