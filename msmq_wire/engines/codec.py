@@ -99,10 +99,10 @@ def _unrecognised(data: bytes) -> Any:
 
 
 _MISFORMED = {
-    "ordering-ack-flags": ("base_header.flags", "BaseHeader.Flags must be 0 in an OrderAck or FinalAck"),
+    "ordering-ack-flags": ("base_header.flags", "BaseHeader.Flags must be 0"),
     "ordering-ack-queue": (
         "user_header.destination_queue",
-        "an OrderAck or FinalAck must go to private queue 4, the order queue, or to order_queue$",
+        "the queue must be private queue 4, the order queue, or order_queue$",
     ),
 }
 
@@ -116,7 +116,7 @@ def _misformed(packet: UserMessage) -> tuple[Anomaly, ...]:
         found.append(
             Anomaly(
                 code=f"user_message.{code}",
-                message=f"{message}; by label and class this is one",
+                message=f"{message}: label and class are those of an OrderAck or FinalAck",
                 path=path,
                 offset=offset,
                 length=length,

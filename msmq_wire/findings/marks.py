@@ -33,7 +33,7 @@ def marked(
     found = list(marks)
     if len(found) >= _ENOUGH:
         yield Seen(
-            message=f"{len(found)} marks in one packet: " + ", ".join(said for _, said in found),
+            message=f"{len(found)} values match: " + ", ".join(said for _, said in found),
             evidence=tuple(place_of(record, path) for path in dict.fromkeys(path for path, _ in found)),
             severity=severity,
             tells=tells,

@@ -182,7 +182,7 @@ class _Splitter:
             at, after, closes = self._take_part(after)
             if at < 0:
                 self.end = after
-                self._note("mime.no-close", "the last part has no delimiter after it", "body", len(body), 0)
+                self._note("mime.no-close", "no closing boundary follows the last part", "body", len(body), 0)
                 return
         self.end = after
         if not closes:

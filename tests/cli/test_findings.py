@@ -54,7 +54,8 @@ def test_every_finding_is_one_line_in_a_pipe(run: Run, odd: str) -> None:
     assert outcome.status == 0
     assert outcome.out.splitlines() == [
         "high    FLG-AH-WIRE   2023-11-14 22:13:20.500000Z  192.0.2.1:1025 → 192.0.2.20:1801       "
-        "frame 1 user_header.flags  AH is set in a packet that was sent over TCP",
+        "frame 1 user_header.flags  AH (SRMP headers follow) is set in UserHeader.Flags, and must be clear "
+        "in a packet over TCP",
         "medium  FRM-SIZE-MAX  2023-11-14 22:13:21.500000Z  192.0.2.7:1025 → 192.0.2.20:1801       "
         "frame 2 base_header.packet_size  PacketSize is 5242880 bytes, the maximum is 4194304",
     ]
@@ -71,9 +72,10 @@ def test_a_finding_fits_the_terminal_without_losing_a_word(
     assert max(map(len, out.splitlines())) <= columns
     words = " ".join(out.split())
     # What the rule is about stands where there is room for it.
-    title = "SRMP headers in a packet that is sent " if columns == 200 else ""
+    title = "SRMP headers in a packet over TCP " if columns == 200 else ""
     ends = "192.0.2.1:1025 → 192.0.2.20:1801"
-    assert f"{ends} {title}AH is set in a packet that was sent over TCP frame 1 user" in words
+    said = "AH (SRMP headers follow) is set in UserHeader.Flags, and must be clear in a packet over TCP"
+    assert f"{ends} {title}{said} frame 1 user" in words
     assert words.endswith("5242880 bytes, the maximum is 4194304 frame 2 base_header.packet_size")
     assert ("192.0.2.1:1025 → 192.0.2.20:1801" in out.splitlines()[0]) == (columns > 40)
 

@@ -69,7 +69,7 @@ def test_what_matters_among_much_traffic_is_one_finding(run: Run, hay: str) -> N
     outcome = run("findings", hay)
     [line] = outcome.out.splitlines()
     assert line.startswith("high    FPR-METASPLOIT   2026-11-20 09:14:17.518500Z  198.51.100.7 → 192.0.2.10 ")
-    assert "5 marks in one packet" in line
+    assert "5 values match" in line
     assert "also: LEN-ENV (high, CVE-2023-21554), SES-NAKED (high), TIM-SKEW (low, 2 times), FLG-AH" in line
     assert outcome.err.rstrip().endswith(
         "185 findings: 4 high, 2 low, 179 info; 173 below low hidden (--level info shows them)"
@@ -189,7 +189,7 @@ def test_each_capture_of_a_group_is_told(run: Run, tmp_path: Path) -> None:
     (tmp_path / "again.pcap").write_bytes(_PAIR.read_bytes())
     outcome = run("findings", _PAIR, tmp_path / "again.pcap")
     [line] = outcome.out.splitlines()
-    assert f"{_PAIR} frames 4, 6 user_header.source_queue_manager and in 1 other file  5 marks" in line
+    assert f"{_PAIR} frames 4, 6 user_header.source_queue_manager and in 1 other file  5 values" in line
     assert "(4 times" in line
 
 

@@ -27,21 +27,21 @@ def _check(story: Story, context: Context) -> Iterator[Seen]:
                 length=4,
             )
             yield Seen(
-                message=f"{host_of(reply.server)} is in site {reply.site}, as the client is, and names "
-                f"{len(reply.servers)} servers",
+                message=f"{host_of(reply.server)} says that it is in the client's own site ({reply.site}), "
+                f"and lists {len(reply.servers)} servers; a server of the same site must not list any",
                 evidence=(place,),
             )
 
 
 RULE = Rule(
     id="DSD-SITE",
-    title="A server in the client's site that names servers",
+    title="A list of directory servers from the client's own site",
     severity="medium",
     spec=(SpecRef("MS-MQSD", "2.2.3"), SpecRef("MS-MQSD", "3.2.5.1")),
     meaning="A server in the site that the client asks for must set DirectoryServiceServerSize to 0 and "
     "send no list. The client then keeps the servers that it has. This reply makes the client use the "
     "servers in the list.",
-    action="Find out what the sender is, and whether the named hosts are directory servers.",
+    action="Find out what the sender is, and whether the listed hosts are directory servers.",
     harmless="A server that does not follow the specification.",
     over="story",
     check=_check,

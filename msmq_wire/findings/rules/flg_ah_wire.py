@@ -11,13 +11,14 @@ from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
 from msmq_wire.wire.packets.user_message import UserMessage
 
+_SAID = "AH (SRMP headers follow) is set in UserHeader.Flags, and must be clear in a packet over TCP"
 _CODES = ("user_message.over-http", "order_ack.over-http", "final_ack.over-http")
 
 
 def _check(record: Record, context: Context) -> Iterator[Seen]:
     if context.on_wire(record):
         for _, place in broken(record, _CODES):
-            yield Seen(message="AH is set in a packet that was sent over TCP", evidence=(place,))
+            yield Seen(message=_SAID, evidence=(place,))
 
 
 _AH = 1 << 25
@@ -25,7 +26,7 @@ _AH = 1 << 25
 
 RULE = Rule(
     id="FLG-AH-WIRE",
-    title="SRMP headers in a packet that is sent",
+    title="SRMP headers in a packet over TCP",
     severity="high",
     spec=(SpecRef("MS-MQMQ", "2.2.19.2"),),
     meaning="The flag AH announces headers that only stored messages have. A packet that is sent must not "

@@ -18,16 +18,16 @@ _X3 = 0x0C000000
 def _check(record: Record, context: Context) -> Iterator[Seen]:
     flags = field(record, "user_header.flags")
     if flags is not None and flags & _X3:
-        bits = " and ".join(str(bit) for bit in (26, 27) if flags >> bit & 1)
+        bits = "bits 26 and 27 are" if flags & _X3 == _X3 else f"bit {26 if flags >> 26 & 1 else 27} is"
         yield Seen(
-            message=f"UserHeader.Flags is 0x{flags:08X}: reserved bit {bits} set",
+            message=f"UserHeader.Flags is 0x{flags:08X}: reserved {bits} set",
             evidence=(flags_place(record, "user_header"),),
         )
 
 
 RULE = Rule(
     id="FLG-USER-X3",
-    title="Reserved bits 26 and 27 in UserHeader.Flags",
+    title="Reserved bit 26 or 27 of UserHeader.Flags is set",
     severity="high",
     spec=(SpecRef("MS-MQMQ", "2.2.19.2"),),
     meaning="These bits are reserved: receivers must ignore them. Two published hostile packets set bit 26 "

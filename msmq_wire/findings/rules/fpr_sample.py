@@ -76,7 +76,7 @@ def _of_message(record: Record) -> Iterator[Mark]:
 
 RULE = Rule(
     id="FPR-SAMPLE",
-    title="A packet made from the example in the specification",
+    title="A packet with values of the example in the specification",
     severity="high",
     confidence="likely",
     spec=(SpecRef("MS-MQQB", "4.1.3"), SpecRef("MS-MQQB", "4.1.7")),

@@ -27,13 +27,13 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
 
 
 def _marks(record: Record) -> Iterator[Mark]:
-    yield "undeclared", "one byte after the last header"
+    yield "undeclared", "1 byte follows the last header"
     if reached(record.packet, "base_header.packet_size") == _PACKET_SIZE:
         yield "base_header.packet_size", f"PacketSize is {_PACKET_SIZE}"
     if _is_address(reached(record.packet, _NAME) or b""):
-        yield _NAME, "the queue name is OS: with an address and a private queue named queue"
+        yield _NAME, "the queue name has the form OS:<address>\\private$\\queue"
     if (reached(record.packet, _BODY) or b"").startswith(b"<?xml"):
-        yield _BODY, "the body is a string of XML"
+        yield _BODY, "the body begins with <?xml"
 
 
 def _is_address(name: bytes) -> bool:

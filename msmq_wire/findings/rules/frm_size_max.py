@@ -25,8 +25,8 @@ RULE = Rule(
     title="A PacketSize above the maximum",
     severity="medium",
     spec=(SpecRef("MS-MQMQ", "2.2.19.1"),),
-    meaning="No queue manager sends a packet of more than 4 MiB; one that is asked to read it closes the "
-    "session.",
+    meaning="No queue manager sends a packet of more than 4 MiB. A queue manager that receives such a "
+    "packet closes the session.",
     action="Find out what the sender is. A packet like this is made by hand, or the size of an earlier "
     "packet is wrong.",
     harmless="Bytes of a service that is not MSMQ, if the capture begins in the middle of a connection.",

@@ -26,11 +26,12 @@ RULE = Rule(
     title="Sizes of trailing headers do not fit",
     severity="medium",
     spec=(SpecRef("MS-MQRR", "2.2.5.2"),),
-    meaning="A server adds headers to a message that is read remotely. ExtensionHeader and each of these "
-    "headers give their sizes. With wrong sizes a reader looks for the headers in the wrong place.",
+    meaning="A server adds headers to a message that is read remotely. ExtensionHeader gives the size "
+    "of them all, and each header gives its own. If a size is wrong, a reader looks for the headers in the "
+    "wrong place.",
     action="Find out what answers remote reads on this host.",
-    harmless="A server that is not from Microsoft. Headers that are left out, and Flags of 0 without "
-    "headers, occur and are not judged.",
+    harmless="A server that is not from Microsoft. Some servers leave headers out, or send Flags of 0 and no "
+    "headers. This rule does not judge either.",
     prefers=FRAMED,
     types=("message_packet",),
     codes=(*_CODES, *UNREADABLE),

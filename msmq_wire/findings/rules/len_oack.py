@@ -39,8 +39,9 @@ RULE = Rule(
     title="An acknowledgment whose body is not 36 bytes",
     severity="medium",
     spec=(SpecRef("MS-MQQB", "2.2.4"), SpecRef("MS-MQQB", "2.2.5")),
-    meaning="OrderAck and FinalAck name a place in a transactional stream in 36 bytes. With another size "
-    "the sender does not learn that place: it goes on waiting, or reads other bytes for it.",
+    meaning="OrderAck and FinalAck give a position in a transactional sequence, in a body of 36 bytes. If "
+    "the body has another size, the sender of the messages does not learn the position. It keeps waiting, "
+    "or takes other bytes for the position.",
     action="Find out what sends acknowledgments for this host; look for transactional messages that stay "
     "unconfirmed.",
     harmless="An ordinary message that was sent to order_queue$ by mistake with the class of an "

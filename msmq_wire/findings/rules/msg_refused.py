@@ -8,7 +8,7 @@ from msmq_wire.spec import SpecRef
 
 RULE = Rule(
     id="MSG-REFUSED",
-    title="Messages that were refused",
+    title="Messages that were refused or lost",
     severity="medium",
     confidence="certain",
     spec=(SpecRef("MS-MQMQ", "2.2.18.1.6"),),

@@ -8,7 +8,7 @@ from msmq_wire.spec import SpecRef
 
 RULE = Rule(
     id="MSG-UNACKED",
-    title="Messages that nobody acknowledged",
+    title="Messages without an acknowledgment in the capture",
     severity="medium",
     confidence="likely",
     spec=(
@@ -19,7 +19,7 @@ RULE = Rule(
     "messages before their connection ended, or within the time that both sides agreed on. For "
     "transactional messages it shows no OrderAck. A sender keeps recoverable messages and sends them again. "
     "It loses express messages.",
-    action="Look into the outgoing queue of the sender, and at the receiver.",
+    action="Look into the outgoing queue of the sender. Check whether the messages arrived at the receiver.",
     harmless="The acknowledgment took another path, or came after the end of the capture.",
     over="cause",
     check=causal,

@@ -45,8 +45,9 @@ RULE = Rule(
     title="A ping without an answer",
     severity="info",
     spec=(SpecRef("MS-MQQB", "2.2.7"), SpecRef("MS-MQQB", "3.1.5.2.2")),
-    meaning="The sender waits for the answer before it connects, so each ping costs it time.",
-    action="Check whether TCP port 1801 can be reached: messages do not need the answer to the ping.",
+    meaning="The sender waits for the answer before it connects. If no answer comes, the connection is late, "
+    "or does not come.",
+    action="Check whether TCP port 1801 can be reached. A session does not need the answer to the ping.",
     harmless="Windows Vista and later do not answer pings unless they are configured to.",
     over="story",
     check=_check,

@@ -17,8 +17,10 @@ RULE = Rule(
     ),
     meaning="A client asked to open a queue or to read it, and the server refused. If access was denied, "
     "the account of the client has no right to the queue: a setting is wrong, or somebody tries to get in.",
-    action="Look up the status at the server. Give the account the right to the queue, or ask who tries.",
-    harmless="A program that checks whether a queue exists, or a time-out of a client that had given up.",
+    action="Look up the status code of the answer. If access was denied, give the account the right to the "
+    "queue, or find out who tries to read it.",
+    harmless="A program that checks whether a queue exists, or a client that stopped waiting when its time "
+    "was up.",
     over="cause",
     check=causal,
 )

@@ -48,7 +48,10 @@ RULE = Rule(
     spec=(SpecRef("MS-MQRR", "3.1.4.2"), SpecRef("MS-MQRR", "5.1")),
     meaning="Messages and queue names are sent in the clear. Below the level of packet integrity they can "
     "also be changed on the way. A server demands packet privacy unless it was configured otherwise.",
-    action="Look for the registry values that relax the RPC level of Message Queuing, and remove them.",
+    action="On the receiver, look in HKLM\\Software\\Microsoft\\MSMQ\\Parameters\\security for "
+    "AllowNonauthenticatedRpc, NewRemoteReadServerAllowNoneSecurityClient and DebugRpc, and remove them. "
+    "Windows Server 2003 also accepts these calls where NewRemoteReadServerDenyWorkgroupClient is 0 or "
+    "not there.",
     harmless="Windows Server 2003, workgroup computers, and hosts whose registry was relaxed on purpose.",
     standing=True,
     types=("rpc_call",),

@@ -36,6 +36,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
     if not record.anomalies and record.error is None and not nulls:
         return
     severity: Severity | None = None
+    method = f"{call.method}: " if call.method else ""
     caveats: tuple[str, ...] = ()
     if call.guessed:
         severity, caveats = "low", ("the bind was not captured: interface and syntax are guesses",)
@@ -43,9 +44,9 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
         severity, caveats = "low", ("not all fragments of the call were captured",)
     elif record.type == "com_call":
         severity, caveats = "medium", ("calls of COM objects carry more than the interface says",)
-    for path, count in nulls:
+    for path, count, number in nulls:
         yield Seen(
-            message=f"{path} is NULL, but its count is {count}",
+            message=f"{method}{path} is NULL, but its number of elements, {count}, is {number}",
             evidence=(evidence_of(record, path),),
             severity=severity,
             caveats=caveats,
@@ -63,12 +64,12 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
         )
 
 
-def _nulls(side: str, value: Any) -> Iterator[tuple[str, int]]:
-    """Arrays that are NULL and have elements by their count."""
+def _nulls(side: str, value: Any) -> Iterator[tuple[str, str, int]]:
+    """Arrays that are NULL and have elements by their count: each with that count, and what it says."""
     for count, array in _COUNTED if value is not None else ():
         number = getattr(value, count, None)
         if isinstance(number, int) and number and getattr(value, array, b"") is None:
-            yield f"{side}.{array}", number
+            yield f"{side}.{array}", f"{side}.{count}", number
 
 
 RULE = Rule(

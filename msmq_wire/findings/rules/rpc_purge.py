@@ -1,4 +1,4 @@
-"""RPC-PURGE: a client empties a queue."""
+"""RPC-PURGE: a client asks a server to purge a queue."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from msmq_wire.rpc.interfaces import qm2qm, qmcomm, remote_read
 from msmq_wire.rpc.interfaces.role import Role
 from msmq_wire.spec import SpecRef
 
+_FAILED = 0x80000000
+
 
 def _check(record: Record, context: Context) -> Iterator[Seen]:
     call = record.packet
@@ -19,7 +21,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
     refused = call.fault or bool(call.status)
     caveats = []
     if refused:
-        caveats.append(f"the server refused with 0x{call.status or 0:08x}")
+        caveats.append(_answered(call.status or 0, fault=call.fault))
     elif call.status is None:
         caveats.append("whether it succeeded is not known: the answer is sealed or was not captured")
     if call.guessed:
@@ -35,15 +37,22 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
     )
 
 
+def _answered(status: int, *, fault: bool) -> str:
+    """What a server did that did not purge."""
+    if fault or status & _FAILED:
+        return f"the server refused it with 0x{status:08x}"
+    return f"the server answered 0x{status:08x}, which does not say that it purged the queue"
+
+
 RULE = Rule(
     id="RPC-PURGE",
-    title="A queue is emptied over the network",
+    title="A purge of a queue over the network",
     severity="medium",
     spec=(SpecRef("MS-MQRR", "3.1.4.6"), SpecRef("MS-MQMP", "3.1.4.22"), SpecRef("MS-MQQP", "3.1.4.7")),
-    meaning="All messages of the queue are gone at once. Messages with journaling are not copied to the "
-    "journal.",
-    action="Ask the owners of the queue whether it was them.",
-    harmless="Administration, tests and applications that empty their queue when they start.",
+    meaning="A purge deletes all messages of the queue at once. Messages with journaling are not copied to "
+    "the journal.",
+    action="Ask the owners of the queue whether they sent the request.",
+    harmless="Administration, tests and applications that purge their queue when they start.",
     types=("rpc_call",),
     check=_check,
     suricata=tuple(

@@ -1,4 +1,4 @@
-"""RPC-READ: a message is taken out of a journal or a dead-letter queue."""
+"""RPC-READ: a client receives from a journal or a dead-letter queue."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
 
 RULE = Rule(
     id="RPC-READ",
-    title="A message is taken from a journal or dead-letter queue",
+    title="A receive from a journal or dead-letter queue",
     severity="medium",
     spec=(SpecRef("MS-MQMQ", "2.2.7"), SpecRef("MS-MQRR", "3.1.4.7")),
     meaning="These queues hold copies of messages and messages that failed, of any application. Management "

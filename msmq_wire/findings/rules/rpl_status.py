@@ -9,7 +9,7 @@ from msmq_wire.spec import SpecRef
 
 RULE = Rule(
     id="RPL-STATUS",
-    title="A server answers with a status that does not fit",
+    title="An answer with a status that does not fit the call",
     severity="low",
     spec=(SpecRef("MS-MQRR", "3.1.4"), SpecRef("MS-MQQP", "3.1.4")),
     meaning="The method cannot return this status, or the status says that something does not exist "

@@ -12,8 +12,9 @@ RULE = Rule(
     title="More was sent than the window allows",
     severity="low",
     spec=(SpecRef("MS-MQQB", "3.1.7.1"),),
-    meaning="A sender must stop while as many packets wait for an acknowledgment as the window allows. This "
-    "one had more unacknowledged packets than the largest window that either side announced.",
+    meaning="The window is the number of packets that a sender may have without an acknowledgment. At that "
+    "number the sender must stop. This sender had more unacknowledged packets than the largest "
+    "window that either side announced.",
     action="Check whether the receiver keeps up, and which implementation the sender is.",
     harmless="The two directions were captured in another order than they were sent in.",
     over="reply",

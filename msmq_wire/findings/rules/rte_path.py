@@ -13,11 +13,12 @@ RULE = Rule(
     severity="medium",
     confidence="likely",
     spec=(SpecRef("MS-MQBR", "3.1.5"),),
-    meaning="No least-cost path and no routing list of the topology has this hop. The sender uses another "
-    "routing table than that of the directory, or somebody sends in its name.",
-    action="Compare the topology with the directory. Then look at the sender: which queue manager is it, and "
-    "what is its routing configuration?",
-    harmless="The directory was changed and not yet read again: queue managers read it every hour.",
+    meaning="No least-cost path and no routing list of the given topology has this hop. The sender uses a "
+    "routing table that differs from the topology, or somebody sends in its name.",
+    action="Compare the given topology with the directory. Then look at the sender: which queue manager is "
+    "it, and what is its routing configuration?",
+    harmless="The directory changed, and the queue manager has not read it yet. Queue managers read it "
+    "every hour.",
     over="hop",
     check=deviating(DeviationKind.OFF_PATH),
 )

@@ -35,8 +35,8 @@ RULE = Rule(
     severity="info",
     confidence="likely",
     spec=(SpecRef("MS-MQQB", "3.1.2.4"), SpecRef("MS-MQQB", "3.1.6.3")),
-    meaning="The messages are not lost yet: the sender keeps recoverable messages and sends them again on a "
-    "new session. Express messages that were on their way may be lost.",
+    meaning="The sender keeps recoverable messages and sends them again on a new session. Express messages "
+    "that were on their way may be lost.",
     action="Find out why the receiver was silent: load, memory, disk, or a firewall that drops idle "
     "connections. Look for the same messages on the next session.",
     harmless="The receiver was restarted.",

@@ -22,11 +22,11 @@ RULE = Rule(
     severity="info",
     confidence="likely",
     spec=(SpecRef("MC-MQSRM", "2.2.2"),),
-    meaning="The body of a message is a part of its own, and by the specification the Body element is "
-    "empty. A receiver ignores its content, so nobody may have looked at it.",
+    meaning="The body of a message is a separate MIME part. By the specification the Body element of the "
+    "SOAP envelope is empty. A receiver ignores content in it, so the content may be unchecked.",
     action="Look at the content.",
-    harmless="Applications put elements there through PROPID_M_SOAP_BODY, and queue managers send them. "
-    "Senders that take SRMP for ordinary SOAP.",
+    harmless="An application that sets PROPID_M_SOAP_BODY: queue managers send these elements. A sender "
+    "that treats SRMP as ordinary SOAP.",
     types=("srmp_message", "srmp_receipt"),
     codes=_CODES,
     check=_check,

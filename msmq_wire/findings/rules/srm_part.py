@@ -36,11 +36,11 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
 
 RULE = Rule(
     id="SRM-PART",
-    title="Wrong parts in a message over HTTP",
+    title="Wrong MIME parts in a message over HTTP",
     severity="medium",
     spec=(SpecRef("MC-MQSRM", "2.2.2"),),
     meaning="A message has one envelope, at most one body and at most one extension. A Content-Id names "
-    "each part, and delimiters separate them. It is not certain which part a receiver takes as the body.",
+    "each part, and boundaries separate them. It is not certain which part a receiver takes as the body.",
     action="Look at the request; compare what the application got with what an inspecting proxy saw.",
     harmless="Libraries that build the request themselves and leave out the Content-Id.",
     needs=("record",),

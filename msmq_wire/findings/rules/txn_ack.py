@@ -59,7 +59,7 @@ def _ahead(stream: TransactionalStream, capture: str) -> Seen:
     # An acknowledgment goes the other way.
     return Seen(
         message=f"OrderAck for number {stream.acknowledged} of sequence {stream.tx_sequence_id:#x}, "
-        f"but {stream.last_number} is the highest number that was sent",
+        f"but the highest number that was captured is {stream.last_number}",
         evidence=(place_at(stream.acknowledged_ahead, stream.dst, stream.src, capture),),
     )
 
@@ -71,7 +71,7 @@ RULE = Rule(
     spec=(SpecRef("MS-MQQB", "2.2.4"), SpecRef("MS-MQQB", "2.2.5"), SpecRef("MS-MQQB", "3.1.1.6.2")),
     meaning="OrderAck and FinalAck tell the sender which messages of a transactional sequence arrived. This "
     "one is about messages that are not in the capture. A sender that accepts it deletes them.",
-    action="Check whether the receiver of the acknowledgment sent such messages, and who sends the "
+    action="Check whether the receiver sent messages with these numbers, and which program sent the "
     "acknowledgment.",
     harmless="The messages were sent before the capture began, or over another path. A FinalAck comes when "
     "its message is read, which may be days later.",

@@ -1,4 +1,4 @@
-"""TXN-FORM: an OrderAck or FinalAck that its sender takes for a message."""
+"""TXN-FORM: an OrderAck or FinalAck that its receiver takes for a message."""
 
 from __future__ import annotations
 
@@ -9,13 +9,19 @@ from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.types.enumerations import MessageClass
 
-_CODES = ("user_message.ordering-ack-flags", "user_message.ordering-ack-queue")
+_FLAGS = "user_message.ordering-ack-flags"
+_CODES = (_FLAGS, "user_message.ordering-ack-queue")
 
 
 def _check(record: Record, context: Context) -> Iterator[Seen]:
-    is_order = record.packet.message_properties_header.message_class == MessageClass.MQMSG_CLASS_ORDER_ACK
+    packet = record.packet
+    is_order = packet.message_properties_header.message_class == MessageClass.MQMSG_CLASS_ORDER_ACK
+    alike = f"label and class are those of {'an OrderAck' if is_order else 'a FinalAck'}"
     for anomaly, place in broken(record, _CODES):
-        yield Seen(message=f"{'OrderAck' if is_order else 'FinalAck'}: {anomaly.message}", evidence=(place,))
+        wrong = "the queue is neither private queue 4, the order queue, nor order_queue$"
+        if anomaly.code == _FLAGS:
+            wrong = f"BaseHeader.Flags is 0x{packet.base_header.flags:04x}, not 0"
+        yield Seen(message=f"{alike}, but {wrong}", evidence=(place,))
 
 
 RULE = Rule(
@@ -24,11 +30,11 @@ RULE = Rule(
     severity="low",
     spec=(SpecRef("MS-MQQB", "3.1.5.1.1"), SpecRef("MS-MQQB", "2.2.4"), SpecRef("MS-MQQB", "2.2.5")),
     meaning="The packet has the label and the class of an OrderAck or a FinalAck, but not its flags or its "
-    "queue. Its receiver treats it as an ordinary message. It goes on waiting for the acknowledgment, and "
-    "sends the transactional messages again.",
+    "queue. The receiver treats the packet as an ordinary message. So the receiver keeps waiting for the "
+    "acknowledgment, and sends its transactional messages again.",
     action="Find out what sends it; look for transactional messages that stay unconfirmed.",
     harmless="A program with its own implementation of the protocol, or a copy of an acknowledgment that "
-    "was sent on.",
+    "an application forwarded.",
     types=("user_message",),
     codes=_CODES,
     check=_check,

@@ -345,6 +345,25 @@ def test_a_purge_whose_bind_was_not_captured_is_a_guess() -> None:
     assert guess.caveats == ("the bind was not captured: the method is a guess",)
 
 
+@pytest.mark.parametrize(
+    ("answer", "caveats"),
+    [
+        ({"status": 0}, ()),
+        ({"status": 0xC0000022}, ("the server refused it with 0xc0000022",)),
+        ({"status": 1}, ("the server answered 0x00000001, which does not say that it purged the queue",)),
+    ],
+)
+def test_a_purge_that_the_server_did_not_confirm_is_told_with_its_answer(
+    answer: dict[str, int], caveats: tuple[str, ...]
+) -> None:
+    assert _of_call("RPC-PURGE", method="R_PurgeQueue", **answer).caveats == caveats
+
+
+def test_a_null_array_is_told_with_its_method_and_its_number_of_elements() -> None:
+    said = "R_QMSetObjectProperties: request.a_prop is NULL, but its number of elements, request.cp, is 1"
+    assert said in {one.message for one in _own("RPC-NDR/hit_null")}
+
+
 _DESCRIPTOR = RemoteReadDesc(ul_action=ReceiveAction.MQ_ACTION_RECEIVE)
 _LOOKUP = RemoteReadDesc2(p_remote_read_desc=_DESCRIPTOR)
 
