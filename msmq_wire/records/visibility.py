@@ -272,9 +272,9 @@ class Visibility:
             missing = f"{self.missing:,} bytes are missing from the capture just before {before}"
             return f"{missing}, at least 1 frame"
         share = f"about {self.share:.0%}" if self.share >= 0.005 else "less than 1%"
-        holes = "1 hole" if self.holes == 1 else f"{self.holes:,} holes"
+        gaps = "1 gap" if self.holes == 1 else f"{self.holes:,} gaps"
         connections = "1 connection" if self.holed == 1 else f"{self.holed:,} connections"
-        return f"the capture lost {share} of the frames: {holes} in {connections}, first before {before}"
+        return f"the capture lost {share} of the frames: {gaps} in {connections}, first before {before}"
 
     @property
     def _half(self) -> str:

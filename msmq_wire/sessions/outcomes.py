@@ -46,7 +46,7 @@ NACK_REASONS: Mapping[int, str] = {
     0x8009: "it is transactional and the queue is not",
     0x800A: "the queue is transactional and it is not",
     0x800B: "the destination does not have its cryptographic provider",
-    0xC000: "its queue was deleted before it was received",
+    0xC000: "its queue was deleted before anybody received it",
     0xC001: "its queue was purged before anybody received it",
     0xC002: "it was not received in time",
     0xC004: "the application rejected it",

@@ -73,11 +73,11 @@ ANSWERS: dict[str, tuple[str, ...]] = {
     "q04_two_unacknowledged": (
         "4. Which messages were acknowledged and stored?  [look here: medium]",
         "Message a1d30c5b…\\4161 to DIRECT=OS:msg01\\private$\\orders was acknowledged "
-        "and stored in frame 18 (0.25 s later).",
+        "and reported as stored in frame 18 (0.25 s after it was sent).",
         "Message a1d30c5b…\\4162 to DIRECT=OS:msg01\\private$\\orders was acknowledged "
-        "and stored in frame 18 (0.15 s later).",
+        "and reported as stored in frame 18 (0.15 s after it was sent).",
         "Message a1d30c5b…\\4163 to DIRECT=OS:msg01\\private$\\orders was acknowledged in "
-        "frame 18 (0.05 s later).",
+        "frame 18 (0.05 s after it was sent).",
         "2 of 5 messages were not acknowledged in the capture: a1d30c5b…\\4164 (frame 20) and "
         "a1d30c5b…\\4165 (frame 22).",
     ),
@@ -158,7 +158,7 @@ ANSWERS: dict[str, tuple[str, ...]] = {
     ),
     "q11_bodies": (
         "11. What is in the bodies, and what wrote it?",
-        "2 message bodies for DIRECT=OS:msg01\\private$\\orders: UTF-8 XML, 72 bytes together, the first in "
+        "2 message bodies for DIRECT=OS:msg01\\private$\\orders: UTF-8 XML, 72 bytes in total, the first in "
         "frame 12.",
         "1 message body for DIRECT=OS:msg01\\private$\\orders: .NET BinaryFormatter "
         "DOJRemotingMetadata.MyServer.SendAddress, 373 bytes, in frame 16.",
@@ -199,11 +199,12 @@ ANSWERS: dict[str, tuple[str, ...]] = {
     ),
     "q14_kept": (
         "14. Received or only stored, and what waits at its sender?  [look: low]",
-        "1 message for DIRECT=OS:msg01\\private$\\orders waits at 192.0.2.21: the capture shows no session "
-        "acknowledgment for it. Unless 192.0.2.10 acknowledges it, 192.0.2.21 sends it again in the next "
-        "session; first a1d30c5b…\\51 in frame 20, 1 min before the capture ends.",
-        "1 message for DIRECT=OS:msg01\\private$\\orders waits at 192.0.2.21: it is acknowledged, but "
-        "nothing says that it is on disk. 192.0.2.10 has to store it and say so; first a1d30c5b…\\50 in "
+        "192.0.2.21 has to keep 1 message for DIRECT=OS:msg01\\private$\\orders: the capture shows no "
+        "session acknowledgment for it. Unless 192.0.2.10 acknowledges it, 192.0.2.21 sends it again in the "
+        "next session; a1d30c5b…\\51 in frame 20, 1 min before the capture ends.",
+        "192.0.2.21 has to keep 1 message for DIRECT=OS:msg01\\private$\\orders: it is acknowledged, but the "
+        "capture does not show that 192.0.2.10 stored it on disk. 192.0.2.10 has to store it and to confirm "
+        "that; a1d30c5b…\\50 in "
         "frame 18, 1 min before the capture ends.",
         "192.0.2.21 keeps its copies of 2 messages for "
         "PRIVATE=c277e190-3d6a-4c4b-8d05-f21b9ac83e44\\0000000a: they ask for dead-lettering (JN), and the "
@@ -276,8 +277,8 @@ ANSWERS: dict[str, tuple[str, ...]] = {
     ),
     "q18_inventory": (
         "18. What would a migration have to carry?",
-        "In the capture: 8 messages (5 kinds) for 2 queues, bodies of 220 bytes together; first in frame 12, "
-        "last in frame 26.",
+        "In the capture: 8 messages for 2 queues, in 5 rows of the table; the bodies have 220 bytes in "
+        "total; first in frame 12, last in frame 26.",
         "With a response queue: 3; acknowledgments asked for: 2; journaling or dead-lettering: 0; "
         "transactional: 0; signed: 2; encrypted: 1.",
         "messages  queue                                    body         sizes     delivery     priority  "
@@ -296,8 +297,8 @@ ANSWERS: dict[str, tuple[str, ...]] = {
     "q19_lost": (
         "19. What could the capture not see?",
         "204 bytes are missing from the capture just before frame 15, at least 1 frame.",
-        "192.0.2.21:49731 to 192.0.2.10:1801 (0.40 s): 1 hole, 204 bytes, between frames 12 and 15; frame "
-        "14 acknowledges bytes that were not captured.",
+        "192.0.2.21:49731 to 192.0.2.10:1801 (captured for 0.40 s): 1 gap of 204 bytes between frames 12 "
+        "and 15; frame 14 acknowledges bytes that were not captured.",
     ),
 }
 """What is printed for the question that a capture poses: number and question, sentences, what is missing."""
@@ -337,8 +338,8 @@ def test_the_cause_comes_first_and_then_the_answers_that_call_for_a_look(run: Ru
         ' 1. [medium, likely] 2 messages, first a1d30c5b…\\4164 "order 4164", from 192.0.2.21 to '
         "DIRECT=OS:msg01\\private$\\orders: the capture shows no acknowledgment by 192.0.2.10, and "
         "192.0.2.10 reset the connection. (frames 20, 22 and 24, 2026-11-20 09:14:07Z to 09:14:08Z; "
-        'MSG-UNACKED; why "id 12") Look into the outgoing queue of 192.0.2.21, and at '
-        "192.0.2.10."
+        'MSG-UNACKED; why "id 12") Look into the outgoing queue of 192.0.2.21, and check whether the '
+        "messages arrived at 192.0.2.10."
     )
     assert looked_at == "    Looked at 5 messages and 1 session in 24 frames."
     assert more == "    More: 12 of 19 questions answered, 2 need a look (-v, --question N)."

@@ -225,12 +225,12 @@ def test_a_connection_that_was_let_go_while_it_went_on_is_not_known_from_there()
     ("gaps", "said"),
     [
         ([332], "332 bytes are missing from the capture just before frame 9, at least 1 frame"),
-        ([4000], "the capture lost about 60% of the frames: 1 hole in 1 connection, first before frame 9"),
+        ([4000], "the capture lost about 60% of the frames: 1 gap in 1 connection, first before frame 9"),
         (
             [300, 300],
-            "the capture lost about 50% of the frames: 2 holes in 1 connection, first before frame 9",
+            "the capture lost about 50% of the frames: 2 gaps in 1 connection, first before frame 9",
         ),
-        ([None], "the capture lost about 33% of the frames: 1 hole in 1 connection, first before frame 9"),
+        ([None], "the capture lost about 33% of the frames: 1 gap in 1 connection, first before frame 9"),
     ],
 )
 def test_what_a_capture_lost_is_said_with_its_size(gaps: list[int | None], said: str) -> None:

@@ -41,7 +41,7 @@ def captured(visibility: Visibility, words: Words, telling: Telling) -> None:
 
 
 def _lasted(one: Coverage) -> str:
-    return f" ({span(one.latest - one.begun)})" if one.begun and one.latest else ""
+    return f" (captured for {span(one.latest - one.begun)})" if one.begun and one.latest else ""
 
 
 def _lacks(one: Coverage, words: Words) -> tuple[list[str], list[int]]:
@@ -58,12 +58,13 @@ def _lacks(one: Coverage, words: Words) -> tuple[list[str], list[int]]:
     if one.one_sided and any(one.seen):
         told.append(f"only what {one.ends[one.seen.index(True)]} sent was captured")
     if one.holes:
-        size = f", {count(one.missing, 'byte')}" if one.missing else ""
+        total = " in total" if one.holes > 1 else ""
+        size = f" of {count(one.missing, 'byte')}{total}" if one.missing else ""
         since, until = min(one.first_hole), max(one.last_hole)
         here = [Moment(one.first, number, None) for number in (since, until) if number]
         moments += here
         where = f"between {words.frames(here)}" if since else f"before {words.frame(here[0])}"
-        told.append(f"{count(one.holes, 'hole')}{size}, {where}")
+        told.append(f"{count(one.holes, 'gap')}{size} {where}")
     if one.cut:
         told.append(f"{count(one.cut, 'packet')} cut off")
     if one.unread:

@@ -95,7 +95,7 @@ def bodies(facts: Facts, resends: int, words: Words, telling: Telling) -> None:
         where = f" for {kind.queue}" if kind.queue else ""
         text = f"{count(kind.count, 'message body', 'message bodies')}{where}: {kind.opened}"
         text += f", as {kind.convention} writes it" if kind.convention else ""
-        text += f", {size}, " if kind.count == 1 else f", {size} together, the first "
+        text += f", {size}, " if kind.count == 1 else f", {size} in total, the first "
         text += f"in {words.frame(kind.first)}"
         text += _cut(kind.cut, kind.count)
         telling.say(f"{text}.", kind.first)

@@ -321,14 +321,22 @@ def _of_group(lead: Group) -> _Draft:
     draft = _of_rule(lead) if lead.answer is None else _of_answer(lead, lead.answer)
     for group in lead.explained:
         if group.answer is not None:
-            draft.also[group.answer.brief or f"{_titled(group)} ({group.lead.id})"] = None
+            draft.also[group.answer.brief or _also(group)] = None
             draft.moments += group.answer.moments
             draft.standing = False
             continue
         draft.frames |= dict.fromkeys(group.frames if group.captures == lead.captures else ())
         if group.lead.id != lead.lead.id:
-            draft.also[f"{_titled(group)} ({group.lead.id})"] = None
+            draft.also[_also(group)] = None
     return draft
+
+
+def _also(group: Group) -> str:
+    """What else a cause explains, in few words: its title, and the field where the title names none."""
+    title, path = _titled(group), group.lead.message.partition(": ")[0]
+    if group.lead.id == _ANY and path:
+        title = f"{path} has a value that the protocol forbids"
+    return f"{title} ({group.lead.id})"
 
 
 def _of_answer(lead: Group, cause: Cause) -> _Draft:
@@ -411,6 +419,8 @@ def _addressed(draft: _Draft) -> str:
     """What to do, with the names of a sender and a receiver where there is one of each."""
     text = draft.action
     receivers = [name for name in draft.who if name not in draft.senders]
+    if len(draft.senders) > 1:
+        text = text.replace("what the sender is", "what the senders are")
     for role, names in (("sender", list(draft.senders)), ("receiver", receivers if draft.senders else [])):
         if len(names) == 1:
             text = re.sub(rf"\bthe {role}\b(?! of|')", names[0].replace("\\", "\\\\"), text)

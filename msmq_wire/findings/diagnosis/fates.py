@@ -29,7 +29,9 @@ _SENT: tuple[Need, ...] = ("opening", "both_sides", "whole")
 _MOST = 4096
 _MOST_MOMENTS, _MOST_NAMED = 16, 3
 _NACK, _RECEIVED = 0x8000, 0x4000
-_PURGED, _UNREAD = 0xC001, 0xC002
+_DELETED, _PURGED, _UNREAD = 0xC000, 0xC001, 0xC002
+_TAKEN = (_DELETED, _PURGED)
+"""Classes that say that the queue had taken the message, which was not refused."""
 _RULES = {"refused": "MSG-REFUSED", "expired": "MSG-EXPIRED", "unanswered": "MSG-UNACKED"}
 """The rules that tell of a fate."""
 _NO_SUCCESS = 300
@@ -47,7 +49,7 @@ REMEDIES: dict[int, str] = {
     0x8009: "send it to a transactional queue, or outside a transaction",
     0x800A: "send it in a transaction, or to another queue",
     0x800B: "install the cryptographic provider at the destination",
-    0xC000: "ask who deleted the queue",
+    _DELETED: "ask who deleted the queue",
     _PURGED: "ask who purged the queue",
     _UNREAD: "find out why nobody read the queue in time",
     0xC004: "ask the application why it rejected it",
@@ -277,12 +279,13 @@ def _cause(key: _Key, pile: _Pile) -> Cause:
         several = len(pile.senders) > 1
         why = key.why.replace("the sender ", "the senders ") if several else key.why
         text = f"{to}: the capture shows no acknowledgment by {key.dst}, and {why}"
-        action = f"look into the outgoing {'queues' if several else 'queue'} of {src}, and at {key.dst}"
+        action = f"look into the outgoing {'queues' if several else 'queue'} of {src}, and check whether "
+        action += f"{'the message' if pile.count == 1 else 'the messages'} arrived at {key.dst}"
         if key.why.startswith("HTTP"):
             text = f"{to} {was} not accepted: {key.dst} answered {key.why}"
             action = f"look at the web server of {key.dst}, and at the queue that the URL names"
     elif key.nack_class:
-        verb = "expired" if key.fate == "expired" else f"{was} {failed_word(key.nack_class == _PURGED)}"
+        verb = "expired" if key.fate == "expired" else f"{was} {failed_word(key.nack_class in _TAKEN)}"
         why = class_words(key.nack_class)
         why = why if pile.count == 1 else of_several(why)
         text = f"{to} {verb}: {why} (class 0x{key.nack_class:04x})"
@@ -321,7 +324,7 @@ def _cause(key: _Key, pile: _Pile) -> Cause:
 
 
 def _briefly(key: _Key, was: str) -> str:
-    return {"expired": "expired", "refused": f"{was} {failed_word(key.nack_class == _PURGED)}"}.get(
+    return {"expired": "expired", "refused": f"{was} {failed_word(key.nack_class in _TAKEN)}"}.get(
         key.fate, f"{was} not acknowledged in the capture"
     )
 
@@ -331,6 +334,7 @@ _SEVERAL = (
     ("it is", "they are"),
     ("its", "their"),
     ("rejected it", "rejected them"),
+    ("received it", "received them"),
     ("it", "they"),
 )
 
@@ -345,7 +349,7 @@ def of_several(why: str) -> str:
 def _told_of(src: str, dst: str, message_class: int, moment: Moment, *, dropped: bool) -> Cause:
     """A negative acknowledgment of a message that was not captured, or dropped to save memory."""
     over = message_class in TIMEOUTS
-    was = "expired" if over else f"was {failed_word(message_class == _PURGED)}"
+    was = "expired" if over else f"was {failed_word(message_class in _TAKEN)}"
     told = f"{src} told {dst} that a message {was}"
     return Cause(
         text=f"{told}: {class_words(message_class)} (class 0x{message_class:04x}); the message itself was "

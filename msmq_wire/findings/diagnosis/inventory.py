@@ -212,10 +212,10 @@ def inventory(sums: Inventory, again: int, brought: int, words: Words, telling: 
     queues = len({line.content.queue for line in found})
     first = min((line.first for line in found), key=lambda at: at.record)
     last = max((line.last for line in found), key=lambda at: at.record)
-    text = f"In the capture: {count(total, 'message')} ({count(len(found), 'kind')}) for "
-    text += (
-        f"{count(queues, 'queue')}, bodies of {count(sum(line.bytes for line in found), 'byte')} together; "
-    )
+    size = count(sum(line.bytes for line in found), "byte")
+    text = f"In the capture: {count(total, 'message')} for {count(queues, 'queue')}"
+    text += f", in {len(found):,} rows of the table" if len(found) > 1 else ""
+    text += f"; the body has {size}; " if total == 1 else f"; the bodies have {size} in total; "
     where = words.frame(first)
     text += where if first == last else f"first in {where}, last in {words.frame(last)}"
     telling.say(f"{text}.", first, last)

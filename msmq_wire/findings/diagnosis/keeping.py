@@ -172,9 +172,9 @@ def _text(key: GroupKey, group: _Group, words: Words, now: int | None) -> str:
     if state == "final":
         text = f"{src} keeps its {'copies' if several else 'copy'} of {text}: {said}"
     else:
-        text += f" {'wait' if several else 'waits'} at {src}: {said}" if state in _KEPT else f" {said}"
+        text = f"{src} has to keep {text}: {said}" if state in _KEPT else f"{text} {said}"
     first = group.first.first
-    text += f"; first {short(group.first.message_id)} in {words.frame(first)}"
+    text += f"; {'first ' if several else ''}{short(group.first.message_id)} in {words.frame(first)}"
     if state in _KEPT:
         text += f", {span(_waited(group, now))} before the capture ends"
     return f"{text}."
@@ -201,8 +201,8 @@ def _said(key: GroupKey, group: _Group, src: str, dst: str, words: Words) -> Ite
             yield f"the capture shows no session acknowledgment for {it}. Unless {dst} acknowledges {it}, "
             yield f"{src} sends {it} again in the next session"
         case "disk":
-            yield f"{they} {are} acknowledged, but nothing says that {they} {are} on disk. "
-            yield f"{dst} has to store {it} and say so"
+            yield f"{they} {are} acknowledged, but the capture does not show that {dst} stored {it} on disk. "
+            yield f"{dst} has to store {it} and to confirm that"
         case "order":
             yield f"no OrderAck covers {it}. The destination has to put {it} into {their} queue in order, "
             yield f"and {src} sends {it} again until an OrderAck comes"

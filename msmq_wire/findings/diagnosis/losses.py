@@ -11,7 +11,16 @@ from collections.abc import Iterator
 from msmq_wire.findings.diagnosis.answer import MOST, Telling
 from msmq_wire.findings.diagnosis.fates import REMEDIES, of_several
 from msmq_wire.findings.diagnosis.messages import Bad, MessageSums, Stale
-from msmq_wire.findings.diagnosis.words import Words, count, failed_word, host, listed, seconds_text, short
+from msmq_wire.findings.diagnosis.words import (
+    ASK,
+    Words,
+    count,
+    failed_word,
+    host,
+    listed,
+    seconds_text,
+    short,
+)
 from msmq_wire.sessions import MessageLife, Moment, RemoteQueue, Story, TransactionalStream, class_words
 from msmq_wire.sessions.clocks import length_of_time
 from msmq_wire.units import SECOND
@@ -50,7 +59,7 @@ def lost(sums: MessageSums, story: Story, words: Words, telling: Telling) -> Non
         telling.say(text + _asked(_alone(life)), life.first)
     if number > min(len(unknown), 3) > 0:
         telling.say(
-            f"The same is true of {count(number - min(len(unknown), 3), 'more message')}; see question 4."
+            f"The same is true of {count(number - min(len(unknown), 3), 'more message')}: {ASK.format(4)}."
         )
     _wait(sums, story, words, telling)
     ran_out = any(
@@ -141,24 +150,27 @@ def _wait(sums: MessageSums, story: Story, words: Words, telling: Telling) -> No
         )
     rest = sums.waiting_count - sum(len(lives) for lives in list(by_stream.values())[:MOST])
     if rest:
-        telling.say(f"The same is true of {count(rest, 'more message')}; see question 12.")
+        telling.say(f"The same is true of {count(rest, 'more message')}: {ASK.format(12)}.")
 
 
 def _wait_text(lives: list[MessageLife], stream: TransactionalStream | None, words: Words) -> str:
     first = lives[0]
     ids = [f"{short(life.message_id)} ({words.frame(life.first)})" for life in lives[:MOST]]
-    text = f"No OrderAck says that {count(len(lives), 'message')} from {host(first.src)} to "
-    text += f"{first.queue or _NOWHERE} came into {'its' if len(lives) == 1 else 'their'} queue: "
+    text = f"The capture shows no OrderAck for {count(len(lives), 'message')} from {host(first.src)} to "
+    text += f"{first.queue or _NOWHERE}: "
     text += listed(ids, len(lives))
     again = sum(life.resends for life in lives)
-    text += f", sent again {count(again, 'time')}" if again else ""
+    if again:
+        total = " in all" if len(lives) > 1 else ""
+        text += f". {'It was' if len(lives) == 1 else 'They were'} sent again {count(again, 'time')}{total}"
     gap = next((gap for gap in stream.gaps if gap.filled is None), None) if stream is not None else None
     if gap is not None and (first.tx_sequence_number or 0) >= gap.number:
-        missing = f"Number {gap.after + 1} is"
+        missing = f"Sequence number {gap.after + 1} is"
         if gap.number - gap.after > 2:
-            missing = f"Numbers {gap.after + 1} to {gap.number - 1} are"
-        text += f". {missing} missing before {gap.number}, and a destination accepts them in order only"
-    return f"{text}; see question 12."
+            missing = f"Sequence numbers {gap.after + 1} to {gap.number - 1} are"
+        text += f". {missing} missing before {gap.number}, and a destination accepts "
+        text += "transactional messages in order only"
+    return f"{text}. For the whole stream {ASK.format(12)}."
 
 
 def _stale_text(stale: Stale, words: Words) -> str:

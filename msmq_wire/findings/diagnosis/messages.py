@@ -25,6 +25,7 @@ _MOST_CLAIMS = 1024
 _NEGATIVE, _AFTER_ARRIVAL = 0x8000, 0x4000
 _FOR_EVER = 0xFFFFFFFF
 _RESENDS = 2
+_STORED = "reported as stored"
 """How often a message is sent again behind its OrderAck until that is told: once may be under way."""
 _ENDS = frozenset(("delivered", "received", "refused", "expired", "purged"))
 
@@ -362,7 +363,7 @@ def _taken(life: MessageLife, words: Words) -> tuple[str, list[Moment | None]]:
     if life.acknowledged is not None:
         steps.append(("acknowledged", life.acknowledged))
     if life.stored is not None:
-        steps.append(("stored", life.stored))
+        steps.append((_STORED, life.stored))
     if life.accepted is not None:
         steps.append((f"accepted by HTTP {life.http_status}", life.accepted))
     if life.order_ack is not None:
@@ -372,17 +373,18 @@ def _taken(life: MessageLife, words: Words) -> tuple[str, list[Moment | None]]:
         if life.outcome in ("received", "delivered") and ack.message_class & _NEGATIVE:
             what += ", although another acknowledgment contradicts this,"
         steps.append((what, ack.at))
-    if len(steps) > 1 and steps[0][1] == steps[1][1] and steps[1][0] == "stored":
-        steps[:2] = [("acknowledged and stored", steps[0][1])]
-    at = [
-        f"{what} in {words.frame(moment)}{later(life.first, moment) if moment != life.first else ''}"
-        for what, moment in steps
-    ]
+    if len(steps) > 1 and steps[0][1] == steps[1][1] and steps[1][0] == _STORED:
+        steps[:2] = [(f"acknowledged and {_STORED}", steps[0][1])]
+    at = [f"{what} in {words.frame(moment)}{_after(life, moment)}" for what, moment in steps]
     queue = life.queue or "a queue that is not known"
     text = f"Message {short(life.message_id)} to {queue} was {listed(at)}."
     if life.delivery in ("recoverable", "transactional") and life.stored is None and life.via == "tcp":
         text += " Nothing says that it was stored."
     return text, [moment for _, moment in steps]
+
+
+def _after(life: MessageLife, moment: Moment) -> str:
+    return later(life.first, moment, "after it was sent") if moment != life.first else ""
 
 
 def _class_text(message_class: int) -> str:

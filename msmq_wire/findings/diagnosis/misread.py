@@ -95,12 +95,14 @@ def _cause(key: _Key, pile: _Pile) -> Cause:
     if key.what == "purge":
         did = f"purged {where}: all messages in it are gone"
         if pile.received:
-            did = f"received {count(pile.received, 'message')} of {where}, first {pile.message}, "
-            did += "and purged it: all others in it are gone"
+            what = f"message {pile.message}"
+            if pile.received > 1:
+                what = f"{count(pile.received, 'message')}, first {pile.message},"
+            did = f"received {what} from {where}, then purged the queue: all other messages in it are gone"
         return Cause(
             text=f"{key.client} {did}",
             severity="medium", confidence="certain", moments=tuple(pile.moments),
-            who=(key.client, key.server), action="ask the owners of the queue whether it was them",
+            who=(key.client, key.server), action="ask the owners of the queue whether they purged it",
             count=pile.count, rules=("RPC-PURGE",), kind="purge", about=key.queue or "", explains=("purged",),
         )  # fmt: skip
     if key.what == "end":
@@ -108,8 +110,8 @@ def _cause(key: _Key, pile: _Pile) -> Cause:
         what = name if pile.count == 1 else f"{count(pile.count, 'message')}, first {name},"
         it = "it" if pile.count == 1 else "them"
         return Cause(
-            text=f"{key.client} received {what} from {where} and never confirmed {it}: after five minutes "
-            f"the server puts {it} back",
+            text=f"{key.client} received {what} from {where} and did not confirm {it} in the "
+            f"capture: after five minutes the server puts {it} back",
             severity="low", confidence="likely", moments=tuple(pile.moments), who=(key.client, key.server),
             action=f"look at what the reading application of {key.client} did then; expect "
             f"{'the message' if pile.count == 1 else 'the messages'} twice",

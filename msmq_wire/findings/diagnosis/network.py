@@ -14,7 +14,7 @@ from msmq_wire.findings.diagnosis.answer import MOST, Telling
 from msmq_wire.findings.diagnosis.facts import Facts, PortUse
 from msmq_wire.findings.diagnosis.peers import FindingSums, is_naked
 from msmq_wire.findings.diagnosis.unopened import failure, given_up, obstacle, unopened
-from msmq_wire.findings.diagnosis.words import Words, count, host, later, listed, part, port, short
+from msmq_wire.findings.diagnosis.words import ASK, Words, count, host, later, listed, part, port, short
 from msmq_wire.findings.session_places import one_sided, position_of
 from msmq_wire.findings.sweeps import sweeps_of
 from msmq_wire.records.endpoint import MSMQ_PORT, PING_PORT
@@ -177,9 +177,15 @@ def identities(story: Story, sums: FindingSums, words: Words, telling: Telling) 
         )
     elif seen:
         hosts_ = len({name for hosts in seen.values() for name in hosts})
-        told = f"{count(len(seen), 'queue manager')} at {count(hosts_, 'address', 'addresses')}"
+        at = count(hosts_, "address", "addresses")
+        told = f"1 queue manager at {at}"
+        if len(seen) > 1:
+            told = (
+                f"each of the {len(seen):,} queue managers was seen at one address only, and together they "
+            )
+            told += f"use {at}"
         first = [next(iter(hosts.values())) for hosts in list(seen.values())[:MOST]]
-        telling.say(f"No: {told}, none of them at two addresses.", *first)
+        telling.say(f"No: {told}.", *first)
     shown = dict(list(shared.items())[:_MOST_HOSTS])
     telling.facts = {
         "queue_managers": len(seen),
@@ -203,7 +209,7 @@ def addresses(story: Story, facts: Facts, words: Words, telling: Telling) -> Non
     for (number, role), use in facts.ports.items():
         pairs = [pair for pair in use.pairs if pair not in told]
         if pairs:
-            ends = listed([f"{client} with {_at(server, number)}" for client, server in pairs])
+            ends = listed([f"{client} to {_at(server, number)}" for client, server in pairs])
             telling.say(
                 f"{role[:1].upper()}{role[1:]}: {ends}; first in {words.frame(use.first)}.", use.first
             )
@@ -216,10 +222,13 @@ def addresses(story: Story, facts: Facts, words: Words, telling: Telling) -> Non
         to = list(dict.fromkeys(host(one.server) for one in pings))
         hosts = to[0] if len(to) == 1 else count(len(to), "host")
         first = pings[0].request or pings[0].response
-        text = f"{client} pinged {hosts} without a connection, first in {words.frame(first)}; see question 1."
+        text = (
+            f"{client} pinged {hosts} without a connection, first in {words.frame(first)}: {ASK.format(1)}."
+        )
         telling.say(text, first)
     for (header, text), moment in list(facts.addresses.items())[:MOST]:
-        said = f"{header} of a stored message in {words.frame(moment)} names {text} as its source."
+        said = f"A message that {words.frame(moment)} returns from a queue has {text} as its source address "
+        said += f"({header})."
         telling.say(said, moment)
     telling.facts = {
         "ways": [
@@ -352,7 +361,7 @@ def ports(story: Story, facts: Facts, sums: FindingSums, words: Words, telling: 
     for (key, client, server), one in list(odd.items())[:MOST]:
         text = f"{client} does not behave like a queue manager at {key[0]} {key[1]} of {server}: it "
         text += f"{listed(list(one.why))}, first in {words.frame(one.first)}. That is no reason to let it "
-        text += "through a firewall; see question 13."
+        text += "through a firewall: {ASK.format(13)}."
         telling.say(text, one.first, attention="medium")
     if len(odd) > MOST:
         telling.say(

@@ -12,7 +12,7 @@ import msgspec
 
 from msmq_wire.findings.diagnosis.answer import MOST, Telling
 from msmq_wire.findings.diagnosis.messages import Trouble
-from msmq_wire.findings.diagnosis.words import Words, count, host, listed, part
+from msmq_wire.findings.diagnosis.words import ASK, Words, count, host, listed, part
 from msmq_wire.findings.finding import SEVERITIES, Evidence, Finding, Severity
 from msmq_wire.findings.folding import Fold
 from msmq_wire.findings.registry import RULES
@@ -178,7 +178,7 @@ def peers(
     for name, conduct in list(quiet.items())[:MOST]:
         text = f"{_conduct((name,), (conduct,), troubles.get(name))}{_trouble(troubles.get(name))}"
         if name in sums.unanswered:
-            text += " Nobody accepted some of its connections: see question 2."
+            text += f" Nobody accepted some of its connections: {ASK.format(2)}."
         else:
             text += " No finding of medium or high severity is about it."
         telling.say(text, conduct.first, attention="medium" if conduct.naked else None)
@@ -242,7 +242,7 @@ def _trouble(trouble: Trouble | None) -> str:
     text = ""
     if trouble.refused:
         was = "was" if trouble.refused == 1 else "were"
-        text += f" {trouble.refused:,} of its messages {was} refused: see question 5."
+        text += f" {trouble.refused:,} of its messages {was} refused: {ASK.format(5)}."
     if trouble.waiting:
-        text += f" No OrderAck covers {trouble.waiting:,} of its messages: see question 12."
+        text += f" No OrderAck covers {trouble.waiting:,} of its messages: {ASK.format(12)}."
     return text

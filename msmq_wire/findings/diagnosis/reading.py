@@ -9,7 +9,7 @@ from msmq_wire.findings.diagnosis.answer import MOST, Telling
 from msmq_wire.findings.diagnosis.facts import Facts
 from msmq_wire.findings.diagnosis.misread import misread
 from msmq_wire.findings.diagnosis.rare_readers import rare_readers
-from msmq_wire.findings.diagnosis.words import Words, count, host, listed, short, span
+from msmq_wire.findings.diagnosis.words import ASK, Words, count, host, listed, short, span
 from msmq_wire.findings.folding import Fold
 from msmq_wire.rpc.constants import ReceiveAction
 from msmq_wire.rpc.hresults import describe
@@ -49,7 +49,7 @@ def reads(story: Story, facts: Facts, suspects: Fold, words: Words, telling: Tel
     for reads_ in again[:MOST]:
         telling.say(_again_text(reads_, words), *(read.at for read in reads_), attention="info")
     if len(again) > MOST:
-        telling.say(f"And {count(len(again) - MOST, 'more message')} that came again; see question 15.")
+        telling.say(f"And {count(len(again) - MOST, 'more message')} that came again: {ASK.format(15)}.")
     shown = _of_interest(single)
     for read in shown:
         telling.say(_read_text(read, words), read.at, read.ended)
@@ -132,7 +132,7 @@ def _again_text(reads_: list[RemoteRead], words: Words) -> str:
         f"transactions and acknowledged it each time, from {queues} at {host(read.server)}: after each but "
     )
     text += "the last it was in a queue again"
-    return f"{text}; {words.frames(one.at for one in reads_)}; see question 15."
+    return f"{text}; {words.frames(one.at for one in reads_)}. For all of them {ASK.format(15)}."
 
 
 def _of_interest(found: list[RemoteRead]) -> list[RemoteRead]:

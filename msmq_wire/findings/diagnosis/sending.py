@@ -6,6 +6,7 @@ each are kept. What time a message had is told by the clock of its sender, where
 
 from __future__ import annotations
 
+from ipaddress import ip_address
 from typing import TypeVar
 
 import msgspec
@@ -13,7 +14,17 @@ import msgspec
 from msmq_wire.findings.cause import Cause
 from msmq_wire.findings.diagnosis.answer import MOST, Telling
 from msmq_wire.findings.diagnosis.messages import MessageSums
-from msmq_wire.findings.diagnosis.words import Words, count, host, listed, quoted, seconds_text, short, span
+from msmq_wire.findings.diagnosis.words import (
+    ASK,
+    Words,
+    count,
+    host,
+    listed,
+    quoted,
+    seconds_text,
+    short,
+    span,
+)
 from msmq_wire.findings.finding import Connection, connection_of
 from msmq_wire.findings.folding import Fold
 from msmq_wire.sessions import HostClock, MessageLife, Moment, Story
@@ -119,8 +130,10 @@ def sent(
         text = _group_text(queue, via, delivery, group, words)
         hostile = [one for one in group.connections if suspects.hostile(*one)]
         if hostile:
-            what = "This is" if len(hostile) == len(group.connections) else "Some of them are"
-            text += f" {what} not what a queue manager sends: see question 13."
+            what = "A queue manager does not send such messages"
+            if len(hostile) < len(group.connections):
+                what = "Some of these messages are not what a queue manager sends"
+            text += f" {what}: {ASK.format(13)}."
         telling.say(text, group.first, group.last)
     if len(groups) > MOST or sendings.ungrouped:
         rest = sum(group.count for _, group in groups[MOST:]) + sendings.ungrouped
@@ -262,9 +275,20 @@ def _limit(what: str, limits: dict[int, None]) -> str:
     return f"{shown} {what}"
 
 
+def _is_address(name: str) -> bool:
+    try:
+        ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
 def _direct(queue: str | None) -> str:
     kind, equals, rest = (queue or "").partition("=")
     if kind != "DIRECT" or not equals:
         return ""
-    protocol = rest.partition(":")[0].upper()
+    protocol, _, place = rest.partition(":")
+    protocol = protocol.upper()
+    if protocol == "OS" and _is_address(place.partition("\\")[0]):
+        return " OS: in the queue name is for a computer name, and an IP address follows it."
     return f" The sender addressed the host by {_DIRECT[protocol]}." if protocol in _DIRECT else ""

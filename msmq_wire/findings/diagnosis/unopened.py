@@ -172,11 +172,11 @@ def given_up(story: Story, suspects: Fold, telling: Telling) -> None:
                 piles.setdefault(key, []).append(session)
     for (client, server), sessions in piles.items():
         moments = [one.close for one in sessions[:_MOST_MOMENTS] if one.close is not None]
-        ended = f"{count(len(sessions), 'connection')} of {client} to {server} ended"
+        ended = f"{count(len(sessions), 'connection')} from {client} to {server} ended"
         telling.blame(
             Cause(
-                text=f"{ended} without an acknowledgment in time{_waited(sessions)}: a sender then sends "
-                "everything again",
+                text=f"{ended} without an acknowledgment in time{_waited(sessions)}: the sender sends "
+                "recoverable messages again, and may lose express messages",
                 severity="low",
                 confidence="likely",
                 moments=tuple(moments),

@@ -82,7 +82,7 @@ def why(life: MessageLife, story: Story, words: Words) -> Why:
         sentence=f"{start} had arrived when {host(purge.client)} purged its queue.",
         reason=f"{host(purge.client)} purged it in {words.frame(purge.purged)}, and no receive of it was "
         "captured before: the purge deleted it, unless an application had received it.",
-        action="ask the owners of the queue whether it was them",
+        action="ask the owners of the queue whether they purged it",
         unknown=unknown,
     )
 

@@ -62,6 +62,10 @@ def _parts(seconds: int) -> list[str]:
     return parts
 
 
+ASK = "see diagnose --question {}"
+"""Where more is said: the command that answers a question."""
+
+
 def each_time(again: int, brought: int) -> str:
     """What makes counts of packets more than those of messages; empty where nothing does."""
     times = [f"sent again ({again:,})" if again else "", f"brought by calls ({brought:,})" if brought else ""]
@@ -69,11 +73,11 @@ def each_time(again: int, brought: int) -> str:
     return f"messages that were {shown} count each time" if shown else ""
 
 
-def later(since: Moment | None, until: Moment | None) -> str:
+def later(since: Moment | None, until: Moment | None, what: str = "later") -> str:
     """How long after a moment another one was: `` (2.6 ms later)``; empty where that is not known."""
     if since is None or until is None or since.time is None or until.time is None:
         return ""
-    return f" ({span(until.time - since.time)} later)"
+    return f" ({span(until.time - since.time)} {what})"
 
 
 def host(endpoint: str) -> str:

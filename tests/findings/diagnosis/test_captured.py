@@ -28,20 +28,20 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Answer]:
 
 SAID = {
     "i3_two_percent_five_a.pcap": (
-        "The capture lost about 1% of the frames: 2 holes in 2 connections, first before frame 176.",
-        f"{OTHER} (11.21 s): 1 hole, 216 bytes, between frames 162 and 193.",
-        "192.0.2.25:49804 to 192.0.2.10:1801 (11.21 s): 1 hole, 216 bytes, between frames 174 and 176; "
-        "frame 175 acknowledges bytes that were not captured.",
+        "The capture lost about 1% of the frames: 2 gaps in 2 connections, first before frame 176.",
+        f"{OTHER} (captured for 11.21 s): 1 gap of 216 bytes between frames 162 and 193.",
+        "192.0.2.25:49804 to 192.0.2.10:1801 (captured for 11.21 s): 1 gap of 216 bytes between frames 174 "
+        "and 176; frame 175 acknowledges bytes that were not captured.",
     ),
     "i6_one_of_three.pcap": (
         "Only one direction of 1 connection was captured, from 192.0.2.21 to 192.0.2.10.",
-        f"{ONE} (11.21 s): only what 192.0.2.21:49731 sent was captured.",
+        f"{ONE} (captured for 11.21 s): only what 192.0.2.21:49731 sent was captured.",
     ),
     "i9_snap_128.pcap": (
         "70 frames are cut off at 128 bytes, first frame 4.",
-        f"{ONE} (11.21 s): 26 packets cut off.",
-        "192.0.2.22:49732 to 192.0.2.10:1801 (10.75 s): 22 packets cut off.",
-        "192.0.2.23:49733 to 192.0.2.10:1801 (10.75 s): 22 packets cut off.",
+        f"{ONE} (captured for 11.21 s): 26 packets cut off.",
+        "192.0.2.22:49732 to 192.0.2.10:1801 (captured for 10.75 s): 22 packets cut off.",
+        "192.0.2.23:49733 to 192.0.2.10:1801 (captured for 10.75 s): 22 packets cut off.",
     ),
     "i7_all_counters.pcapng": ("The capture lost 540 frames, by its own count.",),
     "perfect_five.pcap": ("Nothing shows that frames are missing from the capture.",),

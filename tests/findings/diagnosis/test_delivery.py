@@ -38,9 +38,9 @@ def test_a_transactional_message_without_an_order_ack_waits_for_its_destination(
     late: Step = {"at": 45.0, "do": "ping", "cookie": 1}
     answer = told(tmp_path, FIRST | {"transaction": ALONE}, acks(0.3, **STORED), late)[14]
     assert answer.sentences == (
-        "1 message for PRIVATE=c277e190-3d6a-4c4b-8d05-f21b9ac83e44\\0000000a waits at 192.0.2.21: no "
+        "192.0.2.21 has to keep 1 message for PRIVATE=c277e190-3d6a-4c4b-8d05-f21b9ac83e44\\0000000a: no "
         "OrderAck covers it. The destination has to put it into its queue in order, and 192.0.2.21 sends it "
-        "again until an OrderAck comes; first a1d30c5b…\\41 in frame 12, 44.90 s before the capture ends.",
+        "again until an OrderAck comes; a1d30c5b…\\41 in frame 12, 44.90 s before the capture ends.",
     )
     assert answer.attention == "low"
     assert [claim.fact for claim in answer.claims] == ["kept"]
@@ -66,7 +66,7 @@ def test_word_of_a_receipt_that_was_asked_for_and_did_not_come_is_told(tmp_path:
     answer = told(tmp_path, asks, acks(0.3, **STORED), order)[14]
     assert answer.sentences[0].endswith(
         "left the outgoing queue of 192.0.2.21, but the acknowledgment of its receipt that was asked for "
-        "was not captured; first a1d30c5b…\\41 in frame 12."
+        "was not captured; a1d30c5b…\\41 in frame 12."
     )
     assert answer.facts["asked"] == 1
 
@@ -106,6 +106,27 @@ def test_a_transaction_that_the_capture_holds_a_part_of_says_so(tmp_path: Path, 
     (said, _) = told(tmp_path, *steps)[16].sentences
     assert said.startswith("2 messages of transaction 9 of a1d30c5b… (192.0.2.21) share 1 min to be received")
     assert ("; not all of it was captured" in said) is not last
+
+
+@pytest.mark.parametrize(
+    ("messages", "said"),
+    [
+        (1, "In the capture: 1 message for 1 queue; the body has 4 bytes; frame 1."),
+        (
+            2,
+            "In the capture: 2 messages for 2 queues, in 2 rows of the table; the bodies have 8 bytes in "
+            "total; first in frame 1, last in frame 2.",
+        ),
+    ],
+)
+def test_an_inventory_says_the_size_of_all_bodies(messages: int, said: str) -> None:
+    sums, telling = Inventory(), Telling()
+    for number in range(1, messages + 1):
+        message = build_message(f"DIRECT=OS:h\\q{number}", b"<a/>")
+        record = Record(id=number, type="user_message", frames=(number,), length=0, packet=message)
+        sums.feed(record, Moment(number, number, 0), None)
+    inventory(sums, 0, 0, Words(), telling)
+    assert telling.statements[0].text == said
 
 
 def test_an_inventory_keeps_so_many_rows_and_counts_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -257,8 +257,8 @@ def finding(id_: str, frame: int, port: int, sender: str = "198.51.100.7", **mor
         dst="192.0.2.10:1801",
     )
     return Finding(
-        id=id_, title=rule.title, message="seen", evidence=(place,), cves=rule.cves,
-        **({"severity": rule.severity, "confidence": rule.confidence} | more),
+        id=id_, title=rule.title, evidence=(place,), cves=rule.cves,
+        **({"message": "seen", "severity": rule.severity, "confidence": rule.confidence} | more),
     )  # fmt: skip
 
 
@@ -322,6 +322,16 @@ def test_of_many_causes_five_are_told_and_the_others_counted() -> None:
     assert (len(found.lines), found.more) == (MOST_LINES, 3)
 
 
+def test_a_forbidden_value_that_another_cause_explains_is_told_with_its_field() -> None:
+    broken = "user_header.queue_manager_address.address_type: AddressType must be 1 (IPv4) or 6 (IPv6)"
+    found = folded(finding("SES-NAKED", 4, 4000), finding("FRM-MUST", 4, 4000, message=broken))
+    (line,) = found.lines
+    assert line.text.endswith(
+        "; also user_header.queue_manager_address.address_type has a value that the protocol forbids "
+        "(FRM-MUST)."
+    )
+
+
 def test_what_many_hosts_send_alike_is_one_line() -> None:
     (line,) = folded(*(finding("FRM-PAD-LEN", at, 4000, f"192.0.2.{100 + at}") for at in range(1, 9))).lines
     assert line.text == (
@@ -329,7 +339,7 @@ def test_what_many_hosts_send_alike_is_one_line() -> None:
         "192.0.2.10, 8 times): seen."
     )
     assert (line.count, line.frames) == (8, tuple(range(1, 9)))
-    assert line.action == "Find out what the sender is."
+    assert line.action == "Find out what the senders are."
 
 
 def test_hosts_are_not_counted_where_not_all_of_them_are_kept() -> None:

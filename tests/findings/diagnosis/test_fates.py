@@ -104,6 +104,23 @@ def test_a_message_that_was_not_captured_expired_where_its_time_was_over() -> No
     assert cause.severity == "low"
 
 
+def test_a_message_whose_queue_was_deleted_was_not_refused() -> None:
+    tape = Tape()
+    tape.open()
+    tape.administration_ack(7, 0xC000)
+    (cause,) = _told(tape.story(), Fold()).causes
+    assert cause.text == (
+        "192.0.2.10 told 192.0.2.21 that a message was lost: its queue was deleted before anybody received "
+        "it (class 0xc000); the message itself was not captured"
+    )
+
+
+def test_what_became_of_several_messages_is_said_of_several() -> None:
+    assert fates.of_several("its queue was purged before anybody received it") == (
+        "their queue was purged before anybody received them"
+    )
+
+
 def test_of_a_message_that_was_received_no_refusal_is_told_though_it_was_not_captured() -> None:
     tape = Tape()
     tape.open()

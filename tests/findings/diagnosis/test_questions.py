@@ -63,6 +63,14 @@ def test_a_question_that_nothing_poses_is_answered_in_one_line() -> None:
         assert answer.caveats == ()
 
 
+def test_an_address_where_a_computer_name_belongs_is_said_with_what_a_queue_manager_does() -> None:
+    (said, *_) = answers(FIXTURES / "findings" / "FPR-SCRIPT" / "hit_message.pcap")[3].sentences
+    assert said.endswith(
+        "frame 4. OS: in the queue name is for a computer name, and an IP address follows it. A queue "
+        "manager does not send such messages: see diagnose --question 13."
+    )
+
+
 def test_only_the_questions_that_are_asked_are_answered() -> None:
     found = Diagnosis().answers(nothing(), numbers=(9, 2, 99))
     assert [answer.number for answer in found] == [2, 9]

@@ -42,7 +42,7 @@ SAID: list[tuple[str, int, str]] = [
         "acknowledged it each time, from DIRECT=OS:msg01\\private$\\orders, "
         "DIRECT=OS:msg01\\private$\\orders;retry and DIRECT=OS:msg01\\private$\\orders;later at "
         "192.0.2.10: after each but the last it was in a queue again; frames 55, 65, 75, 99, "
-        "105, 119, 139, 153 and 159; see question 15.",
+        "105, 119, 139, 153 and 159. For all of them see diagnose --question 15.",
     ),
     (
         "poison_message",
@@ -63,7 +63,11 @@ SAID: list[tuple[str, int, str]] = [
         "192.0.2.21 (frame 86) and 192.0.2.22 (frame 88) cannot be reached. No answer of 36 hosts was "
         "captured. It connected to none of them.",
     ),
-    ("ping_scan", 7, "192.0.2.66 pinged 40 hosts without a connection, first in frame 63; see question 1."),
+    (
+        "ping_scan",
+        7,
+        "192.0.2.66 pinged 40 hosts without a connection, first in frame 63: see diagnose --question 1.",
+    ),
     (
         "ping_scan",
         8,
@@ -105,11 +109,11 @@ SAID: list[tuple[str, int, str]] = [
     (
         "hole_in_stream",
         5,
-        "No OrderAck says that 3 messages from 192.0.2.21 to "
-        "PRIVATE=6d4be2a0-5c17-4f3e-9b82-13f0a7c4d9e5\\0000000a came into their queue: "
-        "0f9a63c8…\\2008 (frame 81), 0f9a63c8…\\2009 (frame 87) and 0f9a63c8…\\2010 (frame 91), "
-        "sent again 12 times. Number 7 is missing before 8, and a destination accepts them in "
-        "order only; see question 12.",
+        "The capture shows no OrderAck for 3 messages from 192.0.2.21 to "
+        "PRIVATE=6d4be2a0-5c17-4f3e-9b82-13f0a7c4d9e5\\0000000a: "
+        "0f9a63c8…\\2008 (frame 81), 0f9a63c8…\\2009 (frame 87) and 0f9a63c8…\\2010 (frame 91). "
+        "They were sent again 12 times in all. Sequence number 7 is missing before 8, and a destination "
+        "accepts transactional messages in order only. For the whole stream see diagnose --question 12.",
     ),
     (
         "hole_in_stream",
@@ -122,7 +126,7 @@ SAID: list[tuple[str, int, str]] = [
         13,
         "Findings about 192.0.2.21: TXN-GAP (A gap in a transactional sequence); first in frame 81. "
         "192.0.2.21 opened 1 session and all 21 packets with messages were acknowledged. No OrderAck covers "
-        "3 of its messages: see question 12.",
+        "3 of its messages: see diagnose --question 12.",
     ),
     (
         "refused_invoices",
@@ -136,7 +140,7 @@ SAID: list[tuple[str, int, str]] = [
         "refused_invoices",
         13,
         "192.0.2.21 opened 1 session and all 10 messages were acknowledged: it behaves like a queue "
-        "manager. 2 of its messages were refused: see question 5. ",
+        "manager. 2 of its messages were refused: see diagnose --question 5. ",
     ),
     (
         "payroll_purged",
@@ -158,7 +162,7 @@ SAID: list[tuple[str, int, str]] = [
         "1 message for DIRECT=TCP:192.0.2.10\\private$\\queuejumper from 198.51.100.66 to "
         "192.0.2.10, express, priority 3, 0 bytes; no label; 4 days allowed to reach the queue; sent "
         "2026-11-20 09:20:19Z by the sender's clock; frame 269. The sender addressed the host by IP "
-        "address. This is not what a queue manager sends: see question 13.",
+        "address. A queue manager does not send such messages: see diagnose --question 13.",
     ),
     (
         "attack_in_traffic",
@@ -181,9 +185,9 @@ SAID: list[tuple[str, int, str]] = [
         "silent_server",
         13,
         "192.0.2.21 opened 1 session and all 14 messages were acknowledged: it behaves like a queue "
-        "manager. Nobody accepted some of its connections: see question 2.",
+        "manager. Nobody accepted some of its connections: see diagnose --question 2.",
     ),
-    ("payroll_purged", 7, "Calls of RemoteRead: 192.0.2.66 with 192.0.2.10:2103; first in frame 109."),
+    ("payroll_purged", 7, "Calls of RemoteRead: 192.0.2.66 to 192.0.2.10:2103; first in frame 109."),
 ]
 """Capture, question, and how a sentence of the answer begins."""
 NOT_SAID: list[tuple[str, int, str]] = [
