@@ -24,12 +24,12 @@ _MOST = 1 << 16
 class Blaming:
     """Feed it what a judge takes, finds and lets go; at the end it gives what the digest counts.
 
-    ``diagnosis`` has been fed the same.
+    ``diagnosis`` has been fed the same; with ``answers`` it has them, too.
     """
 
-    def __init__(self, rules: Mapping[str, Rule]) -> None:
+    def __init__(self, rules: Mapping[str, Rule], *, answers: bool) -> None:
         self._rules = rules
-        self.diagnosis = Diagnosis()
+        self.diagnosis = Diagnosis(answers=answers)
         self._ranks: dict[tuple[str, str], int] = {}
 
     def feed(self, record: Record, found: Iterable[Finding]) -> None:

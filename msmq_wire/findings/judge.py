@@ -38,7 +38,6 @@ from msmq_wire.wire.fields import WireStruct
 
 if TYPE_CHECKING:
     from msmq_wire.findings.blaming import Blaming
-    from msmq_wire.findings.diagnosis import Diagnosis
     from msmq_wire.replay import Replayer
     from msmq_wire.replay.deviation import ReplayDeviation
     from msmq_wire.routing.hop import ObservedHop
@@ -90,7 +89,8 @@ class Judge:
 
     ``budget`` and ``messages`` bound what is followed, as they do for `Follower`; sessions, messages and
     transactional sequences that go before the end are judged as they stand then, each by itself, and given to
-    ``leave``, as remote reads are. Without an ``auditor`` the rules about routing are not asked.
+    ``leave``, as remote reads are. Without an ``auditor`` the rules about routing are not asked. With
+    ``answers`` there is a ``diagnosis`` of what was judged, where a rule tells what its answers call wrong.
     """
 
     def __init__(
@@ -101,6 +101,7 @@ class Judge:
         messages: int | None = None,
         leave: Callable[[Leaving], None] | None = None,
         auditor: HopAuditor | None = None,
+        answers: bool = False,
     ) -> None:
         self._auditor = auditor
         self._rules = list(rules.values())
@@ -123,7 +124,8 @@ class Judge:
             for kind, over in ((MessageLife, "life"), (Session, "session"), (TransactionalStream, "story"))
         }
         blames = any(rule.over == "cause" for rule in self._rules)
-        self._blaming = _blaming(rules) if blames else None
+        self._blaming = _blaming(rules, answers=answers) if blames else None
+        self.diagnosis = self._blaming.diagnosis if self._blaming is not None and answers else None
         lives = leave is not None or blames or bool(self._of_leaving[MessageLife])
         self._follower = Follower(budget=budget, messages=messages, leave=self._left, lives=lives)
         self._leave = leave
@@ -144,11 +146,6 @@ class Judge:
         self._asking: dict[tuple[str, type[WireStruct]], Callable[[Record], list[Rule]]] = {}
         self._last: int | None = None
         self.story: Story | None = None
-
-    @property
-    def diagnosis(self) -> Diagnosis | None:
-        """The diagnosis of what was judged, where a rule tells what its answers call wrong."""
-        return None if self._blaming is None else self._blaming.diagnosis
 
     # What checks over records may ask.
 
@@ -442,11 +439,11 @@ def _behind(ids: Sequence[int], number: int, children: Collection[int]) -> int |
     return ids[at] if at < len(ids) else None
 
 
-def _blaming(rules: Mapping[str, Rule]) -> Blaming:
+def _blaming(rules: Mapping[str, Rule], *, answers: bool) -> Blaming:
     # Who asks for no cause needs no answers.
     from msmq_wire.findings.blaming import Blaming
 
-    return Blaming(rules)
+    return Blaming(rules, answers=answers)
 
 
 def _replayer() -> Replayer:

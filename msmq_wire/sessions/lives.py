@@ -60,11 +60,15 @@ class Lives(Sequence[MessageLife]):
     """The lives of all messages that are kept, by order of appearance; each is made when it is looked at."""
 
     def __init__(
-        self, messages: dict[bytes | str, FollowedMessage], tell: Callable[[FollowedMessage], MessageLife]
+        self,
+        messages: dict[bytes | str, FollowedMessage],
+        tell: Callable[[FollowedMessage], MessageLife],
+        is_plain: Callable[[FollowedMessage], bool] = lambda message: False,
     ) -> None:
         self._by_key = messages
         self._messages = list(messages.values())
         self._tell = tell
+        self._is_plain = is_plain
 
     def __len__(self) -> int:
         return len(self._messages)
@@ -80,6 +84,12 @@ class Lives(Sequence[MessageLife]):
 
     def __iter__(self) -> Iterator[MessageLife]:
         return map(self._tell, self._messages)
+
+    def odd(self) -> Iterator[MessageLife | FollowedMessage]:
+        """The lives of messages with something to tell; of the plain ones what was kept of them."""
+        tell, is_plain = self._tell, self._is_plain
+        for message in self._messages:
+            yield message if is_plain(message) else tell(message)
 
     def by_id(self, message_id: str) -> MessageLife | None:
         """The life of ``guid\\number``, the first of several; None if it was not seen."""

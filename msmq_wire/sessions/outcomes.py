@@ -58,6 +58,9 @@ UNLISTED_REASONS: Mapping[int, str] = {
     0xC003: "its time was over at its sender",
 }
 """Those that the headers of Windows name and the specification does not."""
+_WANTED = 0xF
+"""Bits of MessagePropertiesHeader that ask for acknowledgments. [MS-MQMQ] 2.2.19.3"""
+_NO_LIMIT = (INFINITE, None)
 _ACKNOWLEDGING = frozenset((*NACK_REASONS, _ACK_RECEIVE, _ACK_REACH_QUEUE))
 
 
@@ -73,6 +76,26 @@ def class_words(message_class: int) -> str:
     """A negative acknowledgment class in words; its number where it has none."""
     words = NACK_REASONS.get(message_class) or UNLISTED_REASONS.get(message_class)
     return words or f"class 0x{message_class:04x}"
+
+
+def is_plain(message: FollowedMessage) -> bool:
+    """Whether a message was sent once over TCP, taken by the next host for good, and asked for nothing more.
+
+    Its life has nothing to tell but that, unless its queue was purged.
+    """
+    return (
+        message.history is None
+        and message.acknowledged is not None
+        and (message.stored is not None or message.delivery == "express")
+        and message.certain
+        and message.stream is None
+        and not message.message_class
+        and not message.wanted & _WANTED
+        and message.via == "tcp"
+        and message.time_to_reach_queue in _NO_LIMIT
+        and message.time_to_be_received in _NO_LIMIT
+        and len(message.key) == IDENTIFIER
+    )
 
 
 def life_of(
@@ -126,7 +149,7 @@ def life_of(
         receive_by,
         bool(flags & 0x200),
         bool(flags & 0x100),
-        message.wanted & 0xF,
+        message.wanted & _WANTED,
         message.admin_queue,
         flags & 0x1F,
         tuple(history.hops),

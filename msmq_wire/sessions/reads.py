@@ -398,6 +398,11 @@ class ReadTracker:
             ),
         )
 
+    @property
+    def purged(self) -> bool:
+        """Whether any queue was purged."""
+        return bool(self._purged)
+
     def purges_of(self, queue: str | None) -> Iterator[RemoteQueue]:
         """The queues of a name that were purged, as they stand."""
         for number in () if queue is None else self._purged.get(queue, ()):

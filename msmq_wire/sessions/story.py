@@ -22,7 +22,7 @@ from msmq_wire.sessions.discoveries import ServerDiscovery
 from msmq_wire.sessions.life import MessageLife
 from msmq_wire.sessions.lives import LifeTracker, Lives, ends_of
 from msmq_wire.sessions.message import FollowedMessage, moment_of
-from msmq_wire.sessions.outcomes import life_of
+from msmq_wire.sessions.outcomes import is_plain, life_of
 from msmq_wire.sessions.reads import ReadTracker, RemoteQueue, RemoteRead
 from msmq_wire.sessions.session import Moment, PingExchange, Session
 from msmq_wire.sessions.sights import SeenAck, SeenMessage, SeenMessages, SeenOrderAck, Sighted
@@ -98,6 +98,10 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
         at = bisect_left(self.sessions, number, key=lambda one: one.number)
         found = self.sessions[at : at + 1]
         return found[0] if found and found[0].number == number else None
+
+
+def _never_plain(message: FollowedMessage) -> bool:
+    return False
 
 
 def _untold(message: FollowedMessage) -> MessageLife:
@@ -398,7 +402,7 @@ class Follower:
             streams=streams,
             reads=reads,
             queues=queues,
-            lives=Lives(self._lives.messages, self._tell),
+            lives=Lives(self._lives.messages, self._tell, _never_plain if self._reads.purged else is_plain),
             pings=pings.exchanges(),
             strays=tuple(transactions.strays),
             clocks=self._clocks,

@@ -32,6 +32,23 @@ def _judged(path: Path, rules: Collection[str] = RULES) -> tuple[list[Finding], 
 
 
 @in_batches(_CAPTURES)
+def test_causes_are_the_same_for_who_wants_no_answers(path: Path) -> None:
+    quick, whole, judge = Diagnosis(answers=False), Diagnosis(), Judge(heeded())
+    for record in read_capture(path, streams=True):
+        found = judge.feed(record)
+        quick.feed(record, found)
+        whole.feed(record, found)
+    found = judge.finish()
+    quick.found(found)
+    whole.found(found)
+    story = judge.story
+    assert story is not None
+    # Answers look at every message, and causes then have what these have seen.
+    whole.answers(story)
+    assert [cause for cause, _ in quick.causes(story)] == [cause for cause, _ in whole.causes(story)]
+
+
+@in_batches(_CAPTURES)
 def test_a_diagnosis_says_the_same_whether_all_rules_are_asked_or_those_that_it_heeds(path: Path) -> None:
     assert _judged(path, tuple(heeded()))[1].lines == _judged(path)[1].lines
 

@@ -15,6 +15,7 @@ from msmq_wire.findings.cause import Cause
 from msmq_wire.findings.diagnosis.answer import Telling
 from msmq_wire.findings.diagnosis.words import count, host
 from msmq_wire.sessions import MessageLife, Moment
+from msmq_wire.sessions.message import FollowedMessage
 
 _INSIDE = tuple(
     map(
@@ -59,8 +60,8 @@ class Volumes:
         self._ways: dict[tuple[str, str], _Way] = {}
         self._total = 0
 
-    def feed(self, life: MessageLife) -> None:
-        """Take a message."""
+    def feed(self, life: MessageLife | FollowedMessage) -> None:
+        """Take a message, or what was kept of one."""
         if life.via == "rpc" or not life.size:
             return
         self._total += life.size

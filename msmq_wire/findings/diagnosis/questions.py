@@ -123,10 +123,11 @@ class Diagnosis:
 
     Records should come with the steps of connections (``streams=True``). Memory is bounded. The `Story` is
     followed by whoever calls, who may need it for more; what leaves it before the end goes to `leave`.
+    Without ``answers`` it is good for `causes` only, which is quicker.
     """
 
-    def __init__(self) -> None:
-        self.facts = Facts()
+    def __init__(self, *, answers: bool = True) -> None:
+        self.facts = Facts(contents=answers)
         self._findings = FindingSums()
         self._gone = LifeSums()
         self._summed: tuple[Story, LifeSums] | None = None
@@ -163,9 +164,14 @@ class Diagnosis:
         self, story: Story, *, numbers: Collection[int] = tuple(QUESTIONS), zone: tzinfo | None = UTC
     ) -> tuple[Answer, ...]:
         """The answers to these questions; ``zone`` (None: of this machine) is that of times."""
+        lives = self._sums_of(story) if _OF_LIVES & set(numbers) else self._gone
+        return self._answers(story, lives, numbers, zone)
+
+    def _answers(
+        self, story: Story, lives: LifeSums, numbers: Collection[int], zone: tzinfo | None = UTC
+    ) -> tuple[Answer, ...]:
         facts = self.facts
         words = Words(facts.captures, zone)
-        lives = self._sums_of(story) if _OF_LIVES & set(numbers) else self._gone
         sums = lives.sums
         told = []
         for number in sorted(set(numbers) & set(QUESTIONS)):
@@ -230,7 +236,19 @@ class Diagnosis:
 
     def causes(self, story: Story) -> Iterator[tuple[Cause, Group | None]]:
         """What the answers call wrong, as far as the digest counts it, each with what is behind it."""
-        return causes_of(self.answers(story), self._findings.suspects)
+        known = self._summed is not None and self._summed[0] is story
+        lives = self._sums_of(story) if known else self._odd_of(story)
+        return causes_of(self._answers(story, lives, tuple(QUESTIONS)), self._findings.suspects)
+
+    def _odd_of(self, story: Story) -> LifeSums:
+        """What causes need of messages: of the plain ones how much went where, and that is much quicker."""
+        lives = deepcopy(self._gone)
+        for one in story.lives.odd():
+            if isinstance(one, MessageLife):
+                lives.feed(one)
+            else:
+                lives.volumes.feed(one)
+        return lives
 
     def _sums_of(self, story: Story) -> LifeSums:
         """What the answers need of all messages, looked at once."""

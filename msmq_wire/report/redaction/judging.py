@@ -144,7 +144,7 @@ class Telling:
             self._follower = Follower(budget=shared, leave=self._left)
             self._judge = RedactingJudge(rules, redactor, budget=shared)
         else:
-            self._judge = judge = Judge(rules, budget=budget, leave=self._left)
+            self._judge = judge = Judge(rules, budget=budget, leave=self._left, answers=True)
             if judge.diagnosis is not None:
                 # The judge feeds it.
                 self.diagnosis, self._feeds = judge.diagnosis, False
