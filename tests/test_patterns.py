@@ -447,7 +447,7 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
     "msmq_wire.findings.diagnosis.digest:_NAME": "titles of rules",
     "msmq_wire.findings.diagnosis.digest:_action": "what a rule says to do",
     "msmq_wire.findings.diagnosis.digest:_addressed": "what a rule says to do",
-    "msmq_wire.findings.diagnosis.fates:_of_several": "reasons of the package",
+    "msmq_wire.findings.diagnosis.fates:of_several": "reasons of the package",
     "msmq_wire.findings.rules.bod_type:_PLAIN": (
         Attack("fullmatch", "", "a\0", "\1"),
         Attack("fullmatch", "", "a", "\1"),
