@@ -124,7 +124,7 @@ def life_of(
         expired = _expired(message, told, reach_by, receive_by, now, clock)
         if told.outcome == "unknown":
             told = _ran_out(message, told, expired, reach_by, clock)
-    if acknowledges is None:
+    if purges and acknowledges is None:
         told = next(_purged(message, history, told, purges), told)
     frames = dict.fromkeys([one.frame for one in (first, *told.evidence) if one is not None])
     # By position: this is made for every message.

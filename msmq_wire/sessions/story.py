@@ -388,7 +388,8 @@ class Follower:
         ordered = self._transactions.ordered(message.stream, message.place)
         key = message.key
         clock = None if isinstance(key, str) else self._clocks.of(sender_of(key[:16], message.src))
-        return life_of(message, ordered, self._last, clock, self._reads.purges_of(message.queue))
+        purges = self._reads.purges_of(message.queue) if self._reads.purged else ()
+        return life_of(message, ordered, self._last, clock, purges)
 
     def finish(self) -> Story:
         """Tell the story; the follower is used up."""

@@ -58,6 +58,8 @@ class Volumes:
 
     def __init__(self) -> None:
         self._ways: dict[tuple[str, str], _Way] = {}
+        self._of_ends: dict[tuple[str, str], _Way] = {}
+        """The same by addresses with their ports, as messages have them."""
         self._total = 0
 
     def feed(self, life: MessageLife | FollowedMessage) -> None:
@@ -65,16 +67,22 @@ class Volumes:
         if life.via == "rpc" or not life.size:
             return
         self._total += life.size
-        ends = host(life.src), host(life.dst)
-        way = self._ways.get(ends)
+        way = self._of_ends.get((life.src, life.dst)) or self._way(life.src, life.dst)
         if way is None:
-            if len(self._ways) >= _MOST:
-                return
-            way = self._ways[ends] = _Way()
+            return
         way.messages += 1
         way.bytes += life.size
         if len(way.moments) < _MOST_MOMENTS:
             way.moments.append(life.first)
+
+    def _way(self, src: str, dst: str) -> _Way | None:
+        ends = host(src), host(dst)
+        way = self._ways.get(ends)
+        if way is None and len(self._ways) < _MOST:
+            way = self._ways[ends] = _Way()
+        if way is not None and len(self._of_ends) < _MOST:
+            self._of_ends[src, dst] = way
+        return way
 
     def tell(self, even: Mapping[tuple[str, str], int], telling: Telling) -> None:
         """Name the causes; ``even`` counts bodies that look random by who sent them to whom."""
