@@ -69,18 +69,23 @@ class NextSessions:
     """Finds the next session between the same hosts, in time that does not grow with their number."""
 
     def __init__(self, story: Story) -> None:
+        self._story = story
         self._last = story.last
         self._of: dict[frozenset[str], list[Session]] = {}
         # By time: of two captures in one file the earlier may come behind.
         for session in sorted(story.sessions, key=_began):
             self._of.setdefault(_hosts(session), []).append(session)
 
-    def may_come(self, session: Session, side: int) -> bool:
-        """Whether the capture ends before a side could send again what a closed session left.
+    def may_come(self, number: int | None, src: str) -> bool:
+        """Whether the capture ends before ``src`` could send again what the session of a number left.
 
         It could where the next session is over, or is older than acknowledgments are waited for. Without a
-        next one it may be about to open it, unless the other side reset the connection; 0 is the client.
+        next one it may be about to open it, unless the other side reset the connection.
         """
+        session = None if number is None else self._story.session(number)
+        if session is None:
+            return False
+        side = 0 if src == session.client else 1
         sent, close = session.directions[side].last_message, session.close
         if sent is None or close is None or close.time is None or self._last is None:
             return False

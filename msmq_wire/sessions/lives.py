@@ -63,7 +63,7 @@ class Lives(Sequence[MessageLife]):
         self,
         messages: dict[bytes | str, FollowedMessage],
         tell: Callable[[FollowedMessage], MessageLife],
-        is_plain: Callable[[FollowedMessage], bool] = lambda message: False,
+        is_plain: Callable[[FollowedMessage], bool] | None = None,
     ) -> None:
         self._by_key = messages
         self._messages = list(messages.values())
@@ -86,10 +86,11 @@ class Lives(Sequence[MessageLife]):
         return map(self._tell, self._messages)
 
     def odd(self) -> Iterator[MessageLife | FollowedMessage]:
-        """The lives of messages with something to tell; of the plain ones what was kept of them."""
+        """The lives of messages with something to tell; of the plain ones, if any are, what was kept."""
         tell, is_plain = self._tell, self._is_plain
-        for message in self._messages:
-            yield message if is_plain(message) else tell(message)
+        if is_plain is None:
+            return iter(self)
+        return (message if is_plain(message) else tell(message) for message in self._messages)
 
     def by_id(self, message_id: str) -> MessageLife | None:
         """The life of ``guid\\number``, the first of several; None if it was not seen."""

@@ -100,10 +100,6 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
         return found[0] if found and found[0].number == number else None
 
 
-def _never_plain(message: FollowedMessage) -> bool:
-    return False
-
-
 def _untold(message: FollowedMessage) -> MessageLife:
     return life_of(message, None, None)
 
@@ -403,7 +399,7 @@ class Follower:
             streams=streams,
             reads=reads,
             queues=queues,
-            lives=Lives(self._lives.messages, self._tell, _never_plain if self._reads.purged else is_plain),
+            lives=Lives(self._lives.messages, self._tell, None if self._reads.purged else is_plain),
             pings=pings.exchanges(),
             strays=tuple(transactions.strays),
             clocks=self._clocks,

@@ -146,6 +146,12 @@ def test_a_message_that_was_seen_in_a_call_is_looked_for_at_the_server(run: Run)
     assert row["action"].startswith("look into the queue at 192.0.2.10,")
 
 
+def test_a_message_is_from_the_host_that_sent_it_first(run: Run) -> None:
+    routed = _FIXTURES / "captures" / "routed_right.pcap"
+    row = json.loads(run("why", routed, "order 101", "--format", "jsonl").out)
+    assert row["sentence"].startswith('Message "order 101" from 192.0.2.19 to ')
+
+
 def test_what_nobody_is_called_ends_with_1_and_names_nothing_that_is_redacted(run: Run) -> None:
     outcome = run("why", _REFUSED, "nothing like it", "--quiet")
     assert (outcome.status, outcome.out) == (1, "")

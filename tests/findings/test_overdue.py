@@ -20,7 +20,7 @@ def _unacknowledged(closer: int, event: str = "fin") -> Tape:
 
 def _may_come(tape: Tape) -> bool:
     story = tape.story()
-    return NextSessions(story).may_come(story.sessions[0], 0)
+    return NextSessions(story).may_come(0, story.sessions[0].client)
 
 
 @pytest.mark.parametrize(("seconds", "soon"), [(0.1, True), (9.9, True), (10.1, False)])

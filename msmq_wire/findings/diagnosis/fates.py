@@ -187,7 +187,8 @@ class Fates:
                 continue
             # Where a packet breaks a rule, that may be why nobody acknowledged it.
             odd = any(suspects.told(*one) for one in pile.connections)
-            if not (key.nack_class or odd) and _may_come(pile, session, following):
+            last = pile.first.route[-1] if pile.first.route else pile.first
+            if not (key.nack_class or odd) and following.may_come(key.session, last.src):
                 coming += pile.count
                 continue
             why = _silence(key, pile, session, story) if key.fate == "unanswered" and not key.why else key.why
@@ -222,12 +223,6 @@ class Fates:
                 telling.note(f"{src} told {dst} that a message expired; the message itself {which}")
                 continue
             telling.blame(_told_of(src, dst, class_, moment, dropped=dropped))
-
-
-def _may_come(pile: _Pile, session: Session | None, following: NextSessions) -> bool:
-    """Whether the capture ends before the next session, in which the messages are sent again."""
-    last = pile.first.route[-1] if pile.first.route else pile.first
-    return session is not None and following.may_come(session, 0 if last.src == session.client else 1)
 
 
 def _shown(pile: _Pile, telling: Telling) -> bool:

@@ -136,7 +136,7 @@ def kept(sums: KeptSums, words: Words, story: Story, telling: Telling) -> None:
         waited = refused or (
             key[0] in _KEPT
             and _waited(group, now) >= _LONG + _LONGER.get(key[0], 0)
-            and not (key[0] == "session" and _may_come(group, story, following))
+            and not (key[0] == "session" and following.may_come(group.first.session, group.first.src))
             and telling.shown_between(_NEEDS, key[2], key[3], group.first.first)
         )
         text = _text(key, group, words, now)
@@ -183,13 +183,6 @@ def _text(key: GroupKey, group: _Group, words: Words, now: int | None) -> str:
 def _waited(group: _Group, now: int | None) -> int:
     since = group.first.first.time
     return 0 if now is None or since is None else now - since
-
-
-def _may_come(group: _Group, story: Story, following: NextSessions) -> bool:
-    """Whether the capture ends before the messages could be sent again in the next session."""
-    first = group.first
-    session = None if first.session is None else story.session(first.session)
-    return session is not None and following.may_come(session, 0 if first.src == session.client else 1)
 
 
 def _said(key: GroupKey, group: _Group, src: str, dst: str, words: Words) -> Iterator[str]:

@@ -59,7 +59,7 @@ def why(life: MessageLife, story: Story, words: Words) -> Why:
     last = life.route[-1] if life.route else life
     src, dst = host(last.src), host(last.dst)
     name = life.label or short(life.message_id)
-    from_ = f" from {src}"
+    from_ = f" from {host(life.src)}"
     if life.via == "rpc":
         # The server of a call has the queue and returned the message: who sent it was not captured.
         from_, dst = "", src
