@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from msmq_wire.lab.skipping_loop import SkippingLoop
+from msmq_wire.lab.skipping_loop import SkippingLoop, _Waiting
 
 T = TypeVar("T")
 
@@ -53,6 +53,24 @@ def test_time_stands_still_while_something_is_done() -> None:
         return asyncio.get_running_loop().time() - begun
 
     assert run(busy()) == 0
+
+
+def test_nothing_is_skipped_after_the_machine_stood_still(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[float | None] = []
+
+    class Stalled:
+        def select(self, timeout: float | None) -> list[str]:
+            asked.append(timeout)
+            if len(asked) == 1:
+                time.sleep(0.05)
+                return []
+            return ["what arrived late"]
+
+    waiting: Any = _Waiting()
+    monkeypatch.setattr(waiting, "_selector", Stalled())
+    assert waiting.select(3600) == ["what arrived late"]
+    assert len(asked) == 2
+    assert waiting.now - time.monotonic() < 60
 
 
 def test_what_comes_over_a_socket_comes_before_what_is_waited_for() -> None:
