@@ -20,7 +20,8 @@ from msmq_wire.capture.piece import Piece
 from msmq_wire.capture.plain import PlainFrames, read_plain
 from msmq_wire.reassembly.ip import IpFragment
 from msmq_wire.reassembly.tcp_events import TcpSegment
-from msmq_wire.records.finder import NOT_MSMQ_UDP, PacketFinder
+from msmq_wire.records.finder import PacketFinder
+from msmq_wire.records.recognition import NOT_MSMQ_UDP
 
 FEW_FRAMES = 64
 """Fewer frames than that are taken one by one: the arrays would cost more."""

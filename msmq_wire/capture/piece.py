@@ -304,7 +304,7 @@ class Piece:
                 if connection is not None:
                     finder.tcp.pass_by(connection)
                 else:
-                    finder.pass_by(framer)
+                    finder.packets.pass_by(framer)
                 continue
             # As long as nothing else is due, this connection goes on.
             due = heap[0][0] if heap else len(self._chunk)
@@ -378,7 +378,7 @@ class Piece:
                 if opens and int(payloads.data[payloads.until[first]]) in HEADER_BEGINS:
                     return False
                 # Which frames carried a fragmented packet is asked when it is complete.
-                if finder.carries_fragments and finder.framer(_key(flow)).wanted != 0:
+                if finder.carries_fragments and finder.packets.framer(_key(flow)).wanted != 0:
                     return False
         ahead = stop if there.connection.unseen else self._runs_ahead(place, stop, sides)
         if ahead < stop:
@@ -429,7 +429,7 @@ class Piece:
         shift = offset - at
         frame = int(self._chunk.numbers[self._index[payloads.place[last - 1]]])
         flow.delivered(stop - at, payloads.data[max(at, stop - TAIL_BYTES) : stop].data, frame)
-        framer = finder.framer(key)
+        framer = finder.packets.framer(key)
         part = first
         while at < stop:
             if framer.wanted == 0:
@@ -447,7 +447,8 @@ class Piece:
                 end = min(end, at + wanted)
             index = int(self._index[payloads.place[part]])
             data, time = bytes(payloads.data[at:end]), int(self._chunk.time[index])
-            harvest.add(finder.framed(key, data, int(self._chunk.numbers[index]), time), index)
+            found = finder.packets.feed(*key, data, int(self._chunk.numbers[index]), time)
+            harvest.add(found, index)
             at = end
         self._push(int(payloads.place[last - 1]), (None, key))
 

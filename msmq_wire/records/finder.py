@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msmq_wire.engines.codec import inspect
-from msmq_wire.reassembly.stream import MARK_COST, FramedPacket, FramerEvent, PacketFramer
 from msmq_wire.reassembly.tcp import TcpReassembler
 from msmq_wire.reassembly.tcp_events import (
     Direction,
@@ -26,26 +25,21 @@ from msmq_wire.reassembly.tcp_events import (
 from msmq_wire.records.endpoint import MSMQ_PORT, PING_PORT, RPC_PORTS, endpoint
 from msmq_wire.records.networks import Networks, address_of
 from msmq_wire.records.other_ports import OtherPorts
+from msmq_wire.records.packet_reader import PacketReader
 from msmq_wire.records.proxy_header import HEADER_BEGINS, Front, ProxyHeaders
-from msmq_wire.records.recognition import Content, Ports, content_of
+from msmq_wire.records.recognition import Content, Ports, content_of, datagram_kind
 from msmq_wire.records.record import FoundPacket, Item, Record
 from msmq_wire.rpc.security import Negotiator
 from msmq_wire.wire.headers.base_header import SIGNATURE
-from msmq_wire.wire.headers.topology_packet_header import DISCOVERY
 from msmq_wire.wire.packets.ping import PING_SIGNATURE
 
 if TYPE_CHECKING:
     from msmq_wire.records.rpc_reader import RpcReader
     from msmq_wire.records.srmp_reader import SrmpReader
 
-NOT_MSMQ_UDP = "UDP, not MSMQ"
-_CAPTURED = frozenset(("no-signature", "rest-of-packet", "packet-size"))
-"""Reasons of gaps whose bytes were captured, but are in no packet."""
 _PROXIED = "with a PROXY header in front: column proxied_client names the client, by the sender's word"
 _PING = PING_SIGNATURE.to_bytes(2, "little")
 _PACKET = SIGNATURE.to_bytes(4, "little")
-_MAX_HELD = 1 << 26
-"""Bytes held for packets that are not complete, all connections together."""
 _MAX_CARRIED = 1 << 17
 """Frames of fragments remembered, all datagrams together."""
 _UNREAD = {
@@ -59,7 +53,7 @@ _UNREAD = {
 """How a reader is told why bytes are in no connection."""
 
 
-Reader: TypeAlias = "RpcReader | SrmpReader"
+Reader: TypeAlias = "PacketReader | RpcReader | SrmpReader"
 
 
 class PacketFinder:
@@ -75,8 +69,8 @@ class PacketFinder:
     that belong to followed traffic, ``on_ports`` says whether any is on a port of MSMQ, ``skipped`` counts
     the others by reason, ``notices`` what a reader should know beside that, such as traffic that is opaque.
     ``next_id`` numbers the next record, ``tcp`` puts the segments in order, ``networks`` keeps connections
-    of several networks apart, ``others`` decides about connections on other ports. What can be a ping only
-    because of its port is decoded, and so is discovery.
+    of several networks apart, ``others`` decides about connections on other ports, ``packets`` reads those of
+    the binary protocol. What can be a ping only because of its port is decoded, and so is discovery.
     """
 
     def __init__(
@@ -94,8 +88,6 @@ class PacketFinder:
         self.next_id = first_id
         self.tcp = TcpReassembler(server_ports=self.ports)
         self.networks = Networks(self.tcp)
-        self._framers: OrderedDict[tuple[int, int], PacketFramer] = OrderedDict()  # longest unfed first
-        self._held = 0
         self._names: dict[int, tuple[str, str]] = {}
         self._carriers: OrderedDict[int, tuple[int, ...]] = OrderedDict()
         self._carried = 0
@@ -113,7 +105,15 @@ class PacketFinder:
             "notices": self.notices,
         }
         self._opened: dict[Content, Reader] = {}
-        self._readers: dict[int, Reader | None] = {}  # of streams on other ports; None: the framers
+        self.packets = PacketReader(
+            record=self._record,
+            packet=self._packet,
+            names=self.names,
+            path=self.path,
+            frames=self._frames,
+            unknown=lambda stream, data: self.others.note(data, self.tcp.connection(stream)[3]),
+        )
+        self._readers: dict[int, Reader] = {}
 
     def carried_by(self, frame: int, frames: tuple[int, ...]) -> None:
         """Say that what will come as ``frame`` was put together from several frames (IP fragments)."""
@@ -131,13 +131,13 @@ class PacketFinder:
         return self.others.content(endpoints) is not None
 
     def wants_each(self, endpoints: Endpoints) -> bool:
-        """Whether segments between ``(src, sport, dst, dport)`` must come one by one: no framer reads it."""
+        """Whether segments between ``(src, sport, dst, dport)`` must come one by one: not to ``packets``."""
         flow = self.tcp.flow(endpoints)
         if self._headers and flow is not None and flow.connection.stream in self._headers:
             return True
         if self._is_msmq(endpoints):
             return False
-        return flow is None or self._readers.get(flow.connection.stream, flow) is not None
+        return flow is None or self._readers.get(flow.connection.stream) is not self.packets
 
     def _is_msmq(self, endpoints: Endpoints) -> bool:
         """Whether a connection is of the binary protocol, whatever the port of its client may mean."""
@@ -145,8 +145,7 @@ class PacketFinder:
 
     def has_room(self, payload: int, segments: int) -> bool:
         """Whether so many bytes in so many segments can be fed without a limit on held bytes at work."""
-        held = self._held + self.networks.held + self.tcp.pending_bytes
-        return held + payload + segments * MARK_COST <= _MAX_HELD
+        return self.packets.has_room(self.networks.held + self.tcp.pending_bytes, payload, segments)
 
     @property
     def carries_fragments(self) -> bool:
@@ -157,11 +156,6 @@ class PacketFinder:
         """Count segments of a followed connection."""
         self.understood += segments
         self.on_ports = self.on_ports or not self._own_ports.isdisjoint(endpoints[1::2])
-
-    def pass_by(self, key: tuple[int, int]) -> None:
-        """Take note that bytes for the framer of ``(stream, direction)`` passed."""
-        if key in self._framers:
-            self._framers.move_to_end(key)
 
     def segment(self, segment: TcpSegment) -> Sequence[Item]:
         """Take a TCP segment."""
@@ -203,27 +197,16 @@ class PacketFinder:
 
         ``path`` is as in `TcpSegment`.
         """
-        if PING_PORT not in (sport, dport):
-            if MSMQ_PORT not in (sport, dport):
-                self.skipped[NOT_MSMQ_UDP] += 1
-                return []
-            kind = DISCOVERY.get(payload[:4])
-            if kind is None:
-                self.skipped[f"UDP port {MSMQ_PORT}, no discovery"] += 1
-                return []
-            self.understood += 1
-            self.on_ports = True
-            names = (endpoint(src, sport), endpoint(dst, dport))
-            return [self._datagram(payload, kind, self._frames((frame,)), time, names, path)]
-        if payload[2:4] != b"HU" and len(payload) != 24:
-            self.skipped[f"UDP port {PING_PORT}, no ping"] += 1
+        kind, skipped = datagram_kind(sport, dport, payload)
+        if kind is None:
+            self.skipped[skipped] += 1
             return []
         self.understood += 1
         self.on_ports = True
         frames, names = self._frames((frame,)), (endpoint(src, sport), endpoint(dst, dport))
-        if payload[2:4] == _PING and payload[4:8] != _PACKET:
+        if kind == "ping" and payload[2:4] == _PING and payload[4:8] != _PACKET:
             return [self._packet(payload, frames, time, names, None, 0, path)]
-        return [self._datagram(payload, "ping", frames, time, names, path)]
+        return [self._datagram(payload, kind, frames, time, names, path)]
 
     def _datagram(
         self,
@@ -281,8 +264,7 @@ class PacketFinder:
             yield from self._tcp_records(events)
         for stream in self._headers.streams:
             yield from self._behind(stream, self._headers.end(stream))
-        for key in list(self._framers):
-            yield from self._end(key)
+        yield from self.packets.finish()
         for _, reader in sorted(self._opened.items()):
             yield from reader.finish()
         self.others.finish()
@@ -347,14 +329,7 @@ class PacketFinder:
                     if not direction and stream in self._headers:
                         records += self._behind(stream, self._headers.end(stream))
                     reader = self._reader(stream, b"")
-                    if reader is not None:
-                        records += reader.gap(stream, direction, length, reason, frame, time, since)
-                        continue
-                    framer = self.framer((stream, direction))
-                    before = framer.pending_cost
-                    found = framer.gap(length, reason, frame, time, since)
-                    self._held += framer.pending_cost - before
-                    records += self._records(found, stream, direction)
+                    records += reader.gap(stream, direction, length, reason, frame, time, since)
                 case StreamConflict():
                     records.append(self._conflict(event))
                 case StreamEvent():
@@ -362,10 +337,7 @@ class PacketFinder:
         return records
 
     def _bytes(self, stream: int, direction: Direction, data: bytes, frame: int, time: int) -> Sequence[Item]:
-        reader = self._reader(stream, data)
-        if reader is not None:
-            return reader.feed(stream, direction, data, frame, time)
-        return self.framed((stream, direction), data, frame, time)
+        return self._reader(stream, data).feed(stream, direction, data, frame, time)
 
     def _is_front(self, stream: int, offset: int, data: bytes) -> bool:
         """Whether bytes of who opened a connection belong to a PROXY header, or may begin one."""
@@ -394,17 +366,14 @@ class PacketFinder:
                 )
             )
         if front.skipped:
-            reader = self._reader(stream, front.chunks[0][0] if front.chunks else b"")
-            if reader is not None:
-                reader.advance(stream, front.skipped)
-            else:
-                self.framer((stream, 0)).advance(front.skipped)
+            first = front.chunks[0][0] if front.chunks else b""
+            self._reader(stream, first).advance(stream, front.skipped)
         for chunk in front.chunks:
             records += self._bytes(stream, 0, *chunk)
         return records
 
-    def _reader(self, stream: int, data: bytes) -> Reader | None:
-        """Return what reads a stream beside the framers: as its port says, else its first bytes."""
+    def _reader(self, stream: int, data: bytes) -> Reader:
+        """Return what reads a stream: as its port says, else its first bytes."""
         if stream not in self._readers:
             src, sport, dst, dport = self.tcp.connection(stream)
             src, dst = address_of(src), address_of(dst)
@@ -412,11 +381,13 @@ class PacketFinder:
             if content is None and MSMQ_PORT not in (sport, dport):
                 believed = self.others.content((src, sport, dst, dport))
                 content = content_of(data, believed or "msmq")
-            self._readers[stream] = None if content in (None, "msmq") else self._reader_of(content)
+            self._readers[stream] = self._reader_of(content or "msmq")
         return self._readers[stream]
 
     def _reader_of(self, content: Content) -> Reader:
         """What reads calls or HTTP: most captures hold neither, so it is imported when bytes ask for it."""
+        if content == "msmq":
+            return self.packets
         if content not in self._opened:
             if content == "rpc":
                 from msmq_wire.records.rpc_reader import RpcReader
@@ -428,53 +399,16 @@ class PacketFinder:
                 self._opened[content] = SrmpReader(**self._basis)
         return self._opened[content]
 
-    def framer(self, key: tuple[int, int]) -> PacketFramer:
-        """Return the framer of ``(stream, direction)``, which is now the one fed last."""
-        framer = self._framers.get(key)
-        if framer is None:
-            framer = self._framers[key] = PacketFramer()
-        else:
-            self._framers.move_to_end(key)
-        return framer
-
-    def framed(self, key: tuple[int, int], data: bytes, frame: int, time: int) -> list[Item]:
-        """Take the next bytes of ``(stream, direction)``."""
-        framer = self.framer(key)
-        before = framer.pending_cost
-        found = framer.feed(data, frame, time)
-        self._held += framer.pending_cost - before
-        records = self._records(found, *key) if found else []
-        while self._held > _MAX_HELD:
-            oldest = next(iter(self._framers))
-            framer = self._framers[oldest]
-            self._framers.move_to_end(oldest)
-            before = framer.pending_cost
-            records += self._records(framer.gap(None, "pending-limit", frame, time), *oldest)
-            self._held += framer.pending_cost - before
-        return records
-
-    def _end(self, key: tuple[int, int]) -> list[Item]:
-        framer = self._framers.pop(key, None)
-        if framer is None:
-            return []
-        self._held -= framer.pending_cost
-        return self._records(framer.finish(), *key)
-
     def _step(self, event: StreamEvent) -> list[Item]:
         records: list[Item] = []
         ended = event.kind in ("closed", "evicted")
         if (ended or (event.kind == "fin" and not event.direction)) and event.stream in self._headers:
             records += self._behind(event.stream, self._headers.end(event.stream))
         if event.kind == "fin":
-            records += self._end((event.stream, event.direction))
-            reader = self._readers.get(event.stream)
-            if reader is not None:
-                records += reader.end_side(event.stream, event.direction)
+            reader = self._readers.get(event.stream, self.packets)
+            records += reader.end_side(event.stream, event.direction)
         elif ended:
-            records += self._end((event.stream, 0)) + self._end((event.stream, 1))
-            reader = self._readers.pop(event.stream, None)
-            if reader is not None:
-                records += reader.end(event.stream)
+            records += self._readers.pop(event.stream, self.packets).end(event.stream)
         src, dst = self.names(event.stream, event.direction)
         records.append(
             self._record(
@@ -506,35 +440,6 @@ class PacketFinder:
             offset=event.offset,
             length=event.length,
         )
-
-    def _records(self, events: list[FramerEvent], stream: int, direction: int) -> list[Item]:
-        names = self.names(stream, direction)
-        records: list[Item] = []
-        for event in events:
-            frames = self._frames(event.frames)
-            record: Item
-            if isinstance(event, FramedPacket):
-                path = self.path(stream)
-                record = self._packet(event.data, frames, event.time, names, stream, event.offset, path)
-            else:
-                skipped = event.reason in _CAPTURED
-                if event.reason == "no-signature":
-                    self.others.note(event.data, self.tcp.connection(stream)[3])
-                record = self._record(
-                    type="gap",
-                    frames=frames,
-                    time=event.time,
-                    src=names[0],
-                    dst=names[1],
-                    stream=stream,
-                    offset=event.offset,
-                    length=event.length or 0 if skipped else 0,
-                    remainder=event.data,
-                    missing=0 if skipped else event.length,
-                    reason=event.reason,
-                )
-            records.append(record)
-        return records
 
     def path(self, stream: int) -> bytes:
         """Return what a connection was captured in, and whose it is by its PROXY header."""

@@ -1,4 +1,4 @@
-"""What a connection on another port than 1801 carries, told by its bytes.
+"""What a connection on another port than 1801 carries, and a datagram, told by its bytes.
 
 The rule kept here: the first bytes of a side decide, in however many segments they come, and no port proves
 anything; on the ports of HTTP a request that is too short to judge is believed. A PROXY header in front of
@@ -12,11 +12,13 @@ from typing import Literal, TypeAlias
 
 from msmq_wire.reassembly.stream import begins as begins_packet
 from msmq_wire.reassembly.stream import is_credible as starts_packet
+from msmq_wire.records.endpoint import MSMQ_PORT, PING_PORT
 from msmq_wire.records.proxy_header import behind_header, header_of, may_become_header
 from msmq_wire.rpc.pdu.decoding import is_credible as starts_pdu
 from msmq_wire.rpc.pdu.values import PduType
 from msmq_wire.srmp.http.message import is_credible as starts_srmp
 from msmq_wire.srmp.http.message import looks_like_http
+from msmq_wire.wire.headers.topology_packet_header import DISCOVERY
 
 HTTP_PORTS = frozenset((80, 8080))
 HTTPS_PORTS = frozenset((443, 8443))
@@ -30,6 +32,8 @@ FIRST_BYTES = frozenset(b"\5P\r\n\x10")
 """A segment that begins with none of these begins nothing of MSMQ; a whole packet is looked for otherwise."""
 LOOKED_AT = 8 << 10
 """Bytes of a segment that decide."""
+NOT_MSMQ_UDP = "UDP, not MSMQ"
+"""Why a datagram is skipped that is on no port of MSMQ."""
 _COMMON_HEADER = 16
 _POST = b"POST "
 _LINE = 256
@@ -86,6 +90,16 @@ def content_of(data: bytes, believed: Content) -> Content:
     if starts_pdu(data):
         return "rpc"
     return "http" if looks_like_http(_behind_lines(data)) else "msmq"
+
+
+def datagram_kind(sport: int, dport: int, payload: bytes) -> tuple[str | None, str]:
+    """The packet in a UDP datagram, or None and why it is skipped: pings on port 3527, discovery on 1801."""
+    if PING_PORT in (sport, dport):
+        is_ping = payload[2:4] == b"HU" or len(payload) == 24
+        return ("ping", "") if is_ping else (None, f"UDP port {PING_PORT}, no ping")
+    if MSMQ_PORT not in (sport, dport):
+        return None, NOT_MSMQ_UDP
+    return DISCOVERY.get(payload[:4]), f"UDP port {MSMQ_PORT}, no discovery"
 
 
 def may_carry(data: bytes, port: int) -> str:

@@ -26,7 +26,7 @@ from msmq_wire.capture.reader import CaptureReader, read_capture
 from msmq_wire.capture.source import read_frames
 from msmq_wire.errors import CaptureError
 from msmq_wire.reassembly import tcp
-from msmq_wire.records import finder, other_ports
+from msmq_wire.records import finder, other_ports, packet_reader
 from msmq_wire.records.finder import PacketFinder
 from msmq_wire.records.record import Item, Record
 from msmq_wire.records.run import Run, in_order
@@ -200,8 +200,8 @@ def test_frames_that_complete_nothing_are_counted_before_damage(
 @pytest.mark.parametrize(
     ("place", "name", "value"),
     [
-        (finder, "_MAX_HELD", 5_000),
-        (finder, "_MAX_HELD", 60_000),
+        (packet_reader, "_MAX_HELD", 5_000),
+        (packet_reader, "_MAX_HELD", 60_000),
         (other_ports, "_MAX_CONNECTIONS", 1),
         (other_ports, "_MAX_CONNECTIONS", 3),
         (finder, "_MAX_CARRIED", 2),

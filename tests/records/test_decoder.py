@@ -152,7 +152,7 @@ def test_a_connection_that_is_replaced_leaves_nothing_open() -> None:
             sent(2 * number + 2, start + 1, SESSION_ACK[:20]),
         )
         assert [record.type for record in found] == ["session_ack"] * (number > 0)
-        assert len(decoder.finder._framers) == 1
+        assert len(decoder.finder.packets._framers) == 1
 
 
 def test_streams_tell_the_steps_and_where_they_were_seen() -> None:

@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from msmq_wire.records.recognition import FIRST_BYTES, LOOKED_AT, content_of, recognise
+from msmq_wire.records.recognition import FIRST_BYTES, LOOKED_AT, content_of, datagram_kind, recognise
 
 _BIND = struct.pack("<BBBB4sHHI", 5, 0, 11, 3, b"\x10\0\0\0", 72, 0, 1) + bytes(56)
 _PACKET = bytes((0x10, 0, 3, 0)) + b"LIOR" + (200).to_bytes(4, "little") + b"\xff\xff\xff\xff" + bytes(184)
@@ -72,3 +72,21 @@ def test_the_first_bytes_of_a_stream_outweigh_the_segment_that_it_was_believed_f
     data: bytes, believed: str, content: str
 ) -> None:
     assert content_of(data, believed) == content  # type: ignore[arg-type]  # parameters are plain texts
+
+
+@pytest.mark.parametrize(
+    ("ports", "payload", "kind", "reason"),
+    [
+        ((40000, 3527), bytes(2) + b"HU" + bytes(4), "ping", ""),
+        ((3527, 40000), bytes(24), "ping", ""),
+        ((40000, 3527), bytes(23), None, "UDP port 3527, no ping"),
+        ((40000, 1801), bytes(24), None, "UDP port 1801, no discovery"),
+        ((40000, 53), bytes(2) + b"HU", None, "UDP, not MSMQ"),
+    ],
+)
+def test_a_datagram_is_a_ping_by_its_port_and_its_signature_or_size(
+    ports: tuple[int, int], payload: bytes, kind: str | None, reason: str
+) -> None:
+    found = datagram_kind(*ports, payload)
+    assert found[0] == kind
+    assert kind or found[1] == reason
