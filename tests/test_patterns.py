@@ -176,7 +176,7 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
     ),
     "msmq_wire.cli.packet_input:_HEX": (Attack("fullmatch", "", "0", "!"),),
     "msmq_wire.cli.packet_input:_BASE64": (Attack("fullmatch", "", "A", "!"), Attack("fullmatch", "A", "=")),
-    "msmq_wire.cli.reading:_CONNECTION": (
+    "msmq_wire.cli.read_counts:_CONNECTION": (
         Attack("match", "", ":1"),
         Attack("match", "a:", "1"),
         Attack("match", "a:1 to b", ":1", "!"),

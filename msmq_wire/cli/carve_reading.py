@@ -139,21 +139,23 @@ class CarveReading(Reading):
             self.searched = reader.searched
             for record in reader:
                 self._last_id = record.id
-                self.packets[record.type] += record.grade is not None
+                self.counts.packets[record.type] += record.grade is not None
                 if record.type == "error" and record.grade is None:
                     self._fail(f"{record.capture}: {record.reason}")
                 self.data = reader.data
                 yield record
             self.told_before = reader.told_before
         for one in self.searched:
-            self.bytes += one.size
+            self.counts.bytes += one.size
             self.hashed += map(_read, one.files or _as_file(one))
         if not self.status and not any(one.grades for one in self.searched):
-            self._fail(f"nothing of MSMQ in {size_text(self.bytes)} of {count_text(len(self.files), 'file')}")
+            self._fail(
+                f"nothing of MSMQ in {size_text(self.counts.bytes)} of {count_text(len(self.files), 'file')}"
+            )
 
     def tell_summary(self, *more: str) -> None:
         """Print the summary line, unless nothing could be read and the errors say so."""
-        self.frames = 1 if self.bytes else 0
+        self.counts.frames = 1 if self.counts.bytes else 0
         super().tell_summary(*more)
 
     def summary(self) -> str:
@@ -161,15 +163,14 @@ class CarveReading(Reading):
         grades: Counter[str] = sum((one.grades for one in self.searched), Counter())
         nested: Counter[str] = sum((one.nested for one in self.searched), Counter())
         text = "interrupted: " if self.interrupted else ""
-        text += (
-            f"{size_text(self.bytes)} searched in {count_text(len(self.searched), 'file')}: {graded(grades)}"
-        )
+        size, files = size_text(self.counts.bytes), count_text(len(self.searched), "file")
+        text += f"{size} searched in {files}: {graded(grades)}"
         copies = sum(one.copies for one in self.searched)
         if copies:
             text += f", {copies} of them copies"
         if self.told_before:
             text += f" ({self.told_before} of what had been told)"
-        packets = {type_: count for type_, count in self.packets.items() if count}
+        packets = {type_: count for type_, count in self.counts.packets.items() if count}
         if packets:
             text += f"; {', '.join(f'{count} {name}' for name, count in packets.items())}"
         if nested:

@@ -21,6 +21,7 @@ from typing import IO, TYPE_CHECKING, Any
 from msmq_wire.cli.reporting import complain
 
 if TYPE_CHECKING:
+    from msmq_wire.cli.read_counts import ReadCounts
     from msmq_wire.cli.reading import Reading
     from msmq_wire.cli.render.screen import Screen
     from msmq_wire.cli.row_output import RowOutput
@@ -56,7 +57,7 @@ class Part:
                 asked.send(self._reading.records_in(self._reading.captures[number]))
                 asked.send(self._do(number, asked.recv()))
 
-    def _do(self, number: int, last_id: int) -> tuple[Any, dict[str, Any], str]:
+    def _do(self, number: int, last_id: int) -> tuple[Any, ReadCounts, str]:
         encoding, errors = self._encoding
         said = io.TextIOWrapper(io.BytesIO(), sys.stderr.encoding, sys.stderr.errors, newline="\n")
         with open(self._path(number), "wb", _MUCH) as kept:
@@ -70,7 +71,7 @@ class Part:
         said.seek(0)
         return found, counts, said.read()
 
-    def tell(self, number: int, done: tuple[Any, dict[str, Any], str]) -> Any:
+    def tell(self, number: int, done: tuple[Any, ReadCounts, str]) -> Any:
         """Print what a file gave."""
         found, counts, said = done
         path = self._path(number)
@@ -80,7 +81,7 @@ class Part:
             else:
                 self._output.take_kept(kept, self._reading.reached, _copy)
         os.unlink(path)
-        self._reading.add(counts)
+        self._reading.counts.add(counts)
         sys.stdout.flush()
         sys.stderr.write(said)
         return found
@@ -191,7 +192,7 @@ class Crew:
         self._counts.setdefault(number, 0)
         self._waiting.pop(number, None)
         self._done[number] = None
-        self._reading.status = 1
+        self._reading.counts.status = 1
         complain(f"{self._reading.captures[number][0]}: the process that read it has ended")
         self._go_on()
 

@@ -28,10 +28,10 @@ def diagnosed(
     """Read captures and diagnose them; with ``questions`` only these are answered, without a digest."""
     numbers = sorted(set(questions or QUESTIONS))
     story, diagnosis = _follow(reading, redactor, judged=bool(JUDGED & set(numbers)))
-    if not reading.frames and reading.status:
+    if not reading.counts.frames and reading.status:
         return Diagnosed(story)
     answers = diagnosis.answers(story, numbers=numbers, zone=zone)
-    digest = None if questions else diagnosis.digest(answers, story, frames=reading.frames)
+    digest = None if questions else diagnosis.digest(answers, story, frames=reading.counts.frames)
     return Diagnosed(story, digest, answers)
 
 

@@ -38,7 +38,7 @@ class Followed(NamedTuple):
     @property
     def is_told(self) -> bool:
         """Whether anything could be read."""
-        return bool(self.reading.frames or not self.reading.status)
+        return bool(self.reading.counts.frames or not self.reading.status)
 
     def called(self, text: str) -> str:
         """What errors call a message that somebody asked for: what is asked for may be a label."""

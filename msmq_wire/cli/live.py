@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from msmq_wire.cli.health import WIRESHARK_GROUP
+from msmq_wire.cli.read_counts import nothing_found
 from msmq_wire.cli.reading import Reading, named, tells
 from msmq_wire.cli.reporting import complain
 from msmq_wire.errors import CaptureError
@@ -80,15 +81,15 @@ class LiveReading(Reading):
                         raise CaptureError(record.reason or "the capture failed")
                     found = found or tells(record, reader)
                     if isinstance(record.packet, RpcCall) and record.packet.sealed:
-                        self.sealed += 1
+                        self.counts.sealed += 1
                     yield record
                     sys.stdout.flush()
                     self.interrupts.waiting = True
             finally:
-                self.frames += reader.summary.frames
-                self._count(reader)
+                self.counts.frames += reader.summary.frames
+                self.counts.take(reader.summary)
             if not found:
-                self._fail(named(file, self._nothing_in(reader, reader.summary.frames)))
+                self._fail(named(file, nothing_found(reader, reader.summary.frames, streams=self.streams)))
 
 
 @contextlib.contextmanager

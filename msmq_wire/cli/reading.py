@@ -8,15 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import stat
 import sys
-from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
-
-import msgspec
+from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 
 from msmq_wire.capture.hashing import FileRead, Hashing
 from msmq_wire.capture.reader import CaptureReader
@@ -25,15 +21,13 @@ from msmq_wire.capture.source import Source
 from msmq_wire.cli.folders import NAMED_IS_READ, captures_named, nothing_in_folder
 from msmq_wire.cli.interrupts import Interrupts
 from msmq_wire.cli.progress import Progress
+from msmq_wire.cli.read_counts import ReadCounts, nothing_found
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import complain, hide_file, tell
-from msmq_wire.cli.secrets import KEY_OPTIONS, without_secrets
+from msmq_wire.cli.secrets import without_secrets
 from msmq_wire.errors import CaptureError
-from msmq_wire.records.body_keys import Opened
 from msmq_wire.records.brief import Brief, Briefing
-from msmq_wire.records.filter.subject import Subject
 from msmq_wire.records.joined_capture import JoinedCapture
-from msmq_wire.records.other_ports import NOT_MSMQ, UNKNOWN_CALLS
 from msmq_wire.records.recognition import Ports
 from msmq_wire.records.record import Record, is_file_error
 from msmq_wire.records.rpc_packets import RpcCall
@@ -43,54 +37,16 @@ from msmq_wire.rpc.security import Negotiator
 if TYPE_CHECKING:
     from msmq_wire.capture.carve.reader import Searched
     from msmq_wire.capture.packet_batch import PacketBatch
-    from msmq_wire.records.filter.compiling import Filter
     from msmq_wire.sessions import LeftOut
 
     Read: TypeAlias = Record | Brief | PacketBatch
     ItemsOf: TypeAlias = Callable[[CaptureReader], Iterator[Read]]
 
 _T = TypeVar("_T")
-_REASONS = 6
 _WAITING = 1 << 24
 """Bytes of captures that are read while rows of a table wait for others: well below a second of reading."""
 _PROGRAM = 192 << 20
 """Bytes that a program takes beside what it follows: its code, a chunk of the capture, open packets."""
-_COUNTS = (
-    "status",
-    "sealed",
-    "bodies",
-    "doubtful",
-    "frames",
-    "understood",
-    "skipped",
-    "packets",
-    "notices",
-    "bytes",
-)
-"""What is counted while files are read."""
-_CONNECTION = re.compile(r"(?:(\S+:\d+ to \S+:\d+)|DCE/RPC): ")
-
-
-class Selection(msgspec.Struct, frozen=True):
-    """Which records are wanted: those that match the filter and, if there are ids, have one of them.
-
-    ``outcome_of`` gives what became of the message in a record, where that is known.
-    """
-
-    filter: Filter | None = None
-    ids: frozenset[int] = frozenset()
-    outcome_of: Callable[[Record], str | None] | None = None
-
-    def told(self, matching: int, all_: int, noun: str) -> tuple[str, ...]:
-        """What a summary says about what was left out: nothing if nothing was asked for in particular."""
-        if self.filter is None and not self.ids:
-            return ()
-        return (f"{matching} of {count_text(all_, noun)} shown",)
-
-    def __contains__(self, record: object) -> bool:
-        if not isinstance(record, Record) or (self.ids and record.id not in self.ids):
-            return False
-        return self.filter is None or self.filter(Subject(record, self.outcome_of))
 
 
 class Reading:
@@ -145,18 +101,9 @@ class Reading:
         self.hashed: list[FileRead] = []
         self.searched: list[Searched] = []
         self.interrupted = False
-        self.sealed = 0
-        self.bodies: Counter[str] = Counter()
-        self.doubtful = 0
-        self.status = 0
-        self.frames = 0
-        self.understood = 0
-        self.skipped: Counter[str] = Counter()
-        self.packets: Counter[str] = Counter()
-        self.notices: Counter[str] = Counter()
+        self.counts = ReadCounts()
         self.interrupts = Interrupts()
         self._last_id = 0
-        self.bytes = 0
         self._shown_at = 0
         self._part = False
         self._mark: Callable[[int], None] | None = None
@@ -194,12 +141,17 @@ class Reading:
     def interrupt(self) -> None:
         """Take note that Ctrl+C ends the reading."""
         self.interrupted = True
-        self.status = 1
+        self.counts.status = 1
 
     def end_if_interrupted(self) -> None:
         """Raise KeyboardInterrupt where half a capture is no answer."""
         if self.interrupted and not (self.rows or self.as_it_comes):
             self.tell_summary()
+
+    @property
+    def status(self) -> int:
+        """The exit status: 1 where a file could not be read, or not to its end, or holds nothing."""
+        return self.counts.status
 
     @cached_property
     def captures(self) -> list[tuple[str, ...]]:
@@ -249,7 +201,7 @@ class Reading:
         )
 
     def _capture(self, files: Sequence[str], items_of: ItemsOf) -> Iterator[Read]:
-        joined, seen, frames = JoinedCapture(files) if len(files) > 1 else None, _Seen(), self.frames
+        joined, seen, frames = JoinedCapture(files) if len(files) > 1 else None, _Seen(), self.counts.frames
         last: CaptureReader | None = None
         try:
             for file in files:
@@ -261,21 +213,22 @@ class Reading:
                         try:
                             yield from self._items(reader, file, items_of, seen)
                         finally:
-                            self.frames += reader.summary.frames
+                            self.counts.frames += reader.summary.frames
                 except CaptureError as error:
                     seen.damaged = True
                     self._fail(named(file, error.message))
             if joined is not None and last is not None:
                 for record in last.finish():
                     seen.found = seen.found or tells(record, last)
-                    self.sealed += _is_sealed(record)
+                    self.counts.sealed += _is_sealed(record)
                     yield record
         finally:
             if last is not None:
                 self._last_id = last.last_id
-                self._count(last)
+                self.counts.take(last.summary)
         if last is not None and not seen.found and not seen.damaged:
-            self._fail(named(joined or files[0], self._nothing_in(last, self.frames - frames)))
+            why = nothing_found(last, self.counts.frames - frames, streams=self.streams)
+            self._fail(named(joined or files[0], why))
 
     def _items(self, reader: CaptureReader, file: str, items_of: ItemsOf, seen: _Seen) -> Iterator[Read]:
         """What a file holds; take note in ``seen`` of what that is."""
@@ -298,7 +251,7 @@ class Reading:
                             self._fail(named(file, record.reason or "the file is damaged"))
                             continue
                         seen.found = seen.found or tells(record, reader)
-                        self.sealed += _is_sealed(record)
+                        self.counts.sealed += _is_sealed(record)
                     yield item
             ended = True
         except GeneratorExit:
@@ -307,15 +260,10 @@ class Reading:
                 hashing = None
             raise
         finally:
-            self.bytes += reader.source.bytes_read
+            self.counts.bytes += reader.source.bytes_read
             self._last_id = reader.last_id
             if hashing is not None:
                 self.hashed.append(hashing.result(file, at_end=ended and not damaged))
-
-    def count_opened(self, found: Opened) -> None:
-        """Count a body that a key opened, or that it did not by the reason."""
-        self.bodies[found.why] += 1
-        self.doubtful += found.doubtful
 
     def records_in(self, files: Sequence[str]) -> int:
         """How many records a capture has; what is wrong with its files is said when they are read."""
@@ -336,10 +284,10 @@ class Reading:
 
     def only(
         self, number: int, last_id: int, work: Callable[[], _T], mark: Callable[[int], None] | None
-    ) -> tuple[_T, dict[str, Any]]:
+    ) -> tuple[_T, ReadCounts]:
         """Do some work as if there were but one capture, and ids up to another one were given already.
 
-        ``mark`` is told how many of its bytes are read. Counts are those of `add`.
+        ``mark`` is told how many of its bytes are read.
         """
         captures, self.captures, self._last_id, self._mark = (
             self.captures,
@@ -348,24 +296,14 @@ class Reading:
             mark,
         )
         self._part = True
-        for name in _COUNTS:
-            setattr(self, name, type(getattr(self, name))())
+        self.counts = ReadCounts()
         found = work()
         self.captures = captures
-        return found, {name: getattr(self, name) for name in _COUNTS}
-
-    def add(self, counts: Mapping[str, Any]) -> None:
-        """Add what was counted elsewhere."""
-        for name, count in counts.items():
-            own = getattr(self, name)
-            if isinstance(own, Counter):
-                own.update(count)
-            else:
-                setattr(self, name, max(own, count) if name == "status" else own + count)
+        return found, self.counts
 
     def reached(self, read: int) -> None:
         """Show the rows that wait, if much was read for them; ``read`` are bytes of a file."""
-        done = self.bytes + read
+        done = self.counts.bytes + read
         if self.show_waiting is not None and done - self._shown_at >= _WAITING:
             self._shown_at = done
             self.show_waiting()
@@ -377,32 +315,8 @@ class Reading:
         self.interrupts.raise_if_any()
         self.interrupts.waiting = self.as_it_comes
 
-    def _nothing_in(self, reader: CaptureReader, frames: int) -> str:
-        summary = reader.summary
-        if not summary.understood:
-            why = f" ({_most(summary.skipped, 2)})" if summary.skipped else ""
-            way = "; to decode a port anyway: --decode-as PORT=AS" if summary.skipped[NOT_MSMQ] else ""
-            return f"no MSMQ traffic in {count_text(frames, 'frame')}{why}{way}"
-        if not reader.on_ports:
-            whole = count_text(frames, "frame")
-            unknown = summary.notices[UNKNOWN_CALLS]
-            if unknown:
-                calls = count_text(unknown, "call")
-                return f"{calls} in {whole} may be of MSMQ: no interface was captured"
-            return f"no MSMQ traffic in {whole}: the calls and HTTP requests in it are of others"
-        text = f"no packets, but {count_text(summary.understood, 'frame')} of connections to ports of MSMQ"
-        return text if self.streams else f"{text}: decode --streams shows them"
-
-    def _count(self, reader: CaptureReader) -> None:
-        """Take what the reader of a capture counted, but for its frames: those are of each file."""
-        summary = reader.summary
-        self.understood += summary.understood
-        self.skipped.update(summary.skipped)
-        self.packets.update(summary.packets)
-        self.notices.update(summary.notices)
-
     def _fail(self, message: str) -> None:
-        self.status = 1
+        self.counts.status = 1
         complain(message)
 
     def tell_left_out(self, left_out: LeftOut) -> None:
@@ -431,7 +345,7 @@ class Reading:
 
         Raises KeyboardInterrupt where Ctrl+C ended the reading.
         """
-        if not self.quiet and (self.frames or not self.status):
+        if not self.quiet and (self.counts.frames or not self.counts.status):
             tell("; ".join((self.summary(), *more)))
         if self.interrupted:
             raise KeyboardInterrupt
@@ -450,34 +364,10 @@ class Reading:
 
     def summary(self) -> str:
         """What was read, in one line; what was left out is always told."""
-        skipped = self.skipped.total()
         text = "interrupted: " if self.interrupted else ""
-        text += f"{count_text(self.frames, 'frame')} read"
-        if self.verbose:
-            text += f", {self.understood} understood"
-        if skipped:
-            text += f", {skipped} skipped"
-        # What is in a tunnel or behind a link type that is not read may be MSMQ: that is told to everybody.
-        told = self.skipped if self.verbose else Counter(_hiding(self.skipped))
-        text += f" ({_most(told)})" if told else ""
-        if self.verbose:
-            packets = {type_: count for type_, count in self.packets.items() if count}
-            text += f"; {_counts(packets)}" if packets else "; no packets"
-        text += self._joined_text()
-        if self.sealed:
-            text += f"; {count_text(self.sealed, 'call')} sealed"
-            if self.negotiator in (None, without_secrets):
-                text += f": {KEY_OPTIONS} opens them"
-        if self.bodies:
-            text += f"; {self.bodies['']} of {self.bodies.total()} encrypted bodies opened"
-            if self.doubtful:
-                text += f", {self.doubtful} of them doubtful: nothing confirms what RC4 gave"
-            not_opened = Counter({why: count for why, count in self.bodies.items() if why})
-            if not_opened:
-                text += f" ({_most(not_opened)})"
-        notices = _about_connections(self.notices, anonymous=self.redactor.hides_hosts)
-        if notices:
-            text += f"; {', '.join(notices)}"
+        text += self.counts.frames_text(verbose=self.verbose) + self._joined_text()
+        text += self.counts.closed_text(key_options=self.negotiator in (None, without_secrets))
+        text += self.counts.notices_text(anonymous=self.redactor.hides_hosts)
         if self.left_out:
             text += f"; {count_text(self.left_out, 'other file')} left out: {NAMED_IS_READ}"
         if self.deeper:
@@ -489,31 +379,6 @@ class _Seen:
     """Whether anything was found in files of one capture, and whether any is damaged."""
 
     found = damaged = False
-
-
-def _about_connections(notices: Counter[str], *, anonymous: bool) -> list[str]:
-    """Notices as a summary has them: what concerns one connection, or several, once.
-
-    What a notice says of a connection may name an account, so ``anonymous`` shows none of it.
-    """
-    connections: dict[str, list[str]] = {}
-    others: Counter[str] = Counter()
-    for notice, count in notices.items():
-        match = _CONNECTION.match(notice)
-        if match is None:
-            others[notice] += count
-            continue
-        note = "notices that may name hosts are not shown" if anonymous else notice[match.end() :]
-        where = connections.setdefault(note, [])
-        if match[1] and not anonymous:
-            where.append(match[1])
-    told = [_most(others)] if others else []
-    for note, where in list(connections.items())[:_REASONS]:
-        place = where[0] if len(where) == 1 else count_text(len(where), "connection")
-        told.append(f"{note} ({place})" if where else note)
-    if len(connections) > _REASONS:
-        told.append(f"{count_text(len(connections) - _REASONS, 'other notice')}")
-    return told
 
 
 def _is_pipe(file: str) -> bool:
@@ -529,11 +394,6 @@ def _is_sealed(record: Record) -> bool:
     return isinstance(record.packet, RpcCall) and record.packet.sealed
 
 
-def _hiding(skipped: Mapping[str, int]) -> dict[str, int]:
-    """What was skipped and may hold MSMQ: tunnels, link types and protocols that are not read."""
-    return {why: count for why, count in skipped.items() if "not read" in why or why.startswith("link type")}
-
-
 def tells(record: Record, reader: CaptureReader) -> bool:
     """Whether a record tells of MSMQ: no gap of a whole file, nor a step of what others talk about."""
     return reader.on_ports if record.type == "tcp_stream" else record.frames_missing is None
@@ -543,13 +403,3 @@ def named(file: str, message: str) -> str:
     """The message with the name of the file in front, unless it has it already."""
     name = "standard input" if file == "-" else file
     return message if name in message else f"{name}: {message}"
-
-
-def _counts(counts: dict[str, int]) -> str:
-    return ", ".join(f"{count} {name}" for name, count in counts.items())
-
-
-def _most(counts: Counter[str], most: int = _REASONS) -> str:
-    shown = dict(counts.most_common(most))
-    rest = sum(counts.values()) - sum(shown.values())
-    return _counts(shown) + (f", {rest} other" if rest else "")

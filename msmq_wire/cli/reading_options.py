@@ -150,7 +150,7 @@ class ReadingOptions(msgspec.Struct, frozen=True, kw_only=True):
             return reading
         opener = body_opener_for(self.rsa_keys, self.rsa_key_passwords)
         if opener is not None:
-            put_in_force(opener, reading.count_opened)
+            put_in_force(opener, lambda found: reading.counts.take_opened(found))
         return reading
 
     def _refuse_for_carving(self) -> None:

@@ -21,4 +21,4 @@ class SecondReading(Reading):
         self.captures = reading.captures
 
     def _fail(self, message: str) -> None:
-        self.status = 1
+        self.counts.status = 1

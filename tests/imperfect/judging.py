@@ -76,7 +76,7 @@ def judged(paths: Sequence[Path], memory: int | None = None) -> Said:
     story = judging.story
     assert story is not None
     answers = diagnosis.answers(story)
-    digest = diagnosis.digest(answers, story, frames=reading.frames)
+    digest = diagnosis.digest(answers, story, frames=reading.counts.frames)
     sent = answers[2].facts
     sessions = len(story.sessions) + story.left_out.sessions
     return Said(

@@ -10,9 +10,9 @@ from msmq_wire.cli.columns import Columns, Values
 from msmq_wire.cli.formats import RowFormat
 from msmq_wire.cli.jobs import Jobs, in_parts
 from msmq_wire.cli.options import CaptureFiles, Filters, Ids, filter_for
-from msmq_wire.cli.reading import Selection
 from msmq_wire.cli.reading_options import BODY_KEYS, ReadingOptions, with_reading_options
 from msmq_wire.cli.row_output import RowOutput
+from msmq_wire.cli.selection import Selection
 from msmq_wire.records.call import CALL_COLUMNS, Calls
 from msmq_wire.records.joined_capture import located
 from msmq_wire.records.rpc_packets import RpcCall

@@ -20,13 +20,13 @@ from msmq_wire.cli.columns import Columns
 from msmq_wire.cli.find_files import FindFiles
 from msmq_wire.cli.formats import RowFormat
 from msmq_wire.cli.options import Filters, Force, Ids, check_folder, check_output, filter_for
-from msmq_wire.cli.reading import Selection
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
 from msmq_wire.cli.record_rows import RecordRows
 from msmq_wire.cli.render.screen import Screen
 from msmq_wire.cli.render.table import table_of
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import complain
+from msmq_wire.cli.selection import Selection
 from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.errors import CaptureError, MsmqWireError
 from msmq_wire.records.message import message_of

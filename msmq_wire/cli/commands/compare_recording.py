@@ -96,7 +96,7 @@ def _compare(
         comparison.feed(record)
         comparison.found(judge.feed(record))
     comparison.found(judge.finish())
-    if judge.story is None or not reading.understood:
+    if judge.story is None or not reading.counts.understood:
         return None
     return publishable(comparison.finish(judge.story), redactor)
 

@@ -22,9 +22,10 @@ from msmq_wire.cli.options import (
     refuse_without_effect,
     tree_options,
 )
-from msmq_wire.cli.reading import Reading, Selection
+from msmq_wire.cli.reading import Reading
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
 from msmq_wire.cli.render.tree_writer import TreeWriter
+from msmq_wire.cli.selection import Selection
 from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.records.joined_capture import located
 from msmq_wire.records.json_lines import record_line

@@ -28,10 +28,11 @@ from msmq_wire.cli.options import (
     filter_for,
     filters_by_outcome,
 )
-from msmq_wire.cli.reading import Reading, Selection
+from msmq_wire.cli.reading import Reading
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import complain
+from msmq_wire.cli.selection import Selection
 from msmq_wire.errors import CaptureError
 from msmq_wire.reassembly.tcp_events import TcpSegment
 from msmq_wire.records.endpoint import endpoint

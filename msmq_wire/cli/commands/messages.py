@@ -24,11 +24,11 @@ from msmq_wire.cli.options import (
     filter_for,
     filters_by_outcome,
 )
-from msmq_wire.cli.reading import Selection
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import complain
 from msmq_wire.cli.row_output import RowOutput
+from msmq_wire.cli.selection import Selection
 from msmq_wire.errors import CaptureError
 from msmq_wire.records.brief import Brief, Briefing
 from msmq_wire.records.column import RecordRow

@@ -12,10 +12,10 @@ import typer
 
 from msmq_wire.cli.formats import TableFormat
 from msmq_wire.cli.options import CaptureFiles, Filters, filter_for
-from msmq_wire.cli.reading import Selection
 from msmq_wire.cli.reading_options import BODY_KEYS, ReadingOptions, with_reading_options
 from msmq_wire.cli.render.deviation_table import DeviationTable
 from msmq_wire.cli.render.values import count_text
+from msmq_wire.cli.selection import Selection
 from msmq_wire.cli.severity import Level
 from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.findings import SEVERITIES, Finding, Severity

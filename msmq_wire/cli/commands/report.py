@@ -91,10 +91,10 @@ def report(
         files=tuple(
             msgspec.structs.replace(one, name=_name(redactor.file(one.name))) for one in reading.hashed
         ),
-        frames=reading.frames,
-        understood=reading.understood,
-        skipped=reading.skipped,
-        notices=() if redactor.hides_hosts else tuple(reading.notices),
+        frames=reading.counts.frames,
+        understood=reading.counts.understood,
+        skipped=reading.counts.skipped,
+        notices=() if redactor.hides_hosts else tuple(reading.counts.notices),
         failures=tuple(taken.failures),
         redacted=tuple(sorted(redactor.what)),
         at_rest=_at_rest(reading, taken, redactor),
@@ -102,7 +102,7 @@ def report(
     )
     shelf, answers = taken.shelf, diagnosis.answers(story)
     # The questions are about networks.
-    digest = None if reading.at_rest else diagnosis.digest(answers, story, frames=reading.frames)
+    digest = None if reading.at_rest else diagnosis.digest(answers, story, frames=reading.counts.frames)
     parts = list(report_page(taken.totals, story, shelf, facts, taken.gone, answers=answers, digest=digest))
     try:
         with _opened(output, force=force) as page:

@@ -13,13 +13,14 @@ import typer
 from msmq_wire.cli.folders import holds_captures
 from msmq_wire.cli.formats import RowFormat
 from msmq_wire.cli.options import Filters, filter_for
-from msmq_wire.cli.reading import Reading, Selection
+from msmq_wire.cli.reading import Reading
 from msmq_wire.cli.reading_options import BODY_KEYS, ReadingOptions, with_reading_options
 from msmq_wire.cli.render.hop_table import HopTable
 from msmq_wire.cli.render.screen import Screen
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import complain, tell
 from msmq_wire.cli.rows import CsvWriter, JsonWriter
+from msmq_wire.cli.selection import Selection
 from msmq_wire.cli.store_options import check_store
 from msmq_wire.cli.topology_input import TopologyFile, read_topology
 from msmq_wire.errors import CaptureError
