@@ -6,6 +6,11 @@ sources alone: the functions of a package (a folder below msmq_wire) in the orde
 and in each the place that the hash names. Tests that need a JVM are left out: what a mutant changes is in
 this process only. ``MSMQ_WIRE_EFFORT=check`` asks the whole suite.
 
+``--freeze FILE`` writes down the mutants of the last run: where each is, what it changes and whether it was
+killed. ``--frozen FILE`` runs those again, wherever their functions are by then, and ends with status 1 where
+one that was killed is not. A function that was renamed is found by ``--moved FILE``, a JSON object of
+``path:qualname`` before and after; one that was moved only is found by its name and what it does.
+
 Every mutant lives in a process that is forked once all tests are collected, where the code objects of the
 functions are replaced. A test that fails without the mutant too does not count.
 """
@@ -75,6 +80,20 @@ class Mutant(NamedTuple):
     place: int
     line: int
     what: str
+
+
+class Frozen(NamedTuple):
+    """A mutant as it was written down: ``steps`` are all that could be changed in its function, in order.
+
+    ``text`` is the line that is changed.
+    """
+
+    file: str
+    qualname: str
+    place: int
+    steps: tuple[str, ...]
+    text: str
+    killed: bool
 
 
 class _Places(ast.NodeVisitor):
@@ -186,6 +205,66 @@ def draw(number: int, below: str = "") -> list[Mutant]:
                 drawn[package].append((digest, Mutant(package, file, qualname, place, line, what)))
     found = [mutant for package in sorted(drawn) for _, mutant in sorted(drawn[package])[:number]]
     return [mutant for mutant in found if mutant.file.startswith(below)]
+
+
+def freeze(results: list[dict[str, Any]]) -> list[Frozen]:
+    """What is written down of mutants whose results are known, and whose sources did not change since."""
+    found = []
+    for one in results:
+        source = (_ROOT / one["file"]).read_text(encoding="utf-8")
+        node = dict(_functions(ast.parse(source)))[one["qualname"]]
+        steps = tuple(what for _, what, _ in _places(node))
+        text = source.splitlines()[one["line"] - 1].strip()
+        killed = one["result"].startswith("killed")
+        found.append(Frozen(one["file"], one["qualname"], one["place"], steps, text, killed))
+    return found
+
+
+def thaw(frozen: list[Frozen], moved: dict[str, str]) -> list[Mutant | None]:
+    """Where mutants are now; None for one whose function, or what it changes there, is no more."""
+    functions: dict[tuple[str, str], tuple[str, ast.AST]] = {}
+    by_name: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
+    for path in sorted(_PACKAGE.rglob("*.py")):
+        source, file = path.read_text(encoding="utf-8"), path.relative_to(_ROOT).as_posix()
+        for qualname, node in _functions(ast.parse(source)):
+            functions[file, qualname] = source, node
+            by_name[qualname.rpartition(".")[2]].append((file, qualname))
+    found: list[Mutant | None] = []
+    for one in frozen:
+        file, _, qualname = moved.get(f"{one.file}:{one.qualname}", f"{one.file}:{one.qualname}").partition(
+            ":"
+        )
+        name = qualname.rpartition(".")[2]
+        candidates = [(file, qualname), *(at for at in by_name[name] if at != (file, qualname))]
+        places = (
+            (at, _same_place(one, *functions[at], named=at == candidates[0]))
+            for at in candidates
+            if at in functions
+        )
+        at, place = next(((at, place) for at, place in places if place is not None), (None, None))
+        if at is None or place is None:
+            found.append(None)
+            continue
+        line, what, _ = _places(functions[at][1])[place]
+        parts = at[0].split("/")
+        package = parts[1] if len(parts) > 2 else "."
+        found.append(Mutant(package, *at, place, line, what))
+    return found
+
+
+def _same_place(one: Frozen, source: str, node: ast.AST, *, named: bool) -> int | None:
+    """The place that a mutant changed; None where it is another function, or changed there.
+
+    ``named`` says that it is the function by its name.
+    """
+    places, lines = _places(node), source.splitlines()
+    texts = [lines[line - 1].strip() for line, _, _ in places]
+    steps = tuple(what for _, what, _ in places)
+    if steps == one.steps and (named or texts[one.place] == one.text):
+        return one.place
+    wanted = (one.steps[one.place], one.text)
+    same = [number for number, step in enumerate(zip(steps, texts, strict=True)) if step == wanted]
+    return same[0] if len(same) == 1 else None
 
 
 def _mutated(mutant: Mutant) -> CodeType:
@@ -417,17 +496,43 @@ def main() -> int:
         "--known", action="store_true", help="take which test runs which line from the last run"
     )
     parser.add_argument("--out", type=Path, default=_WORK / "results.json")
+    parser.add_argument("--freeze", type=Path, help="write the mutants of the last run down, and stop")
+    parser.add_argument("--frozen", type=Path, help="run the mutants that were written down")
+    parser.add_argument("--moved", type=Path, help="the functions that were renamed since")
     options = parser.parse_args()
+    if options.freeze is not None:
+        rows = map(json.dumps, freeze(json.loads(options.out.read_text())))
+        options.freeze.write_text("[\n" + ",\n".join(rows) + "\n]\n")
+        return 0
+    frozen: list[Frozen] = []
+    if options.frozen is None:
+        mutants = draw(options.number, options.below)
+    else:
+        frozen = [Frozen(*one) for one in json.loads(options.frozen.read_text())]
+        frozen = [one._replace(steps=tuple(one.steps)) for one in frozen]
+        moved = {} if options.moved is None else json.loads(options.moved.read_text())
+        places = thaw(frozen, moved)
+        mutants = [mutant for mutant in places if mutant is not None]
     if not options.known:
         _learn(options.tests)
-    runner = Runner(draw(options.number, options.below), options.jobs, options.seconds, options.out)
+    runner = Runner(mutants, options.jobs, options.seconds, options.out)
     pytest.main(["-q", "-s", "-p", "no:cacheprovider", *options.tests], plugins=[runner])
     results = json.loads(options.out.read_text())
     for one in results:
         if not one["result"].startswith("killed"):
             print(f"{one['result']}: {one['file']}:{one['line']} {one['qualname']}: {one['what']}")
     print(table(results))
-    return 0
+    if not frozen:
+        return 0
+    survived = {Mutant(*list(one.values())[:-1]) for one in results if not one["result"].startswith("killed")}
+    worse = 0
+    for before, now in zip(frozen, places, strict=True):
+        if now is None or (before.killed and now in survived):
+            state = "gone" if now is None else "killed before, not now"
+            worse += now is not None
+            print(f"{state}: {before.file} {before.qualname}: {before.text}")
+    print(f"{len(mutants)} of {len(frozen)} found again; {worse} killed before and not now")
+    return 1 if worse else 0
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""How `make mutants` learns which test runs which line."""
+"""How `make mutants` learns which test runs which line, and finds mutants again."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from pathlib import Path
 
 import coverage
 import pytest
+
+from tests import mutants
 
 _ROOT = Path(__file__).resolve().parents[1]
 pytestmark = pytest.mark.needs("coverage", "pytest-cov")
@@ -31,3 +33,48 @@ def test_lines_are_told_with_the_tests_that_run_them(tmp_path: Path) -> None:
     data.read()
     lines = data.contexts_by_lineno(str(_ROOT / "msmq_wire" / "units.py"))
     assert any("tests/test_units.py" in context for contexts in lines.values() for context in contexts)
+
+
+_BEFORE = """
+def kept(a):
+    return a + 1
+
+class Reader:
+    def feed(self, data):
+        if data and self.open:
+            self.count += 1
+        return self.count
+"""
+_AFTER = """
+class PacketReader:
+    def feed(self, data):
+        self.note(data)
+        if data and self.open:
+            self.count += 1
+        return self.count
+"""
+
+
+def test_a_frozen_mutant_is_found_again_where_its_function_went(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "msmq_wire"
+    package.mkdir()
+    monkeypatch.setattr(mutants, "_ROOT", tmp_path)
+    monkeypatch.setattr(mutants, "_PACKAGE", package)
+    (package / "reader.py").write_text(_BEFORE)
+    drawn = {mutant.qualname: mutant for mutant in mutants.draw(9)}
+    results = [{**mutant._asdict(), "result": "killed by a test"} for mutant in drawn.values()]
+    frozen = mutants.freeze(results)
+    assert mutants.thaw(frozen, {}) == list(drawn.values())
+
+    (package / "reader.py").rename(package / "packet_reader.py")
+    (package / "packet_reader.py").write_text(_AFTER)
+    moved = {"msmq_wire/reader.py:Reader.feed": "msmq_wire/packet_reader.py:PacketReader.feed"}
+    for names in (moved, {}):
+        again = dict(zip((one.qualname for one in frozen), mutants.thaw(frozen, names), strict=True))
+        feed = again["Reader.feed"]
+        assert again["kept"] is None
+        assert feed is not None
+        assert (feed.qualname, feed.what) == ("PacketReader.feed", drawn["Reader.feed"].what)
+        assert feed.line == drawn["Reader.feed"].line - 2
