@@ -20,6 +20,8 @@ KINDS = (
     ),
 )
 
+BEGINS = (b"\0",)
+"""What such a stream begins with."""
 _HEADER = bytes.fromhex("01000000 00000000")
 _LISTED = 64
 
@@ -54,7 +56,7 @@ def binary_formatter_body(data: bytes) -> Body | None:
     ``class`` (``name { member: type, ... }``), ``method`` and ``string`` rows, at most 64 of each, and
     ``stopped`` where the records could not be followed to their end.
     """
-    if data[:1] != b"\0" or data[9:17] != _HEADER:
+    if not data.startswith(BEGINS) or data[9:17] != _HEADER:
         return None
     walk = _Walk(data)
     confidence: Confidence = "certain"

@@ -22,6 +22,9 @@ KINDS = (
     ),
 )
 
+_OF_DIRECTORY, _OF_QUEUE_MANAGER = b"\1", b"\2\1<\0"
+BEGINS = (_OF_DIRECTORY, _OF_QUEUE_MANAGER)
+"""What version 1 begins with, and version 2, which goes on as a text in UTF-16."""
 _LISTED = 64
 _MOST_VALUES = 8
 _EVENTS = {
@@ -43,15 +46,13 @@ def change_notification_body(data: bytes) -> Body | None:
     The details have ``version``, and of version 2 ``event``, ``object`` and ``domain_controller``; of version
     1 for each update ``update``, ``object``, ``server`` and the properties by their names.
     """
-    if data[:1] == b"\2":
+    if data.startswith(_OF_QUEUE_MANAGER):
         return _of_queue_manager(data)
-    return _of_directory(data) if data[:1] == b"\1" and data[1:2] > b"\0" else None
+    return _of_directory(data) if data.startswith(_OF_DIRECTORY) and data[1:2] > b"\0" else None
 
 
 def _of_queue_manager(data: bytes) -> Body | None:
     """Version 2: one Notification Body, a text."""
-    if data[1:4] != b"\1<\0":
-        return None
     # One byte more than the message has, which says nothing; the text may have an end of its own.
     try:
         text = data[2 : len(data) & ~1].decode("utf-16-le").rstrip("\0")

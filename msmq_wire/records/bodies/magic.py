@@ -45,6 +45,8 @@ _MARKS = (
     _Mark(b"SQLite format 3\0", "document", "SQLite database", "sqlite"),
 )
 _PREFIXES = tuple(mark.prefix for mark in _MARKS)
+BEGINS = (*_PREFIXES, b"BZh", b"RIFF", b"BM", b"MZ")
+"""What such a file begins with."""
 _BZIP2_BLOCK = bytes.fromhex("314159265359")
 _SIZED_IMAGE = "PNG image"
 

@@ -23,6 +23,8 @@ _LISTED = 64
 
 _MODES = {1: "singleton unsized", 2: "duplex", 3: "simplex", 4: "singleton sized"}
 _SINGLETON_SIZED = 4
+BEGINS = tuple(b"\0\1\0\1" + bytes((mode,)) for mode in _MODES)
+"""A version record, and a mode record."""
 
 # [MC-NMF] 2.2.3.4.1: text of the envelope, and how Python reads it where it is text.
 _ENCODINGS = {
@@ -45,7 +47,7 @@ def message_framing_body(data: bytes) -> Body | None:
     ``envelope`` with its size. ``text`` is the envelope where there is one and it is text. ``certain`` when
     the records fill the bytes.
     """
-    if data[:4] != b"\0\1\0\1" or data[4:5] not in (b"\1", b"\2", b"\3", b"\4"):
+    if not data.startswith(BEGINS):
         return None
     frames = _Frames(data)
     confidence: Confidence = "certain"

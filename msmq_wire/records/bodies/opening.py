@@ -97,7 +97,7 @@ def open_body(
     # A privacy level is asked for before anything is encrypted: what can be read counts more.
     if encrypted is not None and (encrypted.declared or body.kind == "binary"):
         body = encrypted_as(encrypted, len(data))
-    convention, headers = extension_headers(extension)
+    convention, headers = extension_headers(extension) if extension else ("", ())
     if body.kind in ("json", "text") and body.text is not None:
         envelope = envelope_members(body.text)
         if envelope:
@@ -167,8 +167,8 @@ def _by_mark(data: bytes) -> Body | None:
 def _by_content(data: bytes) -> Body:
     if not data:
         return Body(kind="binary", confidence="certain")
-    for read in _BY_CONTENT:
-        body = read(data)
+    for begins, read in _BY_CONTENT:
+        body = read(data) if data.startswith(begins) else None
         if body is not None:
             return body
     return Body(kind="binary", confidence="guess")
@@ -217,14 +217,14 @@ def _inside(data: bytes) -> Body | None:
     return _by_mark(data) or marked_body(data) or binary_formatter_body(data) or _as_text(data)
 
 
-_BY_CONTENT: tuple[Callable[[bytes], Body | None], ...] = (
-    _by_mark,
-    marked_body,
-    binary_formatter_body,
-    message_framing_body,
-    queued_components_body,
-    change_notification_body,
-    _as_text,
-    _unpacked,
+_BY_CONTENT: tuple[tuple[tuple[bytes, ...], Callable[[bytes], Body | None]], ...] = (
+    (text.BEGINS, _by_mark),
+    (magic.BEGINS, marked_body),
+    (binary_formatter.BEGINS, binary_formatter_body),
+    (message_framing.BEGINS, message_framing_body),
+    (queued_components.BEGINS, queued_components_body),
+    (change_notification.BEGINS, change_notification_body),
+    ((b"",), _as_text),
+    ((b"",), _unpacked),
 )
-"""What looks at the bytes, in this order."""
+"""What looks at the bytes, in this order, and what these have to begin with."""

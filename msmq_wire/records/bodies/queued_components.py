@@ -25,6 +25,8 @@ KINDS = (
     ),
 )
 
+BEGINS = (b"CHDR",)
+"""The signature of a container."""
 _SPEC = SpecRef("MC-COMQC", "2.2")
 _MESSAGE = UUID("71bbdb83-fc41-11d0-b764-0080c7ec3fc1").bytes_le
 _NAMES = {UUID("00020400-0000-0000-c000-000000000046"): "IDispatch"}
@@ -39,7 +41,7 @@ def queued_components_body(data: bytes) -> Body | None:
     The details, the first 64, are ``class``, ``partition`` and ``call`` for each call. ``certain`` when the
     headers fill the bytes that the message says it has, and one of them is a call.
     """
-    if data[:4] != b"CHDR" or data[8:24] != _MESSAGE:
+    if not data.startswith(BEGINS) or data[8:24] != _MESSAGE:
         return None
     rows: list[tuple[str, str]] = []
     confidence: Confidence = "certain"

@@ -24,7 +24,8 @@ KINDS = (
 )
 
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
-_MARKS = tuple(mark for mark, _ in _BOMS)
+BEGINS = tuple(mark for mark, _ in _BOMS)
+"""What a text with a byte order mark begins with."""
 _NAMES = {"utf-8": "UTF-8", "utf-16-le": "UTF-16", "utf-16-be": "UTF-16", "cp1252": "Windows-1252"}
 _NARROW = ("utf-8", "cp1252")
 _ALLOWED_CONTROLS = frozenset("\t\n\r\f")
@@ -36,8 +37,6 @@ _LISTED = 32
 
 def with_byte_order_mark(data: bytes) -> tuple[str, int] | None:
     """The encoding that a byte order mark names, and the length of the mark; None without one."""
-    if not data.startswith(_MARKS):
-        return None
     return next(((encoding, len(bom)) for bom, encoding in _BOMS if data.startswith(bom)), None)
 
 
