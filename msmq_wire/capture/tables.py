@@ -20,7 +20,7 @@ from msmq_wire.capture.source import CaptureSource
 from msmq_wire.engines import arrow, columns
 from msmq_wire.engines.arrow_cells import cells, interleaved
 from msmq_wire.engines.arrow_schema import narrowed
-from msmq_wire.records.column import PLACE
+from msmq_wire.records.column import PLACE, RECORD_COLUMNS, Column
 from msmq_wire.records.composed import COMPOSED
 from msmq_wire.records.look import Kind
 from msmq_wire.records.recognition import Ports
@@ -35,34 +35,34 @@ TABLES: tuple[str, ...] = (*PACKETS, UNKNOWN_PACKET, *COMPOSED, OTHER)
 """The names of all tables."""
 
 
-def _field(name: str, kind: Any, doc: str, *, nullable: bool = False) -> Any:
-    return pa.field(name, kind, nullable=nullable, metadata={"doc": doc})
-
-
-_KINDS: Mapping[Kind, Any] = {
+ARROW_TYPES: Mapping[Kind, Any] = {
     "number": pa.int64(),
+    "duration": pa.int64(),
+    "flag": pa.bool_(),
     "text": pa.string(),
     "endpoint": pa.string(),
-    "numbers": pa.list_(pa.int64()),
     "time": pa.timestamp("ns", "UTC"),
+    "numbers": pa.list_(pa.int64()),
+    "texts": pa.list_(pa.string()),
+    "body": pa.binary(),
 }
 
 
-def place_field(name: str, *, called: str = "", doc: str = "", **changes: Any) -> Any:
-    """A column of `PLACE` in Arrow; ``nullable`` and ``type`` stay what a table has always had."""
-    declared = PLACE[name]
-    kind = changes.get("type", _KINDS[declared.kind])
-    nullable = changes.get("nullable", declared.optional)
-    return _field(called or name, kind, doc or declared.doc, nullable=nullable)
+def column_field(column: Column, *, nullable: bool | None = None) -> Any:
+    """A declared column in Arrow; ``nullable`` where a table has always had it otherwise than declared."""
+    nullable = column.optional if nullable is None else nullable
+    return pa.field(column.name, ARROW_TYPES[column.kind], nullable=nullable, metadata={"doc": column.doc})
 
 
-_WHERE = [place_field(name) for name in PLACE if name != "capture"]
+_WHERE = [column_field(one) for one in PLACE.values() if one.name != "capture"]
 _OTHER = [
-    _field("type", pa.string(), "gap, tcp_stream or error."),
-    _field("missing", pa.int64(), "Bytes of a gap that were not captured, null if unknown.", nullable=True),
-    _field("reason", pa.string(), "Why.", nullable=True),
-    _field("event", pa.string(), "Step of a connection.", nullable=True),
-    _field("remainder", pa.binary(), "The first bytes of a gap that were captured."),
+    *(column_field(one) for one in RECORD_COLUMNS if one.name in ("type", "missing", "reason", "event")),
+    pa.field(
+        "remainder",
+        pa.binary(),
+        nullable=False,
+        metadata={"doc": "The first bytes of a gap that were captured."},
+    ),
 ]
 
 

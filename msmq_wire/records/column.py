@@ -187,7 +187,7 @@ RECORD_COLUMNS: tuple[Column, ...] = (
         lambda record: tuple(dict.fromkeys(one.code for one in record.anomalies)), optional=False,
     ),
     Column("error", "text", "Why it could not be decoded to its end.", _error),
-    Column("missing", "number", "Bytes of a gap that were not captured."),
+    Column("missing", "number", "Bytes of a gap that were not captured, null if unknown."),
     Column("frames_missing", "number", "Frames that the file says it dropped, or that it has in part."),
     Column("reason", "text", "Why there is a gap, or a file ends."),
     Column("event", "text", "Step of a connection."),

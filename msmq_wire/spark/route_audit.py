@@ -28,19 +28,15 @@ def hop_schema() -> Any:
     """The Arrow schema of `audit_messages`: the keys of `hop_view`, and ``time_ns``."""
     import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 
-    from msmq_wire.capture.tables import place_field
-    from msmq_wire.tables.arrow_types import CAPTURE, FRAMES, TIME, field
+    from msmq_wire.records.column import Column, placed
+    from msmq_wire.tables.arrow_types import field, record_fields, table_field
 
     text, number = pa.string(), pa.int64()
     deviation = pa.struct([pa.field(name, text) for name in ("kind", "message", "spec")])
     return pa.schema(
         [
-            place_field("id", called="record"),
-            place_field("capture", doc=CAPTURE),
-            place_field("frames", doc=FRAMES, nullable=True),
-            place_field("time", type=TIME),
-            field("time_ns", number, "The same in nanoseconds since 1970."),
-            *(place_field(name) for name in ("src", "dst", "stream")),
+            table_field(placed("id", Column, called="record")),
+            *record_fields("capture", "frames", "time", "time_ns", "src", "dst", "stream"),
             field("message_id", text, "GUID of the queue manager that made the message, and number."),
             field("source", text, "Queue manager that sent it, null where that is not known."),
             field("source_name", text, "Its name in the topology."),

@@ -13,21 +13,44 @@ from typing import Any, get_type_hints
 import msgspec
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 
+from msmq_wire.capture.tables import column_field
 from msmq_wire.engines.arrow_schema import narrowed
 from msmq_wire.engines.arrow_types import arrow_type
+from msmq_wire.records.column import RECORD_COLUMNS, Column, placed
 from msmq_wire.wire.types.wchar_text import WcharText
 
 TIME = pa.timestamp("us", "UTC")
 """Times as Spark has them; nanoseconds stand beside them."""
-CAPTURE = "The file; with scope group the folder."
-"""What a capture is called in tables."""
-FRAMES = "Frames that carry it; through all files of a capture."
-"""How frames are numbered in tables."""
+TABLE_COLUMNS: Mapping[str, Column] = {
+    one.name: one
+    for one in (
+        *RECORD_COLUMNS,
+        placed("capture", Column, doc="The file; with scope group the folder."),
+        Column("path", "text", "The file that completes it."),
+        Column("frame_no", "number", "The frame of that file that completes it, from 1."),
+        placed(
+            "frames", Column, doc="Frames that carry it; through all files of a capture.", optional=True
+        ),
+        Column("time_ns", "number", "The same in nanoseconds since 1970."),
+    )
+}  # fmt: skip
+"""What there is of any record, as tables have it."""
 
 
 def field(name: str, kind: Any, doc: str, *, nullable: bool = True) -> Any:
     """A column and what it means."""
     return pa.field(name, kind, nullable=nullable, metadata={"doc": doc})
+
+
+def table_field(column: Column, *, nullable: bool | None = None) -> Any:
+    """A declared column in a table that Spark reads; ``nullable`` as for `column_field`."""
+    made = column_field(column, nullable=nullable)
+    return made.with_type(spark_type(made.type))
+
+
+def record_fields(*names: str) -> list[Any]:
+    """Some of `TABLE_COLUMNS`."""
+    return [table_field(TABLE_COLUMNS[name]) for name in names]
 
 
 def columns_of(schema: Any, columns: frozenset[str] | None) -> Any:

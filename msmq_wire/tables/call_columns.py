@@ -14,26 +14,29 @@ import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 from msmq_wire.capture.capture_reading import Numbering
 from msmq_wire.capture.composed_tables import composed_fields
 from msmq_wire.capture.packet_batch import PacketBatch
-from msmq_wire.capture.tables import record_tables
+from msmq_wire.capture.tables import ARROW_TYPES, record_tables
 from msmq_wire.capture.tables import schema as table_schema
 from msmq_wire.records.call import CALL_COLUMNS, Call
 from msmq_wire.records.call_story import CarriedMessage, carries_packet
-from msmq_wire.records.message import message_view
+from msmq_wire.records.message import COLUMNS, message_view
 from msmq_wire.records.record import Record
 from msmq_wire.records.srmp_packets import SrmpMessage
-from msmq_wire.tables.arrow_types import columns_of, field, spark_field, struct_of, table_rows
+from msmq_wire.tables.arrow_types import (
+    TABLE_COLUMNS,
+    columns_of,
+    field,
+    spark_field,
+    struct_of,
+    table_field,
+    table_rows,
+)
 from msmq_wire.tables.message_columns import CALLS, PLACE, Placing
 
+_OF_MESSAGES = {one.name: one for one in (*TABLE_COLUMNS.values(), *COLUMNS)}
 _CARRIED = pa.struct(
     [
-        pa.field("id", pa.int64()),
-        pa.field("type", pa.string()),
-        pa.field("queue", pa.string()),
-        pa.field("label", pa.string()),
-        pa.field("message_id", pa.string()),
-        pa.field("message_class", pa.int64()),
-        pa.field("body_type", pa.int64()),
-        pa.field("body_size", pa.int64()),
+        (name, ARROW_TYPES[_OF_MESSAGES[name].kind])
+        for name in ("id", "type", "queue", "label", "message_id", "message_class", "body_type", "body_size")
     ]
 )
 _STORY = ("status_name", "answered", "what")
@@ -46,9 +49,8 @@ _RESULT = ("anomalies", "consumed", "remainder", "error")
 @cache
 def call_schema() -> Any:
     """The Arrow schema of the table."""
-    kinds = {"text": pa.string(), "flag": pa.bool_()}
     told = {one.name: one for one in CALL_COLUMNS}
-    story = [field(name, kinds[told[name].kind], told[name].doc) for name in _STORY]
+    story = [table_field(told[name], nullable=True) for name in _STORY]
     calls = [spark_field(one) for one in composed_fields("rpc_call")]
     others = [
         field(

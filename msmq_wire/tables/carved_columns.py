@@ -18,10 +18,9 @@ from msmq_wire.capture.carve.addresses import MemoryMap
 from msmq_wire.capture.carve.reader import record_of
 from msmq_wire.capture.carve.search import Find
 from msmq_wire.records.column import RECORD_COLUMNS
-from msmq_wire.tables.arrow_types import columns_of, field, table_rows
+from msmq_wire.tables.arrow_types import columns_of, field, table_field, table_rows
 from msmq_wire.tables.message_columns import PLACE, PLACE_END, message_schema, rows_of
 
-_KINDS = {"number": pa.int64(), "text": pa.string()}
 _DECLARED = ("capture", "offset", "length", "type", "grade", "reason")
 _ADDED = [
     field("address", pa.int64(), "The address in memory of the offset, where a dump tells it."),
@@ -34,10 +33,7 @@ _SIGNED = 1 << 63
 def carved_schema() -> Any:
     """The Arrow schema of the rows."""
     declared = {one.name: one for one in RECORD_COLUMNS}
-    place = [
-        field(name, _KINDS[declared[name].kind], declared[name].doc, nullable=declared[name].optional)
-        for name in _DECLARED
-    ]
+    place = [table_field(declared[name]) for name in _DECLARED]
     elsewhere = {one.name for one in (*PLACE, *PLACE_END)}
     return pa.schema([*place, *_ADDED, *(one for one in message_schema() if one.name not in elsewhere)])
 

@@ -18,23 +18,23 @@ from msgspec.structs import replace
 from msmq_wire.capture.capture_reading import Numbering
 from msmq_wire.capture.index import Array
 from msmq_wire.capture.packet_batch import PacketBatch
-from msmq_wire.capture.tables import OTHER, place_field, places_of, record_tables, schema, tables_of
+from msmq_wire.capture.tables import OTHER, places_of, record_tables, schema, tables_of
 from msmq_wire.records.body_keys import keys_in_force, opened
 from msmq_wire.records.column import PLACE as WHERE
 from msmq_wire.records.message import COLUMNS, MessageColumn, message_view
 from msmq_wire.records.record import UNKNOWN_PACKET, Record
 from msmq_wire.records.rpc_packets import TransferBuffer
 from msmq_wire.tables.arrow_types import (
-    CAPTURE,
-    FRAMES,
     TIME,
     columns_of,
     conform,
     field,
     fitting,
+    record_fields,
     spark_field,
     spark_type,
     struct_of,
+    table_field,
     table_rows,
 )
 from msmq_wire.wire.headers.security_header import SecurityHeader
@@ -48,37 +48,23 @@ schema has, and the types of the records."""
 CALLS = ("rpc_bind", "rpc_call", "rpc_fault", "com_call")
 """The types of records that are rows of the table ``calls``."""
 
-PLACE = [
-    place_field("capture", doc=CAPTURE),
-    field("path", pa.string(), "The file that completes it."),
-    field("frame_no", pa.int64(), "The frame of that file that completes it, from 1."),
-    place_field("id"),
-    place_field("parent"),
-    field("type", pa.string(), "Type of the record.", nullable=False),
-    place_field("frames", doc=FRAMES, nullable=True),
-    place_field("time", type=TIME),
-    field("time_ns", pa.int64(), "The same in nanoseconds since 1970."),
-    *(place_field(name) for name in ("src", "dst", "stream", "offset", "length")),
-]
+PLACE = record_fields(
+    *("capture", "path", "frame_no", "id", "parent", "type", "frames", "time", "time_ns"),
+    *("src", "dst", "stream", "offset", "length"),
+)
 """Where a record was found."""
 
-_KINDS = {"number": pa.int64(), "text": pa.string(), "body": pa.binary()}
 _SUMMARY = [
-    field(one.name, _KINDS[one.kind], one.doc)
+    table_field(one, nullable=True)
     for one in COLUMNS
     if one.kind == "body" or not (one.where or one.of or one.asked)
 ]
 """What there is of messages, whatever carried them."""
 _OPENED = [
     field("opened_body", pa.binary(), "The body opened, where it is encrypted and a given key opens it."),
-    field("opened_with", pa.string(), "What opened it."),
+    *(table_field(one) for one in COLUMNS if one.name == "opened_with"),
 ]
-PLACE_END = [
-    field("missing", pa.int64(), "Bytes of a gap that were not captured, null if unknown."),
-    field("frames_missing", pa.int64(), "Frames that the file says it dropped, or that it has in part."),
-    field("reason", pa.string(), "Why there is a gap, or a file ends."),
-    field("event", pa.string(), "Step of a connection."),
-]
+PLACE_END = record_fields("missing", "frames_missing", "reason", "event")
 _RESULT = ("anomalies", "consumed", "remainder", "error")
 _BODY = "message_body"
 _OF_CIPHER = ("encryption_algorithm", _BODY, "message_size", "privacy_level")

@@ -18,22 +18,21 @@ from msmq_wire.capture.index import Array, Chunk
 from msmq_wire.capture.link import Datagram, dissect
 from msmq_wire.capture.network import IcmpUnreachable, Skipped, UdpDatagram
 from msmq_wire.capture.plain import PlainFrames, read_plain
-from msmq_wire.capture.tables import place_field
 from msmq_wire.reassembly.bulk import gather
 from msmq_wire.reassembly.ip import IpFragment
 from msmq_wire.reassembly.tcp_events import TcpSegment
-from msmq_wire.tables.arrow_types import CAPTURE, TIME, columns_of, field, nulls
+from msmq_wire.tables.arrow_types import TIME, columns_of, field, nulls, record_fields
 
 PACKET_SCHEMA = pa.schema(
     [
-        place_field("capture", doc=CAPTURE),
+        *record_fields("capture"),
         field("path", pa.string(), "The file.", nullable=False),
         field("frame_no", pa.int64(), "Number of the frame in its file, from 1.", nullable=False),
         field("offset", pa.int64(), "Where the record of the frame starts in the uncompressed file."),
         field("number", pa.int64(), "Number of the frame in its capture.", nullable=False),
         field("clock", pa.int64(), "The largest time so far in its file, ns since 1970.", nullable=False),
         field("time", TIME, "When it was captured, UTC."),
-        field("time_ns", pa.int64(), "The same in nanoseconds since 1970."),
+        *record_fields("time_ns"),
         field("link_type", pa.int64(), "LINKTYPE number.", nullable=False),
         field("captured", pa.int64(), "Captured bytes.", nullable=False),
         field("length", pa.int64(), "Bytes on the wire.", nullable=False),

@@ -8,10 +8,10 @@ from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 
-from msmq_wire.capture.tables import place_field
 from msmq_wire.findings import Evidence
+from msmq_wire.records.column import Column, placed
 from msmq_wire.sessions import MessageLife, Session
-from msmq_wire.tables.arrow_types import CAPTURE, TIME, field, struct_type
+from msmq_wire.tables.arrow_types import TIME, field, record_fields, struct_type, table_field
 from msmq_wire.tables.call_columns import call_schema
 from msmq_wire.tables.message_columns import message_schema
 from msmq_wire.tables.packet_columns import PACKET_SCHEMA
@@ -26,14 +26,9 @@ DAY = "day"
 """The partition of a table: the day, in UTC, of the time of a row."""
 
 _SEEN = [
-    place_field("capture", doc=CAPTURE),
-    field("path", pa.string(), "The file that it is in."),
-    field("frame_no", pa.int64(), "The frame of that file that completes the record."),
-    place_field("id", called="record", nullable=True),
-    field("type", pa.string(), "Type of the record.", nullable=False),
-    place_field("time", type=TIME),
-    field("time_ns", pa.int64(), "The same in nanoseconds since 1970."),
-    *(place_field(name) for name in ("src", "dst", "stream")),
+    *record_fields("capture", "path", "frame_no"),
+    table_field(placed("id", Column, called="record", optional=True)),
+    *record_fields("type", "time", "time_ns", "src", "dst", "stream"),
 ]
 _ANOMALIES = [
     *_SEEN,
@@ -50,8 +45,7 @@ _ERRORS = [
     field("message", pa.string(), "What is wrong, in words."),
     field("field", pa.string(), "The field of the packet."),
     field("offset", pa.int64(), "Bytes before it: of the packet, of the stream (gap), of the file (error)."),
-    field("missing", pa.int64(), "Bytes of a gap that were not captured."),
-    field("frames_missing", pa.int64(), "Frames that the file says it dropped, or that it has in part."),
+    *record_fields("missing", "frames_missing"),
 ]
 _TEXT, _NUMBER = pa.string(), pa.int64()
 _COUNTS = pa.map_(_TEXT, _NUMBER)
@@ -138,11 +132,10 @@ def table_schemas() -> Mapping[str, Any]:
 
 def _told(cls: Any, *leave_out: str) -> Any:
     """A table of values of a class, a column for each field."""
-    capture = place_field("capture", doc=CAPTURE)
     time = field("time", TIME, "When it was seen first, UTC.")
     about = f"Field of `{cls.__name__}`."
     columns = [field(one.name, one.type, about) for one in struct_type(cls, leave_out)]
-    return pa.schema([capture, time, *columns])
+    return pa.schema([*record_fields("capture"), time, *columns])
 
 
 def _findings() -> Any:
@@ -150,7 +143,7 @@ def _findings() -> Any:
     text = pa.string()
     return pa.schema(
         [
-            place_field("capture", doc=CAPTURE),
+            *record_fields("capture"),
             field("time", TIME, "When its first evidence was captured, UTC."),
             field("rule", text, "Id of the rule, as FRM-SIG.", nullable=False),
             field("severity", text, "info, low, medium or high.", nullable=False),
