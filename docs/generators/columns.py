@@ -1,8 +1,8 @@
-"""The columns of messages, calls, records and findings, from their declarations."""
+"""The columns of messages, calls, records, findings and hops, from their declarations."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from docs.generators.markers import code, table
 from docs.generators.wording import asked_for
@@ -11,6 +11,7 @@ from msmq_wire.records.call import CALL_COLUMNS
 from msmq_wire.records.column import RECORD_COLUMNS, Column
 from msmq_wire.records.message import COLUMNS
 from msmq_wire.records.outcome import OUTCOME
+from msmq_wire.routing.hop_view import HOP_COLUMNS
 
 __all__ = ["blocks"]
 
@@ -22,6 +23,7 @@ def blocks() -> dict[str, str]:
         "messages": _two((*COLUMNS, OUTCOME)),
         "calls": _two(CALL_COLUMNS),
         "findings": _table(FINDING_COLUMNS),
+        "hops": _table(HOP_COLUMNS),
     }
 
 
@@ -32,8 +34,15 @@ def _two(columns: Sequence[Column]) -> str:
 
 
 def _table(columns: Iterable[Column]) -> str:
-    rows = [(code(one.name), asked_for(one.tells) if one.tells else "", _meaning(one)) for one in columns]
-    return table(("Key", "Goes with", "Meaning"), rows)
+    return table(("Key", "Goes with", "Meaning"), (row for one in columns for row in _rows(one)))
+
+
+def _rows(column: Column, above: str = "") -> Iterator[tuple[str, str, str]]:
+    """What it is, and then the keys of its objects."""
+    name = above + column.name
+    yield code(name), asked_for(column.tells) if column.tells else "", _meaning(column)
+    for one in column.columns:
+        yield from _rows(one, f"{name}.")
 
 
 def _meaning(column: Column) -> str:

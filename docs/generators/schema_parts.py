@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from msmq_wire.engines.text.escaping import SCHEMA_VERSION
+from msmq_wire.records.column import Column
+from msmq_wire.records.look import Kind
 
-__all__ = ["COUNT", "TEXT", "VERSIONED", "Json", "list_of", "object_of"]
+__all__ = ["COUNT", "TEXT", "VERSIONED", "Json", "column_schema", "columns_object", "list_of", "object_of"]
 
 Json = dict[str, Any]
 
@@ -29,3 +32,43 @@ def object_of(properties: Json) -> Json:
         "required": list(properties),
         "additionalProperties": False,
     }
+
+
+_TYPES: Mapping[Kind, str] = {"number": "integer", "duration": "integer", "flag": "boolean"}
+_FORMATS: Mapping[Kind, Json] = {
+    "time": {"$ref": "#/$defs/time"},
+    "endpoint": {"$ref": "#/$defs/endpoint"},
+    "guid": {"$ref": "#/$defs/guid_text"},
+    "section": {"$ref": "#/$defs/section"},
+}
+_ITEMS: Mapping[Kind, Json] = {
+    "numbers": {"type": "integer", "minimum": 1},
+    "texts": TEXT,
+    "guids": _FORMATS["guid"],
+}
+
+
+def columns_object(columns: Iterable[Column]) -> Json:
+    """A row of declared columns."""
+    return object_of({one.name: column_schema(one) for one in columns})
+
+
+def column_schema(column: Column) -> Json:
+    """The values of a declared column."""
+    null = ["null"] if column.optional else []
+    schema: Json
+    if column.choices:
+        schema = {"enum": [*column.choices, *([None] if null else [])]}
+    elif column.kind in _FORMATS:
+        schema = _FORMATS[column.kind]
+        schema = {"anyOf": [schema, {"type": "null"}]} if null else schema
+    elif column.columns:
+        schema = list_of(columns_object(column.columns))
+    elif column.kind in _ITEMS:
+        schema = list_of(_ITEMS[column.kind])
+    else:
+        kind = _TYPES.get(column.kind, "string")
+        schema = {"type": [kind, *null] if null else kind}
+    if column.kind in ("number", "duration"):
+        schema |= {"minimum": column.least} | ({} if column.most is None else {"maximum": column.most})
+    return {"description": column.doc} | schema | ({"pattern": column.pattern} if column.pattern else {})

@@ -16,9 +16,9 @@ import msgspec
 from docs.generators.comparison_schema import comparison_object
 from docs.generators.composed_schemas import GAP_REASONS, composed_definitions
 from docs.generators.finding_schema import answer_object, finding_object
-from docs.generators.hop_schema import hop_object, route_object
 from docs.generators.replay_schema import replay_object
-from docs.generators.schema_parts import VERSIONED
+from docs.generators.route_schema import route_object
+from docs.generators.schema_parts import VERSIONED, column_schema, columns_object
 from docs.generators.structures import documentation, structures_of
 from msmq_wire.cli.health import Health
 from msmq_wire.engines.text.escaping import SCHEMA_VERSION
@@ -31,6 +31,7 @@ from msmq_wire.records.column import PLACE, Column
 from msmq_wire.records.composed import COMPOSED
 from msmq_wire.records.message import COLUMNS
 from msmq_wire.records.record import UNKNOWN_PACKET, Grade
+from msmq_wire.routing.hop_view import HOP_COLUMNS
 from msmq_wire.wire.fields import Bytes, Choice, Field, Items, Node, Opt, WireStruct, ZeroTerminated, fields
 from msmq_wire.wire.registry import PACKETS, STRUCTURES
 from msmq_wire.wire.shown import ShownName, ShownQueue, ShownText
@@ -297,7 +298,7 @@ def _packet() -> Json:
 
 
 def _of_place(*names: str) -> Json:
-    return {name: _column(PLACE[name]) for name in names}
+    return {name: column_schema(PLACE[name]) for name in names}
 
 
 def _place() -> Json:
@@ -360,29 +361,9 @@ def _record() -> Json:
     )
 
 
-_TYPES = {"number": "integer", "duration": "integer", "flag": "boolean"}
-
-
-def _column(column: Column) -> Json:
-    null = ["null"] if column.optional else []
-    schema: Json
-    if column.choices:
-        schema = {"enum": [*column.choices, *([None] if null else [])]}
-    elif column.kind in ("time", "endpoint"):
-        schema = _any(_ref(column.kind), _NULL)
-    elif column.kind == "numbers":
-        schema = {"type": "array", "items": {"type": "integer", "minimum": 1}}
-    else:
-        kind = _TYPES.get(column.kind, "string")
-        schema = {"type": [kind, *null] if null else kind}
-    if column.kind in ("number", "duration"):
-        schema |= {"minimum": column.least} | ({} if column.most is None else {"maximum": column.most})
-    return {"description": column.doc} | schema | ({"pattern": column.pattern} if column.pattern else {})
-
-
 def _row(name: str, command: str, columns: Iterable[Column]) -> Json:
-    properties = {one.name: _column(one) for one in columns if not one.asked}
-    return _document(name, f"A row of {command} --format jsonl", _object(properties))
+    shown = (one for one in columns if not one.asked)
+    return _document(name, f"A row of {command} --format jsonl", columns_object(shown))
 
 
 def _finding() -> Json:
@@ -409,7 +390,7 @@ def files() -> dict[str, str]:
         "call": _row("call", "calls", CALL_COLUMNS),
         "finding": _finding(),
         "answer": _document("answer", "A row of diagnose --format jsonl", answer_object()),
-        "hop": _document("hop", "A row of route-audit --format jsonl", hop_object(_place())),
+        "hop": _row("hop", "route-audit", HOP_COLUMNS),
         "comparison": _document(
             "comparison", "A row of compare-recording --format jsonl", comparison_object()
         ),

@@ -41,17 +41,24 @@ ARROW_TYPES: Mapping[Kind, Any] = {
     "flag": pa.bool_(),
     "text": pa.string(),
     "endpoint": pa.string(),
+    "guid": pa.string(),
+    "section": pa.string(),
     "time": pa.timestamp("ns", "UTC"),
     "numbers": pa.list_(pa.int64()),
     "texts": pa.list_(pa.string()),
+    "guids": pa.list_(pa.string()),
     "body": pa.binary(),
 }
 
 
 def column_field(column: Column, *, nullable: bool | None = None) -> Any:
     """A declared column in Arrow; ``nullable`` where a table has always had it otherwise than declared."""
+    if column.columns:
+        kind = pa.list_(pa.struct([(one.name, ARROW_TYPES[one.kind]) for one in column.columns]))
+    else:
+        kind = ARROW_TYPES[column.kind]
     nullable = column.optional if nullable is None else nullable
-    return pa.field(column.name, ARROW_TYPES[column.kind], nullable=nullable, metadata={"doc": column.doc})
+    return pa.field(column.name, kind, nullable=nullable, metadata={"doc": column.doc})
 
 
 _WHERE = [column_field(one) for one in PLACE.values() if one.name != "capture"]

@@ -23,10 +23,12 @@ from msmq_wire.wire.private import Private, Public, What, privacy
 class Column(Declared, frozen=True):
     """A column: what it is called and means, and what gives its value.
 
-    ``where`` is an attribute of what a row is about, or a function of it.
+    ``where`` is an attribute of what a row is about, or a function of it. Each of its ``objects`` has
+    ``columns`` of its own.
     """
 
     where: str | Callable[[Any], Any] = ""
+    columns: tuple[Column, ...] = ()
 
     @property
     def tells(self) -> What | None:
@@ -44,6 +46,8 @@ class Column(Declared, frozen=True):
     def json(self, about: Any) -> Any:
         """The same as JSON."""
         as_json, value = AS_JSON.get(self.kind), self.value(about)
+        if self.columns:
+            return [{column.name: column.json(one) for column in self.columns} for one in value]
         return value if as_json is None or value is None else as_json(value)
 
 

@@ -12,13 +12,22 @@ from msmq_wire.records.view import time_text
 from msmq_wire.wire.private import What
 
 Kind: TypeAlias = Literal[
-    "number", "text", "time", "duration", "endpoint", "flag", "numbers", "texts", "body"
-]
+    "number", "text", "time", "duration", "endpoint", "flag", "guid", "section",
+    "numbers", "texts", "guids", "objects", "body",
+]  # fmt: skip
 """What a value is: ``time`` nanoseconds since 1970, ``duration`` nanoseconds, ``flag`` true or false.
 
-``numbers`` and ``texts`` are tuples, ``body`` is a `MessageBody`.
+``section`` is a `SpecRef`; ``numbers``, ``texts``, ``guids`` and ``objects`` are tuples; ``body`` is a
+`MessageBody`.
 """
-AS_JSON: Mapping[Kind, Callable[[Any], Any]] = {"time": time_text, "numbers": list, "texts": list}
+AS_JSON: Mapping[Kind, Callable[[Any], Any]] = {
+    "time": time_text,
+    "guid": str,
+    "section": str,
+    "numbers": list,
+    "texts": list,
+    "guids": lambda values: list(map(str, values)),
+}
 """How a value looks in JSON where that is not itself."""
 
 

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-from msmq_wire.routing.hop_view import hop_view
+from msmq_wire.records.column import PLACE
+from msmq_wire.routing.hop_view import HOP_COLUMNS, hop_view
 from msmq_wire.routing.topology import Topology
 from msmq_wire.tables.store.hop_records import COLUMNS, SHOWN, TYPES, record_of
 
@@ -21,36 +22,20 @@ if TYPE_CHECKING:
 
 _TOGETHER = 4096
 """Rows made at a time."""
+_ALWAYS = ("record", "capture", "verdict")
+"""Columns that are never null; the others have always been nullable here."""
 
 
 @cache
 def hop_schema() -> Any:
-    """The Arrow schema of `audit_messages`: the keys of `hop_view`, and ``time_ns``."""
+    """The Arrow schema of `audit_messages`: the columns of hops, and ``time_ns``."""
     import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 
-    from msmq_wire.records.column import Column, placed
-    from msmq_wire.tables.arrow_types import field, record_fields, table_field
+    from msmq_wire.tables.arrow_types import TABLE_COLUMNS, table_field
 
-    text, number = pa.string(), pa.int64()
-    deviation = pa.struct([pa.field(name, text) for name in ("kind", "message", "spec")])
-    return pa.schema(
-        [
-            table_field(placed("id", Column, called="record")),
-            *record_fields("capture", "frames", "time", "time_ns", "src", "dst", "stream"),
-            field("message_id", text, "GUID of the queue manager that made the message, and number."),
-            field("source", text, "Queue manager that sent it, null where that is not known."),
-            field("source_name", text, "Its name in the topology."),
-            field("target", text, "Queue manager that got it, null where that is not known."),
-            field("target_name", text, "Its name in the topology."),
-            field("destination", text, "Queue manager that it is for; null for a direct format name."),
-            field("destination_name", text, "Its name in the topology."),
-            field("hops", number, "Routing servers that it has passed: UserHeader RC."),
-            field("verdict", text, "on_path, not_judged, or the kinds of its deviations.", nullable=False),
-            field("deviations", pa.list_(deviation), "In what it differs from every possible way."),
-            field("expected", pa.list_(text), "Queue managers to which the source may pass it."),
-            field("reason", text, "Why it could not be judged."),
-        ]
-    )
+    columns = [TABLE_COLUMNS[one.name] if one.name in PLACE else one for one in HOP_COLUMNS]
+    columns.insert(columns.index(TABLE_COLUMNS["time"]) + 1, TABLE_COLUMNS["time_ns"])
+    return pa.schema([table_field(one, nullable=one.name not in _ALWAYS) for one in columns])
 
 
 def audit_messages(messages: DataFrame, topology: Topology) -> DataFrame:

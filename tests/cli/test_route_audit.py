@@ -18,7 +18,7 @@ from msmq_wire.cli import store_options
 from msmq_wire.cli.app import main
 from msmq_wire.cli.commands import route_audit
 from msmq_wire.routing import audit
-from msmq_wire.routing.hop_view import KEYS, hop_view
+from msmq_wire.routing.hop_view import HopRow, hop_view
 from msmq_wire.routing.topology_file import parse_topology
 from msmq_wire.tables.store.store import Store
 from tests.cli.conftest import Outcome
@@ -172,7 +172,7 @@ def test_json_lines_are_the_views_of_the_hops(audited: Run, mixed: str) -> None:
 
 def test_csv_has_the_same_columns_with_deviations_in_one_cell(audited: Run, mixed: str) -> None:
     rows = list(csv.DictReader(io.StringIO(audited(mixed, "--format", "csv", "--all").out)))
-    assert tuple(rows[0]) == KEYS
+    assert tuple(rows[0]) == tuple(HopRow.columns)
     told = _rows(audited(mixed, "--format", "jsonl", "--all"))
     for key in ("record", "capture", "time", "message_id", "source_name", "hops", "verdict", "reason"):
         assert [row[key] for row in rows] == ["" if row[key] is None else str(row[key]) for row in told]

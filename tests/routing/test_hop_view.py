@@ -7,7 +7,7 @@ import json
 import pytest
 
 from msmq_wire.routing import Deviation, DeviationKind, ObservedHop, Sighting
-from msmq_wire.routing.hop_view import KEYS, hop_view
+from msmq_wire.routing.hop_view import HopRow, hop_view
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.types.guid import GUID
 from tests.routing.enterprises import figure_4, qm_id
@@ -41,7 +41,7 @@ def test_a_hop_has_all_that_was_seen_and_said_under_the_names_of_its_keys() -> N
         ),
     )
     row = hop_view(hop, _TOPOLOGY)
-    assert tuple(row) == KEYS
+    assert tuple(row) == tuple(HopRow.columns)
     assert row == {
         "record": 3,
         "capture": "x.pcap",

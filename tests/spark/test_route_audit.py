@@ -16,7 +16,7 @@ from msmq_wire import read_capture
 from msmq_wire.cli.app import main
 from msmq_wire.records.view import time_text
 from msmq_wire.routing import Topology, audit
-from msmq_wire.routing.hop_view import KEYS, hop_view
+from msmq_wire.routing.hop_view import HopRow, hop_view
 from msmq_wire.routing.topology_file import parse_topology
 from msmq_wire.spark import register
 from msmq_wire.spark.route_audit import audit_messages, hop_schema
@@ -72,7 +72,7 @@ def audited(messages: DataFrame, topology: Topology) -> list[dict[str, Any]]:
         time, nanoseconds = row.pop("time"), row.pop("time_ns")
         assert round(time.timestamp() * 1_000_000) == nanoseconds // 1000
         row["time"] = time_text(nanoseconds)
-    return sorted(({key: row[key] for key in KEYS} for row in rows), key=_place)
+    return sorted(({key: row[key] for key in HopRow.columns} for row in rows), key=_place)
 
 
 def _place(row: dict[str, Any]) -> tuple[str, int]:
@@ -157,5 +157,5 @@ def test_a_table_without_messages_has_no_hops(spark: SparkSession, topology: Top
 
 def test_the_columns_are_the_keys_of_a_row_and_each_says_what_it_is() -> None:
     names = hop_schema().names
-    assert [name for name in names if name != "time_ns"] == list(KEYS)
+    assert [name for name in names if name != "time_ns"] == list(HopRow.columns)
     assert [one.name for one in hop_schema() if not one.metadata[b"doc"]] == []

@@ -30,7 +30,7 @@ from msmq_wire.records.record import Record
 from msmq_wire.report.redaction.forms import without_guids
 from msmq_wire.report.redaction.redactor import Redactor
 from msmq_wire.routing.hop import ObservedHop
-from msmq_wire.routing.hop_view import KEYS, hop_view
+from msmq_wire.routing.hop_view import HopRow, hop_view
 from msmq_wire.routing.topology import Topology, topology_of
 from msmq_wire.wire.private import LABEL
 
@@ -176,7 +176,7 @@ def _writer(
             write_row = JsonWriter()
             return lambda hop, _: write_row(hop_view(hop, topology))
         case RowFormat.CSV:
-            write_flat = CsvWriter(KEYS)
+            write_flat = CsvWriter(tuple(HopRow.columns))
             return lambda hop, _: write_flat(hop_view(hop, topology) | {"deviations": _flat(hop)})
     return HopTable(screen, topology, zone, several=several).add
 
