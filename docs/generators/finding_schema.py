@@ -10,55 +10,7 @@ from msmq_wire.findings.diagnosis import QUESTIONS
 from msmq_wire.findings.diagnosis.claims import Fact
 from msmq_wire.findings.diagnosis.digest import MOST_LINES
 
-__all__ = ["answer_object", "finding_object"]
-
-
-def finding_object(place: Json) -> Json:
-    """A row of ``findings --format jsonl``; ``place`` are the properties that say where a row was found."""
-    evidence = object_of(
-        {
-            "capture": {"description": "The file."} | TEXT,
-            "record": {
-                "description": "Id of the item, as decode has it.",
-                "type": ["integer", "null"],
-                "minimum": 1,
-            },
-            **place,
-            "path": {"description": "The field, empty for the item itself."} | TEXT,
-            "offset": {"description": "In bytes of the packet."} | COUNT,
-            "length": {"description": "Bytes of the field, or of the item without a path."} | COUNT,
-            "data": {"description": "The first of its bytes, at most 64.", "$ref": "#/$defs/base64"},
-        }
-    )
-    return object_of(
-        {
-            "id": {
-                "description": "That of the rule.",
-                "type": "string",
-                "pattern": "^[A-Z]{2,3}(-[A-Z0-9]+)+$",
-            },
-            "title": {"description": "That of the rule."} | TEXT,
-            "severity": {"enum": list(SEVERITIES)},
-            "confidence": {"enum": list(get_args(Confidence))},
-            "message": {"description": "What was observed."} | TEXT,
-            "evidence": {"description": "Where."} | list_of(evidence) | {"minItems": 1},
-            "caveats": {"description": "What weakens it in this capture."} | list_of(TEXT),
-            "cves": {"description": "Whose published condition it belongs to."}
-            | list_of(TEXT | {"pattern": "^CVE-[0-9]{4}-[0-9]{4,}$"}),
-            "spec": {"description": "The sections that the rule rests on."}
-            | list_of({"$ref": "#/$defs/section"}),
-            "event": {
-                "description": "The Windows event that goes with it: provider and id.",
-                "type": ["string", "null"],
-            },
-            "group": {"description": "The cause: what has the same text here is one finding for people."}
-            | TEXT,
-            "explained_by": {
-                "description": "Id of the rule that tells the cause, where another rule does.",
-                "type": ["string", "null"],
-            },
-        }
-    )
+__all__ = ["answer_object"]
 
 
 _SHOWN: Json = {

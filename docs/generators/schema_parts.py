@@ -40,11 +40,13 @@ _FORMATS: Mapping[Kind, Json] = {
     "endpoint": {"$ref": "#/$defs/endpoint"},
     "guid": {"$ref": "#/$defs/guid_text"},
     "section": {"$ref": "#/$defs/section"},
+    "bytes": {"$ref": "#/$defs/base64"},
 }
 _ITEMS: Mapping[Kind, Json] = {
     "numbers": {"type": "integer", "minimum": 1},
     "texts": TEXT,
     "guids": _FORMATS["guid"],
+    "sections": _FORMATS["section"],
 }
 
 
@@ -56,6 +58,7 @@ def columns_object(columns: Iterable[Column]) -> Json:
 def column_schema(column: Column) -> Json:
     """The values of a declared column."""
     null = ["null"] if column.optional else []
+    pattern = {"pattern": column.pattern} if column.pattern else {}
     schema: Json
     if column.choices:
         schema = {"enum": [*column.choices, *([None] if null else [])]}
@@ -64,11 +67,13 @@ def column_schema(column: Column) -> Json:
         schema = {"anyOf": [schema, {"type": "null"}]} if null else schema
     elif column.columns:
         schema = list_of(columns_object(column.columns))
+        schema |= {"minItems": column.least} if column.least else {}
     elif column.kind in _ITEMS:
-        schema = list_of(_ITEMS[column.kind])
+        schema = list_of(_ITEMS[column.kind] | pattern)
+        pattern = {}
     else:
         kind = _TYPES.get(column.kind, "string")
         schema = {"type": [kind, *null] if null else kind}
     if column.kind in ("number", "duration"):
         schema |= {"minimum": column.least} | ({} if column.most is None else {"maximum": column.most})
-    return {"description": column.doc} | schema | ({"pattern": column.pattern} if column.pattern else {})
+    return {"description": column.doc} | schema | pattern

@@ -15,13 +15,14 @@ import msgspec
 
 from docs.generators.comparison_schema import comparison_object
 from docs.generators.composed_schemas import GAP_REASONS, composed_definitions
-from docs.generators.finding_schema import answer_object, finding_object
+from docs.generators.finding_schema import answer_object
 from docs.generators.replay_schema import replay_object
 from docs.generators.route_schema import route_object
 from docs.generators.schema_parts import VERSIONED, column_schema, columns_object
 from docs.generators.structures import documentation, structures_of
 from msmq_wire.cli.health import Health
 from msmq_wire.engines.text.escaping import SCHEMA_VERSION
+from msmq_wire.findings.columns import JSON_COLUMNS
 from msmq_wire.lab.recordings.recording import Recording
 from msmq_wire.lab.recordings.scenario import Scenario
 from msmq_wire.reassembly.stream import HoleReason
@@ -366,10 +367,6 @@ def _row(name: str, command: str, columns: Iterable[Column]) -> Json:
     return _document(name, f"A row of {command} --format jsonl", columns_object(shown))
 
 
-def _finding() -> Json:
-    return _document("finding", "A row of findings --format jsonl", finding_object(_place()))
-
-
 def _declared(name: str, title: str, kind: type[msgspec.Struct]) -> Json:
     """The schema of a file that is read and written as it is declared."""
     made = msgspec.json.schema(kind)
@@ -388,7 +385,7 @@ def files() -> dict[str, str]:
         "record": _record(),
         "message": _row("message", "messages", COLUMNS),
         "call": _row("call", "calls", CALL_COLUMNS),
-        "finding": _finding(),
+        "finding": _row("finding", "findings", JSON_COLUMNS),
         "answer": _document("answer", "A row of diagnose --format jsonl", answer_object()),
         "hop": _row("hop", "route-audit", HOP_COLUMNS),
         "comparison": _document(

@@ -47,6 +47,8 @@ ARROW_TYPES: Mapping[Kind, Any] = {
     "numbers": pa.list_(pa.int64()),
     "texts": pa.list_(pa.string()),
     "guids": pa.list_(pa.string()),
+    "sections": pa.list_(pa.string()),
+    "bytes": pa.binary(),
     "body": pa.binary(),
 }
 

@@ -2,72 +2,102 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
+
+from msgspec.structs import replace
 
 from msmq_wire.findings.finding import SEVERITIES, Evidence, Finding
 from msmq_wire.records.column import Column, ColumnRow, placed
 from msmq_wire.records.joined_capture import located
 from msmq_wire.records.look import Look
-from msmq_wire.records.record import Record
-from msmq_wire.wire.private import Private, What, privacy
+
+EVIDENCE_COLUMNS: tuple[Column, ...] = (
+    placed("capture", Column),
+    placed(
+        "id", Column, called="record", where="record", optional=True, look=None,
+        doc="Id of the item that it is about.",
+    ),
+    placed("frames", Column, look=Look("frames", 0, 6, style="dim")),
+    placed("time", Column, look=Look("time", 110)),
+    placed("src", Column),
+    placed("dst", Column, look=Look("dst", 100, 10, last=True)),
+    Column(
+        # That of a record is what it was captured in.
+        "path", "text", "The field, by its path below `packet`.", lambda place: place.path,
+        optional=False, look=Look("path", 170, 10),
+    ),
+    placed("offset", Column, doc="Bytes of the packet before the field."),
+    placed("length", Column, look=None, doc="Bytes of the field, or of the item without a path."),
+    Column("data", "bytes", "The first of its bytes, at most 64.", optional=False),
+)  # fmt: skip
+"""The columns of a place where something was seen."""
 
 
-def _said(name: str) -> What | None:
-    """With what a redaction takes the values of a field of a record away."""
-    said = privacy(Record).get(name)
-    return said.what if isinstance(said, Private) else None
+def _of_first(column: Column) -> Column:
+    """A column of the first place where something was seen."""
 
+    def first(finding: Finding) -> Any:
+        return column.value(located(finding.evidence[0]) if finding.evidence else Evidence())
 
-def _first(name: str) -> Callable[[Finding], Any]:
-    """What is said of the first thing that was seen."""
-    return lambda finding: getattr(located(finding.evidence[0]) if finding.evidence else Evidence(), name)
-
-
-def _place(name: str, **changes: Any) -> Column:
-    return placed(name, Column, where=_first(name), reveals=_said(name), **changes)
+    return replace(column, where=first, reveals=column.tells)
 
 
 FINDING_COLUMNS: tuple[Column, ...] = (
-    Column("severity", "text", "info, low, medium or high.", choices=SEVERITIES, look=Look("severity")),
+    Column(
+        "severity", "text", "info, low, medium or high.",
+        choices=SEVERITIES, optional=False, look=Look("severity"),
+    ),
     Column(
         "confidence", "text", "certain, published, likely or guess.",
-        choices=("certain", "published", "likely", "guess"), look=Look("confidence", 150),
+        choices=("certain", "published", "likely", "guess"), optional=False, look=Look("confidence", 150),
     ),
-    Column("rule", "text", "Id of the rule.", "id", look=Look("rule", style="title")),
-    Column("title", "text", "What the rule is about."),
-    _place("capture"),
-    placed(
-        "id", Column, called="record", where=_first("record"), optional=True, look=None,
-        doc="Id of the item that it is about.",
-    ),
-    _place("frames", optional=True, look=Look("frames", 0, 6, style="dim")),
-    _place("time", look=Look("time", 110)),
-    _place("src"),
-    _place("dst", look=Look("dst", 100, 10, last=True)),
     Column(
-        "path", "text", "The field, by its path below `packet`.", _first("path"), look=Look("path", 170, 10),
+        "rule", "text", "Id of the rule.", "id",
+        pattern="^[A-Z]{2,3}(-[A-Z0-9]+)+$", optional=False, look=Look("rule", style="title"),
     ),
-    _place("offset", optional=True, doc="Bytes of the packet before the field."),
-    _place("length", optional=True, look=None, doc="Bytes of the field."),
-    Column("message", "text", "What was observed.", look=Look("message", 0, 20, last=True)),
+    Column("title", "text", "What the rule is about.", optional=False),
+    *(_of_first(one) for one in EVIDENCE_COLUMNS if one.kind != "bytes"),
+    Column("message", "text", "What was observed.", optional=False, look=Look("message", 0, 20, last=True)),
     Column(
         "caveats", "text", "What weakens the finding in this capture, with semicolons between.",
-        lambda finding: "; ".join(finding.caveats),
+        lambda finding: "; ".join(finding.caveats), optional=False,
     ),
-    Column("cves", "texts", "Those whose published condition it matches."),
-    Column("spec", "text", "The sections that the rule rests on."),
-    Column("event", "text", "The Windows event that goes with it, as MSMQ 2027.", optional=True),
+    Column(
+        "cves", "texts", "Those whose published condition it matches.",
+        pattern="^CVE-[0-9]{4}-[0-9]{4,}$", optional=False,
+    ),
+    Column("spec", "text", "The sections that the rule rests on.", optional=False),
+    Column("event", "text", "The Windows event that goes with it, as MSMQ 2027."),
     Column(
         "group", "text", "The cause: what has the same text here is one finding for people.",
-        reveals=_said("src"),
+        optional=False, reveals="host",
     ),
-    Column(
-        "explained_by", "text", "Id of the rule that tells the cause, where another rule does.",
-        optional=True,
-    ),
+    Column("explained_by", "text", "Id of the rule that tells the cause, where another rule does."),
 )  # fmt: skip
 """The columns in their order."""
+
+
+def _sections(finding: Finding) -> tuple[str, ...]:
+    return tuple(filter(None, finding.spec.split(", ")))
+
+
+def _with_evidence() -> Iterator[Column]:
+    known = {one.name: one for one in FINDING_COLUMNS}
+    yield replace(known["rule"], name="id")
+    yield from (known[name] for name in ("title", "severity", "confidence", "message"))
+    yield Column(
+        "evidence", "objects", "Where it was seen.", lambda finding: map(located, finding.evidence),
+        columns=EVIDENCE_COLUMNS, least=1, optional=False,
+    )  # fmt: skip
+    yield Column("caveats", "texts", "What weakens the finding in this capture.", optional=False)
+    yield known["cves"]
+    yield replace(known["spec"], kind="sections", where=_sections)
+    yield from (known[name] for name in ("event", "group", "explained_by"))
+
+
+JSON_COLUMNS = tuple(_with_evidence())
+"""The columns of JSON lines: all evidence, and lists in the place of texts."""
 
 FINDING_ALIASES: Mapping[str, str] = {"id": "rule", "cve": "cves", "caveat": "caveats", "frame": "frames"}
 """What else a column is called: ``id`` is its key in JSON lines, the others are names of filters."""

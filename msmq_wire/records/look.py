@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable, Mapping
 from enum import IntEnum
 from typing import Any, Literal, TypeAlias
@@ -13,12 +14,12 @@ from msmq_wire.wire.private import What
 
 Kind: TypeAlias = Literal[
     "number", "text", "time", "duration", "endpoint", "flag", "guid", "section",
-    "numbers", "texts", "guids", "objects", "body",
+    "numbers", "texts", "guids", "sections", "objects", "bytes", "body",
 ]  # fmt: skip
 """What a value is: ``time`` nanoseconds since 1970, ``duration`` nanoseconds, ``flag`` true or false.
 
-``section`` is a `SpecRef`; ``numbers``, ``texts``, ``guids`` and ``objects`` are tuples; ``body`` is a
-`MessageBody`.
+``section`` is a `SpecRef`; ``numbers``, ``texts``, ``guids``, ``sections`` and ``objects`` are tuples;
+``body`` is a `MessageBody`.
 """
 AS_JSON: Mapping[Kind, Callable[[Any], Any]] = {
     "time": time_text,
@@ -27,6 +28,8 @@ AS_JSON: Mapping[Kind, Callable[[Any], Any]] = {
     "numbers": list,
     "texts": list,
     "guids": lambda values: list(map(str, values)),
+    "sections": lambda values: list(map(str, values)),
+    "bytes": lambda data: base64.b64encode(data).decode("ascii"),
 }
 """How a value looks in JSON where that is not itself."""
 
@@ -65,9 +68,10 @@ class Declared(_Named, frozen=True, kw_only=True):
     """What a column says of its values, whatever they are values of.
 
     ``choices`` are all the texts that there are, ``pattern`` what a text matches, ``least`` and ``most`` the
-    bounds of a number; without ``optional`` there always is a value. ``reveals`` is what a column tells that
-    is more than a field. A row has what is ``asked`` for only where it was, and a table what has no ``look``.
-    ``needs`` are the modules of an extra without which there is no value.
+    bounds of a number, or of how many ``objects`` there are; without ``optional`` there always is a value.
+    ``reveals`` is what a column tells that is more than a field. A row has what is ``asked`` for only where
+    it was, and a table what has no ``look``. ``needs`` are the modules of an extra without which there is no
+    value.
     """
 
     choices: tuple[str, ...] = ()

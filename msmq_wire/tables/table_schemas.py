@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 
 from msmq_wire.findings import Evidence
+from msmq_wire.findings.columns import FINDING_COLUMNS, JSON_COLUMNS
 from msmq_wire.records.column import Column, placed
 from msmq_wire.sessions import MessageLife, Session
 from msmq_wire.tables.arrow_types import TIME, field, record_fields, struct_type, table_field
@@ -30,6 +31,7 @@ _SEEN = [
     table_field(placed("id", Column, called="record", optional=True)),
     *record_fields("type", "time", "time_ns", "src", "dst", "stream"),
 ]
+_SEEN_FIRST = [*record_fields("capture"), field("time", TIME, "When it was seen first, UTC.")]
 _ANOMALIES = [
     *_SEEN,
     field("code", pa.string(), "Which rule is broken.", nullable=False),
@@ -132,32 +134,21 @@ def table_schemas() -> Mapping[str, Any]:
 
 def _told(cls: Any, *leave_out: str) -> Any:
     """A table of values of a class, a column for each field."""
-    time = field("time", TIME, "When it was seen first, UTC.")
     about = f"Field of `{cls.__name__}`."
     columns = [field(one.name, one.type, about) for one in struct_type(cls, leave_out)]
-    return pa.schema([*record_fields("capture"), time, *columns])
+    return pa.schema([*_SEEN_FIRST, *columns])
 
 
 def _findings() -> Any:
-    evidence = field("evidence", pa.list_(struct_type(Evidence)), "Where it was seen.")
-    text = pa.string()
-    return pa.schema(
-        [
-            *record_fields("capture"),
-            field("time", TIME, "When its first evidence was captured, UTC."),
-            field("rule", text, "Id of the rule, as FRM-SIG.", nullable=False),
-            field("severity", text, "info, low, medium or high.", nullable=False),
-            field("confidence", text, "published, certain, likely or guess."),
-            field("title", text, "What the rule looks for."),
-            field("message", text, "What was observed."),
-            field("src", text, "Address and port that the first evidence came from."),
-            field("dst", text, "Address and port that the first evidence went to."),
-            evidence,
-            field("caveats", pa.list_(text), "What might explain it harmlessly."),
-            field("cves", pa.list_(text), "Published vulnerabilities that it fits."),
-            field("spec", text, "Sections that the rule rests on."),
-            field("event", text, "The Windows event that goes with it, as MSMQ 2027."),
-            field("group", text, "The cause: what has the same text here is one finding for people."),
-            field("explained_by", text, "Id of the rule that tells the cause, where another rule does."),
-        ]
-    )
+    columns = {one.name: one for one in FINDING_COLUMNS}
+    columns |= {one.name: one for one in JSON_COLUMNS if one.kind != "sections"}
+    fields = {
+        name: table_field(columns[name], nullable=name not in ("rule", "severity"))
+        for name in (
+            *("rule", "severity", "confidence", "title", "message", "src", "dst", "evidence"),
+            *("caveats", "cves", "spec", "event", "group", "explained_by"),
+        )
+    }
+    # In a list times are nanoseconds.
+    fields["evidence"] = fields["evidence"].with_type(pa.list_(struct_type(Evidence)))
+    return pa.schema([*_SEEN_FIRST, *fields.values()])
