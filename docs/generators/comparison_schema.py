@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import get_args
 
-from docs.generators.schema_parts import COUNT, TEXT, Json, list_of, object_of
+from docs.generators.schema_parts import COUNT, TEXT, Json, column_schema, list_of, object_of
+from msmq_wire.findings.columns import EVIDENCE_COLUMNS
 from msmq_wire.lab.recordings.compare_readings import FIELDS
 from msmq_wire.lab.recordings.compare_values import Subject
 
 __all__ = ["comparison_object"]
 
 _VALUE: Json = {"type": ["string", "integer", "boolean", "null"]}
-_FRAMES: Json = {"description": "Numbers of the frames, from 1."} | list_of({"type": "integer", "minimum": 1})
+_PLACE: Json = {one.name: column_schema(one) for one in EVIDENCE_COLUMNS}
 _STEP: Json = {"description": "Its name; empty where it is about none."} | TEXT
 _SUBJECT: Json = {"description": "What is compared.", "enum": list(get_args(Subject))}
 _FIELDS = "; ".join(f"{name}: {field.doc}" for name, field in FIELDS.items())
@@ -27,14 +28,7 @@ def comparison_object() -> Json:
             "field": {"description": f"{_FIELDS}.", "enum": list(FIELDS)},
             "recorded": {"description": "null where nothing was recorded."} | _VALUE,
             "captured": {"description": "null where nothing was captured."} | _VALUE,
-            "record": {
-                "description": "Id of the item, as decode has it, or null.",
-                "type": ["integer", "null"],
-                "minimum": 1,
-            },
-            "frames": _FRAMES,
-            "time": {"description": "Of the record.", "anyOf": [{"$ref": "#/$defs/time"}, {"type": "null"}]},
-            "path": {"description": "The field below packet, or empty."} | TEXT,
+            **{name: _PLACE[name] for name in ("record", "frames", "time", "path")},
             "offset": {
                 "description": "Of the field, in bytes of the packet; null where that is not known.",
                 "type": ["integer", "null"],
@@ -61,7 +55,7 @@ def comparison_object() -> Json:
             "reason": {"description": "Why."} | TEXT,
             "detail": {"description": "What the recording says of it, or empty."} | TEXT,
             "count": {"description": "How often."} | COUNT,
-            "frames": _FRAMES,
+            "frames": _PLACE["frames"],
         }
     )
     return {"oneOf": [difference, agreement, not_compared]}

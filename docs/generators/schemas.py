@@ -12,6 +12,7 @@ from typing import Any, get_args
 
 import construct
 import msgspec
+from msgspec.structs import replace
 
 from docs.generators.comparison_schema import comparison_object
 from docs.generators.composed_schemas import GAP_REASONS, composed_definitions
@@ -28,10 +29,10 @@ from msmq_wire.lab.recordings.scenario import Scenario
 from msmq_wire.reassembly.stream import HoleReason
 from msmq_wire.reassembly.tcp_events import Kind
 from msmq_wire.records.call import CALL_COLUMNS
-from msmq_wire.records.column import PLACE, Column
+from msmq_wire.records.column import PLACE, RECORD_COLUMNS, Column
 from msmq_wire.records.composed import COMPOSED
 from msmq_wire.records.message import COLUMNS
-from msmq_wire.records.record import UNKNOWN_PACKET, Grade
+from msmq_wire.records.record import UNKNOWN_PACKET
 from msmq_wire.routing.hop_view import HOP_COLUMNS
 from msmq_wire.wire.fields import Bytes, Choice, Field, Items, Node, Opt, WireStruct, ZeroTerminated, fields
 from msmq_wire.wire.registry import PACKETS, STRUCTURES
@@ -48,7 +49,6 @@ _NULL: Json = {"type": "null"}
 _STRING: Json = {"type": "string"}
 _TEXT_OR_NULL: Json = {"type": ["string", "null"]}
 _COUNT: Json = {"type": "integer", "minimum": 0}
-_COUNT_OR_NULL: Json = {"type": ["integer", "null"], "minimum": 0}
 
 _COMMON: Json = {
     "guid_text": {
@@ -298,35 +298,27 @@ def _packet() -> Json:
     return _document("packet", "What packet --format json prints", whole)
 
 
-def _of_place(*names: str) -> Json:
-    return {name: column_schema(PLACE[name]) for name in names}
-
-
-def _place() -> Json:
-    return _of_place("frames", "time", "src", "dst")
+_LEFT_OUT = ("frames_missing", "reason", "event", "grade")
+"""Columns that a row of JSON has only where they say something."""
 
 
 def _record() -> Json:
     kinds = [*PACKETS, UNKNOWN_PACKET, *COMPOSED, "gap", "error", "tcp_stream"]
     reasons = [reason for part in get_args(HoleReason) for reason in (get_args(part) or (part,))]
     reasons += [reason for reason in (*GAP_REASONS, "dropped") if reason not in reasons]
+    columns = {one.name: one for one in RECORD_COLUMNS}
+    choices = {"type": kinds, "event": [*get_args(Kind), "conflict", "icmp_unreachable", "proxied"]}
+    for name in ("type", *_LEFT_OUT):
+        known = choices.get(name, columns[name].choices)
+        columns[name] = replace(columns[name], choices=tuple(known), optional=False)
     properties: Json = {
-        **_of_place("id", "parent"),
-        "type": {"enum": kinds},
-        **_of_place("capture", "frames", "time", "src", "dst", "stream", "offset", "length"),
+        **{name: column_schema(one) for name, one in columns.items() if name in (*PLACE, "type")},
         "packet": {"description": "The value; null when nothing was decoded."},
         # A call has two sides, each with as many as a packet.
         **_result(200),
-        "missing": {"description": "Bytes of a gap, null when unknown."} | _COUNT_OR_NULL,
-        "frames_missing": {"description": "Frames that a file lacks as a whole."} | _COUNT,
-        "reason": {"description": "Why bytes are missing or skipped, or what is wrong."} | _STRING,
-        "event": {
-            "description": "The step of a connection.",
-            "enum": [*get_args(Kind), "conflict", "icmp_unreachable", "proxied"],
-        },
-        "grade": {"description": "What it is worth, where it was found at rest.", "enum": [*get_args(Grade)]},
+        **{name: column_schema(columns[name]) for name in ("missing", *_LEFT_OUT)},
         "places": {
-            "description": "All places where the same bytes lie at rest.",
+            "description": columns["places"].doc,
             "type": "array",
             "minItems": 1,
             "items": _object(
@@ -356,7 +348,7 @@ def _record() -> Json:
         ),
     ]
     rules.append({"if": {"required": ["grade"]}, "then": {"required": ["places"]}})
-    row = _object(properties, optional=("missing", "frames_missing", "reason", "event", "grade", "places"))
+    row = _object(properties, optional=("missing", *_LEFT_OUT, "places"))
     return _document(
         "record", "A row of decode --format jsonl", {**row, "allOf": [*rules, *_by_type(list(PACKETS))]}
     )
@@ -391,7 +383,7 @@ def files() -> dict[str, str]:
         "comparison": _document(
             "comparison", "A row of compare-recording --format jsonl", comparison_object()
         ),
-        "replay": _document("replay", "A row of replay --format jsonl", replay_object(_place())),
+        "replay": _document("replay", "A row of replay --format jsonl", replay_object()),
         "route": _document("route", "What route --format json prints", route_object()),
     }
     return {
