@@ -37,10 +37,11 @@ AS_JSON: Mapping[Kind, Callable[[Any], Any]] = {
 class Look(msgspec.Struct, frozen=True):
     """How a table shows a column: its heading, the width of a terminal that shows it, how far it shrinks.
 
-    As in `msmq_wire.cli.render.table.Column`. ``text`` makes its cell of a row where that is not its value
-    alone; what is for ``several`` is shown where more than one file is read, what is ``seldom`` there where
-    the first rows have some. ``short`` shortens a cell on a terminal, ``tint`` is the style of a cell by its
-    text.
+    Without ``smallest`` it does not shrink, with ``last`` only when the others have shrunk; of a cell with
+    ``end`` the end is shown where it does not fit. ``text`` makes its cell of a row where that is not its
+    value alone; what is for ``several`` is shown where more than one file is read, what is ``seldom`` there
+    where the first rows have some. ``short`` shortens a cell on a terminal, ``tint`` is the style of a cell
+    by its text. A ``number`` stands to the right; ``key`` is what rows call it, if not its heading.
     """
 
     head: str
@@ -51,9 +52,11 @@ class Look(msgspec.Struct, frozen=True):
     last: bool = False
     several: bool = False
     seldom: bool = False
-    text: Callable[[Any], str] | None = None
+    text: Callable[[Any], Any] | None = None
     short: Callable[[str], str] | None = None
     tint: Callable[[str], str] | None = None
+    number: bool = False
+    key: str = ""
 
 
 class _Named(msgspec.Struct, frozen=True, dict=True):

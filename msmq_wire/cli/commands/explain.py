@@ -16,12 +16,13 @@ from msmq_wire.cli.completion import explainable
 from msmq_wire.cli.options import Color, ColorOption, screen_for
 from msmq_wire.cli.render.finding_table import SEVERITY_STYLES
 from msmq_wire.cli.render.screen import Screen, Segment, fold
-from msmq_wire.cli.render.table import Column, Table
+from msmq_wire.cli.render.table import Table
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.rule_names import rules_named, rules_that_name
 from msmq_wire.findings import RULES
 from msmq_wire.findings.references import REFERENCES
 from msmq_wire.findings.rule import Rule
+from msmq_wire.records.look import Look
 
 if TYPE_CHECKING:
     from msmq_wire.replay.rows import Row
@@ -170,12 +171,7 @@ def _list(screen: Screen) -> None:
 
 def _table(screen: Screen, heads: tuple[str, str, str], rows: Iterable[tuple[object, ...]]) -> None:
     first, second, third = heads
-    columns = (
-        Column(first, lambda row: row[first], style="strong"),
-        Column(second, lambda row: row[second]),
-        Column(third, lambda row: row[third], smallest=20),
-    )
-    table = Table(screen, columns)
+    table = Table(screen, (Look(first, style="strong"), Look(second), Look(third, smallest=20)))
     for row in rows:
         table.add(dict(zip(heads, row, strict=True)))
     table.finish()

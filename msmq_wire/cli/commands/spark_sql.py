@@ -11,13 +11,14 @@ from msmq_wire.cli.formats import RowFormat
 from msmq_wire.cli.options import Color, ColorOption, Quiet, screen_for
 from msmq_wire.cli.render.safe_text import escaped
 from msmq_wire.cli.render.screen import Screen
-from msmq_wire.cli.render.table import Column, Row, Table
+from msmq_wire.cli.render.table import Row, Table
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.reporting import complain, tell
 from msmq_wire.cli.rows import CsvWriter, JsonWriter
 from msmq_wire.cli.spark_rows import cell_of, distinct_names, plain_value
 from msmq_wire.cli.spark_session import DriverMemory, Master, check_spark, running_session
 from msmq_wire.cli.store_options import errors_told
+from msmq_wire.records.look import Look
 from msmq_wire.spark.queries import QUERIES, query_problem
 from msmq_wire.spark.session import spark_problem
 
@@ -189,6 +190,7 @@ def _write(
     table.finish()
 
 
-def _column(screen: Screen, name: str, number: bool) -> Column:
+def _column(screen: Screen, name: str, number: bool) -> Look:
     cell: Callable[[Row], Any] = lambda row: row[name]  # noqa: E731  (a value of its own)
-    return Column(screen.safe(name), cell, 0, None if number else _SMALLEST, number=number)
+    smallest = None if number else _SMALLEST
+    return Look(screen.safe(name), smallest=smallest, text=cell, number=number)

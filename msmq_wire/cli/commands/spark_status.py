@@ -9,11 +9,12 @@ import typer
 from msmq_wire.cli.formats import TableFormat
 from msmq_wire.cli.options import Color, ColorOption, screen_for
 from msmq_wire.cli.render.screen import Screen
-from msmq_wire.cli.render.table import Column, Table
+from msmq_wire.cli.render.table import Table
 from msmq_wire.cli.render.values import count_text
 from msmq_wire.cli.rows import JsonWriter
 from msmq_wire.cli.spark_rows import plain_value
 from msmq_wire.cli.store_options import opened_store
+from msmq_wire.records.look import Look
 from msmq_wire.units import size_text
 
 if TYPE_CHECKING:
@@ -84,8 +85,8 @@ def _print_table(found: Status, screen: Screen) -> None:
         ("size", lambda one: size_text(one.bytes)),
         ("version", lambda one: one.latest if one.table == "runs" else one.version),
     )
-    columns = [Column("table", lambda row: row["of"].table)]
-    columns += [Column(name, _cell(value), number=True) for name, value in numbers]
+    columns = [Look("table", text=lambda row: row["of"].table)]
+    columns += [Look(name, text=_cell(value), number=True) for name, value in numbers]
     table = Table(screen, columns)
     for one in found.tables:
         if one.latest >= 0:

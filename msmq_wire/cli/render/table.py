@@ -51,29 +51,6 @@ class Row(Protocol):
         """A value, None without one."""
 
 
-class Column(msgspec.Struct, frozen=True):
-    """One column: ``text`` makes its cell of a row, ``least`` is the width of a terminal that shows it.
-
-    ``key`` is what rows and ``--columns`` call it, where that is not its ``name``, which is its heading.
-    ``smallest`` is how far it shrinks, None not at all; with ``last`` only when the others have shrunk.
-    ``number`` puts it to the right; of a cell with ``end`` the end is shown where it does not fit. What is
-    ``seldom`` there is left out where the first rows have nothing in it. ``tint`` gives the style of a cell
-    by its text, where it differs.
-    """
-
-    name: str
-    text: Callable[[Row], Any]
-    least: int = 0
-    smallest: int | None = None
-    last: bool = False
-    number: bool = False
-    end: bool = False
-    style: str = ""
-    key: str = ""
-    seldom: bool = False
-    tint: Callable[[str], str] | None = None
-
-
 class Table:
     """Prints rows, with ``at_once`` each when it is added; call `finish` after the last one.
 
@@ -82,7 +59,7 @@ class Table:
     """
 
     def __init__(
-        self, screen: Screen, columns: Sequence[Column], *, at_once: bool = False, taken: int = 0
+        self, screen: Screen, columns: Sequence[Look], *, at_once: bool = False, taken: int = 0
     ) -> None:
         self.screen = screen
         self._sample = 1 if at_once else _SAMPLE
@@ -91,7 +68,7 @@ class Table:
         self.columns = [
             one for one in columns if not one.least or width is None or width - taken >= one.least
         ]
-        self.left_out = [one.name for one in columns if one not in self.columns and not one.seldom]
+        self.left_out = [one.head for one in columns if one not in self.columns and not one.seldom]
         self._waiting: list[Sequence[str]] = []
         self._form = ""
         self._size = 0
@@ -109,12 +86,12 @@ class Table:
     @property
     def keys(self) -> list[str]:
         """What its columns are called in a row."""
-        return [one.key or one.name for one in self.columns]
+        return [one.key or one.head for one in self.columns]
 
     @property
     def usual(self) -> list[str]:
         """Those of them that are shown whatever the rows have."""
-        return [one.key or one.name for one in self.columns if not one.seldom]
+        return [one.key or one.head for one in self.columns if not one.seldom]
 
     def add(self, row: Row) -> None:
         """Take one row."""
@@ -148,12 +125,12 @@ class Table:
                 found.append(self._line(cells))
         self.screen.lines(found)
 
-    def _cell(self, column: Column, row: Row) -> str:
-        value = column.text(row)
+    def _cell(self, column: Look, row: Row) -> str:
+        value = (column.text or _cell(column.key or column.head))(row)
         return "" if value is None else self._short(str(value), column)
 
-    def _cell_of(self, column: Column, value: Any) -> str:
-        return self._cell(column, {column.key or column.name: value})
+    def _cell_of(self, column: Look, value: Any) -> str:
+        return self._cell(column, {column.key or column.head: value})
 
     def show_waiting(self) -> None:
         """Print the rows that wait for others, which may be long in coming."""
@@ -176,7 +153,7 @@ class Table:
             )
             self._form = (" " * _GAP).join(forms)
             self._size = sum(self._widths) + _GAP * (len(self._widths) - 1)
-            self.screen.lines((self._line([column.name for column in self.columns], heading=True),))
+            self.screen.lines((self._line([column.head for column in self.columns], heading=True),))
         self.screen.lines(map(self._line, self._waiting))
         self._waiting.clear()
 
@@ -185,7 +162,7 @@ class Table:
         return [text for at, text in enumerate(cells) if at not in self._empty] if self._empty else cells
 
     def _fit(self, waiting: Sequence[Sequence[str]]) -> list[int]:
-        rows = [[column.name for column in self._shown], *waiting]
+        rows = [[column.head for column in self._shown], *waiting]
         widths = [max(cell_len(row[index]) for row in rows) for index in range(len(self._shown))]
         if self._few:
             least = (
@@ -197,7 +174,7 @@ class Table:
         if len(waiting) >= self._sample:
             # More rows come, and what counts them grows.
             widths = [
-                max(width, _LEAST_NUMBER) if one.number and one.name == _ID else width
+                max(width, _LEAST_NUMBER) if one.number and one.head == _ID else width
                 for one, width in zip(self._shown, widths, strict=True)
             ]
         # Shrink what can lose its end, the widest first, until a row has one line; what was asked for may
@@ -256,7 +233,7 @@ class Table:
             parts.append(self.screen.styled(text, style))
         return (" " * _GAP).join(parts)
 
-    def _short(self, text: str, column: Column) -> str:
+    def _short(self, text: str, column: Look) -> str:
         """A text as it may be printed, with a mark where it is longer than any screen is wide."""
         longest = max(_LONGEST, self.screen.width or 0)
         if len(text) <= longest and text.isascii() and text.isprintable():
@@ -264,7 +241,7 @@ class Table:
         # What is escaped is longer: once before, so that not all of it is, and once after.
         return self._clip(self.screen.safe(self._clip(text, longest, column)), longest, column)
 
-    def _clip(self, text: str, longest: int, column: Column) -> str:
+    def _clip(self, text: str, longest: int, column: Look) -> str:
         if len(text) <= longest:
             return text
         mark = self.screen.choose("…", "~")
@@ -305,23 +282,18 @@ def table_of(
     asked = [
         _asked(_column(known[name], known[name].look or Look(name), screen, zone))
         if name in known
-        else _plain(name)
+        else Look(name, smallest=8)
         for name in names
     ]
     return Table(screen, asked, at_once=at_once)
 
 
-def _asked(column: Column) -> Column:
+def _asked(look: Look) -> Look:
     """A column on a terminal of any width, since somebody asked for it."""
-    return msgspec.structs.replace(column, least=0, seldom=False)
+    return msgspec.structs.replace(look, least=0, seldom=False)
 
 
-def _plain(name: str) -> Column:
-    """A column that shows a value of a row as it is."""
-    return Column(name, _cell(name), smallest=8)
-
-
-def _column(column: Declared, look: Look, screen: Screen, zone: tzinfo | None) -> Column:
+def _column(column: Declared, look: Look, screen: Screen, zone: tzinfo | None) -> Look:
     narrow = screen.width is not None and screen.width < 110
     short = screen.width is not None and screen.width < 150
     text = look.text or _cell(column.name)
@@ -338,19 +310,8 @@ def _column(column: Declared, look: Look, screen: Screen, zone: tzinfo | None) -
     if look.short is not None and screen.width is not None:
         text = _shortened(text, look.short)
     number = column.kind in ("number", "duration") and column.names is None and look.text is None
-    return Column(
-        look.head,
-        text,
-        look.least,
-        8 if column.look is None and not number else look.smallest,
-        last=look.last,
-        number=number,
-        end=look.end,
-        style=look.style,
-        key=column.name,
-        seldom=look.seldom,
-        tint=look.tint,
-    )
+    smallest = 8 if column.look is None and not number else look.smallest
+    return msgspec.structs.replace(look, text=text, smallest=smallest, number=number, key=column.name)
 
 
 def _shortened(text: Callable[[Row], Any], short: Callable[[str], str]) -> Callable[[Row], Any]:
