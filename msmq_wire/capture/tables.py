@@ -75,7 +75,7 @@ _OTHER = [
 ]
 
 
-_RESULT = ("anomalies", "consumed", "remainder", "error")
+RESULT = ("anomalies", "consumed", "remainder", "error")
 """The last columns of every table but `OTHER`."""
 
 
@@ -89,7 +89,7 @@ def schema(table: str) -> Any:
     if table == OTHER:
         return pa.schema([*_WHERE, *_OTHER])
     if table in COMPOSED:
-        result = [arrow.schema("user_message").field(name) for name in _RESULT]
+        result = [arrow.schema("user_message").field(name) for name in RESULT]
         return pa.schema([*_WHERE, *composed_fields(table), *result])
     stem = columns.UNRECOGNISED if table == UNKNOWN_PACKET else table
     return pa.schema([*_WHERE, *(field for field in arrow.schema(stem) if field.name != "row")])
@@ -201,7 +201,7 @@ def _end(batch: PacketBatch, rows: Array, which: int) -> Any:
 
 def _decoded(table: str, records: Sequence[Record], judge: bool, target: Any) -> Any:
     """The table of records that came decoded: the columns of ``target``."""
-    beside = {one.name for one in (*_WHERE, *(_OTHER if table == OTHER else ()))} | set(_RESULT)
+    beside = {one.name for one in (*_WHERE, *(_OTHER if table == OTHER else ()))} | set(RESULT)
     own = [one for one in target if one.name not in beside]
     if table in COMPOSED:
         made = composed_arrays(records, own)

@@ -14,7 +14,7 @@ import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 from msmq_wire.capture.capture_reading import Numbering
 from msmq_wire.capture.composed_tables import composed_fields
 from msmq_wire.capture.packet_batch import PacketBatch
-from msmq_wire.capture.tables import ARROW_TYPES, record_tables
+from msmq_wire.capture.tables import ARROW_TYPES, RESULT, record_tables
 from msmq_wire.capture.tables import schema as table_schema
 from msmq_wire.records.call import CALL_COLUMNS, Call
 from msmq_wire.records.call_story import CarriedMessage, carries_packet
@@ -43,7 +43,6 @@ _STORY = ("status_name", "answered", "what")
 """What a call tells that is no field of it."""
 _TOLD = ("rpc_call", "com_call")
 """The types of records that are calls."""
-_RESULT = ("anomalies", "consumed", "remainder", "error")
 
 
 @cache
@@ -68,7 +67,7 @@ def call_schema() -> Any:
 @cache
 def _results() -> list[Any]:
 
-    return [spark_field(table_schema("rpc_call").field(name)) for name in _RESULT]
+    return [spark_field(table_schema("rpc_call").field(name)) for name in RESULT]
 
 
 def call_batches(
@@ -101,7 +100,7 @@ def _wide(table: str, made: Any, placing: Placing, batch: PacketBatch, target: A
     count, names = len(made), set(target.names)
     columns = placing.columns(made, target, pa.repeat(pa.scalar(table, pa.string()), count))
     own = [one.name for one in composed_fields("rpc_call")] if table in _TOLD else []
-    columns |= {name: made.column(name) for name in (*_RESULT, *own) if name in names}
+    columns |= {name: made.column(name) for name in (*RESULT, *own) if name in names}
     if table in _TOLD and names.intersection((*_STORY, "messages")):
         columns |= _story(made.column("id").to_pylist(), batch)
     if table in names and table != "rpc_call":

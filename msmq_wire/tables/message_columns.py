@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from msmq_wire.capture.capture_reading import Numbering
 from msmq_wire.capture.index import Array
 from msmq_wire.capture.packet_batch import PacketBatch
-from msmq_wire.capture.tables import OTHER, places_of, record_tables, schema, tables_of
+from msmq_wire.capture.tables import OTHER, RESULT, places_of, record_tables, schema, tables_of
 from msmq_wire.records.body_keys import keys_in_force, opened
 from msmq_wire.records.column import PLACE as WHERE
 from msmq_wire.records.message import COLUMNS, MessageColumn, message_view
@@ -65,7 +65,6 @@ _OPENED = [
     *(table_field(one) for one in COLUMNS if one.name == "opened_with"),
 ]
 PLACE_END = record_fields("missing", "frames_missing", "reason", "event")
-_RESULT = ("anomalies", "consumed", "remainder", "error")
 _BODY = "message_body"
 _OF_CIPHER = ("encryption_algorithm", _BODY, "message_size", "privacy_level")
 _KEY = ("security_header", "security_data", "encryption_key")
@@ -123,13 +122,13 @@ def message_schema() -> Any:
         members = [pa.field(one.name, spark_type(one.type)) for one in _own_fields(table)]
         columns[name] = field(name, pa.struct(members), f"What {table} records have.")
     result = schema("user_message")
-    ends = [spark_field(result.field(name)) for name in _RESULT]
+    ends = [spark_field(result.field(name)) for name in RESULT]
     return pa.schema([*PLACE, *_SUMMARY, *_OPENED, *columns.values(), *ends, *PLACE_END])
 
 
 def _own_fields(table: str) -> list[Any]:
     """The columns of a table that say what was decoded."""
-    return [one for one in schema(table) if one.name not in _WHERE and one.name not in _RESULT]
+    return [one for one in schema(table) if one.name not in _WHERE and one.name not in RESULT]
 
 
 def _united(known: Any, one: Any) -> Any:
@@ -257,7 +256,7 @@ def _wide(
         types = made.column("type")
     columns = place(made, target, types)
     own = _OWN.get(table)
-    kept = made.schema.names if own is None else _RESULT
+    kept = made.schema.names if own is None else RESULT
     columns |= {name: made.column(name) for name in kept if name in names and name not in columns}
     if own is not None and own in names:
         columns[own] = struct_of(made, message_schema().field(own).type)

@@ -13,11 +13,10 @@ from msmq_wire.capture.capture_reading import Damage
 from msmq_wire.findings import Finding
 from msmq_wire.sessions import MessageLife, Session
 from msmq_wire.tables.arrow_types import array_of
-from msmq_wire.tables.table_schemas import table_schemas
+from msmq_wire.tables.table_schemas import SEEN, table_schemas
 
 _TOGETHER = 4096
 """Rows made at a time."""
-_SEEN = ("capture", "path", "frame_no", "id", "type", "time", "time_ns", "src", "dst", "stream")
 
 
 def anomaly_rows(rows: Any) -> Any:
@@ -25,7 +24,7 @@ def anomaly_rows(rows: Any) -> Any:
     schema = table_schemas()["anomalies"]
     lists = rows.column("anomalies")
     found = pc.list_flatten(lists)
-    seen = rows.select(_SEEN).take(pc.list_parent_indices(lists))
+    seen = rows.select(SEEN).take(pc.list_parent_indices(lists))
     members = [found.field(name) for name in ("code", "message", "path", "offset", "length", "spec")]
     return pa.RecordBatch.from_arrays([*seen.columns, *members], schema=schema)
 
@@ -54,7 +53,7 @@ def error_rows(rows: Any) -> Any:
             for name in ("missing", "frames_missing")
         ),
     ]
-    return pa.RecordBatch.from_arrays([*rows.select(_SEEN).columns, *members], schema=schema)
+    return pa.RecordBatch.from_arrays([*rows.select(SEEN).columns, *members], schema=schema)
 
 
 def damage_rows(capture: str, damage: Iterable[Damage]) -> Any:

@@ -12,7 +12,7 @@ from msmq_wire.findings import Evidence
 from msmq_wire.findings.columns import FINDING_COLUMNS, JSON_COLUMNS
 from msmq_wire.records.column import Column, placed
 from msmq_wire.sessions import MessageLife, Session
-from msmq_wire.tables.arrow_types import TIME, field, record_fields, struct_type, table_field
+from msmq_wire.tables.arrow_types import TABLE_COLUMNS, TIME, field, record_fields, struct_type, table_field
 from msmq_wire.tables.call_columns import call_schema
 from msmq_wire.tables.message_columns import message_schema
 from msmq_wire.tables.packet_columns import PACKET_SCHEMA
@@ -26,11 +26,10 @@ STORIES = ("sessions", "lives", "findings")
 DAY = "day"
 """The partition of a table: the day, in UTC, of the time of a row."""
 
-_SEEN = [
-    *record_fields("capture", "path", "frame_no"),
-    table_field(placed("id", Column, called="record", optional=True)),
-    *record_fields("type", "time", "time_ns", "src", "dst", "stream"),
-]
+SEEN = ("capture", "path", "frame_no", "id", "type", "time", "time_ns", "src", "dst", "stream")
+"""What rows of anomalies and errors have of a record, whose id is called ``record`` there."""
+_RECORD = placed("id", Column, called="record", optional=True)
+_SEEN = [table_field(_RECORD if name == "id" else TABLE_COLUMNS[name]) for name in SEEN]
 _SEEN_FIRST = [*record_fields("capture"), field("time", TIME, "When it was seen first, UTC.")]
 _ANOMALIES = [
     *_SEEN,

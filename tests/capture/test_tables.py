@@ -5,15 +5,17 @@ from __future__ import annotations
 import io
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 import pytest
 
 from msmq_wire.capture.reader import read_capture
-from msmq_wire.capture.tables import OTHER, read_tables, schema
+from msmq_wire.capture.tables import ARROW_TYPES, OTHER, column_field, read_tables, schema
 from msmq_wire.engines import arrow
 from msmq_wire.errors import CaptureError
+from msmq_wire.records.column import Column
+from msmq_wire.records.look import Kind
 from msmq_wire.records.record import UNKNOWN_PACKET, Record
 from msmq_wire.records.view import anomaly_view, error_view, time_text
 from msmq_wire.wire.registry import PACKETS
@@ -120,3 +122,16 @@ def test_packets_that_came_decoded_stand_in_the_table_of_their_kind() -> None:
         (1, 18517, 1),
         (2, 0x5548, 0),
     ]
+
+
+def test_every_kind_of_value_has_an_arrow_type() -> None:
+    assert {*ARROW_TYPES, "objects"} == set(get_args(Kind))
+
+
+def test_objects_are_a_list_of_structs_with_their_own_columns() -> None:
+    own = (Column("name", "text", ""), Column("frames", "numbers", ""))
+    column = column_field(Column("places", "objects", "Where it is.", optional=False, columns=own))
+    assert column.type == pa.list_(pa.struct([("name", pa.string()), ("frames", pa.list_(pa.int64()))]))
+    assert (column.name, column.nullable, column.metadata) == ("places", False, {b"doc": b"Where it is."})
+    assert column_field(own[0]).nullable
+    assert not column_field(own[0], nullable=False).nullable

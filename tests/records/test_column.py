@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,6 +13,8 @@ from msmq_wire import read_capture
 from msmq_wire.records.call import CALL_COLUMNS, Call, Calls
 from msmq_wire.records.column import RECORD_COLUMNS, Column
 from msmq_wire.records.look import Kind
+from msmq_wire.spec import SpecRef
+from msmq_wire.wire.types.guid import GUID
 
 _FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 _CALLS = _FIXTURES / "rpc_captures" / "rpc_none_ndr.pcap"
@@ -48,6 +51,36 @@ def test_a_value_is_of_the_kind_of_its_column(path: Path) -> None:
         assert [one.name for one in RECORD_COLUMNS if not _is_right(one, one.json(record))] == []
     for call in _calls(path):
         assert [one.name for one in CALL_COLUMNS if not _is_right(one, one.json(call))] == []
+
+
+_SENDER = "62d88e60-4d50-4ac5-a4cb-b4558b208691"
+_SECTION = SpecRef("MS-MQMQ", "2.2.19.1")
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "shown"),
+    [
+        ("guid", GUID.parse(_SENDER), _SENDER),
+        ("guids", (GUID.parse(_SENDER),), [_SENDER]),
+        ("section", _SECTION, "[MS-MQMQ] 2.2.19.1"),
+        ("sections", (_SECTION,), ["[MS-MQMQ] 2.2.19.1"]),
+        ("bytes", b"LIOR", "TElPUg=="),
+    ],
+)
+def test_what_is_no_type_of_json_is_a_text_there(kind: Kind, value: Any, shown: Any) -> None:
+    column = Column("it", kind, "")
+    assert column.json(SimpleNamespace(it=value)) == shown
+    assert column.json(SimpleNamespace(it=None)) is None
+
+
+def test_each_object_of_a_column_is_a_row_of_its_own_columns() -> None:
+    own = (Column("name", "text", ""), Column("seen", "time", "", "time"))
+    column = Column("places", "objects", "", columns=own)
+    places = (SimpleNamespace(name="a", time=7), SimpleNamespace(name="b", time=None))
+    assert column.json(SimpleNamespace(places=places)) == [
+        {"name": "a", "seen": "1970-01-01T00:00:00.000000007Z"},
+        {"name": "b", "seen": None},
+    ]
 
 
 def test_a_call_waits_for_the_message_that_it_brought() -> None:
