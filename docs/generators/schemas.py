@@ -14,9 +14,9 @@ import construct
 import msgspec
 from msgspec.structs import replace
 
+from docs.generators.answer_schema import answer_object
 from docs.generators.comparison_schema import comparison_object
 from docs.generators.composed_schemas import GAP_REASONS, composed_definitions
-from docs.generators.finding_schema import answer_object
 from docs.generators.replay_schema import replay_object
 from docs.generators.route_schema import route_object
 from docs.generators.schema_parts import VERSIONED, column_schema, columns_object

@@ -1,4 +1,4 @@
-"""The JSON Schemas of a finding and of an answer, but for what they share with packets and rows."""
+"""The JSON Schema of an answer, but for what it shares with packets and rows."""
 
 from __future__ import annotations
 
