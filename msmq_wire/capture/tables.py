@@ -66,11 +66,8 @@ def column_field(column: Column, *, nullable: bool | None = None) -> Any:
 _WHERE = [column_field(one) for one in PLACE.values() if one.name != "capture"]
 _OTHER = [
     *(column_field(one) for one in RECORD_COLUMNS if one.name in ("type", "missing", "reason", "event")),
-    pa.field(
-        "remainder",
-        pa.binary(),
-        nullable=False,
-        metadata={"doc": "The first bytes of a gap that were captured."},
+    column_field(
+        Column("remainder", "bytes", "The first bytes of a gap that were captured.", optional=False)
     ),
 ]
 
