@@ -13,7 +13,6 @@ import msgspec
 
 from msmq_wire.records.com_packets import ComCall
 from msmq_wire.records.com_story import com_words, finds_nothing
-from msmq_wire.records.open_queues import read_descriptor
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.rpc.constants import (
     AccessMode,
@@ -66,8 +65,7 @@ def size_text(size: int) -> str:
 
 def carries_packet(call: RpcCall) -> bool:
     """Whether the packet of a message follows the record of a call: it came in sections, or whole."""
-    descriptor = read_descriptor(call.response)
-    carried = _value(call.response, "pp_packet_sections") if descriptor is None else descriptor.lp_buffer
+    carried = reached_at(call.response, call.members.message)
     return isinstance(carried, tuple | bytes) and bool(carried)
 
 

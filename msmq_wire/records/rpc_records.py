@@ -13,7 +13,7 @@ import msgspec
 from msmq_wire.engines.codec import inspect
 from msmq_wire.errors import DecodeError
 from msmq_wire.reassembly.sections import join_sections
-from msmq_wire.records.open_queues import Links, read_descriptor
+from msmq_wire.records.open_queues import Links
 from msmq_wire.records.record import NewRecord, Record
 from msmq_wire.records.rpc_packets import RpcBind, RpcBindContext, RpcCall, RpcFault, TransferBuffer
 from msmq_wire.records.stored_srmp import stored_message
@@ -25,6 +25,7 @@ from msmq_wire.rpc.ndr.stub import InspectedStub
 from msmq_wire.rpc.transfer_properties import MessageProperties, message_properties
 from msmq_wire.rpc.types.cac_transfer_buffer import CACTransferBufferV2
 from msmq_wire.wire.musts import Anomaly
+from msmq_wire.wire.partial import reached_at
 from msmq_wire.wire.types.section_buffer import SectionBuffer
 
 _ACTIONS = frozenset(ReceiveAction)
@@ -146,14 +147,12 @@ class RpcPlace:
         request = None if call.request is None else call.request.value
         response = None if call.response is None else call.response.value
         answer = call.event.response
-        sections = getattr(response, "pp_packet_sections", None)
-        if answer is not None and isinstance(sections, tuple) and sections:
-            yield from self._sections(sections, answer, parent)
-        descriptor = read_descriptor(response)
-        packet = None if descriptor is None else descriptor.lp_buffer
-        if answer is not None and isinstance(packet, bytes) and packet:
+        carried = reached_at(response, parent.packet.members.message)
+        if answer is not None and isinstance(carried, tuple) and carried:
+            yield from self._sections(carried, answer, parent)
+        elif answer is not None and isinstance(carried, bytes) and carried:
             # [MS-MQQP] 2.2.2.1: it is no packet of RemoteRead, whose times and addresses mean something else.
-            yield from self._packet("user_message", packet, (), (), answer, parent)
+            yield from self._packet("user_message", carried, (), (), answer, parent)
         for value, stub, sent in ((request, call.event.request, True), (response, answer, False)):
             buffer = getattr(value, "ptb", None)
             if not isinstance(buffer, CACTransferBufferV2) or stub is None:

@@ -6,7 +6,7 @@ not there.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import msgspec
@@ -97,6 +97,17 @@ class ObservedCall(msgspec.Struct, frozen=True, kw_only=True):
     def status(self) -> int:
         """The status of the reply; MQ_OK where a method that has none succeeded."""
         return self.call.status or 0
+
+    @property
+    def used(self) -> Hashable | None:
+        """What it is about, by its server."""
+        key = self.members.used(self.request)
+        return None if key is None else (self.server, key)
+
+    @property
+    def given(self) -> tuple[Hashable, ...]:
+        """What its reply gives, by its server: a handle, and numbers that stand for the same."""
+        return tuple((self.server, key) for key in self.members.given(self.response))
 
     @property
     def queue(self) -> str | None:

@@ -73,7 +73,7 @@ class Happened(msgspec.Struct, frozen=True, gc=False):
 
 
 class KnownHandle(msgspec.Struct, eq=False, kw_only=True):
-    """What stands for an open queue, or for a transaction.
+    """What stands for an open queue, or for a transaction; a closed one is kept until its key is given again.
 
     ``opened`` is None for one from before the capture. ``access`` is how it was opened, as an `AccessMode`
     that is good for one thing: receive, send, move or peek; None where that is not known. ``proxy`` says that

@@ -12,7 +12,6 @@ from msmq_wire.lab.model.qmcomm.qmcomm2 import Qmcomm2Server
 from msmq_wire.lab.model.qmcomm.server import QmcommServer
 from msmq_wire.lab.model.qmmgmt.server import QmmgmtServer
 from msmq_wire.lab.model.server import Answer, Association
-from msmq_wire.records.open_queues import read_descriptor
 from msmq_wire.records.record import Record
 from msmq_wire.replay.deviation import ReplayDeviation
 from msmq_wire.rpc.interfaces import INTERFACES
@@ -20,7 +19,7 @@ from msmq_wire.rpc.interfaces.method import Method
 from msmq_wire.rpc.ndr import NULL_POINTEE
 from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.rpc.types.queue_format import QueueFormat
-from msmq_wire.rpc.types.remote_read_descriptor import RemoteReadDesc, RemoteReadDesc2
+from msmq_wire.rpc.types.remote_read_descriptor import RemoteReadDesc, RemoteReadDesc2, read_descriptor
 from msmq_wire.wire.names import FormatName
 from tests.lab.model.scene import make_manager, make_packet, make_queue, pass_time, put
 from tests.replay.world import bind, call_record, deviations

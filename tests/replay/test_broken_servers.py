@@ -7,7 +7,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from msmq_wire.records.open_queues import read_descriptor
 from msmq_wire.records.record import Record
 from msmq_wire.replay.deviation import ReplayKind
 from msmq_wire.rpc.types.cac_transfer_buffer import (
@@ -16,6 +15,7 @@ from msmq_wire.rpc.types.cac_transfer_buffer import (
     TransferSend,
 )
 from msmq_wire.rpc.types.queue_format import ObjectFormat, QueueFormat
+from msmq_wire.rpc.types.remote_read_descriptor import read_descriptor
 from msmq_wire.wire.types.guid import GUID
 from tests.lab.model.qmcomm.qmcomm2_scene import body, body_room, receiving, sending
 from tests.replay.servers import LOOKUP, METHODS, START, START2, Call, Servers, granted, rules

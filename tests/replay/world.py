@@ -8,7 +8,6 @@ from msmq_wire.engines.codec import inspect
 from msmq_wire.lab.model.remote_read.server import RemoteReadServer
 from msmq_wire.lab.model.server import Answer, Association
 from msmq_wire.reassembly.sections import join_sections
-from msmq_wire.records.open_queues import read_descriptor
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcBind, RpcCall, TransferBuffer
 from msmq_wire.replay import replay
@@ -27,6 +26,7 @@ from msmq_wire.rpc.transfer_properties import message_properties
 from msmq_wire.rpc.types.cac_transfer_buffer import CACTransferBufferV2
 from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.rpc.types.queue_format import QueueFormat
+from msmq_wire.rpc.types.remote_read_descriptor import read_descriptor
 from msmq_wire.wire.names import FormatName
 from msmq_wire.wire.types.guid import GUID
 from tests.lab.model.scene import format_name, make_manager, make_queue, pass_time, put

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from msmq_wire.records.open_queues import read_descriptor
 from msmq_wire.replay.call import ObservedCall, number
 from msmq_wire.replay.deviation import ReplayDeviation, ReplayKind
 from msmq_wire.replay.read import ObservedRead
@@ -17,6 +16,7 @@ from msmq_wire.replay.rules.handles import may_receive, purpose
 from msmq_wire.replay.state import KnownHandle
 from msmq_wire.rpc.constants import AccessMode, ReceiveAction
 from msmq_wire.rpc.interfaces.role import Role
+from msmq_wire.rpc.types.remote_read_descriptor import read_descriptor
 
 _SYMBOLS = {int(action): action.name for action in ReceiveAction}
 _LOOKUPS = frozenset(int(action) for action in ReceiveAction if action.lookup)

@@ -11,7 +11,6 @@ from typing import TypeAlias
 
 import msgspec
 
-from msmq_wire.records.open_queues import read_descriptor
 from msmq_wire.replay.call import LOW_56, ObservedCall, handle, number
 from msmq_wire.replay.deviation import ReplayDeviation, ReplayKind
 from msmq_wire.replay.rules.buffers import transfer_buffer
@@ -25,7 +24,7 @@ from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.cac_transfer_buffer import TransferReceive
 from msmq_wire.rpc.types.propvariant import PropVariant
 from msmq_wire.rpc.types.queue_format import ObjectFormat, QueueFormat
-from msmq_wire.rpc.types.remote_read_descriptor import RemoteReadDesc, RemoteReadDesc2
+from msmq_wire.rpc.types.remote_read_descriptor import RemoteReadDesc, RemoteReadDesc2, read_descriptor
 from msmq_wire.wire.names import QueueFormatType
 from msmq_wire.wire.partial import reached
 from msmq_wire.wire.types.enumerations import BodyType

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 
-from msmq_wire.replay.call import ObservedCall, handle, number
+from msmq_wire.replay.call import ObservedCall, number
 from msmq_wire.replay.deviation import ReplayDeviation, ReplayKind
 from msmq_wire.replay.read import ObservedRead
 from msmq_wire.replay.rows import row_of
@@ -34,20 +34,14 @@ def _request_id(call: ObservedCall) -> int | None:
     return call.call.asked(call.members.request_id)
 
 
-def _key(call: ObservedCall, used: KnownHandle | None, request_id: int | None) -> Hashable | None:
-    """What a receive is found by when it is to be ended."""
-    if call.members.receive:
-        given = handle(call.request, call.members.receive)
-        return None if given is None or given.null else (call.server, given.uuid)
-    return None if used is None or request_id is None else (used.number, request_id)
-
-
 def ended_read(known: Known, call: ObservedCall, used: KnownHandle | None) -> KnownRead | None:
     """The receive that a call ends; None for other calls, and where it is not known."""
     if call.role is not Role.END:
         return None
-    key = _key(call, used, _request_id(call))
-    return None if key is None else known.reads.get(key)
+    if call.members.receive:
+        return known.reads.get(call.used)
+    request_id = _request_id(call)
+    return None if used is None or request_id is None else known.reads.get((used.number, request_id))
 
 
 def judge_end(known: Known, call: ObservedCall, used: KnownHandle | None) -> Iterator[ReplayDeviation]:
@@ -256,12 +250,8 @@ def learn_read(
         happened=Happened.of(call),
         transactional=read.transaction is not None,
     )
-    if not call.members.receive:
-        known.reads.put((used.number, read.request_id), found)
-    else:
-        given = handle(call.response, call.members.receive)
-        if given is not None and not given.null:
-            known.reads.put((call.server, given.uuid), found)
+    for key in call.given if call.members.receive else ((used.number, read.request_id),):
+        known.reads.put(key, found)
     return found
 
 

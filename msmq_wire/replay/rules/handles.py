@@ -22,16 +22,13 @@ _SCOPE = ProcessingRule("RPCE", "3.3.1.4.1")
 """The scope of a context handle: no document of Message Queuing but that of RemoteRead says more of it."""
 _ENDS = CLOSES | {Role.COMMIT, Role.ABORT}
 _MISMATCH = "a fault, nca_s_fault_context_mismatch"
-_NUMBERS = {"h_queue": "h_queue", "h_remote_queue": "h_queue", "h_qm_context": "h_qm_context"}
-"""Members of requests that are numbers of open queues, and which numbers those are."""
 
 
 def used_handle(known: Known, call: ObservedCall) -> KnownHandle | None:
     """What the handle of a request stands for; one that was not seen before is learned."""
-    if call.members.gives:
-        return None
-    key = _key(call)
-    if key is None:
+    key = call.used
+    # The handle of a receive stands for no open queue.
+    if call.members.gives or key is None or (call.members.receive and call.role is Role.END):
         return None
     found = known.handles.get(key)
     if found is None:
@@ -43,19 +40,6 @@ def used_handle(known: Known, call: ObservedCall) -> KnownHandle | None:
 
 def _asked(call: ObservedCall) -> ContextHandle | None:
     return handle(call.request, call.members.handle)
-
-
-def _key(call: ObservedCall) -> Hashable:
-    members = call.members
-    if members.receive and call.role is Role.END:
-        return None
-    asked = _asked(call)
-    if asked is not None:
-        return None if asked.null else (call.server, "handle", asked.uuid)
-    kind, value = _NUMBERS.get(members.handle.rpartition(".")[2]), call.call.asked(members.handle)
-    if kind is None or value is None or (kind == "h_queue" and not value):
-        return None
-    return (call.server, kind, value)
 
 
 def judge_handle(known: Known, call: ObservedCall, used: KnownHandle | None) -> Iterator[Found]:
@@ -115,7 +99,7 @@ def judge_enlistment(known: Known, call: ObservedCall) -> Iterator[ReplayDeviati
     row = call.row("enlisted-twice")
     if row is None or not call.ok:
         return
-    before = known.handles.get(_transaction(call))
+    before = known.handles.get(transaction(call))
     if before is None or before.opened is None or before.opened.ended >= call.begun:
         return
     if before.closing is None and known.whole(before, call.ended):
@@ -126,8 +110,9 @@ def judge_enlistment(known: Known, call: ObservedCall) -> Iterator[ReplayDeviati
         )
 
 
-def _transaction(call: ObservedCall) -> Hashable:
-    return (call.server, "transaction", getattr(call.request, call.members.transaction, None))
+def transaction(call: ObservedCall, unit: object = None) -> Hashable:
+    """What a unit of work is known by, or else the one that a call is about."""
+    return (call.server, "transaction", unit or getattr(call.request, call.members.transaction, None))
 
 
 def may_receive(used: KnownHandle) -> bool | None:
@@ -152,24 +137,24 @@ def learn_handles(known: Known, call: ObservedCall, used: KnownHandle | None) ->
     elif used is not None and call.role in _ENDS:
         if call.ok is not False and used.closing is None:
             used.closing = call.begun
+        # Unlike in open_queues, another handle that comes back closes nothing.
         given_back = handle(call.response, call.members.handle)
         if call.ok and given_back is not None and given_back.null and used.closed is None:
             used.closed = Happened.of(call)
 
 
 def _opened(known: Known, call: ObservedCall) -> None:
-    given = handle(call.response, call.members.gives)
-    if given is None or given.null:
+    if not call.given:
         return
+    key, *numbers = call.given
     opened = known.new_handle(call, opened=True)
     if call.role is Role.BEGIN_READING:
         # The queue is known by its number: the handle stands for the same open queue.
-        context = number(call.request, "dwp_context")
-        before = known.handles.get((call.server, "h_queue", context))
+        before = known.handles.get(call.used)
         if before is not None:
             opened.access, opened.queue = before.access, opened.queue or before.queue
-        if context:
-            known.handles.put((call.server, "h_queue", context), opened)
+        if call.used is not None:
+            known.handles.put(call.used, opened)
     else:
         opened.access = _access(call)
         opened.proxy = bool(number(call.request, "h_remote_queue"))
@@ -177,13 +162,11 @@ def _opened(known: Known, call: ObservedCall) -> None:
     learn_opening(known, call, opened)
     # What is opened for another is closed by its handle, and goes on while a session of qm2qm uses it.
     by_handle = known.new_handle(call, opened=True) if call.role is Role.OPEN_FOR_ANOTHER else opened
-    known.handles.put((call.server, "handle", given.uuid), by_handle)
+    known.handles.put(key, by_handle)
     if call.role is Role.BEGIN:
-        known.handles.put(_transaction(call), opened)
-    for member, name in call.members.numbers.items():
-        value = number(call.response, member)
-        if value:
-            known.handles.put((call.server, _NUMBERS.get(name, "h_queue"), value), opened)
+        known.handles.put(transaction(call), opened)
+    for key in numbers:
+        known.handles.put(key, opened)
 
 
 def _access(call: ObservedCall) -> int | None:

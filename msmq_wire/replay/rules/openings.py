@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 from functools import partial
 
-from msmq_wire.replay.call import ObservedCall, handle, number
+from msmq_wire.replay.call import ObservedCall, number
 from msmq_wire.replay.deviation import ReplayKind
 from msmq_wire.replay.rows import Row, row_of
 from msmq_wire.replay.state import SURE, Doubt, Found, Known, KnownHandle, Opening
@@ -26,18 +26,16 @@ def judge_opening(known: Known, call: ObservedCall, used: KnownHandle | None) ->
     if call.role is Role.CREATE_CURSOR and used is not None and used.proxy:
         yield from _judge_cursor(known, call, used)
     row = call.row("given-again")
-    given = handle(call.response, call.members.gives)
-    if row is None or given is None or given.null:
+    if row is None or not call.given:
         return
     proxy = bool(number(call.request, "h_remote_queue"))
-    before = known.handles.get((call.server, "handle", given.uuid))
+    before, *others = map(known.handles.get, call.given)
     if before is not None:
         yield from _given_again(known, call, before, row_of("proxy-given-again") if proxy else row, "handle")
     elif proxy:
-        context = number(call.response, "pdw_qm_context")
-        other = known.handles.get((call.server, "h_qm_context", context)) if context else None
-        if other is not None and other.proxy:
-            yield from _given_again(known, call, other, row_of("proxy-context-given-again"), "context")
+        for other in others:
+            if other is not None and other.proxy:
+                yield from _given_again(known, call, other, row_of("proxy-context-given-again"), "context")
     if not proxy:
         yield from _judge_share(known, call)
 
@@ -128,12 +126,12 @@ def _kept(known: Known, opening: Opening, until: int) -> bool:
 
 def learn_shares(known: Known, call: ObservedCall) -> None:
     """Take how a queue was opened, after its handles are known."""
-    if not call.ok:
+    if not call.ok or not call.members.gives or not call.given:
         return
-    given = handle(call.response, call.members.gives)
-    used = None if given is None else known.handles.get((call.server, "handle", given.uuid))
+    key, *numbers = call.given
+    used = known.handles.get(key)
     if call.role is Role.BEGIN_READING:
-        opening = known.openings.get((call.server, "number", number(call.request, "dwp_context")))
+        opening = known.openings.get(call.used)
         if opening is not None and used is not None:
             opening.handles = [*opening.handles[:_MOST_HANDLES], used]
         return
@@ -141,10 +139,7 @@ def learn_shares(known: Known, call: ObservedCall) -> None:
         return
     receives, alone = _modes(call)
     opening = Opening(handles=[used], receives=receives)
-    context = number(call.response, "pdw_context")
-    if context:
-        known.openings.put((call.server, "number", context), opening)
-    for kind, is_so in (("alone", alone), ("receives", receives)):
-        key = _key(call, kind)
-        if is_so and key is not None:
+    named = (_key(call, kind) for kind, is_so in (("alone", alone), ("receives", receives)) if is_so)
+    for key in (*numbers, *named):
+        if key is not None:
             known.openings.put(key, opening)

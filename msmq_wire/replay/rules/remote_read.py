@@ -1,14 +1,14 @@
 """What RemoteRead must refuse beside reads: openings, moves, enlistments and classes of acknowledgments.
 
-[MS-MQRR] 3.1.4.2, 3.1.4.4, 3.1.4.10 to 3.1.4.12 and 3.1.4.14. The number that stands for a queue that was
-opened for moves is kept as a handle is; so is the handle that keeps others from receiving.
+[MS-MQRR] 3.1.4.2, 3.1.4.4, 3.1.4.10 to 3.1.4.12 and 3.1.4.14. The handle that keeps others from receiving is
+kept by the name of its queue, too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 
-from msmq_wire.replay.call import LOW_56, ObservedCall, handle, number
+from msmq_wire.replay.call import LOW_56, ObservedCall, number
 from msmq_wire.replay.deviation import ReplayKind
 from msmq_wire.replay.rows import row_of
 from msmq_wire.replay.rules.requests import granted
@@ -16,10 +16,6 @@ from msmq_wire.replay.state import Doubt, Found, Known, KnownHandle
 from msmq_wire.rpc.constants import AccessMode, ShareMode
 from msmq_wire.rpc.interfaces import METHODS
 from msmq_wire.rpc.interfaces.role import Role
-
-
-def _move_key(call: ObservedCall, value: int) -> Hashable:
-    return (call.server, "move", value)
 
 
 def _share_key(call: ObservedCall) -> Hashable:
@@ -83,8 +79,8 @@ def _stays(known: Known, one: KnownHandle, until: int) -> bool:
 
 
 def _judge_move_context(known: Known, call: ObservedCall) -> Iterator[Found]:
-    value, given = number(call.response, "p_move_context"), handle(call.response, "pph_context")
-    if value is None or given is None or given.null:
+    value = number(call.response, "p_move_context")
+    if value is None or not call.given:
         return
     row = row_of("move-context", call.method)
     if value == 0:
@@ -92,7 +88,7 @@ def _judge_move_context(known: Known, call: ObservedCall) -> Iterator[Found]:
             ReplayKind.STATUS, row, f"{call.method} succeeds without pMoveContext", "a random value"
         )
         return
-    before = known.handles.get(_move_key(call, value))
+    before = known.handles.get(call.given[-1])
     if before is not None and before.opened is not None and before.opened.ended < call.begun:
         other, until = before, call.ended
         yield Doubt(
@@ -109,8 +105,7 @@ def _judge_move_context(known: Known, call: ObservedCall) -> Iterator[Found]:
 
 def _judge_target(known: Known, call: ObservedCall, used: KnownHandle) -> Iterator[Found]:
     """A move to a queue that is closed, or that is no relation of the source."""
-    value = number(call.request, "ull_context_to")
-    target = None if value is None else known.handles.get(_move_key(call, value))
+    target = known.handles.get((call.server, call.members.moved_to(call.request)))
     if target is None:
         return
     if target.closed is not None and target.closed.ended < call.begun:
@@ -172,10 +167,7 @@ def _judge_taken(known: Known, call: ObservedCall, used: KnownHandle) -> Iterato
 
 
 def learn_opening(known: Known, call: ObservedCall, opened: KnownHandle) -> None:
-    """Take the number that stands for a handle, and whether it keeps others from receiving."""
-    value = number(call.response, "p_move_context")
-    if call.role is Role.OPEN_FOR_MOVE and value:
-        known.handles.put(_move_key(call, value), opened)
+    """Take whether a handle keeps others from receiving."""
     alone = number(call.request, "dw_share_mode") == ShareMode.MQ_DENY_RECEIVE_SHARE
     key = _share_key(call)
     receives = opened.access == AccessMode.MQ_RECEIVE_ACCESS

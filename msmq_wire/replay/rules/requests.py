@@ -12,7 +12,6 @@ from typing import Any
 
 import msgspec
 
-from msmq_wire.records.open_queues import read_descriptor
 from msmq_wire.replay.call import ObservedCall, number
 from msmq_wire.replay.deviation import ReplayDeviation, ReplayKind
 from msmq_wire.replay.rows import Row, find
@@ -30,7 +29,7 @@ from msmq_wire.replay.rules.objects import OBJECT_REFUSALS
 from msmq_wire.rpc.constants import AccessMode, ShareMode
 from msmq_wire.rpc.interfaces.role import Role
 from msmq_wire.rpc.types.queue_format import QueueFormat
-from msmq_wire.rpc.types.remote_read_descriptor import RemoteReadDesc2
+from msmq_wire.rpc.types.remote_read_descriptor import RemoteReadDesc2, read_descriptor
 from msmq_wire.wire.names import FormatName, QueueFormatType, QueueSuffixType
 from msmq_wire.wire.names.queue_format import suffix_problems
 from msmq_wire.wire.types.enumerations import MessageClass

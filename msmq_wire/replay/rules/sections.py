@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from msmq_wire.engines.reference import layout
-from msmq_wire.records.open_queues import read_descriptor
 from msmq_wire.replay.call import LOW_56, ObservedCall, number
 from msmq_wire.replay.deviation import ReplayDeviation, ReplayKind
 from msmq_wire.replay.rows import row_of
+from msmq_wire.rpc.types.remote_read_descriptor import read_descriptor
 from msmq_wire.wire.partial import reached
 from msmq_wire.wire.types.section_buffer import SectionBuffer, SectionType
 

@@ -6,20 +6,21 @@ the ports, which are the same at every call.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 
-from msmq_wire.records.open_queues import read_descriptor
 from msmq_wire.replay.call import LOW_56, ObservedCall, number
 from msmq_wire.replay.deviation import ReplayDeviation, ReplayKind
 from msmq_wire.replay.read import ObservedRead
 from msmq_wire.replay.rows import row_of
 from msmq_wire.replay.rules.buffers import transfer_buffer
 from msmq_wire.replay.rules.ends import ended_read
+from msmq_wire.replay.rules.handles import transaction
 from msmq_wire.replay.state import Happened, Known, KnownHandle
 from msmq_wire.rpc.constants import ReceiveAction
 from msmq_wire.rpc.interfaces.role import Role
 from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.queue_format import ObjectFormat, QueueFormat
+from msmq_wire.rpc.types.remote_read_descriptor import read_descriptor
 from msmq_wire.units import SECOND
 
 _CURRENT = (ReceiveAction.MQ_LOOKUP_PEEK_CURRENT, ReceiveAction.MQ_LOOKUP_RECEIVE_CURRENT)
@@ -84,14 +85,10 @@ def _judge_buffer(known: Known, call: ObservedCall, used: KnownHandle) -> Iterat
         what = f"{call.method} receives in a transaction from a queue of another server"
         yield call.deviation(ReplayKind.ACTION, elsewhere, what)
         return
-    row, ended = call.row("ended-transaction"), known.handles.get(_transaction(call, unit))
+    row, ended = call.row("ended-transaction"), known.handles.get(transaction(call, unit))
     if row is not None and ended is not None and ended.closed is not None and ended.closed.ended < call.begun:
         what = f"{call.method} works in a transaction that {ended.closed} has ended"
         yield call.deviation(ReplayKind.ACTION, row, what)
-
-
-def _transaction(call: ObservedCall, unit: object) -> Hashable:
-    return (call.server, "transaction", unit)
 
 
 def _judge_port(known: Known, call: ObservedCall) -> Iterator[ReplayDeviation]:
@@ -170,7 +167,7 @@ def learn_uses(known: Known, call: ObservedCall) -> None:
         if name is not None:
             known.deleted.put((call.server, str(name).lower()), Happened.of(call))
     elif call.role is Role.ENLIST:
-        known.handles.pop(_transaction(call, getattr(call.request, members.transaction, None)), None)
+        known.handles.pop(transaction(call), None)
     elif members.port:
         which, port = call.call.asked(members.port), call.call.told("return_value")
         if port and which is not None:

@@ -28,7 +28,7 @@ INTERFACE = interface(
             queues.OpenRemoteQueueResponse,
             Role.OPEN_FOR_ANOTHER,
             gives="pph_context",
-            numbers={"ph_queue": "h_queue", "pdw_context": "dwp_context"},
+            numbers={"ph_queue": "h_queue", "pdw_context": "h_queue"},
             queue="p_queue_format",
             access="dw_desired_access",
         ),

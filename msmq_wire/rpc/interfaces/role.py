@@ -1,14 +1,25 @@
 """What a method does for its client, and which members say what it is done with: `Role` and `Members`.
 
-The rule kept here: whoever wants to know what a call does asks its method's role, and never its name.
+The rule kept here: whoever wants to know what a call does asks its method's role, and never its name. What a
+call uses, opens, closes, begins and ends it asks its members: `HandleKey` and `ReceiveKey`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from enum import StrEnum
+from typing import Any, TypeAlias
 
 import msgspec
+
+from msmq_wire.rpc.types.context_handle import ContextHandle
+from msmq_wire.wire.partial import reached_at, reached_number
+from msmq_wire.wire.types.guid import GUID
+
+HandleKey: TypeAlias = tuple[str, Hashable]
+"""A context handle of a server, or a number that stands for one: its kind and its value."""
+ReceiveKey: TypeAlias = tuple[HandleKey, int | None]
+"""What a receive is ended by: the handle of its queue and its request identifier, or a handle of its own."""
 
 
 class Role(StrEnum):
@@ -74,6 +85,12 @@ OPENS = frozenset((Role.OPEN, Role.OPEN_FOR_MOVE, Role.OPEN_FOR_ANOTHER, Role.BE
 CLOSES = frozenset((Role.CLOSE, Role.CLOSE_FOR_ANOTHER))
 CREATES_CURSOR = frozenset((Role.CREATE_CURSOR, Role.CREATE_CURSOR_FOR_ANOTHER))
 READS = frozenset((Role.START, Role.RECEIVE))
+_SERVER_AUTH = "ph_server_auth"
+"""The handle of requests to the directory that have no other."""
+_KINDS = {"h_remote_queue": "h_queue"}
+"""The kind of a number that is called otherwise in a request."""
+_ANY_NUMBER = "h_qm_context"
+"""The kind of the numbers that may be 0, which stands for nothing else."""
 
 
 class Members(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -82,6 +99,7 @@ class Members(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     A name with dots is a path. ``gives`` and ``creates`` are members of the response, ``message`` is one of
     the response, or of the request of what sends; all others are members of the request. ``numbers`` are
     members of the response whose values stand for the open queue, with the name by which requests have each.
+    ``target`` is such a number: the queue that a message is moved to.
     """
 
     handle: str = ""
@@ -91,6 +109,7 @@ class Members(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     receive: str = ""
     """The handle of a receive: in the response of what starts it, and in the request of what ends it."""
     numbers: Mapping[str, str] = {}
+    target: str = ""
     queue: str = ""
     access: str = ""
     cursor: str = ""
@@ -114,3 +133,44 @@ class Members(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The properties that are asked for, or set."""
     values: str = ""
     """Their values, in the response of what asks for them and in the request of what sets them."""
+
+    def used(self, request: Any) -> HandleKey | None:
+        """What a request is about: an open queue, a receive, a transaction or a query."""
+        return _key(request, self.handle or _SERVER_AUTH)
+
+    def moved_to(self, request: Any) -> HandleKey | None:
+        """The queue that a request moves a message to."""
+        return _key(request, self.target)
+
+    def given(self, response: Any) -> tuple[HandleKey, ...]:
+        """What a response gives or leaves: the handle of what was opened or begun, then its numbers."""
+        handle = _key(response, self.gives or self.receive or self.handle)
+        if handle is None:
+            return ()
+        numbers = ((kind, reached_number(response, name)) for name, kind in self.numbers.items())
+        return (handle, *(key for key in numbers if key[1]))
+
+    def closed(self, request: Any, response: Any) -> HandleKey | None:
+        """The handle that came back as another, or as none; what is not given back stays."""
+        used = self.used(request)
+        back = isinstance(reached_at(response, self.handle), ContextHandle)
+        return used if back and used not in self.given(response) else None
+
+    def begun(self, request: Any, response: Any) -> tuple[ReceiveKey, ...]:
+        """What the receive that a call begins is ended or cancelled by."""
+        by_request = self.ended(request)
+        return (*([] if by_request is None else [by_request]), *((key, None) for key in self.given(response)))
+
+    def ended(self, request: Any) -> ReceiveKey | None:
+        """The receive that a request ends or cancels."""
+        used = self.used(request)
+        return None if used is None else (used, reached_number(request, self.request_id))
+
+
+def _key(value: Any, path: str) -> HandleKey | None:
+    """A handle in a request or a response, or a number; None for NULL and 0."""
+    found, name = reached_at(value, path), path.rpartition(".")[2]
+    if isinstance(found, ContextHandle):
+        return None if found.null or not isinstance(found.uuid, GUID) else ("handle", found.uuid)
+    kind = _KINDS.get(name, name)
+    return (kind, found) if isinstance(found, int) and (found or kind == _ANY_NUMBER) else None

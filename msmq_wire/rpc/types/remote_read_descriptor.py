@@ -1,6 +1,6 @@
 """REMOTEREADDESC and REMOTEREADDESC2, [MS-MQQP] 2.2.2."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from msmq_wire.rpc.constants import ReceiveAction, RemoteReadAck
 from msmq_wire.rpc.ndr import (
@@ -51,3 +51,12 @@ class RemoteReadDesc2(NdrStruct, frozen=True, kw_only=True, gc=False):
 
 
 REMOTE_READ_DESC2 = Fields(RemoteReadDesc2)
+
+
+def read_descriptor(value: Any) -> RemoteReadDesc | None:
+    """The REMOTEREADDESC of a request or response of qm2qm, None without one."""
+    found = getattr(value, "lp_remote_read_desc", None)
+    if found is None:
+        second = getattr(value, "lp_remote_read_desc2", None)
+        found = second.p_remote_read_desc if isinstance(second, RemoteReadDesc2) else None
+    return found if isinstance(found, RemoteReadDesc) else None

@@ -9,14 +9,18 @@ import msgspec
 import pytest
 
 from msmq_wire.rpc.interfaces import INTERFACES, METHODS, Method, Role
-from msmq_wire.rpc.interfaces.role import CLOSES, OPENS, READS, Members
+from msmq_wire.rpc.interfaces.role import CLOSES, OPENS, READS, HandleKey, Members, ReceiveKey
 from msmq_wire.rpc.ndr import NdrStruct
 from msmq_wire.rpc.types.context_handle import ContextHandle
+from msmq_wire.rpc.types.remote_read_descriptor import RemoteReadDesc
 from msmq_wire.wire.fields import WireStruct
+from msmq_wire.wire.types.guid import GUID
 
 _METHODS = [one for each in INTERFACES.values() for one in each.all_methods]
 _OF_RESPONSE = {"gives", "creates", "found"}
 _ASK_FOR_VALUES = (Role.LOOK_UP, Role.ASK_DIRECTORY)
+_A, _B = GUID(b"a" * 16), GUID(b"b" * 16)
+_HANDLE, _OTHER, _NULL = ContextHandle(uuid=_A), ContextHandle(uuid=_B), ContextHandle()
 every_method = pytest.mark.parametrize("method", _METHODS, ids=lambda method: method.name)
 
 
@@ -93,3 +97,130 @@ def test_a_context_handle_that_comes_back_is_given_or_the_one_that_was_asked_wit
     # The handle of a receive of qm2qm is what RemoteQMEndReceive ends.
     if method.role is not Role.START:
         assert handles <= {method.members.gives, method.members.handle}
+
+
+def _values(method: str, request: dict[str, Any], response: dict[str, Any]) -> tuple[Members, Any, Any]:
+    known = METHODS[method]
+    return known.members, known.request.cls(**request), known.response.cls(**response)
+
+
+@pytest.mark.parametrize(
+    ("method", "request_", "used"),
+    [
+        ("R_PurgeQueue", {"ph_context": _HANDLE}, ("handle", _A)),
+        ("R_PurgeQueue", {"ph_context": _NULL}, None),
+        ("R_MoveMessage", {"ph_context_from": _HANDLE, "ull_context_to": 7}, ("handle", _A)),
+        ("RemoteQMPurgeQueue", {"h_queue": 9}, ("h_queue", 9)),
+        ("RemoteQMPurgeQueue", {"h_queue": 0}, None),
+        ("RemoteQMStartReceive", {"lp_remote_read_desc": RemoteReadDesc(h_remote_queue=9)}, ("h_queue", 9)),
+        ("RemoteQMStartReceive2", {}, None),
+        ("RemoteQMEndReceive", {"pph_context": _HANDLE}, ("handle", _A)),
+        ("rpc_ACReceiveMessageEx", {"h_qm_context": 0}, ("h_qm_context", 0)),
+        # Its number is one of another server.
+        ("rpc_QMOpenQueueInternal", {"h_remote_queue": 9}, None),
+        ("S_DSLookupNext", {"handle": _HANDLE, "ph_server_auth": _OTHER}, ("handle", _A)),
+        ("S_DSGetProps", {"ph_server_auth": _OTHER}, ("handle", _B)),
+    ],
+)
+def test_a_request_names_what_it_is_about(
+    method: str, request_: dict[str, Any], used: HandleKey | None
+) -> None:
+    members, request, _ = _values(method, request_, {})
+    assert members.used(request) == used
+
+
+def test_a_move_names_its_target_by_the_number_that_its_opening_gave() -> None:
+    members, request, _ = _values("R_MoveMessage", {"ull_context_to": 7}, {})
+    opens, _, response = _values("R_OpenQueueForMove", {}, {"p_move_context": 7, "pph_context": _HANDLE})
+    assert opens.given(response) == (("handle", _A), ("ull_context_to", 7))
+    assert members.moved_to(request) == ("ull_context_to", 7)
+
+
+@pytest.mark.parametrize(
+    ("method", "request_", "response_", "given", "closed"),
+    [
+        ("R_OpenQueue", {}, {"pph_context": _HANDLE}, (("handle", _A),), None),
+        ("R_OpenQueue", {}, {"pph_context": _NULL}, (), None),
+        (
+            "R_QMOpenRemoteQueue",
+            {},
+            {"pph_context": _HANDLE, "ph_queue": 9, "pdw_context": 9},
+            (("handle", _A), ("h_queue", 9), ("h_queue", 9)),
+            None,
+        ),
+        (
+            "rpc_QMOpenQueueInternal",
+            {},
+            {"ph_queue": _HANDLE, "pdw_qm_context": 5},
+            (("handle", _A), ("h_qm_context", 5)),
+            None,
+        ),
+        # A number stands for the handle beside it.
+        ("rpc_QMOpenQueueInternal", {}, {"pdw_qm_context": 5}, (), None),
+        ("R_CloseQueue", {"pph_context": _HANDLE}, {"pph_context": _NULL}, (), ("handle", _A)),
+        ("R_CloseQueue", {"pph_context": _HANDLE}, {"pph_context": _HANDLE}, (("handle", _A),), None),
+        (
+            "R_CloseQueue",
+            {"pph_context": _HANDLE},
+            {"pph_context": _OTHER},
+            (("handle", _B),),
+            ("handle", _A),
+        ),
+        ("R_PurgeQueue", {"ph_context": _HANDLE}, {}, (), None),
+    ],
+)
+def test_a_response_gives_handles_and_closes_what_does_not_come_back(
+    method: str,
+    request_: dict[str, Any],
+    response_: dict[str, Any],
+    given: tuple[HandleKey, ...],
+    closed: HandleKey | None,
+) -> None:
+    members, request, response = _values(method, request_, response_)
+    assert (members.given(response), members.closed(request, response)) == (given, closed)
+
+
+_DESCRIPTOR = RemoteReadDesc(h_remote_queue=9, dw_request_id=5)
+
+
+@pytest.mark.parametrize(
+    ("starts", "request_", "response_", "begun", "ends", "ended"),
+    [
+        (
+            "R_StartReceive",
+            {"ph_context": _HANDLE, "dw_request_id": 5},
+            {},
+            ((("handle", _A), 5),),
+            "R_EndReceive",
+            {"ph_context": _HANDLE, "dw_request_id": 5},
+        ),
+        (
+            "RemoteQMStartReceive",
+            {"lp_remote_read_desc": _DESCRIPTOR},
+            {"pph_context": _OTHER},
+            ((("h_queue", 9), 5), (("handle", _B), None)),
+            "RemoteQMEndReceive",
+            {"pph_context": _OTHER},
+        ),
+        (
+            "RemoteQMStartReceive",
+            {"lp_remote_read_desc": _DESCRIPTOR},
+            {},
+            ((("h_queue", 9), 5),),
+            "RemoteQMCancelReceive",
+            {"h_queue": 9, "dw_request_id": 5},
+        ),
+    ],
+)
+def test_a_receive_is_ended_by_what_began_it(
+    starts: str,
+    request_: dict[str, Any],
+    response_: dict[str, Any],
+    begun: tuple[ReceiveKey, ...],
+    ends: str,
+    ended: dict[str, Any],
+) -> None:
+    members, request, response = _values(starts, request_, response_)
+    assert members.begun(request, response) == begun
+    members, request, _ = _values(ends, ended, {})
+    assert members.ended(request) == begun[-1]
