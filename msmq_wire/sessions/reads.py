@@ -172,15 +172,14 @@ class ReadTracker:
         self._queues: _Table[RemoteQueue] = _Table(share, _QUEUE, _texts_of)
         self._handles: _Table[int] = _Table(share, _KNOWN)
         self._reads: _Table[RemoteRead] = _Table(share, _READ, _texts_of)
-        self._pending: _Table[tuple[tuple[int | None, int], ...]] = _Table(share, _KNOWN)
+        self._pending: _Table[int] = _Table(share, _KNOWN)
         self._calls: _Table[int] = _Table(share, _KNOWN)
         self._carried: _Table[FollowedMessage] = _Table(share, _CARRIED)
         self._lookups: _Table[FollowedMessage] = _Table(share, _CARRIED)
-        self._targets: _Table[int] = _Table(share, _KNOWN)
         self._purged: _Table[tuple[int, ...]] = _Table(share, _KNOWN)
         self._tables: tuple[_Table[Any], ...] = (
             self._queues, self._handles, self._reads, self._pending, self._calls, self._carried,
-            self._lookups, self._targets, self._purged,
+            self._lookups, self._purged,
         )  # fmt: skip
         self._counts = [0, 0]
         self.left_out = 0
@@ -232,7 +231,7 @@ class ReadTracker:
     def _move(
         self, call: RpcCall, message: FollowedMessage | None, moment: Moment, place: tuple[str, str]
     ) -> None:
-        target = self._queues.get(self._targets.get((*place, call.asked("ull_context_to"))))
+        target = self._queues.get(self._handles.get((*place, call.members.moved_to(call.request))))
         if target is not None:
             self._queues.put(target.number, msgspec.structs.replace(target, arrivals=target.arrivals + 1))
         history = None if message is None else message.tell()
@@ -317,16 +316,21 @@ class ReadTracker:
         self._reads.put(number, read)
         self._calls.put((record.capture, record.id), number)
         self._on_queue(call, place, receives=int(removes is True), peeks=int(removes is False))
-        if removes and not call.status and read.answered and call.role is not Role.RECEIVE:
-            key = (*place, max(record.frames, default=0))
-            # Two receives that one frame answers are told apart by their requests.
-            began = (*self._pending.get(key, ())[-8:], (call.request_id, number))
-            self._pending.put(key, began)
+        if call.role is Role.RECEIVE or call.response is None or call.status:
+            return
+        for key in members.given(call.response):
+            # Given again, it stands for the receive and for no queue.
+            self._handles.take_out((*place, key))
+        for begun in members.begun(call.request, call.response):
+            if removes:
+                self._pending.put((*place, begun), number)
+            else:
+                self._pending.take_out((*place, begun))
 
     def _finish_read(self, call: RpcCall, moment: Moment, place: tuple[str, str]) -> None:
-        began = self._pending.get((*place, call.started_frame), ())
-        # An end on qm2qm names the handle of the receive and no request.
-        number = next((one for request, one in began if call.request_id in (None, request)), None)
+        # Without the frame of its beginning it has ended, or began before the capture.
+        ended = None if call.started_frame is None else call.members.ended(call.request)
+        number = self._pending.get((*place, ended))
         read = self._reads.get(number)
         if number is None or read is None:
             return
@@ -361,14 +365,13 @@ class ReadTracker:
             sealed=call.sealed,
         )
         self._queues.put(number, queue)
-        self._handles.put((*place, max(record.frames, default=0)), number)
-        context = call.told("p_move_context") if call.role is Role.OPEN_FOR_MOVE else None
-        if context is not None:
-            self._targets.put((*place, context), number)
+        for key in () if call.status else call.members.given(call.response):
+            self._handles.put((*place, key), number)
 
     def _queue(self, call: RpcCall, place: tuple[str, str]) -> RemoteQueue | None:
-        number = self._handles.get((*place, call.opened_frame))
-        return self._queues.get(number)
+        # Without the frame of its opening it is closed, or was opened before the capture.
+        used = None if call.opened_frame is None else call.members.used(call.request)
+        return self._queues.get(self._handles.get((*place, used)))
 
     def _on_queue(
         self,

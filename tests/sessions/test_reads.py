@@ -7,9 +7,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from msmq_wire import build_message
+from msmq_wire import GUID, build_message
 from msmq_wire.capture.reader import read_capture
 from msmq_wire.rpc.interfaces.remote_read import (
+    ContextRequest,
     EndReceiveRequest,
     MoveMessageRequest,
     OpenQueueRequest,
@@ -18,21 +19,26 @@ from msmq_wire.rpc.interfaces.remote_read import (
     StartReceiveRequest,
     StartReceiveResponse,
 )
+from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.sessions import follow
 from tests.sessions.tape import QUEUE, SENDER, Tape
 
 CAPTURES = Path(__file__).parents[2] / "fixtures" / "rpc_captures"
 RECEIVE, PEEK = 0x00000000, 0x80000000
+HANDLE, OTHER = (ContextHandle(uuid=GUID(letter * 16)) for letter in (b"h", b"o"))
 
 
 def start(tape: Tape, action: int = RECEIVE, queue: str = QUEUE, status: int = 0) -> int:
     """A queue is opened, and a message is asked for; return the frame of the answer."""
     opened = tape.call(
-        "R_OpenQueue", request=OpenQueueRequest(dw_access=1), response=OpenQueueResponse(), queue=queue
+        "R_OpenQueue",
+        request=OpenQueueRequest(dw_access=1),
+        response=OpenQueueResponse(pph_context=HANDLE),
+        queue=queue,
     )
     call = tape.call(
         "R_StartReceive",
-        request=StartReceiveRequest(ul_action=action, ul_timeout=1000, dw_request_id=4),
+        request=StartReceiveRequest(ph_context=HANDLE, ul_action=action, ul_timeout=1000, dw_request_id=4),
         response=StartReceiveResponse(p_sequence_id=99),
         status=status,
         queue=queue,
@@ -49,7 +55,7 @@ def start(tape: Tape, action: int = RECEIVE, queue: str = QUEUE, status: int = 0
 
 
 def end(tape: Tape, started: int, ack: int, method: str = "R_EndReceive", status: int = 0) -> None:
-    request = EndReceiveRequest(dw_ack=ack, dw_request_id=4)
+    request = EndReceiveRequest(ph_context=HANDLE, dw_ack=ack, dw_request_id=4)
     tape.call(method, request=request, status=status, request_id=4, started_frame=started)
 
 
@@ -117,7 +123,21 @@ def test_calls_of_a_capture_pair_up_with_their_ends() -> None:
     assert (queue.receives, queue.peeks, queue.closed and queue.closed.frame) == (5, 2, 33)
 
 
-def test_an_end_on_qm2qm_is_matched_by_the_frame_of_its_start() -> None:
+def test_queues_that_one_frame_opens_are_told_apart_by_their_handles(tape: Tape) -> None:
+    for handle in (HANDLE, OTHER):
+        tape.call("R_OpenQueue", response=OpenQueueResponse(pph_context=handle))
+        tape.records[-1] = msgspec.structs.replace(tape.records[-1], frames=(9,))
+    tape.call("R_PurgeQueue", request=ContextRequest(ph_context=HANDLE), opened_frame=9)
+    assert [queue.purges for queue in tape.story().queues] == [1, 0]
+
+
+def test_a_handle_whose_opening_was_not_captured_is_none_of_an_earlier_queue(tape: Tape) -> None:
+    tape.call("R_OpenQueue", response=OpenQueueResponse(pph_context=HANDLE))
+    tape.call("R_PurgeQueue", request=ContextRequest(ph_context=HANDLE))
+    assert [queue.purges for queue in tape.story().queues] == [0]
+
+
+def test_an_end_on_qm2qm_is_matched_by_the_handle_of_its_receive() -> None:
     story = follow(read_capture(CAPTURES / "rpc_qmcomm_qm2qm.pcap", streams=True))
     ends = {read.at.frame: (read.method, read.end) for read in story.reads}
     assert ends[42] == ("RemoteQMStartReceive", "ack")
