@@ -68,7 +68,7 @@ async def drive(client: RpcClient, interface: Interface, steps: _Steps[_T]) -> _
 class RemoteReadReader(Closing):
     """Queues of a server by RemoteRead, [MS-MQRR]; made with `connect_reader`, used as a context.
 
-    ``calls`` makes the operations that `run` does, those too that have no method here.
+    ``calls`` makes the operations that `run` does; those that raise or return otherwise have a method here.
     """
 
     def __init__(self, client: RpcClient, identifier: GUID, randomness: random.Random) -> None:
@@ -78,10 +78,6 @@ class RemoteReadReader(Closing):
     async def close(self) -> None:
         """Close the connection."""
         await self._client.close()
-
-    async def port(self) -> int:
-        """The port that the server names; 0 where it names none."""
-        return await self.run(self.calls.get_server_port())
 
     async def open(self, format_name: str, *, receive: bool = True) -> RemoteQueue:
         """Open a queue to receive from it, or to peek; `MsmqWireError` where the server refuses."""
@@ -98,10 +94,6 @@ class RemoteReadReader(Closing):
             raise _refused(format_name, opened.status)
         return opened.queue
 
-    async def cursor(self, queue: RemoteQueue) -> int:
-        """Make a cursor; 0 where the server refuses."""
-        return await self.run(self.calls.create_cursor(queue))
-
     async def peek(
         self, queue: RemoteQueue, *, timeout: int = 0, cursor: int = 0, next_one: bool = False
     ) -> ReadMessage:
@@ -116,14 +108,6 @@ class RemoteReadReader(Closing):
     async def refuse(self, queue: RemoteQueue, *, timeout: int = 0) -> ReadMessage:
         """Begin to receive the first message, and put it back with RR_NACK."""
         return _read(await self.run(self._refuse(queue, timeout)))
-
-    async def move(self, source: RemoteQueue, target: RemoteQueue, lookup_id: int) -> int:
-        """Move a message between a queue and its subqueues; the status."""
-        return await self.run(self.calls.move(source, target, lookup_id))
-
-    async def purge(self, queue: RemoteQueue) -> int:
-        """Remove all messages; the status."""
-        return await self.run(self.calls.purge(queue))
 
     async def close_queue(self, queue: RemoteQueue) -> int:
         """Close a queue and its cursors; the status."""
@@ -271,7 +255,7 @@ async def connect_reader(
         return RemoteReadReader(client, identifier, randomness)
 
     reader = await connected(port)
-    named = await reader.port()
+    named = await reader.run(reader.calls.get_server_port())
     if named in (0, port):
         return reader
     await reader.close()

@@ -42,7 +42,7 @@ async def _peek(reader: RemoteReadReader, queue: RemoteQueue, step: Step) -> Out
             return refused(found.status)
         action, lookup_id = ReceiveAction.MQ_LOOKUP_PEEK_CURRENT, lookup_id_of(found)
         return _read(await reader.run(reader.calls.peek(queue, action, lookup_id=lookup_id)))
-    cursor = await reader.cursor(queue) if step.by == "cursor" else 0
+    cursor = await reader.run(reader.calls.create_cursor(queue)) if step.by == "cursor" else 0
     return _read(await reader.run(reader.calls.peek(queue, cursor=cursor, timeout=timeout)))
 
 
@@ -74,7 +74,7 @@ async def _receive(
         )
     cursor = 0
     if step.by == "cursor":
-        cursor = await reader.cursor(queue)
+        cursor = await reader.run(reader.calls.create_cursor(queue))
         peeked = await reader.run(calls.peek(queue, cursor=cursor, timeout=timeout))
         if peeked.status != Status.MQ_OK:
             return refused(peeked.status)
@@ -89,7 +89,7 @@ async def purge(hosts: RecordedHosts, step: Step) -> Outcome:
     opened = await reader.run(reader.calls.open_queue(hosts.format_name(step.queue)))
     if opened.queue is None:
         return refused(opened.status)
-    status = await reader.purge(opened.queue)
+    status = await reader.run(reader.calls.purge(opened.queue))
     await reader.close_queue(opened.queue)
     return refused(status)
 
@@ -107,7 +107,7 @@ async def move(hosts: RecordedHosts, step: Step) -> Outcome:
     found = await _find(reader, source.queue, step.label if step.by == "lookup" else None)
     outcome = refused(found.status)
     if found.status == Status.MQ_OK:
-        status = await reader.move(source.queue, target.queue, lookup_id_of(found))
+        status = await reader.run(reader.calls.move(source.queue, target.queue, lookup_id_of(found)))
         outcome = refused(status, _read(found).messages if status == Status.MQ_OK else ())
     await reader.close_queue(target.queue)
     await reader.close_queue(source.queue)
@@ -116,7 +116,7 @@ async def move(hosts: RecordedHosts, step: Step) -> Outcome:
 
 async def _find(reader: RemoteReadReader, queue: RemoteQueue, label: str | None) -> Received:
     """Peek through a queue up to the message with a label, the first for None."""
-    cursor = await reader.cursor(queue)
+    cursor = await reader.run(reader.calls.create_cursor(queue))
     action = ReceiveAction.MQ_ACTION_PEEK_CURRENT
     while True:
         peeked = await reader.run(reader.calls.peek(queue, action, cursor=cursor))

@@ -145,7 +145,7 @@ async def more_messages_than_there_is_room(ports: dict[str, int]) -> None:
         HOST, ports["rpc"], identifier=GUID(b"r" * 16), randomness=random.Random(1)
     ) as reader:
         queue = await reader.open(f"DIRECT=OS:lab\\{ORDERS}")
-        assert await reader.purge(queue) == 0
+        assert await reader.run(reader.calls.purge(queue)) == 0
         await reader.close_queue(queue)
     await others_are_answered(ports, 15)
 

@@ -164,7 +164,7 @@ def test_qm2qm_and_remote_read_give_the_same_messages(run: Run, tmp_path: Path) 
                 async with await connect_reader(
                     *services.rpc, identifier=READER, randomness=random.Random(1)
                 ) as reader:
-                    assert await reader.port() == services.rpc[1]
+                    assert await reader.run(reader.calls.get_server_port()) == services.rpc[1]
                     opened = await reader.open(NAME)
                     refused = await reader.refuse(opened)
                     taken = await reader.receive(opened)
@@ -194,7 +194,7 @@ def test_where_the_port_of_rpc_is_in_use_the_next_one_is_11_further_on(run: Run)
                 async with await connect_reader(
                     HOST, ports[1], identifier=READER, randomness=random.Random(1)
                 ) as reader:
-                    assert await reader.port() == ports[1]
+                    assert await reader.run(reader.calls.get_server_port()) == ports[1]
 
     run(talk())
 

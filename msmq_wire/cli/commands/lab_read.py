@@ -144,7 +144,7 @@ def peek(
                 return shown
         async with await _remote_read(host, port, writer) as reader:
             opened = await reader.open(name, receive=False)
-            cursor = await reader.cursor(opened)
+            cursor = await reader.run(reader.calls.create_cursor(opened))
             seen = await _printed(
                 count,
                 format_,
@@ -184,7 +184,7 @@ def purge(
                 return status
         async with await _remote_read(host, port, writer) as reader:
             opened = await reader.open(name)
-            status = await reader.purge(opened)
+            status = await reader.run(reader.calls.purge(opened))
             await reader.close_queue(opened)
             return status
 
@@ -241,7 +241,7 @@ def move(
                         break
                     number = _lookup_id(read)
                 try:
-                    status = await reader.move(source, into, number or 0)
+                    status = await reader.run(reader.calls.move(source, into, number or 0))
                 except ValueError as error:
                     raise MsmqWireError(str(error)) from error
                 if status != Status.MQ_OK:
