@@ -28,7 +28,6 @@ from msmq_wire.wire.types.wchar_text import WcharText
 NO_VALUE: Final = PropVariant(vt=BodyType.VT_NULL)
 _VECTOR = int(BodyType.VT_VECTOR)
 _TEXTS = _VECTOR | BodyType.VT_LPWSTR
-_VARIANTS = _VECTOR | BodyType.VT_VARIANT
 WORDS: Final[Mapping[PropertyKind, Mapping[int, frozenset[str]]]] = {
     PropertyKind.MANAGEMENT_MACHINE: {4: frozenset(ManagementConnected)},
     PropertyKind.MANAGEMENT_QUEUE: {

@@ -4,8 +4,8 @@ The rule kept here: a decoder reads regular stubs only. Whatever is odd (an alig
 count that the declaration does not say, bytes that are not there) makes it give up, and the type objects read
 the stub again: so there is one truth about what is odd. Little-endian syntaxes only.
 
-A type without a rule cannot be compiled, which is an error; `is_compiled` tells the lists that are left to
-the type objects because an array in them has elements of no fixed size in place (PROPVARIANT).
+A type without a rule cannot be compiled, which is an error. Lists have no decoder, and are left to the type
+objects, where an array in them has elements of no fixed size in place (PROPVARIANT).
 """
 
 from __future__ import annotations
@@ -427,37 +427,19 @@ def _body(parameters: Parameters, emitter: Emitter) -> None:
 
 
 @cache
-def _compiled(parameters: Parameters, syntax: Syntax) -> tuple[str, dict[str, Any]] | None:
+@cache
+def decoder(parameters: Parameters, syntax: Syntax) -> Decoder | None:
+    """The decoder of a parameter list in a syntax; None where there is none."""
+    if syntax.big_endian:
+        return None
     emitter = Emitter(syntax)
     try:
         _body(parameters, emitter)
     except _NotFixed:
         return None
     head = ["def decode(d):", "    p, end, refs = 0, len(d), []", "    refer = refs.append"]
-    return "\n".join([*head, *emitter.lines, ""]), emitter.names
-
-
-def is_compiled(parameters: Parameters, syntax: Syntax) -> bool:
-    """Whether a parameter list is decoded by a decoder of its own."""
-    return not syntax.big_endian and _compiled(parameters, syntax) is not None
-
-
-def source(parameters: Parameters, syntax: Syntax) -> str:
-    """The text of a decoder, for those who read it; empty where there is none."""
-    found = _compiled(parameters, syntax)
-    return "" if found is None else found[0]
-
-
-@cache
-def decoder(parameters: Parameters, syntax: Syntax) -> Decoder | None:
-    """The decoder of a parameter list in a syntax; None where there is none."""
-    if syntax.big_endian:
-        return None
-    found = _compiled(parameters, syntax)
-    if found is None:
-        return None
-    text, names = found
-    space = dict(names)
+    text = "\n".join([*head, *emitter.lines, ""])
+    space = dict(emitter.names)
     exec(compile(text, f"<ndr decoder of {parameters.cls.__name__}>", "exec"), space)
     made: Decoder = space["decode"]
     return made

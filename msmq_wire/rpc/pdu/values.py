@@ -34,9 +34,8 @@ class PduType(IntEnum):
 
 PFC_FIRST_FRAG = 0x01
 PFC_LAST_FRAG = 0x02
-PFC_PENDING_CANCEL = 0x04
 PFC_SUPPORT_HEADER_SIGN = 0x04
-"""The same bit as PFC_PENDING_CANCEL, in bind, alter_context, their answers and auth3, [MS-RPCE] 2.2.2.3."""
+"""In bind, alter_context, their answers and auth3; PFC_PENDING_CANCEL in others, [MS-RPCE] 2.2.2.3."""
 PFC_CONC_MPX = 0x10
 PFC_DID_NOT_EXECUTE = 0x20
 PFC_MAYBE = 0x40
