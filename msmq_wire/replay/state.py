@@ -255,6 +255,10 @@ class Known:
         opened = handle.opened
         return opened is not None and not self.missed(handle, opened.begun, until)
 
+    def stays_open(self, handle: KnownHandle, until: int) -> bool:
+        """Whether nothing is known that may have closed a handle until then."""
+        return self.whole(handle, until) and (handle.closing is None or handle.closing > until)
+
     def holds(self, read: KnownRead, until: int) -> bool:
         """Whether a receive held its message all the time until then, or removed it."""
         happened, ending, handle = read.happened, read.ending, read.handle

@@ -115,9 +115,8 @@ def _judge_new(known: Known, call: ObservedCall, used: KnownHandle) -> Iterator[
 
 
 def _stays(known: Known, cursor: KnownCursor, until: int) -> bool:
-    closing, closed = cursor.handle.closing, cursor.closed
-    open_ = (closing is None or closing > until) and (closed is None or closed.begun > until)
-    return open_ and known.whole(cursor.handle, until)
+    closed = cursor.closed
+    return (closed is None or closed.begun > until) and known.stays_open(cursor.handle, until)
 
 
 def _judge_waited(call: ObservedCall, closed: Happened) -> Iterator[ReplayDeviation]:

@@ -43,7 +43,7 @@ def judge_opening(known: Known, call: ObservedCall, used: KnownHandle | None) ->
 def _judge_cursor(known: Known, call: ObservedCall, used: KnownHandle) -> Iterator[Found]:
     made = call.call.told(call.members.creates)
     before = known.cursors.get((call.server, "qmcomm2", used.number, made)) if made else None
-    if before is not None and before.closed is None and _stays(known, used, call.ended):
+    if before is not None and before.closed is None and known.stays_open(used, call.ended):
         yield Doubt(
             call.deviation(
                 ReplayKind.CURSOR,
@@ -52,7 +52,7 @@ def _judge_cursor(known: Known, call: ObservedCall, used: KnownHandle) -> Iterat
                 "a number that no other cursor of the handle has",
             ),
             call.ended,
-            lambda: before.closed is None and _stays(known, used, call.ended),
+            lambda: before.closed is None and known.stays_open(used, call.ended),
         )
 
 
@@ -60,7 +60,7 @@ def _given_again(
     known: Known, call: ObservedCall, before: KnownHandle, row: Row, what: str
 ) -> Iterator[Found]:
     until = call.ended
-    if before.opened is None or before.opened.ended >= call.begun or not _stays(known, before, until):
+    if before.opened is None or before.opened.ended >= call.begun or not known.stays_open(before, until):
         return
     yield Doubt(
         call.deviation(
@@ -71,12 +71,8 @@ def _given_again(
             certain=before.client == call.client,
         ),
         until,
-        lambda: _stays(known, before, until),
+        lambda: known.stays_open(before, until),
     )
-
-
-def _stays(known: Known, one: KnownHandle, until: int) -> bool:
-    return known.whole(one, until) and (one.closing is None or one.closing > until)
 
 
 def _key(call: ObservedCall, kind: str) -> Hashable | None:
@@ -121,7 +117,7 @@ def _judge_share(known: Known, call: ObservedCall) -> Iterator[Found]:
 
 
 def _kept(known: Known, opening: Opening, until: int) -> bool:
-    return all(_stays(known, one, until) for one in opening.handles)
+    return all(known.stays_open(one, until) for one in opening.handles)
 
 
 def learn_shares(known: Known, call: ObservedCall) -> None:

@@ -60,7 +60,7 @@ def _judge_share(known: Known, call: ObservedCall) -> Iterator[Found]:
         return
     receives = number(call.request, call.members.access) == AccessMode.MQ_RECEIVE_ACCESS
     alone = number(call.request, "dw_share_mode") == ShareMode.MQ_DENY_RECEIVE_SHARE
-    if (receives or alone) and _stays(known, before, call.ended):
+    if (receives or alone) and known.stays_open(before, call.ended):
         other, until = before, call.ended
         yield Doubt(
             call.deviation(
@@ -70,12 +70,8 @@ def _judge_share(known: Known, call: ObservedCall) -> Iterator[Found]:
                 "MQ_ERROR_SHARING_VIOLATION",
             ),
             until,
-            lambda: _stays(known, other, until),
+            lambda: known.stays_open(other, until),
         )
-
-
-def _stays(known: Known, one: KnownHandle, until: int) -> bool:
-    return known.whole(one, until) and (one.closing is None or one.closing > until)
 
 
 def _judge_move_context(known: Known, call: ObservedCall) -> Iterator[Found]:
@@ -99,7 +95,7 @@ def _judge_move_context(known: Known, call: ObservedCall) -> Iterator[Found]:
                 "a random value",
             ),
             until,
-            lambda: _stays(known, other, until),
+            lambda: known.stays_open(other, until),
         )
 
 

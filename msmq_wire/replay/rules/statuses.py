@@ -104,13 +104,13 @@ def _judge_claim(
                     path="response.status",
                 ),
                 until,
-                lambda: _begun(known, begun_by, begun - 1) and _open(known, begun_by.handle, until),
+                lambda: _begun(known, begun_by, begun - 1) and known.stays_open(begun_by.handle, until),
             )
         return
     if live is None or status not in _UNKNOWN_HANDLE or used is None or not call.begun:
         return
     opened, stream = used, known.group(call)
-    if stream == 0 or opened.group != stream or not _open(known, opened, until):
+    if stream == 0 or opened.group != stream or not known.stays_open(opened, until):
         return
     if used.access == AccessMode.MQ_MOVE_ACCESS and call.role is not Role.CLOSE:
         # It is no handle to read with: which failure that is, is left open.
@@ -136,7 +136,7 @@ def _judge_claim(
             path="response.status" if not call.call.fault else "opnum",
         ),
         until,
-        lambda: _open(known, opened, until) and _there(cursor, until),
+        lambda: known.stays_open(opened, until) and _there(cursor, until),
     )
 
 
@@ -150,12 +150,6 @@ def _begun(known: Known, read: KnownRead, until: int) -> bool:
     if (ending is not None and ending.happened.begun <= until) or (closing is not None and closing <= until):
         return False
     return not known.missed(read.handle, read.happened.begun, until)
-
-
-def _open(known: Known, handle: KnownHandle, until: int) -> bool:
-    """Whether nothing is known that may have closed a handle until then."""
-    closing = handle.closing
-    return known.whole(handle, until) and (closing is None or closing > until)
 
 
 def judge_time(call: ObservedCall, read: ObservedRead) -> Iterator[ReplayDeviation]:
