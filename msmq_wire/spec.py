@@ -17,6 +17,15 @@ class SpecRef(msgspec.Struct, frozen=True):
         return f"[{self.document}] {self.section}"
 
 
+def sections(text: str) -> tuple[SpecRef, ...]:
+    """Sections in a row.
+
+    >>> list(map(str, sections("MS-MQRR 3.1.4.7, MS-MQQP 3.1.4.1")))
+    ['[MS-MQRR] 3.1.4.7', '[MS-MQQP] 3.1.4.1']
+    """
+    return tuple(SpecRef(*one.split()) for one in text.split(", "))
+
+
 # Names whose capitals do not show where the words are.
 _EXCEPTIONS = {
     "OBJECTID": "object_id",

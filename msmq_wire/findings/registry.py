@@ -1,6 +1,6 @@
-"""Every rule, by its id. Nothing registers itself: the folder ``rules`` is the list.
+"""Every rule, by its id. Nothing registers itself: the folder ``rules`` and the order below are the list.
 
-The rule kept here: the names of the modules tell all ids; a module is imported when its rule is asked for.
+The rule kept here: all ids are known without a rule; a module is imported when a rule in it is asked for.
 """
 
 from __future__ import annotations
@@ -71,5 +71,5 @@ class _Rules(Mapping[str, Rule]):
         return len(self._stems)
 
 
-RULES: Mapping[str, Rule] = _Rules(sorted(stems(), key=_place))
+RULES: Mapping[str, Rule] = _Rules(sorted({*_SHOWN_FIRST, *stems()}, key=_place))
 """In the order in which they are listed."""

@@ -153,7 +153,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def stem(self) -> str:
-        """The name of its module, fixtures and page: ``frm_sig`` for FRM-SIG."""
+        """The name of its page, and of its module if it has one of its own: ``frm_sig`` for FRM-SIG."""
         return self.id.lower().replace("-", "_")
 
     @property

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from msmq_wire.findings.packet_fields import PACKETS
 from msmq_wire.findings.rule import Context, Rule, Seen, broken, evidence_of
-from msmq_wire.findings.rules import rule_of, stems
+from msmq_wire.findings.rules import modules, rules_in
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire import registry
@@ -45,7 +45,8 @@ def _declared(cls: type[WireStruct] = WireStruct) -> Iterator[str]:
         yield from _declared(child)
 
 
-_ELSEWHERE = {code for stem in stems() if f"{__package__}.{stem}" != __name__ for code in rule_of(stem).codes}
+_OTHERS = (rule for name in modules() if f"{__package__}.{name}" != __name__ for rule in rules_in(name))
+_ELSEWHERE = {code for rule in _OTHERS for code in rule.codes}
 _CODES = tuple(sorted(set(_declared()) - _ELSEWHERE - {*_BY_VALUE, *_HARMLESS}))
 """What no other rule asks for."""
 _ERRORS = ("missing-bytes", "negative-length", "unknown-selector")

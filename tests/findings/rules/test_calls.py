@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -169,11 +168,10 @@ def test_what_comes_near_is_no_hit(name: str) -> None:
 
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=list(RULES))
-def test_a_rule_says_all_that_is_asked_and_lives_in_its_module(rule: Rule) -> None:
+def test_a_rule_says_all_that_is_asked(rule: Rule) -> None:
     assert rule.meaning.endswith(".")
     assert rule.action.endswith(".")
     assert rule.spec
-    assert import_module(f"msmq_wire.findings.rules.{rule.stem}").RULE is rule
 
 
 def test_the_published_frames_give_nothing_above_info() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import struct
 import subprocess
 import sys
@@ -20,19 +19,16 @@ from fixtures.build_frames import SYN, pcap
 from fixtures.build_scene import Connection, Scene, message
 from msmq_wire.capture.reader import read_capture
 from msmq_wire.engines.codec import inspect
+from msmq_wire.findings import registry
 from msmq_wire.findings.finding import Finding
 from msmq_wire.findings.judge import judge
-from msmq_wire.findings.rule import Rule
 from msmq_wire.records.record import UNKNOWN_PACKET, Record
 
 ROOT = Path(__file__).resolve().parents[3]
 FIXTURES = ROOT / "fixtures"
 FINDINGS = FIXTURES / "findings"
 IDS = tuple(dict.fromkeys(name.partition("/")[0] for name in (*SESSIONS, *SCANNERS)))
-RULES: dict[str, Rule] = {
-    id_: importlib.import_module(f"msmq_wire.findings.rules.{id_.lower().replace('-', '_')}").RULE
-    for id_ in IDS
-}
+RULES = {id_: registry.RULES[id_] for id_ in IDS}
 BUILDERS = ("build_findings_sessions.py", "build_findings_scanners.py")
 
 ESTABLISH, PARAMETERS = "establish_connection_header", "connection_parameters_header"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import struct
 import subprocess
 import sys
@@ -16,18 +15,16 @@ from hypothesis import strategies as st
 from fixtures.build_findings_wire import SCENES
 from msmq_wire.capture.reader import read_capture
 from msmq_wire.engines.codec import inspect
+from msmq_wire.findings import registry
 from msmq_wire.findings.finding import Finding
 from msmq_wire.findings.judge import judge
-from msmq_wire.findings.rule import Rule, Seen
+from msmq_wire.findings.rule import Seen
 from msmq_wire.records.record import UNKNOWN_PACKET, Record
 
 ROOT = Path(__file__).resolve().parents[3]
 FINDINGS = ROOT / "fixtures" / "findings"
 IDS = tuple(dict.fromkeys(name.partition("/")[0] for name in SCENES))
-MODULES = "msmq_wire.findings.rules"
-RULES: dict[str, Rule] = {
-    id_: importlib.import_module(f"{MODULES}.{id_.lower().replace('-', '_')}").RULE for id_ in IDS
-}
+RULES = {id_: registry.RULES[id_] for id_ in IDS}
 BASE, USER = ("base_header.flags", 2, 2), ("user_header.flags", 60, 4)
 SIZE = ("base_header.packet_size", 8, 4)
 BODY = "message_properties_header.message_body"
