@@ -16,6 +16,8 @@ from msmq_wire.rpc.transfer_properties import MessageProperties
 from msmq_wire.wire.headers.compound_message_header import CompoundMessageHeader
 from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
 
+IN_PACKET = "message_properties_header.message_body"
+"""The path of a body in a packet of the binary protocol."""
 BODY_FIELDS = ("message_body", "message_size", "label", "body_type", "extension_data")
 """The fields of a MessagePropertiesHeader that `body_of` takes."""
 
@@ -23,29 +25,41 @@ BODY_FIELDS = ("message_body", "message_size", "label", "body_type", "extension_
 class MessageBody(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """The bytes of a body as far as they are there, and how many there should be.
 
-    ``extension`` and ``encrypted`` are what `open_body` takes. Of a cipher text that a key in force opened
-    ``opened_with`` says how, ``doubtful`` whether nothing confirms it, ``not_opened`` why it did not.
+    ``path`` is that of its field. ``complete`` is false where an unknown number of bytes is missing, too.
+    ``body_type`` is None where no header has it. ``extension`` and ``encrypted`` are what `open_body` takes.
+    Of a cipher text that a key in force opened ``ciphertext`` has it, ``opened_with`` says how, ``doubtful``
+    whether nothing confirms it; ``not_opened`` why the key did not.
     """
 
     data: bytes
     size: int
+    path: str = ""
+    complete: bool = True
     label: str = ""
-    body_type: int = 0
+    body_type: int | None = None
     extension: bytes = b""
     encrypted: EncryptedBody | None = None
+    ciphertext: bytes = b""
     opened_with: str = ""
     doubtful: bool = False
     not_opened: str = ""
 
     @property
     def cut(self) -> bool:
-        """Whether bytes are missing."""
+        """Whether a known number of bytes is missing."""
         return len(self.data) < self.size
+
+    @property
+    def whole(self) -> bool:
+        """Whether no bytes are missing."""
+        return self.complete and not self.cut
 
     @cached_property
     def content(self) -> Body:
         """What is in it."""
-        content = open_body(self.data, self.body_type, extension=self.extension, encrypted=self.encrypted)
+        content = open_body(
+            self.data, self.body_type or 0, extension=self.extension, encrypted=self.encrypted
+        )
         told = (("opened_with", self.opened_with), ("not_opened", self.not_opened))
         details = tuple(one for one in told if one[1])
         # The headers of a messaging library stay the last ones.
@@ -69,6 +83,7 @@ class MessageBody(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             data=found.body,
             size=size,
             encrypted=None,
+            ciphertext=self.data,
             opened_with=found.how,
             doubtful=found.doubtful,
         )
@@ -116,8 +131,9 @@ def properties_body(properties: MessagePropertiesHeader, packet: Any) -> Message
         data=held,
         # MessageSize may be that of the body before it was encrypted.
         size=max(size, len(held)) if isinstance(size, int) else len(held),
+        path=IN_PACKET,
         label=properties.label.text if isinstance(properties.label, bytes) else "",
-        body_type=body_type if isinstance(body_type, int) else 0,
+        body_type=body_type if isinstance(body_type, int) else None,
         extension=_octets(properties.extension_data),
         encrypted=encrypted_body(packet),
     )
@@ -129,8 +145,9 @@ def transfer_body(message: MessageProperties) -> MessageBody:
     return MessageBody(
         data=data,
         size=len(data) if message.body_length is None else message.body_length,
+        path="properties.body",
         label="" if message.label is None else message.label.text,
-        body_type=message.body_type or 0,
+        body_type=message.body_type,
         extension=message.extension or b"",
         encrypted=encrypted_transfer(message),
     )
@@ -148,8 +165,10 @@ def srmp_body(message: SrmpMessage) -> MessageBody:
     return MessageBody(
         data=data,
         size=size,
+        path="body",
+        complete=message.complete,
         label=message.label or "",
-        body_type=body_type if isinstance(body_type, int) else 0,
+        body_type=body_type if isinstance(body_type, int) else None,
         extension=message.extension or b"",
     )
 

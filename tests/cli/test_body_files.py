@@ -299,14 +299,17 @@ def _srmp(**values: Any) -> Record:
 def test_the_body_of_a_message_over_http_has_type_and_extension() -> None:
     envelope = SrmpEnvelope(header=SrmpHeader(msmq=Msmq(body_type=8)))
     body = message_body(_srmp(envelope=envelope, extension=b"ext"))
-    assert body == MessageBody(data=b"<a/>", size=4, label="over HTTP", body_type=8, extension=b"ext")
+    assert body == MessageBody(
+        data=b"<a/>", size=4, path="body", label="over HTTP", body_type=8, extension=b"ext"
+    )
 
 
 @pytest.mark.parametrize("body_type", [None, "eight"])
 def test_a_body_type_that_is_no_number_counts_as_none(body_type: str | None) -> None:
     body = message_body(_srmp(envelope=SrmpEnvelope(header=SrmpHeader(msmq=Msmq(body_type=body_type)))))
     assert body is not None
-    assert body.body_type == 0
+    assert body.body_type is None
+    assert body.content.kind == "xml"
 
 
 @pytest.mark.parametrize(
@@ -321,6 +324,7 @@ def test_a_cut_message_over_http_claims_the_size_of_its_part(
     assert body is not None
     assert body.size == size
     assert body.cut == (size > 4)
+    assert body.whole == complete
 
 
 def test_a_message_over_http_without_a_body_has_none() -> None:

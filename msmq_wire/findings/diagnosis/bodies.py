@@ -70,8 +70,9 @@ class Bodies:
         if body is None:
             self.empty += 1
             return None
-        looks = self._queue(record.packet), body.body_type, b"" if body.encrypted else body.data[:FIRST]
-        return self.add((*looks, body.encrypted), lambda: record, 1, len(body.data), int(body.cut))
+        encrypted = body.encrypted is not None
+        looks = self._queue(record.packet), body.body_type, b"" if encrypted else body.data[:FIRST], encrypted
+        return self.add(looks, lambda: record, 1, len(body.data), int(not body.whole))
 
     def add(self, looks: Looks, example: Callable[[], Record], number: int, total: int, cut: int) -> BodyKind:
         """Take a ``number`` of messages whose bodies look alike, as that of the first of them."""

@@ -8,15 +8,16 @@ from msmq_wire.findings.guards import Told
 from msmq_wire.findings.message_bodies import (
     BEGINS_WITH_NUL,
     BODY_TYPES,
-    IN_PACKET,
     OPENED,
     body_of,
+    caveats_of,
     place_of,
 )
 from msmq_wire.findings.networks import is_outside
 from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.findings.suricata_signature import ON_WIRE, POSTS, Signature, posted
 from msmq_wire.records.endpoint import host_of
+from msmq_wire.records.message_body import IN_PACKET
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.packets.user_message import UserMessage
@@ -52,7 +53,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
         severity="high" if outside else None,
         caveats=(
             *(("only its address says that the sender is outside",) if outside else ()),
-            *body.caveats,
+            *caveats_of(body),
         ),
         cves=_CVES if posted else (),
     )

@@ -8,10 +8,11 @@ from itertools import pairwise
 from math import log2
 
 from msmq_wire.findings.guards import Told
-from msmq_wire.findings.message_bodies import BODY_TYPES, IN_PACKET, body_of, place_of
+from msmq_wire.findings.message_bodies import BODY_TYPES, body_of, place_of
 from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.records.bodies.compressed import inflate
 from msmq_wire.records.bodies.magic import marked_body
+from msmq_wire.records.message_body import IN_PACKET
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import size_, this
@@ -31,7 +32,7 @@ def _is_mixed(start: bytes) -> bool:
 
 def _check(record: Record, context: Context) -> Iterator[Seen]:
     body = body_of(record)
-    if body is None or body.encrypted or body.sealed or len(body.data) < _SHORTEST:
+    if body is None or body.encrypted or body.ciphertext or len(body.data) < _SHORTEST:
         return
     if not _is_mixed(body.data[:_FIRST]):
         return

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.guards import Told
-from msmq_wire.findings.message_bodies import BODY_TYPES, IN_PACKET, OPENED, body_of, place_of
+from msmq_wire.findings.message_bodies import BODY_TYPES, OPENED, body_of, caveats_of, place_of
 from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.records.bodies.magic import marked_body
+from msmq_wire.records.message_body import IN_PACKET
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 
@@ -36,7 +37,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
         yield Seen(
             message=f"the body of {len(body.data)} bytes begins like: {what}",
             evidence=(place_of(record, body, _LOOKED_AT),),
-            caveats=body.caveats,
+            caveats=caveats_of(body),
         )
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.guards import Told
-from msmq_wire.findings.message_bodies import BODY_TYPES, IN_PACKET, body_of, place_of
+from msmq_wire.findings.message_bodies import BODY_TYPES, body_of, place_of
 from msmq_wire.findings.packet_fields import reached
 from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.records.bodies.conventions import damaged_headers
+from msmq_wire.records.message_body import IN_PACKET
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
@@ -19,7 +20,7 @@ _LOOKED_AT = 1 << 16
 
 def _check(record: Record, context: Context) -> Iterator[Seen]:
     body = body_of(record)
-    if body is None or body.encrypted or body.cut:
+    if body is None or body.encrypted or not body.whole:
         return
     extension = reached(record.packet, "message_properties_header.extension_data")
     text = body.data[:_LOOKED_AT].decode("utf-8", "replace") if body.data[:1] == b"{" else ""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.guards import Told
-from msmq_wire.findings.message_bodies import IN_PACKET, OPENED, body_of, place_of
+from msmq_wire.findings.message_bodies import OPENED, body_of, caveats_of, place_of
 from msmq_wire.findings.rule import Context, Rule, Seen
 from msmq_wire.records.bodies.change_notification import change_notification_body
+from msmq_wire.records.message_body import IN_PACKET
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.partial import reached, reached_number
@@ -33,7 +34,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
         lacking.append("is not signed")
     if lacking:
         message = f"{found.title}, as a directory server says it; but the message {' and '.join(lacking)}"
-        yield Seen(message=message, evidence=(place_of(record, body, 2),), caveats=body.caveats)
+        yield Seen(message=message, evidence=(place_of(record, body, 2),), caveats=caveats_of(body))
 
 
 RULE = Rule(

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 
 from msmq_wire.findings.guards import Told
-from msmq_wire.findings.message_bodies import BODY_TYPES, IN_PACKET, OPENED, body_of, place_of
+from msmq_wire.findings.message_bodies import BODY_TYPES, OPENED, body_of, caveats_of, place_of
 from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.records.message_body import IN_PACKET
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import one_of, this
@@ -33,12 +34,12 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
     if body is None or (body.body_type != _NARROW and body.body_type not in _WIDE) or body.encrypted:
         return
     head = body.data[:_LOOKED_AT]
-    goes_on = body.cut or len(body.data) > _LOOKED_AT
+    goes_on = not body.whole or len(body.data) > _LOOKED_AT
     # UTF-8 under a wide type and UTF-16 under the narrow one are common mistakes, and text.
     encodings = ("utf-8", "utf-16-le", "latin-1") if body.body_type == _NARROW else ("utf-8", "utf-16-le")
     if any(_is_text(head, encoding, goes_on) for encoding in encodings):
         return
-    if body.caveats:
+    if caveats_of(body):
         # Bytes that may be chance are no text.
         return
     yield Seen(

@@ -8,12 +8,13 @@ from msmq_wire.findings.guards import Told
 from msmq_wire.findings.message_bodies import (
     BEGINS_WITH_NUL,
     BODY_TYPES,
-    IN_PACKET,
     OPENED,
     body_of,
+    caveats_of,
     place_of,
 )
 from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.records.message_body import IN_PACKET
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 
@@ -32,7 +33,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
         yield Seen(
             message="the body begins with the preamble of .NET message framing",
             evidence=(place,),
-            caveats=body.caveats,
+            caveats=caveats_of(body),
         )
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 from msmq_wire.findings.guards import Told
 from msmq_wire.findings.lengths import place_of
-from msmq_wire.findings.message_bodies import IN_PACKET
 from msmq_wire.findings.packet_fields import reached
 from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
+from msmq_wire.records.message_body import IN_PACKET
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import one_of, size_, this
