@@ -14,7 +14,6 @@ import msgspec
 
 from msmq_wire.findings.columns import FINDING_COLUMNS
 from msmq_wire.findings.finding import Evidence, Finding
-from msmq_wire.findings.numbers import Numbers
 from msmq_wire.records.filter.compiling import leaves
 from msmq_wire.records.filter.names import groups, records
 from msmq_wire.records.filter.parser import parsed
@@ -24,6 +23,10 @@ from msmq_wire.records.filter.tree import Tree, composed, names_in
 from msmq_wire.records.filter.vocabulary import Name, Vocabulary
 from msmq_wire.records.record import Record
 from msmq_wire.records.run import Run, in_order
+
+_PAGE = 8
+"""Bits of a number within a page."""
+_REST = (1 << _PAGE) - 1
 
 
 class _Seen(msgspec.Struct, frozen=True):
@@ -137,3 +140,20 @@ class FindingFilter:
             return False
         seen = (_Seen(finding, place) for place in finding.evidence)
         return any(all(matches(one) for matches in self._matches) for one in seen)
+
+
+class Numbers:
+    """Numbers from 0 on, about a bit each where they are near each other, as those of records are."""
+
+    __slots__ = ("_pages",)
+
+    def __init__(self) -> None:
+        self._pages: dict[int, int] = {}
+
+    def add(self, number: int) -> None:
+        """Put a number into it."""
+        page = number >> _PAGE
+        self._pages[page] = self._pages.get(page, 0) | 1 << (number & _REST)
+
+    def __contains__(self, number: int) -> bool:
+        return bool(self._pages.get(number >> _PAGE, 0) >> (number & _REST) & 1)

@@ -17,8 +17,26 @@ from msmq_wire.findings.finding import Severity
 from msmq_wire.findings.registry import RULES
 from msmq_wire.findings.rule import Rule
 from msmq_wire.findings.suricata_options import options
-from msmq_wire.findings.suricata_sightings import SIGHTINGS, STATES
-from msmq_wire.findings.suricata_signature import Signature
+from msmq_wire.findings.suricata_signature import (
+    ACCEPTED,
+    ASKED,
+    CALLS,
+    CONNECTS,
+    DISCOVERY,
+    OPEN,
+    POSTS,
+    TO_CLIENT,
+    TO_SERVER,
+    Signature,
+    calls,
+    posted,
+)
+from msmq_wire.rpc.interfaces import INTERFACES
+from msmq_wire.wire.expressions import this
+from msmq_wire.wire.packets.connection_parameters import ConnectionParameters
+from msmq_wire.wire.packets.establish_connection import EstablishConnection
+from msmq_wire.wire.packets.topology_client_request import TopologyClientRequest
+from msmq_wire.wire.types.enumerations import TopologyPacketType
 
 FIRST_SID: Final = 1_801_000
 """Sids from 1,000,000 to 1,999,999 are for local use."""
@@ -47,6 +65,74 @@ _BY_SCOPE = {
     "cause": _SEVERAL,
 }
 
+_NUMBERS = {
+    "RemoteRead": 901,
+    "qmcomm": 902,
+    "qmcomm2": 903,
+    "qm2qm": 904,
+    "qmmgmt": 905,
+    "dscomm": 906,
+    "dscomm2": 907,
+}
+
+_STATES: tuple[Signature, ...] = (
+    Signature(
+        number=1,
+        on=TO_SERVER,
+        packet=EstablishConnection,
+        anywhere=True,
+        says="a session is asked for",
+        sets=(ASKED,),
+        silent=True,
+    ),
+    Signature(
+        number=2,
+        on=TO_CLIENT,
+        packet=ConnectionParameters,
+        anywhere=True,
+        says="a session is open",
+        sets=(OPEN,),
+        silent=True,
+    ),
+    Signature(
+        number=3,
+        on=ACCEPTED,
+        match=("flags:SA", f"xbits:set,{CONNECTS},track ip_dst,expire 60"),
+        says="a host connects",
+        silent=True,
+    ),
+)
+"""They set what other signatures ask for, and tell nothing."""
+
+# What is only seen is no finding: these are off in the file unless asked for.
+_SIGHTINGS: tuple[Signature, ...] = (
+    Signature(
+        number=900,
+        on=TO_SERVER,
+        packet=EstablishConnection,
+        match=("stream_size:client,<,1000",),
+        says="a session of the binary protocol is asked for",
+    ),
+    *(
+        Signature(
+            number=_NUMBERS[interface.name],
+            on=CALLS,
+            match=calls(interface),
+            says=f"a call of {interface.name}",
+        )
+        for interface in INTERFACES.values()
+    ),
+    Signature(
+        number=910,
+        on=DISCOVERY,
+        packet=TopologyClientRequest,
+        match=(this.topology_packet_header.type == TopologyPacketType.TOPOLOGY_CLIENT_REQUEST,),
+        says="somebody asks for directory servers",
+    ),
+    Signature(number=911, on=POSTS, match=posted(), says="a message is posted over HTTP"),
+)
+"""Who uses what: an inventory, and no finding."""
+
 
 class Written(msgspec.Struct, frozen=True):
     """A signature as it stands in the file; ``rule`` is None for one that belongs to no rule of findings."""
@@ -67,12 +153,12 @@ def written(base: int = FIRST_SID, pages: str = "", *, sightings: bool = False) 
     ``sightings`` are asked for.
     """
     address = page_address(pages)
-    for one in STATES:
+    for one in _STATES:
         yield _written(one, None, base, address)
     for rule in RULES.values():
         for one in rule.suricata:
             yield _written(one, rule, base, address)
-    for one in SIGHTINGS:
+    for one in _SIGHTINGS:
         yield _written(one, None, base, address, off=not sightings)
 
 
@@ -85,7 +171,7 @@ def rule_file(base: int = FIRST_SID, pages: str = "", *, sightings: bool = False
         f"# sids {base} to {base + BLOCK - 1}. The finding that a rule stands for is in its metadata;",
         "# msmq-wire explain ID says what it means.",
     ]
-    before: object = STATES
+    before: object = _STATES
     for one in written(base, pages, sightings=sightings):
         if one.rule is not before:
             lines.append("")

@@ -7,10 +7,11 @@ of other interfaces are counted. Nothing that was captured is lost without being
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from msmq_wire.records.com_objects import ComObjects
+import msgspec
+
 from msmq_wire.records.com_records import com_record
 from msmq_wire.records.open_queues import Links, OpenQueues
 from msmq_wire.records.other_ports import UNKNOWN_CALLS
@@ -18,9 +19,12 @@ from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_records import RpcPlace, frames_of, notes_of
 from msmq_wire.records.stream_reader import Conversation, StreamReader
 from msmq_wire.rpc.association import Association
+from msmq_wire.rpc.com.activation import GIVERS, PointerGiven, pointer_of, pointers_given
 from msmq_wire.rpc.com.decoding import decode_com_call, follow_com_call, guess_com_call
-from msmq_wire.rpc.com.queue_interfaces import COM_INTERFACES
-from msmq_wire.rpc.decoding import DecodedCall, decode_call, follow_guess, guess_call
+from msmq_wire.rpc.com.orpc import MInterfacePointer
+from msmq_wire.rpc.com.queue_interfaces import COM_INTERFACES, ReceiveCurrentRequest, ReceiveCurrentResponse
+from msmq_wire.rpc.com.variant import pointed_at
+from msmq_wire.rpc.decoding import NDR64_SYNTAX, DecodedCall, decode_call, follow_guess, guess_call
 from msmq_wire.rpc.events import (
     BindEvent,
     CallEvent,
@@ -29,7 +33,7 @@ from msmq_wire.rpc.events import (
     SkippedBytes,
 )
 from msmq_wire.rpc.interfaces import Interface, interface_name
-from msmq_wire.rpc.ndr import Syntax
+from msmq_wire.rpc.ndr import NDR, NDR64, NDR_BIG_ENDIAN, Syntax
 from msmq_wire.rpc.security import Negotiator
 from msmq_wire.wire.types.guid import GUID
 
@@ -38,6 +42,8 @@ _UNDECIDED = 16
 """Calls, gaps and contexts that a connection keeps while it is not known whose it is."""
 _SMALL = 1024
 """Bytes of a call that is kept so."""
+
+_MOST_OBJECTS = 1 << 14
 
 
 class _Connection(Conversation):
@@ -65,7 +71,7 @@ class RpcReader(StreamReader[_Connection]):
         super().__init__(**basis)
         self._negotiator = negotiator
         self._queues = OpenQueues()
-        self._objects = ComObjects()
+        self._objects = _ComObjects()
 
     def _open(self) -> _Connection:
         return _Connection(self._negotiator)
@@ -200,3 +206,65 @@ class RpcReader(StreamReader[_Connection]):
 
 def _size(event: CallEvent) -> int:
     return sum(len(stub.data) for stub in (event.request, event.response) if stub is not None)
+
+
+class KnownObject(msgspec.Struct, frozen=True, gc=False):
+    """An interface of an object: its IID, the frame that completed the call which gave it.
+
+    ``followed`` says that the object is a queue, or went in or out of a method of one.
+    """
+
+    iid: GUID
+    frame: int
+    followed: bool = False
+
+
+class _ComObjects:
+    """Which interface of which object an IPID is, as the interface pointers of all connections tell.
+
+    An IPID is unique, so neither address nor connection is asked. What is remembered is bounded.
+    """
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[GUID, KnownObject] = OrderedDict()
+
+    def find(self, event: CallEvent) -> KnownObject | None:
+        """The object that a request names by its IPID; None where it is not known."""
+        request = event.request
+        if request is None or request.object_uuid is None:
+            return None
+        return self._known.get(request.object_uuid)
+
+    def learn(self, event: CallEvent, iid: GUID, frame: int) -> None:
+        """Take what a call of another interface gives: activation, QueryInterface, Open of a queue."""
+        opnum, request, response = event.opnum, event.request, event.response
+        if opnum is None or opnum not in GIVERS.get(iid, ()) or request is None or response is None:
+            return
+        if request.sealed or response.sealed or not response.complete:
+            return
+        wide = event.syntax is not None and event.syntax.uuid == NDR64_SYNTAX
+        syntax = NDR64 if wide else NDR_BIG_ENDIAN if response.big_endian else NDR
+        given = pointers_given(iid, opnum, request.data, response.data, syntax)
+        self._remember(given, frame, followed=False)
+
+    def take(self, call: DecodedCall, frame: int) -> None:
+        """Take the interface pointers of a call on a queue object."""
+        request = None if call.request is None else call.request.value
+        response = None if call.response is None else call.response.value
+        pointers = []
+        if isinstance(request, ReceiveCurrentRequest):
+            found = pointed_at(request.transaction)
+            pointers.append(None if found is None else found[1])
+        if isinstance(response, ReceiveCurrentResponse):
+            pointers.append(response.ppmsg)
+        given = [pointer_of(one) for one in pointers if isinstance(one, MInterfacePointer)]
+        self._remember([one for one in given if one is not None], frame, followed=True)
+
+    def _remember(self, given: Iterable[PointerGiven], frame: int, *, followed: bool) -> None:
+        for ipid, iid, asked in given:
+            before = self._known.get(asked)
+            ours = followed or iid in COM_INTERFACES or (before is not None and before.followed)
+            self._known[ipid] = KnownObject(iid, frame, ours)
+            self._known.move_to_end(ipid)
+            if len(self._known) > _MOST_OBJECTS:
+                self._known.popitem(last=False)

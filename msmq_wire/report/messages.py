@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from msmq_wire.report.fates import outcome_text
-from msmq_wire.report.lives import steps_of
-from msmq_wire.report.markup import Markup, joined, script_json, tag
+from msmq_wire.report.markup import Markup, joined, script_json, tag, visible
 from msmq_wire.report.rows import MessageRow
 from msmq_wire.report.tables import table
 from msmq_wire.report.totals import Totals
 from msmq_wire.report.wording import count_text, date_text
-from msmq_wire.sessions import MessageLife, Story, class_words
+from msmq_wire.sessions import MessageLife, Moment, Story, class_words
 
 _FIRST = 100
 """Rows on a page of the table, and in the HTML itself."""
@@ -31,6 +30,14 @@ _HEADS = (
     "Outcome",
     "#Frame-",
 )
+
+_MOST = 8
+"""Steps of one kind."""
+_KINDS = {
+    "final_ack": "FinalAck",
+    "administration_ack": "administration acknowledgment",
+    "receipt": "SRMP receipt",
+}
 
 
 def message_section(
@@ -120,7 +127,7 @@ def _data(
 
     def steps(life: MessageLife) -> Iterator[int | None]:
         first = life.first.time
-        for text, moment in steps_of(life):
+        for text, moment in _steps_of(life):
             yield word(text)
             yield None if moment.time is None or first is None else (moment.time - first) // 1000
             yield moment.frame
@@ -160,3 +167,34 @@ def _data(
     marks = {id_: found[id_] for id_ in sorted(listed_ids & found.keys())}
     data = {"words": list(words), "lives": told_lives, "rows": listed, "page": _FIRST, "found": marks}
     return script_json(data)
+
+
+def _steps_of(life: MessageLife) -> tuple[tuple[str, Moment], ...]:
+    """What happened to it, in order of time."""
+    steps = [(words, moment) for words, moment in _steps(life) if moment is not None]
+    if len(steps) > 1:
+        steps.sort(key=lambda step: step[1].time or 0)
+    return tuple(steps)
+
+
+def _steps(life: MessageLife) -> Iterator[tuple[str, Moment | None]]:
+    yield "session acknowledgment", life.acknowledged
+    yield "written to disk by the next host", life.stored
+    yield "OrderAck", life.order_ack
+    yield f"HTTP {life.http_status}", life.accepted
+    yield from (("sent again", moment) for moment in life.resent_at[:_MOST])
+    yield from ((f"went on to {visible(hop.dst)}", hop.at) for hop in life.route[:_MOST])
+    for one in life.acknowledgments[:_MOST]:
+        yield f"{_KINDS[one.kind]}: {_class(one.message_class)}", one.at
+    yield "peeked by remote read", life.peeked
+    yield f"received by {visible(life.received_by or 'remote read')}", life.received
+    yield from (("moved to another queue", moment) for moment in life.moved[:_MOST])
+    yield "given back by its reader", life.rejected
+    yield from ((f"found in the {queue.replace('_', ' ')} queue", at) for queue, at in life.copies[:_MOST])
+
+
+def _class(message_class: int) -> str:
+    return _POSITIVE.get(message_class) or class_words(message_class)
+
+
+_POSITIVE = {0x0002: "it reached its queue", 0x4000: "an application received it"}

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from msmq_wire.lab.skipping_loop import SkippingLoop, _Waiting
+from msmq_wire.lab.recorder import SkippingLoop, _Waiting
 
 T = TypeVar("T")
 

@@ -13,8 +13,8 @@ import pytest
 
 from msmq_wire.capture.pcap import Frame
 from msmq_wire.capture.writer import write_pcap
-from msmq_wire.spark import frame_order, frame_runs
-from msmq_wire.spark.frame_order import FrameOrder
+from msmq_wire.spark import conversations, frame_runs
+from msmq_wire.spark.conversations import FrameOrder
 from msmq_wire.spark.frame_ranges import IndexedFile, RangeReader
 from msmq_wire.spark.frame_runs import KEY
 from tests.effort import share
@@ -37,7 +37,7 @@ def given(order: FrameOrder, runs: Any) -> list[tuple[int, int, bytes]]:
 
     def take(chunks: Any) -> None:
         for chunk, clocks in chunks:
-            assert sum(chunk.captured[1:]) + 64 * (len(chunk) - 1) <= frame_order._TOGETHER
+            assert sum(chunk.captured[1:]) + 64 * (len(chunk) - 1) <= conversations._TOGETHER
             for place, clock in enumerate(clocks.tolist()):
                 frame = chunk.frame(place)
                 assert frame.time == clock
@@ -77,7 +77,7 @@ def overlapping(folder: Path, source: random.Random) -> list[tuple[int, int, byt
 def test_frames_of_files_that_overlap_come_in_the_order_of_time(
     together: int, brought: bool, reader: RangeReader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(frame_order, "_TOGETHER", together)
+    monkeypatch.setattr(conversations, "_TOGETHER", together)
     monkeypatch.setattr(frame_runs, "worth_a_read", lambda path: 1 << 30 if brought else 0)
     expected = overlapping(tmp_path, random.Random(together))
     for split_bytes in (1, 5000, 1 << 30):
@@ -90,7 +90,7 @@ def test_frames_of_files_that_overlap_come_in_the_order_of_time(
 def test_frames_are_given_before_all_came_and_what_overlaps_waits(
     reader: RangeReader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(frame_order, "_TOGETHER", 10_000)
+    monkeypatch.setattr(conversations, "_TOGETHER", 10_000)
     overlapping(tmp_path, random.Random(1))
     order = FrameOrder(reader)
     most = 0
@@ -104,7 +104,7 @@ def test_frames_are_given_before_all_came_and_what_overlaps_waits(
 def test_frames_of_a_file_that_changed_are_left_out_and_told_once(
     reader: RangeReader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(frame_order, "_TOGETHER", 3000)
+    monkeypatch.setattr(conversations, "_TOGETHER", 3000)
     monkeypatch.setattr(frame_runs, "worth_a_read", lambda path: 0)
     expected = overlapping(tmp_path, random.Random(2))
     runs = frames_below(tmp_path)

@@ -12,10 +12,9 @@ from typing import Any
 import msgspec
 
 from msmq_wire.cli.render.call_values import call_number_text, enumerated_text, status_text
-from msmq_wire.cli.render.com_nodes import com_nodes
 from msmq_wire.cli.render.node import Block, Node, NodeOptions
-from msmq_wire.cli.render.values import INLINE_BYTES, bytes_text, count_text
-from msmq_wire.records.com_packets import ComCall
+from msmq_wire.cli.render.values import INLINE_BYTES, bytes_text, count_text, duration_text
+from msmq_wire.records.com_packets import ComCall, ComObject, ReceiveArguments
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.rpc.com.queue_interfaces import COM_INTERFACES
 from msmq_wire.rpc.com.variant import Variant, variant_type_name
@@ -46,6 +45,9 @@ _OF_PROPERTIES = ("a_prop", "ap_var", "a_col", "pb_buffer")
 _LONGEST_TEXT = 128
 _VERIFIED = {True: "signatures are right", False: "a signature is wrong", None: "signatures not checked"}
 
+_INFINITE = 0xFFFFFFFF
+_DEFAULT = "default: not specified"
+
 
 def call_nodes(call: RpcCall, options: NodeOptions, marked: set[str]) -> Iterator[Node]:
     """The nodes of a call; ``marked`` are paths where something is wrong."""
@@ -75,7 +77,7 @@ def call_nodes(call: RpcCall, options: NodeOptions, marked: set[str]) -> Iterato
     if call.sealed:
         yield Node("sealed", SEALED, path="sealed")
     if isinstance(call, ComCall):
-        yield from com_nodes(call)
+        yield from _com_nodes(call)
     builder = _Builder(options, marked, call)
     for side in ("request", "response"):
         value = getattr(call, side)
@@ -300,3 +302,55 @@ def _variant_type(vt: Any) -> str:
     if vt & BodyType.VT_VECTOR and element in known:
         return f"VT_VECTOR | {known[element]}"
     return known.get(vt, f"{vt:#06x}")
+
+
+def _com_nodes(call: ComCall) -> Iterator[Node]:
+    """The nodes of what DCOM adds to a call."""
+    if call.object_uuid is not None:
+        given = "" if call.opened_frame is None else f"given in frame {call.opened_frame}"
+        yield Node("object_uuid", str(call.object_uuid), given, path="object_uuid")
+    if call.causality is not None:
+        version = "" if call.com_version is None else f"DCOM {call.com_version}"
+        yield Node("causality", str(call.causality), version, path="causality")
+    if call.arguments is not None:
+        yield _arguments(call.arguments)
+    if call.returned is not None:
+        yield _object("returned", call.returned, "returned")
+
+
+def _arguments(arguments: ReceiveArguments) -> Node:
+    node = Node("arguments", note=str(arguments.SPEC), kind="structure", path="arguments")
+    for name in ("transaction", "want_destination_queue", "want_body", "receive_timeout"):
+        value = getattr(arguments, name)
+        path = f"arguments.{name}"
+        if value is None:
+            continue
+        note = "" if name in arguments.specified else _DEFAULT
+        if isinstance(value, bool):
+            node.children.append(Node(name, "yes" if value else "no", note, path=path))
+        elif isinstance(value, int):
+            text = "no limit" if value == _INFINITE else f"{value} ms"
+            known = duration_text(value // 1000) if 1000 <= value != _INFINITE else ""
+            node.children.append(Node(name, text, note or known, path=path))
+        else:
+            node.children.append(Node(name, value, note, path=path))
+    if arguments.transaction_object is not None:
+        path = "arguments.transaction_object"
+        node.children.append(_object("transaction_object", arguments.transaction_object, path))
+    node.children += [Node("problem", one, path="arguments.problems") for one in arguments.problems]
+    return node
+
+
+def _object(name: str, value: ComObject, path: str) -> Node:
+    """An interface pointer; what it says of references and of authentication is in the JSON view."""
+    node = Node(name, value.interface or str(value.iid), f"{value.kind} OBJREF", path=path)
+    for member in ("ipid", "oid", "oxid", "clsid"):
+        found = getattr(value, member)
+        if found is not None:
+            node.children.append(Node(member, str(found), path=f"{path}.{member}"))
+    if value.bindings:
+        shown = ", ".join(value.bindings[:4])
+        more = len(value.bindings) - 4
+        note = count_text(more, "more") if more > 0 else ""
+        node.children.append(Node("bindings", shown, note, path=f"{path}.bindings"))
+    return node

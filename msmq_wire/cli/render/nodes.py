@@ -7,6 +7,7 @@ are left out, unless the bytes are shown or something is wrong with them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import tzinfo
 from typing import Any
 
 import msgspec
@@ -14,7 +15,6 @@ import msgspec
 from msmq_wire.cli.render.body_nodes import body_node, extension_node
 from msmq_wire.cli.render.meanings import bit_rows, selected
 from msmq_wire.cli.render.node import Block, Node, NodeOptions
-from msmq_wire.cli.render.signature_nodes import signature_nodes
 from msmq_wire.cli.render.values import (
     INLINE_BYTES,
     bytes_text,
@@ -29,9 +29,12 @@ from msmq_wire.cli.render.values import (
 from msmq_wire.engines import codec, places, reference
 from msmq_wire.errors import DecodeError, EncodeError
 from msmq_wire.records.message_body import properties_body
+from msmq_wire.records.signatures import checked_packet, signatures_are_asked
 from msmq_wire.wire.fields import Field, WireStruct, fields
 from msmq_wire.wire.headers.base_header import INFINITE
 from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
+from msmq_wire.wire.headers.mqf_signature_header import MQFSignatureHeader
+from msmq_wire.wire.headers.security_header import SecurityData
 from msmq_wire.wire.musts import Anomaly
 from msmq_wire.wire.packets.message_packet import MessagePacket
 from msmq_wire.wire.shown import ShownQueue, ShownText
@@ -263,7 +266,7 @@ class _Builder:
 
     def signature_nodes(self, parent: WireStruct, name: str) -> list[Node]:
         """What is said of a signature; nothing where the decode ended before the end of the packet."""
-        return [] if self.cut else signature_nodes(parent, name, self.packet, self.options)
+        return [] if self.cut else _signature_nodes(parent, name, self.packet, self.options)
 
     def opened(self, header: MessagePropertiesHeader, name: str, value: bytes, path: str) -> Node:
         make = body_node if name == "message_body" else extension_node
@@ -288,3 +291,48 @@ class _Builder:
             names = (field.name for field in fields(type(value)) if not field.position)
             return b"".join(self.wire(getattr(value, name), f"{path}.{name}") for name in names)
         return b""
+
+
+def _signature_nodes(parent: WireStruct, name: str, packet: Any, options: NodeOptions) -> list[Node]:
+    """What a signature is worth and whom its certificate names, below the bytes of both, if somebody asked.
+
+    There is nothing below another field.
+    """
+    if not isinstance(parent, SecurityData | MQFSignatureHeader) or not signatures_are_asked():
+        return []
+    if name not in ("signature", "sender_cert"):
+        return []
+    rows = _signature(packet) if name == "signature" else _certificate(packet, options.zone)
+    return [Node(name, value) for name, value in rows if value]
+
+
+def _signature(packet: Any) -> Iterator[tuple[str, str]]:
+    check = checked_packet(packet)
+    if check is not None:
+        yield "verdict", check.verdict
+        yield "why", check.why
+        yield "version", check.version or ""
+        yield "reading", "" if check.reading is None else str(check.reading)
+        yield "value", check.how
+
+
+def _certificate(packet: Any, zone: tzinfo | None) -> Iterator[tuple[str, str]]:
+    check = checked_packet(packet)
+    certificate = None if check is None else check.certificate
+    if certificate is not None:
+        yield "subject", certificate.subject
+        yield "issuer", certificate.issuer
+        yield "not_before", _time(certificate.not_before, zone)
+        yield "not_after", _time(certificate.not_after, zone)
+        yield "thumbprint", f"{certificate.thumbprint} (SHA-1)"
+        yield "key", f"RSA, {certificate.bits} bits" if certificate.bits else "no RSA key"
+        if check is not None and check.trusted_by is not None:
+            yield "trusted_by", check.trusted_by or "none of the certificates given"
+
+
+def _time(seconds: int, zone: tzinfo | None) -> str:
+    try:
+        return unix_time_text(seconds, zone)
+    except (OverflowError, ValueError, OSError):
+        # The first and the last day of a calendar have no zone behind them.
+        return f"{seconds} s"

@@ -7,12 +7,12 @@ at.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 
 import msgspec
 
 from msmq_wire.findings.cause import Cause
 from msmq_wire.findings.diagnosis.answer import Telling
-from msmq_wire.findings.diagnosis.sweeps import port_sweeps
 from msmq_wire.findings.diagnosis.words import count, host, listed, span
 from msmq_wire.findings.finding import Confidence, Connection, Severity, connection_of
 from msmq_wire.findings.folding import Fold
@@ -49,7 +49,6 @@ _ACTIONS = {
     "parameters": "look at the queue managers of both hosts",
 }
 
-
 _ASKED_AGAIN: tuple[Need, ...] = ("whole", "counted", "in_time")
 """The same of a silence that SYNs show which were sent again."""
 _NEEDS: dict[str, tuple[Need, ...]] = {
@@ -63,11 +62,17 @@ _NEEDS: dict[str, tuple[Need, ...]] = {
 }
 """What has to have been captured of a connection to say that it failed like that."""
 
-
 _ANSWERED = frozenset(("reset", "icmp", "refused"))
 """Failures that captured packets say; of the others only an answer is missing."""
 _BEFORE = ("tcp_only", "establishing", "parameters")
 """Failures at which nobody has a session, and so no message is sent."""
+
+_MANY = 10
+"""Hosts without a session, from which on it is a sweep."""
+_MOST_SWEEPS = 4096
+_MOST_HOSTS = 65_536
+_MOST_MOMENTS_OF_SWEEP = 64
+_MOST_NAMED = 5
 
 
 def failure(session: Session) -> str | None:
@@ -301,4 +306,71 @@ def _in_vain(client: str, piles: dict[str, _Pile]) -> Cause:
         about=client,
         brief=what,
         connections=tuple(one for pile in piles.values() for one in pile.connections)[:_MOST_MOMENTS],
+    )
+
+
+class _Sweep(msgspec.Struct):
+    """What one host tried: the hosts, how each of them answered, and when."""
+
+    hosts: dict[str, str] = {}
+    moments: list[Moment] = []
+    first: int | None = None
+    last: int | None = None
+
+    def add(self, server: str, how: str, moment: Moment) -> None:
+        self.hosts[server] = how
+        if len(self.moments) < _MOST_MOMENTS_OF_SWEEP:
+            self.moments.append(moment)
+        if moment.time is not None:
+            self.first = moment.time if self.first is None else self.first
+            self.last = moment.time
+
+
+def port_sweeps(story: Story, failure: Callable[[Session], str | None], telling: Telling) -> frozenset[str]:
+    """Name the hosts that connect to port 1801 of many others in vain; return them.
+
+    A scan does this, and a host that is cut off: what was tried and how it was answered is told.
+    """
+    sweeps: dict[str, _Sweep] = {}
+    kinds = [failure(session) for session in story.sessions]
+    # With these there is a session, or there may be one.
+    others = {
+        (host(session.client), host(session.server))
+        for session, kind in zip(story.sessions, kinds, strict=True)
+        if kind is None
+    }
+    for session, kind in zip(story.sessions, kinds, strict=True):
+        client, server = host(session.client), host(session.server)
+        if kind is None or (client, server) in others:
+            continue
+        if client not in sweeps and len(sweeps) >= _MOST_SWEEPS:
+            continue
+        how = "was silent" if kind == "silence" else "refused" if kind.startswith("refused") else "answered"
+        sweep = sweeps.setdefault(client, _Sweep())
+        if server in sweep.hosts or len(sweep.hosts) < _MOST_HOSTS // max(len(sweeps), 16):
+            sweep.add(server, how, session.first)
+    found = {client: sweep for client, sweep in sweeps.items() if len(sweep.hosts) >= _MANY}
+    for client, sweep in found.items():
+        telling.blame(_sweep_cause(client, sweep))
+    return frozenset(found)
+
+
+def _sweep_cause(client: str, sweep: _Sweep) -> Cause:
+    time = "" if sweep.first is None or sweep.last is None else f" in {span(sweep.last - sweep.first)}"
+    answered = [name for name, how in sweep.hosts.items() if how == "answered"]
+    told = []
+    for how, number in Counter(sweep.hosts.values()).items():
+        text = f"{number:,} {how if number == 1 else how.replace('was', 'were')}"
+        named = f" ({listed(answered[:_MOST_NAMED], number)})" if how == "answered" else ""
+        told.append(text + named)
+    return Cause(
+        text=f"{client} tried port 1801 of {count(len(sweep.hosts), 'host')}{time} and opened no "
+        f"session with them: {listed(told)}; a scan does this, and a host that is cut off",
+        severity="medium",
+        confidence="likely",
+        moments=tuple(sweep.moments),
+        who=(client, *answered[:_MOST_NAMED]),
+        action=f"find out what {client} is",
+        count=len(sweep.hosts),
+        rules=("SES-CONNECT", "SES-REFUSED"),
     )

@@ -7,10 +7,9 @@ import ipaddress
 import operator
 from collections.abc import Callable, Iterable, Mapping
 from datetime import tzinfo
-from typing import Any
+from typing import Any, Final
 
 from msmq_wire.errors import MsmqWireError
-from msmq_wire.records.filter.patterns import searcher
 from msmq_wire.records.filter.place import Place
 from msmq_wire.records.filter.times import time_matcher
 from msmq_wire.records.view import time_text
@@ -29,6 +28,9 @@ _COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
 _LISTED = 30
 _LONGEST = 100
 _LONGEST_NUMBER = 40
+
+_LONGEST_PATTERN: Final = 1000
+_MEMORY: Final = 1 << 20
 
 
 def matcher(name: str, comparison: str, text: str, zone: tzinfo | None, place: Place) -> Matcher:
@@ -76,7 +78,7 @@ def _in_seconds(matches: Matcher) -> Matcher:
 
 def _matches(pattern: str, place: Place) -> Matcher:
     """Numbers are searched by their digits and by the name they have, times as JSON lines have them."""
-    found = searcher(pattern)
+    found = _searcher(pattern)
     if place.kind == "time":
         return lambda value: found(time_text(value) or "")
     named = frozenset(number for member, number in place.names.items() if found(member))
@@ -208,3 +210,32 @@ def _message_id(comparison: str, text: str) -> Matcher:
         return compare(int(found), number)
 
     return numbered
+
+
+def _searcher(pattern: str) -> Callable[[str], bool]:
+    """A function that looks for a pattern anywhere in a text, ignoring case, as Wireshark's ``matches`` does.
+
+    Raises MsmqWireError for a pattern that RE2 does not take, and without RE2.
+    """
+    if len(pattern) > _LONGEST_PATTERN:
+        raise MsmqWireError(
+            f"a pattern has at most {_LONGEST_PATTERN} characters, this one has {len(pattern)}"
+        )
+    try:
+        import re2  # type: ignore[import-untyped]  # it comes without types
+    except ImportError:
+        raise MsmqWireError('matches needs google-re2: pip install "msmq-wire[cli]"') from None
+    options = re2.Options()
+    options.case_sensitive = options.log_errors = False
+    options.never_capture = True
+    options.max_mem = _MEMORY
+    try:
+        search = re2.compile(pattern.encode(), options).search
+    except re2.error as error:
+        reason = error.args[0]
+        text = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
+        raise MsmqWireError(f"{pattern!r} is no pattern: {text}") from None
+    except UnicodeEncodeError:
+        raise MsmqWireError(f"{pattern!r} is no text") from None
+    # Half a character stands for itself in texts, and matches nothing.
+    return lambda text: search(text.encode("utf-8", "surrogatepass")) is not None

@@ -5,6 +5,10 @@ DCE style has three legs: AP-REQ, AP-REP, and an AP-REP of the client, which bri
 
 from __future__ import annotations
 
+from typing import Annotated, TypeVar
+
+from cryptography.hazmat import asn1
+
 from msmq_wire.rpc.security import AuthenticationLevel, ProtectedPdu, Unwrapped
 from msmq_wire.rpc.unseal.gss import first_element, unframe
 from msmq_wire.rpc.unseal.kerberos_crypto import (
@@ -13,18 +17,6 @@ from msmq_wire.rpc.unseal.kerberos_crypto import (
     KeyUsage,
     etype_name,
     usage_of,
-)
-from msmq_wire.rpc.unseal.kerberos_messages import (
-    ApRep,
-    ApReq,
-    Authenticator,
-    EncApRepPart,
-    EncryptionKey,
-    EncTicketPart,
-    KrbError,
-    Ticket,
-    decode_message,
-    principal_text,
 )
 from msmq_wire.rpc.unseal.kerberos_tokens import AesToken, Opened, Rc4Token, open_aes, open_rc4, parse_token
 from msmq_wire.rpc.unseal.keytab import KeytabEntry
@@ -41,6 +33,9 @@ _ERROR_NAMES = {
     44: "KRB_AP_ERR_BADKEYVER",
     45: "KRB_AP_ERR_NOKEY",
 }
+
+_Anything = list[asn1.TLV] | None
+_Message = TypeVar("_Message")
 
 
 def kerberos_message(token: bytes) -> bytes:
@@ -133,8 +128,8 @@ class KerberosNegotiation:
 
     def _take_request(self, message: bytes) -> None:
         self._session_key = None
-        request = decode_message(ApReq, message)
-        ticket = None if request is None else decode_message(Ticket, request.ticket)
+        request = _decode_message(ApReq, message)
+        ticket = None if request is None else _decode_message(Ticket, request.ticket)
         if request is None or ticket is None:
             self.note = "Kerberos: the AP-REQ cannot be read"
             return
@@ -146,7 +141,7 @@ class KerberosNegotiation:
         if self._session_key is None:
             return
         plain = _decrypted(self._session_key, KeyUsage.AP_REQ_AUTHENTICATOR, request.authenticator.cipher)
-        authenticator = None if plain is None else decode_message(Authenticator, plain)
+        authenticator = None if plain is None else _decode_message(Authenticator, plain)
         if authenticator is None:
             self._session_key = None
             self.note = f"Kerberos: the authenticator of {self.account} does not belong to its ticket"
@@ -154,19 +149,19 @@ class KerberosNegotiation:
         self._initiator_subkey = _usable(authenticator.subkey)
 
     def _take_reply(self, message: bytes) -> None:
-        reply = decode_message(ApRep, message)
+        reply = _decode_message(ApRep, message)
         if reply is None:
             self.note = self.note or "Kerberos: the AP-REP cannot be read"
         elif self._session_key is not None:
             plain = _decrypted(self._session_key, KeyUsage.AP_REP, reply.enc_part.cipher)
-            part = None if plain is None else decode_message(EncApRepPart, plain)
+            part = None if plain is None else _decode_message(EncApRepPart, plain)
             if part is None:
                 self.note = "Kerberos: the AP-REP does not belong to the AP-REQ"
             else:
                 self._acceptor_subkey = _usable(part.subkey)
 
     def _take_error(self, message: bytes) -> None:
-        error = decode_message(KrbError, message)
+        error = _decode_message(KrbError, message)
         self.note = "Kerberos: refused"
         if error is not None:
             name = _ERROR_NAMES.get(error.error_code) or number_text(error.error_code)
@@ -175,7 +170,7 @@ class KerberosNegotiation:
     def _open_ticket(self, ticket: Ticket) -> tuple[EncryptionKey | None, str]:
         """Return the session key, or None and why there is none."""
         etype, kvno = ticket.enc_part.etype, ticket.enc_part.kvno
-        service = principal_text(ticket.sname, ticket.realm)
+        service = _principal_text(ticket.sname, ticket.realm)
         version = "no kvno" if kvno is None else f"kvno {number_text(kvno)}"
         what = f"{one_line(service)} ({etype_name(etype)}, {version})"
         if etype not in list(EncryptionType):
@@ -187,10 +182,10 @@ class KerberosNegotiation:
         for key in candidates:
             service_key = EncryptionKey(keytype=etype, keyvalue=key)
             plain = _decrypted(service_key, KeyUsage.TICKET, ticket.enc_part.cipher)
-            part = None if plain is None else decode_message(EncTicketPart, plain)
+            part = None if plain is None else _decode_message(EncTicketPart, plain)
             if part is None:
                 continue
-            self.account = one_line(principal_text(part.cname, part.crealm))
+            self.account = one_line(_principal_text(part.cname, part.crealm))
             if _usable(part.key) is None:
                 kind = etype_name(part.key.keytype)
                 return None, f"Kerberos: a session key of {kind}, which is not opened"
@@ -219,3 +214,151 @@ def _usable(key: EncryptionKey | None) -> EncryptionKey | None:
 def _decrypted(key: EncryptionKey, usage: KeyUsage, ciphertext: bytes) -> bytes | None:
     made = usage_of(key.keytype, key.keyvalue, usage)
     return None if made is None else made.decrypt(ciphertext)
+
+
+# The messages that set up a context, for a strict DER decoder. An ASN.1 text is a TLV, because the
+# decoder has no type for GeneralString. What nothing here needs is a TLV as well, and an optional one is
+# an implicitly tagged list, which has the same bytes.
+@asn1.sequence
+class PrincipalName:
+    """[RFC 4120] 5.2.2."""
+
+    name_type: Annotated[int, asn1.Explicit(0)]
+    name_string: Annotated[list[asn1.TLV], asn1.Explicit(1)]
+
+
+@asn1.sequence
+class EncryptedData:
+    """[RFC 4120] 5.2.9."""
+
+    etype: Annotated[int, asn1.Explicit(0)]
+    kvno: Annotated[int | None, asn1.Explicit(1)]
+    cipher: Annotated[bytes, asn1.Explicit(2)]
+
+
+@asn1.sequence
+class EncryptionKey:
+    """[RFC 4120] 5.2.9."""
+
+    keytype: Annotated[int, asn1.Explicit(0)]
+    keyvalue: Annotated[bytes, asn1.Explicit(1)]
+
+
+@asn1.sequence
+class Ticket:
+    """[RFC 4120] 5.3, without its application tag 1."""
+
+    tkt_vno: Annotated[int, asn1.Explicit(0)]
+    realm: Annotated[asn1.TLV, asn1.Explicit(1)]
+    sname: Annotated[PrincipalName, asn1.Explicit(2)]
+    enc_part: Annotated[EncryptedData, asn1.Explicit(3)]
+
+
+@asn1.sequence
+class EncTicketPart:
+    """[RFC 4120] 5.3, without its application tag 3."""
+
+    flags: Annotated[asn1.TLV, asn1.Explicit(0)]
+    key: Annotated[EncryptionKey, asn1.Explicit(1)]
+    crealm: Annotated[asn1.TLV, asn1.Explicit(2)]
+    cname: Annotated[PrincipalName, asn1.Explicit(3)]
+    transited: Annotated[asn1.TLV, asn1.Explicit(4)]
+    authtime: Annotated[asn1.TLV, asn1.Explicit(5)]
+    starttime: Annotated[_Anything, asn1.Implicit(6)]
+    endtime: Annotated[asn1.TLV, asn1.Explicit(7)]
+    renew_till: Annotated[_Anything, asn1.Implicit(8)]
+    caddr: Annotated[_Anything, asn1.Implicit(9)]
+    authorization_data: Annotated[_Anything, asn1.Implicit(10)]
+
+
+@asn1.sequence
+class ApReq:
+    """[RFC 4120] 5.5.1, without its application tag 14."""
+
+    pvno: Annotated[int, asn1.Explicit(0)]
+    msg_type: Annotated[int, asn1.Explicit(1)]
+    ap_options: Annotated[asn1.BitString, asn1.Explicit(2)]
+    ticket: Annotated[asn1.TLV, asn1.Explicit(3)]
+    authenticator: Annotated[EncryptedData, asn1.Explicit(4)]
+
+
+@asn1.sequence
+class Authenticator:
+    """[RFC 4120] 5.5.1, without its application tag 2."""
+
+    authenticator_vno: Annotated[int, asn1.Explicit(0)]
+    crealm: Annotated[asn1.TLV, asn1.Explicit(1)]
+    cname: Annotated[PrincipalName, asn1.Explicit(2)]
+    cksum: Annotated[_Anything, asn1.Implicit(3)]
+    cusec: Annotated[asn1.TLV, asn1.Explicit(4)]
+    ctime: Annotated[asn1.TLV, asn1.Explicit(5)]
+    subkey: Annotated[EncryptionKey | None, asn1.Explicit(6)]
+    seq_number: Annotated[_Anything, asn1.Implicit(7)]
+    authorization_data: Annotated[_Anything, asn1.Implicit(8)]
+
+
+@asn1.sequence
+class ApRep:
+    """[RFC 4120] 5.5.2, without its application tag 15."""
+
+    pvno: Annotated[int, asn1.Explicit(0)]
+    msg_type: Annotated[int, asn1.Explicit(1)]
+    enc_part: Annotated[EncryptedData, asn1.Explicit(2)]
+
+
+@asn1.sequence
+class EncApRepPart:
+    """[RFC 4120] 5.5.2, without its application tag 27."""
+
+    ctime: Annotated[asn1.TLV, asn1.Explicit(0)]
+    cusec: Annotated[asn1.TLV, asn1.Explicit(1)]
+    subkey: Annotated[EncryptionKey | None, asn1.Explicit(2)]
+    seq_number: Annotated[_Anything, asn1.Implicit(3)]
+
+
+@asn1.sequence
+class KrbError:
+    """[RFC 4120] 5.9.1, without its application tag 30."""
+
+    pvno: Annotated[int, asn1.Explicit(0)]
+    msg_type: Annotated[int, asn1.Explicit(1)]
+    ctime: Annotated[_Anything, asn1.Implicit(2)]
+    cusec: Annotated[_Anything, asn1.Implicit(3)]
+    stime: Annotated[asn1.TLV, asn1.Explicit(4)]
+    susec: Annotated[asn1.TLV, asn1.Explicit(5)]
+    error_code: Annotated[int, asn1.Explicit(6)]
+    crealm: Annotated[_Anything, asn1.Implicit(7)]
+    cname: Annotated[_Anything, asn1.Implicit(8)]
+    realm: Annotated[_Anything, asn1.Implicit(9)]
+    sname: Annotated[_Anything, asn1.Implicit(10)]
+    e_text: Annotated[_Anything, asn1.Implicit(11)]
+    e_data: Annotated[_Anything, asn1.Implicit(12)]
+
+
+# One octet each: application class, constructed, number below 31.
+_TAGS: dict[type, bytes] = {
+    Ticket: b"\x61",
+    Authenticator: b"\x62",
+    EncTicketPart: b"\x63",
+    ApReq: b"\x6e",
+    ApRep: b"\x6f",
+    EncApRepPart: b"\x7b",
+    KrbError: b"\x7e",
+}
+
+
+def _decode_message(message: type[_Message], data: bytes | asn1.TLV) -> _Message | None:
+    """Decode a message with its application tag; None for bytes that are not it."""
+    try:
+        element = asn1.decode_der(asn1.TLV, data) if isinstance(data, bytes) else data
+        if element.tag_bytes != _TAGS[message]:
+            return None
+        return asn1.decode_der(message, bytes(element.data))
+    except ValueError:
+        return None
+
+
+def _principal_text(name: PrincipalName, realm: asn1.TLV) -> str:
+    """Return ``HOST/server@REALM``; the texts are taken as UTF-8, as Windows writes them ([MS-KILE] 2.2)."""
+    components = (bytes(component.data).decode("utf-8", "replace") for component in name.name_string)
+    return f"{'/'.join(components)}@{bytes(realm.data).decode('utf-8', 'replace')}"

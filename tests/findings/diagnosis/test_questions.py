@@ -14,9 +14,9 @@ from fixtures.build_sessions import Script, Step
 from msmq_wire.capture.reader import read_capture
 from msmq_wire.findings import Evidence, Finding, Judge
 from msmq_wire.findings.diagnosis import QUESTIONS, Answer, Diagnosis
-from msmq_wire.findings.diagnosis.certificate import subject_text
 from msmq_wire.findings.diagnosis.facts import Facts, PortUse
 from msmq_wire.findings.diagnosis.naming import matching
+from msmq_wire.findings.diagnosis.security import subject_text
 from msmq_wire.findings.diagnosis.timeline import message_steps
 from msmq_wire.findings.diagnosis.view import answer_view
 from msmq_wire.findings.diagnosis.words import Words, listed, part, short, span

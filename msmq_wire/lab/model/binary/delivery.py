@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
+import msgspec
+
 from msmq_wire.engines.codec import decode
 from msmq_wire.errors import DecodeError
 from msmq_wire.lab.model.binary.acknowledgments import final_ack, order_ack, order_queue
-from msmq_wire.lab.model.binary.incoming_sequence import IncomingSequence
 from msmq_wire.lab.model.binary.ledger import Ledger
 from msmq_wire.lab.model.binary.outgoing import OutgoingQueue
+from msmq_wire.lab.model.binary.outgoing_message import OutgoingMessage
 from msmq_wire.lab.model.data.elements import Message, MessagePosition, Queue
 from msmq_wire.lab.model.data.elements import OutgoingQueue as Elsewhere
 from msmq_wire.lab.model.data.enumerations import QueueType
@@ -27,6 +29,7 @@ from msmq_wire.wire.headers.transaction_header import TransactionHeader
 from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types.enumerations import MessageClass
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
+from msmq_wire.wire.types.tx_sequence_id import TxSequenceID
 
 _MOST_SEQUENCES = 1 << 14
 _MOST_WAYS = 1 << 12
@@ -51,7 +54,7 @@ class Delivery:
         self._manager = ledger.manager
         self._history: OrderedDict[tuple[GUID, int], int] = OrderedDict()
         self._history_timer: Timer | None = None
-        self._sequences: OrderedDict[tuple[GUID, str], IncomingSequence] = OrderedDict()
+        self._sequences: OrderedDict[tuple[GUID, str], _IncomingSequence] = OrderedDict()
         self._ways: OrderedDict[GUID, OutgoingQueue] = OrderedDict()
         self._held_reasons: list[tuple[MessagePosition, int]] | None = None
         keep_journals(self._manager)
@@ -74,7 +77,7 @@ class Delivery:
             if sequence.number and self._ledger.local_queue(name) is queue
         )
 
-    def sequence(self, source: GUID, queue: str) -> IncomingSequence | None:
+    def sequence(self, source: GUID, queue: str) -> _IncomingSequence | None:
         """What is known of the transactional messages of a queue manager to a format name."""
         return self._sequences.get((source, queue.casefold()))
 
@@ -87,7 +90,7 @@ class Delivery:
         source = user.source_queue_manager
         key = (source, user.message_id)
         queue = self._destination(packet)
-        sequence: IncomingSequence | None = None
+        sequence: _IncomingSequence | None = None
         if transaction is None:
             if key in self._history:
                 self._history[key] = self._manager.current_time
@@ -260,19 +263,19 @@ class Delivery:
         if len(self._ways) > _MOST_WAYS:
             self._ways.popitem(last=False)
 
-    def _sequence(self, source: GUID, name: str) -> IncomingSequence:
+    def _sequence(self, source: GUID, name: str) -> _IncomingSequence:
         key = (source, name.casefold())
         sequence = self._sequences.get(key)
         if sequence is None:
             now = self._manager.timers.now
-            sequence = IncomingSequence(format_name=name, last_order_ack=now)
+            sequence = _IncomingSequence(format_name=name, last_order_ack=now)
             self._sequences[key] = sequence
         self._sequences.move_to_end(key)
         if len(self._sequences) > _MOST_SEQUENCES:
             self._sequences.popitem(last=False)
         return sequence
 
-    def _schedule_order_ack(self, sequence: IncomingSequence, way: OutgoingQueue) -> None:
+    def _schedule_order_ack(self, sequence: _IncomingSequence, way: OutgoingQueue) -> None:
         """Transactional Message Processing: when to send an OrderAck. [MS-MQQB] 3.1.5.8.6"""
         timers, settings = self._manager.timers, self._ledger.settings
         timer = sequence.order_ack_timer
@@ -285,7 +288,7 @@ class Delivery:
         )
 
     def _acknowledge_again(
-        self, sequence: IncomingSequence, header: TransactionHeader, way: OutgoingQueue
+        self, sequence: _IncomingSequence, header: TransactionHeader, way: OutgoingQueue
     ) -> None:
         """Tell a sender that begins a session with what is here already: it knows of no OrderAck for that.
 
@@ -304,7 +307,7 @@ class Delivery:
             sequence.order_ack_timer.cancel()
         self._send_order_ack(sequence, way)
 
-    def _send_order_ack(self, sequence: IncomingSequence, way: OutgoingQueue) -> None:
+    def _send_order_ack(self, sequence: _IncomingSequence, way: OutgoingQueue) -> None:
         """Order Ack Send Timer Event. [MS-MQQB] 3.1.6.9"""
         if way.session is None or not sequence.number:
             return
@@ -317,3 +320,33 @@ class Delivery:
             # The one before says less than this one, which is sent again in its place.
             sequence.order_ack.queue.withdraw(sequence.order_ack)
         sequence.order_ack = way.send(made)
+
+
+class _IncomingSequence(msgspec.Struct, eq=False, kw_only=True):
+    """IncomingTxSequenceID, IncomingTxSequenceNumber and what an OrderAck needs. [MS-MQQB] 3.1.1.3.1
+
+    ``number`` is 0 before anything was accepted; ``last_order_ack`` and ``last_access``, when a message came,
+    are in the milliseconds of the timers; ``format_name`` is what the sender calls the queue;
+    ``order_ack`` is the last OrderAck, which may wait to be sent.
+    """
+
+    identifier: TxSequenceID = TxSequenceID()
+    number: int = 0
+    reject_count: int = 0
+    format_name: str = ""
+    last_access: int = 0
+    last_order_ack: int
+    order_ack_timer: Timer | None = None
+    order_ack: OutgoingMessage | None = None
+
+    def accepts(self, header: TransactionHeader) -> bool:
+        """Whether a message is the next one: in order, and not seen before. [MS-MQQB] 3.1.5.8.6"""
+        stated, previous = header.tx_sequence_number, header.previous_tx_sequence_number
+        if header.tx_sequence_id == self.identifier:
+            return stated > self.number >= previous
+        return header.tx_sequence_id.value > self.identifier.value and previous == 0 and stated > 0
+
+    def advance(self, header: TransactionHeader) -> None:
+        """The message was accepted."""
+        self.identifier, self.number = header.tx_sequence_id, header.tx_sequence_number
+        self.reject_count = 0

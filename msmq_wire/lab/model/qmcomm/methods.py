@@ -10,18 +10,20 @@ from typing import Any, ClassVar
 
 import msgspec
 
+from msmq_wire.errors import EncodeError
 from msmq_wire.lab.model.data.elements import Queue, QueueManager
 from msmq_wire.lab.model.data.enumerations import QueueType
 from msmq_wire.lab.model.data.timers import Timer
 from msmq_wire.lab.model.events.queue import find_queue
 from msmq_wire.lab.model.qmcomm.environment import QmcommEnvironment
 from msmq_wire.lab.model.qmcomm.local_queue_context import RemoteBinding
-from msmq_wire.lab.model.qmcomm.refusals import ACCESS_DENIED, refusal
 from msmq_wire.lab.model.server import Answer, Association, Call, Done, Server
 from msmq_wire.rpc.constants import ObjectType
 from msmq_wire.rpc.interfaces import Role, qmcomm
-from msmq_wire.rpc.interfaces.method import Interface
+from msmq_wire.rpc.interfaces.method import Interface, Method
+from msmq_wire.rpc.ndr import StubValue, encode_stub, inspect_stub
 from msmq_wire.rpc.statuses import Status
+from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.rpc.types.queue_format import ObjectFormat, QueueFormat
 from msmq_wire.wire.names import FormatName, QueueFormatType, QueueSuffixType, suffix_problems
 
@@ -35,6 +37,28 @@ _FOR_EVERY_SERVER = frozenset(
 _FAILURE = 0x8000_0000
 _FIVE_MINUTES = 300_000
 _CALL_CANCELLED = 0x0000071A
+
+_ACCESS_DENIED = 0x00000005
+"""RPC_S_ACCESS_DENIED"""
+BAD_STUB_DATA = 0x000006F7
+"""RPC_X_BAD_STUB_DATA"""
+INVALID_TAG = 0x1C000006
+"""nca_s_fault_invalid_tag"""
+INVALID_BOUND = 0x1C000007
+"""nca_s_fault_invalid_bound"""
+CONTEXT_MISMATCH = 0x1C00001A
+"""nca_s_fault_context_mismatch"""
+
+_KINDS = frozenset(map(int, QueueFormatType))
+_OBJECTS = frozenset(map(int, ObjectType))
+# What a server with strict checks finds in a stub, and how it says so.
+_FAULTS = {
+    "ndr.range": INVALID_BOUND,
+    "ndr.size-is": INVALID_BOUND,
+    "ndr.length-is": BAD_STUB_DATA,
+    "ndr.past-max-count": BAD_STUB_DATA,
+    "ndr.string-terminator": BAD_STUB_DATA,
+}
 
 
 def fail(call: Call, status: int, **parameters: Any) -> None:
@@ -93,9 +117,9 @@ class QmcommMethods(Server):
         call = Call(association=association, method=method, done=done)
         anonymous = association.auth_level <= _NOT_AUTHENTICATED
         if self.environment.authentication_required and anonymous and method.role is not Role.ASK_PORT:
-            call.throw(ACCESS_DENIED)
+            call.throw(_ACCESS_DENIED)
             return call
-        fault = refusal(method, request, association)
+        fault = _refusal(method, request, association)
         if fault is not None:
             call.throw(fault)
             return call
@@ -164,3 +188,47 @@ class QmcommMethods(Server):
 
 def _unsupported_or_not_found(there: bool) -> int:
     return Status.MQ_ERROR_UNSUPPORTED_FORMATNAME_OPERATION if there else Status.MQ_ERROR_QUEUE_NOT_FOUND
+
+
+def _refusal(method: Method, request: Any, association: Association) -> int | None:
+    """The status of the fault that a request gives; None when the method may run.
+
+    Such a request can be encoded, keeps the bounds of its declaration, and names only context handles that
+    the client holds. [C706] 14, [MS-RPCE] 3.3.1.6
+    """
+    values = [getattr(request, name, None) for name in method.request.names]
+    for value in values:
+        fault = _tag(value)
+        if fault is not None:
+            return fault
+    fault = _stub(method, request)
+    if fault is not None:
+        return fault
+    for value in values:
+        if isinstance(value, ContextHandle) and association.handles.get(value.uuid) is None:
+            return CONTEXT_MISMATCH
+    return None
+
+
+def _tag(value: Any) -> int | None:
+    if isinstance(value, ObjectFormat):
+        if value.obj_type not in _OBJECTS:
+            return INVALID_BOUND
+        value = value.arm
+    return INVALID_TAG if isinstance(value, QueueFormat) and value.m_qft not in _KINDS else None
+
+
+def _stub(method: Method, request: Any) -> int | None:
+    """What is wrong with the request as a stub, by writing and reading it as one."""
+    object_format = getattr(request, "p_object_format", None)
+    if isinstance(object_format, ObjectFormat) and object_format.obj_type == ObjectType.LOCAL_USE:
+        # The arm for local use is declared nowhere; the methods refuse it.
+        request = msgspec.structs.replace(request, p_object_format=ObjectFormat())
+    try:
+        data = encode_stub(method.request, StubValue(request))
+    except EncodeError:
+        return BAD_STUB_DATA
+    found = inspect_stub(method.request, data)
+    if found.error is not None:
+        return BAD_STUB_DATA
+    return next((_FAULTS[one.code] for one in found.anomalies if one.code in _FAULTS), None)

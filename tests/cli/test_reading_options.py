@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import typer
 
-from msmq_wire.cli import memory
-from msmq_wire.cli.memory import machine_memory, memory_for
+from msmq_wire.cli import reading_options
+from msmq_wire.cli.reading_options import machine_memory, memory_for
 
 GIB = 1 << 30
 
@@ -20,9 +20,9 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (groups / "memory").mkdir(parents=True)
     (groups / "group" / "one").mkdir(parents=True)
     (tmp_path / "own").write_text("1:name=systemd:/\n0::/group/one\n")
-    monkeypatch.setattr(memory, "_CGROUPS", groups)
-    monkeypatch.setattr(memory, "_OWN", tmp_path / "own")
-    monkeypatch.setattr(memory, "_physical", lambda: 64 * GIB)
+    monkeypatch.setattr(reading_options, "_CGROUPS", groups)
+    monkeypatch.setattr(reading_options, "_OWN", tmp_path / "own")
+    monkeypatch.setattr(reading_options, "_physical", lambda: 64 * GIB)
     monkeypatch.delenv("MSMQ_WIRE_MEMORY", raising=False)
     return groups
 
@@ -52,7 +52,7 @@ def test_a_quarter_of_what_there_is_but_two_gibibytes_at_most(
 
 
 def test_what_nobody_says_is_two_gibibytes(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "_physical", lambda: None)
+    monkeypatch.setattr(reading_options, "_physical", lambda: None)
     assert machine_memory() is None
     assert memory_for(None) == 2 * GIB
 

@@ -7,7 +7,7 @@ import tracemalloc
 from hypothesis import given
 from hypothesis import strategies as st
 
-from msmq_wire.findings.numbers import Numbers
+from msmq_wire.findings.filtering import Numbers
 
 NUMBERS = st.integers(0, 600) | st.integers(0, 1 << 62)
 
