@@ -109,7 +109,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     ``prefers`` it is a step less grave.
 
     ``conduct`` is given where the rule tells that a queue manager disobeys the binary protocol, which replay
-    tells too: the packet in which it does, as ``SessionAck``.
+    tells too (`findings/conduct.py` lists these rules): the packet in which it does, as ``SessionAck``.
 
     ``standing`` is given where the rule tells how hosts are set up, whatever happened in the capture: what it
     finds below high stands a level lower in a digest, behind what went wrong.

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from msmq_wire.findings import RULES
+from msmq_wire.findings.conduct import CONDUCT
 
 
 def test_the_ids_told_by_the_modules_are_those_of_the_rules() -> None:
@@ -21,6 +22,10 @@ def test_what_is_no_rule_is_not_there() -> None:
     assert "frm_sig" not in RULES
     with pytest.raises(KeyError):
         RULES["frm_sig"]
+
+
+def test_the_rules_of_conduct_are_those_that_name_a_packet() -> None:
+    assert list(CONDUCT) == [rule.id for rule in RULES.values() if rule.conduct]
 
 
 @pytest.mark.slow
