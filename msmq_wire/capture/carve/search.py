@@ -13,7 +13,9 @@ The rules kept here:
 
 from __future__ import annotations
 
+import ctypes
 from collections import Counter, deque
+from collections.abc import Callable
 from heapq import heappop, heappush
 
 import msgspec
@@ -28,7 +30,6 @@ from msmq_wire.capture.carve.envelopes import (
     is_srmp,
     walk_envelope,
 )
-from msmq_wire.capture.carve.needle import find
 from msmq_wire.capture.carve.packets import LOOK, broken_early, fixed_part, left_of, needed, walk
 from msmq_wire.capture.carve.walk import Walk
 from msmq_wire.reassembly.stream import MAX_PENDING, SIZED, is_credible, packet_length
@@ -43,6 +44,9 @@ _DEEPEST = 2
 """In how many bodies a find may lie, one in the other."""
 _REACH = max(MAX_PENDING, REACH)
 _GRADES: dict[str, Grade] = {"intact": "whole", "broken": "damaged", "cut": "head"}
+_SHORT = 4096
+"""Bytes in which a search takes less time than a call of the library."""
+_Memmem = Callable[[bytearray, bytes, int], int]
 
 
 class Find(msgspec.Struct, frozen=True, gc=False):
@@ -164,22 +168,22 @@ class Carver:
     def _search(self) -> None:
         """Find the places that the bytes fed so far show."""
         data, base, size = self._buffer, self._base, len(self._buffer)
-        at = find(data, _SIGNATURE, self._searched - base)
+        at = _memmem(data, _SIGNATURE, self._searched - base)
         while at >= 0 and at + SIZED - _AT <= size:
             if at >= _AT and data[at - _AT] == VERSION_NUMBER and is_credible(data, at - _AT):
                 self._starts.append(base + at - _AT)
             # Where there is one there may be many: so far on, calling the library takes longer.
             near = data.find(_SIGNATURE, at + 1, at + _NEAR)
-            at = near if near >= 0 else find(data, _SIGNATURE, min(size, at + _NEAR - len(_SIGNATURE) + 1))
+            at = near if near >= 0 else _memmem(data, _SIGNATURE, min(size, at + _NEAR - len(_SIGNATURE) + 1))
         self._searched = max(self._searched, base + (at if at >= 0 else size - len(_SIGNATURE) + 1))
         if not self._envelopes:
             return
-        at = find(data, NAMESPACE, self._named_until - base)
+        at = _memmem(data, NAMESPACE, self._named_until - base)
         while at >= 0:
             root = find_root(data, at)
             if root >= 0:
                 self._roots.append(base + root)
-            at = find(data, NAMESPACE, at + 1)
+            at = _memmem(data, NAMESPACE, at + 1)
         self._named_until = max(self._named_until, base + size - len(NAMESPACE) + 1)
 
     def _horizon(self) -> int:
@@ -327,3 +331,33 @@ class Carver:
         if count > 0:
             del self._buffer[:count]
             self._base += count
+
+
+def _found_slowly(data: bytearray, needle: bytes, start: int) -> int:
+    return data.find(needle, start)
+
+
+def _of_library() -> _Memmem:
+    try:
+        memmem = ctypes.CDLL(None).memmem
+    except (AttributeError, OSError, TypeError):
+        # Windows has none.
+        return _found_slowly
+    memmem.restype = ctypes.c_void_p
+    memmem.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t)
+
+    def found(data: bytearray, needle: bytes, start: int) -> int:
+        left = len(data) - start
+        if left < _SHORT:
+            return data.find(needle, start)
+        # The bytes cannot move while this lives.
+        held = (ctypes.c_char * left).from_buffer(data, start)
+        address = ctypes.addressof(held)
+        place = memmem(address, left, needle, len(needle))
+        return -1 if place is None else int(place) - address + start
+
+    return found
+
+
+_memmem: _Memmem = _of_library()
+"""``bytearray.find``, by the C library where it has a search, which lets other threads run."""

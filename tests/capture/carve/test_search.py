@@ -7,16 +7,17 @@ import struct
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fixtures.build_at_rest import message
 from fixtures.build_srmp_requests import message as srmp_message
 from msmq_wire.capture.carve.packets import fixed_part, left_of, needed, walk
-from msmq_wire.capture.carve.search import Carver, Find
+from msmq_wire.capture.carve.search import Carver, Find, _found_slowly, _memmem
 from msmq_wire.reassembly.stream import MAX_PENDING, is_credible, packet_length
 
 Told = list[tuple[int, str, str]]
+_FEW = st.lists(st.sampled_from(b"LIOR\0"), max_size=40).map(bytes)
 
 
 def found(data: bytes, *, piece: int = 1 << 20, envelopes: bool = True) -> list[Find]:
@@ -209,3 +210,15 @@ def test_an_envelope_is_the_same_however_it_is_fed(piece: int) -> None:
     (find,) = found(bytes(5000) + request + bytes(3000), piece=piece)
     assert (find.grade, find.offset) == ("whole", 5000 + request.index(b"<se:Envelope"))
     assert find.data == request
+
+
+@given(_FEW, st.integers(0, 50))
+@example(b"", 0)
+@example(b"LIO", 0)
+@example(b"xLIOR", 2)
+def test_bytes_are_found_where_bytearray_finds_them(data: bytes, start: int) -> None:
+    haystack = bytearray(data)
+    assert _memmem(haystack, b"LIOR", start) == haystack.find(b"LIOR", start)
+    assert _found_slowly(haystack, b"LIOR", start) == haystack.find(b"LIOR", start)
+    # Nothing holds the bytes any more.
+    haystack.clear()
