@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import cache
 from itertools import groupby
@@ -12,30 +13,29 @@ import msmq_wire
 from docs.generators.markers import table
 from msmq_wire.replay.rows import PARTS, rows, table_text
 
-__all__ = ["blocks", "pages", "rules_with_tests"]
+__all__ = ["TESTED", "blocks", "pages", "rules_with_tests"]
 
 # A copy of the documentation has no tests beside it.
 _TESTS = Path(msmq_wire.__file__).resolve().parents[1] / "tests"
-_FOLDERS = ("lab", "routing")
-"""Where tests of servers and of routing are."""
+TESTED = ("lab", "routing")
+"""The folders of tests of servers and of routing."""
+_NUMBERS = re.compile(r"[A-Z]+-[0-9.]+-[0-9]+(?: [A-Z]+-[0-9.]+-[0-9]+)*")
+"""Numbers of rules, separated by spaces."""
 _OWN_CELLS = 2
 """Cells at the end of a row that are for the code, not for the page."""
 
 
 @cache
-def rules_with_tests() -> frozenset[str]:
-    """The numbers in the marks ``rule`` of the tests; they are literal strings."""
-    paths = (path for folder in _FOLDERS for path in (_TESTS / folder).rglob("test_*.py"))
-    return frozenset(rule for path in paths for rule in _marked(path))
+def rules_with_tests(*folders: str) -> frozenset[str]:
+    """The numbers of rules in the marks and tables of the tests in folders; they are literal strings."""
+    paths = (path for folder in folders for path in (_TESTS / folder).rglob("test_*.py"))
+    return frozenset(rule for path in paths for rule in _named(path))
 
 
-def _marked(path: Path) -> Iterator[str]:
+def _named(path: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.rule":
-            for argument in node.args:
-                if not isinstance(argument, ast.Constant) or not isinstance(argument.value, str):
-                    raise ValueError(f"{path.name}:{node.lineno}: a rule is named by a literal string")
-                yield argument.value
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and _NUMBERS.fullmatch(node.value):
+            yield from node.value.split()
 
 
 def pages() -> dict[str, str]:
@@ -51,7 +51,7 @@ def _shown(line: str) -> str:
 
 def blocks() -> dict[str, str]:
     """How many rules there are by part and by method, and how many of them have a test."""
-    tested = rules_with_tests()
+    tested = rules_with_tests(*TESTED)
     counts = []
     for part, title in PARTS.items():
         for heading, found in groupby(rows(part), lambda row: row.heading):

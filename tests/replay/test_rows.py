@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from pathlib import Path
 
 import pytest
 
-from docs.generators.spec_coverage import rules_with_tests
+from docs.generators.spec_coverage import TESTED, rules_with_tests
 from msmq_wire import replay
 from msmq_wire.replay.rows import JUDGED, PARTS, REASONS, all_rows, find, parse, rows
+from tests.needs import need, needs_of_module
 from tests.replay.broken import broken_rules
+from tests.rules import marked_rules
 
+_TESTS = Path(__file__).parents[1]
 _REPLAY = Path(replay.__file__).parent
 _ROW = "| MQRR-3.1.4.1-{} | always | answers | - | {} | {} |"
 
@@ -61,10 +65,21 @@ def test_every_reason_is_given() -> None:
 
 @pytest.mark.slow
 def test_a_row_has_a_test_of_the_model_or_a_reason() -> None:
-    tested = rules_with_tests()
+    tested = rules_with_tests(*TESTED)
     assert sorted(tested - set(all_rows())) == []
     assert [row.id for row in all_rows().values() if (row.id in tested) is bool(row.untested)] == []
     assert [row.id for row in all_rows().values() if row.untested and len(row.untested) < 10] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("folder", TESTED)
+def test_the_numbers_in_the_source_of_tests_are_those_of_their_marks(folder: str) -> None:
+    marked: set[str] = set()
+    for path in sorted((_TESTS / folder).rglob("test_*.py")):
+        need(*needs_of_module(path))
+        name = path.relative_to(_TESTS.parent).with_suffix("")
+        marked |= set(marked_rules(importlib.import_module(".".join(name.parts))))
+    assert marked == rules_with_tests(folder)
 
 
 def test_a_breach_is_told_where_a_test_breaks_the_rule_and_nowhere_else() -> None:

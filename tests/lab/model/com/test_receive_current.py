@@ -55,6 +55,7 @@ from tests.lab.model.scene import (
     put,
     states,
 )
+from tests.rules import rule_table
 
 S_OK = 0
 UNIT_OF_WORK = b"a unit of work.."
@@ -142,14 +143,12 @@ QUEUES = {
 }
 
 
-@pytest.mark.parametrize(
-    ("name", "method"),
-    [
-        pytest.param("IMSMQQueue", "ReceiveCurrent", marks=pytest.mark.rule("MQAC-3.11.4-1")),
-        pytest.param("IMSMQQueue2", "ReceiveCurrent_v1", marks=pytest.mark.rule("MQAC-3.11.4-2")),
-        pytest.param("IMSMQQueue3", "ReceiveCurrent_v1", marks=pytest.mark.rule("MQAC-3.11.4-3")),
-        pytest.param("IMSMQQueue4", "ReceiveCurrent_v1", marks=pytest.mark.rule("MQAC-3.11.4-4")),
-    ],
+@rule_table(
+    "name, method",
+    ("MQAC-3.11.4-1", "IMSMQQueue", "ReceiveCurrent"),
+    ("MQAC-3.11.4-2", "IMSMQQueue2", "ReceiveCurrent_v1"),
+    ("MQAC-3.11.4-3", "IMSMQQueue3", "ReceiveCurrent_v1"),
+    ("MQAC-3.11.4-4", "IMSMQQueue4", "ReceiveCurrent_v1"),
 )
 @pytest.mark.rule("MQAC-3.11.4-5", "MQAC-3.11.4-7")
 def test_opnum_17_of_the_four_revisions_is_the_method(name: str, method: str) -> None:
@@ -259,13 +258,11 @@ def test_another_error_in_an_argument_fails(name: str) -> None:
     assert refusal(**{name: (VariantType.VT_ERROR, 0x80020005)}) == E_INVALIDARG
 
 
-@pytest.mark.parametrize(
+@rule_table(
     "name",
-    [
-        pytest.param("want_destination_queue", marks=pytest.mark.rule("MQAC-3.11.4.1.11-9")),
-        pytest.param("want_body", marks=pytest.mark.rule("MQAC-3.11.4.1.11-9")),
-        pytest.param("receive_timeout", marks=pytest.mark.rule("MQAC-3.11.4.1.11-12")),
-    ],
+    ("MQAC-3.11.4.1.11-9", "want_destination_queue"),
+    ("MQAC-3.11.4.1.11-9", "want_body"),
+    ("MQAC-3.11.4.1.11-12", "receive_timeout"),
 )
 @pytest.mark.parametrize(
     "argument",
@@ -282,23 +279,12 @@ def _sent(desk: Desk) -> Message:
     return message
 
 
-@pytest.mark.parametrize(
-    ("value", "body", "destination"),
-    [
-        pytest.param(
-            0, None, None, marks=pytest.mark.rule("MQAC-3.11.4.1.11-4", "MQAC-3.11.4.1.11-7", "MQAC-3.17.3-5")
-        ),
-        pytest.param(
-            -1,
-            b"the body",
-            "DIRECT=OS:host\\private$\\orders",
-            marks=pytest.mark.rule("MQAC-3.11.4.1.11-3", "MQAC-3.11.4.1.11-6"),
-        ),
-        pytest.param(
-            1, b"the body", "DIRECT=OS:host\\private$\\orders", marks=pytest.mark.rule("MQAC-3.11.4.1.11-8")
-        ),
-        pytest.param(0xFFFF, b"the body", "DIRECT=OS:host\\private$\\orders"),
-    ],
+@rule_table(
+    "value, body, destination",
+    ("MQAC-3.11.4.1.11-4 MQAC-3.11.4.1.11-7 MQAC-3.17.3-5", 0, None, None),
+    ("MQAC-3.11.4.1.11-3 MQAC-3.11.4.1.11-6", -1, b"the body", "DIRECT=OS:host\\private$\\orders"),
+    ("MQAC-3.11.4.1.11-8", 1, b"the body", "DIRECT=OS:host\\private$\\orders"),
+    ("", 0xFFFF, b"the body", "DIRECT=OS:host\\private$\\orders"),
 )
 @pytest.mark.rule("MQAC-3.11.4.1.11-48", "MQAC-3.11.4.1.11-49", "MQAC-3.11.4.1.11-13")
 def test_body_and_destination_are_in_the_object_when_they_are_wanted(
@@ -351,16 +337,14 @@ def test_a_timeout_of_minus_one_is_infinite() -> None:
 # Transactions
 
 
-@pytest.mark.parametrize(
-    ("value", "context", "state"),
-    [
-        pytest.param(0, UNIT_OF_WORK, [], marks=pytest.mark.rule("MQAC-2.2.2.1-1", "MQAC-3.11.4.1.11-24")),
-        pytest.param(3, UNIT_OF_WORK, [], marks=pytest.mark.rule("MQAC-2.2.2.1-4", "MQAC-3.11.4.1.11-24")),
-        pytest.param(1, UNIT_OF_WORK, ["Locked"], marks=pytest.mark.rule("MQAC-2.2.2.1-2")),
-        pytest.param(2, UNIT_OF_WORK, ["Locked"], marks=pytest.mark.rule("MQAC-2.2.2.1-3")),
-        pytest.param(1, None, [], marks=pytest.mark.rule("MQAC-2.2.2.1-5")),
-        pytest.param(2, None, [], marks=pytest.mark.rule("MQAC-2.2.2.1-5")),
-    ],
+@rule_table(
+    "value, context, state",
+    ("MQAC-2.2.2.1-1 MQAC-3.11.4.1.11-24", 0, UNIT_OF_WORK, []),
+    ("MQAC-2.2.2.1-4 MQAC-3.11.4.1.11-24", 3, UNIT_OF_WORK, []),
+    ("MQAC-2.2.2.1-2", 1, UNIT_OF_WORK, ["Locked"]),
+    ("MQAC-2.2.2.1-3", 2, UNIT_OF_WORK, ["Locked"]),
+    ("MQAC-2.2.2.1-5", 1, None, []),
+    ("MQAC-2.2.2.1-5", 2, None, []),
 )
 @pytest.mark.rule("MQAC-3.11.4.1.11-23", "MQAC-3.11.4.1.11-41", "MQAC-3.11.4.1.11-51")
 def test_a_number_says_which_transaction_there_is(
@@ -444,12 +428,10 @@ def test_a_receive_in_a_transaction_is_one_operation_and_locks_the_message() -> 
     assert got == [Status.MQ_ERROR_IO_TIMEOUT]
 
 
-@pytest.mark.parametrize(
-    ("end", "left"),
-    [
-        pytest.param(transaction_commit, [], marks=pytest.mark.rule("MQAC-3.11.4.1.11-55")),
-        pytest.param(transaction_abort, ["m", "n"], marks=pytest.mark.rule("MQAC-3.11.4.1.11-56")),
-    ],
+@rule_table(
+    "end, left",
+    ("MQAC-3.11.4.1.11-55", transaction_commit, []),
+    ("MQAC-3.11.4.1.11-56", transaction_abort, ["m", "n"]),
 )
 def test_a_transaction_is_all_or_nothing(end: Any, left: list[str]) -> None:
     desk = Desk(b"m", b"n")
@@ -561,14 +543,12 @@ def test_another_failure_is_the_status_of_the_event() -> None:
 # Journals
 
 
-@pytest.mark.parametrize(
-    ("journaling", "queue_type", "copies"),
-    [
-        pytest.param(True, QueueType.PRIVATE, ["m"], marks=pytest.mark.rule("MQAC-3.11.4.1.11-57")),
-        pytest.param(True, QueueType.PUBLIC, ["m"], marks=pytest.mark.rule("MQAC-3.11.4.1.11-57")),
-        pytest.param(False, QueueType.PRIVATE, [], marks=pytest.mark.rule("MQAC-3.11.4.1.11-58")),
-        pytest.param(True, QueueType.SYSTEM, [], marks=pytest.mark.rule("MQAC-3.11.4.1.11-58")),
-    ],
+@rule_table(
+    "journaling, queue_type, copies",
+    ("MQAC-3.11.4.1.11-57", True, QueueType.PRIVATE, ["m"]),
+    ("MQAC-3.11.4.1.11-57", True, QueueType.PUBLIC, ["m"]),
+    ("MQAC-3.11.4.1.11-58", False, QueueType.PRIVATE, []),
+    ("MQAC-3.11.4.1.11-58", True, QueueType.SYSTEM, []),
 )
 @pytest.mark.rule("MQAC-3.11.4.1.11-59")
 def test_a_message_that_is_received_goes_to_the_journal(

@@ -18,6 +18,7 @@ from msmq_wire.rpc.types.security_descriptor import default_security
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 from tests.lab.model.scene import START, make_manager, make_queue
+from tests.rules import rule_table
 
 VT_NULL, VT_I2, VT_I4, VT_UI1, VT_UI4, VT_LPWSTR, VT_CLSID = 1, 2, 3, 17, 19, 31, 72
 KIND = GUID(b"a kind of queue!")
@@ -76,26 +77,24 @@ GOT = GOOD | {
 """What `filled` has."""
 
 
-@pytest.mark.parametrize(
-    ("propid", "purposes"),
-    [
-        pytest.param(101, "get", marks=pytest.mark.rule("MQMP-3.1.1.12-1", "MQMP-3.1.1.12-18")),
-        pytest.param(102, "create set get", marks=pytest.mark.rule("MQMP-3.1.1.12-2", "MQMP-3.1.1.12-18")),
-        pytest.param(103, "create get", marks=pytest.mark.rule("MQMP-3.1.1.12-3", "MQMP-3.1.1.12-19")),
-        pytest.param(104, "create set get", marks=pytest.mark.rule("MQMP-3.1.1.12-4", "MQMP-3.1.1.12-20")),
-        pytest.param(105, "create set get", marks=pytest.mark.rule("MQMP-3.1.1.12-5", "MQMP-3.1.1.12-21")),
-        pytest.param(106, "create set get", marks=pytest.mark.rule("MQMP-3.1.1.12-6", "MQMP-3.1.1.12-22")),
-        pytest.param(107, "create set get", marks=pytest.mark.rule("MQMP-3.1.1.12-7", "MQMP-3.1.1.12-21")),
-        pytest.param(108, "create set get", marks=pytest.mark.rule("MQMP-3.1.1.12-8", "MQMP-3.1.1.12-19")),
-        pytest.param(109, "get", marks=pytest.mark.rule("MQMP-3.1.1.12-9", "MQMP-3.1.1.12-23")),
-        pytest.param(110, "get", marks=pytest.mark.rule("MQMP-3.1.1.12-10", "MQMP-3.1.1.12-23")),
-        pytest.param(111, "create set get", marks=pytest.mark.rule("MQMP-3.1.1.12-11", "MQMP-3.1.1.12-20")),
-        pytest.param(112, "create set get", marks=pytest.mark.rule("MQMP-3.1.1.12-12", "MQMP-3.1.1.12-21")),
-        pytest.param(113, "create get", marks=pytest.mark.rule("MQMP-3.1.1.12-13", "MQMP-3.1.1.12-20")),
-        pytest.param(124, "get", marks=pytest.mark.rule("MQMP-3.1.1.12-14", "MQMP-3.1.1.12-19")),
-        pytest.param(125, "create set get", marks=pytest.mark.rule("MQMP-3.1.1.12-15", "MQMP-3.1.1.12-19")),
-        pytest.param(126, "get", marks=pytest.mark.rule("MQMP-3.1.1.12-16", "MQMP-3.1.1.12-19")),
-    ],
+@rule_table(
+    "propid, purposes",
+    ("MQMP-3.1.1.12-1 MQMP-3.1.1.12-18", 101, "get"),
+    ("MQMP-3.1.1.12-2 MQMP-3.1.1.12-18", 102, "create set get"),
+    ("MQMP-3.1.1.12-3 MQMP-3.1.1.12-19", 103, "create get"),
+    ("MQMP-3.1.1.12-4 MQMP-3.1.1.12-20", 104, "create set get"),
+    ("MQMP-3.1.1.12-5 MQMP-3.1.1.12-21", 105, "create set get"),
+    ("MQMP-3.1.1.12-6 MQMP-3.1.1.12-22", 106, "create set get"),
+    ("MQMP-3.1.1.12-7 MQMP-3.1.1.12-21", 107, "create set get"),
+    ("MQMP-3.1.1.12-8 MQMP-3.1.1.12-19", 108, "create set get"),
+    ("MQMP-3.1.1.12-9 MQMP-3.1.1.12-23", 109, "get"),
+    ("MQMP-3.1.1.12-10 MQMP-3.1.1.12-23", 110, "get"),
+    ("MQMP-3.1.1.12-11 MQMP-3.1.1.12-20", 111, "create set get"),
+    ("MQMP-3.1.1.12-12 MQMP-3.1.1.12-21", 112, "create set get"),
+    ("MQMP-3.1.1.12-13 MQMP-3.1.1.12-20", 113, "create get"),
+    ("MQMP-3.1.1.12-14 MQMP-3.1.1.12-19", 124, "get"),
+    ("MQMP-3.1.1.12-15 MQMP-3.1.1.12-19", 125, "create set get"),
+    ("MQMP-3.1.1.12-16 MQMP-3.1.1.12-19", 126, "get"),
 )
 def test_a_property_is_one_attribute_of_one_type_for_some_methods(propid: int, purposes: str) -> None:
     assert get_property(filled(), propid) == GOT[propid]
@@ -129,24 +128,19 @@ def test_what_is_no_queue_property_is_refused(propid: int, purpose: Purpose) -> 
     assert check_properties((propid,), (value(VT_NULL),), purpose) == Status.MQ_ERROR_PROPERTY
 
 
-@pytest.mark.parametrize(
-    ("propid", "wrong"),
-    [
-        pytest.param(104, value(VT_UI1, 2), marks=pytest.mark.rule("MQMP-3.1.1.12-25")),
-        pytest.param(104, value(VT_UI1, 255), marks=pytest.mark.rule("MQMP-3.1.1.12-25")),
-        pytest.param(108, text("x" * 125), marks=pytest.mark.rule("MQMP-3.1.1.12-27")),
-        pytest.param(108, text("\U0001f600" * 63), marks=pytest.mark.rule("MQMP-3.1.1.12-27")),
-        pytest.param(108, value(VT_LPWSTR), marks=pytest.mark.rule("MQMP-3.1.1.12-27")),
-        pytest.param(111, value(VT_UI1, 2), marks=pytest.mark.rule("MQMP-3.1.1.12-28")),
-        pytest.param(111, value(VT_UI1, 255), marks=pytest.mark.rule("MQMP-3.1.1.12-28")),
-        pytest.param(112, value(VT_UI4, 3), marks=pytest.mark.rule("MQMP-3.1.1.12-30")),
-        pytest.param(112, value(VT_UI4, 0xFFFF_FFFF), marks=pytest.mark.rule("MQMP-3.1.1.12-30")),
-        *(
-            pytest.param(125, wrong, marks=pytest.mark.rule("MQMP-3.1.1.12-32"))
-            for wrong in (*map(text, BAD_ADDRESSES), value(VT_LPWSTR))
-        ),
-        (102, value(VT_CLSID)),
-    ],
+@rule_table(
+    "propid, wrong",
+    ("MQMP-3.1.1.12-25", 104, value(VT_UI1, 2)),
+    ("MQMP-3.1.1.12-25", 104, value(VT_UI1, 255)),
+    ("MQMP-3.1.1.12-27", 108, text("x" * 125)),
+    ("MQMP-3.1.1.12-27", 108, text("\U0001f600" * 63)),
+    ("MQMP-3.1.1.12-27", 108, value(VT_LPWSTR)),
+    ("MQMP-3.1.1.12-28", 111, value(VT_UI1, 2)),
+    ("MQMP-3.1.1.12-28", 111, value(VT_UI1, 255)),
+    ("MQMP-3.1.1.12-30", 112, value(VT_UI4, 3)),
+    ("MQMP-3.1.1.12-30", 112, value(VT_UI4, 0xFFFF_FFFF)),
+    *(("MQMP-3.1.1.12-32", 125, wrong) for wrong in (*map(text, BAD_ADDRESSES), value(VT_LPWSTR))),
+    ("", 102, value(VT_CLSID)),
 )
 def test_a_value_that_the_property_does_not_allow_is_refused(propid: int, wrong: PropVariant) -> None:
     every: tuple[Purpose, ...] = ("create", "set")

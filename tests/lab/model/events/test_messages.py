@@ -29,6 +29,7 @@ from tests.lab.model.scene import (
     put,
     states,
 )
+from tests.rules import rule_table
 
 ACK_RECEIVE = 0x4000
 NACK_Q_PURGED = 0xC001
@@ -262,22 +263,17 @@ def test_a_receive_from_a_deleted_queue_has_no_end(place: Place) -> None:
 OK, SEQUENCE = Status.MQ_OK, Status.MQ_ERROR_TRANSACTION_SEQUENCE
 HELD, FREE = ["Locked"], ["Available"]
 ENDS = [
-    pytest.param("free", True, False, SEQUENCE, FREE, [], marks=pytest.mark.rule("MQDMPR-3.1.7.1.12-2")),
-    pytest.param("held", True, True, OK, HELD, [], marks=pytest.mark.rule("MQDMPR-3.1.7.1.12-3")),
-    pytest.param(
-        "purged", True, False, OK, [], [NACK_Q_PURGED], marks=pytest.mark.rule("MQDMPR-3.1.7.1.12-4")
-    ),
-    pytest.param("purged", False, False, OK, [], [NACK_Q_PURGED], id="purged, NACK"),
-    pytest.param(
-        *("held", True, False, OK, [], [ACK_RECEIVE]),
-        marks=pytest.mark.rule("MQDMPR-3.1.7.1.12-5", "MQDMPR-3.1.7.1.12-7"),
-    ),
-    pytest.param("held", False, False, OK, FREE, [], marks=pytest.mark.rule("MQDMPR-3.1.7.1.12-6")),
-    pytest.param("gone", True, False, SEQUENCE, [], [], id="ended twice"),
+    ("MQDMPR-3.1.7.1.12-2", "free", True, False, SEQUENCE, FREE, []),
+    ("MQDMPR-3.1.7.1.12-3", "held", True, True, OK, HELD, []),
+    ("MQDMPR-3.1.7.1.12-4", "purged", True, False, OK, [], [NACK_Q_PURGED]),
+    pytest.param("", "purged", False, False, OK, [], [NACK_Q_PURGED], id="purged, NACK"),
+    ("MQDMPR-3.1.7.1.12-5 MQDMPR-3.1.7.1.12-7", *("held", True, False, OK, [], [ACK_RECEIVE])),
+    ("MQDMPR-3.1.7.1.12-6", "held", False, False, OK, FREE, []),
+    pytest.param("", "gone", True, False, SEQUENCE, [], [], id="ended twice"),
 ]
 
 
-@pytest.mark.parametrize(("before", "delete", "transactional", "status", "after", "told"), ENDS)
+@rule_table("before, delete, transactional, status, after, told", *ENDS)
 def test_how_a_receive_ends(
     place: Place,
     before: str,
@@ -329,27 +325,13 @@ def test_a_lookup_that_fails(place: Place, peek: bool, locked: bool, status: int
     assert states(place.queue) == ["Locked"] * locked
 
 
-@pytest.mark.parametrize(
-    ("unit", "two_phase", "after", "gone"),
-    [
-        pytest.param(
-            b"x" * 16,
-            False,
-            ["Locked"],
-            [],
-            marks=pytest.mark.rule("MQDMPR-3.1.7.1.13-8", "MQDMPR-3.1.7.1.13-9"),
-        ),
-        pytest.param(b"", True, ["Locked"], [], marks=pytest.mark.rule("MQDMPR-3.1.7.1.13-10")),
-        pytest.param(None, True, ["Locked"], [], id="two phases"),
-        pytest.param(
-            b"",
-            False,
-            [],
-            [ACK_RECEIVE],
-            marks=pytest.mark.rule("MQDMPR-3.1.7.1.13-11", "MQDMPR-3.1.7.1.13-12"),
-        ),
-        pytest.param(None, None, [], [ACK_RECEIVE], marks=pytest.mark.rule("MQDMPR-3.1.7.1.13-2")),
-    ],
+@rule_table(
+    "unit, two_phase, after, gone",
+    ("MQDMPR-3.1.7.1.13-8 MQDMPR-3.1.7.1.13-9", b"x" * 16, False, ["Locked"], []),
+    ("MQDMPR-3.1.7.1.13-10", b"", True, ["Locked"], []),
+    pytest.param("", None, True, ["Locked"], [], id="two phases"),
+    ("MQDMPR-3.1.7.1.13-11 MQDMPR-3.1.7.1.13-12", b"", False, [], [ACK_RECEIVE]),
+    ("MQDMPR-3.1.7.1.13-2", None, None, [], [ACK_RECEIVE]),
 )
 def test_a_receive_by_lookup_identifier(
     place: Place, unit: bytes | None, two_phase: bool | None, after: list[str], gone: list[int]

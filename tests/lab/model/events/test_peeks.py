@@ -23,6 +23,7 @@ from msmq_wire.lab.model.events.queue import delete_queue
 from msmq_wire.rpc.statuses import Status
 from tests.lab.model.events.scene import Place, Told
 from tests.lab.model.scene import labels, pass_time, position, put
+from tests.rules import rule_table
 
 SECOND = 1000
 UNREAD, READ = CursorState.UNREAD, CursorState.READ
@@ -81,12 +82,10 @@ def peek_plain(place: Place, **how: Any) -> Told:
     return told
 
 
-@pytest.mark.parametrize(
+@rule_table(
     "peek",
-    [
-        pytest.param(peek_next, marks=pytest.mark.rule("MQDMPR-3.1.7.1.14-1")),
-        pytest.param(peek_here, marks=pytest.mark.rule("MQDMPR-3.1.7.1.15-1")),
-    ],
+    ("MQDMPR-3.1.7.1.14-1", peek_next),
+    ("MQDMPR-3.1.7.1.15-1", peek_here),
 )
 def test_nothing_is_peeked_at_in_a_deleted_queue(peek: Peek) -> None:
     place = Place(b"a")
@@ -95,12 +94,10 @@ def test_nothing_is_peeked_at_in_a_deleted_queue(peek: Peek) -> None:
     assert told.got == [(Status.MQ_ERROR_QUEUE_NOT_AVAILABLE, None)]
 
 
-@pytest.mark.parametrize(
-    ("peek", "before"),
-    [
-        pytest.param(peek_next, READ, marks=pytest.mark.rule("MQDMPR-3.1.7.1.14-2")),
-        pytest.param(peek_plain, UNREAD, marks=pytest.mark.rule("MQDMPR-3.1.7.1.15-2")),
-    ],
+@rule_table(
+    "peek, before",
+    ("MQDMPR-3.1.7.1.14-2", peek_next, READ),
+    ("MQDMPR-3.1.7.1.15-2", peek_plain, UNREAD),
 )
 def test_a_peek_without_a_timeout_waits_without_end(peek: Peek, before: CursorState) -> None:
     place = Place()
@@ -134,27 +131,27 @@ def test_a_cursor_that_has_read_nothing_has_no_next_message() -> None:
 
 
 WAITS = [
-    pytest.param(
+    (
+        (
+            "MQDMPR-3.1.7.1.14-7 MQDMPR-3.1.7.1.14-8 MQDMPR-3.1.7.1.14-9 MQDMPR-3.1.7.1.14-10 "
+            "MQDMPR-3.1.7.1.14-11"
+        ),
         peek_next,
         READ,
-        marks=[
-            pytest.mark.rule("MQDMPR-3.1.7.1.14-7", "MQDMPR-3.1.7.1.14-8", "MQDMPR-3.1.7.1.14-9"),
-            pytest.mark.rule("MQDMPR-3.1.7.1.14-10", "MQDMPR-3.1.7.1.14-11"),
-        ],
     ),
-    pytest.param(
+    (
+        (
+            "MQDMPR-3.1.7.1.15-6 MQDMPR-3.1.7.1.15-7 MQDMPR-3.1.7.1.15-8 MQDMPR-3.1.7.1.15-9 "
+            "MQDMPR-3.1.7.1.15-10"
+        ),
         peek_here,
         UNREAD,
-        marks=[
-            pytest.mark.rule("MQDMPR-3.1.7.1.15-6", "MQDMPR-3.1.7.1.15-7", "MQDMPR-3.1.7.1.15-8"),
-            pytest.mark.rule("MQDMPR-3.1.7.1.15-9", "MQDMPR-3.1.7.1.15-10"),
-        ],
     ),
-    pytest.param(peek_plain, None, marks=pytest.mark.rule("MQDMPR-3.1.7.1.15-13", "MQDMPR-3.1.7.1.15-14")),
+    ("MQDMPR-3.1.7.1.15-13 MQDMPR-3.1.7.1.15-14", peek_plain, None),
 ]
 
 
-@pytest.mark.parametrize(("peek", "before"), WAITS)
+@rule_table("peek, before", *WAITS)
 def test_a_peek_that_waited_lets_the_next_reader_in(peek: Peek, before: CursorState | None) -> None:
     place = Place()
     if before is not None:
@@ -174,13 +171,11 @@ def test_a_peek_that_waited_lets_the_next_reader_in(peek: Peek, before: CursorSt
 
 
 @pytest.mark.parametrize("cancelled", [False, True])
-@pytest.mark.parametrize(
-    ("peek", "before"),
-    [
-        pytest.param(peek_next, READ, marks=pytest.mark.rule("MQDMPR-3.1.7.1.14-12", "MQDMPR-3.2.7.6-3")),
-        pytest.param(peek_here, UNREAD, marks=pytest.mark.rule("MQDMPR-3.1.7.1.15-11")),
-        pytest.param(peek_plain, None, marks=pytest.mark.rule("MQDMPR-3.1.7.1.15-15")),
-    ],
+@rule_table(
+    "peek, before",
+    ("MQDMPR-3.1.7.1.14-12 MQDMPR-3.2.7.6-3", peek_next, READ),
+    ("MQDMPR-3.1.7.1.15-11", peek_here, UNREAD),
+    ("MQDMPR-3.1.7.1.15-15", peek_plain, None),
 )
 def test_a_peek_that_waited_for_nothing(peek: Peek, before: CursorState | None, cancelled: bool) -> None:
     place = Place()
@@ -230,42 +225,22 @@ def dequeue_now(cursor: Cursor) -> object:
 PEEK, PEEK_NEXT = get_message_for_peek, get_next_message_for_peek
 DONE, GONE = "Succeeded", "AlreadyReceived"
 MACHINE = [
-    pytest.param(
-        PEEK, UNREAD, None, DONE, 0, READ, 0, marks=pytest.mark.rule("MQDMPR-3.2.7.2-1", "MQDMPR-3.2.7.2-3")
-    ),
-    pytest.param(PEEK, UNREAD, 1, "Waiting", None, WAIT_PEEK, 1, marks=pytest.mark.rule("MQDMPR-3.2.7.2-2")),
-    pytest.param(PEEK, READ, 0, DONE, 0, READ, 0, marks=pytest.mark.rule("MQDMPR-3.2.7.2-4")),
-    pytest.param(
-        PEEK, WAIT_PEEK, None, GONE, None, WAIT_PEEK, None, marks=pytest.mark.rule("MQDMPR-3.2.7.2-6")
-    ),
-    pytest.param(
-        PEEK_NEXT, READ, 0, DONE, 1, READ, 1, marks=pytest.mark.rule("MQDMPR-3.2.7.3-2", "MQDMPR-3.2.7.3-4")
-    ),
-    pytest.param(
-        PEEK_NEXT, READ, 1, "Waiting", None, WAIT_PEEK, 1, marks=pytest.mark.rule("MQDMPR-3.2.7.3-3")
-    ),
-    pytest.param(
-        *(PEEK_NEXT, WAIT_RECEIVE, 0, "IllegalCursorAction", None, WAIT_RECEIVE, 0),
-        marks=pytest.mark.rule("MQDMPR-3.2.7.3-5"),
-    ),
-    pytest.param(
-        *(dequeue, UNREAD, None, DONE, 0, UNREAD, 0),
-        marks=pytest.mark.rule("MQDMPR-3.2.7.4-1", "MQDMPR-3.2.7.4-4"),
-    ),
-    pytest.param(
-        dequeue_now, UNREAD, 1, "NotFound", None, UNREAD, 1, marks=pytest.mark.rule("MQDMPR-3.2.7.4-2")
-    ),
-    pytest.param(
-        dequeue, UNREAD, 1, "Waiting", None, WAIT_RECEIVE, 1, marks=pytest.mark.rule("MQDMPR-3.2.7.4-3")
-    ),
-    pytest.param(dequeue, READ, 0, DONE, 0, UNREAD, 0, marks=pytest.mark.rule("MQDMPR-3.2.7.4-5")),
-    pytest.param(
-        dequeue, WAIT_PEEK, None, GONE, None, WAIT_PEEK, None, marks=pytest.mark.rule("MQDMPR-3.2.7.4-7")
-    ),
+    ("MQDMPR-3.2.7.2-1 MQDMPR-3.2.7.2-3", PEEK, UNREAD, None, DONE, 0, READ, 0),
+    ("MQDMPR-3.2.7.2-2", PEEK, UNREAD, 1, "Waiting", None, WAIT_PEEK, 1),
+    ("MQDMPR-3.2.7.2-4", PEEK, READ, 0, DONE, 0, READ, 0),
+    ("MQDMPR-3.2.7.2-6", PEEK, WAIT_PEEK, None, GONE, None, WAIT_PEEK, None),
+    ("MQDMPR-3.2.7.3-2 MQDMPR-3.2.7.3-4", PEEK_NEXT, READ, 0, DONE, 1, READ, 1),
+    ("MQDMPR-3.2.7.3-3", PEEK_NEXT, READ, 1, "Waiting", None, WAIT_PEEK, 1),
+    ("MQDMPR-3.2.7.3-5", *(PEEK_NEXT, WAIT_RECEIVE, 0, "IllegalCursorAction", None, WAIT_RECEIVE, 0)),
+    ("MQDMPR-3.2.7.4-1 MQDMPR-3.2.7.4-4", *(dequeue, UNREAD, None, DONE, 0, UNREAD, 0)),
+    ("MQDMPR-3.2.7.4-2", dequeue_now, UNREAD, 1, "NotFound", None, UNREAD, 1),
+    ("MQDMPR-3.2.7.4-3", dequeue, UNREAD, 1, "Waiting", None, WAIT_RECEIVE, 1),
+    ("MQDMPR-3.2.7.4-5", dequeue, READ, 0, DONE, 0, UNREAD, 0),
+    ("MQDMPR-3.2.7.4-7", dequeue, WAIT_PEEK, None, GONE, None, WAIT_PEEK, None),
 ]
 
 
-@pytest.mark.parametrize(("event", "start", "at", "answer", "found", "after", "there"), MACHINE)
+@rule_table("event, start, at, answer, found, after, there", *MACHINE)
 def test_what_a_cursor_does(
     event: Callable[[Cursor], object],
     start: CursorState,
@@ -290,12 +265,10 @@ def test_a_cursor_on_a_held_message_takes_nothing() -> None:
     assert place.state == (READ, place.slots[0])
 
 
-@pytest.mark.parametrize(
-    ("start", "after"),
-    [
-        pytest.param(WAIT_PEEK, READ, marks=pytest.mark.rule("MQDMPR-3.2.7.5-1", "MQDMPR-3.2.7.5-3")),
-        pytest.param(WAIT_RECEIVE, UNREAD, marks=pytest.mark.rule("MQDMPR-3.2.7.5-2")),
-    ],
+@rule_table(
+    "start, after",
+    ("MQDMPR-3.2.7.5-1 MQDMPR-3.2.7.5-3", WAIT_PEEK, READ),
+    ("MQDMPR-3.2.7.5-2", WAIT_RECEIVE, UNREAD),
 )
 def test_what_a_cursor_waited_for_is_where_it_stands(start: CursorState, after: CursorState) -> None:
     place = Place(b"a")

@@ -41,6 +41,7 @@ from tests.lab.model.scene import (
     put,
     states,
 )
+from tests.rules import rule_table
 
 RECEIVE = QueueAccessType.RECEIVE_ACCESS
 SEND = QueueAccessType.SEND_ACCESS
@@ -65,23 +66,12 @@ def test_a_pathname_that_is_none_makes_no_queue(manager: QueueManager, pathname:
     assert not manager.queue_collection
 
 
-@pytest.mark.parametrize(
-    ("pathname", "queue_type", "journal"),
-    [
-        pytest.param(
-            "host\\private$\\q",
-            QueueType.PRIVATE,
-            True,
-            marks=pytest.mark.rule("MQDMPR-3.1.7.1.3-5", "MQDMPR-3.1.7.1.3-10"),
-        ),
-        pytest.param("host\\q", QueueType.PUBLIC, True, marks=pytest.mark.rule("MQDMPR-3.1.7.1.3-12")),
-        pytest.param(
-            "host\\q;journal", QueueType.SYSTEM, True, marks=pytest.mark.rule("MQDMPR-3.1.7.1.3-11")
-        ),
-        pytest.param(
-            "host\\private$\\q;sub", QueueType.PRIVATE, False, marks=pytest.mark.rule("MQDMPR-3.1.7.1.3-6")
-        ),
-    ],
+@rule_table(
+    "pathname, queue_type, journal",
+    ("MQDMPR-3.1.7.1.3-5 MQDMPR-3.1.7.1.3-10", "host\\private$\\q", QueueType.PRIVATE, True),
+    ("MQDMPR-3.1.7.1.3-12", "host\\q", QueueType.PUBLIC, True),
+    ("MQDMPR-3.1.7.1.3-11", "host\\q;journal", QueueType.SYSTEM, True),
+    ("MQDMPR-3.1.7.1.3-6", "host\\private$\\q;sub", QueueType.PRIVATE, False),
 )
 def test_the_pathname_decides_what_kind_of_queue_it_is(
     manager: QueueManager, pathname: str, queue_type: QueueType, journal: bool
@@ -156,14 +146,10 @@ def test_what_is_no_format_name_opens_nothing(manager: QueueManager, name: str) 
     assert manager.descriptors == {}
 
 
-@pytest.mark.parametrize(
-    ("access", "mode", "status"),
-    [
-        pytest.param(RECEIVE, NONE, UNSUPPORTED, marks=pytest.mark.rule("MQDMPR-3.1.7.1.5-4")),
-        pytest.param(
-            SEND, DENY, Status.MQ_ERROR_UNSUPPORTED_ACCESS_MODE, marks=pytest.mark.rule("MQDMPR-3.1.7.1.5-5")
-        ),
-    ],
+@rule_table(
+    "access, mode, status",
+    ("MQDMPR-3.1.7.1.5-4", RECEIVE, NONE, UNSUPPORTED),
+    ("MQDMPR-3.1.7.1.5-5", SEND, DENY, Status.MQ_ERROR_UNSUPPORTED_ACCESS_MODE),
 )
 def test_several_queues_are_opened_to_send_only(
     manager: QueueManager, access: QueueAccessType, mode: QueueShareMode, status: int
@@ -199,29 +185,14 @@ def test_one_queue_that_cannot_be_opened_closes_the_others(manager: QueueManager
     assert (manager.descriptors, queue.open_queue_descriptor_collection) == ({}, [])
 
 
-@pytest.mark.parametrize(
-    ("name", "access", "status"),
-    [
-        pytest.param(
-            "DIRECT=HTTP://host/msmq/q", RECEIVE, UNSUPPORTED, marks=pytest.mark.rule("MQDMPR-3.1.7.1.5-14")
-        ),
-        pytest.param(
-            f"MACHINE={GUID_TEXT};DEADLETTER",
-            SEND,
-            UNSUPPORTED,
-            marks=pytest.mark.rule("MQDMPR-3.1.7.1.5-15"),
-        ),
-        pytest.param(
-            "MULTICAST=234.1.1.1:8001", PEEK, UNSUPPORTED, marks=pytest.mark.rule("MQDMPR-3.1.7.1.5-16")
-        ),
-        pytest.param(
-            "DIRECT=OS:host\\private$\\zzz", RECEIVE, NOT_FOUND, marks=pytest.mark.rule("MQDMPR-3.1.7.1.5-18")
-        ),
-        pytest.param(
-            "DIRECT=OS:host\\private$\\zzz", SEND, NOT_FOUND, marks=pytest.mark.rule("MQDMPR-3.1.7.1.5-21")
-        ),
-        pytest.param(f"PUBLIC={GUID_TEXT}", SEND, UNSUPPORTED, marks=pytest.mark.rule("MQDMPR-3.1.7.1.5-23")),
-    ],
+@rule_table(
+    "name, access, status",
+    ("MQDMPR-3.1.7.1.5-14", "DIRECT=HTTP://host/msmq/q", RECEIVE, UNSUPPORTED),
+    ("MQDMPR-3.1.7.1.5-15", f"MACHINE={GUID_TEXT};DEADLETTER", SEND, UNSUPPORTED),
+    ("MQDMPR-3.1.7.1.5-16", "MULTICAST=234.1.1.1:8001", PEEK, UNSUPPORTED),
+    ("MQDMPR-3.1.7.1.5-18", "DIRECT=OS:host\\private$\\zzz", RECEIVE, NOT_FOUND),
+    ("MQDMPR-3.1.7.1.5-21", "DIRECT=OS:host\\private$\\zzz", SEND, NOT_FOUND),
+    ("MQDMPR-3.1.7.1.5-23", f"PUBLIC={GUID_TEXT}", SEND, UNSUPPORTED),
 )
 def test_names_that_open_nothing(
     manager: QueueManager, name: str, access: QueueAccessType, status: int
@@ -238,16 +209,16 @@ def test_a_private_number_that_no_queue_of_this_machine_has_is_not_found(manager
 
 
 ELSEWHERE = [
-    pytest.param("DIRECT=OS:elsewhere\\private$\\q", marks=pytest.mark.rule("MQDMPR-3.1.7.1.5-20")),
-    pytest.param("DIRECT=TCP:192.0.2.9\\q", marks=pytest.mark.rule("MQDMPR-3.1.7.1.5-20")),
-    pytest.param("DIRECT=HTTP://elsewhere/msmq/q", marks=pytest.mark.rule("MQDMPR-3.1.7.1.5-19")),
-    f"PRIVATE={GUID_TEXT}\\0000000f",
-    "MULTICAST=234.1.1.1:8001",
+    ("MQDMPR-3.1.7.1.5-20", "DIRECT=OS:elsewhere\\private$\\q"),
+    ("MQDMPR-3.1.7.1.5-20", "DIRECT=TCP:192.0.2.9\\q"),
+    ("MQDMPR-3.1.7.1.5-19", "DIRECT=HTTP://elsewhere/msmq/q"),
+    ("", f"PRIVATE={GUID_TEXT}\\0000000f"),
+    ("", "MULTICAST=234.1.1.1:8001"),
 ]
 
 
 @pytest.mark.rule("MQDMPR-3.1.7.1.5-26", "MQDMPR-3.1.7.1.5-31", "MQDMPR-3.1.7.1.5-37")
-@pytest.mark.parametrize("name", ELSEWHERE)
+@rule_table("name", *ELSEWHERE)
 def test_a_queue_elsewhere_that_is_opened_to_send_gets_an_outgoing_queue(
     manager: QueueManager, name: str
 ) -> None:
@@ -321,18 +292,16 @@ def test_a_queue_is_found_by_every_name_that_it_has(manager: QueueManager) -> No
     assert again is subqueue
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "allowed"),
-    [
-        pytest.param((RECEIVE, DENY), (PEEK, DENY), False, marks=pytest.mark.rule("MQDMPR-3.1.7.1.5-33")),
-        pytest.param((RECEIVE, DENY), (RECEIVE, NONE), False, marks=pytest.mark.rule("MQDMPR-3.1.7.1.5-34")),
-        pytest.param((RECEIVE, DENY), (PEEK, NONE), True, id="peeks are let in"),
-        pytest.param((RECEIVE, DENY), (SEND, NONE), True, id="senders are let in"),
-        pytest.param((PEEK, DENY), (RECEIVE, NONE), False, marks=pytest.mark.rule("MQDMPR-3.1.7.1.5-35")),
-        pytest.param((PEEK, DENY), (PEEK, NONE), True, id="peeks do not shut each other out"),
-        pytest.param((RECEIVE, NONE), (RECEIVE, DENY), False, marks=pytest.mark.rule("MQDMPR-3.1.7.1.5-36")),
-        pytest.param((RECEIVE, NONE), (RECEIVE, NONE), True, id="readers share"),
-    ],
+@rule_table(
+    "first, second, allowed",
+    ("MQDMPR-3.1.7.1.5-33", (RECEIVE, DENY), (PEEK, DENY), False),
+    ("MQDMPR-3.1.7.1.5-34", (RECEIVE, DENY), (RECEIVE, NONE), False),
+    pytest.param("", (RECEIVE, DENY), (PEEK, NONE), True, id="peeks are let in"),
+    pytest.param("", (RECEIVE, DENY), (SEND, NONE), True, id="senders are let in"),
+    ("MQDMPR-3.1.7.1.5-35", (PEEK, DENY), (RECEIVE, NONE), False),
+    pytest.param("", (PEEK, DENY), (PEEK, NONE), True, id="peeks do not shut each other out"),
+    ("MQDMPR-3.1.7.1.5-36", (RECEIVE, NONE), (RECEIVE, DENY), False),
+    pytest.param("", (RECEIVE, NONE), (RECEIVE, NONE), True, id="readers share"),
 )
 def test_who_was_first_decides_who_may_share(
     queue: Queue,
@@ -417,27 +386,20 @@ def resolved(name: FormatName) -> list[str] | None:
     return LISTS.get(name.guid[-1])
 
 
-@pytest.mark.parametrize(
-    ("name", "expanded"),
-    [
-        pytest.param(
-            f"DL={GUID_TEXT[:-1]}1",
-            "DIRECT=OS:a\\q,DIRECT=OS:b\\q,DIRECT=OS:c\\q",
-            marks=[
-                pytest.mark.rule("MQDMPR-3.1.7.3.8-2", "MQDMPR-3.1.7.3.8-4", "MQDMPR-3.1.7.3.8-6"),
-                pytest.mark.rule("MQDMPR-3.1.7.3.8-7", "MQDMPR-3.1.7.3.8-9"),
-            ],
-        ),
-        pytest.param(
-            "DIRECT=OS:b\\q,DIRECT=OS:a\\q,DIRECT=OS:B\\q",
-            "DIRECT=OS:a\\q,DIRECT=OS:b\\q",
-            marks=pytest.mark.rule("MQDMPR-3.1.7.3.8-3"),
-        ),
-        pytest.param(f"DL={GUID_TEXT[:-1]}3", "DIRECT=OS:c\\q", marks=pytest.mark.rule("MQDMPR-3.1.7.3.8-8")),
-        pytest.param(
-            f"DIRECT=OS:b\\q,DL={GUID_TEXT[:-1]}9", None, marks=pytest.mark.rule("MQDMPR-3.1.7.3.8-5")
-        ),
-    ],
+@rule_table(
+    "name, expanded",
+    (
+        "MQDMPR-3.1.7.3.8-2 MQDMPR-3.1.7.3.8-4 MQDMPR-3.1.7.3.8-6 MQDMPR-3.1.7.3.8-7 MQDMPR-3.1.7.3.8-9",
+        f"DL={GUID_TEXT[:-1]}1",
+        "DIRECT=OS:a\\q,DIRECT=OS:b\\q,DIRECT=OS:c\\q",
+    ),
+    (
+        "MQDMPR-3.1.7.3.8-3",
+        "DIRECT=OS:b\\q,DIRECT=OS:a\\q,DIRECT=OS:B\\q",
+        "DIRECT=OS:a\\q,DIRECT=OS:b\\q",
+    ),
+    ("MQDMPR-3.1.7.3.8-8", f"DL={GUID_TEXT[:-1]}3", "DIRECT=OS:c\\q"),
+    ("MQDMPR-3.1.7.3.8-5", f"DIRECT=OS:b\\q,DL={GUID_TEXT[:-1]}9", None),
 )
 def test_lists_are_replaced_by_what_is_in_them(name: str, expanded: str | None) -> None:
     assert expand_format_name(name, resolved) == expanded

@@ -20,6 +20,7 @@ from msmq_wire.rpc.transfer_properties import MessageProperties
 from msmq_wire.wire.headers.transaction_header import TransactionHeader
 from tests.lab.model.events.scene import Place, Told, opened, operations, transaction
 from tests.lab.model.scene import labels, make_manager, make_packet, make_queue, position, put, states
+from tests.rules import rule_table
 
 ACK_RECEIVE = 0x4000
 NACK_Q_PURGED = 0xC001
@@ -85,13 +86,11 @@ def test_prepare_says_how_many_phases_there_are(place: Place) -> None:
     assert not unit.single_phase
 
 
-@pytest.mark.parametrize(
+@rule_table(
     "event",
-    [
-        pytest.param(transaction_prepare, marks=pytest.mark.rule("MQDMPR-3.1.4.3-2")),
-        pytest.param(transaction_commit, marks=pytest.mark.rule("MQDMPR-3.1.4.4-1")),
-        pytest.param(transaction_abort, marks=pytest.mark.rule("MQDMPR-3.1.4.5-1")),
-    ],
+    ("MQDMPR-3.1.4.3-2", transaction_prepare),
+    ("MQDMPR-3.1.4.4-1", transaction_commit),
+    ("MQDMPR-3.1.4.5-1", transaction_abort),
 )
 def test_an_unknown_transaction(place: Place, event: object) -> None:
     transaction(place.manager)

@@ -25,6 +25,7 @@ from msmq_wire.lab.model.events.transaction import transaction_commit
 from msmq_wire.rpc.statuses import Status
 from tests.lab.model.events.scene import Place, Told, opened, operations
 from tests.lab.model.scene import START, labels, make_manager, make_queue, pass_time, position, put, states
+from tests.rules import rule_table
 
 SECOND = 1000
 NACK_RECEIVE_TIMEOUT = 0xC002
@@ -123,12 +124,10 @@ def test_a_message_that_expires_in_its_transaction_goes_with_it(place: Place) ->
     assert (states(place.queue), place.gone) == ([], [NACK_RECEIVE_TIMEOUT])
 
 
-@pytest.mark.parametrize(
+@rule_table(
     "identifier",
-    [
-        pytest.param(b"x" * 16, marks=pytest.mark.rule("MQDMPR-3.1.7.2.7-4")),
-        pytest.param(b"", marks=pytest.mark.rule("MQDMPR-3.1.7.2.7-5")),
-    ],
+    ("MQDMPR-3.1.7.2.7-4", b"x" * 16),
+    ("MQDMPR-3.1.7.2.7-5", b""),
 )
 def test_a_message_that_nobody_holds_expires(place: Place, identifier: bytes) -> None:
     message = Message(label="a", transaction_identifier=identifier)
@@ -168,15 +167,11 @@ def test_a_message_that_is_gone_does_not_expire(place: Place) -> None:
     assert place.gone == [0x4000]
 
 
-@pytest.mark.parametrize(
-    ("deleted", "timeout", "status"),
-    [
-        pytest.param(
-            True, SECOND, Status.MQ_ERROR_QUEUE_NOT_AVAILABLE, marks=pytest.mark.rule("MQDMPR-3.1.7.3.1-1")
-        ),
-        pytest.param(False, 0, Status.MQ_ERROR_IO_TIMEOUT, marks=pytest.mark.rule("MQDMPR-3.1.7.3.1-2")),
-        pytest.param(False, -1, Status.MQ_ERROR_IO_TIMEOUT, id="less than nothing"),
-    ],
+@rule_table(
+    "deleted, timeout, status",
+    ("MQDMPR-3.1.7.3.1-1", True, SECOND, Status.MQ_ERROR_QUEUE_NOT_AVAILABLE),
+    ("MQDMPR-3.1.7.3.1-2", False, 0, Status.MQ_ERROR_IO_TIMEOUT),
+    pytest.param("", False, -1, Status.MQ_ERROR_IO_TIMEOUT, id="less than nothing"),
 )
 def test_nothing_is_waited_for(place: Place, deleted: bool, timeout: int, status: int) -> None:
     if deleted:
@@ -271,28 +266,22 @@ def filled(slots: str) -> tuple[Queue, list[MessagePosition]]:
 
 
 SEEKS = [
-    pytest.param(
-        "aa", "start", True, False, 0, marks=pytest.mark.rule("MQDMPR-3.1.7.3.2-2", "MQDMPR-3.1.7.3.2-5")
-    ),
-    pytest.param(
-        "aa", 0, True, False, 1, marks=pytest.mark.rule("MQDMPR-3.1.7.3.2-3", "MQDMPR-3.1.7.3.2-15")
-    ),
-    pytest.param("aLa", 0, True, True, 1, marks=pytest.mark.rule("MQDMPR-3.1.7.3.2-6")),
-    pytest.param("aLla", 0, True, False, 3, marks=pytest.mark.rule("MQDMPR-3.1.7.3.2-7")),
-    pytest.param("alp", 0, True, True, None, marks=pytest.mark.rule("MQDMPR-3.1.7.3.2-8")),
-    pytest.param("aa", "end", True, False, None, id="nothing is behind the end"),
-    pytest.param(
-        "aa", "end", False, False, 1, marks=pytest.mark.rule("MQDMPR-3.1.7.3.2-9", "MQDMPR-3.1.7.3.2-11")
-    ),
-    pytest.param("aa", 1, False, False, 0, marks=pytest.mark.rule("MQDMPR-3.1.7.3.2-10")),
-    pytest.param("aLa", 2, False, True, 1, marks=pytest.mark.rule("MQDMPR-3.1.7.3.2-12")),
-    pytest.param("aLla", 3, False, False, 0, marks=pytest.mark.rule("MQDMPR-3.1.7.3.2-13")),
-    pytest.param("lpa", 2, False, False, None, marks=pytest.mark.rule("MQDMPR-3.1.7.3.2-14")),
-    pytest.param("", "start", True, True, None, marks=pytest.mark.rule("MQDMPR-3.1.7.3.2-16")),
+    ("MQDMPR-3.1.7.3.2-2 MQDMPR-3.1.7.3.2-5", "aa", "start", True, False, 0),
+    ("MQDMPR-3.1.7.3.2-3 MQDMPR-3.1.7.3.2-15", "aa", 0, True, False, 1),
+    ("MQDMPR-3.1.7.3.2-6", "aLa", 0, True, True, 1),
+    ("MQDMPR-3.1.7.3.2-7", "aLla", 0, True, False, 3),
+    ("MQDMPR-3.1.7.3.2-8", "alp", 0, True, True, None),
+    pytest.param("", "aa", "end", True, False, None, id="nothing is behind the end"),
+    ("MQDMPR-3.1.7.3.2-9 MQDMPR-3.1.7.3.2-11", "aa", "end", False, False, 1),
+    ("MQDMPR-3.1.7.3.2-10", "aa", 1, False, False, 0),
+    ("MQDMPR-3.1.7.3.2-12", "aLa", 2, False, True, 1),
+    ("MQDMPR-3.1.7.3.2-13", "aLla", 3, False, False, 0),
+    ("MQDMPR-3.1.7.3.2-14", "lpa", 2, False, False, None),
+    ("MQDMPR-3.1.7.3.2-16", "", "start", True, True, None),
 ]
 
 
-@pytest.mark.parametrize(("slots", "place", "forward", "peek", "found"), SEEKS)
+@rule_table("slots, place, forward, peek, found", *SEEKS)
 def test_a_walk_over_the_slots(
     slots: str, place: int | str, forward: bool, peek: bool, found: int | None
 ) -> None:
@@ -314,35 +303,27 @@ CURRENT = MessageSeekAction.SEEK_CURRENT
 NOT_FOUND, IN_USE = Status.MQ_ERROR_MESSAGE_NOT_FOUND, Status.MQ_ERROR_TRANSACTION_USAGE
 
 LOOKUPS = [
-    pytest.param("aa", None, CURRENT, True, NOT_FOUND, marks=pytest.mark.rule("MQDMPR-3.1.7.3.3-1")),
-    pytest.param("aa", None, NEXT, True, NOT_FOUND, id="next of nothing"),
-    pytest.param("aa", None, PREVIOUS, True, NOT_FOUND, id="previous of nothing"),
-    pytest.param(
-        "Laa", None, FIRST, False, 1, marks=pytest.mark.rule("MQDMPR-3.1.7.3.3-2", "MQDMPR-3.1.7.3.3-3")
-    ),
-    pytest.param("Laa", 2, FIRST, True, 0, id="first, whatever the identifier"),
-    pytest.param(
-        "aLa", 2, PREVIOUS, False, 0, marks=pytest.mark.rule("MQDMPR-3.1.7.3.3-4", "MQDMPR-3.1.7.3.3-5")
-    ),
-    pytest.param("aaa", 1, CURRENT, False, 1, marks=pytest.mark.rule("MQDMPR-3.1.7.3.3-6")),
-    pytest.param("L", 0, CURRENT, True, 0, marks=pytest.mark.rule("MQDMPR-3.1.7.3.3-7")),
-    pytest.param("l", 0, CURRENT, True, IN_USE, marks=pytest.mark.rule("MQDMPR-3.1.7.3.3-8")),
-    pytest.param("L", 0, CURRENT, False, NOT_FOUND, marks=pytest.mark.rule("MQDMPR-3.1.7.3.3-10")),
-    pytest.param("p", 0, CURRENT, True, NOT_FOUND, id="to be purged"),
-    pytest.param(
-        "ala", 0, NEXT, True, 2, marks=pytest.mark.rule("MQDMPR-3.1.7.3.3-11", "MQDMPR-3.1.7.3.3-12")
-    ),
-    pytest.param(
-        "aal", None, LAST, True, 1, marks=pytest.mark.rule("MQDMPR-3.1.7.3.3-13", "MQDMPR-3.1.7.3.3-14")
-    ),
-    pytest.param("", None, FIRST, True, NOT_FOUND, marks=pytest.mark.rule("MQDMPR-3.1.7.3.3-15")),
-    pytest.param("", None, LAST, True, NOT_FOUND, id="no last one"),
-    pytest.param("a", 0, NEXT, True, NOT_FOUND, id="none behind the last one"),
-    pytest.param("a", 0, PREVIOUS, True, NOT_FOUND, id="none before the first one"),
+    ("MQDMPR-3.1.7.3.3-1", "aa", None, CURRENT, True, NOT_FOUND),
+    pytest.param("", "aa", None, NEXT, True, NOT_FOUND, id="next of nothing"),
+    pytest.param("", "aa", None, PREVIOUS, True, NOT_FOUND, id="previous of nothing"),
+    ("MQDMPR-3.1.7.3.3-2 MQDMPR-3.1.7.3.3-3", "Laa", None, FIRST, False, 1),
+    pytest.param("", "Laa", 2, FIRST, True, 0, id="first, whatever the identifier"),
+    ("MQDMPR-3.1.7.3.3-4 MQDMPR-3.1.7.3.3-5", "aLa", 2, PREVIOUS, False, 0),
+    ("MQDMPR-3.1.7.3.3-6", "aaa", 1, CURRENT, False, 1),
+    ("MQDMPR-3.1.7.3.3-7", "L", 0, CURRENT, True, 0),
+    ("MQDMPR-3.1.7.3.3-8", "l", 0, CURRENT, True, IN_USE),
+    ("MQDMPR-3.1.7.3.3-10", "L", 0, CURRENT, False, NOT_FOUND),
+    pytest.param("", "p", 0, CURRENT, True, NOT_FOUND, id="to be purged"),
+    ("MQDMPR-3.1.7.3.3-11 MQDMPR-3.1.7.3.3-12", "ala", 0, NEXT, True, 2),
+    ("MQDMPR-3.1.7.3.3-13 MQDMPR-3.1.7.3.3-14", "aal", None, LAST, True, 1),
+    ("MQDMPR-3.1.7.3.3-15", "", None, FIRST, True, NOT_FOUND),
+    pytest.param("", "", None, LAST, True, NOT_FOUND, id="no last one"),
+    pytest.param("", "a", 0, NEXT, True, NOT_FOUND, id="none behind the last one"),
+    pytest.param("", "a", 0, PREVIOUS, True, NOT_FOUND, id="none before the first one"),
 ]
 
 
-@pytest.mark.parametrize(("slots", "at", "action", "peek", "found"), LOOKUPS)
+@rule_table("slots, at, action, peek, found", *LOOKUPS)
 def test_a_lookup_among_the_slots(
     slots: str, at: int | None, action: MessageSeekAction, peek: bool, found: int
 ) -> None:

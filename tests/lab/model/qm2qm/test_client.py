@@ -19,6 +19,7 @@ from msmq_wire.rpc.types.remote_read_descriptor import RemoteReadDesc
 from msmq_wire.wire.types.guid import GUID
 from tests.lab.model.qm2qm.scene import PEEK, PEEK_NEXT, RECEIVE, Scene
 from tests.lab.model.scene import Waiting, labels, pass_time, put, states
+from tests.rules import rule_table
 
 _START, _END, _OPEN, _CLOSE, _CLOSE_CURSOR, _CANCEL, _PURGE, _PORT, _VERSION, _START2, _LOOKUP = (
     method.name for method in qm2qm.INTERFACE.methods.values()
@@ -290,23 +291,21 @@ def test_every_read_is_pending_under_a_number_of_its_own(wire: Wire, kind: str) 
     assert (wire.scene.handle, 2) in pending
 
 
-V4 = pytest.mark.rule("CMQQP-3.2.4.2-5", "CMQQP-3.2.4.3-5", "CMQQP-3.2.4.5-5", "CMQQP-3.2.4.6-5")
-V5_0 = pytest.mark.rule("CMQQP-3.2.4.2-6", "CMQQP-3.2.4.3-6", "CMQQP-3.2.4.5-6", "CMQQP-3.2.4.6-6")
-V5_1 = pytest.mark.rule("CMQQP-3.2.4.2-7", "CMQQP-3.2.4.3-7", "CMQQP-3.2.4.5-7", "CMQQP-3.2.4.6-7")
-V6 = pytest.mark.rule("CMQQP-3.2.4.2-8", "CMQQP-3.2.4.3-8", "CMQQP-3.2.4.5-8", "CMQQP-3.2.4.6-8")
+V4 = "CMQQP-3.2.4.2-5 CMQQP-3.2.4.3-5 CMQQP-3.2.4.5-5 CMQQP-3.2.4.6-5"
+V5_0 = "CMQQP-3.2.4.2-6 CMQQP-3.2.4.3-6 CMQQP-3.2.4.5-6 CMQQP-3.2.4.6-6"
+V5_1 = "CMQQP-3.2.4.2-7 CMQQP-3.2.4.3-7 CMQQP-3.2.4.5-7 CMQQP-3.2.4.6-7"
+V6 = "CMQQP-3.2.4.2-8 CMQQP-3.2.4.3-8 CMQQP-3.2.4.5-8 CMQQP-3.2.4.6-8"
 
 
 @every_read
-@pytest.mark.parametrize(
-    ("version", "start"),
-    [
-        pytest.param((4, 9, 9999), _START, marks=V4),
-        pytest.param((5, 0, 9999), _START, marks=V5_0),
-        pytest.param((5, 1, 950), _START, marks=V5_1),
-        ((5, 1, 951), _START2),
-        ((5, 2, 0), _START2),
-        pytest.param((6, 0, 0), _START2, marks=V6),
-    ],
+@rule_table(
+    "version, start",
+    (V4, (4, 9, 9999), _START),
+    (V5_0, (5, 0, 9999), _START),
+    (V5_1, (5, 1, 950), _START),
+    ("", (5, 1, 951), _START2),
+    ("", (5, 2, 0), _START2),
+    (V6, (6, 0, 0), _START2),
 )
 @pytest.mark.rule("CMQQP-3.2.4.2-4", "CMQQP-3.2.4.3-4", "CMQQP-3.2.4.5-4", "CMQQP-3.2.4.6-4")
 def test_the_version_of_the_server_chooses_the_method(
@@ -330,20 +329,12 @@ def test_a_server_without_a_version_is_an_old_one(wire: Wire, kind: str) -> None
     assert never.methods == [_START]
 
 
-@pytest.mark.parametrize(
-    ("kind", "action", "cursor"),
-    [
-        pytest.param("peek", PEEK, False, marks=pytest.mark.rule("CMQQP-3.2.4.2-12", "CMQQP-3.2.4.2-14")),
-        pytest.param(
-            "receive", RECEIVE, False, marks=pytest.mark.rule("CMQQP-3.2.4.3-12", "CMQQP-3.2.4.3-14")
-        ),
-        pytest.param(
-            "peek by cursor", PEEK, True, marks=pytest.mark.rule("CMQQP-3.2.4.5-12", "CMQQP-3.2.4.5-14")
-        ),
-        pytest.param(
-            "receive by cursor", RECEIVE, True, marks=pytest.mark.rule("CMQQP-3.2.4.6-12", "CMQQP-3.2.4.6-14")
-        ),
-    ],
+@rule_table(
+    "kind, action, cursor",
+    ("CMQQP-3.2.4.2-12 CMQQP-3.2.4.2-14", "peek", PEEK, False),
+    ("CMQQP-3.2.4.3-12 CMQQP-3.2.4.3-14", "receive", RECEIVE, False),
+    ("CMQQP-3.2.4.5-12 CMQQP-3.2.4.5-14", "peek by cursor", PEEK, True),
+    ("CMQQP-3.2.4.6-12 CMQQP-3.2.4.6-14", "receive by cursor", RECEIVE, True),
 )
 @pytest.mark.rule("CMQQP-3.2.4.2-10", "CMQQP-3.2.4.2-11", "CMQQP-3.2.4.2-13", "CMQQP-3.2.4.2-15")
 @pytest.mark.rule("CMQQP-3.2.4.2-16", "CMQQP-3.2.4.2-17", "CMQQP-3.2.4.3-10", "CMQQP-3.2.4.3-11")

@@ -16,6 +16,7 @@ from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.remote_read_descriptor import RemoteReadDesc2
 from tests.lab.model.qm2qm.scene import LOOKUP, NULL, RECEIVE, Scene, body_read, read_of
 from tests.lab.model.scene import labels, pass_time, position, put, states
+from tests.rules import rule_table
 
 PEEK_CURRENT = ReceiveAction.MQ_LOOKUP_PEEK_CURRENT
 PEEK_NEXT = ReceiveAction.MQ_LOOKUP_PEEK_NEXT
@@ -43,13 +44,11 @@ def test_a_descriptor_that_is_null_is_an_invalid_handle(three: Scene) -> None:
     assert three.nothing_happened(three.messages[0])
 
 
-@pytest.mark.parametrize(
+@rule_table(
     "fields",
-    [
-        pytest.param({"h_remote_queue": 0}, marks=pytest.mark.rule("MQQP-3.1.4.11-4")),
-        pytest.param({"ul_timeout": 1}, marks=pytest.mark.rule("MQQP-3.1.4.11-5")),
-        pytest.param({"h_cursor": 1}, marks=pytest.mark.rule("MQQP-3.1.4.11-6")),
-    ],
+    ("MQQP-3.1.4.11-4", {"h_remote_queue": 0}),
+    ("MQQP-3.1.4.11-5", {"ul_timeout": 1}),
+    ("MQQP-3.1.4.11-6", {"h_cursor": 1}),
 )
 def test_a_lookup_has_a_queue_and_neither_time_nor_cursor(three: Scene, fields: dict[str, int]) -> None:
     answer = three.lookup(RECEIVE_CURRENT, three.messages[0].lookup_identifier, **fields)
@@ -67,14 +66,12 @@ def test_another_action_is_refused(three: Scene, action: int) -> None:
     assert three.nothing_happened(three.messages[0])
 
 
-@pytest.mark.parametrize(
+@rule_table(
     "action",
-    [
-        pytest.param(PEEK_CURRENT, marks=pytest.mark.rule("MQQP-3.1.4.11-8")),
-        pytest.param(PEEK_PREV, marks=pytest.mark.rule("MQQP-3.1.4.11-9")),
-        pytest.param(RECEIVE_CURRENT, marks=pytest.mark.rule("MQQP-3.1.4.11-10")),
-        pytest.param(RECEIVE_PREV, marks=pytest.mark.rule("MQQP-3.1.4.11-11")),
-    ],
+    ("MQQP-3.1.4.11-8", PEEK_CURRENT),
+    ("MQQP-3.1.4.11-9", PEEK_PREV),
+    ("MQQP-3.1.4.11-10", RECEIVE_CURRENT),
+    ("MQQP-3.1.4.11-11", RECEIVE_PREV),
 )
 def test_a_lookup_identifier_of_0_has_a_next_message_only(three: Scene, action: int) -> None:
     assert three.lookup(action, 0).status == Status.MQ_ERROR_INVALID_PARAMETER
@@ -118,15 +115,13 @@ def test_a_handle_for_peeks_receives_nothing(action: int) -> None:
 
 
 @pytest.mark.parametrize("receive", [False, True])
-@pytest.mark.parametrize(
-    ("seek", "which", "body"),
-    [
-        pytest.param(1, 0, b"a", marks=pytest.mark.rule("MQQP-3.1.4.11-24")),
-        pytest.param(2, ALL_ONES, b"c", marks=pytest.mark.rule("MQQP-3.1.4.11-25")),
-        pytest.param(2, "b", b"a", marks=pytest.mark.rule("MQQP-3.1.4.11-26")),
-        pytest.param(0, "b", b"b", marks=pytest.mark.rule("MQQP-3.1.4.11-27")),
-        pytest.param(1, "b", b"c", marks=pytest.mark.rule("MQQP-3.1.4.11-28")),
-    ],
+@rule_table(
+    "seek, which, body",
+    ("MQQP-3.1.4.11-24", 1, 0, b"a"),
+    ("MQQP-3.1.4.11-25", 2, ALL_ONES, b"c"),
+    ("MQQP-3.1.4.11-26", 2, "b", b"a"),
+    ("MQQP-3.1.4.11-27", 0, "b", b"b"),
+    ("MQQP-3.1.4.11-28", 1, "b", b"c"),
 )
 @pytest.mark.rule("MQQP-3.1.4.11-14", "MQQP-3.1.4.11-20", "MQQP-3.1.4.11-21", "MQQP-3.1.4.11-22")
 @pytest.mark.rule("MQQP-3.1.4.11-23", "MQQP-3.1.4.11-29", "MQQP-3.1.4.11-30")
@@ -176,14 +171,12 @@ def test_nothing_in_the_direction_of_the_seek_is_not_found_and_not_waited_for(th
     assert three.manager.timers.running == 0
 
 
-@pytest.mark.parametrize(
-    ("action", "allowed", "status"),
-    [
-        pytest.param(PEEK_CURRENT, False, USAGE, marks=pytest.mark.rule("MQQP-3.1.4.11-34")),
-        pytest.param(PEEK_CURRENT, True, Status.MQ_OK, marks=pytest.mark.rule("MQQP-3.1.4.11-35")),
-        pytest.param(RECEIVE_CURRENT, False, NOT_FOUND, marks=pytest.mark.rule("MQQP-3.1.4.11-36")),
-        pytest.param(RECEIVE_CURRENT, True, NOT_FOUND, marks=pytest.mark.rule("MQQP-3.1.4.11-36")),
-    ],
+@rule_table(
+    "action, allowed, status",
+    ("MQQP-3.1.4.11-34", PEEK_CURRENT, False, USAGE),
+    ("MQQP-3.1.4.11-35", PEEK_CURRENT, True, Status.MQ_OK),
+    ("MQQP-3.1.4.11-36", RECEIVE_CURRENT, False, NOT_FOUND),
+    ("MQQP-3.1.4.11-36", RECEIVE_CURRENT, True, NOT_FOUND),
 )
 def test_a_locked_message_is_read_only_where_it_may_be_peeked_at(
     three: Scene, action: int, allowed: bool, status: Status

@@ -25,6 +25,7 @@ from msmq_wire.wire.types.enumerations import MessageClass
 from msmq_wire.wire.types.guid import GUID
 from tests.lab.model.qm2qm.scene import LICENCE, NULL, PEEK, RECEIVE, START, START2, Scene, both, read_of
 from tests.lab.model.scene import Client, format_name, labels, pass_time, position, put, states
+from tests.rules import rule_table
 
 CONTEXT_MISMATCH, INVALID_BOUND, UNKNOWN_METHOD = 0x1C00001A, 0x1C000007, 0x1C010002
 ACK, NACK = RemoteReadAck.RR_ACK, RemoteReadAck.RR_NACK
@@ -199,13 +200,11 @@ def test_an_opened_queue_is_an_entry_with_a_handle() -> None:
     assert scene.descriptor.remote_read_state is RemoteReadState.READY_FOR_READ
 
 
-@pytest.mark.parametrize(
-    ("p_queue", "context"),
-    [
-        pytest.param(0, 5, marks=pytest.mark.rule("MQQP-3.1.4.3-5")),
-        pytest.param(5, 0, marks=pytest.mark.rule("MQQP-3.1.4.3-6")),
-        pytest.param(5, 6, marks=pytest.mark.rule("MQQP-3.1.4.3-7")),
-    ],
+@rule_table(
+    "p_queue, context",
+    ("MQQP-3.1.4.3-5", 0, 5),
+    ("MQQP-3.1.4.3-6", 5, 0),
+    ("MQQP-3.1.4.3-7", 5, 6),
 )
 @pytest.mark.rule("MQQP-3.1.4.3-16")
 def test_two_numbers_that_are_not_one_open_nothing(p_queue: int, context: int) -> None:
@@ -346,14 +345,12 @@ def test_who_waits_with_a_cursor_that_is_closed_waits_no_more(scene: Scene, curs
 # RemoteQMCancelReceive
 
 
-@pytest.mark.parametrize(
-    ("h_queue", "p_queue"),
-    [
-        pytest.param(None, 0, marks=pytest.mark.rule("MQQP-3.1.4.6-1")),
-        pytest.param(None, 4711, marks=pytest.mark.rule("MQQP-3.1.4.6-2")),
-        pytest.param(0, 4711, marks=pytest.mark.rule("MQQP-3.1.4.6-3")),
-        pytest.param(0, 0, marks=pytest.mark.rule("MQQP-3.1.4.6-1")),
-    ],
+@rule_table(
+    "h_queue, p_queue",
+    ("MQQP-3.1.4.6-1", None, 0),
+    ("MQQP-3.1.4.6-2", None, 4711),
+    ("MQQP-3.1.4.6-3", 0, 4711),
+    ("MQQP-3.1.4.6-1", 0, 0),
 )
 def test_a_cancel_names_its_queue_twice(scene: Scene, h_queue: int | None, p_queue: int) -> None:
     waiting = scene.start(RECEIVE, ul_timeout=1000)
@@ -517,16 +514,14 @@ def _port(scene: Scene, kind: int) -> int:
     return port
 
 
-@pytest.mark.parametrize(
-    ("kind", "port"),
-    [
-        pytest.param(PortProtocol.IP_HANDSHAKE, 2103, marks=pytest.mark.rule("MQQP-3.1.4.8-1")),
-        pytest.param(PortProtocol.IP_READ, 2105, marks=pytest.mark.rule("MQQP-3.1.4.8-2")),
-        pytest.param(PortProtocol.IPX_HANDSHAKE, 0, marks=pytest.mark.rule("MQQP-3.1.4.8-3")),
-        pytest.param(PortProtocol.IPX_READ, 0, marks=pytest.mark.rule("MQQP-3.1.4.8-4")),
-        pytest.param(4, 0, marks=pytest.mark.rule("MQQP-3.1.4.8-5")),
-        pytest.param(0xFFFFFFFF, 0, marks=pytest.mark.rule("MQQP-3.1.4.8-5")),
-    ],
+@rule_table(
+    "kind, port",
+    ("MQQP-3.1.4.8-1", PortProtocol.IP_HANDSHAKE, 2103),
+    ("MQQP-3.1.4.8-2", PortProtocol.IP_READ, 2105),
+    ("MQQP-3.1.4.8-3", PortProtocol.IPX_HANDSHAKE, 0),
+    ("MQQP-3.1.4.8-4", PortProtocol.IPX_READ, 0),
+    ("MQQP-3.1.4.8-5", 4, 0),
+    ("MQQP-3.1.4.8-5", 0xFFFFFFFF, 0),
 )
 @pytest.mark.rule("MQQP-3.1.4.8-8", "MQQP-3.1.4.8-10")
 def test_a_port_is_told_by_its_kind_before_anything_is_open(kind: int, port: int) -> None:
@@ -628,13 +623,11 @@ def test_a_queue_that_was_closed_is_not_closed_again(scene: Scene) -> None:
     assert scene.queue.open_queue_descriptor_collection == [second]
 
 
-@pytest.mark.parametrize(
+@rule_table(
     "how",
-    [
-        pytest.param(START, marks=pytest.mark.rule("MQQP-3.1.6.2-1")),
-        pytest.param(START2, marks=pytest.mark.rule("MQQP-3.1.6.2-3")),
-        pytest.param("lookup", marks=pytest.mark.rule("MQQP-3.1.6.2-3")),
-    ],
+    ("MQQP-3.1.6.2-1", START),
+    ("MQQP-3.1.6.2-3", START2),
+    ("MQQP-3.1.6.2-3", "lookup"),
 )
 @pytest.mark.rule("MQQP-3.1.6.2-2")
 def test_a_receive_of_a_client_that_is_gone_puts_the_message_back(scene: Scene, how: str) -> None:

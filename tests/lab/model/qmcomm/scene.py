@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import pytest
-
 from msmq_wire.lab.model.data.elements import OpenQueueDescriptor, Queue, QueueManager
 from msmq_wire.lab.model.data.enumerations import QueueType
 from msmq_wire.lab.model.events.queue import create_queue
@@ -262,11 +260,6 @@ def denied(stem: str, request: Any) -> list[tuple[Deed, str | None]]:
     return asked
 
 
-def case(rule: pytest.MarkDecorator, *values: Any) -> Any:
-    """A row of a table that tests a rule."""
-    return pytest.param(*values, marks=rule)
-
-
-def cases(rule: pytest.MarkDecorator, status: int, *requests: Any) -> list[Any]:
-    """A row for each request that a rule answers with a status: the request and the status."""
-    return [case(rule, request, status) for request in requests]
+def cases(rules: str, status: int, *requests: Any) -> list[tuple[str, Any, int]]:
+    """A row for each request that rules answer with a status: the rules, the request and the status."""
+    return [(rules, request, status) for request in requests]

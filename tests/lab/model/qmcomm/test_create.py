@@ -27,13 +27,13 @@ from tests.lab.model.qmcomm.scene import (
     PUBLIC,
     Directory,
     Scene,
-    case,
     cases,
     creating,
     denied,
     object_format,
 )
 from tests.lab.model.scene import QUEUE_MANAGER, START, make_manager, make_queue, pass_time, put
+from tests.rules import rule_table
 
 INVALID_BOUND = 0x1C000007
 ILLEGAL_SECURITY = 0xC00E0021
@@ -67,41 +67,35 @@ NO_DESCRIPTORS = (b"", bytes(20), b"\x01", default_security()[:-1])
 
 
 @pytest.mark.rule("MQMP-3.1.4.5-2")
-@pytest.mark.parametrize(
-    ("request_", "status"),
-    [
-        case(pytest.mark.rule("MQMP-3.1.4.5-3"), creating(dw_object_type=0), INVALID),
-        case(pytest.mark.rule("MQMP-3.1.4.5-3"), creating(HERE, dw_object_type=2), INVALID),
-        *cases(pytest.mark.rule("MQMP-3.1.4.5-4"), ILLEGAL_PATH, *map(creating, NO_PATHS)),
-        case(pytest.mark.rule("MQMP-3.1.4.5-4"), creating("\ud800\\private$\\new"), ILLEGAL_PATH),
-        *cases(pytest.mark.rule("MQMP-3.1.4.5-5"), ILLEGAL_PATH, *map(creating, NOT_PRIVATE)),
-        case(pytest.mark.rule("MQMP-3.1.4.5-6"), creating("elsewhere\\private$\\new"), ILLEGAL_PATH),
-        case(pytest.mark.rule("MQMP-3.1.4.5-9"), creating(sd_size=5), INVALID),
-        *cases(pytest.mark.rule("MQMP-3.1.4.5-10"), ILLEGAL_SECURITY, *map(secured, NO_DESCRIPTORS)),
-        *cases(pytest.mark.rule("MQMP-3.1.4.5-13"), PROPERTY, *map(with_property, (1, 114, 201, 1101))),
-        *cases(pytest.mark.rule("MQMP-3.1.4.5-14"), PROPERTY, *map(with_property, (101, 109, 110, 124, 126))),
-        case(pytest.mark.rule("MQMP-3.1.4.5-15"), with_property(108), ILLEGAL_TYPE),
-        case(pytest.mark.rule("MQMP-3.1.4.5-15"), with_property(104, 19, 1), ILLEGAL_TYPE),
-        case(pytest.mark.rule("MQMP-3.1.4.5-16"), with_property(104, 17, 2), ILLEGAL_VALUE),
-    ],
+@rule_table(
+    "request_, status",
+    ("MQMP-3.1.4.5-3", creating(dw_object_type=0), INVALID),
+    ("MQMP-3.1.4.5-3", creating(HERE, dw_object_type=2), INVALID),
+    *cases("MQMP-3.1.4.5-4", ILLEGAL_PATH, *map(creating, NO_PATHS)),
+    ("MQMP-3.1.4.5-4", creating("\ud800\\private$\\new"), ILLEGAL_PATH),
+    *cases("MQMP-3.1.4.5-5", ILLEGAL_PATH, *map(creating, NOT_PRIVATE)),
+    ("MQMP-3.1.4.5-6", creating("elsewhere\\private$\\new"), ILLEGAL_PATH),
+    ("MQMP-3.1.4.5-9", creating(sd_size=5), INVALID),
+    *cases("MQMP-3.1.4.5-10", ILLEGAL_SECURITY, *map(secured, NO_DESCRIPTORS)),
+    *cases("MQMP-3.1.4.5-13", PROPERTY, *map(with_property, (1, 114, 201, 1101))),
+    *cases("MQMP-3.1.4.5-14", PROPERTY, *map(with_property, (101, 109, 110, 124, 126))),
+    ("MQMP-3.1.4.5-15", with_property(108), ILLEGAL_TYPE),
+    ("MQMP-3.1.4.5-15", with_property(104, 19, 1), ILLEGAL_TYPE),
+    ("MQMP-3.1.4.5-16", with_property(104, 17, 2), ILLEGAL_VALUE),
 )
 def test_a_queue_that_cannot_be_made(request_: CreateObjectInternalRequest, status: int) -> None:
     assert Scene().refusal(CREATE, request_) == status
 
 
-@pytest.mark.parametrize(
+@rule_table(
     "request_",
-    [
-        case(pytest.mark.rule("MQMP-3.1.4.5-8"), creating(sd_size=524289)),
-        case(pytest.mark.rule("MQMP-3.1.4.5-11"), creating(cp=0, a_prop=(), ap_var=())),
-        case(
-            pytest.mark.rule("MQMP-3.1.4.5-11"), creating(cp=129, a_prop=(108,) * 129, ap_var=(LABEL,) * 129)
-        ),
-        case(pytest.mark.rule("MQMP-3.1.4.5-12"), creating(cp=2)),
-        case(pytest.mark.rule("MQMP-3.1.4.5-12"), creating(a_prop=(108, 108))),
-        case(pytest.mark.rule("MQMP-3.1.4.5-12"), creating(ap_var=())),
-        case(pytest.mark.rule("MQMP-3.1.4.5-10"), creating(sd_size=4, p_security_descriptor=b"12345")),
-    ],
+    ("MQMP-3.1.4.5-8", creating(sd_size=524289)),
+    ("MQMP-3.1.4.5-11", creating(cp=0, a_prop=(), ap_var=())),
+    ("MQMP-3.1.4.5-11", creating(cp=129, a_prop=(108,) * 129, ap_var=(LABEL,) * 129)),
+    ("MQMP-3.1.4.5-12", creating(cp=2)),
+    ("MQMP-3.1.4.5-12", creating(a_prop=(108, 108))),
+    ("MQMP-3.1.4.5-12", creating(ap_var=())),
+    ("MQMP-3.1.4.5-10", creating(sd_size=4, p_security_descriptor=b"12345")),
 )
 def test_a_request_out_of_its_bounds_is_not_dispatched(request_: CreateObjectInternalRequest) -> None:
     assert Scene().fault(CREATE, request_) == INVALID_BOUND
@@ -180,15 +174,13 @@ NOT_THERE = (
 NO_PRIVATE_QUEUES = (f"PUBLIC={PUBLIC}", "DIRECT=OS:host\\shared", ORDERS + ";journal", ORDERS + ";sub")
 
 
-@pytest.mark.parametrize(
-    ("named", "status"),
-    [
-        case(pytest.mark.rule("MQMP-3.1.4.8-2", "MQMP-3.1.4.8-4"), MACHINE, INVALID),
-        case(pytest.mark.rule("MQMP-3.1.4.8-5"), ObjectFormat(), INVALID),
-        *cases(pytest.mark.rule("MQMP-3.1.4.8-6"), ILLEGAL_NAME, *NO_OBJECTS),
-        *cases(pytest.mark.rule("MQMP-3.1.4.8-7"), NOT_FOUND, *map(object_format, NOT_THERE)),
-        *cases(pytest.mark.rule("MQMP-3.1.4.8-8"), UNSUPPORTED, *map(object_format, NO_PRIVATE_QUEUES)),
-    ],
+@rule_table(
+    "named, status",
+    ("MQMP-3.1.4.8-2 MQMP-3.1.4.8-4", MACHINE, INVALID),
+    ("MQMP-3.1.4.8-5", ObjectFormat(), INVALID),
+    *cases("MQMP-3.1.4.8-6", ILLEGAL_NAME, *NO_OBJECTS),
+    *cases("MQMP-3.1.4.8-7", NOT_FOUND, *map(object_format, NOT_THERE)),
+    *cases("MQMP-3.1.4.8-8", UNSUPPORTED, *map(object_format, NO_PRIVATE_QUEUES)),
 )
 def test_what_is_no_private_queue_is_not_deleted(named: ObjectFormat, status: int) -> None:
     scene = Scene()
@@ -227,17 +219,15 @@ NO_PATHS_TO_QUEUES = ("", "orders", ".\\private$\\")
 NO_PRIVATE_PATHS = (".\\shared", HERE + ";journal", HERE + ";sub")
 
 
-@pytest.mark.parametrize(
-    ("request_", "status"),
-    [
-        *cases(pytest.mark.rule("MQMP-3.1.4.11-3"), ILLEGAL_PATH, *map(resolving, NO_PATHS_TO_QUEUES)),
-        *cases(pytest.mark.rule("MQMP-3.1.4.11-4"), ILLEGAL_PATH, *map(resolving, NO_PRIVATE_PATHS)),
-        case(pytest.mark.rule("MQMP-3.1.4.11-2", "MQMP-3.1.4.11-6"), resolving(room=MACHINE), INVALID),
-        case(pytest.mark.rule("MQMP-3.1.4.11-7"), resolving(room=ObjectFormat()), INVALID),
-        case(pytest.mark.rule("MQMP-3.1.4.11-8"), resolving(room=object_format()), INVALID),
-        case(pytest.mark.rule("MQMP-3.1.4.11-9"), resolving(".\\private$\\nothing"), NOT_FOUND),
-        case(pytest.mark.rule("MQMP-3.1.4.11-9"), resolving("elsewhere\\private$\\orders"), NOT_FOUND),
-    ],
+@rule_table(
+    "request_, status",
+    *cases("MQMP-3.1.4.11-3", ILLEGAL_PATH, *map(resolving, NO_PATHS_TO_QUEUES)),
+    *cases("MQMP-3.1.4.11-4", ILLEGAL_PATH, *map(resolving, NO_PRIVATE_PATHS)),
+    ("MQMP-3.1.4.11-2 MQMP-3.1.4.11-6", resolving(room=MACHINE), INVALID),
+    ("MQMP-3.1.4.11-7", resolving(room=ObjectFormat()), INVALID),
+    ("MQMP-3.1.4.11-8", resolving(room=object_format()), INVALID),
+    ("MQMP-3.1.4.11-9", resolving(".\\private$\\nothing"), NOT_FOUND),
+    ("MQMP-3.1.4.11-9", resolving("elsewhere\\private$\\orders"), NOT_FOUND),
 )
 def test_a_path_without_a_format_name(request_: ObjectPathToObjectFormatRequest, status: int) -> None:
     scene = Scene()
@@ -262,79 +252,67 @@ ILLEGAL = QueuePath(status=Status.MQ_ERROR_ILLEGAL_FORMATNAME)
 
 
 @pytest.mark.rule("MQDMPR-3.1.7.1.26-1", "MQDMPR-3.1.7.1.26-14")
-@pytest.mark.parametrize(
-    ("name", "path", "asked"),
-    [
-        case(
-            pytest.mark.rule("MQDMPR-3.1.7.1.26-2", "MQDMPR-3.1.7.1.26-4"),
-            "DIRECT=OS:far\\private$\\q",
-            QueuePath(path_name="far\\private$\\q", machine_name="far"),
-            None,
-        ),
-        case(
-            pytest.mark.rule("MQDMPR-3.1.7.1.26-2", "MQDMPR-3.1.7.1.26-4"),
-            "DIRECT=TCP:192.0.2.1\\q;sub",
-            QueuePath(path_name="192.0.2.1\\q;sub", machine_name="192.0.2.1"),
-            None,
-        ),
-        case(
-            pytest.mark.rule("MQDMPR-3.1.7.1.26-3", "MQDMPR-3.1.7.1.26-4"),
-            "DIRECT=HTTP://far:81/msmq/private$/q",
-            QueuePath(path_name="far/private$/q", machine_name="far"),
-            None,
-        ),
-        case(
-            pytest.mark.rule("MQDMPR-3.1.7.1.26-3"),
-            "DIRECT=HTTPS://far/msmq\\q",
-            QueuePath(path_name="far\\q", machine_name="far"),
-            None,
-        ),
-        case(
-            pytest.mark.rule("MQDMPR-3.1.7.1.26-5", "MQDMPR-3.1.7.1.26-7"),
-            f"PUBLIC={PUBLIC}",
-            QueuePath(path_name="far\\queue", machine_name="far"),
-            ("Queue", PUBLIC),
-        ),
-        case(
-            pytest.mark.rule("MQDMPR-3.1.7.1.26-6"),
-            f"PUBLIC={OTHER_MANAGER}",
-            ILLEGAL,
-            ("Queue", OTHER_MANAGER),
-        ),
-        case(
-            pytest.mark.rule("MQDMPR-3.1.7.1.26-8", "MQDMPR-3.1.7.1.26-10", "MQDMPR-3.1.7.1.26-12"),
-            f"PRIVATE={OTHER_MANAGER}\\00000001",
-            QueuePath(machine_name="far"),
-            ("QueueManager", OTHER_MANAGER),
-        ),
-        case(
-            pytest.mark.rule("MQDMPR-3.1.7.1.26-9"),
-            f"PRIVATE={PUBLIC}\\00000001",
-            ILLEGAL,
-            ("QueueManager", PUBLIC),
-        ),
-        case(
-            pytest.mark.rule("MQDMPR-3.1.7.1.26-8", "MQDMPR-3.1.7.1.26-11"),
-            f"PRIVATE={QUEUE_MANAGER}\\00000001",
-            QueuePath(path_name="host\\private$\\orders", machine_name="host"),
-            None,
-        ),
-        case(
-            pytest.mark.rule("MQDMPR-3.1.7.1.26-10", "MQDMPR-3.1.7.1.26-12"),
-            f"PRIVATE={QUEUE_MANAGER}\\00000002",
-            QueuePath(machine_name="host"),
-            None,
-        ),
-        *(
-            case(pytest.mark.rule("MQDMPR-3.1.7.1.26-13"), name, QueuePath(), None)
-            for name in (
-                f"MACHINE={QUEUE_MANAGER};journal",
-                f"CONNECTOR={QUEUE_MANAGER}",
-                f"DL={QUEUE_MANAGER}",
-                "MULTICAST=224.0.0.1:1",
-            )
-        ),
-    ],
+@rule_table(
+    "name, path, asked",
+    (
+        "MQDMPR-3.1.7.1.26-2 MQDMPR-3.1.7.1.26-4",
+        "DIRECT=OS:far\\private$\\q",
+        QueuePath(path_name="far\\private$\\q", machine_name="far"),
+        None,
+    ),
+    (
+        "MQDMPR-3.1.7.1.26-2 MQDMPR-3.1.7.1.26-4",
+        "DIRECT=TCP:192.0.2.1\\q;sub",
+        QueuePath(path_name="192.0.2.1\\q;sub", machine_name="192.0.2.1"),
+        None,
+    ),
+    (
+        "MQDMPR-3.1.7.1.26-3 MQDMPR-3.1.7.1.26-4",
+        "DIRECT=HTTP://far:81/msmq/private$/q",
+        QueuePath(path_name="far/private$/q", machine_name="far"),
+        None,
+    ),
+    (
+        "MQDMPR-3.1.7.1.26-3",
+        "DIRECT=HTTPS://far/msmq\\q",
+        QueuePath(path_name="far\\q", machine_name="far"),
+        None,
+    ),
+    (
+        "MQDMPR-3.1.7.1.26-5 MQDMPR-3.1.7.1.26-7",
+        f"PUBLIC={PUBLIC}",
+        QueuePath(path_name="far\\queue", machine_name="far"),
+        ("Queue", PUBLIC),
+    ),
+    ("MQDMPR-3.1.7.1.26-6", f"PUBLIC={OTHER_MANAGER}", ILLEGAL, ("Queue", OTHER_MANAGER)),
+    (
+        "MQDMPR-3.1.7.1.26-8 MQDMPR-3.1.7.1.26-10 MQDMPR-3.1.7.1.26-12",
+        f"PRIVATE={OTHER_MANAGER}\\00000001",
+        QueuePath(machine_name="far"),
+        ("QueueManager", OTHER_MANAGER),
+    ),
+    ("MQDMPR-3.1.7.1.26-9", f"PRIVATE={PUBLIC}\\00000001", ILLEGAL, ("QueueManager", PUBLIC)),
+    (
+        "MQDMPR-3.1.7.1.26-8 MQDMPR-3.1.7.1.26-11",
+        f"PRIVATE={QUEUE_MANAGER}\\00000001",
+        QueuePath(path_name="host\\private$\\orders", machine_name="host"),
+        None,
+    ),
+    (
+        "MQDMPR-3.1.7.1.26-10 MQDMPR-3.1.7.1.26-12",
+        f"PRIVATE={QUEUE_MANAGER}\\00000002",
+        QueuePath(machine_name="host"),
+        None,
+    ),
+    *(
+        ("MQDMPR-3.1.7.1.26-13", name, QueuePath(), None)
+        for name in (
+            f"MACHINE={QUEUE_MANAGER};journal",
+            f"CONNECTOR={QUEUE_MANAGER}",
+            f"DL={QUEUE_MANAGER}",
+            "MULTICAST=224.0.0.1:1",
+        )
+    ),
 )
 def test_the_path_of_a_format_name(name: str, path: QueuePath, asked: tuple[str, GUID] | None) -> None:
     manager = make_manager()

@@ -29,13 +29,13 @@ from tests.lab.model.qmcomm.scene import (
     UNKNOWN,
     UOW,
     Scene,
-    case,
     creating,
     object_format,
     opening,
     remote_cursor,
 )
 from tests.lab.model.scene import Client, labels, make_manager, make_packet, pass_time, put
+from tests.rules import rule_table
 
 BAD_STUB_DATA = 0x000006F7
 INVALID_TAG = 0x1C000006
@@ -121,12 +121,10 @@ LOCAL_USE = (0, 5, 13, 21, 24, 25, 29, 30, 32, 33, 34)
 ABOVE_THE_LAST = (35, 36, 0xFFFF)
 
 
-@pytest.mark.parametrize(
+@rule_table(
     "opnum",
-    [
-        *(case(pytest.mark.rule("MQMP-3.1.4-3"), opnum) for opnum in LOCAL_USE),
-        *(case(pytest.mark.rule("MQMP-3.1.4-4"), opnum) for opnum in ABOVE_THE_LAST),
-    ],
+    *(("MQMP-3.1.4-3", opnum) for opnum in LOCAL_USE),
+    *(("MQMP-3.1.4-4", opnum) for opnum in ABOVE_THE_LAST),
 )
 def test_an_opnum_for_local_use_or_above_the_last_one_is_not_offered(opnum: int) -> None:
     scene = Scene()

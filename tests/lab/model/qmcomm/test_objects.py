@@ -27,12 +27,12 @@ from tests.lab.model.qmcomm.scene import (
     PUBLIC,
     Directory,
     Scene,
-    case,
     cases,
     denied,
     object_format,
 )
 from tests.lab.model.scene import QUEUE_MANAGER, START, pass_time
+from tests.rules import rule_table
 
 INVALID_BOUND = 0x1C000007
 INVALID = Status.MQ_ERROR_INVALID_PARAMETER
@@ -167,16 +167,11 @@ def securing(information: int, data: bytes | None = FULL, **more: Any) -> SetObj
     return SetObjectSecurityRequest(security_information=information, p_security_descriptor=data, **more)
 
 
-@pytest.mark.parametrize(
+@rule_table(
     "request_",
-    [
-        *(case(pytest.mark.rule("MQMP-3.1.4.6-6"), securing(bits)) for bits in (0x10, 0x8000_0004)),
-        case(pytest.mark.rule("MQMP-3.1.4.6-8"), securing(4, None)),
-        *(
-            case(pytest.mark.rule("MQMP-3.1.4.6-9"), securing(4, data))
-            for data in (b"", b"\x01", bytes(20), FULL[:-1])
-        ),
-    ],
+    *(("MQMP-3.1.4.6-6", securing(bits)) for bits in (0x10, 0x8000_0004)),
+    ("MQMP-3.1.4.6-8", securing(4, None)),
+    *(("MQMP-3.1.4.6-9", securing(4, data)) for data in (b"", b"\x01", bytes(20), FULL[:-1])),
 )
 def test_security_that_cannot_be_set(request_: SetObjectSecurityRequest) -> None:
     assert Scene().refusal(SET_SECURITY, request_) == Status.MQ_ERROR_INVALID_PARAMETER
@@ -189,16 +184,14 @@ def test_too_large_a_descriptor_is_not_dispatched() -> None:
 
 
 @pytest.mark.rule("MQMP-3.1.4.6-16", "MQMP-3.1.4.6-18")
-@pytest.mark.parametrize(
-    ("information", "parts"),
-    [
-        (0, ()),
-        case(pytest.mark.rule("MQMP-3.1.4.6-12"), 1, ("owner",)),
-        case(pytest.mark.rule("MQMP-3.1.4.6-13"), 2, ("group",)),
-        case(pytest.mark.rule("MQMP-3.1.4.6-14"), 4, ("dacl",)),
-        case(pytest.mark.rule("MQMP-3.1.4.6-15"), 8, ("sacl",)),
-        (15, ("owner", "group", "dacl", "sacl")),
-    ],
+@rule_table(
+    "information, parts",
+    ("", 0, ()),
+    ("MQMP-3.1.4.6-12", 1, ("owner",)),
+    ("MQMP-3.1.4.6-13", 2, ("group",)),
+    ("MQMP-3.1.4.6-14", 4, ("dacl",)),
+    ("MQMP-3.1.4.6-15", 8, ("sacl",)),
+    ("", 15, ("owner", "group", "dacl", "sacl")),
 )
 def test_the_parts_of_security_that_are_named_are_set(information: int, parts: tuple[str, ...]) -> None:
     scene = Scene()
@@ -257,17 +250,15 @@ def test_security_is_found_by_the_path_of_the_queue(name: str, status: int) -> N
 
 
 @pytest.mark.rule("MQMP-3.1.4.7-15", "MQMP-3.1.4.7-21", "MQMP-3.1.4.7-24", "MQMP-3.1.4.7-26")
-@pytest.mark.parametrize(
-    ("information", "parts"),
-    [
-        case(pytest.mark.rule("MQMP-3.1.4.7-20"), 0, ()),
-        case(pytest.mark.rule("MQMP-3.1.4.7-16"), 1, ("owner",)),
-        case(pytest.mark.rule("MQMP-3.1.4.7-17"), 2, ("group",)),
-        case(pytest.mark.rule("MQMP-3.1.4.7-18"), 4, ("dacl",)),
-        case(pytest.mark.rule("MQMP-3.1.4.7-19"), 8, ("sacl",)),
-        case(pytest.mark.rule("MQMP-3.1.4.7-17"), 7, ("owner", "group", "dacl")),
-        (15, ("owner", "group", "dacl", "sacl")),
-    ],
+@rule_table(
+    "information, parts",
+    ("MQMP-3.1.4.7-20", 0, ()),
+    ("MQMP-3.1.4.7-16", 1, ("owner",)),
+    ("MQMP-3.1.4.7-17", 2, ("group",)),
+    ("MQMP-3.1.4.7-18", 4, ("dacl",)),
+    ("MQMP-3.1.4.7-19", 8, ("sacl",)),
+    ("MQMP-3.1.4.7-17", 7, ("owner", "group", "dacl")),
+    ("", 15, ("owner", "group", "dacl", "sacl")),
 )
 def test_the_parts_of_security_that_are_named_are_given(information: int, parts: tuple[str, ...]) -> None:
     scene = Scene()
@@ -286,7 +277,12 @@ def test_the_parts_of_security_that_are_named_are_given(information: int, parts:
 
 
 @pytest.mark.rule("MQMP-3.1.4.7-21", "MQMP-3.1.4.7-22")
-@pytest.mark.parametrize("room", [case(pytest.mark.rule("MQMP-3.1.4.7-23"), 0), 1, len(FULL) - 1])
+@rule_table(
+    "room",
+    ("MQMP-3.1.4.7-23", 0),
+    ("", 1),
+    ("", len(FULL) - 1),
+)
 def test_a_descriptor_that_does_not_fit_is_measured(room: int) -> None:
     scene = Scene()
     scene.queue.security = FULL
@@ -331,34 +327,30 @@ def setting(
     return SetObjectPropertiesRequest(a_prop=propids, ap_var=values, **more)
 
 
-@pytest.mark.parametrize(
-    ("stem", "request_"),
-    [
-        case(pytest.mark.rule("MQMP-3.1.4.9-6"), GET, getting(())),
-        case(pytest.mark.rule("MQMP-3.1.4.9-6"), GET, getting((108,) * 129)),
-        case(pytest.mark.rule("MQMP-3.1.4.9-7"), GET, getting((108,), cp=2)),
-        case(pytest.mark.rule("MQMP-3.1.4.9-7"), GET, getting((108,), ap_var=())),
-        case(pytest.mark.rule("MQMP-3.1.4.9-7"), GET, getting((108, 105), cp=1)),
-        case(pytest.mark.rule("MQMP-3.1.4.10-6"), SET, setting(None, None, cp=0)),
-        case(pytest.mark.rule("MQMP-3.1.4.10-6"), SET, setting((108,) * 129, (text("x"),) * 129)),
-        case(pytest.mark.rule("MQMP-3.1.4.10-8"), SET, setting((108,), (text("x"),), cp=2)),
-        case(pytest.mark.rule("MQMP-3.1.4.10-8"), SET, setting((108,), ())),
-        case(pytest.mark.rule("MQMP-3.1.4.10-8"), SET, setting((108, 108), (text("x"),))),
-    ],
+@rule_table(
+    "stem, request_",
+    ("MQMP-3.1.4.9-6", GET, getting(())),
+    ("MQMP-3.1.4.9-6", GET, getting((108,) * 129)),
+    ("MQMP-3.1.4.9-7", GET, getting((108,), cp=2)),
+    ("MQMP-3.1.4.9-7", GET, getting((108,), ap_var=())),
+    ("MQMP-3.1.4.9-7", GET, getting((108, 105), cp=1)),
+    ("MQMP-3.1.4.10-6", SET, setting(None, None, cp=0)),
+    ("MQMP-3.1.4.10-6", SET, setting((108,) * 129, (text("x"),) * 129)),
+    ("MQMP-3.1.4.10-8", SET, setting((108,), (text("x"),), cp=2)),
+    ("MQMP-3.1.4.10-8", SET, setting((108,), ())),
+    ("MQMP-3.1.4.10-8", SET, setting((108, 108), (text("x"),))),
 )
 def test_properties_out_of_their_bounds_are_not_dispatched(stem: str, request_: Any) -> None:
     assert Scene().fault(stem, request_) == INVALID_BOUND
 
 
-@pytest.mark.parametrize(
+@rule_table(
     "request_",
-    [
-        *(case(pytest.mark.rule("MQMP-3.1.4.9-8"), getting((108, propid))) for propid in (1, 114, 201, 1101)),
-        *(
-            case(pytest.mark.rule("MQMP-3.1.4.9-9"), getting((108,), ap_var=(value,)))
-            for value in (PropVariant(), PropVariant(vt=19, arm=1), PropVariant(vt=17, arm=1))
-        ),
-    ],
+    *(("MQMP-3.1.4.9-8", getting((108, propid))) for propid in (1, 114, 201, 1101)),
+    *(
+        ("MQMP-3.1.4.9-9", getting((108,), ap_var=(value,)))
+        for value in (PropVariant(), PropVariant(vt=19, arm=1), PropVariant(vt=17, arm=1))
+    ),
 )
 def test_properties_that_are_not_given(request_: GetObjectPropertiesRequest) -> None:
     scene = Scene()
@@ -403,18 +395,16 @@ READ_ONLY = (101, 103, 109, 110, 113, 124, 126)
 
 
 @pytest.mark.rule("MQMP-3.1.1.12-37")
-@pytest.mark.parametrize(
-    ("request_", "status"),
-    [
-        case(pytest.mark.rule("MQMP-3.1.4.10-7"), setting(None, None), INVALID),
-        case(pytest.mark.rule("MQMP-3.1.4.10-7"), setting((108,), None), INVALID),
-        case(pytest.mark.rule("MQMP-3.1.4.10-7"), setting(None, (text("new"),)), INVALID),
-        *cases(pytest.mark.rule("MQMP-3.1.4.10-9"), PROPERTY, *map(label_and, (1, 114, 201, 1101))),
-        *cases(pytest.mark.rule("MQMP-3.1.4.10-10"), PROPERTY, *map(label_and, READ_ONLY)),
-        case(pytest.mark.rule("MQMP-3.1.4.10-11"), label_and(105, PropVariant(vt=17, arm=1)), PROPERTY),
-        case(pytest.mark.rule("MQMP-3.1.4.10-12"), label_and(105), PROPERTY),
-        case(pytest.mark.rule("MQMP-3.1.4.10-13"), label_and(104, PropVariant(vt=17, arm=2)), ILLEGAL_VALUE),
-    ],
+@rule_table(
+    "request_, status",
+    ("MQMP-3.1.4.10-7", setting(None, None), INVALID),
+    ("MQMP-3.1.4.10-7", setting((108,), None), INVALID),
+    ("MQMP-3.1.4.10-7", setting(None, (text("new"),)), INVALID),
+    *cases("MQMP-3.1.4.10-9", PROPERTY, *map(label_and, (1, 114, 201, 1101))),
+    *cases("MQMP-3.1.4.10-10", PROPERTY, *map(label_and, READ_ONLY)),
+    ("MQMP-3.1.4.10-11", label_and(105, PropVariant(vt=17, arm=1)), PROPERTY),
+    ("MQMP-3.1.4.10-12", label_and(105), PROPERTY),
+    ("MQMP-3.1.4.10-13", label_and(104, PropVariant(vt=17, arm=2)), ILLEGAL_VALUE),
 )
 def test_properties_that_are_not_set(request_: SetObjectPropertiesRequest, status: int) -> None:
     assert Scene().refusal(SET, request_) == status

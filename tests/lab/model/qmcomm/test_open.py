@@ -25,12 +25,12 @@ from tests.lab.model.qmcomm.scene import (
     REMOTE_HANDLE,
     Directory,
     Scene,
-    case,
     cases,
     denied,
     opening,
 )
 from tests.lab.model.scene import QUEUE_MANAGER, labels, pass_time, put, system_queue
+from tests.rules import rule_table
 
 OPEN = "rpc_qm_open_queue_internal"
 NOT_AVAILABLE = 0xC00E0069
@@ -79,29 +79,27 @@ NOWHERE, NOTHING = "DIRECT=OS:nowhere\\private$\\far", "DIRECT=OS:host\\private$
 
 
 @pytest.mark.rule("MQMP-3.1.4.17-2", "MQMP-3.1.4.17-3")
-@pytest.mark.parametrize(
-    ("request_", "status"),
-    [
-        case(pytest.mark.rule("MQMP-3.1.4.17-4", "MQMP-3.1.4.17-17"), opening(share=9), INVALID),
-        *cases(pytest.mark.rule("MQMP-3.1.4.17-6"), ILLEGAL_NAME, *NO_NAMES),
-        *cases(pytest.mark.rule("MQMP-3.1.4.17-12"), UNSUPPORTED_ACCESS, *NO_ACCESS),
-        *cases(pytest.mark.rule("MQMP-3.1.4.17-13"), UNSUPPORTED_NAME, *NOT_READ),
-        case(pytest.mark.rule("MQMP-3.1.4.17-14"), opening(ORDERS + ";retry", 2), UNSUPPORTED_NAME),
-        *cases(pytest.mark.rule("MQMP-3.1.4.17-15"), UNSUPPORTED_NAME, *NOT_SENT_TO),
-        *cases(pytest.mark.rule("MQMP-3.1.4.17-16"), UNSUPPORTED_ACCESS, *NOT_ELSEWHERE),
-        case(pytest.mark.rule("MQMP-3.1.4.17-18"), opening(access=2, share=1), INVALID),
-        case(pytest.mark.rule("MQMP-3.1.4.17-23"), opening(dwp_queue=1), INVALID),
-        case(pytest.mark.rule("MQMP-3.1.4.17-24"), opening(dwp_remote_context=1), INVALID),
-        *cases(pytest.mark.rule("MQMP-3.1.4.17-25"), INVALID, *HALF_ELSEWHERE),
-        case(pytest.mark.rule("MQMP-3.1.4.17-32"), opening(f"PUBLIC={QUEUE_MANAGER}", **FAR), ILLEGAL_NAME),
-        case(pytest.mark.rule("MQMP-3.1.4.17-33"), opening(UNKNOWN, **FAR), NOT_FOUND),
-        case(pytest.mark.rule("MQMP-3.1.4.17-37"), opening(NOWHERE, **FAR), NOT_AVAILABLE),
-        case(pytest.mark.rule("MQMP-3.1.4.17-59"), opening(f"PUBLIC={QUEUE_MANAGER}"), ILLEGAL_NAME),
-        case(pytest.mark.rule("MQMP-3.1.4.17-60"), opening(UNKNOWN), NOT_FOUND),
-        case(pytest.mark.rule("MQMP-3.1.4.17-61"), opening(NOTHING), NOT_FOUND),
-        case(pytest.mark.rule("MQMP-3.1.4.17-65"), opening(NOTHING, 2), NOT_FOUND),
-        case(pytest.mark.rule("MQMP-3.1.4.17-66"), opening(f"DL={QUEUE_MANAGER}", 2), ILLEGAL_NAME),
-    ],
+@rule_table(
+    "request_, status",
+    ("MQMP-3.1.4.17-4 MQMP-3.1.4.17-17", opening(share=9), INVALID),
+    *cases("MQMP-3.1.4.17-6", ILLEGAL_NAME, *NO_NAMES),
+    *cases("MQMP-3.1.4.17-12", UNSUPPORTED_ACCESS, *NO_ACCESS),
+    *cases("MQMP-3.1.4.17-13", UNSUPPORTED_NAME, *NOT_READ),
+    ("MQMP-3.1.4.17-14", opening(ORDERS + ";retry", 2), UNSUPPORTED_NAME),
+    *cases("MQMP-3.1.4.17-15", UNSUPPORTED_NAME, *NOT_SENT_TO),
+    *cases("MQMP-3.1.4.17-16", UNSUPPORTED_ACCESS, *NOT_ELSEWHERE),
+    ("MQMP-3.1.4.17-18", opening(access=2, share=1), INVALID),
+    ("MQMP-3.1.4.17-23", opening(dwp_queue=1), INVALID),
+    ("MQMP-3.1.4.17-24", opening(dwp_remote_context=1), INVALID),
+    *cases("MQMP-3.1.4.17-25", INVALID, *HALF_ELSEWHERE),
+    ("MQMP-3.1.4.17-32", opening(f"PUBLIC={QUEUE_MANAGER}", **FAR), ILLEGAL_NAME),
+    ("MQMP-3.1.4.17-33", opening(UNKNOWN, **FAR), NOT_FOUND),
+    ("MQMP-3.1.4.17-37", opening(NOWHERE, **FAR), NOT_AVAILABLE),
+    ("MQMP-3.1.4.17-59", opening(f"PUBLIC={QUEUE_MANAGER}"), ILLEGAL_NAME),
+    ("MQMP-3.1.4.17-60", opening(UNKNOWN), NOT_FOUND),
+    ("MQMP-3.1.4.17-61", opening(NOTHING), NOT_FOUND),
+    ("MQMP-3.1.4.17-65", opening(NOTHING, 2), NOT_FOUND),
+    ("MQMP-3.1.4.17-66", opening(f"DL={QUEUE_MANAGER}", 2), ILLEGAL_NAME),
 )
 def test_a_queue_that_cannot_be_opened(request_: OpenQueueInternalRequest, status: int) -> None:
     scene = Scene(directory=DIRECTORY)
@@ -114,15 +112,13 @@ def test_a_queue_that_cannot_be_opened(request_: OpenQueueInternalRequest, statu
 
 @pytest.mark.rule("MQMP-3.1.4.17-49", "MQMP-3.1.4.17-52", "MQMP-3.1.4.17-53", "MQMP-3.1.4.17-54")
 @pytest.mark.rule("MQMP-3.1.4.17-55", "MQMP-3.1.4.17-56", "MQMP-3.1.4.17-57")
-@pytest.mark.parametrize(
-    ("access", "share", "opened_for"),
-    [
-        case(pytest.mark.rule("MQMP-3.1.4.17-50"), 1, 0, QueueAccessType.RECEIVE_ACCESS),
-        (1, 1, QueueAccessType.RECEIVE_ACCESS),
-        case(pytest.mark.rule("MQMP-3.1.4.17-50"), 2, 0, QueueAccessType.SEND_ACCESS),
-        case(pytest.mark.rule("MQMP-3.1.4.17-50"), 0x20, 0, QueueAccessType.PEEK_ACCESS),
-        (0x20, 1, QueueAccessType.PEEK_ACCESS),
-    ],
+@rule_table(
+    "access, share, opened_for",
+    ("MQMP-3.1.4.17-50", 1, 0, QueueAccessType.RECEIVE_ACCESS),
+    ("", 1, 1, QueueAccessType.RECEIVE_ACCESS),
+    ("MQMP-3.1.4.17-50", 2, 0, QueueAccessType.SEND_ACCESS),
+    ("MQMP-3.1.4.17-50", 0x20, 0, QueueAccessType.PEEK_ACCESS),
+    ("", 0x20, 1, QueueAccessType.PEEK_ACCESS),
 )
 def test_a_local_queue_is_opened(access: int, share: int, opened_for: QueueAccessType) -> None:
     scene = Scene()
@@ -158,13 +154,11 @@ def test_admin_access_is_asked_of_the_queue_manager_as_such(
     assert asked == [opened_for]
 
 
-@pytest.mark.parametrize(
-    ("access", "status"),
-    [
-        case(pytest.mark.rule("MQMP-3.1.4.17-7"), 1, Status.MQ_OK),
-        case(pytest.mark.rule("MQMP-3.1.4.17-8"), 2, Status.MQ_ERROR_ACCESS_DENIED),
-        case(pytest.mark.rule("MQMP-3.1.4.17-9"), 0x20, Status.MQ_ERROR_ACCESS_DENIED),
-    ],
+@rule_table(
+    "access, status",
+    ("MQMP-3.1.4.17-7", 1, Status.MQ_OK),
+    ("MQMP-3.1.4.17-8", 2, Status.MQ_ERROR_ACCESS_DENIED),
+    ("MQMP-3.1.4.17-9", 0x20, Status.MQ_ERROR_ACCESS_DENIED),
 )
 def test_a_handle_lets_its_holder_do_what_it_was_opened_for(access: int, status: int) -> None:
     scene = Scene()
@@ -186,12 +180,10 @@ def test_a_queue_elsewhere_is_opened_to_send_here() -> None:
     assert scene.other.calls == []
 
 
-@pytest.mark.parametrize(
-    ("access", "status", "left"),
-    [
-        case(pytest.mark.rule("MQMP-3.1.4.17-10"), 0x81, Status.MQ_OK, []),
-        case(pytest.mark.rule("MQMP-3.1.4.17-11"), 0xA0, Status.MQ_ERROR_ACCESS_DENIED, ["one"]),
-    ],
+@rule_table(
+    "access, status, left",
+    ("MQMP-3.1.4.17-10", 0x81, Status.MQ_OK, []),
+    ("MQMP-3.1.4.17-11", 0xA0, Status.MQ_ERROR_ACCESS_DENIED, ["one"]),
 )
 def test_who_administers_a_queue_elsewhere_works_on_its_outgoing_queue(
     access: int, status: int, left: list[str]
@@ -273,13 +265,11 @@ def test_a_queue_that_is_open_elsewhere_gets_a_handle_and_a_number() -> None:
 
 
 @pytest.mark.rule("MQMP-3.1.4.17-3")
-@pytest.mark.parametrize(
-    ("answer", "status"),
-    [
-        case(pytest.mark.rule("MQMP-3.1.4.17-36"), Answer(NOT_OPENED), REFUSED),
-        case(pytest.mark.rule("MQMP-3.1.4.17-36"), Answer(fault=REFUSED), REFUSED),
-        case(pytest.mark.rule("MQMP-3.1.4.17-37"), Answer(fault=0x000006BA), NOT_AVAILABLE),
-    ],
+@rule_table(
+    "answer, status",
+    ("MQMP-3.1.4.17-36", Answer(NOT_OPENED), REFUSED),
+    ("MQMP-3.1.4.17-36", Answer(fault=REFUSED), REFUSED),
+    ("MQMP-3.1.4.17-37", Answer(fault=0x000006BA), NOT_AVAILABLE),
 )
 def test_what_the_other_queue_manager_refuses_or_breaks_is_told(answer: Answer, status: int) -> None:
     scene = Scene()

@@ -38,8 +38,8 @@ from tests.lab.model.qmcomm.qmcomm2_scene import (
     sending,
     taken,
 )
-from tests.lab.model.qmcomm.scene import case
 from tests.lab.model.scene import START, labels, make_queue, pass_time, put, states
+from tests.rules import rule_table
 
 INVALID = Status.MQ_ERROR_INVALID_PARAMETER
 UNKNOWN = Status.MQ_ERROR_INVALID_HANDLE
@@ -116,12 +116,10 @@ def test_who_opened_to_peek_may_peek_only() -> None:
     assert states(scene.queue) == ["Available"]
 
 
-@pytest.mark.parametrize(
-    ("access", "status"),
-    [
-        case(pytest.mark.rule("MQMP-3.1.4.17-10"), QueueAccessType.RECEIVE_ADMIN_ACCESS, b"one"),
-        case(pytest.mark.rule("MQMP-3.1.4.17-11"), QueueAccessType.PEEK_ADMIN_ACCESS, DENIED),
-    ],
+@rule_table(
+    "access, status",
+    ("MQMP-3.1.4.17-10", QueueAccessType.RECEIVE_ADMIN_ACCESS, b"one"),
+    ("MQMP-3.1.4.17-11", QueueAccessType.PEEK_ADMIN_ACCESS, DENIED),
 )
 def test_what_waits_in_an_outgoing_queue_is_read_by_who_administers_it(
     access: QueueAccessType, status: bytes | int
@@ -158,45 +156,43 @@ def without_length(queue: str) -> Any:
 
 
 REFUSED = [
-    case(pytest.mark.rule("MQMP-3.1.5.3-5"), None),
-    case(pytest.mark.rule("MQMP-3.1.5.3-6"), sending()),
-    pytest.param(receiving(u_transfer_type=2), id="a buffer that creates a cursor"),
-    case(pytest.mark.rule("MQMP-3.1.5.3-7"), receiving(0x40000010)),
-    case(pytest.mark.rule("MQMP-3.1.5.3-13"), receiving(arm={"ul_response_format_name_len": 1})),
-    case(pytest.mark.rule("MQMP-3.1.5.3-15"), without_length("response")),
-    case(pytest.mark.rule("MQMP-3.1.5.3-21"), receiving(arm={"ul_admin_format_name_len": 1})),
-    case(pytest.mark.rule("MQMP-3.1.5.3-23"), without_length("admin")),
-    case(pytest.mark.rule("MQMP-3.1.5.3-29"), receiving(arm={"ul_dest_format_name_len": 1})),
-    case(pytest.mark.rule("MQMP-3.1.5.3-31"), without_length("dest")),
-    case(pytest.mark.rule("MQMP-3.1.5.3-37"), receiving(arm={"ul_ordering_format_name_len": 1})),
-    case(pytest.mark.rule("MQMP-3.1.5.3-39"), without_length("ordering")),
-    case(pytest.mark.rule("MQMP-3.1.5.3-48"), receiving(ul_body_buffer_size_in_bytes=1)),
-    case(pytest.mark.rule("MQMP-3.1.5.3-49"), receiving(ul_alloc_body_buffer_in_bytes=1)),
-    case(pytest.mark.rule("MQMP-3.1.5.3-53"), receiving(ul_title_buffer_size_in_wchars=1)),
-    case(
-        pytest.mark.rule("MQMP-3.1.5.3-54"),
+    ("MQMP-3.1.5.3-5", None),
+    ("MQMP-3.1.5.3-6", sending()),
+    pytest.param("", receiving(u_transfer_type=2), id="a buffer that creates a cursor"),
+    ("MQMP-3.1.5.3-7", receiving(0x40000010)),
+    ("MQMP-3.1.5.3-13", receiving(arm={"ul_response_format_name_len": 1})),
+    ("MQMP-3.1.5.3-15", without_length("response")),
+    ("MQMP-3.1.5.3-21", receiving(arm={"ul_admin_format_name_len": 1})),
+    ("MQMP-3.1.5.3-23", without_length("admin")),
+    ("MQMP-3.1.5.3-29", receiving(arm={"ul_dest_format_name_len": 1})),
+    ("MQMP-3.1.5.3-31", without_length("dest")),
+    ("MQMP-3.1.5.3-37", receiving(arm={"ul_ordering_format_name_len": 1})),
+    ("MQMP-3.1.5.3-39", without_length("ordering")),
+    ("MQMP-3.1.5.3-48", receiving(ul_body_buffer_size_in_bytes=1)),
+    ("MQMP-3.1.5.3-49", receiving(ul_alloc_body_buffer_in_bytes=1)),
+    ("MQMP-3.1.5.3-53", receiving(ul_title_buffer_size_in_wchars=1)),
+    (
+        "MQMP-3.1.5.3-54",
         receiving(pp_title=TEXT, ul_title_buffer_size_in_wchars=251, pul_title_buffer_size_in_wchars=251),
     ),
-    case(pytest.mark.rule("MQMP-3.1.5.3-55"), receiving(pp_title=TEXT, ul_title_buffer_size_in_wchars=100)),
-    case(pytest.mark.rule("MQMP-3.1.5.3-62"), receiving(ul_msg_extension_buffer_in_bytes=1)),
+    ("MQMP-3.1.5.3-55", receiving(pp_title=TEXT, ul_title_buffer_size_in_wchars=100)),
+    ("MQMP-3.1.5.3-62", receiving(ul_msg_extension_buffer_in_bytes=1)),
 ]
 
 
-@pytest.mark.parametrize("buffer", REFUSED)
+@rule_table("buffer", *REFUSED)
 def test_a_buffer_in_which_nothing_is_received(buffer: Any) -> None:
     scene = scene_with(b"a")
     assert scene.receive(buffer).status == INVALID
     assert states(scene.queue) == ["Available"]
 
 
-@pytest.mark.parametrize(
+@rule_table(
     "member",
-    [
-        case(pytest.mark.rule("MQMP-3.1.5.3-14"), "ul_response_format_name_len"),
-        case(pytest.mark.rule("MQMP-3.1.5.3-22"), "ul_admin_format_name_len"),
-        case(pytest.mark.rule("MQMP-3.1.5.3-30"), "ul_dest_format_name_len"),
-        case(pytest.mark.rule("MQMP-3.1.5.3-38"), "ul_ordering_format_name_len"),
-    ],
+    ("MQMP-3.1.5.3-14", "ul_response_format_name_len"),
+    ("MQMP-3.1.5.3-22", "ul_admin_format_name_len"),
+    ("MQMP-3.1.5.3-30", "ul_dest_format_name_len"),
+    ("MQMP-3.1.5.3-38", "ul_ordering_format_name_len"),
 )
 def test_room_beyond_its_bounds_is_not_dispatched(member: str) -> None:
     scene = scene_with(b"a")
@@ -358,16 +354,16 @@ def test_a_call_waits_no_longer_than_it_asks_for(action: int) -> None:
 
 
 IGNORED = [
-    case(pytest.mark.rule("MQMP-3.1.5.3-128"), {"ul_absolute_time_to_queue": 9}),
-    case(pytest.mark.rule("MQMP-3.1.5.3-129"), {"ul_relative_time_to_live": 9}),
-    case(pytest.mark.rule("MQMP-3.1.5.3-130"), {"ul_auth_level": 9}),
-    case(pytest.mark.rule("MQMP-3.1.5.3-131"), {"b_encrypted": 1}),
-    case(pytest.mark.rule("MQMP-3.1.5.3-132"), {"b_authenticated": 1}),
-    case(pytest.mark.rule("MQMP-3.1.5.3-133"), {"f_default_provider": 9}),
+    ("MQMP-3.1.5.3-128", {"ul_absolute_time_to_queue": 9}),
+    ("MQMP-3.1.5.3-129", {"ul_relative_time_to_live": 9}),
+    ("MQMP-3.1.5.3-130", {"ul_auth_level": 9}),
+    ("MQMP-3.1.5.3-131", {"b_encrypted": 1}),
+    ("MQMP-3.1.5.3-132", {"b_authenticated": 1}),
+    ("MQMP-3.1.5.3-133", {"f_default_provider": 9}),
 ]
 
 
-@pytest.mark.parametrize("old", IGNORED)
+@rule_table("old", *IGNORED)
 def test_what_a_receive_does_not_look_at(old: dict[str, Any]) -> None:
     scene = scene_with(b"a")
     answer = scene.receive(receiving(**old, **body_room()))
@@ -462,23 +458,23 @@ NAME_TOO_SMALL = Status.MQ_ERROR_FORMATNAME_BUFFER_TOO_SMALL
 OVERFLOW = Status.MQ_ERROR_BUFFER_OVERFLOW
 
 TOO_SMALL = [
-    case(pytest.mark.rule("MQMP-3.1.5.3-19"), "response", NAME_TOO_SMALL),
-    case(pytest.mark.rule("MQMP-3.1.5.3-27"), "admin", NAME_TOO_SMALL),
-    case(pytest.mark.rule("MQMP-3.1.5.3-35"), "dest", NAME_TOO_SMALL),
-    case(pytest.mark.rule("MQMP-3.1.5.3-43"), "ordering", NAME_TOO_SMALL),
-    case(pytest.mark.rule("MQMP-3.1.5.3-46", "MQMP-2.2.3.2-53"), "body", OVERFLOW),
-    case(pytest.mark.rule("MQMP-3.1.5.3-59"), "label", Status.MQ_ERROR_LABEL_BUFFER_TOO_SMALL),
-    case(pytest.mark.rule("MQMP-3.1.5.3-63"), "extension", OVERFLOW),
-    case(pytest.mark.rule("MQMP-3.1.5.3-72"), "sender", Status.MQ_ERROR_SENDERID_BUFFER_TOO_SMALL),
-    case(pytest.mark.rule("MQMP-3.1.5.3-76"), "provider", Status.MQ_ERROR_PROV_NAME_BUFFER_TOO_SMALL),
-    case(pytest.mark.rule("MQMP-3.1.5.3-82"), "certificate", Status.MQ_ERROR_SENDER_CERT_BUFFER_TOO_SMALL),
-    case(pytest.mark.rule("MQMP-3.1.5.3-88"), "key", Status.MQ_ERROR_SYMM_KEY_BUFFER_TOO_SMALL),
-    case(pytest.mark.rule("MQMP-3.1.5.3-94"), "signature", Status.MQ_ERROR_SIGNATURE_BUFFER_TOO_SMALL),
+    ("MQMP-3.1.5.3-19", "response", NAME_TOO_SMALL),
+    ("MQMP-3.1.5.3-27", "admin", NAME_TOO_SMALL),
+    ("MQMP-3.1.5.3-35", "dest", NAME_TOO_SMALL),
+    ("MQMP-3.1.5.3-43", "ordering", NAME_TOO_SMALL),
+    ("MQMP-3.1.5.3-46 MQMP-2.2.3.2-53", "body", OVERFLOW),
+    ("MQMP-3.1.5.3-59", "label", Status.MQ_ERROR_LABEL_BUFFER_TOO_SMALL),
+    ("MQMP-3.1.5.3-63", "extension", OVERFLOW),
+    ("MQMP-3.1.5.3-72", "sender", Status.MQ_ERROR_SENDERID_BUFFER_TOO_SMALL),
+    ("MQMP-3.1.5.3-76", "provider", Status.MQ_ERROR_PROV_NAME_BUFFER_TOO_SMALL),
+    ("MQMP-3.1.5.3-82", "certificate", Status.MQ_ERROR_SENDER_CERT_BUFFER_TOO_SMALL),
+    ("MQMP-3.1.5.3-88", "key", Status.MQ_ERROR_SYMM_KEY_BUFFER_TOO_SMALL),
+    ("MQMP-3.1.5.3-94", "signature", Status.MQ_ERROR_SIGNATURE_BUFFER_TOO_SMALL),
 ]
 
 
 @pytest.mark.parametrize("how", ["plain", "cursor", "transaction", "waiting", "peek"])
-@pytest.mark.parametrize(("what", "status"), TOO_SMALL)
+@rule_table("what, status", *TOO_SMALL)
 def test_a_message_that_does_not_fit_stays(what: str, status: int, how: str) -> None:
     scene = rich_scene()
     place = scene.open()
@@ -521,23 +517,23 @@ def test_the_smaller_of_two_lengths_is_the_room(what: str, room: int, told: int,
 
 
 FILLED = [
-    case(pytest.mark.rule("MQMP-3.1.5.3-16", "MQMP-3.1.5.3-17", "MQMP-3.1.5.3-20"), "response"),
-    case(pytest.mark.rule("MQMP-3.1.5.3-24", "MQMP-3.1.5.3-25", "MQMP-3.1.5.3-28"), "admin"),
-    case(pytest.mark.rule("MQMP-3.1.5.3-32", "MQMP-3.1.5.3-33", "MQMP-3.1.5.3-36"), "dest"),
-    case(pytest.mark.rule("MQMP-3.1.5.3-40", "MQMP-3.1.5.3-41", "MQMP-3.1.5.3-44"), "ordering"),
-    case(pytest.mark.rule("MQMP-3.1.5.3-47", "MQMP-3.1.5.3-50", "MQMP-3.1.5.3-52"), "body"),
-    case(pytest.mark.rule("MQMP-3.1.5.3-56", "MQMP-3.1.5.3-57", "MQMP-3.1.5.3-60"), "label"),
-    case(pytest.mark.rule("MQMP-3.1.5.3-64", "MQMP-3.1.5.3-65", "MQMP-3.1.5.3-67"), "extension"),
-    case(pytest.mark.rule("MQMP-3.1.5.3-73", "MQMP-3.1.5.3-74"), "sender"),
-    case(pytest.mark.rule("MQMP-3.1.5.3-77", "MQMP-3.1.5.3-79"), "provider"),
-    case(pytest.mark.rule("MQMP-3.1.5.3-83", "MQMP-3.1.5.3-85"), "certificate"),
-    case(pytest.mark.rule("MQMP-3.1.5.3-89", "MQMP-3.1.5.3-91"), "key"),
-    case(pytest.mark.rule("MQMP-3.1.5.3-95", "MQMP-3.1.5.3-97"), "signature"),
+    ("MQMP-3.1.5.3-16 MQMP-3.1.5.3-17 MQMP-3.1.5.3-20", "response"),
+    ("MQMP-3.1.5.3-24 MQMP-3.1.5.3-25 MQMP-3.1.5.3-28", "admin"),
+    ("MQMP-3.1.5.3-32 MQMP-3.1.5.3-33 MQMP-3.1.5.3-36", "dest"),
+    ("MQMP-3.1.5.3-40 MQMP-3.1.5.3-41 MQMP-3.1.5.3-44", "ordering"),
+    ("MQMP-3.1.5.3-47 MQMP-3.1.5.3-50 MQMP-3.1.5.3-52", "body"),
+    ("MQMP-3.1.5.3-56 MQMP-3.1.5.3-57 MQMP-3.1.5.3-60", "label"),
+    ("MQMP-3.1.5.3-64 MQMP-3.1.5.3-65 MQMP-3.1.5.3-67", "extension"),
+    ("MQMP-3.1.5.3-73 MQMP-3.1.5.3-74", "sender"),
+    ("MQMP-3.1.5.3-77 MQMP-3.1.5.3-79", "provider"),
+    ("MQMP-3.1.5.3-83 MQMP-3.1.5.3-85", "certificate"),
+    ("MQMP-3.1.5.3-89 MQMP-3.1.5.3-91", "key"),
+    ("MQMP-3.1.5.3-95 MQMP-3.1.5.3-97", "signature"),
 ]
 
 
 @pytest.mark.parametrize("spare", [0, 3])
-@pytest.mark.parametrize("what", FILLED)
+@rule_table("what", *FILLED)
 def test_a_property_is_written_into_its_room(what: str, spare: int) -> None:
     scene = rich_scene()
     count, unit = COUNT[what], UNIT[what]
@@ -551,22 +547,20 @@ def test_a_property_is_written_into_its_room(what: str, spare: int) -> None:
         assert (value[count * unit :], room) == (b"\xdb" * (spare * unit), count + spare)
 
 
-@pytest.mark.parametrize(
+@rule_table(
     "what",
-    [
-        case(pytest.mark.rule("MQMP-3.1.5.3-18"), "response"),
-        case(pytest.mark.rule("MQMP-3.1.5.3-26"), "admin"),
-        case(pytest.mark.rule("MQMP-3.1.5.3-34"), "dest"),
-        case(pytest.mark.rule("MQMP-3.1.5.3-42"), "ordering"),
-        case(pytest.mark.rule("MQMP-3.1.5.3-45", "MQMP-3.1.5.3-51"), "body"),
-        case(pytest.mark.rule("MQMP-3.1.5.3-58"), "label"),
-        case(pytest.mark.rule("MQMP-3.1.5.3-61", "MQMP-3.1.5.3-66"), "extension"),
-        case(pytest.mark.rule("MQMP-3.1.5.3-71"), "sender"),
-        case(pytest.mark.rule("MQMP-3.1.5.3-75", "MQMP-3.1.5.3-78"), "provider"),
-        case(pytest.mark.rule("MQMP-3.1.5.3-81", "MQMP-3.1.5.3-84"), "certificate"),
-        case(pytest.mark.rule("MQMP-3.1.5.3-87", "MQMP-3.1.5.3-90"), "key"),
-        case(pytest.mark.rule("MQMP-3.1.5.3-93", "MQMP-3.1.5.3-96"), "signature"),
-    ],
+    ("MQMP-3.1.5.3-18", "response"),
+    ("MQMP-3.1.5.3-26", "admin"),
+    ("MQMP-3.1.5.3-34", "dest"),
+    ("MQMP-3.1.5.3-42", "ordering"),
+    ("MQMP-3.1.5.3-45 MQMP-3.1.5.3-51", "body"),
+    ("MQMP-3.1.5.3-58", "label"),
+    ("MQMP-3.1.5.3-61 MQMP-3.1.5.3-66", "extension"),
+    ("MQMP-3.1.5.3-71", "sender"),
+    ("MQMP-3.1.5.3-75 MQMP-3.1.5.3-78", "provider"),
+    ("MQMP-3.1.5.3-81 MQMP-3.1.5.3-84", "certificate"),
+    ("MQMP-3.1.5.3-87 MQMP-3.1.5.3-90", "key"),
+    ("MQMP-3.1.5.3-93 MQMP-3.1.5.3-96", "signature"),
 )
 def test_what_is_null_stays_null(what: str) -> None:
     answer = rich_scene().receive(receiving())
@@ -574,16 +568,14 @@ def test_what_is_null_stays_null(what: str) -> None:
     assert got(answer, what) == (None, 0, None)
 
 
-@pytest.mark.parametrize(
+@rule_table(
     "what",
-    [
-        pytest.param("response", id="response"),
-        pytest.param("sender", id="sender"),
-        case(pytest.mark.rule("MQMP-3.1.5.3-80"), "provider"),
-        case(pytest.mark.rule("MQMP-3.1.5.3-86"), "certificate"),
-        case(pytest.mark.rule("MQMP-3.1.5.3-92"), "key"),
-        case(pytest.mark.rule("MQMP-3.1.5.3-98"), "signature"),
-    ],
+    pytest.param("", "response", id="response"),
+    pytest.param("", "sender", id="sender"),
+    ("MQMP-3.1.5.3-80", "provider"),
+    ("MQMP-3.1.5.3-86", "certificate"),
+    ("MQMP-3.1.5.3-92", "key"),
+    ("MQMP-3.1.5.3-98", "signature"),
 )
 def test_what_a_message_lacks_has_no_length(what: str) -> None:
     scene = Scene()

@@ -26,8 +26,8 @@ from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 from tests.lab.model.events.scene import Told, opened, operations
 from tests.lab.model.qmcomm.qmcomm2_scene import RECEIVE, ROOM, SEND, Scene, body, receiving, sending
-from tests.lab.model.qmcomm.scene import case
 from tests.lab.model.scene import START, format_name, labels, make_queue, pass_time, states
+from tests.rules import rule_table
 
 INVALID = Status.MQ_ERROR_INVALID_PARAMETER
 PROPERTY = Status.MQ_ERROR_PROPERTY
@@ -53,13 +53,11 @@ NAMED: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize(
-    ("opnum", "request_"),
-    [
-        case(pytest.mark.rule("MQMP-3.1.5-1"), 0, QMSendMessageInternalExRequest()),
-        case(pytest.mark.rule("MQMP-3.1.5-2"), 1, RpcACSendMessageExRequest()),
-        case(pytest.mark.rule("MQMP-3.1.5-3"), 2, RpcACReceiveMessageExRequest(ptb=receiving())),
-    ],
+@rule_table(
+    "opnum, request_",
+    ("MQMP-3.1.5-1", 0, QMSendMessageInternalExRequest()),
+    ("MQMP-3.1.5-2", 1, RpcACSendMessageExRequest()),
+    ("MQMP-3.1.5-3", 2, RpcACReceiveMessageExRequest(ptb=receiving())),
 )
 def test_who_is_no_supporting_server_serves_nobody(opnum: int, request_: Any) -> None:
     scene = Scene(supporting_server=False, answers_retry=True)
@@ -94,26 +92,14 @@ def test_who_never_answers_retry_refuses_what_would_follow() -> None:
     assert labels(scene.queue) == []
 
 
-@pytest.mark.parametrize(
-    ("name", "buffer", "status"),
-    [
-        case(pytest.mark.rule("MQMP-3.1.5.1-2"), None, None, INVALID),
-        case(pytest.mark.rule("MQMP-3.1.5.1-3"), NO_QUEUE, None, ILLEGAL),
-        case(
-            pytest.mark.rule("MQMP-3.1.5.1-4"),
-            "DIRECT=OS:elsewhere\\q",
-            None,
-            Status.MQ_ERROR_UNSUPPORTED_FORMATNAME_OPERATION,
-        ),
-        case(pytest.mark.rule("MQMP-3.1.5.1-5"), ORDERS + ";JOURNAL", None, Status.MQ_ERROR_ACCESS_DENIED),
-        case(pytest.mark.rule("MQMP-3.1.5.1-6"), ORDERS, sending(p_priority=9), INVALID),
-        case(
-            pytest.mark.rule("MQMP-3.1.5.1-9"),
-            "DIRECT=OS:host\\private$\\zzz",
-            None,
-            Status.MQ_ERROR_QUEUE_NOT_FOUND,
-        ),
-    ],
+@rule_table(
+    "name, buffer, status",
+    ("MQMP-3.1.5.1-2", None, None, INVALID),
+    ("MQMP-3.1.5.1-3", NO_QUEUE, None, ILLEGAL),
+    ("MQMP-3.1.5.1-4", "DIRECT=OS:elsewhere\\q", None, Status.MQ_ERROR_UNSUPPORTED_FORMATNAME_OPERATION),
+    ("MQMP-3.1.5.1-5", ORDERS + ";JOURNAL", None, Status.MQ_ERROR_ACCESS_DENIED),
+    ("MQMP-3.1.5.1-6", ORDERS, sending(p_priority=9), INVALID),
+    ("MQMP-3.1.5.1-9", "DIRECT=OS:host\\private$\\zzz", None, Status.MQ_ERROR_QUEUE_NOT_FOUND),
 )
 def test_what_is_not_sent_without_an_open_queue(name: Any, buffer: Any, status: int) -> None:
     scene = Scene(answers_retry=True)
@@ -185,36 +171,36 @@ def test_a_send_needs_a_buffer() -> None:
 
 SENDER: dict[str, Any] = {"pp_sender_id": b"x", "u_sender_id_len": 1}
 REFUSED = [
-    case(pytest.mark.rule("MQMP-3.1.5.2-6"), {"u_transfer_type": 1}, INVALID),
-    case(pytest.mark.rule("MQMP-2.2.3.2-2"), {"u_transfer_type": 2}, INVALID),
-    case(pytest.mark.rule("MQMP-3.1.5.2-8"), {"admin": NO_QUEUE}, ILLEGAL),
-    case(pytest.mark.rule("MQMP-3.1.5.2-10"), {"response": NO_QUEUE}, ILLEGAL),
-    case(pytest.mark.rule("MQMP-3.1.5.2-11"), {"pul_priv_level": 1, "pul_encrypt_alg": 0x6602}, INVALID),
-    case(pytest.mark.rule("MQMP-3.1.5.2-14"), {"p_priority": 8}, PROPERTY),
-    case(pytest.mark.rule("MQMP-3.1.5.2-36"), body(b"x") | {"ul_body_buffer_size_in_bytes": 2}, INVALID),
-    case(pytest.mark.rule("MQMP-3.1.5.2-38"), SIGNED | {"pul_hash_alg": None}, PROPERTY),
-    case(pytest.mark.rule("MQMP-3.1.5.2-40"), SIGNED | {"pul_hash_alg": 0x8005}, PROPERTY),
-    case(pytest.mark.rule("MQMP-3.1.5.2-41"), {"pul_priv_level": 0}, PROPERTY),
-    case(pytest.mark.rule("MQMP-3.1.5.2-46"), {"ul_sender_cert_len": 1}, NO_CERTIFICATE),
-    case(pytest.mark.rule("MQMP-3.1.5.2-47"), {"u_sender_id_len": 1}, PROPERTY),
-    case(pytest.mark.rule("MQMP-3.1.5.2-50"), {"u_sender_id_len": 1, "pul_sender_id_type": 0}, PROPERTY),
-    pytest.param({"pul_sender_id_type": 1}, PROPERTY, id="a type of sender without a sender"),
-    case(pytest.mark.rule("MQMP-3.1.5.2-52"), {"ul_symm_keys_size": 1}, CORRUPTED),
-    case(pytest.mark.rule("MQMP-3.1.5.2-55"), NAMED | {"ppwcs_prov_name": None}, PROPERTY),
-    case(pytest.mark.rule("MQMP-3.1.5.2-59"), SIGNED | {"pul_prov_type": None}, PROPERTY),
-    pytest.param(SIGNED | {"pul_prov_type": 24}, PROPERTY, id="not the type of the default provider"),
-    case(pytest.mark.rule("MQMP-3.1.5.2-65"), NAMED | {"pul_auth_prov_name_len_prop": 13}, INVALID),
-    pytest.param(NAMED | {"pul_auth_prov_name_len_prop": 3}, INVALID, id="a negative length"),
-    case(pytest.mark.rule("MQMP-2.2.3.2-37"), {"p_delivery": 2}, PROPERTY),
-    case(pytest.mark.rule("MQMP-2.2.3.2-46"), {"p_acknowledge": 3}, PROPERTY),
-    case(pytest.mark.rule("MQMP-2.2.3.2-51"), {"p_auditing": 4}, PROPERTY),
-    case(pytest.mark.rule("MQMP-2.2.3.2-60"), {"p_trace": 2}, PROPERTY),
-    case(pytest.mark.rule("MQMP-2.2.3.2-64"), SENDER | {"pul_sender_id_type": 0}, PROPERTY),
-    case(pytest.mark.rule("MQMP-2.2.3.2-65"), SENDER | {"pul_sender_id_type": 3}, PROPERTY),
+    ("MQMP-3.1.5.2-6", {"u_transfer_type": 1}, INVALID),
+    ("MQMP-2.2.3.2-2", {"u_transfer_type": 2}, INVALID),
+    ("MQMP-3.1.5.2-8", {"admin": NO_QUEUE}, ILLEGAL),
+    ("MQMP-3.1.5.2-10", {"response": NO_QUEUE}, ILLEGAL),
+    ("MQMP-3.1.5.2-11", {"pul_priv_level": 1, "pul_encrypt_alg": 0x6602}, INVALID),
+    ("MQMP-3.1.5.2-14", {"p_priority": 8}, PROPERTY),
+    ("MQMP-3.1.5.2-36", body(b"x") | {"ul_body_buffer_size_in_bytes": 2}, INVALID),
+    ("MQMP-3.1.5.2-38", SIGNED | {"pul_hash_alg": None}, PROPERTY),
+    ("MQMP-3.1.5.2-40", SIGNED | {"pul_hash_alg": 0x8005}, PROPERTY),
+    ("MQMP-3.1.5.2-41", {"pul_priv_level": 0}, PROPERTY),
+    ("MQMP-3.1.5.2-46", {"ul_sender_cert_len": 1}, NO_CERTIFICATE),
+    ("MQMP-3.1.5.2-47", {"u_sender_id_len": 1}, PROPERTY),
+    ("MQMP-3.1.5.2-50", {"u_sender_id_len": 1, "pul_sender_id_type": 0}, PROPERTY),
+    pytest.param("", {"pul_sender_id_type": 1}, PROPERTY, id="a type of sender without a sender"),
+    ("MQMP-3.1.5.2-52", {"ul_symm_keys_size": 1}, CORRUPTED),
+    ("MQMP-3.1.5.2-55", NAMED | {"ppwcs_prov_name": None}, PROPERTY),
+    ("MQMP-3.1.5.2-59", SIGNED | {"pul_prov_type": None}, PROPERTY),
+    pytest.param("", SIGNED | {"pul_prov_type": 24}, PROPERTY, id="not the type of the default provider"),
+    ("MQMP-3.1.5.2-65", NAMED | {"pul_auth_prov_name_len_prop": 13}, INVALID),
+    pytest.param("", NAMED | {"pul_auth_prov_name_len_prop": 3}, INVALID, id="a negative length"),
+    ("MQMP-2.2.3.2-37", {"p_delivery": 2}, PROPERTY),
+    ("MQMP-2.2.3.2-46", {"p_acknowledge": 3}, PROPERTY),
+    ("MQMP-2.2.3.2-51", {"p_auditing": 4}, PROPERTY),
+    ("MQMP-2.2.3.2-60", {"p_trace": 2}, PROPERTY),
+    ("MQMP-2.2.3.2-64", SENDER | {"pul_sender_id_type": 0}, PROPERTY),
+    ("MQMP-2.2.3.2-65", SENDER | {"pul_sender_id_type": 3}, PROPERTY),
 ]
 
 
-@pytest.mark.parametrize(("old", "status"), REFUSED)
+@rule_table("old, status", *REFUSED)
 def test_a_buffer_that_is_not_sent(old: dict[str, Any], status: int) -> None:
     scene = Scene()
     answer = scene.send(sending(**old))
@@ -222,13 +208,11 @@ def test_a_buffer_that_is_not_sent(old: dict[str, Any], status: int) -> None:
     assert (labels(scene.queue), scene.manager.sequential_id) == ([], 0)
 
 
-@pytest.mark.parametrize(
-    ("old", "status"),
-    [
-        case(pytest.mark.rule("MQMP-3.1.5.2-43"), {"pul_priv_level": 1, "pul_encrypt_alg": 0x6610}, PROPERTY),
-        case(pytest.mark.rule("MQMP-2.2.3.2-69"), {"pul_priv_level": 5, "pul_encrypt_alg": 0x6602}, PROPERTY),
-        pytest.param({"pul_priv_level": 2, "pul_encrypt_alg": 0x6801}, Status.MQ_OK, id="allowed"),
-    ],
+@rule_table(
+    "old, status",
+    ("MQMP-3.1.5.2-43", {"pul_priv_level": 1, "pul_encrypt_alg": 0x6610}, PROPERTY),
+    ("MQMP-2.2.3.2-69", {"pul_priv_level": 5, "pul_encrypt_alg": 0x6602}, PROPERTY),
+    pytest.param("", {"pul_priv_level": 2, "pul_encrypt_alg": 0x6801}, Status.MQ_OK, id="allowed"),
 )
 def test_encryption_is_for_queues_that_have_an_identifier(old: dict[str, Any], status: int) -> None:
     scene = Scene()
@@ -268,34 +252,34 @@ UNDYING = {"ul_absolute_time_to_queue": 0}
 WITH_KEY = {"pp_symm_keys": b"key", "ul_symm_keys_size": 3}
 LONG_NAME = NAMED | {"ppwcs_prov_name": WcharText.of("CSP") + b"x\0" * 9, "ul_prov_name_len": 13}
 DEFAULTS = [
-    case(pytest.mark.rule("MQMP-3.1.5.2-7"), {}, "administration_queue_format_name", None),
-    case(pytest.mark.rule("MQMP-3.1.5.2-9"), {}, "response_queue_format_name", None),
-    case(pytest.mark.rule("MQMP-3.1.5.2-13"), {}, "priority", 3),
-    case(pytest.mark.rule("MQMP-3.1.5.2-15"), {}, "tracing_requested", False),
-    case(pytest.mark.rule("MQMP-3.1.5.2-16"), UNDYING, "time_to_reach_queue", 0xFFFFFFFF),
-    case(pytest.mark.rule("MQMP-3.1.5.2-18"), {}, "connector_type_identifier", None),
-    case(pytest.mark.rule("MQMP-3.1.5.2-19"), {}, "delivery_guarantee", 0),
-    case(pytest.mark.rule("MQMP-3.1.5.2-21"), {}, "positive_journaling_requested", False),
-    pytest.param({}, "negative_journaling_requested", False, id="no dead letter"),
-    case(pytest.mark.rule("MQMP-3.1.5.2-22"), {}, "message_class", 0),
-    case(pytest.mark.rule("MQMP-3.1.5.2-23"), {"p_class": 0x1234}, "message_class", 0x1234),
-    case(pytest.mark.rule("MQMP-2.2.3.2-5"), {"p_class": 0x1E00}, "message_class", 0x1E00),
-    case(pytest.mark.rule("MQMP-3.1.5.2-24"), {}, "correlation_identifier", bytes(20)),
-    case(pytest.mark.rule("MQMP-3.1.5.2-25"), {}, "acknowledgements_requested", 0),
-    case(pytest.mark.rule("MQMP-3.1.5.2-26"), {}, "application_tag", 0),
-    case(pytest.mark.rule("MQMP-3.1.5.2-27"), {"ul_title_buffer_size_in_wchars": 9}, "label", b""),
-    case(pytest.mark.rule("MQMP-3.1.5.2-28"), titled(WcharText.of("abcdef"), 3), "label", b"a\0b\0c\0"),
-    case(pytest.mark.rule("MQMP-3.1.5.2-29", "MQMP-3.1.5.2-30"), titled(LONG, 300), "label", b"a\0" * 249),
-    case(pytest.mark.rule("MQMP-3.1.5.2-31"), {"ul_msg_extension_buffer_in_bytes": 9}, "extension", None),
-    case(pytest.mark.rule("MQMP-3.1.5.2-32"), EXTENDED, "extension", b"a\0b\0"),
-    case(
-        pytest.mark.rule("MQMP-3.1.5.2-33"),
+    ("MQMP-3.1.5.2-7", {}, "administration_queue_format_name", None),
+    ("MQMP-3.1.5.2-9", {}, "response_queue_format_name", None),
+    ("MQMP-3.1.5.2-13", {}, "priority", 3),
+    ("MQMP-3.1.5.2-15", {}, "tracing_requested", False),
+    ("MQMP-3.1.5.2-16", UNDYING, "time_to_reach_queue", 0xFFFFFFFF),
+    ("MQMP-3.1.5.2-18", {}, "connector_type_identifier", None),
+    ("MQMP-3.1.5.2-19", {}, "delivery_guarantee", 0),
+    ("MQMP-3.1.5.2-21", {}, "positive_journaling_requested", False),
+    pytest.param("", {}, "negative_journaling_requested", False, id="no dead letter"),
+    ("MQMP-3.1.5.2-22", {}, "message_class", 0),
+    ("MQMP-3.1.5.2-23", {"p_class": 0x1234}, "message_class", 0x1234),
+    ("MQMP-2.2.3.2-5", {"p_class": 0x1E00}, "message_class", 0x1E00),
+    ("MQMP-3.1.5.2-24", {}, "correlation_identifier", bytes(20)),
+    ("MQMP-3.1.5.2-25", {}, "acknowledgements_requested", 0),
+    ("MQMP-3.1.5.2-26", {}, "application_tag", 0),
+    ("MQMP-3.1.5.2-27", {"ul_title_buffer_size_in_wchars": 9}, "label", b""),
+    ("MQMP-3.1.5.2-28", titled(WcharText.of("abcdef"), 3), "label", b"a\0b\0c\0"),
+    ("MQMP-3.1.5.2-29 MQMP-3.1.5.2-30", titled(LONG, 300), "label", b"a\0" * 249),
+    ("MQMP-3.1.5.2-31", {"ul_msg_extension_buffer_in_bytes": 9}, "extension", None),
+    ("MQMP-3.1.5.2-32", EXTENDED, "extension", b"a\0b\0"),
+    (
+        "MQMP-3.1.5.2-33",
         {"ul_body_buffer_size_in_bytes": 9, "ul_alloc_body_buffer_in_bytes": 5},
         "body",
         None,
     ),
-    case(
-        pytest.mark.rule("MQMP-3.1.5.2-34", "MQMP-3.1.5.2-35"),
+    (
+        "MQMP-3.1.5.2-34 MQMP-3.1.5.2-35",
         {
             "pp_body": b"a\0b\0c",
             "ul_body_buffer_size_in_bytes": 4,
@@ -304,40 +288,37 @@ DEFAULTS = [
         "body",
         b"a\0b\0",
     ),
-    case(pytest.mark.rule("MQMP-3.1.5.2-37"), {}, "privacy_level", 0),
-    case(pytest.mark.rule("MQMP-3.1.5.2-39"), {}, "hash_algorithm", 0),
-    case(pytest.mark.rule("MQMP-3.1.5.2-42"), {}, "encryption_algorithm", 0),
-    case(pytest.mark.rule("MQMP-3.1.5.2-44"), {}, "body_type", 0),
-    case(pytest.mark.rule("MQMP-3.1.5.2-45"), {}, "sender_certificate", None),
-    case(pytest.mark.rule("MQMP-3.1.5.2-48"), {}, "sender_identifier_type", 0),
-    case(pytest.mark.rule("MQMP-3.1.5.2-49"), {"pul_sender_id_type": 0}, "sender_identifier", None),
-    case(pytest.mark.rule("MQMP-3.1.5.2-51"), {}, "symmetric_key", None),
-    case(pytest.mark.rule("MQMP-3.1.5.2-53"), WITH_KEY, "symmetric_key", b"key"),
-    case(pytest.mark.rule("MQMP-3.1.5.2-54"), {"pp_signature": b"s"}, "signature", None),
-    case(pytest.mark.rule("MQMP-3.1.5.2-106"), SIGNED | {"pp_signature": None}, "signature", None),
-    pytest.param(SIGNED | {"pp_signature": None}, "authentication_level", 0, id="a size without a signature"),
-    case(pytest.mark.rule("MQMP-3.1.5.2-56"), NAMED, "authentication_provider_type", 24),
-    case(
-        pytest.mark.rule("MQMP-3.1.5.2-57"),
-        NAMED | {"pul_prov_type": None},
-        "authentication_provider_type",
-        0,
+    ("MQMP-3.1.5.2-37", {}, "privacy_level", 0),
+    ("MQMP-3.1.5.2-39", {}, "hash_algorithm", 0),
+    ("MQMP-3.1.5.2-42", {}, "encryption_algorithm", 0),
+    ("MQMP-3.1.5.2-44", {}, "body_type", 0),
+    ("MQMP-3.1.5.2-45", {}, "sender_certificate", None),
+    ("MQMP-3.1.5.2-48", {}, "sender_identifier_type", 0),
+    ("MQMP-3.1.5.2-49", {"pul_sender_id_type": 0}, "sender_identifier", None),
+    ("MQMP-3.1.5.2-51", {}, "symmetric_key", None),
+    ("MQMP-3.1.5.2-53", WITH_KEY, "symmetric_key", b"key"),
+    ("MQMP-3.1.5.2-54", {"pp_signature": b"s"}, "signature", None),
+    ("MQMP-3.1.5.2-106", SIGNED | {"pp_signature": None}, "signature", None),
+    pytest.param(
+        "", SIGNED | {"pp_signature": None}, "authentication_level", 0, id="a size without a signature"
     ),
-    case(pytest.mark.rule("MQMP-3.1.5.2-58"), LONG_NAME, "authentication_provider_name", b"C\0S\0P\0"),
-    case(pytest.mark.rule("MQMP-3.1.5.2-60"), SIGNED, "signature", b"s" * 8),
-    pytest.param(SIGNED, "authentication_level", 1, id="a signature of MSMQ 1.0"),
-    case(
-        pytest.mark.rule("MQMP-3.1.5.2-61", "MQMP-3.1.5.2-62", "MQMP-3.1.5.2-63", "MQMP-3.1.5.2-64"),
+    ("MQMP-3.1.5.2-56", NAMED, "authentication_provider_type", 24),
+    ("MQMP-3.1.5.2-57", NAMED | {"pul_prov_type": None}, "authentication_provider_type", 0),
+    ("MQMP-3.1.5.2-58", LONG_NAME, "authentication_provider_name", b"C\0S\0P\0"),
+    ("MQMP-3.1.5.2-60", SIGNED, "signature", b"s" * 8),
+    pytest.param("", SIGNED, "authentication_level", 1, id="a signature of MSMQ 1.0"),
+    (
+        "MQMP-3.1.5.2-61 MQMP-3.1.5.2-62 MQMP-3.1.5.2-63 MQMP-3.1.5.2-64",
         TWO_SIGNATURES,
         "signature",
         b"22222",
     ),
-    case(pytest.mark.rule("MQMP-3.1.1.11-67"), TWO_SIGNATURES, "authentication_level", 3),
-    case(pytest.mark.rule("MQMP-3.1.5.2-66"), {"pul_auth_prov_name_len_prop": 77}, "authentication_level", 0),
+    ("MQMP-3.1.1.11-67", TWO_SIGNATURES, "authentication_level", 3),
+    ("MQMP-3.1.5.2-66", {"pul_auth_prov_name_len_prop": 77}, "authentication_level", 0),
 ]
 
 
-@pytest.mark.parametrize(("old", "attribute", "value"), DEFAULTS)
+@rule_table("old, attribute, value", *DEFAULTS)
 def test_what_a_message_gets_from_its_buffer(old: dict[str, Any], attribute: str, value: Any) -> None:
     message = Scene().sent(**old)
     assert getattr(message.properties, attribute) == value
@@ -345,30 +326,30 @@ def test_what_a_message_gets_from_its_buffer(old: dict[str, Any], attribute: str
 
 
 IGNORED = [
-    case(pytest.mark.rule("MQMP-3.1.5.2-17"), {"pp_message_id": ObjectId(uniquifier=9)}),
-    case(pytest.mark.rule("MQMP-3.1.5.2-69"), {"p_sent_time": 9}),
-    case(pytest.mark.rule("MQMP-3.1.5.2-70"), {"p_arrived_time": 9}),
-    case(pytest.mark.rule("MQMP-3.1.5.2-71"), {"p_body_size": 9}),
-    case(pytest.mark.rule("MQMP-3.1.5.2-72"), {"pul_title_buffer_size_in_wchars": 9}),
-    case(pytest.mark.rule("MQMP-3.1.5.2-73"), {"pul_relative_time_to_queue": 9}),
-    case(pytest.mark.rule("MQMP-3.1.5.2-74"), {"pul_relative_time_to_live": 9}),
-    case(pytest.mark.rule("MQMP-3.1.5.2-75"), {"pul_sender_id_len_prop": 9}),
-    case(pytest.mark.rule("MQMP-3.1.5.2-76", "MQMP-2.2.3.2-70"), {"ul_auth_level": 9}),
-    case(pytest.mark.rule("MQMP-3.1.5.2-77"), {"p_authenticated": 9}),
-    case(pytest.mark.rule("MQMP-3.1.5.2-78", "MQMP-2.2.3.2-86"), {"b_authenticated": 1}),
-    case(pytest.mark.rule("MQMP-3.1.5.2-79"), {"pul_sender_cert_len_prop": 9}),
-    case(pytest.mark.rule("MQMP-3.1.5.2-80"), {"pul_symm_keys_size_prop": 9}),
-    case(pytest.mark.rule("MQMP-3.1.5.2-81"), {"pul_signature_size_prop": 9}),
-    case(pytest.mark.rule("MQMP-3.1.5.2-82"), {"pp_src_qmid": UOW}),
-    case(pytest.mark.rule("MQMP-3.1.5.2-83"), {"p_msg_extension_size": 9}),
-    case(pytest.mark.rule("MQMP-3.1.5.2-84"), {"pul_version": 9}),
-    case(pytest.mark.rule("MQMP-3.1.5.2-85"), {"outer": {"pb_first_in_xact": 1}}),
-    case(pytest.mark.rule("MQMP-3.1.5.2-86"), {"outer": {"pb_last_in_xact": 1}}),
-    case(pytest.mark.rule("MQMP-3.1.5.2-87"), {"outer": {"pp_xact_id": ObjectId(uniquifier=9)}}),
+    ("MQMP-3.1.5.2-17", {"pp_message_id": ObjectId(uniquifier=9)}),
+    ("MQMP-3.1.5.2-69", {"p_sent_time": 9}),
+    ("MQMP-3.1.5.2-70", {"p_arrived_time": 9}),
+    ("MQMP-3.1.5.2-71", {"p_body_size": 9}),
+    ("MQMP-3.1.5.2-72", {"pul_title_buffer_size_in_wchars": 9}),
+    ("MQMP-3.1.5.2-73", {"pul_relative_time_to_queue": 9}),
+    ("MQMP-3.1.5.2-74", {"pul_relative_time_to_live": 9}),
+    ("MQMP-3.1.5.2-75", {"pul_sender_id_len_prop": 9}),
+    ("MQMP-3.1.5.2-76 MQMP-2.2.3.2-70", {"ul_auth_level": 9}),
+    ("MQMP-3.1.5.2-77", {"p_authenticated": 9}),
+    ("MQMP-3.1.5.2-78 MQMP-2.2.3.2-86", {"b_authenticated": 1}),
+    ("MQMP-3.1.5.2-79", {"pul_sender_cert_len_prop": 9}),
+    ("MQMP-3.1.5.2-80", {"pul_symm_keys_size_prop": 9}),
+    ("MQMP-3.1.5.2-81", {"pul_signature_size_prop": 9}),
+    ("MQMP-3.1.5.2-82", {"pp_src_qmid": UOW}),
+    ("MQMP-3.1.5.2-83", {"p_msg_extension_size": 9}),
+    ("MQMP-3.1.5.2-84", {"pul_version": 9}),
+    ("MQMP-3.1.5.2-85", {"outer": {"pb_first_in_xact": 1}}),
+    ("MQMP-3.1.5.2-86", {"outer": {"pb_last_in_xact": 1}}),
+    ("MQMP-3.1.5.2-87", {"outer": {"pp_xact_id": ObjectId(uniquifier=9)}}),
 ]
 
 
-@pytest.mark.parametrize("old", IGNORED)
+@rule_table("old", *IGNORED)
 def test_what_a_send_does_not_look_at(old: dict[str, Any]) -> None:
     plain, with_it = Scene().sent(**body(b"x", "a")), Scene().sent(**body(b"x", "a"), **old)
     assert with_it.properties == plain.properties

@@ -32,8 +32,9 @@ from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
-from tests.lab.model.qmcomm.scene import ELSEWHERE, ORDERS, REMOTE_HANDLE, Scene, case
+from tests.lab.model.qmcomm.scene import ELSEWHERE, ORDERS, REMOTE_HANDLE, Scene
 from tests.lab.model.scene import QUEUE_MANAGER, labels, pass_time, put, states
+from tests.rules import rule_table
 
 INVALID_BOUND = 0x1C000007
 NOT_AVAILABLE = 0xC00E0069
@@ -67,13 +68,11 @@ def cursor_of(handle: ContextHandle, number: int) -> CursorRequest:
     return CursorRequest(h_queue=handle, h_cursor=number)
 
 
-@pytest.mark.parametrize(
-    ("stem", "request_for"),
-    [
-        case(pytest.mark.rule("MQMP-3.1.4.18-9"), CLOSE, closing),
-        case(pytest.mark.rule("MQMP-3.1.4.21-9"), NAME, naming),
-        case(pytest.mark.rule("MQMP-3.1.4.22-8"), PURGE, purging),
-    ],
+@rule_table(
+    "stem, request_for",
+    ("MQMP-3.1.4.18-9", CLOSE, closing),
+    ("MQMP-3.1.4.21-9", NAME, naming),
+    ("MQMP-3.1.4.22-8", PURGE, purging),
 )
 def test_a_handle_of_no_queue_is_refused(stem: str, request_for: Any) -> None:
     scene = Scene()
@@ -85,12 +84,10 @@ def test_a_handle_of_no_queue_is_refused(stem: str, request_for: Any) -> None:
     assert getattr(response, "ph_queue", other) == other
 
 
-@pytest.mark.parametrize(
-    ("stem", "request_for"),
-    [
-        case(pytest.mark.rule("MQMP-3.1.4.21-7", "MQMP-3.1.4.21-16"), NAME, naming),
-        case(pytest.mark.rule("MQMP-3.1.4.22-3"), PURGE, purging),
-    ],
+@rule_table(
+    "stem, request_for",
+    ("MQMP-3.1.4.21-7 MQMP-3.1.4.21-16", NAME, naming),
+    ("MQMP-3.1.4.22-3", PURGE, purging),
 )
 def test_a_deleted_queue_is_neither_named_nor_purged(stem: str, request_for: Any) -> None:
     scene = Scene()
@@ -414,15 +411,13 @@ def test_a_setting_that_there_is_not_is_refused(kind: int) -> None:
 
 
 @pytest.mark.rule("MQMP-3.1.4.23-10")
-@pytest.mark.parametrize(
-    ("kind", "text"),
-    [
-        case(pytest.mark.rule("MQMP-3.1.4.23-3"), 0, "first,second"),
-        case(pytest.mark.rule("MQMP-3.1.4.23-5"), 1, "345600"),
-        case(pytest.mark.rule("MQMP-3.1.4.23-6"), 2, "73696874-6920-2073-7468-6520666f7265"),
-        case(pytest.mark.rule("MQMP-3.1.4.23-7"), 3, "6.1.7601"),
-        case(pytest.mark.rule("MQMP-3.1.4.23-8"), 4, "20656874-7571-7565-6520-6d616e616765"),
-    ],
+@rule_table(
+    "kind, text",
+    ("MQMP-3.1.4.23-3", 0, "first,second"),
+    ("MQMP-3.1.4.23-5", 1, "345600"),
+    ("MQMP-3.1.4.23-6", 2, "73696874-6920-2073-7468-6520666f7265"),
+    ("MQMP-3.1.4.23-7", 3, "6.1.7601"),
+    ("MQMP-3.1.4.23-8", 4, "20656874-7571-7565-6520-6d616e616765"),
 )
 def test_settings_are_told_as_text(kind: int, text: str) -> None:
     scene = Scene(forest=GUID(b"this is the forest"[:16]))
@@ -445,18 +440,16 @@ def test_a_workgroup_has_no_forest() -> None:
     assert (response.status, response.lplp_mqis_server) == (Status.MQ_ERROR, None)
 
 
-@pytest.mark.parametrize(
-    ("kind", "spx", "port"),
-    [
-        case(pytest.mark.rule("MQMP-3.1.4.24-1"), 4, True, 0),
-        case(pytest.mark.rule("MQMP-3.1.4.24-1"), 0xFFFF_FFFF, True, 0),
-        case(pytest.mark.rule("MQMP-3.1.4.24-2"), 0, False, 2103),
-        case(pytest.mark.rule("MQMP-3.1.4.24-3"), 1, False, 2105),
-        case(pytest.mark.rule("MQMP-3.1.4.24-4"), 2, True, 2103),
-        case(pytest.mark.rule("MQMP-3.1.4.24-5"), 3, True, 2105),
-        case(pytest.mark.rule("MQMP-3.1.4.24-6"), 2, False, 0),
-        case(pytest.mark.rule("MQMP-3.1.4.24-6"), 3, False, 0),
-    ],
+@rule_table(
+    "kind, spx, port",
+    ("MQMP-3.1.4.24-1", 4, True, 0),
+    ("MQMP-3.1.4.24-1", 0xFFFF_FFFF, True, 0),
+    ("MQMP-3.1.4.24-2", 0, False, 2103),
+    ("MQMP-3.1.4.24-3", 1, False, 2105),
+    ("MQMP-3.1.4.24-4", 2, True, 2103),
+    ("MQMP-3.1.4.24-5", 3, True, 2105),
+    ("MQMP-3.1.4.24-6", 2, False, 0),
+    ("MQMP-3.1.4.24-6", 3, False, 0),
 )
 def test_ports_are_told(kind: int, spx: bool, port: int) -> None:
     scene = Scene(spx=spx)

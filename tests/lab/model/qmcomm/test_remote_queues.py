@@ -25,13 +25,13 @@ from tests.lab.model.qmcomm.scene import (
     ELSEWHERE,
     ORDERS,
     Scene,
-    case,
     cases,
     opening,
     opening_for_others,
     remote_cursor,
 )
 from tests.lab.model.scene import QUEUE_MANAGER
+from tests.rules import rule_table
 
 ILLEGAL_OPERATION = 0xC00E0064
 SHARING_VIOLATION = 0xC0000043
@@ -106,39 +106,25 @@ NO_ACCESS = [opening_for_others(access=access) for access in (0, 2, 4, 0x21, 0x8
 
 
 @pytest.mark.rule("MQMP-3.1.4.2-1", "MQMP-3.1.4.2-24")
-@pytest.mark.parametrize(
-    ("request_", "status"),
-    [
-        case(pytest.mark.rule("MQMP-3.1.4.2-3"), OpenRemoteQueueRequest(dw_desired_access=1), INVALID),
-        *cases(
-            pytest.mark.rule("MQMP-3.1.4.2-4"),
-            ILLEGAL_NAME,
-            _illegal(m_qft=3, arm=WcharText.of("OS:host")),
-            _illegal(m_qft=3, arm=None),
-        ),
-        case(pytest.mark.rule("MQMP-3.1.4.2-5"), _illegal(), ILLEGAL_NAME),
-        case(
-            pytest.mark.rule("MQMP-3.1.4.2-6"),
-            _illegal(m_qft=1, m_suffix_and_flags=0x82, arm=QUEUE_MANAGER),
-            ILLEGAL_NAME,
-        ),
-        case(pytest.mark.rule("MQMP-3.1.4.2-8"), opening_for_others(f"DL={QUEUE_MANAGER}"), UNSUPPORTED_NAME),
-        case(
-            pytest.mark.rule("MQMP-3.1.4.2-9"),
-            opening_for_others("MULTICAST=224.0.0.1:8001"),
-            UNSUPPORTED_NAME,
-        ),
-        *cases(pytest.mark.rule("MQMP-3.1.4.2-10"), UNSUPPORTED_NAME, *map(opening_for_others, BY_HTTP)),
-        *cases(pytest.mark.rule("MQMP-3.1.4.2-14"), UNSUPPORTED_ACCESS, *NO_ACCESS),
-        case(pytest.mark.rule("MQMP-3.1.4.2-15"), opening_for_others(share=2), INVALID),
-        case(pytest.mark.rule("MQMP-3.1.4.2-15"), opening_for_others(share=0xFFFF_FFFF), INVALID),
-        case(
-            pytest.mark.rule("MQMP-3.1.4.2-26"),
-            opening_for_others("DIRECT=OS:host\\private$\\nothing"),
-            NOT_FOUND,
-        ),
-        case(pytest.mark.rule("MQMP-3.1.4.2-27"), opening_for_others(ELSEWHERE), NOT_FOUND),
-    ],
+@rule_table(
+    "request_, status",
+    ("MQMP-3.1.4.2-3", OpenRemoteQueueRequest(dw_desired_access=1), INVALID),
+    *cases(
+        "MQMP-3.1.4.2-4",
+        ILLEGAL_NAME,
+        _illegal(m_qft=3, arm=WcharText.of("OS:host")),
+        _illegal(m_qft=3, arm=None),
+    ),
+    ("MQMP-3.1.4.2-5", _illegal(), ILLEGAL_NAME),
+    ("MQMP-3.1.4.2-6", _illegal(m_qft=1, m_suffix_and_flags=0x82, arm=QUEUE_MANAGER), ILLEGAL_NAME),
+    ("MQMP-3.1.4.2-8", opening_for_others(f"DL={QUEUE_MANAGER}"), UNSUPPORTED_NAME),
+    ("MQMP-3.1.4.2-9", opening_for_others("MULTICAST=224.0.0.1:8001"), UNSUPPORTED_NAME),
+    *cases("MQMP-3.1.4.2-10", UNSUPPORTED_NAME, *map(opening_for_others, BY_HTTP)),
+    *cases("MQMP-3.1.4.2-14", UNSUPPORTED_ACCESS, *NO_ACCESS),
+    ("MQMP-3.1.4.2-15", opening_for_others(share=2), INVALID),
+    ("MQMP-3.1.4.2-15", opening_for_others(share=0xFFFF_FFFF), INVALID),
+    ("MQMP-3.1.4.2-26", opening_for_others("DIRECT=OS:host\\private$\\nothing"), NOT_FOUND),
+    ("MQMP-3.1.4.2-27", opening_for_others(ELSEWHERE), NOT_FOUND),
 )
 def test_a_queue_that_cannot_be_opened_for_others(request_: OpenRemoteQueueRequest, status: int) -> None:
     assert Scene().refusal(OPEN, request_) == status
@@ -166,14 +152,12 @@ def test_what_is_not_looked_at_when_a_queue_is_opened_for_others(mqs: int) -> No
 @pytest.mark.rule("MQMP-3.1.4.2-25", "MQMP-3.1.4.2-28", "MQMP-3.1.4.2-29", "MQMP-3.1.4.2-30")
 @pytest.mark.rule("MQMP-3.1.4.2-31", "MQMP-3.1.4.2-32", "MQMP-3.1.4.2-33", "MQMP-3.1.4.2-34")
 @pytest.mark.rule("MQMP-3.1.4.2-35")
-@pytest.mark.parametrize(
-    ("access", "share", "opened_for", "shared"),
-    [
-        case(pytest.mark.rule("MQMP-3.1.4.2-12"), 1, 0, RECEIVE, QueueShareMode.DENY_NONE),
-        case(pytest.mark.rule("MQMP-3.1.4.2-13"), 0x20, 0, PEEK, QueueShareMode.DENY_NONE),
-        (1, 1, RECEIVE, QueueShareMode.DENY_RECEIVE),
-        (0x20, 1, PEEK, QueueShareMode.DENY_RECEIVE),
-    ],
+@rule_table(
+    "access, share, opened_for, shared",
+    ("MQMP-3.1.4.2-12", 1, 0, RECEIVE, QueueShareMode.DENY_NONE),
+    ("MQMP-3.1.4.2-13", 0x20, 0, PEEK, QueueShareMode.DENY_NONE),
+    ("", 1, 1, RECEIVE, QueueShareMode.DENY_RECEIVE),
+    ("", 0x20, 1, PEEK, QueueShareMode.DENY_RECEIVE),
 )
 def test_a_queue_opened_for_others_is_known_by_one_number_and_a_handle(
     access: int, share: int, opened_for: QueueAccessType, shared: QueueShareMode
@@ -294,15 +278,10 @@ def test_a_number_of_no_open_queue_gives_no_cursor(number: int) -> None:
     assert scene.refusal(CURSOR, remote_cursor(number)) == Status.MQ_ERROR_INVALID_HANDLE
 
 
-@pytest.mark.parametrize(
+@rule_table(
     "end",
-    [
-        case(pytest.mark.rule("MQMP-3.1.4.4-4"), lambda manager, one: close_queue(manager, one)),
-        case(
-            pytest.mark.rule("MQMP-3.1.4.4-5", "MQMP-3.1.4.4-7"),
-            lambda manager, one: delete_queue(manager, one.queue_reference),
-        ),
-    ],
+    ("MQMP-3.1.4.4-4", lambda manager, one: close_queue(manager, one)),
+    ("MQMP-3.1.4.4-5 MQMP-3.1.4.4-7", lambda manager, one: delete_queue(manager, one.queue_reference)),
 )
 def test_a_queue_that_was_closed_or_deleted_gives_no_cursor(end: Any) -> None:
     scene = Scene()

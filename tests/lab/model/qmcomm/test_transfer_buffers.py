@@ -19,8 +19,8 @@ from msmq_wire.wire.names import FormatName
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 from tests.lab.model.qmcomm.qmcomm2_scene import Scene, body_room, receiving, sending
-from tests.lab.model.qmcomm.scene import case
 from tests.lab.model.scene import START, make_packet, make_queue, pass_time, put
+from tests.rules import rule_table
 
 SOME = GUID(b"some identifier.")
 NAME = "DIRECT=OS:host\\private$\\answers"
@@ -66,99 +66,97 @@ def sent(**old: Any) -> MessageProperties:
     return message_properties(sending(**old))
 
 
-Table: TypeAlias = dict[tuple[str, str], dict[Any, pytest.MarkDecorator]]
+Table: TypeAlias = dict[tuple[str, str], dict[Any, str]]
 
 
 def rows(table: Table) -> list[Any]:
-    """Member, attribute and value, with its rule."""
-    return [case(rule, *names, value) for names, rules in table.items() for value, rule in rules.items()]
+    """Member, attribute and value, with the rules of the value before them."""
+    return [(rules, *names, value) for names, values in table.items() for value, rules in values.items()]
 
 
 # Sent and received alike: the values of a member and an attribute.
 BOTH: Table = {
     ("p_class", "message_class"): {
-        0x0000: pytest.mark.rule("MQMP-2.2.3.2-9", "MQMP-3.1.1.11-15", "MQMP-3.1.5.3-99"),
-        0x0001: pytest.mark.rule("MQMP-2.2.3.2-10"),
-        0x0002: pytest.mark.rule("MQMP-2.2.3.2-11"),
-        0x4000: pytest.mark.rule("MQMP-2.2.3.2-12"),
-        0x8000: pytest.mark.rule("MQMP-2.2.3.2-13"),
-        0x8001: pytest.mark.rule("MQMP-2.2.3.2-14"),
-        0x8002: pytest.mark.rule("MQMP-2.2.3.2-15"),
-        0x8003: pytest.mark.rule("MQMP-2.2.3.2-16"),
-        0x8004: pytest.mark.rule("MQMP-2.2.3.2-17"),
-        0x8005: pytest.mark.rule("MQMP-2.2.3.2-18"),
-        0x8006: pytest.mark.rule("MQMP-2.2.3.2-19"),
-        0x8007: pytest.mark.rule("MQMP-2.2.3.2-20"),
-        0x8009: pytest.mark.rule("MQMP-2.2.3.2-21"),
-        0x800A: pytest.mark.rule("MQMP-2.2.3.2-22"),
-        0x800B: pytest.mark.rule("MQMP-2.2.3.2-23"),
-        0xC000: pytest.mark.rule("MQMP-2.2.3.2-24"),
-        0xC001: pytest.mark.rule("MQMP-2.2.3.2-25"),
-        0xC002: pytest.mark.rule("MQMP-2.2.3.2-26"),
-        0xC004: pytest.mark.rule("MQMP-2.2.3.2-27"),
-        0x00FF: pytest.mark.rule("MQMP-2.2.3.2-28"),
-        0x1234: pytest.mark.rule("MQMP-2.2.3.2-29"),
+        0x0000: "MQMP-2.2.3.2-9 MQMP-3.1.1.11-15 MQMP-3.1.5.3-99",
+        0x0001: "MQMP-2.2.3.2-10",
+        0x0002: "MQMP-2.2.3.2-11",
+        0x4000: "MQMP-2.2.3.2-12",
+        0x8000: "MQMP-2.2.3.2-13",
+        0x8001: "MQMP-2.2.3.2-14",
+        0x8002: "MQMP-2.2.3.2-15",
+        0x8003: "MQMP-2.2.3.2-16",
+        0x8004: "MQMP-2.2.3.2-17",
+        0x8005: "MQMP-2.2.3.2-18",
+        0x8006: "MQMP-2.2.3.2-19",
+        0x8007: "MQMP-2.2.3.2-20",
+        0x8009: "MQMP-2.2.3.2-21",
+        0x800A: "MQMP-2.2.3.2-22",
+        0x800B: "MQMP-2.2.3.2-23",
+        0xC000: "MQMP-2.2.3.2-24",
+        0xC001: "MQMP-2.2.3.2-25",
+        0xC002: "MQMP-2.2.3.2-26",
+        0xC004: "MQMP-2.2.3.2-27",
+        0x00FF: "MQMP-2.2.3.2-28",
+        0x1234: "MQMP-2.2.3.2-29",
     },
     ("pp_correlation_id", "correlation_identifier"): {
-        bytes(range(20)): pytest.mark.rule("MQMP-2.2.3.2-30", "MQMP-3.1.1.11-17", "MQMP-3.1.5.3-101")
+        bytes(range(20)): "MQMP-2.2.3.2-30 MQMP-3.1.1.11-17 MQMP-3.1.5.3-101"
     },
-    ("p_priority", "priority"): {5: pytest.mark.rule("MQMP-3.1.1.11-20", "MQMP-3.1.5.3-104")},
+    ("p_priority", "priority"): {5: "MQMP-3.1.1.11-20 MQMP-3.1.5.3-104"},
     ("p_delivery", "delivery_guarantee"): {
-        0: pytest.mark.rule("MQMP-2.2.3.2-35", "MQMP-3.1.1.11-21", "MQMP-3.1.5.3-105"),
-        1: pytest.mark.rule("MQMP-2.2.3.2-36"),
+        0: "MQMP-2.2.3.2-35 MQMP-3.1.1.11-21 MQMP-3.1.5.3-105",
+        1: "MQMP-2.2.3.2-36",
     },
     ("p_acknowledge", "acknowledgements_requested"): {
-        0x00: pytest.mark.rule("MQMP-2.2.3.2-38", "MQMP-3.1.1.11-22", "MQMP-3.1.5.3-106"),
-        0x01: pytest.mark.rule("MQMP-2.2.3.2-39"),
-        0x02: pytest.mark.rule("MQMP-2.2.3.2-40"),
-        0x04: pytest.mark.rule("MQMP-2.2.3.2-41"),
-        0x05: pytest.mark.rule("MQMP-2.2.3.2-42"),
-        0x08: pytest.mark.rule("MQMP-2.2.3.2-43"),
-        0x0C: pytest.mark.rule("MQMP-2.2.3.2-44"),
-        0x0E: pytest.mark.rule("MQMP-2.2.3.2-45"),
+        0x00: "MQMP-2.2.3.2-38 MQMP-3.1.1.11-22 MQMP-3.1.5.3-106",
+        0x01: "MQMP-2.2.3.2-39",
+        0x02: "MQMP-2.2.3.2-40",
+        0x04: "MQMP-2.2.3.2-41",
+        0x05: "MQMP-2.2.3.2-42",
+        0x08: "MQMP-2.2.3.2-43",
+        0x0C: "MQMP-2.2.3.2-44",
+        0x0E: "MQMP-2.2.3.2-45",
     },
     ("p_application_tag", "application_tag"): {
-        0xDEADBEEF: pytest.mark.rule("MQMP-2.2.3.2-52", "MQMP-3.1.1.11-24", "MQMP-3.1.5.3-108")
+        0xDEADBEEF: "MQMP-2.2.3.2-52 MQMP-3.1.1.11-24 MQMP-3.1.5.3-108"
     },
     ("p_trace", "tracing_requested"): {
-        False: pytest.mark.rule("MQMP-2.2.3.2-58", "MQMP-3.1.1.11-36", "MQMP-3.1.5.3-111"),
-        True: pytest.mark.rule("MQMP-2.2.3.2-59"),
+        False: "MQMP-2.2.3.2-58 MQMP-3.1.1.11-36 MQMP-3.1.5.3-111",
+        True: "MQMP-2.2.3.2-59",
     },
     ("pul_sender_id_type", "sender_identifier_type"): {
-        0: pytest.mark.rule("MQMP-2.2.3.2-61", "MQMP-3.1.1.11-37", "MQMP-3.1.5.3-117"),
-        1: pytest.mark.rule("MQMP-2.2.3.2-62"),
-        2: pytest.mark.rule("MQMP-2.2.3.2-63"),
+        0: "MQMP-2.2.3.2-61 MQMP-3.1.1.11-37 MQMP-3.1.5.3-117",
+        1: "MQMP-2.2.3.2-62",
+        2: "MQMP-2.2.3.2-63",
     },
     ("pul_priv_level", "privacy_level"): {
-        0: pytest.mark.rule("MQMP-2.2.3.2-66", "MQMP-3.1.1.11-40", "MQMP-3.1.5.3-112"),
-        1: pytest.mark.rule("MQMP-2.2.3.2-67"),
+        0: "MQMP-2.2.3.2-66 MQMP-3.1.1.11-40 MQMP-3.1.5.3-112",
+        1: "MQMP-2.2.3.2-67",
     },
     ("pul_hash_alg", "hash_algorithm"): {
-        0x8001: pytest.mark.rule("MQMP-2.2.3.2-76", "MQMP-3.1.1.11-42", "MQMP-3.1.5.3-114"),
-        0x8002: pytest.mark.rule("MQMP-2.2.3.2-77"),
-        0x8003: pytest.mark.rule("MQMP-2.2.3.2-78"),
-        0x8004: pytest.mark.rule("MQMP-2.2.3.2-79"),
-        0x800C: pytest.mark.rule("MQMP-2.2.3.2-80"),
-        0x800E: pytest.mark.rule("MQMP-2.2.3.2-81"),
+        0x8001: "MQMP-2.2.3.2-76 MQMP-3.1.1.11-42 MQMP-3.1.5.3-114",
+        0x8002: "MQMP-2.2.3.2-77",
+        0x8003: "MQMP-2.2.3.2-78",
+        0x8004: "MQMP-2.2.3.2-79",
+        0x800C: "MQMP-2.2.3.2-80",
+        0x800E: "MQMP-2.2.3.2-81",
     },
     ("pul_encrypt_alg", "encryption_algorithm"): {
-        0x6602: pytest.mark.rule("MQMP-2.2.3.2-82", "MQMP-3.1.1.11-43", "MQMP-3.1.5.3-115"),
-        0x6801: pytest.mark.rule("MQMP-2.2.3.2-83"),
+        0x6602: "MQMP-2.2.3.2-82 MQMP-3.1.1.11-43 MQMP-3.1.5.3-115",
+        0x6801: "MQMP-2.2.3.2-83",
     },
-    ("pul_prov_type", "authentication_provider_type"): {
-        24: pytest.mark.rule("MQMP-3.1.1.11-50", "MQMP-3.1.5.3-116")
-    },
+    ("pul_prov_type", "authentication_provider_type"): {24: "MQMP-3.1.1.11-50 MQMP-3.1.5.3-116"},
     ("pp_connector_type", "connector_type_identifier"): {
-        GUID(b"another one....."): pytest.mark.rule("MQMP-3.1.1.11-62", "MQMP-3.1.5.3-119")
+        GUID(b"another one....."): "MQMP-3.1.1.11-62 MQMP-3.1.5.3-119"
     },
     ("pul_body_type", "body_type"): {
-        0x1F: pytest.mark.rule("MQMP-3.1.1.11-63", "MQMP-3.1.5.3-120"),
-        0xBAD: pytest.mark.rule("MQMP-2.2.3.2-88"),
+        0x1F: "MQMP-3.1.1.11-63 MQMP-3.1.5.3-120",
+        0xBAD: "MQMP-2.2.3.2-88",
     },
 }
 
 
-@pytest.mark.parametrize(("member", "attribute", "value"), rows(BOTH))
+@rule_table("member, attribute, value", *rows(BOTH))
 def test_a_member_is_an_attribute_both_ways(member: str, attribute: str, value: Any) -> None:
     assert getattr(sent(**{member: value}), attribute) == value
     assert given_back(member, having(attribute, value)) == value
@@ -170,14 +168,12 @@ def test_the_second_privacy_level_is_3_in_the_message() -> None:
     assert given_back("pul_priv_level", MessageProperties(privacy_level=3)) == 2
 
 
-@pytest.mark.parametrize(
-    ("value", "journal", "dead_letter"),
-    [
-        case(pytest.mark.rule("MQMP-2.2.3.2-47", "MQMP-3.1.1.11-23", "MQMP-3.1.5.3-107"), 0, False, False),
-        case(pytest.mark.rule("MQMP-2.2.3.2-48"), 1, False, True),
-        case(pytest.mark.rule("MQMP-2.2.3.2-49"), 2, True, False),
-        case(pytest.mark.rule("MQMP-2.2.3.2-50"), 3, True, True),
-    ],
+@rule_table(
+    "value, journal, dead_letter",
+    ("MQMP-2.2.3.2-47 MQMP-3.1.1.11-23 MQMP-3.1.5.3-107", 0, False, False),
+    ("MQMP-2.2.3.2-48", 1, False, True),
+    ("MQMP-2.2.3.2-49", 2, True, False),
+    ("MQMP-2.2.3.2-50", 3, True, True),
 )
 def test_one_member_says_which_copies_are_kept(value: int, journal: bool, dead_letter: bool) -> None:
     properties = sent(p_auditing=value)
@@ -189,46 +185,32 @@ def test_one_member_says_which_copies_are_kept(value: int, journal: bool, dead_l
 
 # Received only.
 RECEIVED: Table = {
-    ("pp_message_id", "identifier"): {IDENTIFIER: pytest.mark.rule("MQMP-3.1.1.11-16", "MQMP-3.1.5.3-100")},
-    ("p_sent_time", "sent_time"): {
-        START: pytest.mark.rule("MQMP-2.2.3.2-32", "MQMP-3.1.1.11-18", "MQMP-3.1.5.3-102")
-    },
-    ("p_arrived_time", "arrival_time"): {START: pytest.mark.rule("MQMP-3.1.1.11-19", "MQMP-3.1.5.3-103")},
-    ("pul_relative_time_to_queue", "time_to_reach_queue"): {
-        9: pytest.mark.rule("MQMP-3.1.1.11-33", "MQMP-3.1.5.3-109")
-    },
-    ("pul_relative_time_to_live", "time_to_be_received"): {
-        9: pytest.mark.rule("MQMP-3.1.1.11-35", "MQMP-3.1.5.3-110")
-    },
+    ("pp_message_id", "identifier"): {IDENTIFIER: "MQMP-3.1.1.11-16 MQMP-3.1.5.3-100"},
+    ("p_sent_time", "sent_time"): {START: "MQMP-2.2.3.2-32 MQMP-3.1.1.11-18 MQMP-3.1.5.3-102"},
+    ("p_arrived_time", "arrival_time"): {START: "MQMP-3.1.1.11-19 MQMP-3.1.5.3-103"},
+    ("pul_relative_time_to_queue", "time_to_reach_queue"): {9: "MQMP-3.1.1.11-33 MQMP-3.1.5.3-109"},
+    ("pul_relative_time_to_live", "time_to_be_received"): {9: "MQMP-3.1.1.11-35 MQMP-3.1.5.3-110"},
     ("p_authenticated", "authentication_level"): {
-        0: pytest.mark.rule("MQMP-2.2.3.2-71", "MQMP-3.1.1.11-41", "MQMP-3.1.5.3-113"),
-        1: pytest.mark.rule("MQMP-2.2.3.2-72"),
-        3: pytest.mark.rule("MQMP-2.2.3.2-73"),
-        5: pytest.mark.rule("MQMP-2.2.3.2-74"),
-        9: pytest.mark.rule("MQMP-2.2.3.2-75"),
+        0: "MQMP-2.2.3.2-71 MQMP-3.1.1.11-41 MQMP-3.1.5.3-113",
+        1: "MQMP-2.2.3.2-72",
+        3: "MQMP-2.2.3.2-73",
+        5: "MQMP-2.2.3.2-74",
+        9: "MQMP-2.2.3.2-75",
     },
-    ("pp_src_qmid", "source_machine_identifier"): {
-        SOME: pytest.mark.rule("MQMP-3.1.1.11-58", "MQMP-3.1.5.3-118")
-    },
-    ("pb_first_in_xact", "first_in_transaction"): {
-        True: pytest.mark.rule("MQMP-3.1.1.11-64", "MQMP-3.1.5.3-122", "MQMP-2.2.3.3-1")
-    },
-    ("pb_last_in_xact", "last_in_transaction"): {
-        True: pytest.mark.rule("MQMP-3.1.1.11-65", "MQMP-3.1.5.3-123", "MQMP-2.2.3.3-2")
-    },
+    ("pp_src_qmid", "source_machine_identifier"): {SOME: "MQMP-3.1.1.11-58 MQMP-3.1.5.3-118"},
+    ("pb_first_in_xact", "first_in_transaction"): {True: "MQMP-3.1.1.11-64 MQMP-3.1.5.3-122 MQMP-2.2.3.3-1"},
+    ("pb_last_in_xact", "last_in_transaction"): {True: "MQMP-3.1.1.11-65 MQMP-3.1.5.3-123 MQMP-2.2.3.3-2"},
     ("pp_xact_id", "transaction_identifier"): {
-        IDENTIFIER: pytest.mark.rule("MQMP-3.1.1.11-66", "MQMP-3.1.5.3-124", "MQMP-2.2.3.3-3")
+        IDENTIFIER: "MQMP-3.1.1.11-66 MQMP-3.1.5.3-124 MQMP-2.2.3.3-3"
     },
 }
 
 
-@pytest.mark.parametrize(
-    ("member", "attribute", "value"),
-    [
-        *rows(RECEIVED),
-        pytest.param("pb_first_in_xact", "first_in_transaction", False, id="not the first one"),
-        pytest.param("pb_last_in_xact", "last_in_transaction", False, id="not the last one"),
-    ],
+@rule_table(
+    "member, attribute, value",
+    *rows(RECEIVED),
+    pytest.param("", "pb_first_in_xact", "first_in_transaction", False, id="not the first one"),
+    pytest.param("", "pb_last_in_xact", "last_in_transaction", False, id="not the last one"),
 )
 def test_an_attribute_is_given_back(member: str, attribute: str, value: Any) -> None:
     assert given_back(member, having(attribute, value)) == value
@@ -245,8 +227,8 @@ TEXT = WcharText("text".encode("utf-16-le"))
 
 # Sized: attribute, its value, what is sent, the room to receive, the member and the length in the answer.
 SIZED = [
-    case(
-        pytest.mark.rule("MQMP-3.1.1.11-25", "MQMP-3.1.1.11-26", "MQMP-3.1.1.11-27", "MQMP-3.1.1.11-28"),
+    (
+        "MQMP-3.1.1.11-25 MQMP-3.1.1.11-26 MQMP-3.1.1.11-27 MQMP-3.1.1.11-28",
         "body",
         b"octets",
         {"pp_body": b"octets", "ul_body_buffer_size_in_bytes": 6, "ul_alloc_body_buffer_in_bytes": 6},
@@ -254,8 +236,8 @@ SIZED = [
         "old.pp_body",
         "old.p_body_size",
     ),
-    case(
-        pytest.mark.rule("MQMP-3.1.1.11-29", "MQMP-3.1.1.11-30", "MQMP-3.1.1.11-31"),
+    (
+        "MQMP-3.1.1.11-29 MQMP-3.1.1.11-30 MQMP-3.1.1.11-31",
         "label",
         TEXT,
         {"pp_title": TEXT, "ul_title_buffer_size_in_wchars": 4},
@@ -263,8 +245,8 @@ SIZED = [
         "old.pp_title",
         "old.pul_title_buffer_size_in_wchars",
     ),
-    case(
-        pytest.mark.rule("MQMP-3.1.1.11-38", "MQMP-3.1.1.11-39", "MQMP-3.1.1.11-54"),
+    (
+        "MQMP-3.1.1.11-38 MQMP-3.1.1.11-39 MQMP-3.1.1.11-54",
         *octets(
             "sender_identifier",
             "pp_sender_id",
@@ -273,12 +255,12 @@ SIZED = [
             pul_sender_id_type=1,
         ),
     ),
-    case(
-        pytest.mark.rule("MQMP-3.1.1.11-44", "MQMP-3.1.1.11-45", "MQMP-3.1.1.11-46"),
+    (
+        "MQMP-3.1.1.11-44 MQMP-3.1.1.11-45 MQMP-3.1.1.11-46",
         *octets("sender_certificate", "pp_sender_cert", "ul_sender_cert_len", "pul_sender_cert_len_prop"),
     ),
-    case(
-        pytest.mark.rule("MQMP-3.1.1.11-47", "MQMP-3.1.1.11-48", "MQMP-3.1.1.11-49", "MQMP-2.2.3.2-84"),
+    (
+        "MQMP-3.1.1.11-47 MQMP-3.1.1.11-48 MQMP-3.1.1.11-49 MQMP-2.2.3.2-84",
         "authentication_provider_name",
         TEXT,
         {"ppwcs_prov_name": WcharText(TEXT + bytes(2)), "ul_prov_name_len": 5},
@@ -286,22 +268,22 @@ SIZED = [
         "old.ppwcs_prov_name",
         "old.pul_auth_prov_name_len_prop",
     ),
-    case(
-        pytest.mark.rule("MQMP-3.1.1.11-51", "MQMP-3.1.1.11-52", "MQMP-3.1.1.11-53"),
+    (
+        "MQMP-3.1.1.11-51 MQMP-3.1.1.11-52 MQMP-3.1.1.11-53",
         *octets("symmetric_key", "pp_symm_keys", "ul_symm_keys_size", "pul_symm_keys_size_prop"),
     ),
-    case(
-        pytest.mark.rule("MQMP-3.1.1.11-55", "MQMP-3.1.1.11-56", "MQMP-3.1.1.11-57"),
+    (
+        "MQMP-3.1.1.11-55 MQMP-3.1.1.11-56 MQMP-3.1.1.11-57",
         *octets("signature", "pp_signature", "ul_signature_size", "pul_signature_size_prop"),
     ),
-    case(
-        pytest.mark.rule("MQMP-3.1.1.11-59", "MQMP-3.1.1.11-60", "MQMP-3.1.1.11-61"),
+    (
+        "MQMP-3.1.1.11-59 MQMP-3.1.1.11-60 MQMP-3.1.1.11-61",
         *octets("extension", "pp_msg_extension", "ul_msg_extension_buffer_in_bytes", "p_msg_extension_size"),
     ),
 ]
 
 
-@pytest.mark.parametrize(("attribute", "value", "to_send", "room", "member", "length"), SIZED)
+@rule_table("attribute, value, to_send, room, member, length", *SIZED)
 def test_a_sized_member_is_an_attribute_both_ways(
     attribute: str, value: bytes, to_send: dict[str, Any], room: dict[str, Any], member: str, length: str
 ) -> None:
@@ -314,30 +296,20 @@ def test_a_sized_member_is_an_attribute_both_ways(
     assert getattr(message_properties(filled), attribute) == value
 
 
-@pytest.mark.parametrize(
-    ("attribute", "queue"),
-    [
-        case(
-            pytest.mark.rule("MQMP-3.1.1.11-3", "MQMP-3.1.1.11-4", "MQMP-3.1.1.11-5", "MQMP-2.2.3.2-4"),
-            "response_queue_format_name",
-            "response",
-        ),
-        case(
-            pytest.mark.rule("MQMP-3.1.1.11-6", "MQMP-3.1.1.11-7", "MQMP-3.1.1.11-8"),
-            "administration_queue_format_name",
-            "admin",
-        ),
-        case(
-            pytest.mark.rule("MQMP-3.1.1.11-9", "MQMP-3.1.1.11-10", "MQMP-3.1.1.11-11"),
-            "destination_queue_format_name",
-            "dest",
-        ),
-        case(
-            pytest.mark.rule("MQMP-3.1.1.11-12", "MQMP-3.1.1.11-13", "MQMP-3.1.1.11-14"),
-            "transaction_status_queue_format_name",
-            "ordering",
-        ),
-    ],
+@rule_table(
+    "attribute, queue",
+    (
+        "MQMP-3.1.1.11-3 MQMP-3.1.1.11-4 MQMP-3.1.1.11-5 MQMP-2.2.3.2-4",
+        "response_queue_format_name",
+        "response",
+    ),
+    ("MQMP-3.1.1.11-6 MQMP-3.1.1.11-7 MQMP-3.1.1.11-8", "administration_queue_format_name", "admin"),
+    ("MQMP-3.1.1.11-9 MQMP-3.1.1.11-10 MQMP-3.1.1.11-11", "destination_queue_format_name", "dest"),
+    (
+        "MQMP-3.1.1.11-12 MQMP-3.1.1.11-13 MQMP-3.1.1.11-14",
+        "transaction_status_queue_format_name",
+        "ordering",
+    ),
 )
 def test_the_name_of_a_queue_is_given_back(attribute: str, queue: str) -> None:
     length = f"pul_{queue}_format_name_len_prop"
@@ -353,12 +325,10 @@ def test_the_name_of_a_queue_is_given_back(attribute: str, queue: str) -> None:
     assert getattr(message_properties(filled), attribute) == NAME
 
 
-@pytest.mark.parametrize(
-    ("argument", "attribute"),
-    [
-        case(pytest.mark.rule("MQMP-3.1.1.11-1"), "admin", "administration_queue_format_name"),
-        case(pytest.mark.rule("MQMP-3.1.1.11-2"), "response", "response_queue_format_name"),
-    ],
+@rule_table(
+    "argument, attribute",
+    ("MQMP-3.1.1.11-1", "admin", "administration_queue_format_name"),
+    ("MQMP-3.1.1.11-2", "response", "response_queue_format_name"),
 )
 def test_the_name_of_a_queue_is_sent(argument: str, attribute: str) -> None:
     assert getattr(sent(**{argument: QUEUE}), attribute) == NAME

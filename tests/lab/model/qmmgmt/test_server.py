@@ -34,6 +34,7 @@ from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 from tests.lab.model.qmmgmt.scene import FAR, MACHINE, ORDERS, QUEUE, Scene, type_of
 from tests.lab.model.scene import make_packet, make_queue, open_descriptor, position, put
+from tests.rules import rule_table
 
 _SESSION = MgmtObject(type=MgmtObjectType.MGMT_SESSION)
 _NO_QUEUE = MgmtObject(type=MgmtObjectType.MGMT_QUEUE, arm=None)
@@ -85,23 +86,13 @@ def test_what_stands_in_the_room_for_values_is_of_no_interest() -> None:
     assert value.arm == WcharText.of("CONNECTED")
 
 
-@pytest.mark.parametrize(
-    ("what", "propid", "status"),
-    [
-        pytest.param(
-            _SESSION, 1, Status.MQ_ERROR_INVALID_PARAMETER, marks=pytest.mark.rule("MQMR-3.1.4.1-4")
-        ),
-        pytest.param(
-            MgmtObject(), 7, Status.MQ_ERROR_ILLEGAL_PROPID, marks=pytest.mark.rule("MQMR-3.1.4.1-5")
-        ),
-        pytest.param(_NO_QUEUE, 28, Status.MQ_ERROR_ILLEGAL_PROPID, marks=pytest.mark.rule("MQMR-3.1.4.1-6")),
-        pytest.param(
-            _NO_QUEUE, 7, Status.MQ_ERROR_ILLEGAL_FORMATNAME, marks=pytest.mark.rule("MQMR-3.1.4.1-7")
-        ),
-        pytest.param(
-            _NAMELESS, 7, Status.MQ_ERROR_ILLEGAL_FORMATNAME, marks=pytest.mark.rule("MQMR-3.1.4.1-7")
-        ),
-    ],
+@rule_table(
+    "what, propid, status",
+    ("MQMR-3.1.4.1-4", _SESSION, 1, Status.MQ_ERROR_INVALID_PARAMETER),
+    ("MQMR-3.1.4.1-5", MgmtObject(), 7, Status.MQ_ERROR_ILLEGAL_PROPID),
+    ("MQMR-3.1.4.1-6", _NO_QUEUE, 28, Status.MQ_ERROR_ILLEGAL_PROPID),
+    ("MQMR-3.1.4.1-7", _NO_QUEUE, 7, Status.MQ_ERROR_ILLEGAL_FORMATNAME),
+    ("MQMR-3.1.4.1-7", _NAMELESS, 7, Status.MQ_ERROR_ILLEGAL_FORMATNAME),
 )
 @pytest.mark.rule("MQMR-3.1.4.1-9")
 def test_a_question_that_cannot_be_answered_leaves_the_values_as_they_were(
@@ -349,15 +340,13 @@ def test_an_action_may_be_written_in_any_case() -> None:
     assert not scene.manager.connection_active
 
 
-@pytest.mark.parametrize(
-    ("what", "action"),
-    [
-        pytest.param(MgmtObject(), "RESTART", marks=pytest.mark.rule("MQMR-3.1.4.2-2")),
-        pytest.param(MgmtObject(), "", marks=pytest.mark.rule("MQMR-3.1.4.2-2")),
-        pytest.param(_SESSION, "CONNECT", marks=pytest.mark.rule("MQMR-3.1.4.2-3")),
-        pytest.param(MgmtObject(), "PAUSE", marks=pytest.mark.rule("MQMR-3.1.4.2-4")),
-        pytest.param(_NO_QUEUE, "TIDY", marks=pytest.mark.rule("MQMR-3.1.4.2-4")),
-    ],
+@rule_table(
+    "what, action",
+    ("MQMR-3.1.4.2-2", MgmtObject(), "RESTART"),
+    ("MQMR-3.1.4.2-2", MgmtObject(), ""),
+    ("MQMR-3.1.4.2-3", _SESSION, "CONNECT"),
+    ("MQMR-3.1.4.2-4", MgmtObject(), "PAUSE"),
+    ("MQMR-3.1.4.2-4", _NO_QUEUE, "TIDY"),
 )
 def test_an_action_that_there_is_not_for_an_object_is_refused(what: MgmtObject, action: str) -> None:
     answer = Scene().client.call("R_QMMgmtAction", acting(what, action))

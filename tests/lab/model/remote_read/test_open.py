@@ -39,6 +39,7 @@ from tests.lab.model.remote_read.scene import (
     open_request,
 )
 from tests.lab.model.scene import QUEUE_MANAGER, labels, put, states, system_queue
+from tests.rules import rule_table
 
 ORDERS = "DIRECT=OS:host\\private$\\orders"
 OPENERS = {"r_open_queue": RECEIVE, "r_open_queue_for_move": MOVE}
@@ -86,16 +87,14 @@ INVALID_FORMATS = {
 
 
 @pytest.mark.parametrize("stem", OPENERS)
-@pytest.mark.parametrize(
+@rule_table(
     "name",
-    [
-        pytest.param("unknown", marks=pytest.mark.rule("MQRR-3.1.4.2-3", "MQRR-3.1.4.11-2")),
-        pytest.param("connector", marks=pytest.mark.rule("MQRR-3.1.4.2-4", "MQRR-3.1.4.11-2")),
-        pytest.param("dl", marks=pytest.mark.rule("MQRR-3.1.4.2-5", "MQRR-3.1.4.11-2")),
-        pytest.param("multicast", marks=pytest.mark.rule("MQRR-3.1.4.2-6", "MQRR-3.1.4.11-2")),
-        pytest.param("http", marks=pytest.mark.rule("MQRR-3.1.4.2-8", "MQRR-3.1.4.11-3")),
-        pytest.param("https", marks=pytest.mark.rule("MQRR-3.1.4.2-8", "MQRR-3.1.4.11-3")),
-    ],
+    ("MQRR-3.1.4.2-3 MQRR-3.1.4.11-2", "unknown"),
+    ("MQRR-3.1.4.2-4 MQRR-3.1.4.11-2", "connector"),
+    ("MQRR-3.1.4.2-5 MQRR-3.1.4.11-2", "dl"),
+    ("MQRR-3.1.4.2-6 MQRR-3.1.4.11-2", "multicast"),
+    ("MQRR-3.1.4.2-8 MQRR-3.1.4.11-3", "http"),
+    ("MQRR-3.1.4.2-8 MQRR-3.1.4.11-3", "https"),
 )
 def test_a_name_that_nobody_can_read_from_is_thrown_back(scene: Scene, name: str, stem: str) -> None:
     _refused(scene, stem, INVALID_PARAMETER, p_queue_format=INVALID_FORMATS[name])
@@ -244,12 +243,10 @@ def test_a_queue_that_is_not_here_is_thrown_back(scene: Scene, name: str, stem: 
 
 
 @pytest.mark.parametrize("stem", OPENERS)
-@pytest.mark.parametrize(
+@rule_table(
     "status",
-    [
-        pytest.param(0xC00E0020, marks=pytest.mark.rule("MQRR-3.1.4.2-40", "MQRR-3.1.4.11-21")),
-        pytest.param(0xC00E0045, marks=pytest.mark.rule("MQRR-3.1.4.2-41", "MQRR-3.1.4.11-21")),
-    ],
+    ("MQRR-3.1.4.2-40 MQRR-3.1.4.11-21", 0xC00E0020),
+    ("MQRR-3.1.4.2-41 MQRR-3.1.4.11-21", 0xC00E0045),
 )
 def test_what_open_queue_answers_is_thrown_as_it_is(
     scene: Scene, monkeypatch: pytest.MonkeyPatch, status: int, stem: str
@@ -373,16 +370,16 @@ def test_closing_a_queue_gives_back_what_was_received_with_it_alone(scene: Scene
 
 
 NEEDS_A_HANDLE = [
-    pytest.param("create_cursor", marks=pytest.mark.rule("MQRR-3.1.4.4-1", "MQRR-3.1.4.4-2")),
-    pytest.param("close_cursor", marks=pytest.mark.rule("MQRR-3.1.4.5-1", "MQRR-3.1.4.5-2")),
-    pytest.param("purge", marks=pytest.mark.rule("MQRR-3.1.4.6-1", "MQRR-3.1.4.6-2")),
-    pytest.param("begin", marks=pytest.mark.rule("MQRR-3.1.4.7-33", "MQRR-3.1.4.7-34")),
-    pytest.param("begin_in", marks=pytest.mark.rule("MQRR-3.1.4.13-33", "MQRR-3.1.4.13-34")),
-    pytest.param("cancel", marks=pytest.mark.rule("MQRR-3.1.4.8-1", "MQRR-3.1.4.8-2")),
-    pytest.param("end", marks=pytest.mark.rule("MQRR-3.1.4.9-1", "MQRR-3.1.4.9-2")),
-    pytest.param("end_in", marks=pytest.mark.rule("MQRR-3.1.4.15-1", "MQRR-3.1.4.15-2")),
-    pytest.param("move", marks=pytest.mark.rule("MQRR-3.1.4.10-1", "MQRR-3.1.4.10-2")),
-    pytest.param("classify", marks=pytest.mark.rule("MQRR-3.1.4.14-1", "MQRR-3.1.4.14-2")),
+    ("MQRR-3.1.4.4-1 MQRR-3.1.4.4-2", "create_cursor"),
+    ("MQRR-3.1.4.5-1 MQRR-3.1.4.5-2", "close_cursor"),
+    ("MQRR-3.1.4.6-1 MQRR-3.1.4.6-2", "purge"),
+    ("MQRR-3.1.4.7-33 MQRR-3.1.4.7-34", "begin"),
+    ("MQRR-3.1.4.13-33 MQRR-3.1.4.13-34", "begin_in"),
+    ("MQRR-3.1.4.8-1 MQRR-3.1.4.8-2", "cancel"),
+    ("MQRR-3.1.4.9-1 MQRR-3.1.4.9-2", "end"),
+    ("MQRR-3.1.4.15-1 MQRR-3.1.4.15-2", "end_in"),
+    ("MQRR-3.1.4.10-1 MQRR-3.1.4.10-2", "move"),
+    ("MQRR-3.1.4.14-1 MQRR-3.1.4.14-2", "classify"),
 ]
 
 
@@ -403,7 +400,7 @@ def _calls(scene: Scene, handle: ContextHandle, what: str) -> int | None:
 
 
 @pytest.mark.rule("MQRR-2.2.4.1-2", "MQRR-2.2.4.2-2")
-@pytest.mark.parametrize("what", NEEDS_A_HANDLE)
+@rule_table("what", *NEEDS_A_HANDLE)
 def test_null_and_handles_of_others_and_closed_ones_are_refused_by_the_transport(
     scene: Scene, what: str
 ) -> None:
@@ -425,18 +422,18 @@ def test_the_handle_of_another_client_cannot_be_closed(scene: Scene) -> None:
 
 
 NEEDS_A_DESCRIPTOR = [
-    pytest.param("create_cursor", marks=pytest.mark.rule("MQRR-3.1.4.4-3")),
-    pytest.param("close_cursor", marks=pytest.mark.rule("MQRR-3.1.4.5-3")),
-    pytest.param("purge", marks=pytest.mark.rule("MQRR-3.1.4.6-3")),
-    pytest.param("begin", marks=pytest.mark.rule("MQRR-3.1.4.7-35")),
-    pytest.param("begin_in", marks=pytest.mark.rule("MQRR-3.1.4.13-39")),
-    pytest.param("cancel", marks=pytest.mark.rule("MQRR-3.1.4.8-3")),
-    pytest.param("move", marks=pytest.mark.rule("MQRR-3.1.4.10-3")),
-    pytest.param("classify", marks=pytest.mark.rule("MQRR-3.1.4.14-3")),
+    ("MQRR-3.1.4.4-3", "create_cursor"),
+    ("MQRR-3.1.4.5-3", "close_cursor"),
+    ("MQRR-3.1.4.6-3", "purge"),
+    ("MQRR-3.1.4.7-35", "begin"),
+    ("MQRR-3.1.4.13-39", "begin_in"),
+    ("MQRR-3.1.4.8-3", "cancel"),
+    ("MQRR-3.1.4.10-3", "move"),
+    ("MQRR-3.1.4.14-3", "classify"),
 ]
 
 
-@pytest.mark.parametrize("what", NEEDS_A_DESCRIPTOR)
+@rule_table("what", *NEEDS_A_DESCRIPTOR)
 def test_a_handle_without_a_descriptor_fails_and_changes_nothing(scene: Scene, what: str) -> None:
     put(scene.orders, b"a")
     handle = scene.client.open(scene.orders)

@@ -34,6 +34,7 @@ from tests.lab.model.remote_read.scene import (
     ways,
 )
 from tests.lab.model.scene import pass_time, put, states
+from tests.rules import rule_table
 
 
 @pytest.fixture
@@ -55,48 +56,42 @@ def _refused(scene: Scene, action: int, *, with_cursor: bool = False, **paramete
 
 @pytest.mark.rule("MQRR-3.1.4.7-1", "MQRR-3.1.4.13-1")
 @ways
-@pytest.mark.parametrize(
+@rule_table(
     "action",
-    [
-        pytest.param(LOOKUP_PEEK_CURRENT, marks=pytest.mark.rule("MQRR-3.1.4.7-2", "MQRR-3.1.4.13-2")),
-        pytest.param(LOOKUP_PEEK_NEXT, marks=pytest.mark.rule("MQRR-3.1.4.7-3", "MQRR-3.1.4.13-3")),
-        pytest.param(LOOKUP_PEEK_PREV, marks=pytest.mark.rule("MQRR-3.1.4.7-4", "MQRR-3.1.4.13-4")),
-        pytest.param(LOOKUP_RECEIVE_CURRENT, marks=pytest.mark.rule("MQRR-3.1.4.7-5", "MQRR-3.1.4.13-5")),
-        pytest.param(LOOKUP_RECEIVE_NEXT, marks=pytest.mark.rule("MQRR-3.1.4.7-6", "MQRR-3.1.4.13-6")),
-        pytest.param(LOOKUP_RECEIVE_PREV, marks=pytest.mark.rule("MQRR-3.1.4.7-7", "MQRR-3.1.4.13-7")),
-    ],
+    ("MQRR-3.1.4.7-2 MQRR-3.1.4.13-2", LOOKUP_PEEK_CURRENT),
+    ("MQRR-3.1.4.7-3 MQRR-3.1.4.13-3", LOOKUP_PEEK_NEXT),
+    ("MQRR-3.1.4.7-4 MQRR-3.1.4.13-4", LOOKUP_PEEK_PREV),
+    ("MQRR-3.1.4.7-5 MQRR-3.1.4.13-5", LOOKUP_RECEIVE_CURRENT),
+    ("MQRR-3.1.4.7-6 MQRR-3.1.4.13-6", LOOKUP_RECEIVE_NEXT),
+    ("MQRR-3.1.4.7-7 MQRR-3.1.4.13-7", LOOKUP_RECEIVE_PREV),
 )
 def test_a_lookup_needs_a_lookup_identifier(scene: Scene, action: int) -> None:
     _refused(scene, action, lookup_id=0)
 
 
 @ways
-@pytest.mark.parametrize(
+@rule_table(
     "action",
-    [
-        pytest.param(LOOKUP_PEEK_CURRENT, marks=pytest.mark.rule("MQRR-3.1.4.7-8", "MQRR-3.1.4.13-8")),
-        pytest.param(LOOKUP_PEEK_NEXT, marks=pytest.mark.rule("MQRR-3.1.4.7-9", "MQRR-3.1.4.13-9")),
-        pytest.param(LOOKUP_PEEK_PREV, marks=pytest.mark.rule("MQRR-3.1.4.7-10", "MQRR-3.1.4.13-10")),
-        pytest.param(LOOKUP_RECEIVE_CURRENT, marks=pytest.mark.rule("MQRR-3.1.4.7-11", "MQRR-3.1.4.13-11")),
-        pytest.param(LOOKUP_RECEIVE_NEXT, marks=pytest.mark.rule("MQRR-3.1.4.7-12", "MQRR-3.1.4.13-12")),
-        pytest.param(LOOKUP_RECEIVE_PREV, marks=pytest.mark.rule("MQRR-3.1.4.7-13", "MQRR-3.1.4.13-13")),
-    ],
+    ("MQRR-3.1.4.7-8 MQRR-3.1.4.13-8", LOOKUP_PEEK_CURRENT),
+    ("MQRR-3.1.4.7-9 MQRR-3.1.4.13-9", LOOKUP_PEEK_NEXT),
+    ("MQRR-3.1.4.7-10 MQRR-3.1.4.13-10", LOOKUP_PEEK_PREV),
+    ("MQRR-3.1.4.7-11 MQRR-3.1.4.13-11", LOOKUP_RECEIVE_CURRENT),
+    ("MQRR-3.1.4.7-12 MQRR-3.1.4.13-12", LOOKUP_RECEIVE_NEXT),
+    ("MQRR-3.1.4.7-13 MQRR-3.1.4.13-13", LOOKUP_RECEIVE_PREV),
 )
 def test_a_lookup_takes_no_cursor(scene: Scene, action: int) -> None:
     _refused(scene, action, lookup_id=2, with_cursor=True)
 
 
 @ways
-@pytest.mark.parametrize(
+@rule_table(
     "action",
-    [
-        pytest.param(LOOKUP_PEEK_CURRENT, marks=pytest.mark.rule("MQRR-3.1.4.7-14", "MQRR-3.1.4.13-14")),
-        pytest.param(LOOKUP_PEEK_NEXT, marks=pytest.mark.rule("MQRR-3.1.4.7-15", "MQRR-3.1.4.13-15")),
-        pytest.param(LOOKUP_PEEK_PREV, marks=pytest.mark.rule("MQRR-3.1.4.7-16", "MQRR-3.1.4.13-16")),
-        pytest.param(LOOKUP_RECEIVE_CURRENT, marks=pytest.mark.rule("MQRR-3.1.4.7-17", "MQRR-3.1.4.13-17")),
-        pytest.param(LOOKUP_RECEIVE_NEXT, marks=pytest.mark.rule("MQRR-3.1.4.7-18", "MQRR-3.1.4.13-18")),
-        pytest.param(LOOKUP_RECEIVE_PREV, marks=pytest.mark.rule("MQRR-3.1.4.7-19", "MQRR-3.1.4.13-19")),
-    ],
+    ("MQRR-3.1.4.7-14 MQRR-3.1.4.13-14", LOOKUP_PEEK_CURRENT),
+    ("MQRR-3.1.4.7-15 MQRR-3.1.4.13-15", LOOKUP_PEEK_NEXT),
+    ("MQRR-3.1.4.7-16 MQRR-3.1.4.13-16", LOOKUP_PEEK_PREV),
+    ("MQRR-3.1.4.7-17 MQRR-3.1.4.13-17", LOOKUP_RECEIVE_CURRENT),
+    ("MQRR-3.1.4.7-18 MQRR-3.1.4.13-18", LOOKUP_RECEIVE_NEXT),
+    ("MQRR-3.1.4.7-19 MQRR-3.1.4.13-19", LOOKUP_RECEIVE_PREV),
 )
 @pytest.mark.parametrize("timeout", [1, 0xFFFFFFFF])
 def test_a_lookup_does_not_wait(scene: Scene, action: int, timeout: int) -> None:
@@ -104,13 +99,11 @@ def test_a_lookup_does_not_wait(scene: Scene, action: int, timeout: int) -> None
 
 
 @ways
-@pytest.mark.parametrize(
+@rule_table(
     "action",
-    [
-        pytest.param(ACTION_RECEIVE, marks=pytest.mark.rule("MQRR-3.1.4.7-20", "MQRR-3.1.4.13-20")),
-        pytest.param(PEEK_CURRENT, marks=pytest.mark.rule("MQRR-3.1.4.7-21", "MQRR-3.1.4.13-21")),
-        pytest.param(PEEK_NEXT, marks=pytest.mark.rule("MQRR-3.1.4.7-22", "MQRR-3.1.4.13-22")),
-    ],
+    ("MQRR-3.1.4.7-20 MQRR-3.1.4.13-20", ACTION_RECEIVE),
+    ("MQRR-3.1.4.7-21 MQRR-3.1.4.13-21", PEEK_CURRENT),
+    ("MQRR-3.1.4.7-22 MQRR-3.1.4.13-22", PEEK_NEXT),
 )
 def test_what_is_no_lookup_takes_no_lookup_identifier(scene: Scene, action: int) -> None:
     _refused(scene, action, lookup_id=2)
@@ -285,15 +278,13 @@ def test_a_queue_that_is_not_transactional_takes_part_in_no_transaction(scene: S
     assert scene.client.begin(handle, transaction=NULL_GUID).status == OK
 
 
-@pytest.mark.parametrize(
+@rule_table(
     "action",
-    [
-        pytest.param(PEEK_CURRENT, marks=pytest.mark.rule("MQRR-3.1.4.13-44")),
-        pytest.param(PEEK_NEXT, marks=pytest.mark.rule("MQRR-3.1.4.13-45")),
-        pytest.param(LOOKUP_PEEK_CURRENT, marks=pytest.mark.rule("MQRR-3.1.4.13-46")),
-        pytest.param(LOOKUP_PEEK_NEXT, marks=pytest.mark.rule("MQRR-3.1.4.13-47")),
-        pytest.param(LOOKUP_PEEK_PREV, marks=pytest.mark.rule("MQRR-3.1.4.13-48")),
-    ],
+    ("MQRR-3.1.4.13-44", PEEK_CURRENT),
+    ("MQRR-3.1.4.13-45", PEEK_NEXT),
+    ("MQRR-3.1.4.13-46", LOOKUP_PEEK_CURRENT),
+    ("MQRR-3.1.4.13-47", LOOKUP_PEEK_NEXT),
+    ("MQRR-3.1.4.13-48", LOOKUP_PEEK_PREV),
 )
 def test_nothing_is_peeked_in_a_transaction(scene: Scene, handle: ContextHandle, action: int) -> None:
     cursor = scene.client.create_cursor(handle) if action == PEEK_NEXT else 0

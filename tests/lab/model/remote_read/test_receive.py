@@ -38,6 +38,7 @@ from tests.lab.model.remote_read.scene import (
     ways,
 )
 from tests.lab.model.scene import START, labels, pass_time, position, put, states
+from tests.rules import rule_table
 
 SEEKS = {
     LOOKUP_PEEK_CURRENT: (MessageSeekAction.SEEK_CURRENT, b"b"),
@@ -165,46 +166,40 @@ def test_peek_next_raises_peek_next_message_with_what_the_client_gave(
 
 
 LOOKUPS = [
-    pytest.param(
-        LOOKUP_PEEK_CURRENT, marks=pytest.mark.rule("MQRR-3.1.4.7-63", "MQRR-3.1.4.7-64", "MQRR-3.1.4.7-65")
-    ),
-    pytest.param(
-        LOOKUP_PEEK_NEXT, marks=pytest.mark.rule("MQRR-3.1.4.7-66", "MQRR-3.1.4.7-67", "MQRR-3.1.4.7-68")
-    ),
-    pytest.param(
-        LOOKUP_PEEK_PREV, marks=pytest.mark.rule("MQRR-3.1.4.7-69", "MQRR-3.1.4.7-70", "MQRR-3.1.4.7-71")
-    ),
+    ("MQRR-3.1.4.7-63 MQRR-3.1.4.7-64 MQRR-3.1.4.7-65", LOOKUP_PEEK_CURRENT),
+    ("MQRR-3.1.4.7-66 MQRR-3.1.4.7-67 MQRR-3.1.4.7-68", LOOKUP_PEEK_NEXT),
+    ("MQRR-3.1.4.7-69 MQRR-3.1.4.7-70 MQRR-3.1.4.7-71", LOOKUP_PEEK_PREV),
 ]
 RECEIVING_LOOKUPS = [
-    pytest.param(
+    (
+        (
+            "MQRR-3.1.4.7-72 MQRR-3.1.4.7-73 MQRR-3.1.4.7-74 MQRR-3.1.4.7-75 MQRR-3.1.4.7-76 "
+            "MQRR-3.1.4.13-65 MQRR-3.1.4.13-66 MQRR-3.1.4.13-67 MQRR-3.1.4.13-68 MQRR-3.1.4.13-69 "
+            "MQRR-3.1.4.13-70"
+        ),
         LOOKUP_RECEIVE_CURRENT,
-        marks=[
-            pytest.mark.rule("MQRR-3.1.4.7-72", "MQRR-3.1.4.7-73", "MQRR-3.1.4.7-74", "MQRR-3.1.4.7-75"),
-            pytest.mark.rule("MQRR-3.1.4.7-76", "MQRR-3.1.4.13-65", "MQRR-3.1.4.13-66", "MQRR-3.1.4.13-67"),
-            pytest.mark.rule("MQRR-3.1.4.13-68", "MQRR-3.1.4.13-69", "MQRR-3.1.4.13-70"),
-        ],
     ),
-    pytest.param(
+    (
+        (
+            "MQRR-3.1.4.7-77 MQRR-3.1.4.7-78 MQRR-3.1.4.7-79 MQRR-3.1.4.7-80 MQRR-3.1.4.7-81 "
+            "MQRR-3.1.4.13-71 MQRR-3.1.4.13-72 MQRR-3.1.4.13-73 MQRR-3.1.4.13-74 MQRR-3.1.4.13-75 "
+            "MQRR-3.1.4.13-76"
+        ),
         LOOKUP_RECEIVE_NEXT,
-        marks=[
-            pytest.mark.rule("MQRR-3.1.4.7-77", "MQRR-3.1.4.7-78", "MQRR-3.1.4.7-79", "MQRR-3.1.4.7-80"),
-            pytest.mark.rule("MQRR-3.1.4.7-81", "MQRR-3.1.4.13-71", "MQRR-3.1.4.13-72", "MQRR-3.1.4.13-73"),
-            pytest.mark.rule("MQRR-3.1.4.13-74", "MQRR-3.1.4.13-75", "MQRR-3.1.4.13-76"),
-        ],
     ),
-    pytest.param(
+    (
+        (
+            "MQRR-3.1.4.7-82 MQRR-3.1.4.7-83 MQRR-3.1.4.7-84 MQRR-3.1.4.7-85 MQRR-3.1.4.7-86 "
+            "MQRR-3.1.4.13-77 MQRR-3.1.4.13-78 MQRR-3.1.4.13-79 MQRR-3.1.4.13-80 MQRR-3.1.4.13-81 "
+            "MQRR-3.1.4.13-82"
+        ),
         LOOKUP_RECEIVE_PREV,
-        marks=[
-            pytest.mark.rule("MQRR-3.1.4.7-82", "MQRR-3.1.4.7-83", "MQRR-3.1.4.7-84", "MQRR-3.1.4.7-85"),
-            pytest.mark.rule("MQRR-3.1.4.7-86", "MQRR-3.1.4.13-77", "MQRR-3.1.4.13-78", "MQRR-3.1.4.13-79"),
-            pytest.mark.rule("MQRR-3.1.4.13-80", "MQRR-3.1.4.13-81", "MQRR-3.1.4.13-82"),
-        ],
     ),
 ]
 
 
 @pytest.mark.rule("MQRR-3.1.4.7-87")
-@pytest.mark.parametrize("action", LOOKUPS)
+@rule_table("action", *LOOKUPS)
 def test_a_lookup_that_peeks_reads_by_lookup_identifier_and_leaves_all_as_it_was(
     scene: Scene, handle: ContextHandle, monkeypatch: pytest.MonkeyPatch, action: int
 ) -> None:
@@ -220,7 +215,7 @@ def test_a_lookup_that_peeks_reads_by_lookup_identifier_and_leaves_all_as_it_was
 
 
 @ways
-@pytest.mark.parametrize("action", RECEIVING_LOOKUPS)
+@rule_table("action", *RECEIVING_LOOKUPS)
 def test_a_lookup_that_receives_locks_the_message_and_has_an_entry(
     scene: Scene, handle: ContextHandle, monkeypatch: pytest.MonkeyPatch, action: int, way: GUID | None
 ) -> None:

@@ -40,6 +40,7 @@ from tests.lab.model.remote_read.scene import (
     body,
 )
 from tests.lab.model.scene import START, format_name, labels, make_packet, pass_time, position, put, states
+from tests.rules import rule_table
 
 ORDERS = "DIRECT=OS:host\\private$\\orders"
 LETTERS = "DIRECT=OS:host\\private$\\letters"
@@ -93,13 +94,11 @@ def test_a_target_must_be_open_for_moves(scene: Scene, handle: ContextHandle) ->
             assert scene.client.move(handle, number, message.lookup_identifier) == INVALID_HANDLE
 
 
-@pytest.mark.parametrize(
-    ("source", "target"),
-    [
-        pytest.param(DONE, ORDERS, marks=pytest.mark.rule("MQRR-3.1.4.10-9")),
-        pytest.param(ORDERS, DONE, marks=pytest.mark.rule("MQRR-3.1.4.10-10")),
-        pytest.param(DONE, ORDERS + ";failed", marks=pytest.mark.rule("MQRR-3.1.4.10-11")),
-    ],
+@rule_table(
+    "source, target",
+    ("MQRR-3.1.4.10-9", DONE, ORDERS),
+    ("MQRR-3.1.4.10-10", ORDERS, DONE),
+    ("MQRR-3.1.4.10-11", DONE, ORDERS + ";failed"),
 )
 @pytest.mark.rule("MQRR-3.1.4.10-19", "MQRR-3.1.4.10-20", "MQRR-3.1.4.10-22")
 @pytest.mark.rule("MQRR-3.1.4.10-23", "MQRR-3.1.4.10-28")
@@ -114,15 +113,13 @@ def test_a_message_moves_between_a_queue_and_its_subqueues(scene: Scene, source:
     assert scene.deleted == []
 
 
-@pytest.mark.parametrize(
-    ("source", "target"),
-    [
-        pytest.param(ORDERS, LETTERS, marks=pytest.mark.rule("MQRR-3.1.4.10-12")),
-        pytest.param(DONE, LETTERS, marks=pytest.mark.rule("MQRR-3.1.4.10-12")),
-        pytest.param(DONE, LETTERS + ";done", marks=pytest.mark.rule("MQRR-3.1.4.10-12")),
-        pytest.param(ORDERS, ORDERS, marks=pytest.mark.rule("MQRR-3.1.4.10-13")),
-        pytest.param(DONE, DONE, marks=pytest.mark.rule("MQRR-3.1.4.10-13")),
-    ],
+@rule_table(
+    "source, target",
+    ("MQRR-3.1.4.10-12", ORDERS, LETTERS),
+    ("MQRR-3.1.4.10-12", DONE, LETTERS),
+    ("MQRR-3.1.4.10-12", DONE, LETTERS + ";done"),
+    ("MQRR-3.1.4.10-13", ORDERS, ORDERS),
+    ("MQRR-3.1.4.10-13", DONE, DONE),
 )
 def test_a_message_moves_nowhere_else(scene: Scene, source: str, target: str) -> None:
     status, _, from_queue, _ = _moves(scene, source, target)
