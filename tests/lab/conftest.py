@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import random
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeAlias
 
 import pytest
 
-from msmq_wire.lab.model.data.elements import QueueManager
-from msmq_wire.lab.model.data.timers import INFINITE, Timers
+from msmq_wire.lab.model.data.timers import INFINITE
 from msmq_wire.lab.model.server import Association, Call, Server
 from msmq_wire.rpc.interfaces import remote_read as rr
 from msmq_wire.rpc.interfaces.shared_parameters import NoParameters, PortResponse, StatusResponse
 from msmq_wire.rpc.types.context_handle import ContextHandle
-from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.section_buffer import SectionBuffer
+from tests.lab.model.scene import make_manager
 
 Run: TypeAlias = Callable[[Coroutine[Any, Any, None]], None]
 
@@ -34,14 +32,7 @@ class SmallServer(Server):
     INTERFACE = rr.INTERFACE
 
     def __init__(self) -> None:
-        super().__init__(
-            QueueManager(
-                identifier=GUID(b"q" * 16),
-                computer_name="lab01",
-                timers=Timers(),
-                randomness=random.Random(1),
-            )
-        )
+        super().__init__(make_manager(name="lab01", start=0))
         self.served: list[str] = []
         self.gone: list[int] = []
         self.waiting: list[tuple[Call, rr.StartReceiveRequest]] = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
@@ -11,13 +10,13 @@ from msmq_wire import GUID, build_message
 from msmq_wire.capture.reader import read_capture
 from msmq_wire.lab.log import LabLog
 from msmq_wire.lab.model.data.elements import QueueManager
-from msmq_wire.lab.model.data.timers import Timers
 from msmq_wire.lab.server import LabSettings
 from msmq_wire.records.record import Record
 from msmq_wire.replay import replay
 from msmq_wire.replay.deviation import ReplayDeviation
 from msmq_wire.wire.headers.transaction_header import TransactionHeader
 from msmq_wire.wire.packets.user_message import UserMessage
+from tests.lab.model.scene import make_manager
 
 HOST = "127.0.0.1"
 START = 1_795_166_047
@@ -28,13 +27,8 @@ Kind = Literal["express", "recoverable", "transactional"]
 
 
 def client_manager(number: int = 1) -> QueueManager:
-    return QueueManager(
-        identifier=GUID(number.to_bytes(16, "big")),
-        computer_name="client",
-        timers=Timers(),
-        time_offset=START,
-        randomness=random.Random(number),
-    )
+    identifier = GUID(number.to_bytes(16, "big"))
+    return make_manager(number, name="client", identifier=identifier, start=START)
 
 
 def message(kind: Kind, body: bytes | str, queue: str | None = None) -> UserMessage:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import random
 import subprocess
 import sys
 from pathlib import Path
@@ -14,13 +13,10 @@ import pytest
 from msmq_wire.capture.conversation_writer import CaptureWriter
 from msmq_wire.capture.reader import read_capture
 from msmq_wire.lab.clock import LoopClock
-from msmq_wire.lab.model.data.elements import Queue, QueueManager
-from msmq_wire.lab.model.data.timers import Timers
-from msmq_wire.lab.model.events.queue import create_queue
 from msmq_wire.lab.model.remote_read.server import RemoteReadServer
 from msmq_wire.lab.rpc_server import RpcServer
 from msmq_wire.records.rpc_packets import RpcCall
-from msmq_wire.wire.types.guid import GUID
+from tests.lab.model.scene import make_manager, make_queue
 
 pytestmark = pytest.mark.needs("impacket")
 
@@ -35,11 +31,8 @@ def conversation(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, st
 
 
 async def talk(path: Path) -> dict[str, str]:
-    manager = QueueManager(
-        identifier=GUID(b"q" * 16), computer_name="lab01", timers=Timers(), randomness=random.Random(1)
-    )
-    queue = Queue(queue_manager=manager, pathname="lab01\\private$\\orders")
-    assert create_queue(manager, queue) == 0
+    manager = make_manager(name="lab01", start=0)
+    make_queue(manager)
     clock = LoopClock(manager.timers)
     with CaptureWriter(path) as capture:
         async with RpcServer([RemoteReadServer(manager)], clock=clock, capture=capture) as server:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from typing import Any, Generic, TypeVar
 
 from msmq_wire.engines.building import build_message
 from msmq_wire.engines.codec import decode, encode
@@ -23,21 +24,31 @@ from msmq_wire.lab.model.events.queue import create_queue, open_queue
 from msmq_wire.lab.model.server import Answer, Association, Server
 from msmq_wire.rpc.ndr import StubValue, encode_stub
 from msmq_wire.rpc.statuses import Status
+from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.wire.types.guid import GUID
 
+T = TypeVar("T")
+S = TypeVar("S", bound=Server)
 HOST = "host"
 QUEUE_MANAGER = GUID(b"the queue manager"[:16])
 START = 1_700_000_000
 """Seconds since 1970 when a scene begins."""
 
 
-def make_manager(seed: int = 1) -> QueueManager:
+def make_manager(
+    seed: int | str = 1,
+    *,
+    name: str = HOST,
+    identifier: GUID = QUEUE_MANAGER,
+    start: int = START,
+    timers: Timers | None = None,
+) -> QueueManager:
     """A queue manager without queues, at `START`."""
     return QueueManager(
-        identifier=QUEUE_MANAGER,
-        computer_name=HOST,
-        timers=Timers(),
-        time_offset=START,
+        identifier=identifier,
+        computer_name=name,
+        timers=timers or Timers(),
+        time_offset=start,
         randomness=random.Random(seed),
     )
 
@@ -155,10 +166,14 @@ class Waiting:
 
 
 class Client:
-    """A client of a server in memory. Every answer is one that can be encoded, and comes once."""
+    """A client of a server in memory. Every answer comes once, and is one that can be encoded.
+
+    ``encodes`` is False for requests that cannot be, some of which come back in the answer.
+    """
 
     def __init__(self, server: Server, number: int = 1, account: str = "") -> None:
         self.server = server
+        self.encodes = True
         self.association = Association(number=number, account=account)
         self.waiting: list[Waiting] = []
 
@@ -172,7 +187,7 @@ class Client:
 
         def done(answer: Answer) -> None:
             assert call.answer is None, "answered twice"
-            if answer.fault is None:
+            if answer.fault is None and self.encodes:
                 encode_stub(self.server.INTERFACE.methods[opnum].response, StubValue(answer.response))
             call.answer = answer
             if call in self.waiting:
@@ -208,3 +223,125 @@ class Client:
 def pass_time(manager: QueueManager, milliseconds: int) -> None:
     """Let time pass."""
     manager.timers.advance(manager.timers.now + milliseconds)
+
+
+def run(call: Callable[..., Answer], steps: Generator[tuple[Any, ...], Answer, T]) -> T:
+    """What an operation of a client comes to whose calls are all answered at once."""
+    try:
+        step = next(steps)
+        while True:
+            step = steps.send(call(*step))
+    except StopIteration as end:
+        result: T = end.value
+        return result
+
+
+class Scene:
+    """A queue manager with the queue ``orders`` and its ``messages``.
+
+    ``deleted`` are the labels and reasons of messages that left their queues.
+    """
+
+    def __init__(self, *bodies: bytes, transactional: bool = False) -> None:
+        self.manager = make_manager()
+        self.queue = make_queue(self.manager, transactional=transactional)
+        self.messages = self.put(*bodies)
+        self.deleted: list[tuple[str, int]] = []
+        self.manager.position_deleted.append(
+            lambda queue, position, reason: self.deleted.append((position.message_reference.label, reason))
+        )
+
+    def put(self, *bodies: bytes) -> list[Message]:
+        """Enqueue messages in ``orders``."""
+        return [put(self.queue, body) for body in bodies]
+
+    def opened(
+        self, access: QueueAccessType = QueueAccessType.RECEIVE_ACCESS, name: str | None = None
+    ) -> OpenQueueDescriptor:
+        """An opening of ``orders``, or of what a name stands for."""
+        return open_descriptor(self.manager, name or format_name(self.queue), access)
+
+    def state(self) -> dict[str, Any]:
+        """All that a call could have changed."""
+        manager = self.manager
+        parents = manager.queue_collection.values()
+        return {
+            "queues": [
+                (
+                    queue.pathname,
+                    *(queue.label, queue.security, queue.quota, queue.journaling, queue.modify_time),
+                    *(queue.type, queue.total_bytes, labels(queue), states(queue)),
+                    len(queue.open_queue_descriptor_collection),
+                )
+                for parent in parents
+                for queue in (parent, *parent.subqueue_collection)
+            ],
+            "descriptors": sorted(manager.descriptors),
+            "cursors": {
+                number: (cursor.cursor_state, cursor.message_position_reference)
+                for number, cursor in manager.cursors.items()
+            },
+            "transactions": {
+                identifier: len(one.transactional_operation_collection)
+                for identifier, one in manager.transaction_collection.items()
+            },
+            "timers": manager.timers.running,
+            "waiting": sum(
+                len(one.waiting_message_read_operation_collection) for one in manager.descriptors.values()
+            ),
+        }
+
+    @contextmanager
+    def unchanged(self) -> Iterator[None]:
+        """What is called here changes nothing."""
+        before = self.state()
+        yield
+        assert self.state() == before
+
+
+class ServerScene(Scene, Generic[S]):
+    """A scene with a server, which options go to, and a client of it."""
+
+    def __init__(
+        self, server: Callable[..., S], *bodies: bytes, transactional: bool = False, **how: Any
+    ) -> None:
+        super().__init__(*bodies, transactional=transactional)
+        self.server = server(self.manager, **how)
+        self.client = Client(self.server)
+
+    @property
+    def association(self) -> Association:
+        """That of the client."""
+        return self.client.association
+
+    def another_client(self) -> Client:
+        """One more client."""
+        return Client(self.server, 2)
+
+    def call(self, method: str, request: Any) -> Any:
+        """What a call of the client gives: the response; a fault fails the test."""
+        answer = self.client.call(method, request)
+        assert answer.fault is None, f"fault 0x{answer.fault:08X}"
+        return answer.response
+
+    def status(self, method: str, request: Any) -> int | None:
+        """The status of a call of the client, of a response or of a fault."""
+        return self.client.call(method, request).status
+
+    def refusal(self, method: str, request: Any) -> int | None:
+        """The status of a call of the client that leaves everything as it was."""
+        with self.unchanged():
+            return self.status(method, request)
+
+    def fault(self, method: str, request: Any) -> int | None:
+        """The status of the fault that a call of the client gives, which leaves everything as it was."""
+        with self.unchanged():
+            return self.client.call(method, request).fault
+
+    def thing(self, handle: ContextHandle) -> Any:
+        """What a handle of the client stands for."""
+        return self.association.handles.get(handle.uuid)
+
+    def state(self) -> dict[str, Any]:
+        """All that a call could have changed, and the handles of the client."""
+        return super().state() | {"handles": dict(self.association.handles)}

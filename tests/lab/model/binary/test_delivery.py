@@ -28,7 +28,6 @@ from tests.lab.model.binary.world import (
     SENDER,
     START,
     World,
-    add_queue,
     bodies,
     classes,
     dead,
@@ -37,7 +36,7 @@ from tests.lab.model.binary.world import (
     receive,
     transaction,
 )
-from tests.lab.model.scene import open_descriptor
+from tests.lab.model.scene import make_queue, open_descriptor
 
 ACK = MessageClass.MQMSG_CLASS_ACK_RECEIVE
 REACHED = MessageClass.MQMSG_CLASS_ACK_REACH_QUEUE
@@ -139,7 +138,7 @@ def test_a_transactional_message_without_a_queue_is_refused_each_time(world: Wor
     assert packets(world, "order_ack") == []
     assert world.remote.delivery.sequence(SENDER, NO_QUEUE) is None
     # When there is one, the sequence goes on from what was acknowledged.
-    queue = add_queue(world.receiver, "nothing", transactional=True)
+    queue = make_queue(world.receiver, "nothing", transactional=True)
     world.outgoing.send(message("transactional", b"2", queue=NO_QUEUE))
     world.run(120_000)
     assert bodies(queue) == [b"2"]
@@ -493,7 +492,7 @@ def test_that_it_arrived_is_told_before_that_somebody_took_it(world: World) -> N
 
 
 def test_an_administration_queue_of_the_receiver_gets_its_acknowledgment_there(world: World) -> None:
-    here = add_queue(world.receiver, "admin")
+    here = make_queue(world.receiver, "admin")
     name = "DIRECT=OS:receiver\\private$\\admin"
     world.outgoing.send(message(acknowledge=["pa"], admin_queue=name))
     world.run(30_000)

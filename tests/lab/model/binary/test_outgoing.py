@@ -28,7 +28,6 @@ from tests.lab.model.binary.world import (
     SENDER,
     START,
     World,
-    add_queue,
     bodies,
     classes,
     dead,
@@ -36,6 +35,7 @@ from tests.lab.model.binary.world import (
     message,
     queue_manager,
 )
+from tests.lab.model.scene import make_queue
 
 Ack = TypeVar("Ack", OrderAck, FinalAck)
 
@@ -168,7 +168,7 @@ def test_a_sequence_has_places_and_a_new_one_begins_when_all_is_acknowledged(wor
 
 
 def test_each_queue_has_a_sequence_of_its_own(world: World) -> None:
-    add_queue(world.receiver, "more", transactional=True)
+    make_queue(world.receiver, "more", transactional=True)
     world.reachable = False
     for number in range(4):
         queue = ORDERS_TX if number % 2 else "DIRECT=OS:receiver\\private$\\more"

@@ -19,13 +19,12 @@ from msmq_wire.lab.model.data.elements import Message, Queue, QueueManager
 from msmq_wire.lab.model.data.enumerations import QueueType as KindOfQueue
 from msmq_wire.lab.model.data.timers import Timers
 from msmq_wire.lab.model.events.message import dequeue_message
-from msmq_wire.lab.model.events.queue import create_queue
 from msmq_wire.reassembly.stream import FramedPacket, PacketFramer
 from msmq_wire.records.record import FoundPacket, Record
 from msmq_wire.sessions import Story, follow
 from msmq_wire.wire.headers.transaction_header import TransactionHeader
 from msmq_wire.wire.packets.user_message import UserMessage
-from tests.lab.model.scene import open_descriptor
+from tests.lab.model.scene import make_manager, make_queue, open_descriptor
 
 START = 1_795_166_047
 """Seconds since 1970 when the timers are at 0."""
@@ -48,23 +47,11 @@ def system_queue(manager: QueueManager, name: str) -> Queue:
 
 
 def queue_manager(name: str, identifier: GUID, timers: Timers) -> QueueManager:
-    manager = QueueManager(
-        identifier=identifier,
-        computer_name=name,
-        timers=timers,
-        time_offset=START,
-        randomness=random.Random(1),
-    )
+    manager = make_manager(name=name, identifier=identifier, start=START, timers=timers)
     manager.system_journal_queue = system_queue(manager, "JOURNAL")
     manager.system_deadletter_queue = system_queue(manager, "DEADLETTER")
     manager.system_transactional_deadletter_queue = system_queue(manager, "DEADXACT")
     return manager
-
-
-def add_queue(manager: QueueManager, name: str, **more: Any) -> Queue:
-    queue = Queue(queue_manager=manager, pathname=f"{manager.computer_name}\\private$\\{name}", **more)
-    assert create_queue(manager, queue) == 0
-    return queue
 
 
 def transaction(**flags: int) -> TransactionHeader:
@@ -215,9 +202,9 @@ class World:
         self.settled: list[tuple[OutgoingMessage, Outcome]] = []
         self.sender = queue_manager("sender", SENDER, self.timers)
         self.receiver = queue_manager("receiver", RECEIVER, self.timers)
-        self.admin = add_queue(self.sender, "admin")
-        self.orders = add_queue(self.receiver, "orders")
-        self.orders_tx = add_queue(self.receiver, "orders_tx", transactional=True)
+        self.admin = make_queue(self.sender, "admin")
+        self.orders = make_queue(self.receiver, "orders")
+        self.orders_tx = make_queue(self.receiver, "orders_tx", transactional=True)
         self.local = BinaryProtocol(self.sender, settings)
         self.remote = BinaryProtocol(
             self.receiver,

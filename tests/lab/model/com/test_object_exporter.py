@@ -36,7 +36,7 @@ from msmq_wire.rpc.ndr import StubValue, encode_stub
 from msmq_wire.rpc.statuses import Status
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from msmq_wire.wire.types.wchar_text import WcharText
-from tests.lab.model.scene import labels, make_manager, make_queue, pass_time, put
+from tests.lab.model.scene import Scene, labels, pass_time, put
 
 DISCONNECTED, NO_INTERFACE, NO_CLASS, INVALID = 0x80010108, 0x80004002, 0x80040154, 0x80070057
 ORDERS = "DIRECT=OS:host\\private$\\orders"
@@ -58,12 +58,11 @@ def naming(name: str) -> TextRequest:
     return TextRequest(text=FlaggedWordBlob(c_bytes=len(text), cl_size=len(text) // 2, as_data=text))
 
 
-class Scene:
+class Exporter(Scene):
     """An exporter with the queue ``orders``, and one client of its objects."""
 
     def __init__(self) -> None:
-        self.manager = make_manager()
-        self.queue = make_queue(self.manager)
+        super().__init__()
         self.exporter = ObjectExporter(self.manager, "192.0.2.10[2103]")
         self.servers = {kind: kind(self.exporter) for kind in SERVERS}
         self.association = Association(number=1)
@@ -98,7 +97,7 @@ class Scene:
             assert self.call(QueueInfoServer, 15, naming(name), ipid).status == 0
         return self.call(QueueInfoServer, 34, OpenRequest(access=access, share_mode=mode), ipid)
 
-    def opened(self) -> GUID:
+    def opened_ipid(self) -> GUID:
         """The IPID of an open queue."""
         return ipid_of(self.open().response.pointer)
 
@@ -118,7 +117,7 @@ class Scene:
 
 
 def test_an_activation_gives_the_object_and_where_it_is() -> None:
-    scene = Scene()
+    scene = Exporter()
     answer = scene.activate()
     assert (answer.phr, answer.p_results, answer.p_oxid) == (0, (0,), scene.exporter.oxid)
     assert answer.pipid_rem_unknown == scene.exporter.ipid_rem_unknown
@@ -134,20 +133,20 @@ def test_an_activation_gives_the_object_and_where_it_is() -> None:
     [(NULL_GUID, QUEUE_INFO.uuid, NO_CLASS), (MSMQ_QUEUE_INFO, NULL_GUID, NO_INTERFACE)],
 )
 def test_what_is_not_here_is_not_activated(clsid: GUID, iid: GUID, status: int) -> None:
-    answer = Scene().activate(clsid, iid)
+    answer = Exporter().activate(clsid, iid)
     assert (answer.phr, answer.p_results, answer.pp_interface_data) == (status, (NO_INTERFACE,), (None,))
 
 
 def test_a_message_is_received_as_an_object_with_its_label() -> None:
-    scene = Scene()
+    scene = Exporter()
     put(scene.queue, b"first")
-    (answer,) = scene.receive(scene.opened())
+    (answer,) = scene.receive(scene.opened_ipid())
     text = scene.call(MessageServer, 36, OrpcRequest(), ipid_of(answer.response.ppmsg)).response.text
     assert (text.as_data.text, labels(scene.queue)) == ("first", [])
 
 
 def test_a_queue_info_tells_the_name_that_it_was_given() -> None:
-    scene = Scene()
+    scene = Exporter()
     ipid = scene.info()
     assert scene.call(QueueInfoServer, 14, OrpcRequest(), ipid).response.text.as_data == b""
     for request, text in ((naming("DIRECT=OS:a\\b"), "DIRECT=OS:a\\b"), (TextRequest(), "")):
@@ -169,7 +168,7 @@ def test_a_queue_info_tells_the_name_that_it_was_given() -> None:
 def test_a_queue_that_cannot_be_opened_gives_no_object(
     name: str | None, access: int, mode: int, status: int
 ) -> None:
-    scene = Scene()
+    scene = Exporter()
     answer = scene.open(name, access, mode)
     assert (answer.status, answer.response.pointer, scene.manager.descriptors) == (status, None, {})
 
@@ -188,14 +187,14 @@ def test_a_queue_that_cannot_be_opened_gives_no_object(
     ],
 )
 def test_an_ipid_that_is_not_found_is_disconnected(kind: Any, opnum: int, request_: Any) -> None:
-    scene = Scene()
-    other = scene.opened() if kind is not QueueServer else scene.info()
+    scene = Exporter()
+    other = scene.opened_ipid() if kind is not QueueServer else scene.info()
     for ipid in (None, NULL_GUID, GUID(b"no such ipid...."), other):
         assert scene.call(kind, opnum, request_, ipid).fault == DISCONNECTED
 
 
 def test_an_object_gives_its_interface_again_and_no_other() -> None:
-    scene = Scene()
+    scene = Exporter()
     ipid = scene.info()
     answer = scene.query(ipid, QUEUE_INFO.uuid, NULL_GUID)
     first, second = answer.response.pp_qi_results
@@ -208,9 +207,9 @@ def test_an_object_gives_its_interface_again_and_no_other() -> None:
 @pytest.mark.rule("MQAC-3.11.4-1", "MQAC-3.11.4-2", "MQAC-3.11.4-3", "MQAC-3.11.4-4", "MQAC-3.11.4-5")
 @pytest.mark.parametrize("kind", QUEUES)
 def test_a_queue_receives_by_each_of_its_four_interfaces(kind: Any) -> None:
-    scene = Scene()
+    scene = Exporter()
     put(scene.queue, b"first")
-    (found,) = scene.query(scene.opened(), kind.INTERFACE.uuid).response.pp_qi_results
+    (found,) = scene.query(scene.opened_ipid(), kind.INTERFACE.uuid).response.pp_qi_results
     received = scene.call(kind, 17, ReceiveCurrentRequest(), found.std.ipid)
     assert (received.status, labels(scene.queue)) == (0, [])
 
@@ -218,7 +217,7 @@ def test_a_queue_receives_by_each_of_its_four_interfaces(kind: Any) -> None:
 @pytest.mark.rule("MQAC-3.11.4-8")
 @pytest.mark.parametrize("kind", QUEUES)
 def test_an_activated_queue_is_a_blank_one_of_all_its_interfaces(kind: Any) -> None:
-    scene = Scene()
+    scene = Exporter()
     answer = scene.activate(MSMQ_QUEUE, kind.INTERFACE.uuid)
     given = pointer_of(answer.pp_interface_data[0])
     assert given is not None
@@ -227,8 +226,8 @@ def test_an_activated_queue_is_a_blank_one_of_all_its_interfaces(kind: Any) -> N
 
 
 def test_with_its_last_reference_an_open_queue_is_closed() -> None:
-    scene = Scene()
-    ipid = scene.opened()
+    scene = Exporter()
+    ipid = scene.opened_ipid()
     assert scene.references(4, ipid, 2).response.p_results == (0,)
     scene.references(5, ipid, 6)
     assert scene.queue.active
@@ -239,8 +238,8 @@ def test_with_its_last_reference_an_open_queue_is_closed() -> None:
 
 
 def test_an_object_that_nobody_calls_is_let_go() -> None:
-    scene = Scene()
-    ipid = scene.opened()
+    scene = Exporter()
+    ipid = scene.opened_ipid()
     pass_time(scene.manager, 7 * MINUTES)
     assert scene.receive(ipid)[0].status == Status.MQ_ERROR_MESSAGE_NOT_FOUND
     pass_time(scene.manager, 8 * MINUTES - 1)
@@ -252,15 +251,15 @@ def test_an_object_that_nobody_calls_is_let_go() -> None:
 
 @pytest.mark.slow
 def test_the_oldest_object_goes_where_there_are_too_many() -> None:
-    scene = Scene()
+    scene = Exporter()
     ipids = [scene.info() for _ in range(1001)]
     found = [scene.call(QueueInfoServer, 14, OrpcRequest(), one).fault for one in (*ipids[:2], ipids[-1])]
     assert found == [DISCONNECTED, None, None]
 
 
 def test_who_is_gone_waits_for_no_message_and_the_object_stays() -> None:
-    scene = Scene()
-    ipid = scene.opened()
+    scene = Exporter()
+    ipid = scene.opened_ipid()
     answers = scene.receive(ipid, 5000)
     scene.servers[QueueServer].rundown(Association(number=2))
     assert answers == []

@@ -38,18 +38,16 @@ from msmq_wire.lab.model.events.message import (
     peek_message,
     purge_queue,
 )
-from msmq_wire.lab.model.events.queue import close_queue, delete_queue, open_queue
+from msmq_wire.lab.model.events.queue import close_queue, delete_queue
 from msmq_wire.lab.model.events.transaction import create_transaction, transaction_abort, transaction_commit
 from msmq_wire.rpc.com.queue_interfaces import COM_INTERFACES, RECEIVE_CURRENT, ReceiveCurrentRequest
 from msmq_wire.rpc.com.variant import DISP_E_PARAMNOTFOUND, VariantType
 from msmq_wire.rpc.statuses import Status
 from msmq_wire.wire.types.guid import GUID
 from tests.lab.model.scene import (
-    format_name,
+    Scene,
     labels,
-    make_manager,
     make_packet,
-    make_queue,
     pass_time,
     position,
     put,
@@ -76,18 +74,13 @@ def boolean(value: int) -> Argument:
 AT_ONCE = i4(0)
 
 
-class Desk:
+class Desk(Scene):
     """A queue with messages that an MSMQQueue has open, and what its receives gave."""
 
     def __init__(self, *bodies: bytes, access: QueueAccessType = QueueAccessType.RECEIVE_ACCESS) -> None:
-        self.manager = make_manager()
-        self.queue = make_queue(self.manager)
-        self.messages = [put(self.queue, body) for body in bodies]
-        status, descriptor = open_queue(self.manager, format_name(self.queue), access)
-        assert status == Status.MQ_OK
-        assert descriptor is not None
-        self.descriptor = descriptor
-        self.object = open_msmq_queue(self.manager, descriptor, "info")
+        super().__init__(*bodies)
+        self.descriptor = self.opened(access)
+        self.object = open_msmq_queue(self.manager, self.descriptor, "info")
         assert self.object.cursor is not None
         self.cursor = self.object.cursor
 
@@ -581,7 +574,8 @@ def test_what_is_purged_or_put_back_is_not_journaled_and_a_journal_has_a_quota()
     desk = Desk()
     desk.queue.journaling = True
     open_msmq_queue(desk.manager, desk.descriptor)
-    assert len(desk.manager.position_deleted) == 1
+    # One is the scene's own.
+    assert len(desk.manager.position_deleted) == 2
     put(desk.queue, b"purged")
     purge_queue(desk.queue)
     message = put(desk.queue, b"put back")

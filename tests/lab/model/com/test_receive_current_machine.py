@@ -26,11 +26,11 @@ from msmq_wire.lab.model.data.enumerations import PositionState, QueueAccessType
 from msmq_wire.lab.model.data.timers import INFINITE
 from msmq_wire.lab.model.events.enqueue import enqueue_message
 from msmq_wire.lab.model.events.message import dequeue_message, peek_message, peek_next_message, purge_queue
-from msmq_wire.lab.model.events.queue import close_queue, open_queue
+from msmq_wire.lab.model.events.queue import close_queue
 from msmq_wire.lab.model.events.transaction import create_transaction, transaction_abort, transaction_commit
 from msmq_wire.rpc.com.variant import DISP_E_PARAMNOTFOUND, VariantType
 from msmq_wire.rpc.transfer_properties import MessageProperties
-from tests.lab.model.scene import format_name, make_manager, make_queue, pass_time
+from tests.lab.model.scene import format_name, make_manager, make_queue, open_descriptor, pass_time
 
 OK = 0
 INVALID_HANDLE = 0xC00E0007
@@ -295,10 +295,7 @@ class Objects(RuleBasedStateMachine):
         self.others = [self._open(number, QueueAccessType.RECEIVE_ACCESS) for number in range(QUEUES)]
 
     def _open(self, queue: int, access: QueueAccessType) -> OpenQueueDescriptor:
-        status, descriptor = open_queue(self.manager, format_name(self.queues[queue]), access)
-        assert status == OK
-        assert descriptor is not None
-        return descriptor
+        return open_descriptor(self.manager, format_name(self.queues[queue]), access)
 
     def _reader(self, pick: int) -> Reader:
         return self.ledger.readers[pick % len(self.ledger.readers)]

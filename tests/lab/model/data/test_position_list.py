@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import random
-
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from msmq_wire.lab.model.data.elements import Message, MessagePosition, Queue, QueueManager
-from msmq_wire.lab.model.data.timers import Timers
-from msmq_wire.wire.types.guid import GUID
+from msmq_wire.lab.model.data.elements import Message, MessagePosition, Queue
+from tests.lab.model.scene import make_manager
 
 
 def _queue() -> Queue:
-    manager = QueueManager(
-        identifier=GUID(b"q" * 16), computer_name="host", timers=Timers(), randomness=random.Random(1)
-    )
-    return Queue(queue_manager=manager, pathname="host\\private$\\q")
+    return Queue(queue_manager=make_manager(), pathname="host\\private$\\q")
 
 
 class _Walks(RuleBasedStateMachine):

@@ -28,7 +28,7 @@ from msmq_wire.lab.model.events.message import (
 from msmq_wire.lab.model.events.position import cancel_waiting_message_read_request
 from msmq_wire.lab.model.events.transaction import create_transaction
 from msmq_wire.rpc.statuses import Status
-from tests.lab.model.scene import format_name, make_manager, make_queue, open_descriptor, position, put
+from tests.lab.model.scene import Scene, format_name, make_queue, open_descriptor, position
 
 
 class Told:
@@ -74,17 +74,14 @@ def transaction(manager: QueueManager, identifier: bytes = b"x" * 16) -> Transac
     return create_transaction(manager, identifier)
 
 
-class Place:
-    """A queue, opened, with a cursor; ``gone`` is why messages left, ``told`` what a reader was told."""
+class Place(Scene):
+    """A queue, opened, with a cursor; ``told`` is what a reader was told."""
 
     def __init__(self, *bodies: bytes) -> None:
-        self.manager = make_manager()
-        self.queue = make_queue(self.manager)
-        self.gone = reasons(self.manager)
+        super().__init__(*bodies)
         self.told = Told()
-        self.messages = [put(self.queue, body) for body in bodies]
         self.slots = [position(message) for message in self.messages]
-        self.descriptor = opened(self.queue)
+        self.descriptor = self.opened()
         cursor = open_cursor(self.descriptor)
         assert cursor is not None
         self.cursor = cursor
@@ -100,8 +97,13 @@ class Place:
         return transaction(self.manager)
 
     @property
-    def state(self) -> tuple[CursorState, Any]:
-        """That of the cursor."""
+    def gone(self) -> list[int]:
+        """Why messages left."""
+        return [reason for _, reason in self.deleted]
+
+    @property
+    def standing(self) -> tuple[CursorState, Any]:
+        """The state of the cursor and where it stands."""
         return self.cursor.cursor_state, self.cursor.message_position_reference
 
     def stand(self, state: CursorState, at: int | None) -> None:

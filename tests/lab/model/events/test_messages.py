@@ -198,7 +198,7 @@ def test_a_cursor_at_the_end_waits(place: Place) -> None:
     assert place.manager.timers.next_due == 9 * SECOND
     message = put(place.queue, b"a")
     assert place.told.got == [(Status.MQ_OK, "a")]
-    assert place.state == (CursorState.UNREAD, position(message))
+    assert place.standing == (CursorState.UNREAD, position(message))
     assert place.manager.timers.running == 0
 
 
@@ -249,7 +249,7 @@ def test_who_waits_in_a_transaction_that_has_ended_takes_nothing(place: Place, w
     put(place.queue, b"a")
     assert dead.got == [(Status.MQ_ERROR_TRANSACTION_SEQUENCE, None)]
     assert alive.got == [(Status.MQ_OK, "a")]
-    assert place.state == (CursorState.UNREAD, "start")
+    assert place.standing == (CursorState.UNREAD, "start")
 
 
 @pytest.mark.rule("MQDMPR-3.1.7.1.12-1")
@@ -290,7 +290,7 @@ def test_how_a_receive_ends(
         purge_queue(place.queue)
     if before == "gone":
         place.end(message)
-    place.gone.clear()
+    place.deleted.clear()
     assert place.end(message, delete=delete, transactional=transactional) == status
     assert (states(place.queue), place.gone) == (after, told)
 

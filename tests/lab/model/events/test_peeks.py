@@ -112,7 +112,7 @@ def test_a_peek_at_the_next_message_moves_the_cursor() -> None:
     place = Place(b"a", b"b")
     assert peek_here(place).got == [(Status.MQ_OK, "a")]
     assert peek_next(place).got == [(Status.MQ_OK, "b")]
-    assert place.state == (READ, place.slots[1])
+    assert place.standing == (READ, place.slots[1])
 
 
 @pytest.mark.rule("MQDMPR-3.1.7.1.14-4")
@@ -127,7 +127,7 @@ def test_a_peek_at_the_next_message_needs_a_cursor() -> None:
 def test_a_cursor_that_has_read_nothing_has_no_next_message() -> None:
     place = Place(b"a")
     assert peek_next(place).got == [(Status.MQ_ERROR_ILLEGAL_CURSOR_ACTION, None)]
-    assert place.state == (UNREAD, "start")
+    assert place.standing == (UNREAD, "start")
 
 
 WAITS = [
@@ -165,7 +165,7 @@ def test_a_peek_that_waited_lets_the_next_reader_in(peek: Peek, before: CursorSt
     slot = position(put(place.queue, b"a"))
     assert told.got == behind.got == [(Status.MQ_OK, "a")]
     if before is not None:
-        assert place.state == (READ, slot)
+        assert place.standing == (READ, slot)
     assert labels(place.queue) == []
     assert place.manager.timers.running == 0
 
@@ -186,7 +186,7 @@ def test_a_peek_that_waited_for_nothing(peek: Peek, before: CursorState | None, 
         place.cancel(7)
     pass_time(place.manager, SECOND)
     assert told.status == (Status.MQ_ERROR_OPERATION_CANCELLED if cancelled else Status.MQ_ERROR_IO_TIMEOUT)
-    assert place.state == (before or UNREAD, "start")
+    assert place.standing == (before or UNREAD, "start")
     assert place.waiting == []
 
 
@@ -195,7 +195,7 @@ def test_a_cursor_is_peeked_at_again_and_again() -> None:
     place = Place(b"a", b"b")
     for _ in range(2):
         assert peek_here(place).got == [(Status.MQ_OK, "a")]
-        assert place.state == (READ, place.slots[0])
+        assert place.standing == (READ, place.slots[0])
 
 
 @pytest.mark.rule("MQDMPR-3.1.7.1.15-5", "MQDMPR-3.2.7.2-5")
@@ -204,7 +204,7 @@ def test_a_cursor_whose_message_is_gone_says_so() -> None:
     peek_here(place)
     place.dequeue()
     assert peek_here(place).got == [(Status.MQ_ERROR_MESSAGE_ALREADY_RECEIVED, None)]
-    assert place.state == (READ, place.slots[0])
+    assert place.standing == (READ, place.slots[0])
 
 
 @pytest.mark.rule("MQDMPR-3.1.7.1.15-12", "MQDMPR-3.1.7.1.15-16")
@@ -253,7 +253,7 @@ def test_what_a_cursor_does(
     place = Place(b"a", b"b")
     place.stand(start, at)
     assert event(place.cursor) == (answer, None if found is None else place.slots[found])
-    assert place.state == (after, "start" if there is None else place.slots[there])
+    assert place.standing == (after, "start" if there is None else place.slots[there])
 
 
 @pytest.mark.rule("MQDMPR-3.2.7.4-6")
@@ -262,7 +262,7 @@ def test_a_cursor_on_a_held_message_takes_nothing() -> None:
     place.stand(READ, 0)
     place.slots[0].state = PositionState.LOCKED
     assert get_next_message_for_dequeue(place.cursor, no_wait=False) == ("AlreadyReceived", None)
-    assert place.state == (READ, place.slots[0])
+    assert place.standing == (READ, place.slots[0])
 
 
 @rule_table(
@@ -274,7 +274,7 @@ def test_what_a_cursor_waited_for_is_where_it_stands(start: CursorState, after: 
     place = Place(b"a")
     place.stand(start, None)
     message_available(place.cursor, place.slots[0])
-    assert place.state == (after, place.slots[0])
+    assert place.standing == (after, place.slots[0])
 
 
 @pytest.mark.rule("MQDMPR-3.2.7.6-1", "MQDMPR-3.2.7.6-2", "MQDMPR-3.1.7.3.2-4")

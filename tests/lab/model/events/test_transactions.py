@@ -166,7 +166,7 @@ def test_a_transaction_does_nothing_to_a_queue_that_was_deleted(commit: bool) ->
     place = under_way()
     enqueue_message(place.queue, Message(label="sent"), place.unit)
     delete_queue(place.manager, place.queue)
-    place.gone.clear()
+    place.deleted.clear()
     end = transaction_commit if commit else transaction_abort
     assert end(place.manager, X) == Status.MQ_OK
     assert (labels(place.other), place.gone, place.queue.total_bytes) == ([], [], 0)

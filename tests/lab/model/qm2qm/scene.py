@@ -22,12 +22,9 @@ from msmq_wire.rpc.types.remote_read_descriptor import RemoteReadDesc, RemoteRea
 from msmq_wire.wire.types.guid import GUID
 from tests.lab.model.scene import (
     Client,
+    ServerScene,
     Waiting,
     body_of,
-    format_name,
-    make_manager,
-    make_queue,
-    open_descriptor,
     put,
 )
 
@@ -57,11 +54,11 @@ def body_read(answer: Answer | Waiting) -> bytes:
     return body_of(read_of(answer).lp_buffer or b"")
 
 
-class Scene:
+class Scene(ServerScene[Qm2qmServer]):
     """A queue ``orders``, open for a client by way of qmcomm and qm2qm.
 
     ``handle`` is the number of its descriptor, ``session`` the context handle of RemoteQMOpenQueue;
-    ``method`` starts its reads; ``deleted`` are the labels and reasons of messages that left the queue.
+    ``method`` starts its reads.
     """
 
     def __init__(
@@ -73,19 +70,11 @@ class Scene:
         method: str = START,
         bodies: Iterable[bytes] = (),
     ) -> None:
+        super().__init__(Qm2qmServer, *bodies, configuration=configuration)
         self.method = method
-        self.manager = make_manager()
-        self.queue = make_queue(self.manager)
-        self.server = Qm2qmServer(self.manager, configuration)
-        self.client = Client(self.server)
-        self.descriptor = open_descriptor(self.manager, format_name(self.queue), access)
+        self.descriptor = self.opened(access)
         self.handle = self.descriptor.handle
         self.session = self.open() if opened else NULL
-        self.messages = [put(self.queue, body) for body in bodies]
-        self.deleted: list[tuple[str, int]] = []
-        self.manager.position_deleted.append(
-            lambda queue, position, reason: self.deleted.append((position.message_reference.label, reason))
-        )
 
     def open(self, client: Client | None = None, handle: int = 0) -> ContextHandle:
         """RemoteQMOpenQueue."""
@@ -98,10 +87,6 @@ class Scene:
         handle_of_queue = answer.response.ph_context
         assert isinstance(handle_of_queue, ContextHandle)
         return handle_of_queue
-
-    def another(self, access: QueueAccessType = QueueAccessType.RECEIVE_ACCESS) -> OpenQueueDescriptor:
-        """A second descriptor of the queue."""
-        return open_descriptor(self.manager, format_name(self.queue), access)
 
     def cursor(self, descriptor: OpenQueueDescriptor | None = None) -> Cursor:
         """What R_QMCreateRemoteCursor of qmcomm makes."""

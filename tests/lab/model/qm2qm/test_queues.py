@@ -286,7 +286,7 @@ def test_a_closed_queue_is_free_for_others_and_has_no_cursors(scene: Scene, curs
 
 @pytest.mark.rule("MQQP-3.1.4.4-6", "MQQP-3.1.4.4-7", "MQQP-3.1.4.4-14")
 def test_closing_cancels_the_reads_of_this_handle_and_of_no_other(scene: Scene) -> None:
-    other = scene.another().handle
+    other = scene.opened().handle
     scene.open(handle=other)
     of_other = scene.start(RECEIVE, ul_timeout=1000, queue=other)
     waiting = [
@@ -329,7 +329,7 @@ def test_a_closed_cursor_is_unknown(scene: Scene, cursor: Cursor) -> None:
 @pytest.mark.rule("MQQP-3.1.4.5-3", "MQQP-3.1.4.5-4")
 def test_a_cursor_is_closed_by_its_own_queue_only(scene: Scene, cursor: Cursor) -> None:
     assert scene.close_cursor(cursor.handle, 4711).status == Status.MQ_ERROR_INVALID_HANDLE
-    assert scene.close_cursor(cursor.handle, scene.another().handle).status == Status.MQ_ERROR_INVALID_HANDLE
+    assert scene.close_cursor(cursor.handle, scene.opened().handle).status == Status.MQ_ERROR_INVALID_HANDLE
     assert scene.close_cursor(4711).status == Status.MQ_ERROR_INVALID_HANDLE
     assert scene.descriptor.cursor_collection == [cursor]
 
@@ -361,7 +361,7 @@ def test_a_cancel_names_its_queue_twice(scene: Scene, h_queue: int | None, p_que
 
 @pytest.mark.rule("MQQP-3.1.4.6-4", "MQQP-3.1.4.6-6", "MQQP-3.1.4.6-7")
 def test_a_cancel_where_nothing_is_pending_is_an_invalid_handle(scene: Scene) -> None:
-    other = scene.another().handle
+    other = scene.opened().handle
     scene.open(handle=other)
     assert scene.cancel(handle=4711).status == Status.MQ_ERROR_INVALID_HANDLE
     waiting = scene.start(RECEIVE, ul_timeout=1000, queue=other)
@@ -377,7 +377,7 @@ def test_a_cancel_where_nothing_is_pending_is_an_invalid_handle(scene: Scene) ->
 def test_a_cancel_of_a_request_that_is_not_pending_fails(scene: Scene) -> None:
     message, _ = _received(scene)
     waiting = scene.start(RECEIVE, ul_timeout=1000, dw_request_id=2)
-    other = scene.another().handle
+    other = scene.opened().handle
     scene.open(handle=other)
     scene.start(RECEIVE, ul_timeout=1000, dw_request_id=3, queue=other)
     for request in (1, 3, 4):
@@ -411,7 +411,7 @@ def test_a_cancelled_read_is_answered_and_its_request_identifier_is_free(scene: 
 
 @pytest.mark.rule("MQQP-3.1.4.6-11", "MQQP-3.1.1.3-1")
 def test_a_cancel_is_for_one_descriptor_whoever_waits_on_it(scene: Scene) -> None:
-    other = scene.another().handle
+    other = scene.opened().handle
     client = Client(scene.server, 2)
     scene.open(client, other)
     of_other = scene.start(RECEIVE, client=client, ul_timeout=1000, queue=other)
@@ -618,7 +618,7 @@ def test_a_client_that_is_gone_has_no_queue_open_and_waits_for_nothing(scene: Sc
 @pytest.mark.rule("MQQP-3.1.6.1-2")
 def test_a_queue_that_was_closed_is_not_closed_again(scene: Scene) -> None:
     assert scene.close().status == Status.MQ_OK
-    second = scene.another()
+    second = scene.opened()
     scene.client.disconnect()
     assert scene.queue.open_queue_descriptor_collection == [second]
 
@@ -643,7 +643,7 @@ def test_a_receive_of_a_client_that_is_gone_puts_the_message_back(scene: Scene, 
 @pytest.mark.parametrize("backwards", [False, True])
 @pytest.mark.rule("MQQP-3.1.6.2-4")
 def test_a_message_comes_back_once_in_whichever_order_handles_go(scene: Scene, backwards: bool) -> None:
-    other = scene.another()
+    other = scene.opened()
     reader = Client(scene.server, 2)
     scene.open(reader, other.handle)
     message, _ = _received(scene)
@@ -662,7 +662,7 @@ def test_a_message_comes_back_once_in_whichever_order_handles_go(scene: Scene, b
 
 def test_a_message_that_comes_back_is_not_given_to_the_client_that_is_gone(scene: Scene) -> None:
     message, _ = _received(scene)
-    other = scene.another()
+    other = scene.opened()
     scene.open(Client(scene.server, 2), other.handle)
     # Its read is on a queue that another client opened, so that no handle of its own stands for it.
     waiting = scene.start(RECEIVE, ul_timeout=5000, dw_request_id=2, queue=other.handle)

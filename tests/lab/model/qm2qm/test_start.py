@@ -98,7 +98,7 @@ def test_a_request_identifier_that_waits_is_refused_and_goes_on_waiting(scene: S
 @both
 @pytest.mark.rule("MQQP-3.1.4.1-7", "MQQP-3.1.4.10-9")
 def test_a_request_identifier_of_another_handle_or_of_an_answered_read_is_accepted(scene: Scene) -> None:
-    other = scene.another()
+    other = scene.opened()
     scene.open(handle=other.handle)
     scene.start(PEEK, ul_timeout=1000, dw_request_id=7, queue=other.handle)
     waiting = scene.start(RECEIVE, ul_timeout=1000, dw_request_id=7)
@@ -143,7 +143,7 @@ def test_the_descriptor_is_found_among_all_queues(scene: Scene) -> None:
     elsewhere = make_queue(scene.manager, "elsewhere")
     put(scene.queue, b"orders")
     put(elsewhere, b"elsewhere")
-    handle = scene.another().handle
+    handle = scene.opened().handle
     scene.open(handle=handle)
     assert body_read(scene.read(PEEK, queue=handle)) == b"orders"
 
@@ -168,7 +168,7 @@ def test_a_handle_for_peeks_receives_nothing(method: str) -> None:
 @pytest.mark.rule("MQQP-3.1.4.1-15", "MQQP-3.1.4.10-17")
 def test_a_cursor_that_is_not_of_the_descriptor_is_refused(scene: Scene, action: int) -> None:
     message = put(scene.queue, b"m")
-    others = scene.cursor(scene.another())
+    others = scene.cursor(scene.opened())
     for cursor in (4711, others.handle):
         assert scene.read(action, h_cursor=cursor).status == Status.STATUS_INVALID_PARAMETER
     assert scene.nothing_happened(message)

@@ -6,8 +6,7 @@ import random
 from collections.abc import Callable, Generator
 from typing import Any, Generic, TypeVar
 
-from msmq_wire.lab.model.data.elements import Queue, QueueManager
-from msmq_wire.lab.model.data.timers import Timers
+from msmq_wire.lab.model.data.elements import Queue
 from msmq_wire.lab.model.qm2qm.server import Qm2qmServer
 from msmq_wire.lab.model.qmcomm.client.client import QmcommClient
 from msmq_wire.lab.model.qmcomm.client.values import (
@@ -30,7 +29,8 @@ from msmq_wire.rpc.transfer_properties import MessageProperties
 from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
-from tests.lab.model.scene import START, make_queue
+from tests.lab.model.qmcomm.scene import Coordinator
+from tests.lab.model.scene import make_manager, make_queue
 
 T = TypeVar("T")
 ORDERS = "DIRECT=OS:host\\private$\\orders"
@@ -43,32 +43,17 @@ HANDLE = ContextHandle(uuid=GUID(b"a handle of some"))
 WHEREABOUTS = b"where the coordinator is"
 
 
-class Coordinator:
-    """A transaction manager that knows one cookie."""
-
-    def extended_whereabouts(self) -> bytes | None:
-        return WHEREABOUTS
-
-    def import_transaction(self, cookie: bytes) -> Any:
-        return cookie if cookie == b"cookie" else None
-
-    def enlist(self, transaction: Any) -> bool:
-        return transaction is not None
-
-
 class Computer:
     """A queue manager and its servers; each binding of a client is an association of its own."""
 
     def __init__(self, name: str, bind: Callable[[str], RemoteBinding | None], old: bool, **how: Any) -> None:
-        self.manager = QueueManager(
-            identifier=GUID(f"the qm {name}".ljust(16).encode()),
-            computer_name=name,
-            timers=Timers(),
-            time_offset=START,
-            randomness=random.Random(name),
-        )
+        identifier = GUID(f"the qm {name}".ljust(16).encode())
+        self.manager = make_manager(name, name=name, identifier=identifier)
         environment = QmcommEnvironment(
-            bind=bind, obsolete_methods=old, transaction_manager=Coordinator(), forest=GUID(b"f" * 16)
+            bind=bind,
+            obsolete_methods=old,
+            transaction_manager=Coordinator(WHEREABOUTS),
+            forest=GUID(b"f" * 16),
         )
         self.servers: dict[str, Server] = {
             "qmcomm": QmcommServer(self.manager, environment),

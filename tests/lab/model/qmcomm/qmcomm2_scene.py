@@ -8,10 +8,9 @@ import msgspec
 
 from msmq_wire.lab.model.data.elements import Message, OpenQueueDescriptor, Queue
 from msmq_wire.lab.model.data.enumerations import QueueAccessType
-from msmq_wire.lab.model.events.queue import open_queue
 from msmq_wire.lab.model.qmcomm.local_queue_context import LocalQueueContextHandle, add_local_queue
 from msmq_wire.lab.model.qmcomm.qmcomm2 import Qmcomm2Server
-from msmq_wire.lab.model.server import Answer, Association
+from msmq_wire.lab.model.server import Answer
 from msmq_wire.rpc.interfaces.qmcomm2 import (
     RpcACCreateCursorExRequest,
     RpcACReceiveMessageExRequest,
@@ -27,7 +26,7 @@ from msmq_wire.rpc.types.cac_transfer_buffer import (
 from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.rpc.types.queue_format import ObjectId
 from msmq_wire.wire.types.wchar_text import WcharText
-from tests.lab.model.scene import format_name, make_manager, make_queue
+from tests.lab.model.scene import ServerScene, Waiting, format_name
 
 SEND, RECEIVE = QueueAccessType.SEND_ACCESS, QueueAccessType.RECEIVE_ACCESS
 PEEK = QueueAccessType.PEEK_ACCESS
@@ -84,34 +83,18 @@ def body_room(size: int = 1000) -> dict[str, Any]:
     }
 
 
-class Scene:
+class Scene(ServerScene[Qmcomm2Server]):
     """A server with a queue, and one application."""
 
     def __init__(self, **how: Any) -> None:
-        self.manager = make_manager()
-        self.queue: Queue = make_queue(self.manager)
-        self.server = Qmcomm2Server(self.manager, **how)
-        self.association = Association(number=1)
+        super().__init__(Qmcomm2Server, **how)
 
     def open(
         self, access: QueueAccessType = RECEIVE, queue: Queue | None = None, name: str | None = None
     ) -> LocalQueueContextHandle:
         """What rpc_QMOpenQueueInternal leaves."""
-        status, descriptor = open_queue(self.manager, name or format_name(queue or self.queue), access)
-        assert status == Status.MQ_OK
-        assert descriptor is not None
+        descriptor = self.opened(access, name or format_name(queue or self.queue))
         return add_local_queue(self.manager, self.association, descriptor)
-
-    def start(self, opnum: int, request: Any, association: Association | None = None) -> list[Answer]:
-        """Call a method; what it answers, now or later, is in the list."""
-        answers: list[Answer] = []
-        self.server.serve(association or self.association, opnum, request, answers.append)
-        return answers
-
-    def call(self, opnum: int, request: Any) -> Answer:
-        """Call a method that answers at once."""
-        (answer,) = self.start(opnum, request)
-        return answer
 
     def send(
         self, buffer: Any = None, handle: ContextHandle | None = None, room: ObjectId | None = ROOM
@@ -119,7 +102,9 @@ class Scene:
         """rpc_ACSendMessageEx."""
         handle = self.open(SEND).handle if handle is None else handle
         ptb = sending() if buffer is None else buffer
-        return self.call(1, RpcACSendMessageExRequest(h_queue=handle, ptb=ptb, p_message_id=room))
+        return self.client.call_opnum(
+            1, RpcACSendMessageExRequest(h_queue=handle, ptb=ptb, p_message_id=room)
+        )
 
     def sent(self, **old: Any) -> Message:
         """The message that a send leaves in the queue."""
@@ -128,19 +113,20 @@ class Scene:
         *_, slot = sorted(self.queue.message_position_list, key=lambda one: one.order)
         return slot.message_reference
 
-    def start_receive(self, buffer: Any, opened: LocalQueueContextHandle | int) -> list[Answer]:
+    def start_receive(self, buffer: Any, opened: LocalQueueContextHandle | int) -> Waiting:
         """rpc_ACReceiveMessageEx."""
         context = opened if isinstance(opened, int) else opened.open_queue_descriptor_reference.handle
-        return self.start(2, RpcACReceiveMessageExRequest(h_qm_context=context, ptb=buffer))
+        return self.client.start_opnum(2, RpcACReceiveMessageExRequest(h_qm_context=context, ptb=buffer))
 
     def receive(self, buffer: Any, opened: LocalQueueContextHandle | int | None = None) -> Answer:
         """rpc_ACReceiveMessageEx that is answered at once."""
-        (answer,) = self.start_receive(buffer, self.open() if opened is None else opened)
+        answer = self.start_receive(buffer, self.open() if opened is None else opened).answer
+        assert answer is not None, "the call waits"
         return answer
 
     def create_cursor(self, handle: ContextHandle, **how: Any) -> Answer:
         """rpc_ACCreateCursorEx."""
-        return self.call(3, RpcACCreateCursorExRequest(h_queue=handle, **how))
+        return self.client.call_opnum(3, RpcACCreateCursorExRequest(h_queue=handle, **how))
 
     def cursor(self, opened: LocalQueueContextHandle) -> int:
         """A cursor that was created."""
@@ -155,7 +141,7 @@ class Scene:
         return taken(answer)
 
 
-def taken(answer: Answer) -> bytes | int:
+def taken(answer: Answer | Waiting) -> bytes | int:
     """The body in an answer, or the status."""
     if answer.status != Status.MQ_OK:
         return answer.status or 0

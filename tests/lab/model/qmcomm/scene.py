@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
-from msmq_wire.lab.model.data.elements import OpenQueueDescriptor, Queue, QueueManager
+from msmq_wire.lab.model.data.elements import OpenQueueDescriptor, Queue
 from msmq_wire.lab.model.data.enumerations import QueueType
 from msmq_wire.lab.model.events.queue import create_queue
 from msmq_wire.lab.model.qmcomm.environment import Deed, QmcommEnvironment
@@ -33,7 +32,7 @@ from msmq_wire.rpc.types.queue_format import ObjectFormat, QueueFormat
 from msmq_wire.wire.names import FormatName
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
-from tests.lab.model.scene import Client, Waiting, make_manager, make_queue, system_queue
+from tests.lab.model.scene import ServerScene, Waiting, system_queue
 
 PATH = "host\\private$\\orders"
 ORDERS = f"DIRECT=OS:{PATH}"
@@ -89,49 +88,42 @@ class Directory:
         return self.managers.get(identifier)
 
 
-class Scene:
+class Coordinator:
+    """A DTC that knows one cookie, says what it is told to say, and notes what it is asked."""
+
+    def __init__(self, whereabouts: bytes | None = b"here", *, enlists: bool = True) -> None:
+        self.whereabouts = whereabouts
+        self.enlists = enlists
+        self.asked: list[tuple[str, Any]] = []
+
+    def extended_whereabouts(self) -> bytes | None:
+        self.asked.append(("whereabouts", None))
+        return self.whereabouts
+
+    def import_transaction(self, cookie: bytes) -> Any:
+        self.asked.append(("import", cookie))
+        return ("transaction", cookie) if cookie == b"cookie" else None
+
+    def enlist(self, transaction: Any) -> bool:
+        self.asked.append(("enlist", transaction))
+        return self.enlists
+
+
+class Scene(ServerScene[QmcommServer]):
     """A server of a queue manager with the private queue ``orders``, and one client."""
 
     def __init__(self, **environment: Any) -> None:
-        self.manager: QueueManager = make_manager()
-        self.queue: Queue = make_queue(self.manager)
         self.other = OtherQueueManager()
         self.bound: list[str] = []
-        environment.setdefault("bind", self._bind)
-        self.server = QmcommServer(self.manager, QmcommEnvironment(**environment))
-        self.client = Client(self.server)
+        super().__init__(QmcommServer, environment=QmcommEnvironment(**{"bind": self._bind, **environment}))
 
     def _bind(self, computer: str) -> OtherQueueManager | None:
         self.bound.append(computer)
         return self.other if computer in ("elsewhere", "host") else None
 
-    def call(self, stem: str, request: Any) -> Any:
-        """What a call of the client gives: the response; a fault fails the test."""
-        answer = self.client.call(stem, request)
-        assert answer.fault is None, f"fault 0x{answer.fault:08X}"
-        return answer.response
-
-    def status(self, stem: str, request: Any) -> int | None:
-        """The status of a call of the client, of a response or of a fault."""
-        return self.client.call(stem, request).status
-
-    def refusal(self, stem: str, request: Any) -> int | None:
-        """The status of a call of the client that leaves everything as it was."""
-        with self.nothing_changes():
-            return self.status(stem, request)
-
-    def fault(self, stem: str, request: Any) -> int | None:
-        """The status of the fault that a call of the client gives, which leaves everything as it was."""
-        with self.nothing_changes():
-            return self.client.call(stem, request).fault
-
     def start(self, stem: str, request: Any) -> Waiting:
         """A call of the client that may wait."""
         return self.client.start(stem, request)
-
-    def another_client(self) -> Client:
-        """One more client."""
-        return Client(self.server, number=2)
 
     def open(self, name: str = ORDERS, access: int = 1, share: int = 0, **more: Any) -> Any:
         """Open a queue for the application: the response, which is MQ_OK."""
@@ -167,46 +159,15 @@ class Scene:
         handle: ContextHandle = response.ph_int_xact
         return handle
 
-    def thing(self, handle: ContextHandle) -> Any:
-        """What a handle of the client stands for."""
-        return self.client.association.handles.get(handle.uuid)
-
     def descriptor(self, handle: ContextHandle) -> OpenQueueDescriptor:
         """The descriptor of an open queue of the client."""
         thing = self.thing(handle)
         assert isinstance(thing, LocalQueueContextHandle)
         return thing.open_queue_descriptor_reference
 
-    def state(self) -> tuple[Any, ...]:
-        """What a call that is refused leaves as it was."""
-        manager = self.manager
-        return (
-            {
-                key: (
-                    queue.label,
-                    queue.security,
-                    queue.quota,
-                    queue.journaling,
-                    queue.modify_time,
-                    queue.type,
-                    len(queue.message_position_list),
-                    len(queue.open_queue_descriptor_collection),
-                )
-                for key, queue in manager.queue_collection.items()
-            },
-            sorted(manager.descriptors),
-            sorted(manager.cursors),
-            sorted(manager.transaction_collection),
-            dict(self.client.association.handles),
-            list(self.other.calls),
-        )
-
-    @contextmanager
-    def nothing_changes(self) -> Iterator[None]:
-        """What is done inside leaves everything as it was."""
-        before = self.state()
-        yield
-        assert self.state() == before
+    def state(self) -> dict[str, Any]:
+        """All that a call could have changed, and what the other queue manager was asked."""
+        return super().state() | {"asked": list(self.other.calls)}
 
 
 def creating(name: str = ".\\private$\\new", **more: Any) -> CreateObjectInternalRequest:

@@ -239,7 +239,7 @@ def test_a_path_without_a_format_name(request_: ObjectPathToObjectFormatRequest,
 @pytest.mark.parametrize("computer", [".", "host", "HOST"])
 def test_a_path_gives_the_private_format_name_of_its_queue(computer: str) -> None:
     scene = Scene()
-    with scene.nothing_changes():
+    with scene.unchanged():
         response = scene.call(TO_FORMAT, resolving(f"{computer}\\private$\\Orders"))
     assert response.status == Status.MQ_OK
     assert response.p_object_format == ObjectFormat(

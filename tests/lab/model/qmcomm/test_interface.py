@@ -89,7 +89,7 @@ def test_a_server_that_is_no_supporting_server_does_nothing(opnum: int) -> None:
     held = scene.client.association.handle(scene.manager, object())
     cls = QmcommServer.INTERFACE.methods[opnum].request.cls
     request = WITH_SUPPORT.get(opnum) or cls(**{HANDLED.get(opnum, "h_queue"): held})
-    with scene.nothing_changes():
+    with scene.unchanged():
         answer = scene.client.call_opnum(opnum, request)
     assert (answer.fault, answer.status) == (None, Status.MQ_ERROR)
 
@@ -128,7 +128,7 @@ ABOVE_THE_LAST = (35, 36, 0xFFFF)
 )
 def test_an_opnum_for_local_use_or_above_the_last_one_is_not_offered(opnum: int) -> None:
     scene = Scene()
-    with scene.nothing_changes():
+    with scene.unchanged():
         assert scene.client.call_opnum(opnum, None).fault == NO_SUCH_METHOD
 
 
@@ -196,7 +196,7 @@ def test_object_type_1_is_a_queue_format() -> None:
 @pytest.mark.parametrize("object_format_", [ObjectFormat(obj_type=2), ObjectFormat(obj_type=1, arm=None)])
 def test_an_object_format_without_a_queue_is_an_invalid_parameter(object_format_: ObjectFormat) -> None:
     scene = Scene()
-    with scene.nothing_changes():
+    with scene.unchanged():
         for opnum, request in object_requests(object_format_).items():
             status = scene.client.call_opnum(opnum, request).status
             assert status == Status.MQ_ERROR_INVALID_PARAMETER, opnum
@@ -206,7 +206,7 @@ def test_an_object_format_without_a_queue_is_an_invalid_parameter(object_format_
 @pytest.mark.parametrize("kind", [0, 3, 0xFFFF_FFFF])
 def test_an_object_type_outside_its_range_is_not_dispatched(kind: int) -> None:
     scene = Scene()
-    with scene.nothing_changes():
+    with scene.unchanged():
         for opnum, request in object_requests(ObjectFormat(obj_type=kind)).items():
             assert scene.client.call_opnum(opnum, request).fault == INVALID_BOUND, opnum
 
@@ -221,7 +221,7 @@ def test_a_handle_that_the_client_does_not_hold_is_not_dispatched(handle: Contex
     other = scene.another_client()
     theirs = other.call(OPEN, opening()).response.ph_queue
     for one in (handle, theirs):
-        with scene.nothing_changes():
+        with scene.unchanged():
             for opnum in (3, 17, 18, 20, 22, 23, 26, 27):
                 cls = scene.server.INTERFACE.methods[opnum].request.cls
                 request = cls(**{HANDLED.get(opnum, "h_queue"): one})
@@ -320,7 +320,7 @@ def test_time_that_passes_changes_nothing() -> None:
     scene.open_far()
     scene.begin()
     assert scene.manager.timers.running == 0
-    with scene.nothing_changes():
+    with scene.unchanged():
         pass_time(scene.manager, 10**9)
 
 
@@ -354,7 +354,7 @@ def test_a_client_that_is_gone_leaves_no_queue_of_others_open(status: int) -> No
 def test_a_client_that_held_nothing_leaves_everything_as_it_was() -> None:
     scene = Scene()
     scene.open()
-    with scene.nothing_changes():
+    with scene.unchanged():
         scene.another_client().disconnect()
 
 

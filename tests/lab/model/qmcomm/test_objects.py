@@ -263,7 +263,7 @@ def test_security_is_found_by_the_path_of_the_queue(name: str, status: int) -> N
 def test_the_parts_of_security_that_are_named_are_given(information: int, parts: tuple[str, ...]) -> None:
     scene = Scene()
     scene.queue.security = FULL
-    with scene.nothing_changes():
+    with scene.unchanged():
         response = scene.call(GET_SECURITY, reading(information, 100))
     assert response.status == Status.MQ_OK
     assert len(response.p_security_descriptor) == 100
@@ -354,7 +354,7 @@ def test_properties_out_of_their_bounds_are_not_dispatched(stem: str, request_: 
 )
 def test_properties_that_are_not_given(request_: GetObjectPropertiesRequest) -> None:
     scene = Scene()
-    with scene.nothing_changes():
+    with scene.unchanged():
         response = scene.call(GET, request_)
     assert (response.status, response.ap_var) == (Status.MQ_ERROR_PROPERTY, request_.ap_var)
 
@@ -364,7 +364,7 @@ def test_properties_are_given_in_the_order_in_which_they_are_named() -> None:
     scene = Scene()
     scene.queue.label, scene.queue.quota = "a label", 7
     request = getting((105, 108, 105), ap_var=(NOTHING, text("room"), PropVariant(vt=19, arm=0)))
-    with scene.nothing_changes():
+    with scene.unchanged():
         response = scene.call(GET, request)
     seven = PropVariant(vt=19, arm=7)
     assert (response.status, response.ap_var) == (Status.MQ_OK, (seven, text("a label"), seven))

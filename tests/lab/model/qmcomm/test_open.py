@@ -103,7 +103,7 @@ NOWHERE, NOTHING = "DIRECT=OS:nowhere\\private$\\far", "DIRECT=OS:host\\private$
 )
 def test_a_queue_that_cannot_be_opened(request_: OpenQueueInternalRequest, status: int) -> None:
     scene = Scene(directory=DIRECTORY)
-    with scene.nothing_changes():
+    with scene.unchanged():
         answer = scene.client.call(OPEN, request_)
     assert (answer.fault, answer.status) == (None, status)
     assert answer.response.ph_queue.null
@@ -210,7 +210,7 @@ def test_a_queue_that_one_alone_receives_from_waits_for_that_one() -> None:
     scene = Scene()
     alone = scene.open(share=1).ph_queue
     for client in (scene.client, scene.another_client()):
-        with scene.nothing_changes():
+        with scene.unchanged():
             assert client.call(OPEN, opening()).status == Status.MQ_ERROR_SHARING_VIOLATION
     assert scene.open(access=2).status == Status.MQ_OK
     scene.call("rpc_ac_close_handle", QueueHandleRequest(ph_queue=alone))
@@ -320,7 +320,7 @@ def test_a_client_that_goes_while_a_queue_is_opened_elsewhere_leaves_nothing() -
 @pytest.mark.parametrize("access", [1, 0x20])
 def test_a_queue_of_another_queue_manager_is_pointed_at(name: str, path: str, access: int) -> None:
     scene = Scene(directory=DIRECTORY)
-    with scene.nothing_changes():
+    with scene.unchanged():
         response = scene.call(OPEN, opening(name, access))
     assert response.status == Status.MQ_OK
     assert bytes(response.lplp_remote_queue_name) == (path + "\0").encode("utf-16-le")

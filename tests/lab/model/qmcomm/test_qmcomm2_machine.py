@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from msmq_wire.lab.model.data.elements import Queue
 from msmq_wire.lab.model.data.enumerations import PositionState
 from msmq_wire.lab.model.events.position import close_cursor
-from msmq_wire.lab.model.events.queue import close_queue, open_queue
+from msmq_wire.lab.model.events.queue import close_queue
 from msmq_wire.lab.model.events.transaction import create_transaction, transaction_abort, transaction_commit
 from msmq_wire.lab.model.qmcomm.local_queue_context import (
     LocalQueueContextHandle,
@@ -60,7 +60,15 @@ from tests.lab.model.qmcomm.qmcomm2_scene import (
     sending,
     taken,
 )
-from tests.lab.model.scene import START, format_name, make_manager, make_queue, pass_time, put
+from tests.lab.model.scene import (
+    START,
+    format_name,
+    make_manager,
+    make_queue,
+    open_descriptor,
+    pass_time,
+    put,
+)
 
 SECOND = 1000
 CLIENTS = range(3)
@@ -126,9 +134,7 @@ class Applications(RuleBasedStateMachine):
     @rule(client=st.sampled_from(CLIENTS), queue=st.sampled_from(QUEUES), sends=st.booleans())
     def open(self, client: int, queue: int, sends: bool) -> None:
         access = SEND if sends else RECEIVE
-        status, descriptor = open_queue(self.manager, format_name(self.queues[queue]), access)
-        assert status == Status.MQ_OK
-        assert descriptor is not None
+        descriptor = open_descriptor(self.manager, format_name(self.queues[queue]), access)
         opened = add_local_queue(self.manager, self.clients[client], descriptor)
         self.opened.append((client, queue, sends, opened))
 
@@ -351,6 +357,7 @@ def nearly_right(draw: st.DrawFn, base: CACTransferBufferV2) -> CACTransferBuffe
 @given(st.data(), st.booleans(), st.booleans())
 def test_no_request_raises_and_each_is_answered(data: st.DataObject, retry: bool, local: bool) -> None:
     scene = Scene(answers_retry=retry, makes_local_cursors=local, decrypt=lambda properties: b"clear")
+    scene.client.encodes = False
     create_transaction(scene.manager, bytes(UOW))
     places = [scene.open(SEND), scene.open(RECEIVE)]
     put(scene.queue, b"a")
@@ -379,11 +386,14 @@ def test_no_request_raises_and_each_is_answered(data: st.DataObject, retry: bool
             base = receiving(**body_room(30)) if opnum == 2 else sending(**body(b"b", "b"))
             known["ptb"] = data.draw(nearly_right(base))
         request = msgspec.structs.replace(request, **known)
-        answers = scene.start(opnum, request)
-        assert len(answers) <= 1
+        call = scene.client.start_opnum(opnum, request)
         pass_time(scene.manager, 0xFFFF_FFFE)
-        if not answers:
+        if call.answer is None:
             assert request.ptb.old.arm.request_timeout == 0xFFFF_FFFF
-    scene.server.rundown(scene.association)
-    assert (scene.manager.descriptors, scene.manager.cursors, scene.association.handles) == ({}, {}, {})
+    scene.client.disconnect()
+    assert (scene.manager.descriptors, scene.manager.cursors, scene.association.handles) == (
+        {},
+        {},
+        {},
+    )
     assert scene.manager.current_time > START

@@ -13,7 +13,6 @@ from msmq_wire.lab.model.events.position import close_cursor
 from msmq_wire.lab.model.events.queue import close_queue, delete_queue
 from msmq_wire.lab.model.events.transaction import create_transaction, transaction_abort, transaction_commit
 from msmq_wire.lab.model.qmcomm.local_queue_context import forget_queue
-from msmq_wire.lab.model.server import Association
 from msmq_wire.rpc.interfaces.qmcomm2 import RpcACCreateCursorExRequest, RpcACReceiveMessageExRequest
 from msmq_wire.rpc.ndr import StubValue, decode_stub, encode_stub
 from msmq_wire.rpc.statuses import Status
@@ -74,15 +73,14 @@ def test_the_number_of_an_open_queue_is_looked_up_in_the_one_table_of_the_server
     scene = scene_with(b"a")
     place = scene.open()
     request = RpcACReceiveMessageExRequest(h_qm_context=descriptor(place).handle, ptb=receiving())
-    (answer,) = scene.start(2, request, Association(number=2))
-    assert answer.status == Status.MQ_OK
+    assert scene.another_client().call_opnum(2, request).status == Status.MQ_OK
     assert states(scene.queue) == []
 
 
 @pytest.mark.parametrize("action", [ACTION_RECEIVE, ACTION_PEEK, ACTION_PEEK_NEXT])
 def test_who_is_gone_waits_no_more_in_a_queue_that_another_client_opened(action: int) -> None:
     scene = Scene()
-    place, gone = scene.open(), Association(number=2)
+    place, gone = scene.open(), scene.another_client()
     cursor = scene.cursor(place)
     if action == ACTION_PEEK_NEXT:
         put(scene.queue, b"z")
@@ -90,13 +88,13 @@ def test_who_is_gone_waits_no_more_in_a_queue_that_another_client_opened(action:
     before = states(scene.queue)
     ptb = receiving(action, timeout=SECOND, cursor=cursor)
     request = RpcACReceiveMessageExRequest(h_qm_context=descriptor(place).handle, ptb=ptb)
-    answers = scene.start(2, request, gone)
-    assert answers == []
-    scene.server.rundown(gone)
-    assert [answer.status for answer in answers] == [Status.MQ_ERROR_OPERATION_CANCELLED]
+    call = gone.start_opnum(2, request)
+    assert call.answer is None
+    gone.disconnect()
+    assert call.status == Status.MQ_ERROR_OPERATION_CANCELLED
     put(scene.queue, b"a")
     assert states(scene.queue) == [*before, "Available"]
-    assert scene.start_receive(receiving(ACTION_PEEK), place)[0].status == Status.MQ_OK
+    assert scene.start_receive(receiving(ACTION_PEEK), place).status == Status.MQ_OK
 
 
 @pytest.mark.rule("MQMP-3.1.5.3-2", "MQMP-3.1.5.3-162")
@@ -183,6 +181,7 @@ REFUSED = [
 @rule_table("buffer", *REFUSED)
 def test_a_buffer_in_which_nothing_is_received(buffer: Any) -> None:
     scene = scene_with(b"a")
+    scene.client.encodes = False
     assert scene.receive(buffer).status == INVALID
     assert states(scene.queue) == ["Available"]
 
@@ -336,11 +335,11 @@ def test_a_cursor_goes_from_message_to_message() -> None:
 def test_a_call_waits_for_a_message(action: int, asynchronous: int) -> None:
     scene = Scene()
     buffer = receiving(action, 5 * SECOND, arm={"asynchronous": asynchronous}, **body_room())
-    answers = scene.start_receive(buffer, scene.open())
+    call = scene.start_receive(buffer, scene.open())
     pass_time(scene.manager, 5 * SECOND - 1)
-    assert answers == []
+    assert call.answer is None
     put(scene.queue, b"a")
-    assert [taken(answer) for answer in answers] == [b"a"]
+    assert taken(call) == b"a"
     assert labels(scene.queue) == ["a"] * (action == ACTION_PEEK)
     assert scene.manager.timers.running == 0
 
@@ -348,9 +347,9 @@ def test_a_call_waits_for_a_message(action: int, asynchronous: int) -> None:
 @pytest.mark.parametrize("action", [ACTION_RECEIVE, ACTION_PEEK])
 def test_a_call_waits_no_longer_than_it_asks_for(action: int) -> None:
     scene = Scene()
-    answers = scene.start_receive(receiving(action, 5 * SECOND), scene.open())
+    call = scene.start_receive(receiving(action, 5 * SECOND), scene.open())
     pass_time(scene.manager, 5 * SECOND)
-    assert [answer.status for answer in answers] == [IO_TIMEOUT]
+    assert call.status == IO_TIMEOUT
 
 
 IGNORED = [
@@ -374,6 +373,7 @@ def test_what_a_receive_does_not_look_at(old: dict[str, Any]) -> None:
 @pytest.mark.rule("MQMP-3.1.5.3-125", "MQMP-3.1.5.3-126")
 def test_a_receive_has_no_members_of_a_send() -> None:
     scene = scene_with(b"a")
+    scene.client.encodes = False
     assert scene.receive(changed(receiving(), arm=TransferSend())).status == INVALID
     assert states(scene.queue) == ["Available"]
 
@@ -492,10 +492,10 @@ def test_a_message_that_does_not_fit_stays(what: str, status: int, how: str) -> 
     if how == "waiting":
         scene.take(place)
         told.clear()
-    answers = scene.start_receive(buffer, place)
+    call = scene.start_receive(buffer, place)
     if how == "waiting":
         put_rich(scene)
-    assert [(answer.status, answer.response.ptb) for answer in answers] == [(status, buffer)]
+    assert (call.status, call.response.ptb) == (status, buffer)
     assert (states(scene.queue), told, operations(unit)) == (["Available"], [], [])
     assert scene.take(place, cursor=cursor) == b"the body"
 
@@ -616,7 +616,7 @@ def test_a_cursor_is_created_whatever_was_in_its_room() -> None:
     scene = Scene()
     place = scene.open()
     room = CACCreateRemoteCursor(h_cursor=5, srv_h_ac_queue=6, cli_p_qm_queue=7)
-    answer = scene.call(3, RpcACCreateCursorExRequest(h_queue=place.handle, pcc=room))
+    answer = scene.client.call_opnum(3, RpcACCreateCursorExRequest(h_queue=place.handle, pcc=room))
     (cursor,) = descriptor(place).cursor_collection
     assert (answer.fault, answer.status) == (None, Status.MQ_OK)
     assert answer.response.pcc == CACCreateRemoteCursor(h_cursor=cursor.handle)
@@ -634,12 +634,16 @@ def test_a_client_that_is_gone_leaves_nothing() -> None:
     scene = Scene()
     place = scene.open()
     scene.cursor(place)
-    answers = scene.start_receive(receiving(timeout=SECOND), place)
-    scene.server.rundown(scene.association)
-    assert [answer.status for answer in answers] == [Status.MQ_ERROR_OPERATION_CANCELLED]
-    assert (scene.association.handles, scene.manager.descriptors, scene.manager.cursors) == ({}, {}, {})
+    call = scene.start_receive(receiving(timeout=SECOND), place)
+    scene.client.disconnect()
+    assert call.status == Status.MQ_ERROR_OPERATION_CANCELLED
+    assert (scene.association.handles, scene.manager.descriptors, scene.manager.cursors) == (
+        {},
+        {},
+        {},
+    )
     assert (scene.queue.active, scene.manager.timers.running) == (False, 0)
-    scene.server.rundown(scene.association)
+    scene.client.disconnect()
 
 
 @pytest.mark.parametrize("what", ROOMS)

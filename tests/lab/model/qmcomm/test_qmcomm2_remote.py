@@ -13,7 +13,7 @@ from msmq_wire.lab.model.qmcomm.local_queue_context import (
     add_cursor_proxy,
     add_remote_queue,
 )
-from msmq_wire.lab.model.server import Answer, Association
+from msmq_wire.lab.model.server import Answer
 from msmq_wire.rpc.interfaces.qm2qm import HandleResponse, RemoteQMStartReceiveResponse
 from msmq_wire.rpc.interfaces.qmcomm2 import RpcACReceiveMessageExRequest
 from msmq_wire.rpc.interfaces.qmcomm_queues import CreateRemoteCursorResponse
@@ -198,14 +198,14 @@ def test_a_machine_that_is_gone(name: str) -> None:
 def test_a_message_that_comes_when_the_client_is_gone_stays_there() -> None:
     remote = Remote()
     remote.waits = True
-    answers = remote.scene.start_receive(receiving(timeout=9), remote.proxy.context)
-    remote.scene.server.rundown(remote.scene.association)
+    call = remote.scene.start_receive(receiving(timeout=9), remote.proxy.context)
+    remote.scene.client.disconnect()
     remote.waits = False
     remote.pending[0](started())
     assert remote.names == ["RemoteQMStartReceive", "RemoteQMCloseQueue", "RemoteQMEndReceive"]
     assert remote.asked[1][1].pph_context == REMOTE
     assert remote.asked[2][1].dw_ack == NACK
-    assert [answer.status for answer in answers] == [Status.MQ_ERROR_BUFFER_OVERFLOW]
+    assert call.status == Status.MQ_ERROR_BUFFER_OVERFLOW
     assert remote.scene.association.handles == {}
 
 
@@ -213,16 +213,17 @@ def test_a_message_that_comes_when_the_client_is_gone_stays_there() -> None:
 def test_a_remote_queue_is_found_by_its_number_whoever_opened_it() -> None:
     remote = Remote()
     request = RpcACReceiveMessageExRequest(h_qm_context=remote.proxy.context, ptb=receiving())
-    (answer,) = remote.scene.start(2, request, Association(number=2))
+    answer = remote.scene.another_client().call_opnum(2, request)
     assert (answer.status, remote.names) == (Status.MQ_OK, ["RemoteQMStartReceive", "RemoteQMEndReceive"])
 
 
 def test_a_message_that_comes_when_who_asked_is_gone_stays_there_though_the_queue_is_open() -> None:
-    remote, gone = Remote(), Association(number=2)
+    remote = Remote()
+    gone = remote.scene.another_client()
     remote.waits = True
     request = RpcACReceiveMessageExRequest(h_qm_context=remote.proxy.context, ptb=receiving())
-    remote.scene.start(2, request, gone)
-    remote.scene.server.rundown(gone)
+    gone.start_opnum(2, request)
+    gone.disconnect()
     remote.waits = False
     remote.pending[0](started())
     assert remote.names == ["RemoteQMStartReceive", "RemoteQMEndReceive"]

@@ -61,7 +61,7 @@ NAMED: dict[str, Any] = {
 )
 def test_who_is_no_supporting_server_serves_nobody(opnum: int, request_: Any) -> None:
     scene = Scene(supporting_server=False, answers_retry=True)
-    assert scene.call(opnum, request_).status == Status.MQ_ERROR
+    assert scene.client.call_opnum(opnum, request_).status == Status.MQ_ERROR
 
 
 @pytest.mark.rule("MQMP-3.1.5-4")
@@ -75,7 +75,7 @@ def test_who_is_no_supporting_server_makes_no_cursors() -> None:
 def internal(scene: Scene, name: Any, buffer: Any = None, room: ObjectId | None = ROOM) -> Any:
     queue_format = QueueFormat.of(FormatName.parse(name)) if isinstance(name, str) else name
     ptb = sending() if buffer is None else buffer
-    return scene.call(
+    return scene.client.call_opnum(
         0, QMSendMessageInternalExRequest(p_queue_format=queue_format, ptb=ptb, p_message_id=room)
     )
 
@@ -166,7 +166,7 @@ def test_nothing_is_sent_through_a_closed_handle() -> None:
 def test_a_send_needs_a_buffer() -> None:
     scene = Scene()
     request = RpcACSendMessageExRequest(h_queue=scene.open(SEND).handle, ptb=None)  # type: ignore[arg-type]  # a caller of the model may
-    assert scene.call(1, request).status == INVALID
+    assert scene.client.call_opnum(1, request).status == INVALID
 
 
 SENDER: dict[str, Any] = {"pp_sender_id": b"x", "u_sender_id_len": 1}

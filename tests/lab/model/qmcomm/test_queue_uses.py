@@ -78,7 +78,7 @@ def test_a_handle_of_no_queue_is_refused(stem: str, request_for: Any) -> None:
     scene = Scene()
     put(scene.queue, b"one")
     other = scene.client.association.handle(scene.manager, object())
-    with scene.nothing_changes():
+    with scene.unchanged():
         response = scene.call(stem, request_for(other))
     assert response.status == INVALID_HANDLE
     assert getattr(response, "ph_queue", other) == other
@@ -150,7 +150,7 @@ def test_the_cursor_that_is_none_is_closed_on_any_handle() -> None:
     scene = Scene()
     handles = [scene.open().ph_queue, scene.open_far().handle]
     handles.append(scene.client.association.handle(scene.manager, object()))
-    with scene.nothing_changes():
+    with scene.unchanged():
         for handle in handles:
             request = cursor_of(handle, NO_CURSOR)
             assert scene.status(CLOSE_CURSOR, request) == Status.MQ_OK

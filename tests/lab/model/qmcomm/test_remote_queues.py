@@ -70,7 +70,7 @@ def test_the_name_of_no_remote_queue_is_not_told() -> None:
     scene = Scene(obsolete_methods=True)
     proxy = scene.open_far()
     local = scene.open()
-    with scene.nothing_changes():
+    with scene.unchanged():
         for number in (0, proxy.context + 1000, local.pdw_qm_context):
             request = GetRemoteQueueNameRequest(p_queue=number)
             assert scene.status(NAME, request) == Status.MQ_ERROR_INVALID_HANDLE
@@ -81,7 +81,7 @@ def test_the_name_of_no_remote_queue_is_not_told() -> None:
 def test_the_name_of_a_remote_queue_is_its_path(room: Any) -> None:
     scene = Scene(obsolete_methods=True)
     proxy = scene.open_far()
-    with scene.nothing_changes():
+    with scene.unchanged():
         response = scene.call(
             NAME, GetRemoteQueueNameRequest(p_queue=proxy.context, lplp_remote_queue_name=room)
         )
@@ -203,7 +203,7 @@ def test_a_queue_that_is_open_for_receive_is_not_opened_for_one_alone() -> None:
 def test_a_queue_that_is_open_for_one_alone_waits_for_that_one() -> None:
     scene = Scene()
     alone = scene.open_for_others(share=1)
-    with scene.nothing_changes():
+    with scene.unchanged():
         assert scene.status(OPEN, opening_for_others()) == SHARING_VIOLATION
         answer = scene.another_client().call("rpc_qm_open_queue_internal", opening())
         assert answer.status == Status.MQ_ERROR_SHARING_VIOLATION
@@ -230,7 +230,7 @@ def test_who_peeks_alone_keeps_others_from_receiving_but_not_from_peeking() -> N
 def test_closing_what_is_no_remote_queue_context_changes_nothing() -> None:
     scene = Scene()
     local = scene.open().ph_queue
-    with scene.nothing_changes():
+    with scene.unchanged():
         answer = scene.client.call(CLOSE, CloseRemoteQueueContext(pph_context=local))
     assert (answer.fault, answer.response.pph_context) == (None, local)
     assert isinstance(scene.thing(local), LocalQueueContextHandle)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,7 +17,7 @@ from msmq_wire.rpc.interfaces.qmcomm_objects import (
     TransactionRequest,
 )
 from msmq_wire.rpc.statuses import Status
-from tests.lab.model.qmcomm.scene import UOW, Scene
+from tests.lab.model.qmcomm.scene import UOW, Coordinator, Scene
 from tests.lab.model.scene import labels, put, states
 
 INVALID_BOUND = 0x1C000007
@@ -30,27 +28,6 @@ ENLIST = "r_qm_enlist_transaction"
 BEGIN = "r_qm_enlist_internal_transaction"
 COMMIT = "r_qm_commit_transaction"
 ABORT = "r_qm_abort_transaction"
-
-
-class Coordinator:
-    """A DTC that says what it is told to say, and notes what it is asked."""
-
-    def __init__(self, whereabouts: bytes | None = b"here", *, enlists: bool = True) -> None:
-        self.whereabouts = whereabouts
-        self.enlists = enlists
-        self.asked: list[tuple[str, Any]] = []
-
-    def extended_whereabouts(self) -> bytes | None:
-        self.asked.append(("whereabouts", None))
-        return self.whereabouts
-
-    def import_transaction(self, cookie: bytes) -> Any:
-        self.asked.append(("import", cookie))
-        return None if cookie == b"no cookie" else ("transaction", cookie)
-
-    def enlist(self, transaction: Any) -> bool:
-        self.asked.append(("enlist", transaction))
-        return self.enlists
 
 
 def enlisting(cookie: bytes = b"cookie") -> EnlistTransactionRequest:
@@ -182,7 +159,7 @@ def test_a_handle_of_something_else_ends_no_transaction(end: str) -> None:
     scene = Scene()
     scene.begin()
     queue = scene.open().ph_queue
-    with scene.nothing_changes():
+    with scene.unchanged():
         response = scene.call(end, TransactionRequest(ph_int_xact=queue))
     assert (response.status, response.ph_int_xact) == (Status.MQ_ERROR_INVALID_HANDLE, queue)
 

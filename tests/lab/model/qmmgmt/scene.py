@@ -6,47 +6,35 @@ from typing import Any
 
 from msmq_wire.lab.model.data.elements import OutgoingQueue
 from msmq_wire.lab.model.data.enumerations import QueueAccessType
-from msmq_wire.lab.model.events.queue import open_queue
 from msmq_wire.lab.model.qmmgmt.client import act, get_info
 from msmq_wire.lab.model.qmmgmt.server import QmmgmtServer
 from msmq_wire.lab.model.server import Answer
 from msmq_wire.rpc.constants import ManagementAction
 from msmq_wire.rpc.properties import PropertyKind, find_property
 from msmq_wire.rpc.statuses import Status
-from tests.lab.model.scene import Client, make_manager, make_queue
+from tests.lab.model.scene import ServerScene, run
 
 FAR = "DIRECT=OS:far\\private$\\bills"
 ORDERS = "DIRECT=OS:host\\private$\\orders"
 MACHINE, QUEUE = PropertyKind.MANAGEMENT_MACHINE, PropertyKind.MANAGEMENT_QUEUE
 
 
-class Scene:
+class Scene(ServerScene[QmmgmtServer]):
     """The queue ``orders`` here, an outgoing queue to ``bills`` elsewhere, and an administrator."""
 
     def __init__(self, **how: Any) -> None:
-        self.manager = make_manager()
-        self.queue = make_queue(self.manager)
-        self.server = QmmgmtServer(self.manager, **how)
-        self.client = Client(self.server)
+        super().__init__(QmmgmtServer, **how)
 
     def outgoing(self, name: str = FAR) -> OutgoingQueue:
         """An outgoing queue that is not open any more."""
-        status, descriptor = open_queue(self.manager, name, QueueAccessType.SEND_ACCESS)
-        assert status == Status.MQ_OK
-        assert descriptor is not None
-        queue = descriptor.queue_reference
+        queue = self.opened(QueueAccessType.SEND_ACCESS, name).queue_reference
         assert isinstance(queue, OutgoingQueue)
         queue.open_queue_descriptor_collection.clear()
         return queue
 
     def run(self, steps: Any) -> Any:
         """Make the calls of an operation of the client."""
-        try:
-            method, request = next(steps)
-            while True:
-                method, request = steps.send(self.client.call(method, request))
-        except StopIteration as end:
-            return end.value
+        return run(self.client.call, steps)
 
     def get(self, propid: int, name: str | None = None) -> Any:
         """A property of a queue, or without a name of the computer."""

@@ -22,4 +22,4 @@ def scene(way: GUID | None) -> Scene:
 @pytest.fixture
 def handle(scene: Scene) -> ContextHandle:
     """``orders``, open to receive."""
-    return scene.client.open(scene.orders)
+    return scene.client.open(scene.queue)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from types import EllipsisType
 from typing import Any
 
@@ -11,10 +9,8 @@ import msgspec
 import pytest
 
 from msmq_wire.lab.model.data.elements import Message, Queue
-from msmq_wire.lab.model.data.enumerations import QueueAccessType
 from msmq_wire.lab.model.data.timers import Timer
 from msmq_wire.lab.model.events.message import dequeue_message_begin
-from msmq_wire.lab.model.events.queue import open_queue
 from msmq_wire.lab.model.remote_read.pending import PendingRequestEntry, QueueContext
 from msmq_wire.lab.model.remote_read.server import RemoteReadServer
 from msmq_wire.lab.model.server import Answer, Server
@@ -37,14 +33,11 @@ from msmq_wire.wire.names import FormatName
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from tests.lab.model.scene import (
     Client,
+    ServerScene,
     Waiting,
     body_of,
     format_name,
-    labels,
-    make_manager,
     make_queue,
-    put,
-    states,
 )
 
 RECEIVE, PEEK, MOVE = 1, 0x20, 4
@@ -207,45 +200,25 @@ class Reader(Client):
         return self.call("r_set_user_acknowledgement_class", request).status
 
 
-class Scene:
-    """A server, its queues ``orders`` (transactional) and ``letters``, and a reader of it.
+class Scene(ServerScene[RemoteReadServer]):
+    """A server, its queues ``orders`` (transactional) and ``letters``, and a reader of it."""
 
-    ``deleted`` are the labels and reasons of messages that left their queue.
-    """
+    client: Reader
 
     def __init__(self, *, way: GUID | None = None, **options: Any) -> None:
-        self.manager = make_manager()
-        self.orders = make_queue(self.manager, "orders", transactional=True)
+        super().__init__(RemoteReadServer, transactional=True, **options)
         self.letters = make_queue(self.manager, "letters")
-        self.server = RemoteReadServer(self.manager, **options)
         self.client = Reader(self.server, 1, way)
-        self.deleted: list[tuple[str, int]] = []
-        self.manager.position_deleted.append(
-            lambda queue, position, reason: self.deleted.append(
-                (position.message_reference.label, int(reason))
-            )
-        )
 
     def another_client(self) -> Reader:
         """One more client."""
         return Reader(self.server, 2)
 
-    def put(self, *bodies: bytes) -> list[Message]:
-        """Enqueue messages in ``orders``."""
-        return [put(self.orders, body) for body in bodies]
-
     def taken(self) -> tuple[ContextHandle, Message]:
         """A message that the client has received and not ended, and with which handle."""
-        (message,), handle = self.put(b"a"), self.client.open(self.orders)
+        (message,), handle = self.put(b"a"), self.client.open(self.queue)
         self.client.take(handle)
         return handle, message
-
-    @contextmanager
-    def unchanged(self) -> Iterator[None]:
-        """What is called here changes nothing."""
-        before = self.state()
-        yield
-        assert self.state() == before
 
     def context(self, handle: ContextHandle, client: Reader | None = None) -> QueueContext:
         """What a handle stands for."""
@@ -270,35 +243,12 @@ class Scene:
 
     def lock(self, queue: Queue) -> None:
         """Let another reader of this computer lock the first message of a queue."""
-        _, descriptor = open_queue(self.manager, format_name(queue), QueueAccessType.RECEIVE_ACCESS)
-        assert descriptor is not None
+        descriptor = self.opened(name=format_name(queue))
         dequeue_message_begin(descriptor, lambda status, message: None, timeout=0)
 
     def state(self) -> dict[str, Any]:
         """All that a call could have changed."""
-        manager = self.manager
-        queues = [
-            (queue.pathname, labels(queue), states(queue), queue.total_bytes)
-            for parent in (self.orders, self.letters)
-            for queue in (parent, *parent.subqueue_collection)
-        ]
-        return {
-            "queues": queues,
-            "descriptors": sorted(manager.descriptors),
-            "cursors": {
-                number: (cursor.cursor_state, cursor.message_position_reference)
-                for number, cursor in manager.cursors.items()
-            },
-            "pending": len(self.server.pending_request_table),
-            "transactions": {
-                identifier: len(one.transactional_operation_collection)
-                for identifier, one in manager.transaction_collection.items()
-            },
-            "timers": manager.timers.running,
-            "waiting": sum(
-                len(one.waiting_message_read_operation_collection) for one in manager.descriptors.values()
-            ),
-        }
+        return super().state() | {"pending": len(self.server.pending_request_table)}
 
 
 def open_request(name: str | Queue, access: int = RECEIVE, share: int = 0) -> OpenQueueRequest:

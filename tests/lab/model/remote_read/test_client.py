@@ -45,7 +45,7 @@ from tests.lab.model.remote_read.scene import (
     TRANSACTION_SEQUENCE,
     Scene,
 )
-from tests.lab.model.scene import body_of, format_name, labels, put, states
+from tests.lab.model.scene import body_of, format_name, labels, put, run, states
 
 T = TypeVar("T")
 Steps = Generator[tuple[str, Any], Answer, T]
@@ -65,15 +65,12 @@ class Conversation:
 
     def run(self, steps: Steps[T]) -> T:
         """Drive an operation whose calls are all answered at once."""
-        answer = None
-        while True:
-            try:
-                method, request = next(steps) if answer is None else steps.send(answer)
-            except StopIteration as end:
-                result: T = end.value
-                return result
-            answer = self.scene.client.call(method, request)
-            self.log.append((METHODS[method].opnum, request, answer))
+        return run(self._call, steps)
+
+    def _call(self, method: str, request: Any) -> Answer:
+        answer = self.scene.client.call(method, request)
+        self.log.append((METHODS[method].opnum, request, answer))
+        return answer
 
     def open(self, name: str = ORDERS, access: int = RECEIVE) -> RemoteQueue:
         opened = self.run(self.reader.open_queue(name, access))
@@ -123,7 +120,7 @@ def queue(talk: Conversation) -> RemoteQueue:
 
 
 def _put(talk: Conversation, *bodies: bytes) -> list[int]:
-    return [put(talk.scene.orders, body).lookup_identifier for body in bodies]
+    return [put(talk.scene.queue, body).lookup_identifier for body in bodies]
 
 
 def _open_request(
@@ -257,7 +254,7 @@ def test_a_peek_is_one_call_that_gives_the_message(
     assert (request.ul_action, request.ul_timeout) == (action, timeout)
     assert (request.dw_max_body_size, request.dw_max_compound_message_size) == (100, 200)
     assert not queue.pending
-    assert states(talk.scene.orders) == ["Available", "Available"]
+    assert states(talk.scene.queue) == ["Available", "Available"]
 
 
 @pytest.mark.rule("CMQRR-2.2.6-1", "CMQRR-3.2.4.3-10")
@@ -288,7 +285,7 @@ def test_a_receive_is_two_calls_the_second_with_an_ack(talk: Conversation, actio
     assert (start.ph_context, start.h_cursor, start.lookup_id) == (queue.handle, 0, wanted)
     assert (start.ul_action, start.ul_timeout, start.dw_max_body_size) == (action, timeout, 9)
     assert (end.ph_context, end.dw_ack, end.dw_request_id) == (queue.handle, ACK, start.dw_request_id)
-    assert labels(talk.scene.orders) == []
+    assert labels(talk.scene.queue) == []
     assert not queue.pending
 
 
@@ -315,9 +312,9 @@ def test_a_receive_in_an_internal_transaction_needs_no_enlisting(talk: Conversat
     assert (start.dw_max_body_size, start.dw_max_compound_message_size) == (9, 8)
     assert start.p_transaction_id == transaction.identifier
     assert (end.ph_context, end.dw_ack, end.dw_request_id) == (queue.handle, ACK, start.dw_request_id)
-    assert states(talk.scene.orders) == ["Locked"]
+    assert states(talk.scene.queue) == ["Locked"]
     assert transaction_commit(talk.scene.manager, transaction.identifier) == OK
-    assert labels(talk.scene.orders) == []
+    assert labels(talk.scene.queue) == []
 
 
 @pytest.mark.rule("CMQRR-3.1.4.12-2", "CMQRR-3.1.4.12-4", "CMQRR-3.1.4.12-5", "CMQRR-3.1.4.12-6")
@@ -338,7 +335,7 @@ def test_an_external_transaction_is_enlisted_in_once_and_before_all_else(talk: C
     assert transaction_commit(talk.scene.manager, TRANSACTION) == OK
     talk.reader.ended(EXTERNAL)
     assert talk.reader.enlisted == set()
-    assert labels(talk.scene.orders) == []
+    assert labels(talk.scene.queue) == []
 
 
 @pytest.mark.rule("CMQRR-3.2.4.4.2-2", "CMQRR-3.2.4.2-1", "CMQRR-3.1.4-2")
@@ -350,7 +347,7 @@ def test_nothing_is_received_or_moved_where_enlisting_failed() -> None:
     assert received == Received(status=TRANSACTION_SEQUENCE)
     assert talk.run(talk.reader.move(queue, target, lookup_id, EXTERNAL)) == TRANSACTION_SEQUENCE
     assert talk.opnums == [2, 11, 12, 12]
-    assert states(talk.scene.orders) == ["Available"]
+    assert states(talk.scene.queue) == ["Available"]
 
 
 @pytest.mark.rule("CMQRR-3.1.4-3", "CMQRR-3.2.4.4.1-18", "CMQRR-3.2.4.4.2-21", "CMQRR-3.2.4.10.1-16")
@@ -372,16 +369,15 @@ def _interrupted(
 ) -> tuple[Received, list[tuple[int, Any]]]:
     """Drive a receive whose first answer is damaged on its way."""
     calls: list[tuple[int, Any]] = []
-    method, request = next(steps)
-    while True:
+
+    def call(method: str, request: Any) -> Answer:
         calls.append((METHODS[method].opnum, request))
         answer = talk.scene.client.call(method, request)
         if METHODS[method].role is Role.START:
             answer = Answer(response=msgspec.structs.replace(answer.response, **damage))
-        try:
-            method, request = steps.send(answer)
-        except StopIteration as end:
-            return end.value, calls
+        return answer
+
+    return run(call, steps), calls
 
 
 @pytest.mark.rule("CMQRR-3.1.4.9-6", "CMQRR-3.1.4.15-6", "CMQRR-3.2.4.4.1-11", "CMQRR-3.2.4.4.2-14")
@@ -412,7 +408,7 @@ def test_a_message_that_cannot_be_rebuilt_is_given_back(
     assert [opnum for opnum, _ in calls] == ([7, 9] if transaction is None else [13, 15])
     start, end = calls[0][1], calls[1][1]
     assert (end.dw_ack, end.dw_request_id, end.ph_context) == (NACK, start.dw_request_id, queue.handle)
-    assert states(talk.scene.orders) == ["Available"]
+    assert states(talk.scene.queue) == ["Available"]
 
 
 @pytest.mark.rule("CMQRR-3.2.4.4.1-17", "CMQRR-3.2.4.10.1-15", "CMQRR-3.2.4.4.2-20", "CMQRR-3.2.4.10.2-17")
@@ -468,7 +464,7 @@ def test_a_move_names_the_number_of_its_target(
     assert request.p_transaction_id == (NULL_GUID if transaction is None else TRANSACTION)
     if transaction is not None:
         transaction_commit(talk.scene.manager, TRANSACTION)
-    assert labels(talk.scene.orders.subqueue_collection[0]) == ["a"]
+    assert labels(talk.scene.queue.subqueue_collection[0]) == ["a"]
 
 
 @pytest.mark.rule("CMQRR-3.1.4.6-2", "CMQRR-3.2.4.7-1", "CMQRR-3.2.4.7-2", "CMQRR-3.2.4.7-3")
@@ -476,7 +472,7 @@ def test_a_purge_is_one_call(talk: Conversation, queue: RemoteQueue) -> None:
     _put(talk, b"a")
     assert talk.run(talk.reader.purge(queue)) == OK
     assert (talk.opnums, talk.request(6).ph_context) == ([2, 6], queue.handle)
-    assert labels(talk.scene.orders) == []
+    assert labels(talk.scene.queue) == []
 
 
 @pytest.mark.rule("CMQRR-3.1.4.4-2", "CMQRR-3.1.4.5-2", "CMQRR-3.1.4.5-3", "CMQRR-3.1.4.5-4", "CMQRR-3.2.1-2")
@@ -549,7 +545,7 @@ def test_a_cursor_receives_message_by_message(
     assert len(numbers) == 2
     if transaction is not None:
         transaction_commit(talk.scene.manager, TRANSACTION)
-    assert labels(talk.scene.orders) == []
+    assert labels(talk.scene.queue) == []
 
 
 @pytest.mark.rule("CMQRR-3.1.4.8-2", "CMQRR-3.1.4.8-3", "CMQRR-3.2.4.11-1", "CMQRR-3.2.4.11-2")

@@ -41,8 +41,8 @@ FIVE_MINUTES = 300_000
 
 @pytest.mark.rule("MQRR-3.1.4.8-4", "MQRR-3.1.4.8-8")
 def test_nothing_to_cancel_is_not_found(scene: Scene) -> None:
-    put(scene.orders, b"a")
-    handle, (for_moves, _) = scene.client.open(scene.orders), scene.client.open_for_move(scene.orders)
+    put(scene.queue, b"a")
+    handle, (for_moves, _) = scene.client.open(scene.queue), scene.client.open_for_move(scene.queue)
     with scene.unchanged():
         assert scene.client.cancel(handle, 1) == STATUS_NOT_FOUND
         assert scene.client.cancel(for_moves, 1) == STATUS_NOT_FOUND
@@ -54,13 +54,13 @@ def test_a_receive_that_was_answered_cannot_be_cancelled(scene: Scene) -> None:
     handle, _ = scene.taken()
     with scene.unchanged():
         assert scene.client.cancel(handle) == STATUS_NOT_FOUND
-    assert states(scene.orders) == ["Locked"]
+    assert states(scene.queue) == ["Locked"]
 
 
 @pytest.mark.rule("MQRR-3.1.4.8-10", "MQRR-3.1.4.8-6")
 def test_a_receive_of_another_handle_is_not_cancelled(scene: Scene) -> None:
-    handle, other = scene.client.open(scene.orders), scene.another_client()
-    others = other.open(scene.orders)
+    handle, other = scene.client.open(scene.queue), scene.another_client()
+    others = other.open(scene.queue)
     waiting = other.begin(others, timeout=1000)
     assert scene.client.cancel(handle) == STATUS_NOT_FOUND
     assert waiting.answer is None
@@ -80,7 +80,7 @@ def test_a_receive_that_waits_is_cancelled_and_leaves_nothing(scene: Scene, hand
     assert scene.entry(handle, 1) is None
     assert not timer.running
     assert not any(scene.state()["transactions"].values())
-    put(scene.orders, b"a")
+    put(scene.queue, b"a")
     assert another.status == OK
 
 
@@ -114,8 +114,8 @@ def test_an_acknowledgment_out_of_range_is_a_fault(scene: Scene, ack: int) -> No
 @pytest.mark.rule("MQRR-3.1.4.9-4", "MQRR-3.1.4.15-4")
 @both
 def test_a_handle_without_requests_ends_none(scene: Scene) -> None:
-    put(scene.orders, b"a")
-    handle, other = scene.client.open(scene.orders), scene.client.open(scene.orders)
+    put(scene.queue, b"a")
+    handle, other = scene.client.open(scene.queue), scene.client.open(scene.queue)
     scene.client.take(other)
     with scene.unchanged():
         assert scene.client.end(handle) == INVALID_HANDLE
@@ -158,7 +158,7 @@ def test_a_receive_that_waits_is_not_ended(scene: Scene, handle: ContextHandle, 
     waiting = scene.client.begin(handle, timeout=1000)
     with scene.unchanged():
         assert scene.client.end(handle, ack) == MESSAGE_NOT_FOUND
-    put(scene.orders, b"a")
+    put(scene.queue, b"a")
     assert waiting.status == OK
     assert scene.client.end(handle, ack) == OK
 
@@ -173,7 +173,7 @@ def test_an_end_without_a_descriptor_takes_the_entry_and_its_timer(scene: Scene)
     assert scene.client.end(handle) == INVALID_HANDLE
     assert scene.entry(handle) is None
     assert not timer.running
-    assert states(scene.orders) == ["Locked"]
+    assert states(scene.queue) == ["Locked"]
 
 
 @pytest.mark.rule("MQRR-3.1.4.9-13", "MQRR-3.1.4.15-13")
@@ -213,7 +213,7 @@ def test_an_end_raises_dequeue_message_end_and_returns_its_status(
 def test_an_acknowledged_message_is_gone(scene: Scene) -> None:
     handle, _ = scene.taken()
     assert scene.client.end(handle, ACK) == OK
-    assert (labels(scene.orders), scene.deleted) == ([], [("a", RECEIVED)])
+    assert (labels(scene.queue), scene.deleted) == ([], [("a", RECEIVED)])
     assert scene.state()["timers"] == 0
 
 
@@ -221,43 +221,43 @@ def test_an_acknowledged_message_is_gone(scene: Scene) -> None:
 @both
 def test_a_message_that_is_not_acknowledged_comes_back_to_its_place(scene: Scene, way: GUID | None) -> None:
     scene.put(b"a", b"b")
-    handle = scene.client.open(scene.orders)
+    handle = scene.client.open(scene.queue)
     scene.client.take(handle, request_id=1)
     scene.client.take(handle, request_id=2)
     waiting = scene.another_client()
-    waiting_call = waiting.begin(waiting.open(scene.orders), timeout=1000)
+    waiting_call = waiting.begin(waiting.open(scene.queue), timeout=1000)
     assert scene.client.end(handle, NACK, request_id=2) == OK
     assert body(waiting_call) == b"b"
     assert scene.client.end(handle, NACK, request_id=1) == OK
-    assert (labels(scene.orders), states(scene.orders)) == (["a", "b"], ["Available", "Locked"])
+    assert (labels(scene.queue), states(scene.queue)) == (["a", "b"], ["Available", "Locked"])
     if way is not None:
         assert not scene.manager.transaction_collection[way].transactional_operation_collection
         assert transaction_commit(scene.manager, way) == OK
-        assert labels(scene.orders) == ["a", "b"]
+        assert labels(scene.queue) == ["a", "b"]
 
 
 @pytest.mark.rule("MQRR-3.1.4.9-19", "MQRR-3.1.4.9-20")
 @pytest.mark.parametrize("ack", [ACK, NACK])
 def test_a_message_that_was_purged_meanwhile_goes_however_it_is_ended(scene: Scene, ack: int) -> None:
     handle, _ = scene.taken()
-    purge_queue(scene.orders)
-    assert states(scene.orders) == ["PurgePending"]
+    purge_queue(scene.queue)
+    assert states(scene.queue) == ["PurgePending"]
     assert scene.client.end(handle, ack) == OK
-    assert (labels(scene.orders), scene.deleted) == ([], [("a", PURGED)])
+    assert (labels(scene.queue), scene.deleted) == ([], [("a", PURGED)])
 
 
 @pytest.mark.rule("MQRR-3.1.4.15-21", "MQRR-3.1.4.15-22")
 @pytest.mark.parametrize("ack", [ACK, NACK])
 def test_a_message_purged_within_a_transaction_goes_now_or_with_it(scene: Scene, ack: int) -> None:
-    put(scene.orders, b"a")
-    handle = scene.client.open(scene.orders)
+    put(scene.queue, b"a")
+    handle = scene.client.open(scene.queue)
     scene.client.take(handle, transaction=TRANSACTION)
-    purge_queue(scene.orders)
+    purge_queue(scene.queue)
     assert scene.client.end(handle, ack, transactional=True) == OK
     if ack == ACK:
-        assert states(scene.orders) == ["PurgePending"]
+        assert states(scene.queue) == ["PurgePending"]
         assert transaction_abort(scene.manager, TRANSACTION) == OK
-    assert (labels(scene.orders), scene.deleted) == ([], [("a", PURGED)])
+    assert (labels(scene.queue), scene.deleted) == ([], [("a", PURGED)])
 
 
 @pytest.mark.rule("MQRR-3.1.4.9-21", "MQRR-3.1.4.15-23")
@@ -266,21 +266,21 @@ def test_a_lock_that_was_lost_is_a_wrong_sequence(scene: Scene) -> None:
     handle, message = scene.taken()
     position(message).state = PositionState.AVAILABLE
     assert scene.client.end(handle) == TRANSACTION_SEQUENCE
-    assert (labels(scene.orders), states(scene.orders)) == (["a"], ["Available"])
+    assert (labels(scene.queue), states(scene.queue)) == (["a"], ["Available"])
 
 
 @pytest.mark.rule("MQRR-3.1.4.15-23")
 @pytest.mark.parametrize("ack", [ACK, NACK])
 def test_an_end_after_the_abort_does_not_touch_what_somebody_else_received(scene: Scene, ack: int) -> None:
-    put(scene.orders, b"a")
-    handle = scene.client.open(scene.orders)
+    put(scene.queue, b"a")
+    handle = scene.client.open(scene.queue)
     scene.client.take(handle, transaction=TRANSACTION)
     transaction_abort(scene.manager, TRANSACTION)
     other = scene.another_client()
-    others = other.open(scene.orders)
+    others = other.open(scene.queue)
     assert other.take(others) == b"a"
     assert scene.client.end(handle, ack, transactional=True) == TRANSACTION_SEQUENCE
-    assert states(scene.orders) == ["Locked"]
+    assert states(scene.queue) == ["Locked"]
     assert other.end(others) == OK
 
 
@@ -288,7 +288,7 @@ def test_an_end_after_the_abort_does_not_touch_what_somebody_else_received(scene
 @both
 def test_an_end_in_a_deleted_queue_is_not_available(scene: Scene) -> None:
     handle, _ = scene.taken()
-    delete_queue(scene.manager, scene.orders)
+    delete_queue(scene.manager, scene.queue)
     assert scene.client.end(handle) == QUEUE_NOT_AVAILABLE
     assert scene.entry(handle) is None
 
@@ -297,15 +297,15 @@ def test_an_end_in_a_deleted_queue_is_not_available(scene: Scene) -> None:
 @pytest.mark.parametrize("commits", [True, False])
 def test_an_acknowledged_message_of_a_transaction_goes_with_the_commit(scene: Scene, commits: bool) -> None:
     scene.put(b"a", b"b")
-    handle = scene.client.open(scene.orders)
+    handle = scene.client.open(scene.queue)
     for number in (1, 2):
         scene.client.take(handle, transaction=TRANSACTION, request_id=number)
         assert scene.client.end(handle, ACK, request_id=number, transactional=True) == OK
-    assert states(scene.orders) == ["Locked", "Locked"]
+    assert states(scene.queue) == ["Locked", "Locked"]
     end = transaction_commit if commits else transaction_abort
     assert end(scene.manager, TRANSACTION) == OK
-    assert labels(scene.orders) == ([] if commits else ["a", "b"])
-    assert states(scene.orders) == ([] if commits else ["Available", "Available"])
+    assert labels(scene.queue) == ([] if commits else ["a", "b"])
+    assert states(scene.queue) == ([] if commits else ["Available", "Available"])
 
 
 @pytest.mark.rule("MQRR-3.1.5.1-1", "MQRR-3.1.5.1-2", "MQRR-3.1.5.1-3", "MQRR-3.1.5.1-4", "MQRR-3.1.5.1-6")
@@ -313,12 +313,12 @@ def test_an_acknowledged_message_of_a_transaction_goes_with_the_commit(scene: Sc
 @both
 def test_a_receive_that_nobody_ends_gives_its_message_back(scene: Scene, way: GUID | None) -> None:
     scene.put(b"a", b"b")
-    handle = scene.client.open(scene.orders)
+    handle = scene.client.open(scene.queue)
     scene.client.take(handle, request_id=1)
     pass_time(scene.manager, 1)
     scene.client.take(handle, request_id=2)
     pass_time(scene.manager, FIVE_MINUTES - 1)
-    assert (labels(scene.orders), states(scene.orders)) == (["a", "b"], ["Available", "Locked"])
+    assert (labels(scene.queue), states(scene.queue)) == (["a", "b"], ["Available", "Locked"])
     assert (scene.entry(handle, 1), scene.entry(handle, 2) is None) == (None, False)
     assert scene.manager.timers.running == 1
     if way is not None:
@@ -328,16 +328,16 @@ def test_a_receive_that_nobody_ends_gives_its_message_back(scene: Scene, way: GU
     assert status == INVALID_PARAMETER
     pass_time(scene.manager, 1)
     assert scene.client.end(handle, ACK, request_id=2) == INVALID_HANDLE
-    assert states(scene.orders) == ["Available", "Available"]
+    assert states(scene.queue) == ["Available", "Available"]
 
 
 @pytest.mark.rule("MQRR-3.1.5.1-5")
 @both
 def test_a_purged_message_goes_when_its_receive_is_cleaned_up(scene: Scene) -> None:
     scene.taken()
-    purge_queue(scene.orders)
+    purge_queue(scene.queue)
     pass_time(scene.manager, FIVE_MINUTES)
-    assert (labels(scene.orders), scene.deleted) == ([], [("a", PURGED)])
+    assert (labels(scene.queue), scene.deleted) == ([], [("a", PURGED)])
 
 
 @pytest.mark.rule("MQRR-3.1.5.1-9")
@@ -348,10 +348,10 @@ def test_what_is_gone_is_only_forgotten(scene: Scene, gone: str) -> None:
     if gone == "message":
         message_position_deleted(position(message), RECEIVED)
     else:
-        delete_queue(scene.manager, scene.orders)
+        delete_queue(scene.manager, scene.queue)
     pass_time(scene.manager, FIVE_MINUTES)
     assert (scene.entry(handle), scene.state()["timers"]) == (None, 0)
-    assert labels(scene.orders) == []
+    assert labels(scene.queue) == []
 
 
 @pytest.mark.rule("MQRR-3.1.2.2-3", "MQRR-3.1.5.1-10")
@@ -359,27 +359,27 @@ def test_what_is_gone_is_only_forgotten(scene: Scene, gone: str) -> None:
 def test_the_time_to_end_a_receive_counts_from_its_answer(scene: Scene, handle: ContextHandle) -> None:
     scene.client.begin(handle, timeout=2 * FIVE_MINUTES)
     pass_time(scene.manager, FIVE_MINUTES + 1)
-    put(scene.orders, b"a")
+    put(scene.queue, b"a")
     pass_time(scene.manager, FIVE_MINUTES - 1)
-    assert states(scene.orders) == ["Locked"]
+    assert states(scene.queue) == ["Locked"]
     pass_time(scene.manager, 1)
-    assert states(scene.orders) == ["Available"]
+    assert states(scene.queue) == ["Available"]
 
 
 @pytest.mark.rule("MQRR-3.1.6.1-1", "MQRR-3.1.6.1-2", "MQRR-3.1.6.1-3", "MQRR-3.1.6.1-4", "MQRR-3.1.6.1-5")
 def test_a_failed_connection_closes_cursors_and_queues_and_leaves_what_is_pending(scene: Scene) -> None:
-    put(scene.orders, b"a")
-    handle, lost = scene.client.open(scene.orders), scene.client.open(scene.orders)
+    put(scene.queue, b"a")
+    handle, lost = scene.client.open(scene.queue), scene.client.open(scene.queue)
     scene.lose_descriptor(lost)
     scene.client.create_cursor(handle)
     scene.client.take(handle)
     other = scene.another_client()
-    kept = other.open(scene.orders)
+    kept = other.open(scene.queue)
     scene.server.rpc_failure(scene.client.association)
     assert not scene.manager.cursors
     assert list(scene.manager.descriptors.values()) == [scene.context(kept, other).descriptor]
     assert scene.entry(handle) is not None
-    assert states(scene.orders) == ["Locked"]
+    assert states(scene.queue) == ["Locked"]
 
 
 @pytest.mark.rule("MQRR-3.1.6.2-1", "MQRR-3.1.6.2-3", "MQRR-3.1.6.2-4", "MQRR-3.1.6.2-5", "MQRR-3.1.6.2-6")
@@ -387,8 +387,8 @@ def test_a_failed_connection_closes_cursors_and_queues_and_leaves_what_is_pendin
 @both
 def test_a_client_that_is_gone_leaves_nothing_behind(scene: Scene) -> None:
     scene.put(b"a", b"b", b"c")
-    handle, other = scene.client.open(scene.orders), scene.another_client()
-    kept = other.open(scene.orders)
+    handle, other = scene.client.open(scene.queue), scene.another_client()
+    kept = other.open(scene.queue)
     scene.client.create_cursor(handle)
     scene.client.take(handle, request_id=1)
     scene.client.take(handle, request_id=2)
@@ -397,7 +397,7 @@ def test_a_client_that_is_gone_leaves_nothing_behind(scene: Scene) -> None:
     scene.client.disconnect()
     assert waiting.status == CANCELLED
     assert not scene.client.association.handles
-    assert (labels(scene.orders), states(scene.orders)) == (
+    assert (labels(scene.queue), states(scene.queue)) == (
         ["a", "b", "c"],
         ["Available", "Available", "Locked"],
     )
@@ -411,7 +411,7 @@ def test_a_client_that_is_gone_leaves_nothing_behind(scene: Scene) -> None:
 @pytest.mark.rule("MQRR-3.1.6.2-2", "MQRR-3.1.6.2-7")
 def test_rundown_without_descriptor_or_message_removes_the_entries(scene: Scene) -> None:
     messages = scene.put(b"a", b"b")
-    handle = scene.client.open(scene.orders)
+    handle = scene.client.open(scene.queue)
     scene.client.take(handle, request_id=1)
     scene.client.take(handle, request_id=2)
     message_position_deleted(position(messages[0]), RECEIVED)
@@ -419,32 +419,32 @@ def test_rundown_without_descriptor_or_message_removes_the_entries(scene: Scene)
     scene.client.disconnect()
     assert len(scene.server.pending_request_table) == 0
     assert scene.state()["timers"] == 0
-    assert states(scene.orders) == ["Available"]
+    assert states(scene.queue) == ["Available"]
 
 
 @pytest.mark.rule("MQRR-3.1.6.2-11", "MQRR-3.1.4.3-9")
 @pytest.mark.parametrize("how", ["close", "rundown"])
 @pytest.mark.parametrize("commits", [True, False])
 def test_what_a_transaction_has_received_waits_for_its_outcome(scene: Scene, how: str, commits: bool) -> None:
-    put(scene.orders, b"a")
-    handle = scene.client.open(scene.orders)
+    put(scene.queue, b"a")
+    handle = scene.client.open(scene.queue)
     scene.client.take(handle, transaction=TRANSACTION)
     scene.client.end(handle, ACK, transactional=True)
     if how == "close":
         scene.client.close(handle)
     else:
         scene.client.disconnect()
-    assert states(scene.orders) == ["Locked"]
+    assert states(scene.queue) == ["Locked"]
     end = transaction_commit if commits else transaction_abort
     assert end(scene.manager, TRANSACTION) == OK
-    assert labels(scene.orders) == ([] if commits else ["a"])
+    assert labels(scene.queue) == ([] if commits else ["a"])
 
 
 def test_no_waiting_call_of_a_client_that_is_gone_gets_what_it_let_go(scene: Scene) -> None:
-    put(scene.orders, b"a")
-    first, second = scene.client.open(scene.orders), scene.client.open(scene.orders)
+    put(scene.queue, b"a")
+    first, second = scene.client.open(scene.queue), scene.client.open(scene.queue)
     scene.client.take(first)
     waiting = scene.client.begin(second, timeout=1000)
     scene.client.disconnect()
     assert waiting.status == CANCELLED
-    assert states(scene.orders) == ["Available"]
+    assert states(scene.queue) == ["Available"]

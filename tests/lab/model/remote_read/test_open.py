@@ -52,7 +52,7 @@ def _port(scene: Scene) -> int:
 
 @pytest.mark.rule("MQRR-3.1.4.1-1", "MQRR-3.1.4.1-2", "MQRR-3.1.3-2", "MQRR-3.1.4.1-5", "MQRR-3.1.4.1-6")
 def test_the_port_is_2103_and_stays_and_need_not_be_asked_for(scene: Scene) -> None:
-    scene.client.open(scene.orders)
+    scene.client.open(scene.queue)
     with scene.unchanged():
         assert _port(scene) == 2103
         assert _port(scene) == 2103
@@ -158,13 +158,13 @@ def test_who_and_what_the_client_is_does_not_matter(scene: Scene, what: str, ste
     request = changed(open_request(ORDERS, OPENERS[stem]), **IGNORED[what])
     assert scene.client.call(stem, request).fault is None
     assert len(scene.client.association.handles) == 1
-    assert len(scene.orders.open_queue_descriptor_collection) == 1
+    assert len(scene.queue.open_queue_descriptor_collection) == 1
 
 
 @pytest.mark.rule("MQRR-2.2.3-1", "MQRR-2.2.3-2", "MQRR-3.1.4.2-32", "MQRR-3.1.4.2-37", "MQRR-2.2.4-1")
 @pytest.mark.parametrize("kind", ["PUBLIC", "PRIVATE", "OS", "TCP", "MACHINE", "SUBQUEUE"])
 def test_every_kind_of_name_that_can_be_read_opens_its_queue(scene: Scene, kind: str) -> None:
-    manager, orders = scene.manager, scene.orders
+    manager, orders = scene.manager, scene.queue
     manager.addresses = ("192.0.2.1",)
     manager.system_journal_queue = system_queue(manager, "journal$")
     formats = {
@@ -193,8 +193,8 @@ def test_every_kind_of_name_that_can_be_read_opens_its_queue(scene: Scene, kind:
 @pytest.mark.rule("MQRR-3.1.4.2-34")
 @pytest.mark.parametrize("access", [RECEIVE, PEEK, 0, 3, 0x21, 0xFFFFFFFF])
 def test_every_access_but_receive_opens_to_peek(scene: Scene, access: int) -> None:
-    put(scene.orders, b"a")
-    handle = scene.client.open(scene.orders, access)
+    put(scene.queue, b"a")
+    handle = scene.client.open(scene.queue, access)
     receives = access == RECEIVE
     expected = QueueAccessType.RECEIVE_ACCESS if receives else QueueAccessType.PEEK_ACCESS
     assert scene.context(handle).descriptor.access_type is expected
@@ -204,25 +204,25 @@ def test_every_access_but_receive_opens_to_peek(scene: Scene, access: int) -> No
 
 @pytest.mark.rule("MQRR-3.1.4.2-12", "MQRR-3.1.4.2-35")
 def test_deny_none_lets_others_open_the_queue(scene: Scene) -> None:
-    handle = scene.client.open(scene.orders, RECEIVE, 0)
-    scene.another_client().open(scene.orders, RECEIVE, 0)
+    handle = scene.client.open(scene.queue, RECEIVE, 0)
+    scene.another_client().open(scene.queue, RECEIVE, 0)
     assert scene.context(handle).descriptor.share_mode is QueueShareMode.DENY_NONE
-    assert len(scene.orders.open_queue_descriptor_collection) == 2
+    assert len(scene.queue.open_queue_descriptor_collection) == 2
 
 
 @pytest.mark.rule("MQRR-3.1.4.2-13", "MQRR-3.1.4.2-36", "MQRR-3.1.4.2-38")
 @pytest.mark.parametrize(("first", "second"), [(1, 0), (1, 1), (0, 1)])
 def test_deny_share_keeps_other_receivers_out(scene: Scene, first: int, second: int) -> None:
-    handle = scene.client.open(scene.orders, RECEIVE, first)
+    handle = scene.client.open(scene.queue, RECEIVE, first)
     mode = QueueShareMode.DENY_RECEIVE if first else QueueShareMode.DENY_NONE
     assert scene.context(handle).descriptor.share_mode is mode
     other = scene.another_client()
     with scene.unchanged():
-        answer = other.call("r_open_queue", open_request(scene.orders, RECEIVE, second))
+        answer = other.call("r_open_queue", open_request(scene.queue, RECEIVE, second))
         assert answer.fault == SHARING_VIOLATION
     assert not other.association.handles
     scene.client.close(handle)
-    other.open(scene.orders, RECEIVE, second)
+    other.open(scene.queue, RECEIVE, second)
 
 
 @pytest.mark.rule("MQRR-3.1.4.2-31", "MQRR-3.1.4.2-39", "MQRR-3.1.4.11-15", "MQRR-3.1.4.11-21")
@@ -259,31 +259,31 @@ def test_what_open_queue_answers_is_thrown_as_it_is(
 def test_a_client_without_the_right_is_refused_when_it_opens() -> None:
     scene = Scene(permits=lambda client, queue, access: access is QueueAccessType.PEEK_ACCESS)
     with scene.unchanged():
-        answer = scene.client.call("r_open_queue", open_request(scene.orders, RECEIVE))
+        answer = scene.client.call("r_open_queue", open_request(scene.queue, RECEIVE))
         assert answer.fault == ACCESS_DENIED
-    scene.client.open(scene.orders, PEEK)
+    scene.client.open(scene.queue, PEEK)
 
 
 @pytest.mark.rule("MQRR-3.1.4.11-5", "MQRR-3.1.4.11-6", "MQRR-3.1.4.11-16", "MQRR-3.1.4.11-17")
 @pytest.mark.parametrize("share", [0, 1])
 def test_a_queue_opened_for_moves_has_move_access_and_its_share_mode(scene: Scene, share: int) -> None:
-    answer = scene.client.call("r_open_queue_for_move", open_request(scene.orders, MOVE, share))
+    answer = scene.client.call("r_open_queue_for_move", open_request(scene.queue, MOVE, share))
     descriptor = scene.context(answer.response.pph_context).descriptor
-    assert descriptor.queue_reference is scene.orders
+    assert descriptor.queue_reference is scene.queue
     assert descriptor.access_type is QueueAccessType.MOVE_ACCESS
     assert descriptor.share_mode is (QueueShareMode.DENY_RECEIVE if share else QueueShareMode.DENY_NONE)
 
 
 @pytest.mark.rule("MQRR-3.1.4.11-18")
 def test_a_queue_that_somebody_else_receives_from_alone_opens_for_moves(scene: Scene) -> None:
-    scene.client.open(scene.orders, RECEIVE, 1)
-    scene.another_client().open_for_move(scene.orders)
-    assert len(scene.orders.open_queue_descriptor_collection) == 2
+    scene.client.open(scene.queue, RECEIVE, 1)
+    scene.another_client().open_for_move(scene.queue)
+    assert len(scene.queue.open_queue_descriptor_collection) == 2
 
 
 @pytest.mark.rule("MQRR-3.1.4.11-19", "MQRR-3.1.4.11-20", "MQRR-2.2.4-1")
 def test_opening_for_moves_gives_a_handle_and_a_number_of_its_own(scene: Scene) -> None:
-    opened = [scene.client.open_for_move(scene.orders) for _ in range(50)]
+    opened = [scene.client.open_for_move(scene.queue) for _ in range(50)]
     numbers = {number for _, number in opened}
     assert len(numbers) == 50
     assert 0 not in numbers
@@ -295,16 +295,16 @@ def test_opening_for_moves_gives_a_handle_and_a_number_of_its_own(scene: Scene) 
 @pytest.mark.rule("MQRR-3.1.4.11-23")
 def test_the_number_of_a_target_goes_with_its_handle(scene: Scene) -> None:
     handle, number = scene.client.open_for_move("DIRECT=OS:host\\private$\\orders;done")
-    source, message = scene.client.open(scene.orders), put(scene.orders, b"a")
+    source, message = scene.client.open(scene.queue), put(scene.queue, b"a")
     scene.client.close(handle)
     assert number not in {one.context_value for one in scene.manager.descriptors.values()}
     assert scene.client.move(source, number, message.lookup_identifier) == INVALID_HANDLE
-    assert labels(scene.orders) == ["a"]
+    assert labels(scene.queue) == ["a"]
 
 
 @pytest.mark.rule("MQRR-3.1.4.3-1", "MQRR-3.1.4.3-12")
 def test_closing_null_fails(scene: Scene) -> None:
-    scene.client.open(scene.orders)
+    scene.client.open(scene.queue)
     with scene.unchanged():
         answer = scene.client.close(ContextHandle())
         assert (answer.status, answer.response.pph_context) == (INVALID_HANDLE, ContextHandle())
@@ -312,7 +312,7 @@ def test_closing_null_fails(scene: Scene) -> None:
 
 @pytest.mark.rule("MQRR-3.1.4.3-2", "MQRR-3.1.4.3-3")
 def test_a_handle_that_was_never_given_or_was_closed_cannot_be_closed(scene: Scene) -> None:
-    handle = scene.client.open(scene.orders)
+    handle = scene.client.open(scene.queue)
     assert scene.client.close(UNKNOWN_HANDLE).fault == CONTEXT_MISMATCH
     assert len(scene.manager.descriptors) == 1
     assert scene.client.close(handle).status == OK
@@ -322,7 +322,7 @@ def test_a_handle_that_was_never_given_or_was_closed_cannot_be_closed(scene: Sce
 
 @pytest.mark.rule("MQRR-3.1.4.3-4", "MQRR-3.1.4.3-12")
 def test_a_handle_whose_descriptor_is_gone_stays_when_it_is_closed(scene: Scene) -> None:
-    handle = scene.client.open(scene.orders)
+    handle = scene.client.open(scene.queue)
     scene.lose_descriptor(handle)
     answer = scene.client.close(handle)
     assert (answer.status, answer.response.pph_context) == (INVALID_HANDLE, handle)
@@ -333,13 +333,13 @@ def test_a_handle_whose_descriptor_is_gone_stays_when_it_is_closed(scene: Scene)
 @pytest.mark.rule("MQRR-2.2.4.2-1")
 @pytest.mark.parametrize("stem", OPENERS)
 def test_closing_a_queue_ends_its_handle_and_its_cursors(scene: Scene, stem: str) -> None:
-    handle = scene.client.open_in_any_way(scene.orders, OPENERS[stem])
+    handle = scene.client.open_in_any_way(scene.queue, OPENERS[stem])
     if stem == "r_open_queue":
         scene.client.create_cursor(handle)
     answer = scene.client.close(handle)
     assert (answer.status, answer.response.pph_context) == (OK, ContextHandle())
     assert not scene.client.association.handles
-    assert not scene.orders.open_queue_descriptor_collection
+    assert not scene.queue.open_queue_descriptor_collection
     state = scene.state()
     assert (state["descriptors"], state["cursors"], state["timers"]) == ([], {}, 0)
 
@@ -359,11 +359,11 @@ def test_closing_a_queue_cancels_receives_and_peeks_that_wait(scene: Scene, hand
 @pytest.mark.rule("MQRR-3.1.4.3-8", "MQRR-3.1.4.3-9")
 def test_closing_a_queue_gives_back_what_was_received_with_it_alone(scene: Scene) -> None:
     scene.put(b"a", b"b")
-    handle, other = scene.client.open(scene.orders), scene.client.open(scene.orders)
+    handle, other = scene.client.open(scene.queue), scene.client.open(scene.queue)
     scene.client.take(handle)
     scene.client.take(other)
     scene.client.close(handle)
-    assert states(scene.orders) == ["Available", "Locked"]
+    assert states(scene.queue) == ["Available", "Locked"]
     assert len(scene.server.pending_request_table) == 1
     assert scene.manager.timers.running == 1
     assert scene.entry(other) is not None
@@ -404,10 +404,10 @@ def _calls(scene: Scene, handle: ContextHandle, what: str) -> int | None:
 def test_null_and_handles_of_others_and_closed_ones_are_refused_by_the_transport(
     scene: Scene, what: str
 ) -> None:
-    put(scene.orders, b"a")
-    closed = scene.client.open(scene.orders)
+    put(scene.queue, b"a")
+    closed = scene.client.open(scene.queue)
     scene.client.close(closed)
-    others = scene.another_client().open(scene.orders)
+    others = scene.another_client().open(scene.queue)
     with scene.unchanged():
         for handle in (ContextHandle(), UNKNOWN_HANDLE, closed, others):
             assert _calls(scene, handle, what) == CONTEXT_MISMATCH
@@ -415,7 +415,7 @@ def test_null_and_handles_of_others_and_closed_ones_are_refused_by_the_transport
 
 @pytest.mark.rule("MQRR-2.2.4.2-2")
 def test_the_handle_of_another_client_cannot_be_closed(scene: Scene) -> None:
-    others = scene.another_client().open(scene.orders)
+    others = scene.another_client().open(scene.queue)
     answer = scene.client.call("r_close_queue", CloseQueueRequest(pph_context=others))
     assert answer.fault == CONTEXT_MISMATCH
     assert len(scene.manager.descriptors) == 1
@@ -435,8 +435,8 @@ NEEDS_A_DESCRIPTOR = [
 
 @rule_table("what", *NEEDS_A_DESCRIPTOR)
 def test_a_handle_without_a_descriptor_fails_and_changes_nothing(scene: Scene, what: str) -> None:
-    put(scene.orders, b"a")
-    handle = scene.client.open(scene.orders)
+    put(scene.queue, b"a")
+    handle = scene.client.open(scene.queue)
     scene.lose_descriptor(handle)
     with scene.unchanged():
         assert _calls(scene, handle, what) == INVALID_HANDLE
@@ -444,22 +444,22 @@ def test_a_handle_without_a_descriptor_fails_and_changes_nothing(scene: Scene, w
 
 @pytest.mark.rule("MQRR-3.1.4.4-4")
 def test_a_handle_for_moves_has_no_cursors(scene: Scene) -> None:
-    handle, _ = scene.client.open_for_move(scene.orders)
+    handle, _ = scene.client.open_for_move(scene.queue)
     assert _calls(scene, handle, "create_cursor") == INVALID_HANDLE
     assert not scene.manager.cursors
 
 
 @pytest.mark.rule("MQRR-3.1.4.4-6")
 def test_a_queue_that_was_deleted_gets_no_cursor(scene: Scene, handle: ContextHandle) -> None:
-    delete_queue(scene.manager, scene.orders)
+    delete_queue(scene.manager, scene.queue)
     assert _calls(scene, handle, "create_cursor") == QUEUE_NOT_AVAILABLE
     assert not scene.manager.cursors
 
 
 @pytest.mark.rule("MQRR-3.1.4.4-5", "MQRR-3.1.4.4-7", "MQRR-3.1.4.4-8", "MQRR-3.1.4.4-9")
 def test_a_cursor_stands_before_the_first_message_and_has_a_number_of_its_own(scene: Scene) -> None:
-    put(scene.orders, b"a")
-    handles = [scene.client.open(scene.orders), scene.client.open(scene.letters)]
+    put(scene.queue, b"a")
+    handles = [scene.client.open(scene.queue), scene.client.open(scene.letters)]
     numbers = [scene.client.create_cursor(handle) for handle in handles for _ in range(2)]
     assert len(set(numbers)) == 4
     cursors = scene.context(handles[0]).descriptor.cursor_collection
@@ -471,7 +471,7 @@ def test_a_cursor_stands_before_the_first_message_and_has_a_number_of_its_own(sc
 
 @pytest.mark.rule("MQRR-3.1.4.5-4", "MQRR-3.1.4.5-5", "MQRR-3.1.4.5-6")
 def test_a_cursor_that_the_handle_does_not_have_cannot_be_closed(scene: Scene) -> None:
-    handle, other = scene.client.open(scene.orders), scene.client.open(scene.orders)
+    handle, other = scene.client.open(scene.queue), scene.client.open(scene.queue)
     closed, others = scene.client.create_cursor(handle), scene.client.create_cursor(other)
     scene.client.close_cursor(handle, closed)
     with scene.unchanged():
@@ -481,7 +481,7 @@ def test_a_cursor_that_the_handle_does_not_have_cannot_be_closed(scene: Scene) -
 
 @pytest.mark.rule("MQRR-3.1.4.5-7", "MQRR-3.1.4.5-8", "MQRR-3.1.4.5-9")
 def test_closing_a_cursor_answers_who_waits_with_it_and_nobody_else(scene: Scene) -> None:
-    handle = scene.client.open(scene.orders)
+    handle = scene.client.open(scene.queue)
     cursor, another = scene.client.create_cursor(handle), scene.client.create_cursor(handle)
     waiting = scene.client.begin(handle, cursor=cursor, timeout=1000, request_id=1)
     others = scene.client.begin(handle, cursor=another, timeout=1000, request_id=2)
@@ -497,7 +497,7 @@ def test_a_purge_takes_what_is_free_now_and_what_is_locked_later(scene: Scene, h
     scene.put(b"a", b"b", b"c")
     scene.client.take(handle)
     assert scene.client.purge(handle) == OK
-    assert (labels(scene.orders), states(scene.orders)) == (["a"], ["PurgePending"])
+    assert (labels(scene.queue), states(scene.queue)) == (["a"], ["PurgePending"])
     assert [label for label, _ in scene.deleted] == ["b", "c"]
 
 
@@ -510,12 +510,12 @@ def test_a_purge_of_an_empty_queue_succeeds(scene: Scene, handle: ContextHandle)
 @pytest.mark.rule("MQRR-3.1.4.6-7", "MQRR-3.1.4.6-8")
 @pytest.mark.parametrize("access", [PEEK, MOVE])
 def test_a_purge_needs_receive_access(scene: Scene, access: int) -> None:
-    put(scene.orders, b"a")
-    handle = scene.client.open_in_any_way(scene.orders, access)
+    put(scene.queue, b"a")
+    handle = scene.client.open_in_any_way(scene.queue, access)
     with scene.unchanged():
         assert scene.client.purge(handle) == STATUS_ACCESS_DENIED
 
 
 def test_a_purge_of_a_deleted_queue_fails(scene: Scene, handle: ContextHandle) -> None:
-    delete_queue(scene.manager, scene.orders)
+    delete_queue(scene.manager, scene.queue)
     assert scene.client.purge(handle) == QUEUE_NOT_AVAILABLE

@@ -44,7 +44,7 @@ def scene(scene: Scene) -> Scene:
 
 
 def _refused(scene: Scene, action: int, *, with_cursor: bool = False, **parameters: int) -> None:
-    handle = scene.client.open(scene.orders)
+    handle = scene.client.open(scene.queue)
     cursor = scene.client.create_cursor(handle)
     with scene.unchanged():
         call = scene.client.begin(
@@ -146,7 +146,7 @@ def test_a_time_out_is_in_milliseconds(scene: Scene, handle: ContextHandle) -> N
 @pytest.mark.rule("MQRR-3.1.4.7-26", "MQRR-3.1.4.13-26", "MQRR-3.1.2.2-3", "MQRR-3.1.5.1-10")
 @ways
 def test_who_waits_without_end_is_neither_timed_out_nor_cleaned_up(scene: Scene) -> None:
-    handle = scene.client.open(scene.orders)
+    handle = scene.client.open(scene.queue)
     for number in range(3):
         scene.client.take(handle, request_id=number)
     waiting = scene.client.begin(handle, request_id=7, timeout=0xFFFFFFFF)
@@ -156,14 +156,14 @@ def test_who_waits_without_end_is_neither_timed_out_nor_cleaned_up(scene: Scene)
     pass_time(scene.manager, 1 << 33)
     assert waiting.answer is None
     assert scene.pending(handle, 7)[0].waiting
-    put(scene.orders, b"late")
+    put(scene.queue, b"late")
     assert waiting.status == OK
 
 
 @pytest.mark.rule("MQRR-3.1.4.7-27", "MQRR-3.1.4.13-27")
 @ways
 def test_the_number_of_a_request_that_is_not_ended_cannot_be_used(scene: Scene) -> None:
-    handle = scene.client.open(scene.orders)
+    handle = scene.client.open(scene.queue)
     scene.client.take(handle, request_id=5)
     with scene.unchanged():
         for way in WAYS.values():
@@ -201,7 +201,7 @@ def test_a_number_can_be_used_again_when_its_request_is_over(scene: Scene, handl
 @pytest.mark.rule("MQRR-3.1.4.7-30", "MQRR-3.1.4.13-30", "MQRR-3.1.1.3-1")
 @ways
 def test_the_same_number_on_two_handles_names_two_requests(scene: Scene) -> None:
-    first, second = scene.client.open(scene.orders), scene.client.open(scene.orders)
+    first, second = scene.client.open(scene.queue), scene.client.open(scene.queue)
     assert scene.client.take(first, request_id=5) == b"a"
     assert scene.client.take(second, request_id=5) == b"b"
     (one, _), (other, _) = scene.pending(first, 5), scene.pending(second, 5)
@@ -217,7 +217,7 @@ def _lookup_id(action: int) -> int:
 @pytest.mark.rule("MQRR-3.1.4.7-36")
 @pytest.mark.parametrize("action", RECEIVES)
 def test_a_handle_to_peek_does_not_receive(scene: Scene, action: int) -> None:
-    handle = scene.client.open(scene.orders, PEEK)
+    handle = scene.client.open(scene.queue, PEEK)
     with scene.unchanged():
         call = scene.client.begin(handle, action, lookup_id=_lookup_id(action))
         assert call.status == INVALID_PARAMETER
@@ -226,7 +226,7 @@ def test_a_handle_to_peek_does_not_receive(scene: Scene, action: int) -> None:
 @pytest.mark.rule("MQRR-3.1.4.7-37")
 @pytest.mark.parametrize("action", [ACTION_RECEIVE, PEEK_CURRENT, LOOKUP_PEEK_CURRENT, LOOKUP_RECEIVE_PREV])
 def test_a_handle_for_moves_neither_peeks_nor_receives(scene: Scene, action: int) -> None:
-    handle, _ = scene.client.open_for_move(scene.orders)
+    handle, _ = scene.client.open_for_move(scene.queue)
     with scene.unchanged():
         call = scene.client.begin(handle, action, lookup_id=_lookup_id(action))
         assert call.status == INVALID_PARAMETER
@@ -235,9 +235,9 @@ def test_a_handle_for_moves_neither_peeks_nor_receives(scene: Scene, action: int
 @pytest.mark.rule("MQRR-3.1.4.7-38", "MQRR-3.1.4.7-88")
 @pytest.mark.parametrize("access", [PEEK, 1])
 def test_both_kinds_of_handle_peek(scene: Scene, access: int) -> None:
-    handle = scene.client.open(scene.orders, access)
+    handle = scene.client.open(scene.queue, access)
     with scene.unchanged():
-        middle = list(scene.orders.message_position_list)[1].message_reference.lookup_identifier
+        middle = list(scene.queue.message_position_list)[1].message_reference.lookup_identifier
         assert scene.client.take(handle, PEEK_CURRENT) == b"a"
         assert scene.client.take(handle, LOOKUP_PEEK_CURRENT, lookup_id=middle) == b"b"
         assert scene.client.take(handle, LOOKUP_PEEK_NEXT, lookup_id=middle) == b"c"
@@ -251,7 +251,7 @@ def test_both_kinds_of_handle_peek(scene: Scene, access: int) -> None:
 def test_only_handles_to_receive_are_good_for_transactions(
     scene: Scene, access: int, action: int, transaction: GUID
 ) -> None:
-    handle = scene.client.open_in_any_way(scene.orders, access)
+    handle = scene.client.open_in_any_way(scene.queue, access)
     with scene.unchanged():
         call = scene.client.begin(handle, action, lookup_id=_lookup_id(action), transaction=transaction)
         assert call.status == INVALID_PARAMETER
@@ -261,7 +261,7 @@ def test_only_handles_to_receive_are_good_for_transactions(
 @pytest.mark.rule("MQRR-3.1.4.13-41", "MQRR-3.1.4.13-42")
 @ways
 def test_a_cursor_must_be_one_of_the_handle(scene: Scene) -> None:
-    handle, other = scene.client.open(scene.orders), scene.client.open(scene.orders)
+    handle, other = scene.client.open(scene.queue), scene.client.open(scene.queue)
     closed, others = scene.client.create_cursor(handle), scene.client.create_cursor(other)
     scene.client.close_cursor(handle, closed)
     with scene.unchanged():
@@ -297,8 +297,8 @@ def test_nothing_is_peeked_in_a_transaction(scene: Scene, handle: ContextHandle,
 @ways
 @pytest.mark.parametrize("action", [ACTION_RECEIVE, LOOKUP_RECEIVE_CURRENT])
 def test_a_queue_that_was_deleted_gives_nothing(scene: Scene, action: int, way: GUID | None) -> None:
-    handle = scene.client.open(scene.orders)
-    delete_queue(scene.manager, scene.orders)
+    handle = scene.client.open(scene.queue)
+    delete_queue(scene.manager, scene.queue)
     call = scene.client.begin(handle, action, lookup_id=_lookup_id(action), timeout=0)
     assert call.status == QUEUE_NOT_AVAILABLE
     assert call.response.pdw_number_of_sections == 0
@@ -310,4 +310,4 @@ def test_a_queue_that_was_deleted_gives_nothing(scene: Scene, action: int, way: 
 
 def test_a_refused_receive_leaves_all_messages_available(scene: Scene, handle: ContextHandle) -> None:
     scene.client.begin(handle, 99)
-    assert states(scene.orders) == ["Available"] * 3
+    assert states(scene.queue) == ["Available"] * 3

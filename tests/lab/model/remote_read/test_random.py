@@ -151,7 +151,7 @@ class RandomClients(RuleBasedStateMachine):
 
     @rule(which=st.integers(0, 2), priority=st.integers(0, 7))
     def send(self, which: int, priority: int) -> None:
-        orders = self.scene.orders
+        orders = self.scene.queue
         queue = [orders, self.scene.letters, *orders.subqueue_collection][
             which % (2 + len(orders.subqueue_collection))
         ]
@@ -170,7 +170,7 @@ class RandomClients(RuleBasedStateMachine):
 
     @rule(which=st.integers(0, 2), client=st.integers(0, 2), access=st.sampled_from([RECEIVE, PEEK, MOVE]))
     def open_queue(self, which: int, client: int, access: int) -> None:
-        names = [format_name(self.scene.orders), format_name(self.scene.letters)]
+        names = [format_name(self.scene.queue), format_name(self.scene.letters)]
         name = [*names, names[0] + ";done"][which]
         reader, number = self.clients[client], 0
         if access == MOVE:
@@ -282,7 +282,7 @@ class RandomClients(RuleBasedStateMachine):
     )
     def receive(self, which: int, timeout: int, transaction: GUID | None) -> None:
         """A read that mostly succeeds, so that there is something to end."""
-        orders = self.scene.orders
+        orders = self.scene.queue
         found = [one for one in self.open if one.access == RECEIVE and one.queue is orders]
         if not found:
             return
@@ -433,7 +433,7 @@ class RandomClients(RuleBasedStateMachine):
 
     @invariant()
     def every_message_is_in_one_place(self) -> None:
-        queues = [self.scene.orders, self.scene.letters, *self.scene.orders.subqueue_collection]
+        queues = [self.scene.queue, self.scene.letters, *self.scene.queue.subqueue_collection]
         listed = [
             (one.message_reference.lookup_identifier, queue)
             for queue in queues
@@ -448,7 +448,7 @@ class RandomClients(RuleBasedStateMachine):
 
     @invariant()
     def what_nobody_holds_can_be_read(self) -> None:
-        for queue in (self.scene.orders, self.scene.letters, *self.scene.orders.subqueue_collection):
+        for queue in (self.scene.queue, self.scene.letters, *self.scene.queue.subqueue_collection):
             for slot in queue.message_position_list:
                 lookup_id = slot.message_reference.lookup_identifier
                 locked = lookup_id in self.held or lookup_id in self.moving
@@ -587,12 +587,12 @@ def test_every_request_is_answered_now_or_when_time_passes(
 ) -> None:
     scene = Scene()
     for number in range(3):
-        put(scene.orders, packet=PACKET if number else b"no packet")
+        put(scene.queue, packet=PACKET if number else b"no packet")
     client = scene.client
     handles = {
-        "own": client.open(scene.orders),
-        "moving": client.open_for_move(scene.orders)[0],
-        "closed": client.open(scene.orders),
+        "own": client.open(scene.queue),
+        "moving": client.open_for_move(scene.queue)[0],
+        "closed": client.open(scene.queue),
         "unknown": UNKNOWN_HANDLE,
         "null": ContextHandle(),
     }
@@ -606,7 +606,7 @@ def test_every_request_is_answered_now_or_when_time_passes(
                 request = type(request)(**{**values, field: handles[which]})
         started.append(client.start_opnum(opnum, request))
     if deleted:
-        delete_queue(scene.manager, scene.orders)
+        delete_queue(scene.manager, scene.queue)
     pass_time(scene.manager, 1 << 33)
     for call in started:
         if call.answer is None:

@@ -72,7 +72,7 @@ def _spy(monkeypatch: pytest.MonkeyPatch, event: str) -> list[tuple[tuple[Any, .
 def test_a_receive_raises_dequeue_message_begin_with_what_the_client_gave(
     scene: Scene, handle: ContextHandle, monkeypatch: pytest.MonkeyPatch, with_cursor: bool, way: GUID | None
 ) -> None:
-    put(scene.orders, b"a")
+    put(scene.queue, b"a")
     calls = _spy(monkeypatch, "dequeue_message_begin")
     cursor = scene.client.create_cursor(handle) if with_cursor else 0
     scene.client.take(handle, cursor=cursor, timeout=1234, request_id=77)
@@ -92,7 +92,7 @@ def test_a_receive_raises_dequeue_message_begin_with_what_the_client_gave(
 def test_a_receive_makes_its_entry_before_the_event_and_completes_it_after(
     scene: Scene, handle: ContextHandle, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    message = put(scene.orders, b"a")
+    message = put(scene.queue, b"a")
     pass_time(scene.manager, (1 << 32) + 5)
     seen: list[tuple[Any, ...]] = []
     raised = dequeue_message_begin
@@ -116,9 +116,9 @@ def test_the_time_to_clean_up_can_be_configured() -> None:
     scene = Scene(cleanup_timeout=60_000)
     scene.taken()
     pass_time(scene.manager, 59_999)
-    assert states(scene.orders) == ["Locked"]
+    assert states(scene.queue) == ["Locked"]
     pass_time(scene.manager, 1)
-    assert states(scene.orders) == ["Available"]
+    assert states(scene.queue) == ["Available"]
 
 
 @pytest.mark.rule("MQRR-3.1.4.7-54", "MQRR-3.1.4.13-64", "MQRR-3.1.4.7-136", "MQRR-3.1.4.13-122")
@@ -153,7 +153,7 @@ def test_peek_current_raises_peek_message_with_what_the_client_gave(
 def test_peek_next_raises_peek_next_message_with_what_the_client_gave(
     scene: Scene, handle: ContextHandle, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    put(scene.orders, b"a")
+    put(scene.queue, b"a")
     calls = _spy(monkeypatch, "peek_next_message")
     cursor = scene.client.create_cursor(handle)
     scene.client.take(handle, PEEK_CURRENT, cursor=cursor)
@@ -219,7 +219,7 @@ def test_a_lookup_that_peeks_reads_by_lookup_identifier_and_leaves_all_as_it_was
 def test_a_lookup_that_receives_locks_the_message_and_has_an_entry(
     scene: Scene, handle: ContextHandle, monkeypatch: pytest.MonkeyPatch, action: int, way: GUID | None
 ) -> None:
-    messages = {body: put(scene.orders, body) for body in (b"a", b"b", b"c")}
+    messages = {body: put(scene.queue, body) for body in (b"a", b"b", b"c")}
     calls = _spy(monkeypatch, "read_message_by_lookup_identifier")
     lookup_id = messages[b"b"].lookup_identifier
     found = scene.client.take(handle, action, lookup_id=lookup_id)
@@ -229,8 +229,8 @@ def test_a_lookup_that_receives_locks_the_message_and_has_an_entry(
     assert arguments == (scene.context(handle).descriptor, lookup_id, seek)
     assert (named["peek_operation"], named["two_phase_read"]) == (False, True)
     assert named["transaction"] is scene.manager.transaction_collection.get(way or b"")
-    after = ["Locked" if label == found.decode() else "Available" for label in labels(scene.orders)]
-    assert states(scene.orders) == after
+    after = ["Locked" if label == found.decode() else "Available" for label in labels(scene.queue)]
+    assert states(scene.queue) == after
     entry, timer = scene.pending(handle)
     assert (entry.lookup_identifier, timer.due) == (messages[found].lookup_identifier, 300_000)
     assert scene.client.end(handle) == OK
@@ -239,8 +239,8 @@ def test_a_lookup_that_receives_locks_the_message_and_has_an_entry(
 @pytest.mark.rule("MQRR-3.1.4.7-87", "MQRR-3.1.4.7-88", "MQRR-3.1.4.7-135", "MQRR-3.1.4.13-37")
 @pytest.mark.parametrize("transaction", [None, NULL_GUID])
 def test_a_peek_is_over_when_it_is_answered(scene: Scene, transaction: GUID | None) -> None:
-    put(scene.orders, b"a")
-    handle = scene.client.open(scene.orders)
+    put(scene.queue, b"a")
+    handle = scene.client.open(scene.queue)
     with scene.unchanged():
         assert scene.client.take(handle, PEEK_CURRENT, transaction=transaction) == b"a"
     assert scene.client.end(handle, transactional=transaction is not None) == INVALID_HANDLE
@@ -250,12 +250,12 @@ def test_a_peek_is_over_when_it_is_answered(scene: Scene, transaction: GUID | No
 @pytest.mark.rule("MQRR-3.1.4.13-84", "MQRR-3.1.4.13-121")
 @ways
 def test_a_receive_holds_its_message_until_it_is_cleaned_up(scene: Scene, handle: ContextHandle) -> None:
-    put(scene.orders, b"a")
+    put(scene.queue, b"a")
     assert scene.client.take(handle) == b"a"
     pass_time(scene.manager, 299_999)
-    assert states(scene.orders) == ["Locked"]
+    assert states(scene.queue) == ["Locked"]
     pass_time(scene.manager, 1)
-    assert states(scene.orders) == ["Available"]
+    assert states(scene.queue) == ["Available"]
     assert scene.entry(handle) is None
 
 
@@ -263,40 +263,40 @@ def test_a_receive_holds_its_message_until_it_is_cleaned_up(scene: Scene, handle
 @ways
 def test_a_receive_takes_the_first_message_that_is_not_locked(scene: Scene, handle: ContextHandle) -> None:
     for name, priority in ((b"low", 1), (b"high", 6), (b"higher", 7), (b"high too", 6)):
-        put(scene.orders, name, priority=priority)
-    scene.lock(scene.orders)
+        put(scene.queue, name, priority=priority)
+    scene.lock(scene.queue)
     taken = [scene.client.take(handle, request_id=number) for number in range(3)]
     assert taken == [b"high", b"high too", b"low"]
-    assert states(scene.orders) == ["Locked"] * 4
+    assert states(scene.queue) == ["Locked"] * 4
 
 
 @pytest.mark.rule("MQRR-3.1.4.7-91", "MQRR-3.1.4.7-92", "MQRR-3.1.4.13-86", "MQRR-3.1.4.13-87")
 @ways
 def test_who_waits_first_gets_the_message_and_the_next_goes_on_waiting(scene: Scene) -> None:
-    handle = scene.client.open(scene.orders)
+    handle = scene.client.open(scene.queue)
     first = scene.client.begin(handle, request_id=1, timeout=5000)
     second = scene.client.begin(handle, request_id=2, timeout=5000)
     pass_time(scene.manager, 4999)
     assert (first.answer, second.answer) == (None, None)
-    message = put(scene.orders, b"a")
+    message = put(scene.queue, b"a")
     assert body(first) == b"a"
     assert second.answer is None
-    assert states(scene.orders) == ["Locked"]
+    assert states(scene.queue) == ["Locked"]
     assert scene.pending(handle, 1)[0].lookup_identifier == message.lookup_identifier
 
 
 @pytest.mark.rule("MQRR-3.1.4.7-93", "MQRR-3.1.4.13-88", "MQRR-3.1.2.1-6")
 @pytest.mark.parametrize("action", [ACTION_RECEIVE, PEEK_CURRENT])
 def test_who_waited_in_vain_is_told_when_the_time_is_over(scene: Scene, action: int) -> None:
-    handle = scene.client.open(scene.orders)
+    handle = scene.client.open(scene.queue)
     waiting = scene.client.begin(handle, action, timeout=1000)
     within = scene.client.begin(handle, transaction=TRANSACTION, timeout=1000, request_id=2)
     pass_time(scene.manager, 1000)
     assert (waiting.status, within.status) == (IO_TIMEOUT, IO_TIMEOUT)
     assert scene.state()["timers"] == 0
     assert scene.state()["waiting"] == 0
-    put(scene.orders, b"late")
-    assert states(scene.orders) == ["Available"]
+    put(scene.queue, b"late")
+    assert states(scene.queue) == ["Available"]
 
 
 @pytest.mark.rule("MQRR-3.1.4.7-94", "MQRR-3.1.4.13-89")
@@ -328,7 +328,7 @@ def test_a_cursor_stays_on_a_message_that_somebody_else_took(scene: Scene, handl
     scene.put(b"a", b"b")
     number = scene.client.create_cursor(handle)
     scene.client.take(handle, PEEK_CURRENT, cursor=number)
-    scene.lock(scene.orders)
+    scene.lock(scene.queue)
     before = scene.state()
     call = scene.client.begin(handle, cursor=number)
     assert call.status == ALREADY_RECEIVED
@@ -352,8 +352,8 @@ def test_a_cursor_that_has_read_a_message_takes_it_and_goes_on(scene: Scene, han
 
 @pytest.mark.rule("MQRR-3.1.4.7-99", "MQRR-3.1.4.7-102", "MQRR-3.1.4.7-105", "MQRR-3.1.4.7-100")
 def test_a_cursor_peeks_again_where_it_stands_and_goes_on_when_told_so(scene: Scene) -> None:
-    first, second = put(scene.orders, b"a"), put(scene.orders, b"b")
-    handle = scene.client.open(scene.orders)
+    first, second = put(scene.queue, b"a"), put(scene.queue, b"b")
+    handle = scene.client.open(scene.queue)
     number = scene.client.create_cursor(handle)
     cursor = scene.manager.cursors[number]
     for _ in range(2):
@@ -374,11 +374,11 @@ def test_a_cursor_at_the_end_peeks_nothing(scene: Scene, handle: ContextHandle) 
 
 @pytest.mark.rule("MQRR-3.1.4.7-101")
 def test_a_peek_that_waits_lets_the_next_one_have_the_message_too(scene: Scene) -> None:
-    handle = scene.client.open(scene.orders)
+    handle = scene.client.open(scene.queue)
     peeks = [scene.client.begin(handle, PEEK_CURRENT, request_id=n, timeout=1000) for n in range(3)]
     receive = scene.client.begin(handle, request_id=3, timeout=1000)
     late = scene.client.begin(handle, PEEK_CURRENT, request_id=4, timeout=1000)
-    put(scene.orders, b"a")
+    put(scene.queue, b"a")
     for call in (*peeks, receive):
         assert body(call) == b"a"
     assert late.answer is None
@@ -387,7 +387,7 @@ def test_a_peek_that_waits_lets_the_next_one_have_the_message_too(scene: Scene) 
 
 @pytest.mark.rule("MQRR-3.1.4.7-104")
 def test_a_cursor_that_has_read_nothing_cannot_peek_on(scene: Scene, handle: ContextHandle) -> None:
-    put(scene.orders, b"a")
+    put(scene.queue, b"a")
     number = scene.client.create_cursor(handle)
     with scene.unchanged():
         assert scene.client.begin(handle, PEEK_NEXT, cursor=number).status == ILLEGAL_CURSOR_ACTION
@@ -399,63 +399,63 @@ def test_a_cursor_that_has_read_nothing_cannot_peek_on(scene: Scene, handle: Con
 def test_a_lookup_identifier_that_no_message_has_finds_nothing(
     scene: Scene, handle: ContextHandle, action: int, way: GUID | None
 ) -> None:
-    put(scene.orders, b"a")
+    put(scene.queue, b"a")
     call = scene.client.begin(handle, action, lookup_id=99, transaction=way)
     peeks_within = way == TRANSACTION and action < LOOKUP_RECEIVE_CURRENT
     assert call.status == (TRANSACTION_USAGE if peeks_within else MESSAGE_NOT_FOUND)
     assert scene.entry(handle) is None
-    assert states(scene.orders) == ["Available"]
+    assert states(scene.queue) == ["Available"]
 
 
 @pytest.mark.rule("MQRR-3.1.4.7-107", "MQRR-3.1.4.13-95")
 @ways
 @pytest.mark.parametrize("action", [LOOKUP_RECEIVE_NEXT, LOOKUP_RECEIVE_PREV])
 def test_no_message_on_the_side_that_is_asked_for_is_none(scene: Scene, action: int) -> None:
-    message = put(scene.orders, b"a")
+    message = put(scene.queue, b"a")
     lookup_id = message.lookup_identifier
-    handle = scene.client.open(scene.orders)
+    handle = scene.client.open(scene.queue)
     call = scene.client.begin(handle, action, lookup_id=lookup_id)
     assert call.status == MESSAGE_NOT_FOUND
     peek = scene.client.begin(handle, action - 0x10, lookup_id=lookup_id)
     assert peek.status == MESSAGE_NOT_FOUND
-    assert states(scene.orders) == ["Available"]
+    assert states(scene.queue) == ["Available"]
 
 
 @pytest.mark.rule("MQRR-3.1.4.7-108", "MQRR-3.1.4.13-96")
 @ways
 def test_a_message_that_left_its_queue_is_not_found(scene: Scene, handle: ContextHandle) -> None:
-    message = put(scene.orders, b"a")
+    message = put(scene.queue, b"a")
     message_position_deleted(position(message), MessageClass.MQMSG_CLASS_ACK_RECEIVE)
     lookup_id = message.lookup_identifier
     call = scene.client.begin(handle, LOOKUP_RECEIVE_CURRENT, lookup_id=lookup_id)
     assert call.status == MESSAGE_NOT_FOUND
     assert scene.client.begin(handle, LOOKUP_PEEK_CURRENT, lookup_id=lookup_id).status == MESSAGE_NOT_FOUND
-    assert labels(scene.orders) == []
+    assert labels(scene.queue) == []
 
 
 @pytest.mark.rule("MQRR-3.1.4.7-109", "MQRR-3.1.4.7-111", "MQRR-3.1.4.13-97")
 @ways
 def test_a_locked_message_is_neither_shown_nor_given(scene: Scene, handle: ContextHandle) -> None:
-    message = put(scene.orders, b"a")
-    scene.lock(scene.orders)
+    message = put(scene.queue, b"a")
+    scene.lock(scene.queue)
     lookup_id = message.lookup_identifier
     peek = scene.client.begin(handle, LOOKUP_PEEK_CURRENT, lookup_id=lookup_id)
     assert peek.status == TRANSACTION_USAGE
     call = scene.client.begin(handle, LOOKUP_RECEIVE_CURRENT, lookup_id=lookup_id)
     assert call.status == MESSAGE_NOT_FOUND
-    assert states(scene.orders) == ["Locked"]
+    assert states(scene.queue) == ["Locked"]
     assert scene.entry(handle) is None
 
 
 @pytest.mark.rule("MQRR-3.1.4.7-110")
 def test_a_locked_message_that_may_be_peeked_is_shown(scene: Scene, handle: ContextHandle) -> None:
-    message = put(scene.orders, b"a")
-    scene.lock(scene.orders)
+    message = put(scene.queue, b"a")
+    scene.lock(scene.queue)
     message.allow_peek_when_locked = True
     assert scene.client.take(handle, PEEK_CURRENT) == b"a"
     lookup_id = message.lookup_identifier
     assert scene.client.take(handle, LOOKUP_PEEK_CURRENT, lookup_id=lookup_id) == b"a"
-    assert states(scene.orders) == ["Locked"]
+    assert states(scene.queue) == ["Locked"]
 
 
 @pytest.mark.rule("MQRR-3.1.4.7-113", "MQRR-3.1.4.13-99")
@@ -478,28 +478,28 @@ def test_a_wait_that_is_ended_is_answered_as_cancelled(scene: Scene, handle: Con
 @pytest.mark.parametrize("action", [ACTION_RECEIVE, PEEK_CURRENT])
 def test_the_time_of_arrival_comes_with_every_message(scene: Scene, action: int) -> None:
     pass_time(scene.manager, 12_345)
-    put(scene.orders, b"a")
+    put(scene.queue, b"a")
     pass_time(scene.manager, 1_000_000)
-    handle = scene.client.open(scene.orders)
+    handle = scene.client.open(scene.queue)
     assert scene.client.begin(handle, action).response.pdw_arrive_time == START + 12
 
 
 @pytest.mark.rule("MQRR-3.1.4.7-134", "MQRR-3.1.4.13-120")
 @ways
 def test_the_sequence_identifier_is_the_lookup_identifier_without_its_top_byte(scene: Scene) -> None:
-    message = put(scene.orders, b"a")
-    slots = scene.orders.message_position_list
+    message = put(scene.queue, b"a")
+    slots = scene.queue.message_position_list
     slots.remove(position(message))
     message.lookup_identifier = 0x06_00_00_00_00_00_12_34
     slots.insert(position(message))
-    handle = scene.client.open(scene.orders)
+    handle = scene.client.open(scene.queue)
     assert scene.client.begin(handle).response.p_sequence_id == 0x12_34
 
 
 @pytest.mark.rule("MQRR-3.1.4.13-49", "MQRR-3.1.4.13-50", "MQRR-3.1.4.13-83")
 def test_a_receive_joins_the_transaction_that_it_names_or_begins_it(scene: Scene) -> None:
     messages = scene.put(b"a", b"b")
-    handle = scene.client.open(scene.orders)
+    handle = scene.client.open(scene.queue)
     scene.client.take(handle, transaction=TRANSACTION, request_id=1)
     transaction = scene.manager.transaction_collection[TRANSACTION]
     scene.client.take(handle, transaction=TRANSACTION, request_id=2)
@@ -508,7 +508,7 @@ def test_a_receive_joins_the_transaction_that_it_names_or_begins_it(scene: Scene
     assert [one.message_position_reference for one in operations] == [position(one) for one in messages]
     assert {one.operation_type for one in operations} == {OperationType.DEQUEUE}
     assert {one.dequeue_reason for one in operations} == {MessageClass.MQMSG_CLASS_ACK_RECEIVE}
-    assert states(scene.orders) == ["Locked", "Locked"]
+    assert states(scene.queue) == ["Locked", "Locked"]
 
 
 @pytest.mark.rule("MQRR-3.1.4.13-36", "MQRR-3.1.4.13-38", "MQRR-3.1.4.9-8", "MQRR-3.1.4.15-8")
@@ -516,9 +516,9 @@ def test_a_receive_joins_the_transaction_that_it_names_or_begins_it(scene: Scene
 def test_a_receive_in_no_transaction_is_a_plain_one_that_either_call_ends(
     scene: Scene, handle: ContextHandle, transactional: bool
 ) -> None:
-    put(scene.orders, b"a")
+    put(scene.queue, b"a")
     assert scene.client.take(handle, transaction=NULL_GUID) == b"a"
     assert not scene.manager.transaction_collection
     assert scene.entry(handle) is not None
     assert scene.client.end(handle, transactional=transactional) == OK
-    assert labels(scene.orders) == []
+    assert labels(scene.queue) == []

@@ -81,8 +81,8 @@ def _sections(
     packet: bytes, body_size: int, compound_size: int, action: int, transaction: GUID | None
 ) -> tuple[SectionBuffer, ...]:
     scene = Scene()
-    put(scene.orders, packet=packet)
-    handle = scene.client.open(scene.orders)
+    put(scene.queue, packet=packet)
+    handle = scene.client.open(scene.queue)
     limits = {"max_body_size": body_size, "max_compound_message_size": compound_size}
     call = scene.client.begin(handle, action, transaction=transaction, **limits)
     response = call.response
@@ -214,9 +214,9 @@ def test_a_packet_tells_the_host_that_a_message_came_from_in_both_its_places(
     source: str, host: str, kind: str, whole: str, action: int, transaction: GUID | None
 ) -> None:
     scene = Scene()
-    message = put(scene.orders, packet=make_packet(BODY))
+    message = put(scene.queue, packet=make_packet(BODY))
     message.source_address = source
-    handle = scene.client.open(scene.orders)
+    handle = scene.client.open(scene.queue)
     call = scene.client.begin(handle, action, transaction=transaction)
     (only,) = call.response.pp_packet_sections
     found = inspect(only.data, "message_packet")

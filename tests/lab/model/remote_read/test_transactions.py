@@ -50,7 +50,7 @@ REJECTED = int(MessageClass.MQMSG_CLASS_NACK_RECEIVE_REJECTED)
 
 def _queue(scene: Scene, name: str) -> Queue:
     """A queue of the scene that was opened, by its format name."""
-    for one in (scene.orders, scene.letters):
+    for one in (scene.queue, scene.letters):
         for queue in (one, *one.subqueue_collection):
             if format_name(queue).casefold() == name.casefold():
                 return queue
@@ -59,7 +59,7 @@ def _queue(scene: Scene, name: str) -> Queue:
 
 def _ends(scene: Scene) -> tuple[ContextHandle, int]:
     """``orders``, open to receive, and the number of its subqueue ``done``, open for moves."""
-    return scene.client.open(scene.orders), scene.client.open_for_move(DONE)[1]
+    return scene.client.open(scene.queue), scene.client.open_for_move(DONE)[1]
 
 
 def _moves(
@@ -76,8 +76,8 @@ def _moves(
 @pytest.mark.rule("MQRR-3.1.4.10-4")
 @pytest.mark.parametrize("access", [PEEK, MOVE])
 def test_a_source_must_be_open_to_receive(scene: Scene, access: int) -> None:
-    message = put(scene.orders, b"a")
-    handle = scene.client.open_in_any_way(scene.orders, access)
+    message = put(scene.queue, b"a")
+    handle = scene.client.open_in_any_way(scene.queue, access)
     _, number = scene.client.open_for_move(DONE)
     with scene.unchanged():
         assert scene.client.move(handle, number, message.lookup_identifier) == STATUS_ACCESS_DENIED
@@ -85,7 +85,7 @@ def test_a_source_must_be_open_to_receive(scene: Scene, access: int) -> None:
 
 @pytest.mark.rule("MQRR-3.1.4.10-5", "MQRR-3.1.4.10-6", "MQRR-3.1.4.10-7", "MQRR-3.1.4.10-8")
 def test_a_target_must_be_open_for_moves(scene: Scene, handle: ContextHandle) -> None:
-    message = put(scene.orders, b"a")
+    message = put(scene.queue, b"a")
     closed, gone = scene.client.open_for_move(DONE)
     scene.client.close(closed)
     read = scene.context(scene.client.open(DONE)).descriptor.context_value
@@ -146,7 +146,7 @@ def test_a_message_that_the_source_does_not_have_is_not_moved(scene: Scene) -> N
 @pytest.mark.rule("MQRR-3.1.4.10-16", "MQRR-3.1.4.10-17")
 @pytest.mark.parametrize("transaction", [None, TRANSACTION])
 def test_a_locked_message_is_not_moved(scene: Scene, transaction: GUID | None) -> None:
-    message = put(scene.orders, b"a")
+    message = put(scene.queue, b"a")
     handle, number = _ends(scene)
     scene.client.enlist()
     scene.client.take(handle, transaction=transaction)
@@ -157,8 +157,8 @@ def test_a_locked_message_is_not_moved(scene: Scene, transaction: GUID | None) -
 
 @pytest.mark.rule("MQRR-3.1.4.10-14", "MQRR-3.1.4.10-15", "MQRR-3.1.4.10-16", "MQRR-3.1.4.10-18")
 def test_of_several_reasons_not_to_move_the_first_is_told(scene: Scene) -> None:
-    message = put(scene.orders, b"a")
-    letters, orders = scene.client.open(scene.letters), scene.client.open(scene.orders)
+    message = put(scene.queue, b"a")
+    letters, orders = scene.client.open(scene.letters), scene.client.open(scene.queue)
     _, plain = scene.client.open_for_move(LETTERS + ";done")
     _, done = scene.client.open_for_move(DONE)
     scene.client.take(orders)
@@ -200,7 +200,7 @@ def test_a_move_in_a_transaction_happens_with_its_commit(scene: Scene, commits: 
 
 def test_a_queue_that_was_deleted_has_no_moves(scene: Scene) -> None:
     handle, number = _ends(scene)
-    delete_queue(scene.manager, scene.orders)
+    delete_queue(scene.manager, scene.queue)
     assert scene.client.move(handle, number, 1) == QUEUE_NOT_AVAILABLE
 
 
@@ -227,10 +227,10 @@ def _header(scene: Scene, message: Message) -> SubqueueHeader:
 @pytest.mark.rule("MQRR-3.1.4.10-25", "MQRR-2.2.5.3-6", "MQRR-2.2.5.3-7", "MQRR-2.2.5.3-8", "MQRR-2.2.5.3-9")
 @pytest.mark.rule("MQRR-2.2.5.3-11")
 def test_a_moved_message_says_how_often_and_when_and_where(scene: Scene) -> None:
-    handle, done = scene.client.open(scene.orders), scene.client.open(DONE)
+    handle, done = scene.client.open(scene.queue), scene.client.open(DONE)
     _, to_done = scene.client.open_for_move(DONE)
     _, to_orders = scene.client.open_for_move(ORDERS)
-    message = put(scene.orders, b"a")
+    message = put(scene.queue, b"a")
     assert _header(scene, message) == SubqueueHeader()
     pass_time(scene.manager, 7_000)
     scene.client.move(handle, to_done, message.lookup_identifier)
@@ -248,7 +248,7 @@ def test_a_moved_message_says_how_often_and_when_and_where(scene: Scene) -> None
 @pytest.mark.rule("MQRR-2.2.5.3-5", "MQRR-2.2.5.3-12", "MQRR-2.2.5.3-14")
 def test_a_moving_message_says_where_to_and_how_often_that_failed(scene: Scene) -> None:
     handle, number = _ends(scene)
-    message = put(scene.orders, b"a")
+    message = put(scene.queue, b"a")
     for aborts in (0, 1):
         scene.client.enlist()
         scene.client.move(handle, number, message.lookup_identifier, TRANSACTION)
@@ -276,8 +276,8 @@ def test_a_transaction_that_read_a_moved_message_and_failed_is_counted(scene: Sc
         transaction_abort(scene.manager, TRANSACTION)
         header = _header(scene, message)
         assert (header.move_counter, header.abort_counter) == (1, aborts)
-    unmoved = put(scene.orders, b"b")
-    orders = scene.client.open(scene.orders)
+    unmoved = put(scene.queue, b"b")
+    orders = scene.client.open(scene.queue)
     scene.client.enlist()
     scene.client.take(orders, transaction=TRANSACTION)
     transaction_abort(scene.manager, TRANSACTION)
@@ -316,7 +316,7 @@ def test_the_trailing_headers_of_a_moved_message_are_counted_in_its_packet_size(
         flags, between = 0x13, DEAD_LETTER
         trailers = _extension(flags, 220) + _subqueue(0, 0, 0, "", "") + DEAD_LETTER + NO_ADDRESS
         stored = sent[:8] + struct.pack("<I", len(sent) + 232) + sent[12:] + trailers
-    message = put(scene.orders, packet=stored)
+    message = put(scene.queue, packet=stored)
     handle, number = _ends(scene)
     transaction = NULL_GUID
     if commits is not None:
@@ -381,7 +381,7 @@ def test_the_packet_says_where_a_message_is_whoever_reads_it(scene: Scene) -> No
 
 
 def test_an_srmp_message_moves_as_it_is(scene: Scene) -> None:
-    message = put(scene.orders, packet=make_packet(b"not really"), srmp=True)
+    message = put(scene.queue, packet=make_packet(b"not really"), srmp=True)
     before = message.packet
     handle, number = _ends(scene)
     assert scene.client.move(handle, number, message.lookup_identifier) == OK
@@ -449,7 +449,7 @@ def test_enlisting_asks_the_transaction_manager_and_makes_the_transaction() -> N
 
 @pytest.mark.rule("MQRR-3.1.4.12-11")
 def test_enlisting_twice_finds_the_transaction_that_is_there(scene: Scene, handle: ContextHandle) -> None:
-    put(scene.orders, b"a")
+    put(scene.queue, b"a")
     scene.client.enlist()
     scene.client.take(handle, transaction=TRANSACTION)
     before = scene.manager.transaction_collection[TRANSACTION]
@@ -460,8 +460,8 @@ def test_enlisting_twice_finds_the_transaction_that_is_there(scene: Scene, handl
 
 def _received(scene: Scene) -> tuple[ContextHandle, Message]:
     """A message that was received in a transaction, as far as the client is concerned."""
-    message = put(scene.orders, b"a")
-    handle = scene.client.open(scene.orders)
+    message = put(scene.queue, b"a")
+    handle = scene.client.open(scene.queue)
     scene.client.take(handle, transaction=TRANSACTION)
     scene.client.end(handle, ACK, transactional=True)
     return handle, message
@@ -471,7 +471,7 @@ def _received(scene: Scene) -> tuple[ContextHandle, Message]:
 @pytest.mark.parametrize("access", [PEEK, MOVE])
 def test_only_a_handle_to_receive_rejects(scene: Scene, access: int) -> None:
     _, message = _received(scene)
-    handle = scene.client.open_in_any_way(scene.orders, access)
+    handle = scene.client.open_in_any_way(scene.queue, access)
     with scene.unchanged():
         assert scene.client.classify(handle, message.lookup_identifier) == INVALID_HANDLE
 
@@ -496,8 +496,8 @@ def test_a_message_that_is_not_there_is_not_rejected(scene: Scene) -> None:
 @pytest.mark.rule("MQRR-3.1.4.14-7")
 @pytest.mark.parametrize("received", [True, False])
 def test_a_message_of_no_transaction_is_not_rejected(scene: Scene, received: bool) -> None:
-    message = put(scene.orders, b"a")
-    handle = scene.client.open(scene.orders)
+    message = put(scene.queue, b"a")
+    handle = scene.client.open(scene.queue)
     if received:
         scene.client.take(handle)
     with scene.unchanged():
@@ -531,7 +531,7 @@ def test_a_message_is_not_rejected_after_the_transaction(scene: Scene, end: obje
 def test_a_rejected_message_goes_as_rejected_with_the_commit(scene: Scene, us_class: int) -> None:
     handle, message = _received(scene)
     assert scene.client.classify(handle, message.lookup_identifier, us_class) == OK
-    assert states(scene.orders) == ["Locked"]
+    assert states(scene.queue) == ["Locked"]
     assert transaction_commit(scene.manager, TRANSACTION) == OK
     reason = REJECTED if us_class else int(MessageClass.MQMSG_CLASS_ACK_RECEIVE)
     assert scene.deleted == [("a", reason)]
