@@ -211,12 +211,6 @@ def test_a_terminal_without_unicode_gets_ascii(
     assert "! user_message.admin-queue-missing" in text
 
 
-def test_color_always_colours_and_auto_in_a_pipe_does_not(run: Run, packet_bytes: Read) -> None:
-    data = packet_bytes("ping/frame_1_request")
-    assert "\x1b[" in run("packet", "-", "--color", "always", stdin=data).out
-    assert "\x1b[" not in run("packet", "-", stdin=data).out
-
-
 def _whole_packets() -> list[str]:
     return sorted(
         f"{path.parent.name}/{path.stem}"

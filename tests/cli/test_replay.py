@@ -134,7 +134,6 @@ def test_nothing_is_told_twice_of_a_capture_with_calls_and_sessions(run: Run) ->
         ((_LOST,), 0),
         (("absent.pcap",), 1),
         ((_TWICE, "--fail-on", "worst"), 2),
-        ((_TWICE, "--format", "jsonl", "--local"), 2),
     ],
 )
 def test_the_status_tells_how_it_ended(run: Run, words: tuple[object, ...], status: int) -> None:

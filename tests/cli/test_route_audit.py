@@ -280,12 +280,6 @@ def test_notes_on_the_topology_are_not_told_where_hosts_are_redacted(
     assert "SECRET" not in run("route-audit", "--topology", noted, mixed, "--redact", "hosts").err
 
 
-def test_times_are_shown_in_the_zone_that_is_asked_for(audited: Run, mixed: str) -> None:
-    assert audited(mixed, "--timezone", "Asia/Tokyo").out.startswith("2026-11-20 18:14:08.383500+09:00")
-    refused = audited(mixed, "--local", "--format", "csv")
-    assert (refused.status, refused.out) == (2, "")
-
-
 def test_standard_input_is_a_capture_or_the_topology(run: Run, mixed: str) -> None:
     data = Path(mixed).read_bytes()
     assert run("route-audit", "--topology", _EXAMPLE, "-", "--fail", stdin=data).status == 3
