@@ -8,19 +8,10 @@ from typing import Any
 import pytest
 from typer.exceptions import TyperException
 
-from msmq_wire.cli.program import COMMANDS, ListedCommand, program
+from msmq_wire.cli.program import COMMANDS
+from tests.cli.commands import commands
 
 _TEXTS = ("", " a ", "é", "\udcff", "0", "7", "+7", " 7", "007", "-1", "1.0", "70000", "9" * 30, "٣")
-
-
-def _command(name: str) -> Any:
-    group, _, last = name.rpartition(" ")
-    commands = program().commands
-    if group:
-        commands = commands[group].commands  # type: ignore[attr-defined]  # a group
-    listed = commands[last]
-    assert isinstance(listed, ListedCommand)
-    return listed.whole
 
 
 def _values(parameter: Any) -> list[Any]:
@@ -42,7 +33,7 @@ def _outcome(judge: Any, context: Any, value: Any) -> tuple[Any, ...]:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_parameter_takes_what_typer_would_make_of_a_value(name: str) -> None:
-    command = _command(name)
+    command = commands()[name].whole
     context = command.make_context(name, [], resilient_parsing=True)
     parameters = [one for one in command.get_params(context) if one.callback is None]
     assert parameters
@@ -55,7 +46,7 @@ def test_every_parameter_takes_what_typer_would_make_of_a_value(name: str) -> No
 
 def test_a_callback_has_the_plain_value() -> None:
     """``--help`` is such a parameter, and is not given in most runs."""
-    command = _command("messages")
+    command = commands()["messages"].whole
     context = command.make_context("messages", [], resilient_parsing=True)
     (shown,) = [one for one in command.get_params(context) if "--help" in one.opts]
     before, shown.callback = shown.callback, lambda *values: ("given back", values[-1])

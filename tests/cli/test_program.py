@@ -5,26 +5,17 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from msmq_wire.cli.app import main
-from msmq_wire.cli.program import COMMANDS, GROUPS, ListedCommand, program
+from msmq_wire.cli.program import COMMANDS, GROUPS
+from tests.cli.commands import commands
 
 _ROOT = Path(__file__).resolve().parents[2]
 _FOLDER = _ROOT / "msmq_wire" / "cli" / "commands"
 _DEMO = str(_ROOT / "fixtures" / "captures" / "demo.pcap")
-
-
-def _listed(group: Any, before: str = "") -> Iterator[tuple[str, ListedCommand]]:
-    for name, command in group.commands.items():
-        if isinstance(command, ListedCommand):
-            yield f"{before}{name}", command
-        else:
-            yield from _listed(command, f"{name} ")
 
 
 def _fresh(code: str, *arguments: str, **surroundings: str) -> subprocess.CompletedProcess[str]:
@@ -52,7 +43,7 @@ def _commands_among(modules: set[str]) -> set[str]:
 
 
 def test_every_line_of_the_table_is_a_command_and_every_command_in_it() -> None:
-    assert sorted(name for name, _ in _listed(program())) == sorted(COMMANDS)
+    assert sorted(commands()) == sorted(COMMANDS)
     assert {place.partition(":")[0] for place, _ in COMMANDS.values()} == {
         path.stem for path in _FOLDER.glob("*.py") if path.stem != "__init__"
     }
@@ -61,7 +52,7 @@ def test_every_line_of_the_table_is_a_command_and_every_command_in_it() -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_line_of_a_command_is_the_first_sentence_of_its_help(name: str) -> None:
-    command = dict(_listed(program()))[name]
+    command = commands()[name]
     assert command.whole.name == command.name == name.split()[-1]
     assert command.get_short_help_str() == command.whole.get_short_help_str(1000)
 

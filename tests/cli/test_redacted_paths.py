@@ -9,14 +9,13 @@ from typing import Any
 
 import pytest
 
-from msmq_wire.cli.program import program
-from tests.report.redaction.test_planted import redacting_commands
+from tests.cli.commands import having
 
 Run = Callable[..., Any]
 _FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 _DEMO = _FIXTURES / "captures" / "demo.pcap"
 _SECRETS = ("SRV01", "jane.doe")
-_COMMANDS = sorted(name for name, _ in redacting_commands(program()))
+_COMMANDS = sorted(having("--redact"))
 _NEEDED = {"route-audit": ("--topology", _FIXTURES / "routing" / "example.toml"), "why": ("1",)}
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from msmq_wire.cli.program import program
+from tests.cli.commands import commands
 from tests.effort import share
 
 Run = Callable[..., Any]
@@ -193,12 +193,8 @@ def test_another_unknown_option_is_named(run: Run, option: str) -> None:
 def _options() -> list[Any]:
     """Every option of every command whose name says that a secret is its value."""
     found = []
-    commands = [("", program())]
-    while commands:
-        name, command = commands.pop()
-        inner = getattr(command, "commands", {})
-        commands += [(f"{name} {word}".strip(), one) for word, one in inner.items()]
-        for option in getattr(command, "whole", command).params:
+    for name, command in commands().items():
+        for option in command.whole.params:
             names = " ".join(option.opts)
             if re.search("password|hash|secret|token|key", names) and option.metavar != "FILE":
                 found.append(pytest.param(getattr(option, "help", ""), id=f"{name} {names}"))

@@ -17,7 +17,6 @@ from construct import Int32ul
 from msmq_wire.capture.carve.reader import Searched
 from msmq_wire.capture.reader import Summary
 from msmq_wire.cli import carve_reading, reading
-from msmq_wire.cli.program import program
 from msmq_wire.engines.codec import inspect
 from msmq_wire.errors import CaptureError
 from msmq_wire.records.record import Record, Spot
@@ -31,6 +30,7 @@ from msmq_wire.wire.registry import HEADERS, PACKETS
 from msmq_wire.wire.types.guid import GUID, NULL_GUID, Guid
 from msmq_wire.wire.types.wchar_text import FixedWcharText, WcharText
 from msmq_wire.wire.types.xactuow import XACTUOW
+from tests.cli.commands import formats, having
 from tests.effort import WHOLE, share
 from tests.report.redaction.planted import Place, classes, leaves, planted_records
 
@@ -246,26 +246,15 @@ _MORE: dict[str, Sequence[tuple[str, ...]]] = {
 """What commands need to show all they can; {folder} is one that is empty."""
 
 
-def redacting_commands(group: Any, before: str = "") -> Iterator[tuple[str, Any]]:
-    """Every command that has the option, by walking the application."""
-    for name, command in group.commands.items():
-        full = f"{before} {name}".strip()
-        if hasattr(command, "commands"):
-            yield from redacting_commands(command, full)
-        elif any("--redact" in one.opts for one in command.whole.params):
-            yield full, command.whole
-
-
 def command_lines() -> list[Command]:
     """Every command with every format, and whatever else it takes to show more."""
     lines = []
-    for name, command in redacting_commands(program()):
-        kinds = [one.type_descriptor.annotation for one in command.params if "--format" in one.opts]
-        formats: list[tuple[str, ...]] = [("--format", one) for kind in kinds for one in kind] or [()]
+    for name in having("--redact"):
+        given: list[tuple[str, ...]] = [("--format", one) for one in formats(name)] or [()]
         lines += [
             Command(name, (*more, *format_))
             for more in _MORE.get(name, ((),))
-            for format_ in formats
+            for format_ in given
             if ("--hex" not in more or "tree" in format_)
             and ("--columns" not in more or not {"tree", "sarif"} & set(format_))
             and (name != "diagnose" or more or "csv" not in format_)
