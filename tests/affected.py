@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -112,6 +112,18 @@ class Tree:
                 seen.add(path)
                 waiting += importers[path]
         return [path for path in self.tests if path in seen]
+
+    def steps(self, path: str) -> dict[str, int]:
+        """The files that a file imports, however far, and over how many imports at least."""
+        found = {path: 0}
+        waiting = deque([path])
+        while waiting:
+            one = waiting.popleft()
+            for imported in self._imported.get(one, ()):
+                if imported not in found:
+                    found[imported] = found[one] + 1
+                    waiting.append(imported)
+        return found
 
     def _naming(self, path: str) -> list[str]:
         """The Python files that name the innermost folder of a file, or where none does the file itself."""
