@@ -25,6 +25,12 @@ class Outcome(NamedTuple):
     err: str
 
 
+def is_refused(outcome: Outcome, words: str) -> None:
+    """One line on standard error says what is wrong with the command line."""
+    assert (outcome.status, outcome.out, outcome.err.count("\n")) == (2, "", 1)
+    assert words in outcome.err
+
+
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Outcome]:
     """Run the command line inside this process, without colours and without folding."""

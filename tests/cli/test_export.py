@@ -42,18 +42,6 @@ def test_an_exported_capture_decodes_to_the_same_items(run: Run, capture: Path, 
     assert run("messages", out, "--format", "csv", "-q", "--columns=-capture").out == first
 
 
-@pytest.mark.parametrize("link", [False, True])
-def test_an_input_is_never_written_over(run: Run, capture: Path, tmp_path: Path, link: bool) -> None:
-    before = capture.read_bytes()
-    target = capture
-    if link:
-        target = tmp_path / "link.pcap"
-        target.symlink_to(capture)
-    status, _, err = run("export", capture, "--to", target, "--force")
-    assert (status, err.count("\n")) == (2, 1)
-    assert capture.read_bytes() == before
-
-
 def test_frames_are_chosen_by_what_became_of_their_messages(run: Run, tmp_path: Path) -> None:
     source, out = _FIXTURES / "digest" / "refused_invoices.pcap", tmp_path / "out.pcap"
     status, _, err = run("export", source, "--to", out, "--filter", "outcome == refused")
@@ -68,11 +56,6 @@ def test_frames_are_chosen_by_what_became_of_their_messages(run: Run, tmp_path: 
 def test_standard_input_cannot_be_exported(run: Run, tmp_path: Path) -> None:
     status, _, err = run("export", "-", "--to", tmp_path / "out.pcap")
     assert (status, err.count("\n")) == (2, 1)
-
-
-def test_a_target_that_cannot_be_written_is_status_1(run: Run, capture: Path, tmp_path: Path) -> None:
-    status, _, err = run("export", capture, "--to", tmp_path / "missing" / "out.pcap", "-q")
-    assert (status, err.count("\n")) == (1, 1)
 
 
 @pytest.mark.parametrize("source", ["missing.pcap", "text"])
@@ -99,39 +82,6 @@ def test_a_pipe_is_refused_since_it_cannot_be_read_twice(run: Run, tmp_path: Pat
     os.mkfifo(tmp_path / "pipe")
     status, _, err = run("export", tmp_path / "pipe", "--to", tmp_path / "out.pcap")
     assert (status, err.count("\n")) == (2, 1)
-
-
-def test_a_capture_that_is_there_is_replaced_with_force_only(run: Run, capture: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "to"
-    folder.mkdir()
-    target = folder / "out.pcap"
-    target.write_bytes(b"precious")
-    target.chmod(0o640)
-    status, out, err = run("export", capture, "--to", target)
-    assert (status, out, err.count("\n")) == (2, "", 1)
-    assert f"{target} is there: --force writes over it" in err
-    assert target.read_bytes() == b"precious"
-    assert run("export", capture, "--to", target, "--force").status == 0
-    assert len(list(read_frames(str(target)))) == 4
-    assert target.stat().st_mode & 0o777 == 0o640
-    assert list(folder.iterdir()) == [target]
-
-
-@pytest.mark.parametrize("force", [(), ("--force",)])
-@pytest.mark.parametrize("there", [True, False])
-def test_a_link_is_not_written_through(
-    run: Run, capture: Path, tmp_path: Path, force: tuple[str, ...], there: bool
-) -> None:
-    target, link = tmp_path / "out.pcap", tmp_path / "link.pcap"
-    link.symlink_to(target)
-    if there:
-        target.write_bytes(b"precious")
-    status, out, err = run("export", capture, "--to", link, *force)
-    assert (status, out, err.count("\n")) == (2, "", 1)
-    assert f"{link} is a link to {target}" in err
-    assert link.is_symlink()
-    assert target.exists() == there
-    assert not there or target.read_bytes() == b"precious"
 
 
 def test_standard_output_gets_the_capture_and_nothing_else(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.commands import formats, having
-from tests.cli.conftest import Outcome
+from tests.cli.conftest import Outcome, is_refused
 
 Run = Callable[..., Outcome]
 _FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
@@ -76,12 +76,6 @@ def shown(run: Run, tmp_path: Path) -> Run:
         return found._replace(out=found.out + out.read_bytes().decode("utf-8", "replace"))
 
     return show
-
-
-def is_refused(outcome: Outcome, words: str) -> None:
-    """One line on standard error says what is wrong with the command line."""
-    assert (outcome.status, outcome.out, outcome.err.count("\n")) == (2, "", 1)
-    assert words in outcome.err
 
 
 def test_every_command_that_reads_captures_is_asked() -> None:

@@ -40,15 +40,6 @@ def test_the_demo_capture_and_all_sessions_make_one_page(run: Run, out: Path) ->
     assert "2 gaps in connections" in page.text
 
 
-def test_a_page_that_is_there_stays_without_force(run: Run, out: Path) -> None:
-    out.write_text("precious", encoding="utf-8")
-    status, _, err = run("report", _DEMO, "-o", out)
-    assert (status, err.count("\n")) == (2, 1)
-    assert out.read_text(encoding="utf-8") == "precious"
-    assert run("report", _DEMO, "-o", out, "--force").status == 0
-    assert out.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
-
-
 def test_the_page_goes_to_standard_output_and_to_no_file_of_that_name(
     run: Run, out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -59,30 +50,6 @@ def test_the_page_goes_to_standard_output_and_to_no_file_of_that_name(
     assert (status, printed) == (0, out.read_text(encoding="utf-8"))
     assert "report written to standard output" in err
     assert list(Path().iterdir()) == []
-
-
-@pytest.mark.parametrize("force", [(), ("--force",)])
-def test_a_link_is_not_written_through(run: Run, out: Path, tmp_path: Path, force: tuple[str, ...]) -> None:
-    precious = tmp_path / "precious"
-    precious.write_bytes(b"precious")
-    out.symlink_to(precious)
-    status, _, err = run("report", _DEMO, "-o", out, *force)
-    assert (status, err.count("\n")) == (2, 1)
-    assert precious.read_bytes() == b"precious"
-
-
-def test_a_dangling_link_is_something_that_is_there(run: Run, out: Path, tmp_path: Path) -> None:
-    out.symlink_to(tmp_path / "elsewhere")
-    assert run("report", _DEMO, "-o", out).status == 2
-    assert not (tmp_path / "elsewhere").exists()
-
-
-def test_a_capture_is_never_written_over(run: Run, tmp_path: Path) -> None:
-    capture = tmp_path / "a.pcap"
-    capture.write_bytes(_DEMO.read_bytes())
-    status, _, err = run("report", capture, "-o", capture, "--force")
-    assert (status, err.count("\n")) == (2, 1)
-    assert capture.read_bytes() == _DEMO.read_bytes()
 
 
 def test_an_output_is_asked_for(run: Run) -> None:
