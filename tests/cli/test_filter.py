@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from msmq_wire.findings.filtering import all_names
+from tests.cli.conftest import is_refused
 
 
 @pytest.mark.parametrize(
@@ -33,9 +34,7 @@ from msmq_wire.findings.filtering import all_names
 def test_a_value_that_nothing_can_have_is_refused(
     run: Any, capture: Path, expression: str, words: str
 ) -> None:
-    status, out, err = run("decode", capture, "--filter", expression)
-    assert (status, out, err.count("\n")) == (2, "", 1)
-    assert words in err
+    is_refused(run("decode", capture, "--filter", expression), words)
 
 
 @pytest.mark.parametrize("command", ["decode", "calls", "findings", "replay", "carve"])
@@ -70,9 +69,7 @@ def test_a_command_that_knows_no_outcome_names_those_that_do(run: Any, capture: 
     ],
 )
 def test_a_word_that_is_mistyped_is_told_with_the_nearest(run: Any, expression: str, words: str) -> None:
-    status, out, err = run("filter", expression)
-    assert (status, out, err.count("\n")) == (2, "", 1)
-    assert words in err
+    is_refused(run("filter", expression), words)
 
 
 @pytest.mark.parametrize(
@@ -161,9 +158,7 @@ def test_several_filters_match_one_place(run: Any) -> None:
     ],
 )
 def test_a_mistake_in_a_filter_of_findings_is_one_line(run: Any, expression: str, words: str) -> None:
-    status, out, err = run("findings", _PROBE, "--filter", expression)
-    assert (status, out, err.count("\n")) == (2, "", 1)
-    assert words in err
+    is_refused(run("findings", _PROBE, "--filter", expression), words)
 
 
 def test_an_expression_is_told_in_words(run: Any) -> None:
@@ -190,9 +185,10 @@ def test_an_expression_is_told_in_words(run: Any) -> None:
 
 
 def test_a_mistake_in_an_expression_is_one_line(run: Any) -> None:
-    status, out, err = run("filter", "label contains order")
-    assert (status, out, err.count("\n")) == (2, "", 1)
-    assert "column 7 of 'label contains order': no operator: did you mean '~'?" in err
+    is_refused(
+        run("filter", "label contains order"),
+        "column 7 of 'label contains order': no operator: did you mean '~'?",
+    )
 
 
 def test_the_help_has_every_name_with_its_kind_and_meaning(run: Any) -> None:
