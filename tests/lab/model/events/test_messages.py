@@ -262,7 +262,10 @@ def test_a_receive_from_a_deleted_queue_has_no_end(place: Place) -> None:
 
 OK, SEQUENCE = Status.MQ_OK, Status.MQ_ERROR_TRANSACTION_SEQUENCE
 HELD, FREE = ["Locked"], ["Available"]
-ENDS = [
+
+
+@rule_table(
+    "before, delete, transactional, status, after, told",
     ("MQDMPR-3.1.7.1.12-2", "free", True, False, SEQUENCE, FREE, []),
     ("MQDMPR-3.1.7.1.12-3", "held", True, True, OK, HELD, []),
     ("MQDMPR-3.1.7.1.12-4", "purged", True, False, OK, [], [NACK_Q_PURGED]),
@@ -270,10 +273,7 @@ ENDS = [
     ("MQDMPR-3.1.7.1.12-5 MQDMPR-3.1.7.1.12-7", *("held", True, False, OK, [], [ACK_RECEIVE])),
     ("MQDMPR-3.1.7.1.12-6", "held", False, False, OK, FREE, []),
     pytest.param("", "gone", True, False, SEQUENCE, [], [], id="ended twice"),
-]
-
-
-@rule_table("before, delete, transactional, status, after, told", *ENDS)
+)
 def test_how_a_receive_ends(
     place: Place,
     before: str,

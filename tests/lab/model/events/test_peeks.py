@@ -130,7 +130,8 @@ def test_a_cursor_that_has_read_nothing_has_no_next_message() -> None:
     assert place.standing == (UNREAD, "start")
 
 
-WAITS = [
+@rule_table(
+    "peek, before",
     (
         (
             "MQDMPR-3.1.7.1.14-7 MQDMPR-3.1.7.1.14-8 MQDMPR-3.1.7.1.14-9 MQDMPR-3.1.7.1.14-10 "
@@ -148,10 +149,7 @@ WAITS = [
         UNREAD,
     ),
     ("MQDMPR-3.1.7.1.15-13 MQDMPR-3.1.7.1.15-14", peek_plain, None),
-]
-
-
-@rule_table("peek, before", *WAITS)
+)
 def test_a_peek_that_waited_lets_the_next_reader_in(peek: Peek, before: CursorState | None) -> None:
     place = Place()
     if before is not None:
@@ -224,7 +222,10 @@ def dequeue_now(cursor: Cursor) -> object:
 
 PEEK, PEEK_NEXT = get_message_for_peek, get_next_message_for_peek
 DONE, GONE = "Succeeded", "AlreadyReceived"
-MACHINE = [
+
+
+@rule_table(
+    "event, start, at, answer, found, after, there",
     ("MQDMPR-3.2.7.2-1 MQDMPR-3.2.7.2-3", PEEK, UNREAD, None, DONE, 0, READ, 0),
     ("MQDMPR-3.2.7.2-2", PEEK, UNREAD, 1, "Waiting", None, WAIT_PEEK, 1),
     ("MQDMPR-3.2.7.2-4", PEEK, READ, 0, DONE, 0, READ, 0),
@@ -237,10 +238,7 @@ MACHINE = [
     ("MQDMPR-3.2.7.4-3", dequeue, UNREAD, 1, "Waiting", None, WAIT_RECEIVE, 1),
     ("MQDMPR-3.2.7.4-5", dequeue, READ, 0, DONE, 0, UNREAD, 0),
     ("MQDMPR-3.2.7.4-7", dequeue, WAIT_PEEK, None, GONE, None, WAIT_PEEK, None),
-]
-
-
-@rule_table("event, start, at, answer, found, after, there", *MACHINE)
+)
 def test_what_a_cursor_does(
     event: Callable[[Cursor], object],
     start: CursorState,

@@ -208,17 +208,15 @@ def test_a_private_number_that_no_queue_of_this_machine_has_is_not_found(manager
     assert open_queue(manager, name, SEND) == (NOT_FOUND, None)
 
 
-ELSEWHERE = [
+@pytest.mark.rule("MQDMPR-3.1.7.1.5-26", "MQDMPR-3.1.7.1.5-31", "MQDMPR-3.1.7.1.5-37")
+@rule_table(
+    "name",
     ("MQDMPR-3.1.7.1.5-20", "DIRECT=OS:elsewhere\\private$\\q"),
     ("MQDMPR-3.1.7.1.5-20", "DIRECT=TCP:192.0.2.9\\q"),
     ("MQDMPR-3.1.7.1.5-19", "DIRECT=HTTP://elsewhere/msmq/q"),
     ("", f"PRIVATE={GUID_TEXT}\\0000000f"),
     ("", "MULTICAST=234.1.1.1:8001"),
-]
-
-
-@pytest.mark.rule("MQDMPR-3.1.7.1.5-26", "MQDMPR-3.1.7.1.5-31", "MQDMPR-3.1.7.1.5-37")
-@rule_table("name", *ELSEWHERE)
+)
 def test_a_queue_elsewhere_that_is_opened_to_send_gets_an_outgoing_queue(
     manager: QueueManager, name: str
 ) -> None:

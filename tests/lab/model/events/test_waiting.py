@@ -265,7 +265,8 @@ def filled(slots: str) -> tuple[Queue, list[MessagePosition]]:
     return queue, made
 
 
-SEEKS = [
+@rule_table(
+    "slots, place, forward, peek, found",
     ("MQDMPR-3.1.7.3.2-2 MQDMPR-3.1.7.3.2-5", "aa", "start", True, False, 0),
     ("MQDMPR-3.1.7.3.2-3 MQDMPR-3.1.7.3.2-15", "aa", 0, True, False, 1),
     ("MQDMPR-3.1.7.3.2-6", "aLa", 0, True, True, 1),
@@ -278,10 +279,7 @@ SEEKS = [
     ("MQDMPR-3.1.7.3.2-13", "aLla", 3, False, False, 0),
     ("MQDMPR-3.1.7.3.2-14", "lpa", 2, False, False, None),
     ("MQDMPR-3.1.7.3.2-16", "", "start", True, True, None),
-]
-
-
-@rule_table("slots, place, forward, peek, found", *SEEKS)
+)
 def test_a_walk_over_the_slots(
     slots: str, place: int | str, forward: bool, peek: bool, found: int | None
 ) -> None:
@@ -302,7 +300,9 @@ PREVIOUS, NEXT = MessageSeekAction.SEEK_PREVIOUS, MessageSeekAction.SEEK_NEXT
 CURRENT = MessageSeekAction.SEEK_CURRENT
 NOT_FOUND, IN_USE = Status.MQ_ERROR_MESSAGE_NOT_FOUND, Status.MQ_ERROR_TRANSACTION_USAGE
 
-LOOKUPS = [
+
+@rule_table(
+    "slots, at, action, peek, found",
     ("MQDMPR-3.1.7.3.3-1", "aa", None, CURRENT, True, NOT_FOUND),
     pytest.param("", "aa", None, NEXT, True, NOT_FOUND, id="next of nothing"),
     pytest.param("", "aa", None, PREVIOUS, True, NOT_FOUND, id="previous of nothing"),
@@ -320,10 +320,7 @@ LOOKUPS = [
     pytest.param("", "", None, LAST, True, NOT_FOUND, id="no last one"),
     pytest.param("", "a", 0, NEXT, True, NOT_FOUND, id="none behind the last one"),
     pytest.param("", "a", 0, PREVIOUS, True, NOT_FOUND, id="none before the first one"),
-]
-
-
-@rule_table("slots, at, action, peek, found", *LOOKUPS)
+)
 def test_a_lookup_among_the_slots(
     slots: str, at: int | None, action: MessageSeekAction, peek: bool, found: int
 ) -> None:

@@ -153,7 +153,8 @@ def without_length(queue: str) -> Any:
     return receiving(arm={f"pp_{queue}_format_name": TEXT, f"ul_{queue}_format_name_len": 100})
 
 
-REFUSED = [
+@rule_table(
+    "buffer",
     ("MQMP-3.1.5.3-5", None),
     ("MQMP-3.1.5.3-6", sending()),
     pytest.param("", receiving(u_transfer_type=2), id="a buffer that creates a cursor"),
@@ -175,10 +176,7 @@ REFUSED = [
     ),
     ("MQMP-3.1.5.3-55", receiving(pp_title=TEXT, ul_title_buffer_size_in_wchars=100)),
     ("MQMP-3.1.5.3-62", receiving(ul_msg_extension_buffer_in_bytes=1)),
-]
-
-
-@rule_table("buffer", *REFUSED)
+)
 def test_a_buffer_in_which_nothing_is_received(buffer: Any) -> None:
     scene = scene_with(b"a")
     scene.client.encodes = False
@@ -352,17 +350,15 @@ def test_a_call_waits_no_longer_than_it_asks_for(action: int) -> None:
     assert call.status == IO_TIMEOUT
 
 
-IGNORED = [
+@rule_table(
+    "old",
     ("MQMP-3.1.5.3-128", {"ul_absolute_time_to_queue": 9}),
     ("MQMP-3.1.5.3-129", {"ul_relative_time_to_live": 9}),
     ("MQMP-3.1.5.3-130", {"ul_auth_level": 9}),
     ("MQMP-3.1.5.3-131", {"b_encrypted": 1}),
     ("MQMP-3.1.5.3-132", {"b_authenticated": 1}),
     ("MQMP-3.1.5.3-133", {"f_default_provider": 9}),
-]
-
-
-@rule_table("old", *IGNORED)
+)
 def test_what_a_receive_does_not_look_at(old: dict[str, Any]) -> None:
     scene = scene_with(b"a")
     answer = scene.receive(receiving(**old, **body_room()))
@@ -457,7 +453,10 @@ def got(answer: Any, what: str) -> tuple[Any, int, int | None]:
 NAME_TOO_SMALL = Status.MQ_ERROR_FORMATNAME_BUFFER_TOO_SMALL
 OVERFLOW = Status.MQ_ERROR_BUFFER_OVERFLOW
 
-TOO_SMALL = [
+
+@pytest.mark.parametrize("how", ["plain", "cursor", "transaction", "waiting", "peek"])
+@rule_table(
+    "what, status",
     ("MQMP-3.1.5.3-19", "response", NAME_TOO_SMALL),
     ("MQMP-3.1.5.3-27", "admin", NAME_TOO_SMALL),
     ("MQMP-3.1.5.3-35", "dest", NAME_TOO_SMALL),
@@ -470,11 +469,7 @@ TOO_SMALL = [
     ("MQMP-3.1.5.3-82", "certificate", Status.MQ_ERROR_SENDER_CERT_BUFFER_TOO_SMALL),
     ("MQMP-3.1.5.3-88", "key", Status.MQ_ERROR_SYMM_KEY_BUFFER_TOO_SMALL),
     ("MQMP-3.1.5.3-94", "signature", Status.MQ_ERROR_SIGNATURE_BUFFER_TOO_SMALL),
-]
-
-
-@pytest.mark.parametrize("how", ["plain", "cursor", "transaction", "waiting", "peek"])
-@rule_table("what, status", *TOO_SMALL)
+)
 def test_a_message_that_does_not_fit_stays(what: str, status: int, how: str) -> None:
     scene = rich_scene()
     place = scene.open()
@@ -516,7 +511,9 @@ def test_the_smaller_of_two_lengths_is_the_room(what: str, room: int, told: int,
         assert got(answer, what) == (CONTENT[what], count, count)
 
 
-FILLED = [
+@pytest.mark.parametrize("spare", [0, 3])
+@rule_table(
+    "what",
     ("MQMP-3.1.5.3-16 MQMP-3.1.5.3-17 MQMP-3.1.5.3-20", "response"),
     ("MQMP-3.1.5.3-24 MQMP-3.1.5.3-25 MQMP-3.1.5.3-28", "admin"),
     ("MQMP-3.1.5.3-32 MQMP-3.1.5.3-33 MQMP-3.1.5.3-36", "dest"),
@@ -529,11 +526,7 @@ FILLED = [
     ("MQMP-3.1.5.3-83 MQMP-3.1.5.3-85", "certificate"),
     ("MQMP-3.1.5.3-89 MQMP-3.1.5.3-91", "key"),
     ("MQMP-3.1.5.3-95 MQMP-3.1.5.3-97", "signature"),
-]
-
-
-@pytest.mark.parametrize("spare", [0, 3])
-@rule_table("what", *FILLED)
+)
 def test_a_property_is_written_into_its_room(what: str, spare: int) -> None:
     scene = rich_scene()
     count, unit = COUNT[what], UNIT[what]

@@ -170,7 +170,10 @@ def test_a_send_needs_a_buffer() -> None:
 
 
 SENDER: dict[str, Any] = {"pp_sender_id": b"x", "u_sender_id_len": 1}
-REFUSED = [
+
+
+@rule_table(
+    "old, status",
     ("MQMP-3.1.5.2-6", {"u_transfer_type": 1}, INVALID),
     ("MQMP-2.2.3.2-2", {"u_transfer_type": 2}, INVALID),
     ("MQMP-3.1.5.2-8", {"admin": NO_QUEUE}, ILLEGAL),
@@ -197,10 +200,7 @@ REFUSED = [
     ("MQMP-2.2.3.2-60", {"p_trace": 2}, PROPERTY),
     ("MQMP-2.2.3.2-64", SENDER | {"pul_sender_id_type": 0}, PROPERTY),
     ("MQMP-2.2.3.2-65", SENDER | {"pul_sender_id_type": 3}, PROPERTY),
-]
-
-
-@rule_table("old, status", *REFUSED)
+)
 def test_a_buffer_that_is_not_sent(old: dict[str, Any], status: int) -> None:
     scene = Scene()
     answer = scene.send(sending(**old))
@@ -251,7 +251,10 @@ EXTENDED = {"pp_msg_extension": b"a\0b\0c", "ul_msg_extension_buffer_in_bytes": 
 UNDYING = {"ul_absolute_time_to_queue": 0}
 WITH_KEY = {"pp_symm_keys": b"key", "ul_symm_keys_size": 3}
 LONG_NAME = NAMED | {"ppwcs_prov_name": WcharText.of("CSP") + b"x\0" * 9, "ul_prov_name_len": 13}
-DEFAULTS = [
+
+
+@rule_table(
+    "old, attribute, value",
     ("MQMP-3.1.5.2-7", {}, "administration_queue_format_name", None),
     ("MQMP-3.1.5.2-9", {}, "response_queue_format_name", None),
     ("MQMP-3.1.5.2-13", {}, "priority", 3),
@@ -315,17 +318,15 @@ DEFAULTS = [
     ),
     ("MQMP-3.1.1.11-67", TWO_SIGNATURES, "authentication_level", 3),
     ("MQMP-3.1.5.2-66", {"pul_auth_prov_name_len_prop": 77}, "authentication_level", 0),
-]
-
-
-@rule_table("old, attribute, value", *DEFAULTS)
+)
 def test_what_a_message_gets_from_its_buffer(old: dict[str, Any], attribute: str, value: Any) -> None:
     message = Scene().sent(**old)
     assert getattr(message.properties, attribute) == value
     assert decode(message.packet, as_="user_message").base_header.packet_size == len(message.packet)
 
 
-IGNORED = [
+@rule_table(
+    "old",
     ("MQMP-3.1.5.2-17", {"pp_message_id": ObjectId(uniquifier=9)}),
     ("MQMP-3.1.5.2-69", {"p_sent_time": 9}),
     ("MQMP-3.1.5.2-70", {"p_arrived_time": 9}),
@@ -346,10 +347,7 @@ IGNORED = [
     ("MQMP-3.1.5.2-85", {"outer": {"pb_first_in_xact": 1}}),
     ("MQMP-3.1.5.2-86", {"outer": {"pb_last_in_xact": 1}}),
     ("MQMP-3.1.5.2-87", {"outer": {"pp_xact_id": ObjectId(uniquifier=9)}}),
-]
-
-
-@rule_table("old", *IGNORED)
+)
 def test_what_a_send_does_not_look_at(old: dict[str, Any]) -> None:
     plain, with_it = Scene().sent(**body(b"x", "a")), Scene().sent(**body(b"x", "a"), **old)
     assert with_it.properties == plain.properties

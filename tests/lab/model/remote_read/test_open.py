@@ -369,20 +369,6 @@ def test_closing_a_queue_gives_back_what_was_received_with_it_alone(scene: Scene
     assert scene.entry(other) is not None
 
 
-NEEDS_A_HANDLE = [
-    ("MQRR-3.1.4.4-1 MQRR-3.1.4.4-2", "create_cursor"),
-    ("MQRR-3.1.4.5-1 MQRR-3.1.4.5-2", "close_cursor"),
-    ("MQRR-3.1.4.6-1 MQRR-3.1.4.6-2", "purge"),
-    ("MQRR-3.1.4.7-33 MQRR-3.1.4.7-34", "begin"),
-    ("MQRR-3.1.4.13-33 MQRR-3.1.4.13-34", "begin_in"),
-    ("MQRR-3.1.4.8-1 MQRR-3.1.4.8-2", "cancel"),
-    ("MQRR-3.1.4.9-1 MQRR-3.1.4.9-2", "end"),
-    ("MQRR-3.1.4.15-1 MQRR-3.1.4.15-2", "end_in"),
-    ("MQRR-3.1.4.10-1 MQRR-3.1.4.10-2", "move"),
-    ("MQRR-3.1.4.14-1 MQRR-3.1.4.14-2", "classify"),
-]
-
-
 def _calls(scene: Scene, handle: ContextHandle, what: str) -> int | None:
     client = scene.client
     return {
@@ -400,7 +386,19 @@ def _calls(scene: Scene, handle: ContextHandle, what: str) -> int | None:
 
 
 @pytest.mark.rule("MQRR-2.2.4.1-2", "MQRR-2.2.4.2-2")
-@rule_table("what", *NEEDS_A_HANDLE)
+@rule_table(
+    "what",
+    ("MQRR-3.1.4.4-1 MQRR-3.1.4.4-2", "create_cursor"),
+    ("MQRR-3.1.4.5-1 MQRR-3.1.4.5-2", "close_cursor"),
+    ("MQRR-3.1.4.6-1 MQRR-3.1.4.6-2", "purge"),
+    ("MQRR-3.1.4.7-33 MQRR-3.1.4.7-34", "begin"),
+    ("MQRR-3.1.4.13-33 MQRR-3.1.4.13-34", "begin_in"),
+    ("MQRR-3.1.4.8-1 MQRR-3.1.4.8-2", "cancel"),
+    ("MQRR-3.1.4.9-1 MQRR-3.1.4.9-2", "end"),
+    ("MQRR-3.1.4.15-1 MQRR-3.1.4.15-2", "end_in"),
+    ("MQRR-3.1.4.10-1 MQRR-3.1.4.10-2", "move"),
+    ("MQRR-3.1.4.14-1 MQRR-3.1.4.14-2", "classify"),
+)
 def test_null_and_handles_of_others_and_closed_ones_are_refused_by_the_transport(
     scene: Scene, what: str
 ) -> None:
@@ -421,7 +419,8 @@ def test_the_handle_of_another_client_cannot_be_closed(scene: Scene) -> None:
     assert len(scene.manager.descriptors) == 1
 
 
-NEEDS_A_DESCRIPTOR = [
+@rule_table(
+    "what",
     ("MQRR-3.1.4.4-3", "create_cursor"),
     ("MQRR-3.1.4.5-3", "close_cursor"),
     ("MQRR-3.1.4.6-3", "purge"),
@@ -430,10 +429,7 @@ NEEDS_A_DESCRIPTOR = [
     ("MQRR-3.1.4.8-3", "cancel"),
     ("MQRR-3.1.4.10-3", "move"),
     ("MQRR-3.1.4.14-3", "classify"),
-]
-
-
-@rule_table("what", *NEEDS_A_DESCRIPTOR)
+)
 def test_a_handle_without_a_descriptor_fails_and_changes_nothing(scene: Scene, what: str) -> None:
     put(scene.queue, b"a")
     handle = scene.client.open(scene.queue)

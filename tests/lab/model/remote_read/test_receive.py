@@ -165,12 +165,30 @@ def test_peek_next_raises_peek_next_message_with_what_the_client_gave(
     assert waiting.status == CANCELLED
 
 
-LOOKUPS = [
+@pytest.mark.rule("MQRR-3.1.4.7-87")
+@rule_table(
+    "action",
     ("MQRR-3.1.4.7-63 MQRR-3.1.4.7-64 MQRR-3.1.4.7-65", LOOKUP_PEEK_CURRENT),
     ("MQRR-3.1.4.7-66 MQRR-3.1.4.7-67 MQRR-3.1.4.7-68", LOOKUP_PEEK_NEXT),
     ("MQRR-3.1.4.7-69 MQRR-3.1.4.7-70 MQRR-3.1.4.7-71", LOOKUP_PEEK_PREV),
-]
-RECEIVING_LOOKUPS = [
+)
+def test_a_lookup_that_peeks_reads_by_lookup_identifier_and_leaves_all_as_it_was(
+    scene: Scene, handle: ContextHandle, monkeypatch: pytest.MonkeyPatch, action: int
+) -> None:
+    messages = scene.put(b"a", b"b", b"c")
+    calls = _spy(monkeypatch, "read_message_by_lookup_identifier")
+    lookup_id = messages[1].lookup_identifier
+    seek, expected = SEEKS[action]
+    with scene.unchanged():
+        assert scene.client.take(handle, action, lookup_id=lookup_id) == expected
+    (arguments, named) = calls[0]
+    assert arguments == (scene.context(handle).descriptor, lookup_id, seek)
+    assert named["peek_operation"] is True
+
+
+@ways
+@rule_table(
+    "action",
     (
         (
             "MQRR-3.1.4.7-72 MQRR-3.1.4.7-73 MQRR-3.1.4.7-74 MQRR-3.1.4.7-75 MQRR-3.1.4.7-76 "
@@ -195,27 +213,7 @@ RECEIVING_LOOKUPS = [
         ),
         LOOKUP_RECEIVE_PREV,
     ),
-]
-
-
-@pytest.mark.rule("MQRR-3.1.4.7-87")
-@rule_table("action", *LOOKUPS)
-def test_a_lookup_that_peeks_reads_by_lookup_identifier_and_leaves_all_as_it_was(
-    scene: Scene, handle: ContextHandle, monkeypatch: pytest.MonkeyPatch, action: int
-) -> None:
-    messages = scene.put(b"a", b"b", b"c")
-    calls = _spy(monkeypatch, "read_message_by_lookup_identifier")
-    lookup_id = messages[1].lookup_identifier
-    seek, expected = SEEKS[action]
-    with scene.unchanged():
-        assert scene.client.take(handle, action, lookup_id=lookup_id) == expected
-    (arguments, named) = calls[0]
-    assert arguments == (scene.context(handle).descriptor, lookup_id, seek)
-    assert named["peek_operation"] is True
-
-
-@ways
-@rule_table("action", *RECEIVING_LOOKUPS)
+)
 def test_a_lookup_that_receives_locks_the_message_and_has_an_entry(
     scene: Scene, handle: ContextHandle, monkeypatch: pytest.MonkeyPatch, action: int, way: GUID | None
 ) -> None:
