@@ -116,8 +116,12 @@ class Exporter(Scene):
         return self.call(RemUnknownServer, opnum, request, self.exporter.ipid_rem_unknown)
 
 
-def test_an_activation_gives_the_object_and_where_it_is() -> None:
-    scene = Exporter()
+@pytest.fixture
+def scene() -> Exporter:
+    return Exporter()
+
+
+def test_an_activation_gives_the_object_and_where_it_is(scene: Exporter) -> None:
     answer = scene.activate()
     assert (answer.phr, answer.p_results, answer.p_oxid) == (0, (0,), scene.exporter.oxid)
     assert answer.pipid_rem_unknown == scene.exporter.ipid_rem_unknown
@@ -137,16 +141,14 @@ def test_what_is_not_here_is_not_activated(clsid: GUID, iid: GUID, status: int) 
     assert (answer.phr, answer.p_results, answer.pp_interface_data) == (status, (NO_INTERFACE,), (None,))
 
 
-def test_a_message_is_received_as_an_object_with_its_label() -> None:
-    scene = Exporter()
+def test_a_message_is_received_as_an_object_with_its_label(scene: Exporter) -> None:
     put(scene.queue, b"first")
     (answer,) = scene.receive(scene.opened_ipid())
     text = scene.call(MessageServer, 36, OrpcRequest(), ipid_of(answer.response.ppmsg)).response.text
     assert (text.as_data.text, labels(scene.queue)) == ("first", [])
 
 
-def test_a_queue_info_tells_the_name_that_it_was_given() -> None:
-    scene = Exporter()
+def test_a_queue_info_tells_the_name_that_it_was_given(scene: Exporter) -> None:
     ipid = scene.info()
     assert scene.call(QueueInfoServer, 14, OrpcRequest(), ipid).response.text.as_data == b""
     for request, text in ((naming("DIRECT=OS:a\\b"), "DIRECT=OS:a\\b"), (TextRequest(), "")):
@@ -166,9 +168,8 @@ def test_a_queue_info_tells_the_name_that_it_was_given() -> None:
     ],
 )
 def test_a_queue_that_cannot_be_opened_gives_no_object(
-    name: str | None, access: int, mode: int, status: int
+    scene: Exporter, name: str | None, access: int, mode: int, status: int
 ) -> None:
-    scene = Exporter()
     answer = scene.open(name, access, mode)
     assert (answer.status, answer.response.pointer, scene.manager.descriptors) == (status, None, {})
 
@@ -193,8 +194,7 @@ def test_an_ipid_that_is_not_found_is_disconnected(kind: Any, opnum: int, reques
         assert scene.call(kind, opnum, request_, ipid).fault == DISCONNECTED
 
 
-def test_an_object_gives_its_interface_again_and_no_other() -> None:
-    scene = Exporter()
+def test_an_object_gives_its_interface_again_and_no_other(scene: Exporter) -> None:
     ipid = scene.info()
     answer = scene.query(ipid, QUEUE_INFO.uuid, NULL_GUID)
     first, second = answer.response.pp_qi_results
@@ -206,8 +206,7 @@ def test_an_object_gives_its_interface_again_and_no_other() -> None:
 
 @pytest.mark.rule("MQAC-3.11.4-1", "MQAC-3.11.4-2", "MQAC-3.11.4-3", "MQAC-3.11.4-4", "MQAC-3.11.4-5")
 @pytest.mark.parametrize("kind", QUEUES)
-def test_a_queue_receives_by_each_of_its_four_interfaces(kind: Any) -> None:
-    scene = Exporter()
+def test_a_queue_receives_by_each_of_its_four_interfaces(scene: Exporter, kind: Any) -> None:
     put(scene.queue, b"first")
     (found,) = scene.query(scene.opened_ipid(), kind.INTERFACE.uuid).response.pp_qi_results
     received = scene.call(kind, 17, ReceiveCurrentRequest(), found.std.ipid)
@@ -216,8 +215,7 @@ def test_a_queue_receives_by_each_of_its_four_interfaces(kind: Any) -> None:
 
 @pytest.mark.rule("MQAC-3.11.4-8")
 @pytest.mark.parametrize("kind", QUEUES)
-def test_an_activated_queue_is_a_blank_one_of_all_its_interfaces(kind: Any) -> None:
-    scene = Exporter()
+def test_an_activated_queue_is_a_blank_one_of_all_its_interfaces(scene: Exporter, kind: Any) -> None:
     answer = scene.activate(MSMQ_QUEUE, kind.INTERFACE.uuid)
     given = pointer_of(answer.pp_interface_data[0])
     assert given is not None
@@ -225,8 +223,7 @@ def test_an_activated_queue_is_a_blank_one_of_all_its_interfaces(kind: Any) -> N
     assert scene.call(kind, 17, ReceiveCurrentRequest(), given[0]).status == OLE_E_BLANK
 
 
-def test_with_its_last_reference_an_open_queue_is_closed() -> None:
-    scene = Exporter()
+def test_with_its_last_reference_an_open_queue_is_closed(scene: Exporter) -> None:
     ipid = scene.opened_ipid()
     assert scene.references(4, ipid, 2).response.p_results == (0,)
     scene.references(5, ipid, 6)
@@ -237,8 +234,7 @@ def test_with_its_last_reference_an_open_queue_is_closed() -> None:
     assert scene.references(4, ipid, 1).response.p_results == (DISCONNECTED,)
 
 
-def test_an_object_that_nobody_calls_is_let_go() -> None:
-    scene = Exporter()
+def test_an_object_that_nobody_calls_is_let_go(scene: Exporter) -> None:
     ipid = scene.opened_ipid()
     pass_time(scene.manager, 7 * MINUTES)
     assert scene.receive(ipid)[0].status == Status.MQ_ERROR_MESSAGE_NOT_FOUND
@@ -250,15 +246,13 @@ def test_an_object_that_nobody_calls_is_let_go() -> None:
 
 
 @pytest.mark.slow
-def test_the_oldest_object_goes_where_there_are_too_many() -> None:
-    scene = Exporter()
+def test_the_oldest_object_goes_where_there_are_too_many(scene: Exporter) -> None:
     ipids = [scene.info() for _ in range(1001)]
     found = [scene.call(QueueInfoServer, 14, OrpcRequest(), one).fault for one in (*ipids[:2], ipids[-1])]
     assert found == [DISCONNECTED, None, None]
 
 
-def test_who_is_gone_waits_for_no_message_and_the_object_stays() -> None:
-    scene = Exporter()
+def test_who_is_gone_waits_for_no_message_and_the_object_stays(scene: Exporter) -> None:
     ipid = scene.opened_ipid()
     answers = scene.receive(ipid, 5000)
     scene.servers[QueueServer].rundown(Association(number=2))

@@ -136,6 +136,11 @@ QUEUES = {
 }
 
 
+@pytest.fixture
+def desk() -> Desk:
+    return Desk()
+
+
 @rule_table(
     "name, method",
     ("MQAC-3.11.4-1", "IMSMQQueue", "ReceiveCurrent"),
@@ -176,8 +181,7 @@ def test_the_first_revision_ends_with_opnum_19() -> None:
 
 
 @pytest.mark.rule("MQAC-3.11.3-1", "MQAC-3.11.3-2", "MQAC-3.11.3-3", "MQAC-3.11.3-4", "MQAC-3.11.3-5")
-def test_an_object_that_was_opened_is_at_the_start_of_its_queue() -> None:
-    desk = Desk()
+def test_an_object_that_was_opened_is_at_the_start_of_its_queue(desk: Desk) -> None:
     assert desk.object.open_queue_descriptor is desk.descriptor
     assert (desk.cursor.cursor_state, desk.cursor.message_position_reference) == (CursorState.UNREAD, "start")
     assert desk.descriptor.cursor_collection == [desk.cursor]
@@ -220,8 +224,7 @@ def test_a_queue_must_be_open_to_receive(access: QueueAccessType) -> None:
 @not_specified
 @pytest.mark.rule("MQAC-3.1.4.2-1", "MQAC-3.1.4.2-2", "MQAC-3.11.4.1.11-1", "MQAC-3.11.4.1.11-2")
 @pytest.mark.rule("MQAC-3.11.4.1.11-5", "MQAC-3.11.4.1.11-10", "MQAC-3.11.4.1.11-45")
-def test_what_is_not_specified_has_its_default(argument: Argument) -> None:
-    desk = Desk()
+def test_what_is_not_specified_has_its_default(desk: Desk, argument: Argument) -> None:
     answers = desk.start(
         transaction=argument,
         want_destination_queue=argument,
@@ -281,9 +284,8 @@ def _sent(desk: Desk) -> Message:
 )
 @pytest.mark.rule("MQAC-3.11.4.1.11-48", "MQAC-3.11.4.1.11-49", "MQAC-3.11.4.1.11-13")
 def test_body_and_destination_are_in_the_object_when_they_are_wanted(
-    value: int, body: bytes | None, destination: str | None
+    desk: Desk, value: int, body: bytes | None, destination: str | None
 ) -> None:
-    desk = Desk()
     _sent(desk)
     status, message = desk.receive(want_body=boolean(value), want_destination_queue=boolean(value))
     assert status == S_OK
@@ -293,8 +295,7 @@ def test_body_and_destination_are_in_the_object_when_they_are_wanted(
 
 
 @pytest.mark.rule("MQAC-3.17.3-1", "MQAC-3.17.3-2", "MQAC-3.17.3-3", "MQAC-3.17.3-4")
-def test_a_message_object_has_what_the_message_has_and_nothing_of_its_own() -> None:
-    desk = Desk()
+def test_a_message_object_has_what_the_message_has_and_nothing_of_its_own(desk: Desk) -> None:
     sent = _sent(desk)
     _, message = desk.receive()
     assert message is not None
@@ -306,8 +307,7 @@ def test_a_message_object_has_what_the_message_has_and_nothing_of_its_own() -> N
 
 @pytest.mark.rule("MQAC-3.11.4.1.11-11", "MQAC-3.11.2-1", "MQAC-3.11.4.1.11-44", "MQAC-3.11.4.1.11-38")
 @pytest.mark.parametrize(("value", "milliseconds"), [(1500, 1500), (-2, 0xFFFFFFFE)])
-def test_the_timeout_is_in_milliseconds_and_has_a_timer(value: int, milliseconds: int) -> None:
-    desk = Desk()
+def test_the_timeout_is_in_milliseconds_and_has_a_timer(desk: Desk, value: int, milliseconds: int) -> None:
     answers = desk.start(receive_timeout=i4(value))
     assert desk.manager.timers.running == 1
     pass_time(desk.manager, milliseconds - 1)
@@ -319,8 +319,7 @@ def test_the_timeout_is_in_milliseconds_and_has_a_timer(value: int, milliseconds
 
 
 @pytest.mark.rule("MQAC-3.11.4.1.11-11", "MQAC-3.11.4.1.11-45", "MQAC-3.11.2-1")
-def test_a_timeout_of_minus_one_is_infinite() -> None:
-    desk = Desk()
+def test_a_timeout_of_minus_one_is_infinite(desk: Desk) -> None:
     answers = desk.start(receive_timeout=i4(-1))
     assert desk.manager.timers.running == 0
     pass_time(desk.manager, 2 * INFINITE)
@@ -396,8 +395,7 @@ def test_a_transaction_of_another_type_fails(argument: Argument) -> None:
 
 
 @pytest.mark.rule("MQAC-3.11.4.1.11-27", "MQAC-3.11.4.1.11-28", "MQAC-3.11.4.1.11-29")
-def test_a_transaction_that_is_not_known_is_made_and_stays() -> None:
-    desk = Desk()
+def test_a_transaction_that_is_not_known_is_made_and_stays(desk: Desk) -> None:
     assert desk.receive(context_transaction=UNIT_OF_WORK)[0] == Status.MQ_ERROR_MESSAGE_NOT_FOUND
     made = desk.manager.transaction_collection[UNIT_OF_WORK]
     assert (made.identifier, made.transactional_operation_collection) == (UNIT_OF_WORK, [])
@@ -498,8 +496,7 @@ def test_what_arrived_after_a_wait_in_vain_is_received() -> None:
 
 
 @pytest.mark.rule("MQAC-3.11.4.1.11-36", "MQAC-3.11.4.1.11-46", "MQAC-3.11.4.1.11-13")
-def test_at_the_end_of_the_queue_it_waits_for_what_arrives() -> None:
-    desk = Desk()
+def test_at_the_end_of_the_queue_it_waits_for_what_arrives(desk: Desk) -> None:
     answers = desk.start(receive_timeout=i4(1000))
     assert answers == []
     (reader,) = desk.descriptor.waiting_message_read_operation_collection
@@ -514,8 +511,7 @@ def test_at_the_end_of_the_queue_it_waits_for_what_arrives() -> None:
 
 
 @pytest.mark.rule("MQAC-3.11.4.1.11-42", "MQAC-3.11.4.1.11-43", "MQAC-3.11.4.1.11-61")
-def test_without_time_nothing_is_waited_for_and_every_failure_is_not_found() -> None:
-    desk = Desk()
+def test_without_time_nothing_is_waited_for_and_every_failure_is_not_found(desk: Desk) -> None:
     assert desk.receive() == (Status.MQ_ERROR_MESSAGE_NOT_FOUND, None)
     assert desk.manager.timers.running == 0
     assert delete_queue(desk.manager, desk.queue) == Status.MQ_OK
@@ -523,8 +519,7 @@ def test_without_time_nothing_is_waited_for_and_every_failure_is_not_found() -> 
 
 
 @pytest.mark.rule("MQAC-3.11.4.1.11-47", "MQAC-3.11.4.1.11-61")
-def test_another_failure_is_the_status_of_the_event() -> None:
-    desk = Desk()
+def test_another_failure_is_the_status_of_the_event(desk: Desk) -> None:
     answers = desk.start(receive_timeout=i4(1000))
     close_queue(desk.manager, desk.descriptor)
     assert answers == [(Status.MQ_ERROR_OPERATION_CANCELLED, None)]
@@ -545,9 +540,8 @@ def test_another_failure_is_the_status_of_the_event() -> None:
 )
 @pytest.mark.rule("MQAC-3.11.4.1.11-59")
 def test_a_message_that_is_received_goes_to_the_journal(
-    journaling: bool, queue_type: QueueType, copies: list[str]
+    desk: Desk, journaling: bool, queue_type: QueueType, copies: list[str]
 ) -> None:
-    desk = Desk()
     desk.queue.journaling, desk.queue.queue_type = journaling, queue_type
     message = put(desk.queue, b"m", time_to_be_received=5)
     assert desk.label() == "m"
@@ -570,8 +564,7 @@ def test_a_receive_in_a_transaction_is_journaled_when_it_commits(end: Any, copie
     assert journal(desk.queue) == copies
 
 
-def test_what_is_purged_or_put_back_is_not_journaled_and_a_journal_has_a_quota() -> None:
-    desk = Desk()
+def test_what_is_purged_or_put_back_is_not_journaled_and_a_journal_has_a_quota(desk: Desk) -> None:
     desk.queue.journaling = True
     open_msmq_queue(desk.manager, desk.descriptor)
     # One is the scene's own.

@@ -112,8 +112,7 @@ def test_a_queue_that_is_there_is_not_altered(name: str) -> None:
 
 @pytest.mark.rule("MQMP-3.1.4.5-19", "MQMP-3.1.4.5-20", "MQMP-3.1.4.5-22", "MQMP-3.1.4.5-23")
 @pytest.mark.rule("MQMP-3.1.4.5-24", "MQMP-3.1.4.5-26", "MQMP-3.1.4.5-7")
-def test_a_queue_is_made_with_defaults_where_nothing_is_said() -> None:
-    scene = Scene()
+def test_a_queue_is_made_with_defaults_where_nothing_is_said(scene: Scene) -> None:
     pass_time(scene.manager, 5000)
     assert scene.status(CREATE, creating()) == Status.MQ_OK
     queue = scene.manager.queue_collection["private$\\new"]
@@ -127,8 +126,7 @@ def test_a_queue_is_made_with_defaults_where_nothing_is_said() -> None:
 
 
 @pytest.mark.rule("MQMP-3.1.4.5-21", "MQMP-3.1.4.5-23", "MQMP-3.1.1.12-24")
-def test_a_queue_is_made_with_what_is_said() -> None:
-    scene = Scene()
+def test_a_queue_is_made_with_what_is_said(scene: Scene) -> None:
     data = SecurityDescriptor(owner=bytes.fromhex("010100000000000512000000")).to_bytes()
     request = creating(
         "HOST\\private$\\New",
@@ -182,8 +180,7 @@ NO_PRIVATE_QUEUES = (f"PUBLIC={PUBLIC}", "DIRECT=OS:host\\shared", ORDERS + ";jo
     *cases("MQMP-3.1.4.8-7", NOT_FOUND, *map(object_format, NOT_THERE)),
     *cases("MQMP-3.1.4.8-8", UNSUPPORTED, *map(object_format, NO_PRIVATE_QUEUES)),
 )
-def test_what_is_no_private_queue_is_not_deleted(named: ObjectFormat, status: int) -> None:
-    scene = Scene()
+def test_what_is_no_private_queue_is_not_deleted(scene: Scene, named: ObjectFormat, status: int) -> None:
     scene.add_public_queue()
     assert scene.refusal(DELETE, ObjectRequest(p_object_format=named)) == status
     assert scene.queue.subqueue_collection == []
@@ -193,8 +190,7 @@ def test_what_is_no_private_queue_is_not_deleted(named: ObjectFormat, status: in
 @pytest.mark.parametrize(
     "name", [ORDERS, f"PRIVATE={QUEUE_MANAGER}\\00000001", "DIRECT=OS:.\\private$\\ORDERS"]
 )
-def test_a_private_queue_is_deleted_also_while_it_is_open(name: str) -> None:
-    scene = Scene()
+def test_a_private_queue_is_deleted_also_while_it_is_open(scene: Scene, name: str) -> None:
     put(scene.queue, b"one")
     handle = scene.open().ph_queue
     assert scene.status(DELETE, ObjectRequest(p_object_format=object_format(name))) == Status.MQ_OK
@@ -237,8 +233,7 @@ def test_a_path_without_a_format_name(request_: ObjectPathToObjectFormatRequest,
 
 @pytest.mark.rule("MQMP-3.1.4.11-10", "MQMP-3.1.4.11-11", "MQMP-3.1.4.11-13")
 @pytest.mark.parametrize("computer", [".", "host", "HOST"])
-def test_a_path_gives_the_private_format_name_of_its_queue(computer: str) -> None:
-    scene = Scene()
+def test_a_path_gives_the_private_format_name_of_its_queue(scene: Scene, computer: str) -> None:
     with scene.unchanged():
         response = scene.call(TO_FORMAT, resolving(f"{computer}\\private$\\Orders"))
     assert response.status == Status.MQ_OK

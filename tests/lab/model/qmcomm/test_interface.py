@@ -126,15 +126,13 @@ ABOVE_THE_LAST = (35, 36, 0xFFFF)
     *(("MQMP-3.1.4-3", opnum) for opnum in LOCAL_USE),
     *(("MQMP-3.1.4-4", opnum) for opnum in ABOVE_THE_LAST),
 )
-def test_an_opnum_for_local_use_or_above_the_last_one_is_not_offered(opnum: int) -> None:
-    scene = Scene()
+def test_an_opnum_for_local_use_or_above_the_last_one_is_not_offered(scene: Scene, opnum: int) -> None:
     with scene.unchanged():
         assert scene.client.call_opnum(opnum, None).fault == NO_SUCH_METHOD
 
 
 @pytest.mark.rule("MQMP-2.1-3")
-def test_every_user_is_served() -> None:
-    scene = Scene()
+def test_every_user_is_served(scene: Scene) -> None:
     for account in ("", "guest", "host\\administrator"):
         client = Client(scene.server, account=account)
         assert client.call(OPEN, opening()).status == Status.MQ_OK
@@ -173,8 +171,7 @@ def test_a_string_without_a_null_character_is_not_dispatched(stem: str, request_
 
 @pytest.mark.rule("MQMP-2.2-3")
 @pytest.mark.parametrize("kind", [9, 255])
-def test_a_kind_of_format_name_without_an_arm_is_not_dispatched(kind: int) -> None:
-    scene = Scene()
+def test_a_kind_of_format_name_without_an_arm_is_not_dispatched(scene: Scene, kind: int) -> None:
     strange = QueueFormat(m_qft=kind)
     for stem, request in (
         (OPEN, queues.OpenQueueInternalRequest(p_queue_format=strange)),
@@ -185,8 +182,7 @@ def test_a_kind_of_format_name_without_an_arm_is_not_dispatched(kind: int) -> No
 
 
 @pytest.mark.rule("MQMP-2.2.3.5-1")
-def test_object_type_1_is_a_queue_format() -> None:
-    scene = Scene()
+def test_object_type_1_is_a_queue_format(scene: Scene) -> None:
     request = objects.ObjectRequest(p_object_format=object_format())
     assert scene.status("r_qm_delete_object", request) == Status.MQ_OK
     assert scene.manager.queue_collection == {}
@@ -204,8 +200,7 @@ def test_an_object_format_without_a_queue_is_an_invalid_parameter(object_format_
 
 @pytest.mark.rule("MQMP-2.2.3.5-3")
 @pytest.mark.parametrize("kind", [0, 3, 0xFFFF_FFFF])
-def test_an_object_type_outside_its_range_is_not_dispatched(kind: int) -> None:
-    scene = Scene()
+def test_an_object_type_outside_its_range_is_not_dispatched(scene: Scene, kind: int) -> None:
     with scene.unchanged():
         for opnum, request in object_requests(ObjectFormat(obj_type=kind)).items():
             assert scene.client.call_opnum(opnum, request).fault == INVALID_BOUND, opnum
@@ -254,8 +249,7 @@ def test_each_kind_of_handle_is_found_by_its_handle_and_as_no_other_kind() -> No
 
 
 @pytest.mark.rule("MQMP-3.1.1-2")
-def test_what_others_do_to_the_queue_manager_is_seen_here() -> None:
-    scene = Scene()
+def test_what_others_do_to_the_queue_manager_is_seen_here(scene: Scene) -> None:
     put(scene.queue, b"from elsewhere")
     response = scene.open()
     assert scene.descriptor(response.ph_queue) is scene.manager.descriptors[response.pdw_qm_context]
@@ -265,8 +259,7 @@ def test_what_others_do_to_the_queue_manager_is_seen_here() -> None:
 
 
 @pytest.mark.rule("MQMP-3.1.1.3-1", "MQMP-3.1.1.5-1", "MQMP-3.1.1.5-2", "MQMP-3.1.1.8-1", "MQMP-3.1.1.10-1")
-def test_no_two_handles_are_the_same() -> None:
-    scene = Scene()
+def test_no_two_handles_are_the_same(scene: Scene) -> None:
     proxies = [scene.open_far() for _ in range(3)]
     handles = [scene.open().ph_queue.uuid for _ in range(3)] + [one.handle.uuid for one in proxies]
     handles += [scene.open_for_others(0x20).pph_context.uuid for _ in range(3)]
@@ -276,8 +269,7 @@ def test_no_two_handles_are_the_same() -> None:
 
 
 @pytest.mark.rule("MQMP-3.1.1.3-2", "MQMP-3.1.1.8-2", "MQMP-3.1.1.10-2")
-def test_handles_keep_what_they_stand_for() -> None:
-    scene = Scene()
+def test_handles_keep_what_they_stand_for(scene: Scene) -> None:
     opened = scene.open()
     descriptor = scene.descriptor(opened.ph_queue)
     assert descriptor is scene.manager.descriptors[opened.pdw_qm_context]
@@ -290,8 +282,7 @@ def test_handles_keep_what_they_stand_for() -> None:
 
 
 @pytest.mark.rule("MQMP-3.1.1.5-3", "MQMP-3.1.1.5-4")
-def test_the_handle_of_a_remote_queue_keeps_how_to_reach_it() -> None:
-    scene = Scene()
+def test_the_handle_of_a_remote_queue_keeps_how_to_reach_it(scene: Scene) -> None:
     proxy = scene.open_far()
     assert proxy.remote_handle == REMOTE_HANDLE
     assert proxy.remote_binding_handle is scene.other
@@ -301,8 +292,7 @@ def test_the_handle_of_a_remote_queue_keeps_how_to_reach_it() -> None:
 
 
 @pytest.mark.rule("MQMP-3.1.1.6-1", "MQMP-3.1.1.6-2")
-def test_cursors_of_a_remote_queue_have_numbers_of_their_own() -> None:
-    scene = Scene()
+def test_cursors_of_a_remote_queue_have_numbers_of_their_own(scene: Scene) -> None:
     proxy = scene.open_far()
     cursors = [add_cursor_proxy(scene.manager, proxy) for _ in range(3)]
     assert len({one.handle for one in cursors}) == 3
@@ -314,8 +304,7 @@ def test_cursors_of_a_remote_queue_have_numbers_of_their_own() -> None:
 
 
 @pytest.mark.rule("MQMP-3.1.2-1", "MQMP-3.1.6-1")
-def test_time_that_passes_changes_nothing() -> None:
-    scene = Scene()
+def test_time_that_passes_changes_nothing(scene: Scene) -> None:
     scene.open()
     scene.open_far()
     scene.begin()
@@ -325,8 +314,7 @@ def test_time_that_passes_changes_nothing() -> None:
 
 
 @pytest.mark.rule("MQMP-3.1.7.1-1", "MQMP-3.1.7.1-2")
-def test_a_client_that_is_gone_leaves_no_open_queue() -> None:
-    scene = Scene()
+def test_a_client_that_is_gone_leaves_no_open_queue(scene: Scene) -> None:
     scene.open(share=1)
     scene.client.disconnect()
     assert (scene.manager.descriptors, scene.client.association.handles) == ({}, {})
@@ -336,8 +324,7 @@ def test_a_client_that_is_gone_leaves_no_open_queue() -> None:
 
 @pytest.mark.rule("MQMP-3.1.7.1-3", "MQMP-3.1.7.1-4", "MQMP-3.1.7.1-5")
 @pytest.mark.parametrize("status", [Status.MQ_OK, Status.MQ_ERROR_INVALID_HANDLE])
-def test_a_client_that_is_gone_leaves_no_queue_of_others_open(status: int) -> None:
-    scene = Scene()
+def test_a_client_that_is_gone_leaves_no_queue_of_others_open(scene: Scene, status: int) -> None:
     scene.open_far()
     scene.other.answers["RemoteQMCloseQueue"] = Answer(StatusResponse(status=status))
     scene.other.calls.clear()
@@ -351,8 +338,7 @@ def test_a_client_that_is_gone_leaves_no_queue_of_others_open(status: int) -> No
 
 
 @pytest.mark.rule("MQMP-3.1.7.1-6")
-def test_a_client_that_held_nothing_leaves_everything_as_it_was() -> None:
-    scene = Scene()
+def test_a_client_that_held_nothing_leaves_everything_as_it_was(scene: Scene) -> None:
     scene.open()
     with scene.unchanged():
         scene.another_client().disconnect()
@@ -360,8 +346,7 @@ def test_a_client_that_held_nothing_leaves_everything_as_it_was() -> None:
 
 @pytest.mark.rule("MQMP-3.1.7.2-1", "MQMP-3.1.7.2-2")
 @pytest.mark.parametrize("ready", [False, True])
-def test_what_was_opened_for_another_server_goes_unless_that_one_reads_it(ready: bool) -> None:
-    scene = Scene()
+def test_what_was_opened_for_another_server_goes_unless_that_one_reads_it(scene: Scene, ready: bool) -> None:
     opened = scene.open_for_others()
     descriptor = scene.manager.descriptors[opened.ph_queue]
     if ready:
@@ -372,8 +357,7 @@ def test_what_was_opened_for_another_server_goes_unless_that_one_reads_it(ready:
 
 
 @pytest.mark.rule("MQMP-3.1.7.3-1")
-def test_a_transaction_of_a_client_that_is_gone_is_aborted() -> None:
-    scene = Scene()
+def test_a_transaction_of_a_client_that_is_gone_is_aborted(scene: Scene) -> None:
     kept = put(scene.queue, b"kept")
     opened = scene.open()
     scene.begin()
@@ -388,8 +372,7 @@ def test_a_transaction_of_a_client_that_is_gone_is_aborted() -> None:
     assert kept.message_position_reference.state.value == "Available"
 
 
-def test_a_transaction_that_somebody_else_began_anew_outlives_the_first_client() -> None:
-    scene = Scene()
+def test_a_transaction_that_somebody_else_began_anew_outlives_the_first_client(scene: Scene) -> None:
     request = objects.EnlistInternalTransactionRequest(p_uow=UOW)
     scene.call("r_qm_enlist_internal_transaction", request)
     del scene.manager.transaction_collection[bytes(UOW)]

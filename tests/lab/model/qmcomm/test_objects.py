@@ -283,8 +283,7 @@ def test_the_parts_of_security_that_are_named_are_given(information: int, parts:
     ("", 1),
     ("", len(FULL) - 1),
 )
-def test_a_descriptor_that_does_not_fit_is_measured(room: int) -> None:
-    scene = Scene()
+def test_a_descriptor_that_does_not_fit_is_measured(scene: Scene, room: int) -> None:
     scene.queue.security = FULL
     response = scene.call(GET_SECURITY, reading(15, room))
     assert response.status == Status.MQ_ERROR_SECURITY_DESCRIPTOR_TOO_SMALL
@@ -292,8 +291,7 @@ def test_a_descriptor_that_does_not_fit_is_measured(room: int) -> None:
 
 
 @pytest.mark.rule("MQMP-3.1.4.7-24")
-def test_a_descriptor_fills_its_room_exactly() -> None:
-    scene = Scene()
+def test_a_descriptor_fills_its_room_exactly(scene: Scene) -> None:
     scene.queue.security = FULL
     response = scene.call(GET_SECURITY, reading(15, len(FULL)))
     assert (response.status, response.p_security_descriptor) == (Status.MQ_OK, FULL)
@@ -352,16 +350,14 @@ def test_properties_out_of_their_bounds_are_not_dispatched(stem: str, request_: 
         for value in (PropVariant(), PropVariant(vt=19, arm=1), PropVariant(vt=17, arm=1))
     ),
 )
-def test_properties_that_are_not_given(request_: GetObjectPropertiesRequest) -> None:
-    scene = Scene()
+def test_properties_that_are_not_given(scene: Scene, request_: GetObjectPropertiesRequest) -> None:
     with scene.unchanged():
         response = scene.call(GET, request_)
     assert (response.status, response.ap_var) == (Status.MQ_ERROR_PROPERTY, request_.ap_var)
 
 
 @pytest.mark.rule("MQMP-3.1.4.9-10", "MQMP-3.1.4.9-13", "MQMP-3.1.4.9-15", "MQMP-3.1.1.12-36")
-def test_properties_are_given_in_the_order_in_which_they_are_named() -> None:
-    scene = Scene()
+def test_properties_are_given_in_the_order_in_which_they_are_named(scene: Scene) -> None:
     scene.queue.label, scene.queue.quota = "a label", 7
     request = getting((105, 108, 105), ap_var=(NOTHING, text("room"), PropVariant(vt=19, arm=0)))
     with scene.unchanged():
@@ -370,8 +366,7 @@ def test_properties_are_given_in_the_order_in_which_they_are_named() -> None:
     assert (response.status, response.ap_var) == (Status.MQ_OK, (seven, text("a label"), seven))
 
 
-def test_every_property_of_a_queue_is_given_with_its_type() -> None:
-    scene = Scene()
+def test_every_property_of_a_queue_is_given_with_its_type(scene: Scene) -> None:
     propids = (*range(101, 114), 124, 125, 126)
     response = scene.call(GET, getting(propids))
     kinds = [one.vt for one in response.ap_var]
@@ -411,8 +406,7 @@ def test_properties_that_are_not_set(request_: SetObjectPropertiesRequest, statu
 
 
 @pytest.mark.rule("MQMP-3.1.4.10-16", "MQMP-3.1.4.10-17", "MQMP-3.1.4.10-19")
-def test_properties_are_set_and_the_time_with_them() -> None:
-    scene = Scene()
+def test_properties_are_set_and_the_time_with_them(scene: Scene) -> None:
     pass_time(scene.manager, 9_000)
     values = (text("new"), PropVariant(vt=19, arm=5), PropVariant(vt=17, arm=1))
     assert scene.status(SET, setting((108, 105, 104), values)) == Status.MQ_OK

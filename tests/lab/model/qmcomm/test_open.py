@@ -120,8 +120,7 @@ def test_a_queue_that_cannot_be_opened(request_: OpenQueueInternalRequest, statu
     ("MQMP-3.1.4.17-50", 0x20, 0, QueueAccessType.PEEK_ACCESS),
     ("", 0x20, 1, QueueAccessType.PEEK_ACCESS),
 )
-def test_a_local_queue_is_opened(access: int, share: int, opened_for: QueueAccessType) -> None:
-    scene = Scene()
+def test_a_local_queue_is_opened(scene: Scene, access: int, share: int, opened_for: QueueAccessType) -> None:
     response = scene.open(access=access, share=share)
     (descriptor,) = scene.manager.descriptors.values()
     assert response.lplp_remote_queue_name is NULL_POINTEE
@@ -160,8 +159,7 @@ def test_admin_access_is_asked_of_the_queue_manager_as_such(
     ("MQMP-3.1.4.17-8", 2, Status.MQ_ERROR_ACCESS_DENIED),
     ("MQMP-3.1.4.17-9", 0x20, Status.MQ_ERROR_ACCESS_DENIED),
 )
-def test_a_handle_lets_its_holder_do_what_it_was_opened_for(access: int, status: int) -> None:
-    scene = Scene()
+def test_a_handle_lets_its_holder_do_what_it_was_opened_for(scene: Scene, access: int, status: int) -> None:
     put(scene.queue, b"one")
     handle = scene.open(access=access).ph_queue
     assert scene.status("rpc_ac_purge_queue", QueueRequest(h_queue=handle)) == status
@@ -169,8 +167,7 @@ def test_a_handle_lets_its_holder_do_what_it_was_opened_for(access: int, status:
 
 
 @pytest.mark.rule("MQMP-3.1.4.17-8", "MQMP-3.1.4.17-53", "MQMP-3.1.4.17-55", "MQMP-3.1.4.17-57")
-def test_a_queue_elsewhere_is_opened_to_send_here() -> None:
-    scene = Scene()
+def test_a_queue_elsewhere_is_opened_to_send_here(scene: Scene) -> None:
     response = scene.open(ELSEWHERE, access=2)
     descriptor = scene.descriptor(response.ph_queue)
     queue = descriptor.queue_reference
@@ -186,9 +183,8 @@ def test_a_queue_elsewhere_is_opened_to_send_here() -> None:
     ("MQMP-3.1.4.17-11", 0xA0, Status.MQ_ERROR_ACCESS_DENIED, ["one"]),
 )
 def test_who_administers_a_queue_elsewhere_works_on_its_outgoing_queue(
-    access: int, status: int, left: list[str]
+    scene: Scene, access: int, status: int, left: list[str]
 ) -> None:
-    scene = Scene()
     queue = scene.descriptor(scene.open(ELSEWHERE, access=2).ph_queue).queue_reference
     assert queue is not None
     put(queue, b"one")
@@ -199,15 +195,13 @@ def test_who_administers_a_queue_elsewhere_works_on_its_outgoing_queue(
 
 
 @pytest.mark.rule("MQMP-3.1.4.17-19")
-def test_a_queue_that_is_received_from_is_not_opened_for_one_alone() -> None:
-    scene = Scene()
+def test_a_queue_that_is_received_from_is_not_opened_for_one_alone(scene: Scene) -> None:
     scene.open()
     assert scene.refusal(OPEN, opening(share=1)) == Status.MQ_ERROR_SHARING_VIOLATION
 
 
 @pytest.mark.rule("MQMP-3.1.4.17-20", "MQMP-3.1.4.17-21", "MQMP-3.1.4.17-66")
-def test_a_queue_that_one_alone_receives_from_waits_for_that_one() -> None:
-    scene = Scene()
+def test_a_queue_that_one_alone_receives_from_waits_for_that_one(scene: Scene) -> None:
     alone = scene.open(share=1).ph_queue
     for client in (scene.client, scene.another_client()):
         with scene.unchanged():
@@ -250,8 +244,7 @@ def test_a_queue_that_the_client_opened_elsewhere_is_opened_there(name: str, com
 @pytest.mark.rule("MQMP-3.1.4.17-38", "MQMP-3.1.4.17-39", "MQMP-3.1.4.17-40", "MQMP-3.1.4.17-41")
 @pytest.mark.rule("MQMP-3.1.4.17-42", "MQMP-3.1.4.17-43", "MQMP-3.1.4.17-44", "MQMP-3.1.4.17-45")
 @pytest.mark.rule("MQMP-3.1.4.17-46", "MQMP-3.1.4.17-47", "MQMP-3.1.4.17-48")
-def test_a_queue_that_is_open_elsewhere_gets_a_handle_and_a_number() -> None:
-    scene = Scene()
+def test_a_queue_that_is_open_elsewhere_gets_a_handle_and_a_number(scene: Scene) -> None:
     first, second = (scene.open(ELSEWHERE, **FAR) for _ in range(2))
     proxy = scene.thing(first.ph_queue)
     assert (proxy.handle, proxy.context) == (first.ph_queue, first.pdw_qm_context)
@@ -279,8 +272,7 @@ def test_what_the_other_queue_manager_refuses_or_breaks_is_told(answer: Answer, 
 
 
 @pytest.mark.rule("MQMP-3.1.4.17-37", "MQMP-3.1.4.17-3")
-def test_a_queue_manager_that_says_yes_too_late_is_told_to_close() -> None:
-    scene = Scene()
+def test_a_queue_manager_that_says_yes_too_late_is_told_to_close(scene: Scene) -> None:
     del scene.other.answers["RemoteQMOpenQueue"]
     waiting = scene.start(OPEN, opening(ELSEWHERE, **FAR))
     pass_time(scene.manager, 299_999)
@@ -294,8 +286,7 @@ def test_a_queue_manager_that_says_yes_too_late_is_told_to_close() -> None:
     assert scene.client.association.handles == {}
 
 
-def test_a_client_that_goes_while_a_queue_is_opened_elsewhere_leaves_nothing() -> None:
-    scene = Scene()
+def test_a_client_that_goes_while_a_queue_is_opened_elsewhere_leaves_nothing(scene: Scene) -> None:
     del scene.other.answers["RemoteQMOpenQueue"]
     scene.start(OPEN, opening(ELSEWHERE, **FAR))
     scene.client.disconnect()
@@ -332,8 +323,7 @@ def test_who_may_not_open_a_queue_does_not() -> None:
     assert denied(OPEN, opening()) == [("open", PATH)]
 
 
-def test_queues_of_the_system_are_opened_to_read() -> None:
-    scene = Scene()
+def test_queues_of_the_system_are_opened_to_read(scene: Scene) -> None:
     scene.manager.system_deadletter_queue = system_queue(scene.manager, "system$;deadletter")
     for name in (
         "DIRECT=OS:host\\system$;deadletter",
@@ -345,7 +335,6 @@ def test_queues_of_the_system_are_opened_to_read() -> None:
             assert scene.open(name, access).status == Status.MQ_OK
 
 
-def test_a_public_queue_of_this_queue_manager_is_opened_by_its_identifier() -> None:
-    scene = Scene()
+def test_a_public_queue_of_this_queue_manager_is_opened_by_its_identifier(scene: Scene) -> None:
     queue = scene.add_public_queue()
     assert scene.descriptor(scene.open(f"PUBLIC={PUBLIC}").ph_queue).queue_reference is queue

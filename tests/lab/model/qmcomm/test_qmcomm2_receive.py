@@ -59,6 +59,11 @@ def scene_with(*bodies: bytes) -> Scene:
     return scene
 
 
+@pytest.fixture
+def scene() -> Scene:
+    return Scene()
+
+
 @pytest.mark.rule("MQMP-3.1.5.3-1", "MQMP-3.1.5.3-160", "MQMP-3.1.5.3-161")
 def test_a_context_that_the_client_does_not_hold_is_unknown() -> None:
     scene = scene_with(b"a")
@@ -78,8 +83,7 @@ def test_the_number_of_an_open_queue_is_looked_up_in_the_one_table_of_the_server
 
 
 @pytest.mark.parametrize("action", [ACTION_RECEIVE, ACTION_PEEK, ACTION_PEEK_NEXT])
-def test_who_is_gone_waits_no_more_in_a_queue_that_another_client_opened(action: int) -> None:
-    scene = Scene()
+def test_who_is_gone_waits_no_more_in_a_queue_that_another_client_opened(scene: Scene, action: int) -> None:
     place, gone = scene.open(), scene.another_client()
     cursor = scene.cursor(place)
     if action == ACTION_PEEK_NEXT:
@@ -132,16 +136,14 @@ def test_what_waits_in_an_outgoing_queue_is_read_by_who_administers_it(
 
 
 @pytest.mark.rule("MQMP-3.1.5.3-3")
-def test_nothing_is_received_from_a_deleted_queue() -> None:
-    scene = Scene()
+def test_nothing_is_received_from_a_deleted_queue(scene: Scene) -> None:
     place = scene.open()
     delete_queue(scene.manager, scene.queue)
     assert scene.receive(receiving(), place).status == STALE
 
 
 @pytest.mark.rule("MQMP-3.1.5.3-4")
-def test_nothing_is_received_through_a_closed_handle() -> None:
-    scene = Scene()
+def test_nothing_is_received_through_a_closed_handle(scene: Scene) -> None:
     place = scene.open()
     close_queue(scene.manager, descriptor(place))
     forget_queue(scene.manager, scene.association, place)
@@ -245,8 +247,7 @@ def test_a_cursor_says_which_message_is_received() -> None:
 
 @pytest.mark.rule("MQMP-3.1.5.3-70", "MQMP-3.1.5.3-134", "MQMP-3.1.5.3-169")
 @pytest.mark.parametrize("commit", [False, True])
-def test_a_message_is_received_in_a_transaction(commit: bool) -> None:
-    scene = Scene()
+def test_a_message_is_received_in_a_transaction(scene: Scene, commit: bool) -> None:
     unit = create_transaction(scene.manager, bytes(UOW))
     put(scene.queue, b"a")
     answer = scene.receive(receiving(p_uow=UOW, **body_room()))
@@ -265,8 +266,7 @@ def test_a_transaction_that_was_not_enlisted_receives_nothing(action: int) -> No
 
 
 @pytest.mark.rule("MQMP-3.1.5.3-180")
-def test_a_peek_leaves_its_transaction_alone() -> None:
-    scene = Scene()
+def test_a_peek_leaves_its_transaction_alone(scene: Scene) -> None:
     unit = create_transaction(scene.manager, bytes(UOW))
     put(scene.queue, b"a")
     assert scene.take(scene.open(), ACTION_PEEK, p_uow=UOW) == b"a"
@@ -274,8 +274,7 @@ def test_a_peek_leaves_its_transaction_alone() -> None:
 
 
 @pytest.mark.rule("MQMP-3.1.5.3-170")
-def test_a_receive_that_finds_nothing() -> None:
-    scene = Scene()
+def test_a_receive_that_finds_nothing(scene: Scene) -> None:
     place = scene.open()
     number = scene.cursor(place)
     assert scene.take(place) == IO_TIMEOUT
@@ -298,8 +297,7 @@ def test_a_message_is_peeked_at() -> None:
 
 
 @pytest.mark.rule("MQMP-3.1.5.3-174")
-def test_a_peek_that_finds_nothing() -> None:
-    scene = Scene()
+def test_a_peek_that_finds_nothing(scene: Scene) -> None:
     place = scene.open()
     assert scene.take(place, ACTION_PEEK) == IO_TIMEOUT
     number = scene.cursor(place)
@@ -330,8 +328,7 @@ def test_a_cursor_goes_from_message_to_message() -> None:
 @pytest.mark.rule("MQMP-2.2.3.2-3", "MQMP-3.1.5.3-127")
 @pytest.mark.parametrize("asynchronous", [0, 1])
 @pytest.mark.parametrize("action", [ACTION_RECEIVE, ACTION_PEEK])
-def test_a_call_waits_for_a_message(action: int, asynchronous: int) -> None:
-    scene = Scene()
+def test_a_call_waits_for_a_message(scene: Scene, action: int, asynchronous: int) -> None:
     buffer = receiving(action, 5 * SECOND, arm={"asynchronous": asynchronous}, **body_room())
     call = scene.start_receive(buffer, scene.open())
     pass_time(scene.manager, 5 * SECOND - 1)
@@ -343,8 +340,7 @@ def test_a_call_waits_for_a_message(action: int, asynchronous: int) -> None:
 
 
 @pytest.mark.parametrize("action", [ACTION_RECEIVE, ACTION_PEEK])
-def test_a_call_waits_no_longer_than_it_asks_for(action: int) -> None:
-    scene = Scene()
+def test_a_call_waits_no_longer_than_it_asks_for(scene: Scene, action: int) -> None:
     call = scene.start_receive(receiving(action, 5 * SECOND), scene.open())
     pass_time(scene.manager, 5 * SECOND)
     assert call.status == IO_TIMEOUT
@@ -570,8 +566,7 @@ def test_what_is_null_stays_null(what: str) -> None:
     ("MQMP-3.1.5.3-92", "key"),
     ("MQMP-3.1.5.3-98", "signature"),
 )
-def test_what_a_message_lacks_has_no_length(what: str) -> None:
-    scene = Scene()
+def test_what_a_message_lacks_has_no_length(scene: Scene, what: str) -> None:
     enqueue_message(scene.queue, Message(properties=MessageProperties()))
     answer = scene.receive(receiving(**room_for(what, 9)))
     assert answer.status == Status.MQ_OK
@@ -579,8 +574,7 @@ def test_what_a_message_lacks_has_no_length(what: str) -> None:
 
 
 @pytest.mark.rule("MQMP-3.1.5.4-1", "MQMP-3.1.5.4-3", "MQMP-3.1.5.4-10", "MQMP-3.1.5.4-11")
-def test_a_handle_that_is_not_held_has_no_cursors() -> None:
-    scene = Scene()
+def test_a_handle_that_is_not_held_has_no_cursors(scene: Scene) -> None:
     place = scene.open()
     scene.association.forget(place.handle)
     for handle in (ContextHandle(), place.handle):
@@ -589,24 +583,21 @@ def test_a_handle_that_is_not_held_has_no_cursors() -> None:
 
 
 @pytest.mark.rule("MQMP-3.1.5.4-2")
-def test_a_deleted_queue_has_no_cursors() -> None:
-    scene = Scene()
+def test_a_deleted_queue_has_no_cursors(scene: Scene) -> None:
     place = scene.open()
     delete_queue(scene.manager, scene.queue)
     assert scene.create_cursor(place.handle).status == STALE
 
 
 @pytest.mark.rule("MQMP-3.1.5.4-4")
-def test_a_cursor_needs_room() -> None:
-    scene = Scene()
+def test_a_cursor_needs_room(scene: Scene) -> None:
     assert scene.create_cursor(scene.open().handle, pcc=None).status == INVALID
     assert scene.manager.cursors == {}
 
 
 @pytest.mark.rule("MQMP-3.1.5.4-5", "MQMP-3.1.5.4-6", "MQMP-3.1.5.4-7", "MQMP-3.1.5.4-9", "MQMP-3.1.5.4-24")
 @pytest.mark.rule("MQMP-2.2.3.4-1")
-def test_a_cursor_is_created_whatever_was_in_its_room() -> None:
-    scene = Scene()
+def test_a_cursor_is_created_whatever_was_in_its_room(scene: Scene) -> None:
     place = scene.open()
     room = CACCreateRemoteCursor(h_cursor=5, srv_h_ac_queue=6, cli_p_qm_queue=7)
     answer = scene.client.call_opnum(3, RpcACCreateCursorExRequest(h_queue=place.handle, pcc=room))
@@ -616,15 +607,13 @@ def test_a_cursor_is_created_whatever_was_in_its_room() -> None:
 
 
 @pytest.mark.rule("MQMP-3.1.5.4-8")
-def test_an_opening_of_several_queues_has_no_cursors() -> None:
-    scene = Scene()
+def test_an_opening_of_several_queues_has_no_cursors(scene: Scene) -> None:
     other = make_queue(scene.manager, "other")
     names = ",".join(f"DIRECT=OS:{queue.pathname}" for queue in (scene.queue, other))
     assert scene.create_cursor(scene.open(SEND, name=names).handle).status == UNKNOWN
 
 
-def test_a_client_that_is_gone_leaves_nothing() -> None:
-    scene = Scene()
+def test_a_client_that_is_gone_leaves_nothing(scene: Scene) -> None:
     place = scene.open()
     scene.cursor(place)
     call = scene.start_receive(receiving(timeout=SECOND), place)

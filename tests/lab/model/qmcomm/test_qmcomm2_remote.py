@@ -94,17 +94,20 @@ def started(packet: bytes | None = None, status: int = 0) -> Answer:
     )
 
 
+@pytest.fixture
+def remote() -> Remote:
+    return Remote()
+
+
 @pytest.mark.rule("MQMP-3.1.5.3-137")
-def test_no_transaction_reaches_a_remote_queue() -> None:
-    remote = Remote()
+def test_no_transaction_reaches_a_remote_queue(remote: Remote) -> None:
     create_transaction(remote.scene.manager, bytes(UOW))
     assert remote.receive(p_uow=UOW).status == Status.MQ_ERROR_TRANSACTION_USAGE
     assert remote.asked == []
 
 
 @pytest.mark.rule("MQMP-3.1.5.3-138", "MQMP-3.1.5.3-139", "MQMP-3.1.5.3-140")
-def test_a_remote_read_needs_a_cursor_that_is_known_there() -> None:
-    remote = Remote()
+def test_a_remote_read_needs_a_cursor_that_is_known_there(remote: Remote) -> None:
     uninitialised = add_cursor_proxy(remote.scene.manager, remote.proxy)
     for number in (99999, uninitialised.handle):
         assert remote.receive(cursor=number).status == UNKNOWN
@@ -116,8 +119,7 @@ def test_a_remote_read_needs_a_cursor_that_is_known_there() -> None:
 @pytest.mark.rule("MQMP-3.1.5.3-149", "MQMP-3.1.5.3-150", "MQMP-3.1.5.3-151")
 @pytest.mark.parametrize("action", [ACTION_RECEIVE, ACTION_PEEK, ACTION_PEEK_NEXT])
 @pytest.mark.parametrize("with_cursor", [False, True])
-def test_what_the_other_queue_manager_is_asked(action: int, with_cursor: bool) -> None:
-    remote = Remote()
+def test_what_the_other_queue_manager_is_asked(remote: Remote, action: int, with_cursor: bool) -> None:
     cursor = add_cursor_proxy(remote.scene.manager, remote.proxy, 91).handle if with_cursor else 0
     remote.receive(action, cursor)
     name, request = remote.asked[0]
@@ -138,8 +140,7 @@ def test_what_the_other_queue_manager_is_asked(action: int, with_cursor: bool) -
 
 
 @pytest.mark.rule("MQMP-3.1.5.3-148")
-def test_calls_that_wait_have_numbers_of_their_own() -> None:
-    remote = Remote()
+def test_calls_that_wait_have_numbers_of_their_own(remote: Remote) -> None:
     remote.waits = True
     for _ in range(3):
         remote.scene.start_receive(receiving(timeout=9), remote.proxy.context)
@@ -148,8 +149,7 @@ def test_calls_that_wait_have_numbers_of_their_own() -> None:
 
 @pytest.mark.rule("MQMP-3.1.5.3-152")
 @pytest.mark.parametrize("status", [Status.MQ_ERROR_IO_TIMEOUT, Status.MQ_ERROR_MESSAGE_NOT_FOUND])
-def test_what_the_start_returns_is_returned(status: int) -> None:
-    remote = Remote()
+def test_what_the_start_returns_is_returned(remote: Remote, status: int) -> None:
     remote.answers["RemoteQMStartReceive"] = started(b"", status)
     assert remote.receive().status == status
     assert remote.names == ["RemoteQMStartReceive"]
@@ -157,8 +157,7 @@ def test_what_the_start_returns_is_returned(status: int) -> None:
 
 @pytest.mark.rule("MQMP-3.1.5.3-153", "MQMP-3.1.5.3-154", "MQMP-3.1.5.3-155", "MQMP-3.1.5.3-158")
 @pytest.mark.parametrize("status", [Status.MQ_OK, Status.MQ_ERROR_INVALID_HANDLE])
-def test_a_message_that_came_over_is_acknowledged(status: int) -> None:
-    remote = Remote()
+def test_a_message_that_came_over_is_acknowledged(remote: Remote, status: int) -> None:
     remote.answers["RemoteQMEndReceive"] = Answer(response=HandleResponse(status=status))
     answer = remote.receive(p_arrived_time=0)
     assert answer.status == status
@@ -170,8 +169,7 @@ def test_a_message_that_came_over_is_acknowledged(status: int) -> None:
 
 @pytest.mark.rule("MQMP-3.1.5.3-156", "MQMP-3.1.5.3-159")
 @pytest.mark.parametrize("how", ["no packet", "too long"])
-def test_a_message_that_did_not_come_over_stays_there(how: str) -> None:
-    remote = Remote()
+def test_a_message_that_did_not_come_over_stays_there(remote: Remote, how: str) -> None:
     if how == "no packet":
         remote.answers["RemoteQMStartReceive"] = started(b"garbage")
         answer = remote.receive()
@@ -182,21 +180,18 @@ def test_a_message_that_did_not_come_over_stays_there(how: str) -> None:
 
 
 @pytest.mark.rule("MQMP-3.1.5.3-157")
-def test_a_peek_has_no_end() -> None:
-    remote = Remote()
+def test_a_peek_has_no_end(remote: Remote) -> None:
     assert taken(remote.receive(ACTION_PEEK)) == b"far away"
     assert remote.names == ["RemoteQMStartReceive"]
 
 
 @pytest.mark.parametrize("name", ["RemoteQMStartReceive", "RemoteQMEndReceive"])
-def test_a_machine_that_is_gone(name: str) -> None:
-    remote = Remote()
+def test_a_machine_that_is_gone(remote: Remote, name: str) -> None:
     remote.answers[name] = FAULT
     assert remote.receive().status == UNAVAILABLE
 
 
-def test_a_message_that_comes_when_the_client_is_gone_stays_there() -> None:
-    remote = Remote()
+def test_a_message_that_comes_when_the_client_is_gone_stays_there(remote: Remote) -> None:
     remote.waits = True
     call = remote.scene.start_receive(receiving(timeout=9), remote.proxy.context)
     remote.scene.client.disconnect()
@@ -210,8 +205,7 @@ def test_a_message_that_comes_when_the_client_is_gone_stays_there() -> None:
 
 
 @pytest.mark.rule("MQMP-3.1.1-1", "MQMP-3.1.5.3-136")
-def test_a_remote_queue_is_found_by_its_number_whoever_opened_it() -> None:
-    remote = Remote()
+def test_a_remote_queue_is_found_by_its_number_whoever_opened_it(remote: Remote) -> None:
     request = RpcACReceiveMessageExRequest(h_qm_context=remote.proxy.context, ptb=receiving())
     answer = remote.scene.another_client().call_opnum(2, request)
     assert (answer.status, remote.names) == (Status.MQ_OK, ["RemoteQMStartReceive", "RemoteQMEndReceive"])
@@ -230,15 +224,13 @@ def test_a_message_that_comes_when_who_asked_is_gone_stays_there_though_the_queu
     assert remote.asked[1][1].dw_ack == NACK
 
 
-def test_nothing_is_sent_through_a_remote_queue() -> None:
-    remote = Remote()
+def test_nothing_is_sent_through_a_remote_queue(remote: Remote) -> None:
     assert remote.scene.send(sending(), remote.proxy.handle).status == UNKNOWN
 
 
 @pytest.mark.rule("MQMP-3.1.5.4-12", "MQMP-3.1.5.4-13", "MQMP-3.1.5.4-15", "MQMP-3.1.5.4-16")
 @pytest.mark.rule("MQMP-3.1.5.4-17", "MQMP-3.1.5.4-18", "MQMP-3.1.5.4-19")
-def test_a_cursor_of_a_remote_queue_is_made_there() -> None:
-    remote = Remote()
+def test_a_cursor_of_a_remote_queue_is_made_there(remote: Remote) -> None:
     answers = [remote.scene.create_cursor(remote.proxy.handle) for _ in range(2)]
     assert [answer.status for answer in answers] == [Status.MQ_OK] * 2
     assert remote.names == ["R_QMCreateRemoteCursor"] * 2
@@ -255,8 +247,7 @@ def test_a_cursor_of_a_remote_queue_is_made_there() -> None:
 @pytest.mark.parametrize(
     "answer", [FAULT, Answer(response=CreateRemoteCursorResponse(status=Status.MQ_ERROR_INVALID_HANDLE))]
 )
-def test_a_cursor_that_is_not_made_there_is_not_made_here(answer: Answer) -> None:
-    remote = Remote()
+def test_a_cursor_that_is_not_made_there_is_not_made_here(remote: Remote, answer: Answer) -> None:
     remote.answers["R_QMCreateRemoteCursor"] = answer
     assert remote.scene.create_cursor(remote.proxy.handle).status == UNAVAILABLE
     assert remote.proxy.cursor_proxy_collection == []

@@ -53,6 +53,11 @@ NAMED: dict[str, Any] = {
 }
 
 
+@pytest.fixture
+def scene() -> Scene:
+    return Scene()
+
+
 @rule_table(
     "opnum, request_",
     ("MQMP-3.1.5-1", 0, QMSendMessageInternalExRequest()),
@@ -84,8 +89,7 @@ ORDERS = "DIRECT=OS:host\\private$\\orders"
 
 
 @pytest.mark.rule("MQMP-3.1.5.1-1")
-def test_who_never_answers_retry_refuses_what_would_follow() -> None:
-    scene = Scene()
+def test_who_never_answers_retry_refuses_what_would_follow(scene: Scene) -> None:
     answer = internal(scene, ORDERS)
     assert answer.fault is None
     assert answer.status == Status.MQ_ERROR_ILLEGAL_OPERATION
@@ -130,8 +134,7 @@ def test_who_wants_no_identifier_gets_none() -> None:
 
 
 @pytest.mark.rule("MQMP-3.1.5.2-1", "MQMP-3.1.5.2-90")
-def test_nothing_is_sent_through_an_unknown_handle() -> None:
-    scene = Scene()
+def test_nothing_is_sent_through_an_unknown_handle(scene: Scene) -> None:
     foreign = Scene()
     for handle in (ContextHandle(), ContextHandle(uuid=UOW), foreign.open(SEND).handle):
         assert scene.send(handle=handle).status == Status.MQ_ERROR_INVALID_HANDLE
@@ -139,23 +142,20 @@ def test_nothing_is_sent_through_an_unknown_handle() -> None:
 
 
 @pytest.mark.rule("MQMP-3.1.5.2-2")
-def test_nothing_is_sent_through_a_queue_that_was_opened_to_receive() -> None:
-    scene = Scene()
+def test_nothing_is_sent_through_a_queue_that_was_opened_to_receive(scene: Scene) -> None:
     assert scene.send(handle=scene.open(RECEIVE).handle).status == Status.MQ_ERROR_ACCESS_DENIED
     assert labels(scene.queue) == []
 
 
 @pytest.mark.rule("MQMP-3.1.5.2-3")
-def test_nothing_is_sent_to_a_deleted_queue() -> None:
-    scene = Scene()
+def test_nothing_is_sent_to_a_deleted_queue(scene: Scene) -> None:
     place = scene.open(SEND)
     delete_queue(scene.manager, scene.queue)
     assert scene.send(handle=place.handle).status == Status.MQ_ERROR_STALE_HANDLE
 
 
 @pytest.mark.rule("MQMP-3.1.5.2-4")
-def test_nothing_is_sent_through_a_closed_handle() -> None:
-    scene = Scene()
+def test_nothing_is_sent_through_a_closed_handle(scene: Scene) -> None:
     place = scene.open(SEND)
     close_queue(scene.manager, place.open_queue_descriptor_reference)
     scene.association.forget(place.handle)
@@ -163,8 +163,7 @@ def test_nothing_is_sent_through_a_closed_handle() -> None:
 
 
 @pytest.mark.rule("MQMP-3.1.5.2-5")
-def test_a_send_needs_a_buffer() -> None:
-    scene = Scene()
+def test_a_send_needs_a_buffer(scene: Scene) -> None:
     request = RpcACSendMessageExRequest(h_queue=scene.open(SEND).handle, ptb=None)  # type: ignore[arg-type]  # a caller of the model may
     assert scene.client.call_opnum(1, request).status == INVALID
 
@@ -201,8 +200,7 @@ SENDER: dict[str, Any] = {"pp_sender_id": b"x", "u_sender_id_len": 1}
     ("MQMP-2.2.3.2-64", SENDER | {"pul_sender_id_type": 0}, PROPERTY),
     ("MQMP-2.2.3.2-65", SENDER | {"pul_sender_id_type": 3}, PROPERTY),
 )
-def test_a_buffer_that_is_not_sent(old: dict[str, Any], status: int) -> None:
-    scene = Scene()
+def test_a_buffer_that_is_not_sent(scene: Scene, old: dict[str, Any], status: int) -> None:
     answer = scene.send(sending(**old))
     assert (answer.fault, answer.status, answer.response.p_message_id) == (None, status, ROOM)
     assert (labels(scene.queue), scene.manager.sequential_id) == ([], 0)
@@ -224,8 +222,7 @@ def test_encryption_is_for_queues_that_have_an_identifier(old: dict[str, Any], s
 
 @pytest.mark.rule("MQMP-2.2.3.2-1", "MQMP-2.2.3.2-31")
 @pytest.mark.parametrize("old", [{"u_transfer_type": 3}, {"pp_correlation_id": bytes(19)}])
-def test_a_buffer_beyond_its_bounds_is_not_dispatched(old: dict[str, Any]) -> None:
-    scene = Scene()
+def test_a_buffer_beyond_its_bounds_is_not_dispatched(scene: Scene, old: dict[str, Any]) -> None:
     assert scene.send(sending(**old)).fault == 0x6F7
     assert labels(scene.queue) == []
 
@@ -355,15 +352,13 @@ def test_what_a_send_does_not_look_at(old: dict[str, Any]) -> None:
 
 
 @pytest.mark.rule("MQMP-3.1.5.2-67", "MQMP-3.1.5.2-68")
-def test_a_send_has_no_members_of_a_receive() -> None:
-    scene = Scene()
+def test_a_send_has_no_members_of_a_receive(scene: Scene) -> None:
     answer = scene.send(sending(arm=TransferReceive()))
     assert (answer.status, labels(scene.queue)) == (INVALID, [])
 
 
 @pytest.mark.rule("MQMP-3.1.5.2-88")
-def test_a_send_without_room_for_the_identifier() -> None:
-    scene = Scene()
+def test_a_send_without_room_for_the_identifier(scene: Scene) -> None:
     answer = scene.send(room=None)
     assert (answer.status, answer.response.p_message_id) == (Status.MQ_OK, None)
     assert states(scene.queue) == ["Available"]
@@ -372,8 +367,7 @@ def test_a_send_without_room_for_the_identifier() -> None:
 @pytest.mark.rule("MQMP-3.1.5.2-89", "MQMP-3.1.5.2-93", "MQMP-3.1.5.2-94", "MQMP-3.1.5.2-99")
 @pytest.mark.rule("MQMP-3.1.5.2-101", "MQMP-3.1.5.2-103", "MQMP-3.1.5.2-104", "MQMP-3.1.5.2-105")
 @pytest.mark.rule("MQDMPR-3.1.7.1.30-1", "MQDMPR-3.1.7.1.30-4", "MQDMPR-3.1.7.1.30-7")
-def test_a_message_is_sent_with_an_identifier_of_its_own() -> None:
-    scene = Scene()
+def test_a_message_is_sent_with_an_identifier_of_its_own(scene: Scene) -> None:
     pass_time(scene.manager, 7000)
     buffer = sending(admin=ANSWERS, response=ANSWERS, p_priority=5, **body(b"content", "a label"))
     answer = scene.send(buffer)
@@ -406,8 +400,7 @@ def test_a_signed_message_has_a_security_header() -> None:
 @pytest.mark.rule("MQMP-3.1.5.2-20", "MQMP-3.1.5.2-91", "MQMP-3.1.5.2-100", "MQMP-2.2.3.2-33")
 @pytest.mark.rule("MQDMPR-3.1.7.1.30-2")
 @pytest.mark.parametrize("commit", [False, True])
-def test_a_message_is_sent_in_a_transaction(commit: bool) -> None:
-    scene = Scene()
+def test_a_message_is_sent_in_a_transaction(scene: Scene, commit: bool) -> None:
     unit = create_transaction(scene.manager, bytes(UOW))
     told = Told()
     dequeue_message(opened(scene.queue), told)
@@ -426,8 +419,7 @@ def test_a_message_is_sent_in_a_transaction(commit: bool) -> None:
 
 @pytest.mark.rule("MQMP-3.1.5.2-92")
 @pytest.mark.parametrize("uow", [UOW, GUID(bytes(16))])
-def test_a_transaction_that_was_not_enlisted_sends_nothing(uow: GUID) -> None:
-    scene = Scene()
+def test_a_transaction_that_was_not_enlisted_sends_nothing(scene: Scene, uow: GUID) -> None:
     assert scene.send(sending(p_uow=uow)).status == Status.MQ_ERROR_TRANSACTION_ENLIST
     assert labels(scene.queue) == []
 
@@ -461,23 +453,20 @@ def test_a_body_for_an_outgoing_queue_stays_encrypted() -> None:
 
 
 @pytest.mark.rule("MQMP-3.1.5.2-97")
-def test_what_cannot_be_decrypted_is_not_sent() -> None:
-    scene = Scene()
+def test_what_cannot_be_decrypted_is_not_sent(scene: Scene) -> None:
     assert scene.send(sending(**ENCRYPTED)).status == CORRUPTED
     assert labels(scene.queue) == []
 
 
 @pytest.mark.rule("MQMP-3.1.5.2-102")
-def test_a_full_queue_takes_nothing() -> None:
-    scene = Scene()
+def test_a_full_queue_takes_nothing(scene: Scene) -> None:
     scene.queue.quota = 0
     answer = scene.send()
     assert answer.status == Status.MQ_ERROR_INSUFFICIENT_RESOURCES
     assert (answer.response.p_message_id, labels(scene.queue)) == (ROOM, [])
 
 
-def test_every_queue_of_several_gets_the_message() -> None:
-    scene = Scene()
+def test_every_queue_of_several_gets_the_message(scene: Scene) -> None:
     other = make_queue(scene.manager, "other")
     place = scene.open(SEND, name=f"{format_name(scene.queue)},{format_name(other)}")
     assert scene.send(sending(**body(b"x", "a")), place.handle).status == Status.MQ_OK
@@ -485,8 +474,7 @@ def test_every_queue_of_several_gets_the_message() -> None:
 
 
 @pytest.mark.rule("MQMP-2.2.3.2-34")
-def test_messages_of_one_priority_stand_as_they_were_sent() -> None:
-    scene = Scene()
+def test_messages_of_one_priority_stand_as_they_were_sent(scene: Scene) -> None:
     place = scene.open(SEND)
     for label, priority in [("a", 3), ("b", 7), ("c", 3)]:
         scene.send(sending(p_priority=priority, **body(b"", label)), place.handle)
@@ -494,8 +482,7 @@ def test_messages_of_one_priority_stand_as_they_were_sent() -> None:
 
 
 @pytest.mark.rule("MQMP-2.2.3.2-54", "MQMP-2.2.3.2-56")
-def test_times_count_from_the_send() -> None:
-    scene = Scene()
+def test_times_count_from_the_send(scene: Scene) -> None:
     message = scene.sent(ul_absolute_time_to_queue=20, ul_relative_time_to_live=10)
     packet = decode(message.packet, as_="user_message")
     assert packet.base_header.time_to_reach_queue == 20

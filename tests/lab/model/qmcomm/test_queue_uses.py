@@ -74,8 +74,7 @@ def cursor_of(handle: ContextHandle, number: int) -> CursorRequest:
     ("MQMP-3.1.4.21-9", NAME, naming),
     ("MQMP-3.1.4.22-8", PURGE, purging),
 )
-def test_a_handle_of_no_queue_is_refused(stem: str, request_for: Any) -> None:
-    scene = Scene()
+def test_a_handle_of_no_queue_is_refused(scene: Scene, stem: str, request_for: Any) -> None:
     put(scene.queue, b"one")
     other = scene.client.association.handle(scene.manager, object())
     with scene.unchanged():
@@ -89,8 +88,7 @@ def test_a_handle_of_no_queue_is_refused(stem: str, request_for: Any) -> None:
     ("MQMP-3.1.4.21-7 MQMP-3.1.4.21-16", NAME, naming),
     ("MQMP-3.1.4.22-3", PURGE, purging),
 )
-def test_a_deleted_queue_is_neither_named_nor_purged(stem: str, request_for: Any) -> None:
-    scene = Scene()
+def test_a_deleted_queue_is_neither_named_nor_purged(scene: Scene, stem: str, request_for: Any) -> None:
     handle = scene.open().ph_queue
     delete_queue(scene.manager, scene.queue)
     assert scene.status(stem, request_for(handle)) == Status.MQ_ERROR_QUEUE_DELETED
@@ -98,8 +96,7 @@ def test_a_deleted_queue_is_neither_named_nor_purged(stem: str, request_for: Any
 
 @pytest.mark.rule("MQMP-3.1.4.18-3", "MQMP-3.1.4.18-4", "MQMP-3.1.4.18-5", "MQMP-3.1.4.18-6")
 @pytest.mark.rule("MQMP-3.1.4.18-7")
-def test_a_local_queue_is_closed_with_cursors_and_who_waits() -> None:
-    scene = Scene()
+def test_a_local_queue_is_closed_with_cursors_and_who_waits(scene: Scene) -> None:
     handle = scene.open().ph_queue
     descriptor = scene.descriptor(handle)
     open_cursor(descriptor)
@@ -113,8 +110,7 @@ def test_a_local_queue_is_closed_with_cursors_and_who_waits() -> None:
 
 
 @pytest.mark.rule("MQMP-3.1.4.18-8")
-def test_the_handle_of_a_deleted_queue_is_closed() -> None:
-    scene = Scene()
+def test_the_handle_of_a_deleted_queue_is_closed(scene: Scene) -> None:
     handle = scene.open().ph_queue
     delete_queue(scene.manager, scene.queue)
     assert scene.status(CLOSE, closing(handle)) == Status.MQ_OK
@@ -146,8 +142,7 @@ def _cursor(scene: Scene, handle: ContextHandle) -> Cursor:
 
 
 @pytest.mark.rule("MQMP-3.1.4.19-3")
-def test_the_cursor_that_is_none_is_closed_on_any_handle() -> None:
-    scene = Scene()
+def test_the_cursor_that_is_none_is_closed_on_any_handle(scene: Scene) -> None:
     handles = [scene.open().ph_queue, scene.open_far().handle]
     handles.append(scene.client.association.handle(scene.manager, object()))
     with scene.unchanged():
@@ -156,8 +151,7 @@ def test_the_cursor_that_is_none_is_closed_on_any_handle() -> None:
             assert scene.status(CLOSE_CURSOR, request) == Status.MQ_OK
 
 
-def test_no_cursor_gets_the_number_that_means_none() -> None:
-    scene = Scene()
+def test_no_cursor_gets_the_number_that_means_none(scene: Scene) -> None:
     handle = scene.open().ph_queue
     for _ in range(2 * NO_CURSOR):
         request = CursorRequest(h_queue=handle, h_cursor=_cursor(scene, handle).handle)
@@ -166,8 +160,7 @@ def test_no_cursor_gets_the_number_that_means_none() -> None:
 
 
 @pytest.mark.rule("MQMP-3.1.4.19-4", "MQMP-3.1.4.19-6", "MQMP-3.1.4.19-7")
-def test_a_cursor_is_closed_with_the_handle_that_it_was_made_with() -> None:
-    scene = Scene()
+def test_a_cursor_is_closed_with_the_handle_that_it_was_made_with(scene: Scene) -> None:
     first, second = scene.open().ph_queue, scene.open().ph_queue
     cursor = _cursor(scene, first)
     other = scene.client.association.handle(scene.manager, object())
@@ -177,8 +170,7 @@ def test_a_cursor_is_closed_with_the_handle_that_it_was_made_with() -> None:
 
 
 @pytest.mark.rule("MQMP-3.1.4.19-5")
-def test_a_cursor_of_a_local_queue_is_closed() -> None:
-    scene = Scene()
+def test_a_cursor_of_a_local_queue_is_closed(scene: Scene) -> None:
     handle = scene.open().ph_queue
     kept, closed = _cursor(scene, handle), _cursor(scene, handle)
     seen: list[int] = []
@@ -192,8 +184,7 @@ def test_a_cursor_of_a_local_queue_is_closed() -> None:
 
 
 @pytest.mark.rule("MQMP-3.1.4.19-8")
-def test_a_cursor_that_a_remote_queue_does_not_have_is_not_closed() -> None:
-    scene = Scene()
+def test_a_cursor_that_a_remote_queue_does_not_have_is_not_closed(scene: Scene) -> None:
     proxy = scene.open_far()
     add_cursor_proxy(scene.manager, proxy, 5)
     assert scene.refusal(CLOSE_CURSOR, cursor_of(proxy.handle, 5555)) == INVALID_HANDLE
@@ -210,8 +201,7 @@ def test_a_cursor_that_a_remote_queue_does_not_have_is_not_closed() -> None:
         (None, NOT_AVAILABLE),
     ],
 )
-def test_a_cursor_of_a_remote_queue_is_closed_there(answer: Answer | None, status: int) -> None:
-    scene = Scene()
+def test_a_cursor_of_a_remote_queue_is_closed_there(scene: Scene, answer: Answer | None, status: int) -> None:
     proxy = scene.open_far()
     cursor = add_cursor_proxy(scene.manager, proxy, 55)
     scene.other.calls.clear()
@@ -226,8 +216,7 @@ def test_a_cursor_of_a_remote_queue_is_closed_there(answer: Answer | None, statu
 
 
 @pytest.mark.rule("MQMP-3.1.4.19-10", "MQMP-3.1.4.19-11")
-def test_a_remote_cursor_that_was_never_made_is_closed_here_alone() -> None:
-    scene = Scene()
+def test_a_remote_cursor_that_was_never_made_is_closed_here_alone(scene: Scene) -> None:
     proxy = scene.open_far()
     cursor = add_cursor_proxy(scene.manager, proxy)
     scene.other.calls.clear()
@@ -241,8 +230,7 @@ def _remote_cursor(scene: Scene) -> tuple[ContextHandle, CursorProxy]:
 
 
 @pytest.mark.rule("MQMP-3.1.4.20-2")
-def test_the_properties_of_a_cursor_are_not_set_any_more() -> None:
-    scene = Scene()
+def test_the_properties_of_a_cursor_are_not_set_any_more(scene: Scene) -> None:
     handle, cursor = _remote_cursor(scene)
     request = SetCursorPropertiesRequest(h_proxy=handle, h_cursor=cursor.handle, h_remote_cursor=5)
     answer = scene.client.call(SET_CURSOR, request)
@@ -271,15 +259,13 @@ def test_a_cursor_is_tied_to_that_of_the_other_queue_manager() -> None:
 
 
 @pytest.mark.rule("MQMP-3.1.4.21-3")
-def test_too_much_room_for_a_format_name_is_not_dispatched() -> None:
-    scene = Scene()
+def test_too_much_room_for_a_format_name_is_not_dispatched(scene: Scene) -> None:
     request = naming(scene.open().ph_queue, 524289)
     assert scene.fault(NAME, request) == INVALID_BOUND
 
 
 @pytest.mark.rule("MQMP-3.1.4.21-4", "MQMP-3.1.4.21-6")
-def test_room_for_a_format_name_that_is_not_there_or_of_two_sizes_is_refused() -> None:
-    scene = Scene()
+def test_room_for_a_format_name_that_is_not_there_or_of_two_sizes_is_refused(scene: Scene) -> None:
     handle = scene.open().ph_queue
     for request in (
         naming(handle, 5, lpwcs_format_name=None),
@@ -291,8 +277,7 @@ def test_room_for_a_format_name_that_is_not_there_or_of_two_sizes_is_refused() -
 
 @pytest.mark.rule("MQMP-3.1.4.21-5", "MQMP-3.1.4.21-14", "MQMP-3.1.4.21-15")
 @pytest.mark.parametrize("buffer", [None, WcharText()])
-def test_a_format_name_is_measured(buffer: WcharText | None) -> None:
-    scene = Scene()
+def test_a_format_name_is_measured(scene: Scene, buffer: WcharText | None) -> None:
     response = scene.call(NAME, naming(scene.open().ph_queue, 0, lpwcs_format_name=buffer))
     assert response.status == Status.MQ_ERROR_FORMATNAME_BUFFER_TOO_SMALL
     assert (response.pdw_length, response.lpwcs_format_name) == (len(ORDERS) + 1, buffer)
@@ -300,8 +285,7 @@ def test_a_format_name_is_measured(buffer: WcharText | None) -> None:
 
 @pytest.mark.rule("MQMP-3.1.4.21-8", "MQMP-3.1.4.21-11", "MQMP-3.1.4.21-12")
 @pytest.mark.parametrize("more", [0, 1, 100])
-def test_a_format_name_that_fits_is_given(more: int) -> None:
-    scene = Scene()
+def test_a_format_name_that_fits_is_given(scene: Scene, more: int) -> None:
     room = len(ORDERS) + 1 + more
     response = scene.call(NAME, naming(scene.open().ph_queue, room))
     assert (response.status, response.pdw_length) == (Status.MQ_OK, len(ORDERS) + 1)
@@ -309,16 +293,14 @@ def test_a_format_name_that_fits_is_given(more: int) -> None:
 
 
 @pytest.mark.rule("MQMP-3.1.4.21-10")
-def test_the_format_name_of_a_remote_queue_is_that_which_opened_it() -> None:
-    scene = Scene()
+def test_the_format_name_of_a_remote_queue_is_that_which_opened_it(scene: Scene) -> None:
     response = scene.call(NAME, naming(scene.open_far().handle, len(ELSEWHERE) + 1))
     assert (response.status, response.lpwcs_format_name.text) == (Status.MQ_OK, ELSEWHERE)
 
 
 @pytest.mark.rule("MQMP-3.1.4.21-13", "MQMP-3.1.4.21-15")
 @pytest.mark.parametrize("room", [1, 2, 10, len(ORDERS)])
-def test_a_format_name_that_does_not_fit_is_cut(room: int) -> None:
-    scene = Scene()
+def test_a_format_name_that_does_not_fit_is_cut(scene: Scene, room: int) -> None:
     response = scene.call(NAME, naming(scene.open().ph_queue, room))
     assert response.status == Status.MQ_ERROR_FORMATNAME_BUFFER_TOO_SMALL
     assert response.pdw_length == len(ORDERS) + 1
@@ -338,8 +320,7 @@ def test_a_format_name_never_leaves_its_room(room: int) -> None:
     "opened_for",
     [QueueAccessType.SEND_ACCESS, QueueAccessType.PEEK_ACCESS, QueueAccessType.PEEK_ADMIN_ACCESS],
 )
-def test_who_may_not_receive_does_not_purge(opened_for: QueueAccessType) -> None:
-    scene = Scene()
+def test_who_may_not_receive_does_not_purge(scene: Scene, opened_for: QueueAccessType) -> None:
     put(scene.queue, b"one")
     handle = scene.open().ph_queue
     scene.descriptor(handle).access_type = opened_for
@@ -348,8 +329,7 @@ def test_who_may_not_receive_does_not_purge(opened_for: QueueAccessType) -> None
 
 
 @pytest.mark.rule("MQMP-3.1.4.22-5", "MQMP-3.1.4.22-6")
-def test_a_purged_queue_is_empty() -> None:
-    scene = Scene()
+def test_a_purged_queue_is_empty(scene: Scene) -> None:
     for body in (b"one", b"two"):
         put(scene.queue, body)
     assert scene.status(PURGE, purging(scene.open().ph_queue)) == Status.MQ_OK
@@ -357,8 +337,7 @@ def test_a_purged_queue_is_empty() -> None:
 
 
 @pytest.mark.rule("MQMP-3.1.4.22-7")
-def test_what_a_transaction_holds_is_gone_after_a_purge_and_an_abort() -> None:
-    scene = Scene()
+def test_what_a_transaction_holds_is_gone_after_a_purge_and_an_abort(scene: Scene) -> None:
     for body in (b"held", b"free"):
         put(scene.queue, body)
     handle = scene.open().ph_queue
@@ -392,8 +371,7 @@ def test_a_remote_queue_is_purged_there(answer: Answer | None, status: int, acce
     assert [(name, one.h_queue) for name, one in scene.other.calls] == [("RemoteQMPurgeQueue", 7)]
 
 
-def test_a_client_that_goes_while_a_queue_is_purged_elsewhere_leaves_no_timer() -> None:
-    scene = Scene()
+def test_a_client_that_goes_while_a_queue_is_purged_elsewhere_leaves_no_timer(scene: Scene) -> None:
     proxy = scene.open_far()
     del scene.other.answers["RemoteQMPurgeQueue"]
     waiting = scene.start(PURGE, purging(proxy.handle))

@@ -49,8 +49,7 @@ NAME = "r_qm_get_remote_queue_name"
 
 
 @pytest.mark.rule("MQMP-3.1.4.1-2")
-def test_the_name_of_a_remote_queue_is_not_told_any_more() -> None:
-    scene = Scene()
+def test_the_name_of_a_remote_queue_is_not_told_any_more(scene: Scene) -> None:
     proxy = scene.open_far()
     assert scene.fault(NAME, GetRemoteQueueNameRequest(p_queue=proxy.context)) == ILLEGAL_OPERATION
 
@@ -133,8 +132,7 @@ def test_a_queue_that_cannot_be_opened_for_others(request_: OpenRemoteQueueReque
 @pytest.mark.rule("MQMP-3.1.4.2-7", "MQMP-3.1.4.2-11", "MQMP-3.1.4.2-20", "MQMP-3.1.4.2-22")
 @pytest.mark.rule("MQMP-3.1.4.2-23")
 @pytest.mark.parametrize("mqs", [0, 0x100, 0x200, 0x300, 0x400, 0x500, 0x501, 0xFFFF_FFFF])
-def test_what_is_not_looked_at_when_a_queue_is_opened_for_others(mqs: int) -> None:
-    scene = Scene()
+def test_what_is_not_looked_at_when_a_queue_is_opened_for_others(scene: Scene, mqs: int) -> None:
     named = FormatName.parse(ORDERS)
     dirty = QueueFormat(m_qft=3, m_reserved=0xBEEF, arm=WcharText.of(named.direct_text))
     for process in (0, 0xFFFF_FFFF):
@@ -160,9 +158,8 @@ def test_what_is_not_looked_at_when_a_queue_is_opened_for_others(mqs: int) -> No
     ("", 0x20, 1, PEEK, QueueShareMode.DENY_RECEIVE),
 )
 def test_a_queue_opened_for_others_is_known_by_one_number_and_a_handle(
-    access: int, share: int, opened_for: QueueAccessType, shared: QueueShareMode
+    scene: Scene, access: int, share: int, opened_for: QueueAccessType, shared: QueueShareMode
 ) -> None:
-    scene = Scene()
     response = scene.call(OPEN, opening_for_others(access=access, share=share))
     (descriptor,) = scene.manager.descriptors.values()
     assert response.status == Status.MQ_OK
@@ -186,22 +183,19 @@ def test_a_queue_opened_for_others_is_known_by_one_number_and_a_handle(
         "DIRECT=OS:host\\private$\\orders;retry",
     ],
 )
-def test_every_name_of_a_local_queue_opens_it_for_others(name: str) -> None:
-    scene = Scene()
+def test_every_name_of_a_local_queue_opens_it_for_others(scene: Scene, name: str) -> None:
     assert scene.status(OPEN, opening_for_others(name)) == Status.MQ_OK
     assert len(scene.manager.descriptors) == 1
 
 
 @pytest.mark.rule("MQMP-3.1.4.2-16")
-def test_a_queue_that_is_open_for_receive_is_not_opened_for_one_alone() -> None:
-    scene = Scene()
+def test_a_queue_that_is_open_for_receive_is_not_opened_for_one_alone(scene: Scene) -> None:
     scene.open()
     assert scene.refusal(OPEN, opening_for_others(share=1)) == SHARING_VIOLATION
 
 
 @pytest.mark.rule("MQMP-3.1.4.2-17", "MQMP-3.1.4.2-19")
-def test_a_queue_that_is_open_for_one_alone_waits_for_that_one() -> None:
-    scene = Scene()
+def test_a_queue_that_is_open_for_one_alone_waits_for_that_one(scene: Scene) -> None:
     alone = scene.open_for_others(share=1)
     with scene.unchanged():
         assert scene.status(OPEN, opening_for_others()) == SHARING_VIOLATION
@@ -212,23 +206,20 @@ def test_a_queue_that_is_open_for_one_alone_waits_for_that_one() -> None:
 
 
 @pytest.mark.rule("MQMP-3.1.4.2-18")
-def test_a_queue_that_is_open_for_one_alone_can_be_peeked_at() -> None:
-    scene = Scene()
+def test_a_queue_that_is_open_for_one_alone_can_be_peeked_at(scene: Scene) -> None:
     scene.open_for_others(share=1)
     assert scene.status(OPEN, opening_for_others(access=0x20)) == Status.MQ_OK
 
 
 @pytest.mark.rule("MQMP-3.1.4.2-17")
-def test_who_peeks_alone_keeps_others_from_receiving_but_not_from_peeking() -> None:
-    scene = Scene()
+def test_who_peeks_alone_keeps_others_from_receiving_but_not_from_peeking(scene: Scene) -> None:
     scene.open_for_others(access=0x20, share=1)
     assert scene.refusal(OPEN, opening_for_others()) == SHARING_VIOLATION
     assert scene.status(OPEN, opening_for_others(access=0x20)) == Status.MQ_OK
 
 
 @pytest.mark.rule("MQMP-3.1.4.3-1", "MQMP-3.1.4.3-7")
-def test_closing_what_is_no_remote_queue_context_changes_nothing() -> None:
-    scene = Scene()
+def test_closing_what_is_no_remote_queue_context_changes_nothing(scene: Scene) -> None:
     local = scene.open().ph_queue
     with scene.unchanged():
         answer = scene.client.call(CLOSE, CloseRemoteQueueContext(pph_context=local))
@@ -237,8 +228,7 @@ def test_closing_what_is_no_remote_queue_context_changes_nothing() -> None:
 
 
 @pytest.mark.rule("MQMP-3.1.4.3-2", "MQMP-3.1.4.3-4", "MQMP-3.1.4.3-5", "MQMP-3.1.4.3-7")
-def test_a_remote_queue_context_that_nobody_reads_closes_the_queue() -> None:
-    scene = Scene()
+def test_a_remote_queue_context_that_nobody_reads_closes_the_queue(scene: Scene) -> None:
     opened = scene.open_for_others()
     seen: list[int] = []
     descriptor = scene.manager.descriptors[opened.ph_queue]
@@ -250,8 +240,7 @@ def test_a_remote_queue_context_that_nobody_reads_closes_the_queue() -> None:
 
 
 @pytest.mark.rule("MQMP-3.1.4.3-3", "MQMP-3.1.4.3-4", "MQMP-3.1.4.3-5")
-def test_a_remote_queue_context_that_somebody_reads_leaves_the_queue_open() -> None:
-    scene = Scene()
+def test_a_remote_queue_context_that_somebody_reads_leaves_the_queue_open(scene: Scene) -> None:
     opened = scene.open_for_others()
     descriptor = scene.manager.descriptors[opened.ph_queue]
     descriptor.remote_read_state = RemoteReadState.READY_FOR_READ
@@ -263,8 +252,7 @@ def test_a_remote_queue_context_that_somebody_reads_leaves_the_queue_open() -> N
 
 
 @pytest.mark.rule("MQMP-3.1.4.4-1")
-def test_the_buffer_of_a_new_remote_cursor_is_not_looked_at() -> None:
-    scene = Scene()
+def test_the_buffer_of_a_new_remote_cursor_is_not_looked_at(scene: Scene) -> None:
     opened = scene.open_for_others()
     request = remote_cursor(opened.ph_queue, p_class=0xFFFF, p_priority=99, ul_absolute_time_to_queue=1)
     assert scene.status(CURSOR, request) == Status.MQ_OK
@@ -272,8 +260,7 @@ def test_the_buffer_of_a_new_remote_cursor_is_not_looked_at() -> None:
 
 @pytest.mark.rule("MQMP-3.1.4.4-3")
 @pytest.mark.parametrize("number", [0, 77, 0xFFFF_FFFF])
-def test_a_number_of_no_open_queue_gives_no_cursor(number: int) -> None:
-    scene = Scene()
+def test_a_number_of_no_open_queue_gives_no_cursor(scene: Scene, number: int) -> None:
     scene.open_for_others()
     assert scene.refusal(CURSOR, remote_cursor(number)) == Status.MQ_ERROR_INVALID_HANDLE
 
@@ -283,16 +270,14 @@ def test_a_number_of_no_open_queue_gives_no_cursor(number: int) -> None:
     ("MQMP-3.1.4.4-4", lambda manager, one: close_queue(manager, one)),
     ("MQMP-3.1.4.4-5 MQMP-3.1.4.4-7", lambda manager, one: delete_queue(manager, one.queue_reference)),
 )
-def test_a_queue_that_was_closed_or_deleted_gives_no_cursor(end: Any) -> None:
-    scene = Scene()
+def test_a_queue_that_was_closed_or_deleted_gives_no_cursor(scene: Scene, end: Any) -> None:
     opened = scene.open_for_others()
     end(scene.manager, scene.manager.descriptors[opened.ph_queue])
     assert scene.refusal(CURSOR, remote_cursor(opened.ph_queue)) == INVALID_HANDLE
 
 
 @pytest.mark.rule("MQMP-3.1.4.4-6", "MQMP-3.1.4.4-8", "MQMP-3.1.4.4-9")
-def test_an_open_queue_gives_a_new_cursor_each_time() -> None:
-    scene = Scene()
+def test_an_open_queue_gives_a_new_cursor_each_time(scene: Scene) -> None:
     opened = scene.open_for_others()
     responses = [scene.call(CURSOR, remote_cursor(opened.ph_queue)) for _ in range(2)]
     descriptor = scene.manager.descriptors[opened.ph_queue]
@@ -301,8 +286,7 @@ def test_an_open_queue_gives_a_new_cursor_each_time() -> None:
     assert len(scene.manager.cursors) == 2
 
 
-def test_a_machine_queue_that_is_not_there_is_not_found() -> None:
-    scene = Scene()
+def test_a_machine_queue_that_is_not_there_is_not_found(scene: Scene) -> None:
     assert FormatName.parse(f"MACHINE={QUEUE_MANAGER};DEADLETTER").kind is QueueFormatType.MACHINE
     request = opening_for_others(f"MACHINE={QUEUE_MANAGER};DEADLETTER")
     assert scene.status(OPEN, request) == Status.MQ_ERROR_QUEUE_NOT_FOUND

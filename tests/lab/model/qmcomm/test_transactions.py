@@ -133,8 +133,7 @@ def test_a_transaction_is_not_begun_twice(external: bool) -> None:
 
 @pytest.mark.rule("MQMP-3.1.4.14-4", "MQMP-3.1.4.14-5", "MQMP-3.1.4.14-6", "MQMP-3.1.4.14-7")
 @pytest.mark.rule("MQMP-3.1.4.14-8")
-def test_an_internal_transaction_gets_a_handle() -> None:
-    scene = Scene()
+def test_an_internal_transaction_gets_a_handle(scene: Scene) -> None:
     handle = scene.begin()
     (transaction,) = scene.manager.transaction_collection.values()
     assert transaction.identifier == bytes(UOW)
@@ -145,8 +144,7 @@ def test_an_internal_transaction_gets_a_handle() -> None:
 
 @pytest.mark.rule("MQMP-3.1.4.14-9")
 @pytest.mark.parametrize("end", [COMMIT, ABORT])
-def test_a_unit_of_work_that_has_ended_can_begin_again(end: str) -> None:
-    scene = Scene()
+def test_a_unit_of_work_that_has_ended_can_begin_again(scene: Scene, end: str) -> None:
     first = scene.begin()
     scene.call(end, TransactionRequest(ph_int_xact=first))
     assert scene.begin() != first
@@ -155,8 +153,7 @@ def test_a_unit_of_work_that_has_ended_can_begin_again(end: str) -> None:
 
 @pytest.mark.rule("MQMP-3.1.4.15-4", "MQMP-3.1.4.16-4")
 @pytest.mark.parametrize("end", [COMMIT, ABORT])
-def test_a_handle_of_something_else_ends_no_transaction(end: str) -> None:
-    scene = Scene()
+def test_a_handle_of_something_else_ends_no_transaction(scene: Scene, end: str) -> None:
     scene.begin()
     queue = scene.open().ph_queue
     with scene.unchanged():
@@ -167,8 +164,7 @@ def test_a_handle_of_something_else_ends_no_transaction(end: str) -> None:
 @pytest.mark.rule("MQMP-3.1.4.15-5", "MQMP-3.1.4.15-7", "MQMP-3.1.4.15-8", "MQMP-3.1.4.15-9")
 @pytest.mark.rule("MQMP-3.1.4.16-5", "MQMP-3.1.4.16-7", "MQMP-3.1.4.16-8", "MQMP-3.1.4.16-9")
 @pytest.mark.parametrize(("end", "left"), [(COMMIT, ["sent"]), (ABORT, ["received"])])
-def test_a_transaction_happens_whole_or_not_at_all(end: str, left: list[str]) -> None:
-    scene = Scene()
+def test_a_transaction_happens_whole_or_not_at_all(scene: Scene, end: str, left: list[str]) -> None:
     put(scene.queue, b"received")
     descriptor = scene.descriptor(scene.open().ph_queue)
     handle = scene.begin()

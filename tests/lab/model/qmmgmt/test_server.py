@@ -70,6 +70,11 @@ def refused(scene: Scene, request: QMMgmtGetInfoRequest) -> int | None:
     return answer.status
 
 
+@pytest.fixture
+def scene() -> Scene:
+    return Scene()
+
+
 @pytest.mark.rule("MQMR-3-1")
 def test_who_is_no_administrator_is_refused() -> None:
     scene = Scene(permits=lambda association, deed: deed == "ask" and association.number == 2)
@@ -79,8 +84,7 @@ def test_who_is_no_administrator_is_refused() -> None:
 
 
 @pytest.mark.rule("MQMR-3.1.4.1-3")
-def test_what_stands_in_the_room_for_values_is_of_no_interest() -> None:
-    scene = Scene()
+def test_what_stands_in_the_room_for_values_is_of_no_interest(scene: Scene) -> None:
     asked = asking(MgmtObject(), 4, room=PropVariant(vt=BodyType.VT_UI4, arm=5))
     (value,) = scene.client.call("R_QMMgmtGetInfo", asked).response.ap_var
     assert value.arm == WcharText.of("CONNECTED")
@@ -102,8 +106,7 @@ def test_a_question_that_cannot_be_answered_leaves_the_values_as_they_were(
 
 
 @pytest.mark.rule("MQMR-3.1.4.1-8")
-def test_a_queue_is_asked_about_without_being_opened_or_made() -> None:
-    scene = Scene()
+def test_a_queue_is_asked_about_without_being_opened_or_made(scene: Scene) -> None:
     gone = MgmtObject(type=MgmtObjectType.MGMT_QUEUE, arm=QueueFormat.of(FormatName.parse(ORDERS + ";late")))
     assert refused(scene, asking(gone, 7)) == Status.MQ_ERROR_QUEUE_NOT_FOUND
     assert scene.queue.subqueue_collection == []
@@ -125,8 +128,7 @@ def test_every_property_has_its_type_or_no_value(kind: Any, name: str | None, pr
 
 
 @pytest.mark.rule("MQMR-3.1.4.1-15", "MQMR-3.1.4.1-16")
-def test_the_computer_tells_its_active_and_its_private_queues() -> None:
-    scene = Scene()
+def test_the_computer_tells_its_active_and_its_private_queues(scene: Scene) -> None:
     far = scene.outgoing()
     assert scene.get(1) == ()
     assert scene.get(2) == ("host\\private$\\orders",)
@@ -136,8 +138,7 @@ def test_the_computer_tells_its_active_and_its_private_queues() -> None:
 
 
 @pytest.mark.rule("MQMR-3.1.4.1-17")
-def test_the_directory_server_is_the_first_one_with_two_backslashes() -> None:
-    scene = Scene()
+def test_the_directory_server_is_the_first_one_with_two_backslashes(scene: Scene) -> None:
     scene.manager.directory_server_list = ("DC01", "DC02")
     assert scene.raw(3) == NO_VALUE
     scene.manager.directory_integrated = True
@@ -147,8 +148,7 @@ def test_the_directory_server_is_the_first_one_with_two_backslashes() -> None:
 
 
 @pytest.mark.rule("MQMR-3.1.4.1-12", "MQMR-3.1.4.1-18", "MQMR-3.1.4.1-19", "MQMR-3.1.4.2-8", "MQMR-3.1.4.2-9")
-def test_the_computer_is_connected_until_it_is_told_otherwise() -> None:
-    scene = Scene()
+def test_the_computer_is_connected_until_it_is_told_otherwise(scene: Scene) -> None:
     assert (scene.get(4), scene.get(5)) == ("CONNECTED", "")
     assert scene.act("DISCONNECT") == Status.MQ_OK
     assert scene.get(4) == "DISCONNECTED"
@@ -157,8 +157,7 @@ def test_the_computer_is_connected_until_it_is_told_otherwise() -> None:
 
 
 @pytest.mark.rule("MQMR-3.1.4.1-20", "MQMR-3.1.4.1-27", "MQMR-3.1.4.1-28")
-def test_messages_and_bytes_are_counted() -> None:
-    scene = Scene()
+def test_messages_and_bytes_are_counted(scene: Scene) -> None:
     first = put(scene.queue, b"one")
     put(scene.queue, b"two")
     put(make_queue(scene.manager, "bills"), b"three")
@@ -170,8 +169,7 @@ def test_messages_and_bytes_are_counted() -> None:
 
 
 @pytest.mark.rule("MQMR-3.1.4.1-29", "MQMR-3.1.4.1-30")
-def test_a_journal_is_counted_and_its_bytes_while_the_queue_keeps_one() -> None:
-    scene = Scene()
+def test_a_journal_is_counted_and_its_bytes_while_the_queue_keeps_one(scene: Scene) -> None:
     journal = scene.queue.journal_queue_reference
     assert journal is not None
     put(journal, b"kept")
@@ -183,8 +181,7 @@ def test_a_journal_is_counted_and_its_bytes_while_the_queue_keeps_one() -> None:
 
 
 @pytest.mark.rule("MQMR-3.1.4.1-21", "MQMR-3.1.4.1-22", "MQMR-3.1.4.1-24", "MQMR-3.1.4.1-31")
-def test_a_queue_tells_its_names_and_where_it_is() -> None:
-    scene = Scene()
+def test_a_queue_tells_its_names_and_where_it_is(scene: Scene) -> None:
     scene.manager.qualified_computer_name = "host.example"
     assert [scene.get(propid, ORDERS) for propid in (1, 2, 4, 11)] == [
         "host\\private$\\orders",
@@ -197,8 +194,7 @@ def test_a_queue_tells_its_names_and_where_it_is() -> None:
 
 
 @pytest.mark.rule("MQMR-3.1.4.1-23", "MQMR-3.1.4.1-25")
-def test_a_queue_tells_its_type_and_whether_it_is_transactional() -> None:
-    scene = Scene()
+def test_a_queue_tells_its_type_and_whether_it_is_transactional(scene: Scene) -> None:
     for kind, text in (
         (QueueType.PUBLIC, "PUBLIC"),
         (QueueType.PRIVATE, "PRIVATE"),
@@ -226,9 +222,8 @@ def test_a_queue_tells_its_type_and_whether_it_is_transactional() -> None:
     ],
 )
 def test_whether_a_queue_is_foreign_only_the_directory_knows(
-    offline: bool, foreign: bool, kind: QueueType, text: str
+    scene: Scene, offline: bool, foreign: bool, kind: QueueType, text: str
 ) -> None:
-    scene = Scene()
     scene.manager.directory_offline, scene.manager.foreign_system = offline, foreign
     scene.queue.queue_type = kind
     assert scene.get(6, ORDERS) == text
@@ -249,9 +244,8 @@ def test_whether_a_queue_is_foreign_only_the_directory_knows(
     ],
 )
 def test_an_outgoing_queue_tells_its_state_and_the_next_hops_while_it_has_some(
-    state: OutgoingQueueState, text: str, hops: bool
+    scene: Scene, state: OutgoingQueueState, text: str, hops: bool
 ) -> None:
-    scene = Scene()
     far = scene.outgoing()
     far.state, far.next_hops = state, ("IP=192.0.2.7", "IP=192.0.2.8")
     assert scene.get(11, FAR) == text
@@ -265,8 +259,7 @@ def test_an_outgoing_queue_tells_its_state_and_the_next_hops_while_it_has_some(
 @pytest.mark.rule("MQMR-3.1.4.1-33", "MQMR-3.1.4.1-34", "MQMR-3.1.4.1-35", "MQMR-3.1.4.1-36")
 @pytest.mark.rule("MQMR-3.1.4.1-37", "MQMR-3.1.4.1-38", "MQMR-3.1.4.1-39", "MQMR-3.1.4.1-40")
 @pytest.mark.rule("MQMR-3.1.4.1-41", "MQMR-3.1.4.1-42", "MQMR-3.1.4.1-43")
-def test_an_outgoing_queue_tells_how_far_its_sequence_is() -> None:
-    scene = Scene()
+def test_an_outgoing_queue_tells_how_far_its_sequence_is(scene: Scene) -> None:
     far = scene.outgoing()
     far.outgoing_transfer_info_reference = _INFO
     assert {propid: scene.get(propid, FAR) for propid in range(13, 24)} == {
@@ -288,8 +281,7 @@ def test_an_outgoing_queue_tells_how_far_its_sequence_is() -> None:
 
 
 @pytest.mark.rule("MQMR-3.1.4.1-44")
-def test_a_queue_tells_which_sequences_come_into_it() -> None:
-    scene = Scene()
+def test_a_queue_tells_which_sequences_come_into_it(scene: Scene) -> None:
     assert scene.get(24, ORDERS) == ()
     sources = tuple(
         TransferSource(
@@ -307,8 +299,7 @@ def test_a_queue_tells_which_sequences_come_into_it() -> None:
 
 
 @pytest.mark.rule("MQMR-3.1.4.1-45")
-def test_an_outgoing_queue_tells_how_connections_were_made() -> None:
-    scene = Scene()
+def test_an_outgoing_queue_tells_how_connections_were_made(scene: Scene) -> None:
     far = scene.outgoing()
     far.connection_history = (
         ConnectionAttempt(status=0x80000001, time=1_700_000_000, error=0xC00E0001, addresses=("\\\\far",)),
@@ -319,8 +310,7 @@ def test_an_outgoing_queue_tells_how_connections_were_made() -> None:
 
 
 @pytest.mark.rule("MQMR-3.1.4.1-46", "MQMR-3.1.4.1-47")
-def test_subqueues_are_counted_and_named() -> None:
-    scene = Scene()
+def test_subqueues_are_counted_and_named(scene: Scene) -> None:
     for name in ("late", "bad"):
         find_queue(scene.manager, FormatName.parse(f"{ORDERS};{name}"))
     assert (scene.get(26, ORDERS), scene.get(27, ORDERS)) == (2, ("late", "bad"))
@@ -333,8 +323,7 @@ def acting(what: MgmtObject, action: str) -> QMMgmtActionRequest:
 
 
 @pytest.mark.rule("MQMR-3.1.4.2-1")
-def test_an_action_may_be_written_in_any_case() -> None:
-    scene = Scene()
+def test_an_action_may_be_written_in_any_case(scene: Scene) -> None:
     answer = scene.client.call("R_QMMgmtAction", acting(MgmtObject(), "disConnect"))
     assert answer.status == Status.MQ_OK
     assert not scene.manager.connection_active
@@ -354,8 +343,7 @@ def test_an_action_that_there_is_not_for_an_object_is_refused(what: MgmtObject, 
 
 
 @pytest.mark.rule("MQMR-3.1.4.2-5", "MQMR-3.1.4.2-6")
-def test_only_an_outgoing_queue_that_is_there_can_be_paused() -> None:
-    scene = Scene()
+def test_only_an_outgoing_queue_that_is_there_can_be_paused(scene: Scene) -> None:
     assert scene.act("PAUSE", ORDERS) == Status.MQ_ERROR_INVALID_PARAMETER
     assert scene.act("RESUME", FAR) == Status.MQ_ERROR_QUEUE_NOT_FOUND
     answer = scene.client.call("R_QMMgmtAction", acting(_NO_QUEUE, "PAUSE"))
@@ -363,8 +351,7 @@ def test_only_an_outgoing_queue_that_is_there_can_be_paused() -> None:
 
 
 @pytest.mark.rule("MQMR-3.1.4.2-10")
-def test_tidy_purges_every_queue_as_the_rule_says() -> None:
-    scene = Scene()
+def test_tidy_purges_every_queue_as_the_rule_says(scene: Scene) -> None:
     put(scene.queue)
     held = put(make_queue(scene.manager, "bills"))
     position(held).state = PositionState.LOCKED
@@ -403,8 +390,7 @@ def test_a_queue_that_is_paused_sends_nothing_until_it_is_resumed() -> None:
 
 
 @pytest.mark.rule("MQMR-3.1.4.2-13")
-def test_a_sequence_is_sent_again_when_an_administrator_wants_it() -> None:
-    scene = Scene()
+def test_a_sequence_is_sent_again_when_an_administrator_wants_it(scene: Scene) -> None:
     far = scene.outgoing()
     told: list[tuple[Any, AdministrativeDeed]] = []
     scene.manager.administered.append(lambda queue, deed: told.append((queue, deed)))
