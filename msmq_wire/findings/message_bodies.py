@@ -6,19 +6,14 @@ always what was on the wire.
 
 from __future__ import annotations
 
-import msgspec
-
 from msmq_wire.engines.places import span
 from msmq_wire.findings.finding import Evidence
 from msmq_wire.findings.guards import Told
 from msmq_wire.findings.rule import evidence_of
-from msmq_wire.records.bodies import EncryptedBody
 from msmq_wire.records.body_keys import keys_in_force
-from msmq_wire.records.message_body import IN_PACKET, MessageBody, message_body, transfer_body
+from msmq_wire.records.message_body import IN_PACKET, MessageBody, message_body
 from msmq_wire.records.record import Record
-from msmq_wire.records.rpc_packets import TransferBuffer
 from msmq_wire.records.srmp_packets import SrmpMessage
-from msmq_wire.rpc.transfer_properties import MessageProperties
 
 BODY_TYPES = ("user_message", "message_packet", "srmp_message", "transfer_buffer")
 """Types of records that may have a body."""
@@ -48,26 +43,9 @@ def body_of(record: Record) -> MessageBody | None:
     The body inside CompoundMessageHeader is that of the SRMP message, which has a record of its own.
     """
     if _Last.record is not record:
-        _Last.record, _Last.body = record, _body_of(record)
+        is_srmp = getattr(record.packet, "compound_message_header", None) is not None
+        _Last.record, _Last.body = record, None if is_srmp else message_body(record)
     return _Last.body
-
-
-def _body_of(record: Record) -> MessageBody | None:
-    packet = record.packet
-    if getattr(packet, "compound_message_header", None) is not None:
-        return None
-    body = _transferred(packet.properties) if isinstance(packet, TransferBuffer) else message_body(record)
-    # Of nothing there is nothing to tell.
-    return body if body is not None and body.data else None
-
-
-def _transferred(message: MessageProperties) -> MessageBody:
-    """The body of a transfer buffer: no key opens it, and a privacy level alone says that it is encrypted."""
-    body = transfer_body(message)
-    if body.encrypted is None and message.privacy_level:
-        level = EncryptedBody(declared=False, in_transfer=True, privacy_level=message.privacy_level)
-        return msgspec.structs.replace(body, encrypted=level)
-    return body
 
 
 def caveats_of(body: MessageBody) -> tuple[str, ...]:

@@ -119,7 +119,12 @@ def body_of(data: bytes, size: int, label: str, body_type: int, extension: bytes
     if not data:
         return None
     return MessageBody(
-        data=data, size=max(size, len(data)), label=label, body_type=body_type, extension=extension
+        data=data,
+        size=max(size, len(data)),
+        path=IN_PACKET,
+        label=label,
+        body_type=body_type,
+        extension=extension,
     )
 
 
