@@ -87,7 +87,7 @@ class Judge:
     of severity info is not asked again. ``lowered`` and ``withheld`` count what was said less gravely, or not
     at all, for what the capture could not see. ``story`` are the sessions and messages, once finished.
 
-    ``budget`` and ``messages`` bound what is followed, as they do for `Follower`; sessions, messages and
+    ``follower`` follows sessions; ``budget`` and ``messages`` bound what it keeps; sessions, messages and
     transactional sequences that go before the end are judged as they stand then, each by itself, and given to
     ``leave``, as remote reads are. Without an ``auditor`` the rules about routing are not asked. With
     ``answers`` there is a ``diagnosis`` of what was judged, where a rule tells what its answers call wrong.
@@ -118,7 +118,6 @@ class Judge:
         self._explaining |= {rule.id for rule in over_records if rule.explains or rule.explains_later}
         self._of_hops = [rule for rule in self._rules if rule.over == "hop"]
         self._of_replies = [rule for rule in self._rules if rule.over == "reply"]
-        self._replayer = _replayer() if self._of_replies else None
         self._of_leaving: dict[type, list[Rule]] = {
             kind: [rule for rule in self._rules if rule.over == over]
             for kind, over in ((MessageLife, "life"), (Session, "session"), (TransactionalStream, "story"))
@@ -127,7 +126,8 @@ class Judge:
         self._blaming = _blaming(rules, answers=answers) if blames else None
         self.diagnosis = self._blaming.diagnosis if self._blaming is not None and answers else None
         lives = leave is not None or blames or bool(self._of_leaving[MessageLife])
-        self._follower = Follower(budget=budget, messages=messages, leave=self._left, lives=lives)
+        self.follower = Follower(budget=budget, messages=messages, leave=self._left, lives=lives)
+        self._replayer = _replayer(self.follower) if self._of_replies else None
         self._leave = leave
         self._of_the_gone: list[Finding] = []
         self._timed: list[tuple[Rule, Seen]] = []
@@ -150,7 +150,7 @@ class Judge:
     # What checks over records may ask.
 
     def started(self, record: Record) -> bool:
-        return self._follower.visibility.started(record)
+        return self.follower.visibility.started(record)
 
     def on_wire(self, record: Record) -> bool:
         return record.parent is None and record.type in _WIRE_TYPES and record.grade is None
@@ -166,7 +166,7 @@ class Judge:
         """Take a record; return what is found before it: a gap behind a call tells of its messages, too."""
         self._last = record.time or self._last
         self._sources.add(record.id, record.capture)
-        self._follower.feed(record)
+        self.follower.feed(record)
         found = self._told(0 if record.parent is not None else len(self._held))
         self._held.append(_Held(record))
         if self._blaming is not None:
@@ -189,8 +189,8 @@ class Judge:
         self._sources.add(first, run.capture)
         going: dict[int, list[Leaving]] = {}
         self._going = going
-        seen = self._follower.visibility
-        self._follower.follow(run)
+        seen = self.follower.visibility
+        self.follower.follow(run)
         self._going = None
         for one in self._held:
             self._replay(one)
@@ -227,7 +227,7 @@ class Judge:
         found = self._told(len(self._held))
         if self._replayer is not None:
             self._replies(self._replayer.finish(), found)
-        self.story = self._follower.finish()
+        self.story = self.follower.finish()
         self._settle(self.story.clocks, found)
         for rule in self._rules:
             if rule.over == "story":
@@ -265,7 +265,7 @@ class Judge:
         if self._going is None:
             self._judge_leaving(gone)
         elif self._of_leaving.get(type(gone)):
-            self._going.setdefault(self._follower.at, []).append(gone)
+            self._going.setdefault(self.follower.at, []).append(gone)
         if self._blaming is not None:
             self._blaming.leave(gone)
         if self._leave is not None:
@@ -375,7 +375,7 @@ class Judge:
 
     def _seen(self, rule: Rule, item: Any) -> Iterator[Seen]:
         """What a rule sees in an item, as grave as what was captured around it allows."""
-        visibility = self._follower.visibility
+        visibility = self.follower.visibility
         for one in rule.check(item, self):
             needs = rule.needs if one.needs is None else one.needs
             prefers = rule.prefers if one.prefers is None else one.prefers
@@ -446,11 +446,11 @@ def _blaming(rules: Mapping[str, Rule], *, answers: bool) -> Blaming:
     return Blaming(rules, answers=answers)
 
 
-def _replayer() -> Replayer:
+def _replayer(follower: Follower) -> Replayer:
     # Who only asks what a rule says needs no replay.
     from msmq_wire.replay import Replayer
 
-    return Replayer()
+    return Replayer(follower)
 
 
 def beyond(more: Mapping[str, int]) -> list[str]:

@@ -55,8 +55,10 @@ from msmq_wire.replay.rules.sections import judge_sections
 from msmq_wire.replay.rules.sent import judge_sent, learn_sent
 from msmq_wire.replay.rules.statuses import judge_status, judge_time
 from msmq_wire.replay.rules.uses import judge_look, judge_thrown, judge_use, judge_waiting, learn_uses
+from msmq_wire.replay.session_rules import SessionRules
 from msmq_wire.replay.sessions import SessionReplayer
 from msmq_wire.replay.state import Doubt, Found, Known, KnownHandle
+from msmq_wire.sessions import Follower
 from msmq_wire.units import SECOND
 
 _IN_FLIGHT = 5 * SECOND
@@ -70,10 +72,17 @@ class Replayer:
     """Feed records in the order of their ids, then call `finish`. Nothing is raised on any record.
 
     Deviations come in the order in which they can be told, some seconds of the capture after their call.
-    With another capture everything begins anew.
+    With another capture everything begins anew. A ``follower`` of sessions is that of whoever feeds it: each
+    record, and each run, before it comes here.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, follower: Follower | None = None) -> None:
+        # Without one it has its own.
+        self._own = Follower(lives=False) if follower is None else None
+        following = follower or self._own
+        assert following is not None
+        self._rules = SessionRules(following.record)
+        following.listen(self._rules)
         self._begin("")
 
     def _begin(self, capture: str) -> None:
@@ -88,9 +97,14 @@ class Replayer:
 
     def feed(self, record: Record) -> list[ReplayDeviation]:
         """Take a record; return what is wrong with it, or with replies before it."""
+        if self._own is not None:
+            self._own.feed(record)
+        return self._feed(record)
+
+    def _feed(self, record: Record) -> list[ReplayDeviation]:
         found: list[ReplayDeviation] = []
         if record.capture != self._capture:
-            found += self.finish()
+            found += self._finish()
             self._begin(record.capture)
         held = self._held
         if held is not None and record.parent == held[0].id:
@@ -109,15 +123,18 @@ class Replayer:
         elif record.type == "gap" or (record.type == "tcp_stream" and record.event not in _BEGINS):
             self._lost(record)
         found += self._sessions.feed(record)
+        found += self._rules.of(record.id)
         if record.time is not None:
             found += self._settle(record.time)
         return found
 
     def take(self, run: Run) -> list[tuple[int, ReplayDeviation]]:
         """Take everything of a run, in order; return what is wrong, each with the id of its record."""
+        if self._own is not None:
+            self._own.take(run)
         found: list[tuple[int, ReplayDeviation]] = []
         if not len(run):
-            return [(other.id, one) for other in run.others for one in self.feed(other)]
+            return [(other.id, one) for other in run.others for one in self._feed(other)]
         # Whoever has a run with packets has numpy.
         from msmq_wire.replay.columns import observed
 
@@ -135,10 +152,10 @@ class Replayer:
         ):
             place += 1
             while other is not None and other.id < number:
-                found += [(other.id, one) for one in self.feed(other)]
+                found += [(other.id, one) for one in self._feed(other)]
                 other = next(others, None)
             if (packet is None and header is None) or run.capture != self._capture:
-                found += [(number, one) for one in self.feed(record())]
+                found += [(number, one) for one in self._feed(record())]
                 continue
             told: list[ReplayDeviation] = [] if self._held is None else self._release()
             if shown is not None:
@@ -149,17 +166,22 @@ class Replayer:
                     told += self._sessions.acknowledged(stream, src, dst, header, record)
                 else:
                     told += self._sessions.sent(stream, src, dst, packet, header, record)
+            told += self._rules.of(number)
             if self._doubts and time:
                 told += self._settle(time)
             if told:
                 found += [(number, one) for one in told]
         if other is not None:
             others = chain((other,), others)
-        return [*found, *((one.id, deviation) for one in others for deviation in self.feed(one))]
+        return [*found, *((one.id, deviation) for one in others for deviation in self._feed(one))]
 
     def finish(self) -> list[ReplayDeviation]:
         """Return what is wrong with the last replies."""
-        return [*self._release(), *self._sessions.finish(), *self._settle(None)]
+        self._rules.begin()
+        return self._finish()
+
+    def _finish(self) -> list[ReplayDeviation]:
+        return [*self._release(), *self._rules.at_end(), *self._settle(None)]
 
     def _release(self) -> list[ReplayDeviation]:
         """Judge the call that was held until its message came."""

@@ -96,7 +96,7 @@ class SessionReplayer:
 
     def finish(self) -> list[ReplayDeviation]:
         """What waited until the end."""
-        return self._acknowledgments.finish()
+        return []
 
     def acknowledged(
         self, stream: int, src: str | None, dst: str | None, header: SessionHeader | None, record: Asked
@@ -141,9 +141,8 @@ class SessionReplayer:
             if agreed and session.whole and not session.overrun:
                 found += self._overrun(session, own, record)
         if packet is None:
-            self._acknowledgments.lost(stream)
-        else:
-            found += self._acknowledgments.take(packet, record, whole=session.whole)
+            return found
+        found += self._acknowledgments.take(packet, record)
         return found
 
     def _step(self, record: Record) -> None:
@@ -174,7 +173,6 @@ class SessionReplayer:
         known = self._sessions.get(record.stream)
         if known is not None:
             known.whole = False
-            self._acknowledgments.lost(record.stream)
 
     def _established(self, session: _Known, record: Record) -> Iterator[ReplayDeviation]:
         header = reached(record.packet, _HEADER)

@@ -21,7 +21,7 @@ from msmq_wire.records.message_values import delivery_of
 from msmq_wire.records.run import Run
 from msmq_wire.sessions.clocks import Sender, sender_of
 from msmq_wire.sessions.lives import LIFE, UNIT
-from msmq_wire.sessions.message import FollowedMessage, content
+from msmq_wire.sessions.message import FollowedMessage, content, destination_of
 from msmq_wire.sessions.session import Moment
 from msmq_wire.sessions.sights import (
     SeenAck,
@@ -32,6 +32,7 @@ from msmq_wire.sessions.sights import (
 )
 from msmq_wire.sessions.transactions import Place, StreamKey
 from msmq_wire.wire.headers.session_header import SessionHeader
+from msmq_wire.wire.types.guid import GUID
 
 Integers: TypeAlias = NDArray[np.int64]
 T = TypeVar("T")
@@ -158,6 +159,7 @@ def _messages(packets: _Packets) -> SeenMessages:
     header = column_at(top, "user_header")
     assert isinstance(header, Part)
     managers, names = coded(top, _MANAGER, rows)
+    destinations, to = coded(top, "user_header.queue_manager_address", rows)
     pairs, pair_of = run.pair[packets.places], run.pairs
     flags = numbers(top, "user_header.flags", rows)
     sent = packets.numbers("user_header.sent_time")
@@ -193,6 +195,7 @@ def _messages(packets: _Packets) -> SeenMessages:
         _correlations(packets, classes),
         _contents(packets, sent),
         charged.tolist(),
+        _looked_up(destinations, lambda code: destination_of(GUID(to[code]))),
     )
     ways = len(pair_of)
 

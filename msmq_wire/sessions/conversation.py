@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from msmq_wire.records.record import Record
+from msmq_wire.sessions.accepted import AcceptedSequence
 from msmq_wire.sessions.closing import close_reason
 from msmq_wire.sessions.message import FollowedMessage, moment_of
 from msmq_wire.sessions.sequence import EMPTY_DIRECTIONS, SentSequence
@@ -34,6 +35,8 @@ from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
 _CS = 0x10
 _SIDES: tuple[Literal["client"], Literal["server"]] = ("client", "server")
+_MOST_CARRIED = 1024
+"""Sequences of one connection that are known to be on it."""
 _TCP = 1150
 _TALK = 1900
 _WAITING = 300
@@ -59,7 +62,7 @@ class Conversation:
     """
 
     __slots__ = (
-        "_again", "_messages", "_noted", "_sequences", "capture", "certain", "client",
+        "_again", "_carried", "_messages", "_noted", "_sequences", "capture", "certain", "client",
         "client_queue_manager", "close", "closed_by",
         "closer", "establish", "first", "last", "last_syn", "number", "opened", "operating_system",
         "parameters", "parameters_at", "ping", "previous", "proxied", "refused_by", "refused_tcp", "replaced",
@@ -111,6 +114,7 @@ class Conversation:
         self.certain = started
         self._messages = {} if messages is None else messages
         self._sequences: tuple[SentSequence, SentSequence] | None = None
+        self._carried: set[AcceptedSequence] | None = None
         self.taken = 0
 
     @property
@@ -305,6 +309,27 @@ class Conversation:
         self.last = moment
         self.certain = False
         self.sequences[direction].lost()
+        self.hide()
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing of it is missing, and no packet was cut."""
+        return self.certain and all(one.certain for one in self._sequences or ())
+
+    def carry(self, sequence: AcceptedSequence) -> None:
+        """Say that it carried a message of a sequence."""
+        if self._carried is None:
+            self._carried = set()
+        if sequence not in self._carried:
+            if len(self._carried) < _MOST_CARRIED:
+                self._carried.add(sequence)
+            else:
+                sequence.whole = False
+
+    def hide(self) -> None:
+        """A packet was not seen whole: of the sequences on it nobody knows what was sent."""
+        for sequence in self._carried or ():
+            sequence.whole = False
 
     def note(
         self,

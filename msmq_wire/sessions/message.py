@@ -15,7 +15,7 @@ from msmq_wire.records.record import Record
 from msmq_wire.sessions.session import Moment
 from msmq_wire.wire.headers.user_header import UserHeader
 from msmq_wire.wire.partial import reached
-from msmq_wire.wire.types.guid import GUID
+from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 
 Sight: TypeAlias = Literal["first", "hop", "resent", "duplicate"]
@@ -60,7 +60,8 @@ class FollowedMessage(msgspec.Struct, gc=False):
     where another message has these, or the text of an SRMP identifier of another form. ``flags`` are those of
     UserHeader, ``wanted`` those of MessagePropertiesHeader, ``transaction`` those of TransactionHeader.
     ``content`` stands for what does not change when a message is sent again, None where it was not seen
-    whole. ``charged`` is for whoever counts what it takes of a budget.
+    whole. ``destination`` is the queue manager that it is for, None where that is not known. ``charged`` is
+    for whoever counts what it takes of a budget.
     """
 
     key: bytes | str
@@ -84,6 +85,7 @@ class FollowedMessage(msgspec.Struct, gc=False):
     correlation_id: bytes | None = None
     content: int | None = None
     charged: int = 0
+    destination: GUID | None = None
     stream: int | None = None
     place: int | None = None
     acknowledged: Moment | None = None
@@ -111,6 +113,11 @@ def moment_of(record: Record) -> Moment:
     """When a record was completed."""
     frames = record.frames
     return Moment(record.id, frames[-1] if frames else None, record.time)
+
+
+def is_whole(record: Record) -> bool:
+    """Whether the packet of a record has a UserHeader and a MessagePropertiesHeader, and was not cut."""
+    return record.error is None and reached(record.packet, "message_properties_header") is not None
 
 
 def content_of(record: Record) -> int | None:
@@ -146,6 +153,13 @@ def message_name(key: bytes | str) -> str:
     return f"{manager_of(key[:16])[1]}\\{int.from_bytes(key[16:20], 'little')}"
 
 
+def destination_of(manager: object) -> GUID | None:
+    """The queue manager that a message is for, by QueueManagerAddress; None where that does not say."""
+    if not isinstance(manager, GUID) or manager == NULL_GUID:
+        return None
+    return manager_of(manager)[0]
+
+
 @lru_cache(maxsize=4096)
 def manager_of(queue_manager: bytes) -> tuple[GUID, str]:
     """A queue manager, and its text."""
@@ -163,9 +177,6 @@ class MessageReader:
 
     def key(self, record: Record) -> bytes | None:
         """Name the message in the packet of a record; None where its bytes end before that."""
-        if record.error is None:
-            user = record.packet.user_header
-            return message_key(user.source_queue_manager, user.message_id)
         user = reached(record.packet, "user_header")
         number = reached(user, "message_id")
         return None if number is None else message_key(user.source_queue_manager, number)
@@ -174,7 +185,7 @@ class MessageReader:
         """What is kept of the packet of ``record``."""
         packet = record.packet
         user, base = packet.user_header, packet.base_header
-        properties = packet.message_properties_header
+        properties = reached(packet, "message_properties_header")
         if record.error is not None or properties is None:
             return self._read_part(key, record, moment, via)
         flags: int = user.flags
@@ -200,6 +211,7 @@ class MessageReader:
             properties.flags,
             self.queue(user, "admin_queue") if flags & 0xE000 else None,
             properties.correlation_id if class_ else None,
+            destination=destination_of(user.queue_manager_address),
         )
 
     def _read_part(self, key: bytes, record: Record, moment: Moment, via: str) -> FollowedMessage:

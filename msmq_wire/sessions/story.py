@@ -20,15 +20,17 @@ from msmq_wire.sessions.clocks import Clocks, sender_of
 from msmq_wire.sessions.conversation import Conversation
 from msmq_wire.sessions.discoveries import ServerDiscovery
 from msmq_wire.sessions.life import MessageLife
+from msmq_wire.sessions.listener import SessionListener
 from msmq_wire.sessions.lives import LifeTracker, Lives, ends_of
-from msmq_wire.sessions.message import FollowedMessage, moment_of
+from msmq_wire.sessions.message import FollowedMessage, destination_of, is_whole, moment_of
 from msmq_wire.sessions.outcomes import is_plain, life_of
 from msmq_wire.sessions.reads import ReadTracker, RemoteQueue, RemoteRead
 from msmq_wire.sessions.session import Moment, PingExchange, Session
 from msmq_wire.sessions.sights import SeenAck, SeenMessage, SeenMessages, SeenOrderAck, Sighted
 from msmq_wire.sessions.streams import StrayAck, TransactionalStream
 from msmq_wire.sessions.tracker import SESSION_RECORDS, SessionTracker
-from msmq_wire.sessions.transactions import TransactionTracker, place_of
+from msmq_wire.sessions.transactions import Place, TransactionTracker, place_of
+from msmq_wire.wire.types.guid import GUID
 
 T = TypeVar("T")
 _TOGETHER = 16
@@ -135,10 +137,31 @@ class Follower:
         self._clocks = Clocks()
         self._first: int | None = None
         self._last: int | None = None
+        self._listener: SessionListener | None = None
+        self._capture = ""
+        self._run: Run | None = None
+        self._record: Record | None = None
         self.at = 0
 
     def _forget(self, capture: str, stream: int) -> None:
         self.visibility.forget(capture, stream, self.at)
+
+    def listen(self, listener: SessionListener) -> None:
+        """Tell somebody what packets show from now on."""
+        self._listener = self._transactions.listener = listener
+
+    def record(self, at: Moment) -> Record:
+        """The record that is taken at a moment, for who is told of it meanwhile."""
+        if self._record is not None:
+            return self._record
+        assert self._run is not None
+        return self._run.record(int(self._run.id.searchsorted(at.record)))
+
+    def _begin(self, capture: str) -> None:
+        self._capture = capture
+        self._transactions.begin()
+        if self._listener is not None:
+            self._listener.begin()
 
     @property
     def taken(self) -> int:
@@ -154,6 +177,9 @@ class Follower:
         self.at = record.id
         if record.grade is not None:
             return
+        self._record = record
+        if record.capture != self._capture:
+            self._begin(record.capture)
         self._at(record.time)
         type_ = record.type
         if type_ == "user_message":
@@ -163,12 +189,12 @@ class Follower:
                 self._message(record)
         elif type_ == "order_ack":
             moment = moment_of(record)
-            self._transactions.order_ack(record, moment)
             self._sessions.feed(record, self._lives.reader.key(record), None, moment)
+            self._transactions.order_ack(record, moment)
         elif type_ == "final_ack":
             moment = moment_of(record)
-            self._transactions.final_ack(record, moment, self._lives.final_ack(record, moment))
             self._sessions.feed(record, self._lives.reader.key(record), None, moment)
+            self._transactions.final_ack(record, moment, self._lives.final_ack(record, moment))
         elif type_ in SESSION_RECORDS:
             self._sessions.feed(record)
         elif type_ == "rpc_call":
@@ -200,6 +226,9 @@ class Follower:
         from msmq_wire.sessions.columns import sighted
 
         self.visibility.begin(run)
+        self._run = run
+        if run.capture != self._capture:
+            self._begin(run.capture)
         others = iter(run.others)
         other = next(others, None)
         budget, capture, ids = self._budget, run.capture, run.id.tolist()
@@ -212,7 +241,7 @@ class Follower:
                 other = next(others, None)
                 grown = 0
             one = found[place]
-            self.at = ids[place]
+            self.at, self._record = ids[place], None
             place += 1
             if isinstance(one, int):
                 row = one
@@ -238,6 +267,7 @@ class Follower:
         while other is not None:
             self._feed(other)
             other = next(others, None)
+        self._run = None
 
     def _together(self, capture: str, seen: SeenMessages, row: int) -> tuple[int, int]:
         """Take plain messages of a run together from one on, as many as surely fit the budget.
@@ -284,10 +314,30 @@ class Follower:
             certain = all(conversations[stream].certain for stream, _ in used)
             sent, places = [seen.messages[at] for at in rows], [seen.places[at] for at in rows]
             self._transactions.sent_all(sent, key, places, seen.ways[rows[0]][1], certain)
+            if self._listener is not None:
+                for message, place, at in zip(sent, places, rows, strict=True):
+                    carrier, to = conversations[seen.ways[at][0]], message.destination
+                    self._accept(carrier, key[1], message, place, to, message.first.time)
         self._at(messages[0].first.time)
         self._at(messages[-1].first.time)
         self._weigh()
         return len(messages), 0
+
+    def _accept(
+        self,
+        conversation: Conversation,
+        identifier: int,
+        message: FollowedMessage,
+        place: Place,
+        destination: GUID | None,
+        time: int | None,
+    ) -> None:
+        """Take the place of a message as its receiver does."""
+        assert message.stream is not None
+        sequence = self._transactions.accept(
+            identifier, message.stream, place, destination, time, whole=conversation.whole
+        )
+        conversation.carry(sequence)
 
     def _weigh(self) -> None:
         """Count what packets added that were not decoded."""
@@ -313,21 +363,25 @@ class Follower:
             if one.sequence is not None:
                 session, certain = conversation.number, conversation.certain
                 self._transactions.sent(message, one.sequence, one.place, one.ends, moment, session, certain)
+                if self._listener is not None:
+                    to = message.destination
+                    self._accept(conversation, one.sequence[1], message, one.place, to, moment.time)
             if message.message_class:
                 self._acknowledges(message, one.ends, moment)
         elif isinstance(one, SeenAck):
             conversation.session_ack(one.counts, direction, moment)
         else:
+            sent = conversation.message(direction, moment, one.key, None, one.flags, one.size, one.counts)
+            sent.acknowledgments += 1
             if isinstance(one, SeenOrderAck):
                 self._transactions.acknowledge(*one.place, one.class_, one.to, one.source, one.ends, moment)
+                self._transactions.order(*one.place, one.source, one.stream, moment)
             else:
                 about = self._lives.twins.named(one.about, one.ends[1])
                 if about is not None:
                     self._lives.told(about, "final_ack", one.class_, one.ends, moment)
                 known = about is not None
                 self._transactions.settle(one.place, one.about, one.class_, one.ends, moment, known=known)
-            sent = conversation.message(direction, moment, one.key, None, one.flags, one.size, one.counts)
-            sent.acknowledgments += 1
         self._sessions.touched(conversation, moment)
         return True
 
@@ -356,6 +410,9 @@ class Follower:
             certain = conversation is None or conversation.certain
             named = (record.packet.user_header.source_queue_manager, place[0], message.queue)
             self._transactions.sent(message, named, place[1], ends, moment, session, certain)
+            if self._listener is not None and conversation is not None and is_whole(record):
+                to = destination_of(record.packet.user_header.queue_manager_address)
+                self._accept(conversation, place[0], message, place[1], to, moment.time)
         if message.message_class:
             self._acknowledges(message, ends, moment)
 

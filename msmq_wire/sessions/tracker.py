@@ -17,7 +17,7 @@ from msmq_wire.records.record import UNKNOWN_PACKET, Record
 from msmq_wire.sessions.budget import Budget
 from msmq_wire.sessions.conversation import Conversation
 from msmq_wire.sessions.discoveries import DISCOVERY_PACKETS, DiscoveryTracker
-from msmq_wire.sessions.message import FollowedMessage, Sight, moment_of
+from msmq_wire.sessions.message import FollowedMessage, Sight, is_whole, moment_of
 from msmq_wire.sessions.pings import PingTracker
 from msmq_wire.sessions.session import Counts, Moment, Session
 from msmq_wire.wire.partial import reached
@@ -188,6 +188,8 @@ class SessionTracker:
         if record.error is not None:
             # Whether the other side got the rest of it cannot be told.
             sequence.certain = False
+        if not is_whole(record):
+            conversation.hide()
 
     def _internal(self, record: Record, moment: Moment) -> Conversation | None:
         conversation = self._of(record)

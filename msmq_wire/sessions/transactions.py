@@ -15,7 +15,9 @@ import msgspec
 
 from msmq_wire.records.endpoint import host_of
 from msmq_wire.records.record import Record
+from msmq_wire.sessions.accepted import AcceptedSequence
 from msmq_wire.sessions.budget import Budget
+from msmq_wire.sessions.listener import SessionListener
 from msmq_wire.sessions.message import FollowedMessage, message_key, message_name
 from msmq_wire.sessions.session import Moment
 from msmq_wire.sessions.streams import (
@@ -88,7 +90,8 @@ class TransactionTracker:
     """Follows transactional sequences.
 
     ``leave`` is given the oldest that ``budget`` has no room for, ``left_out`` counts them. ``strays`` are
-    the first 1,000 acknowledgments of what was not seen, ``strays_left_out`` counts others.
+    the first 1,000 acknowledgments of what was not seen, ``strays_left_out`` counts others. Only with a
+    ``listener`` it is followed what receivers can have accepted.
     """
 
     def __init__(
@@ -103,7 +106,9 @@ class TransactionTracker:
         self._by_sequence: dict[int, list[_Stream]] = {}
         self._numbered: dict[int, _Stream] = {}
         self._changed: dict[_Stream, None] = {}
+        self._accepted: dict[int, AcceptedSequence] = {}
         self._count = 0
+        self.listener: SessionListener | None = None
         self.left_out = 0
         self.strays: list[StrayAck] = []
         self.strays_left_out = 0
@@ -145,6 +150,35 @@ class TransactionTracker:
         stream.last = messages[-1].first
         stream.messages += len(messages)
         self._changed[stream] = None
+
+    def begin(self) -> None:
+        """Another capture begins."""
+        self._accepted.clear()
+
+    def accept(
+        self,
+        identifier: int,
+        stream: int,
+        place: Place,
+        destination: GUID | None,
+        time: int | None,
+        *,
+        whole: bool,
+    ) -> AcceptedSequence:
+        """Take a message that was `sent` as its receiver does; ``whole`` says so of its connection."""
+        number, previous, _ = place
+        sequence = self._accepted.get(identifier)
+        if sequence is None:
+            sequence = AcceptedSequence(stream, destination, previous == 0)
+            self._accepted[identifier] = sequence
+        sequence.several |= sequence.stream != stream
+        sequence.whole &= whole
+        if sequence.destination != destination:
+            sequence.destination = None
+        for early in sequence.sent(number, previous, time):
+            assert self.listener is not None
+            self.listener.filled(early)
+        return sequence
 
     def beginning(self, keys: Iterable[StreamKey]) -> int:
         """How many bytes sequences take that would begin with these keys."""
@@ -188,6 +222,9 @@ class TransactionTracker:
         same.remove(oldest)
         if not same:
             del self._by_sequence[oldest.sequence]
+        accepted = self._accepted.get(oldest.sequence)
+        if accepted is not None and accepted.stream == oldest.number:
+            del self._accepted[oldest.sequence]
         self._share.take(-oldest.taken)
         self.left_out += 1
         if self._leave is not None:
@@ -250,6 +287,15 @@ class TransactionTracker:
         user, ends = record.packet.user_header, (record.src or "", record.dst or "")
         to, by = reached(user, "queue_manager_address"), reached(user, "source_queue_manager")
         self.acknowledge(body.tx_sequence_id.value, number, _class_of(record), to, by, ends, at)
+        if record.error is None and record.stream is not None:
+            self.order(body.tx_sequence_id.value, number, by, record.stream, at)
+
+    def order(self, identifier: int, number: int, by: GUID, stream: int, at: Moment) -> None:
+        """Tell of a whole OrderAck that came over a connection, if it is known what it is about."""
+        sequence = self._accepted.get(identifier)
+        if self.listener is not None and sequence is not None and not sequence.several:
+            self.listener.order_ack(identifier, sequence, number, by, stream, at)
+            sequence.ordered(number, stream, at.frame)
 
     def acknowledge(
         self,

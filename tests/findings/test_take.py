@@ -134,7 +134,7 @@ def test_every_rule_that_may_be_asked_of_a_whole_packet_says_when() -> None:
 
 def test_only_what_a_rule_may_speak_of_is_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
     judge = Judge({id_: rule for id_, rule in RULES.items() if rule.over == "record"})
-    monkeypatch.setattr(judge._follower, "follow", lambda run: None)
+    monkeypatch.setattr(judge.follower, "follow", lambda run: None)
     found: list[Finding] = []
     decoded = decoded_while(lambda batch: found.extend((*judge.take(batch), *judge.finish())), monkeypatch)
     ids = {one.id for one in decoded}

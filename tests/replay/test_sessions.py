@@ -23,7 +23,7 @@ from msmq_wire.errors import DecodeError
 from msmq_wire.findings import judge
 from msmq_wire.findings.conduct import CONDUCT, conduct_deviation
 from msmq_wire.records.record import FoundPacket, Record
-from msmq_wire.replay import Replayer, acknowledgments, replay
+from msmq_wire.replay import Replayer, replay, session_rules
 from msmq_wire.units import SECOND
 from msmq_wire.wire.headers.multi_queue_format_header import MultiQueueFormatHeader
 from msmq_wire.wire.types.enumerations import MessageClass
@@ -371,7 +371,7 @@ def test_what_fills_a_gap_by_its_time_may_stand_behind_the_order_ack(late: int, 
 
 
 def test_of_too_many_order_acks_that_wait_the_oldest_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(acknowledgments, "_MOST_AHEAD", 2)
+    monkeypatch.setattr(session_rules, "_MOST_EARLY", 2)
     *before, ahead, _ = _over_a_gap(1)
     replayer = Replayer()
     told = [len(replayer.feed(record)) for record in [*before, ahead, ahead, ahead]]

@@ -83,8 +83,8 @@ def replay(
     redactor = options.redactor()
     reading = options.reading(files, redactor, streams=True, rows=True)
     write = _writer(format_, options, zone, several=len(reading.files) > 1)
-    replayer = RedactingReplayer(redactor)
     sessions = RedactingJudge(CONDUCT, redactor, budget=reading.budget)
+    replayer = RedactingReplayer(redactor, sessions.followers)
     counts: Counter[Severity] = Counter()
     matching: set[int] = set()
     calls = judged = 0
@@ -104,11 +104,12 @@ def replay(
             shown = records if isinstance(item, Record) else item.records()
             matching.update(one.id for one in shown if one.type in _JUDGED and one in selection)
         if isinstance(item, Record):
+            told = sessions.feed(item)
             take(_of_replies(replayer.feed(item)))
-            take(_of_sessions(sessions.feed(item)))
+            take(_of_sessions(told))
         else:
-            replies = [(number, one) for number, told in replayer.take(item) for one in _of_replies((told,))]
             others = [(number, one) for number, told in sessions.taken(item) for one in _of_sessions((told,))]
+            replies = [(number, one) for number, told in replayer.take(item) for one in _of_replies((told,))]
             # Of one record replies come first.
             take(one for _, one in sorted((*replies, *others), key=itemgetter(0)))
     if reading.at_end:

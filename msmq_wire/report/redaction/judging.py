@@ -79,6 +79,11 @@ class RedactingJudge:
         return found if self._teller is None else self._told(found, self._teller.finish())
 
     @property
+    def followers(self) -> tuple[Follower, ...]:
+        """What follows captured records, and what follows redacted ones, where something is redacted."""
+        return tuple(one.follower for one in (self._judge, self._teller) if one is not None)
+
+    @property
     def story(self) -> Story | None:
         """What the captured records tell, once finished; it is not redacted."""
         return self._judge.story

@@ -7,6 +7,8 @@ sentence.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 
 from msmq_wire.findings import RULES
@@ -18,6 +20,7 @@ from msmq_wire.replay import Replayer
 from msmq_wire.replay.deviation import ReplayDeviation
 from msmq_wire.replay.packets import INTERFACE
 from msmq_wire.report.redaction.redactor import Redactor
+from msmq_wire.sessions import Follower
 
 
 def rule_of(one: ReplayDeviation) -> Rule:
@@ -26,12 +29,16 @@ def rule_of(one: ReplayDeviation) -> Rule:
 
 
 class RedactingReplayer:
-    """A `Replayer` whose deviations are redacted as ``redactor`` redacts records."""
+    """A `Replayer` whose deviations are redacted as ``redactor`` redacts records.
 
-    def __init__(self, redactor: Redactor) -> None:
+    ``followers`` follow sessions, of the captured records and, where something is redacted, of redacted ones.
+    They are those of somebody who takes everything first.
+    """
+
+    def __init__(self, redactor: Redactor, followers: Iterable[Follower]) -> None:
         self._redactor = redactor
-        self._replayer = Replayer()
-        self._teller = Replayer() if redactor.what else None
+        self._replayer, *tellers = map(Replayer, followers)
+        self._teller = tellers[0] if tellers else None
 
     def feed(self, record: Record) -> list[ReplayDeviation]:
         """Judge a record as it was captured."""
