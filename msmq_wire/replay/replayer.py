@@ -18,9 +18,11 @@ from msmq_wire.records.endpoint import host_of
 from msmq_wire.records.record import Record, is_read
 from msmq_wire.records.rpc_packets import RpcBind
 from msmq_wire.records.run import Run
+from msmq_wire.replay.acknowledgments import AcknowledgmentReplayer
 from msmq_wire.replay.call import ObservedCall, observe
 from msmq_wire.replay.com import ComReplayer
 from msmq_wire.replay.deviation import ReplayDeviation
+from msmq_wire.replay.packets import USER_PACKETS
 from msmq_wire.replay.read import ObservedRead, read_of
 from msmq_wire.replay.rules.actions import judge_access, judge_action, judge_send
 from msmq_wire.replay.rules.answers import judge_answer
@@ -56,8 +58,8 @@ from msmq_wire.replay.rules.sent import judge_sent, learn_sent
 from msmq_wire.replay.rules.statuses import judge_status, judge_time
 from msmq_wire.replay.rules.uses import judge_look, judge_thrown, judge_use, judge_waiting, learn_uses
 from msmq_wire.replay.session_rules import SessionRules
-from msmq_wire.replay.sessions import SessionReplayer
 from msmq_wire.replay.state import Doubt, Found, Known, KnownHandle
+from msmq_wire.replay.user_packet import user_packet
 from msmq_wire.sessions import Follower
 from msmq_wire.units import SECOND
 
@@ -88,7 +90,7 @@ class Replayer:
     def _begin(self, capture: str) -> None:
         self._capture = capture
         self._known = Known()
-        self._sessions = SessionReplayer()
+        self._acknowledgments = AcknowledgmentReplayer()
         self._com = ComReplayer()
         self._doubts: deque[Doubt] = deque()
         self._held: tuple[Record, Record | None] | None = None
@@ -122,8 +124,11 @@ class Replayer:
             self._bound(record)
         elif record.type == "gap" or (record.type == "tcp_stream" and record.event not in _BEGINS):
             self._lost(record)
-        found += self._sessions.feed(record)
         found += self._rules.of(record.id)
+        if record.type in USER_PACKETS and record.parent is None and record.stream is not None:
+            packet = user_packet(record)
+            if packet is not None:
+                found += self._acknowledgments.take(packet, lambda: record)
         if record.time is not None:
             found += self._settle(record.time)
         return found
@@ -140,14 +145,14 @@ class Replayer:
 
         others = iter(run.others)
         other = next(others, None)
-        place, pairs = -1, run.pairs
+        place = -1
         seen = observed(run)
-        columns = (run.id, run.time, run.stream, run.pair, seen.packets, seen.shown, seen.headers)
+        columns = (run.id, run.time, run.stream, seen.packets, seen.shown, seen.headers)
 
         def record() -> Record:
             return run.record(place)
 
-        for number, time, stream, pair, packet, shown, header in zip(
+        for number, time, stream, packet, shown, header in zip(
             *(column.tolist() for column in columns), strict=True
         ):
             place += 1
@@ -160,13 +165,9 @@ class Replayer:
             told: list[ReplayDeviation] = [] if self._held is None else self._release()
             if shown is not None:
                 told += judge_shown(self._known, shown, record)
-            if stream >= 0:
-                src, dst = pairs[pair]
-                if packet is None:
-                    told += self._sessions.acknowledged(stream, src, dst, header, record)
-                else:
-                    told += self._sessions.sent(stream, src, dst, packet, header, record)
             told += self._rules.of(number)
+            if stream >= 0 and packet is not None:
+                told += self._acknowledgments.take(packet, record)
             if self._doubts and time:
                 told += self._settle(time)
             if told:

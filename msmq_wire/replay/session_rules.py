@@ -9,18 +9,38 @@ about sessions in `findings` tell is not told here.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Any
 
 from msmq_wire.records.record import Record
 from msmq_wire.replay.acknowledgments import stranger
 from msmq_wire.replay.deviation import ReplayDeviation, ReplayKind
 from msmq_wire.replay.packets import frame_text, mqqb, packet_deviation
 from msmq_wire.sessions.accepted import AcceptedSequence, EarlyOrderAck
+from msmq_wire.sessions.listener import Refusal
 from msmq_wire.sessions.session import Moment
+from msmq_wire.wire.headers.connection_parameters_header import ConnectionParametersHeader
+from msmq_wire.wire.headers.establish_connection_header import EstablishConnectionHeader
 from msmq_wire.wire.types.guid import GUID
 
 _MOST_EARLY = 1024
+_ECHOED: Mapping[type, tuple[str, str, str, tuple[tuple[str, str, int], ...]]] = {
+    EstablishConnectionHeader: (
+        "EstablishConnection", "3.1.5.3.1", "",
+        (("ClientGuid", "client_guid", 0), ("TimeStamp", "time_stamp", 0), ("SE", "operating_system", 0x100)),
+    ),
+    ConnectionParametersHeader: (
+        "ConnectionParameters", "3.1.5.4.1", "ms",
+        (("RecoverableAckTimeout", "recoverable_ack_timeout", 0), ("AckTimeout", "ack_timeout", 0)),
+    ),
+}  # fmt: skip
+"""What an answer repeats: packet, section, unit, and fields, or a bit of one."""
+_REFUSALS: Mapping[Refusal, str] = {
+    "refused": "was refused: CS is set in the answer to EstablishConnection",
+    "client_guid": "was answered with another ClientGuid",
+    "server_guid": "was answered by another queue manager",
+}
 
 
 class SessionRules:
@@ -51,6 +71,49 @@ class SessionRules:
 
     def _tell(self, at: Moment, *found: ReplayDeviation) -> None:
         self._found.setdefault(at.record, []).extend(found)
+
+    def answered(self, request: Any, response: Any, at: Moment) -> None:
+        """The answer repeats what it must of the request."""
+        type_, section, unit, echoed = _ECHOED[type(response)]
+        for name, field, bit in echoed:
+            asked, came = getattr(request, field), getattr(response, field)
+            if bit:
+                asked, came = int(asked & bit > 0), int(came & bit > 0)
+            if asked != came:
+                self._tell(at, packet_deviation(
+                    ReplayKind.ECHO, self._record(at), mqqb(section),
+                    f"the answer to {type_} has another {name} than the request",
+                    f"the {asked} {unit} of the request" if unit else f"the {name} of the request, {asked}",
+                    f"{came} {unit}" if unit else f"{name} {came}",
+                    path=f"{response.stem()}.{field}",
+                ))  # fmt: skip
+
+    def goes_on(self, refusal: Refusal, since: Moment, at: Moment) -> None:
+        """The initiator sends nothing after an answer that it must not accept."""
+        self._tell(at, packet_deviation(
+            ReplayKind.GOES_ON, self._record(at), mqqb("3.1.5.3.2"),
+            f"the session goes on, though it {_REFUSALS[refusal]}" + frame_text(since.frame),
+            "the end of the connection", "another packet", path="",
+        ))  # fmt: skip
+
+    def acknowledged_again(self, number: int, at: Moment) -> None:
+        """A SessionAck is sent if and only if something was received since the last header."""
+        self._tell(at, packet_deviation(
+            ReplayKind.ACKED_AGAIN, self._record(at), mqqb("3.1.6.4"),
+            f"a SessionAck acknowledges packet {number} again, and nothing new" if number else
+            "a SessionAck acknowledges nothing",
+            "no SessionAck until another packet has come", f"AckSequenceNumber {number}",
+            path="session_header.ack_sequence_number",
+        ))  # fmt: skip
+
+    def overrun(self, waiting: int, window: int, at: Moment) -> None:
+        """Nothing is sent while as many packets wait for an acknowledgment as the window has."""
+        self._tell(at, packet_deviation(
+            ReplayKind.WINDOW, self._record(at), mqqb("3.1.7.1"),
+            f"a packet is sent while {waiting - 1} wait for an acknowledgment",
+            f"an acknowledgment first (the window is {window})", f"packet {waiting} that waits",
+            path="", certain=False,
+        ))  # fmt: skip
 
     def order_ack(
         self, identifier: int, sequence: AcceptedSequence, number: int, by: GUID, stream: int, at: Moment

@@ -13,8 +13,9 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from msmq_wire.records.record import Record
-from msmq_wire.sessions.accepted import AcceptedSequence
 from msmq_wire.sessions.closing import close_reason
+from msmq_wire.sessions.exchange import SessionExchange
+from msmq_wire.sessions.listener import SessionListener
 from msmq_wire.sessions.message import FollowedMessage, moment_of
 from msmq_wire.sessions.sequence import EMPTY_DIRECTIONS, SentSequence
 from msmq_wire.sessions.session import (
@@ -35,8 +36,6 @@ from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
 _CS = 0x10
 _SIDES: tuple[Literal["client"], Literal["server"]] = ("client", "server")
-_MOST_CARRIED = 1024
-"""Sequences of one connection that are known to be on it."""
 _TCP = 1150
 _TALK = 1900
 _WAITING = 300
@@ -57,14 +56,16 @@ def _with(pair: _Pair, direction: int, moment: Moment) -> _Pair:
 class Conversation:
     """A connection of the binary protocol; see `Session` for what its fields mean.
 
-    ``messages`` are those that are followed; ``certain`` says that nothing is known to be missing; ``taken``
-    is for whoever counts what this takes of a budget.
+    ``messages`` are those that are followed; ``certain`` says that nothing is known to be missing;
+    ``exchange`` tells a listener, if there is one; ``taken`` is for whoever counts what this takes of a
+    budget.
     """
 
     __slots__ = (
-        "_again", "_carried", "_messages", "_noted", "_sequences", "capture", "certain", "client",
+        "_again", "_messages", "_noted", "_sequences", "capture", "certain", "client",
         "client_queue_manager", "close", "closed_by",
-        "closer", "establish", "first", "last", "last_syn", "number", "opened", "operating_system",
+        "closer", "establish", "exchange", "first", "last", "last_syn", "number", "opened",
+        "operating_system",
         "parameters", "parameters_at", "ping", "previous", "proxied", "refused_by", "refused_tcp", "replaced",
         "requested", "server", "server_queue_manager", "started", "stream", "syn", "syn_ack",
         "syn_retransmissions", "taken", "time_stamp",
@@ -79,6 +80,7 @@ class Conversation:
         *,
         started: bool,
         messages: Mapping[bytes | str, FollowedMessage] | None = None,
+        listener: SessionListener | None = None,
     ) -> None:
         self.number = number
         self.capture = record.capture
@@ -114,7 +116,7 @@ class Conversation:
         self.certain = started
         self._messages = {} if messages is None else messages
         self._sequences: tuple[SentSequence, SentSequence] | None = None
-        self._carried: set[AcceptedSequence] | None = None
+        self.exchange = None if listener is None else SessionExchange(listener, started=started)
         self.taken = 0
 
     @property
@@ -191,10 +193,12 @@ class Conversation:
     def _talked(self) -> bool:
         return any(self.establish) or any(one.messages for one in self._sequences or ())
 
-    def established(self, packet: Any, direction: int, moment: Moment) -> bool:
+    def established(self, packet: Any, direction: int, moment: Moment, *, whole: bool) -> bool:
         """Take an EstablishConnection packet; tell whether it names the client's queue manager first."""
         self.last = moment
         header = reached(packet, "establish_connection_header")
+        if self.exchange is not None and whole and header is not None:
+            self.exchange.opens(packet, header, direction, moment)
         server = reached(header, "server_guid")
         client = reached(header, "client_guid")
         if self.establish[direction] is not None:
@@ -226,9 +230,14 @@ class Conversation:
             self.note("time_stamp", 1, moment, stamp, self.time_stamp)
         self.server_queue_manager = server
 
-    def agreed(self, packet: Any, direction: int, moment: Moment) -> None:
+    def agreed(self, packet: Any, direction: int, moment: Moment, *, whole: bool) -> None:
         """Take a ConnectionParameters packet."""
         self.last = moment
+        header = reached(packet, "connection_parameters_header")
+        if self.exchange is not None:
+            self.exchange.goes_on(direction, moment)
+            if whole and header is not None:
+                self.exchange.opens(packet, header, direction, moment)
         if self.parameters_at[direction] is not None:
             self.note("parameters_again", direction, moment)
             return
@@ -239,7 +248,6 @@ class Conversation:
         self.parameters_at = _with(self.parameters_at, direction, moment)
         if (reached(reached(packet, "internal_header"), "flags") or 0) & _CS:
             self.refused_by = self.refused_by or _SIDES[direction]
-        header = reached(packet, "connection_parameters_header")
         window = reached(header, "window_size")
         if window is not None:
             sent = Parameters(
@@ -262,10 +270,12 @@ class Conversation:
         flags: int,
         size: int,
         counts: Counts | None,
+        *,
+        whole: bool = True,
     ) -> SentSequence:
         """Take a user packet of ``size`` bytes with the message of a key; ``message`` if it has a life.
 
-        ``flags`` are those of its UserHeader.
+        ``flags`` are those of its UserHeader; one that is not ``whole`` was cut.
         """
         self.last = moment
         if self.opened is None:
@@ -274,6 +284,17 @@ class Conversation:
         sequence.sent(key, message, moment, flags & 0x60 == 0x20, bool(flags & 0x100000), size)
         if counts is not None:
             self._counted(counts, direction, moment)
+        if not whole:
+            # Whether the other side got the rest of it cannot be told.
+            sequence.certain = False
+        if self.exchange is not None:
+            self.exchange.goes_on(direction, moment)
+            if not whole:
+                self.exchange.cuts(direction)
+            elif counts is not None:
+                self.exchange.acknowledges(counts, direction, moment, alone=False)
+            if self.whole:
+                self.exchange.sent(sequence.messages, direction, (moment,))
         return sequence
 
     def messages(self, direction: int, messages: list[FollowedMessage], size: int) -> None:
@@ -283,15 +304,27 @@ class Conversation:
             self._unopened("message_before_open", direction, first)
             if self.opened is None:
                 self._noted_again(("message_before_open", direction), len(messages) - 1)
-        self.sequences[direction].sent_all(messages, size)
+        sequence = self.sequences[direction]
+        sequence.sent_all(messages, size)
+        if self.exchange is not None:
+            self.exchange.goes_on(direction, messages[0].first)
+            if self.whole:
+                moments = [message.first for message in messages]
+                self.exchange.sent(sequence.messages, direction, moments)
 
-    def session_ack(self, counts: Counts | None, direction: int, moment: Moment) -> None:
+    def session_ack(
+        self, counts: Counts | None, direction: int, moment: Moment, *, whole: bool = True
+    ) -> None:
         """Take a SessionAck packet."""
         self.last = moment
         if self.opened is None:
             self._unopened("ack_before_open", direction, moment)
         if counts is not None:
             self._counted(counts, direction, moment)
+        if self.exchange is not None:
+            self.exchange.goes_on(direction, moment)
+            if whole and counts is not None:
+                self.exchange.acknowledges(counts, direction, moment, alone=True)
 
     def _counted(self, header: Counts, direction: int, moment: Moment) -> None:
         self.sequences[direction].states(header, moment)
@@ -309,27 +342,13 @@ class Conversation:
         self.last = moment
         self.certain = False
         self.sequences[direction].lost()
-        self.hide()
+        if self.exchange is not None:
+            self.exchange.misses()
 
     @property
     def whole(self) -> bool:
         """Whether nothing of it is missing, and no packet was cut."""
         return self.certain and all(one.certain for one in self._sequences or ())
-
-    def carry(self, sequence: AcceptedSequence) -> None:
-        """Say that it carried a message of a sequence."""
-        if self._carried is None:
-            self._carried = set()
-        if sequence not in self._carried:
-            if len(self._carried) < _MOST_CARRIED:
-                self._carried.add(sequence)
-            else:
-                sequence.whole = False
-
-    def hide(self) -> None:
-        """A packet was not seen whole: of the sequences on it nobody knows what was sent."""
-        for sequence in self._carried or ():
-            sequence.whole = False
 
     def note(
         self,

@@ -5,11 +5,14 @@ The rule kept here: each is told once, when the packet is taken that shows it, `
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Literal, Protocol, TypeAlias
 
 from msmq_wire.sessions.accepted import AcceptedSequence, EarlyOrderAck
 from msmq_wire.sessions.session import Moment
 from msmq_wire.wire.types.guid import GUID
+
+Refusal: TypeAlias = Literal["refused", "client_guid", "server_guid"]
+"""Why a client must not accept an answer: CS is set, or it names another client, or another server."""
 
 
 class SessionListener(Protocol):
@@ -17,6 +20,20 @@ class SessionListener(Protocol):
 
     def begin(self) -> None:
         """Another capture begins: nothing more comes of the one before."""
+
+    def answered(self, request: Any, response: Any, at: Moment) -> None:
+        """The first whole header of the server answers the client's, of an EstablishConnection packet or of
+        ConnectionParameters.
+        """
+
+    def goes_on(self, refusal: Refusal, since: Moment, at: Moment) -> None:
+        """The client sends a packet, though it had to close the connection ``since`` an answer."""
+
+    def acknowledged_again(self, number: int, at: Moment) -> None:
+        """A SessionAck says what the SessionHeader before it said, ``number`` is its AckSequenceNumber."""
+
+    def overrun(self, waiting: int, window: int, at: Moment) -> None:
+        """For the first time more user packets of a whole session wait than the largest window has."""
 
     def order_ack(
         self, identifier: int, sequence: AcceptedSequence, number: int, by: GUID, stream: int, at: Moment

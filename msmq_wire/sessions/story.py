@@ -148,7 +148,7 @@ class Follower:
 
     def listen(self, listener: SessionListener) -> None:
         """Tell somebody what packets show from now on."""
-        self._listener = self._transactions.listener = listener
+        self._listener = self._sessions.listener = self._transactions.listener = listener
 
     def record(self, at: Moment) -> Record:
         """The record that is taken at a moment, for who is told of it meanwhile."""
@@ -337,7 +337,8 @@ class Follower:
         sequence = self._transactions.accept(
             identifier, message.stream, place, destination, time, whole=conversation.whole
         )
-        conversation.carry(sequence)
+        if conversation.exchange is not None:
+            conversation.exchange.carries(sequence)
 
     def _weigh(self) -> None:
         """Count what packets added that were not decoded."""

@@ -17,6 +17,7 @@ from msmq_wire.records.record import UNKNOWN_PACKET, Record
 from msmq_wire.sessions.budget import Budget
 from msmq_wire.sessions.conversation import Conversation
 from msmq_wire.sessions.discoveries import DISCOVERY_PACKETS, DiscoveryTracker
+from msmq_wire.sessions.listener import SessionListener
 from msmq_wire.sessions.message import FollowedMessage, Sight, is_whole, moment_of
 from msmq_wire.sessions.pings import PingTracker
 from msmq_wire.sessions.session import Counts, Moment, Session
@@ -45,7 +46,7 @@ class SessionTracker:
 
     ``messages`` are those that are followed, by their keys. ``leave`` is given each summary that ``budget``
     has no room for, ``left_out`` counts them, and ``forgotten`` capture and stream of one that goes on;
-    ``overlooked`` counts packets whose end is unknown for that.
+    ``overlooked`` counts packets whose end is unknown for that. ``listener`` is told of sessions that begin.
     """
 
     def __init__(
@@ -73,6 +74,7 @@ class SessionTracker:
         self._latest_touched: Conversation | None = None
         self._count = 0
         self._now: int | None = None
+        self.listener: SessionListener | None = None
         self.left_out = 0
         self.overlooked = 0
 
@@ -182,25 +184,25 @@ class SessionTracker:
         packet = record.packet
         flags = reached(reached(packet, "user_header"), "flags") or 0
         counts = counts_of(packet)
-        sequence = conversation.message(direction, moment, key, message, flags, record.length, counts)
+        whole = record.error is None
+        sequence = conversation.message(
+            direction, moment, key, message, flags, record.length, counts, whole=whole
+        )
         if record.type != "user_message":
             sequence.acknowledgments += 1
-        if record.error is not None:
-            # Whether the other side got the rest of it cannot be told.
-            sequence.certain = False
-        if not is_whole(record):
-            conversation.hide()
+        if conversation.exchange is not None and not is_whole(record):
+            conversation.exchange.misses()
 
     def _internal(self, record: Record, moment: Moment) -> Conversation | None:
         conversation = self._of(record)
         if conversation is None:
             return None
-        direction = conversation.direction(record)
+        direction, whole = conversation.direction(record), record.error is None
         if record.type == "session_ack":
-            conversation.session_ack(counts_of(record.packet), direction, moment)
+            conversation.session_ack(counts_of(record.packet), direction, moment, whole=whole)
         elif record.type == "connection_parameters":
-            conversation.agreed(record.packet, direction, moment)
-        elif conversation.established(record.packet, direction, moment):
+            conversation.agreed(record.packet, direction, moment, whole=whole)
+        elif conversation.established(record.packet, direction, moment, whole=whole):
             self._reconnects(conversation)
         return conversation
 
@@ -271,7 +273,13 @@ class SessionTracker:
         swapped = first.event == "syn_ack" if started else answers
         client, server = (dst, src) if swapped else (src, dst)
         conversation = Conversation(
-            self._count, first, client, server, started=started, messages=self._messages
+            self._count,
+            first,
+            client,
+            server,
+            started=started,
+            messages=self._messages,
+            listener=self.listener,
         )
         self._weigh(conversation)
         conversation.ping = self.pings.before(client, server)

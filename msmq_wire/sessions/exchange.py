@@ -1,0 +1,133 @@
+"""`SessionExchange`: the packets of one session, as a listener is told of them. [MS-MQQB] 3.1
+
+The rule kept here: only whole packets say something; a cut one takes away what was known of its side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from msmq_wire.sessions.accepted import AcceptedSequence
+from msmq_wire.sessions.listener import Refusal, SessionListener
+from msmq_wire.sessions.session import Counts, Moment
+from msmq_wire.wire.headers.connection_parameters_header import ConnectionParametersHeader
+from msmq_wire.wire.headers.session_header import SessionHeader
+from msmq_wire.wire.partial import reached
+from msmq_wire.wire.types.guid import NULL_GUID
+
+_CS = 0x10
+_MASK = 0xFFFF
+_HALF = 0x8000
+_MOST_CARRIED = 1024
+"""Sequences of one connection that are known to be on it."""
+_FIRST = SessionHeader(window_size=0)
+"""What a side says before its first SessionHeader."""
+
+
+class _Side(msgspec.Struct, eq=False):
+    """What one side said: its first whole headers by type, its last SessionHeader and its largest window.
+
+    ``header`` is None where there may have been another one. ``received`` is how many packets it
+    acknowledged, whatever was sent.
+    """
+
+    headers: dict[type, Any] = {}
+    header: Counts | None = None
+    window: int = 0
+    received: int = 0
+
+
+class SessionExchange:
+    """Tells ``listener`` of a session; ``started`` says that its beginning was captured."""
+
+    __slots__ = ("_carried", "_listener", "_overrun", "_refusal", "_sides")
+
+    def __init__(self, listener: SessionListener, *, started: bool) -> None:
+        self._listener = listener
+        first = _FIRST if started else None
+        self._sides = _Side(header=first), _Side(header=first)
+        self._refusal: tuple[Refusal, Moment] | None = None
+        self._overrun = False
+        self._carried: set[AcceptedSequence] = set()
+
+    def opens(self, packet: Any, header: Any, direction: int, at: Moment) -> None:
+        """Take the header of an EstablishConnection packet, or of ConnectionParameters."""
+        own, type_ = self._sides[direction], type(header)
+        if own.headers.setdefault(type_, header) is not header:
+            return
+        # Only ConnectionParameters have a window.
+        window = getattr(header, "window_size", None)
+        own.window = max(own.window, window or 0)
+        request = self._sides[0].headers.get(type_)
+        if direction == 0 or request is None:
+            return
+        self._listener.answered(request, header, at)
+        if window is not None:
+            return
+        if (reached(reached(packet, "internal_header"), "flags") or 0) & _CS:
+            self._refusal = "refused", at
+        elif header.client_guid != request.client_guid:
+            self._refusal = "client_guid", at
+        elif request.server_guid not in (NULL_GUID, header.server_guid):
+            self._refusal = "server_guid", at
+
+    def goes_on(self, direction: int, at: Moment) -> None:
+        """Take a packet behind EstablishConnection."""
+        if self._refusal is not None and direction == 0:
+            self._listener.goes_on(*self._refusal, at)
+            self._refusal = None
+
+    def acknowledges(self, header: Counts, direction: int, at: Moment, *, alone: bool) -> None:
+        """Take a SessionHeader; ``alone`` says that it came in a SessionAck."""
+        own = self._sides[direction]
+        number = header.ack_sequence_number
+        if alone and own.header is not None and not _is_news(header, own.header):
+            self._listener.acknowledged_again(number, at)
+        own.header = header
+        own.window = max(own.window, header.window_size)
+        more = (number - own.received) & _MASK
+        if more < _HALF:
+            own.received += more
+
+    def sent(self, count: int, direction: int, moments: Sequence[Moment]) -> None:
+        """Take user packets of a session that is whole so far; ``count`` is how many there are with them."""
+        opened = [ConnectionParametersHeader in one.headers for one in self._sides]
+        if self._overrun or not all(opened):
+            return
+        window = max(one.window for one in self._sides)
+        waiting = count - self._sides[1 - direction].received
+        if waiting > window:
+            self._overrun = True
+            first = max(waiting - len(moments), window) + 1
+            self._listener.overrun(first, window, moments[first - waiting - 1])
+
+    def carries(self, sequence: AcceptedSequence) -> None:
+        """Take a message of a transactional sequence."""
+        if sequence not in self._carried:
+            if len(self._carried) < _MOST_CARRIED:
+                self._carried.add(sequence)
+            else:
+                sequence.whole = False
+
+    def misses(self) -> None:
+        """A packet was not seen whole: of the sequences on the connection nobody knows what was sent."""
+        for sequence in self._carried:
+            sequence.whole = False
+
+    def cuts(self, direction: int) -> None:
+        """Take a user packet that was cut: it may have had a SessionHeader."""
+        self._sides[direction].header = None
+
+
+def _is_news(header: Counts, before: Counts) -> bool:
+    """Whether a SessionHeader says more than the one before it."""
+    if header.ack_sequence_number != before.ack_sequence_number:
+        return True
+    if header.recoverable_msg_ack_flags:
+        stored = header.recoverable_msg_ack_seq_number, header.recoverable_msg_ack_flags
+        if stored != (before.recoverable_msg_ack_seq_number, before.recoverable_msg_ack_flags):
+            return True
+    return before.window_size not in (0, header.window_size)
