@@ -1,28 +1,24 @@
-"""`AcknowledgmentReplayer`: holds acknowledgments of messages against the messages that they are about.
+"""Acknowledgments of messages, held against the messages that they are about.
 
 The rule kept here: an acknowledgment is judged against a message that was seen, never against silence. What a
 message asks for is the union of all its copies. A message to several queues has an end of its own in each:
-nothing is concluded from it. 65,536 messages are known.
+nothing is concluded from it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-
-import msgspec
+from collections.abc import Iterator
 
 from msmq_wire.records.record import Record
 from msmq_wire.replay.deviation import ProcessingRule, ReplayDeviation, ReplayKind
-from msmq_wire.replay.packets import frame_text, mqqb, packet_deviation
-from msmq_wire.replay.state import Table
-from msmq_wire.replay.user_packet import Asked, UserPacket
+from msmq_wire.replay.packets import Asked, frame_text, mqqb, packet_deviation
+from msmq_wire.sessions.listener import MessageAck, SentCopies
 from msmq_wire.sessions.message import message_name
 from msmq_wire.wire.types.enumerations import MessageClass
 from msmq_wire.wire.types.guid import GUID
 
 _PA, _PR, _NA, _NR = 1, 2, 4, 8
 _JN, _JP, _AQ, _TH, _CQ = 1 << 8, 1 << 9, 7 << 13, 1 << 20, 1 << 22
-_FA = 2
 _REACHED = int(MessageClass.MQMSG_CLASS_ACK_REACH_QUEUE)
 _RECEIVED = int(MessageClass.MQMSG_CLASS_ACK_RECEIVE)
 _NEGATIVE = 0x8000
@@ -52,140 +48,73 @@ _REFUSED = frozenset(
     )
 )
 """Classes of one that was turned away on arrival. That its time was over can be said on the way, too."""
-_MOST_ACKS = 16
 
 
-class _Ack(msgspec.Struct, frozen=True, gc=False):
-    """An acknowledgment of a message: what it says, who made it, its own name and its frame."""
-
-    message_class: int
-    source: GUID
-    key: bytes
-    frame: int | None
-
-
-class _Message(msgspec.Struct, eq=False, gc=False):
-    """A message. ``flags`` are those of UserHeader, ``wanted`` of MessagePropertiesHeader, ``final`` is FA.
-
-    ``destination`` is the queue manager that it is for, None where that is not known.
-    """
-
-    frame: int | None
-    flags: int
-    wanted: int
-    final: bool
-    destination: GUID | None
-    several: bool
-    copies: int = 1
-    acks: tuple[_Ack, ...] = ()
-
-
-class AcknowledgmentReplayer:
-    """Feed user packets, with what is known of their connection."""
-
-    def __init__(self) -> None:
-        self._messages: Table[_Message] = Table()
-
-    def take(self, packet: UserPacket, record: Asked) -> Iterable[ReplayDeviation]:
-        """Take a user packet."""
-        if packet.type == "user_message":
-            self._sent(packet)
-            return self._administration_ack(packet, record) if packet.message_class else ()
-        return self._final_ack(packet, record) if packet.type == "final_ack" else ()
-
-    def _sent(self, packet: UserPacket) -> None:
-        final = packet.transaction is not None and bool(packet.transaction.flags & _FA)
-        known = self._messages.get(packet.key)
-        if known is None:
-            one = _Message(
-                packet.frame, packet.flags, packet.wanted, final, packet.destination, packet.several
-            )
-            self._messages.put(packet.key, one)
-            return
-        known.copies += 1
-        known.flags |= packet.flags
-        known.wanted |= packet.wanted
-        known.final |= final
-        known.several |= packet.several
-        if known.destination != packet.destination:
-            known.destination = None
-
-    def _final_ack(self, packet: UserPacket, record: Asked) -> Iterator[ReplayDeviation]:
-        class_ = packet.message_class
-        message = self._messages.get(packet.about)
-        if message is None or message.several:
-            return
-        named = _named(packet, message)
-        if class_ in _REMOVED:
-            if class_ in _BY_DESTINATION:
-                yield from stranger(
-                    packet.source, record, _made_by(message, packet), named, mqqb("3.1.7.2.2")
-                )
-            if not message.flags & (_JN | _JP) and not message.final:
-                yield _unasked(
-                    record(), mqqb("3.1.7.2.2"), f"a FinalAck comes for {named}, which asks for none",
-                    "no FinalAck (JN, JP and FA are not set)", class_,
-                )  # fmt: skip
-        elif class_ in _REFUSED and not message.flags & _TH:
+def judge_final_ack(copies: SentCopies, ack: MessageAck, record: Asked) -> Iterator[ReplayDeviation]:
+    """A FinalAck comes from the destination, of a message that asks for one. 3.1.7.2.2, 3.1.5.8.2"""
+    class_, named = ack.message_class, _named(ack, copies)
+    if class_ in _REMOVED:
+        if class_ in _BY_DESTINATION:
+            yield from stranger(ack.source, record, _made_by(copies, ack), named, mqqb("3.1.7.2.2"))
+        if not copies.flags & (_JN | _JP) and not copies.final:
             yield _unasked(
-                record(), mqqb("3.1.5.8.2"), f"a FinalAck refuses {named}, which is not transactional",
-                "no FinalAck (it has no TransactionHeader)", class_,
+                record(), mqqb("3.1.7.2.2"), f"a FinalAck comes for {named}, which asks for none",
+                "no FinalAck (JN, JP and FA are not set)", class_,
             )  # fmt: skip
-        yield from self._outcome(packet, record, message, named)
+    elif class_ in _REFUSED and not copies.flags & _TH:
+        yield _unasked(
+            record(), mqqb("3.1.5.8.2"), f"a FinalAck refuses {named}, which is not transactional",
+            "no FinalAck (it has no TransactionHeader)", class_,
+        )  # fmt: skip
+    yield from _outcome(copies, ack, record, named)
 
-    def _administration_ack(self, packet: UserPacket, record: Asked) -> Iterator[ReplayDeviation]:
-        class_ = packet.message_class
-        message = self._messages.get(packet.about)
-        # Anything else, as a report, has other reasons to come.
-        is_ack = class_ in (_REACHED, _RECEIVED) or class_ & _NEGATIVE
-        if message is None or message.several or not is_ack:
+
+def judge_administration_ack(copies: SentCopies, ack: MessageAck, record: Asked) -> Iterator[ReplayDeviation]:
+    """An administration acknowledgment is of a kind that the message asks for. 3.1.7.2.1, 3.1.5.8.10"""
+    class_, named = ack.message_class, _named(ack, copies)
+    # Anything else, as a report, has other reasons to come.
+    if class_ not in (_REACHED, _RECEIVED) and not class_ & _NEGATIVE:
+        return
+    if class_ == _REACHED:
+        yield from stranger(ack.source, record, _made_by(copies, ack), named, mqqb("3.1.5.8.10"))
+    elif class_ in _BY_DESTINATION:
+        yield from stranger(ack.source, record, _made_by(copies, ack), named, mqqb("3.1.7.2.1"))
+    unasked = _why_unasked(copies, class_)
+    if unasked is not None:
+        section, due = unasked
+        text = f"an administration acknowledgment comes for {named}, which asks for none of this kind"
+        yield _unasked(record(), mqqb(section), text, due, class_)
+    yield from _outcome(copies, ack, record, named)
+
+
+def _outcome(copies: SentCopies, ack: MessageAck, record: Asked, named: str) -> Iterator[ReplayDeviation]:
+    """One queue manager says two things of a message that was sent once."""
+    if copies.copies > 1:
+        return
+    for other in copies.acks:
+        if other.source == ack.source and other.key != ack.key and _contradict(other, ack):
+            yield packet_deviation(
+                ReplayKind.OUTCOME, record(), mqqb("3.1.7.2.1"),
+                f"{named} got {_words(other.message_class)}{frame_text(other.frame)}, and then "
+                f"{_words(ack.message_class)}",
+                "nothing that contradicts the first one", _words(ack.message_class),
+                path="message_properties_header.message_class", certain=False,
+            )  # fmt: skip
             return
-        named = _named(packet, message)
-        if class_ == _REACHED:
-            yield from stranger(packet.source, record, _made_by(message, packet), named, mqqb("3.1.5.8.10"))
-        elif class_ in _BY_DESTINATION:
-            yield from stranger(packet.source, record, _made_by(message, packet), named, mqqb("3.1.7.2.1"))
-        unasked = _why_unasked(message, class_)
-        if unasked is not None:
-            section, due = unasked
-            text = f"an administration acknowledgment comes for {named}, which asks for none of this kind"
-            yield _unasked(record(), mqqb(section), text, due, class_)
-        yield from self._outcome(packet, record, message, named)
-
-    @staticmethod
-    def _outcome(
-        packet: UserPacket, record: Asked, message: _Message, named: str
-    ) -> Iterator[ReplayDeviation]:
-        """One queue manager says two things of a message that was sent once."""
-        class_ = packet.message_class
-        ack = _Ack(class_, packet.source, packet.key, packet.frame)
-        if message.copies == 1:
-            for other in message.acks:
-                if other.source == ack.source and other.key != ack.key and _contradict(other, ack):
-                    yield packet_deviation(
-                        ReplayKind.OUTCOME, record(), mqqb("3.1.7.2.1"),
-                        f"{named} got {_words(other.message_class)}{frame_text(other.frame)}, and then "
-                        f"{_words(class_)}",
-                        "nothing that contradicts the first one", _words(class_),
-                        path="message_properties_header.message_class", certain=False,
-                    )  # fmt: skip
-                    break
-        if len(message.acks) < _MOST_ACKS:
-            message.acks += (ack,)
 
 
-def _named(ack: UserPacket, message: _Message) -> str:
+def _named(ack: MessageAck, copies: SentCopies) -> str:
     """The message that an acknowledgment is about, and where it was sent."""
-    sent = "" if message.frame is None else f" (sent in frame {message.frame})"
+    sent = "" if copies.frame is None else f" (sent in frame {copies.frame})"
     return f"message {message_name(ack.about)}{sent}"
 
 
-def _made_by(message: _Message, ack: UserPacket) -> GUID | None:
+def _made_by(copies: SentCopies, ack: MessageAck) -> GUID | None:
     """Who can say how a message ended; None where it is not known.
 
     A connector server speaks for the foreign system that a message is for.
     """
-    return None if (message.flags | ack.flags) & _CQ else message.destination
+    return None if (copies.flags | ack.flags) & _CQ else copies.destination
 
 
 def stranger(
@@ -206,20 +135,20 @@ def _unasked(record: Record, rule: ProcessingRule, message: str, due: str, class
     return packet_deviation(ReplayKind.UNASKED, record, rule, message, due, _words(class_), path=path)
 
 
-def _why_unasked(message: _Message, class_: int) -> tuple[str, str] | None:
+def _why_unasked(copies: SentCopies, class_: int) -> tuple[str, str] | None:
     """Section and what is due where a message does not ask for an administration acknowledgment."""
-    if not message.flags & _AQ:
+    if not copies.flags & _AQ:
         return "3.1.7.15", "none (it names no administration queue)"
-    if class_ == _REACHED and not message.wanted & _PA:
+    if class_ == _REACHED and not copies.wanted & _PA:
         return "3.1.5.8.10", "none (PA is not set)"
-    if class_ == _RECEIVED and not message.wanted & _PR:
+    if class_ == _RECEIVED and not copies.wanted & _PR:
         return "3.1.7.2.1", "none (PR is not set)"
-    if class_ & _NEGATIVE and not message.wanted & (_NA | _NR):
+    if class_ & _NEGATIVE and not copies.wanted & (_NA | _NR):
         return "3.1.7.15", "none (neither NA nor NR is set)"
     return None
 
 
-def _contradict(one: _Ack, other: _Ack) -> bool:
+def _contradict(one: MessageAck, other: MessageAck) -> bool:
     classes = {one.message_class, other.message_class}
     ends = classes & (_REMOVED | _REFUSED)
     return len(ends) == 2 or (_REACHED in classes and bool(classes & _REFUSED))

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeAlias
+
 from msmq_wire.records.endpoint import host_of
 from msmq_wire.records.record import Record, place_of
 from msmq_wire.replay.deviation import ProcessingRule, ReplayDeviation, ReplayKind
 
+Asked: TypeAlias = Callable[[], Record]
+"""Gives the record that something is said about, which is made only then."""
 INTERFACE = "MQQB"
 """The ``interface`` of deviations of sessions."""
-USER_PACKETS = frozenset(("user_message", "order_ack", "final_ack"))
 _METHODS = {
     "establish_connection": "EstablishConnection",
     "connection_parameters": "ConnectionParameters",

@@ -18,11 +18,9 @@ from msmq_wire.records.endpoint import host_of
 from msmq_wire.records.record import Record, is_read
 from msmq_wire.records.rpc_packets import RpcBind
 from msmq_wire.records.run import Run
-from msmq_wire.replay.acknowledgments import AcknowledgmentReplayer
 from msmq_wire.replay.call import ObservedCall, observe
 from msmq_wire.replay.com import ComReplayer
 from msmq_wire.replay.deviation import ReplayDeviation
-from msmq_wire.replay.packets import USER_PACKETS
 from msmq_wire.replay.read import ObservedRead, read_of
 from msmq_wire.replay.rules.actions import judge_access, judge_action, judge_send
 from msmq_wire.replay.rules.answers import judge_answer
@@ -59,7 +57,6 @@ from msmq_wire.replay.rules.statuses import judge_status, judge_time
 from msmq_wire.replay.rules.uses import judge_look, judge_thrown, judge_use, judge_waiting, learn_uses
 from msmq_wire.replay.session_rules import SessionRules
 from msmq_wire.replay.state import Doubt, Found, Known, KnownHandle
-from msmq_wire.replay.user_packet import user_packet
 from msmq_wire.sessions import Follower
 from msmq_wire.units import SECOND
 
@@ -90,7 +87,6 @@ class Replayer:
     def _begin(self, capture: str) -> None:
         self._capture = capture
         self._known = Known()
-        self._acknowledgments = AcknowledgmentReplayer()
         self._com = ComReplayer()
         self._doubts: deque[Doubt] = deque()
         self._held: tuple[Record, Record | None] | None = None
@@ -125,10 +121,6 @@ class Replayer:
         elif record.type == "gap" or (record.type == "tcp_stream" and record.event not in _BEGINS):
             self._lost(record)
         found += self._rules.of(record.id)
-        if record.type in USER_PACKETS and record.parent is None and record.stream is not None:
-            packet = user_packet(record)
-            if packet is not None:
-                found += self._acknowledgments.take(packet, lambda: record)
         if record.time is not None:
             found += self._settle(record.time)
         return found
@@ -141,33 +133,29 @@ class Replayer:
         if not len(run):
             return [(other.id, one) for other in run.others for one in self._feed(other)]
         # Whoever has a run with packets has numpy.
-        from msmq_wire.replay.columns import observed
+        from msmq_wire.replay.columns import shown_messages
 
         others = iter(run.others)
         other = next(others, None)
         place = -1
-        seen = observed(run)
-        columns = (run.id, run.time, run.stream, seen.packets, seen.shown, seen.headers)
+        messages, whole = shown_messages(run)
+        columns = (run.id, run.time, messages, whole)
 
         def record() -> Record:
             return run.record(place)
 
-        for number, time, stream, packet, shown, header in zip(
-            *(column.tolist() for column in columns), strict=True
-        ):
+        for number, time, shown, is_whole in zip(*(column.tolist() for column in columns), strict=True):
             place += 1
             while other is not None and other.id < number:
                 found += [(other.id, one) for one in self._feed(other)]
                 other = next(others, None)
-            if (packet is None and header is None) or run.capture != self._capture:
+            if not is_whole or run.capture != self._capture:
                 found += [(number, one) for one in self._feed(record())]
                 continue
             told: list[ReplayDeviation] = [] if self._held is None else self._release()
             if shown is not None:
                 told += judge_shown(self._known, shown, record)
             told += self._rules.of(number)
-            if stream >= 0 and packet is not None:
-                told += self._acknowledgments.take(packet, record)
             if self._doubts and time:
                 told += self._settle(time)
             if told:

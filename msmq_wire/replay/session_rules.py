@@ -14,11 +14,11 @@ from functools import partial
 from typing import Any
 
 from msmq_wire.records.record import Record
-from msmq_wire.replay.acknowledgments import stranger
+from msmq_wire.replay.acknowledgments import judge_administration_ack, judge_final_ack, stranger
 from msmq_wire.replay.deviation import ReplayDeviation, ReplayKind
 from msmq_wire.replay.packets import frame_text, mqqb, packet_deviation
 from msmq_wire.sessions.accepted import AcceptedSequence, EarlyOrderAck
-from msmq_wire.sessions.listener import Refusal
+from msmq_wire.sessions.listener import MessageAck, Refusal, SentCopies
 from msmq_wire.sessions.session import Moment
 from msmq_wire.wire.headers.connection_parameters_header import ConnectionParametersHeader
 from msmq_wire.wire.headers.establish_connection_header import EstablishConnectionHeader
@@ -70,7 +70,8 @@ class SessionRules:
         self._early.clear()
 
     def _tell(self, at: Moment, *found: ReplayDeviation) -> None:
-        self._found.setdefault(at.record, []).extend(found)
+        if found:
+            self._found.setdefault(at.record, []).extend(found)
 
     def answered(self, request: Any, response: Any, at: Moment) -> None:
         """The answer repeats what it must of the request."""
@@ -114,6 +115,11 @@ class SessionRules:
             f"an acknowledgment first (the window is {window})", f"packet {waiting} that waits",
             path="", certain=False,
         ))  # fmt: skip
+
+    def acknowledged(self, copies: SentCopies, ack: MessageAck, at: Moment) -> None:
+        """An acknowledgment fits the message."""
+        judge = judge_final_ack if ack.final else judge_administration_ack
+        self._tell(at, *judge(copies, ack, partial(self._record, at)))
 
     def order_ack(
         self, identifier: int, sequence: AcceptedSequence, number: int, by: GUID, stream: int, at: Moment

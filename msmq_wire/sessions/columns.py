@@ -196,6 +196,7 @@ def _messages(packets: _Packets) -> SeenMessages:
         _contents(packets, sent),
         charged.tolist(),
         _looked_up(destinations, lambda code: destination_of(GUID(to[code]))),
+        has(top, "multi_queue_format_header", rows).tolist(),
     )
     ways = len(pair_of)
 

@@ -22,6 +22,7 @@ from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall, TransferBuffer
 from msmq_wire.records.srmp_packets import SrmpMessage
 from msmq_wire.sessions.budget import Budget
+from msmq_wire.sessions.copies import CopyTracker
 from msmq_wire.sessions.life import Acknowledgment, Hop, MessageLife
 from msmq_wire.sessions.message import (
     FollowedMessage,
@@ -142,6 +143,7 @@ class LifeTracker:
         self.reader = MessageReader()
         self.messages: dict[bytes | str, FollowedMessage] = {}
         self.twins = Twins(self.messages)
+        self.copies = CopyTracker(self.messages, self.twins)
         self._share = (budget or Budget()).share(self._give)
         self._most = most
         self._leave = leave
@@ -415,6 +417,7 @@ class LifeTracker:
         for key in list(islice(self.messages, count)):
             gone = self.messages.pop(key)
             self.twins.forget(key, gone.src)
+            self.copies.forget(key)
             units += gone.charged
             gone.charged = 0
             self.left_out += 1

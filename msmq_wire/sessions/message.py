@@ -60,8 +60,9 @@ class FollowedMessage(msgspec.Struct, gc=False):
     where another message has these, or the text of an SRMP identifier of another form. ``flags`` are those of
     UserHeader, ``wanted`` those of MessagePropertiesHeader, ``transaction`` those of TransactionHeader.
     ``content`` stands for what does not change when a message is sent again, None where it was not seen
-    whole. ``destination`` is the queue manager that it is for, None where that is not known. ``charged`` is
-    for whoever counts what it takes of a budget.
+    whole. ``destination`` is the queue manager that it is for, None where that is not known, and
+    ``several`` says that it is for several queues. ``charged`` is for whoever counts what it takes of a
+    budget.
     """
 
     key: bytes | str
@@ -86,6 +87,7 @@ class FollowedMessage(msgspec.Struct, gc=False):
     content: int | None = None
     charged: int = 0
     destination: GUID | None = None
+    several: bool = False
     stream: int | None = None
     place: int | None = None
     acknowledged: Moment | None = None
@@ -212,6 +214,7 @@ class MessageReader:
             self.queue(user, "admin_queue") if flags & 0xE000 else None,
             properties.correlation_id if class_ else None,
             destination=destination_of(user.queue_manager_address),
+            several=reached(packet, "multi_queue_format_header") is not None,
         )
 
     def _read_part(self, key: bytes, record: Record, moment: Moment, via: str) -> FollowedMessage:

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, TypeVar
 import msgspec
 
 from msmq_wire.records.record import Record, is_read
-from msmq_wire.records.run import Run
+from msmq_wire.records.run import Run, bounds
 from msmq_wire.records.visibility import Visibility
 from msmq_wire.sessions.budget import Budget
 from msmq_wire.sessions.clocks import Clocks, sender_of
@@ -148,7 +148,8 @@ class Follower:
 
     def listen(self, listener: SessionListener) -> None:
         """Tell somebody what packets show from now on."""
-        self._listener = self._sessions.listener = self._transactions.listener = listener
+        self._listener = self._sessions.listener = listener
+        self._transactions.listener = self._lives.copies.listener = listener
 
     def record(self, at: Moment) -> Record:
         """The record that is taken at a moment, for who is told of it meanwhile."""
@@ -157,9 +158,10 @@ class Follower:
         assert self._run is not None
         return self._run.record(int(self._run.id.searchsorted(at.record)))
 
-    def _begin(self, capture: str) -> None:
+    def _begin(self, capture: str, since: int) -> None:
         self._capture = capture
         self._transactions.begin()
+        self._lives.copies.begin(since)
         if self._listener is not None:
             self._listener.begin()
 
@@ -179,7 +181,7 @@ class Follower:
             return
         self._record = record
         if record.capture != self._capture:
-            self._begin(record.capture)
+            self._begin(record.capture, record.id)
         self._at(record.time)
         type_ = record.type
         if type_ == "user_message":
@@ -195,6 +197,7 @@ class Follower:
             moment = moment_of(record)
             self._sessions.feed(record, self._lives.reader.key(record), None, moment)
             self._transactions.final_ack(record, moment, self._lives.final_ack(record, moment))
+            self._lives.copies.acknowledge(record, moment)
         elif type_ in SESSION_RECORDS:
             self._sessions.feed(record)
         elif type_ == "rpc_call":
@@ -228,7 +231,7 @@ class Follower:
         self.visibility.begin(run)
         self._run = run
         if run.capture != self._capture:
-            self._begin(run.capture)
+            self._begin(run.capture, bounds(run)[0])
         others = iter(run.others)
         other = next(others, None)
         budget, capture, ids = self._budget, run.capture, run.id.tolist()
@@ -369,6 +372,9 @@ class Follower:
                     self._accept(conversation, one.sequence[1], message, one.place, to, moment.time)
             if message.message_class:
                 self._acknowledges(message, one.ends, moment)
+                assert isinstance(key, bytes)
+                named, class_ = message.correlation_id or b"", message.message_class
+                self._lives.copies.acknowledged(named, class_, key, message.flags, moment, final=False)
         elif isinstance(one, SeenAck):
             conversation.session_ack(one.counts, direction, moment)
         else:
@@ -383,6 +389,8 @@ class Follower:
                     self._lives.told(about, "final_ack", one.class_, one.ends, moment)
                 known = about is not None
                 self._transactions.settle(one.place, one.about, one.class_, one.ends, moment, known=known)
+                ack = one.about, one.class_, one.key, one.flags
+                self._lives.copies.acknowledged(*ack, moment, final=True)
         self._sessions.touched(conversation, moment)
         return True
 
@@ -395,6 +403,7 @@ class Follower:
 
     def _message(self, record: Record) -> None:
         moment = moment_of(record)
+        self._lives.copies.sent(record, moment)
         message, sight = self._lives.sent(record, moment, self._ordered)
         key = None if message is None else message.key
         conversation = self._sessions.feed(record, key, message, moment, sight=sight)
@@ -416,6 +425,7 @@ class Follower:
                 self._accept(conversation, place[0], message, place[1], to, moment.time)
         if message.message_class:
             self._acknowledges(message, ends, moment)
+        self._lives.copies.acknowledge(record, moment)
 
     def _ordered(self, message: FollowedMessage) -> bool:
         return self._transactions.ordered(message.stream, message.place) is not None

@@ -16,11 +16,10 @@ from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import TransferBuffer
 from msmq_wire.replay.call import ObservedCall, number
 from msmq_wire.replay.deviation import ProcessingRule, ReplayDeviation, ReplayKind
-from msmq_wire.replay.packets import packet_deviation
+from msmq_wire.replay.packets import Asked, packet_deviation
 from msmq_wire.replay.read import ObservedRead
 from msmq_wire.replay.rows import row_of
 from msmq_wire.replay.state import Known, KnownHandle, ShownMessage
-from msmq_wire.replay.user_packet import Asked
 from msmq_wire.rpc.types.queue_format import ObjectId
 from msmq_wire.sessions.message import message_key, message_name
 from msmq_wire.wire.headers.base_header import INFINITE
