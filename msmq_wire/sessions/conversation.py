@@ -198,7 +198,7 @@ class Conversation:
         self.last = moment
         header = reached(packet, "establish_connection_header")
         if self.exchange is not None and whole and header is not None:
-            self.exchange.opens(packet, header, direction, moment)
+            self.exchange.established(packet, header, direction, moment)
         server = reached(header, "server_guid")
         client = reached(header, "client_guid")
         if self.establish[direction] is not None:
@@ -235,9 +235,7 @@ class Conversation:
         self.last = moment
         header = reached(packet, "connection_parameters_header")
         if self.exchange is not None:
-            self.exchange.goes_on(direction, moment)
-            if whole and header is not None:
-                self.exchange.opens(packet, header, direction, moment)
+            self.exchange.agreed(header if whole else None, direction, moment)
         if self.parameters_at[direction] is not None:
             self.note("parameters_again", direction, moment)
             return
@@ -288,13 +286,9 @@ class Conversation:
             # Whether the other side got the rest of it cannot be told.
             sequence.certain = False
         if self.exchange is not None:
-            self.exchange.goes_on(direction, moment)
-            if not whole:
-                self.exchange.cuts(direction)
-            elif counts is not None:
-                self.exchange.acknowledges(counts, direction, moment, alone=False)
-            if self.whole:
-                self.exchange.sent(sequence.messages, direction, (moment,))
+            if counts is not None or not whole:
+                self.exchange.acknowledges(counts if whole else None, direction)
+            self.exchange.sent(sequence.messages if self.whole else 0, direction, (moment,))
         return sequence
 
     def messages(self, direction: int, messages: list[FollowedMessage], size: int) -> None:
@@ -307,10 +301,8 @@ class Conversation:
         sequence = self.sequences[direction]
         sequence.sent_all(messages, size)
         if self.exchange is not None:
-            self.exchange.goes_on(direction, messages[0].first)
-            if self.whole:
-                moments = [message.first for message in messages]
-                self.exchange.sent(sequence.messages, direction, moments)
+            moments = [message.first for message in messages]
+            self.exchange.sent(sequence.messages if self.whole else 0, direction, moments)
 
     def session_ack(
         self, counts: Counts | None, direction: int, moment: Moment, *, whole: bool = True
@@ -322,9 +314,7 @@ class Conversation:
         if counts is not None:
             self._counted(counts, direction, moment)
         if self.exchange is not None:
-            self.exchange.goes_on(direction, moment)
-            if whole and counts is not None:
-                self.exchange.acknowledges(counts, direction, moment, alone=True)
+            self.exchange.session_ack(counts if whole else None, direction, moment)
 
     def _counted(self, header: Counts, direction: int, moment: Moment) -> None:
         self.sequences[direction].states(header, moment)

@@ -11,10 +11,10 @@ from collections.abc import Mapping
 
 from msmq_wire.records.record import Record
 from msmq_wire.sessions.listener import MessageAck, SentCopies, SessionListener
-from msmq_wire.sessions.message import FollowedMessage, destination_of, is_whole, manager_of, message_key
+from msmq_wire.sessions.message import FollowedMessage, MessageReader, is_whole, manager_of
 from msmq_wire.sessions.session import Moment
+from msmq_wire.sessions.transactions import place_of
 from msmq_wire.sessions.twins import IDENTIFIER, Twins
-from msmq_wire.wire.partial import reached
 
 _FA = 2
 _MOST_ACKS = 16
@@ -25,9 +25,10 @@ _SAYS_MORE = 0xC002
 class CopyTracker:
     """Finds what the copies of each of ``messages`` ask for; tells a ``listener`` what acknowledges them."""
 
-    def __init__(self, messages: Mapping[bytes | str, FollowedMessage], twins: Twins) -> None:
-        self._messages = messages
-        self._twins = twins
+    def __init__(
+        self, messages: Mapping[bytes | str, FollowedMessage], twins: Twins, reader: MessageReader
+    ) -> None:
+        self._messages, self._twins, self._reader = messages, twins, reader
         self._copies: dict[bytes | str, SentCopies] = {}
         self._since = 0
         self.listener: SessionListener | None = None
@@ -37,27 +38,19 @@ class CopyTracker:
         self._since = since
         self._copies.clear()
 
-    def sent(self, record: Record, moment: Moment) -> None:
-        """Take a message, before it is followed."""
-        if self.listener is None or record.stream is None or not is_whole(record):
-            return
-        user = record.packet.user_header
-        key = message_key(user.source_queue_manager, user.message_id)
-        if not self._twins.knows(key):
-            return
-        header = reached(record.packet, "transaction_header")
-        copy = SentCopies(
-            frame=moment.frame,
-            flags=user.flags,
-            wanted=record.packet.message_properties_header.flags,
-            final=header is not None and bool(header.flags & _FA),
-            destination=destination_of(user.queue_manager_address),
-            several=reached(record.packet, "multi_queue_format_header") is not None,
-        )
-        known = self._find(key)
+    def sent(self, record: Record, moment: Moment) -> FollowedMessage | None:
+        """Take a message, before it is followed; return what it says where another one has its identifier."""
+        key = self._reader.key(record)
+        seen = key is not None and record.stream is not None and self._twins.knows(key)
+        if self.listener is None or key is None or not seen or not is_whole(record):
+            return None
+        message = self._reader.read(key, record, moment, "tcp")
+        placed = place_of(record.packet)
+        message.transaction = 0 if placed is None else placed[1][2]
+        copy, known = _copy_of(message), self._find(key)
         if known is None:
             self._copies[key] = copy
-            return
+            return message
         known.copies += 1
         known.flags |= copy.flags
         known.wanted |= copy.wanted
@@ -65,6 +58,7 @@ class CopyTracker:
         known.several |= copy.several
         if known.destination != copy.destination:
             known.destination = None
+        return message
 
     def _find(self, key: bytes) -> SentCopies | None:
         known = self._copies.get(key)
@@ -73,31 +67,15 @@ class CopyTracker:
             return known
         # A part of one says too little, and what was not sent on a connection nothing.
         sent = message.via == "tcp" and message.content is not None and message.session is not None
-        if not sent or message.first.record < self._since:
-            return None
-        known = self._copies[key] = SentCopies(
-            frame=message.first.frame,
-            flags=message.flags,
-            wanted=message.wanted,
-            final=bool(message.transaction & _FA),
-            destination=message.destination,
-            several=message.several,
-        )
+        if sent and message.first.record >= self._since:
+            known = self._copies[key] = _copy_of(message)
         return known
 
-    def acknowledge(self, record: Record, at: Moment) -> None:
-        """Take a FinalAck, or a message that may be an administration acknowledgment."""
-        if self.listener is None or record.stream is None or not is_whole(record):
-            return
-        user, properties = record.packet.user_header, record.packet.message_properties_header
-        about, final = bytes(properties.correlation_id), record.type == "final_ack"
-        if final:
-            body = reached(record.packet, "final_ack_body")
-            if reached(body, "message_id") is None:
-                return
-            about = message_key(body.source_guid, body.message_id)
-        key = message_key(user.source_queue_manager, user.message_id)
-        self.acknowledged(about, properties.message_class, key, user.flags, at, final=final)
+    def acknowledges(self, message: FollowedMessage, at: Moment) -> None:
+        """Take a whole message on a connection, that may be an administration acknowledgment."""
+        about, class_, key = message.correlation_id, message.message_class, message.key
+        if about is not None and class_ is not None and isinstance(key, bytes):
+            self.acknowledged(about, class_, key[:IDENTIFIER], message.flags, at, final=False)
 
     def acknowledged(
         self, about: bytes, class_: int, key: bytes, flags: int, at: Moment, *, final: bool
@@ -115,3 +93,9 @@ class CopyTracker:
     def forget(self, key: bytes | str) -> None:
         """A message is followed no longer."""
         self._copies.pop(key[:IDENTIFIER], None)
+
+
+def _copy_of(message: FollowedMessage) -> SentCopies:
+    final = bool(message.transaction & _FA)
+    frame, flags, wanted = message.first.frame, message.flags, message.wanted
+    return SentCopies(frame, flags, wanted, final, message.destination, message.several)

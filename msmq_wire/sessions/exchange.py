@@ -34,8 +34,8 @@ class _Side(msgspec.Struct, eq=False):
     acknowledged, whatever was sent.
     """
 
+    header: Counts | None
     headers: dict[type, Any] = {}
-    header: Counts | None = None
     window: int = 0
     received: int = 0
 
@@ -48,24 +48,15 @@ class SessionExchange:
     def __init__(self, listener: SessionListener, *, started: bool) -> None:
         self._listener = listener
         first = _FIRST if started else None
-        self._sides = _Side(header=first), _Side(header=first)
+        self._sides = _Side(first), _Side(first)
         self._refusal: tuple[Refusal, Moment] | None = None
         self._overrun = False
         self._carried: set[AcceptedSequence] = set()
 
-    def opens(self, packet: Any, header: Any, direction: int, at: Moment) -> None:
-        """Take the header of an EstablishConnection packet, or of ConnectionParameters."""
-        own, type_ = self._sides[direction], type(header)
-        if own.headers.setdefault(type_, header) is not header:
-            return
-        # Only ConnectionParameters have a window.
-        window = getattr(header, "window_size", None)
-        own.window = max(own.window, window or 0)
-        request = self._sides[0].headers.get(type_)
-        if direction == 0 or request is None:
-            return
-        self._listener.answered(request, header, at)
-        if window is not None:
+    def established(self, packet: Any, header: Any, direction: int, at: Moment) -> None:
+        """Take the header of a whole EstablishConnection packet."""
+        request = self._request(header, direction, at)
+        if request is None:
             return
         if (reached(reached(packet, "internal_header"), "flags") or 0) & _CS:
             self._refusal = "refused", at
@@ -74,30 +65,52 @@ class SessionExchange:
         elif request.server_guid not in (NULL_GUID, header.server_guid):
             self._refusal = "server_guid", at
 
-    def goes_on(self, direction: int, at: Moment) -> None:
-        """Take a packet behind EstablishConnection."""
+    def agreed(self, header: Any, direction: int, at: Moment) -> None:
+        """Take ConnectionParameters, None for a packet that was cut."""
+        self._goes_on(direction, at)
+        if header is not None:
+            self._request(header, direction, at)
+
+    def _request(self, header: Any, direction: int, at: Moment) -> Any:
+        """What a header answers, if it is the first that does."""
+        if self._sides[direction].headers.setdefault(type(header), header) is not header or not direction:
+            return None
+        request = self._sides[0].headers.get(type(header))
+        if request is not None:
+            self._listener.answered(request, header, at)
+        return request
+
+    def _goes_on(self, direction: int, at: Moment) -> None:
         if self._refusal is not None and direction == 0:
             self._listener.goes_on(*self._refusal, at)
             self._refusal = None
 
-    def acknowledges(self, header: Counts, direction: int, at: Moment, *, alone: bool) -> None:
-        """Take a SessionHeader; ``alone`` says that it came in a SessionAck."""
+    def session_ack(self, header: Counts | None, direction: int, at: Moment) -> None:
+        """Take a SessionAck, None for one that was cut."""
+        self._goes_on(direction, at)
+        before = self._sides[direction].header
+        if header is not None:
+            if before is not None and not _is_news(header, before):
+                self._listener.acknowledged_again(header.ack_sequence_number, at)
+            self.acknowledges(header, direction)
+
+    def acknowledges(self, header: Counts | None, direction: int) -> None:
+        """Take a SessionHeader, None for one that may have been cut off."""
         own = self._sides[direction]
-        number = header.ack_sequence_number
-        if alone and own.header is not None and not _is_news(header, own.header):
-            self._listener.acknowledged_again(number, at)
         own.header = header
-        own.window = max(own.window, header.window_size)
-        more = (number - own.received) & _MASK
-        if more < _HALF:
-            own.received += more
+        if header is not None:
+            own.window = max(own.window, header.window_size)
+            more = (header.ack_sequence_number - own.received) & _MASK
+            own.received += more if more < _HALF else 0
 
     def sent(self, count: int, direction: int, moments: Sequence[Moment]) -> None:
-        """Take user packets of a session that is whole so far; ``count`` is how many there are with them."""
-        opened = [ConnectionParametersHeader in one.headers for one in self._sides]
-        if self._overrun or not all(opened):
+        """Take user packets; ``count`` is how many there are with them, 0 in a session that is not whole."""
+        self._goes_on(direction, moments[0])
+        agreed = [one.headers.get(ConnectionParametersHeader) for one in self._sides]
+        if self._overrun or None in agreed:
             return
         window = max(one.window for one in self._sides)
+        window = max(window, *(one.window_size for one in agreed if one is not None))
         waiting = count - self._sides[1 - direction].received
         if waiting > window:
             self._overrun = True
@@ -116,10 +129,6 @@ class SessionExchange:
         """A packet was not seen whole: of the sequences on the connection nobody knows what was sent."""
         for sequence in self._carried:
             sequence.whole = False
-
-    def cuts(self, direction: int) -> None:
-        """Take a user packet that was cut: it may have had a SessionHeader."""
-        self._sides[direction].header = None
 
 
 def _is_news(header: Counts, before: Counts) -> bool:

@@ -32,7 +32,7 @@ class MessageAck(msgspec.Struct, frozen=True, gc=False):
     frame: int | None
 
 
-class SentCopies(msgspec.Struct, eq=False, gc=False, kw_only=True):
+class SentCopies(msgspec.Struct, eq=False, gc=False):
     """What all copies of a message ask for, and who acknowledged it.
 
     ``frame`` is that of the first copy. ``flags`` are those of UserHeader, ``wanted`` those of

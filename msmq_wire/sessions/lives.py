@@ -143,7 +143,7 @@ class LifeTracker:
         self.reader = MessageReader()
         self.messages: dict[bytes | str, FollowedMessage] = {}
         self.twins = Twins(self.messages)
-        self.copies = CopyTracker(self.messages, self.twins)
+        self.copies = CopyTracker(self.messages, self.twins, self.reader)
         self._share = (budget or Budget()).share(self._give)
         self._most = most
         self._leave = leave
@@ -221,18 +221,6 @@ class LifeTracker:
             return True
         self.told(original, "administration_ack", class_ or 0, ends, moment, message_name(message.key))
         return False
-
-    def final_ack(self, record: Record, moment: Moment) -> FollowedMessage | None:
-        """Take a ``final_ack`` record; return the message that it is about."""
-        body = reached(record.packet, "final_ack_body")
-        number = reached(body, "message_id")
-        if number is None:
-            return None
-        message = self.twins.named(message_key(body.source_guid, number), record.dst or "")
-        if message is not None:
-            class_ = reached(reached(record.packet, "message_properties_header"), "message_class")
-            self.told(message, "final_ack", class_ or 0, ends_of(record), moment)
-        return message
 
     def told(
         self,

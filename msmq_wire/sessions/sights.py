@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
+from msmq_wire.records.record import Record
 from msmq_wire.sessions.clocks import Sender
-from msmq_wire.sessions.message import FollowedMessage
+from msmq_wire.sessions.message import FollowedMessage, message_key
 from msmq_wire.sessions.session import Moment
 from msmq_wire.sessions.transactions import Place, StreamKey
 from msmq_wire.wire.headers.session_header import SessionHeader
+from msmq_wire.wire.partial import reached
 from msmq_wire.wire.types.guid import GUID
 
 if TYPE_CHECKING:
@@ -110,3 +112,18 @@ class SeenFinalAck(SeenUserAck, frozen=True, gc=False):
 
 
 Sighted: TypeAlias = SeenMessage | SeenAck | SeenOrderAck | SeenFinalAck
+
+
+def seen_ack(record: Record, at: Moment) -> SeenOrderAck | SeenFinalAck | None:
+    """What is seen of an ``order_ack`` or ``final_ack`` record, None without its body."""
+    packet, body = record.packet, reached(record.packet, f"{record.type}_body")
+    if body is None:
+        return None
+    user, class_ = packet.user_header, packet.message_properties_header.message_class
+    manager, place = user.source_queue_manager, (body.tx_sequence_id.value, body.tx_sequence_number)
+    ends, key = (record.src or "", record.dst or ""), message_key(manager, user.message_id)
+    stream = -1 if record.stream is None else record.stream
+    values = (at, stream, ends, record.length, user.flags, None, class_, key, place)
+    if record.type == "order_ack":
+        return SeenOrderAck(*values, manager, user.queue_manager_address)
+    return SeenFinalAck(*values, message_key(body.source_guid, body.message_id))

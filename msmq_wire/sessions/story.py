@@ -26,7 +26,15 @@ from msmq_wire.sessions.message import FollowedMessage, destination_of, is_whole
 from msmq_wire.sessions.outcomes import is_plain, life_of
 from msmq_wire.sessions.reads import ReadTracker, RemoteQueue, RemoteRead
 from msmq_wire.sessions.session import Moment, PingExchange, Session
-from msmq_wire.sessions.sights import SeenAck, SeenMessage, SeenMessages, SeenOrderAck, Sighted
+from msmq_wire.sessions.sights import (
+    SeenAck,
+    SeenFinalAck,
+    SeenMessage,
+    SeenMessages,
+    SeenOrderAck,
+    Sighted,
+    seen_ack,
+)
 from msmq_wire.sessions.streams import StrayAck, TransactionalStream
 from msmq_wire.sessions.tracker import SESSION_RECORDS, SessionTracker
 from msmq_wire.sessions.transactions import Place, TransactionTracker, place_of
@@ -189,15 +197,12 @@ class Follower:
                 self._carried(record, self._lives.read(record))
             else:
                 self._message(record)
-        elif type_ == "order_ack":
+        elif type_ in ("order_ack", "final_ack"):
             moment = moment_of(record)
             self._sessions.feed(record, self._lives.reader.key(record), None, moment)
-            self._transactions.order_ack(record, moment)
-        elif type_ == "final_ack":
-            moment = moment_of(record)
-            self._sessions.feed(record, self._lives.reader.key(record), None, moment)
-            self._transactions.final_ack(record, moment, self._lives.final_ack(record, moment))
-            self._lives.copies.acknowledge(record, moment)
+            ack = seen_ack(record, moment)
+            if ack is not None:
+                self._acknowledged(ack, whole=record.stream is not None and is_whole(record))
         elif type_ in SESSION_RECORDS:
             self._sessions.feed(record)
         elif type_ == "rpc_call":
@@ -372,27 +377,31 @@ class Follower:
                     self._accept(conversation, one.sequence[1], message, one.place, to, moment.time)
             if message.message_class:
                 self._acknowledges(message, one.ends, moment)
-                assert isinstance(key, bytes)
-                named, class_ = message.correlation_id or b"", message.message_class
-                self._lives.copies.acknowledged(named, class_, key, message.flags, moment, final=False)
+                self._lives.copies.acknowledges(message, moment)
         elif isinstance(one, SeenAck):
             conversation.session_ack(one.counts, direction, moment)
         else:
             sent = conversation.message(direction, moment, one.key, None, one.flags, one.size, one.counts)
             sent.acknowledgments += 1
-            if isinstance(one, SeenOrderAck):
-                self._transactions.acknowledge(*one.place, one.class_, one.to, one.source, one.ends, moment)
-                self._transactions.order(*one.place, one.source, one.stream, moment)
-            else:
-                about = self._lives.twins.named(one.about, one.ends[1])
-                if about is not None:
-                    self._lives.told(about, "final_ack", one.class_, one.ends, moment)
-                known = about is not None
-                self._transactions.settle(one.place, one.about, one.class_, one.ends, moment, known=known)
-                ack = one.about, one.class_, one.key, one.flags
-                self._lives.copies.acknowledged(*ack, moment, final=True)
+            self._acknowledged(one, whole=True)
         self._sessions.touched(conversation, moment)
         return True
+
+    def _acknowledged(self, one: SeenOrderAck | SeenFinalAck, *, whole: bool) -> None:
+        """Take an acknowledgment of a sequence or a message; ``whole`` if it came so over a connection."""
+        at = one.at
+        if isinstance(one, SeenOrderAck):
+            self._transactions.acknowledge(*one.place, one.class_, one.to, one.source, one.ends, at)
+            if whole:
+                self._transactions.order(*one.place, one.source, one.stream, at)
+            return
+        about = self._lives.twins.named(one.about, one.ends[1])
+        if about is not None:
+            self._lives.told(about, "final_ack", one.class_, one.ends, at)
+        known = about is not None
+        self._transactions.settle(one.place, one.about, one.class_, one.ends, at, known=known)
+        if whole:
+            self._lives.copies.acknowledged(one.about, one.class_, one.key, one.flags, at, final=True)
 
     def _at(self, time: int | None) -> None:
         """Say when something was captured."""
@@ -403,7 +412,7 @@ class Follower:
 
     def _message(self, record: Record) -> None:
         moment = moment_of(record)
-        self._lives.copies.sent(record, moment)
+        copy = self._lives.copies.sent(record, moment)
         message, sight = self._lives.sent(record, moment, self._ordered)
         key = None if message is None else message.key
         conversation = self._sessions.feed(record, key, message, moment, sight=sight)
@@ -425,20 +434,16 @@ class Follower:
                 self._accept(conversation, place[0], message, place[1], to, moment.time)
         if message.message_class:
             self._acknowledges(message, ends, moment)
-        self._lives.copies.acknowledge(record, moment)
+        if conversation is not None and is_whole(record):
+            self._lives.copies.acknowledges(copy or message, moment)
 
     def _ordered(self, message: FollowedMessage) -> bool:
         return self._transactions.ordered(message.stream, message.place) is not None
 
     def _acknowledges(self, message: FollowedMessage, ends: tuple[str, str], moment: Moment) -> None:
         if self._lives.acknowledgment(message, ends, moment):
-            self._transactions.stray(
-                "administration_ack",
-                message.message_class or 0,
-                ends,
-                moment,
-                key=message.correlation_id,
-            )
+            class_, about = message.message_class or 0, message.correlation_id
+            self._transactions.stray("administration_ack", class_, ends, moment, key=about)
 
     def _carried(self, record: Record, message: FollowedMessage | None) -> None:
         if message is None:

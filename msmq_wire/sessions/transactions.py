@@ -14,11 +14,10 @@ from typing import Any, TypeAlias
 import msgspec
 
 from msmq_wire.records.endpoint import host_of
-from msmq_wire.records.record import Record
 from msmq_wire.sessions.accepted import AcceptedSequence
 from msmq_wire.sessions.budget import Budget
 from msmq_wire.sessions.listener import SessionListener
-from msmq_wire.sessions.message import FollowedMessage, message_key, message_name
+from msmq_wire.sessions.message import FollowedMessage, message_name
 from msmq_wire.sessions.session import Moment
 from msmq_wire.sessions.streams import (
     StrayAck,
@@ -278,18 +277,6 @@ class TransactionTracker:
         place = bisect_left(stream.awaiting, number)
         return number > stream.acknowledged and stream.awaiting[place : place + 1] != [number]
 
-    def order_ack(self, record: Record, at: Moment) -> None:
-        """Take an ``order_ack`` record: everything up to its number is saved at the destination."""
-        body = reached(record.packet, "order_ack_body")
-        number = reached(body, "tx_sequence_number")
-        if number is None:
-            return
-        user, ends = record.packet.user_header, (record.src or "", record.dst or "")
-        to, by = reached(user, "queue_manager_address"), reached(user, "source_queue_manager")
-        self.acknowledge(body.tx_sequence_id.value, number, _class_of(record), to, by, ends, at)
-        if record.error is None and record.stream is not None:
-            self.order(body.tx_sequence_id.value, number, by, record.stream, at)
-
     def order(self, identifier: int, number: int, by: GUID, stream: int, at: Moment) -> None:
         """Tell of a whole OrderAck that came over a connection, if it is known what it is about."""
         sequence = self._accepted.get(identifier)
@@ -332,16 +319,6 @@ class TransactionTracker:
             return None
         at = bisect_left(stream.acks, place, key=lambda ack: ack[0])
         return stream.acks[at][1] if at < len(stream.acks) else None
-
-    def final_ack(self, record: Record, at: Moment, message: FollowedMessage | None) -> None:
-        """Take a ``final_ack`` record; ``message`` is what it is about."""
-        body = reached(record.packet, "final_ack_body")
-        if reached(body, "message_id") is None:
-            return
-        place = (body.tx_sequence_id.value, body.tx_sequence_number)
-        key = message_key(body.source_guid, body.message_id)
-        ends = (record.src or "", record.dst or "")
-        self.settle(place, key, _class_of(record), ends, at, known=message is not None)
 
     def settle(
         self,
@@ -415,10 +392,6 @@ def place_of(packet: Any) -> tuple[int, Place] | None:
     if previous is None:
         return None
     return header.tx_sequence_id.value, (header.tx_sequence_number, previous, header.flags)
-
-
-def _class_of(record: Record) -> int:
-    return reached(reached(record.packet, "message_properties_header"), "message_class") or 0
 
 
 def _summary(stream: _Stream) -> TransactionalStream:
