@@ -17,6 +17,7 @@ from msmq_wire.replay import Replayer
 from msmq_wire.replay.columns import shown_messages
 from msmq_wire.replay.deviation import ReplayDeviation
 from msmq_wire.replay.rules.contents import shown_by
+from msmq_wire.sessions import Follower
 from tests.effort import examples, in_batches
 from tests.runs import CAPTURES, FIXTURES, SESSION_SCENES, SHUFFLES, Shuffle, decoded_while, read
 
@@ -51,6 +52,17 @@ def test_a_capture_that_is_taken_deviates_as_one_that_is_fed(path: Path) -> None
 def test_tiny_batches_deviate_as_records_do(path: Path) -> None:
     batches = read(path, 300)
     assert _taken(batches) == _fed(batches)
+
+
+@in_batches(SESSION_SCENES)
+def test_a_replay_beside_a_follower_that_is_ahead_says_the_same(path: Path) -> None:
+    batches = read(path)
+    follower = Follower()
+    replayer = Replayer(follower)
+    for batch in batches:
+        follower.take(batch)
+    found = [told for batch in batches for told in replayer.take(batch)]
+    assert [*found, *((0, one) for one in replayer.finish())] == _fed(batches)
 
 
 def test_whole_user_packets_are_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
