@@ -20,22 +20,20 @@ from msmq_wire.replay.packets import frame_text, mqqb, packet_deviation
 from msmq_wire.sessions.accepted import AcceptedSequence, EarlyOrderAck
 from msmq_wire.sessions.listener import MessageAck, Refusal, SentCopies
 from msmq_wire.sessions.session import Moment
-from msmq_wire.wire.headers.connection_parameters_header import ConnectionParametersHeader
-from msmq_wire.wire.headers.establish_connection_header import EstablishConnectionHeader
 from msmq_wire.wire.types.guid import GUID
 
 _MOST_EARLY = 1024
-_ECHOED: Mapping[type, tuple[str, str, str, tuple[tuple[str, str, int], ...]]] = {
-    EstablishConnectionHeader: (
-        "EstablishConnection", "3.1.5.3.1", "",
-        (("ClientGuid", "client_guid", 0), ("TimeStamp", "time_stamp", 0), ("SE", "operating_system", 0x100)),
-    ),
-    ConnectionParametersHeader: (
-        "ConnectionParameters", "3.1.5.4.1", "ms",
-        (("RecoverableAckTimeout", "recoverable_ack_timeout", 0), ("AckTimeout", "ack_timeout", 0)),
-    ),
-}  # fmt: skip
-"""What an answer repeats: packet, section, unit, and fields, or a bit of one."""
+_OPENING = "EstablishConnection", "3.1.5.3.1", "the {name} of the request, {asked}", "{name} {came}"
+_PARAMETERS = "ConnectionParameters", "3.1.5.4.1", "the {asked} ms of the request", "{came} ms"
+_ECHOED = {
+    "client_guid": ("ClientGuid", *_OPENING),
+    "time_stamp": ("TimeStamp", *_OPENING),
+    "operating_system": ("SE", *_OPENING),
+    "recoverable_ack_timeout": ("RecoverableAckTimeout", *_PARAMETERS),
+    "ack_timeout": ("AckTimeout", *_PARAMETERS),
+}
+"""The fields that an answer repeats: name, packet, section, and the words for what is due and what came."""
+_SE = 0x100
 _REFUSALS: Mapping[Refusal, str] = {
     "refused": "was refused: CS is set in the answer to EstablishConnection",
     "client_guid": "was answered with another ClientGuid",
@@ -75,18 +73,16 @@ class SessionRules:
 
     def answered(self, request: Any, response: Any, at: Moment) -> None:
         """The answer repeats what it must of the request."""
-        type_, section, unit, echoed = _ECHOED[type(response)]
-        for name, field, bit in echoed:
-            asked, came = getattr(request, field), getattr(response, field)
-            if bit:
-                asked, came = int(asked & bit > 0), int(came & bit > 0)
+        for field, (name, packet, section, due, told) in _ECHOED.items():
+            asked, came = getattr(request, field, None), getattr(response, field, None)
+            if name == "SE" and asked is not None and came is not None:
+                asked, came = int(asked & _SE > 0), int(came & _SE > 0)
             if asked != came:
+                words = {"name": name, "asked": asked, "came": came}
                 self._tell(at, packet_deviation(
                     ReplayKind.ECHO, self._record(at), mqqb(section),
-                    f"the answer to {type_} has another {name} than the request",
-                    f"the {asked} {unit} of the request" if unit else f"the {name} of the request, {asked}",
-                    f"{came} {unit}" if unit else f"{name} {came}",
-                    path=f"{response.stem()}.{field}",
+                    f"the answer to {packet} has another {name} than the request",
+                    due.format(**words), told.format(**words), path=f"{response.stem()}.{field}",
                 ))  # fmt: skip
 
     def goes_on(self, refusal: Refusal, since: Moment, at: Moment) -> None:

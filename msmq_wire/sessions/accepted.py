@@ -34,7 +34,7 @@ class AcceptedSequence(msgspec.Struct, eq=False):
     connection and its frame, ``early`` those that wait for what fills a gap.
     """
 
-    stream: int
+    stream: int | None
     destination: GUID | None
     whole: bool
     several: bool = False

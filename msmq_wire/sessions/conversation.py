@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from msmq_wire.records.record import Record
+from msmq_wire.sessions.accepted import AcceptedSequence
 from msmq_wire.sessions.closing import close_reason
 from msmq_wire.sessions.exchange import SessionExchange
 from msmq_wire.sessions.listener import SessionListener
@@ -339,6 +340,12 @@ class Conversation:
     def whole(self) -> bool:
         """Whether nothing of it is missing, and no packet was cut."""
         return self.certain and all(one.certain for one in self._sequences or ())
+
+    def carries(self, sequence: AcceptedSequence) -> None:
+        """Say that a message of a sequence came over it."""
+        if self.exchange is not None:
+            sequence.whole &= self.whole
+            self.exchange.carries(sequence)
 
     def note(
         self,

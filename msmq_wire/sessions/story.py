@@ -37,8 +37,7 @@ from msmq_wire.sessions.sights import (
 )
 from msmq_wire.sessions.streams import StrayAck, TransactionalStream
 from msmq_wire.sessions.tracker import SESSION_RECORDS, SessionTracker
-from msmq_wire.sessions.transactions import Place, TransactionTracker, place_of
-from msmq_wire.wire.types.guid import GUID
+from msmq_wire.sessions.transactions import TransactionTracker, place_of
 
 T = TypeVar("T")
 _TOGETHER = 16
@@ -324,29 +323,13 @@ class Follower:
             self._transactions.sent_all(sent, key, places, seen.ways[rows[0]][1], certain)
             if self._listener is not None:
                 for message, place, at in zip(sent, places, rows, strict=True):
-                    carrier, to = conversations[seen.ways[at][0]], message.destination
-                    self._accept(carrier, key[1], message, place, to, message.first.time)
+                    to, time = message.destination, message.first.time
+                    sequence = self._transactions.accept(key[1], message, place, to, time)
+                    conversations[seen.ways[at][0]].carries(sequence)
         self._at(messages[0].first.time)
         self._at(messages[-1].first.time)
         self._weigh()
         return len(messages), 0
-
-    def _accept(
-        self,
-        conversation: Conversation,
-        identifier: int,
-        message: FollowedMessage,
-        place: Place,
-        destination: GUID | None,
-        time: int | None,
-    ) -> None:
-        """Take the place of a message as its receiver does."""
-        assert message.stream is not None
-        sequence = self._transactions.accept(
-            identifier, message.stream, place, destination, time, whole=conversation.whole
-        )
-        if conversation.exchange is not None:
-            conversation.exchange.carries(sequence)
 
     def _weigh(self) -> None:
         """Count what packets added that were not decoded."""
@@ -373,8 +356,10 @@ class Follower:
                 session, certain = conversation.number, conversation.certain
                 self._transactions.sent(message, one.sequence, one.place, one.ends, moment, session, certain)
                 if self._listener is not None:
-                    to = message.destination
-                    self._accept(conversation, one.sequence[1], message, one.place, to, moment.time)
+                    sequence, to = one.sequence[1], message.destination
+                    conversation.carries(
+                        self._transactions.accept(sequence, message, one.place, to, moment.time)
+                    )
             if message.message_class:
                 self._acknowledges(message, one.ends, moment)
                 self._lives.copies.acknowledges(message, moment)
@@ -431,7 +416,7 @@ class Follower:
             self._transactions.sent(message, named, place[1], ends, moment, session, certain)
             if self._listener is not None and conversation is not None and is_whole(record):
                 to = destination_of(record.packet.user_header.queue_manager_address)
-                self._accept(conversation, place[0], message, place[1], to, moment.time)
+                conversation.carries(self._transactions.accept(place[0], message, place[1], to, moment.time))
         if message.message_class:
             self._acknowledges(message, ends, moment)
         if conversation is not None and is_whole(record):

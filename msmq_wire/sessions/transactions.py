@@ -155,24 +155,16 @@ class TransactionTracker:
         self._accepted.clear()
 
     def accept(
-        self,
-        identifier: int,
-        stream: int,
-        place: Place,
-        destination: GUID | None,
-        time: int | None,
-        *,
-        whole: bool,
+        self, identifier: int, message: FollowedMessage, place: Place, to: GUID | None, time: int | None
     ) -> AcceptedSequence:
-        """Take a message that was `sent` as its receiver does; ``whole`` says so of its connection."""
+        """Take a message that was `sent` to a queue manager, as its receiver does."""
         number, previous, _ = place
         sequence = self._accepted.get(identifier)
         if sequence is None:
-            sequence = AcceptedSequence(stream, destination, previous == 0)
+            sequence = AcceptedSequence(message.stream, to, previous == 0)
             self._accepted[identifier] = sequence
-        sequence.several |= sequence.stream != stream
-        sequence.whole &= whole
-        if sequence.destination != destination:
+        sequence.several |= sequence.stream != message.stream
+        if sequence.destination != to:
             sequence.destination = None
         for early in sequence.sent(number, previous, time):
             assert self.listener is not None
