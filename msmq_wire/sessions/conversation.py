@@ -289,7 +289,7 @@ class Conversation:
         if self.exchange is not None:
             if counts is not None or not whole:
                 self.exchange.acknowledges(counts if whole else None, direction)
-            self.exchange.sent(sequence.messages if self.whole else 0, direction, (moment,))
+            self.exchange.sent(sequence.messages, direction, (moment,))
         return sequence
 
     def messages(self, direction: int, messages: list[FollowedMessage], size: int) -> None:
@@ -303,7 +303,7 @@ class Conversation:
         sequence.sent_all(messages, size)
         if self.exchange is not None:
             moments = [message.first for message in messages]
-            self.exchange.sent(sequence.messages if self.whole else 0, direction, moments)
+            self.exchange.sent(sequence.messages, direction, moments)
 
     def session_ack(
         self, counts: Counts | None, direction: int, moment: Moment, *, whole: bool = True
@@ -334,17 +334,12 @@ class Conversation:
         self.certain = False
         self.sequences[direction].lost()
         if self.exchange is not None:
+            self.exchange.whole = False
             self.exchange.misses()
-
-    @property
-    def whole(self) -> bool:
-        """Whether nothing of it is missing, and no packet was cut."""
-        return self.certain and all(one.certain for one in self._sequences or ())
 
     def carries(self, sequence: AcceptedSequence) -> None:
         """Say that a message of a sequence came over it."""
         if self.exchange is not None:
-            sequence.whole &= self.whole
             self.exchange.carries(sequence)
 
     def note(

@@ -41,9 +41,9 @@ class _Side(msgspec.Struct, eq=False):
 
 
 class SessionExchange:
-    """Tells ``listener`` of a session; ``started`` says that its beginning was captured."""
+    """Tells ``listener`` of a session; ``whole`` says that nothing of it is missing or was cut."""
 
-    __slots__ = ("_carried", "_listener", "_overrun", "_refusal", "_sides")
+    __slots__ = ("_carried", "_listener", "_overrun", "_refusal", "_sides", "whole")
 
     def __init__(self, listener: SessionListener, *, started: bool) -> None:
         self._listener = listener
@@ -52,6 +52,7 @@ class SessionExchange:
         self._refusal: tuple[Refusal, Moment] | None = None
         self._overrun = False
         self._carried: set[AcceptedSequence] = set()
+        self.whole = started
 
     def established(self, packet: Any, header: Any, direction: int, at: Moment) -> None:
         """Take the header of a whole EstablishConnection packet."""
@@ -98,27 +99,30 @@ class SessionExchange:
         """Take a SessionHeader, None for one that may have been cut off."""
         own = self._sides[direction]
         own.header = header
-        if header is not None:
-            own.window = max(own.window, header.window_size)
-            more = (header.ack_sequence_number - own.received) & _MASK
-            own.received += more if more < _HALF else 0
+        if header is None:
+            self.whole = False
+            return
+        own.window = max(own.window, header.window_size)
+        more = (header.ack_sequence_number - own.received) & _MASK
+        own.received += more if more < _HALF else 0
 
     def sent(self, count: int, direction: int, moments: Sequence[Moment]) -> None:
-        """Take user packets; ``count`` is how many there are with them, 0 in a session that is not whole."""
+        """Take user packets; ``count`` is how many that side sent with them."""
         self._goes_on(direction, moments[0])
-        agreed = [one.headers.get(ConnectionParametersHeader) for one in self._sides]
-        if self._overrun or None in agreed:
+        one, other = self._sides
+        waiting = count - (one if direction else other).received
+        if waiting <= one.window or waiting <= other.window or self._overrun or not self.whole:
             return
-        window = max(one.window for one in self._sides)
-        window = max(window, *(one.window_size for one in agreed if one is not None))
-        waiting = count - self._sides[1 - direction].received
-        if waiting > window:
+        agreed = [side.headers.get(ConnectionParametersHeader) for side in self._sides]
+        window = max(one.window, other.window, *(each.window_size for each in agreed if each is not None))
+        if waiting > window and None not in agreed:
             self._overrun = True
             first = max(waiting - len(moments), window) + 1
             self._listener.overrun(first, window, moments[first - waiting - 1])
 
     def carries(self, sequence: AcceptedSequence) -> None:
         """Take a message of a transactional sequence."""
+        sequence.whole &= self.whole
         if sequence not in self._carried:
             if len(self._carried) < _MOST_CARRIED:
                 self._carried.add(sequence)
