@@ -21,7 +21,7 @@ from statistics import median
 
 import msmq_wire as mw
 from benchmarks.measure import anonymous_memory
-from msmq_wire.reassembly.stream import MAX_PENDING
+from msmq_wire.reassembly.packet_framer import MAX_PENDING
 
 __all__ = ["hostile", "ordinary"]
 
@@ -131,8 +131,8 @@ def main() -> None:
             ratios = [one["grep -c LIOR"][0] / one[name][0] for one in rounds[1:]]
             memory = max(one[name][1] for one in rounds)
             rate = path.stat().st_size / median(taken) / 1e9
-            told = f"{median(taken):.2f} s, {rate:.2f} GB/s, {median(ratios):.2f} of grep"
-            print(f"{name}: {told}, {memory / 1e6:.0f} MB")
+            reported = f"{median(taken):.2f} s, {rate:.2f} GB/s, {median(ratios):.2f} of grep"
+            print(f"{name}: {reported}, {memory / 1e6:.0f} MB")
 
 
 if __name__ == "__main__":

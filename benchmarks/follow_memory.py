@@ -88,10 +88,10 @@ def run(command: str, capture: Path) -> int:
         while process.poll() is None:
             peak = max(peak, anonymous_memory(process.pid) * 1024)
             time.sleep(0.1)
-    told = (process.stderr.read() if process.stderr else b"").decode().strip()
+    reported = (process.stderr.read() if process.stderr else b"").decode().strip()
     seconds = time.perf_counter() - started
     print(f"{command}: {peak / 1e6:.0f} MB anonymous, {seconds:.0f} s", flush=True)
-    for line in told.splitlines():
+    for line in reported.splitlines():
         print(f"    {line}", flush=True)
     return peak
 

@@ -189,8 +189,8 @@ def _versions() -> dict[str, str]:
             continue
     tshark = capture.find_tshark()
     if tshark is not None:
-        told = subprocess.run([tshark, "--version"], capture_output=True, text=True, check=False).stdout
-        number = re.search(r"\d+\.\d+\.\d+", told)
+        reported = subprocess.run([tshark, "--version"], capture_output=True, text=True, check=False).stdout
+        number = re.search(r"\d+\.\d+\.\d+", reported)
         versions["tshark"] = number[0] if number else "unknown"
     return versions
 

@@ -146,14 +146,14 @@ def main() -> None:
                     # The time of the first frame: all have other content.
                     file.seek(24)
                     file.write(number.to_bytes(4, "little"))
-            told = subprocess.run(
+            reported = subprocess.run(
                 [sys.executable, "-c", _JOB, str(inputs), str(output)],
                 capture_output=True,
                 text=True,
                 check=True,
             )
-            done, seconds, memory = told.stdout.split()[-3:]
-            assert int(done) == _NEW, told.stdout
+            done, seconds, memory = reported.stdout.split()[-3:]
+            assert int(done) == _NEW, reported.stdout
             print(f"{count} | {count // given.shared} | {seconds} | {memory}", flush=True)
 
 

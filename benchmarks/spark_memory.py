@@ -124,8 +124,8 @@ def run(packets: int, files: int, tables: str) -> bool:
             time.sleep(0.2)
         seconds = time.perf_counter() - started
         workers = sorted(peaks.values(), reverse=True)
-        told = ", ".join(f"{peak / 1024:.0f}" for peak in workers if peak)
-        print(f"{seconds:.0f} s; peak anonymous MiB of the Python workers: {told}", flush=True)
+        reported = ", ".join(f"{peak / 1024:.0f}" for peak in workers if peak)
+        print(f"{seconds:.0f} s; peak anonymous MiB of the Python workers: {reported}", flush=True)
         return job.returncode == 0 and _is_right(output, packets)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from msmq_wire.engines.building import build_message
 from msmq_wire.engines.codec import InspectResult, decode, encode, inspect
 from msmq_wire.engines.fit import fit
+from msmq_wire.engines.message_builder import build_message
 from msmq_wire.errors import CaptureError, DecodeError, EncodeError, FormatNameError, MsmqWireError
 from msmq_wire.reassembly.sections import JoinedPacket, join_sections, split_sections
 from msmq_wire.wire.musts import Anomaly

@@ -211,14 +211,14 @@ class Tab:
 
     def problems(self) -> list[str]:
         """What the browser complained of, and what the page wanted to load."""
-        told = []
+        reported = []
         for event in self._chromium.events:
             if event.get("sessionId") != self._session:
                 continue
             if event["method"] == "Log.entryAdded":
-                told.append(event["params"]["entry"]["text"])
+                reported.append(event["params"]["entry"]["text"])
             elif event["method"] == "Network.requestWillBeSent":
                 url = event["params"]["request"]["url"]
                 if event["params"].get("type") != "Document":
-                    told.append(f"loads {url[:100]}")
-        return told
+                    reported.append(f"loads {url[:100]}")
+        return reported

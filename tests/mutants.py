@@ -341,12 +341,12 @@ class Runner:
                 pid, mutant, deadline = running[end]
                 if end not in ready and now < deadline:
                     continue
-                told = os.read(end, 4096).decode() if end in ready else "killed by the clock"
+                reported = os.read(end, 4096).decode() if end in ready else "killed by the clock"
                 os.close(end)
                 os.killpg(pid, signal.SIGKILL)
                 os.waitpid(pid, 0)
                 del running[end]
-                results[mutant] = told or "killed by its end"
+                results[mutant] = reported or "killed by its end"
                 place = f"{mutant.file}:{mutant.line} {mutant.what}"
                 print(f"{len(results)} of {len(mutants)}: {place}: {results[mutant]}", flush=True)
         self._out.write_text(
@@ -380,13 +380,13 @@ class Runner:
         at = 0
         while at < len(chosen):
             pid, end = self._fork(functools.partial(self._first_failing, mutant, chosen[at:]))
-            told = os.read(end, 4096).decode()
+            reported = os.read(end, 4096).decode()
             os.close(end)
             os.waitpid(pid, 0)
-            if told == "survived" or told == "no function":
-                return told
-            failed = at + int(told or 0)
-            if not told:
+            if reported == "survived" or reported == "no function":
+                return reported
+            failed = at + int(reported or 0)
+            if not reported:
                 return "killed by its end"
             pid, end = self._fork(functools.partial(self._first_failing, None, chosen[failed : failed + 1]))
             alone = os.read(end, 4096).decode()

@@ -10,8 +10,8 @@ import msgspec
 import pytest
 from hypothesis import strategies as st
 
+from msmq_wire.capture.batch_builder import batch_of
 from msmq_wire.capture.batches import read_batches
-from msmq_wire.capture.harvest import batch_of
 from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.records.record import FoundPacket, Item, Record
 

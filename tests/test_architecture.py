@@ -204,7 +204,7 @@ SMALL_DICTS = {
     "rpc/binds.py _offered",
     "rpc/binds.py _pending",
     "rpc/binds.py contexts",
-    "rpc/calls.py _early",
+    "rpc/call_matcher.py _early",
     "tables/store/table_files.py _open",
 }
 
@@ -264,7 +264,7 @@ def test_a_skip_names_its_reason_and_fails_where_none_is_allowed(
 MAY_WRITE_FILES = {
     "capture/places.py": "what tasks of the job write, below the folder or bucket of its tables",
     "cli/app.py": "points closed streams at the null device",
-    "cli/crew.py": "what waits to be printed, in a folder that was just made for it",
+    "cli/worker_pool.py": "what waits to be printed, in a folder that was just made for it",
     "spark/landing.py": "the log of a stream: drafts whose names nobody can guess",
     "spark/split_planning.py": "the store of the job: a draft whose name nobody can guess",
     "spark/session.py": "the log of Java, in a folder that was just made for it",

@@ -97,10 +97,10 @@ def _pytest(source: str, place: Path, *arguments: str, effort_: str = "test") ->
 
 @pytest.mark.check
 def test_tests_of_a_group_of_a_spark_session_and_of_a_file_run_in_one_worker(tmp_path: Path) -> None:
-    told = _pytest(_GROUPS, tmp_path, "-n", "2", "--dist", "loadgroup")
-    assert "24 passed" in told
+    reported = _pytest(_GROUPS, tmp_path, "-n", "2", "--dist", "loadgroup")
+    assert "24 passed" in reported
     places = {group: set[str]() for group in ("first", "second", "third")}
-    for line in told.splitlines():
+    for line in reported.splitlines():
         group, _, worker = line.partition(" ")
         if worker.startswith("gw"):
             places[group].add(worker)
@@ -130,14 +130,14 @@ def test_another_module_takes_another_share() -> None:
 def test_a_short_run_does_a_share_and_a_whole_one_everything(
     effort_: str, seen: range, number: int, kept: str, tmp_path: Path
 ) -> None:
-    told = _pytest(_BATCHES, tmp_path, effort_=effort_)
+    reported = _pytest(_BATCHES, tmp_path, effort_=effort_)
     # What comes after the file that failed in its case is not read.
-    assert f"seen {' '.join(str(one) for one in seen if one < 19)}\n" in told
-    assert "called 0 twice" in told
-    assert f"examples 1 {number}" in told
-    assert kept in told
-    assert "in folder/18" in told
-    assert ("long" in told.split("summary info")[0]) == (effort_ != "test")
+    assert f"seen {' '.join(str(one) for one in seen if one < 19)}\n" in reported
+    assert "called 0 twice" in reported
+    assert f"examples 1 {number}" in reported
+    assert kept in reported
+    assert "in folder/18" in reported
+    assert ("long" in reported.split("summary info")[0]) == (effort_ != "test")
 
 
 def test_an_effort_that_does_not_exist_is_refused(tmp_path: Path) -> None:

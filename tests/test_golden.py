@@ -108,8 +108,8 @@ def test_a_status_that_changed_is_told() -> None:
 def test_a_long_line_for_programs_is_compared_field_by_field() -> None:
     texts = ['{"label":"' + "x" * 300 + f'","queue":"{queue}","id":1}}\n' for queue in ("orders", "others")]
     key = ("messages", "a", "jsonl")
-    told = list(differences({key: texts[0]}, {key: texts[1]}))
-    assert [line for line in told if line.startswith(("+", "-"))] == [
+    reported = list(differences({key: texts[0]}, {key: texts[1]}))
+    assert [line for line in reported if line.startswith(("+", "-"))] == [
         '-"queue":"orders",',
         '+"queue":"others",',
     ]

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import pytest
 
 from msmq_wire.cli.render.safe_text import escaped
-from msmq_wire.cli.rows import CsvWriter
+from msmq_wire.cli.row_writers import CsvWriter
 from msmq_wire.engines.text.escaping import json_line, json_string
 from msmq_wire.invisible import DEFAULT_IGNORABLE, UNSEEN, numbered, seen
 from msmq_wire.records.bodies.body import Body

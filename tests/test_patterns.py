@@ -125,9 +125,9 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
         Attack("fullmatch", "MQRR-", "1.", "x"),
         Attack("fullmatch", "CMQ", "Q", "-1.1"),
     ),
-    "msmq_wire.replay.rows:_ID": "rows stand in tables of the package",
-    "msmq_wire.replay.rows:_CHECK": "rows stand in tables of the package",
-    "msmq_wire.replay.rows:_SYMBOL": "rows stand in tables of the package",
+    "msmq_wire.replay.rule_table:_ID": "rows stand in tables of the package",
+    "msmq_wire.replay.rule_table:_CHECK": "rows stand in tables of the package",
+    "msmq_wire.replay.rule_table:_SYMBOL": "rows stand in tables of the package",
     "msmq_wire.records.filter.parser:_SPACE": (Attack("match", "", " ", "a"),),
     "msmq_wire.records.filter.parser:_NAME": (
         Attack("match", "a", "[1]", "[1"),
@@ -148,7 +148,7 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
     "msmq_wire.records.filter.parser:_HINTED": (Attack("match", "", "a"), Attack("match", "", "=")),
     "msmq_wire.records.filter.times:DATE": (Attack("fullmatch", "", "2026-11-22"),),
     "msmq_wire.records.filter.times:TIME_OF_DAY": (Attack("match", "10:00", ":0", "!"),),
-    "msmq_wire.records.filter.names:_INDEX": (
+    "msmq_wire.records.filter.record_names:_INDEX": (
         Attack("sub", "", "[1"),
         Attack("sub", "[", "1"),
         Attack("sub", "", "[1]"),
@@ -251,12 +251,12 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
         Attack("fullmatch", "date", "e"),
     ),
     "msmq_wire.records.srmp_packets:_VERSION": (Attack("fullmatch", "", "1."),),
-    "msmq_wire.findings.networks:_PORT": (
+    "msmq_wire.findings.address_scope:_PORT": (
         Attack("sub", "", ":1"),
         Attack("sub", "", ":"),
         Attack("sub", ":", "1"),
     ),
-    "msmq_wire.findings.networks:_NUMBERS": (
+    "msmq_wire.findings.address_scope:_NUMBERS": (
         Attack("fullmatch", "", "1"),
         Attack("fullmatch", "", "1."),
         Attack("fullmatch", "0x", "f"),
@@ -279,8 +279,8 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
         Attack("fullmatch", "", "1"),
     ),
     "msmq_wire.output:_OWN": (Attack("fullmatch", "/dev/fd/", "1"),),
-    "msmq_wire.engines.source:nested": OURS,
-    "msmq_wire.engines.source:Code": OURS,
+    "msmq_wire.engines.python_source:nested": OURS,
+    "msmq_wire.engines.python_source:Code": OURS,
     "msmq_wire.findings.rules.bod_type:_CONTROL": (Attack("search", "", "a"),),
     "msmq_wire.lab.faults:_NUMBER": (Attack("fullmatch", "0.", "1"), Attack("fullmatch", "", "1")),
     "msmq_wire.lab.faults:_TIME": (Attack("fullmatch", "", "1", "ms"),),
@@ -328,7 +328,7 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
         Attack("finditer", "", "\\"),
     ),
     "msmq_wire.records.bodies.text:_CONTROL": (Attack("search", "", "a"),),
-    "msmq_wire.report.evidence:_FOLDERS": (Attack("split", "", "/a"),),
+    "msmq_wire.report.finding_section:_FOLDERS": (Attack("split", "", "/a"),),
     "msmq_wire.routing.ldif:_ATTRIBUTE": (
         Attack("fullmatch", "a", ";a", "!"),
         Attack("fullmatch", "", "a", "!"),
@@ -421,13 +421,13 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
         Attack("match", "GET ", "HTTP"),
         Attack("match", "", "P"),
     ),
-    "msmq_wire.srmp.xml.tree:_DECLARED": (
+    "msmq_wire.srmp.xml.element_tree:_DECLARED": (
         Attack("match", "", " "),
         Attack("match", "<?xml ", " "),
         Attack("match", "<?xml ", " encoding="),
         Attack("match", "<?xml encoding='", "a"),
     ),
-    "msmq_wire.srmp.xml.tree:_READ": "names of codecs of Python",
+    "msmq_wire.srmp.xml.element_tree:_READ": "names of codecs of Python",
     "msmq_wire.records.srmp_content:_MSMQ": (Attack("match", "", "/msmq/"),),
     "msmq_wire.srmp.http.message:_START_LINE": (
         Attack("match", "GET ", " HTTP/1.1"),
@@ -447,7 +447,7 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
     "msmq_wire.findings.diagnosis.digest:_NAME": "titles of rules",
     "msmq_wire.findings.diagnosis.digest:_action": "what a rule says to do",
     "msmq_wire.findings.diagnosis.digest:_addressed": "what a rule says to do",
-    "msmq_wire.findings.diagnosis.fates:of_several": "reasons of the package",
+    "msmq_wire.findings.diagnosis.delivery_failures:of_several": "reasons of the package",
     "msmq_wire.findings.rules.bod_type:_PLAIN": (
         Attack("fullmatch", "", "a\0", "\1"),
         Attack("fullmatch", "", "a", "\1"),

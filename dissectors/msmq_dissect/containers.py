@@ -191,8 +191,8 @@ def open_container(path: str | os.PathLike[str]) -> Disk:
     except (CaptureError, OSError, ValueError) as error:
         if members is not None:
             members.close()
-        told = getattr(error, "message", None) or getattr(error, "strerror", None) or str(error)
-        raise CaptureError(f"cannot open {name}: {told}") from error
+        reported = getattr(error, "message", None) or getattr(error, "strerror", None) or str(error)
+        raise CaptureError(f"cannot open {name}: {reported}") from error
     return Disk(name, format_, layer, members)
 
 

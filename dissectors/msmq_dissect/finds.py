@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from msmq_wire.capture.carve.reader import record_of
-from msmq_wire.capture.carve.search import Find
+from msmq_wire.capture.carve.search import CarvedItem
 from msmq_wire.records.message import ROW, MessageColumn, message_of
 from msmq_wire.units import MILLISECOND
 
@@ -29,7 +29,7 @@ FIELDS: tuple[tuple[str, str], ...] = tuple((_TYPES[one.kind], one.name) for one
 """Types and names, as flow.record takes them."""
 
 
-def message_fields(find: Find) -> Mapping[str, Any]:
+def message_fields(find: CarvedItem) -> Mapping[str, Any]:
     """The values of `FIELDS`, as far as there is a message and its bytes are there."""
     message = message_of(record_of(find, number=1, capture=""))
     if message is None:

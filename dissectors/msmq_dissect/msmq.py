@@ -19,7 +19,7 @@ from dissect.target.plugin import Plugin, arg, export  # type: ignore[import-unt
 from msmq_dissect.finds import FIELDS, message_fields
 from msmq_dissect.places import Ranges, found_file, ranges_of
 from msmq_dissect.reading import DAMAGE, carve, reason_of
-from msmq_wire.capture.carve.search import Find
+from msmq_wire.capture.carve.search import CarvedItem
 from msmq_wire.capture.carve.storage import storage_kind
 
 __all__ = ["KEY", "STORAGE", "MsmqPlugin", "MsmqRecord"]
@@ -160,17 +160,17 @@ class MsmqPlugin(Plugin):  # type: ignore[misc]  # it has no annotations
             else:
                 found.setdefault(id(entry.fs.volume), Ranges()).add(stretches)
         if unknown:
-            told = "Where %s lies is not known (%d files in all): what is in it may be told once more"
-            self.target.log.warning(told, unknown[0], len(unknown))
+            reported = "Where %s lies is not known (%d files in all): what is in it may be told once more"
+            self.target.log.warning(reported, unknown[0], len(unknown))
         return found
 
-    def _carved(self, stream: Any, size: int, name: str) -> Iterator[Find]:
+    def _carved(self, stream: Any, size: int, name: str) -> Iterator[CarvedItem]:
         def unread(offset: int, length: int, reason: str) -> None:
             self.target.log.error("%s: %d bytes at %d cannot be read: %s", name, length, offset, reason)
 
         return carve(stream, size, unread)
 
-    def _record(self, find: Find, state: str, **where: Any) -> Any:
+    def _record(self, find: CarvedItem, state: str, **where: Any) -> Any:
         return MsmqRecord(
             **where,
             offset=find.offset,

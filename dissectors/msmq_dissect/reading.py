@@ -17,7 +17,7 @@ from dissect.hypervisor import exceptions as hypervisor_errors  # type: ignore[i
 from dissect.target import exceptions as target_errors  # type: ignore[import-untyped]  # it has no annotations
 from dissect.util import exceptions as util_errors  # type: ignore[import-untyped]  # it has no annotations
 
-from msmq_wire.capture.carve.search import Carver, Find
+from msmq_wire.capture.carve.search import CarvedItem, Carver
 
 __all__ = ["CHUNK", "DAMAGE", "carve", "reason_of"]
 
@@ -49,7 +49,7 @@ Unread: TypeAlias = Callable[[int, int, str], None]
 """Told of bytes that cannot be read: where, how many, and why."""
 
 
-def carve(stream: BinaryIO, size: int, unread: Unread) -> Iterator[Find]:
+def carve(stream: BinaryIO, size: int, unread: Unread) -> Iterator[CarvedItem]:
     """The finds in ``size`` bytes of a stream, by offset; what cannot be read is told and passed over."""
     carver, failed = Carver(), 0
     while carver.offset < size:
@@ -75,7 +75,7 @@ def reason_of(error: BaseException) -> str:
     """What the innermost error behind one says, in one line."""
     while error.__cause__ is not None:
         error = error.__cause__
-    told = getattr(error, "strerror", None) or " ".join(str(error).split())
-    if isinstance(error, LookupError) or not told:
-        return f"{type(error).__name__} {told}".rstrip()
-    return str(told)
+    reported = getattr(error, "strerror", None) or " ".join(str(error).split())
+    if isinstance(error, LookupError) or not reported:
+        return f"{type(error).__name__} {reported}".rstrip()
+    return str(reported)

@@ -17,7 +17,7 @@ from scapy.packet import bind_bottom_up, bind_top_down, split_bottom_up, split_t
 from msmq_scapy.declarations import recognised
 from msmq_scapy.packets import MSMQ, packet_class
 from msmq_scapy.stubs import stub_class
-from msmq_wire.reassembly.stream import is_credible
+from msmq_wire.reassembly.packet_framer import is_credible
 from msmq_wire.records.endpoint import MSMQ_PORT, PING_PORT
 from msmq_wire.rpc.interfaces import INTERFACES
 from msmq_wire.rpc.pdu.decoding import is_credible as starts_pdu

@@ -29,7 +29,7 @@ from msmq_wire.rpc.association import Association
 from msmq_wire.rpc.decoding import decode_call
 from msmq_wire.rpc.events import CallEvent, Stub
 from msmq_wire.rpc.interfaces.method import Side
-from msmq_wire.rpc.security import Negotiator
+from msmq_wire.rpc.pdu_protection import Negotiator
 
 __all__ = ["CallFollower", "FoundStub"]
 
@@ -76,14 +76,14 @@ class CallFollower:
         for event in events:
             if isinstance(event, StreamBytes):
                 association = self._association(event.stream)
-                told = association.feed(event.direction == 0, event.data, event.frame, event.time)
-                found += self._stubs(event.stream, association, told)
+                reported = association.feed(event.direction == 0, event.data, event.frame, event.time)
+                found += self._stubs(event.stream, association, reported)
             elif isinstance(event, StreamGap):
                 association = self._association(event.stream)
-                told = association.gap(
+                reported = association.gap(
                     event.direction == 0, event.length, event.reason, event.frame, event.time, event.since
                 )
-                found += self._stubs(event.stream, association, told)
+                found += self._stubs(event.stream, association, reported)
             elif isinstance(event, StreamEvent) and event.kind in ("closed", "evicted"):
                 found += self._end(event.stream)
         while sum(one.held_bytes for one in self._associations.values()) > _MOST_IN_ALL:

@@ -23,7 +23,7 @@ from msmq_scapy.structure_fields import ConditionalInsideField
 from msmq_scapy.summary import story
 from msmq_scapy.values import complete, fitted_value, internal, value_of
 from msmq_wire.errors import DecodeError
-from msmq_wire.reassembly.stream import is_credible
+from msmq_wire.reassembly.packet_framer import is_credible
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.registry import STRUCTURES

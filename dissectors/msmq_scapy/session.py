@@ -27,7 +27,7 @@ from msmq_wire.records.endpoint import MSMQ_PORT, PING_PORT, endpoint
 from msmq_wire.records.finder import PacketFinder
 from msmq_wire.records.recognition import Ports
 from msmq_wire.records.record import FoundPacket, Item
-from msmq_wire.rpc.security import Negotiator
+from msmq_wire.rpc.pdu_protection import Negotiator
 from msmq_wire.units import SECOND
 from msmq_wire.wire.headers.topology_packet_header import DISCOVERY
 from msmq_wire.wire.registry import PACKETS

@@ -29,7 +29,7 @@ from msmq_wire.rpc.ndr import (
     inspect_stub,
     members,
 )
-from msmq_wire.rpc.ndr.buffers import NO_RESIDUE, Residue
+from msmq_wire.rpc.ndr.stub_stream import NO_RESIDUE, Residue
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.musts import Anomaly
 from msmq_wire.wire.types.guid import GUID
@@ -203,8 +203,8 @@ class MSMQStub(Packet):
 
     def mysummary(self) -> str:
         status = self.fields.get("status")
-        told = "" if status is None or self.side == "request" else f" {status & 0xFFFFFFFF:#x}"
-        return f"MSMQ {self.method.name} {self.side}{told}"
+        reported = "" if status is None or self.side == "request" else f" {status & 0xFFFFFFFF:#x}"
+        return f"MSMQ {self.method.name} {self.side}{reported}"
 
 
 def _restored(method: str, side: Side, data: bytes, ndr64: bool, ndrendian: str) -> MSMQStub:

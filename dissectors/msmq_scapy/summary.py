@@ -17,14 +17,14 @@ def story(name: str, value: WireStruct) -> str:
     row = message_view(Record(id=1, type=type(value).stem(), packet=value), acknowledgments=True)
     if row is None:
         return name
-    told = [name]
+    reported = [name]
     if row["queue"]:
-        told.append(f"> {_short(row['queue'])}")
+        reported.append(f"> {_short(row['queue'])}")
     if row["label"]:
-        told.append(repr(_short(row["label"])))
+        reported.append(repr(_short(row["label"])))
     if row["body_size"] is not None:
-        told.append(f"body {row['body_size']}")
-    return " ".join(told)
+        reported.append(f"body {row['body_size']}")
+    return " ".join(reported)
 
 
 def _short(text: str) -> str:

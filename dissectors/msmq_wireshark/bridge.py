@@ -23,7 +23,7 @@ from msmq_wire.records.decoder import decoded
 from msmq_wire.records.finder import PacketFinder
 from msmq_wire.records.recognition import Ports
 from msmq_wire.records.record import Record
-from msmq_wire.rpc.security import Negotiator
+from msmq_wire.rpc.pdu_protection import Negotiator
 from msmq_wireshark.frames import FrameFeeder
 from msmq_wireshark.stubs import DecryptedStubs
 from msmq_wireshark.tshark import TsharkCapture

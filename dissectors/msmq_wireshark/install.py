@@ -61,8 +61,8 @@ def problem(folder: Path | None = None) -> str | None:
     asked = _tshark(*named, "-r", "-", "-Y", "msmq", given=_EMPTY)
     if asked is None or asked.returncode == 0:
         return None
-    told = _tshark("--version")
-    version = None if told is None else _VERSION.search(told.stdout.decode(errors="replace"))
+    reported = _tshark("--version")
+    version = None if reported is None else _VERSION.search(reported.stdout.decode(errors="replace"))
     name = f"tshark {version[0]}" if version else "tshark"
     if not _is_root():
         return f"{name} does not run the scripts: start it by hand to see why"
@@ -79,8 +79,8 @@ def _is_root() -> bool:
 
 
 def _told_folder(title: str) -> Path | None:
-    told = _tshark("-G", "folders")
-    for line in [] if told is None else told.stdout.decode(errors="replace").splitlines():
+    reported = _tshark("-G", "folders")
+    for line in [] if reported is None else reported.stdout.decode(errors="replace").splitlines():
         if line.startswith(title):
             return Path(line[len(title) :].strip())
     return None

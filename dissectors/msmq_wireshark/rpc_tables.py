@@ -18,9 +18,9 @@ from msmq_wire.invisible import RANGES
 from msmq_wire.rpc.interfaces import INTERFACES, NAMED_ONLY
 from msmq_wire.rpc.ndr import NDR, NDR64, WCHAR, ConformantVarying, Fields, String, Union
 from msmq_wire.rpc.ndr.arrays import Array
-from msmq_wire.rpc.ndr.buffers import MAX_DEPTH
 from msmq_wire.rpc.ndr.pointers import EmbeddedRef, Pointer
 from msmq_wire.rpc.ndr.scalars import Number, Octets16, Ranged
+from msmq_wire.rpc.ndr.stub_stream import MAX_DEPTH
 from msmq_wire.rpc.ndr.types import NdrType
 from msmq_wire.rpc.rpc_statuses import NCA_STATUSES, WIN32_ERRORS
 from msmq_wire.rpc.statuses import MQ_HRESULTS, SYSTEM_STATUSES

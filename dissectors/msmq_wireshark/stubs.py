@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any
 
-from msmq_wire.rpc.security import (
+from msmq_wire.rpc.pdu_protection import (
     AuthenticationLevel,
     Negotiation,
     Negotiator,
@@ -107,7 +107,7 @@ class DecryptedStubs:
         return clear
 
     def negotiation(self, auth_type: int) -> Negotiation:
-        """Open the calls of one security context: a `msmq_wire.rpc.security.Negotiator`."""
+        """Open the calls of one security context: a `msmq_wire.rpc.pdu_protection.Negotiator`."""
         return _ByTshark(self, None if self._negotiator is None else self._negotiator(auth_type))
 
 

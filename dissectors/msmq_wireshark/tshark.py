@@ -199,8 +199,8 @@ class TsharkCapture(Capture):  # type: ignore[misc]  # its base has no annotatio
                 continue
             thread.join(_PATIENCE)
         for line in self._complaints[0] if self._dumpcap else ():
-            told = _DROPPED.search(line)
-            self.dropped += int(told[1]) if told else 0
+            reported = _DROPPED.search(line)
+            self.dropped += int(reported[1]) if reported else 0
         if self._stopped:
             return None
         for process, lines, command in zip(
@@ -254,8 +254,8 @@ def _complaint(name: str, lines: list[str], status: int) -> str:
             more = lines[at + 1] if at + 1 < len(lines) else ""
             # The reason of the system stands in parentheses, a sentence may go on in the next line.
             return f"{line} {more}" if more.startswith("(") or not line.endswith((".", '"')) else line
-    told = [line for line in lines if not line.startswith("Running as user")]
-    return f"{name}: {told[-1]}" if told else f"{name} ended with status {status}"
+    reported = [line for line in lines if not line.startswith("Running as user")]
+    return f"{name}: {reported[-1]}" if reported else f"{name} ended with status {status}"
 
 
 def _is_pipe(path: str | None) -> bool:

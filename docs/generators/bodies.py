@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from docs.generators.markers import code, table
-from msmq_wire.records.bodies.opening import KINDS
+from msmq_wire.records.bodies.body_decoder import KINDS
 
 __all__ = ["kinds_block"]
 

@@ -11,7 +11,7 @@ from docs.generators.markers import code, table
 from msmq_wire.rpc import constants
 from msmq_wire.rpc.rpc_statuses import NCA_STATUSES, WIN32_ERRORS
 from msmq_wire.rpc.statuses import MQ_HRESULTS, SYSTEM_STATUSES
-from msmq_wire.wire.names.queue_format import QueueFormatType, QueueSuffixType
+from msmq_wire.wire.names.queue_format_types import QueueFormatType, QueueSuffixType
 from msmq_wire.wire.registry import defined_in
 
 __all__ = ["constants_block", "statuses_block"]

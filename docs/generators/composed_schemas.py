@@ -26,8 +26,8 @@ from msmq_wire.rpc.types.queue_format import QueueFormat
 from msmq_wire.rpc.types.section_array import SectionArray
 from msmq_wire.spec import snake_case
 from msmq_wire.srmp.http.message import HoleReason
+from msmq_wire.srmp.xml.element_tree import Element
 from msmq_wire.srmp.xml.fields import IsoDate, XmlStruct, xml_fields
-from msmq_wire.srmp.xml.tree import Element
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.registry import STRUCTURES
 from msmq_wire.wire.types.guid import GUID

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from msmq_wire.engines import judging
+from msmq_wire.engines import must_checks
 from msmq_wire.engines.rows import engine as rows
 from msmq_wire.engines.text import json
 from msmq_wire.wire.types.direct_queue_format_name import DirectQueueFormatName
@@ -15,6 +15,6 @@ def blocks() -> dict[str, str]:
     cls = DirectQueueFormatName
     return {
         "rows": f"```python\n{rows.source(cls).strip()}\n```",
-        "judging": f"```python\n{judging.source(cls).strip()}\n```",
+        "judging": f"```python\n{must_checks.source(cls).strip()}\n```",
         "json": f"```python\n{json.source(cls).strip()}\n```",
     }

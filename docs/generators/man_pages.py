@@ -41,14 +41,14 @@ def _command(path: str) -> tuple[Any, str]:
 def _page(path: str, command: Any, line: str) -> str:
     context = command.context_class(command, info_name=f"{PROGRAM} {path}".strip())
     arguments = [one for one in command.get_params(context) if one.param_type_name == "argument"]
-    told = [*paragraphs(command.help)]
-    status = next((text for text, _ in told if text.startswith(_STATUS)), "")
-    at = next((at for at, (text, _) in enumerate(told) if text == _EXAMPLES), len(told))
-    examples = [line.strip() for text, _ in told[at + 1 :] for line in text.splitlines()]
-    told = [one for one in told[:at] if not one[0].startswith(_STATUS)]
+    reported = [*paragraphs(command.help)]
+    status = next((text for text, _ in reported if text.startswith(_STATUS)), "")
+    at = next((at for at, (text, _) in enumerate(reported) if text == _EXAMPLES), len(reported))
+    examples = [line.strip() for text, _ in reported[at + 1 :] for line in text.splitlines()]
+    reported = [one for one in reported[:at] if not one[0].startswith(_STATUS)]
     lines = [*_head(path, line), ".SH SYNOPSIS", f".B {_roff(context.command_path)}"]
     lines += [_italic(argument_name(one)) for one in arguments] if path else [_italic("COMMAND")]
-    lines += ["[\\fIOPTION\\fR]...", ".SH DESCRIPTION", *_paragraphs(told)]
+    lines += ["[\\fIOPTION\\fR]...", ".SH DESCRIPTION", *_paragraphs(reported)]
     if not path:
         lines += [".SH COMMANDS", *_commands({**COMMANDS, **GROUPS}, alone=True)]
     for title, rows in sections(command, context):
@@ -65,7 +65,7 @@ def _page(path: str, command: Any, line: str) -> str:
 def _group(name: str, line: str) -> str:
     lines = [*_head(name, line), ".SH SYNOPSIS", f".B {_roff(f'{PROGRAM} {name}')}", _italic("COMMAND")]
     lines += ["[\\fIOPTION\\fR]...", ".SH DESCRIPTION", _roff(line), ".SH COMMANDS"]
-    own = {path: told for path, told in COMMANDS.items() if path.startswith(f"{name} ")}
+    own = {path: reported for path, reported in COMMANDS.items() if path.startswith(f"{name} ")}
     lines += _commands(own, alone=False)
     return _text([*lines, ".SH SEE ALSO", _also((PROGRAM, *map(_name, own)))])
 
@@ -78,9 +78,9 @@ def _head(path: str, line: str) -> Iterator[str]:
 
 
 def _commands(found: Mapping[str, Any], *, alone: bool) -> Iterator[str]:
-    for path, told in found.items():
+    for path, reported in found.items():
         if not alone or " " not in path:
-            yield from _item(path, told if isinstance(told, str) else told[1])
+            yield from _item(path, reported if isinstance(reported, str) else reported[1])
 
 
 def _item(name: str, text: str) -> Iterator[str]:
@@ -89,8 +89,8 @@ def _item(name: str, text: str) -> Iterator[str]:
     yield _roff(text) or "\\&"
 
 
-def _paragraphs(told: list[tuple[str, bool]]) -> Iterator[str]:
-    for number, (text, is_kept) in enumerate(told):
+def _paragraphs(reported: list[tuple[str, bool]]) -> Iterator[str]:
+    for number, (text, is_kept) in enumerate(reported):
         if number:
             yield ".PP"
         if is_kept:

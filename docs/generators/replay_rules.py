@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from docs.generators.markers import table
-from msmq_wire.replay.rows import JUDGED, PARTS, REASONS, rows
+from msmq_wire.replay.rule_table import JUDGED, PARTS, REASONS, rows
 
 __all__ = ["block"]
 

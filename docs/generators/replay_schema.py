@@ -8,7 +8,7 @@ from docs.generators.schema_parts import Json, columns_object
 from msmq_wire.findings.columns import JSON_COLUMNS
 from msmq_wire.findings.conduct import CONDUCT
 from msmq_wire.replay.deviation import ReplayKind
-from msmq_wire.replay.view import DEVIATION_COLUMNS
+from msmq_wire.replay.deviation_view import DEVIATION_COLUMNS
 
 __all__ = ["replay_object"]
 

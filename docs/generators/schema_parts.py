@@ -7,7 +7,7 @@ from typing import Any
 
 from msmq_wire.engines.text.escaping import SCHEMA_VERSION
 from msmq_wire.records.column import Column
-from msmq_wire.records.look import Kind
+from msmq_wire.records.display import Kind
 
 __all__ = ["COUNT", "TEXT", "VERSIONED", "Json", "column_schema", "columns_object", "list_of", "object_of"]
 

@@ -26,7 +26,7 @@ from msmq_wire.engines.text.escaping import SCHEMA_VERSION
 from msmq_wire.findings.columns import JSON_COLUMNS
 from msmq_wire.lab.recordings.recording import Recording
 from msmq_wire.lab.recordings.scenario import Scenario
-from msmq_wire.reassembly.stream import HoleReason
+from msmq_wire.reassembly.packet_framer import HoleReason
 from msmq_wire.reassembly.tcp_events import Kind
 from msmq_wire.records.call import CALL_COLUMNS
 from msmq_wire.records.column import PLACE, RECORD_COLUMNS, Column

@@ -30,10 +30,10 @@ def tables_block() -> str:
 
 def _section(name: str) -> str:
     parts = [f"## {name}"]
-    told = _TOLD.get(name)
-    if told is not None:
-        parts.append(_words(told))
-    rows = [_row(column, told is None) for column in file_schema(name)]
+    reported = _TOLD.get(name)
+    if reported is not None:
+        parts.append(_words(reported))
+    rows = [_row(column, reported is None) for column in file_schema(name)]
     return "\n\n".join((*parts, table(("Column", "Type", "Meaning"), rows)))
 
 

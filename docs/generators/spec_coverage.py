@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msmq_wire
 from docs.generators.markers import table
-from msmq_wire.replay.rows import PARTS, rows, table_text
+from msmq_wire.replay.rule_table import PARTS, rows, table_text
 
 __all__ = ["TESTED", "blocks", "pages", "rules_with_tests"]
 

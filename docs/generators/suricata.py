@@ -7,7 +7,7 @@ from collections import defaultdict
 from docs.generators.markers import code, table
 from msmq_wire.findings import RULES
 from msmq_wire.findings.rule import Rule
-from msmq_wire.findings.suricata_rules import left_out, written
+from msmq_wire.findings.suricata_rules import left_out, rendered
 from tests.findings.suricata_trials import ALSO, UNSEEN, UNSEEN_BY_7, captures, expected
 
 __all__ = ["blocks"]
@@ -24,7 +24,7 @@ def blocks() -> dict[str, str]:
 
 
 def _signatures() -> str:
-    lines = [one for one in written() if one.rule is not None]
+    lines = [one for one in rendered() if one.rule is not None]
     rows = (
         (one.sid, _link(one.rule), one.severity, one.says, code(one.signature.on.header))
         for one in lines
@@ -38,7 +38,7 @@ def _signatures() -> str:
 def _sightings() -> str:
     rows = (
         (one.sid, "bits only" if one.signature.silent else "off", one.says, code(one.signature.on.header))
-        for one in written()
+        for one in rendered()
         if one.rule is None
     )
     return table(("sid", "State", "What it sees", "Where"), rows)

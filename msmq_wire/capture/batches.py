@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msmq_wire.capture.batch_builder import batch_of
 from msmq_wire.capture.chunks import ChunkDecoder
 from msmq_wire.capture.frames import FrameDecoder
-from msmq_wire.capture.harvest import batch_of
 from msmq_wire.capture.index import read_chunks
 from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.capture.source import CaptureSource, Source
 from msmq_wire.errors import CaptureError
 from msmq_wire.records.finder import PacketFinder
 from msmq_wire.records.recognition import Ports
-from msmq_wire.rpc.security import Negotiator
+from msmq_wire.rpc.pdu_protection import Negotiator
 
 CHUNK_SIZE = 1 << 23
 """Bytes of a capture that are taken together: small enough for a processor's cache."""

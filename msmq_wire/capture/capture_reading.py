@@ -11,17 +11,17 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from msmq_wire.capture.batch_builder import batch_of
 from msmq_wire.capture.chunks import ChunkDecoder
-from msmq_wire.capture.harvest import batch_of
 from msmq_wire.capture.index import Array, Chunk, interfaces_of, read_chunks
 from msmq_wire.capture.listing import Capture, CaptureFile, open_file, open_source
 from msmq_wire.capture.packet_batch import PacketBatch
-from msmq_wire.capture.pcapng import Losses
+from msmq_wire.capture.pcapng import CaptureLosses
 from msmq_wire.capture.splits import clocks, index_file
 from msmq_wire.errors import CaptureError
 from msmq_wire.reassembly.bulk import gather
 from msmq_wire.records.finder import PacketFinder
-from msmq_wire.rpc.security import Negotiator
+from msmq_wire.rpc.pdu_protection import Negotiator
 
 _SLACK = 64
 """Bytes behind a chunk, as `msmq_wire.capture.index` wants them."""
@@ -94,7 +94,7 @@ class _Cursor:
         return self._clock
 
     @property
-    def losses(self) -> Losses:
+    def losses(self) -> CaptureLosses:
         """What the file says of what it lacks, once it is read."""
         return self._source.losses
 

@@ -11,13 +11,13 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
+from msmq_wire.capture.batch_builder import BatchBuilder
 from msmq_wire.capture.frames import FrameDecoder
-from msmq_wire.capture.harvest import Harvest
 from msmq_wire.capture.index import Array, Chunk
 from msmq_wire.capture.link import Datagram, dissect
 from msmq_wire.capture.packet_batch import PacketBatch
-from msmq_wire.capture.piece import Piece
-from msmq_wire.capture.plain import PlainFrames, read_plain
+from msmq_wire.capture.regular_frames import RegularFrames, read_regular
+from msmq_wire.capture.segment_batch import SegmentBatch
 from msmq_wire.reassembly.ip import IpFragment
 from msmq_wire.reassembly.tcp_events import TcpSegment
 from msmq_wire.records.finder import PacketFinder
@@ -37,9 +37,9 @@ class ChunkDecoder:
     def take(self, chunk: Chunk, capture: str) -> PacketBatch:
         """Return what the frames of a chunk complete, as records of ``capture``."""
         first_id = self._finder.next_id
-        harvest = Harvest(chunk.numbers, chunk.time)
-        _Parts(chunk, self._finder, self._frames, harvest).take()
-        batch = harvest.batch(capture, first_id)
+        builder = BatchBuilder(chunk.numbers, chunk.time)
+        _Parts(chunk, self._finder, self._frames, builder).take()
+        batch = builder.batch(capture, first_id)
         self._finder.next_id = first_id + len(batch) + len(batch.others)
         return batch
 
@@ -47,11 +47,13 @@ class ChunkDecoder:
 class _Parts:
     """The parts of one chunk."""
 
-    def __init__(self, chunk: Chunk, finder: PacketFinder, frames: FrameDecoder, harvest: Harvest) -> None:
+    def __init__(
+        self, chunk: Chunk, finder: PacketFinder, frames: FrameDecoder, builder: BatchBuilder
+    ) -> None:
         self._chunk = chunk
         self._finder = finder
         self._frames = frames
-        self._harvest = harvest
+        self._builder = builder
 
     def take(self) -> None:
         """Take the whole chunk."""
@@ -59,11 +61,11 @@ class _Parts:
         if len(chunk) < FEW_FRAMES:
             self._one_by_one(0, len(chunk))
             return
-        plain = read_plain(chunk)
+        regular = read_regular(chunk)
         self._others: list[tuple[int, Datagram]] = []
         self._odd: dict[int, TcpSegment] = {}
         fragments: list[int] = []
-        for index in plain.other.tolist():
+        for index in regular.other.tolist():
             for datagram in dissect(chunk.frame(index)):
                 if isinstance(datagram, TcpSegment):
                     self._odd[index] = datagram
@@ -72,8 +74,8 @@ class _Parts:
                     if isinstance(datagram, IpFragment):
                         fragments.append(index)
         if self._odd:
-            plain = plain.with_segments(list(self._odd), list(self._odd.values()))
-        self._plain = plain
+            regular = regular.with_segments(list(self._odd), list(self._odd.values()))
+        self._regular = regular
         self._other_places = np.array([index for index, _ in self._others], np.int64)
         start = 0
         for index in fragments:
@@ -87,30 +89,32 @@ class _Parts:
         if stop - start < max(FEW_FRAMES, 2):
             self._one_by_one(start, stop)
             return
-        low, high = np.searchsorted(self._plain.index, (start, stop)).tolist()
+        low, high = np.searchsorted(self._regular.index, (start, stop)).tolist()
         if low < high:
-            piece = Piece(self._chunk, _rows(self._plain, low, high), self._odd, self._finder)
-            if not piece.take(self._harvest):
+            segment_batch = SegmentBatch(
+                self._chunk, _rows(self._regular, low, high), self._odd, self._finder
+            )
+            if not segment_batch.take(self._builder):
                 half = (start + stop) // 2
                 self._take(start, half)
                 self._take(half, stop)
                 return
         first, last = np.searchsorted(self._other_places, (start, stop)).tolist()
         for index, datagram in self._others[first:last]:
-            self._harvest.add(self._frames.datagram(datagram), index)
-        first, last = np.searchsorted(self._plain.udp, (start, stop)).tolist()
+            self._builder.add(self._frames.datagram(datagram), index)
+        first, last = np.searchsorted(self._regular.udp, (start, stop)).tolist()
         if first < last:
             self._finder.skipped[NOT_MSMQ_UDP] += last - first
 
     def _one_by_one(self, start: int, stop: int) -> None:
         for index in range(start, stop):
-            self._harvest.add(self._frames.frame(self._chunk.frame(index)), index)
+            self._builder.add(self._frames.frame(self._chunk.frame(index)), index)
 
 
-def _rows(plain: PlainFrames, low: int, high: int) -> PlainFrames:
+def _rows(regular: RegularFrames, low: int, high: int) -> RegularFrames:
     """The segments from row ``low`` to ``high``."""
     names = ("index", "source", "target", "sport", "dport", "seq", "ack", "flags", "at", "size", "cut")
-    columns: dict[str, Array] = {name: getattr(plain, name)[low:high] for name in names}
-    wide = None if plain.wide is None else plain.wide[low:high]
-    path = None if plain.path is None else plain.path[low:high]
-    return msgspec.structs.replace(plain, **columns, wide=wide, path=path)
+    columns: dict[str, Array] = {name: getattr(regular, name)[low:high] for name in names}
+    wide = None if regular.wide is None else regular.wide[low:high]
+    path = None if regular.path is None else regular.path[low:high]
+    return msgspec.structs.replace(regular, **columns, wide=wide, path=path)

@@ -14,7 +14,14 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from msmq_wire.capture.pcap import FILE_HEADER, Frame, PcapHeader, Window, read_header
-from msmq_wire.capture.pcapng import BLOCK_HEADER, END_OF_TIME, ENHANCED_PACKET, PCAPNG_MAGIC, Blocks, Losses
+from msmq_wire.capture.pcapng import (
+    BLOCK_HEADER,
+    END_OF_TIME,
+    ENHANCED_PACKET,
+    PCAPNG_MAGIC,
+    Blocks,
+    CaptureLosses,
+)
 from msmq_wire.errors import CaptureError
 from msmq_wire.units import SECOND
 
@@ -107,12 +114,12 @@ def rows_at(data: bytearray, dtype: Any, offsets: Array) -> Array:
     """
     kind = np.dtype(dtype)
     # numpy copies records field by field, and bytes without a type at once: up to 15 times as fast.
-    shape, plain = (len(data) - kind.itemsize + 1,), f"V{kind.itemsize}"
-    everywhere: Array = np.ndarray(shape, plain, data, strides=(1,))
+    shape, regular = (len(data) - kind.itemsize + 1,), f"V{kind.itemsize}"
+    everywhere: Array = np.ndarray(shape, regular, data, strides=(1,))
     return everywhere[offsets].view(kind)
 
 
-def read_chunks(window: Window, size: int, losses: Losses | None = None) -> Iterator[Chunk]:
+def read_chunks(window: Window, size: int, losses: CaptureLosses | None = None) -> Iterator[Chunk]:
     """Yield the frames of the pcap or pcapng file at the window's first byte, about ``size`` bytes at a time.
 
     A chunk is used up before the next one is asked for. Raises `CaptureError` after the frames before the

@@ -12,7 +12,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from msmq_wire.capture.names import ETHERTYPES, LINK_NAMES
 from msmq_wire.capture.network import (
     BRIDGED_ETHERNET,
     CUT,
@@ -30,6 +29,7 @@ from msmq_wire.capture.network import (
     ipv6,
 )
 from msmq_wire.capture.pcap import Frame
+from msmq_wire.capture.protocol_names import ETHERTYPES, LINK_NAMES
 from msmq_wire.reassembly.encapsulation import INTERFACE, VLAN, part
 from msmq_wire.reassembly.ip import IpFragment
 from msmq_wire.reassembly.tcp_events import TcpSegment
@@ -228,8 +228,8 @@ def _ppp(frame: Frame, at: int, end: int, stop: int) -> Layer:
         return ipv4(frame, at, end, stop)
     if protocol == 0x0057:
         return ipv6(frame, at, end, stop)
-    told = f"PPP protocol 0x{protocol:04x}"
-    return Skipped(f"{told} (MPLS): not read" if protocol in _PPP_MPLS else told)
+    reported = f"PPP protocol 0x{protocol:04x}"
+    return Skipped(f"{reported} (MPLS): not read" if protocol in _PPP_MPLS else reported)
 
 
 def _cooked(frame: Frame, at: int, end: int, stop: int) -> Layer:

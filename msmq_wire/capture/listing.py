@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
-from msmq_wire.capture.opening import OpenedFile, opened, reason_of
+from msmq_wire.capture.opened_file import OpenedFile, opened, reason_of
 from msmq_wire.capture.places import Place, input_path, is_there
 from msmq_wire.capture.source import Source
 from msmq_wire.errors import CaptureError

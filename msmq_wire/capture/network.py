@@ -15,8 +15,8 @@ from struct import Struct
 
 import msgspec
 
-from msmq_wire.capture.names import IP_PROTOCOLS, NAMED_TUNNELS, tunnel_of
 from msmq_wire.capture.pcap import Frame
+from msmq_wire.capture.protocol_names import IP_PROTOCOLS, NAMED_TUNNELS, tunnel_of
 from msmq_wire.reassembly.encapsulation import GRE_KEY, VIRTUAL_NETWORK
 from msmq_wire.reassembly.ip import IpFragment
 from msmq_wire.reassembly.tcp_events import TcpSegment

@@ -185,7 +185,7 @@ class PacketBatch(msgspec.Struct, frozen=True, eq=False, dict=True):
             count(other.type, other.id)
         return Counter({type_: many for type_, (_, many) in sorted(seen.items(), key=lambda one: one[1])})
 
-    def proven(self) -> list[columns.Proven]:
+    def proven(self) -> list[columns.ProvenPackets]:
         """The packets that are whole and break no MUST, by class, as far as that is proven.
 
         Judging is done for all at once, which takes a fraction of the time, and once for the batch.
@@ -197,7 +197,7 @@ class PacketBatch(msgspec.Struct, frozen=True, eq=False, dict=True):
         return {}
 
     @cached_property
-    def _proven(self) -> list[columns.Proven]:
+    def _proven(self) -> list[columns.ProvenPackets]:
         if len(self) < _WORTH_COLUMNS or default_engine() != "rows":
             return []
         return columns.proven(self.data, self.offsets)

@@ -37,7 +37,7 @@ _MOST_FILTER = 256
 _packed = Struct("<HIBq")
 
 
-class Order:
+class ByteOrder:
     """The structures of one byte order."""
 
     def __init__(self, order: str) -> None:
@@ -53,10 +53,10 @@ class Order:
         self.count = Struct(order + "Q").unpack_from
 
 
-_ORDERS = {b"\x4d\x3c\x2b\x1a": Order("<"), b"\x1a\x2b\x3c\x4d": Order(">")}
+_ORDERS = {b"\x4d\x3c\x2b\x1a": ByteOrder("<"), b"\x1a\x2b\x3c\x4d": ByteOrder(">")}
 
 
-class Interface(NamedTuple):
+class CaptureInterface(NamedTuple):
     """An interface of the current section; its clock reads ``ticks * multiplier // divisor + offset`` ns.
 
     ``resolution`` is the octet that says how long a tick is.
@@ -70,7 +70,7 @@ class Interface(NamedTuple):
     resolution: int
 
 
-class Losses:
+class CaptureLosses:
     """What a file says of itself: frames that were dropped, and how it was filtered.
 
     ``counted`` are those of each interface, by section and number, ``between`` those that packet blocks name.
@@ -88,7 +88,7 @@ class Losses:
         return max(self.between, sum(self.counted.values()))
 
 
-def read_pcapng(window: Window, losses: Losses | None = None) -> Iterator[Frame]:
+def read_pcapng(window: Window, losses: CaptureLosses | None = None) -> Iterator[Frame]:
     """Yield the frames of a pcapng file that starts at the window's first byte.
 
     Each section has its own byte order and interfaces. The section length is not used: blocks are walked one
@@ -129,15 +129,15 @@ class Blocks:
         number: int = 0,
         section: int = -1,
         order: str = "<",
-        interfaces: Iterable[Interface] = (),
+        interfaces: Iterable[CaptureInterface] = (),
         *,
-        losses: Losses | None = None,
+        losses: CaptureLosses | None = None,
     ) -> None:
-        self.losses = losses or Losses()
+        self.losses = losses or CaptureLosses()
         self.number = number
         self.section = section
         self.interfaces = list(interfaces)
-        self.order = Order(order)
+        self.order = ByteOrder(order)
 
     def measure(self, buffer: bytes | bytearray, at: int, position: int) -> int:
         """Return the length of the block whose first 12 bytes are at ``buffer[at]``.
@@ -237,7 +237,9 @@ class Blocks:
                 self.losses.filters[text] = None
 
 
-def _options(buffer: bytes | bytearray, at: int, end: int, order: Order) -> Iterator[tuple[int, int, int]]:
+def _options(
+    buffer: bytes | bytearray, at: int, end: int, order: ByteOrder
+) -> Iterator[tuple[int, int, int]]:
     """The code, place and size of each option that is whole."""
     while end - at >= 4:
         code, size = order.option(buffer, at)
@@ -248,7 +250,7 @@ def _options(buffer: bytes | bytearray, at: int, end: int, order: Order) -> Iter
         at += size + (-size & 3)
 
 
-def _check_version(buffer: bytes | bytearray, at: int, total: int, order: Order, position: int) -> None:
+def _check_version(buffer: bytes | bytearray, at: int, total: int, order: ByteOrder, position: int) -> None:
     if total < 28:
         raise CaptureError("a section header is too short for its fields", offset=position)
     major, minor = order.version(buffer, at + 12)
@@ -256,7 +258,9 @@ def _check_version(buffer: bytes | bytearray, at: int, total: int, order: Order,
         raise CaptureError(f"pcapng version {major}.{minor} is not 1.x", offset=position)
 
 
-def _read_interface(buffer: bytes | bytearray, at: int, end: int, order: Order, position: int) -> Interface:
+def _read_interface(
+    buffer: bytes | bytearray, at: int, end: int, order: ByteOrder, position: int
+) -> CaptureInterface:
     if end - at < 16:
         raise CaptureError("an interface block is too short for its fields", offset=position)
     link_type, snap_length = order.interface(buffer, at + 8)
@@ -280,16 +284,16 @@ def _read_interface(buffer: bytes | bytearray, at: int, end: int, order: Order, 
     return _interface(link_type, snap_length, resolution, offset)
 
 
-def _interface(link_type: int, snap_length: int, resolution: int, offset: int) -> Interface:
+def _interface(link_type: int, snap_length: int, resolution: int, offset: int) -> CaptureInterface:
     """The interface with an offset in seconds."""
     # The high bit of the resolution says powers of two instead of powers of ten.
     ticks = 1 << (resolution & 0x7F) if resolution & 0x80 else 10**resolution
     if SECOND % ticks == 0:
-        return Interface(link_type, snap_length, SECOND // ticks, 1, offset * SECOND, resolution)
-    return Interface(link_type, snap_length, SECOND, ticks, offset * SECOND, resolution)
+        return CaptureInterface(link_type, snap_length, SECOND // ticks, 1, offset * SECOND, resolution)
+    return CaptureInterface(link_type, snap_length, SECOND, ticks, offset * SECOND, resolution)
 
 
-def pack_interfaces(interfaces: Iterable[Interface]) -> bytes:
+def pack_interfaces(interfaces: Iterable[CaptureInterface]) -> bytes:
     """Return what `unpack_interfaces` takes, 15 bytes for each interface."""
     return b"".join(
         _packed.pack(one.link_type, one.snap_length, one.resolution, one.offset // SECOND)
@@ -297,7 +301,7 @@ def pack_interfaces(interfaces: Iterable[Interface]) -> bytes:
     )
 
 
-def unpack_interfaces(packed: bytes) -> list[Interface]:
+def unpack_interfaces(packed: bytes) -> list[CaptureInterface]:
     """Return the interfaces that `pack_interfaces` took; `CaptureError` when the length is not theirs."""
     if len(packed) % _packed.size:
         raise CaptureError(f"packed interfaces of {len(packed)} bytes")

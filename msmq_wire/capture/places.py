@@ -20,7 +20,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 import msgspec
 
-from msmq_wire.capture.opening import OpenedFile, open_local, reason_of
+from msmq_wire.capture.opened_file import OpenedFile, open_local, reason_of
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.output import make_folder, open_stream
 from msmq_wire.units import SECOND

@@ -15,13 +15,13 @@ from msmq_wire.capture.frames import FrameDecoder
 from msmq_wire.capture.source import CaptureSource, Source
 from msmq_wire.engines.codec import default_engine
 from msmq_wire.errors import CaptureError
-from msmq_wire.records.brief import Brief, Briefing
 from msmq_wire.records.decoder import decoded
 from msmq_wire.records.finder import PacketFinder
 from msmq_wire.records.joined_capture import JoinedCapture
+from msmq_wire.records.projection import ProjectedRows, Projection
 from msmq_wire.records.recognition import Ports
 from msmq_wire.records.record import Record
-from msmq_wire.rpc.security import Negotiator
+from msmq_wire.rpc.pdu_protection import Negotiator
 
 if TYPE_CHECKING:
     from msmq_wire.capture.packet_batch import PacketBatch
@@ -118,9 +118,9 @@ class CaptureReader:
             self.summary.packets[record.type] += 1
             yield record
 
-    def briefed(self, briefing: Briefing) -> Iterator[Record | Brief]:
+    def projected(self, projection: Projection) -> Iterator[Record | ProjectedRows]:
         """Iterate over records, and briefs of what needs no record; where frames are read by column."""
-        for item in self._walk(partial(_briefed, briefing)):
+        for item in self._walk(partial(_briefed, projection)):
             self.summary.packets.update((item.type,) if isinstance(item, Record) else item.types)
             yield item
 
@@ -147,13 +147,13 @@ class CaptureReader:
             return False
         return find_spec("numpy") is not None and find_spec("pyarrow") is not None
 
-    def _walk(self, told: Callable[[PacketBatch], Iterator[_T]]) -> Iterator[Record | _T]:
-        """Everything in order, each batch as it is to be ``told``."""
+    def _walk(self, reported: Callable[[PacketBatch], Iterator[_T]]) -> Iterator[Record | _T]:
+        """Everything in order, each batch as it is to be ``reported``."""
         finder, summary = self._finder, self.summary
         summary.skipped, summary.notices = finder.skipped, finder.notices
         failure: CaptureError | None = None
         try:
-            yield from self._read_columns(told) if self._columns else self._read_frames()
+            yield from self._read_columns(reported) if self._columns else self._read_frames()
         except CaptureError as error:
             if not self.source.is_capture:
                 raise
@@ -202,7 +202,7 @@ class CaptureReader:
             yield from decoded(frames.frame(frame), streams=self._streams)
             summary.understood = finder.understood
 
-    def _read_columns(self, told: Callable[[PacketBatch], Iterator[_T]]) -> Iterator[_T]:
+    def _read_columns(self, reported: Callable[[PacketBatch], Iterator[_T]]) -> Iterator[_T]:
         # Loads numpy and pyarrow, which nothing else here needs.
         from msmq_wire.capture.batches import BatchReader
 
@@ -219,18 +219,18 @@ class CaptureReader:
             for batch in batches:
                 summary.frames, summary.understood = batches.frames, finder.understood
                 for shown in batch.shown(streams=self._streams):
-                    yield from told(shown)
+                    yield from reported(shown)
         finally:
             # Frames that complete nothing count as well, also those before the damage of a file.
             summary.frames, summary.first, summary.last = batches.frames, batches.first, batches.last
             summary.cut, summary.snapped = batches.cut, batches.snapped
 
 
-def _briefed(briefing: Briefing, batch: PacketBatch) -> Iterator[Record | Brief]:
+def _briefed(projection: Projection, batch: PacketBatch) -> Iterator[Record | ProjectedRows]:
     # Loads numpy and pyarrow, which nothing else here needs.
-    from msmq_wire.capture.briefs import briefed
+    from msmq_wire.capture.projected_rows import projected
 
-    return briefed(batch, briefing)
+    return projected(batch, projection)
 
 
 def read_capture(

@@ -31,7 +31,7 @@ _LEAST_CHAIN = 3
 _DIGITS = re.compile(r"\d+")
 
 
-class Span(NamedTuple):
+class TimeSpan(NamedTuple):
     """The times of the first and the last frame of a file, nanoseconds since 1970."""
 
     first: int
@@ -57,16 +57,16 @@ def rings(files: Sequence[str]) -> list[tuple[str, ...]]:
         spans = {file: span for file in family if (span := span_of(file)) is not None}
         for ring in _runs(spans):
             found.update(dict.fromkeys(ring, ring))
-    told: list[tuple[str, ...]] = []
+    reported: list[tuple[str, ...]] = []
     for file in files:
         ring = found.get(file, (file,))
         # A file that is named twice is read twice.
-        if len(ring) == 1 or ring not in told:
-            told.append(ring)
-    return told
+        if len(ring) == 1 or ring not in reported:
+            reported.append(ring)
+    return reported
 
 
-def _runs(spans: dict[str, Span]) -> Iterator[tuple[str, ...]]:
+def _runs(spans: dict[str, TimeSpan]) -> Iterator[tuple[str, ...]]:
     """Files that follow each other; none where any two overlap: those were taken in two places."""
     order = sorted(spans, key=lambda file: (spans[file], file))
     if any(_overlap(spans[one], spans[other]) for one, other in pairwise(order)):
@@ -82,13 +82,13 @@ def _runs(spans: dict[str, Span]) -> Iterator[tuple[str, ...]]:
         yield tuple(run)
 
 
-def _overlap(one: Span, other: Span) -> bool:
+def _overlap(one: TimeSpan, other: TimeSpan) -> bool:
     """Whether a file goes on when the next one has begun, by more than frames that change places."""
     shared = one.last - other.first
     return shared > 0 and shared > min(SECOND, (min(one.last, other.last) - one.first) // _OVERLAP)
 
 
-def span_of(path: str) -> Span | None:
+def span_of(path: str) -> TimeSpan | None:
     """The times of the first and the last frame of a regular file; None where they cannot be known.
 
     Of a file that is not packed a MiB is read at each end.
@@ -105,7 +105,7 @@ def span_of(path: str) -> Span | None:
         last = _last_time(head, tail, at)
     except (OSError, ValueError, error, CaptureError):
         return None
-    return None if first is None or last is None or last < first else Span(first, last)
+    return None if first is None or last is None or last < first else TimeSpan(first, last)
 
 
 def _tail(path: str, source: Source, window: Window) -> tuple[bytes, int]:

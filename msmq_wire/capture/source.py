@@ -14,9 +14,9 @@ from io import BufferedReader
 from types import TracebackType
 from typing import BinaryIO, Protocol, cast
 
-from msmq_wire.capture.opening import OpenedFile, reason_of
+from msmq_wire.capture.opened_file import OpenedFile, reason_of
 from msmq_wire.capture.pcap import PCAP_MAGICS, Frame, Window, read_pcap
-from msmq_wire.capture.pcapng import PCAPNG_MAGIC, Losses, read_pcapng
+from msmq_wire.capture.pcapng import PCAPNG_MAGIC, CaptureLosses, read_pcapng
 from msmq_wire.errors import CaptureError
 
 CaptureSource = str | os.PathLike[str] | BinaryIO
@@ -64,7 +64,7 @@ class Source:
     def __init__(self, source: CaptureSource | OpenedFile, *, owned: bool = False) -> None:
         self.bytes_read = 0
         self.is_capture = False
-        self.losses = Losses()
+        self.losses = CaptureLosses()
         self.compressed = False
         self.before_read: Callable[[], None] | None = None
         self.after_read: Callable[[bytes | bytearray | memoryview], object] | None = None
@@ -219,7 +219,7 @@ def _size(file: BinaryIO | OpenedFile) -> int | None:
 def _no_capture(name: str, head: bytes) -> str:
     if not head:
         return f"{name} is empty"
-    known = next((told for magic, told in _OTHER_FORMATS.items() if head.startswith(magic)), None)
+    known = next((reported for magic, reported in _OTHER_FORMATS.items() if head.startswith(magic)), None)
     if known is None and _is_event_trace(head):
         known = _ETL
     if known is not None:

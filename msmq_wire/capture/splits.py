@@ -15,9 +15,15 @@ import msgspec
 import numpy as np
 
 from msmq_wire.capture.index import Array, Chunk, pcap_chunks, pcapng_chunks, read_chunks
-from msmq_wire.capture.opening import OpenedFile, Opener, open_local, opened, reason_of
+from msmq_wire.capture.opened_file import OpenedFile, Opener, open_local, opened, reason_of
 from msmq_wire.capture.pcap import FILE_HEADER, Frame, Window, read_header
-from msmq_wire.capture.pcapng import PCAPNG_MAGIC, Blocks, Interface, pack_interfaces, unpack_interfaces
+from msmq_wire.capture.pcapng import (
+    PCAPNG_MAGIC,
+    Blocks,
+    CaptureInterface,
+    pack_interfaces,
+    unpack_interfaces,
+)
 from msmq_wire.capture.source import Source
 from msmq_wire.errors import CaptureError
 
@@ -138,7 +144,7 @@ class _Mark(NamedTuple):
     number: int
     order: Literal["<", ">"]
     section: int
-    interfaces: list[Interface]
+    interfaces: list[CaptureInterface]
     known: int
 
 

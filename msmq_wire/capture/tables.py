@@ -22,11 +22,11 @@ from msmq_wire.engines.arrow_cells import cells, interleaved
 from msmq_wire.engines.arrow_schema import narrowed
 from msmq_wire.records.column import PLACE, RECORD_COLUMNS, Column
 from msmq_wire.records.composed import COMPOSED
-from msmq_wire.records.look import Kind
+from msmq_wire.records.display import Kind
 from msmq_wire.records.recognition import Ports
 from msmq_wire.records.record import UNKNOWN_PACKET, Record
 from msmq_wire.records.view import anomaly_view, error_view
-from msmq_wire.rpc.security import Negotiator
+from msmq_wire.rpc.pdu_protection import Negotiator
 from msmq_wire.wire.registry import PACKETS
 
 OTHER = "other"

@@ -30,7 +30,7 @@ _enhanced_packet = Struct("<IIIIIII").pack
 _length = Struct("<I").pack
 
 
-class Written(msgspec.Struct, frozen=True):
+class WriteSummary(msgspec.Struct, frozen=True):
     """What was written: how many frames, and in which format."""
 
     frames: int
@@ -39,7 +39,7 @@ class Written(msgspec.Struct, frozen=True):
 
 def write_pcap(
     target: str | os.PathLike[str] | IO[bytes], frames: Iterable[Frame], *, force: bool = True
-) -> Written:
+) -> WriteSummary:
     """Write frames in the given order, their bytes, lengths and nanoseconds unchanged.
 
     ``target`` is a path or a binary file object, which is written from where it stands. The result is classic
@@ -59,7 +59,7 @@ def write_pcap(
         raise CaptureError(f"cannot write the capture: {error.strerror or error}") from error
 
 
-def _spool(target: IO[bytes], frames: Iterable[Frame]) -> Written:
+def _spool(target: IO[bytes], frames: Iterable[Frame]) -> WriteSummary:
     # A file object need not be readable or seekable; the format is known for sure only at the end.
     with SpooledTemporaryFile(max_size=_SPOOL) as spool:
         try:
@@ -69,7 +69,7 @@ def _spool(target: IO[bytes], frames: Iterable[Frame]) -> Written:
             shutil.copyfileobj(spool, target)
 
 
-def _write(file: IO[bytes], frames: Iterable[Frame]) -> Written:
+def _write(file: IO[bytes], frames: Iterable[Frame]) -> WriteSummary:
     remaining = iter(frames)
     link_type: int | None = None
     snap_length = _USUAL_SNAP_LENGTH
@@ -89,14 +89,14 @@ def _write(file: IO[bytes], frames: Iterable[Frame]) -> Written:
             file.write(frame.data)
             count += 1
         else:
-            return Written(count, "pcap")
+            return WriteSummary(count, "pcap")
     finally:
         file.seek(16)
         file.write(_limits(snap_length, 1 if link_type is None else link_type))
     return _write_pcapng(file, count, frame, remaining)
 
 
-def _write_pcapng(file: IO[bytes], count: int, frame: Frame, remaining: Iterator[Frame]) -> Written:
+def _write_pcapng(file: IO[bytes], count: int, frame: Frame, remaining: Iterator[Frame]) -> WriteSummary:
     """Turn the pcap written so far, ``count`` frames, into pcapng and go on with ``frame``."""
     with SpooledTemporaryFile(max_size=_SPOOL) as before:
         file.seek(0)
@@ -114,7 +114,7 @@ def _write_pcapng(file: IO[bytes], count: int, frame: Frame, remaining: Iterator
             _check(later)
             _write_packet(file, later, interfaces)
             count += 1
-    return Written(count, "pcapng")
+    return WriteSummary(count, "pcapng")
 
 
 def _write_packet(file: IO[bytes], frame: Frame, interfaces: dict[int, int]) -> None:

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from msmq_wire.cli.reporting import PROGRAM, complain, hide_paths, version_text
+from msmq_wire.cli.reporting import PROGRAM, hide_paths, print_error, version_text
 from msmq_wire.errors import MissingExtraError
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _forget_output()
         return 0
     except OSError as error:
-        complain(f"cannot write the output: {error.strerror or error}")
+        print_error(f"cannot write the output: {error.strerror or error}")
         _forget_output()
         return 1
 
@@ -110,13 +110,13 @@ def _run(arguments: list[str]) -> int:
     except ImportError:
         if arguments[:1] == ["doctor"]:
             return _told_plainly("json" in arguments)
-        complain(
+        print_error(
             'the command line needs typer and rich: pip install "msmq-wire[cli]", or to try it '
             'uvx --from "msmq-wire[cli]" msmq-wire'
         )
         return 1
     from msmq_wire.cli.program import program
-    from msmq_wire.cli.secrets import mistyped_secret
+    from msmq_wire.cli.secret_options import mistyped_secret
 
     # Names and labels may hold what the encoding of the terminal lacks.
     for stream in (sys.stdout, sys.stderr):
@@ -129,14 +129,14 @@ def _run(arguments: list[str]) -> int:
         if message and error.exit_code == _BAD_USAGE:
             message = f"{mistyped_secret(arguments) or message} (see {_command(error, arguments)} --help)"
         if message:
-            complain(message)
+            print_error(message)
         return error.exit_code
     except typer.Abort:
         return _INTERRUPTED
     except typer.Exit as error:
         return error.exit_code
     except MissingExtraError as error:
-        complain(str(error))
+        print_error(str(error))
         return 1
     if not arguments:
         return _BAD_USAGE

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 from msmq_wire.capture.carve.hashing import HashedFile
 from msmq_wire.capture.carve.media import Medium
-from msmq_wire.capture.carve.reader import PART, CarveReader, Searched
+from msmq_wire.capture.carve.reader import PART, CarveReader, SearchedFile
 from msmq_wire.capture.hashing import FileRead
 from msmq_wire.capture.listing import list_files
+from msmq_wire.cli.capture_set import CaptureSet
 from msmq_wire.cli.folders import folders_in, is_folder
 from msmq_wire.cli.progress import Progress
-from msmq_wire.cli.reading import Reading
-from msmq_wire.cli.render.values import count_text
-from msmq_wire.cli.reporting import tell
+from msmq_wire.cli.render.value_text import count_text
+from msmq_wire.cli.reporting import print_note
 from msmq_wire.units import size_text
 
 if TYPE_CHECKING:
-    from msmq_wire.cli.reading import ItemsOf, Read
+    from msmq_wire.cli.capture_set import ItemsOf, Read
 
 _GRADES = ("whole", "damaged", "head")
 _ANY = "*"
@@ -32,7 +32,7 @@ def graded(grades: Counter[str]) -> str:
     return ", ".join(f"{grades[one]} {one}" for one in _GRADES if grades[one]) or "nothing"
 
 
-def _as_file(searched: Searched) -> tuple[HashedFile, ...]:
+def _as_file(searched: SearchedFile) -> tuple[HashedFile, ...]:
     """What was searched as a file of its own; what is a part of an image is told with that."""
     if searched.kind == PART:
         return ()
@@ -52,8 +52,8 @@ def _is_inside(path: str, folder: str) -> bool:
     return os.path.realpath(path).startswith(os.path.join(os.path.realpath(folder), ""))
 
 
-class CarveReading(Reading):
-    """Searches files; a folder stands for all files in it. Options as for `Reading`.
+class CarveReading(CaptureSet):
+    """Searches files; a folder stands for all files in it. Options as for `CaptureSet`.
 
     ``envelopes`` says whether SRMP is searched, too, ``hashing`` whether files are hashed on the way, and
     ``offsets`` where alone something is looked for.
@@ -127,7 +127,7 @@ class CarveReading(Reading):
         if medium.image_files and not self.quiet:
             files = count_text(len(medium.image_files), "file")
             size = size_text(medium.total or 0)
-            tell(f"{self.redactor.file(medium.name)}: a disk of {size} in the {medium.kind} of {files}")
+            print_note(f"{self.redactor.file(medium.name)}: a disk of {size} in the {medium.kind} of {files}")
 
     def _raise_if_any(self) -> None:
         self.interrupts.raise_if_any()
@@ -153,10 +153,10 @@ class CarveReading(Reading):
                 f"nothing of MSMQ in {size_text(self.counts.bytes)} of {count_text(len(self.files), 'file')}"
             )
 
-    def tell_summary(self, *more: str) -> None:
+    def print_summary(self, *more: str) -> None:
         """Print the summary line, unless nothing could be read and the errors say so."""
         self.counts.frames = 1 if self.counts.bytes else 0
-        super().tell_summary(*more)
+        super().print_summary(*more)
 
     def summary(self) -> str:
         """What was searched, in one line."""

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Protocol
 import typer
 
 from msmq_wire.cli.completion import column_names
-from msmq_wire.cli.reporting import tell
+from msmq_wire.cli.reporting import print_note
 from msmq_wire.records.filter.subject import Subject
 from msmq_wire.records.message import COLUMNS
 from msmq_wire.records.record import Record
@@ -31,7 +31,7 @@ Columns = Annotated[
 ]
 
 
-class Told(Protocol):
+class RecordSource(Protocol):
     """What is told of a record: a message, a call, or the record itself."""
 
     def __contains__(self, name: object, /) -> bool:
@@ -41,24 +41,24 @@ class Told(Protocol):
         """The value of a column as JSON."""
 
 
-class Values:
+class RowValues:
     """The values of a row by the names of its columns: what is told of a record, and fields of its packet.
 
     What is ``hidden`` is None.
     """
 
-    def __init__(self, record: Record, *told: Told, hidden: Collection[str] = ()) -> None:
+    def __init__(self, record: Record, *reported: RecordSource, hidden: Collection[str] = ()) -> None:
         self._record = record
-        self._told = told
+        self._reported = reported
         self._hidden = hidden
 
     def __getitem__(self, name: str) -> Any:
         if name in self._hidden:
             return None
-        for told in self._told:
-            if name in told:
-                return told.json(name)
-        from msmq_wire.records.filter.names import values_at
+        for reported in self._reported:
+            if name in reported:
+                return reported.json(name)
+        from msmq_wire.records.filter.record_names import values_at
 
         found = values_at(self._subject, name)
         return None if not found else found[0] if len(found) == 1 else list(found)
@@ -105,12 +105,12 @@ def columns_for(
     return tuple(found)
 
 
-def hidden_columns(redacted: Collection[str]) -> frozenset[str]:
+def columns_left_out(redacted: Collection[str]) -> frozenset[str]:
     """The columns that show nothing: a redacted body is no text, and no signature fits a redacted message."""
-    told = {"body"} if "bodies" in redacted else set[str]()
+    reported = {"body"} if "bodies" in redacted else set[str]()
     if redacted:
-        told.add("secret")
-    return frozenset(one.name for one in COLUMNS if one.tells in told)
+        reported.add("secret")
+    return frozenset(one.name for one in COLUMNS if one.tells in reported)
 
 
 @cache
@@ -121,7 +121,7 @@ def _without_extra() -> frozenset[str]:
 
 def _is_path(name: str) -> bool:
     # What a filter knows of packets is much to load, and most columns are no paths.
-    from msmq_wire.records.filter.names import is_path
+    from msmq_wire.records.filter.record_names import is_path
 
     return is_path(name)
 
@@ -148,9 +148,9 @@ def _unknown(name: str, known: Mapping[str, str], *, paths: bool) -> str:
     return f"{there}; so are paths of packets" if paths else there
 
 
-def tell_left_out(names: Sequence[str], *, cramped: bool) -> None:
+def print_hidden_columns(names: Sequence[str], *, cramped: bool) -> None:
     """Say below a table which columns its terminal has no room for, and how to get them, or all of a cell."""
     if names:
-        tell(f"hidden columns: {', '.join(names)} (show with --columns +{names[0]})")
+        print_note(f"hidden columns: {', '.join(names)} (show with --columns +{names[0]})")
     elif cramped:
-        tell("cells are cut: use fewer --columns, a wider terminal or a pipe")
+        print_note("cells are cut: use fewer --columns, a wider terminal or a pipe")

@@ -19,7 +19,7 @@ def rule_ids(incomplete: str) -> list[str]:
 
 def explainable(incomplete: str) -> list[str]:
     """The ids of rules, and the vulnerabilities, that begin so."""
-    from msmq_wire.findings.references import REFERENCES
+    from msmq_wire.findings.vulnerabilities import REFERENCES
 
     return rule_ids(incomplete) + [name for name in REFERENCES if name.startswith(incomplete)]
 

@@ -7,14 +7,14 @@ from datetime import tzinfo
 
 import msgspec
 
-from msmq_wire.cli.reading import Reading
+from msmq_wire.cli.capture_set import CaptureSet
 from msmq_wire.findings.diagnosis import JUDGED, QUESTIONS, Answer, Diagnosis, Digest, heeded
-from msmq_wire.report.redaction.judging import Telling
+from msmq_wire.report.redaction.redacted_findings import RedactedFindings
 from msmq_wire.report.redaction.redactor import Redactor
 from msmq_wire.sessions import Story
 
 
-class Diagnosed(msgspec.Struct, frozen=True):
+class DiagnosisResult(msgspec.Struct, frozen=True):
     """What was found; without a ``digest`` and answers where nothing could be read."""
 
     story: Story
@@ -23,25 +23,25 @@ class Diagnosed(msgspec.Struct, frozen=True):
 
 
 def diagnosed(
-    reading: Reading, redactor: Redactor, zone: tzinfo | None, questions: Sequence[int] = ()
-) -> Diagnosed:
+    reading: CaptureSet, redactor: Redactor, zone: tzinfo | None, questions: Sequence[int] = ()
+) -> DiagnosisResult:
     """Read captures and diagnose them; with ``questions`` only these are answered, without a digest."""
     numbers = sorted(set(questions or QUESTIONS))
     story, diagnosis = _follow(reading, redactor, judged=bool(JUDGED & set(numbers)))
     if not reading.counts.frames and reading.status:
-        return Diagnosed(story)
+        return DiagnosisResult(story)
     answers = diagnosis.answers(story, numbers=numbers, zone=zone)
     digest = None if questions else diagnosis.digest(answers, story, frames=reading.counts.frames)
-    return Diagnosed(story, digest, answers)
+    return DiagnosisResult(story, digest, answers)
 
 
-def _follow(reading: Reading, redactor: Redactor, *, judged: bool) -> tuple[Story, Diagnosis]:
+def _follow(reading: CaptureSet, redactor: Redactor, *, judged: bool) -> tuple[Story, Diagnosis]:
     """Follow and diagnose all records as they may be shown.
 
     Rules see what was captured, and take most of the time: they are asked only where an answer heeds them.
     """
-    telling = Telling(heeded() if judged else {}, redactor, budget=reading.budget)
-    for _ in telling.told(reading.batched()):
+    redacted = RedactedFindings(heeded() if judged else {}, redactor, budget=reading.budget)
+    for _ in redacted.judged(reading.batched()):
         pass
-    _, story = telling.finish()
-    return story, telling.diagnosis
+    _, story = redacted.finish()
+    return story, redacted.diagnosis

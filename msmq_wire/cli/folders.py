@@ -9,7 +9,7 @@ import os
 from collections.abc import Sequence
 
 from msmq_wire.capture.listing import list_files
-from msmq_wire.cli.render.values import count_text
+from msmq_wire.cli.render.value_text import count_text
 
 NAMED_IS_READ = "a file that is named itself is read, whatever its name"
 

@@ -7,15 +7,15 @@ from typing import NamedTuple, NoReturn
 
 import typer
 
+from msmq_wire.cli.capture_set import CaptureSet
 from msmq_wire.cli.options import READ_TWICE
-from msmq_wire.cli.reading import Reading
 from msmq_wire.cli.reading_options import ReadingOptions
 from msmq_wire.cli.render.safe_text import escaped
-from msmq_wire.cli.reporting import complain
+from msmq_wire.cli.reporting import print_error
 from msmq_wire.findings.diagnosis.naming import matching
-from msmq_wire.findings.diagnosis.words import Words
+from msmq_wire.findings.diagnosis.phrases import Phrases
 from msmq_wire.report.redaction.redactor import Redaction, Redactor
-from msmq_wire.sessions import Follower, Story
+from msmq_wire.sessions import Story, StoryFollower
 
 MESSAGE_HELP = (
     "text in its label or queue, GUID\\NUMBER, the first digits of its GUID with \\NUMBER, NUMBER alone, "
@@ -24,19 +24,19 @@ MESSAGE_HELP = (
 """What a message may be called, behind an article."""
 
 
-class Followed(NamedTuple):
-    """What was read of captures, and their story as it may be shown; ``is_told`` where there is one.
+class CaptureStory(NamedTuple):
+    """What was read of captures, and their story as it may be shown; ``is_reported`` where there is one.
 
     ``words`` name the file of a frame.
     """
 
-    reading: Reading
+    reading: CaptureSet
     redactor: Redactor
     story: Story
-    words: Words
+    words: Phrases
 
     @property
-    def is_told(self) -> bool:
+    def is_reported(self) -> bool:
         """Whether anything could be read."""
         return bool(self.reading.counts.frames or not self.reading.status)
 
@@ -52,17 +52,17 @@ class Followed(NamedTuple):
             hidden = (
                 "; labels and names may be redacted, ids and frames are not" if self.redactor.what else ""
             )
-            complain(f"no message is called {called}, by name, number, label, queue, frame or id{hidden}")
+            print_error(f"no message is called {called}, by name, number, label, queue, frame or id{hidden}")
         return found
 
     def end(self, status: int) -> NoReturn:
         """Print the summary and end the command."""
         self.reading.tell_left_out(self.story.left_out)
-        self.reading.tell_summary()
+        self.reading.print_summary()
         raise typer.Exit(status or self.reading.status)
 
 
-def followed(files: Sequence[str], options: ReadingOptions, *, twice: bool = False) -> Followed:
+def followed(files: Sequence[str], options: ReadingOptions, *, twice: bool = False) -> CaptureStory:
     """Read captures and follow what is in them.
 
     Where they are read ``twice`` that is for a session. Raises typer.BadParameter if they cannot be.
@@ -72,11 +72,11 @@ def followed(files: Sequence[str], options: ReadingOptions, *, twice: bool = Fal
     reading = options.reading(files, redactor, streams=True)
     if twice and reading.once:
         raise typer.BadParameter(f"a session {READ_TWICE}", param_hint="--session")
-    follower = Follower(budget=reading.budget)
+    follower = StoryFollower(budget=reading.budget)
     captures: list[tuple[int, str]] = []
     for record in reading:
         shown = redactor.record(record)
         if not captures or captures[-1][1] != shown.capture:
             captures.append((shown.id, shown.capture))
         follower.feed(shown)
-    return Followed(reading, redactor, follower.finish(), Words(captures))
+    return CaptureStory(reading, redactor, follower.finish(), Phrases(captures))

@@ -183,17 +183,17 @@ def _release(module: str) -> str:
 
 def _wireshark() -> Iterator[Check]:
     path = shutil.which("tshark")
-    told = None if path is None else _said(path, "--version")
+    reported = None if path is None else _said(path, "--version")
     if path is None:
         needed = "--live and the dissector: install Wireshark 4.0 or newer"
         yield Check(name="tshark", state="absent", note=needed)
         return
-    found = _TSHARK_VERSION.search(told or "")
+    found = _TSHARK_VERSION.search(reported or "")
     if found is None:
         yield Check(name="tshark", state="problem", found=path, note="it does not tell its version")
         return
     release = ".".join(part for part in found.groups() if part)
-    lua = _LUA_VERSION.search(" ".join((told or "").split()))
+    lua = _LUA_VERSION.search(" ".join((reported or "").split()))
     if (int(found[1]), int(found[2])) < _OLDEST_TSHARK:
         yield Check(name="tshark", state="problem", found=f"{release}, {path}", note="4.0 or newer is needed")
         return

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 if TYPE_CHECKING:
-    from msmq_wire.cli.reading import Reading
+    from msmq_wire.cli.capture_set import CaptureSet
     from msmq_wire.cli.render.screen import Screen
     from msmq_wire.cli.row_output import RowOutput
 
@@ -30,7 +30,7 @@ _T = TypeVar("_T")
 
 
 def in_parts(
-    reading: Reading,
+    reading: CaptureSet,
     jobs: int,
     work: Callable[[], _T],
     screen: Screen | None = None,
@@ -58,7 +58,7 @@ def in_parts(
     # Few need them.
     import tempfile
 
-    from msmq_wire.cli.crew import Crew, Part
+    from msmq_wire.cli.worker_pool import FileWorker, WorkerPool
 
     with tempfile.TemporaryDirectory(prefix="msmq-wire-") as folder:
-        yield from Crew(reading, jobs, Part(reading, work, screen, output, folder)).run()
+        yield from WorkerPool(reading, jobs, FileWorker(reading, work, screen, output, folder)).run()

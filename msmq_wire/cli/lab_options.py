@@ -15,7 +15,7 @@ import typer
 
 from msmq_wire.capture.conversation_writer import CaptureWriter
 from msmq_wire.cli.options import check_output
-from msmq_wire.cli.reporting import complain
+from msmq_wire.cli.reporting import print_error
 from msmq_wire.errors import CaptureError, FormatNameError, MsmqWireError
 from msmq_wire.lab.faults import FaultPlan, parse_faults
 from msmq_wire.wire.names import FormatName
@@ -131,7 +131,7 @@ def new_capture(
         clock=clock,
         force=force,
         most_bytes=megabytes * _MEGABYTE,
-        full=lambda: complain(f"{path} is full at {megabytes} MB: the lab goes on without writing to it"),
+        full=lambda: print_error(f"{path} is full at {megabytes} MB: the lab goes on without writing to it"),
     )
 
 
@@ -146,7 +146,7 @@ def capture_to(path: str | None, *, force: bool) -> Iterator[CaptureWriter | Non
         with new_capture(path, force=force) as capture:
             yield capture
     except CaptureError as error:
-        complain(str(error))
+        print_error(str(error))
         raise typer.Exit(1) from None
 
 
@@ -157,5 +157,5 @@ def run_lab(work: Coroutine[Any, Any, _T]) -> _T:
     except KeyboardInterrupt:
         raise typer.Exit(_INTERRUPTED) from None
     except MsmqWireError as error:
-        complain(str(error))
+        print_error(str(error))
         raise typer.Exit(1) from None

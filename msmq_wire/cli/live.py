@@ -18,15 +18,15 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from msmq_wire.cli.capture_set import CaptureSet, named, tells
 from msmq_wire.cli.health import WIRESHARK_GROUP
 from msmq_wire.cli.read_counts import nothing_found
-from msmq_wire.cli.reading import Reading, named, tells
-from msmq_wire.cli.reporting import complain
+from msmq_wire.cli.reporting import print_error
 from msmq_wire.errors import CaptureError
 from msmq_wire.records.rpc_packets import RpcCall
 
 if TYPE_CHECKING:
-    from msmq_wire.cli.reading import ItemsOf, Read
+    from msmq_wire.cli.capture_set import ItemsOf, Read
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -36,12 +36,12 @@ def wireshark_part(name: str) -> Any:
     for entry_point in entry_points(group=WIRESHARK_GROUP, name=name):
         with contextlib.suppress(ImportError):
             return entry_point.load()
-    complain('this needs the package for Wireshark: pip install "msmq-wire[wireshark]"')
+    print_error('this needs the package for Wireshark: pip install "msmq-wire[wireshark]"')
     raise typer.Exit(1)
 
 
-class LiveReading(Reading):
-    """Reads what comes through an interface, until Ctrl-C; options as for `Reading`."""
+class LiveReading(CaptureSet):
+    """Reads what comes through an interface, until Ctrl-C; options as for `CaptureSet`."""
 
     def __init__(self, interface: str, capture_filter: str | None, **options: Any) -> None:
         super().__init__((), **options)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from msmq_wire.records.column import RECORD_COLUMNS
-from msmq_wire.records.look import Declared, Look
+from msmq_wire.records.display import ColumnDeclaration, Display
 from msmq_wire.records.message import COLUMNS
 from msmq_wire.records.outcome import OUTCOME
 
@@ -15,15 +15,15 @@ from msmq_wire.records.outcome import OUTCOME
 class MessageRows(msgspec.Struct, frozen=True):
     """Columns that there are, those of JSON lines and CSV, and those of a table with their widths."""
 
-    declared: tuple[Declared, ...]
+    declared: tuple[ColumnDeclaration, ...]
     usual: Sequence[str] = ()
     shown: Mapping[str, int] | None = None
 
 
 def _at_rest() -> MessageRows:
     known = {one.name: one for one in RECORD_COLUMNS}
-    found: list[Declared] = [known[name] for name in ("grade", "offset", "reason", "places")]
-    found[1] = msgspec.structs.replace(found[1], look=Look("offset"))
+    found: list[ColumnDeclaration] = [known[name] for name in ("grade", "offset", "reason", "places")]
+    found[1] = msgspec.structs.replace(found[1], display=Display("offset"))
     usual = (*(one.name for one in COLUMNS if not one.asked), *(one.name for one in found))
     shown = {
         "id": 0,

@@ -19,7 +19,7 @@ from msmq_wire.records.outcome import OUTCOME
 from msmq_wire.report.redaction.redactor import Redaction, Redactor
 
 if TYPE_CHECKING:
-    from msmq_wire.cli.reading import Reading
+    from msmq_wire.cli.capture_set import CaptureSet
     from msmq_wire.cli.render.tree import TreeOptions
     from msmq_wire.findings.filtering import FindingFilter
     from msmq_wire.records.filter.compiling import Filter
@@ -246,7 +246,7 @@ def filter_for(
     return lambda subject: all(part(subject) for part in parts)
 
 
-def filters_by_outcome(expressions: list[str] | None, reading: Reading) -> bool:
+def filters_by_outcome(expressions: list[str] | None, reading: CaptureSet) -> bool:
     """Whether filters ask what became of messages.
 
     Raises typer.BadParameter where they ask, and the reading cannot answer.

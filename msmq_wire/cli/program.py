@@ -17,7 +17,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from msmq_wire.cli.plain_values import PlainCommand, PlainGroup
-from msmq_wire.cli.reporting import PROGRAM, complain, version_text
+from msmq_wire.cli.reporting import PROGRAM, print_error, version_text
 from msmq_wire.engines.codec import default_engine
 
 _BAD_USAGE = 2
@@ -119,7 +119,7 @@ class ListedCommand(TyperCommand):
         except ModuleNotFoundError as error:
             if error.name != place:
                 raise
-            complain(f"this installation has no command {self.name}")
+            print_error(f"this installation has no command {self.name}")
             raise typer.Exit(1) from None
         app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
         app.command(self.name, cls=PlainCommand)(getattr(module, function))

@@ -19,7 +19,7 @@ _PATIENCE = 1.0
 _REFRESH = 0.2
 
 
-class Read(Protocol):
+class ReadProgress(Protocol):
     """What is read: ``bytes_read`` of ``total`` bytes, None where that is not known."""
 
     total: int | None
@@ -32,7 +32,7 @@ class Progress:
     Where standard output is a terminal, too, the bar makes room for what is printed there.
     """
 
-    def __init__(self, source: Read, name: str, *, show: bool) -> None:
+    def __init__(self, source: ReadProgress, name: str, *, show: bool) -> None:
         self._source = source
         self._name = name
         self._done = threading.Event()

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 import msgspec
 
 from msmq_wire.capture.reader import CaptureReader, Summary
-from msmq_wire.cli.render.values import count_text
-from msmq_wire.cli.secrets import KEY_OPTIONS
-from msmq_wire.records.body_keys import Opened
+from msmq_wire.cli.render.value_text import count_text
+from msmq_wire.cli.secret_options import KEY_OPTIONS
+from msmq_wire.records.body_keys import OpenedBody
 from msmq_wire.records.other_ports import NOT_MSMQ, UNKNOWN_CALLS
 
 _REASONS = 6
@@ -45,7 +45,7 @@ class ReadCounts(msgspec.Struct, eq=False):
         self.packets.update(summary.packets)
         self.notices.update(summary.notices)
 
-    def take_opened(self, found: Opened) -> None:
+    def take_opened(self, found: OpenedBody) -> None:
         """Count a body that a key opened, or that it did not by the reason."""
         self.bodies[found.why] += 1
         self.doubtful += found.doubtful

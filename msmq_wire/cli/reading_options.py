@@ -15,6 +15,7 @@ from typing import Any, TypeVar, get_args, get_type_hints
 import msgspec
 import typer
 
+from msmq_wire.cli.capture_set import CaptureSet
 from msmq_wire.cli.options import (
     Carve,
     Color,
@@ -35,9 +36,8 @@ from msmq_wire.cli.options import (
     screen_for,
     zone_for,
 )
-from msmq_wire.cli.reading import Reading
 from msmq_wire.cli.render.screen import Screen
-from msmq_wire.cli.secrets import (
+from msmq_wire.cli.secret_options import (
     KEY_OPTIONS,
     Keytabs,
     NtHashes,
@@ -58,7 +58,7 @@ from msmq_wire.report.redaction.redactor import Redactor
 BODY_KEYS = ("rsa_keys", "rsa_key_passwords", "trusted")
 """The options that say nothing to a command which tells of no body and of no signature."""
 
-_R = TypeVar("_R", bound=Reading)
+_R = TypeVar("_R", bound=CaptureSet)
 _NOTHING: Mapping[str, Sequence[str]] = {}
 
 MEMORY = "MSMQ_WIRE_MEMORY"
@@ -116,7 +116,7 @@ class ReadingOptions(msgspec.Struct, frozen=True, kw_only=True):
         streams: bool = False,
         rows: bool = False,
         follows: bool = False,
-    ) -> Reading:
+    ) -> CaptureSet:
         """The captures, with what opens their sealed calls; what lies in files of any kind with ``carve``.
 
         What ``follows`` connections and shows none of their ``streams`` bounds its memory, too.
@@ -125,7 +125,7 @@ class ReadingOptions(msgspec.Struct, frozen=True, kw_only=True):
         if follows:
             given["memory"] = memory_for(self.memory)
         if not self.carve:
-            return self.with_keys(Reading(files, **given))
+            return self.with_keys(CaptureSet(files, **given))
         self._refuse_for_carving()
         # Few commands search files, and then it is much to load.
         from msmq_wire.cli.carve_reading import CarveReading
@@ -173,7 +173,7 @@ class ReadingOptions(msgspec.Struct, frozen=True, kw_only=True):
                 raise typer.BadParameter(f"{name} is about connections, and --carve finds none")
 
     def given(self, redactor: Redactor, *, streams: bool, rows: bool) -> dict[str, Any]:
-        """The options of a `Reading`."""
+        """The options of a `CaptureSet`."""
         return {
             "ports": self.followed_ports(),
             "streams": streams,

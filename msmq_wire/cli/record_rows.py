@@ -6,30 +6,32 @@ from datetime import tzinfo
 
 import msgspec
 
-from msmq_wire.cli.columns import Values, hidden_columns
-from msmq_wire.cli.reading import Reading
+from msmq_wire.cli.capture_set import CaptureSet
+from msmq_wire.cli.columns import RowValues, columns_left_out
 from msmq_wire.cli.render.screen import Screen
 from msmq_wire.cli.row_output import RowOutput
 from msmq_wire.records.call import CALL_COLUMNS, call_of
 from msmq_wire.records.column import ENCAPSULATION, RECORD_COLUMNS, RecordRow
-from msmq_wire.records.look import Declared, Look
+from msmq_wire.records.display import ColumnDeclaration, Display
 from msmq_wire.records.message import COLUMNS, message_of
 from msmq_wire.records.record import Record
 from msmq_wire.records.summary import summary
 from msmq_wire.report.redaction.redactor import Redactor
 
 
-def _declared(*, at_rest: bool) -> list[Declared]:
+def _declared(*, at_rest: bool) -> list[ColumnDeclaration]:
     """The columns of records, of messages and of calls, each name once."""
-    found: dict[str, Declared] = {}
-    every: tuple[Declared, ...] = (*RECORD_COLUMNS, *COLUMNS, *CALL_COLUMNS)
+    found: dict[str, ColumnDeclaration] = {}
+    every: tuple[ColumnDeclaration, ...] = (*RECORD_COLUMNS, *COLUMNS, *CALL_COLUMNS)
     for one in every:
         found.setdefault(one.name, one)
-    look = Look("what", 90, 16, style="note", last=True)
-    found["what"] = msgspec.structs.replace(found["what"], look=look, doc="What it is about, in one line.")
+    display = Display("what", 90, 16, style="note", last=True)
+    found["what"] = msgspec.structs.replace(
+        found["what"], display=display, doc="What it is about, in one line."
+    )
     if at_rest:
         # An offset in a connection says little, that in a file is where something lies.
-        found["offset"] = msgspec.structs.replace(found["offset"], look=Look("offset"))
+        found["offset"] = msgspec.structs.replace(found["offset"], display=Display("offset"))
     return list(found.values())
 
 
@@ -70,7 +72,7 @@ class RecordRows:
         self,
         format_: str,
         wanted: str | None,
-        reading: Reading,
+        reading: CaptureSet,
         screen: Screen,
         zone: tzinfo | None,
         redactor: Redactor,
@@ -86,14 +88,14 @@ class RecordRows:
             usual=usual,
             shown=shown,
         )
-        self._hidden = hidden_columns(redactor.what)
+        self._hidden = columns_left_out(redactor.what)
 
     def write(self, record: Record) -> None:
         """Write what there is of a record, and of the message or the call that it is."""
-        told = message_of(record, acknowledgments=True, inside=True) or call_of(record)
+        reported = message_of(record, acknowledgments=True, inside=True) or call_of(record)
         line = _Summary(record)
-        found = (line, RecordRow(record)) if told is None else (line, RecordRow(record), told)
-        self.output.write(Values(record, *found, hidden=self._hidden))
+        found = (line, RecordRow(record)) if reported is None else (line, RecordRow(record), reported)
+        self.output.write(RowValues(record, *found, hidden=self._hidden))
 
     def finish(self, *, quiet: bool) -> None:
         """Write what still waits, and say what a terminal has no room for."""

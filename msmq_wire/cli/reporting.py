@@ -63,12 +63,12 @@ def _hides_hosts(arguments: Sequence[str]) -> bool:
     return any("hosts" in word.split(",") for word in words)
 
 
-def complain(message: str) -> None:
+def print_error(message: str) -> None:
     """Print an error as one line, whatever the message holds."""
-    tell(f"{PROGRAM}: {message}")
+    print_note(f"{PROGRAM}: {message}")
 
 
-def tell(message: str) -> None:
+def print_note(message: str) -> None:
     """Print one line on standard error, without the secrets of URLs."""
     if _HIDDEN:
         from msmq_wire.report.redaction.forms import without_paths

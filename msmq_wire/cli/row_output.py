@@ -11,12 +11,12 @@ from typing import IO, Any
 
 import msgspec
 
-from msmq_wire.cli.columns import columns_for, tell_left_out
-from msmq_wire.cli.reading import Reading
+from msmq_wire.cli.capture_set import CaptureSet
+from msmq_wire.cli.columns import columns_for, print_hidden_columns
 from msmq_wire.cli.render.screen import Screen
-from msmq_wire.cli.render.table import Row, table_of
-from msmq_wire.cli.rows import CsvWriter, JsonWriter
-from msmq_wire.records.look import Declared
+from msmq_wire.cli.render.table import TableRow, table_of
+from msmq_wire.cli.row_writers import CsvWriter, JsonWriter
+from msmq_wire.records.display import ColumnDeclaration
 
 _NO_OTHER_NAMES: Mapping[str, str] = {}
 
@@ -34,9 +34,9 @@ class RowOutput:
     def __init__(
         self,
         format_: str,
-        declared: Sequence[Declared],
+        declared: Sequence[ColumnDeclaration],
         wanted: str | None,
-        reading: Reading,
+        reading: CaptureSet,
         screen: Screen,
         zone: tzinfo | None,
         *,
@@ -51,7 +51,9 @@ class RowOutput:
         table = table_of(looked, screen, zone, several=several, at_once=at_once)
         usual = table.usual if as_table else usual or [one.name for one in declared if not one.asked]
         known = {one.name: one.name for one in declared if as_table or one.kind != "body"}
-        heads = {one.look.head: one.name for one in declared if one.look is not None and one.name in known}
+        heads = {
+            one.display.head: one.name for one in declared if one.display is not None and one.name in known
+        }
         # A table shows of a body what it is and how it begins; elsewhere it is its text.
         others = {"body": "body_text", **heads, **also}
         aliases = {other: name for other, name in others.items() if other not in known and name in known}
@@ -63,7 +65,7 @@ class RowOutput:
         reading.show_waiting = table.show_waiting if as_table else None
         self._write = JsonWriter() if format_ == "jsonl" else CsvWriter(self.keys)
 
-    def write(self, row: Row) -> None:
+    def write(self, row: TableRow) -> None:
         """Write a row."""
         if self.table is not None:
             self.table.add(row)
@@ -107,15 +109,15 @@ class RowOutput:
         if self.table is not None:
             self.table.finish()
             if self.table.printed and not quiet:
-                tell_left_out(self.table.left_out, cramped=self.table.cramped)
+                print_hidden_columns(self.table.left_out, cramped=self.table.cramped)
 
 
-def _looked(declared: Sequence[Declared], shown: Mapping[str, int]) -> list[Declared]:
+def _looked(declared: Sequence[ColumnDeclaration], shown: Mapping[str, int]) -> list[ColumnDeclaration]:
     """The columns that are shown, from these widths on, and those of several files."""
-    known = {one.name: (one, one.look) for one in declared}
-    found = [one for one in declared if one.look is not None and one.look.several]
+    known = {one.name: (one, one.display) for one in declared}
+    found = [one for one in declared if one.display is not None and one.display.several]
     for name, least in shown.items():
-        one, look = known[name]
-        if look is not None:
-            found.append(msgspec.structs.replace(one, look=msgspec.structs.replace(look, least=least)))
+        one, display = known[name]
+        if display is not None:
+            found.append(msgspec.structs.replace(one, display=msgspec.structs.replace(display, least=least)))
     return found

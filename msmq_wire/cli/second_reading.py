@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from msmq_wire.cli.reading import Reading
+from msmq_wire.cli.capture_set import CaptureSet
 
 
-class SecondReading(Reading):
+class SecondReading(CaptureSet):
     """Another reading of the files of a reading, in the same order and with the same ids; it says nothing."""
 
-    def __init__(self, reading: Reading) -> None:
+    def __init__(self, reading: CaptureSet) -> None:
         super().__init__(
             reading.files,
             ports=reading.ports,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from msmq_wire.cli.render.values import count_text
+from msmq_wire.cli.render.value_text import count_text
 from msmq_wire.records.filter.subject import Subject
 from msmq_wire.records.record import Record
 
@@ -25,7 +25,7 @@ class Selection(msgspec.Struct, frozen=True):
     ids: frozenset[int] = frozenset()
     outcome_of: Callable[[Record], str | None] | None = None
 
-    def told(self, matching: int, all_: int, noun: str) -> tuple[str, ...]:
+    def described(self, matching: int, all_: int, noun: str) -> tuple[str, ...]:
         """What a summary says about what was left out: nothing if nothing was asked for in particular."""
         if self.filter is None and not self.ids:
             return ()

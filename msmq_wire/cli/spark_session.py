@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from msmq_wire.cli.reporting import complain, tell
+from msmq_wire.cli.reporting import print_error, print_note
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.spark.session import is_submitted, session, spark_problem
 
@@ -59,7 +59,7 @@ def check_spark(master: str | None, driver_memory: str | None) -> None:
         if given is not None and is_submitted():
             raise typer.BadParameter("this is said to spark-submit, before the program", param_hint=option)
     if any(find_spec(name) is None for name in _NEEDED):
-        complain('Spark is not installed: pip install "msmq-wire[spark]"')
+        print_error('Spark is not installed: pip install "msmq-wire[spark]"')
         raise typer.Exit(1)
 
 
@@ -84,7 +84,7 @@ def running_session(
     interrupts: list[int] = []
     try:
         if mine and not quiet:
-            tell("starting Spark")
+            print_note("starting Spark")
         spark = session(master=master, driver_memory=driver_memory)
         with _interrupts_in(interrupts):
             yield spark
@@ -93,9 +93,9 @@ def running_session(
             raise
         # A call to Java that is interrupted may fail in any of these ways.
         if interrupts or isinstance(error, KeyboardInterrupt):
-            complain("interrupted")
+            print_error("interrupted")
             raise typer.Exit(_INTERRUPTED) from None
-        complain(str(error) if isinstance(error, MsmqWireError) else spark_problem(error))
+        print_error(str(error) if isinstance(error, MsmqWireError) else spark_problem(error))
         raise typer.Exit(1) from None
     finally:
         logging.disable(logged)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from msmq_wire.cli.reporting import complain
+from msmq_wire.cli.reporting import print_error
 from msmq_wire.errors import MsmqWireError
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ TablesFolder = Annotated[
 def check_store() -> None:
     """Raise typer.Exit(1) after one line where tables cannot be read."""
     if any(find_spec(name) is None for name in _NEEDED):
-        complain('tables need deltalake: pip install "msmq-wire[spark]"')
+        print_error('tables need deltalake: pip install "msmq-wire[spark]"')
         raise typer.Exit(1)
 
 
@@ -46,7 +46,7 @@ def errors_told() -> Iterator[None]:
     try:
         yield
     except MsmqWireError as error:
-        complain(str(error))
+        print_error(str(error))
         raise typer.Exit(1) from None
 
 

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from msmq_wire.cli.reporting import complain, is_hiding, tell
+from msmq_wire.cli.reporting import is_hiding, print_error, print_note
 from msmq_wire.errors import TopologyError
 from msmq_wire.routing.topology import Topology
 from msmq_wire.routing.topology_file import parse_topology
@@ -38,19 +38,19 @@ def read_topology(file: str, *, quiet: bool = False) -> Topology:
     needs is not installed.
     """
     if find_spec("networkx") is None:
-        complain('routing needs networkx: pip install "msmq-wire[routing]"')
+        print_error('routing needs networkx: pip install "msmq-wire[routing]"')
         raise typer.Exit(1)
     name = topology_name(file)
     try:
         topology = parse_topology(_read(file))
     except TopologyError as error:
-        complain(f"{name}: {'what is wrong may name hosts and is not shown' if is_hiding() else error}")
+        print_error(f"{name}: {'what is wrong may name hosts and is not shown' if is_hiding() else error}")
         raise typer.Exit(1) from None
     if not quiet:
         for note in topology.notes[:_MOST_NOTES]:
-            tell(f"{name}: {note}")
+            print_note(f"{name}: {note}")
         if len(topology.notes) > _MOST_NOTES:
-            tell(f"{name}: and {len(topology.notes) - _MOST_NOTES} more")
+            print_note(f"{name}: and {len(topology.notes) - _MOST_NOTES} more")
     return topology
 
 

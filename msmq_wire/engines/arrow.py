@@ -13,10 +13,10 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 
 from msmq_wire.engines.arrow_cells import cells, interleaved
-from msmq_wire.engines.arrow_columns import Bytes, Columns
+from msmq_wire.engines.arrow_columns import Columns, ViewBuffer
 from msmq_wire.engines.arrow_schema import ANOMALY, ERROR, class_of, narrowed, schema
-from msmq_wire.engines.columns.tables import ColumnBatch, Table
-from msmq_wire.engines.columns.values import Integers
+from msmq_wire.engines.columns.batch_tables import ColumnBatch, ColumnTable
+from msmq_wire.engines.columns.vectors import Integers
 from msmq_wire.wire.musts import Anomaly
 
 __all__ = ["record_batches", "schema"]
@@ -38,10 +38,10 @@ def record_batches(batch: ColumnBatch, wanted: frozenset[str] | None = None) -> 
 class _Builder:
     """Makes the record batch of one table."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: ColumnTable) -> None:
         self.table = table
         self.count = len(table.regular)
-        self.data = Bytes(table.source, table.starts, table.ends)
+        self.data = ViewBuffer(table.source, table.starts, table.ends)
 
     def record_batch(self, wanted: frozenset[str] | None) -> pa.RecordBatch:
         """All rows, those of the columns and those of the codec."""

@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 
-from msmq_wire.engines.columns.values import Integers
+from msmq_wire.engines.columns.vectors import Integers
 from msmq_wire.wire.fields import Field, WireStruct, fields
 from msmq_wire.wire.headers.user_header import AddressOverlay
 from msmq_wire.wire.shown import ShownName, ShownQueue, ShownText

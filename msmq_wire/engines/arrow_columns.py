@@ -14,21 +14,21 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 
 from msmq_wire.engines.arrow_schema import QUEUE_NAME
+from msmq_wire.engines.columns.json_values import format_names
 from msmq_wire.engines.columns.lists import elements
 from msmq_wire.engines.columns.scopes import combinations
-from msmq_wire.engines.columns.shown import format_names
-from msmq_wire.engines.columns.values import (
-    Arms,
+from msmq_wire.engines.columns.vectors import (
+    BatchBytes,
     Bools,
     Column,
     Integers,
-    Items,
-    Number,
-    Octets,
-    Part,
-    Rows,
-    Selection,
-    Source,
+    ListColumn,
+    NumberColumn,
+    OctetsColumn,
+    RowSelection,
+    RowSet,
+    StructColumn,
+    UnionColumn,
 )
 from msmq_wire.wire.fields import Field, WireStruct, fields
 from msmq_wire.wire.headers.user_header import QUEUES
@@ -44,21 +44,21 @@ def _validity(present: Bools | None) -> pa.Buffer | None:
     return None if present is None else pa.py_buffer(np.packbits(present, bitorder="little"))
 
 
-def _names(field: Field, part: Part) -> set[str]:
+def _names(field: Field, part: StructColumn) -> set[str]:
     """The columns that a field may be."""
     column = part.fields.get(field.name)
-    arms = column.arms if isinstance(column, Arms) else (column,)
-    layouts = {arm.cls.stem() for arm in arms if isinstance(arm, Part)}
+    arms = column.arms if isinstance(column, UnionColumn) else (column,)
+    layouts = {arm.cls.stem() for arm in arms if isinstance(arm, StructColumn)}
     return {field.name, f"{field.name}_raw"} | layouts
 
 
-class Bytes:
+class ViewBuffer:
     """The bytes of the packets of a table, as the buffer of Arrow views.
 
     Raises ValueError where they lie further apart than 2 GiB.
     """
 
-    def __init__(self, source: Source, starts: Integers, ends: Integers) -> None:
+    def __init__(self, source: BatchBytes, starts: Integers, ends: Integers) -> None:
         self.source = source
         self._base = int(starts.min()) if len(starts) else 0
         top = int(ends.max(initial=0))
@@ -83,7 +83,7 @@ class Bytes:
 class Columns:
     """Makes the arrays of the structures of a walk; ``listed`` says whether they stand in a list."""
 
-    def __init__(self, data: Bytes, shown: Selection, *, listed: bool = False) -> None:
+    def __init__(self, data: ViewBuffer, shown: RowSelection, *, listed: bool = False) -> None:
         self.data = data
         self.source = data.source
         self.shown = shown
@@ -91,7 +91,7 @@ class Columns:
         self.listed = listed
         self._queues: dict[str, pa.Array] = {}
 
-    def struct(self, cls: type[WireStruct], part: Part, target: Sequence[pa.Field]) -> list[pa.Array]:
+    def struct(self, cls: type[WireStruct], part: StructColumn, target: Sequence[pa.Field]) -> list[pa.Array]:
         """The columns of a structure, one for every field of the schema."""
         types = {field.name: field.type for field in target}
         made: dict[str, pa.Array] = {}
@@ -103,7 +103,9 @@ class Columns:
                 made[name] = self._part(inner, types[name])
         return [made[name] if name in made else pa.nulls(self.count, types[name]) for name in types]
 
-    def _field(self, part: Part, field: Field, types: Mapping[str, pa.DataType]) -> dict[str, pa.Array]:
+    def _field(
+        self, part: StructColumn, field: Field, types: Mapping[str, pa.DataType]
+    ) -> dict[str, pa.Array]:
         name = field.name
         if isinstance(field.shown, ShownQueue):
             return {name: self._queue(part, name)}
@@ -112,19 +114,19 @@ class Columns:
             return {}
         if isinstance(field.shown, ShownName):
             return {name: self._name(column, field.shown)}
-        if isinstance(column, Items):
+        if isinstance(column, ListColumn):
             return {name: self._list(column, types[name])}
         if isinstance(field.shown, ShownText):
             return self._shown(part, field, field.shown, column)
         made: dict[str, pa.Array] = {}
-        for arm in column.arms if isinstance(column, Arms) else (column,):
-            if isinstance(arm, Part):
+        for arm in column.arms if isinstance(column, UnionColumn) else (column,):
+            if isinstance(arm, StructColumn):
                 # The name of a layout; the structure of a field may have the name of another field.
                 stem = arm.cls.stem()
                 own = stem if stem in types and stem not in part.cls.__struct_fields__ else name
                 if own in types:
                     made[own] = self._part(arm, types[own])
-            elif isinstance(arm, Number):
+            elif isinstance(arm, NumberColumn):
                 made[name] = self._number(arm, types[name])
             elif issubclass(arm.kind, GUID):
                 made[name] = self._guid(arm)
@@ -142,45 +144,45 @@ class Columns:
             kind, self.count, [_validity(present), pa.py_buffer(values.view(np.uint8))]
         )
 
-    def _part(self, part: Part, kind: pa.DataType) -> pa.Array:
+    def _part(self, part: StructColumn, kind: pa.DataType) -> pa.Array:
         children = self.struct(part.cls, part, list(kind))
         validity = _validity(self.shown.has(part.rows))
         return pa.Array.from_buffers(kind, self.count, [validity], children=children)
 
-    def _number(self, column: Number, kind: pa.DataType) -> pa.Array:
+    def _number(self, column: NumberColumn, kind: pa.DataType) -> pa.Array:
         values = column.raw
         if pa.types.is_int64(kind) and "values" in column.__dict__:
             values = column.values
         values = self.shown.spread(column.rows, values).astype(kind.to_pandas_dtype(), copy=False)
         return self._array(kind, np.ascontiguousarray(values), self.shown.has(column.rows))
 
-    def _list(self, column: Items, kind: pa.DataType) -> pa.Array:
+    def _list(self, column: ListColumn, kind: pa.DataType) -> pa.Array:
         begins, inner = elements(column, self.shown)
         made = pa.nulls(0, kind.value_type)
         if len(column.places) and begins[-1]:
-            columns = Columns(self.data, Selection(int(begins[-1])), listed=True)
+            columns = Columns(self.data, RowSelection(int(begins[-1])), listed=True)
             made = columns.element(inner, kind.value_type)
         buffers = [_validity(self.shown.has(column.rows)), pa.py_buffer(begins.astype(np.int32))]
         return pa.Array.from_buffers(kind, self.count, buffers, children=[made])
 
     def element(self, column: Column, kind: pa.DataType) -> pa.Array:
         """The elements of a list, which are structures or numbers."""
-        if isinstance(column, Part):
+        if isinstance(column, StructColumn):
             return self._part(column, kind)
-        assert isinstance(column, Number)
+        assert isinstance(column, NumberColumn)
         return self._number(column, kind)
 
     def _binary(self, offsets: Integers, lengths: Integers, present: Bools | None = None) -> pa.Array:
         make = self.data.copies if self.listed else self.data.views
         return make(offsets, lengths, present)
 
-    def _octets(self, column: Octets, *, null_if_empty: bool = False) -> pa.Array:
+    def _octets(self, column: OctetsColumn, *, null_if_empty: bool = False) -> pa.Array:
         offsets = self.shown.spread(column.rows, column.offsets)
         lengths = self.shown.spread(column.rows, column.lengths)
         present = lengths > 0 if null_if_empty else self.shown.has(column.rows)
         return self._binary(offsets, lengths, present)
 
-    def _chosen(self, rows: Rows, codes: Integers, texts: Sequence[str | None]) -> pa.Array:
+    def _chosen(self, rows: RowSet, codes: Integers, texts: Sequence[str | None]) -> pa.Array:
         """The text of every row's code; null outside the rows."""
         present = self.shown.has(rows)
         wanted = pa.array(self.shown.spread(rows, codes), mask=None if present is None else ~present)
@@ -190,8 +192,8 @@ class Columns:
         """The names of structures, each made once for all rows that have the same."""
         texts: list[str | None] = [None]
         total = np.zeros(self.count, np.int64)
-        for arm in column.arms if isinstance(column, Arms) else (column,):
-            if not isinstance(arm, Part):
+        for arm in column.arms if isinstance(column, UnionColumn) else (column,):
+            if not isinstance(arm, StructColumn):
                 continue
             own = arm.cls.__struct_fields__
             codes, found = combinations([arm.fields[name] for name in own], arm.rows)
@@ -199,11 +201,11 @@ class Columns:
             texts += [by.text(arm.cls(**dict(zip(own, values, strict=True)))) for values in found]
         return pa.array(texts, pa.string()).take(pa.array(total))
 
-    def _guid(self, column: Octets) -> pa.Array:
+    def _guid(self, column: OctetsColumn) -> pa.Array:
         codes, values = column.codes
         return self._chosen(column.rows, codes, [str(GUID(value)) for value in values])
 
-    def _text(self, column: Octets, name: str) -> dict[str, pa.Array]:
+    def _text(self, column: OctetsColumn, name: str) -> dict[str, pa.Array]:
         if issubclass(column.kind, FixedWcharText) or column.is_repetitive:
             codes, values = column.codes
             texts = [column.kind(value) for value in values]
@@ -217,7 +219,7 @@ class Columns:
             found = _texts_of(self.source, offsets, lengths, self.shown.has(column.rows))
         return {name: found.texts, f"{name}_raw": self._raw(column, found.inexact)}
 
-    def _raw(self, column: Octets, wanted: Bools) -> pa.Array:
+    def _raw(self, column: OctetsColumn, wanted: Bools) -> pa.Array:
         """The bytes of the rows whose text does not show them all."""
         if not wanted.any():
             return pa.nulls(self.count, pa.binary() if self.listed else pa.binary_view())
@@ -225,14 +227,14 @@ class Columns:
         offsets = self.shown.spread(column.rows, column.offsets)
         return self._binary(offsets, np.where(wanted, lengths, 0), wanted)
 
-    def _shown(self, part: Part, field: Field, by: ShownText, column: Column) -> dict[str, pa.Array]:
+    def _shown(self, part: StructColumn, field: Field, by: ShownText, column: Column) -> dict[str, pa.Array]:
         """Bytes as a text, by the number that stands by them."""
-        assert isinstance(column, Octets)
+        assert isinstance(column, OctetsColumn)
         name, around = field.name, by.by.startswith("_.")
         owner = part.parent if around else part
         numbers = owner.fields[by.by.removeprefix("_.")] if owner is not None else None
-        assert isinstance(numbers, Number)
-        codes, found = combinations([Number(numbers.rows, numbers.values & by.mask), column], part.rows)
+        assert isinstance(numbers, NumberColumn)
+        codes, found = combinations([NumberColumn(numbers.rows, numbers.values & by.mask), column], part.rows)
         texts = [by.text(number, value) for number, value in found]
         raw = [
             not (field.absent_if_empty and not value) and (text is None or not by.shows_all(number, value))
@@ -241,14 +243,14 @@ class Columns:
         inexact = self.shown.spread(part.rows, np.array(raw, np.bool_)[codes])
         return {name: self._chosen(part.rows, codes, texts), f"{name}_raw": self._raw(column, inexact)}
 
-    def _queue(self, header: Part, name: str) -> pa.Array:
+    def _queue(self, header: StructColumn, name: str) -> pa.Array:
         if not self._queues:
             self._queues = self._queue_names(header)
         return self._queues[name]
 
-    def _queue_names(self, header: Part) -> dict[str, pa.Array]:
+    def _queue_names(self, header: StructColumn) -> dict[str, pa.Array]:
         flags = header.fields["flags"]
-        assert isinstance(flags, Number)
+        assert isinstance(flags, NumberColumn)
         assert header.cls.BITS is not None
         texts: list[str | None] = []
         codes: dict[str, Integers] = {}
@@ -283,7 +285,7 @@ class _Texts(NamedTuple):
     inexact: Bools
 
 
-def _texts_of(source: Source, offsets: Integers, lengths: Integers, present: Bools | None) -> _Texts:
+def _texts_of(source: BatchBytes, offsets: Integers, lengths: Integers, present: Bools | None) -> _Texts:
     """The texts of UTF-16 bytes without their terminators; null where they are not ``present``.
 
     A text is what `WcharText.text` says. All texts of a column are decoded in one go; those that could read
@@ -318,7 +320,7 @@ def _texts_of(source: Source, offsets: Integers, lengths: Integers, present: Boo
     return _with_singles(source, offsets, lengths, texts, np.flatnonzero(single))
 
 
-def _units(source: Source, offsets: Integers, lengths: Integers) -> tuple[Any, Integers]:
+def _units(source: BatchBytes, offsets: Integers, lengths: Integers) -> tuple[Any, Integers]:
     """The UTF-16 units of all rows, one behind the other, and where each row begins, with the end."""
     if not lengths.any():
         return np.zeros(0, np.uint16), np.zeros(len(lengths) + 1, np.int64)
@@ -329,7 +331,7 @@ def _units(source: Source, offsets: Integers, lengths: Integers) -> tuple[Any, I
 
 
 def _with_singles(
-    source: Source, offsets: Integers, lengths: Integers, texts: pa.StringArray, rows: Integers
+    source: BatchBytes, offsets: Integers, lengths: Integers, texts: pa.StringArray, rows: Integers
 ) -> _Texts:
     """The texts with those of some rows read one by one."""
     inexact = np.zeros(len(offsets), np.bool_)

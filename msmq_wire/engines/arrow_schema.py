@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 
-from msmq_wire.engines.columns.tables import UNRECOGNISED
+from msmq_wire.engines.columns.batch_tables import UNRECOGNISED
 from msmq_wire.wire.expressions import Expression, Undetermined, evaluate
 from msmq_wire.wire.fields import Field, WireStruct, fields
 from msmq_wire.wire.generation import generate

@@ -9,8 +9,8 @@ from typing import Any, Literal
 import msgspec
 
 from msmq_wire.buffers import as_bytes
-from msmq_wire.engines import judging, reference
-from msmq_wire.engines.places import span
+from msmq_wire.engines import must_checks, reference
+from msmq_wire.engines.field_offsets import span
 from msmq_wire.engines.rows import engine as rows
 from msmq_wire.errors import DecodeError
 from msmq_wire.spec import SpecRef
@@ -29,7 +29,7 @@ from msmq_wire.wire.stream import Range
 
 Engine = Literal["rows", "reference"]
 _ENGINES: dict[str, Any] = {"rows": rows, "reference": reference}
-_JUDGES: dict[str, Any] = {"rows": judging.find_anomalies, "reference": reference.find_anomalies}
+_JUDGES: dict[str, Any] = {"rows": must_checks.find_anomalies, "reference": reference.find_anomalies}
 
 
 class InspectResult(msgspec.Struct, frozen=True, kw_only=True):

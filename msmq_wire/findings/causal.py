@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from msmq_wire.findings.finding import Confidence, Evidence, Severity
-from msmq_wire.findings.rule import Context, Seen
+from msmq_wire.findings.rule import Context, Detection
 from msmq_wire.sessions import Moment
 
 _MOST = 16
 
 
-class Blamed(Protocol):
+class DiagnosedCause(Protocol):
     """What an answer calls wrong, as its `Cause` has it."""
 
     @property
@@ -29,7 +29,7 @@ class Blamed(Protocol):
     def rules(self) -> tuple[str, ...]: ...
 
 
-def causal(cause: Blamed, context: Context | None = None) -> Iterator[Seen]:
+def causal(cause: DiagnosedCause, context: Context | None = None) -> Iterator[Detection]:
     """The cause as a rule tells it, as grave and as sure as the digest calls it; who did it comes first."""
     src, dst = ((f"[{one}]" if ":" in one else one) or None for one in (*cause.who, "", "")[:2])
     evidence = tuple(
@@ -42,7 +42,7 @@ def causal(cause: Blamed, context: Context | None = None) -> Iterator[Seen]:
         )
         for one in cause.moments[:_MOST]
     )
-    yield Seen(
+    yield Detection(
         message=cause.text,
         evidence=evidence,
         severity=cause.severity,

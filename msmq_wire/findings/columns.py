@@ -9,26 +9,26 @@ from msgspec.structs import replace
 
 from msmq_wire.findings.finding import SEVERITIES, Evidence, Finding
 from msmq_wire.records.column import Column, ColumnRow, placed
+from msmq_wire.records.display import Display
 from msmq_wire.records.joined_capture import located
-from msmq_wire.records.look import Look
 
 EVIDENCE_COLUMNS: tuple[Column, ...] = (
     placed("capture", Column),
     placed(
-        "id", Column, called="record", where="record", optional=True, look=None,
+        "id", Column, called="record", where="record", optional=True, display=None,
         doc="Id of the item that it is about.",
     ),
-    placed("frames", Column, look=Look("frames", 0, 6, style="dim")),
-    placed("time", Column, look=Look("time", 110)),
+    placed("frames", Column, display=Display("frames", 0, 6, style="dim")),
+    placed("time", Column, display=Display("time", 110)),
     placed("src", Column),
-    placed("dst", Column, look=Look("dst", 100, 10, last=True)),
+    placed("dst", Column, display=Display("dst", 100, 10, last=True)),
     Column(
         # That of a record is what it was captured in.
         "path", "text", "The field, by its path below `packet`.", lambda place: place.path,
-        optional=False, look=Look("path", 170, 10),
+        optional=False, display=Display("path", 170, 10),
     ),
     placed("offset", Column, doc="Bytes of the packet before the field."),
-    placed("length", Column, look=None, doc="Bytes of the field, or of the item without a path."),
+    placed("length", Column, display=None, doc="Bytes of the field, or of the item without a path."),
     Column("data", "bytes", "The first of its bytes, at most 64.", optional=False),
 )  # fmt: skip
 """The columns of a place where something was seen."""
@@ -46,19 +46,22 @@ def _of_first(column: Column) -> Column:
 FINDING_COLUMNS: tuple[Column, ...] = (
     Column(
         "severity", "text", "info, low, medium or high.",
-        choices=SEVERITIES, optional=False, look=Look("severity"),
+        choices=SEVERITIES, optional=False, display=Display("severity"),
     ),
     Column(
         "confidence", "text", "certain, published, likely or guess.",
-        choices=("certain", "published", "likely", "guess"), optional=False, look=Look("confidence", 150),
+        choices=("certain", "published", "likely", "guess"), optional=False,
+        display=Display("confidence", 150),
     ),
     Column(
         "rule", "text", "Id of the rule.", "id",
-        pattern="^[A-Z]{2,3}(-[A-Z0-9]+)+$", optional=False, look=Look("rule", style="title"),
+        pattern="^[A-Z]{2,3}(-[A-Z0-9]+)+$", optional=False, display=Display("rule", style="title"),
     ),
     Column("title", "text", "What the rule is about.", optional=False),
     *(_of_first(one) for one in EVIDENCE_COLUMNS if one.kind != "bytes"),
-    Column("message", "text", "What was observed.", optional=False, look=Look("message", 0, 20, last=True)),
+    Column(
+        "message", "text", "What was observed.", optional=False, display=Display("message", 0, 20, last=True),
+    ),
     Column(
         "caveats", "text", "What weakens the finding in this capture, with semicolons between.",
         lambda finding: "; ".join(finding.caveats), optional=False,

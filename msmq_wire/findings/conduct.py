@@ -13,7 +13,7 @@ from msmq_wire.findings.registry import RULES
 from msmq_wire.findings.rule import Rule
 from msmq_wire.records.endpoint import host_of
 from msmq_wire.replay.deviation import ProcessingRule, ReplayDeviation
-from msmq_wire.replay.packets import INTERFACE
+from msmq_wire.replay.packet_deviations import INTERFACE
 
 _IDS = """
     SES-NAKED SES-ORDER SES-GUID SES-OS SES-PAD SES-ACKBACK SES-COUNT SES-RECACK TXN-ACK PNG-COOKIE

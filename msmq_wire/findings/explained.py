@@ -12,11 +12,11 @@ from typing import TypeAlias
 import msgspec
 
 from msmq_wire.findings.finding import SEVERITIES, Evidence
-from msmq_wire.findings.rule import Rule, Seen
+from msmq_wire.findings.rule import Detection, Rule
 
 _MOST = 100
 """Sightings of one rule in one record that are asked whether they explain others."""
-_Sighting: TypeAlias = tuple[Rule, Seen]
+_Sighting: TypeAlias = tuple[Rule, Detection]
 _SeenBy: TypeAlias = dict[str, list[_Sighting]]
 _Place: TypeAlias = tuple[str, int | None] | tuple[str, str | None, str | None]
 
@@ -44,9 +44,9 @@ def explained(sightings: Sequence[_Sighting]) -> Iterator[_Sighting]:
         if by is not None:
             caveat = f"same bytes as {by.id}"
             changes = {"severity": "info", "caveats": (*seen.caveats, caveat)}
-        cause, told = _cause(one, seen_by, {rule.id})
+        cause, reported = _cause(one, seen_by, {rule.id})
         if cause is not rule:
-            changes |= {"explained_by": cause.id, "cause": told.evidence[0]}
+            changes |= {"explained_by": cause.id, "cause": reported.evidence[0]}
         yield rule, msgspec.structs.replace(seen, **changes) if changes else seen
 
 
@@ -56,7 +56,7 @@ class Explainers:
     def __init__(self) -> None:
         self._of: dict[_Place, dict[str, tuple[tuple[str, ...], Rule, Evidence]]] = {}
 
-    def told(self, rule: Rule, seen: Seen) -> None:
+    def add(self, rule: Rule, seen: Detection) -> None:
         """Remember what was told, if it is the cause of other things."""
         if seen.explained_by is not None:
             return
@@ -65,7 +65,7 @@ class Explainers:
                 if ids:
                     self._of.setdefault(key, {}).setdefault(rule.id, (ids, rule, seen.evidence[0]))
 
-    def explain(self, rule: Rule, seen: Seen) -> Seen:
+    def explain(self, rule: Rule, seen: Detection) -> Detection:
         """What was seen, with what was told before that explains it, or what explains it.
 
         A rule that says more of the same bytes, and only later, stands for both.
@@ -107,10 +107,10 @@ def _covers(by: Rule, rule: Rule) -> bool:
 
 def _tells_of(general: _Sighting, special: _Sighting) -> bool:
     """Whether the rule of the second says more of all bytes of the first."""
-    (rule, seen), (by, told) = general, special
+    (rule, seen), (by, reported) = general, special
     if by.id not in rule.behind:
         return False
-    paths = {*told.tells, *(place.path for place in told.evidence)}
+    paths = {*reported.tells, *(place.path for place in reported.evidence)}
     return all(place.path in paths for place in seen.evidence)
 
 

@@ -15,11 +15,11 @@ import msgspec
 from msmq_wire.findings.columns import FINDING_COLUMNS
 from msmq_wire.findings.finding import Evidence, Finding
 from msmq_wire.records.filter.compiling import leaves
-from msmq_wire.records.filter.names import groups, records
+from msmq_wire.records.filter.expression_tree import Tree, composed, names_in
+from msmq_wire.records.filter.field import FOLDED, NUMBER, TEXT, FilterField
 from msmq_wire.records.filter.parser import parsed
-from msmq_wire.records.filter.place import FOLDED, NUMBER, TEXT, Place
+from msmq_wire.records.filter.record_names import groups, records
 from msmq_wire.records.filter.subject import Subject
-from msmq_wire.records.filter.tree import Tree, composed, names_in
 from msmq_wire.records.filter.vocabulary import Name, Vocabulary
 from msmq_wire.records.record import Record
 from msmq_wire.records.run import Run, in_order
@@ -67,7 +67,7 @@ def _names() -> tuple[FindingName, ...]:
             place, values = (NUMBER if one.kind == "number" else TEXT), _at_place(one.name)
         else:
             kind: Any = "rank" if one.name == "severity" else "text"
-            place = Place(kind, choices=one.choices, folded=one.name in FOLDED)
+            place = FilterField(kind, choices=one.choices, folded=one.name in FOLDED)
             values = _own(_ATTRIBUTES.get(one.name, one.name))
         found.append(Name(one.name, one.doc, place, values, _ALIASES.get(one.name, ())))
     return tuple(found)

@@ -1,4 +1,4 @@
-"""`Fold`: findings in, a `Group` out for each rule and sender, with what the rule explains.
+"""`Fold`: findings in, a `FindingGroup` out for each rule and sender, with what the rule explains.
 
 The rule kept here: a fold loses no count. What is one group is what has one `Finding.group`, so it stands in
 what is shown, and who reads redacted findings folds by what is left of them. Which groups have one cause,
@@ -38,7 +38,7 @@ _MOST_TOLD = 65_536
 _T = TypeVar("_T")
 
 
-class Group(msgspec.Struct, frozen=True, kw_only=True):
+class FindingGroup(msgspec.Struct, frozen=True, kw_only=True):
     """What one rule said of one sender, ``count`` times, and what it explains.
 
     ``id`` is the `Finding.group` of all of them. ``lead`` is the first of the gravest and surest. ``first``
@@ -59,7 +59,7 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
     hosts: tuple[str, ...]
     frames: tuple[int, ...] = ()
     captures: tuple[str, ...] = ()
-    explained: tuple[Group, ...] = ()
+    explained: tuple[FindingGroup, ...] = ()
     connections: frozenset[Connection] = frozenset()
     attacker: str = ""
     answer: Cause | None = None
@@ -80,7 +80,7 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
         return self.count + sum(one.count for one in self.all_explained)
 
     @property
-    def all_explained(self) -> tuple[Group, ...]:
+    def all_explained(self) -> tuple[FindingGroup, ...]:
         """What it explains, and what that explains."""
         return tuple(part for one in self.explained for part in (one, *one.all_explained))
 
@@ -102,7 +102,7 @@ class Fold:
         self._by_capture = by_capture
         self._piles: dict[tuple[str, str], dict[str, _Tally]] = {}
         self._attackers: dict[Connection, str] = {}
-        self._told: set[Connection] = set()
+        self._reported: set[Connection] = set()
 
     def add(self, finding: Finding) -> None:
         """Count a finding."""
@@ -122,8 +122,8 @@ class Fold:
         """Keep the connections that a finding is about, and who sent something hostile there."""
         connections = [connection_of(place.src, place.dst) for place in finding.evidence]
         for connection in connections:
-            if len(self._told) < _MOST_TOLD:
-                self._told.add(connection)
+            if len(self._reported) < _MOST_TOLD:
+                self._reported.add(connection)
             if len(tally.connections) < _MOST_CONNECTIONS:
                 tally.connections[connection] = None
         hostile = finding.severity == "high" and not finding.id.startswith(_REPLIES)
@@ -134,16 +134,16 @@ class Fold:
         """Whether something hostile was sent between two ends."""
         return connection_of(one, other) in self._attackers
 
-    def told(self, one: str | None, other: str | None) -> bool:
+    def mentions(self, one: str | None, other: str | None) -> bool:
         """Whether a finding above info is about what two ends sent."""
-        return connection_of(one, other) in self._told
+        return connection_of(one, other) in self._reported
 
-    def groups(self) -> tuple[Group, ...]:
+    def groups(self) -> tuple[FindingGroup, ...]:
         """By severity, then confidence, then time."""
         found = [group for (_, id_), pile in self._piles.items() for group in self._groups(id_, pile)]
         return tuple(sorted(found, key=lambda group: group.place))
 
-    def _groups(self, id_: str, pile: dict[str, _Tally]) -> Iterator[Group]:
+    def _groups(self, id_: str, pile: dict[str, _Tally]) -> Iterator[FindingGroup]:
         """The group of a cause with what it explains; without the cause, that by itself.
 
         What says more than the cause, and is as grave, stands in its place.
@@ -203,11 +203,11 @@ class _Tally:
         connections: frozenset[Connection] = frozenset(),
         attacker: str = "",
         explained: Iterable[_Tally] = (),
-    ) -> Group:
-        told = tuple(sorted((one.group(id_) for one in explained), key=lambda group: group.place))
-        weights = [_weight(self.lead), *((one.rank, CONFIDENCES.index(one.confidence)) for one in told)]
+    ) -> FindingGroup:
+        reported = tuple(sorted((one.group(id_) for one in explained), key=lambda group: group.place))
+        weights = [_weight(self.lead), *((one.rank, CONFIDENCES.index(one.confidence)) for one in reported)]
         rank, sure = max(weights)
-        return Group(
+        return FindingGroup(
             id=id_,
             lead=self.lead,
             severity=SEVERITIES[rank],
@@ -218,7 +218,7 @@ class _Tally:
             hosts=tuple(self.hosts),
             frames=tuple(self.frames),
             captures=tuple(self.captures),
-            explained=told,
+            explained=reported,
             connections=connections,
             attacker=attacker,
         )

@@ -18,7 +18,7 @@ OF_RECORD = ("time", "length", "frames", "src", "dst")
 """What ``this._`` has, which is the record around a packet; ``time`` is 0 for none, ``frames`` has a size."""
 
 
-class Told(msgspec.Struct, frozen=True):
+class CodedCondition(msgspec.Struct, frozen=True):
     """What no expression can say: a named function of some fields, asked only where all of them are there.
 
     ``paths`` are dotted, ``_.src`` that of the record; with ``head`` the function gets so many first bytes.
@@ -29,11 +29,11 @@ class Told(msgspec.Struct, frozen=True):
     head: int | None = None
 
     @classmethod
-    def of(cls, check: Callable[..., object], *paths: str, head: int | None = None) -> Told:
+    def of(cls, check: Callable[..., object], *paths: str, head: int | None = None) -> CodedCondition:
         return cls(check, paths, head)
 
 
-Condition: TypeAlias = Expression | Told
+Condition: TypeAlias = Expression | CodedCondition
 """An expression in which ``this`` is the packet, or what a function tells; it does not hold where a field is
 absent, nor in a class of packets that has no such field."""
 When: TypeAlias = tuple[Condition | tuple[Condition, ...], ...]
@@ -49,7 +49,7 @@ def conditions(when: When, cls: type[WireStruct]) -> Iterator[tuple[Condition, .
 
 
 def _paths(condition: Condition) -> Iterator[tuple[str, ...]]:
-    if isinstance(condition, Told):
+    if isinstance(condition, CodedCondition):
         yield from (tuple(path.split(".")) for path in condition.paths)
         return
     made = parts(condition)

@@ -16,28 +16,28 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 
 from msmq_wire.buffers import as_bytes
-from msmq_wire.findings.asking import asking
 from msmq_wire.findings.explained import Explainers, explained
 from msmq_wire.findings.finding import SEVERITIES, Finding
+from msmq_wire.findings.packet_conditions import compile_conditions
+from msmq_wire.findings.record_captures import Sources
 from msmq_wire.findings.registry import RULES
-from msmq_wire.findings.rule import Rule, Seen
-from msmq_wire.findings.sources import Sources
+from msmq_wire.findings.rule import Detection, Rule
 from msmq_wire.records.coverage import Position
 from msmq_wire.records.record import Record, is_read
 from msmq_wire.records.run import Run, ids_of, in_order, time_until
 from msmq_wire.sessions import (
     Clocks,
-    Follower,
     Leaving,
     MessageLife,
     Session,
     Story,
+    StoryFollower,
     TransactionalStream,
 )
 from msmq_wire.wire.fields import WireStruct
 
 if TYPE_CHECKING:
-    from msmq_wire.findings.blaming import Blaming
+    from msmq_wire.findings.diagnosed_causes import CauseCollector
     from msmq_wire.replay import Replayer
     from msmq_wire.replay.deviation import ReplayDeviation
     from msmq_wire.routing.hop import ObservedHop
@@ -123,14 +123,16 @@ class Judge:
             for kind, over in ((MessageLife, "life"), (Session, "session"), (TransactionalStream, "story"))
         }
         blames = any(rule.over == "cause" for rule in self._rules)
-        self._blaming = _blaming(rules, answers=answers) if blames else None
-        self.diagnosis = self._blaming.diagnosis if self._blaming is not None and answers else None
+        self._cause_collector = _cause_collector(rules, answers=answers) if blames else None
+        self.diagnosis = (
+            self._cause_collector.diagnosis if self._cause_collector is not None and answers else None
+        )
         lives = leave is not None or blames or bool(self._of_leaving[MessageLife])
-        self.follower = Follower(budget=budget, messages=messages, leave=self._left, lives=lives)
+        self.follower = StoryFollower(budget=budget, messages=messages, leave=self._left, lives=lives)
         self._replayer = _replayer(self.follower) if self._of_replies else None
         self._leave = leave
         self._of_the_gone: list[Finding] = []
-        self._timed: list[tuple[Rule, Seen]] = []
+        self._timed: list[tuple[Rule, Detection]] = []
         self._waiting: Counter[str] = Counter()
         self._given: Counter[str] = Counter()
         self.more: Counter[str] = Counter()
@@ -167,10 +169,10 @@ class Judge:
         self._last = record.time or self._last
         self._sources.add(record.id, record.capture)
         self.follower.feed(record)
-        found = self._told(0 if record.parent is not None else len(self._held))
+        found = self._reported(0 if record.parent is not None else len(self._held))
         self._held.append(_Held(record))
-        if self._blaming is not None:
-            self._blaming.feed(record, found)
+        if self._cause_collector is not None:
+            self._cause_collector.feed(record, found)
         return found
 
     def take(self, run: Run) -> list[Finding]:
@@ -182,7 +184,7 @@ class Judge:
         if self._auditor is not None:
             return [(record.id, one) for record in in_order(run) for one in self.feed(record)]
         # Loads numpy, as whoever has a run did.
-        from msmq_wire.findings.masks import asked
+        from msmq_wire.findings.column_conditions import packets_to_check
 
         ids = ids_of(run)
         first, last = ids[0], ids[-1]
@@ -196,7 +198,7 @@ class Judge:
             self._replay(one)
         others = {record.id: record for record in run.others}
         held = {number: _Held(record, None, []) for number, record in others.items()}
-        for number, place, rules in asked(run, self._rules_of, self._counted):
+        for number, place, rules in packets_to_check(run, self._rules_of, self._counted):
             held[number] = _Held(run.record(place), rules, [])
         for number, deviation in () if self._replayer is None else self._replayer.take(run):
             at = held.setdefault(number, _Held(None, None, []))
@@ -213,18 +215,18 @@ class Judge:
                 if isinstance(gone, TransactionalStream):
                     self._last = time_until(run, number) or self._last
                 self._judge_leaving(gone)
-            found += [(number, one) for one in self._told(0 if number in children else len(self._held))]
+            found += [(number, one) for one in self._reported(0 if number in children else len(self._held))]
             while order and order[0] <= number:
                 self._held.append(held[order.popleft()])
         seen.advance()
         self._last = time_until(run, last) or self._last
-        if self._blaming is not None:
-            self._blaming.take(run, (one for _, one in found))
+        if self._cause_collector is not None:
+            self._cause_collector.take(run, (one for _, one in found))
         return found
 
     def finish(self) -> list[Finding]:
         """Judge the last record, then sessions, messages and the whole story."""
-        found = self._told(len(self._held))
+        found = self._reported(len(self._held))
         if self._replayer is not None:
             self._replies(self._replayer.finish(), found)
         self.story = self.follower.finish()
@@ -237,14 +239,14 @@ class Judge:
                 for item in self.story.sessions if rule.over == "session" else self.story.lives:
                     for one in self._seen(rule, item):
                         self._give(rule, one, found)
-        if self._blaming is not None:
-            for rule, one in self._blaming.finish(self.story, tuple(found)):
+        if self._cause_collector is not None:
+            for rule, one in self._cause_collector.finish(self.story, tuple(found)):
                 self._give(rule, one, found)
         return found
 
     def _settle(self, clocks: Clocks, found: list[Finding]) -> None:
         """Tell what compares times by the clocks that are known now."""
-        told: set[tuple[str, str]] = set()
+        reported: set[tuple[str, str]] = set()
         for rule, seen in self._timed:
             assert seen.timed is not None
             clock = clocks.of(seen.timed.sender)
@@ -252,8 +254,8 @@ class Judge:
                 self._tell(rule, seen, found)
                 continue
             one = rule.by_clock(seen, seen.timed, clock)
-            if one is not None and (rule.id, one.message) not in told:
-                told.add((rule.id, one.message))
+            if one is not None and (rule.id, one.message) not in reported:
+                reported.add((rule.id, one.message))
                 self._tell(rule, one, found)
         self._timed.clear()
         for id_, number in self._waiting.items():
@@ -266,8 +268,8 @@ class Judge:
             self._judge_leaving(gone)
         elif self._of_leaving.get(type(gone)):
             self._going.setdefault(self.follower.at, []).append(gone)
-        if self._blaming is not None:
-            self._blaming.leave(gone)
+        if self._cause_collector is not None:
+            self._cause_collector.leave(gone)
         if self._leave is not None:
             self._leave(gone)
 
@@ -286,7 +288,7 @@ class Judge:
             if record is not None and record.grade is None and self._replayer is not None:
                 held.deviations += self._replayer.feed(record)
 
-    def _told(self, number: int) -> list[Finding]:
+    def _reported(self, number: int) -> list[Finding]:
         """What is found in so many held records, and in what left meanwhile."""
         found: list[Finding] = []
         for _ in range(number):
@@ -337,7 +339,7 @@ class Judge:
                 return self._asking[key](record)
             self._whole[key] += 1
             if self._whole[key] == _WORTH_ASKING:
-                self._asking[key] = asking(key[1], self._rules_of(type_))
+                self._asking[key] = compile_conditions(key[1], self._rules_of(type_))
         rules = self._rules_of(type_)
         if codes:
             of_codes = {rule.id: rule for code in codes for rule in self._by_code.get(code, ())}
@@ -363,7 +365,7 @@ class Judge:
             if rule in rules:
                 rules.remove(rule)
 
-    def _give(self, rule: Rule, one: Seen, found: list[Finding]) -> None:
+    def _give(self, rule: Rule, one: Detection, found: list[Finding]) -> None:
         if one.timed is None:
             self._tell(rule, one, found)
             return
@@ -373,7 +375,7 @@ class Judge:
         elif rule.severity == "info":
             self._retire(rule)
 
-    def _seen(self, rule: Rule, item: Any) -> Iterator[Seen]:
+    def _seen(self, rule: Rule, item: Any) -> Iterator[Detection]:
         """What a rule sees in an item, as grave as what was captured around it allows."""
         visibility = self.follower.visibility
         for one in rule.check(item, self):
@@ -400,7 +402,7 @@ class Judge:
             else:
                 yield one
 
-    def _tell(self, rule: Rule, one: Seen, found: list[Finding]) -> None:
+    def _tell(self, rule: Rule, one: Detection, found: list[Finding]) -> None:
         if self._given[rule.id] >= MOST_OF_A_RULE:
             self.more[rule.id] += 1
             if rule.severity == "info":
@@ -408,9 +410,9 @@ class Judge:
             return
         self._given[rule.id] += 1
         one = self._explainers.explain(rule, one)
-        self._explainers.told(rule, one)
-        if self._blaming is not None:
-            self._blaming.told(rule, one)
+        self._explainers.add(rule, one)
+        if self._cause_collector is not None:
+            self._cause_collector.add(rule, one)
         found.append(
             Finding(
                 id=rule.id,
@@ -439,14 +441,14 @@ def _behind(ids: Sequence[int], number: int, children: Collection[int]) -> int |
     return ids[at] if at < len(ids) else None
 
 
-def _blaming(rules: Mapping[str, Rule], *, answers: bool) -> Blaming:
+def _cause_collector(rules: Mapping[str, Rule], *, answers: bool) -> CauseCollector:
     # Who asks for no cause needs no answers.
-    from msmq_wire.findings.blaming import Blaming
+    from msmq_wire.findings.diagnosed_causes import CauseCollector
 
-    return Blaming(rules, answers=answers)
+    return CauseCollector(rules, answers=answers)
 
 
-def _replayer(follower: Follower) -> Replayer:
+def _replayer(follower: StoryFollower) -> Replayer:
     # Who only asks what a rule says needs no replay.
     from msmq_wire.replay import Replayer
 

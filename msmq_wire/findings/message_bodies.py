@@ -6,9 +6,9 @@ always what was on the wire.
 
 from __future__ import annotations
 
-from msmq_wire.engines.places import span
+from msmq_wire.engines.field_offsets import span
 from msmq_wire.findings.finding import Evidence
-from msmq_wire.findings.guards import Told
+from msmq_wire.findings.guards import CodedCondition
 from msmq_wire.findings.rule import evidence_of
 from msmq_wire.records.body_keys import keys_in_force
 from msmq_wire.records.message_body import IN_PACKET, MessageBody, message_body
@@ -17,7 +17,7 @@ from msmq_wire.records.srmp_packets import SrmpMessage
 
 BODY_TYPES = ("user_message", "message_packet", "srmp_message", "transfer_buffer")
 """Types of records that may have a body."""
-BEGINS_WITH_NUL = Told.of(b"\0".__eq__, IN_PACKET, head=1)
+BEGINS_WITH_NUL = CodedCondition.of(b"\0".__eq__, IN_PACKET, head=1)
 """Two rules look for more behind that."""
 _EB = 1 << 5
 
@@ -26,7 +26,7 @@ def _is_opened(flags: int) -> bool:
     return bool(flags & _EB) and keys_in_force()
 
 
-OPENED = Told.of(_is_opened, "security_header.flags")
+OPENED = CodedCondition.of(_is_opened, "security_header.flags")
 """What is in an encrypted body no condition sees: with a key it is looked at."""
 
 

@@ -30,22 +30,22 @@ _RECONNECTS = 5 * SECOND
 """Until a sender opens the next session, by default: [MS-MQQB] 3.1.2.3, note 45."""
 
 
-class Due(NamedTuple):
+class Deadline(NamedTuple):
     """Nanoseconds, and whether they are those of messages that are all recoverable."""
 
     after: int
     recoverable: bool
 
 
-def due_in(session: Session, side: int) -> Due:
+def due_in(session: Session, side: int) -> Deadline:
     """When packets that a side sends have to be acknowledged; 0 is the client."""
     there = session.directions[side]
     agreed = session.parameters[0] or session.parameters[1]
     if agreed is None:
-        return Due(_ACK_TIMEOUT // 2 * MILLISECOND, recoverable=False)
+        return Deadline(_ACK_TIMEOUT // 2 * MILLISECOND, recoverable=False)
     if there.recoverable == there.messages:
-        return Due(agreed.recoverable_ack_timeout * MILLISECOND, recoverable=True)
-    return Due(agreed.ack_timeout // 2 * MILLISECOND, recoverable=False)
+        return Deadline(agreed.recoverable_ack_timeout * MILLISECOND, recoverable=True)
+    return Deadline(agreed.ack_timeout // 2 * MILLISECOND, recoverable=False)
 
 
 def is_late(session: Session, side: int) -> bool:

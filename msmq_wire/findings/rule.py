@@ -14,7 +14,7 @@ import msgspec
 
 from msmq_wire.findings.finding import Confidence, Evidence, Severity
 from msmq_wire.findings.guards import When
-from msmq_wire.findings.suricata_signature import Signature
+from msmq_wire.findings.suricata_signature import SuricataSignature
 from msmq_wire.records.coverage import Need
 from msmq_wire.records.record import Record
 from msmq_wire.sessions.clocks import HostClock, Sender
@@ -42,7 +42,7 @@ class Context(Protocol):
         """The first sender whose message had an encrypted session key: this one, if none had it before."""
 
 
-class Timed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class TimeComparison(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Two times that a check compared: SentTime by the clock of ``sender``, and the time of the capture.
 
     ``sent`` is in seconds, ``captured`` in nanoseconds; ``limits`` are the seconds that were over.
@@ -54,7 +54,7 @@ class Timed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     limits: dict[str, int] = {}
 
 
-class Seen(msgspec.Struct, frozen=True, kw_only=True):
+class Detection(msgspec.Struct, frozen=True, kw_only=True):
     """What one check saw once.
 
     ``severity``, ``confidence``, ``spec``, ``cves``, ``needs`` and ``prefers`` override the rule's.
@@ -74,7 +74,7 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     cves: tuple[str, ...] | None = None
     needs: tuple[Need, ...] | None = None
     prefers: tuple[Need, ...] | None = None
-    timed: Timed | None = None
+    timed: TimeComparison | None = None
     tells: tuple[str, ...] = ()
     explained_by: str | None = None
     cause: Evidence | None = None
@@ -82,9 +82,9 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     answered: tuple[str, ...] = ()
 
 
-ByClock = Callable[[Seen, Timed, HostClock], Seen | None]
+ByClock = Callable[[Detection, TimeComparison, HostClock], Detection | None]
 """What is left of what was seen by the clock of the sender, which is sure. The same is told once."""
-Check = Callable[[Any, Context], Iterable[Seen]]
+Check = Callable[[Any, Context], Iterable[Detection]]
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True):
@@ -145,7 +145,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     exact: bool = False
     check: Check
     by_clock: ByClock | None = None
-    suricata: tuple[Signature, ...] = ()
+    suricata: tuple[SuricataSignature, ...] = ()
     without_suricata: str = ""
 
     def __repr__(self) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TypedDict, Unpack
 
 from msmq_wire.findings.finding import Evidence
-from msmq_wire.findings.rule import Seen
+from msmq_wire.findings.rule import Detection
 from msmq_wire.records.coverage import Need, Position
 from msmq_wire.records.endpoint import AT_MSMQ
 from msmq_wire.records.record import Record
@@ -22,7 +22,7 @@ _BEFORE = {"establish_unasked": 0, "parameters_unasked": 1, "parameters_before_e
 """How many of its two packets a side has sent before one that a note is about; 2 where nothing is said."""
 
 
-class Field(TypedDict, total=False):
+class FieldBytes(TypedDict, total=False):
     """A field of the record, with its bytes."""
 
     path: str
@@ -31,7 +31,7 @@ class Field(TypedDict, total=False):
     data: bytes
 
 
-def place_at(moment: Moment, src: str, dst: str, capture: str = "", **field: Unpack[Field]) -> Evidence:
+def place_at(moment: Moment, src: str, dst: str, capture: str = "", **field: Unpack[FieldBytes]) -> Evidence:
     """A moment as evidence; without a path the record itself."""
     return Evidence(
         capture=capture,
@@ -44,7 +44,7 @@ def place_at(moment: Moment, src: str, dst: str, capture: str = "", **field: Unp
     )
 
 
-def place_in(session: Session, moment: Moment, direction: int, **field: Unpack[Field]) -> Evidence:
+def place_in(session: Session, moment: Moment, direction: int, **field: Unpack[FieldBytes]) -> Evidence:
     """A moment of a session; ``direction`` is 0 for a packet of the client, 1 for one of the server."""
     return place_at(moment, *_ends_of(session, direction), session.capture, **field)
 
@@ -107,10 +107,10 @@ def asked_again(session: Session) -> bool:
 
 def note_seen(
     session: Session, note: SessionNote, message: str, needs: tuple[Need, ...] | None = None
-) -> Seen:
+) -> Detection:
     """A note as an observation."""
     again = f", {note.count} times in all" if note.count > 1 else ""
-    return Seen(
+    return Detection(
         message=f"{message}{again}",
         evidence=(place_in(session, note.first, note.direction),),
         needs=needs,

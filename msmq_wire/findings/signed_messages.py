@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from msmq_wire.findings.guards import Told
+from msmq_wire.findings.guards import CodedCondition
 from msmq_wire.records.record import Record
 from msmq_wire.records.signatures import checked, signatures_are_asked
 
@@ -16,8 +16,8 @@ def _is_asked(size: int) -> bool:
     return size != 0 and signatures_are_asked()
 
 
-IS_ASKED = Told.of(_is_asked, "security_header.signature_size")
-IS_ASKED_OF_MANY = Told.of(_is_asked, "multi_queue_format_header.signature.size")
+IS_ASKED = CodedCondition.of(_is_asked, "security_header.signature_size")
+IS_ASKED_OF_MANY = CodedCondition.of(_is_asked, "multi_queue_format_header.signature.size")
 """Whether there is a signature, and somebody wants it checked."""
 
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import msgspec
 
-from msmq_wire.engines.places import span
-from msmq_wire.findings.suricata_signature import Signature, runs
+from msmq_wire.engines.field_offsets import span
+from msmq_wire.findings.suricata_signature import SuricataSignature, runs
 from msmq_wire.wire.expressions import Expression, Operation, evaluate, parts
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.headers.base_header import SIGNATURE, BaseHeader
@@ -49,7 +49,7 @@ class _Bits(msgspec.Struct, frozen=True):
     shift: int = 0
 
 
-def options(signature: Signature) -> Iterator[str]:
+def options(signature: SuricataSignature) -> Iterator[str]:
     """The options that a signature matches by, in the order in which Suricata reads them."""
     if signature.on.flow:
         yield f"flow:{signature.on.flow}"

@@ -27,7 +27,7 @@ from msmq_wire.findings.suricata_signature import (
     POSTS,
     TO_CLIENT,
     TO_SERVER,
-    Signature,
+    SuricataSignature,
     calls,
     posted,
 )
@@ -75,8 +75,8 @@ _NUMBERS = {
     "dscomm2": 907,
 }
 
-_STATES: tuple[Signature, ...] = (
-    Signature(
+_STATES: tuple[SuricataSignature, ...] = (
+    SuricataSignature(
         number=1,
         on=TO_SERVER,
         packet=EstablishConnection,
@@ -85,7 +85,7 @@ _STATES: tuple[Signature, ...] = (
         sets=(ASKED,),
         silent=True,
     ),
-    Signature(
+    SuricataSignature(
         number=2,
         on=TO_CLIENT,
         packet=ConnectionParameters,
@@ -94,7 +94,7 @@ _STATES: tuple[Signature, ...] = (
         sets=(OPEN,),
         silent=True,
     ),
-    Signature(
+    SuricataSignature(
         number=3,
         on=ACCEPTED,
         match=("flags:SA", f"xbits:set,{CONNECTS},track ip_dst,expire 60"),
@@ -105,8 +105,8 @@ _STATES: tuple[Signature, ...] = (
 """They set what other signatures ask for, and tell nothing."""
 
 # What is only seen is no finding: these are off in the file unless asked for.
-_SIGHTINGS: tuple[Signature, ...] = (
-    Signature(
+_SIGHTINGS: tuple[SuricataSignature, ...] = (
+    SuricataSignature(
         number=900,
         on=TO_SERVER,
         packet=EstablishConnection,
@@ -114,7 +114,7 @@ _SIGHTINGS: tuple[Signature, ...] = (
         says="a session of the binary protocol is asked for",
     ),
     *(
-        Signature(
+        SuricataSignature(
             number=_NUMBERS[interface.name],
             on=CALLS,
             match=calls(interface),
@@ -122,31 +122,33 @@ _SIGHTINGS: tuple[Signature, ...] = (
         )
         for interface in INTERFACES.values()
     ),
-    Signature(
+    SuricataSignature(
         number=910,
         on=DISCOVERY,
         packet=TopologyClientRequest,
         match=(this.topology_packet_header.type == TopologyPacketType.TOPOLOGY_CLIENT_REQUEST,),
         says="somebody asks for directory servers",
     ),
-    Signature(number=911, on=POSTS, match=posted(), says="a message is posted over HTTP"),
+    SuricataSignature(number=911, on=POSTS, match=posted(), says="a message is posted over HTTP"),
 )
 """Who uses what: an inventory, and no finding."""
 
 
-class Written(msgspec.Struct, frozen=True):
+class RenderedSignature(msgspec.Struct, frozen=True):
     """A signature as it stands in the file; ``rule`` is None for one that belongs to no rule of findings."""
 
     sid: int
     rule: Rule | None
-    signature: Signature
+    signature: SuricataSignature
     says: str
     severity: Severity
     text: str
     off: bool = False
 
 
-def written(base: int = FIRST_SID, pages: str = "", *, sightings: bool = False) -> Iterator[Written]:
+def rendered(
+    base: int = FIRST_SID, pages: str = "", *, sightings: bool = False
+) -> Iterator[RenderedSignature]:
     """Every signature in the order of the file.
 
     ``pages`` is the address of the documentation, where pages of rules are. What is only seen is off, unless
@@ -172,7 +174,7 @@ def rule_file(base: int = FIRST_SID, pages: str = "", *, sightings: bool = False
         "# msmq-wire explain ID says what it means.",
     ]
     before: object = _STATES
-    for one in written(base, pages, sightings=sightings):
+    for one in rendered(base, pages, sightings=sightings):
         if one.rule is not before:
             lines.append("")
             before = one.rule
@@ -210,7 +212,9 @@ def left_out(rule: Rule) -> str:
     return "its fields have no fixed place: names and texts of any length stand before them"
 
 
-def _written(one: Signature, rule: Rule | None, base: int, address: str, *, off: bool = False) -> Written:
+def _written(
+    one: SuricataSignature, rule: Rule | None, base: int, address: str, *, off: bool = False
+) -> RenderedSignature:
     severity: Severity = one.severity or ("info" if rule is None else rule.severity)
     says = one.says or ("" if rule is None else rule.title)
     cves = (() if rule is None else rule.cves) if one.cves is None else one.cves
@@ -226,4 +230,4 @@ def _written(one: Signature, rule: Rule | None, base: int, address: str, *, off:
         parts.append(f"metadata:finding {rule.id}, severity {severity}")
     parts += (f"sid:{base + one.number}", f"rev:{one.rev}")
     text = f"alert {one.on.header} ({'; '.join(parts)};)"
-    return Written(base + one.number, rule, one, says, severity, text, off)
+    return RenderedSignature(base + one.number, rule, one, says, severity, text, off)

@@ -1,4 +1,4 @@
-"""`Signature`: what Suricata can see of a finding in one packet, declared beside the rule.
+"""`SuricataSignature`: what Suricata can see of a finding in one packet, declared beside the rule.
 
 The rule kept here: a signature names fields of structures and constants that are declared elsewhere; where a
 field lies and how Suricata is told so is worked out when the file is written. What lies behind something of
@@ -23,27 +23,27 @@ from msmq_wire.wire.types.guid import GUID
 _LAST_OPNUM = 0xFFFF
 
 
-class Carrier(msgspec.Struct, frozen=True):
+class SuricataCarrier(msgspec.Struct, frozen=True):
     """What carries the packet: protocol, ends and direction of a Suricata rule, and the state of the flow."""
 
     header: str
     flow: str = ""
 
 
-ON_WIRE = Carrier(f"tcp any any <> any {MSMQ_PORT}", "established")
+ON_WIRE = SuricataCarrier(f"tcp any any <> any {MSMQ_PORT}", "established")
 """Both directions of a connection of the binary protocol."""
-TO_SERVER = Carrier(f"tcp any any -> any {MSMQ_PORT}", "established,to_server")
-TO_CLIENT = Carrier(f"tcp any {MSMQ_PORT} -> any any", "established,to_client")
-ACCEPTED = Carrier(f"tcp any {MSMQ_PORT} -> any any", "stateless")
+TO_SERVER = SuricataCarrier(f"tcp any any -> any {MSMQ_PORT}", "established,to_server")
+TO_CLIENT = SuricataCarrier(f"tcp any {MSMQ_PORT} -> any any", "established,to_client")
+ACCEPTED = SuricataCarrier(f"tcp any {MSMQ_PORT} -> any any", "stateless")
 """The same before a connection is established."""
-PINGS = Carrier(f"udp any any <> any {PING_PORT}")
-PING_REQUESTS = Carrier(f"udp any !{PING_PORT} -> any {PING_PORT}")
-PING_ANSWERS = Carrier(f"udp any {PING_PORT} -> any !{PING_PORT}")
-DISCOVERY = Carrier(f"udp any any -> any {MSMQ_PORT}")
-CALLS = Carrier("dcerpc any any -> any any")
-OUTSIDE_CALLS = Carrier("dcerpc $EXTERNAL_NET any -> $HOME_NET any")
-BINDS = Carrier("tcp any any -> any any", "established,to_server")
-POSTS = Carrier("http any any -> any any", "established,to_server")
+PINGS = SuricataCarrier(f"udp any any <> any {PING_PORT}")
+PING_REQUESTS = SuricataCarrier(f"udp any !{PING_PORT} -> any {PING_PORT}")
+PING_ANSWERS = SuricataCarrier(f"udp any {PING_PORT} -> any !{PING_PORT}")
+DISCOVERY = SuricataCarrier(f"udp any any -> any {MSMQ_PORT}")
+CALLS = SuricataCarrier("dcerpc any any -> any any")
+OUTSIDE_CALLS = SuricataCarrier("dcerpc $EXTERNAL_NET any -> $HOME_NET any")
+BINDS = SuricataCarrier("tcp any any -> any any", "established,to_server")
+POSTS = SuricataCarrier("http any any -> any any", "established,to_server")
 
 ASKED, OPEN = "msmq.asked", "msmq.open"
 """Flow bits: the client sent EstablishConnection; the server answered ConnectionParameters."""
@@ -56,7 +56,7 @@ Match: TypeAlias = Expression | bytes | str
 an option in the words of Suricata."""
 
 
-class Signature(msgspec.Struct, frozen=True, kw_only=True):
+class SuricataSignature(msgspec.Struct, frozen=True, kw_only=True):
     """One rule of Suricata.
 
     ``number`` is its place in the block of sids: it never changes and is never used again. ``rev`` goes up
@@ -70,7 +70,7 @@ class Signature(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     number: int
-    on: Carrier
+    on: SuricataCarrier
     packet: type[WireStruct] | None = None
     match: tuple[Match, ...] = ()
     rev: int = 1

@@ -11,11 +11,11 @@ import random
 from collections.abc import Generator
 from typing import TypeVar
 
+from msmq_wire.lab.model.interface_server import CallResult, ClientAssociation
 from msmq_wire.lab.model.qmcomm.client.client import QmcommClient
-from msmq_wire.lab.model.qmcomm.client.values import Step
+from msmq_wire.lab.model.qmcomm.client.planned_calls import PlannedCall
 from msmq_wire.lab.model.qmcomm.qmcomm2 import Qmcomm2Server
 from msmq_wire.lab.model.qmcomm.server import QmcommServer
-from msmq_wire.lab.model.server import Answer, Association
 from msmq_wire.lab.server import LabServer
 
 _T = TypeVar("_T")
@@ -31,9 +31,9 @@ class Application:
         self._servers = {
             one.INTERFACE.uuid: one for one in (QmcommServer(lab.manager), Qmcomm2Server(lab.manager))
         }
-        self._association = Association(number=0)
+        self._association = ClientAssociation(number=0)
 
-    async def run(self, operation: Generator[Step, Answer, _T]) -> _T:
+    async def run(self, operation: Generator[PlannedCall, CallResult, _T]) -> _T:
         """What an operation of ``calls`` comes to."""
         try:
             step = next(operation)
@@ -49,8 +49,8 @@ class Application:
             for server in self._servers.values():
                 server.rundown(self._association)
 
-    async def _call(self, step: Step) -> Answer:
-        answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+    async def _call(self, step: PlannedCall) -> CallResult:
+        answer: asyncio.Future[CallResult] = asyncio.get_running_loop().create_future()
         with self._clock.event():
             server = self._servers[step.interface.uuid]
             server.serve(self._association, step.opnum, step.request, answer.set_result)

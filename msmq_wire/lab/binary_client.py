@@ -15,12 +15,12 @@ from msmq_wire.lab.clock import LoopClock
 from msmq_wire.lab.closing import Closing
 from msmq_wire.lab.faults import FaultPlan
 from msmq_wire.lab.log import LabLog, why
-from msmq_wire.lab.model.binary.outgoing import OutgoingQueue
+from msmq_wire.lab.model.binary.outgoing import TransmissionQueue
 from msmq_wire.lab.model.binary.outgoing_message import Outcome, OutgoingMessage
 from msmq_wire.lab.model.binary.pings import Pinger
 from msmq_wire.lab.model.binary.protocol import BinaryProtocol
 from msmq_wire.lab.model.binary.settings import BinarySettings
-from msmq_wire.lab.model.data.elements import QueueManager
+from msmq_wire.lab.model.data.elements import ModelQueueManager
 from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types.guid import NULL_GUID
 
@@ -50,7 +50,7 @@ class BinaryClient(Closing):
 
     def __init__(
         self,
-        manager: QueueManager,
+        manager: ModelQueueManager,
         host: str,
         port: int,
         *,
@@ -138,7 +138,7 @@ class BinaryClient(Closing):
         others = f", {done} {'was' if done == 1 else 'were'}" if done else ""
         return f"{left} message{' was' if left == 1 else 's were'} not acknowledged{others}"
 
-    def _connect(self, outgoing: OutgoingQueue) -> None:
+    def _connect(self, outgoing: TransmissionQueue) -> None:
         self._dialer.dial(outgoing, *self._server)
 
     def _settled(self, message: OutgoingMessage, outcome: Outcome) -> None:
@@ -146,7 +146,9 @@ class BinaryClient(Closing):
         self._news.set()
 
 
-async def ping(manager: QueueManager, host: str, port: int, *, capture: CaptureWriter | None = None) -> bool:
+async def ping(
+    manager: ModelQueueManager, host: str, port: int, *, capture: CaptureWriter | None = None
+) -> bool:
     """Ask a UDP port whether sessions are accepted; False where no answer comes within a second."""
     clock = LoopClock(manager.timers)
     pinger = Pinger(manager)

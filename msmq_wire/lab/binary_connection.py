@@ -19,8 +19,8 @@ from msmq_wire.lab.clock import LoopClock
 from msmq_wire.lab.connection_table import ConnectionTable
 from msmq_wire.lab.faults import ConnectionFaults, FaultPlan, FaultySender
 from msmq_wire.lab.log import LabLog
+from msmq_wire.lab.model.binary.binary_session import BinarySession
 from msmq_wire.lab.model.binary.protocol import BinaryProtocol
-from msmq_wire.lab.model.binary.session import BinarySession
 from msmq_wire.lab.model.binary.session_opening import SessionState
 
 _ROUND = 1.0
@@ -127,7 +127,7 @@ class BinaryConnection(asyncio.Protocol):
         self._is_client = is_client
         self._captured: CapturedConnection | None = None
         self._refuse = False
-        self._told = False
+        self._reported = False
         self._peer_ended = False
         self._unread = bytearray()
         self._ending = False
@@ -271,8 +271,8 @@ class BinaryConnection(asyncio.Protocol):
                     self._flow.stalled_since = asyncio.get_running_loop().time()
 
     def _tell_open(self, session: BinarySession) -> None:
-        if session.state is SessionState.OPEN and not self._told:
-            self._told = True
+        if session.state is SessionState.OPEN and not self._reported:
+            self._reported = True
             self._connections.log.say(
                 "session-open",
                 session=self.number,

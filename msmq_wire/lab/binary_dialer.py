@@ -6,7 +6,7 @@ import asyncio
 
 from msmq_wire.lab.binary_connection import BinaryConnection, BinaryConnections
 from msmq_wire.lab.log import why
-from msmq_wire.lab.model.binary.outgoing import OutgoingQueue
+from msmq_wire.lab.model.binary.outgoing import TransmissionQueue
 
 
 class BinaryDialer:
@@ -23,7 +23,7 @@ class BinaryDialer:
         self._ping_sent = ping_sent
         self._dialing: set[asyncio.Task[None]] = set()
 
-    def dial(self, outgoing: OutgoingQueue, host: str, port: int) -> None:
+    def dial(self, outgoing: TransmissionQueue, host: str, port: int) -> None:
         """Begin to connect a queue to a port; it is told where that fails."""
         task = asyncio.get_running_loop().create_task(self._dial(outgoing, host, port))
         self._dialing.add(task)
@@ -36,7 +36,7 @@ class BinaryDialer:
         if self._dialing:
             await asyncio.wait(self._dialing)
 
-    async def _dial(self, outgoing: OutgoingQueue, host: str, port: int) -> None:
+    async def _dial(self, outgoing: TransmissionQueue, host: str, port: int) -> None:
         shared = self._connections
 
         def connection() -> BinaryConnection:

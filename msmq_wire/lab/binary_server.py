@@ -108,14 +108,14 @@ class _PingAnswers(asyncio.DatagramProtocol):
         if faults is None:
             self._send(answer, addr)
             return
-        fate, copies = faults.fate(len(answer)), 1 + faults.duplicated()
-        if fate.keep is not None:
+        applied, copies = faults.applied(len(answer)), 1 + faults.duplicated()
+        if applied.keep is not None:
             return
-        if not fate.delay:
+        if not applied.delay:
             self._send(answer, addr, copies)
         elif self._waiting < _MOST_WAITING:
             self._waiting += 1
-            asyncio.get_running_loop().call_later(fate.delay, self._send_late, answer, addr, copies)
+            asyncio.get_running_loop().call_later(applied.delay, self._send_late, answer, addr, copies)
 
     def _send_late(self, answer: bytes, addr: Any, copies: int) -> None:
         self._waiting -= 1

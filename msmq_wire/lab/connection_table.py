@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Generic, Protocol, TypeVar
 
 
-class Connection(Protocol):
+class TrackedConnection(Protocol):
     """A connection, as far as its table knows it."""
 
     @property
@@ -28,7 +28,7 @@ class Connection(Protocol):
         """Break the connection off, because another one needs its place."""
 
 
-_Connection = TypeVar("_Connection", bound=Connection)
+_Connection = TypeVar("_Connection", bound=TrackedConnection)
 
 
 class ConnectionTable(Generic[_Connection]):

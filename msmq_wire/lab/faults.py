@@ -22,7 +22,7 @@ _TIME = re.compile(rf"({_NUMBER.pattern})(ms|s)")
 _LONGEST_DELAY = 60.0
 
 
-class Fate(msgspec.Struct, frozen=True, gc=False):
+class AppliedFault(msgspec.Struct, frozen=True, gc=False):
     """What becomes of one unit, a PDU or a packet, that is to be sent.
 
     ``delay`` is in seconds. ``keep`` is None, or how many of its bytes are sent before the connection is
@@ -91,14 +91,14 @@ class ConnectionFaults:
         self.plan = plan
         self._draws = {kind: random.Random(f"{seed}/{number}/{kind}") for kind in _PROBABILITIES}
 
-    def fate(self, size: int) -> Fate:
+    def applied(self, size: int) -> AppliedFault:
         """What becomes of the next unit, which has ``size`` bytes."""
         keep: int | None = None
         if self._happens("cut", self.plan.cut):
             keep = size // 2
         if self._happens("drop", self.plan.drop):
             keep = self._draws["drop"].randrange(size + 1)
-        return Fate(self.plan.delay, keep)
+        return AppliedFault(self.plan.delay, keep)
 
     def duplicated(self) -> bool:
         """Whether the next datagram or request is sent twice."""
@@ -113,7 +113,7 @@ class ConnectionFaults:
 
 
 class FaultySender:
-    """Sends whole units over a transport, each with its `Fate`; without faults it just sends.
+    """Sends whole units over a transport, each with its `AppliedFault`; without faults it just sends.
 
     ``sent`` is told the bytes that the transport takes, when it takes them. Units leave in the order in which
     they were given. `stop` when the connection ends.
@@ -138,15 +138,15 @@ class FaultySender:
         """Send a unit."""
         if self._ended:
             return
-        fate = Fate() if self._faults is None else self._faults.fate(len(data))
-        if not fate.delay:
-            self._write(data, fate.keep)
+        applied = AppliedFault() if self._faults is None else self._faults.applied(len(data))
+        if not applied.delay:
+            self._write(data, applied.keep)
             return
         loop = asyncio.get_running_loop()
-        self._waiting.append((loop.time() + fate.delay, data, fate.keep))
+        self._waiting.append((loop.time() + applied.delay, data, applied.keep))
         self.pending += len(data)
         if self._handle is None:
-            self._handle = loop.call_later(fate.delay, self._next)
+            self._handle = loop.call_later(applied.delay, self._next)
 
     def stop(self) -> None:
         """Send no more: what waits is dropped."""

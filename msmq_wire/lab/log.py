@@ -36,8 +36,8 @@ class LabLog:
     def say(self, event: str, **fields: Field) -> None:
         """Log an event; details that are None are left out, and long ones are cut."""
         if self._write is not None:
-            told = {name: _cut(value) for name, value in fields.items() if value is not None}
-            self._write(LabEvent(self._now(), event, told))
+            reported = {name: _cut(value) for name, value in fields.items() if value is not None}
+            self._write(LabEvent(self._now(), event, reported))
 
 
 def _cut(value: Field) -> Field:

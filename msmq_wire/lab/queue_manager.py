@@ -13,12 +13,12 @@ from typing import TypeVar
 
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.lab.log import LabLog
-from msmq_wire.lab.model.data.elements import MessagePosition, OutgoingQueue, Queue, QueueManager
-from msmq_wire.lab.model.data.enumerations import QueueType
+from msmq_wire.lab.model.data.elements import MessagePosition, ModelQueueManager, OutgoingQueue, Queue
+from msmq_wire.lab.model.data.enumerations import ModelQueueType
 from msmq_wire.lab.model.data.position_list import MessagePositionList
 from msmq_wire.lab.model.data.timers import Timers
 from msmq_wire.lab.model.events.queue import create_queue, queue_key
-from msmq_wire.lab.model.server import Association
+from msmq_wire.lab.model.interface_server import ClientAssociation
 from msmq_wire.rpc.statuses import Status
 from msmq_wire.wire.types.enumerations import MessageClass
 from msmq_wire.wire.types.guid import GUID
@@ -62,7 +62,7 @@ class _Queues(dict[str, _Q]):
         super().__setitem__(key, queue)
 
 
-class LabQueueManager(QueueManager, eq=False, kw_only=True):
+class LabQueueManager(ModelQueueManager, eq=False, kw_only=True):
     """A queue manager whose ``quota`` bounds memory: messages count with their cost, in whatever queue."""
 
     removed_bytes: int = 0
@@ -100,11 +100,11 @@ class LabQueueManager(QueueManager, eq=False, kw_only=True):
             raise MsmqWireError(f"{name} is no name of a queue: write it as private$\\orders")
         return queue
 
-    def permits(self, association: Association, deed: str, queue: Queue | None) -> bool:
+    def permits(self, association: ClientAssociation, action: str, queue: Queue | None) -> bool:
         """Whether a client of qmcomm may do something: all, but make queues and outgoing ones without end."""
-        if deed == "open" and queue is None:
+        if action == "open" and queue is None:
             return len(self.outgoing_queue_collection) < _MOST_QUEUES
-        return deed != "create" or len(self.queue_collection) < _MOST_QUEUES
+        return action != "create" or len(self.queue_collection) < _MOST_QUEUES
 
     def has_room_for_cursor(self) -> bool:
         """Whether one more cursor may be made, of any queue by any client."""
@@ -201,11 +201,11 @@ def _collect() -> None:
     gc.collect()
 
 
-def _system_queue(manager: QueueManager, name: str) -> Queue:
+def _system_queue(manager: ModelQueueManager, name: str) -> Queue:
     return Queue(
         queue_manager=manager,
         pathname=f"{manager.computer_name}\\system$;{name}",
-        queue_type=QueueType.SYSTEM,
+        queue_type=ModelQueueType.SYSTEM,
         quota=_JOURNAL_QUOTA,
     )
 

@@ -15,10 +15,10 @@ from msmq_wire.capture.conversation_writer import CaptureWriter
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.lab.closing import Closing
 from msmq_wire.lab.faults import ConnectionFaults
+from msmq_wire.lab.model.interface_server import CallResult
 from msmq_wire.lab.model.qm2qm.client import BIND, UNBIND, Qm2qmClient, answered_status
 from msmq_wire.lab.model.remote_read.client import RemoteReadClient
-from msmq_wire.lab.model.remote_read.values import RemoteQueue, received_of, status_of
-from msmq_wire.lab.model.server import Answer
+from msmq_wire.lab.model.remote_read.client_values import OpenRemoteQueue, received_of, status_of
 from msmq_wire.lab.rpc_client import RpcClient
 from msmq_wire.rpc.constants import AccessMode, ReceiveAction, RemoteReadAck
 from msmq_wire.rpc.interfaces import METHODS, qm2qm, qmcomm, remote_read
@@ -31,7 +31,7 @@ from msmq_wire.wire.names import FormatName
 from msmq_wire.wire.types.guid import GUID
 
 _T = TypeVar("_T")
-_Steps: TypeAlias = Generator[tuple[str, Any], Answer, _T]
+_Steps: TypeAlias = Generator[tuple[str, Any], CallResult, _T]
 _EVERYTHING = 0xFFFF_FFFF
 _SEQUENTIAL = (1 << 56) - 1
 
@@ -58,7 +58,7 @@ async def drive(client: RpcClient, interface: Interface, steps: _Steps[_T]) -> _
         method, request = next(steps)
         while True:
             bound = method in (BIND, UNBIND)
-            answer = Answer() if bound else await client.call(interface, METHODS[method].opnum, request)
+            answer = CallResult() if bound else await client.call(interface, METHODS[method].opnum, request)
             method, request = steps.send(answer)
     except StopIteration as end:
         result: _T = end.value
@@ -79,7 +79,7 @@ class RemoteReadReader(Closing):
         """Close the connection."""
         await self._client.close()
 
-    async def open(self, format_name: str, *, receive: bool = True) -> RemoteQueue:
+    async def open(self, format_name: str, *, receive: bool = True) -> OpenRemoteQueue:
         """Open a queue to receive from it, or to peek; `MsmqWireError` where the server refuses."""
         access = AccessMode.MQ_RECEIVE_ACCESS if receive else AccessMode.MQ_PEEK_ACCESS
         opened = await self.run(self.calls.open_queue(format_name, access))
@@ -87,7 +87,7 @@ class RemoteReadReader(Closing):
             raise _refused(format_name, opened.status)
         return opened.queue
 
-    async def open_for_move(self, format_name: str) -> RemoteQueue:
+    async def open_for_move(self, format_name: str) -> OpenRemoteQueue:
         """Open a queue to move messages into it; errors as for `open`."""
         opened = await self.run(self.calls.open_queue_for_move(format_name))
         if opened.queue is None:
@@ -95,21 +95,21 @@ class RemoteReadReader(Closing):
         return opened.queue
 
     async def peek(
-        self, queue: RemoteQueue, *, timeout: int = 0, cursor: int = 0, next_one: bool = False
+        self, queue: OpenRemoteQueue, *, timeout: int = 0, cursor: int = 0, next_one: bool = False
     ) -> ReadMessage:
         """Read the first message, the one at a cursor or the one behind it; ``timeout`` in milliseconds."""
         action = ReceiveAction.MQ_ACTION_PEEK_NEXT if next_one else ReceiveAction.MQ_ACTION_PEEK_CURRENT
         return _read(await self.run(self.calls.peek(queue, action, cursor=cursor, timeout=timeout)))
 
-    async def receive(self, queue: RemoteQueue, *, timeout: int = 0) -> ReadMessage:
+    async def receive(self, queue: OpenRemoteQueue, *, timeout: int = 0) -> ReadMessage:
         """Take the first message; ``timeout`` in milliseconds."""
         return _read(await self.run(self.calls.receive(queue, timeout=timeout)))
 
-    async def refuse(self, queue: RemoteQueue, *, timeout: int = 0) -> ReadMessage:
+    async def refuse(self, queue: OpenRemoteQueue, *, timeout: int = 0) -> ReadMessage:
         """Begin to receive the first message, and put it back with RR_NACK."""
         return _read(await self.run(self._refuse(queue, timeout)))
 
-    async def close_queue(self, queue: RemoteQueue) -> int:
+    async def close_queue(self, queue: OpenRemoteQueue) -> int:
         """Close a queue and its cursors; the status."""
         return await self.run(self.calls.close(queue))
 
@@ -117,7 +117,7 @@ class RemoteReadReader(Closing):
         """What an operation of ``calls`` comes to."""
         return await drive(self._client, remote_read.INTERFACE, steps)
 
-    def _refuse(self, queue: RemoteQueue, timeout: int) -> _Steps[Any]:
+    def _refuse(self, queue: OpenRemoteQueue, timeout: int) -> _Steps[Any]:
         number = self.calls.new_request_id()
         answer = yield (
             "R_StartReceive",
@@ -187,13 +187,13 @@ class Qm2qmReader(Closing):
         answer = await self._client.call(qmcomm.INTERFACE, METHODS["R_QMOpenRemoteQueue"].opnum, request)
         if answered_status(answer) != Status.MQ_OK:
             raise _refused(format_name, answered_status(answer))
-        told = answer.response
-        steps = self._reads.open_queue(told.ph_queue, told.dwp_queue, told.pdw_context)
+        reported = answer.response
+        steps = self._reads.open_queue(reported.ph_queue, reported.dwp_queue, reported.pdw_context)
         status = await self._run(steps)
         if status != Status.MQ_OK:
             raise _refused(format_name, status)
-        self._opened[told.ph_queue] = told.pph_context
-        number: int = told.ph_queue
+        self._opened[reported.ph_queue] = reported.pph_context
+        number: int = reported.ph_queue
         return number
 
     async def peek(self, queue: int, *, timeout: int = 0) -> ReadMessage:

@@ -15,7 +15,7 @@ import msgspec
 
 from msmq_wire.engines.codec import inspect
 from msmq_wire.lab.model.data.stored_message import properties_of
-from msmq_wire.lab.model.remote_read.values import Received
+from msmq_wire.lab.model.remote_read.client_values import ReceiveResult
 from msmq_wire.lab.recordings.recording import RecordedMessage
 from msmq_wire.lab.recordings.scenario import Acknowledge, Step
 from msmq_wire.rpc.transfer_properties import MessageProperties
@@ -85,14 +85,14 @@ def sent_message(
     )
 
 
-def _packet_of(received: Received) -> MessagePacket | None:
+def _packet_of(received: ReceiveResult) -> MessagePacket | None:
     if received.packet is None:
         return None
     packet = inspect(received.packet, as_="message_packet", missing=received.missing).packet
     return packet if isinstance(packet, MessagePacket) else None
 
 
-def properties_received(received: Received) -> MessageProperties | None:
+def properties_received(received: ReceiveResult) -> MessageProperties | None:
     """What a queue manager that read a message remotely gives to its application."""
     packet = _packet_of(received)
     if packet is None:
@@ -106,7 +106,7 @@ def properties_received(received: Received) -> MessageProperties | None:
     )
 
 
-def lookup_id_of(received: Received) -> int:
+def lookup_id_of(received: ReceiveResult) -> int:
     """The lookup identifier: its highest byte is not on the wire, and follows from the priority.
 
     [MS-MQRR] 3.1.4.7

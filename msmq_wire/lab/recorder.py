@@ -14,10 +14,10 @@ from typing import Any
 
 from msmq_wire.capture.conversation_writer import CaptureWriter
 from msmq_wire.errors import MsmqWireError
-from msmq_wire.lab.deeds import DEEDS, why_not
 from msmq_wire.lab.recorded_hosts import OTHER, OWN, RecordedHosts
 from msmq_wire.lab.recordings.recording import RecordedStep, Recording, write_recording
 from msmq_wire.lab.recordings.scenario import Step, read_scenario
+from msmq_wire.lab.step_actions import STEP_ACTIONS, unsupported
 from msmq_wire.output import whole_file
 from msmq_wire.rpc.statuses import Status
 
@@ -87,13 +87,13 @@ async def _record(capture: Path, data: bytes, *, begin: int, seed: int) -> Recor
 
 async def _done(hosts: RecordedHosts, step: Step) -> RecordedStep:
     """Do a step, or say why it cannot be done."""
-    reason = why_not(hosts, step)
+    reason = unsupported(hosts, step)
     if reason is not None:
         return RecordedStep(name=step.name, do=step.do, outcome="skipped", reason=reason)
     await hosts.pass_time(_BETWEEN)
     begun = hosts.moment()
     try:
-        outcome = await DEEDS[step.do](hosts, step)
+        outcome = await STEP_ACTIONS[step.do](hosts, step)
     except ValueError as error:
         # What an application must not ask for.
         raise MsmqWireError(f"step {step.name}: {error}") from error

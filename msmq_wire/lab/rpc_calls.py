@@ -19,7 +19,7 @@ import msgspec
 
 from msmq_wire.errors import EncodeError
 from msmq_wire.lab.faults import ConnectionFaults
-from msmq_wire.lab.model.server import Answer, Association, Server
+from msmq_wire.lab.model.interface_server import CallResult, ClientAssociation, InterfaceServer
 from msmq_wire.lab.rpc_fragments import JoinedStub, fragments
 from msmq_wire.lab.rpc_negotiation import AcceptedContext, stub_syntax
 from msmq_wire.lab.rpc_service import RpcService
@@ -92,7 +92,7 @@ class RpcCalls:
     def __init__(
         self,
         service: RpcService,
-        association: Association,
+        association: ClientAssociation,
         send: Callable[[bytes], None],
         faults: ConnectionFaults | None,
     ) -> None:
@@ -201,7 +201,7 @@ class RpcCalls:
                 lambda answer: self._answer(first.call_id, call, answer),
             )
 
-    def _find(self, first: Request) -> tuple[Server, Method, Syntax] | int:
+    def _find(self, first: Request) -> tuple[InterfaceServer, Method, Syntax] | int:
         """The method that is called, or the status of a fault."""
         context = self.contexts.get(first.context_id)
         if context is None:
@@ -232,7 +232,7 @@ class RpcCalls:
             return _TOO_BUSY
         return None
 
-    def _answer(self, call_id: int, call: _Running, answer: Answer) -> None:
+    def _answer(self, call_id: int, call: _Running, answer: CallResult) -> None:
         """Send an answer, unless the connection or the call ended before it was ready."""
         if self._running.get(call_id) is not call:
             return
@@ -280,9 +280,9 @@ def _stub_problem(stub: InspectedStub) -> int | None:
     return None if broken is None else _STUB_FAULTS.get(broken, _BAD_STUB_DATA)
 
 
-def refusal(method: Method) -> Answer:
+def refusal(method: Method) -> CallResult:
     """The failure instead of what could have been done: a status, or a fault where the method has none."""
     status = int(Status.MQ_ERROR_INSUFFICIENT_RESOURCES)
     if method.returns_status:
-        return Answer(response=method.response.cls(status=status))
-    return Answer(fault=status)
+        return CallResult(response=method.response.cls(status=status))
+    return CallResult(fault=status)

@@ -17,7 +17,7 @@ from msmq_wire.errors import DecodeError, MsmqWireError
 from msmq_wire.lab.closing import Closing
 from msmq_wire.lab.faults import ConnectionFaults, FaultySender
 from msmq_wire.lab.log import why
-from msmq_wire.lab.model.server import Answer
+from msmq_wire.lab.model.interface_server import CallResult
 from msmq_wire.lab.rpc_fragments import MAX_FRAGMENT, JoinedStub, agreed_fragment, fragments
 from msmq_wire.lab.rpc_negotiation import (
     AcceptedContext,
@@ -64,7 +64,7 @@ class PendingCall(msgspec.Struct, eq=False, kw_only=True):
     call_id: int
     method: Method
     syntax: Syntax
-    answer: asyncio.Future[Answer]
+    answer: asyncio.Future[CallResult]
     stub: JoinedStub
 
 
@@ -161,7 +161,7 @@ class RpcClient(Closing, asyncio.Protocol):
         if refused:
             raise MsmqWireError(f"{self._name} does not offer {', '.join(refused)}")
 
-    async def call(self, interface: Interface, opnum: int, request: Any) -> Answer:
+    async def call(self, interface: Interface, opnum: int, request: Any) -> CallResult:
         """Make a call and wait for its answer: a response, or the status of a fault.
 
         ``request`` is the value that the method declares. Who stops to wait gives the call up: the server is
@@ -177,7 +177,7 @@ class RpcClient(Closing, asyncio.Protocol):
             # Cancelled with a cancel time-out of zero: asked, and not waited for.
             self.cancel(pending)
             self.give_up(pending)
-            return Answer(fault=_CALL_CANCELLED)
+            return CallResult(fault=_CALL_CANCELLED)
         except asyncio.CancelledError:
             self.give_up(pending)
             raise
@@ -292,7 +292,7 @@ class RpcClient(Closing, asyncio.Protocol):
             raise MsmqWireError(self._lost)
         assert context.syntax is not None
         call_id = self._new_call()
-        answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[CallResult] = asyncio.get_running_loop().create_future()
         pending = self._pending[call_id] = PendingCall(
             call_id=call_id,
             method=method,
@@ -343,7 +343,7 @@ class RpcClient(Closing, asyncio.Protocol):
             case Response():
                 self._respond(pdu)
             case Fault() if pdu.call_id in self._pending:
-                self._resolve(self._pending[pdu.call_id], Answer(fault=pdu.status))
+                self._resolve(self._pending[pdu.call_id], CallResult(fault=pdu.status))
             case Fault() if binding is not None and not binding.done():
                 reason = f"{self._name} refused the context: fault {pdu.status:#010x}"
                 binding.set_exception(MsmqWireError(reason))
@@ -368,9 +368,9 @@ class RpcClient(Closing, asyncio.Protocol):
                 del self._pending[pdu.call_id]
                 _fail(pending.answer, error)
             else:
-                self._resolve(pending, Answer(response=value))
+                self._resolve(pending, CallResult(response=value))
 
-    def _resolve(self, pending: PendingCall, answer: Answer) -> None:
+    def _resolve(self, pending: PendingCall, answer: CallResult) -> None:
         del self._pending[pending.call_id]
         if not pending.answer.done():
             pending.answer.set_result(answer)

@@ -14,7 +14,7 @@ from msmq_wire.lab.clock import LoopClock
 from msmq_wire.lab.closing import Closing
 from msmq_wire.lab.faults import ConnectionFaults, FaultPlan, FaultySender
 from msmq_wire.lab.log import LabLog, why
-from msmq_wire.lab.model.server import Server
+from msmq_wire.lab.model.interface_server import InterfaceServer
 from msmq_wire.lab.rpc_calls import RpcCalls
 from msmq_wire.lab.rpc_fragments import agreed_fragment
 from msmq_wire.lab.rpc_negotiation import Reject, accept
@@ -61,7 +61,7 @@ class RpcServer(Closing):
 
     def __init__(
         self,
-        servers: Sequence[Server],
+        servers: Sequence[InterfaceServer],
         *,
         limits: RpcLimits = RpcLimits(),  # noqa: B008  (a value that does not change)
         clock: LoopClock | None = None,

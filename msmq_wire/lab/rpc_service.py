@@ -17,10 +17,10 @@ import msgspec
 
 from msmq_wire.capture.conversation_writer import CaptureWriter
 from msmq_wire.lab.clock import LoopClock
-from msmq_wire.lab.connection_table import Connection, ConnectionTable
+from msmq_wire.lab.connection_table import ConnectionTable, TrackedConnection
 from msmq_wire.lab.faults import ConnectionFaults, FaultPlan
 from msmq_wire.lab.log import LabLog
-from msmq_wire.lab.model.server import Association, Server
+from msmq_wire.lab.model.interface_server import ClientAssociation, InterfaceServer
 from msmq_wire.lab.rpc_fragments import MAX_FRAGMENT
 from msmq_wire.rpc.ndr import NDR64, Syntax
 from msmq_wire.wire.types.guid import GUID
@@ -50,7 +50,7 @@ class RpcLimits(msgspec.Struct, frozen=True, kw_only=True):
     fragment: int = MAX_FRAGMENT
 
 
-class Holder(Connection, Protocol):
+class Holder(TrackedConnection, Protocol):
     """A connection, as far as its service knows it."""
 
     closed: asyncio.Future[None]
@@ -63,7 +63,7 @@ class Holder(Connection, Protocol):
 
 
 class _Group(msgspec.Struct, eq=False):
-    association: Association
+    association: ClientAssociation
     address: str
     holders: list[Holder] = []
 
@@ -76,7 +76,7 @@ class RpcService:
 
     def __init__(
         self,
-        servers: Sequence[Server],
+        servers: Sequence[InterfaceServer],
         *,
         limits: RpcLimits,
         clock: LoopClock | None = None,
@@ -86,7 +86,7 @@ class RpcService:
         preferred: Syntax = NDR64,
         log: LabLog,
     ) -> None:
-        self.servers: dict[GUID, Server] = {server.INTERFACE.uuid: server for server in servers}
+        self.servers: dict[GUID, InterfaceServer] = {server.INTERFACE.uuid: server for server in servers}
         self.known = {uuid: server.INTERFACE.major for uuid, server in self.servers.items()}
         self.limits = limits
         self.capture = capture
@@ -110,7 +110,7 @@ class RpcService:
         self._last_connection += 1
         return None if self._faults is None else self._faults.connection(self._seed, self._last_connection)
 
-    def room_for_handle(self, association: Association) -> bool:
+    def room_for_handle(self, association: ClientAssociation) -> bool:
         """Whether an association may have one more context handle.
 
         Where all have too many, the association that has most loses its connections, unless it is this one.
@@ -126,11 +126,11 @@ class RpcService:
             holder.drop()
         return True
 
-    def join(self, number: int, address: str, holder: Holder) -> Association | None:
+    def join(self, number: int, address: str, holder: Holder) -> ClientAssociation | None:
         """The association that a bind names, a new one for 0; None where ``address`` may not join it."""
         if not number:
             self._last_group += 1
-            group = _Group(Association(number=self._last_group), address)
+            group = _Group(ClientAssociation(number=self._last_group), address)
             self._groups[self._last_group] = group
         else:
             found = self._groups.get(number)
@@ -140,7 +140,7 @@ class RpcService:
         group.holders.append(holder)
         return group.association
 
-    def part(self, association: Association, holder: Holder) -> None:
+    def part(self, association: ClientAssociation, holder: Holder) -> None:
         """A connection of an association is gone."""
         group = self._groups[association.number]
         group.holders.remove(holder)

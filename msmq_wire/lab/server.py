@@ -24,7 +24,7 @@ from msmq_wire.lab.closing import Closing
 from msmq_wire.lab.faults import FaultPlan
 from msmq_wire.lab.http_server import HttpServer
 from msmq_wire.lab.log import LabEvent, LabLog
-from msmq_wire.lab.model.binary.outgoing import OutgoingQueue
+from msmq_wire.lab.model.binary.outgoing import TransmissionQueue
 from msmq_wire.lab.model.binary.protocol import BinaryProtocol
 from msmq_wire.lab.model.binary.sending import Sending
 from msmq_wire.lab.model.com.object_exporter import (
@@ -40,13 +40,13 @@ from msmq_wire.lab.model.com.object_exporter import (
 )
 from msmq_wire.lab.model.data.message_security import MessageSecurity
 from msmq_wire.lab.model.data.timers import Timers
+from msmq_wire.lab.model.interface_server import CallResult, ClientAssociation, InterfaceServer, ServerCall
 from msmq_wire.lab.model.qm2qm.server import Qm2qmServer
 from msmq_wire.lab.model.qmcomm.environment import QmcommEnvironment, free_port
 from msmq_wire.lab.model.qmcomm.qmcomm2 import Qmcomm2Server
 from msmq_wire.lab.model.qmcomm.server import QmcommServer
 from msmq_wire.lab.model.qmmgmt.server import QmmgmtServer
 from msmq_wire.lab.model.remote_read.server import RemoteReadServer
-from msmq_wire.lab.model.server import Answer, Association, Call, Server
 from msmq_wire.lab.queue_manager import LabQueueManager, new_queue_manager
 from msmq_wire.lab.rpc_calls import refusal
 from msmq_wire.lab.rpc_server import RpcServer
@@ -69,7 +69,7 @@ class LabSettings(msgspec.Struct, frozen=True, kw_only=True):
     1970, when the lab starts; None for that of the computer. ``quota`` bounds in kilobytes what all queues
     hold, with what it costs here. ``neighbours`` are the queue managers to which it sends, by the names or
     addresses that direct format names have for them. ``faults`` are drawn from ``seed``. ``security`` checks
-    signatures and opens bodies, as `msmq_wire.lab.message_security` does; without it bodies that are
+    signatures and opens bodies, as `msmq_wire.lab.message_keys` does; without it bodies that are
     encrypted are refused.
     """
 
@@ -99,7 +99,7 @@ class LabServices(msgspec.Struct, frozen=True):
     http: Endpoint
 
 
-class _LoggedCalls(Server):
+class _LoggedCalls(InterfaceServer):
     """An interface whose calls are logged when they are answered.
 
     What has no context handle of its own, so that the RPC service does not count it, is bounded here.
@@ -108,12 +108,12 @@ class _LoggedCalls(Server):
     log: LabLog | None = None
 
     def serve(
-        self, association: Association, opnum: int, request: Any, done: Callable[[Answer], None]
-    ) -> Call | None:
+        self, association: ClientAssociation, opnum: int, request: Any, done: Callable[[CallResult], None]
+    ) -> ServerCall | None:
         """Take a call."""
         method = self.INTERFACE.methods.get(opnum)
 
-        def answered(answer: Answer) -> None:
+        def answered(answer: CallResult) -> None:
             if self.log is not None:
                 status = answer.status
                 self.log.say(
@@ -208,7 +208,7 @@ class LabServer(Closing):
         *,
         capture: CaptureWriter | None = None,
         write: Callable[[LabEvent], None] | None = None,
-        interfaces: Callable[[Any], Sequence[Server]] | None = None,
+        interfaces: Callable[[Any], Sequence[InterfaceServer]] | None = None,
     ) -> None:
         timers = Timers()
         begin = (time.time_ns() if settings.time is None else settings.time * SECOND) // MILLISECOND
@@ -308,7 +308,7 @@ class LabServer(Closing):
         await self._binary.close()
         self.clock.stop()
 
-    def _connect(self, outgoing: OutgoingQueue) -> None:
+    def _connect(self, outgoing: TransmissionQueue) -> None:
         """Connect to a neighbour; messages for who is none wait: nobody is asked where that could be."""
         where = self._neighbours.get(outgoing.remote_address.casefold())
         if not self.manager.connection_active:
@@ -325,7 +325,7 @@ class LabServer(Closing):
         known = {settings.computer_name, settings.host, socket.gethostname(), *settings.neighbours}
         return known.union(self.manager.addresses).difference(_EVERY_ADDRESS)
 
-    def _own_interfaces(self) -> list[Server]:
+    def _own_interfaces(self) -> list[InterfaceServer]:
         made: list[_LoggedCalls] = [
             _RemoteRead(self.manager),
             _Qm2qm(self.manager),

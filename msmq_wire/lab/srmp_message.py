@@ -11,10 +11,10 @@ from urllib.parse import unquote, urlsplit
 
 import msgspec
 
-from msmq_wire.engines.building import build_message
 from msmq_wire.engines.fit import fit
+from msmq_wire.engines.message_builder import build_message
 from msmq_wire.errors import EncodeError, FormatNameError, MsmqWireError
-from msmq_wire.lab.model.data.elements import Message, Queue, QueueManager
+from msmq_wire.lab.model.data.elements import ModelMessage, ModelQueueManager, Queue
 from msmq_wire.lab.model.data.stored_message import message_of
 from msmq_wire.srmp.elements.envelope import SrmpHeader
 from msmq_wire.srmp.envelope import parse_envelope
@@ -37,7 +37,9 @@ class SrmpRefusal(msgspec.Struct, frozen=True):
     reason: str
 
 
-def srmp_message(manager: QueueManager, request: HttpMessage) -> tuple[Queue, Message] | SrmpRefusal:
+def srmp_message(
+    manager: ModelQueueManager, request: HttpMessage
+) -> tuple[Queue, ModelMessage] | SrmpRefusal:
     """The queue that a POST names, and the message for it."""
     multipart = parse_multipart(request.header("content-type") or "", request.body)
     root = multipart.root
@@ -59,7 +61,7 @@ def srmp_message(manager: QueueManager, request: HttpMessage) -> tuple[Queue, Me
         return SrmpRefusal(str(error))
 
 
-def _queue(manager: QueueManager, url: str) -> Queue | None:
+def _queue(manager: ModelQueueManager, url: str) -> Queue | None:
     """The queue of a URL as ``http://host/msmq/private$/orders``."""
     try:
         path = unquote(urlsplit(url).path)
@@ -72,8 +74,8 @@ def _queue(manager: QueueManager, url: str) -> Queue | None:
 
 
 def _message(
-    manager: QueueManager, request: HttpMessage, header: SrmpHeader, root: MimePart, multipart: Multipart
-) -> Message:
+    manager: ModelQueueManager, request: HttpMessage, header: SrmpHeader, root: MimePart, multipart: Multipart
+) -> ModelMessage:
     path, msmq, services = header.path, header.msmq, header.services
     assert path is not None
     data = request.head + request.body

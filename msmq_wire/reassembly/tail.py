@@ -6,7 +6,7 @@ from bisect import bisect_left
 
 TAIL_BYTES = 1 << 16
 TAIL_RUNS = 64  # runs of bytes without a gap; what is older is not kept
-PIECE_COST = 256  # what a kept piece costs besides its bytes: the tuple, its numbers, the bytes object
+SEGMENT_COST = 256  # what a kept piece costs besides its bytes: the tuple, its numbers, the bytes object
 
 Range = tuple[int, int]
 
@@ -46,9 +46,9 @@ class Tail:
                 del run[: oldest - first]
                 runs[0] = (oldest, run)
             first = oldest
-        self.cost = end - first + PIECE_COST
+        self.cost = end - first + SEGMENT_COST
         if len(runs) > 1:
-            kept = sum(len(run) + PIECE_COST for _, run in runs)
+            kept = sum(len(run) + SEGMENT_COST for _, run in runs)
             self.cost = kept - (first - runs[0][0])
 
     def covers(self, start: int, end: int) -> int:

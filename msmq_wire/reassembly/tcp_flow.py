@@ -11,7 +11,7 @@ from collections import Counter, OrderedDict
 from operator import itemgetter
 from typing import NamedTuple
 
-from msmq_wire.reassembly.tail import PIECE_COST, TAIL_BYTES, Range, Tail, differ
+from msmq_wire.reassembly.tail import SEGMENT_COST, TAIL_BYTES, Range, Tail, differ
 from msmq_wire.reassembly.tcp_events import (
     ACK,
     PSH,
@@ -417,7 +417,7 @@ class Flow:
             end = min(end, self.pieces[at].start)
         if start < end:
             self.pieces.insert(at, _Piece(start, end, None, frame, time))
-            self._charge(PIECE_COST)
+            self._charge(SEGMENT_COST)
 
     def _charge(self, cost: int) -> None:
         self.cost += cost
@@ -436,11 +436,11 @@ class Flow:
 
 
 def _weight(event: TcpEvent) -> int:
-    return PIECE_COST + (len(event.data) if isinstance(event, StreamBytes) else 0)
+    return SEGMENT_COST + (len(event.data) if isinstance(event, StreamBytes) else 0)
 
 
 def _cost(piece: _Piece) -> int:
-    return PIECE_COST + (len(piece.data) if piece.data is not None else 0)
+    return SEGMENT_COST + (len(piece.data) if piece.data is not None else 0)
 
 
 class Connection:

@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from typing import Protocol
 
 
-class Opened(Protocol):
+class OpenedBody(Protocol):
     """What became of a cipher text: ``body`` and ``how`` it was opened, or ``why`` it was not.
 
     ``doubtful`` says that nothing confirms the body.
@@ -36,20 +36,22 @@ class OpensBodies(Protocol):
 
     def open_body(
         self, algorithm: int | None, key: bytes, data: bytes, size: int, level: int | None = None
-    ) -> Opened:
+    ) -> OpenedBody:
         """Open a cipher text with the session key in a SIMPLEBLOB; raises nothing."""
 
 
 class _Keys:
     """An opener, and what it said last: a body is asked for by column, filter and finding alike."""
 
-    def __init__(self, opener: OpensBodies, tell: Callable[[Opened], None] | None) -> None:
+    def __init__(self, opener: OpensBodies, tell: Callable[[OpenedBody], None] | None) -> None:
         self._opener = opener
         self._tell = tell
         self._asked: tuple[int | None, bytes, bytes, int, int | None] | None = None
-        self._last: Opened | None = None
+        self._last: OpenedBody | None = None
 
-    def open(self, algorithm: int | None, key: bytes, data: bytes, size: int, level: int | None) -> Opened:
+    def open(
+        self, algorithm: int | None, key: bytes, data: bytes, size: int, level: int | None
+    ) -> OpenedBody:
         asked = algorithm, key, data, size, level
         if self._last is None or asked != self._asked:
             self._asked, self._last = asked, self._opener.open_body(*asked)
@@ -61,7 +63,7 @@ class _Keys:
 _IN_FORCE: ContextVar[_Keys | None] = ContextVar("keys of bodies", default=None)
 
 
-def put_in_force(opener: OpensBodies | None, tell: Callable[[Opened], None] | None = None) -> None:
+def put_in_force(opener: OpensBodies | None, tell: Callable[[OpenedBody], None] | None = None) -> None:
     """Let bodies be opened from now on, to the end of the `opening_bodies` around this; None ends it.
 
     ``tell`` is told what became of each body, of one that is asked for again once.
@@ -87,7 +89,7 @@ def keys_in_force() -> bool:
 
 def opened(
     algorithm: int | None, key: bytes, data: bytes, size: int, level: int | None = None
-) -> Opened | None:
+) -> OpenedBody | None:
     """What a cipher text is under the keys in force; None without any. ``level`` is that of a packet."""
     keys = _IN_FORCE.get()
     return None if keys is None else keys.open(algorithm, key, data, size, level)

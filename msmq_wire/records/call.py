@@ -9,7 +9,7 @@ import msgspec
 
 from msmq_wire.records.call_story import CarriedMessage, call_story, carries_packet, is_answered, is_cut
 from msmq_wire.records.column import ENCAPSULATION, Column, ColumnRow, placed
-from msmq_wire.records.look import Kind, Look
+from msmq_wire.records.display import Display, Kind
 from msmq_wire.records.message import message_of
 from msmq_wire.records.queue_names import short_queue
 from msmq_wire.records.record import Record
@@ -17,7 +17,7 @@ from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.rpc.hresults import describe
 
 
-class Calls:
+class CallFinder:
     """Finds each call; one that brought a message waits for it, which is the next record."""
 
     def __init__(self) -> None:
@@ -75,10 +75,10 @@ def _status_name(call: Call) -> str | None:
 _HINTS = get_type_hints(RpcCall, include_extras=True)
 
 
-def _field(name: str, kind: Kind, look: Look | None = None, **more: Any) -> Column:
+def _field(name: str, kind: Kind, display: Display | None = None, **more: Any) -> Column:
     """A column that is a field of a call, and means what is said of it there."""
     doc = get_args(_HINTS[name])[-1]
-    return Column(name, kind, doc, f"packet.{name}", look=look, **more)
+    return Column(name, kind, doc, f"packet.{name}", display=display, **more)
 
 
 def _of_record(column: Column) -> Column:
@@ -88,27 +88,27 @@ def _of_record(column: Column) -> Column:
 
 CALL_COLUMNS: tuple[Column, ...] = (
     placed("id", Column, where="record.id"),
-    placed("time", Column, where="record.time", look=Look("time", 60)),
+    placed("time", Column, where="record.time", display=Display("time", 60)),
     placed(
         "src", Column, called="client", where="record.src",
-        doc="Address and port of who calls.", look=Look("client", 0, 10, last=True),
+        doc="Address and port of who calls.", display=Display("client", 0, 10, last=True),
     ),
     placed(
         "dst", Column, called="server", where="record.dst",
-        doc="Address and port of who is called.", look=Look("server", 130, 10, last=True),
+        doc="Address and port of who is called.", display=Display("server", 130, 10, last=True),
     ),
-    _field("interface", "text", Look("interface", 200), optional=False),
-    _field("opnum", "number", Look("opnum", 200)),
-    _field("method", "text", Look("method", 150, 14)),
-    _field("queue", "text", Look("queue", 0, 12, end=True, style="name", short=short_queue)),
-    _field("status", "number", Look("status", 0, 10, end=True, text=status_text)),
+    _field("interface", "text", Display("interface", 200), optional=False),
+    _field("opnum", "number", Display("opnum", 200)),
+    _field("method", "text", Display("method", 150, 14)),
+    _field("queue", "text", Display("queue", 0, 12, end=True, style="name", short=short_queue)),
+    _field("status", "number", Display("status", 0, 10, end=True, text=status_text)),
     Column("status_name", "text", "Name of the status.", _status_name),
     _field("fault", "flag", optional=False),
-    _field("latency", "duration", Look("ms", 140)),
-    _field("request_id", "number", Look("request", 180)),
+    _field("latency", "duration", Display("ms", 140)),
+    _field("request_id", "number", Display("request", 180)),
     Column(
         "what", "text", "What the call did, in words.", lambda call: call_story(call.packet, call.carried),
-        optional=False, reveals="label", look=Look("what", 60, 16, style="note", last=True),
+        optional=False, reveals="label", display=Display("what", 60, 16, style="note", last=True),
     ),
     _field("syntax", "text"),
     Column(

@@ -95,7 +95,7 @@ def call_story(call: RpcCall, message: CarriedMessage | None = None) -> str:
         return _SEALED
     if isinstance(call, ComCall):
         words = com_words(call)
-        return f"{words}: there is none" if finds_nothing(call) else _told(words, call)
+        return f"{words}: there is none" if finds_nothing(call) else _reported(words, call)
     known = _of_directory if call.does else STORIES.get(call.role) if call.role is not None else None
     if known is None:
         return "a call that is not known" if call.interface == "unknown" else f"a call of {call.interface}"
@@ -152,14 +152,14 @@ def _ended(call: RpcCall) -> str:
     return ""
 
 
-def _told(text: str, call: RpcCall, result: str = "") -> str:
+def _reported(text: str, call: RpcCall, result: str = "") -> str:
     """What is done, and how it ended or what came of it."""
     end = _ended(call) or result
     return f"{text}: {end}" if end else text
 
 
 def _plain(text: str) -> Story:
-    return lambda call, message: _told(text, call)
+    return lambda call, message: _reported(text, call)
 
 
 def _access(access: int | None, share: int | None) -> str:
@@ -181,7 +181,7 @@ def _access(access: int | None, share: int | None) -> str:
 
 def _open(call: RpcCall, message: CarriedMessage | None, words: str = "opens the queue") -> str:
     access = call.asked(call.members.access)
-    return _told(words + _access(access, call.asked("dw_share_mode")), call)
+    return _reported(words + _access(access, call.asked("dw_share_mode")), call)
 
 
 def _open_remote(call: RpcCall, message: CarriedMessage | None) -> str:
@@ -189,18 +189,18 @@ def _open_remote(call: RpcCall, message: CarriedMessage | None) -> str:
 
 
 def _port(call: RpcCall, message: CarriedMessage | None) -> str:
-    port = call.told("return_value")
-    return _told("asks for the port", call, "none" if port == 0 else str(port or ""))
+    port = call.number_at("return_value")
+    return _reported("asks for the port", call, "none" if port == 0 else str(port or ""))
 
 
 def _version(call: RpcCall, message: CarriedMessage | None) -> str:
-    parts = [call.told(name) for name in ("p_major", "p_minor", "p_build_number")]
+    parts = [call.number_at(name) for name in ("p_major", "p_minor", "p_build_number")]
     version = "" if None in parts else ".".join(map(str, parts))
-    return _told("asks for the server's version", call, version)
+    return _reported("asks for the server's version", call, version)
 
 
 def _cursor(call: RpcCall, message: CarriedMessage | None) -> str:
-    return _told("makes a cursor to step through the queue", call)
+    return _reported("makes a cursor to step through the queue", call)
 
 
 def _waiting(milliseconds: int) -> str:
@@ -268,7 +268,7 @@ def _receive(call: RpcCall, message: CarriedMessage | None) -> str:
 def _send(call: RpcCall, message: CarriedMessage | None) -> str:
     carried = message or _in_buffer(call.request)
     if carried is None or carried.size is None:
-        return _told("sends a message", call)
+        return _reported("sends a message", call)
     text = f"sends a message of {size_text(carried.size)}"
     end = _ended(call)
     # Where there is little room, the end counts.
@@ -278,23 +278,23 @@ def _send(call: RpcCall, message: CarriedMessage | None) -> str:
 def _end(call: RpcCall, message: CarriedMessage | None) -> str:
     match call.asked("dw_ack"):
         case RemoteReadAck.RR_ACK:
-            return _told("takes the message off the queue (ACK)", call)
+            return _reported("takes the message off the queue (ACK)", call)
         case RemoteReadAck.RR_NACK:
-            return _told("puts the message back (NACK)", call)
-    return _told("ends the receive", call)
+            return _reported("puts the message back (NACK)", call)
+    return _reported("ends the receive", call)
 
 
 def _move(call: RpcCall, message: CarriedMessage | None) -> str:
     lookup_id = call.asked(call.members.lookup_id)
     which = "a message" if lookup_id is None else f"message {lookup_id}"
-    return _told(f"moves {which} to another queue", call)
+    return _reported(f"moves {which} to another queue", call)
 
 
 def _properties(words: str) -> Story:
     def story(call: RpcCall, message: CarriedMessage | None) -> str:
         count = call.asked("cp")
         noun = "property" if count == 1 else "properties"
-        return _told(words.format(noun if count is None else f"{count} {noun}"), call)
+        return _reported(words.format(noun if count is None else f"{count} {noun}"), call)
 
     return story
 
@@ -311,7 +311,7 @@ _SETTINGS: Mapping[int, str] = {
 def _setting(call: RpcCall, message: CarriedMessage | None) -> str:
     query = call.asked("dw_query_type")
     what = _SETTINGS.get(query if query is not None else -1, "a setting")
-    return _told(f"asks the server for {what}", call)
+    return _reported(f"asks the server for {what}", call)
 
 
 _MANAGED: Mapping[int | None, str] = {
@@ -331,7 +331,7 @@ def _state(call: RpcCall, message: CarriedMessage | None) -> str:
 def _manage(call: RpcCall, message: CarriedMessage | None) -> str:
     action = _value(call.request, "lpwsz_action")
     text = f" to {action.text}" if isinstance(action, WcharText) else ""
-    return _told(f"tells {_managed(call)}{text}", call)
+    return _reported(f"tells {_managed(call)}{text}", call)
 
 
 _OBJECTS: Mapping[int | None, str] = {
@@ -394,7 +394,7 @@ def _of_directory(call: RpcCall, message: CarriedMessage | None) -> str:
         if isinstance(values, tuple):
             result = "1 value" if len(values) == 1 else f"{len(values)} values" if values else "no more"
     words = call.does.format(object=_object(call), objects=_objects(call), properties=_counted(call))
-    return _told(words, call, result)
+    return _reported(words, call, result)
 
 
 STORIES: Mapping[Role, Story] = {

@@ -13,14 +13,14 @@ from typing import Any, ClassVar, TypeVar
 import msgspec
 
 from msmq_wire.reassembly.encapsulation import GRE_KEY, VIRTUAL_NETWORK, VLAN, numbers_in
+from msmq_wire.records.display import AS_JSON, CAPTURE, ColumnDeclaration, Display
 from msmq_wire.records.endpoint import proxied
-from msmq_wire.records.look import AS_JSON, CAPTURE, Declared, Look
-from msmq_wire.records.record import Record, Spot
+from msmq_wire.records.record import FileLocation, Record
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.wire.private import Private, Public, What, privacy
 
 
-class Column(Declared, frozen=True):
+class Column(ColumnDeclaration, frozen=True):
     """A column: what it is called and means, and what gives its value.
 
     ``where`` is an attribute of what a row is about, or a function of it. Each of its ``objects`` has
@@ -63,20 +63,20 @@ PLACE: Mapping[str, Column] = {
     for one in (
         Column(
             "id", "number", "Number of the item, the same in every command.",
-            least=1, optional=False, look=Look("id", style="strong"),
+            least=1, optional=False, display=Display("id", style="strong"),
         ),
         Column("parent", "number", "Id of the item that carried it."),
-        Column("capture", "text", "The file.", optional=False, look=CAPTURE),
+        Column("capture", "text", "The file.", optional=False, display=CAPTURE),
         Column("frames", "numbers", "Numbers of the frames that carry it, from 1.", optional=False),
-        Column("time", "time", "Of the frame that completes it.", look=Look("time", 72)),
-        Column("src", "endpoint", "Address and port it came from.", look=Look("src", 0, 10, last=True)),
-        Column("dst", "endpoint", "Address and port it went to.", look=Look("dst", 0, 10, last=True)),
-        Column("stream", "number", "Number of the TCP connection, from 0.", look=Look("stream")),
+        Column("time", "time", "Of the frame that completes it.", display=Display("time", 72)),
+        Column("src", "endpoint", "Address and port it came from.", display=Display("src", 0, 10, last=True)),
+        Column("dst", "endpoint", "Address and port it went to.", display=Display("dst", 0, 10, last=True)),
+        Column("stream", "number", "Number of the TCP connection, from 0.", display=Display("stream")),
         Column(
             "offset", "number", "Bytes of that direction, or at rest of the file, before it.",
             optional=False,
         ),
-        Column("length", "number", "Captured bytes.", optional=False, look=Look("length")),
+        Column("length", "number", "Captured bytes.", optional=False, display=Display("length")),
     )
 }  # fmt: skip
 """Where a record was found: what every row that is about one says of that."""
@@ -135,9 +135,9 @@ def _error(record: Record) -> str | None:
     return "capture" if record.type == "error" else None
 
 
-def _place(spot: Spot) -> str:
-    address = "" if spot.address is None else f", address {spot.address:#x}"
-    return f"{spot.capture} at {spot.offset}{address}"
+def _place(location: FileLocation) -> str:
+    address = "" if location.address is None else f", address {location.address:#x}"
+    return f"{location.capture} at {location.offset}{address}"
 
 
 def _captured_in(kind: bytes) -> Callable[[bytes], tuple[int, ...]]:
@@ -179,12 +179,12 @@ RECORD_COLUMNS: tuple[Column, ...] = (
     PLACE["id"],
     PLACE["parent"],
     Column(
-        "type", "text", "Kind of packet, or what else it is.", optional=False, look=Look("type", 0, 10)
+        "type", "text", "Kind of packet, or what else it is.", optional=False, display=Display("type", 0, 10)
     ),
     *(one for name, one in PLACE.items() if name not in ("id", "parent")),
     Column(
         "anomalies", "number", "How many rules it breaks.", lambda record: len(record.anomalies),
-        optional=False, look=Look("odd"),
+        optional=False, display=Display("odd"),
     ),
     Column(
         "anomaly_codes", "texts", "Which rules it breaks.",
@@ -197,12 +197,12 @@ RECORD_COLUMNS: tuple[Column, ...] = (
     Column("event", "text", "Step of a connection."),
     Column(
         "grade", "text", "What was found at rest is worth: whole, damaged or head.",
-        choices=("whole", "damaged", "head"), asked=True, look=Look("grade", 0, style="note"),
+        choices=("whole", "damaged", "head"), asked=True, display=Display("grade", 0, style="note"),
     ),
     Column(
         "places", "texts", "All places where the same bytes lie at rest.",
-        lambda record: tuple(map(_place, record.spots)), asked=True, reveals="host",
-        look=Look("places", 150, 8, text=lambda row: str(len(row.get("places") or ()))),
+        lambda record: tuple(map(_place, record.locations)), asked=True, reveals="host",
+        display=Display("places", 150, 8, text=lambda row: str(len(row.get("places") or ()))),
     ),
     *ENCAPSULATION,
 )  # fmt: skip

@@ -173,8 +173,8 @@ class Coverage(msgspec.Struct):
             case "both_sides":
                 return _HALF if self.one_sided else ""
             case "before":
-                told = _DISORDER if self.disordered <= frame else _UNSEEN if self.unseen <= frame else ""
-                return gone if min(first) < frame else told
+                reported = _DISORDER if self.disordered <= frame else _UNSEEN if self.unseen <= frame else ""
+                return gone if min(first) < frame else reported
             case "before_here":
                 return gone if first[self.side(src)] < frame else ""
             case "around":

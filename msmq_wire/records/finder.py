@@ -29,7 +29,7 @@ from msmq_wire.records.packet_reader import PacketReader
 from msmq_wire.records.proxy_header import HEADER_BEGINS, Front, ProxyHeaders
 from msmq_wire.records.recognition import Content, Ports, content_of, datagram_kind
 from msmq_wire.records.record import FoundPacket, Item, Record
-from msmq_wire.rpc.security import Negotiator
+from msmq_wire.rpc.pdu_protection import Negotiator
 from msmq_wire.wire.headers.base_header import SIGNATURE
 from msmq_wire.wire.packets.ping import PING_SIGNATURE
 

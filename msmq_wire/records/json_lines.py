@@ -6,10 +6,10 @@ written by functions made of their declarations; a cut packet, a call, a gap or 
 
 from __future__ import annotations
 
+from msmq_wire.engines.text.bounded_cache import BoundedCache
 from msmq_wire.engines.text.escaping import json_line, json_string
 from msmq_wire.engines.text.json import json_text
-from msmq_wire.engines.text.kept import Kept
-from msmq_wire.engines.text.shown import base64_string
+from msmq_wire.engines.text.json_fields import base64_string
 from msmq_wire.records.record import Record
 from msmq_wire.records.view import record_view, time_text
 from msmq_wire.spec import SpecRef
@@ -41,7 +41,9 @@ def _line(record: Record, packet: str) -> str:
 
 
 # Captures, addresses and types; an address may be unknown.
-_names: Kept[str | None, str] = Kept(lambda name: "null" if name is None else json_string(name))
+_names: BoundedCache[str | None, str] = BoundedCache(
+    lambda name: "null" if name is None else json_string(name)
+)
 
 
 def _time(nanoseconds: int | None) -> str:
@@ -49,16 +51,16 @@ def _time(nanoseconds: int | None) -> str:
     return f'"{text}"' if text else "null"
 
 
-def _told(told: tuple[str, str, str]) -> str:
-    code, message, path = map(json_string, told)
+def _reported(reported: tuple[str, str, str]) -> str:
+    code, message, path = map(json_string, reported)
     return f'{{"code":{code},"message":{message},"path":{path}'
 
 
-_tellings = Kept(_told)
-_sections: Kept[SpecRef, str] = Kept(lambda spec: json_string(str(spec)))
+_tellings = BoundedCache(_reported)
+_sections: BoundedCache[SpecRef, str] = BoundedCache(lambda spec: json_string(str(spec)))
 
 
 def _anomaly(anomaly: Anomaly) -> str:
-    told = _tellings[anomaly.code, anomaly.message, anomaly.path]
+    reported = _tellings[anomaly.code, anomaly.message, anomaly.path]
     spec = _sections[anomaly.spec]
-    return f'{told},"offset":{anomaly.offset},"length":{anomaly.length},"spec":{spec}}}'
+    return f'{reported},"offset":{anomaly.offset},"length":{anomaly.length},"spec":{spec}}}'

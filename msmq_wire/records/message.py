@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeAlias
 import msgspec
 
 from msmq_wire.records.column import ENCAPSULATION, Column, placed
-from msmq_wire.records.look import AS_JSON, Look
+from msmq_wire.records.display import AS_JSON, Display
 from msmq_wire.records.message_body import BODY_FIELDS, body_of, message_body
 from msmq_wire.records.message_values import (
     buffer_delivery,
@@ -66,7 +66,7 @@ def none(value: Any) -> None:
     """Nothing, whatever there is."""
 
 
-class Whole(msgspec.Struct, frozen=True):
+class WholePacket(msgspec.Struct, frozen=True):
     """Where a value is in a packet of the binary protocol that is whole and breaks no MUST.
 
     ``paths`` are those of JSON; what is at several is ``made`` to one value. Where there is one of
@@ -78,7 +78,7 @@ class Whole(msgspec.Struct, frozen=True):
     unless: tuple[str, ...] = ()
 
 
-_UNSIGNED = Whole(made=lambda: None, unless=("security_header", "multi_queue_format_header"))
+_UNSIGNED = WholePacket(made=lambda: None, unless=("security_header", "multi_queue_format_header"))
 """Of a message that has nowhere to keep a signature."""
 
 
@@ -93,7 +93,7 @@ class MessageColumn(Column, frozen=True, kw_only=True):
     packet: Where = ""
     buffer: Where = ""
     srmp: Where = ""
-    whole: Whole | None = None
+    whole: WholePacket | None = None
     of: str = ""
     made: Callable[[Any], Any] = none
 
@@ -133,14 +133,14 @@ class MessageColumn(Column, frozen=True, kw_only=True):
         return "" if self.field is None else self.field.unit
 
     @property
-    def in_whole(self) -> Whole | None:
+    def in_whole(self) -> WholePacket | None:
         """Where it is in a packet that is whole; None where it is no more than an attribute of the record."""
         if self.of:
             inner = _by_name()[self.of].in_whole
             assert inner is not None
             made = self.made if inner.made is None else _after(inner.made, self.made)
             return msgspec.structs.replace(inner, made=made)
-        return self.whole or (Whole((self.path,)) if self.path else None)
+        return self.whole or (WholePacket((self.path,)) if self.path else None)
 
     @cached_property
     def values(self) -> Mapping[Carrier, Value]:
@@ -294,19 +294,19 @@ COLUMNS: tuple[MessageColumn, ...] = (
     MessageColumn(
         "queue", "text", "Format name of the destination.",
         packet=packet_queue, buffer=buffer_queue, srmp="queue", reveals="host",
-        whole=Whole(("user_header.destination_queue.format_name",)),
-        look=Look("queue", 0, 12, end=True, style="name", short=short_queue),
+        whole=WholePacket(("user_header.destination_queue.format_name",)),
+        display=Display("queue", 0, 12, end=True, style="name", short=short_queue),
     ),
     MessageColumn(
         "label", "text", "Label of the message.",
         packet=packet_label, buffer="properties.label.text", srmp="label", reveals="label",
-        whole=Whole((f"{_PROPERTIES}.label",)),
-        look=Look("label", 64, 7, style="note"),
+        whole=WholePacket((f"{_PROPERTIES}.label",)),
+        display=Display("label", 64, 7, style="note"),
     ),
     MessageColumn(
         "message_class", "number", "Class of the message.",
         packet="message_properties_header.message_class", buffer="properties.message_class",
-        srmp="envelope.header.msmq.class", look=Look("class", 120, 8, tint=_style),
+        srmp="envelope.header.msmq.class", display=Display("class", 120, 8, tint=_style),
     ),
     MessageColumn(
         "priority", "number", "Priority, 0 to 7.",
@@ -316,7 +316,7 @@ COLUMNS: tuple[MessageColumn, ...] = (
     MessageColumn(
         "delivery", "text", "express, recoverable or transactional.",
         packet=packet_delivery, buffer=buffer_delivery, srmp=srmp_delivery,
-        whole=Whole(("user_header.flags",), delivery_of),
+        whole=WholePacket(("user_header.flags",), delivery_of),
         choices=("express", "recoverable", "transactional"),
     ),
     MessageColumn(
@@ -327,7 +327,7 @@ COLUMNS: tuple[MessageColumn, ...] = (
         "message_id", "text",
         "GUID of the sending queue manager, a backslash and the number there.",
         packet=packet_message_id, buffer=buffer_message_id, srmp="message_id",
-        whole=Whole(("user_header.source_queue_manager", "user_header.message_id"), message_id),
+        whole=WholePacket(("user_header.source_queue_manager", "user_header.message_id"), message_id),
         pattern=r"^[0-9a-f-]{36}\\[0-9]+$", reveals="host",
     ),
     MessageColumn(
@@ -338,14 +338,14 @@ COLUMNS: tuple[MessageColumn, ...] = (
     MessageColumn(
         "body_size", "number", "Bytes of the body that its header claims.",
         packet=packet_body_size, buffer="properties.body_length", srmp=srmp_body_size,
-        whole=Whole((f"{_PROPERTIES}.message_size",), unless=("compound_message_header",)),
-        look=Look("size", 110),
+        whole=WholePacket((f"{_PROPERTIES}.message_size",), unless=("compound_message_header",)),
+        display=Display("size", 110),
     ),
     MessageColumn(
         "via", "text", "tcp; rpc for what came in a call; http for SRMP; file for what was found at rest.",
         packet=_via, buffer=_via, srmp=_via, choices=("tcp", "rpc", "http", "file"), optional=False,
-        whole=Whole(made=lambda: "tcp"),
-        look=Look("via", 130, style="dim"),
+        whole=WholePacket(made=lambda: "tcp"),
+        display=Display("via", 130, style="dim"),
     ),
     placed("frames", MessageColumn),
     placed("capture", MessageColumn),
@@ -365,23 +365,23 @@ COLUMNS: tuple[MessageColumn, ...] = (
         "sent; received or peeked by a remote read; read, where its call does not say which of the two; "
         "stored, where it was found at rest.",
         where=_how, choices=("sent", "received", "peeked", "read", "stored"), optional=False,
-        look=Look("how", 60, 8),
-        whole=Whole(made=lambda: "sent"),
+        display=Display("how", 60, 8),
+        whole=WholePacket(made=lambda: "sent"),
     ),
     MessageColumn(
         "action", "text", "What `how` says; of an acknowledgment that was sent its class.",
         packet=_action("packet"), buffer=_action("buffer"), srmp=_action("srmp"), asked=True,
-        look=Look("action", 60, 10, tint=_style),
-        whole=Whole((f"{_PROPERTIES}.message_class",), _sent_as),
+        display=Display("action", 60, 10, tint=_style),
+        whole=WholePacket((f"{_PROPERTIES}.message_class",), _sent_as),
     ),
     MessageColumn(
         "cut", "text", "Bytes captured of those sent, where it was captured in part, as 66 of 1204.",
-        where=cut_of, look=Look("cut", 58, seldom=True), whole=Whole(made=lambda: None),
+        where=cut_of, display=Display("cut", 58, seldom=True), whole=WholePacket(made=lambda: None),
     ),
     MessageColumn(
         "body", "body", "The body.",
-        where=message_body, reveals="body", asked=True, look=Look("body", 100, 8),
-        whole=Whole(
+        where=message_body, reveals="body", asked=True, display=Display("body", 100, 8),
+        whole=WholePacket(
             tuple(f"{_PROPERTIES}.{name}" for name in BODY_FIELDS), body_of,
             unless=("compound_message_header", f"{_PROPERTIES}.privacy_level", "security_header.flags.eb"),
         ),

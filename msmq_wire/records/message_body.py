@@ -60,8 +60,8 @@ class MessageBody(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         content = open_body(
             self.data, self.body_type or 0, extension=self.extension, encrypted=self.encrypted
         )
-        told = (("opened_with", self.opened_with), ("not_opened", self.not_opened))
-        details = tuple(one for one in told if one[1])
+        reported = (("opened_with", self.opened_with), ("not_opened", self.not_opened))
+        details = tuple(one for one in reported if one[1])
         # The headers of a messaging library stay the last ones.
         return msgspec.structs.replace(content, details=details + content.details) if details else content
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from msmq_wire.engines.text.bounded_cache import BoundedCache
 from msmq_wire.engines.text.csv import csv_cell
 from msmq_wire.engines.text.escaping import json_string
-from msmq_wire.engines.text.kept import Kept
 from msmq_wire.records.message import MessageColumn
 from msmq_wire.records.view import time_text
 
@@ -59,7 +59,7 @@ def _csv_cells(column: MessageColumn) -> Callable[[list[Any]], list[Any]]:
 
 _JSON: dict[str, Callable[[Any], str]] = {
     "text": json_string,
-    "endpoint": Kept(json_string).__getitem__,
+    "endpoint": BoundedCache(json_string).__getitem__,
     "numbers": lambda numbers: f"[{','.join(map(str, numbers))}]",
 }
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from msmq_wire.reassembly.tail import PIECE_COST
+from msmq_wire.reassembly.tail import SEGMENT_COST
 from msmq_wire.reassembly.tcp import TcpReassembler
 from msmq_wire.reassembly.tcp_events import FIN, RST, SYN, Endpoints, TcpSegment
 from msmq_wire.reassembly.tcp_flow import Flow
@@ -26,7 +26,7 @@ _MOST_ENDS = 1 << 16
 _MOST_PATHS = 16
 _MOST_WAITING = 8
 _MOST_HELD = 1 << 20
-"""What held segments may cost together, each its payload and `PIECE_COST`."""
+"""What held segments may cost together, each its payload and `SEGMENT_COST`."""
 _ENOUGH = 64
 """Equal bytes that prove a copy: acknowledgment packets of two tenants may be equal."""
 _MARKS = 1 << 16
@@ -173,4 +173,4 @@ def _numbered(segment: TcpSegment, number: int) -> TcpSegment:
 
 
 def _cost(segment: TcpSegment) -> int:
-    return len(segment.payload) + PIECE_COST
+    return len(segment.payload) + SEGMENT_COST

@@ -25,7 +25,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-class Links(msgspec.Struct, frozen=True, gc=False):
+class CallContext(msgspec.Struct, frozen=True, gc=False):
     """What the calls before tell of a call; fields as in `RpcCall`."""
 
     queue: str | None = None
@@ -51,10 +51,10 @@ class OpenQueues:
         self._opened: OrderedDict[tuple[str, HandleKey | None], _Opened] = OrderedDict()
         self._started: OrderedDict[tuple[str, ReceiveKey | None], int] = OrderedDict()
 
-    def take(self, server: str, call: DecodedCall, frame: int) -> Links:
+    def take(self, server: str, call: DecodedCall, frame: int) -> CallContext:
         """Take a call to ``server`` (its address, no port) that ``frame`` completes; say what it is about."""
         if call.method is None:
-            return Links()
+            return CallContext()
         role, members = call.method.role, call.method.members
         request = None if call.request is None else call.request.value
         response = None if call.response is None else call.response.value
@@ -77,9 +77,9 @@ class OpenQueues:
             )
         request_id = reached_number(request, members.request_id)
         if opened is None:
-            return Links(queue, request_id, None, started)
+            return CallContext(queue, request_id, None, started)
         columns = opened.columns if role is Role.LOOK_UP else ()
-        return Links(queue, request_id, opened.frame, started, columns)
+        return CallContext(queue, request_id, opened.frame, started, columns)
 
     def _remember(self, server: str, members: Members, request: Any, response: Any, opened: _Opened) -> None:
         for key in opened.keys:

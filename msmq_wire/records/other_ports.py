@@ -85,9 +85,9 @@ class OtherPorts:
 
     def note(self, data: bytes, port: int) -> None:
         """Take note of content that may be MSMQ but is not read here."""
-        told = may_carry(data, port)
-        if told:
-            self._notices[told] += 1
+        reported = may_carry(data, port)
+        if reported:
+            self._notices[reported] += 1
 
     def finish(self) -> None:
         """Count what is still undecided: the capture ends here."""

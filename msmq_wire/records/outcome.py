@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, TypeAlias, get_args
 
 from msmq_wire.records.column import Column
-from msmq_wire.records.look import Look
+from msmq_wire.records.display import Display
 
 Outcome: TypeAlias = Literal[
     "received", "delivered", "stored", "acknowledged", "unknown", "expired", "purged", "refused"
@@ -18,6 +18,6 @@ OUTCOME = Column(
     "outcome", "text",
     "What became of it, as far as the capture shows: the strongest that its evidence carries.",
     choices=OUTCOMES, asked=True,
-    look=Look("outcome", 50, 8, tint=lambda outcome: "error" if outcome in FAILURES else ""),
+    display=Display("outcome", 50, 8, tint=lambda outcome: "error" if outcome in FAILURES else ""),
 )  # fmt: skip
 """A column of messages that no message has alone: what comes after it decides."""

@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Protocol
 
-from msmq_wire.reassembly.stream import MARK_COST, FramedPacket, FramerEvent, PacketFramer
+from msmq_wire.reassembly.packet_framer import MARK_COST, FramedPacket, FramerEvent, PacketFramer
 from msmq_wire.reassembly.tcp_events import Reason
 from msmq_wire.records.record import FoundPacket, Item, NewRecord
 from msmq_wire.records.stream_reader import Frames, Names

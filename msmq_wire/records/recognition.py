@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Literal, TypeAlias
 
-from msmq_wire.reassembly.stream import begins as begins_packet
-from msmq_wire.reassembly.stream import is_credible as starts_packet
+from msmq_wire.reassembly.packet_framer import begins as begins_packet
+from msmq_wire.reassembly.packet_framer import is_credible as starts_packet
 from msmq_wire.records.endpoint import MSMQ_PORT, PING_PORT
 from msmq_wire.records.proxy_header import behind_header, header_of, may_become_header
 from msmq_wire.rpc.pdu.decoding import is_credible as starts_pdu

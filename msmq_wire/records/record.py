@@ -24,7 +24,7 @@ end is not there.
 """
 
 
-class Spot(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class FileLocation(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Where the same bytes lie at rest: the file, the offset in it, and the address of a memory dump."""
 
     capture: Annotated[str, FILE]
@@ -54,7 +54,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     and whose its connection is by a PROXY header, as `msmq_wire.reassembly.encapsulation` has it.
 
     What was found at rest has a ``grade``, the offset in its file as ``offset``, all places where the same
-    bytes lie in ``spots``, and neither frames nor a time; ``reason`` says why it is not whole.
+    bytes lie in ``locations``, and neither frames nor a time; ``reason`` says why it is not whole.
     """
 
     id: int
@@ -79,11 +79,11 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     event: Annotated[str | None, PUBLIC] = None
     how: Annotated[Literal["received", "peeked", "read"] | None, PUBLIC] = None
     grade: Annotated[Grade | None, PUBLIC] = None
-    spots: tuple[Spot, ...] = ()
+    locations: tuple[FileLocation, ...] = ()
     path: Annotated[bytes, Private("host", "captured_in")] = b""
 
 
-class Place(TypedDict):
+class RecordPlace(TypedDict):
     """Where a record was found, as what is told of it repeats that; ``record`` is its id."""
 
     record: int
@@ -94,9 +94,9 @@ class Place(TypedDict):
     dst: str
 
 
-def place_of(record: Record) -> Place:
+def place_of(record: Record) -> RecordPlace:
     """Where a record was found; an address that is not known is empty."""
-    return Place(
+    return RecordPlace(
         record=record.id,
         capture=record.capture,
         frames=record.frames,

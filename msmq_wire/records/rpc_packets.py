@@ -145,7 +145,7 @@ class RpcCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         """The number in a member of the request, by its name in `members`; None where there is none."""
         return reached_number(self.request, path)
 
-    def told(self, path: str) -> int | None:
+    def number_at(self, path: str) -> int | None:
         """The number in a member of the response."""
         return reached_number(self.response, path)
 

@@ -13,11 +13,11 @@ from typing import Any
 import msgspec
 
 from msmq_wire.records.com_records import com_record
-from msmq_wire.records.open_queues import Links, OpenQueues
+from msmq_wire.records.open_queues import CallContext, OpenQueues
 from msmq_wire.records.other_ports import UNKNOWN_CALLS
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_records import RpcPlace, frames_of, notes_of
-from msmq_wire.records.stream_reader import Conversation, StreamReader
+from msmq_wire.records.stream_reader import FollowedConnection, StreamReader
 from msmq_wire.rpc.association import Association
 from msmq_wire.rpc.com.activation import GIVERS, PointerGiven, pointer_of, pointers_given
 from msmq_wire.rpc.com.decoding import decode_com_call, follow_com_call, guess_com_call
@@ -34,7 +34,7 @@ from msmq_wire.rpc.events import (
 )
 from msmq_wire.rpc.interfaces import Interface, interface_name
 from msmq_wire.rpc.ndr import NDR, NDR64, NDR_BIG_ENDIAN, Syntax
-from msmq_wire.rpc.security import Negotiator
+from msmq_wire.rpc.pdu_protection import Negotiator
 from msmq_wire.wire.types.guid import GUID
 
 _OTHERS = "DCE/RPC calls of other interfaces: not decoded"
@@ -46,7 +46,7 @@ _SMALL = 1024
 _MOST_OBJECTS = 1 << 14
 
 
-class _Connection(Conversation):
+class _Connection(FollowedConnection):
     """One association and what is known of it."""
 
     __slots__ = ("association", "calls", "guesses", "msmq", "skipped")
@@ -169,9 +169,9 @@ class RpcReader(StreamReader[_Connection]):
             return decode_com_call(event, asked) if followed or asked in COM_INTERFACES else None
         if known is not None:
             return decode_com_call(event, known.iid) if known.followed else None
-        told = connection.guesses.get(event.context_id)
-        if told is not None:
-            return follow_com_call(event, *told) if told[0].uuid in COM_INTERFACES else None
+        reported = connection.guesses.get(event.context_id)
+        if reported is not None:
+            return follow_com_call(event, *reported) if reported[0].uuid in COM_INTERFACES else None
         call = guess_com_call(event)
         if call is not None and call.interface is not None and call.syntax is not None:
             self._remember(connection, event, call.interface, call.syntax)
@@ -182,7 +182,7 @@ class RpcReader(StreamReader[_Connection]):
         self._tell(place, event)
         known = self._objects.find(event)
         self._objects.take(call, max(frames_of(event), default=0))
-        record = place.call(call, Links(), connection.association.account)
+        record = place.call(call, CallContext(), connection.association.account)
         yield com_record(record, None if known is None else known.frame)
 
     def _guess(self, connection: _Connection, event: CallEvent, asked: GUID | None) -> DecodedCall | None:

@@ -13,7 +13,7 @@ import msgspec
 from msmq_wire.engines.codec import inspect
 from msmq_wire.errors import DecodeError
 from msmq_wire.reassembly.sections import join_sections
-from msmq_wire.records.open_queues import Links
+from msmq_wire.records.open_queues import CallContext
 from msmq_wire.records.record import NewRecord, Record
 from msmq_wire.records.rpc_packets import RpcBind, RpcBindContext, RpcCall, RpcFault, TransferBuffer
 from msmq_wire.records.stored_srmp import stored_message
@@ -86,7 +86,7 @@ class RpcPlace:
         )
         return self._of("rpc_bind", event, packet)
 
-    def call(self, call: DecodedCall, links: Links, account: str) -> Record:
+    def call(self, call: DecodedCall, links: CallContext, account: str) -> Record:
         """The record of a call; ``account`` is whom the client says it is."""
         event = call.event
         request, response = event.request, event.response
@@ -201,7 +201,7 @@ class RpcPlace:
     ) -> Iterator[Record]:
         """A packet that a call carried, and the SRMP message in it."""
         result = inspect(data, as_=kind, missing=missing)
-        told, stored = stored_message(result.packet)
+        reported, stored = stored_message(result.packet)
         record = self._record(
             type=kind,
             parent=parent.id,
@@ -214,7 +214,7 @@ class RpcPlace:
             length=len(data),
             how=_how(parent),
             packet=result.packet,
-            anomalies=(*problems, *result.anomalies, *told),
+            anomalies=(*problems, *result.anomalies, *reported),
             consumed=result.consumed,
             remainder=result.remainder,
             error=result.error or error,

@@ -14,7 +14,7 @@ from msmq_wire.records.record import Record
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from msmq_wire.engines.columns import Proven
+    from msmq_wire.engines.columns import ProvenPackets
 
     Integers: TypeAlias = NDArray[Any]
 
@@ -59,7 +59,7 @@ class Run(Protocol):
     def record(self, index: int, /) -> Record:
         """One packet, decoded and judged the first time that it is asked for."""
 
-    def proven(self) -> Sequence[Proven]:
+    def proven(self) -> Sequence[ProvenPackets]:
         """The packets that are whole and break no MUST, by class, as far as that is proven."""
 
 

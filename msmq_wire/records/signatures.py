@@ -61,7 +61,7 @@ def _checked() -> _Checked:
 
 @contextlib.contextmanager
 def trusting(trusted: Any) -> Iterator[None]:
-    """Let `msmq_wire.sealing.certificates.Trusted` vouch for signers while this lasts, if it is not None."""
+    """Let these `msmq_wire.sealing.certificates.TrustedCertificates` vouch for signers while this lasts."""
     token = _TRUSTING.set(None if trusted is None else _checked_with(trusted))
     try:
         yield

@@ -23,7 +23,7 @@ from msmq_wire.srmp.http.framer import MAX_BODY
 from msmq_wire.srmp.http.message import HeaderFields, HttpMessage
 from msmq_wire.srmp.mime import MimePart, Multipart, content_id_of, parse_multipart
 from msmq_wire.srmp.rules import MESSAGE_ID, judge_receipt_parts, label_of
-from msmq_wire.srmp.xml.tree import CUT
+from msmq_wire.srmp.xml.element_tree import CUT
 from msmq_wire.wire.musts import Anomaly
 from msmq_wire.wire.types.guid import NULL_GUID
 
@@ -327,10 +327,10 @@ def error_of(request: SrmpRequest) -> DecodeError | None:
     """Why a request cannot be read to its end; None when it can."""
     http, error = request.http, request.parsed.error
     if request.lacks:
-        told = (
+        reported = (
             "the compressed body is not read to its end" if http.complete else "the request is not complete"
         )
-        return DecodeError(request.lacks, told, offset=len(http.head) + len(http.body))
+        return DecodeError(request.lacks, reported, offset=len(http.head) + len(http.body))
     if error is None:
         return None
     root = request.multipart.root

@@ -12,7 +12,7 @@ from msmq_wire.reassembly.tcp_events import Direction
 from msmq_wire.records.record import Record
 from msmq_wire.records.srmp_content import is_srmp
 from msmq_wire.records.srmp_records import SrmpPlace
-from msmq_wire.records.stream_reader import Conversation, StreamReader
+from msmq_wire.records.stream_reader import FollowedConnection, StreamReader
 from msmq_wire.srmp.http.connection import HttpConnection
 from msmq_wire.srmp.http.message import HttpExchange, HttpHole, is_credible
 
@@ -33,7 +33,7 @@ def _is_leg(exchange: HttpExchange) -> bool:
     return answer.status in _CHALLENGES
 
 
-class _Connection(Conversation):
+class _Connection(FollowedConnection):
     """One HTTP connection; ``srmp`` says that one of its requests is a message."""
 
     __slots__ = ("holes", "http", "srmp")

@@ -55,7 +55,7 @@ class SrmpPlace:
             certain=exchange.certain,
             latency=latency,
         )
-        told = () if answer is None else tuple(under("response", answer.problems, 0))[:MAX_ANOMALIES]
+        reported = () if answer is None else tuple(under("response", answer.problems, 0))[:MAX_ANOMALIES]
         answers = exchange.interim if answer is None else (*exchange.interim, answer)
         frames = [frame for one in (http, *answers) for frame in one.frames]
         length = request.captured + sum(map(_captured, answers))
@@ -70,7 +70,7 @@ class SrmpPlace:
             offset=http.offset,
             length=length,
             packet=packet,
-            anomalies=(*judge_request(request), *told),
+            anomalies=(*judge_request(request), *reported),
             consumed=length - len(remainder),
             remainder=remainder,
             error=error_of(request),

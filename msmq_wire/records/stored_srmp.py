@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from msmq_wire.engines.places import span
+from msmq_wire.engines.field_offsets import span
 from msmq_wire.records.record import NewRecord, Record
 from msmq_wire.records.srmp_content import SrmpRequest, error_of, judge_request, packet_of, roles, take_apart
 from msmq_wire.records.srmp_records import record_type

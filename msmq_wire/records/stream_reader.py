@@ -25,7 +25,7 @@ Frames = Callable[[tuple[int, ...]], tuple[int, ...]]
 """The frames that carried what came as others."""
 
 
-class Follower(Protocol):
+class StreamAssembler(Protocol):
     """Puts the bytes of both sides of one connection together, whatever they are."""
 
     @property
@@ -42,17 +42,17 @@ class Follower(Protocol):
     def finish(self) -> list[Any]: ...
 
 
-class Conversation:
+class FollowedConnection:
     """One connection; subclasses add what is known of it."""
 
     __slots__ = ("follower", "held")
 
-    def __init__(self, follower: Follower) -> None:
+    def __init__(self, follower: StreamAssembler) -> None:
         self.follower = follower
         self.held = 0
 
 
-C = TypeVar("C", bound=Conversation)
+C = TypeVar("C", bound=FollowedConnection)
 
 
 class StreamReader(ABC, Generic[C]):

@@ -33,10 +33,10 @@ def _message(record: Record) -> str:
     if message is None:
         return ""
     label, queue, action = message["label"], message["queue"], message["action"]
-    told = [f'"{label}"' if label else "no label" if label == "" else ""]
-    told += [f"to {short_queue(queue)}" if queue else ""]
-    told += [] if action == "sent" else [f"({action})"]
-    return " ".join(filter(None, told))
+    reported = [f'"{label}"' if label else "no label" if label == "" else ""]
+    reported += [f"to {short_queue(queue)}" if queue else ""]
+    reported += [] if action == "sent" else [f"({action})"]
+    return " ".join(filter(None, reported))
 
 
 def _establish(record: Record) -> str:
@@ -51,15 +51,15 @@ def _establish(record: Record) -> str:
 def _parameters(record: Record) -> str:
     timeout = reached_at(record.packet, "connection_parameters_header.ack_timeout")
     window = reached_at(record.packet, "connection_parameters_header.window_size")
-    told = "" if timeout is None else f"ack within {timeout / 1000:g} s"
-    return told if window is None else f"{told}, window {window}"
+    reported = "" if timeout is None else f"ack within {timeout / 1000:g} s"
+    return reported if window is None else f"{reported}, window {window}"
 
 
 def _session_ack(record: Record) -> str:
     number = reached_at(record.packet, "session_header.ack_sequence_number")
     stored = reached_at(record.packet, "session_header.recoverable_msg_ack_seq_number")
-    told = "" if number is None else f"ack {number}"
-    return f"{told}, stored {stored}" if stored else told
+    reported = "" if number is None else f"ack {number}"
+    return f"{reported}, stored {stored}" if stored else reported
 
 
 def _order_ack(record: Record) -> str:
@@ -77,8 +77,8 @@ def _order_ack(record: Record) -> str:
 def _ping(record: Record) -> str:
     asks = _is_to(record, PING_PORT)
     cookie = reached_at(record.packet, "cookie")
-    told = "request" if asks else "response"
-    return told if cookie is None else f"{told}, cookie {cookie}"
+    reported = "request" if asks else "response"
+    return reported if cookie is None else f"{reported}, cookie {cookie}"
 
 
 def frames_text(record: Record) -> str:
@@ -95,11 +95,11 @@ def frames_text(record: Record) -> str:
 def _gap(record: Record) -> str:
     if record.frames_missing is not None:
         return frames_text(record)
-    told = "bytes missing" if record.missing is None else f"{record.missing:,} bytes missing"
+    reported = "bytes missing" if record.missing is None else f"{record.missing:,} bytes missing"
     if record.missing == 0:
         # They were captured, and are in no packet.
-        told = f"{record.length:,} bytes not read"
-    return f"{told} ({record.reason})" if record.reason else told
+        reported = f"{record.length:,} bytes not read"
+    return f"{reported} ({record.reason})" if record.reason else reported
 
 
 def _step(record: Record) -> str:

@@ -14,16 +14,16 @@ from typing import Any
 import msgspec
 
 from msmq_wire.engines.codec import InspectResult
+from msmq_wire.engines.text.bounded_cache import BoundedCache
 from msmq_wire.engines.text.escaping import SCHEMA_VERSION
-from msmq_wire.engines.text.kept import Kept
-from msmq_wire.engines.text.shown import queue_view
+from msmq_wire.engines.text.json_fields import queue_view
 from msmq_wire.errors import DecodeError
 from msmq_wire.records.record import Record
 from msmq_wire.rpc.ndr import NdrStruct, NullPointee, String, Union, members
 from msmq_wire.rpc.ndr.pointers import Pointer
 from msmq_wire.rpc.types.queue_format import QueueFormat
+from msmq_wire.srmp.xml.element_tree import Element
 from msmq_wire.srmp.xml.fields import IsoDate, XmlStruct, xml_fields
-from msmq_wire.srmp.xml.tree import Element
 from msmq_wire.units import SECOND
 from msmq_wire.wire.fields import Field, WireStruct, fields
 from msmq_wire.wire.headers.user_header import UserHeader
@@ -110,7 +110,7 @@ def _second(second: int) -> str:
         return ""
 
 
-_seconds = Kept(_second)
+_seconds = BoundedCache(_second)
 
 
 def record_view(record: Record) -> Json:
@@ -163,7 +163,7 @@ def places_view(record: Record) -> list[Json]:
             "offset": one.offset,
             "address": None if one.address is None else f"{one.address:#x}",
         }
-        for one in record.spots
+        for one in record.locations
     ]
 
 

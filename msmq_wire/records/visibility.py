@@ -180,11 +180,11 @@ class Visibility:
         """What was not seen of what a claim needs at a place, as caveats."""
         found = self.coverage(place)
         where = place.frame, place.src, place.until
-        told: Iterable[str] = () if found is None else (found.lacks(need, *where) for need in needs)
+        reported: Iterable[str] = () if found is None else (found.lacks(need, *where) for need in needs)
         if found is None and self._forgotten and place.src:
-            told = (FORGOTTEN,)
+            reported = (FORGOTTEN,)
         more = (self._lacks(need, host_of(place.src), host_of(place.dst)) for need in needs)
-        lacking = dict.fromkeys(one for one in (*told, *more) if one)
+        lacking = dict.fromkeys(one for one in (*reported, *more) if one)
         if len(lacking) > 1:
             # Where something else is missing the end, which may be known later, does not matter.
             lacking.pop(ENDS, None)
@@ -193,9 +193,9 @@ class Visibility:
     def lacking_between(self, needs: Collection[Need], frame: int, src: str, dst: str) -> tuple[str, ...]:
         """The same of all connections between two hosts."""
         damaged = islice(self._of_hosts.get(frozenset((src, dst)), {}).values(), _MOST_LOOKED)
-        told = (one.lacks(need, frame) for one in damaged for need in needs)
+        reported = (one.lacks(need, frame) for one in damaged for need in needs)
         more = (self._lacks(need, src, dst) for need in needs)
-        return tuple(dict.fromkeys(one for one in (*told, *more) if one))
+        return tuple(dict.fromkeys(one for one in (*reported, *more) if one))
 
     def coverage(self, place: Position) -> Coverage | None:
         """The connection between two ends at a record, if it is known."""
@@ -242,29 +242,29 @@ class Visibility:
 
         ``place`` gives the name of a record.
         """
-        told: list[tuple[str, Record | None]] = []
+        reported: list[tuple[str, Record | None]] = []
         if self.broken:
-            told.append((f"{self.broken[0]}: what follows could not be read", None))
+            reported.append((f"{self.broken[0]}: what follows could not be read", None))
         more = len(self.broken) - 1
         if more > 0:
             files = "1 more file" if more == 1 else f"{more:,} more files"
-            told.append((f"{files} could not be read to {'its' if more == 1 else 'their'} end", None))
+            reported.append((f"{files} could not be read to {'its' if more == 1 else 'their'} end", None))
         if self.halves:
             halves = "1 connection" if self.halves == 1 else f"{self.halves:,} connections"
-            told.append((f"only one direction of {halves} was captured{self._half}", None))
+            reported.append((f"only one direction of {halves} was captured{self._half}", None))
         if self.dropped:
             frames = "1 frame" if self.dropped == 1 else f"{self.dropped:,} frames"
-            told.append((f"the capture lost {frames}, by its own count", None))
+            reported.append((f"the capture lost {frames}, by its own count", None))
         if self.first_hole is not None:
-            told.append((self._lost(place(self.first_hole)), self.first_hole))
+            reported.append((self._lost(place(self.first_hole)), self.first_hole))
         if self.cut_frames and self.first_cut is not None:
             frames = "1 frame is" if self.cut_frames == 1 else f"{self.cut_frames:,} frames are"
             first = "" if self.cut_frames == 1 else "first "
             cut = f"{frames} cut off at {self.snapped:,} bytes, {first}{place(self.first_cut)}"
-            told.append((cut, self.first_cut))
+            reported.append((cut, self.first_cut))
         if self.disordered or self.backwards:
-            told.append(("frames are not in the order of their time; reordercap sorts them", None))
-        return tuple(told)
+            reported.append(("frames are not in the order of their time; reordercap sorts them", None))
+        return tuple(reported)
 
     def _lost(self, before: str) -> str:
         """How much is missing; ``before`` names the frame behind the first gap."""

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from msmq_wire.engines.columns.shown import numbers, shown
+from msmq_wire.engines.columns.json_values import numbers, shown
 from msmq_wire.records.endpoint import host_of
 from msmq_wire.replay.rules.contents import AH, EB, PACKET
 from msmq_wire.replay.state import ShownMessage
 from msmq_wire.sessions.columns import keys_of
 
 if TYPE_CHECKING:
-    from msmq_wire.engines.columns import Proven
+    from msmq_wire.engines.columns import ProvenPackets
     from msmq_wire.records.run import Run
 
 
@@ -33,7 +33,7 @@ def shown_messages(run: Run) -> tuple[Any, Any]:
     return found, whole
 
 
-def _shown(run: Run, proven: Proven) -> Iterable[ShownMessage]:
+def _shown(run: Run, proven: ProvenPackets) -> Iterable[ShownMessage]:
     top, rows, places = proven.top, proven.rows, proven.places
     hosts = [(host_of(dst), host_of(src)) for src, dst in run.pairs]
     pairs = run.pair[places].tolist()

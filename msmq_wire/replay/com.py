@@ -12,8 +12,8 @@ from msmq_wire.records.com_packets import ComCall, ReceiveArguments
 from msmq_wire.records.endpoint import host_of
 from msmq_wire.records.record import Record, place_of
 from msmq_wire.replay.deviation import ReplayDeviation, ReplayKind
-from msmq_wire.replay.rows import row_of
-from msmq_wire.replay.state import Happened, Table
+from msmq_wire.replay.rule_table import row_of
+from msmq_wire.replay.state import BoundedDict, EventTime
 from msmq_wire.rpc.hresults import name
 from msmq_wire.rpc.interfaces.role import Role
 from msmq_wire.rpc.statuses import Status
@@ -35,8 +35,8 @@ class ComReplayer:
     """Feed the ``com_call`` records of a capture; nothing is raised on any. Two tables of 65,536 are kept."""
 
     def __init__(self) -> None:
-        self._closed: Table[Happened] = Table()
-        self._given: Table[Happened] = Table()
+        self._closed: BoundedDict[EventTime] = BoundedDict()
+        self._given: BoundedDict[EventTime] = BoundedDict()
 
     def feed(self, record: Record) -> list[ReplayDeviation]:
         """What is wrong with a call; nothing where not all of it is known."""
@@ -46,7 +46,7 @@ class ComReplayer:
         if not call.complete or call.fault or call.status is None or call.response is None:
             return []
         latency = call.latency
-        happened = Happened(
+        happened = EventTime(
             record.time - latency if latency is not None else 0,
             record.time,
             call.method or "a call",
@@ -58,7 +58,7 @@ class ComReplayer:
         return found
 
     def _judged(
-        self, record: Record, call: ComCall, asked: ReceiveArguments, happened: Happened
+        self, record: Record, call: ComCall, asked: ReceiveArguments, happened: EventTime
     ) -> Iterator[ReplayDeviation]:
         status = call.status or 0
         if status == 0:
@@ -70,7 +70,7 @@ class ComReplayer:
             yield from self._of_failure(record, call, asked)
 
     def _of_success(
-        self, record: Record, call: ComCall, asked: ReceiveArguments, happened: Happened
+        self, record: Record, call: ComCall, asked: ReceiveArguments, happened: EventTime
     ) -> Iterator[ReplayDeviation]:
         refused = _refused(asked)
         if refused is not None:

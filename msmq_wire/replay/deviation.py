@@ -70,7 +70,7 @@ class ReplayKind(StrEnum):
 
 
 class ProcessingRule(msgspec.Struct, frozen=True):
-    """The number of a `Row`: document, section and place, as MQRR-3.1.4.7-27.
+    """The number of a `RuleRow`: document, section and place, as MQRR-3.1.4.7-27.
 
     Sessions and the RPC runtime have no rows: ``ProcessingRule("MQQB", "3.1.5.4.1")`` is MQQB-3.1.5.4.1.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from msmq_wire.replay.call import LOW_56, ObservedCall
+from msmq_wire.replay.observed_call import LOW_56, ObservedCall
 from msmq_wire.rpc.constants import ReceiveAction
 from msmq_wire.rpc.interfaces.role import READS
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
@@ -53,5 +53,5 @@ def read_of(call: ObservedCall) -> ObservedRead | None:
         request_id=asked(members.request_id),
         lookup_id=asked(members.lookup_id) if members.lookup_id else 0,
         transaction=transaction if isinstance(transaction, GUID) and transaction != NULL_GUID else None,
-        sequence=(call.call.told(members.found) or 0) & LOW_56,
+        sequence=(call.call.number_at(members.found) or 0) & LOW_56,
     )

@@ -18,9 +18,9 @@ from msmq_wire.records.endpoint import host_of
 from msmq_wire.records.record import Record, is_read
 from msmq_wire.records.rpc_packets import RpcBind
 from msmq_wire.records.run import Run
-from msmq_wire.replay.call import ObservedCall, observe
 from msmq_wire.replay.com import ComReplayer
 from msmq_wire.replay.deviation import ReplayDeviation
+from msmq_wire.replay.observed_call import ObservedCall, observe
 from msmq_wire.replay.read import ObservedRead, read_of
 from msmq_wire.replay.rules.actions import judge_access, judge_action, judge_send
 from msmq_wire.replay.rules.answers import judge_answer
@@ -56,8 +56,8 @@ from msmq_wire.replay.rules.sent import judge_sent, learn_sent
 from msmq_wire.replay.rules.statuses import judge_status, judge_time
 from msmq_wire.replay.rules.uses import judge_look, judge_thrown, judge_use, judge_waiting, learn_uses
 from msmq_wire.replay.session_rules import SessionRules
-from msmq_wire.replay.state import Doubt, Found, Known, KnownHandle
-from msmq_wire.sessions import Follower
+from msmq_wire.replay.state import Found, KnownHandle, PendingDeviation, ServerState
+from msmq_wire.sessions import StoryFollower
 from msmq_wire.units import SECOND
 
 _IN_FLIGHT = 5 * SECOND
@@ -75,9 +75,9 @@ class Replayer:
     record, and each run, before it comes here.
     """
 
-    def __init__(self, follower: Follower | None = None) -> None:
+    def __init__(self, follower: StoryFollower | None = None) -> None:
         # Without one it has its own.
-        self._own = Follower(lives=False) if follower is None else None
+        self._own = StoryFollower(lives=False) if follower is None else None
         following = follower or self._own
         assert following is not None
         self._rules = SessionRules(following.record)
@@ -86,9 +86,9 @@ class Replayer:
 
     def _begin(self, capture: str) -> None:
         self._capture = capture
-        self._known = Known()
+        self._known = ServerState()
         self._com = ComReplayer()
-        self._doubts: deque[Doubt] = deque()
+        self._doubts: deque[PendingDeviation] = deque()
         self._held: tuple[Record, Record | None] | None = None
         # The ends of connections that calls were seen on.
         self._ends: OrderedDict[int | None, tuple[str, str]] = OrderedDict()
@@ -152,14 +152,14 @@ class Replayer:
             if not is_whole or run.capture != self._capture:
                 found += [(number, one) for one in self._feed(record())]
                 continue
-            told: list[ReplayDeviation] = [] if self._held is None else self._release()
+            reported: list[ReplayDeviation] = [] if self._held is None else self._release()
             if shown is not None:
-                told += judge_shown(self._known, shown, record)
-            told += self._rules.of(number)
+                reported += judge_shown(self._known, shown, record)
+            reported += self._rules.of(number)
             if self._doubts and time:
-                told += self._settle(time)
-            if told:
-                found += [(number, one) for one in told]
+                reported += self._settle(time)
+            if reported:
+                found += [(number, one) for one in reported]
         if other is not None:
             others = chain((other,), others)
         return [*found, *((one.id, deviation) for one in others for deviation in self._feed(one))]
@@ -190,7 +190,7 @@ class Replayer:
             self._known.miss(host_of(record.dst), host_of(record.src), begun, ended)
         found: list[ReplayDeviation] = []
         for one in () if call is None else self._judge(call):
-            if isinstance(one, Doubt):
+            if isinstance(one, PendingDeviation):
                 self._doubts.append(one)
                 if len(self._doubts) > _MOST_DOUBTS:
                     self._doubts.popleft()

@@ -14,10 +14,10 @@ from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 
-from msmq_wire.replay.call import MessageIdentity, ObservedCall
 from msmq_wire.replay.deviation import ReplayDeviation
-from msmq_wire.replay.packets import frame_text
-from msmq_wire.replay.rows import Row, find
+from msmq_wire.replay.observed_call import MessageIdentity, ObservedCall
+from msmq_wire.replay.packet_deviations import frame_text
+from msmq_wire.replay.rule_table import RuleRow, find
 from msmq_wire.rpc.interfaces import METHODS
 from msmq_wire.rpc.interfaces.method import Method
 from msmq_wire.units import SECOND
@@ -32,7 +32,7 @@ _MOST_GAPS = 32
 V = TypeVar("V")
 
 
-class Table(OrderedDict[Hashable, V]):
+class BoundedDict(OrderedDict[Hashable, V]):
     """A dict that forgets what was set first."""
 
     def put(self, key: Hashable, value: V) -> V:
@@ -45,7 +45,7 @@ class Table(OrderedDict[Hashable, V]):
         return value
 
 
-class Happened(msgspec.Struct, frozen=True, gc=False):
+class EventTime(msgspec.Struct, frozen=True, gc=False):
     """Between when and when something was done, by what, in which frame."""
 
     begun: int
@@ -54,7 +54,7 @@ class Happened(msgspec.Struct, frozen=True, gc=False):
     frame: int | None
 
     @classmethod
-    def of(cls, call: ObservedCall) -> Happened:
+    def of(cls, call: ObservedCall) -> EventTime:
         """What a call did."""
         frames = call.record.frames
         return cls(call.begun, call.ended, call.method, frames[-1] if frames else None)
@@ -64,7 +64,7 @@ class Happened(msgspec.Struct, frozen=True, gc=False):
         """Its method; None for one of COM."""
         return METHODS.get(self.method)
 
-    def row(self, check: str) -> Row | None:
+    def row(self, check: str) -> RuleRow | None:
         """The row of its method that a check is about."""
         return find(check, self.method)
 
@@ -90,15 +90,15 @@ class KnownHandle(msgspec.Struct, eq=False, kw_only=True):
     proxy: bool = False
     outgoing: bool = False
     group: int = 0
-    opened: Happened | None = None
-    closed: Happened | None = None
+    opened: EventTime | None = None
+    closed: EventTime | None = None
     closing: int | None = None
 
 
 class Ending(msgspec.Struct, frozen=True, gc=False):
     """A call that ended a receive, or tried to: ``ok`` None where it is not known what came of it."""
 
-    happened: Happened
+    happened: EventTime
     removes: bool
     ok: bool | None
 
@@ -108,7 +108,7 @@ class KnownRead(msgspec.Struct, eq=False, kw_only=True):
 
     handle: KnownHandle
     request_id: int | None
-    happened: Happened
+    happened: EventTime
     transactional: bool = False
     message: KnownMessage | None = None
     ending: Ending | None = None
@@ -125,9 +125,9 @@ class KnownMessage(msgspec.Struct, eq=False, kw_only=True):
     identity: MessageIdentity | None
     sequence: int
     priority: int | None
-    seen: Happened
+    seen: EventTime
     holder: KnownRead | None = None
-    removed: Happened | None = None
+    removed: EventTime | None = None
     passed: tuple[ReplayDeviation, int] | None = None
 
 
@@ -135,10 +135,10 @@ class KnownCursor(msgspec.Struct, eq=False):
     """A cursor, of which handle, and what closed it."""
 
     handle: KnownHandle
-    closed: Happened | None = None
+    closed: EventTime | None = None
 
 
-class Opening(msgspec.Struct, eq=False):
+class OpenedQueue(msgspec.Struct, eq=False):
     """A queue that was opened, the handles that keep it open, and whether it was opened to receive."""
 
     handles: list[KnownHandle]
@@ -151,7 +151,7 @@ class SentMessage(msgspec.Struct, frozen=True):
     ``values`` has None where the sender left the attribute to its server, UNSET where it is not compared.
     """
 
-    happened: Happened
+    happened: EventTime
     values: Mapping[str, Any]
     transaction: bool
 
@@ -181,7 +181,7 @@ class ShownMessage(msgspec.Struct, frozen=True, gc=False):
         return self.by + frame_text(self.frame)
 
 
-class Doubt(msgspec.Struct, frozen=True):
+class PendingDeviation(msgspec.Struct, frozen=True):
     """A deviation that a call which is not yet captured may explain.
 
     Calls are captured when they end: what one did before ``until`` may come later. ``stands`` says whether
@@ -193,31 +193,31 @@ class Doubt(msgspec.Struct, frozen=True):
     stands: Callable[[], bool]
 
 
-Found: TypeAlias = ReplayDeviation | Doubt
+Found: TypeAlias = ReplayDeviation | PendingDeviation
 
 
-class Known:
+class ServerState:
     """All that is known. Tables are bounded to 65,536 entries each."""
 
     def __init__(self) -> None:
-        self.handles: Table[KnownHandle] = Table()
-        self.cursors: Table[KnownCursor] = Table()
-        self.reads: Table[KnownRead] = Table()
-        self.messages: Table[KnownMessage] = Table()
-        self.available: Table[OrderedDict[Hashable, KnownMessage]] = Table()
-        self.purged: Table[Happened] = Table()
-        self.answered: Table[Happened] = Table()
-        self.waited: Table[Happened] = Table()
-        self.cancelled: Table[Happened] = Table()
-        self.groups: Table[int] = Table()
-        self.sent: Table[SentMessage] = Table()
-        self.shown: Table[ShownMessage] = Table()
-        self.named: Table[Happened] = Table()
-        self.openings: Table[Opening] = Table()
-        self.deleted: Table[Happened] = Table()
-        self.arrivals: Table[tuple[MessageIdentity, int, Happened]] = Table()
-        self.ports: Table[tuple[int, Happened]] = Table()
-        self._blind: Table[deque[tuple[int, int]]] = Table()
+        self.handles: BoundedDict[KnownHandle] = BoundedDict()
+        self.cursors: BoundedDict[KnownCursor] = BoundedDict()
+        self.reads: BoundedDict[KnownRead] = BoundedDict()
+        self.messages: BoundedDict[KnownMessage] = BoundedDict()
+        self.available: BoundedDict[OrderedDict[Hashable, KnownMessage]] = BoundedDict()
+        self.purged: BoundedDict[EventTime] = BoundedDict()
+        self.answered: BoundedDict[EventTime] = BoundedDict()
+        self.waited: BoundedDict[EventTime] = BoundedDict()
+        self.cancelled: BoundedDict[EventTime] = BoundedDict()
+        self.groups: BoundedDict[int] = BoundedDict()
+        self.sent: BoundedDict[SentMessage] = BoundedDict()
+        self.shown: BoundedDict[ShownMessage] = BoundedDict()
+        self.named: BoundedDict[EventTime] = BoundedDict()
+        self.openings: BoundedDict[OpenedQueue] = BoundedDict()
+        self.deleted: BoundedDict[EventTime] = BoundedDict()
+        self.arrivals: BoundedDict[tuple[MessageIdentity, int, EventTime]] = BoundedDict()
+        self.ports: BoundedDict[tuple[int, EventTime]] = BoundedDict()
+        self._blind: BoundedDict[deque[tuple[int, int]]] = BoundedDict()
         self._handles = 0
 
     def new_handle(self, call: ObservedCall, *, opened: bool) -> KnownHandle:
@@ -229,7 +229,7 @@ class Known:
             client=call.client,
             queue=call.queue,
             group=self.group(call),
-            opened=Happened.of(call) if opened else None,
+            opened=EventTime.of(call) if opened else None,
         )
 
     def group(self, call: ObservedCall) -> int:

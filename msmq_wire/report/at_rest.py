@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import msgspec
 
 from msmq_wire.capture.carve.hashing import HashedFile
-from msmq_wire.capture.carve.queues import QUEUE_COLUMNS, Queues, QueueTotals
-from msmq_wire.capture.carve.reader import Searched
+from msmq_wire.capture.carve.queue_totals import QUEUE_COLUMNS, Queues, QueueTotals
+from msmq_wire.capture.carve.reader import SearchedFile
+from msmq_wire.report.html_tables import table, when
 from msmq_wire.report.markup import Markup, joined, tag
-from msmq_wire.report.tables import table, when
 from msmq_wire.report.wording import bytes_text, count_text
 
 _MOST = 1000
@@ -30,7 +30,7 @@ _UNKNOWN = (
 class AtRest(msgspec.Struct, frozen=True):
     """The files that were searched, and the queues of what lies in them."""
 
-    searched: Sequence[Searched]
+    searched: Sequence[SearchedFile]
     queues: Queues
 
     def summary(self) -> Markup:
@@ -53,9 +53,9 @@ class AtRest(msgspec.Struct, frozen=True):
             return tag("p", "No message was found.")
         shown = [_queue(one) for one in rows[:_MOST]]
         heads = tuple(
-            f"#{one.look.head}" if one.kind == "number" else one.look.head
+            f"#{one.display.head}" if one.kind == "number" else one.display.head
             for one in QUEUE_COLUMNS
-            if one.look
+            if one.display
         )
         return table("Queues", heads, shown, more=len(rows) - len(shown))
 
@@ -70,16 +70,16 @@ class AtRest(msgspec.Struct, frozen=True):
 
     def limit_section(self, failures: Sequence[str]) -> Markup:
         """What is missing, and what nobody can know from such files."""
-        told = [*failures]
+        reported = [*failures]
         unreadable = sum(one.unreadable for one in self.searched)
         if unreadable:
-            told.append(f"{count_text(unreadable, 'byte')} could not be read.")
+            reported.append(f"{count_text(unreadable, 'byte')} could not be read.")
         nested: Counter[str] = sum((one.nested for one in self.searched), Counter())
-        told += (f"Not counted as finds: {count:,} {why}." for why, count in nested.most_common())
-        return tag("ul", *(tag("li", one) for one in (*told, *_UNKNOWN)))
+        reported += (f"Not counted as finds: {count:,} {why}." for why, count in nested.most_common())
+        return tag("ul", *(tag("li", one) for one in (*reported, *_UNKNOWN)))
 
 
-def _searched(one: Searched) -> tuple[object, ...]:
+def _searched(one: SearchedFile) -> tuple[object, ...]:
     """The row of what was searched; of an image that is the disk in it."""
     name = one.name.replace("\\", "/").rpartition("/")[2]
     found = one.disk_sha256 if one.files else one.sha256

@@ -8,9 +8,9 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 
-from msmq_wire.report.gone import Gone
+from msmq_wire.report.evicted_totals import EvictedTotals
+from msmq_wire.report.html_tables import table
 from msmq_wire.report.markup import Markup, joined, scrolling, tag
-from msmq_wire.report.tables import table
 from msmq_wire.report.totals import Edge, Totals
 from msmq_wire.report.wording import bytes_text, count_text, host_of
 from msmq_wire.sessions import Story
@@ -48,7 +48,9 @@ class _Way(msgspec.Struct):
 _Ways = dict[tuple[str, str], _Way]
 
 
-def hosts_of(totals: Totals, story: Story, gone: Gone | None = None) -> tuple[dict[str, Host], _Ways]:
+def hosts_of(
+    totals: Totals, story: Story, gone: EvictedTotals | None = None
+) -> tuple[dict[str, Host], _Ways]:
     """The hosts, and what passed from one to another; at most 16,384 of them."""
     hosts: dict[str, Host] = {}
     ways: _Ways = {}
@@ -106,14 +108,14 @@ def _add(way: _Way, edge: Edge) -> None:
 
 
 def talk_section(
-    hosts: dict[str, Host], ways: _Ways, left_out: int, suspects: Collection[str] = ()
+    hosts: dict[str, Host], ways: _Ways, left_out: int, flagged_hosts: Collection[str] = ()
 ) -> Markup:
-    """The picture for up to 24 hosts, and a table of the busiest ways; ``suspects`` are marked."""
+    """The picture for up to 24 hosts, and a table of the busiest ways; ``flagged_hosts`` are marked."""
     if not hosts:
         return tag("p", "No traffic of any host could be decoded.")
     picture: Markup | None = None
     if len(hosts) <= _MOST_DRAWN:
-        picture = scrolling("Picture of hosts and messages", _picture(hosts, ways, suspects))
+        picture = scrolling("Picture of hosts and messages", _picture(hosts, ways, flagged_hosts))
     else:
         picture = tag(
             "p",
@@ -186,7 +188,7 @@ def _columns(hosts: dict[str, Host], ways: _Ways) -> tuple[list[str], list[str]]
     return left, sorted(right, key=middle)
 
 
-def _picture(hosts: dict[str, Host], ways: _Ways, suspects: Collection[str]) -> Markup:
+def _picture(hosts: dict[str, Host], ways: _Ways, flagged_hosts: Collection[str]) -> Markup:
     left, right = _columns(hosts, ways)
     rows = max(len(left), len(right))
     height = rows * _ROW + 24
@@ -204,7 +206,7 @@ def _picture(hosts: dict[str, Host], ways: _Ways, suspects: Collection[str]) -> 
         if src in places and dst in places
     ]
     nodes = [
-        _node(hosts[name], x, y, flip=name in left, suspect=name in suspects)
+        _node(hosts[name], x, y, flip=name in left, suspect=name in flagged_hosts)
         for name, (x, y) in places.items()
     ]
     arrow = tag(

@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from msmq_wire.findings import Evidence
-from msmq_wire.findings.folding import Group
+from msmq_wire.findings.folding import FindingGroup
 from msmq_wire.report.markup import Markup, tag
 from msmq_wire.report.totals import Totals
 from msmq_wire.sessions import Session
@@ -23,10 +23,10 @@ def anchor(*parts: object) -> str:
     return "-".join(_UNSAFE.sub("-", str(part)[:100]).strip("-") or "x" for part in parts)
 
 
-class Links:
+class PageLinks:
     """Knows what the page has: rows of messages and sessions, and the findings in ``groups``."""
 
-    def __init__(self, totals: Totals, sessions: Sequence[Session], groups: Iterable[Group]) -> None:
+    def __init__(self, totals: Totals, sessions: Sequence[Session], groups: Iterable[FindingGroup]) -> None:
         self.messages: Collection[int] = {row.id for row in totals.rows}
         self.sessions: Collection[int] = {session.number for session in sessions}
         self._of_records: dict[int, int] = {}
@@ -53,7 +53,7 @@ class Links:
                 for host in one.hosts:
                     self._hosts.setdefault((one.lead.id, host), made)
 
-    def finding(self, group: Group) -> str:
+    def finding(self, group: FindingGroup) -> str:
         """The anchor of what the rule of a group said."""
         return self._anchors[group.id, group.lead.id]
 

@@ -18,17 +18,17 @@ from msmq_wire.findings.diagnosis import Answer
 from msmq_wire.findings.diagnosis.digest import Digest
 from msmq_wire.records.outcome import OUTCOMES
 from msmq_wire.report.at_rest import AtRest
-from msmq_wire.report.evidence import Shelf, Told, finding_section
-from msmq_wire.report.fates import Fates
-from msmq_wire.report.first import answer_section, digest_section, suspects_of, verdict
-from msmq_wire.report.gone import Gone
+from msmq_wire.report.evicted_totals import EvictedTotals
+from msmq_wire.report.finding_section import FindingSample, ReportedFindings, finding_section
 from msmq_wire.report.hosts import hosts_of, talk_section
-from msmq_wire.report.lanes import listed_sessions, session_section
-from msmq_wire.report.links import Links
+from msmq_wire.report.html_tables import queue_section, read_section, table, when
+from msmq_wire.report.links import PageLinks
 from msmq_wire.report.markup import Markup, joined, tag
-from msmq_wire.report.messages import message_section
+from msmq_wire.report.message_table import message_section
+from msmq_wire.report.outcome_totals import OutcomeTotals
+from msmq_wire.report.overview import answer_section, digest_section, flagged_hosts_of, verdict
 from msmq_wire.report.plots import flow_section
-from msmq_wire.report.tables import queue_section, read_section, table, when
+from msmq_wire.report.session_lanes import listed_sessions, session_section
 from msmq_wire.report.totals import Totals
 from msmq_wire.report.wording import bytes_text, count_text, date_text, duration_text
 from msmq_wire.sessions import Story
@@ -64,9 +64,9 @@ class ReadFacts(msgspec.Struct, frozen=True, kw_only=True):
 def report_page(
     totals: Totals,
     story: Story,
-    shelf: Shelf,
+    sample: FindingSample,
     facts: ReadFacts,
-    gone: Gone | None = None,
+    gone: EvictedTotals | None = None,
     *,
     answers: Sequence[Answer] = (),
     digest: Digest | None = None,
@@ -75,9 +75,9 @@ def report_page(
 
     ``gone`` is what left the story before its end, ``answers`` and ``digest`` are those of a diagnosis.
     """
-    gone = gone or Gone()
-    fates = gone.fates
-    fates.look_at(story.lives)
+    gone = gone or EvictedTotals()
+    outcome_totals = gone.outcome_totals
+    outcome_totals.look_at(story.lives)
     style = (files("msmq_wire.report") / "report.css").read_text(encoding="utf-8")
     script = (files("msmq_wire.report") / "report.js").read_text(encoding="utf-8")
     yield '<!DOCTYPE html>\n<html lang="en">\n'
@@ -93,9 +93,9 @@ def report_page(
     )
     yield '\n<body>\n<a class="skip" href="#main">Skip to the report</a>\n'
     hosts, ways = hosts_of(totals, story, gone)
-    groups, sessions = shelf.shown(), listed_sessions(story)
-    links = Links(totals, sessions, groups)
-    told = Told(links)
+    groups, sessions = sample.shown(), listed_sessions(story)
+    links = PageLinks(totals, sessions, groups)
+    reported = ReportedFindings(links)
     sections: tuple[tuple[str, str, Callable[[], Markup]], ...] = (
         (
             "summary",
@@ -103,26 +103,30 @@ def report_page(
             lambda: _summary(totals, story, gone, facts, hosts, digest, answers, links),
         ),
         ("answers", "Answers", lambda: answer_section(answers, links)),
-        ("findings", "Findings", lambda: finding_section(shelf, groups, told)),
+        ("findings", "Findings", lambda: finding_section(sample, groups, reported)),
         (
             "hosts",
             "Who talks to whom",
-            lambda: talk_section(hosts, ways, totals.edges_left_out, suspects_of(digest)),
+            lambda: talk_section(hosts, ways, totals.edges_left_out, flagged_hosts_of(digest)),
         ),
-        ("flow", "Rate and latency", lambda: flow_section(totals.rate, fates)),
-        ("queues", "Queues", lambda: queue_section(fates, story)),
+        ("flow", "Rate and latency", lambda: flow_section(totals.rate, outcome_totals)),
+        ("queues", "Queues", lambda: queue_section(outcome_totals, story)),
         ("sessions", "Sessions", lambda: session_section(story, totals)),
         ("reads", "Remote reads", lambda: read_section(story)),
         (
             "messages",
             "Messages",
-            lambda: message_section(totals, story, gone.outcomes, found=told.found, sessions=links.sessions),
+            lambda: message_section(
+                totals, story, gone.outcomes, found=reported.found, sessions=links.sessions
+            ),
         ),
         ("captures", "Captures", lambda: capture_section(facts.files, facts.starts)),
         (
             "limits",
             "Limits, and what is missing",
-            lambda: _limit_section(totals, story, fates, facts.skipped, (*facts.failures, *facts.notices)),
+            lambda: _limit_section(
+                totals, story, outcome_totals, facts.skipped, (*facts.failures, *facts.notices)
+            ),
         ),
     )
     shown = [one for one in sections if one[0] != "answers" or digest is not None]
@@ -189,15 +193,15 @@ def _captures(facts: ReadFacts, most: int) -> str:
 def _summary(
     totals: Totals,
     story: Story,
-    gone: Gone,
+    gone: EvictedTotals,
     facts: ReadFacts,
     hosts: Sized,
     digest: Digest | None,
     answers: Sequence[Answer],
-    links: Links,
+    links: PageLinks,
 ) -> Markup:
     """The digest, and in two sentences what there is."""
-    fates = gone.fates
+    outcome_totals = gone.outcome_totals
     opened = gone.opened + sum(session.opened is not None for session in story.sessions)
     sessions = len(story.sessions) + story.left_out.sessions
     held = (
@@ -207,7 +211,7 @@ def _summary(
         f"{facts.understood:,} of them in connections that were followed."
     )
     parts = [] if digest is None else [verdict(digest)]
-    parts += _counted(fates)
+    parts += _counted(outcome_totals)
     if digest is not None:
         parts.append(digest_section(digest, answers, links))
     parts.append(tag("p", held))
@@ -223,13 +227,15 @@ def _summary(
     return joined(*parts)
 
 
-def _counted(fates: Fates) -> Iterator[Markup]:
+def _counted(outcome_totals: OutcomeTotals) -> Iterator[Markup]:
     """What became of the messages, in numbers."""
-    came = ", ".join(f"{fates.outcomes[one]:,} {one}" for one in OUTCOMES if fates.outcomes[one])
+    came = ", ".join(
+        f"{outcome_totals.outcomes[one]:,} {one}" for one in OUTCOMES if outcome_totals.outcomes[one]
+    )
     if came:
-        acks = fates.acknowledgments
+        acks = outcome_totals.acknowledgments
         beside = f" Besides them {count_text(acks, 'message')} that acknowledged others." if acks else ""
-        looked = count_text(fates.outcomes.total(), "different message")
+        looked = count_text(outcome_totals.outcomes.total(), "different message")
         yield tag("p", f"Of {looked}: {came}.{beside}")
 
 
@@ -265,7 +271,7 @@ def capture_section(captures: Sequence[FileRead], starts: Sequence[int] = ()) ->
 
 
 def _limit_section(
-    totals: Totals, story: Story, fates: Fates, skipped: Counter[str], notices: Sequence[str]
+    totals: Totals, story: Story, outcome_totals: OutcomeTotals, skipped: Counter[str], notices: Sequence[str]
 ) -> Markup:
     """A list of what is missing, and a table of the gaps."""
     lines = [*notices[:_MOST_LINES]]
@@ -301,10 +307,9 @@ def _limit_section(
                 f"{count:,} {_NAMES.get(name, name)} are not listed one by one{judged}: too many were "
                 "captured."
             )
-    if fates.every > 1:
-        lines.append(
-            f"What became of a message is shown for one in {fates.every} of {fates.messages:,} messages."
-        )
+    if outcome_totals.every > 1:
+        every, of = outcome_totals.every, outcome_totals.messages
+        lines.append(f"What became of a message is shown for one in {every} of {of:,} messages.")
     if totals.messages > len(totals.rows):
         lines.append(f"The table of messages has {len(totals.rows):,} of {totals.messages:,} messages.")
     if skipped:

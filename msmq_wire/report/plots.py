@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 from msmq_wire.report.axis import TimeAxis
 from msmq_wire.report.buckets import Durations, TimeBuckets
-from msmq_wire.report.fates import Fates
 from msmq_wire.report.markup import Markup, joined, scrolling, tag
+from msmq_wire.report.outcome_totals import OutcomeTotals
 from msmq_wire.report.wording import count_text, date_text, duration_text
 
 _WIDTH, _HEIGHT = 960, 240
@@ -28,21 +28,27 @@ _LOW = 68
 """Height of a line with points on it."""
 
 
-def flow_section(rate: TimeBuckets, fates: Fates) -> Markup:
+def flow_section(rate: TimeBuckets, outcome_totals: OutcomeTotals) -> Markup:
     """Message rate, and how long acknowledgments took."""
     parts = [tag("h3", "Message rate"), _rate(rate), tag("h3", "Acknowledgment latency")]
     shown = False
     for words, durations in (
-        ("from a message to the session acknowledgment or HTTP response that covers it", fates.acknowledged),
-        ("from a message to its first OrderAck, final or administration acknowledgment", fates.settled),
+        (
+            "from a message to the session acknowledgment or HTTP response that covers it",
+            outcome_totals.acknowledged,
+        ),
+        (
+            "from a message to its first OrderAck, final or administration acknowledgment",
+            outcome_totals.settled,
+        ),
     ):
         if durations.total:
             shown = True
             parts.append(_latency(words, durations))
     if not shown:
         parts.append(tag("p", "Nothing that was captured acknowledges a message."))
-    if fates.every > 1:
-        parts.append(tag("p", f"One in {fates.every} messages was looked at.", class_="note"))
+    if outcome_totals.every > 1:
+        parts.append(tag("p", f"One in {outcome_totals.every} messages was looked at.", class_="note"))
     return joined(*parts)
 
 
@@ -64,49 +70,49 @@ def _rate(rate: TimeBuckets) -> Markup:
     top = _round_up(highest)
     drawn = []
     for start, count in buckets:
-        told, x = f"{date_text(start)}: {count:,}", axis.x(start)
+        reported, x = f"{date_text(start)}: {count:,}", axis.x(start)
         if few:
-            drawn.append(_point(x, count, top, told))
+            drawn.append(_point(x, count, top, reported))
         else:
-            drawn.append(_bar(x, max(axis.x(start + width) - x - 0.5, 1.5), count, top, told))
+            drawn.append(_bar(x, max(axis.x(start + width) - x - 0.5, 1.5), count, top, reported))
     return _figure(words, joined(_scale(top), axis.drawn(_TOP, _BOTTOM), *drawn))
 
 
 def _latency(words: str, durations: Durations) -> Markup:
-    told = _latency_words(words, durations)
+    reported = _latency_words(words, durations)
     values = durations.values
     if durations.total <= _MOST_POINTS or values[0] == values[-1]:
-        return _few_latencies(told, sorted(set(values)))
+        return _few_latencies(reported, sorted(set(values)))
     places = sorted(durations.bins)
     if places[-1] - places[0] < _ALIKE:
-        return _like_latencies(told, values)
+        return _like_latencies(reported, values)
     first, last = places[0], max(places[-1], places[0] + 5)
     texts = [duration_text(Durations.start(place)) for place in range(first, last + 2)]
     if first == Durations.FIRST:
         texts[0] = "0"
-    return _bars(told, texts, [durations.bins.get(place, 0) for place in range(first, last + 1)])
+    return _bars(reported, texts, [durations.bins.get(place, 0) for place in range(first, last + 1)])
 
 
 def _latency_words(words: str, durations: Durations) -> str:
-    told = f"{words[0].upper()}{words[1:]}: {count_text(durations.total, 'message')}"
+    reported = f"{words[0].upper()}{words[1:]}: {count_text(durations.total, 'message')}"
     if durations.total == 1:
-        return f"{told}, {duration_text(durations.longest)}"
+        return f"{reported}, {duration_text(durations.longest)}"
     quantiles = ", ".join(
         f"{name} {duration_text(durations.quantile(part))}"
         for name, part in (("median", 0.5), ("90 %", 0.9), ("99 %", 0.99))
     )
-    return f"{told}; {quantiles}, longest {duration_text(durations.longest)}"
+    return f"{reported}; {quantiles}, longest {duration_text(durations.longest)}"
 
 
-def _like_latencies(told: str, values: Sequence[int]) -> Markup:
+def _like_latencies(reported: str, values: Sequence[int]) -> Markup:
     """Those that are much the same, in even steps from the shortest to the longest."""
     first, width = values[0], (values[-1] - values[0]) // _STEPS + 1
     counts = Counter((value - first) // width for value in values)
     texts = [duration_text(first + at * width) for at in range(_STEPS + 1)]
-    return _bars(told, texts, [counts[at] for at in range(_STEPS)], every=6)
+    return _bars(reported, texts, [counts[at] for at in range(_STEPS)], every=6)
 
 
-def _bars(told: str, texts: Sequence[str], counts: Sequence[int], every: int | None = None) -> Markup:
+def _bars(reported: str, texts: Sequence[str], counts: Sequence[int], every: int | None = None) -> Markup:
     """How many there are from each of these durations to the next; ``every`` so many are written below."""
     top, step = _round_up(max(counts)), (_RIGHT - _LEFT) / len(counts)
     every = every or max(1, round(70 / step))
@@ -117,10 +123,10 @@ def _bars(told: str, texts: Sequence[str], counts: Sequence[int], every: int | N
             drawn.append(_bar(x + 1, step - 2, count, top, f"{low} to {high}: {count:,}"))
         if at % every == 0:
             drawn.append(tag("text", low, x=f"{x:.1f}", y=_BOTTOM + 16, class_="tick", text_anchor="start"))
-    return _figure(told, joined(_scale(top), *drawn))
+    return _figure(reported, joined(_scale(top), *drawn))
 
 
-def _few_latencies(told: str, durations: Sequence[int]) -> Markup:
+def _few_latencies(reported: str, durations: Sequence[int]) -> Markup:
     """Each of them on a line that grows tenfold from mark to mark."""
     values = [max(value, _SHORTEST) for value in durations]
     first = math.floor(math.log10(values[0]))
@@ -138,7 +144,7 @@ def _few_latencies(told: str, durations: Sequence[int]) -> Markup:
         _dot(_LEFT + 10 + (math.log10(value) - first) * step, middle, duration_text(value))
         for value in values
     )
-    return _figure(told, joined(*drawn), _LOW + 16)
+    return _figure(reported, joined(*drawn), _LOW + 16)
 
 
 def _figure(words: str, inner: Markup, height: int = _HEIGHT) -> Markup:

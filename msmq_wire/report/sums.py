@@ -11,18 +11,18 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
-from msmq_wire.capture.briefs import answered, values_of
 from msmq_wire.capture.packet_batch import PacketBatch
-from msmq_wire.engines.columns import Proven
-from msmq_wire.engines.columns.shown import among, has, shown
+from msmq_wire.capture.projected_rows import provable_packets, values_of
+from msmq_wire.engines.columns import ProvenPackets
+from msmq_wire.engines.columns.json_values import among, has, shown
 from msmq_wire.records.message import Message, is_listed
 from msmq_wire.records.record import Record
-from msmq_wire.report.rows import ASKED, OF_HEADERS, MessageRow, RowMaker
+from msmq_wire.report.row_maker import ASKED, OF_HEADERS, MessageRow, RowMaker
 
 _NONE = np.zeros(0, np.int64)
 
 
-class Way(NamedTuple):
+class MessageFlow(NamedTuple):
     """Messages from one end to another: the id of the first, how many, and their bytes."""
 
     id: int
@@ -53,7 +53,7 @@ class Sums(msgspec.Struct, frozen=True, kw_only=True):
     sent: Any
     messages: int
     bytes: int
-    ways: list[Way]
+    ways: list[MessageFlow]
     streams: list[Times]
     rows: list[tuple[int, MessageRow | Message]]
     alone: list[Record]
@@ -96,7 +96,7 @@ def _known(times: Any) -> Any:
     return times[times > 0]
 
 
-def _ways(batch: PacketBatch, places: Any) -> list[Way]:
+def _ways(batch: PacketBatch, places: Any) -> list[MessageFlow]:
     pairs, first, which, counts = np.unique(
         batch.pair[places], return_index=True, return_inverse=True, return_counts=True
     )
@@ -106,7 +106,7 @@ def _ways(batch: PacketBatch, places: Any) -> list[Way]:
     found = []
     for id_, pair, count, size in zip(*(column.tolist() for column in numbers), strict=True):
         src, dst = batch.pairs[pair]
-        found.append(Way(id_, src, dst, count, size))
+        found.append(MessageFlow(id_, src, dst, count, size))
     return sorted(found)
 
 
@@ -130,11 +130,11 @@ def _streams(batch: PacketBatch, places: Any, *, acks: bool = False) -> list[Tim
 
 
 def _rows(
-    batch: PacketBatch, found: Proven, maker: RowMaker, room: int
+    batch: PacketBatch, found: ProvenPackets, maker: RowMaker, room: int
 ) -> list[tuple[int, MessageRow | Message]]:
     """The rows of the first messages; those that have to be asked as messages."""
     found = found._replace(places=found.places[:room], rows=found.rows[:room])
-    whole = answered(found, ASKED)
+    whole = provable_packets(found, ASKED)
     made: list[tuple[int, MessageRow | Message]] = []
     for place in found.places[~whole].tolist():
         record = batch.record(place)
@@ -148,7 +148,7 @@ def _rows(
     return made
 
 
-def _held(found: Proven, path: str, rows: Any) -> list[Any]:
+def _held(found: ProvenPackets, path: str, rows: Any) -> list[Any]:
     """The values at a path, None where there is none."""
     there = has(found.top, path, rows)
     return among(there, shown(found.top, path, rows[there]) if there.any() else ())

@@ -18,7 +18,7 @@ from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.records.summary import frames_text
 from msmq_wire.report.buckets import TimeBuckets
 from msmq_wire.report.markup import script_json
-from msmq_wire.report.rows import MessageRow, RowMaker
+from msmq_wire.report.row_maker import MessageRow, RowMaker
 from msmq_wire.report.wording import host_of
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class Totals:
     def take(self, batch: PacketBatch) -> None:
         """Take the packets and records of a batch, as if each was fed."""
         # Loads numpy, which a small capture does not need.
-        from msmq_wire.report.sums import Way, sums_of
+        from msmq_wire.report.sums import MessageFlow, sums_of
 
         sums = sums_of(batch, self.maker, self.room)
         self.records.update(sums.types)
@@ -125,14 +125,14 @@ class Totals:
         if len(sums.sent):
             self.rate.add_all(sums.sent)
         # What is bounded goes to whoever comes first.
-        entries: list[Record | Way | Times] = [*sums.alone, *sums.ways, *sums.streams]
+        entries: list[Record | MessageFlow | Times] = [*sums.alone, *sums.ways, *sums.streams]
         rows = sums.rows
         for entry in sorted(entries, key=lambda one: one.id):
             if isinstance(entry, Record):
                 message = self.count(entry)
                 if message is not None:
                     rows.append((entry.id, message))
-            elif isinstance(entry, Way):
+            elif isinstance(entry, MessageFlow):
                 self._way(entry.src, entry.dst, entry.messages, entry.bytes)
             else:
                 self._stream(batch.capture, entry)

@@ -261,14 +261,14 @@ class Auditor:
             fewest, most, at = 0, max((one[1] for one in passed.values()), default=0), "on any route"
         count = sighting.hops
         # What went wrong before is not told again at every hop that follows.
-        if count > most and not _told(trail.over, count - most, count):
+        if count > most and not _reported(trail.over, count - most, count):
             trail.over = count - most, count
             yield Deviation(
                 DeviationKind.TOO_MANY_HOPS,
                 f"the message has passed {_servers(count)}, but there {_are(most)} at most {most} {at}",
                 _HOP_COUNT,
             )
-        elif count < fewest and not _told(trail.under, fewest - count, count):
+        elif count < fewest and not _reported(trail.under, fewest - count, count):
             trail.under = fewest - count, count
             yield Deviation(
                 DeviationKind.TOO_FEW_HOPS,
@@ -295,7 +295,7 @@ class Auditor:
         return " or ".join(map(self.name, identifiers)) or "anybody"
 
 
-def _told(before: tuple[int, int], excess: int, count: int) -> bool:
+def _reported(before: tuple[int, int], excess: int, count: int) -> bool:
     return excess <= before[0] and count > before[1]
 
 

@@ -78,7 +78,7 @@ class DirectoryCalls:
 
     def __init__(self) -> None:
         self.calls = 0
-        self._told: dict[_Object, Properties] = {}
+        self._reported: dict[_Object, Properties] = {}
         self._frames: dict[_Object, list[tuple[str, int]]] = {}
         self._left_out = 0
 
@@ -102,10 +102,10 @@ class DirectoryCalls:
                 return
             identifier = identifier.casefold()
         key = kind, identifier
-        if key not in self._told and len(self._told) >= _MOST_OBJECTS:
+        if key not in self._reported and len(self._reported) >= _MOST_OBJECTS:
             self._left_out += 1
             return
-        self._told.setdefault(key, {}).update(values)
+        self._reported.setdefault(key, {}).update(values)
         frames = self._frames.setdefault(key, [])
         place = located_frame(record.capture, record.frames[-1] if record.frames else 0)
         if len(frames) < _MOST_FRAMES and place not in frames:
@@ -142,7 +142,7 @@ class DirectoryCalls:
         """The objects by their identifiers: what was told of a name is of the object that has it."""
         found: dict[tuple[PropertyKind, GUID], Properties] = {}
         names: dict[_Object, GUID] = {}
-        for (kind, identifier), values in self._told.items():
+        for (kind, identifier), values in self._reported.items():
             if isinstance(identifier, GUID):
                 found[kind, identifier] = dict(values)
                 name = values.get(_NAMES.get(kind, 0))
@@ -150,14 +150,14 @@ class DirectoryCalls:
                     names[kind, name.casefold()] = identifier
         for kind in _KINDS:
             lost = []
-            for of, name in self._told:
+            for of, name in self._reported:
                 if of is not kind or isinstance(name, GUID):
                     continue
                 owner = names.get((kind, name))
                 if owner is None:
                     lost.append(name)
                 else:
-                    found[kind, owner] = self._told[kind, name] | found[kind, owner]
+                    found[kind, owner] = self._reported[kind, name] | found[kind, owner]
             if lost:
                 notes.append(f"{_WORDS[kind]} of which no identifier was told: {listed(lost)}")
         return found

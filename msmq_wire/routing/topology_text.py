@@ -62,7 +62,7 @@ def topology_text(topology: Topology, comments: Entries | None = None) -> str:
             if comment:
                 lines.append(f"# {''.join(each if each.isprintable() else '?' for each in comment)}")
             lines.append(f"[[{table}]]")
-            lines += (_line(key, value(key, given)) for key, given in _told(table, one))
+            lines += (_line(key, value(key, given)) for key, given in _reported(table, one))
             lines.append("")
     return "\n".join(lines)
 
@@ -71,7 +71,7 @@ def _names(table: str, one: DirectoryObject) -> tuple[str, ...]:
     return tuple(getattr(one, key) for key in NAMES[table])
 
 
-def _told(table: str, one: DirectoryObject) -> Iterator[tuple[str, Any]]:
+def _reported(table: str, one: DirectoryObject) -> Iterator[tuple[str, Any]]:
     """The fields of an entry that do not have their default value; what it is called comes first."""
     for field in _FIELDS[table]:
         value = getattr(one, field.name)

@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from msmq_wire.errors import DecodeError
 from msmq_wire.rpc.bind_fragments import OFFERS, BindFragments
 from msmq_wire.rpc.binds import Binds
-from msmq_wire.rpc.calls import Calls, OpenedStub
+from msmq_wire.rpc.call_matcher import CallMatcher, OpenedStub
 from msmq_wire.rpc.events import ControlEvent, RpcEvent, SkippedBytes, SyntaxId
 from msmq_wire.rpc.pdu.decoding import decode_pdu
 from msmq_wire.rpc.pdu.framer import FramedPdu, FramerEvent, GapReason, PduFramer
@@ -37,7 +37,7 @@ from msmq_wire.rpc.pdu.values import (
     Response,
     UnknownPdu,
 )
-from msmq_wire.rpc.security import AuthenticationLevel, Negotiator, ProtectedPdu
+from msmq_wire.rpc.pdu_protection import AuthenticationLevel, Negotiator, ProtectedPdu
 
 MAX_HELD = 32 << 20
 """Bytes that an association holds for calls that are not complete, unless it is told otherwise."""
@@ -83,7 +83,7 @@ class Association:
         self._framers: list[PduFramer | None] = [None, None]  # by what the caller says
         self._fragments = (BindFragments(), BindFragments())
         self._binds: Binds | None = None
-        self._calls: Calls | None = None
+        self._calls: CallMatcher | None = None
         self._sides: Literal["unknown", "guessed", "known"] = "unknown"
         self._contradictions = 0
         self._flipped = False
@@ -166,11 +166,11 @@ class Association:
             framer = self._framers[from_client] = PduFramer(from_client=from_client ^ self._flipped)
         return framer
 
-    def _state(self) -> tuple[Binds, Calls]:
+    def _state(self) -> tuple[Binds, CallMatcher]:
         binds, calls = self._binds, self._calls
         if binds is None or calls is None:
             binds = self._binds = Binds(self._negotiator)
-            calls = self._calls = Calls(binds.contexts, self._max_held)
+            calls = self._calls = CallMatcher(binds.contexts, self._max_held)
         return binds, calls
 
     def _take_all(self, items: list[FramerEvent], from_client: bool, events: list[RpcEvent]) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from msmq_wire.rpc.calls import fault_event
+from msmq_wire.rpc.call_matcher import fault_event
 from msmq_wire.rpc.events import BindEvent, PresentationContext, RpcEvent, SyntaxId
 from msmq_wire.rpc.pdu.framer import FramedPdu
 from msmq_wire.rpc.pdu.values import (
@@ -27,7 +27,7 @@ from msmq_wire.rpc.pdu.values import (
     Fault,
     SecTrailer,
 )
-from msmq_wire.rpc.security import Negotiation, Negotiator, ProtectedPdu, Unwrapped
+from msmq_wire.rpc.pdu_protection import Negotiation, Negotiator, ProtectedPdu, Unwrapped
 
 _ACCEPTANCE = 0
 _WHOLE = PFC_FIRST_FRAG | PFC_LAST_FRAG
@@ -253,12 +253,12 @@ class Binds:
 def _odd_form(pdu: Bind, framed: FramedPdu) -> str:
     """What is odd about a bind that servers take all the same; empty for nothing."""
     flags = pdu.pfc_flags
-    told = [f"the bind came in {len(framed.fragments)} fragments"] if framed.fragments else []
+    reported = [f"the bind came in {len(framed.fragments)} fragments"] if framed.fragments else []
     if flags & _WHOLE != _WHOLE:
-        told.append(f"the bind is not marked as its first and last fragment: flags {flags:#04x}")
+        reported.append(f"the bind is not marked as its first and last fragment: flags {flags:#04x}")
     elif flags & ~_OF_BINDS:
-        told.append(f"the bind has flags that no bind has: {flags:#04x}")
-    return "; ".join(told)
+        reported.append(f"the bind has flags that no bind has: {flags:#04x}")
+    return "; ".join(reported)
 
 
 def _answered(

@@ -19,7 +19,7 @@ from msmq_wire.rpc.types.queue_format import ObjectId, QueueFormat
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
 from msmq_wire.wire.names import FormatName
-from msmq_wire.wire.names.queue_format import QueueFormatType
+from msmq_wire.wire.names.queue_format_types import QueueFormatType
 from msmq_wire.wire.private import BODY, CORRELATION, HOST, LABEL, PUBLIC, QUEUE_NAME, Private
 from msmq_wire.wire.types.enumerations import PrivacyLevel
 from msmq_wire.wire.types.guid import GUID, NULL_GUID

@@ -68,7 +68,7 @@ def read_certificate(data: bytes) -> tuple[Certificate, RSAPublicKey | None] | N
     return certificate, rsa
 
 
-class Trusted:
+class TrustedCertificates:
     """Certificates that somebody trusts, each for itself and for those that it issued.
 
     The packet brings one certificate, so what stands between it and a root has to be among them.

@@ -12,7 +12,7 @@ from Cryptodome.Hash import MD2, MD4
 from msmq_wire.wire.types.enumerations import HashAlgorithm
 
 
-class Digest(Protocol):
+class HashObject(Protocol):
     """A hash that is fed, copied and asked."""
 
     def update(self, data: bytes, /) -> Any:
@@ -25,12 +25,12 @@ class Digest(Protocol):
         """The hash of what was taken."""
 
 
-def _of_library(name: str) -> Callable[[], Digest]:
+def _of_library(name: str) -> Callable[[], HashObject]:
     # Who verifies what was signed long ago needs MD5 where it is not allowed for new things.
     return lambda: hashlib.new(name, usedforsecurity=False)
 
 
-DIGESTS: Final[Mapping[int, Callable[[], Digest]]] = {
+DIGESTS: Final[Mapping[int, Callable[[], HashObject]]] = {
     HashAlgorithm.MD2: MD2.new,
     HashAlgorithm.MD4: MD4.new,
     HashAlgorithm.MD5: _of_library("md5"),

@@ -1,7 +1,7 @@
 """Which fields a digital signature covers, in which order, and how each is written. [MS-MQMQ] 2.5
 
 The rule kept here: one table per version, its names as the document writes them. Where the document leaves
-open how a field is written, a `Reading` says it; nothing is computed here.
+open how a field is written, a `HashInterpretation` says it; nothing is computed here.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import msgspec
 from msmq_wire.sealing.readings import (
     CHOICES,
     PLAIN,
-    Reading,
+    HashInterpretation,
     connector_bytes,
     forget_lists,
     label_bytes,
@@ -28,11 +28,11 @@ from msmq_wire.wire.packets.user_message import UserMessage
 Version: TypeAlias = Literal["1.0", "2.0", "3.0"]
 
 
-class Hashed(msgspec.Struct, frozen=True):
+class HashedField(msgspec.Struct, frozen=True):
     """A field that is hashed: its name in the document, what writes it, and the choice that says how."""
 
     name: str
-    write: Callable[[UserMessage, Reading], bytes]
+    write: Callable[[UserMessage, HashInterpretation], bytes]
     by: str = ""
 
 
@@ -40,64 +40,74 @@ def _u8(value: int) -> bytes:
     return bytes((value & 0xFF,))
 
 
-def _queue(name: str) -> Callable[[UserMessage, Reading], bytes]:
+def _queue(name: str) -> Callable[[UserMessage, HashInterpretation], bytes]:
     return lambda packet, reading: queue_bytes(packet.user_header, name, reading)
 
 
-def _label(packet: UserMessage, reading: Reading) -> bytes:
+def _label(packet: UserMessage, reading: HashInterpretation) -> bytes:
     header = packet.message_properties_header
     return label_bytes(b"" if header is None else bytes(header.label), reading)
 
 
-def _connector(packet: UserMessage, reading: Reading) -> bytes:
+def _connector(packet: UserMessage, reading: HashInterpretation) -> bytes:
     return connector_bytes(packet.user_header.connector_type, reading)
 
 
-def _lists(packet: UserMessage, reading: Reading) -> bytes:
+def _lists(packet: UserMessage, reading: HashInterpretation) -> bytes:
     return lists_bytes(packet.multi_queue_format_header, reading)
 
 
-def _journaling(packet: UserMessage, _: Reading) -> bytes:
+def _journaling(packet: UserMessage, _: HashInterpretation) -> bytes:
     return _u8(packet.user_header.bit("jp") << 1 | packet.user_header.bit("jn"))
 
 
-def _of_properties(write: Callable[[Any], bytes]) -> Callable[[UserMessage, Reading], bytes]:
+def _of_properties(write: Callable[[Any], bytes]) -> Callable[[UserMessage, HashInterpretation], bytes]:
     return lambda packet, _: write(packet.message_properties_header)
 
 
 _FIRST: Final = (
-    Hashed("MessagePropertiesHeader.CorrelationID", _of_properties(lambda one: bytes(one.correlation_id))),
-    Hashed(
+    HashedField(
+        "MessagePropertiesHeader.CorrelationID", _of_properties(lambda one: bytes(one.correlation_id))
+    ),
+    HashedField(
         "MessagePropertiesHeader.ApplicationTag",
         _of_properties(lambda one: struct.pack("<I", one.application_tag)),
     ),
-    Hashed("MessagePropertiesHeader.MessageBody", _of_properties(lambda one: bytes(one.message_body))),
-    Hashed("MessagePropertiesHeader.Label", _label, "label"),
-    Hashed("UserHeader.ResponseQueue", _queue("response_queue"), "queues"),
-    Hashed("UserHeader.AdminQueue", _queue("admin_queue"), "queues"),
+    HashedField("MessagePropertiesHeader.MessageBody", _of_properties(lambda one: bytes(one.message_body))),
+    HashedField("MessagePropertiesHeader.Label", _label, "label"),
+    HashedField("UserHeader.ResponseQueue", _queue("response_queue"), "queues"),
+    HashedField("UserHeader.AdminQueue", _queue("admin_queue"), "queues"),
 )
 _SECOND: Final = (
-    Hashed("UserHeader.SourceQueueManager", lambda packet, _: bytes(packet.user_header.source_queue_manager)),
-    Hashed("UserHeader.Flags.DM", lambda packet, _: _u8(packet.user_header.bit("dm"))),
-    Hashed("BaseHeader.Flags.PR", lambda packet, _: _u8(packet.base_header.bit("pr"))),
-    Hashed("UserHeader.Flags.JP, UserHeader.Flags.JN", _journaling),
-    Hashed("MessagePropertiesHeader.Flags", _of_properties(lambda one: _u8(one.flags & 0x0F))),
-    Hashed(
+    HashedField(
+        "UserHeader.SourceQueueManager", lambda packet, _: bytes(packet.user_header.source_queue_manager)
+    ),
+    HashedField("UserHeader.Flags.DM", lambda packet, _: _u8(packet.user_header.bit("dm"))),
+    HashedField("BaseHeader.Flags.PR", lambda packet, _: _u8(packet.base_header.bit("pr"))),
+    HashedField("UserHeader.Flags.JP, UserHeader.Flags.JN", _journaling),
+    HashedField("MessagePropertiesHeader.Flags", _of_properties(lambda one: _u8(one.flags & 0x0F))),
+    HashedField(
         "MessagePropertiesHeader.MessageClass",
         _of_properties(lambda one: struct.pack("<H", one.message_class)),
     ),
-    Hashed("MessagePropertiesHeader.BodyType", _of_properties(lambda one: struct.pack("<I", one.body_type))),
-    Hashed("UserHeader.ConnectorType", _connector, "connector"),
+    HashedField(
+        "MessagePropertiesHeader.BodyType", _of_properties(lambda one: struct.pack("<I", one.body_type))
+    ),
+    HashedField("UserHeader.ConnectorType", _connector, "connector"),
 )
-HASHED: Final[Mapping[Version, tuple[Hashed, ...]]] = {
+HASHED: Final[Mapping[Version, tuple[HashedField, ...]]] = {
     "1.0": _FIRST,
-    "2.0": (*_FIRST, *_SECOND, Hashed("UserHeader.DestinationQueue", _queue("destination_queue"), "queues")),
+    "2.0": (
+        *_FIRST,
+        *_SECOND,
+        HashedField("UserHeader.DestinationQueue", _queue("destination_queue"), "queues"),
+    ),
     "3.0": (
         *_FIRST,
-        Hashed(
+        HashedField(
             "MessagePropertiesHeader.ExtensionData", _of_properties(lambda one: bytes(one.extension_data))
         ),
-        Hashed("MultiQueueFormatHeader.FormatNameList", _lists, "lists"),
+        HashedField("MultiQueueFormatHeader.FormatNameList", _lists, "lists"),
         *_SECOND,
     ),
 }
@@ -108,7 +118,7 @@ BODY_AT: Final = 2
 
 
 def hashed_parts(
-    packet: UserMessage, version: Version, reading: Reading = PLAIN, body: bytes | None = None
+    packet: UserMessage, version: Version, reading: HashInterpretation = PLAIN, body: bytes | None = None
 ) -> list[bytes]:
     """The bytes of each field, in order; ``body`` is the opened one, used where the reading says so.
 
@@ -123,7 +133,7 @@ def hashed_parts(
 
 def every_reading(
     packet: UserMessage, version: Version, body: bytes | None = None
-) -> Iterator[tuple[Reading, list[bytes]]]:
+) -> Iterator[tuple[HashInterpretation, list[bytes]]]:
     """Every reading that gives other bytes of a packet, with the bytes of each field; the plainest first.
 
     ``body`` is the opened one. Each field is written once for each choice that it depends on.
@@ -146,10 +156,10 @@ def every_reading(
             data = [part for _, part in sorted(itertools.chain(fixed, *(parts for _, parts in chosen)))]
             if body is not None and how == "opened":
                 data[BODY_AT] = body
-            yield Reading(**said, body=how), data
+            yield HashInterpretation(**said, body=how), data
 
 
 def _written(
-    packet: UserMessage, fields: tuple[Hashed, ...], choice: str, reading: Reading
+    packet: UserMessage, fields: tuple[HashedField, ...], choice: str, reading: HashInterpretation
 ) -> list[tuple[int, bytes]]:
     return [(at, one.write(packet, reading)) for at, one in enumerate(fields) if one.by == choice]

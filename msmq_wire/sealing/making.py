@@ -16,7 +16,7 @@ from msmq_wire.errors import EncodeError
 from msmq_wire.sealing.ciphers import KEY_SIZES, encrypted
 from msmq_wire.sealing.digests import DIGESTS, digest_info
 from msmq_wire.sealing.hashed import Version, hashed_parts
-from msmq_wire.sealing.readings import PLAIN, Reading
+from msmq_wire.sealing.readings import PLAIN, HashInterpretation
 from msmq_wire.sealing.simple_blob import SimpleBlob
 from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
 from msmq_wire.wire.headers.mqf_signature_header import MQFSignatureHeader
@@ -47,7 +47,7 @@ class MessageSigner:
         *,
         hash_algorithm: int = HashAlgorithm.SHA_512,
         version: Version | None = None,
-        reading: Reading = PLAIN,
+        reading: HashInterpretation = PLAIN,
     ) -> None:
         if hash_algorithm not in DIGESTS:
             raise EncodeError(f"no HashAlgorithm is {hash_algorithm:#x}")

@@ -1,7 +1,7 @@
 """How fields are written before they are hashed, where [MS-MQMQ] 2.5 does not say it.
 
-The rule kept here: a `Reading` names each choice, and the first of each is what stands in the packet; what is
-hashed, and in which order, stands in `msmq_wire.sealing.hashed`.
+The rule kept here: a `HashInterpretation` names each choice, and the first of each is what stands in the
+packet; what is hashed, and in which order, stands in `msmq_wire.sealing.hashed`.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ _LISTS = (
 )
 
 
-class Reading(msgspec.Struct, frozen=True, kw_only=True):
+class HashInterpretation(msgspec.Struct, frozen=True, kw_only=True):
     """How fields are written of which the document does not say it.
 
     ``queues``: as the structures of the packet, with the padding behind direct names or without, the strings
@@ -104,7 +104,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
         return ", ".join(said)
 
 
-PLAIN: Final = Reading()
+PLAIN: Final = HashInterpretation()
 """The plainest: fields as they are in the packet, nothing for what is absent."""
 _SAME = ("nothing", "the administration queue")
 
@@ -127,10 +127,10 @@ CHOICES: Final[Mapping[str, tuple[Mapping[str, str], ...]]] = {
     "connector": _options("connector", "nothing", "zeros"),
     "lists": _options("lists", *_LISTS),
 }
-"""What a field may depend on, and what a `Reading` may say of it; the first is that of `PLAIN`."""
+"""What a field may depend on, and what a `HashInterpretation` may say of it; the first is that of `PLAIN`."""
 
 
-def queue_bytes(header: UserHeader, name: str, reading: Reading) -> bytes:
+def queue_bytes(header: UserHeader, name: str, reading: HashInterpretation) -> bytes:
     """``response_queue``, ``admin_queue`` or ``destination_queue`` as a reading writes it."""
     value = getattr(header, name)
     if name == "response_queue" and reading.same != PLAIN.same and _is_same(header):
@@ -160,21 +160,21 @@ def _built(value: WireStruct) -> bytes:
     return bytes(type(value).schema().build(value))
 
 
-def label_bytes(label: bytes, reading: Reading) -> bytes:
+def label_bytes(label: bytes, reading: HashInterpretation) -> bytes:
     """The label as a reading writes it."""
     if reading.label == "without its NUL":
         return label.removesuffix(_NUL)
     return _NUL if not label and reading.label == "a NUL for none" else label
 
 
-def connector_bytes(connector: Any, reading: Reading) -> bytes:
+def connector_bytes(connector: Any, reading: HashInterpretation) -> bytes:
     """ConnectorType as a reading writes it."""
     if isinstance(connector, GUID):
         return bytes(connector)
     return bytes(NULL_GUID) if reading.connector == "zeros" else b""
 
 
-def lists_bytes(header: MultiQueueFormatHeader | None, reading: Reading) -> bytes:
+def lists_bytes(header: MultiQueueFormatHeader | None, reading: HashInterpretation) -> bytes:
     """The lists of queues as a reading writes them; nothing where there are none."""
     if header is None:
         return b""

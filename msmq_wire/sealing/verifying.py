@@ -17,11 +17,11 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from msgspec.structs import replace
 
 from msmq_wire.errors import EncodeError
-from msmq_wire.sealing.certificates import Certificate, Trusted, read_certificate
-from msmq_wire.sealing.digests import DIGESTS, Digest, digest_info
+from msmq_wire.sealing.certificates import Certificate, TrustedCertificates, read_certificate
+from msmq_wire.sealing.digests import DIGESTS, HashObject, digest_info
 from msmq_wire.sealing.hashed import BODY_AT, Version, every_reading, hashed_parts
 from msmq_wire.sealing.opening import Opening
-from msmq_wire.sealing.readings import Reading
+from msmq_wire.sealing.readings import HashInterpretation
 from msmq_wire.wire.headers.security_header import security_id_text
 from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types.enumerations import HashAlgorithm
@@ -43,7 +43,7 @@ class SignatureCheck(msgspec.Struct, frozen=True, kw_only=True):
 
     verdict: Verdict
     version: Version | None = None
-    reading: Reading | None = None
+    reading: HashInterpretation | None = None
     how: str = ""
     why: str = ""
     certificate: Certificate | None = None
@@ -57,9 +57,9 @@ class Verifier:
     ``trusted`` are the certificates that vouch for those of signers.
     """
 
-    def __init__(self, trusted: Trusted | None = None) -> None:
+    def __init__(self, trusted: TrustedCertificates | None = None) -> None:
         self._trusted = trusted
-        self._last: tuple[Version, Reading] | None = None
+        self._last: tuple[Version, HashInterpretation] | None = None
 
     def check(self, packet: UserMessage, *, opened: Opening | None = None) -> SignatureCheck | None:
         """Check the signature of a whole message; ``opened`` is its body where it is encrypted.
@@ -124,7 +124,7 @@ class Verifier:
 
     def _digests(
         self, packet: UserMessage, versions: tuple[Version, ...], algorithm: int, body: bytes | None
-    ) -> Iterator[tuple[Version, Reading, bytes]]:
+    ) -> Iterator[tuple[Version, HashInterpretation, bytes]]:
         last = self._last
         if last is not None and last[0] in versions and (body is not None or last[1].body == "as sent"):
             digest = DIGESTS[algorithm]()
@@ -162,10 +162,10 @@ def _signed_value(key: RSAPublicKey, signature: bytes) -> tuple[str, bytes] | No
 
 def _every_digest(
     packet: UserMessage, version: Version, algorithm: int, body: bytes | None
-) -> Iterator[tuple[Reading, bytes]]:
+) -> Iterator[tuple[HashInterpretation, bytes]]:
     """The hash under each reading, as far as the budget goes; what all begin with is hashed once."""
     budget = _BUDGET
-    begun: dict[str, Digest] = {}
+    begun: dict[str, HashObject] = {}
     for reading, parts in every_reading(packet, version, body):
         digest = begun.get(reading.body)
         if digest is None:

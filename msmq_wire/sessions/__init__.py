@@ -1,7 +1,7 @@
 """Sessions, transactional sequences, remote reads and the life of every message, told from records.
 
-``follow(read_capture(path, streams=True))`` gives a `Story`; `Follower` takes records one by one, or runs of
-them by column.
+``follow(read_capture(path, streams=True))`` gives a `Story`; `StoryFollower` takes records one by one, or
+runs of them by column.
 """
 
 from __future__ import annotations
@@ -9,37 +9,36 @@ from __future__ import annotations
 from msmq_wire.sessions.budget import BUDGET
 from msmq_wire.sessions.clocks import Clocks, HostClock
 from msmq_wire.sessions.discoveries import DiscoveryReply, ServerDiscovery
-from msmq_wire.sessions.life import Acknowledgment, Hop, MessageLife
-from msmq_wire.sessions.lives import Lives
+from msmq_wire.sessions.life import Hop, MessageAcknowledgment, MessageLife
+from msmq_wire.sessions.message_lives import MessageLives
 from msmq_wire.sessions.outcomes import NACK_REASONS, UNLISTED_REASONS, class_words
 from msmq_wire.sessions.reads import RemoteQueue, RemoteRead
 from msmq_wire.sessions.session import (
     Moment,
-    Parameters,
+    OfferedParameters,
     PingExchange,
     Session,
     SessionDirection,
     SessionNote,
 )
-from msmq_wire.sessions.story import Follower, Leaving, LeftOut, Story, follow
+from msmq_wire.sessions.story import Leaving, LeftOut, Story, StoryFollower, follow
 from msmq_wire.sessions.streams import StrayAck, TransactionalStream, TransactionBridge, TransactionGap
 
 __all__ = [
     "BUDGET",
     "NACK_REASONS",
     "UNLISTED_REASONS",
-    "Acknowledgment",
     "Clocks",
     "DiscoveryReply",
-    "Follower",
     "Hop",
     "HostClock",
     "Leaving",
     "LeftOut",
-    "Lives",
+    "MessageAcknowledgment",
     "MessageLife",
+    "MessageLives",
     "Moment",
-    "Parameters",
+    "OfferedParameters",
     "PingExchange",
     "RemoteQueue",
     "RemoteRead",
@@ -48,6 +47,7 @@ __all__ = [
     "SessionDirection",
     "SessionNote",
     "Story",
+    "StoryFollower",
     "StrayAck",
     "TransactionBridge",
     "TransactionGap",

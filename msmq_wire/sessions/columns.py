@@ -13,24 +13,33 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from msmq_wire.engines.columns import Proven
+from msmq_wire.engines.columns import ProvenPackets
+from msmq_wire.engines.columns.json_values import (
+    among,
+    coded,
+    format_names,
+    has,
+    numbers,
+    octets,
+    octets_at,
+    shown,
+)
 from msmq_wire.engines.columns.scopes import column_at
-from msmq_wire.engines.columns.shown import among, coded, format_names, has, numbers, octets, octets_at, shown
-from msmq_wire.engines.columns.values import Part, coded_numbers
+from msmq_wire.engines.columns.vectors import StructColumn, coded_numbers
 from msmq_wire.records.message_values import delivery_of
 from msmq_wire.records.run import Run
 from msmq_wire.sessions.clocks import Sender, sender_of
-from msmq_wire.sessions.lives import LIFE, UNIT
-from msmq_wire.sessions.message import FollowedMessage, content, destination_of
-from msmq_wire.sessions.session import Moment
-from msmq_wire.sessions.sights import (
+from msmq_wire.sessions.followed_message import FollowedMessage, content, destination_of
+from msmq_wire.sessions.message_lives import LIFE, UNIT
+from msmq_wire.sessions.observations import (
+    Observation,
     SeenAck,
     SeenFinalAck,
     SeenMessages,
     SeenOrderAck,
-    Sighted,
 )
-from msmq_wire.sessions.transactions import Place, StreamKey
+from msmq_wire.sessions.session import Moment
+from msmq_wire.sessions.transaction_tracker import Place, StreamKey
 from msmq_wire.wire.headers.session_header import SessionHeader
 from msmq_wire.wire.types.guid import GUID
 
@@ -53,19 +62,19 @@ _COUNTS = (
 )
 
 
-def sighted(run: Run) -> tuple[list[Sighted | int | None], SeenMessages]:
+def sighted(run: Run) -> tuple[list[Observation | int | None], SeenMessages]:
     """What is seen of every packet of a run; None where its record has to be asked.
 
     A number is the place of a message among all messages, which are beside.
     """
-    found: list[Sighted | int | None] = [None] * len(run)
+    found: list[Observation | int | None] = [None] * len(run)
     messages = SeenMessages([], [], [], [], [], [], [], [], np.zeros(1, np.int64))
     for proven in run.proven():
         stem = proven.cls.stem()
         if not len(proven.places) or (stem != "user_message" and stem not in _READERS):
             continue
         packets = _Packets(run, proven)
-        seen: Iterable[Sighted | int]
+        seen: Iterable[Observation | int]
         if stem == "user_message":
             messages = _messages(packets)
             seen = range(len(packets.places))
@@ -79,7 +88,7 @@ def sighted(run: Run) -> tuple[list[Sighted | int | None], SeenMessages]:
 class _Packets:
     """The packets of one class that are on a connection, by column."""
 
-    def __init__(self, run: Run, proven: Proven) -> None:
+    def __init__(self, run: Run, proven: ProvenPackets) -> None:
         on = (run.stream[proven.places] >= 0) & (run.last[proven.places] > run.first[proven.places])
         stem = proven.cls.stem()
         if stem != "session_ack":
@@ -119,13 +128,13 @@ class _Packets:
 _BODIES = frozenset(("order_ack_body", "final_ack_body"))
 
 
-def keys_of(top: Part, manager: str, number: str, rows: Integers) -> list[bytes]:
+def keys_of(top: StructColumn, manager: str, number: str, rows: Integers) -> list[bytes]:
     """The keys that the queue managers and the numbers at two paths make, for rows that have them."""
     tails = numbers(top, number, rows).astype("<u4").tobytes()
     return [guid + tails[at : at + 4] for guid, at in zip(octets(top, manager, rows), count(0, 4))]
 
 
-def headers_of(top: Part, rows: Integers) -> list[SessionHeader | None]:
+def headers_of(top: StructColumn, rows: Integers) -> list[SessionHeader | None]:
     """The SessionHeaders of rows, None for those without; what is reserved is left out."""
     there = has(top, "session_header", rows)
     if not there.any():
@@ -135,7 +144,7 @@ def headers_of(top: Part, rows: Integers) -> list[SessionHeader | None]:
     return among(there, (SessionHeader(**dict(one)) for one in values))
 
 
-def sequences_of(top: Part, path: str, rows: Integers) -> list[int]:
+def sequences_of(top: StructColumn, path: str, rows: Integers) -> list[int]:
     """The numbers of sequences that the TxSequenceIDs at a path make."""
     ordinals, times = (numbers(top, f"{path}.{name}", rows).tolist() for name in _HALVES)
     return [time << 32 | ordinal for time, ordinal in zip(times, ordinals, strict=True)]
@@ -157,7 +166,7 @@ def _looked_up(codes: Integers, find: Callable[[int], T]) -> list[T]:
 def _messages(packets: _Packets) -> SeenMessages:
     top, rows, run = packets.top, packets.rows, packets.run
     header = column_at(top, "user_header")
-    assert isinstance(header, Part)
+    assert isinstance(header, StructColumn)
     managers, names = coded(top, _MANAGER, rows)
     destinations, to = coded(top, "user_header.queue_manager_address", rows)
     pairs, pair_of = run.pair[packets.places], run.pairs
@@ -231,7 +240,7 @@ def _until(packets: _Packets, plain: NDArray[np.bool_]) -> list[int]:
     return found
 
 
-def _names(header: Part, queue: str, rows: Integers) -> tuple[Integers, Sequence[str | None]]:
+def _names(header: StructColumn, queue: str, rows: Integers) -> tuple[Integers, Sequence[str | None]]:
     """Codes of the names of queues, 0 for none, and the name of every code."""
     codes, names = format_names(header, queue)
     return codes[rows], names

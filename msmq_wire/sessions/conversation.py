@@ -14,17 +14,17 @@ import msgspec
 
 from msmq_wire.records.record import Record
 from msmq_wire.sessions.accepted import AcceptedSequence
-from msmq_wire.sessions.closing import close_reason
+from msmq_wire.sessions.close_reason import close_reason
 from msmq_wire.sessions.exchange import SessionExchange
+from msmq_wire.sessions.followed_message import FollowedMessage, moment_of
 from msmq_wire.sessions.listener import SessionListener
-from msmq_wire.sessions.message import FollowedMessage, moment_of
 from msmq_wire.sessions.sequence import EMPTY_DIRECTIONS, SentSequence
 from msmq_wire.sessions.session import (
     ClosedBy,
     Counts,
     Moment,
     NoteKind,
-    Parameters,
+    OfferedParameters,
     PingExchange,
     Reached,
     Session,
@@ -97,7 +97,7 @@ class Conversation:
         self.syn_ack: Moment | None = None
         self.establish: _Pair = _NEITHER
         self.parameters_at: _Pair = _NEITHER
-        self.parameters: tuple[Parameters | None, Parameters | None] = (None, None)
+        self.parameters: tuple[OfferedParameters | None, OfferedParameters | None] = (None, None)
         self.opened: Moment | None = None
         self.close: Moment | None = None
         self.closed_by: ClosedBy | None = None
@@ -249,7 +249,7 @@ class Conversation:
             self.refused_by = self.refused_by or _SIDES[direction]
         window = reached(header, "window_size")
         if window is not None:
-            sent = Parameters(
+            sent = OfferedParameters(
                 recoverable_ack_timeout=header.recoverable_ack_timeout,
                 ack_timeout=header.ack_timeout,
                 window_size=window,

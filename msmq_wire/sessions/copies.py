@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from msmq_wire.records.record import Record
+from msmq_wire.sessions.followed_message import FollowedMessage, UserMessageReader, is_whole, manager_of
+from msmq_wire.sessions.id_collisions import IDENTIFIER, IdCollisions
 from msmq_wire.sessions.listener import MessageAck, SentCopies, SessionListener
-from msmq_wire.sessions.message import FollowedMessage, MessageReader, is_whole, manager_of
 from msmq_wire.sessions.session import Moment
-from msmq_wire.sessions.transactions import place_of
-from msmq_wire.sessions.twins import IDENTIFIER, Twins
+from msmq_wire.sessions.transaction_tracker import place_of
 
 _FA = 2
 _MOST_ACKS = 16
@@ -26,9 +26,12 @@ class CopyTracker:
     """Finds what the copies of each of ``messages`` ask for; tells a ``listener`` what acknowledges them."""
 
     def __init__(
-        self, messages: Mapping[bytes | str, FollowedMessage], twins: Twins, reader: MessageReader
+        self,
+        messages: Mapping[bytes | str, FollowedMessage],
+        collisions: IdCollisions,
+        reader: UserMessageReader,
     ) -> None:
-        self._messages, self._twins, self._reader = messages, twins, reader
+        self._messages, self._twins, self._reader = messages, collisions, reader
         self._copies: dict[bytes | str, SentCopies] = {}
         self._since = 0
         self.listener: SessionListener | None = None

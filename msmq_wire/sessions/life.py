@@ -21,7 +21,7 @@ class Hop(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     hops: int
 
 
-class Acknowledgment(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class MessageAcknowledgment(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A final ack, an administration ack or an SRMP receipt: ``message_class`` is MESSAGE_CLASS_VALUES.
 
     ``message_id`` is that of the acknowledgment itself, None for a FinalAck or a receipt.
@@ -107,7 +107,7 @@ class MessageLife(msgspec.Struct, frozen=True, gc=False):
     order_ack: Moment | None
     accepted: Moment | None
     http_status: int | None
-    acknowledgments: tuple[Acknowledgment, ...]
+    acknowledgments: tuple[MessageAcknowledgment, ...]
     resends: int
     duplicates: int
     resent_at: tuple[Moment, ...]

@@ -13,11 +13,11 @@ from typing import NamedTuple
 from msmq_wire.records.endpoint import host_of
 from msmq_wire.records.outcome import Outcome
 from msmq_wire.sessions.clocks import HostClock, is_time
-from msmq_wire.sessions.life import Acknowledgment, MessageLife
-from msmq_wire.sessions.message import FollowedMessage, History, manager_of, message_name
+from msmq_wire.sessions.followed_message import FollowedMessage, History, manager_of, message_name
+from msmq_wire.sessions.id_collisions import IDENTIFIER
+from msmq_wire.sessions.life import MessageAcknowledgment, MessageLife
 from msmq_wire.sessions.reads import RemoteQueue
 from msmq_wire.sessions.session import Moment
-from msmq_wire.sessions.twins import IDENTIFIER
 from msmq_wire.units import SECOND
 from msmq_wire.wire.headers.base_header import INFINITE
 from msmq_wire.wire.types.enumerations import MessageClass
@@ -117,16 +117,16 @@ def life_of(
     acknowledges = None
     if correlation is not None and message.message_class in _ACKNOWLEDGING:
         acknowledges = message_name(correlation)
-    told = _carried(message, ordered) if message.history is None else _judge(message, history, ordered)
+    reported = _carried(message, ordered) if message.history is None else _judge(message, history, ordered)
     clock = clock if clock is not None and clock.sure else None
     expired = None
-    if reach_by is not None or receive_by is not None or told.nack_class is not None:
-        expired = _expired(message, told, reach_by, receive_by, now, clock)
-        if told.outcome == "unknown":
-            told = _ran_out(message, told, expired, reach_by, clock)
+    if reach_by is not None or receive_by is not None or reported.nack_class is not None:
+        expired = _expired(message, reported, reach_by, receive_by, now, clock)
+        if reported.outcome == "unknown":
+            reported = _ran_out(message, reported, expired, reach_by, clock)
     if purges and acknowledges is None:
-        told = next(_purged(message, history, told, purges), told)
-    frames = dict.fromkeys([one.frame for one in (first, *told.evidence) if one is not None])
+        reported = next(_purged(message, history, reported, purges), reported)
+    frames = dict.fromkeys([one.frame for one in (first, *reported.evidence) if one is not None])
     # By position: this is made for every message.
     return MessageLife(
         message_name(key),
@@ -176,14 +176,14 @@ def life_of(
         tuple(history.copies),
         None if clock is None else clock.ahead(first.time or clock.at),
         expired,
-        told.outcome,
-        told.nack_class,
-        told.reason,
+        reported.outcome,
+        reported.nack_class,
+        reported.reason,
         tuple([frame for frame in frames if frame is not None]),
         message.certain,
         tuple(history.moved_to),
         len(key) > IDENTIFIER and not isinstance(key, str),
-        told.purged_by,
+        reported.purged_by,
     )
 
 
@@ -198,7 +198,7 @@ def _end(message: FollowedMessage, seconds: int | None) -> int | None:
 
 
 def _judge(message: FollowedMessage, history: History, ordered: Moment | None) -> _Told:
-    acks: list[Acknowledgment] = history.acknowledgments
+    acks: list[MessageAcknowledgment] = history.acknowledgments
     by_class = {one.message_class: one for one in reversed(acks)}
     received = by_class.get(_ACK_RECEIVE)
     if received is not None:
@@ -222,9 +222,9 @@ def _judge(message: FollowedMessage, history: History, ordered: Moment | None) -
     if ordered is None and history.found is not None:
         reason = "a remote read found it in its queue, and no call shows that it left the queue"
         return _Told("delivered", reason, (history.found,))
-    told = _carried(message, ordered)
-    if told is not _UNKNOWN or history.http_status is None:
-        return told
+    reported = _carried(message, ordered)
+    if reported is not _UNKNOWN or history.http_status is None:
+        return reported
     if history.accepted is not None:
         return _Told("acknowledged", f"HTTP {history.http_status} accepted it", (history.accepted,))
     return _Told("unknown", f"HTTP {history.http_status} answered it", ())
@@ -245,10 +245,10 @@ def _carried(message: FollowedMessage, ordered: Moment | None) -> _Told:
 
 
 def _purged(
-    message: FollowedMessage, history: History, told: _Told, purges: Iterable[RemoteQueue]
+    message: FollowedMessage, history: History, reported: _Told, purges: Iterable[RemoteQueue]
 ) -> Iterator[_Told]:
     """What a purge makes of a message that was in the queue, as far as anybody saw, when it was purged."""
-    there = told.outcome in _THERE or (message.via == "rpc" and told.outcome == "unknown")
+    there = reported.outcome in _THERE or (message.via == "rpc" and reported.outcome == "unknown")
     if not there or history.moved:
         return
     place = message.src if message.via == "rpc" else history.hops[-1].dst if history.hops else message.dst
@@ -256,10 +256,10 @@ def _purged(
         at = queue.purged
         if at is not None and message.first.record <= at.record and host_of(place) == host_of(queue.server):
             reason = f"{host_of(queue.client)} purged its queue, and no receive of it was captured before"
-            yield _Told("purged", reason, (*told.evidence, at), purged_by=queue.number)
+            yield _Told("purged", reason, (*reported.evidence, at), purged_by=queue.number)
 
 
-def _by(one: Acknowledgment) -> str:
+def _by(one: MessageAcknowledgment) -> str:
     return {
         "final_ack": "a FinalAck",
         "administration_ack": "an administration acknowledgment",
@@ -269,7 +269,7 @@ def _by(one: Acknowledgment) -> str:
 
 def _expired(
     message: FollowedMessage,
-    told: _Told,
+    reported: _Told,
     reach_by: int | None,
     receive_by: int | None,
     now: int | None,
@@ -280,19 +280,19 @@ def _expired(
     A message that was late when it was sent, and was acknowledged, is told so only where that clock is sure:
     a sender sends none that its own clock calls expired. [MS-MQMQ] 2.2.19.1, [MS-MQQB] 3.1.7.1.2
     """
-    if told.nack_class in TIMEOUTS:
-        return TIMEOUTS[told.nack_class]
-    if now is None or told.outcome in ("received", "refused"):
+    if reported.nack_class in TIMEOUTS:
+        return TIMEOUTS[reported.nack_class]
+    if now is None or reported.outcome in ("received", "refused"):
         return None
     first = message.first.time
-    if told.outcome == "unknown" and _past(reach_by, now, clock):
+    if reported.outcome == "unknown" and _past(reach_by, now, clock):
         return "time_to_reach_queue"
-    if told.outcome in ("acknowledged", "stored") and clock is not None and _past(reach_by, first, clock):
+    if reported.outcome in ("acknowledged", "stored") and clock is not None and _past(reach_by, first, clock):
         return "time_to_reach_queue"
     if not _past(receive_by, now, clock):
         return None
     # Where it was taken it came in time: a clock that is not known makes it look late.
-    looks_late = told.outcome != "unknown" and clock is None and _past(receive_by, first, None)
+    looks_late = reported.outcome != "unknown" and clock is None and _past(receive_by, first, None)
     return None if looks_late else "time_to_be_received"
 
 
@@ -304,18 +304,22 @@ def _past(limit: int | None, captured: int | None, clock: HostClock | None) -> b
 
 
 def _ran_out(
-    message: FollowedMessage, told: _Told, expired: str | None, reach_by: int | None, clock: HostClock | None
+    message: FollowedMessage,
+    reported: _Told,
+    expired: str | None,
+    reach_by: int | None,
+    clock: HostClock | None,
 ) -> _Told:
     """What became of a message of which nobody told anything."""
     if expired == "time_to_reach_queue":
         if _past(reach_by, message.first.time, clock):
             doubt = "" if clock is not None else ", or its sender's clock is slow"
             reason = f"it was sent after its time to reach the queue had passed{doubt}"
-            return _Told("expired", reason, told.evidence)
+            return _Told("expired", reason, reported.evidence)
         return _Told("expired", "its time to reach the queue passed without an acknowledgment", ())
     if expired is not None:
         return _Told("expired", "its time to be received passed without an acknowledgment", ())
     if clock is not None and clock.astray and _past(reach_by, message.first.time, None):
-        reason = f"{told.reason}, and {clock.said}: other hosts may treat it as expired"
-        return told._replace(reason=reason)
-    return told
+        reason = f"{reported.reason}, and {clock.said}: other hosts may treat it as expired"
+        return reported._replace(reason=reason)
+    return reported

@@ -20,7 +20,7 @@ from msmq_wire.rpc.constants import ReceiveAction, RemoteReadAck
 from msmq_wire.rpc.interfaces import METHODS, Role
 from msmq_wire.rpc.interfaces.role import CLOSES, OPENS, READS
 from msmq_wire.sessions.budget import Budget, Share
-from msmq_wire.sessions.message import FollowedMessage, message_name, moment_of, system_queue
+from msmq_wire.sessions.followed_message import FollowedMessage, message_name, moment_of, system_queue
 from msmq_wire.sessions.session import Moment
 
 ReadEnd: TypeAlias = Literal["ack", "nack", "cancelled"]
@@ -225,7 +225,7 @@ class ReadTracker:
             message = self._looked_up(call, place)
             class_ = getattr(call.request, "us_class", None)
             if message is not None and class_ and not call.status:
-                history = message.tell()
+                history = message.begun_history()
                 history.rejected, history.rejected_class = moment, class_
 
     def _move(
@@ -234,7 +234,7 @@ class ReadTracker:
         target = self._queues.get(self._handles.get((*place, call.members.moved_to(call.request))))
         if target is not None:
             self._queues.put(target.number, msgspec.structs.replace(target, arrivals=target.arrivals + 1))
-        history = None if message is None else message.tell()
+        history = None if message is None else message.begun_history()
         if history is not None and len(history.moved) < _MOST_MOVES:
             history.moved.append(moment)
             history.moved_to.append("" if target is None else target.queue or "")
@@ -251,7 +251,7 @@ class ReadTracker:
                 read, message=record.id, message_id=message_name(message.key), label=message.label
             ),
         )
-        history = message.tell()
+        history = message.begun_history()
         if len(history.reads) < _MOST_READS:
             history.reads.append(number)
         if read.found_lookup_id is not None:
@@ -283,7 +283,7 @@ class ReadTracker:
         if action in _KNOWN_ACTIONS:
             removes = ReceiveAction(action).removes
         transaction = getattr(call.request, members.transaction, None)
-        found = call.told(members.found)
+        found = call.number_at(members.found)
         queue = self._queue(call, place)
         number = self._counts[0]
         self._counts[0] += 1
@@ -342,7 +342,7 @@ class ReadTracker:
             return
         message = self._carried.take_out(number)
         if message is not None and end == "ack":
-            history = message.tell()
+            history = message.begun_history()
             history.received, history.received_by = history.received or moment, read.client
 
     def _open(self, record: Record, call: RpcCall, moment: Moment, place: tuple[str, str]) -> None:

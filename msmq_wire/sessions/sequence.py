@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import count as count_from
 from itertools import islice, repeat, takewhile
 
-from msmq_wire.sessions.message import FollowedMessage, message_name
-from msmq_wire.sessions.sent import NOTHING_EARLY, NOTHING_UNSTORED, NOTHING_WAITS, SentPacket, before
+from msmq_wire.sessions.followed_message import FollowedMessage, message_name
+from msmq_wire.sessions.sent_packet import NOTHING_EARLY, NOTHING_UNSTORED, NOTHING_WAITS, SentPacket, before
 from msmq_wire.sessions.session import Counts, Moment, NoteKind, SessionDirection
 
 _MASK = 0xFFFF

@@ -75,7 +75,7 @@ class Moment(msgspec.Struct, frozen=True, gc=False):
     time: int | None
 
 
-class Parameters(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class OfferedParameters(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What one side sent in ConnectionParameters: milliseconds, milliseconds, packets. [MS-MQQB] 2.2.2.1"""
 
     recoverable_ack_timeout: int
@@ -256,7 +256,7 @@ class Session(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     closer: Literal["client", "server"] | None = None
     reason: CloseReason | None = None
     refused_by: Literal["client", "server"] | None = None
-    parameters: tuple[Parameters | None, Parameters | None] = (None, None)
+    parameters: tuple[OfferedParameters | None, OfferedParameters | None] = (None, None)
     directions: tuple[SessionDirection, SessionDirection] = (SessionDirection(), SessionDirection())
     ping_sent: bool | None = None
     server_class: bool | None = None

@@ -1,4 +1,4 @@
-"""Records in, the story of a capture out: `Follower`, `follow` and `Story`.
+"""Records in, the story of a capture out: `StoryFollower`, `follow` and `Story`.
 
 The rule kept here: every record is looked at once, in order, and by whom it concerns; what is kept shares one
 budget, and what leaves it is told as it stands then.
@@ -19,25 +19,25 @@ from msmq_wire.sessions.budget import Budget
 from msmq_wire.sessions.clocks import Clocks, sender_of
 from msmq_wire.sessions.conversation import Conversation
 from msmq_wire.sessions.discoveries import ServerDiscovery
+from msmq_wire.sessions.followed_message import FollowedMessage, destination_of, is_whole, moment_of
 from msmq_wire.sessions.life import MessageLife
 from msmq_wire.sessions.listener import SessionListener
-from msmq_wire.sessions.lives import LifeTracker, Lives, ends_of
-from msmq_wire.sessions.message import FollowedMessage, destination_of, is_whole, moment_of
-from msmq_wire.sessions.outcomes import is_plain, life_of
-from msmq_wire.sessions.reads import ReadTracker, RemoteQueue, RemoteRead
-from msmq_wire.sessions.session import Moment, PingExchange, Session
-from msmq_wire.sessions.sights import (
+from msmq_wire.sessions.message_lives import LifeTracker, MessageLives, ends_of
+from msmq_wire.sessions.observations import (
+    Observation,
     SeenAck,
     SeenFinalAck,
     SeenMessage,
     SeenMessages,
     SeenOrderAck,
-    Sighted,
     seen_ack,
 )
+from msmq_wire.sessions.outcomes import is_plain, life_of
+from msmq_wire.sessions.reads import ReadTracker, RemoteQueue, RemoteRead
+from msmq_wire.sessions.session import Moment, PingExchange, Session
 from msmq_wire.sessions.streams import StrayAck, TransactionalStream
 from msmq_wire.sessions.tracker import SESSION_RECORDS, SessionTracker
-from msmq_wire.sessions.transactions import TransactionTracker, place_of
+from msmq_wire.sessions.transaction_tracker import TransactionTracker, place_of
 
 T = TypeVar("T")
 _TOGETHER = 16
@@ -82,7 +82,7 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
     streams: tuple[TransactionalStream, ...]
     reads: tuple[RemoteRead, ...]
     queues: tuple[RemoteQueue, ...]
-    lives: Lives
+    lives: MessageLives
     pings: tuple[PingExchange, ...]
     strays: tuple[StrayAck, ...]
     clocks: Clocks
@@ -96,7 +96,7 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
     @classmethod
     def of_stream(cls, stream: TransactionalStream, now: int | None) -> Story:
         """A story of nothing but a transactional sequence, as it stands."""
-        empty = Lives({}, _untold)
+        empty = MessageLives({}, _untold)
         return cls(
             sessions=(), streams=(stream,), reads=(), queues=(), lives=empty, pings=(), strays=(),
             clocks=Clocks(), first=now, last=now, left_out=LeftOut(), visibility=Visibility(),
@@ -113,7 +113,7 @@ def _untold(message: FollowedMessage) -> MessageLife:
     return life_of(message, None, None)
 
 
-class Follower:
+class StoryFollower:
     """Takes records in order of their ids; ``finish`` gives the `Story`. Nothing is raised on any record.
 
     ``budget`` is how many bytes sessions, messages, transactional sequences and remote reads take together
@@ -336,7 +336,7 @@ class Follower:
         self._sessions.weigh()
         self._transactions.weigh()
 
-    def _see(self, capture: str, one: Sighted) -> bool:
+    def _see(self, capture: str, one: Observation) -> bool:
         """Take a packet that was not decoded; tell whether no more has to be known of it."""
         conversation = self._sessions.open(capture, one.stream)
         if conversation is None:
@@ -346,7 +346,7 @@ class Follower:
         if isinstance(one, SeenMessage):
             message = one.message
             key = message.key
-            if self._lives.twins.knows(key):
+            if self._lives.collisions.knows(key):
                 return False
             self._lives.put(message)
             conversation.message(direction, moment, key, message, message.flags, one.size, one.counts)
@@ -380,9 +380,9 @@ class Follower:
             if whole:
                 self._transactions.order(*one.place, one.source, one.stream, at)
             return
-        about = self._lives.twins.named(one.about, one.ends[1])
+        about = self._lives.collisions.named(one.about, one.ends[1])
         if about is not None:
-            self._lives.told(about, "final_ack", one.class_, one.ends, at)
+            self._lives.acknowledged(about, "final_ack", one.class_, one.ends, at)
         known = about is not None
         self._transactions.settle(one.place, one.about, one.class_, one.ends, at, known=known)
         if whole:
@@ -457,7 +457,7 @@ class Follower:
             streams=streams,
             reads=reads,
             queues=queues,
-            lives=Lives(self._lives.messages, self._tell, None if self._reads.purged else is_plain),
+            lives=MessageLives(self._lives.messages, self._tell, None if self._reads.purged else is_plain),
             pings=pings.exchanges(),
             strays=tuple(transactions.strays),
             clocks=self._clocks,
@@ -503,7 +503,7 @@ def _last(group: tuple[Any, list[int]]) -> int:
 
 def follow(records: Iterable[Record]) -> Story:
     """Follow all records of a capture, read with ``streams=True`` so that connections have their steps."""
-    follower = Follower()
+    follower = StoryFollower()
     for record in records:
         follower.feed(record)
     return follower.finish()

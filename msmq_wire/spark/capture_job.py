@@ -25,13 +25,13 @@ from msmq_wire.findings.judge import Judge
 from msmq_wire.records.record import Record
 from msmq_wire.records.run import Run
 from msmq_wire.sessions import Leaving, MessageLife, Session
-from msmq_wire.spark.keys import use_body_keys
+from msmq_wire.spark.key_options import use_body_keys
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.split_planning import place_splits
 from msmq_wire.spark.task_rows import open_capture, read_packets
 from msmq_wire.tables.call_columns import call_batches
 from msmq_wire.tables.message_columns import batches_of
-from msmq_wire.tables.store.identity import Content, content_of, source_row
+from msmq_wire.tables.store.identity import FileDigest, content_of, source_row
 from msmq_wire.tables.store.table_files import TableWriter, WrittenFile
 from msmq_wire.tables.story_columns import anomaly_rows, error_rows, finding_rows, life_rows, session_rows
 from msmq_wire.tables.table_schemas import STORIES
@@ -63,12 +63,12 @@ class JobPlan(msgspec.Struct, frozen=True, kw_only=True):
         return bool(set(STORIES) & set(self.tables))
 
 
-class Todo(msgspec.Struct, frozen=True, kw_only=True):
+class CaptureTask(msgspec.Struct, frozen=True, kw_only=True):
     """A capture to decode; ``heads`` and ``contents`` are those of its files, None where nobody looked."""
 
     capture: Capture
     heads: tuple[str, ...]
-    contents: tuple[Content | None, ...]
+    contents: tuple[FileDigest | None, ...]
 
     @property
     def digest(self) -> str | None:
@@ -105,21 +105,21 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
         return {name: getattr(self, name) for name in self.__struct_fields__ if name != "sources"}
 
 
-class Done(msgspec.Struct, frozen=True):
+class TaskResult(msgspec.Struct, frozen=True):
     """What a task did: captures, and the files that their rows share."""
 
     entries: list[Entry]
     files: list[WrittenFile]
 
 
-def decode_captures(todo: Sequence[Todo], plan: JobPlan) -> Done:
+def decode_captures(todo: Sequence[CaptureTask], plan: JobPlan) -> TaskResult:
     """Write the tables of captures into files that they share."""
     with TableWriter(plan.place, plan.tables) as writer:
         entries = [_decode(one, plan, writer) for one in todo]
-    return Done(entries, writer.files)
+    return TaskResult(entries, writer.files)
 
 
-def _decode(todo: Todo, plan: JobPlan, writer: TableWriter) -> Entry:
+def _decode(todo: CaptureTask, plan: JobPlan, writer: TableWriter) -> Entry:
     contents = [one or content_of(file) for one, file in zip(todo.contents, todo.capture.files, strict=True)]
     todo = replace(todo, contents=tuple(contents))
     capture, before = todo.capture, Counter(writer.rows)
@@ -150,7 +150,7 @@ def _decode(todo: Todo, plan: JobPlan, writer: TableWriter) -> Entry:
 
 
 def entry_of(
-    todo: Todo, plan: JobPlan, *, damage: Iterable[Damage], rows: Mapping[str, int], **counts: Any
+    todo: CaptureTask, plan: JobPlan, *, damage: Iterable[Damage], rows: Mapping[str, int], **counts: Any
 ) -> Entry:
     """The entry of a capture whose rows were written.
 

@@ -15,7 +15,7 @@ import msgspec
 
 from msmq_wire.capture.carve.media import Medium
 from msmq_wire.capture.carve.parts import finds_in_part, part_starts
-from msmq_wire.capture.carve.search import Find
+from msmq_wire.capture.carve.search import CarvedItem
 from msmq_wire.capture.listing import CaptureFile, has_changed, open_file
 from msmq_wire.capture.places import Place
 from msmq_wire.errors import CaptureError
@@ -108,9 +108,9 @@ def _rows(part: FilePart, options: ReadOptions, columns: frozenset[str] | None) 
         yield failure_batch(path, error.message, max(part.first, error.offset), columns)
 
 
-def _some(finds: Iterable[Find], most: int) -> Iterator[list[Find]]:
+def _some(finds: Iterable[CarvedItem], most: int) -> Iterator[list[CarvedItem]]:
     """Finds, some at a time, of about ``most`` bytes."""
-    some: list[Find] = []
+    some: list[CarvedItem] = []
     held = 0
     for find in finds:
         some.append(find)

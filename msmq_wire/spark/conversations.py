@@ -19,14 +19,14 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
+from msmq_wire.capture.batch_builder import batch_of
 from msmq_wire.capture.chunks import ChunkDecoder
-from msmq_wire.capture.harvest import batch_of
 from msmq_wire.capture.index import Array, Chunk
 from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.errors import CaptureError
 from msmq_wire.records.finder import PacketFinder
 from msmq_wire.records.record import Record
-from msmq_wire.rpc.security import Negotiator
+from msmq_wire.rpc.pdu_protection import Negotiator
 from msmq_wire.spark.frame_ranges import IndexedFile, RangeReader, starts_of_reads, worth_a_read
 from msmq_wire.spark.frame_runs import KEY
 
@@ -172,10 +172,10 @@ class Conversations:
         mtime_ns: int,
         keys: bytes,
         data: bytes | None,
-        told: str | None,
+        reported: str | None,
     ) -> Iterator[PacketBatch]:
-        if told is not None:
-            self._note(capture, path, number, json.loads(told))
+        if reported is not None:
+            self._note(capture, path, number, json.loads(reported))
             return
         assert conversation is not None
         if (capture, conversation) != self._place:
@@ -205,16 +205,16 @@ class Conversations:
         self._count(self._open)
         self._open = None
 
-    def _note(self, capture: str, path: str, number: int, told: Mapping[str, Any]) -> None:
+    def _note(self, capture: str, path: str, number: int, reported: Mapping[str, Any]) -> None:
         """Take note of damage, and of frames that have no hosts, each once."""
         counts = self._counts(capture)
-        if "damage" in told:
-            damage = (path, *told["damage"])
+        if "damage" in reported:
+            damage = (path, *reported["damage"])
             if damage not in counts["damage"]:
                 counts["damage"].append(damage)
         elif (capture, number) != self._passed:
             self._passed = (capture, number)
-            _add(counts["skipped"], told["skipped"])
+            _add(counts["skipped"], reported["skipped"])
 
     def _counts(self, capture: str) -> dict[str, Any]:
         nothing = {"understood": 0, "skipped": {}, "notices": {}, "damage": []}

@@ -14,7 +14,7 @@ import numpy as np
 
 from msmq_wire.capture.index import Array
 from msmq_wire.capture.listing import open_file
-from msmq_wire.capture.opening import OpenedFile
+from msmq_wire.capture.opened_file import OpenedFile
 from msmq_wire.capture.places import Place
 from msmq_wire.errors import CaptureError
 

@@ -20,8 +20,8 @@ from msmq_wire.capture.index import Array, Chunk
 from msmq_wire.capture.splits import Split
 from msmq_wire.reassembly.bulk import gather
 from msmq_wire.spark.frame_ranges import starts_of_reads, worth_a_read
-from msmq_wire.tables.arrow_types import nulls
 from msmq_wire.tables.packet_columns import FrameEnds
+from msmq_wire.tables.spark_types import nulls
 
 _NAMES = ("clock", "time", "number", "at", "captured", "length", "link_type", "interface")
 KEY = np.dtype({"names": _NAMES, "formats": ["<i8"] * 4 + ["<u4"] * 4})
@@ -48,9 +48,9 @@ RUN_ORDER = ("capture", "conversation", "clock", "number")
 _MOST_BYTES = 1 << 20
 
 
-def told_batch(capture: str, path: str, number: int, told: Mapping[str, Any]) -> Any:
+def told_batch(capture: str, path: str, number: int, reported: Mapping[str, Any]) -> Any:
     """The row of what is said of a file, at a frame."""
-    row = {"capture": capture, "path": path, "clock": 0, "number": number, "told": json.dumps(told)}
+    row = {"capture": capture, "path": path, "clock": 0, "number": number, "told": json.dumps(reported)}
     return pa.RecordBatch.from_pylist([row], RUN_SCHEMA)
 
 

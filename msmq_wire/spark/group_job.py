@@ -17,11 +17,19 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from msmq_wire.capture.capture_reading import Damage, Numbering
 from msmq_wire.errors import CaptureError
-from msmq_wire.spark.capture_job import Done, Entry, JobPlan, StoryTeller, Todo, entry_of, write_records
+from msmq_wire.spark.capture_job import (
+    CaptureTask,
+    Entry,
+    JobPlan,
+    StoryTeller,
+    TaskResult,
+    entry_of,
+    write_records,
+)
 from msmq_wire.spark.conversations import Conversations
 from msmq_wire.spark.frame_runs import RUN_ORDER, RUN_SCHEMA, run_batches, told_batch
 from msmq_wire.spark.item_rows import ITEM_FIELDS, item_columns, items_of, run_of
-from msmq_wire.spark.keys import negotiator_of, use_body_keys
+from msmq_wire.spark.key_options import negotiator_of, use_body_keys
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.split_planning import PlacedSplit, indexed, place_splits
 from msmq_wire.spark.task_rows import bundles, read_packets, split_chunks
@@ -80,8 +88,8 @@ def read_runs(placed: PlacedSplit, options: ReadOptions) -> Iterator[Any]:
         for chunk, times in split_chunks(placed.split, options):
             yield from run_batches(chunk, times, capture=placed.capture, base=placed.base, split=placed.split)
     except CaptureError as error:
-        told = {"damage": (error.message, error.offset)}
-        yield told_batch(placed.capture, placed.path, 0, told)
+        reported = {"damage": (error.message, error.offset)}
+        yield told_batch(placed.capture, placed.path, 0, reported)
 
 
 def sorted_frames(frames: DataFrame, tasks: int) -> DataFrame:
@@ -94,12 +102,12 @@ def sorted_frames(frames: DataFrame, tasks: int) -> DataFrame:
 
 def decode_groups(
     spark: SparkSession,
-    todo: Sequence[Todo],
+    todo: Sequence[CaptureTask],
     plan: JobPlan,
     *,
     frames: DataFrame | None = None,
     tasks: int | None = None,
-) -> Done:
+) -> TaskResult:
     """Decode captures together; return their entries, and the files that have their rows.
 
     ``frames`` are those of the captures; by default they are read from their files. ``tasks`` is how many
@@ -137,7 +145,7 @@ def decode_groups(
         items = judged.mapInArrow(partial(_judge, plan=plan), from_arrow_schema(_ITEMS))
     for row in items.select("capture", "record").collect():
         found.setdefault(row.capture, []).append(pickle.loads(row.record))
-    done = Done([], [])
+    done = TaskResult([], [])
     for group in todo:
         name = group.capture.name
         parts = found.setdefault(name, [])
@@ -251,11 +259,13 @@ def _runs(batch: Any) -> Iterator[tuple[str, Any]]:
             start = stop
 
 
-def _entry(todo: Todo, plan: JobPlan, found: list[_Written], known: list[Damage], frames: int) -> Entry:
+def _entry(
+    todo: CaptureTask, plan: JobPlan, found: list[_Written], known: list[Damage], frames: int
+) -> Entry:
     """Put together what all tasks did for a capture; the rows of its damage are written here."""
-    told = (Damage(*one) for written in found for one in written.counts.get("damage", ()))
+    reported = (Damage(*one) for written in found for one in written.counts.get("damage", ()))
     # Frames that come from elsewhere bring what is known already.
-    damage = list(dict.fromkeys((*known, *told)))
+    damage = list(dict.fromkeys((*known, *reported)))
     with TableWriter(plan.place, plan.tables) as writer:
         writer.write("errors", damage_rows(todo.capture.name, damage))
     found.append(_Written(writer.files, dict(writer.rows), {}))

@@ -19,10 +19,10 @@ def java_problem() -> str | None:
     if java is None:
         return f"Java {_JAVA} is needed: there is no java on PATH and JAVA_HOME is not set"
     try:
-        told = subprocess.run([java, "-version"], capture_output=True, timeout=60, check=False)
+        reported = subprocess.run([java, "-version"], capture_output=True, timeout=60, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"Java {_JAVA} is needed: {java} does not run: {getattr(error, 'strerror', None) or error}"
-    version = _VERSION.search((told.stderr + told.stdout).decode("utf-8", "replace"))
+    version = _VERSION.search((reported.stderr + reported.stdout).decode("utf-8", "replace"))
     if version is None:
         return f"Java {_JAVA} is needed: {java} does not tell its version"
     if int(version.group(1)) < _JAVA:

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from msmq_wire.capture.listing import list_files
 from msmq_wire.errors import CaptureError, MsmqWireError
-from msmq_wire.spark.capture_job import JobPlan, Todo, decode_captures
+from msmq_wire.spark.capture_job import CaptureTask, JobPlan, decode_captures
 from msmq_wire.spark.group_job import decode_groups
 from msmq_wire.spark.planning import (
     file_work,
@@ -28,7 +28,7 @@ from msmq_wire.spark.planning import (
     refuse_twice,
     warnings_about,
 )
-from msmq_wire.spark.publishing import Publisher, Run, plain_value
+from msmq_wire.spark.publishing import JobRun, Publisher, plain_value
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.task_rows import bundles
 from msmq_wire.spark.tasks import finished
@@ -62,13 +62,13 @@ def run_job(
     again: bool = False,
     tell: Callable[[str], None] = lambda text: None,
     warn: Callable[[str], None] = lambda text: None,
-) -> Run:
+) -> JobRun:
     """Fill the tables below ``output``, a folder or URL, with the captures that ``options`` name.
 
     A capture whose content the tables hold is left alone, whatever it is called, and whatever options or
     version it was read with, unless ``again``: then its rows are replaced. Of one that grew the rows are
     replaced, too. Tables that the output has are filled even if they are not asked for. ``tell`` is given a
-    line of progress now and then, ``warn`` each of the `Run.warnings`, before anything is decoded. Raises
+    line of progress now and then, ``warn`` each of the `JobRun.warnings`, before anything is decoded. Raises
     MsmqWireError where ``output`` cannot be written, or it has a file as a part of another capture already;
     with ``onError=fail`` also where a file cannot be read.
     """
@@ -125,14 +125,16 @@ def _absolute(path: str) -> str:
     return path if not path or "://" in path else os.path.abspath(path)
 
 
-def _parts(spark: SparkSession, todo: Sequence[Todo], options: ReadOptions) -> list[list[Todo]]:
+def _parts(spark: SparkSession, todo: Sequence[CaptureTask], options: ReadOptions) -> list[list[CaptureTask]]:
     """What a task decodes each: some captures for every core, but few enough files for all of them."""
     costs = [one.capture.size + _SMALL for one in todo]
     most = sum(costs) // (_EACH * spark.sparkContext.defaultParallelism)
     return bundles(todo, costs, min(max(most, _LEAST), options.split_bytes), opening=0)
 
 
-def _waves(spark: SparkSession, todo: Sequence[Todo], options: ReadOptions) -> Iterator[list[Todo]]:
+def _waves(
+    spark: SparkSession, todo: Sequence[CaptureTask], options: ReadOptions
+) -> Iterator[list[CaptureTask]]:
     """Groups that are decoded together: enough to keep all cores at work."""
     most = _WAVE * spark.sparkContext.defaultParallelism * options.split_bytes
     yield from bundles(todo, [one.capture.size for one in todo], most)

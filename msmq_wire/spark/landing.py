@@ -32,7 +32,7 @@ _EDGE = 1 << 20
 _WHOLE = 1 << 60
 
 
-class Landed(msgspec.Struct, frozen=True, kw_only=True):
+class LandedFrames(msgspec.Struct, frozen=True, kw_only=True):
     """An entry of the log: the frames from ``after`` + 1 to ``frames`` of a file as it was when it landed.
 
     ``number`` counts from 1. ``capture`` names it: the path, and ``#`` with the number when an entry before
@@ -102,8 +102,8 @@ class LandingLog:
         self._options = options
         self.folder = local_folder(options.seen or os.path.join(_first_folder(options.paths), _FOLDER))
         self._head: _Head | None = None
-        self._entries: list[Landed] = []
-        self._latest: dict[str, Landed] = {}
+        self._entries: list[LandedFrames] = []
+        self._latest: dict[str, LandedFrames] = {}
         self._names: set[str] = set()
         self._contents: set[tuple[str, int, str]] = set()
         self._watched: dict[str, _Watch] = {}
@@ -135,7 +135,7 @@ class LandingLog:
                 self._log(file, watch)
         return len(self._entries)
 
-    def entries(self, start: int, end: int) -> Sequence[Landed]:
+    def entries(self, start: int, end: int) -> Sequence[LandedFrames]:
         """Return the entries with the numbers ``start`` + 1 to ``end``.
 
         Raises MsmqWireError when the log does not have them.
@@ -205,18 +205,18 @@ class LandingLog:
                 # Another query was faster.
                 self._refresh()
 
-    def _entry(self, file: CaptureFile, check: _Check) -> Landed | None:
+    def _entry(self, file: CaptureFile, check: _Check) -> LandedFrames | None:
         """The next entry, for a file that is not in the log; None when nothing was added to one that is."""
         path = file.path
         before = self._latest.get(path)
         after = 0
         if before is not None and before.size < file.size and holds(before):
             after = before.frames
-            told = check.error is None and (check.damage is None or before.damage is not None)
-            if check.frames <= after and told:
+            reported = check.error is None and (check.damage is None or before.damage is not None)
+            if check.frames <= after and reported:
                 return None
         number = len(self._entries) + 1
-        return Landed(
+        return LandedFrames(
             number=number,
             capture=f"{path}#{number}" if path in self._names else path,
             path=path,
@@ -229,7 +229,7 @@ class LandingLog:
             error=check.error,
         )
 
-    def _add(self, entry: Landed) -> None:
+    def _add(self, entry: LandedFrames) -> None:
         self._entries.append(entry)
         if entry.frames or entry.damage or entry.error:
             # It has rows with numbers of their own.
@@ -243,7 +243,7 @@ class LandingLog:
         """Take the entries that were written since."""
         self._opened()
         while (data := _read(self.folder, len(self._entries) + 1)) is not None:
-            entry = _decoded(self.folder, data, Landed)
+            entry = _decoded(self.folder, data, LandedFrames)
             # Its path will be opened, and the log may come with the captures.
             if not any(_is_below(entry.path, path) for path in self._options.paths):
                 raise MsmqWireError(
@@ -278,7 +278,7 @@ class LandingLog:
         return self._head
 
 
-def holds(entry: Landed) -> bool:
+def holds(entry: LandedFrames) -> bool:
     """Whether the file still begins with the content that landed; it may have grown."""
     return bool(entry.fingerprint) and fingerprint(entry.path, entry.size) == entry.fingerprint
 
@@ -370,7 +370,7 @@ def _decoded(folder: str, data: bytes, kind: type[T]) -> T:
         raise MsmqWireError(f"the log {folder} (option seen) is damaged: {error}") from None
 
 
-def _create(folder: str, number: int, value: Landed | _Head) -> bool:
+def _create(folder: str, number: int, value: LandedFrames | _Head) -> bool:
     """Write a file of the log as a whole; False when there is one already."""
     draft = os.path.join(folder, f".{secrets.token_hex(8)}")
     try:

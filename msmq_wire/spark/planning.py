@@ -17,12 +17,12 @@ from msgspec.structs import replace
 import msmq_wire
 from msmq_wire.capture.listing import Capture, CaptureFile, Scope, captures_of
 from msmq_wire.errors import MsmqWireError
-from msmq_wire.spark.capture_job import JobPlan, Todo
+from msmq_wire.spark.capture_job import CaptureTask, JobPlan
 from msmq_wire.spark.tasks import each
 from msmq_wire.tables.store.identity import (
-    Content,
-    Known,
-    Seen,
+    FileDigest,
+    NewFile,
+    StoredCapture,
     candidates,
     content_of,
     file_key,
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-class Work(msgspec.Struct, frozen=True):
+class WorkPlan(msgspec.Struct, frozen=True):
     """What there is to do: captures to decode, files that are copies, and how many captures are known."""
 
-    todo: list[Todo]
+    todo: list[CaptureTask]
     copies: list[dict[str, Any]]
     unchanged: int
 
@@ -51,18 +51,18 @@ def files_again(files: Sequence[CaptureFile], paths: set[str], scope: Scope) -> 
     return [file for files in some for file in files]
 
 
-def file_work(spark: SparkSession, snapshot: Snapshot, files: Sequence[CaptureFile], again: bool) -> Work:
+def file_work(spark: SparkSession, snapshot: Snapshot, files: Sequence[CaptureFile], again: bool) -> WorkPlan:
     """Captures that are one file each."""
     fresh, known = _apart(snapshot, files)
     heads = each(spark, fresh, head_of)
-    seen = [Seen(file=file, head=head) for file, head in zip(fresh, heads, strict=True)]
+    seen = [NewFile(file=file, head=head) for file, head in zip(fresh, heads, strict=True)]
     paths, starts = [file.path for file in fresh], sorted({head for head in heads if head})
-    alike = snapshot.rows("sources", Known._fields[:-1], among("head", starts) | among("path", paths))
+    alike = snapshot.rows("sources", StoredCapture._fields[:-1], among("head", starts) | among("path", paths))
     here = _sources(snapshot, known) if again else []
     digests = digests_of(snapshot, {*alike.column("capture").to_pylist(), *(row["capture"] for row in here)})
     others = [
         # What is in a capture that could not be read to its end is open.
-        Known(**row, whole=digests.get(row["capture"]) in (row["digest"], None))
+        StoredCapture(**row, whole=digests.get(row["capture"]) in (row["digest"], None))
         for row in alike.to_pylist()
     ]
     for _ in range(2):
@@ -70,14 +70,16 @@ def file_work(spark: SparkSession, snapshot: Snapshot, files: Sequence[CaptureFi
         some = [(one.file, worth[one.file.path]) for one in seen if one.file.path in worth]
         contents = dict(zip([file.path for file, _ in some], each(spark, some, _content), strict=True))
         seen = [replace(one, content=contents.get(one.file.path, one.content)) for one in seen]
-    work = Work([], [], len(known))
+    work = WorkPlan([], [], len(known))
     decoded = set()
     for row in here:
         # What a capture was before it grew is in it.
         if row["capture"] not in decoded and digests.get(row["capture"]) == row["digest"]:
             decoded.add(row["capture"])
             file = CaptureFile(path=row["path"], size=row["size"], mtime_ns=row["mtime_ns"])
-            work.todo.append(_todo(row["capture"], file, row["head"], Content(row["length"], row["digest"])))
+            work.todo.append(
+                _todo(row["capture"], file, row["head"], FileDigest(row["length"], row["digest"]))
+            )
     work = replace(work, unchanged=len(known) - len(decoded))
     for one in place_files(seen, others, _names(snapshot, paths)):
         file, head, content = one.seen.file, one.seen.head, one.seen.content
@@ -120,28 +122,31 @@ def _names(snapshot: Snapshot, paths: Sequence[str]) -> list[str]:
     return found
 
 
-def _todo(name: str, file: CaptureFile, head: str, content: Content | None) -> Todo:
-    return Todo(capture=Capture(name=name, files=(file,)), heads=(head,), contents=(content,))
+def _todo(name: str, file: CaptureFile, head: str, content: FileDigest | None) -> CaptureTask:
+    return CaptureTask(capture=Capture(name=name, files=(file,)), heads=(head,), contents=(content,))
 
 
-def _content(one: tuple[CaptureFile, set[int]]) -> Content | None:
+def _content(one: tuple[CaptureFile, set[int]]) -> FileDigest | None:
     return content_of(*one)
 
 
-def group_work(spark: SparkSession, snapshot: Snapshot, files: Sequence[CaptureFile], again: bool) -> Work:
+def group_work(
+    spark: SparkSession, snapshot: Snapshot, files: Sequence[CaptureFile], again: bool
+) -> WorkPlan:
     """Captures that are all files of a folder."""
     fresh, known = _apart(snapshot, files)
-    looked: dict[str, tuple[str, Content | None]] = {
-        row["path"]: (row["head"], Content(row["length"], row["digest"])) for row in _sources(snapshot, known)
+    looked: dict[str, tuple[str, FileDigest | None]] = {
+        row["path"]: (row["head"], FileDigest(row["length"], row["digest"]))
+        for row in _sources(snapshot, known)
     }
     for file, head, content in zip(
         fresh, each(spark, fresh, head_of), each(spark, fresh, content_of), strict=True
     ):
         looked[file.path] = head, content
-    work = Work([], [], 0)
+    work = WorkPlan([], [], 0)
     for capture in captures_of(files, "group"):
         found = [looked[file.path] for file in capture.files]
-        todo = Todo(
+        todo = CaptureTask(
             capture=capture,
             heads=tuple(head for head, _ in found),
             contents=tuple(content for _, content in found),
@@ -196,7 +201,7 @@ def refuse_twice(snapshot: Snapshot, files: Sequence[CaptureFile], scope: str) -
 
 
 def warnings_about(
-    snapshot: Snapshot, files: Sequence[CaptureFile], plan: JobPlan, work: Work
+    snapshot: Snapshot, files: Sequence[CaptureFile], plan: JobPlan, work: WorkPlan
 ) -> Iterator[str]:
     """A line for each thing about captures that stay which may not be expected of them."""
     keys = among("key", [file_key(file) for file in files if file.error is None])

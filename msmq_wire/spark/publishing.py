@@ -17,9 +17,9 @@ import msgspec
 import msmq_wire
 from msmq_wire.capture.listing import legible
 from msmq_wire.errors import CaptureError
-from msmq_wire.spark.capture_job import Done, Entry, JobPlan
+from msmq_wire.spark.capture_job import Entry, JobPlan, TaskResult
 from msmq_wire.spark.planning import (
-    Work,
+    WorkPlan,
     digests_of,
     held_by_name,
     noted_keys,
@@ -33,7 +33,7 @@ _PAUSE = 5.0
 """Seconds between two commits: what ends meanwhile is committed together."""
 
 
-class Run(msgspec.Struct, frozen=True, kw_only=True):
+class JobRun(msgspec.Struct, frozen=True, kw_only=True):
     """What a run did; kept as a row of the table ``runs``.
 
     ``captures`` counts those decoded, ``unchanged`` those that the tables held already and copies, also of
@@ -76,7 +76,7 @@ class Publisher:
         self._count = 0
         self._bytes = 0
         self._read = 0
-        self._waiting: list[Done] = []
+        self._waiting: list[TaskResult] = []
         self._latest = time.monotonic()
         self._done = 0
         self._totals: Counter[str] = Counter()
@@ -84,7 +84,7 @@ class Publisher:
         self._skipped: Counter[str] = Counter()
         self._damage: list[str] = []
 
-    def begin(self, work: Work, snapshot: Snapshot) -> None:
+    def begin(self, work: WorkPlan, snapshot: Snapshot) -> None:
         """Say what will be done, and what the tables were when that was seen."""
         self.overtaken = set()
         self._unchanged += work.unchanged
@@ -110,7 +110,7 @@ class Publisher:
         if rows:
             self._store.publish(change)
 
-    def take(self, done: Done) -> None:
+    def take(self, done: TaskResult) -> None:
         """Take what a task did. Raises CaptureError where a file is damaged and that is to fail."""
         for entry in done.entries:
             if entry.damage and self._plan.options.on_error == "fail":
@@ -136,7 +136,7 @@ class Publisher:
             )
         self._latest = time.monotonic()
 
-    def _change(self, waiting: Sequence[Done], late: set[str], snapshot: Snapshot) -> Change | None:
+    def _change(self, waiting: Sequence[TaskResult], late: set[str], snapshot: Snapshot) -> Change | None:
         entries = [entry for done in waiting for entry in done.entries]
         digests = {entry.digest: entry.capture for entry in entries if entry.digest is not None}
         held = among("capture", sorted(entry.capture for entry in entries)) | among("digest", sorted(digests))
@@ -175,11 +175,11 @@ class Publisher:
         self._skipped.update(entry.skipped)
         self._damage += entry.damage
 
-    def run(self, started: datetime, left_out: int, warnings: tuple[str, ...]) -> Run:
+    def run(self, started: datetime, left_out: int, warnings: tuple[str, ...]) -> JobRun:
         """What was done in all."""
         plan = self._plan
         default = ReadOptions(streams=True)
-        return Run(
+        return JobRun(
             name=plan.run,
             version=msmq_wire.__version__,
             inputs=tuple(map(legible, plan.options.paths)),

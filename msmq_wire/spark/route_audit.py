@@ -31,7 +31,7 @@ def hop_schema() -> Any:
     """The Arrow schema of `audit_messages`: the columns of hops, and ``time_ns``."""
     import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 
-    from msmq_wire.tables.arrow_types import TABLE_COLUMNS, table_field
+    from msmq_wire.tables.spark_types import TABLE_COLUMNS, table_field
 
     columns = [TABLE_COLUMNS[one.name] if one.name in PLACE else one for one in HOP_COLUMNS]
     columns.insert(columns.index(TABLE_COLUMNS["time"]) + 1, TABLE_COLUMNS["time_ns"])

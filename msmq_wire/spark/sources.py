@@ -32,11 +32,11 @@ from msmq_wire.spark.spark_schema import spark_schema
 from msmq_wire.spark.split_planning import PlacedSplit, place_splits, read_index
 from msmq_wire.spark.streaming import LandedReader
 from msmq_wire.spark.task_rows import bundles, capture_rows, kept_rows, open_capture, read_packets
-from msmq_wire.tables.arrow_types import columns_of
 from msmq_wire.tables.call_columns import call_batches, call_schema
 from msmq_wire.tables.carved_columns import carved_schema
 from msmq_wire.tables.message_columns import batches_of, message_schema
 from msmq_wire.tables.packet_columns import PACKET_SCHEMA
+from msmq_wire.tables.spark_types import columns_of
 
 _PUSHING = "pyspark.sql.worker.data_source_pushdown_filters"
 """The module of Spark that plans where filters are handed to sources, in a process of its own."""
@@ -86,7 +86,7 @@ class _Reader(DataSourceReader):
         self.wanted: RowFilter | None = None
 
 
-class PacketReader(_Reader):
+class PacketDataReader(_Reader):
     """Reads frames, one task for each split or for several small files."""
 
     def partitions(self) -> Sequence[InputPartition]:
@@ -225,7 +225,7 @@ class MsmqPackets(_Source):
     """``spark.read.format("msmq-packets")``: a row a frame, see `PACKET_SCHEMA`."""
 
     NAME = "msmq-packets"
-    READER = PacketReader
+    READER = PacketDataReader
 
     @staticmethod
     def table() -> Any:

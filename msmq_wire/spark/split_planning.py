@@ -22,7 +22,7 @@ from msmq_wire.capture.splits import FileIndex, Split, index_file
 from msmq_wire.errors import CaptureError, MsmqWireError
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.tasks import each
-from msmq_wire.tables.arrow_types import array_of, struct_type
+from msmq_wire.tables.spark_types import array_of, struct_type
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -21,7 +21,7 @@ from msmq_wire.capture.index import Array, Chunk
 from msmq_wire.capture.listing import Capture, CaptureFile
 from msmq_wire.errors import CaptureError, MsmqWireError
 from msmq_wire.spark.frame_filter import FrameFilter
-from msmq_wire.spark.landing import Landed, LandingLog, holds
+from msmq_wire.spark.landing import LandedFrames, LandingLog, holds
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.task_rows import Rows, bundles, capture_rows, open_capture
 
@@ -29,12 +29,12 @@ from msmq_wire.spark.task_rows import Rows, bundles, capture_rows, open_capture
 class LandedPartition(InputPartition):
     """Entries of the log that one task reads."""
 
-    def __init__(self, entries: Sequence[Landed]) -> None:
+    def __init__(self, entries: Sequence[LandedFrames]) -> None:
         super().__init__(tuple(entries))
 
     @property
-    def entries(self) -> tuple[Landed, ...]:
-        found: tuple[Landed, ...] = self.value
+    def entries(self) -> tuple[LandedFrames, ...]:
+        found: tuple[LandedFrames, ...] = self.value
         return found
 
 
@@ -94,7 +94,7 @@ class LandedReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             )
         return int(offset["files"])
 
-    def _rows(self, entry: Landed) -> Iterator[Any]:
+    def _rows(self, entry: LandedFrames) -> Iterator[Any]:
         options = self._options
         error = entry.error
         if error is None and not holds(entry):
@@ -110,7 +110,7 @@ class LandedReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 class _EntryFilter(FrameFilter):
     """The frames of an entry that are wanted: a file that grew has others, too."""
 
-    def __init__(self, options: ReadOptions, entry: Landed) -> None:
+    def __init__(self, options: ReadOptions, entry: LandedFrames) -> None:
         super().__init__(options)
         self._entry = entry
 

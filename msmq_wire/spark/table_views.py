@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from msmq_wire.capture.places import Place
 from msmq_wire.spark.spark_schema import spark_schema
-from msmq_wire.tables.arrow_types import table_rows
+from msmq_wire.tables.spark_types import table_rows
 from msmq_wire.tables.store.snapshot import Snapshot, StoredFile
 from msmq_wire.tables.store.store import Store
 from msmq_wire.tables.table_schemas import BOOKS, DAY, TABLES, delta_schema

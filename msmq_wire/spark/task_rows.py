@@ -21,7 +21,7 @@ from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.capture.splits import Split, clocks, read_split
 from msmq_wire.errors import CaptureError
 from msmq_wire.spark.frame_filter import FrameFilter
-from msmq_wire.spark.keys import negotiator_of, use_body_keys
+from msmq_wire.spark.key_options import negotiator_of, use_body_keys
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.row_filter import RowFilter
 from msmq_wire.spark.split_planning import PlacedSplit

@@ -40,14 +40,16 @@ def finished(spark: SparkSession, parts: Sequence[T], task: Callable[[T], R]) ->
     """
     context = spark.sparkContext
     # Spark counts what a task adds once, however often the task is tried.
-    told = context.accumulator([], _Lists())
+    reported = context.accumulator([], _Lists())
     failed: list[BaseException] = []
     group = f"msmq-wire-{secrets.token_hex(8)}"
 
     def run() -> None:
         try:
             context.setJobGroup(group, "msmq-wire", interruptOnCancel=True)
-            context.parallelize(parts, max(1, len(parts))).foreach(partial(_tell, task=task, told=told))
+            context.parallelize(parts, max(1, len(parts))).foreach(
+                partial(_tell, task=task, reported=reported)
+            )
         except BaseException as error:  # noqa: BLE001  (raised in the thread that asked)
             failed.append(error)
 
@@ -57,8 +59,8 @@ def finished(spark: SparkSession, parts: Sequence[T], task: Callable[[T], R]) ->
     try:
         while left:
             alive = work.is_alive()
-            while told.value:
-                yield told.value.pop(0)
+            while reported.value:
+                yield reported.value.pop(0)
                 left -= 1
             if not alive and left:
                 break
@@ -71,8 +73,8 @@ def finished(spark: SparkSession, parts: Sequence[T], task: Callable[[T], R]) ->
         raise failed[0]
 
 
-def _tell(part: Any, task: Callable[[Any], Any], told: Any) -> None:
-    told.add([task(part)])
+def _tell(part: Any, task: Callable[[Any], Any], reported: Any) -> None:
+    reported.add([task(part)])
 
 
 def each(spark: SparkSession, items: Sequence[T], task: Callable[[T], R]) -> list[R]:

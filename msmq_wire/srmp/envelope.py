@@ -11,8 +11,8 @@ from msmq_wire.errors import DecodeError
 from msmq_wire.spec import SpecRef
 from msmq_wire.srmp.elements.envelope import SrmpEnvelope
 from msmq_wire.srmp.rules import envelope_breaches
-from msmq_wire.srmp.xml.fields import Reading, XmlStruct, xml_fields
-from msmq_wire.srmp.xml.tree import Element, parse_xml
+from msmq_wire.srmp.xml.element_tree import Element, parse_xml
+from msmq_wire.srmp.xml.fields import ParseState, XmlStruct, xml_fields
 from msmq_wire.srmp.xml.writer import write_xml
 from msmq_wire.wire.musts import Anomaly
 
@@ -48,7 +48,7 @@ def parse_envelope(data: bytes) -> ParsedEnvelope:
             message = "the document is no SOAP 1.1 envelope"
             error = DecodeError("envelope.missing", message, offset=root.offset if root else 0, spec=_SPEC)
         return ParsedEnvelope(value=None, error=error)
-    reading = Reading(tree.unclosed)
+    reading = ParseState(tree.unclosed)
     value = SrmpEnvelope.from_element(root, reading)
     anomalies = list(reading.anomalies)
     for breach in envelope_breaches(value):

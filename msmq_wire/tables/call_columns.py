@@ -21,7 +21,8 @@ from msmq_wire.records.call_story import CarriedMessage, carries_packet
 from msmq_wire.records.message import COLUMNS, message_view
 from msmq_wire.records.record import Record
 from msmq_wire.records.srmp_packets import SrmpMessage
-from msmq_wire.tables.arrow_types import (
+from msmq_wire.tables.message_columns import CALLS, PLACE, Placing
+from msmq_wire.tables.spark_types import (
     TABLE_COLUMNS,
     columns_of,
     field,
@@ -30,7 +31,6 @@ from msmq_wire.tables.arrow_types import (
     table_field,
     table_rows,
 )
-from msmq_wire.tables.message_columns import CALLS, PLACE, Placing
 
 _OF_MESSAGES = {one.name: one for one in (*TABLE_COLUMNS.values(), *COLUMNS)}
 _CARRIED = pa.struct(
@@ -48,8 +48,8 @@ _TOLD = ("rpc_call", "com_call")
 @cache
 def call_schema() -> Any:
     """The Arrow schema of the table."""
-    told = {one.name: one for one in CALL_COLUMNS}
-    story = [table_field(told[name], nullable=True) for name in _STORY]
+    reported = {one.name: one for one in CALL_COLUMNS}
+    story = [table_field(reported[name], nullable=True) for name in _STORY]
     calls = [spark_field(one) for one in composed_fields("rpc_call")]
     others = [
         field(
@@ -115,7 +115,7 @@ def _story(ids: list[int], batch: PacketBatch) -> dict[str, Any]:
     for record in batch.others:
         if record.parent is not None and not isinstance(record.packet, SrmpMessage):
             inside.setdefault(record.parent, []).append(record)
-    told: dict[str, list[Any]] = {name: [] for name in _STORY}
+    reported: dict[str, list[Any]] = {name: [] for name in _STORY}
     messages = []
     for id_ in ids:
         record, brought = records[id_], inside.get(id_, [])
@@ -124,7 +124,7 @@ def _story(ids: list[int], batch: PacketBatch) -> dict[str, Any]:
         message = rows[0] if rows and carries_packet(record.packet) else None
         carried = None if message is None else CarriedMessage(message["body_size"], message["label"])
         call = Call(record, carried)
-        for name, values in told.items():
+        for name, values in reported.items():
             values.append(call[name])
         messages.append(
             [
@@ -133,6 +133,6 @@ def _story(ids: list[int], batch: PacketBatch) -> dict[str, Any]:
             ]
         )
     return {
-        **{name: pa.array(values, call_schema().field(name).type) for name, values in told.items()},
+        **{name: pa.array(values, call_schema().field(name).type) for name, values in reported.items()},
         "messages": pa.array(messages, pa.list_(_CARRIED)),
     }

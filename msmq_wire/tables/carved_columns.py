@@ -16,10 +16,10 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no stubs
 
 from msmq_wire.capture.carve.addresses import MemoryMap
 from msmq_wire.capture.carve.reader import record_of
-from msmq_wire.capture.carve.search import Find
+from msmq_wire.capture.carve.search import CarvedItem
 from msmq_wire.records.column import RECORD_COLUMNS
-from msmq_wire.tables.arrow_types import columns_of, field, table_field, table_rows
 from msmq_wire.tables.message_columns import PLACE, PLACE_END, message_schema, rows_of
+from msmq_wire.tables.spark_types import columns_of, field, table_field, table_rows
 
 _DECLARED = ("capture", "offset", "length", "type", "grade", "reason")
 _ADDED = [
@@ -39,7 +39,7 @@ def carved_schema() -> Any:
 
 
 def carved_batches(
-    finds: Sequence[Find],
+    finds: Sequence[CarvedItem],
     capture: str,
     memory: MemoryMap | None = None,
     *,
@@ -71,7 +71,7 @@ def failure_batch(capture: str, reason: str, offset: int, columns: frozenset[str
 
 
 def _known(
-    finds: Sequence[Find], capture: str, memory: MemoryMap | None, names: frozenset[str]
+    finds: Sequence[CarvedItem], capture: str, memory: MemoryMap | None, names: frozenset[str]
 ) -> dict[str, Any]:
     """The columns that need no decoding."""
     makers = {

@@ -24,7 +24,7 @@ from msmq_wire.records.column import PLACE as WHERE
 from msmq_wire.records.message import COLUMNS, MessageColumn, message_view
 from msmq_wire.records.record import UNKNOWN_PACKET, Record
 from msmq_wire.records.rpc_packets import TransferBuffer
-from msmq_wire.tables.arrow_types import (
+from msmq_wire.tables.spark_types import (
     TIME,
     columns_of,
     conform,
@@ -358,7 +358,7 @@ _SUMMED: Mapping[str, Callable[[Any], Any]] = {
 def _opened(made: Any) -> dict[str, Any]:
     """What keys in force make of the bodies that are encrypted, message by message."""
     bodies: list[bytes | None] = [None] * len(made)
-    told: list[str | None] = [None] * len(made)
+    reported: list[str | None] = [None] * len(made)
     flags = _field("security_header", "flags")(made)
     encrypted = pc.fill_null(pc.not_equal(pc.bit_wise_and(flags, _EB), 0), False)
     paths = (*(("message_properties_header", name) for name in _OF_CIPHER), _KEY)
@@ -368,8 +368,8 @@ def _opened(made: Any) -> dict[str, Any]:
         held = data or b""
         found = opened(algorithm, key or b"", held, max(size or 0, len(held)), level) if held else None
         if found is not None and found.body is not None:
-            bodies[place], told[place] = found.body, found.how
-    return {"opened_body": pa.array(bodies, pa.binary()), "opened_with": pa.array(told, pa.string())}
+            bodies[place], reported[place] = found.body, found.how
+    return {"opened_body": pa.array(bodies, pa.binary()), "opened_with": pa.array(reported, pa.string())}
 
 
 def _member(array: Any, *names: str) -> Any:
@@ -378,10 +378,10 @@ def _member(array: Any, *names: str) -> Any:
 
 def _summary_of(records: Sequence[Record], names: Set[str]) -> dict[str, Any]:
     """What `message_view` says, for messages that calls or HTTP carried."""
-    told = [one.name for one in _SUMMARY if one.name != "body" and one.name in names]
-    rows = [message_view(record, acknowledgments=True) or {} for record in records] if told else []
+    reported = [one.name for one in _SUMMARY if one.name != "body" and one.name in names]
+    rows = [message_view(record, acknowledgments=True) or {} for record in records] if reported else []
     columns = {}
-    for name in told:
+    for name in reported:
         kind = message_schema().field(name).type
         values = [row.get(name) for row in rows]
         columns[name] = pa.array(map(fitting, values) if pa.types.is_int64(kind) else values, kind)

@@ -17,11 +17,11 @@ import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 from msmq_wire.capture.index import Array, Chunk
 from msmq_wire.capture.link import Datagram, dissect
 from msmq_wire.capture.network import IcmpUnreachable, Skipped, UdpDatagram
-from msmq_wire.capture.plain import PlainFrames, read_plain
+from msmq_wire.capture.regular_frames import RegularFrames, read_regular
 from msmq_wire.reassembly.bulk import gather
 from msmq_wire.reassembly.ip import IpFragment
 from msmq_wire.reassembly.tcp_events import TcpSegment
-from msmq_wire.tables.arrow_types import TIME, columns_of, field, nulls, record_fields
+from msmq_wire.tables.spark_types import TIME, columns_of, field, nulls, record_fields
 
 PACKET_SCHEMA = pa.schema(
     [
@@ -124,7 +124,7 @@ class FrameEnds:
         self._reasons: dict[str, int] = {}
         self._payloads: dict[int, bytes] = {}
         self.talked: dict[int, dict[str, int]] = {}
-        self._plain = read_plain(chunk)
+        self._plain = read_regular(chunk)
         self._take_plain(self._plain)
         for index in np.sort(np.concatenate((self._plain.other, self._plain.udp))).tolist():
             self._take(index, dissect(chunk.frame(index))[0])
@@ -139,7 +139,7 @@ class FrameEnds:
             found[index] = ends[name]
         return found
 
-    def _take_plain(self, plain: PlainFrames) -> None:
+    def _take_plain(self, plain: RegularFrames) -> None:
         index, found = plain.index, self._found
         for name in ("sport", "dport", "seq", "ack", "flags", "cut"):
             found[name][index] = getattr(plain, name)

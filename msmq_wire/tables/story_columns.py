@@ -12,7 +12,7 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no stubs
 from msmq_wire.capture.capture_reading import Damage
 from msmq_wire.findings import Finding
 from msmq_wire.sessions import MessageLife, Session
-from msmq_wire.tables.arrow_types import array_of
+from msmq_wire.tables.spark_types import array_of
 from msmq_wire.tables.table_schemas import SEEN, table_schemas
 
 _TOGETHER = 4096
@@ -101,11 +101,11 @@ def _rows(
     """Rows of a table, some at a time: what ``placed`` says of a value, and its fields of the other names."""
     schema, left = table_schemas()[table], iter(values)
     while some := list(islice(left, _TOGETHER)):
-        told = [{"capture": capture, **placed(one)} for one in some]
-        members = array_of(some, pa.struct([one for one in schema if one.name not in told[0]]))
+        reported = [{"capture": capture, **placed(one)} for one in some]
+        members = array_of(some, pa.struct([one for one in schema if one.name not in reported[0]]))
         arrays = [
-            pa.array([row[one.name] for row in told], one.type)
-            if one.name in told[0]
+            pa.array([row[one.name] for row in reported], one.type)
+            if one.name in reported[0]
             else members.field(one.name)
             for one in schema
         ]

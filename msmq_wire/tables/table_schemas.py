@@ -12,10 +12,10 @@ from msmq_wire.findings import Evidence
 from msmq_wire.findings.columns import FINDING_COLUMNS, JSON_COLUMNS
 from msmq_wire.records.column import Column, placed
 from msmq_wire.sessions import MessageLife, Session
-from msmq_wire.tables.arrow_types import TABLE_COLUMNS, TIME, field, record_fields, struct_type, table_field
 from msmq_wire.tables.call_columns import call_schema
 from msmq_wire.tables.message_columns import message_schema
 from msmq_wire.tables.packet_columns import PACKET_SCHEMA
+from msmq_wire.tables.spark_types import TABLE_COLUMNS, TIME, field, record_fields, struct_type, table_field
 
 TABLES = ("packets", "messages", "calls", "sessions", "lives", "findings", "anomalies", "errors")
 """All tables of rows, partitioned by `DAY`."""
@@ -123,15 +123,15 @@ def table_schemas() -> Mapping[str, Any]:
         "packets": PACKET_SCHEMA,
         "messages": message_schema(),
         "calls": call_schema(),
-        "sessions": _told(Session, "capture"),
-        "lives": _told(MessageLife),
+        "sessions": _reported(Session, "capture"),
+        "lives": _reported(MessageLife),
         "findings": _findings(),
         "anomalies": pa.schema(_ANOMALIES),
         "errors": pa.schema(_ERRORS),
     }
 
 
-def _told(cls: Any, *leave_out: str) -> Any:
+def _reported(cls: Any, *leave_out: str) -> Any:
     """A table of values of a class, a column for each field."""
     about = f"Field of `{cls.__name__}`."
     columns = [field(one.name, one.type, about) for one in struct_type(cls, leave_out)]

@@ -170,11 +170,11 @@ def unused(first: int, last: int) -> dict[str, int]:
     return {f"x{place}": place for place in range(first, last + 1)}
 
 
-def _bit(name: str, *told: int | str | type[IntEnum]) -> Bit:
-    shift, width = ([one for one in told if isinstance(one, int) and not isinstance(one, bool)] + [1])[:2]
-    names = next((one for one in told if isinstance(one, type)), None)
-    doc = next((one for one in told if isinstance(one, str)), "")
-    return Bit(name, shift, width, names=names, doc=doc, at_zero=told[-1] is True)
+def _bit(name: str, *reported: int | str | type[IntEnum]) -> Bit:
+    shift, width = ([one for one in reported if isinstance(one, int) and not isinstance(one, bool)] + [1])[:2]
+    names = next((one for one in reported if isinstance(one, type)), None)
+    doc = next((one for one in reported if isinstance(one, str)), "")
+    return Bit(name, shift, width, names=names, doc=doc, at_zero=reported[-1] is True)
 
 
 class BitTable:

@@ -23,7 +23,7 @@ from msmq_wire.wire.types import enumerations
 from msmq_wire.wire.types.section_buffer import SectionType
 
 
-class Declared(Protocol):
+class RegistryEntry(Protocol):
     """What every entry has: a specification, a stem and a schema."""
 
     SPEC: SpecRef
@@ -55,7 +55,7 @@ def _declared(package: Any) -> Iterator[Any]:
                 yield cls
 
 
-def _place(cls: type[Declared]) -> tuple[str, tuple[int, ...]]:
+def _place(cls: type[RegistryEntry]) -> tuple[str, tuple[int, ...]]:
     return cls.SPEC.document, tuple(map(int, cls.SPEC.section.split(".")))
 
 

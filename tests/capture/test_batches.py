@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from msmq_wire.capture import batches, chunks, piece, reader
+from msmq_wire.capture import batches, chunks, reader, segment_batch
 from msmq_wire.capture.batches import BatchReader, read_batches
 from msmq_wire.capture.frames import FrameDecoder
 from msmq_wire.capture.reader import CaptureReader, read_capture
@@ -219,7 +219,7 @@ def test_limits_that_connections_share_work_the_same_by_column(
 ) -> None:
     monkeypatch.setattr(place, name, value)
     if place is tcp:
-        monkeypatch.setattr(piece, name, value)
+        monkeypatch.setattr(segment_batch, name, value)
     for seed in seeds(6):
         data = traffic(seed, 12, 0.05)
         expected = outcome(data, columns=False)
@@ -358,5 +358,5 @@ def test_numpy_and_pyarrow_are_loaded_only_to_read_by_column_and_pandas_never() 
     )
     for how, loaded in (("frames", "False False False"), ("columns", "True True False")):
         command = [sys.executable, "-c", program, str(DEMO), how]
-        told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-        assert told.strip() == loaded
+        reported = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        assert reported.strip() == loaded

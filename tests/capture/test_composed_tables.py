@@ -17,8 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from msmq_wire.capture import batches, chunks
+from msmq_wire.capture.batch_builder import batch_of
 from msmq_wire.capture.composed_tables import composed_arrays, composed_fields
-from msmq_wire.capture.harvest import batch_of
 from msmq_wire.capture.reader import CaptureReader, read_capture
 from msmq_wire.capture.tables import OTHER, TABLES, read_tables, schema
 from msmq_wire.errors import DecodeError

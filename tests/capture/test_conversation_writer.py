@@ -218,8 +218,8 @@ def test_a_capture_that_is_being_written_is_not_touched_by_another_writer(tmp_pa
 
 
 def test_a_full_capture_can_be_read_and_gets_nothing_more(path: Path) -> None:
-    told: list[str] = []
-    with CaptureWriter(path, most_bytes=10_000, full=lambda: told.append("full")) as capture:
+    reported: list[str] = []
+    with CaptureWriter(path, most_bytes=10_000, full=lambda: reported.append("full")) as capture:
         connection = capture.connection(CLIENT, SERVER)
         for _ in range(100):
             connection.feed(True, bytes(500))
@@ -227,7 +227,7 @@ def test_a_full_capture_can_be_read_and_gets_nothing_more(path: Path) -> None:
         # Small ones have no place either: there would be gaps between them.
         capture.datagram(CLIENT, SERVER, b"ping")
         connection.finish()
-    assert told == ["full"]
+    assert reported == ["full"]
     assert 9_000 < size <= 10_000
     assert path.stat().st_size == size
     frames = list(read_frames(path))

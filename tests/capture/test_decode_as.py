@@ -64,8 +64,8 @@ def test_what_is_no_such_thing_is_told(
 ) -> None:
     with CaptureReader(_captured(tmp_path, port, sent), ports={port: content}) as reader:
         records = list(reader)
-    told = [one.reason for one in records] + list(reader.summary.notices)
-    assert any(notice in one for one in told if one) or (content == "rpc" and sent == _BIND), told
+    reported = [one.reason for one in records] + list(reader.summary.notices)
+    assert any(notice in one for one in reported if one) or (content == "rpc" and sent == _BIND), reported
     assert reader.summary.skipped.total() == 0
 
 

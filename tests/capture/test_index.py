@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from msmq_wire.capture.index import read_chunks
 from msmq_wire.capture.link import dissect
 from msmq_wire.capture.network import Skipped
-from msmq_wire.capture.plain import read_plain
+from msmq_wire.capture.regular_frames import read_regular
 from msmq_wire.capture.source import Source, read_frames
 from msmq_wire.errors import CaptureError
 from msmq_wire.reassembly.tcp_events import TcpSegment
@@ -90,7 +90,7 @@ def judge(data: bytes) -> None:
     """Compare what is read by column with `dissect`, frame by frame."""
     with Source(io.BytesIO(data)) as source:
         for chunk in read_chunks(source.window(), 1 << 16):
-            plain = read_plain(chunk)
+            plain = read_regular(chunk)
             columns = (plain.sport, plain.dport, plain.seq, plain.ack, plain.flags, plain.cut)
             numbers = zip(*(column.tolist() for column in columns), strict=True)
             places = zip(plain.index.tolist(), plain.at.tolist(), plain.size.tolist(), strict=True)
@@ -143,7 +143,7 @@ def test_plain_frames_of_damaged_traffic_are_what_dissect_gives(
 def test_most_ordinary_traffic_is_plain(traffic: Callable[..., bytes]) -> None:
     with Source(io.BytesIO(traffic(3, 12, 0))) as source:
         for chunk in read_chunks(source.window(), 1 << 20):
-            assert len(read_plain(chunk).index) > 0.9 * len(chunk)
+            assert len(read_regular(chunk).index) > 0.9 * len(chunk)
 
 
 def test_blocks_between_packets_do_not_make_a_chunk_of_every_packet() -> None:

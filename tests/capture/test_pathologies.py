@@ -169,10 +169,10 @@ def followed_by_tshark(capture: Path, streams: int) -> dict[Side, bytes]:
     command = ["tshark", "-r", str(capture), "-q"]
     for stream in range(streams):
         command += ["-z", f"follow,tcp,raw,{stream}"]
-    told = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    reported = subprocess.run(command, capture_output=True, text=True, check=False).stdout
     found: dict[Side, bytes] = {}
     stream, nodes = 0, ["", ""]
-    for line in told.splitlines():
+    for line in reported.splitlines():
         if filtered := re.fullmatch(r"Filter: tcp\.stream eq (\d+)", line):
             stream = int(filtered[1])
         elif node := re.fullmatch(r"Node ([01]): (.*)", line):
@@ -191,8 +191,8 @@ def test_a_capture_gives_exactly_the_records_that_were_put_in(capture: Path) -> 
 
 @in_batches(CAPTURES, name="capture", every=1)
 def test_without_streams_only_conflicts_are_told_of_a_connection(capture: Path) -> None:
-    told = [row for row in expected(capture) if row["type"] != "tcp_stream" or row["event"] == "conflict"]
-    assert [row(record) for record in read_capture(capture)] == told
+    reported = [row for row in expected(capture) if row["type"] != "tcp_stream" or row["event"] == "conflict"]
+    assert [row(record) for record in read_capture(capture)] == reported
 
 
 @in_batches(CAPTURES, name="capture", every=1)

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from msmq_wire.capture import chunks, plain
+from msmq_wire.capture import chunks, regular_frames
 from msmq_wire.capture.index import Chunk, read_chunks
 from msmq_wire.capture.link import dissect
-from msmq_wire.capture.piece import Piece
 from msmq_wire.capture.reader import CaptureReader
+from msmq_wire.capture.segment_batch import SegmentBatch
 from msmq_wire.capture.source import Source
 from msmq_wire.reassembly.tcp_events import TcpSegment
 
@@ -120,7 +120,7 @@ def copies(way: str) -> list[tuple[int, int, bytes]]:
     return frames
 
 
-def told(frames: list[tuple[int, int, bytes]], columns: bool) -> tuple[list[Row], int]:
+def reported(frames: list[tuple[int, int, bytes]], columns: bool) -> tuple[list[Row], int]:
     with CaptureReader(io.BytesIO(pcapng(frames)), columns=columns, streams=True) as capture:
         rows = [(one.id, one.type, one.event, one.stream, one.frames, one.offset) for one in capture]
     assert capture.summary.notices == {}
@@ -135,8 +135,8 @@ def test_two_tenants_have_all_their_packets(
 ) -> None:
     monkeypatch.setattr(chunks, "FEW_FRAMES", few)
     frames = tenants(way, isns)
-    rows, understood = told(frames, columns=True)
-    assert (rows, understood) == told(frames, columns=False)
+    rows, understood = reported(frames, columns=True)
+    assert (rows, understood) == reported(frames, columns=False)
     assert understood == len(frames)
     packets = [(stream, of) for _, kind, _, stream, of, _ in rows if kind == "user_message"]
     assert sorted(packets) == [
@@ -151,8 +151,8 @@ def test_two_tenants_have_all_their_packets(
 def test_copies_are_one_connection(way: str, few: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chunks, "FEW_FRAMES", few)
     frames = copies(way)
-    rows, understood = told(frames, columns=True)
-    assert (rows, understood) == told(frames, columns=False)
+    rows, understood = reported(frames, columns=True)
+    assert (rows, understood) == reported(frames, columns=False)
     assert understood == len(frames)
     packets = [(stream, of) for _, kind, _, stream, of, _ in rows if kind == "user_message"]
     assert packets == [(0, (7 + 2 * number,)) for number in range(PACKETS)]
@@ -166,7 +166,7 @@ def chunk_of(frames: list[tuple[int, int, bytes]]) -> Chunk:
 @pytest.mark.parametrize("way", WAYS)
 def test_the_column_of_paths_says_what_each_frame_says(way: str) -> None:
     chunk = chunk_of(tenants(way, (1, 1)))
-    found = plain.read_plain(chunk)
+    found = regular_frames.read_regular(chunk)
     other = {}
     for index in found.other.tolist():
         (datagram,) = dissect(chunk.frame(index))
@@ -183,18 +183,20 @@ def test_the_column_of_paths_says_what_each_frame_says(way: str) -> None:
 
 
 def test_frames_without_a_path_have_no_column_for_it() -> None:
-    assert plain.read_plain(chunk_of([(0, 1, ethernet(one)) for one in talk(1, 1000)])).path is None
+    assert (
+        regular_frames.read_regular(chunk_of([(0, 1, ethernet(one)) for one in talk(1, 1000)])).path is None
+    )
 
 
 def test_a_connection_in_one_vlan_is_taken_by_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     taken: list[int] = []
-    take_one = Piece._take_one
+    take_one = SegmentBatch._take_one
 
-    def counted(self: Piece, *arguments: object) -> None:
+    def counted(self: SegmentBatch, *arguments: object) -> None:
         taken.append(1)
         take_one(self, *arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Piece, "_take_one", counted)
+    monkeypatch.setattr(SegmentBatch, "_take_one", counted)
     monkeypatch.setattr(chunks, "FEW_FRAMES", 0)
-    told([(0, 1, ethernet(one, 10)) for one in talk(1, 1000)], columns=True)
+    reported([(0, 1, ethernet(one, 10)) for one in talk(1, 1000)], columns=True)
     assert len(taken) == 3

@@ -97,14 +97,19 @@ def test_packets_behind_a_header_are_read(header: bytes, cut: str, tmp_path: Pat
         "together": [header + message, message, message, message, message, message],
         "bytewise": [*bytewise(header), *bytewise(message)],
     }[cut]
-    (told, *found), reader = read(tmp_path, conversation(*sent))
-    assert (told.type, told.event, told.offset, told.length) == ("tcp_stream", "proxied", 0, len(header))
-    assert (told.src, told.dst) == ("192.0.2.5:4000", "192.0.2.10:1801")
+    (reported, *found), reader = read(tmp_path, conversation(*sent))
+    assert (reported.type, reported.event, reported.offset, reported.length) == (
+        "tcp_stream",
+        "proxied",
+        0,
+        len(header),
+    )
+    assert (reported.src, reported.dst) == ("192.0.2.5:4000", "192.0.2.10:1801")
     assert {one.type for one in found} == {"user_message"}
     assert [one.offset for one in found] == [
         len(header) + number * len(message) for number in range(len(found))
     ]
-    assert {proxied(one.path) for one in (told, *found)} == {(_CLIENT, _SERVER)}
+    assert {proxied(one.path) for one in (reported, *found)} == {(_CLIENT, _SERVER)}
     assert {(one.src, one.dst) for one in found} == {("192.0.2.5:4000", "192.0.2.10:1801")}
     assert not reader.summary.skipped
 
@@ -134,14 +139,14 @@ def test_calls_and_requests_behind_a_header_are_read(
     ],
 )
 def test_a_header_that_names_nobody_is_no_unread_byte(header: bytes, reason: str, tmp_path: Path) -> None:
-    (told, message), _ = read(tmp_path, conversation(header, packets()))
-    assert (told.reason, message.type, message.offset) == (reason, "user_message", len(header))
+    (reported, message), _ = read(tmp_path, conversation(header, packets()))
+    assert (reported.reason, message.type, message.offset) == (reason, "user_message", len(header))
     assert proxied(message.path) == (None, None)
 
 
 def test_who_connects_can_write_any_header_and_that_is_said(tmp_path: Path) -> None:
-    (told, _), reader = read(tmp_path, conversation(_LINE, packets()))
-    assert told.reason == _TOLD
+    (reported, _), reader = read(tmp_path, conversation(_LINE, packets()))
+    assert reported.reason == _TOLD
     assert list(reader.summary.notices) == [
         "with a PROXY header in front: column proxied_client names the client, by the sender's word"
     ]
@@ -187,14 +192,14 @@ def test_a_header_that_is_cut_by_a_loss_is_told_with_what_is_missing(tmp_path: P
     assert (found[0].length, found[1].reason, found[1].offset, found[1].missing) == (1400, "loss", 1400, 1400)
     assert [one.type for one in found[2:]] == ["gap", "user_message"]
     # Or by the end of the connection.
-    (told,), _ = read(tmp_path, conversation(*parts[:2]))
-    assert told.reason == _TOLD.replace("v1", "v2") + "; 62751 bytes of the header missing"
+    (reported,), _ = read(tmp_path, conversation(*parts[:2]))
+    assert reported.reason == _TOLD.replace("v1", "v2") + "; 62751 bytes of the header missing"
 
 
 def test_a_header_alone_is_told(tmp_path: Path) -> None:
     for fin in (False, True):
-        (told,), _ = read(tmp_path, conversation(_LINE, fin=fin))
-        assert told.reason == _TOLD
+        (reported,), _ = read(tmp_path, conversation(_LINE, fin=fin))
+        assert reported.reason == _TOLD
 
 
 def test_a_load_balancer_in_front_of_something_else_is_not_followed(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Literal
 import pytest
 
 from msmq_wire.capture.pcap import Frame
-from msmq_wire.capture.rings import Span, rings, span_of
+from msmq_wire.capture.rings import TimeSpan, rings, span_of
 from msmq_wire.capture.writer import write_pcap
 from msmq_wire.units import SECOND
 
@@ -88,7 +88,7 @@ def test_the_end_of_a_large_file_tells_the_time_of_its_last_whole_frame(
     path = Path(_write(tmp_path / "a.pcap", *seconds, size=size))
     path.write_bytes(path.read_bytes()[: -cut or None])
     last = seconds[-2] if cut else seconds[-1]
-    assert span_of(str(path)) == Span(_BEGIN, _BEGIN + int(last * SECOND))
+    assert span_of(str(path)) == TimeSpan(_BEGIN, _BEGIN + int(last * SECOND))
 
 
 def test_a_large_file_that_is_packed_has_times(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_a_large_file_that_is_packed_has_times(tmp_path: Path) -> None:
     path = Path(_write(tmp_path / "a.pcap", *seconds))
     packed = tmp_path / "a.pcap.gz"
     packed.write_bytes(gzip.compress(path.read_bytes(), 1))
-    assert span_of(str(packed)) == Span(_BEGIN, _BEGIN + int(seconds[-1] * SECOND))
+    assert span_of(str(packed)) == TimeSpan(_BEGIN, _BEGIN + int(seconds[-1] * SECOND))
     # What is missing is no more than the last frames.
     packed.write_bytes(packed.read_bytes()[:-2000])
     span = span_of(str(packed))
@@ -122,6 +122,6 @@ def test_a_large_pcapng_file_has_times(tmp_path: Path) -> None:
     data = section + interface + b"".join(map(packet, range(30_000))) + statistics
     path = tmp_path / "a.pcapng"
     path.write_bytes(data)
-    assert span_of(str(path)) == Span(_BEGIN, _BEGIN + 29_999 * SECOND)
+    assert span_of(str(path)) == TimeSpan(_BEGIN, _BEGIN + 29_999 * SECOND)
     path.write_bytes(data[: -len(statistics) - 10])
-    assert span_of(str(path)) == Span(_BEGIN, _BEGIN + 29_998 * SECOND)
+    assert span_of(str(path)) == TimeSpan(_BEGIN, _BEGIN + 29_998 * SECOND)

@@ -44,7 +44,7 @@ def cut(segment: TcpSegment, size: int) -> Iterator[TcpSegment]:
         )
 
 
-def told(path: Path, change: Callable[[TcpSegment], Iterator[TcpSegment]]) -> list[tuple[Any, ...]]:
+def reported(path: Path, change: Callable[[TcpSegment], Iterator[TcpSegment]]) -> list[tuple[Any, ...]]:
     """What is found: types, ends and bytes of records, in the order of the streams."""
     finder = PacketFinder()
     items = [item for one in segments(path) for part in change(one) for item in finder.segment(part)]
@@ -66,7 +66,7 @@ def whole(segment: TcpSegment) -> Iterator[TcpSegment]:
 @pytest.mark.parametrize("size", [1, 7, 15, 16])
 @in_batches(_CAPTURES)
 def test_segments_of_any_size_give_the_same_records(path: Path, size: int) -> None:
-    assert told(path, lambda one: cut(one, size)) == told(path, whole)
+    assert reported(path, lambda one: cut(one, size)) == reported(path, whole)
 
 
 class Proxied:
@@ -104,10 +104,10 @@ class Proxied:
 )
 @in_batches(_CAPTURES)
 def test_a_header_in_front_of_a_connection_changes_no_record(path: Path, header: bytes) -> None:
-    once = told(path, Proxied(header))
-    assert _without_offsets(once) == _without_offsets(told(path, whole))
+    once = reported(path, Proxied(header))
+    assert _without_offsets(once) == _without_offsets(reported(path, whole))
     for size in (1, 7, 16):
-        assert told(path, Proxied(header, size)) == once
+        assert reported(path, Proxied(header, size)) == once
 
 
 def _without_offsets(facts: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
@@ -125,7 +125,7 @@ def test_reserved_flags_of_a_bind_hide_nothing(bit: int) -> None:
             data[_PDU_FLAGS] |= bit
         yield msgspec.structs.replace(segment, payload=bytes(data))
 
-    assert told(path, flagged) == told(path, whole)
+    assert reported(path, flagged) == reported(path, whole)
 
 
 @pytest.mark.parametrize(
@@ -149,4 +149,4 @@ def test_odd_flags_of_a_bind_are_told(flags: int, note: str) -> None:
             if isinstance(item, Record) and item.type == "rpc_bind" and not item.packet.alter_context:
                 notes.add(item.packet.note)
     assert notes == {note}
-    assert any(note in told for told in finder.notices) or not note
+    assert any(note in reported for reported in finder.notices) or not note

@@ -15,7 +15,7 @@ from msmq_wire.capture.tables import ARROW_TYPES, OTHER, column_field, read_tabl
 from msmq_wire.engines import arrow
 from msmq_wire.errors import CaptureError
 from msmq_wire.records.column import Column
-from msmq_wire.records.look import Kind
+from msmq_wire.records.display import Kind
 from msmq_wire.records.record import UNKNOWN_PACKET, Record
 from msmq_wire.records.view import anomaly_view, error_view, time_text
 from msmq_wire.wire.registry import PACKETS

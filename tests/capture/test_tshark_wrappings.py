@@ -59,11 +59,11 @@ from msmq_wire.capture import source
 from msmq_wire.capture.frames import FrameDecoder
 from msmq_wire.capture.index import read_chunks
 from msmq_wire.capture.link import LINK_TYPES, dissect
-from msmq_wire.capture.names import NAMED_TUNNELS
 from msmq_wire.capture.network import TUNNEL_PORTS, Skipped
 from msmq_wire.capture.pcap import PCAP_MAGICS, Frame
-from msmq_wire.capture.plain import read_plain
+from msmq_wire.capture.protocol_names import NAMED_TUNNELS
 from msmq_wire.capture.reader import CaptureReader
+from msmq_wire.capture.regular_frames import read_regular
 from msmq_wire.capture.source import Source, read_frames
 from msmq_wire.errors import CaptureError
 from msmq_wire.reassembly.tcp_events import TcpSegment
@@ -468,7 +468,7 @@ def seen_by_column(path: Path) -> Seen:
     with suppress(CaptureError), Source(path) as opened:
         for chunk in read_chunks(opened.window(), 1 << 16):
             times += [time or None for time in chunk.time.tolist()]
-            plain = read_plain(chunk)
+            plain = read_regular(chunk)
             for row, index in enumerate(plain.index.tolist()):
                 ports = int(plain.sport[row]), int(plain.dport[row])
                 at, size = int(plain.at[row]), int(plain.size[row])
@@ -566,9 +566,11 @@ def reason(link_type: int, data: bytes) -> str:
     return value.reason if isinstance(value, Skipped) else ""
 
 
-def known(numbers: range, told: str, frame: Callable[[int], tuple[int, bytes]]) -> set[int]:
+def known(numbers: range, reported: str, frame: Callable[[int], tuple[int, bytes]]) -> set[int]:
     """The numbers with which a frame is not skipped for being of that number."""
-    return {number for number in numbers if reason(*frame(number)).partition(" (")[0] != told.format(number)}
+    return {
+        number for number in numbers if reason(*frame(number)).partition(" (")[0] != reported.format(number)
+    }
 
 
 REST = bytes(64)

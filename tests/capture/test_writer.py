@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from msmq_wire.capture.pcap import Frame
 from msmq_wire.capture.source import read_frames
-from msmq_wire.capture.writer import Written, write_pcap
+from msmq_wire.capture.writer import WriteSummary, write_pcap
 from msmq_wire.errors import CaptureError
 
 
@@ -24,7 +24,7 @@ def frame(data: bytes, *, time: int | None = 1_500_000_007, link_type: int = 1, 
     return Frame(1, time, link_type, data, length, 0)
 
 
-def written(*frames: Frame) -> tuple[Written, bytes]:
+def written(*frames: Frame) -> tuple[WriteSummary, bytes]:
     target = io.BytesIO()
     result = write_pcap(target, frames)
     return result, target.getvalue()
@@ -32,7 +32,7 @@ def written(*frames: Frame) -> tuple[Written, bytes]:
 
 def test_one_link_type_makes_nanosecond_pcap() -> None:
     assert written(frame(b"abc", link_type=113)) == (
-        Written(1, "pcap"),
+        WriteSummary(1, "pcap"),
         bytes.fromhex("4d3cb2a1 0200 0400 00000000 00000000 00000400 71000000")
         + bytes.fromhex("01000000 0765cd1d 03000000 09000000 616263"),
     )
@@ -40,7 +40,7 @@ def test_one_link_type_makes_nanosecond_pcap() -> None:
 
 def test_several_link_types_make_pcapng_with_an_interface_each() -> None:
     result, data = written(frame(b"abc"), frame(b"wxyz", link_type=101), frame(b"", time=None))
-    assert result == Written(3, "pcapng")
+    assert result == WriteSummary(3, "pcapng")
     assert data == (
         bytes.fromhex("0a0d0d0a 1c000000 4d3c2b1a 0100 0000 ffffffffffffffff 1c000000")
         + bytes.fromhex("01000000 20000000 0100 0000 00000000 0900 0100 09000000 0000 0000 20000000")
@@ -60,7 +60,7 @@ def test_a_time_that_pcap_cannot_hold_makes_pcapng() -> None:
 
 def test_no_frames_make_an_empty_ethernet_capture() -> None:
     result, data = written()
-    assert (result, len(data), data[20]) == (Written(0, "pcap"), 24, 1)
+    assert (result, len(data), data[20]) == (WriteSummary(0, "pcap"), 24, 1)
     assert list(read_frames(io.BytesIO(data))) == []
 
 
@@ -205,6 +205,6 @@ def test_tshark_reads_what_was_written(tmp_path: Path) -> None:
     ):
         write_pcap(path, frames, force=True)
         command = ["tshark", "-r", str(path), "-T", "fields", "-e", "frame.time_epoch", "-e", "frame.len"]
-        told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        reported = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         expected = ["1.500000007 60", "1600000000.123456789 99"]
-        assert [" ".join(line.split()) for line in told.splitlines()] == expected[: len(frames)]
+        assert [" ".join(line.split()) for line in reported.splitlines()] == expected[: len(frames)]

@@ -15,10 +15,10 @@ import pytest
 
 from msmq_wire.capture.source import Source
 from msmq_wire.cli import app
-from msmq_wire.cli.reading import Reading
+from msmq_wire.cli.capture_set import CaptureSet
 
 if TYPE_CHECKING:
-    from msmq_wire.cli.reading import ItemsOf, Read
+    from msmq_wire.cli.capture_set import ItemsOf, Read
 
 Run = Callable[..., Any]
 PROGRAM = "import sys; from msmq_wire.cli.app import main; sys.exit(main())"
@@ -128,15 +128,15 @@ def test_an_interrupt_while_reading_is_quiet_and_130(
 @pytest.fixture
 def interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl+C while a command is busy with the third record."""
-    whole = Reading._capture
+    whole = CaptureSet._capture
 
-    def pressed(self: Reading, files: Sequence[str], items_of: ItemsOf) -> Iterator[Read]:
+    def pressed(self: CaptureSet, files: Sequence[str], items_of: ItemsOf) -> Iterator[Read]:
         for number, item in enumerate(whole(self, files, items_of), 1):
             if number == 3:
                 signal.raise_signal(signal.SIGINT)
             yield item
 
-    monkeypatch.setattr(Reading, "_capture", pressed)
+    monkeypatch.setattr(CaptureSet, "_capture", pressed)
 
 
 @pytest.mark.usefixtures("interrupted")
@@ -220,15 +220,15 @@ def test_rows_of_a_file_are_shown_before_more_of_it_is_read(
     )
     whole = run(command, path).out
     shown: list[str] = []
-    show = Reading._show
+    show = CaptureSet._show
 
-    def showing(self: Reading, source: Source) -> None:
+    def showing(self: CaptureSet, source: Source) -> None:
         show(self, source)
         shown.append(capsys.readouterr().out)
 
-    monkeypatch.setattr(Reading, "_show", showing)
+    monkeypatch.setattr(CaptureSet, "_show", showing)
     # A table waits for a while, a tree for nothing.
-    monkeypatch.setattr("msmq_wire.cli.reading._WAITING", 1000)
+    monkeypatch.setattr("msmq_wire.cli.capture_set._WAITING", 1000)
     monkeypatch.setattr("msmq_wire.capture.source._CHUNK", 1000)
     last = run(command, path).out
     assert len([text for text in shown if text]) > 2

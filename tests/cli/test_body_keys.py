@@ -152,8 +152,8 @@ def test_what_nothing_confirms_is_doubtful_wherever_it_is_shown(
 ) -> None:
     said = "RC4, doubtful: nothing confirms the body"
     found = rows(run, "messages", doubtful, "--columns", "opened_with", "--rsa-key", pem)
-    told = [row["opened_with"] for row in found]
-    assert told == ["RC4, which its text confirms", said, said, "AES-256 in CBC"]
+    reported = [row["opened_with"] for row in found]
+    assert reported == ["RC4, which its text confirms", said, said, "AES-256 in CBC"]
     tree = run("decode", doubtful, "--rsa-key", pem)
     assert tree.out.count(said) == 2
     in_summary = "4 of 4 encrypted bodies opened, 2 of them doubtful: nothing confirms what RC4 gave"
@@ -166,7 +166,7 @@ def test_what_nothing_confirms_is_doubtful_wherever_it_is_shown(
     folder = tmp_path / "bodies"
     assert run("messages", doubtful, "--rsa-key", pem, "--bodies", folder).status == 0
     index = [json.loads(line) for line in (folder / "index.jsonl").read_text("utf-8").splitlines()]
-    assert [line["opened_with"] for line in index] == told
+    assert [line["opened_with"] for line in index] == reported
 
 
 @pytest.mark.slow
@@ -279,11 +279,11 @@ def test_findings_of_batches_are_those_of_records(capture: Path, tmp_path: Path)
     def found(columns: bool) -> list[tuple[str, int | None]]:
         judge = Judge()
         with CaptureReader(path, columns=columns) as reader:
-            told = []
+            reported = []
             for item in reader.batched():
-                told += judge.feed(item) if isinstance(item, Record) else judge.take(item)
-        told += judge.finish()
-        return [(one.id, one.evidence[0].record) for one in told if one.id.startswith("BOD")]
+                reported += judge.feed(item) if isinstance(item, Record) else judge.take(item)
+        reported += judge.finish()
+        return [(one.id, one.evidence[0].record) for one in reported if one.id.startswith("BOD")]
 
     assert len(found(columns=False)) == 2
     with opening_bodies(BodyOpener([key()])):
@@ -342,7 +342,7 @@ def test_no_row_tree_finding_or_report_has_anything_of_a_key(run: Run, capture: 
     path = _written(tmp_path / "Hush.pfx", _PASSWORD)
     given = ("--rsa-key", path, "--rsa-key-password", _PASSWORD)
     page = tmp_path / "page.html"
-    told = ""
+    reported = ""
     for command in (
         ("messages", capture, "--columns", "all", "--format", "jsonl"),
         ("decode", capture),
@@ -352,11 +352,11 @@ def test_no_row_tree_finding_or_report_has_anything_of_a_key(run: Run, capture: 
         ("carve", capture),
     ):
         outcome = run(*command, *given)
-        told += outcome.out + outcome.err
-    told += page.read_text("utf-8")
+        reported += outcome.out + outcome.err
+    reported += page.read_text("utf-8")
     numbers = key().private_numbers()
     for secret in (_PASSWORD, "Hush", *(f"{number:x}" for number in (numbers.d, numbers.p, numbers.q))):
-        assert secret not in told
+        assert secret not in reported
 
 
 @pytest.mark.slow

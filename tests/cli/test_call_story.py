@@ -53,9 +53,9 @@ def call(method: str, request: Any = None, response: Any = _DONE, **values: Any)
 
 
 def test_every_method_has_words_and_no_other() -> None:
-    told = {method.role for _, _, method in _METHODS if not method.does}
-    assert told == set(STORIES)
-    assert {method.role for _, _, method in _METHODS} - told == {*set(Role) - set(STORIES), None}
+    reported = {method.role for _, _, method in _METHODS if not method.does}
+    assert reported == set(STORIES)
+    assert {method.role for _, _, method in _METHODS} - reported == {*set(Role) - set(STORIES), None}
 
 
 @pytest.mark.parametrize(("interface", "opnum", "method"), _METHODS, ids=lambda value: str(value)[:40])
@@ -199,8 +199,8 @@ def test_a_question_of_an_administrator_says_about_what() -> None:
     assert call_story(call("R_QMMgmtGetInfo", asked)) == "asks for 2 properties of the computer"
     asked = msgspec.structs.replace(asked, p_object_format=queue, cp=1, a_prop=(7,))
     assert call_story(call("R_QMMgmtGetInfo", asked)) == "asks for 1 property of the queue"
-    told = QMMgmtActionRequest(p_object_format=queue, lpwsz_action=WcharText.of("PAUSE"))
-    assert call_story(call("R_QMMgmtAction", told)) == "tells the queue to PAUSE"
+    reported = QMMgmtActionRequest(p_object_format=queue, lpwsz_action=WcharText.of("PAUSE"))
+    assert call_story(call("R_QMMgmtAction", reported)) == "tells the queue to PAUSE"
     nothing = QMMgmtActionRequest(p_object_format=MgmtObject(type=3))
     assert call_story(call("R_QMMgmtAction", nothing)).startswith("tells what there is not")
 

@@ -206,14 +206,14 @@ def test_the_report_has_hashes_grades_and_what_nobody_can_know(run: Run, tmp_pat
     status, _, _ = run("report", "--carve", AT_REST, "-o", page)
     assert status == 0
     text = page.read_text(encoding="utf-8")
-    for told in (
+    for reported in (
         hashlib.sha256(STORED.read_bytes()).hexdigest(),
         "recoverable by its name",
         "expected, but not documented",
         "damaged: P0003420.MQ at 1,024",
         "8 whole, 1 damaged, 2 head, 2 of them copies",
     ):
-        assert told in text
+        assert reported in text
     assert "Who talks to whom" not in text
 
 

@@ -34,15 +34,15 @@ def test_all_that_the_lab_records_agrees(run: Callable[..., Outcome], recorded: 
 def test_five_changes_in_it_are_told_at_their_steps(
     run: Callable[..., Outcome], recorded: Path, tmp_path: Path
 ) -> None:
-    told = json.loads((recorded / "recording.json").read_text(encoding="utf-8"))
-    steps: dict[str, Any] = {step["name"]: step for step in told["steps"]}
+    reported = json.loads((recorded / "recording.json").read_text(encoding="utf-8"))
+    steps: dict[str, Any] = {step["name"]: step for step in reported["steps"]}
     steps["odd-label"]["messages"][0]["label"] = "odd"
     lost = {**steps["transaction"]["messages"][0], "message_id": "0\\7", "label": "transaction 4"}
     steps["transaction"]["messages"].append(lost)
     steps["receive-from-an-empty-queue"]["status"] = 0xC00E0088
     steps["receive-first"]["messages"][0]["arrived_time"] = "2026-11-20T00:00:00Z"
     steps["receive-large"]["messages"][0]["body_sha256"] = "0" * 64
-    (tmp_path / "recording.json").write_text(json.dumps(told), encoding="utf-8")
+    (tmp_path / "recording.json").write_text(json.dumps(reported), encoding="utf-8")
     for name in ("capture.pcap", "scenario.json"):
         (tmp_path / name).write_bytes((recorded / name).read_bytes())
     outcome = run("compare-recording", tmp_path, "--format", "jsonl")

@@ -29,22 +29,22 @@ def folder(tmp_path: Path) -> Path:
 
 def _edit(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
     path = folder / "recording.json"
-    told = json.loads(path.read_text(encoding="utf-8"))
-    change(told)
-    path.write_text(json.dumps(told), encoding="utf-8")
+    reported = json.loads(path.read_text(encoding="utf-8"))
+    change(reported)
+    path.write_text(json.dumps(reported), encoding="utf-8")
 
 
-def _step(told: dict[str, Any], name: str) -> dict[str, Any]:
-    return next(step for step in told["steps"] if step["name"] == name)
+def _step(reported: dict[str, Any], name: str) -> dict[str, Any]:
+    return next(step for step in reported["steps"] if step["name"] == name)
 
 
-def _five(told: dict[str, Any]) -> None:
-    _step(told, "express")["messages"][0]["label"] = "expres"
-    lost = {**_step(told, "for-poison")["messages"][0], "message_id": "0\\7", "label": "lost"}
-    _step(told, "for-poison")["messages"].append(lost)
-    _step(told, "open-missing")["status"] = 0xC00E0007
-    _step(told, "receive-by-lookup")["messages"][0]["sent_time"] = "2026-11-21T00:00:00Z"
-    _step(told, "receive-from-poison")["messages"][0]["body_sha256"] = "0" * 64
+def _five(reported: dict[str, Any]) -> None:
+    _step(reported, "express")["messages"][0]["label"] = "expres"
+    lost = {**_step(reported, "for-poison")["messages"][0], "message_id": "0\\7", "label": "lost"}
+    _step(reported, "for-poison")["messages"].append(lost)
+    _step(reported, "open-missing")["status"] = 0xC00E0007
+    _step(reported, "receive-by-lookup")["messages"][0]["sent_time"] = "2026-11-21T00:00:00Z"
+    _step(reported, "receive-from-poison")["messages"][0]["body_sha256"] = "0" * 64
 
 
 def _differences(outcome: Outcome) -> list[dict[str, Any]]:
@@ -106,12 +106,12 @@ def test_a_difference_has_its_place(run: Run, folder: Path) -> None:
 
 @pytest.mark.slow
 def test_what_is_published_names_no_host(run: Run, folder: Path) -> None:
-    def change(told: dict[str, Any]) -> None:
-        _five(told)
-        message = _step(told, "every-property")["messages"][0]
+    def change(reported: dict[str, Any]) -> None:
+        _five(reported)
+        message = _step(reported, "every-property")["messages"][0]
         message["response_queue"] = "DIRECT=OS:SECRET-HOST\\private$\\q"
         message["message_id"] = "11111111-2222-3333-4444-555555555555\\7"
-        _step(told, "properties-of-the-queue")["reason"] = "SECRET-HOST does not answer"
+        _step(reported, "properties-of-the-queue")["reason"] = "SECRET-HOST does not answer"
 
     _edit(folder, change)
     own = json.loads((folder / "recording.json").read_text(encoding="utf-8"))["own"]["queue_manager"]
@@ -128,9 +128,9 @@ def test_what_is_published_names_no_host(run: Run, folder: Path) -> None:
 
 @pytest.mark.slow
 def test_a_stand_in_is_the_same_wherever_a_queue_manager_stands(run: Run, folder: Path) -> None:
-    def change(told: dict[str, Any]) -> None:
+    def change(reported: dict[str, Any]) -> None:
         for name in ("express", "every-property"):
-            _step(told, name)["messages"][0]["message_id"] = "11111111-2222-3333-4444-555555555555\\7"
+            _step(reported, name)["messages"][0]["message_id"] = "11111111-2222-3333-4444-555555555555\\7"
 
     _edit(folder, change)
     rows = _differences(run("compare-recording", folder, "--format", "jsonl", "--publish"))
@@ -141,11 +141,11 @@ def test_a_stand_in_is_the_same_wherever_a_queue_manager_stands(run: Run, folder
 def test_what_a_stranger_wrote_does_not_reach_the_terminal(run: Run, folder: Path) -> None:
     odd = "\x1b[2J\u202e\nnext"
 
-    def change(told: dict[str, Any]) -> None:
-        _step(told, "express")["messages"][0]["label"] = odd
-        _step(told, "express")["name"] = odd
-        _step(told, "properties-of-the-queue")["reason"] = odd
-        told["steps"][-1]["format_name"] = odd * 1000
+    def change(reported: dict[str, Any]) -> None:
+        _step(reported, "express")["messages"][0]["label"] = odd
+        _step(reported, "express")["name"] = odd
+        _step(reported, "properties-of-the-queue")["reason"] = odd
+        reported["steps"][-1]["format_name"] = odd * 1000
 
     _edit(folder, change)
     for format_ in ("table", "jsonl"):
@@ -205,7 +205,7 @@ def test_a_scenario_that_is_none_is_told(run: Run, folder: Path) -> None:
 )
 def test_a_name_leads_to_a_file_in_the_folder_or_nowhere(run: Run, folder: Path, key: str, name: str) -> None:
     shutil.copy(folder / "capture.pcap", folder.parent / "capture.pcap")
-    _edit(folder, lambda told: told.update({key: name}))
+    _edit(folder, lambda reported: reported.update({key: name}))
     _fails(run, folder, "this folder")
 
 
@@ -225,7 +225,7 @@ def test_a_capture_that_is_missing_or_none_is_told(run: Run, folder: Path) -> No
     _fails(run, folder, "capture.pcap")
     (folder / "capture.pcap").unlink()
     _fails(run, folder, "no capture is there")
-    _edit(folder, lambda told: told.update(capture=None))
+    _edit(folder, lambda reported: reported.update(capture=None))
     _fails(run, folder, "it names no capture")
 
 

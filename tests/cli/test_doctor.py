@@ -55,7 +55,7 @@ def program(folder: Path, name: str, text: str) -> None:
     path.chmod(0o755)
 
 
-def told(run: Run) -> dict[str, tuple[str, str, str]]:
+def reported(run: Run) -> dict[str, tuple[str, str, str]]:
     outcome = run("doctor", "--format", "json")
     document = json.loads(outcome.out)
     assert schema_of("health").faults(document) == []
@@ -83,7 +83,7 @@ def test_with_nothing_beside_it_each_line_says_how_to_get_it(
     run: Run, bare: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(health, "EXTRAS", _FEW)
-    checks = told(run)
+    checks = reported(run)
     assert checks["zstd"][0] == "works"
     assert checks["zstd"][1].startswith("backports.zstd ")
     assert checks["routing"] == ("absent", "", 'routes: pip install "msmq-wire[routing]"')
@@ -106,7 +106,7 @@ def test_a_tshark_is_judged_by_what_it_tells(
     run: Run, bare: Path, release: str, name: str, state: str, said: str
 ) -> None:
     program(bare, "tshark", _TOLD[release])
-    checks = told(run)
+    checks = reported(run)
     assert checks[name][0] == state
     assert checks[name][2] == said
     # Of one that is too old nothing more is asked.
@@ -171,7 +171,7 @@ def test_the_dissector_works_where_wireshark_loads_it_for_this_user(
 ) -> None:
     program(bare, "tshark", _TOLD["4.0.17"])
     monkeypatch.setattr(health, "entry_points", lambda **_: [_Part(differences, problem)])
-    assert told(run)["dissector"] == due
+    assert reported(run)["dissector"] == due
 
 
 def test_an_extra_that_is_there_and_breaks_is_a_problem(
@@ -181,7 +181,7 @@ def test_an_extra_that_is_there_and_breaks_is_a_problem(
         (tmp_path / f"{name}.py").write_text(f"print('chatter')\n{text}\n", encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(health, "EXTRAS", {name: ("tests", (name,)) for name in ("raises", "ends")})
-    checks = told(run)
+    checks = reported(run)
     assert checks["raises"][:2] == ("problem", "raises OSError: no library")
     assert checks["ends"][:2] == ("problem", "the interpreter ended with 9")
 
@@ -225,6 +225,6 @@ def test_it_speaks_where_the_command_line_is_absent_too(arguments: tuple[str, ..
 def test_in_one_file_extras_are_there_or_not(run: Run, bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(health, "EXTRAS", _FEW)
     monkeypatch.setattr(sys, "frozen", True, raising=False)
-    checks = told(run)
+    checks = reported(run)
     assert checks["zstd"][0] == "works"
     assert checks["routing"] == ("absent", "", "routes: not in this file")

@@ -108,11 +108,11 @@ def test_whose_a_connection_is_by_its_header_is_a_column(
 ) -> None:
     path = tmp_path / "one.pcap"
     path.write_bytes(pcap(_wrapped(None)))
-    told = run(command, path, "--format", "csv", "--columns", f"src,{_PROXIED}").out.splitlines()
-    assert {line.partition(",")[2] for line in told[1:]} == {","}
+    reported = run(command, path, "--format", "csv", "--columns", f"src,{_PROXIED}").out.splitlines()
+    assert {line.partition(",")[2] for line in reported[1:]} == {","}
     path.write_bytes(conversation(_LINE, *[packets(4)] * 20))
-    told = run(command, path, "--format", "csv", "--columns", f"src,{_PROXIED}").out.splitlines()
-    assert told[1:] == ["192.0.2.5:4000,[2001:db8:77::21]:50017,[2001:db8::10]:1801"] * 80
+    reported = run(command, path, "--format", "csv", "--columns", f"src,{_PROXIED}").out.splitlines()
+    assert reported[1:] == ["192.0.2.5:4000,[2001:db8:77::21]:50017,[2001:db8::10]:1801"] * 80
     asked = ("--filter", "proxied_client == 2001:db8:77::/48", "--format", "jsonl")
     assert len(run(command, path, *asked).out.splitlines()) == 80
 

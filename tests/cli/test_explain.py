@@ -12,8 +12,8 @@ import pytest
 from msmq_wire import findings
 from msmq_wire.cli.app import main
 from msmq_wire.findings import RULES
-from msmq_wire.findings.references import REFERENCES
-from msmq_wire.replay.rows import REASONS, all_rows
+from msmq_wire.findings.vulnerabilities import REFERENCES
+from msmq_wire.replay.rule_table import REASONS, all_rows
 from tests.cli.conftest import Outcome
 from tests.effort import share
 
@@ -152,10 +152,10 @@ def test_all_that_can_be_explained_is_listed_by_kind(run: Run) -> None:
     ] == []
     assert [line.split()[0] for line in vulnerabilities[1:]] == list(REFERENCES)
     assert "FLG-AH-WIRE, LEN-ENV" in vulnerabilities[1]
-    told = Counter[str]()
+    reported = Counter[str]()
     for line in documents[1:]:
-        told[line.split()[0]] += int(line.split()[1])
-    assert told == Counter(id_.partition("-")[0] for id_ in all_rows())
+        reported[line.split()[0]] += int(line.split()[1])
+    assert reported == Counter(id_.partition("-")[0] for id_ in all_rows())
 
 
 def test_the_list_fits_a_narrow_terminal(
@@ -167,7 +167,7 @@ def test_the_list_fits_a_narrow_terminal(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "reported"),
     [
         (["FLG-AH"], "did you mean FLG-AH-WIRE"),
         (["zzz"], "explain --list names all"),
@@ -178,8 +178,8 @@ def test_the_list_fits_a_narrow_terminal(
         (["--list", "FRM-SIZE-MAX"], "either ids of rules or --list"),
     ],
 )
-def test_an_id_that_is_none_is_bad_usage_in_one_line(run: Run, arguments: list[str], told: str) -> None:
+def test_an_id_that_is_none_is_bad_usage_in_one_line(run: Run, arguments: list[str], reported: str) -> None:
     outcome = run("explain", *arguments)
     assert (outcome.status, outcome.out) == (2, "")
     [line] = outcome.err.splitlines()
-    assert told in line
+    assert reported in line

@@ -89,9 +89,9 @@ def test_standard_output_gets_the_capture_and_nothing_else(
 ) -> None:
     assert main(["export", str(capture), "--to", str(tmp_path / "out.pcap"), "-q"]) == 0
     assert main(["export", str(capture), "--to", "-"]) == 0
-    told = capsysbinary.readouterr()
-    assert told.out == (tmp_path / "out.pcap").read_bytes()
-    assert b"written to standard output" in told.err
+    reported = capsysbinary.readouterr()
+    assert reported.out == (tmp_path / "out.pcap").read_bytes()
+    assert b"written to standard output" in reported.err
 
 
 def test_what_keeps_nothing_is_a_target(run: Run, capture: Path) -> None:
@@ -120,6 +120,6 @@ def test_whole_connections_are_judged_as_in_the_capture_they_come_from(run: Run,
 def test_probes_without_an_item_are_part_of_the_connections_of_a_host(run: Run, tmp_path: Path) -> None:
     capture, out = _FIXTURES / "digest" / "silent_server.pcap", tmp_path / "out.pcap"
     assert run("export", capture, "--to", out, "--filter", "host == 192.0.2.11", "--connections").status == 0
-    told = run("diagnose", out, "-q").out
-    assert "192.0.2.11" in told
-    assert "no answer came to 9 SYNs" in " ".join(told.split())
+    reported = run("diagnose", out, "-q").out
+    assert "192.0.2.11" in reported
+    assert "no answer came to 9 SYNs" in " ".join(reported.split())

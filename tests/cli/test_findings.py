@@ -176,8 +176,8 @@ def test_what_a_rule_says_too_often_is_counted(run: Run, odd: str, monkeypatch: 
         "2 findings: 1 high, 1 medium; 1 more of FLG-AH-WIRE; 1 more of FRM-SIZE-MAX"
     )
     [invocation] = json.loads(outcome.out)["runs"][0]["invocations"]
-    told = [one["message"]["text"] for one in invocation["toolExecutionNotifications"]]
-    assert told == ["1 more of FLG-AH-WIRE", "1 more of FRM-SIZE-MAX"]
+    reported = [one["message"]["text"] for one in invocation["toolExecutionNotifications"]]
+    assert reported == ["1 more of FLG-AH-WIRE", "1 more of FRM-SIZE-MAX"]
 
 
 def test_a_level_can_be_every_severity() -> None:

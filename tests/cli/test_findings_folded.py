@@ -15,7 +15,7 @@ from fixtures.build_sessions import Script
 from msmq_wire import read_capture
 from msmq_wire.cli.app import main
 from msmq_wire.findings import SEVERITIES, Finding, judge
-from msmq_wire.findings.folding import Fold, Group
+from msmq_wire.findings.folding import FindingGroup, Fold
 from tests.cli.conftest import Outcome
 from tests.effort import share
 
@@ -54,7 +54,7 @@ def _read(path: Path | str) -> list[Finding]:
     return list(judge(read_capture(path, streams=True)))
 
 
-def _groups(findings: list[Finding]) -> tuple[Group, ...]:
+def _groups(findings: list[Finding]) -> tuple[FindingGroup, ...]:
     fold = Fold()
     for one in findings:
         fold.add(one)
@@ -87,14 +87,14 @@ def test_what_matters_is_on_the_first_screen(
     assert len(lines) <= 10
     assert max(map(len, lines)) <= columns
     words = " ".join(" ".join(lines).split())
-    for told in (
+    for reported in (
         "FPR-METASPLOIT",
         "LEN-ENV (high, CVE-2023-21554)",
         "SES-NAKED",
         "FLG-AH-WIRE",
         "FRM-OVERLAP",
     ):
-        assert told in words
+        assert reported in words
     assert "Windows event: MSMQ 2027 2 times: frames 219, 220" in words
     # What the rule is about stands where there is room for it.
     assert ("A packet like the MSMQ check of Metasploit" in words) == (columns > 100)
@@ -164,11 +164,11 @@ def test_the_table_is_ordered_by_what_is_wanted(
     monkeypatch.chdir(_FIXTURES)
     probe = str(_PEERS.relative_to(_FIXTURES))
     files = [probe, "captures/path_syn_refused.pcap", "captures/path_cooked_v1.pcap"]
-    told = {}
+    reported = {}
     for by in ("host", "rule", "file"):
         assert main(["findings", *files, "--by", by]) == 0
-        told[by] = [line for line in _heads(capsys.readouterr().out) if line]
-    assert told == {
+        reported[by] = [line for line in _heads(capsys.readouterr().out) if line]
+    assert reported == {
         # What the server answered to a message without a session is told with that.
         "host": ["198.51.100.7  1 high", "192.0.2.21  1 high"],
         "rule": [
@@ -199,7 +199,7 @@ def test_each_capture_of_a_group_is_told(run: Run, tmp_path: Path) -> None:
 def test_unfolded_a_fold_is_all_findings(path: Path) -> None:
     found = _read(path)
     unfolded: Counter[str] = Counter()
-    told: set[tuple[str, str]] = set()
+    reported: set[tuple[str, str]] = set()
     for group in _groups(found):
         assert group.severity == max(
             (one.severity for one in (group, *group.explained)), key=SEVERITIES.index
@@ -209,7 +209,7 @@ def test_unfolded_a_fold_is_all_findings(path: Path) -> None:
         unfolded += {group.lead.id: group.count - inside}
         for one in group.explained:
             unfolded += {one.lead.id: one.count}
-        told |= {(one.lead.id, group.id) for one in (group, *group.explained)}
+        reported |= {(one.lead.id, group.id) for one in (group, *group.explained)}
     assert unfolded == Counter(one.id for one in found)
     # Who explains something is there, and in the same group.
-    assert {(one.explained_by, one.group) for one in found if one.explained_by} <= told
+    assert {(one.explained_by, one.group) for one in found if one.explained_by} <= reported

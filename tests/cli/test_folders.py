@@ -76,8 +76,8 @@ def test_a_folder_without_captures_is_one_line_and_never_silence(
     (empty / "deeper").mkdir(parents=True)
     (empty / "notes").touch()
     outcome = run(command, empty, *_target(command, tmp_path))
-    told = f"1 other file, named otherwise: {_NAMED}; --recursive reads its folders, too"
-    line = f"{empty}: no capture in this folder; {told}"
+    reported = f"1 other file, named otherwise: {_NAMED}; --recursive reads its folders, too"
+    line = f"{empty}: no capture in this folder; {reported}"
     assert (outcome.status, outcome.err.splitlines()[0]) == (1, f"msmq-wire: {line}")
     assert not (tmp_path / "out").exists()
     # What else is named is read all the same.

@@ -64,15 +64,15 @@ def test_findings_about_sessions_that_leave_are_those_about_sessions_that_stay(r
 
 @pytest.mark.slow
 def test_a_report_and_a_diagnosis_count_messages_that_left(run: Run, lone: Path, tmp_path: Path) -> None:
-    def told(*more: str) -> tuple[str, list[str]]:
+    def reported(*more: str) -> tuple[str, list[str]]:
         page = tmp_path / "page.html"
         assert run("report", lone, "-o", page, "--force", *more).status == 0
         text = page.read_text(encoding="utf-8")
         answers = run("diagnose", lone, "--question", "3", *more).out.splitlines()
         return text, [line for line in answers if "message" in line]
 
-    page, answers = told()
-    with_less, fewer = told("--memory", "20k")
+    page, answers = reported()
+    with_less, fewer = reported("--memory", "20k")
     for text in (page, with_less):
         assert f"Of {COUNT} different messages: {COUNT} unknown." in text
     # Every row has its outcome.

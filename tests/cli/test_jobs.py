@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from msmq_wire.cli import crew, reading
-from msmq_wire.cli.reading import Reading
+from msmq_wire.cli import capture_set, worker_pool
+from msmq_wire.cli.capture_set import CaptureSet
 
 # Tests run where other threads may be; the program has none when it divides.
 pytestmark = [
@@ -103,7 +103,7 @@ def test_a_table_is_as_wide_as_the_rows_that_one_process_has_by_then(
     run: Run, files: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     usual = run("calls", *files)
-    monkeypatch.setattr(reading, "_WAITING", 1)
+    monkeypatch.setattr(capture_set, "_WAITING", 1)
     alone = run("calls", *files)
     assert alone.out != usual.out
     assert run("calls", *files, "--jobs", 3) == alone
@@ -113,12 +113,12 @@ def test_a_table_is_as_wide_as_the_rows_that_one_process_has_by_then(
 def test_a_process_that_ends_does_not_stop_the_others(
     run: Run, files: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    count = Reading.records_in
+    count = CaptureSet.records_in
 
-    def end(self: Reading, of: tuple[str, ...]) -> int:
+    def end(self: CaptureSet, of: tuple[str, ...]) -> int:
         return count(self, of) if of != (str(files[1]),) else os._exit(9)
 
-    monkeypatch.setattr(Reading, "records_in", end)
+    monkeypatch.setattr(CaptureSet, "records_in", end)
     outcome = run("messages", files[4], files[1], files[6], "--jobs", 2, "--format", "jsonl")
     monkeypatch.undo()
     assert outcome.status == 1
@@ -131,23 +131,23 @@ def test_a_process_that_ends_does_not_stop_the_others(
 def test_a_process_that_ends_between_two_files_does_not_end_it_all(
     run: Run, files: list[Path], monkeypatch: pytest.MonkeyPatch, others: str
 ) -> None:
-    find = crew.Crew._free
+    find = worker_pool.WorkerPool._free
 
     def wait_for_all(connections: list[Any]) -> list[Any]:
         # Nobody else is at work when the third file is lost.
         wait(connections)
         return [ready for one in connections for ready in wait([one])]
 
-    def killed(self: crew.Crew) -> Any:
+    def killed(self: worker_pool.WorkerPool) -> Any:
         idle = next((one for one, number in self._at.items() if number is None), None)
         if idle is not None:
             os.kill(self._processes[idle], signal.SIGKILL)
             os.waitid(os.P_PID, self._processes[idle], os.WEXITED | os.WNOWAIT)
         return find(self)
 
-    monkeypatch.setattr(crew.Crew, "_free", killed)
+    monkeypatch.setattr(worker_pool.WorkerPool, "_free", killed)
     if others == "all at once":
-        monkeypatch.setattr(crew, "wait", wait_for_all)
+        monkeypatch.setattr(worker_pool, "wait", wait_for_all)
     outcome = run("messages", files[0], files[4], files[6], "--jobs", 2, "--format", "jsonl")
     assert outcome.status == 1
     assert f"{files[6]}: the process that read it has ended\n" in outcome.err
@@ -158,14 +158,14 @@ def test_a_process_that_ends_between_two_files_does_not_end_it_all(
 def test_an_interrupt_ends_all_processes_and_says_so(
     run: Run, files: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tell = crew.Part.tell
+    tell = worker_pool.FileWorker.print_part
 
-    def interrupt(self: crew.Part, number: int, done: Any) -> Any:
+    def interrupt(self: worker_pool.FileWorker, number: int, done: Any) -> Any:
         if number == 1:
             raise KeyboardInterrupt
         return tell(self, number, done)
 
-    monkeypatch.setattr(crew.Part, "tell", interrupt)
+    monkeypatch.setattr(worker_pool.FileWorker, "print_part", interrupt)
     outcome = run("messages", *files, "--jobs", 2, "--format", "csv")
     assert outcome.status == 130
     assert outcome.err.splitlines()[-1].startswith("interrupted: 24 frames read")

@@ -86,9 +86,9 @@ def test_an_administrator_sees_how_it_is_and_has_it_act(run: Run, server: LabPro
     assert lines["PROPID_MGMT_QUEUE_STATE"] == "LOCAL CONNECTION"
     assert int(lines["PROPID_MGMT_QUEUE_MESSAGE_COUNT"]) > 0
     assert "PROPID_MGMT_QUEUE_NEXTHOPS" not in lines
-    told = json.loads(run("lab", "mgmt", rpc, ORDERS, "--format", "jsonl").out)
-    assert told["PROPID_MGMT_QUEUE_NEXTHOPS"] is None
-    assert str(told["PROPID_MGMT_QUEUE_BYTES_IN_QUEUE"]) == lines["PROPID_MGMT_QUEUE_BYTES_IN_QUEUE"]
+    reported = json.loads(run("lab", "mgmt", rpc, ORDERS, "--format", "jsonl").out)
+    assert reported["PROPID_MGMT_QUEUE_NEXTHOPS"] is None
+    assert str(reported["PROPID_MGMT_QUEUE_BYTES_IN_QUEUE"]) == lines["PROPID_MGMT_QUEUE_BYTES_IN_QUEUE"]
     off = run("lab", "mgmt", rpc, "--action", "disconnect")
     assert (off.status, off.out, off.err) == (0, "", "DISCONNECT: done\n")
     assert "PROPID_MGMT_MSMQ_CONNECTED            DISCONNECTED\n" in run("lab", "mgmt", rpc).out

@@ -50,8 +50,8 @@ def test_a_lab_with_a_key_keeps_what_is_signed_and_sealed_for_it(
     assert [line.split()[-1] for line in seen.out.splitlines()] == ["4711", "4711", "signed"]
     assert (refused.status, "1 refused" in refused.out) == (1, True)
     asked = ("--columns", "body_text,opened_with,signature,signed_by", "--filter", "how == sent")
-    told = run("messages", capture, *asked, "--rsa-key", keys / "lab.key", "--format", "jsonl", "-q")
-    rows = [json.loads(line) for line in told.out.splitlines()]
+    reported = run("messages", capture, *asked, "--rsa-key", keys / "lab.key", "--format", "jsonl", "-q")
+    rows = [json.loads(line) for line in reported.out.splitlines()]
     order = {
         "body_text": "Order 4711",
         "opened_with": "AES-256 in CBC",

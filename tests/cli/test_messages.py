@@ -358,10 +358,10 @@ def test_messages_are_filtered_by_what_became_of_them(
 def test_a_filter_by_outcome_is_the_same_however_a_capture_is_read(run: Run, tmp_path: Path) -> None:
     asked = ("--filter", "outcome in (purged, refused)", "--columns", "id,label,outcome", "--format", "csv")
     files = [DIGEST / "payroll_purged.pcap", DIGEST / "refused_invoices.pcap"]
-    told = [f"payslip {number},purged" for number in (4, 5, 6)]
-    told += [f"invoice {number},refused" for number in (4, 8)]
+    reported = [f"payslip {number},purged" for number in (4, 5, 6)]
+    reported += [f"invoice {number},refused" for number in (4, 8)]
     one = run("messages", *files, *asked).out
-    assert [line.partition(",")[2] for line in one.splitlines()[1:]] == told
+    assert [line.partition(",")[2] for line in one.splitlines()[1:]] == reported
     assert run("messages", *files, *asked, "--jobs", "2").out == one
     hidden = run("messages", *files, *asked, "--redact", "labels").out.splitlines()
     assert [line.partition(",")[0] for line in hidden] == [

@@ -38,7 +38,7 @@ def wide(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
 def _heads() -> list[str]:
     """The headings of a table that has room for all."""
     assert MESSAGES.shown is not None
-    looks = {one.name: one.look for one in MESSAGES.declared if one.look is not None}
+    looks = {one.name: one.display for one in MESSAGES.declared if one.display is not None}
     return [looks[name].head for name in MESSAGES.shown if not looks[name].seldom]
 
 
@@ -86,7 +86,7 @@ def test_all_columns_are_all_that_are_declared(run: Run) -> None:
     assert first["sent_at"] == "2026-11-20T09:14:07.000000000Z"
     assert "<order id=" in first["body_text"]
     head = run("messages", _DEMO, "-q", "--columns", "all").out.splitlines()[0].split()
-    heads = {one.name: one.look.head for one in MESSAGES.declared if one.look is not None}
+    heads = {one.name: one.display.head for one in MESSAGES.declared if one.display is not None}
     assert head == [heads.get(one.name, one.name) for one in MESSAGES.declared]
 
 
@@ -191,10 +191,10 @@ def test_a_terminal_keeps_who_sent_what_to_which_queue_and_says_what_it_left_out
     # The end tells queues apart.
     assert all(name in out for name in ("orders", "payments", "catalogue"))
     missing = [head for head in _heads() if head not in heads.split()]
-    told = [line for line in err.splitlines() if line.startswith("hidden columns: ")]
-    assert len(told) == bool(missing)
+    reported = [line for line in err.splitlines() if line.startswith("hidden columns: ")]
+    assert len(reported) == bool(missing)
     if missing:
-        assert f": {', '.join(missing)} (show with --columns +{missing[0]})" in told[0]
+        assert f": {', '.join(missing)} (show with --columns +{missing[0]})" in reported[0]
     assert "hidden columns" not in run("messages", _DEMO, "-q").err
 
 
@@ -268,8 +268,8 @@ def test_what_a_column_reveals_goes_with_its_redaction(what: Redaction) -> None:
         for one in COLUMNS:
             if one.kind != "body" and one.tells != "body":
                 changed = message[one.name] != shown[one.name]
-                told = one.tells == what.what and message[one.name] is not None
-                assert changed == told, one.name
+                reported = one.tells == what.what and message[one.name] is not None
+                assert changed == reported, one.name
                 seen.add(one.name)
     assert {"queue", "label", "src"} <= seen
 

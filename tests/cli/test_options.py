@@ -139,9 +139,9 @@ def test_colours_are_shown_where_they_are_wanted(shown: Run, command: str) -> No
 
 @pytest.mark.parametrize("command", asked("--quiet"))
 def test_a_quiet_command_says_nothing_on_standard_error(shown: Run, command: str) -> None:
-    told, quiet = shown(command), shown(command, "--quiet")
-    assert (quiet.status, quiet.err) == (told.status, "")
-    assert told.err.count("\n") == 1
+    reported, quiet = shown(command), shown(command, "--quiet")
+    assert (quiet.status, quiet.err) == (reported.status, "")
+    assert reported.err.count("\n") == 1
 
 
 @pytest.mark.parametrize("command", asked("--filter"))

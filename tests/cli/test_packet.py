@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from msmq_wire.cli.render.node import Node, NodeOptions
-from msmq_wire.cli.render.nodes import packet_nodes
+from msmq_wire.cli.render.packet_nodes import packet_nodes
 from msmq_wire.cli.render.screen import Screen
 from msmq_wire.cli.render.tree import Heading, TreeOptions, print_packet
+from msmq_wire.cli.render.tree_node import NodeOptions, TreeNode
 from msmq_wire.engines.codec import inspect
 from msmq_wire.wire import registry
 from tests.effort import share
@@ -265,7 +265,7 @@ def test_the_bytes_beside_the_fields_are_those_of_the_packet(name: str) -> None:
     packet = inspect(_bytes_of(name), name.partition("/")[0]).packet
     data = _bytes_of(name)
 
-    def check(nodes: list[Node]) -> int:
+    def check(nodes: list[TreeNode]) -> int:
         covered = 0
         for node in nodes:
             if node.wire and node.span is not None:

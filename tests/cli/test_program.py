@@ -101,7 +101,7 @@ def test_packets_are_listed_without_what_only_others_need() -> None:
         *(
             "msmq_wire.sessions",
             "msmq_wire.rpc.interfaces",
-            "msmq_wire.records.filter.names",
+            "msmq_wire.records.filter.record_names",
             "msmq_wire.cli.render.tree",
         ),
         *("msmq_wire.replay", "msmq_wire.routing", "msmq_wire.report.page", "msmq_wire.lab"),
@@ -198,16 +198,16 @@ def test_options_about_keys_come_last_and_an_example_is_one_line(
 
 
 def test_files_without_a_command_are_diagnosed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    def told(*arguments: str) -> tuple[int, str, str]:
+    def reported(*arguments: str) -> tuple[int, str, str]:
         return (main([*arguments]), *capsys.readouterr())
 
-    assert told(_DEMO) == told("diagnose", _DEMO)
-    assert told(_DEMO, "--question", "4", "-q") == told("diagnose", _DEMO, "--question", "4", "-q")
-    assert told("-v", _DEMO) == told("diagnose", "-v", _DEMO)
-    assert told(str(tmp_path)) == told("diagnose", str(tmp_path))
+    assert reported(_DEMO) == reported("diagnose", _DEMO)
+    assert reported(_DEMO, "--question", "4", "-q") == reported("diagnose", _DEMO, "--question", "4", "-q")
+    assert reported("-v", _DEMO) == reported("diagnose", "-v", _DEMO)
+    assert reported(str(tmp_path)) == reported("diagnose", str(tmp_path))
     missing = str(tmp_path / "missing.pcap")
-    assert told(missing) == told("diagnose", missing)
-    assert told(missing)[0] == 1
+    assert reported(missing) == reported("diagnose", missing)
+    assert reported(missing)[0] == 1
 
 
 def test_a_command_stays_one_where_a_file_has_its_name(

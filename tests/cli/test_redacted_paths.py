@@ -26,7 +26,7 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
-def told(run: Run, *arguments: object) -> str:
+def reported(run: Run, *arguments: object) -> str:
     outcome = run(*arguments)
     text = str(outcome.out + outcome.err)
     assert [one for one in _SECRETS if one in text] == [], text
@@ -48,7 +48,7 @@ def test_no_command_says_what_a_file_is_called(run: Run, folder: Path, tmp_path:
     files, out = _files(folder), tmp_path / "page.html"
     more = ("-o", out, "--force") if command == "report" else _NEEDED.get(command, ())
     for place, (name, file) in enumerate(files.items()):
-        told(run, command, file, "--redact", "hosts", *more)
+        reported(run, command, file, "--redact", "hosts", *more)
         assert name == "gone" or not out.exists() or "SRV01" not in out.read_text("utf-8")
         # Without it the name is there, so it is known what is looked for.
         if name in ("text", "gone"):
@@ -60,7 +60,9 @@ def test_no_command_says_what_a_file_is_called(run: Run, folder: Path, tmp_path:
 def test_a_file_is_called_by_its_place_on_the_command_line(run: Run, folder: Path, command: str) -> None:
     files = _files(folder)
     more = ("-o", folder / "SRV01.html") if command == "report" else _NEEDED.get(command, ())
-    text = told(run, command, files["gone"], files["whole"], files["text"], "--redact=bodies,hosts", *more)
+    text = reported(
+        run, command, files["gone"], files["whole"], files["text"], "--redact=bodies,hosts", *more
+    )
     assert "file 1" in text
     assert "file 3" in text
     if command == "report":
@@ -83,7 +85,11 @@ def test_findings_name_a_capture_by_its_place(run: Run, folder: Path, format_: s
         "--format",
         format_,
     )
-    text = told(run, *asked, "--columns", "all") if format_ not in ("table", "sarif") else told(run, *asked)
+    text = (
+        reported(run, *asked, "--columns", "all")
+        if format_ not in ("table", "sarif")
+        else reported(run, *asked)
+    )
     assert ("file%202" if format_ == "sarif" else "file 2") in text
     outcome = run(*asked)
     if format_ == "sarif":
@@ -103,19 +109,19 @@ def test_usage_errors_name_no_path(run: Run, folder: Path) -> None:
         ("messages", whole, "--nt-password", f"@{folder}/SRV01.txt", "--redact", "hosts"),
         ("messages", whole, "--redact", "hosts", "--no-such"),
     ):
-        assert told(run, *arguments)
+        assert reported(run, *arguments)
 
 
 def test_what_is_wrong_in_a_topology_names_no_host(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "t.toml"
     path.write_text("[SRV01]\n", encoding="utf-8")
     assert "SRV01" in run("route-audit", _DEMO, "--topology", path).err
-    told(run, "route-audit", _DEMO, "--topology", path, "--redact", "hosts")
+    reported(run, "route-audit", _DEMO, "--topology", path, "--redact", "hosts")
 
 
 def test_the_next_command_shows_paths_again(run: Run, folder: Path) -> None:
     gone = _files(folder)["gone"]
-    told(run, "messages", gone, "--redact", "hosts")
+    reported(run, "messages", gone, "--redact", "hosts")
     assert str(gone) in run("messages", gone, "--redact", "labels").err
     assert str(gone) in run("messages", gone).err
 
@@ -123,4 +129,4 @@ def test_the_next_command_shows_paths_again(run: Run, folder: Path) -> None:
 def test_a_message_that_is_looked_for_by_its_label_is_not_repeated(run: Run) -> None:
     asked = ("timeline", _DEMO, "--message", "jane.doe SRV01", "--redact")
     for what in ("labels", "hosts"):
-        assert "no message has the identifier this" not in told(run, *asked, what)
+        assert "no message has the identifier this" not in reported(run, *asked, what)

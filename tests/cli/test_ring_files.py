@@ -130,9 +130,9 @@ def test_a_frame_has_the_number_that_it_has_in_its_file(run: Run, ring: list[Pat
         ("payment 93", _DUMPCAP[1], [4]),
         ("catalogue 2026-11-20", _DUMPCAP[2], [1]),
     ]
-    told = run("diagnose", *ring, "--question", "3").out
-    assert "frame 2 of 00002_20261128121500" in told
-    assert "frame 1 of 00003_20261128123000" in told
+    reported = run("diagnose", *ring, "--question", "3").out
+    assert "frame 2 of 00002_20261128121500" in reported
+    assert "frame 1 of 00003_20261128123000" in reported
 
 
 def test_export_writes_the_frames_of_all_files_of_an_item(run: Run, ring: list[Path], tmp_path: Path) -> None:

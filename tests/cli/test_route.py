@@ -308,8 +308,8 @@ def test_notes_are_told_six_at_most_and_none_when_quiet(
     odd = msgspec.structs.replace(topology, notes=tuple(f"note {n}" for n in range(1, 9)))
     monkeypatch.setattr(topology_input, "parse_topology", lambda data: odd)
     status, _, err = run("route", "--topology", example, "pc-a", "pc-c")
-    told = [f"{example}: {words}" for words in (*(f"note {n}" for n in range(1, 7)), "and 2 more")]
-    assert (status, err.splitlines()) == (0, told)
+    reported = [f"{example}: {words}" for words in (*(f"note {n}" for n in range(1, 7)), "and 2 more")]
+    assert (status, err.splitlines()) == (0, reported)
     assert run("route", "--topology", example, "pc-a", "pc-c", "--quiet").err == ""
 
 

@@ -173,15 +173,15 @@ def test_json_lines_are_the_views_of_the_hops(audited: Run, mixed: str) -> None:
 def test_csv_has_the_same_columns_with_deviations_in_one_cell(audited: Run, mixed: str) -> None:
     rows = list(csv.DictReader(io.StringIO(audited(mixed, "--format", "csv", "--all").out)))
     assert tuple(rows[0]) == tuple(HopRow.columns)
-    told = _rows(audited(mixed, "--format", "jsonl", "--all"))
+    reported = _rows(audited(mixed, "--format", "jsonl", "--all"))
     for key in ("record", "capture", "time", "message_id", "source_name", "hops", "verdict", "reason"):
-        assert [row[key] for row in rows] == ["" if row[key] is None else str(row[key]) for row in told]
+        assert [row[key] for row in rows] == ["" if row[key] is None else str(row[key]) for row in reported]
     assert rows[4]["deviations"] == (
         "off_path: B-GATE passed the message to A-GATE, not to C-GATE ([MS-MQBR] 3.1.5.3); loop: the message "
         "goes back to A-GATE, which passed it on before ([MS-MQBR] 3.1.5)"
     )
-    assert rows[0]["expected"] == " ".join(told[0]["expected"])
-    assert len(told[0]["expected"]) == 2
+    assert rows[0]["expected"] == " ".join(reported[0]["expected"])
+    assert len(reported[0]["expected"]) == 2
 
 
 def test_a_filter_chooses_what_is_shown_and_every_hop_is_judged(audited: Run, mixed: str) -> None:

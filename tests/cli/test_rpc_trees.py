@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 
 from msmq_wire.capture.reader import CaptureReader
 from msmq_wire.cli.render.call_values import call_number_text, status_text
-from msmq_wire.cli.render.node import Node, NodeOptions
 from msmq_wire.cli.render.rpc_nodes import rpc_nodes
 from msmq_wire.cli.render.screen import Screen
 from msmq_wire.cli.render.tree import TreeOptions, print_record
+from msmq_wire.cli.render.tree_node import NodeOptions, TreeNode
 from msmq_wire.errors import DecodeError
-from msmq_wire.records.call import Call, Calls
+from msmq_wire.records.call import Call, CallFinder
 from msmq_wire.records.rpc_packets import RpcBind, RpcBindContext, RpcCall, RpcFault, TransferBuffer
 from msmq_wire.report.redaction.redactor import Redaction, Redactor
 from msmq_wire.rpc.constants import AccessMode, RemoteReadAck
@@ -54,11 +54,11 @@ def lines(run: Run, capture: str, *arguments: object) -> list[str]:
     return [re.sub(r" +", " ", line).strip() for line in out.splitlines()]
 
 
-def nodes(packet: Any, **options: Any) -> dict[str, Node]:
+def nodes(packet: Any, **options: Any) -> dict[str, TreeNode]:
     """The nodes of a packet by path."""
-    found: dict[str, Node] = {}
+    found: dict[str, TreeNode] = {}
 
-    def walk(level: list[Node]) -> None:
+    def walk(level: list[TreeNode]) -> None:
         for node in level:
             found.setdefault(node.path or node.name, node)
             walk(node.children)
@@ -68,7 +68,7 @@ def nodes(packet: Any, **options: Any) -> dict[str, Node]:
     return found
 
 
-def shown(node: Node) -> str:
+def shown(node: TreeNode) -> str:
     """A node on one line."""
     return f"{node.value} {node.note}".strip()
 
@@ -328,7 +328,7 @@ def test_whatever_stubs_hold_has_a_tree_and_a_row(data: st.DataObject) -> None:
     for _ in range(data.draw(st.integers(1, 8))):
         start, end = data.draw(st.sampled_from(places))
         capture[data.draw(st.integers(start, end - 1))] = data.draw(st.integers(0, 255))
-    redactor, rows = Redactor(set(Redaction)), Calls()
+    redactor, rows = Redactor(set(Redaction)), CallFinder()
     found: list[Call] = []
     calls = 0
     for record in CaptureReader(io.BytesIO(bytes(capture))):

@@ -124,17 +124,17 @@ def test_findings_check_signatures_where_that_is_asked(
     page = tmp_path / "report.html"
     more: tuple[object, ...] = ("-o", page, "--force") if command == "report" else ("-v",)
 
-    def told(*arguments: object) -> str:
+    def reported(*arguments: object) -> str:
         outcome = run(command, capture, *more, *arguments)
         assert outcome.status == 0
         return page.read_text("utf-8") if command == "report" else str(outcome.out)
 
-    assert "CNT-VERIFY" not in told()
-    asked = told("--verify")
+    assert "CNT-VERIFY" not in reported()
+    asked = reported("--verify")
     assert "CNT-VERIFY" in asked
     if command == "diagnose":
         assert "Checked here: 1 verified (first frame 5) and 1 not verified (first frame 6)." in asked
-        assert "No signature was verified here." in told()
+        assert "No signature was verified here." in reported()
 
 
 def test_trees_say_what_a_signature_is_worth_and_whom_its_certificate_names(capture: Path, run: Run) -> None:
@@ -167,11 +167,11 @@ def test_certificates_that_are_given_vouch_for_signers(capture: Path, run: Run, 
     nobody.write_bytes(certificate(1024))
     asked = ("messages", capture, "--columns", "trusted_by", "--format", "jsonl", "--quiet")
 
-    def told(*arguments: object) -> list[Any]:
+    def reported(*arguments: object) -> list[Any]:
         return [json.loads(line)["trusted_by"] for line in run(*asked, *arguments).out.splitlines()]
 
-    assert told() == told("--trust", nobody) == [None] * 3
-    assert told("--trust", nobody, "--trust", mine).count("CN=order service") == 2
+    assert reported() == reported("--trust", nobody) == [None] * 3
+    assert reported("--trust", nobody, "--trust", mine).count("CN=order service") == 2
     tree = run("decode", capture, "--trust", nobody, "--verify").out
     assert len(re.findall(r"trusted_by +none of the certificates given", tree)) == 2
     assert "trusted_by" not in run("decode", capture, "--verify").out

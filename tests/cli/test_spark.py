@@ -170,8 +170,8 @@ def test_queries_are_listed_with_a_line_each(run: Run) -> None:
     assert [line.split()[0] for line in lines] == ["name", *QUERIES]
     rows = [json.loads(line) for line in run("spark", "sql", "--list", "--format", "jsonl").out.splitlines()]
     assert [row["sql"] for row in rows] == [query.sql for query in QUERIES.values()]
-    told = csv.DictReader(io.StringIO(run("spark", "sql", "--list", "--format", "csv").out))
-    assert [row["meaning"] for row in told] == [query.meaning for query in QUERIES.values()]
+    reported = csv.DictReader(io.StringIO(run("spark", "sql", "--list", "--format", "csv").out))
+    assert [row["meaning"] for row in reported] == [query.meaning for query in QUERIES.values()]
 
 
 @pytest.mark.slow

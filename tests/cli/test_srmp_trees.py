@@ -14,10 +14,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from msmq_wire.cli.render.node import Node, NodeOptions
 from msmq_wire.cli.render.screen import Screen
 from msmq_wire.cli.render.srmp_nodes import srmp_nodes
 from msmq_wire.cli.render.tree import TreeOptions, print_record
+from msmq_wire.cli.render.tree_node import NodeOptions, TreeNode
 from msmq_wire.engines.codec import inspect
 from msmq_wire.reassembly.tcp_events import ACK, FIN, PSH, SYN, TcpSegment
 from msmq_wire.records.decoder import decoded
@@ -78,11 +78,11 @@ def printed(record: Record, **options: Any) -> list[str]:
     return [re.sub(r" +", " ", re.sub("[│├└─]", " ", line)).strip() for line in out.getvalue().splitlines()]
 
 
-def nodes(record: Record, **options: Any) -> dict[str, Node]:
+def nodes(record: Record, **options: Any) -> dict[str, TreeNode]:
     """The nodes of a record by path; marks by the path of what they stand below, and their code."""
-    found: dict[str, Node] = {}
+    found: dict[str, TreeNode] = {}
 
-    def walk(level: list[Node], above: str) -> None:
+    def walk(level: list[TreeNode], above: str) -> None:
         for node in level:
             key = f"{above}: {node.name}" if node.kind in ("anomaly", "error") else node.path or node.name
             found.setdefault(key, node)
@@ -101,7 +101,7 @@ def nodes(record: Record, **options: Any) -> dict[str, Node]:
     return found
 
 
-def shown(node: Node) -> str:
+def shown(node: TreeNode) -> str:
     """A node on one line."""
     return f"{node.value} {node.note}".strip()
 

@@ -17,9 +17,9 @@ from msmq_wire.cli.render.screen import Screen
 from msmq_wire.cli.render.step_text import StepText
 from msmq_wire.cli.render.table import Table, table_of
 from msmq_wire.cli.render.tree import Heading, TreeOptions, print_packet
-from msmq_wire.findings.diagnosis.timeline import Step
+from msmq_wire.findings.diagnosis.timeline import TimelineStep
 from msmq_wire.records.call import CALL_COLUMNS
-from msmq_wire.records.look import Look
+from msmq_wire.records.display import Display
 from msmq_wire.records.message import COLUMNS
 from msmq_wire.records.rpc_packets import RpcCall, TransferBuffer
 from msmq_wire.replay.deviation import ProcessingRule, ReplayDeviation
@@ -55,7 +55,7 @@ def test_a_text_of_2000_characters_is_trimmed_in_every_column(
 
 def test_what_is_escaped_is_no_longer_for_that() -> None:
     screen, stream = _screen()
-    table = Table(screen, [Look("a"), Look("b", end=True)])
+    table = Table(screen, [Display("a"), Display("b", end=True)])
     table.add({"a": "\x1b" * 5000, "b": "\x1b" * 5000 + "end"})
     table.add({"a": "y" * 256, "b": "z" * 256})
     table.finish()
@@ -96,7 +96,7 @@ def test_a_deviation_and_a_step_are_no_longer_for_their_queue() -> None:
     )
     DeviationTable(screen).add(one, "low")
     moment = Moment(record=1, frame=1, time=0)
-    StepText(screen).steps([Step(at=moment, src="a", dst="b", what="sent", detail=_LONG)])
+    StepText(screen).steps([TimelineStep(at=moment, src="a", dst="b", what="sent", detail=_LONG)])
     assert max(map(len, stream.getvalue().splitlines())) < 400
 
 
@@ -114,7 +114,7 @@ def test_rows_that_come_one_by_one_are_printed_one_by_one_and_fit() -> None:
 
 def test_an_id_is_never_cut_and_the_line_stays_as_long() -> None:
     screen, out = _screen(40)
-    table = Table(screen, [Look("id", number=True), Look("label", smallest=4)])
+    table = Table(screen, [Display("id", number=True), Display("label", smallest=4)])
     for number in (*range(1, 150), 1_234_567, 12_345_678_901):
         table.add({"id": number, "label": "x" * 60})
     table.finish()

@@ -77,15 +77,15 @@ def test_a_message_is_told_from_its_session_to_its_outcome(run: Run) -> None:
     outcome = run("timeline", _GAP, "--message", "a1d30c5b…\\44", "--quiet")
     lines = [line.split("  ") for line in outcome.out.splitlines()]
     assert lines[0] == ['Message a1d30c5b-247e-4f45-9a31-c5d20e6f7788\\44 "order 44"']
-    told = [[part.strip() for part in line if part.strip()] for line in lines[2:-1]]
-    assert [(line[1], line[2], line[3]) for line in told] == [
+    reported = [[part.strip() for part in line if part.strip()] for line in lines[2:-1]]
+    assert [(line[1], line[2], line[3]) for line in reported] == [
         ("0.000", "10", "session open"),
         ("0.288", "16", "sent"),
         ("0.588", "18", "acknowledged"),
         ("30.298", "24", "sent again"),
         ("30.888", "28", "OrderAck"),
     ]
-    assert told[0][0] == "2026-11-20 09:14:07.523700Z"
+    assert reported[0][0] == "2026-11-20 09:14:07.523700Z"
     last = "Outcome: delivered, since an OrderAck covers it: the destination saved it."
     assert outcome.out.splitlines()[-1] == last
 
@@ -225,11 +225,11 @@ def test_a_session_goes_on_in_the_next_file(
     assert [*listed.out.splitlines(), *lines[3:5], *lines[12:16]] == _IN_TWO.splitlines()
     whole = run("timeline", _FIVE, "--session", 0, "--format", "jsonl").out
     parts = run("timeline", *halves, "--session", 0, "--format", "jsonl").out
-    told = [json.loads(line) for line in parts.splitlines()]
-    assert [(row["what"], row["record"]) for row in told] == [
+    reported = [json.loads(line) for line in parts.splitlines()]
+    assert [(row["what"], row["record"]) for row in reported] == [
         (row["what"], row["record"]) for row in map(json.loads, whole.splitlines())
     ]
-    assert (told[-1]["capture"], told[-1]["frame"]) == (str(halves[1]), 8)
+    assert (reported[-1]["capture"], reported[-1]["frame"]) == (str(halves[1]), 8)
 
 
 def test_sessions_are_numbered_through_all_captures(run: Run) -> None:

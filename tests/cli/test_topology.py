@@ -44,19 +44,19 @@ def test_what_is_left_out_is_told(run: Run, tmp_path: Path) -> None:
     talk.get_named(3, "Rome", {301: text("Rome")})
     talk.close()
     capture = talk.write(tmp_path / "calls.pcap")
-    told = run("topology", capture)
-    assert told.status == 0
-    assert "queue managers of which no identifier was told: 8 (pc-0, pc-1" in told.err
-    assert "sites of which no identifier was told: 1 (rome)" in told.err
+    reported = run("topology", capture)
+    assert reported.status == 0
+    assert "queue managers of which no identifier was told: 8 (pc-0, pc-1" in reported.err
+    assert "sites of which no identifier was told: 1 (rome)" in reported.err
     quiet = run("topology", capture, "--quiet")
-    assert (quiet.out, quiet.err) == (told.out, "")
+    assert (quiet.out, quiet.err) == (reported.out, "")
 
 
 def test_a_capture_without_such_calls_is_status_1(run: Run, tmp_path: Path) -> None:
-    told = run("topology", "fixtures/captures/routed_mixed.pcap")
-    assert told.status == 1
-    assert told.out == ""
-    assert "no call in there tells of sites, routing links or queue managers" in told.err
+    reported = run("topology", "fixtures/captures/routed_mixed.pcap")
+    assert reported.status == 1
+    assert reported.out == ""
+    assert "no call in there tells of sites, routing links or queue managers" in reported.err
 
 
 def test_an_enterprise_that_contradicts_itself_is_one_line(run: Run, tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_an_enterprise_that_contradicts_itself_is_one_line(run: Run, tmp_path: P
     rows = [(text("Rome"), guid(f"0d1f7a62-93c4-4be5-8a70-5e6d21c9b38{end}")) for end in (4, 5)]
     talk.look_up((301, 302), rows)
     talk.close()
-    told = run("topology", talk.write(tmp_path / "calls.pcap"))
-    assert told.status == 1
-    assert told.out == ""
-    assert "another site has the same name" in told.err
+    reported = run("topology", talk.write(tmp_path / "calls.pcap"))
+    assert reported.status == 1
+    assert reported.out == ""
+    assert "another site has the same name" in reported.err

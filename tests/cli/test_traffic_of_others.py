@@ -29,8 +29,8 @@ def test_what_others_call_and_post_is_no_traffic_of_msmq(
         connection.finish()
     outcome = run(command, path)
     assert outcome.status == 1
-    told = "no MSMQ traffic in 8 frames: the calls and HTTP requests in it are of others"
-    assert outcome.err.splitlines()[0] == f"msmq-wire: {path}: {told}"
+    reported = "no MSMQ traffic in 8 frames: the calls and HTTP requests in it are of others"
+    assert outcome.err.splitlines()[0] == f"msmq-wire: {path}: {reported}"
 
 
 def test_a_connection_to_a_port_of_msmq_is_traffic_of_msmq(
@@ -49,14 +49,14 @@ _SEALED = bytes.fromhex("05000003 10000000 4c001000 07000000 14000000 00000300")
 
 
 @pytest.mark.parametrize(
-    ("port", "told"),
+    ("port", "reported"),
     [
         (2103, "no packets, but 7 frames of connections to ports of MSMQ: decode --streams shows them"),
         (49670, "1 call in 7 frames may be of MSMQ: no interface was captured"),
     ],
 )
 def test_calls_whose_bind_was_not_captured_are_not_said_to_be_of_others(
-    port: int, told: str, run: Callable[..., Outcome], tmp_path: Path
+    port: int, reported: str, run: Callable[..., Outcome], tmp_path: Path
 ) -> None:
     path = tmp_path / "late.pcap"
     with CaptureWriter(str(path)) as writer:
@@ -65,4 +65,4 @@ def test_calls_whose_bind_was_not_captured_are_not_said_to_be_of_others(
         connection.finish()
     outcome = run("decode", path)
     assert outcome.status == 1
-    assert told in outcome.err
+    assert reported in outcome.err

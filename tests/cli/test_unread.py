@@ -114,40 +114,40 @@ def of_records(found: list[dict[str, Any]], entry: dict[str, Any]) -> Iterator[s
 
 def faults(run: Run, path: Path, entry: dict[str, Any]) -> list[str]:
     """Where what is said of a capture differs from its answer."""
-    told: list[str] = []
+    reported: list[str] = []
     if entry.keys() & {"finds", "never_finds", "clean"}:
-        told += of_findings(rows(run, path, "findings", "--level", "info"), entry)
+        reported += of_findings(rows(run, path, "findings", "--level", "info"), entry)
     messages = rows(run, path, "messages")
     if not ("refused" in entry and not messages):
-        told += of_rows("message", messages, entry)
+        reported += of_rows("message", messages, entry)
         if entry.keys() & {"calls", "call_count"}:
-            told += of_rows("call", rows(run, path, "calls"), entry)
+            reported += of_rows("call", rows(run, path, "calls"), entry)
     if "records" in entry:
-        told += of_records(rows(run, path, "decode"), entry)
+        reported += of_records(rows(run, path, "decode"), entry)
     if "body" in entry and messages:
         shown = run("messages", path, "--columns", "body", "--quiet", "--format", "csv").out
         shown += run("decode", path, "--id", messages[0]["id"], "--quiet").out
         for wanted in entry["body"]:
-            told += [
+            reported += [
                 f"body without {one!r}: {shown}" for one in wanted.get("words", ()) if not holds(shown, one)
             ]
-            told += [f"body with {one!r}" for one in wanted.get("never", ()) if holds(shown, one)]
+            reported += [f"body with {one!r}" for one in wanted.get("never", ()) if holds(shown, one)]
     said = run("decode", "-v", path).err.replace(str(path), "FILE")
     if "refused" in entry and not messages:
-        told += [f"{said!r} without {one!r}" for one in entry["refused"]["words"] if not holds(said, one)]
+        reported += [f"{said!r} without {one!r}" for one in entry["refused"]["words"] if not holds(said, one)]
     for wanted in entry.get("skipped", ()):
-        told += [f"{said!r} without {one!r}" for one in wanted["words"] if not holds(said, one)]
+        reported += [f"{said!r} without {one!r}" for one in wanted["words"] if not holds(said, one)]
     if "true_ends" in entry:
         # What a PROXY header names is its sender's word: it never replaces the ends of the packets.
         named = rows(run, path, "messages", "--columns", "proxied_client,proxied_server")
         ends = {(host(row["proxied_client"]), host(row["proxied_server"])) for row in named}
         if tuple(entry["true_ends"]) not in ends:
-            told.append(f"ends {ends}, not {entry['true_ends']}")
-    return told
+            reported.append(f"ends {ends}, not {entry['true_ends']}")
+    return reported
 
 
 @pytest.mark.parametrize("name", ENTRIES)
 def test_what_was_unread_is_told_as_somebody_concluded_by_hand(name: str, captures: Path, run: Run) -> None:
     entry = ENTRIES[name]
-    told = faults(run, captures / entry["file"], entry)
-    assert bool(told) == (name in UNMET), "\n".join(told)
+    reported = faults(run, captures / entry["file"], entry)
+    assert bool(reported) == (name in UNMET), "\n".join(reported)

@@ -22,9 +22,9 @@ from fixtures.build_findings_wire_packets import message, session
 from fixtures.build_frames import pcap
 from fixtures.build_scene import Scene, properties
 from msmq_wire.cli.app import main as run
-from msmq_wire.engines.building import build_message
 from msmq_wire.engines.codec import encode
 from msmq_wire.engines.fit import fit
+from msmq_wire.engines.message_builder import build_message
 
 __all__ = ["DUMMIES", "apply"]
 
@@ -283,7 +283,7 @@ DUMMIES: Mapping[str, Mapping[str, Edit]] = {
     },
     "A kind of message body": {
         "msmq_wire/records/bodies/dummy.py": _written(_BODY),
-        "msmq_wire/records/bodies/opening.py": _replaced(
+        "msmq_wire/records/bodies/body_decoder.py": _replaced(
             ("    compressed,\n    encrypted,\n", "    compressed,\n    dummy,\n    encrypted,\n"),
             ("    *compressed.KINDS,\n", "    *compressed.KINDS,\n    *dummy.KINDS,\n"),
             ("    _by_mark,\n", "    _by_mark,\n    dummy.dummy_body,\n"),
@@ -328,12 +328,12 @@ def main() -> None:
     call.call(16, asked(REMOTE_READ, 16, "dummy"), answered(REMOTE_READ, 16, "purged"))
     refused = Rpc(REMOTE_READ)
     refused.call(16, asked(REMOTE_READ, 16, "dummy", dw_dummy=101), answered(REMOTE_READ, 16, "purged"))
-    linked = session(message(told=properties("linked", b"x")))
+    linked = session(message(reported=properties("linked", b"x")))
     linked.link_type = 148
     linked.frames = [
         one._replace(data=b"DMMY" + one.data[14:], length=one.length - 10) for one in linked.frames
     ]
-    dummies = message(told=properties("a", b"x"))
+    dummies = message(reported=properties("a", b"x"))
     ways = ("--format", "csv"), ("--format", "jsonl"), ("--columns", "id,dummy"), ("--filter", "dummy == 8")
     seen = {
         "A column of messages": "".join(captured(session(dummies), "messages", *more) for more in ways),
@@ -343,7 +343,7 @@ def main() -> None:
         "A rule of findings": captured(SCENES["FRM-DUMMY/hit_label"][1](), "findings", "--level", "info"),
         "what misses it": captured(SCENES["FRM-DUMMY/miss_label"][1](), "findings", "--level", "info"),
         "A row of the processing rules": captured(refused.close(), "replay"),
-        "A kind of message body": captured(session(message(told=properties("a", b"DUMMY! 1"))), "decode"),
+        "A kind of message body": captured(session(message(reported=properties("a", b"DUMMY! 1"))), "decode"),
         "A link type": captured(linked, "messages"),
     }
     pages = {page.relative_to(ROOT).as_posix(): text for page, text in generated().items()}

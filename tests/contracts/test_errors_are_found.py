@@ -63,8 +63,8 @@ def test_every_code_of_an_error_belongs_to_a_rule_or_has_its_reason() -> None:
     ruled = {code for rule in RULES.values() for code in rule.codes}
     codes = _codes()
     assert len(codes) > 30
-    untold = [code for code in codes if code not in ruled | _BY_RULE.keys() | _NOT_OF_RECORDS.keys()]
-    assert untold == []
+    unacknowledged = [code for code in codes if code not in ruled | _BY_RULE.keys() | _NOT_OF_RECORDS.keys()]
+    assert unacknowledged == []
     assert sorted({*_BY_RULE, *_NOT_OF_RECORDS} - {*codes}) == []
     assert sorted({*_NOT_OF_RECORDS} & ruled) == []
 
@@ -78,6 +78,6 @@ def test_a_record_that_cannot_be_read_is_in_a_finding(path: Path) -> None:
             unread.append((record.id, record.error.code))
         found += judging.feed(record)
     found += judging.finish()
-    told = {place.record for one in found for place in one.evidence}
-    silent = [one for one in unread if one[0] not in told]
+    reported = {place.record for one in found for place in one.evidence}
+    silent = [one for one in unread if one[0] not in reported]
     assert bool(silent) == (f"{path.parent.name}/{path.name}" in _LOST), silent

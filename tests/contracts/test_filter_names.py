@@ -12,7 +12,7 @@ from msmq_wire.findings.columns import FINDING_COLUMNS
 from msmq_wire.findings.filtering import findings_vocabulary
 from msmq_wire.records.call import CALL_COLUMNS
 from msmq_wire.records.column import RECORD_COLUMNS
-from msmq_wire.records.filter.names import records
+from msmq_wire.records.filter.record_names import records
 from msmq_wire.records.message import COLUMNS
 from msmq_wire.records.outcome import OUTCOME
 from msmq_wire.wire.registry import PACKETS
@@ -50,7 +50,7 @@ def test_every_column_is_a_name() -> None:
     names += [one.name for one in COLUMNS]
     assert len(names) > 50
     assert _unknown(names) == []
-    assert _unknown([one.look.head for one in COLUMNS if one.look is not None]) == []
+    assert _unknown([one.display.head for one in COLUMNS if one.display is not None]) == []
     assert records(outcomes=True).known(OUTCOME.name) is not None
     vocabulary = findings_vocabulary()
     assert [one.name for one in FINDING_COLUMNS if vocabulary.known(one.name) is None] == []

@@ -95,7 +95,7 @@ _ASKING = (
         "tests/findings/test_suricata_rules.py",
         "tests/findings/test_take.py",
         "tests/parity",
-        "tests/replay/test_rows.py",
+        "tests/replay/test_rule_table.py",
         "tests/replay/test_rules.py",
     ),
 )
@@ -120,7 +120,7 @@ def _run(folder: Path, *arguments: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def reported(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """What a tree with all dummies says. Links would be seen: a file of two names is refused as an output."""
     tree = tmp_path_factory.mktemp("tree")
     for path in {path for pattern in _READ for path in _ROOT.glob(pattern) if path.is_file()}:
@@ -143,21 +143,21 @@ def test_the_files_are_those_that_contributing_names(kind: str) -> None:
 @pytest.mark.check
 @pytest.mark.xdist_group("newcomer")
 @_every_kind
-def test_it_is_decoded_and_shown(kind: str, told: Any) -> None:
-    assert re.search(_SHOWN[kind], told["seen"][kind]), told["seen"][kind]
+def test_it_is_decoded_and_shown(kind: str, reported: Any) -> None:
+    assert re.search(_SHOWN[kind], reported["seen"][kind]), reported["seen"][kind]
 
 
 @pytest.mark.check
 @pytest.mark.xdist_group("newcomer")
-def test_what_only_comes_near_a_new_rule_is_no_finding(told: Any) -> None:
-    assert "FRM-DUMMY" not in told["seen"]["what misses it"]
+def test_what_only_comes_near_a_new_rule_is_no_finding(reported: Any) -> None:
+    assert "FRM-DUMMY" not in reported["seen"]["what misses it"]
 
 
 @pytest.mark.check
 @pytest.mark.xdist_group("newcomer")
 @_every_kind
-def test_it_is_documented(kind: str, told: Any) -> None:
-    assert [line for page, line in _TOLD[kind] if line not in told["pages"][page]] == []
+def test_it_is_documented(kind: str, reported: Any) -> None:
+    assert [line for page, line in _TOLD[kind] if line not in reported["pages"][page]] == []
 
 
 @pytest.mark.check

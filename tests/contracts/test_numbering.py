@@ -34,11 +34,11 @@ _MOST = 3
 """Items of a capture that are asked for one by one."""
 
 
-def _told(value: Any) -> Iterator[tuple[str, int, list[int]]]:
+def _reported(value: Any) -> Iterator[tuple[str, int, list[int]]]:
     """The numbers of items in a row, each with what it is called and the frames that stand beside it."""
     if isinstance(value, list):
         for inside in value:
-            yield from _told(inside)
+            yield from _reported(inside)
     elif isinstance(value, dict):
         frames = value.get("frames")
         for name in _NUMBERS:
@@ -47,7 +47,7 @@ def _told(value: Any) -> Iterator[tuple[str, int, list[int]]]:
                 if isinstance(number, int) and isinstance(frames, list):
                     yield name, number, frames
         for inside in value.values():
-            yield from _told(inside)
+            yield from _reported(inside)
 
 
 def _rows(text: str) -> list[Any]:
@@ -70,13 +70,13 @@ def test_what_a_command_tells_of_an_item_is_the_item_of_that_number(
     assert list(items) == list(range(1, len(items) + 1))
     named = dict[int, str]()
     for command, *options in _COMMANDS:
-        for name, number, frames in _told(_rows(run(command, path, *options, "-q").out)):
-            told = (command, name, number, frames)
-            assert number in items, told
+        for name, number, frames in _reported(_rows(run(command, path, *options, "-q").out)):
+            reported = (command, name, number, frames)
+            assert number in items, reported
             own = set(items[number]["frames"])
             # What is told of an answer has the frames of that side of the call.
-            assert name not in ("id", "record") or own >= set(frames), told
-            assert name != "records" or not frames or own & set(frames), told
+            assert name not in ("id", "record") or own >= set(frames), reported
+            assert name != "records" or not frames or own & set(frames), reported
             named.setdefault(number, command)
     frames_of = dict(enumerate(_frames(path), 1))
     page = tmp_path / "page.html"

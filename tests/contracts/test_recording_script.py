@@ -17,11 +17,11 @@ import tree_sitter_powershell
 from msmq_wire.lab.recordings.recording import RecordedHost, RecordedMessage, RecordedStep, Recording
 from msmq_wire.lab.recordings.scenario import (
     Acknowledge,
-    Deed,
     Need,
     Scenario,
     ScenarioQueue,
     Step,
+    StepAction,
     read_scenario,
 )
 
@@ -110,7 +110,7 @@ def test_the_script_says_first_that_nobody_ran_it() -> None:
 
 def test_every_deed_has_a_function_and_the_scenario_does_it() -> None:
     deeds = {name: _text(node).strip("'") for name, node in _table("Deeds").items()}
-    assert set(deeds) == set(get_args(Deed)) == {step.do for step in _scenario().steps}
+    assert set(deeds) == set(get_args(StepAction)) == {step.do for step in _scenario().steps}
     assert set(deeds.values()) <= set(_functions())
 
 
@@ -159,9 +159,9 @@ def test_words_that_a_step_is_compared_with_are_those_of_the_scenario(name: str)
     type_ = next(field.type for field in msgspec.structs.fields(Step) if field.name == name)
     comparisons = (node for node in _script() if node.type == "comparison_expression")
     sides = [_text(node).split(f"{name} -") for node in comparisons]
-    told = {side[1].split("'")[1] for side in sides if len(side) == 2 and side[0] in ("$", "$step.")}
-    assert told
-    assert told < set(get_args(type_))
+    reported = {side[1].split("'")[1] for side in sides if len(side) == 2 and side[0] in ("$", "$step.")}
+    assert reported
+    assert reported < set(get_args(type_))
 
 
 @pytest.mark.parametrize(

@@ -82,10 +82,10 @@ def test_the_sdist_has_what_git_tracks_and_no_more(built: Path) -> None:
 
 
 def test_versions_of_python_are_told_once_for_all() -> None:
-    told = _PYTHON.findall("\n".join(_PROJECT["classifiers"]))
-    assert _PROJECT["requires-python"] == f">={told[0]}"
+    reported = _PYTHON.findall("\n".join(_PROJECT["classifiers"]))
+    assert _PROJECT["requires-python"] == f">={reported[0]}"
     tests = (_ROOT / ".github" / "workflows" / "tests.yml").read_text(encoding="utf-8")
-    assert f"python: [{', '.join(f'{chr(34)}{one}{chr(34)}' for one in told)}]" in tests
+    assert f"python: [{', '.join(f'{chr(34)}{one}{chr(34)}' for one in reported)}]" in tests
 
 
 def test_the_changelog_has_this_version() -> None:

@@ -41,10 +41,10 @@ def _codes() -> set[str]:
 
 def _asked() -> set[str]:
     sources = [path for path in (_ROOT / "findings" / "rules").glob("*.py") if path.stem != _MUST.stem]
-    told = {code for path in sources for code in _CODE.findall(path.read_text(encoding="utf-8"))}
+    reported = {code for path in sources for code in _CODE.findall(path.read_text(encoding="utf-8"))}
     # The rule for the rest asks for what is left.
-    assert told.isdisjoint(set(_MUST.codes) - {"missing-bytes"})
-    return told.union(_MUST.codes)
+    assert reported.isdisjoint(set(_MUST.codes) - {"missing-bytes"})
+    return reported.union(_MUST.codes)
 
 
 def _broken(code: str, type_: str) -> Record:

@@ -9,18 +9,18 @@ import pytest
 
 from msmq_wire.findings import SEVERITIES, Finding
 from msmq_wire.findings.causes import EDGES, causes
-from msmq_wire.findings.folding import Fold, Group
+from msmq_wire.findings.folding import FindingGroup, Fold
 from tests.findings.test_folding import finding
 
 _SERVER = "192.0.2.9:1801"
 
 
-def told(*findings: Finding) -> list[tuple[str, list[str]]]:
+def reported(*findings: Finding) -> list[tuple[str, list[str]]]:
     """The rule of each cause, with those that it explains."""
     return [(one.lead.id, [part.lead.id for part in one.explained]) for one in caused(findings)]
 
 
-def caused(findings: tuple[Finding, ...] | list[Finding]) -> list[Group]:
+def caused(findings: tuple[Finding, ...] | list[Finding]) -> list[FindingGroup]:
     fold = Fold()
     for one in findings:
         fold.add(one)
@@ -32,13 +32,13 @@ def test_all_that_comes_on_connections_of_an_attacker_is_the_attack() -> None:
     attack = finding("LEN-ENV", "high", src=probe, dst=_SERVER)
     beside = finding("FRM-SIG", "medium", src=other, dst=_SERVER, frame=2)
     reply = finding("SES-ORDER", "medium", src=answer, dst=probe, frame=3)
-    assert told(attack, beside, reply) == [("LEN-ENV", ["SES-ORDER"]), ("FRM-SIG", [])]
+    assert reported(attack, beside, reply) == [("LEN-ENV", ["SES-ORDER"]), ("FRM-SIG", [])]
 
 
 def test_a_server_that_breaks_its_own_rules_is_no_attacker() -> None:
     reply = finding("RPL-CONTENT", "high", src=_SERVER, dst="192.0.2.1:1025")
     other = finding("FRM-SIG", "medium", dst=_SERVER, frame=2)
-    assert told(reply, other) == [("RPL-CONTENT", []), ("FRM-SIG", [])]
+    assert reported(reply, other) == [("RPL-CONTENT", []), ("FRM-SIG", [])]
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_what_tells_the_cause_takes_the_other_in(
         finding(other, "low", frame=behind, capture=where),
     )
     expected = [(lead[0], [effect[0]])] if together else [(lead[0], []), (effect[0], [])]
-    assert sorted(told(*findings)) == sorted(expected)
+    assert sorted(reported(*findings)) == sorted(expected)
 
 
 def test_what_an_answer_says_of_hosts_takes_in_what_its_rules_saw_of_them() -> None:
@@ -81,11 +81,13 @@ def test_what_an_answer_says_of_hosts_takes_in_what_its_rules_saw_of_them() -> N
 
 
 def test_a_note_stands_alone() -> None:
-    assert len(told(finding("FRM-PAD-LEN", "medium"), finding("CNT-CLEAR", "info"))) == 2
+    assert len(reported(finding("FRM-PAD-LEN", "medium"), finding("CNT-CLEAR", "info"))) == 2
 
 
 def test_the_graver_one_is_the_cause() -> None:
-    assert told(finding("SES-OS", "low"), finding("FRM-PAD-LEN", "medium")) == [("FRM-PAD-LEN", ["SES-OS"])]
+    assert reported(finding("SES-OS", "low"), finding("FRM-PAD-LEN", "medium")) == [
+        ("FRM-PAD-LEN", ["SES-OS"])
+    ]
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -13,7 +13,7 @@ from msmq_wire import read_capture
 from msmq_wire.findings import RULES, Finding, judge
 from msmq_wire.findings.explained import Explainers, explained
 from msmq_wire.findings.finding import Evidence, Severity
-from msmq_wire.findings.rule import Rule, Seen
+from msmq_wire.findings.rule import Detection, Rule
 
 _FINDINGS = Path(__file__).resolve().parents[2] / "fixtures" / "findings"
 
@@ -60,12 +60,12 @@ def test_every_finding_of_the_fixtures_has_no_other_of_the_same_rank_on_the_byte
     left: Counter[tuple[str, str]] = Counter()
     for folder in sorted({id_ for rule in RULES.values() for id_ in (rule.id, *rule.behind) if rule.behind}):
         for path in sorted((_FINDINGS / folder).glob("*.pcap")):
-            told = [one for one in found(f"{folder}/{path.stem}") if one.severity != "info"]
-            for one in told:
+            reported = [one for one in found(f"{folder}/{path.stem}") if one.severity != "info"]
+            for one in reported:
                 places = {(place.record, place.path) for place in one.evidence}
                 left.update(
                     (one.id, other.id)
-                    for other in told
+                    for other in reported
                     if other.id in RULES[one.id].behind
                     and other.rank >= one.rank
                     and places <= {(place.record, place.path) for place in other.evidence}
@@ -86,8 +86,8 @@ def _rule(id_: str, severity: Severity, *behind: str, **values: Any) -> Rule:
     )
 
 
-def _seen(*paths: str, tells: tuple[str, ...] = ()) -> Seen:
-    return Seen(message="x", evidence=tuple(Evidence(path=path) for path in paths), tells=tells)
+def _seen(*paths: str, tells: tuple[str, ...] = ()) -> Detection:
+    return Detection(message="x", evidence=tuple(Evidence(path=path) for path in paths), tells=tells)
 
 
 @pytest.mark.parametrize(
@@ -101,18 +101,18 @@ def _seen(*paths: str, tells: tuple[str, ...] = ()) -> Seen:
     ],
 )
 def test_a_finding_is_explained_by_one_on_the_same_bytes(
-    special: Seen, general: Seen, severity: str | None
+    special: Detection, general: Detection, severity: str | None
 ) -> None:
     rules = _rule("A-GENERAL", "high", "A-SPECIAL"), _rule("A-SPECIAL", "high")
     for sightings in ([(rules[0], general), (rules[1], special)], [(rules[1], special), (rules[0], general)]):
-        told = {rule.id: seen.severity for rule, seen in explained(sightings)}
-        assert told == {"A-GENERAL": severity, "A-SPECIAL": None}
+        reported = {rule.id: seen.severity for rule, seen in explained(sightings)}
+        assert reported == {"A-GENERAL": severity, "A-SPECIAL": None}
 
 
 def test_what_is_graver_is_explained_and_no_note() -> None:
     rules = _rule("A-GENERAL", "high", "A-SPECIAL"), _rule("A-SPECIAL", "medium")
-    told = list(explained([(rules[0], _seen("a")), (rules[1], _seen("a"))]))
-    assert [(seen.severity, seen.explained_by) for _, seen in told] == [(None, "A-SPECIAL"), (None, None)]
+    reported = list(explained([(rules[0], _seen("a")), (rules[1], _seen("a"))]))
+    assert [(seen.severity, seen.explained_by) for _, seen in reported] == [(None, "A-SPECIAL"), (None, None)]
 
 
 def test_what_is_explained_by_what_is_explained_has_the_cause_of_both() -> None:
@@ -122,19 +122,19 @@ def test_what_is_explained_by_what_is_explained_has_the_cause_of_both() -> None:
         _rule("FPR-X", "high", explains=("A-SPECIAL",)),
     )
     places = [_seen("a"), _seen("a"), _seen("b")]
-    told = {rule.id: seen for rule, seen in explained(list(zip(rules, places, strict=True)))}
-    assert {id_: seen.explained_by for id_, seen in told.items()} == {
+    reported = {rule.id: seen for rule, seen in explained(list(zip(rules, places, strict=True)))}
+    assert {id_: seen.explained_by for id_, seen in reported.items()} == {
         "A-GENERAL": "FPR-X",
         "A-SPECIAL": "FPR-X",
         "FPR-X": None,
     }
-    assert told["A-GENERAL"].cause == Evidence(path="b")
-    assert told["A-GENERAL"].caveats == ("same bytes as A-SPECIAL",)
-    assert (told["A-SPECIAL"].severity, told["A-SPECIAL"].caveats) == (None, ())
+    assert reported["A-GENERAL"].cause == Evidence(path="b")
+    assert reported["A-GENERAL"].caveats == ("same bytes as A-SPECIAL",)
+    assert (reported["A-SPECIAL"].severity, reported["A-SPECIAL"].caveats) == (None, ())
 
 
-def _at(record: int, src: str = "192.0.2.1:1025") -> Seen:
-    return Seen(message="x", evidence=(Evidence(record=record, src=src, dst="192.0.2.9:1801"),))
+def _at(record: int, src: str = "192.0.2.1:1025") -> Detection:
+    return Detection(message="x", evidence=(Evidence(record=record, src=src, dst="192.0.2.9:1801"),))
 
 
 @pytest.mark.parametrize(
@@ -148,9 +148,9 @@ def _at(record: int, src: str = "192.0.2.1:1025") -> Seen:
         ("FPR-X", _at(4), None),
     ],
 )
-def test_what_was_told_explains_what_comes_later(id_: str, seen: Seen, by: str | None) -> None:
+def test_what_was_told_explains_what_comes_later(id_: str, seen: Detection, by: str | None) -> None:
     causes = Explainers()
-    causes.told(_rule("FPR-X", "high", explains=("FLG-", "FPR-"), explains_later=("SES-X",)), _at(4))
+    causes.add(_rule("FPR-X", "high", explains=("FLG-", "FPR-"), explains_later=("SES-X",)), _at(4))
     one = causes.explain(_rule(id_, "high"), seen)
     assert one.explained_by == by
     assert one.cause == (None if by is None else _at(4).evidence[0])

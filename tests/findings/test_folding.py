@@ -11,7 +11,7 @@ import pytest
 
 from msmq_wire.findings import Evidence, Finding
 from msmq_wire.findings.finding import Confidence, Severity
-from msmq_wire.findings.folding import MOST_GROUPS, MOST_KEPT, Fold, Group
+from msmq_wire.findings.folding import MOST_GROUPS, MOST_KEPT, FindingGroup, Fold
 
 
 def finding(
@@ -38,7 +38,7 @@ def finding(
     )
 
 
-def folded(findings: Iterable[Finding], *, by_capture: bool = False) -> tuple[Group, ...]:
+def folded(findings: Iterable[Finding], *, by_capture: bool = False) -> tuple[FindingGroup, ...]:
     fold = Fold(by_capture=by_capture)
     for one in findings:
         fold.add(one)
@@ -103,14 +103,14 @@ def test_what_is_explained_stands_below_what_explains_it_and_is_counted_there() 
 
 
 def test_what_says_more_than_the_cause_stands_for_both_if_it_is_as_grave() -> None:
-    cause, told = finding("FPR-X"), msgspec.structs.replace(finding("FPR-Y", by="FPR-X"), first=True)
-    (group,) = folded([cause, told])
+    cause, reported = finding("FPR-X"), msgspec.structs.replace(finding("FPR-Y", by="FPR-X"), first=True)
+    (group,) = folded([cause, reported])
     assert (group.id, group.lead.id, [one.lead.id for one in group.explained]) == (
         "FPR-X 192.0.2.1",
         "FPR-Y",
         ["FPR-X"],
     )
-    (group,) = folded([cause, msgspec.structs.replace(told, severity="low")])
+    (group,) = folded([cause, msgspec.structs.replace(reported, severity="low")])
     assert (group.lead.id, [one.lead.id for one in group.explained]) == ("FPR-X", ["FPR-Y"])
 
 

@@ -15,7 +15,7 @@ from msmq_wire.errors import DecodeError
 from msmq_wire.findings import RULES, Finding, Judge, judge
 from msmq_wire.findings.finding import SEVERITIES
 from msmq_wire.findings.judge import beyond
-from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
+from msmq_wire.findings.rule import Context, Detection, Rule, evidence_of
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.musts import Anomaly
@@ -38,8 +38,8 @@ def rule(check: Any, **values: Any) -> Rule:
     )
 
 
-def seen(record: Record, context: Context) -> Iterator[Seen]:
-    yield Seen(message=record.type, evidence=(evidence_of(record),))
+def seen(record: Record, context: Context) -> Iterator[Detection]:
+    yield Detection(message=record.type, evidence=(evidence_of(record),))
 
 
 def record(number: int, type_: str = "unknown_packet", **values: Any) -> Record:
@@ -66,8 +66,8 @@ def test_a_rule_with_codes_is_asked_where_an_anomaly_or_an_error_has_one() -> No
 
 
 def test_what_a_check_says_outweighs_the_rule() -> None:
-    def check(record: Record, context: Context) -> Iterator[Seen]:
-        yield Seen(
+    def check(record: Record, context: Context) -> Iterator[Detection]:
+        yield Detection(
             message="x",
             evidence=(evidence_of(record),),
             severity="high",
@@ -81,8 +81,8 @@ def test_what_a_check_says_outweighs_the_rule() -> None:
 
 
 def test_what_a_rule_needs_and_was_not_captured_makes_a_note_of_what_it_saw() -> None:
-    def check(record: Record, context: Context) -> Iterator[Seen]:
-        yield Seen(message=f"{context.started(record)}", evidence=(evidence_of(record),))
+    def check(record: Record, context: Context) -> Iterator[Detection]:
+        yield Detection(message=f"{context.started(record)}", evidence=(evidence_of(record),))
 
     ends = {"src": "192.0.2.1:50000", "dst": "192.0.2.2:1801"}
     records = [
@@ -111,7 +111,7 @@ def test_findings_of_one_rule_are_given_up_to_a_limit(
     monkeypatch.setattr(importlib.import_module("msmq_wire.findings.judge"), "MOST_OF_A_RULE", 3)
     calls: list[int] = []
 
-    def check(record: Record, context: Context) -> Iterator[Seen]:
+    def check(record: Record, context: Context) -> Iterator[Detection]:
         calls.append(record.id)
         yield from seen(record, context)
 
@@ -142,8 +142,8 @@ def test_a_rule_about_what_is_sent_is_not_asked_about_a_message_that_was_read() 
 
 
 def test_sessions_messages_and_the_story_are_judged_at_the_end() -> None:
-    def check(item: Any, context: Context) -> Iterator[Seen]:
-        yield Seen(message=type(item).__name__, evidence=())
+    def check(item: Any, context: Context) -> Iterator[Detection]:
+        yield Detection(message=type(item).__name__, evidence=())
 
     for over, name, count in (("session", "Session", 1), ("life", "MessageLife", 3), ("story", "Story", 1)):
         judging = Judge({"TST-ONE": rule(check, over=over)})
@@ -154,8 +154,8 @@ def test_sessions_messages_and_the_story_are_judged_at_the_end() -> None:
 
 @pytest.mark.parametrize("most", [1, 2, 7, 1000])
 def test_messages_that_leave_are_judged_once_like_those_that_stay(most: int) -> None:
-    def check(life: Any, context: Context) -> Iterator[Seen]:
-        yield Seen(message=life.message_id, evidence=())
+    def check(life: Any, context: Context) -> Iterator[Detection]:
+        yield Detection(message=life.message_id, evidence=())
 
     records = list(read_capture(_DEMO.with_name("clean_business_day.pcap"), streams=True))
     left: list[Any] = []
@@ -175,8 +175,8 @@ def test_messages_that_leave_are_judged_once_like_those_that_stay(most: int) -> 
 @pytest.mark.parametrize("over", ["session", "life"])
 @pytest.mark.parametrize("budget", [1, 20_000, 1 << 30])
 def test_what_leaves_the_budget_is_judged_before_the_end_like_what_stays(over: str, budget: int) -> None:
-    def check(item: Any, context: Context) -> Iterator[Seen]:
-        yield Seen(message=item.src if over == "life" else item.client, evidence=())
+    def check(item: Any, context: Context) -> Iterator[Detection]:
+        yield Detection(message=item.src if over == "life" else item.client, evidence=())
 
     left: list[Any] = []
     judging = Judge({"TST-ONE": rule(check, over=over)}, budget=budget, leave=left.append)
@@ -202,8 +202,8 @@ def test_a_gap_in_a_sequence_that_leaves_is_found() -> None:
 
 
 def test_findings_about_messages_that_leave_are_bounded_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    def check(life: Any, context: Context) -> Iterator[Seen]:
-        yield Seen(message=life.message_id, evidence=())
+    def check(life: Any, context: Context) -> Iterator[Detection]:
+        yield Detection(message=life.message_id, evidence=())
 
     monkeypatch.setattr(importlib.import_module("msmq_wire.findings.judge"), "MOST_OF_A_RULE", 3)
     records = list(read_capture(_DEMO.with_name("clean_business_day.pcap"), streams=True))

@@ -21,7 +21,7 @@ from msmq_wire.capture.reader import read_capture
 from msmq_wire.engines.codec import encode
 from msmq_wire.errors import CaptureError
 from msmq_wire.findings import RULES, judge
-from msmq_wire.findings.suricata_rules import FIRST_SID, Written, rule_file, written
+from msmq_wire.findings.suricata_rules import FIRST_SID, RenderedSignature, rendered, rule_file
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.rpc.interfaces import INTERFACES, qmcomm2
 from msmq_wire.wire.headers.base_header import BaseHeader
@@ -129,8 +129,8 @@ def _spoke(rule: str) -> set[str]:
 
 @functools.cache
 def _version() -> int:
-    told = subprocess.run(["suricata", "-V"], capture_output=True, text=True, check=True).stdout
-    found = re.search(r"version (\d+)\.", told)
+    reported = subprocess.run(["suricata", "-V"], capture_output=True, text=True, check=True).stdout
+    found = re.search(r"version (\d+)\.", reported)
     assert found is not None
     return int(found[1])
 
@@ -155,8 +155,8 @@ def test_no_rule_speaks_on_a_clean_capture() -> None:
 
 
 def test_every_signature_speaks_somewhere() -> None:
-    telling = [one.signature.number for one in written() if not one.signature.silent]
-    assert [number for number in telling if not _fired().get(number)] == []
+    builder = [one.signature.number for one in rendered() if not one.signature.silent]
+    assert [number for number in builder if not _fired().get(number)] == []
 
 
 @pytest.mark.parametrize("number", _MADE)
@@ -165,7 +165,7 @@ def test_a_signature_speaks_on_what_was_made_for_it(number: int) -> None:
 
 
 def test_signatures_that_only_set_bits_say_nothing() -> None:
-    silent = [one.signature.number for one in written() if one.signature.silent]
+    silent = [one.signature.number for one in rendered() if one.signature.silent]
     assert silent
     assert [number for number in silent if _fired().get(number)] == []
 
@@ -182,8 +182,8 @@ def test_an_interface_is_sighted_only_where_it_is_called() -> None:
     called: dict[str, set[str]] = defaultdict(set)
     for interface, name in _calls_by_interface():
         called[interface].add(name)
-    sightings: dict[str, Written] = {
-        one.says.removeprefix("a call of "): one for one in written() if one.says.startswith("a call of ")
+    sightings: dict[str, RenderedSignature] = {
+        one.says.removeprefix("a call of "): one for one in rendered() if one.says.startswith("a call of ")
     }
     assert set(sightings) == {one.name for one in INTERFACES.values()}
     for interface, one in sightings.items():

@@ -11,17 +11,17 @@ import pytest
 
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.findings import RULES
-from msmq_wire.findings.references import REFERENCES
 from msmq_wire.findings.suricata_options import content, options
 from msmq_wire.findings.suricata_rules import (
     BLOCK,
     FIRST_SID,
     left_out,
     page_address,
+    rendered,
     rule_file,
-    written,
 )
-from msmq_wire.findings.suricata_signature import ON_WIRE, Signature, numbers_text, undefined
+from msmq_wire.findings.suricata_signature import ON_WIRE, SuricataSignature, numbers_text, undefined
+from msmq_wire.findings.vulnerabilities import REFERENCES
 from msmq_wire.rpc.interfaces import INTERFACES, remote_read
 from msmq_wire.wire.expressions import one_of, size_, this
 from msmq_wire.wire.fields import WireStruct
@@ -32,7 +32,7 @@ from tests.findings.suricata_numbers import GONE, NUMBERS
 
 _ROOT = Path(__file__).resolve().parents[2]
 _PAGES = "https://docs.example/msmq"
-_LINES = list(written(pages=_PAGES))
+_LINES = list(rendered(pages=_PAGES))
 _RULE = re.compile(r"alert (tcp|udp|dcerpc|http) \S+ \S+ (?:->|<>) \S+ \S+ \((.*);\)")
 _OPTION = re.compile(r'[a-z_.]+(?::!?(?:"[^"]*"(?:,[a-z0-9]+)?|[^;"]+))?')
 _KEYWORDS = {
@@ -51,9 +51,9 @@ def _options(text: str) -> list[str]:
 
 
 def _matched(packet: type[WireStruct] | None, *match: Any, **more: Any) -> list[str]:
-    return list(options(Signature(number=1, on=ON_WIRE, packet=packet, match=match, guarded=False, **more)))[
-        1:
-    ]
+    return list(
+        options(SuricataSignature(number=1, on=ON_WIRE, packet=packet, match=match, guarded=False, **more))
+    )[1:]
 
 
 def test_a_number_stands_for_what_it_was_given_for_and_none_is_used_twice() -> None:
@@ -112,14 +112,14 @@ def test_a_rule_has_signatures_or_a_reason_why_not() -> None:
 
 
 def test_packets_of_the_wire_are_told_by_their_signature_and_type() -> None:
-    signature = Signature(number=1, on=ON_WIRE, packet=UserMessage)
+    signature = SuricataSignature(number=1, on=ON_WIRE, packet=UserMessage)
     assert list(options(signature)) == [
         "flow:established",
         'content:"|10|"; depth:1',
         'content:"LIOR"; offset:4; depth:4',
         "byte_test:2,!&,0x8,2,little",
     ]
-    inside = Signature(number=1, on=ON_WIRE, packet=UserMessage, anywhere=True)
+    inside = SuricataSignature(number=1, on=ON_WIRE, packet=UserMessage, anywhere=True)
     assert list(options(inside)) == [
         "flow:established",
         "dsize:>8",

@@ -8,7 +8,7 @@ import pytest
 
 from msmq_wire.capture.reader import read_capture
 from msmq_wire.findings.sweeps import sweeps_of
-from msmq_wire.sessions import Follower
+from msmq_wire.sessions import StoryFollower
 
 _CAPTURES = Path(__file__).resolve().parents[2] / "fixtures/findings/PNG-SCAN"
 
@@ -18,7 +18,7 @@ _CAPTURES = Path(__file__).resolve().parents[2] / "fixtures/findings/PNG-SCAN"
 def test_who_connected_to_the_hosts_is_known_of_sessions_that_are_not_kept(
     name: str, number: int, budget: int | None
 ) -> None:
-    follower = Follower(budget=budget)
+    follower = StoryFollower(budget=budget)
     for record in read_capture(_CAPTURES / f"{name}.pcap", streams=True):
         follower.feed(record)
     story = follower.finish()

@@ -12,8 +12,8 @@ import pytest
 
 from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.findings import RULES, Finding, Judge
-from msmq_wire.findings.asking import asking
-from msmq_wire.findings.masks import masks
+from msmq_wire.findings.column_conditions import rule_masks
+from msmq_wire.findings.packet_conditions import compile_conditions
 from msmq_wire.findings.rule import Rule
 from msmq_wire.records.record import Record, is_read
 from msmq_wire.records.run import in_order
@@ -24,7 +24,7 @@ from tests.runs import CAPTURES, decoded_while, read, with_holes
 pytestmark = pytest.mark.usefixtures("few_are_worth_columns")
 
 
-def told(judge: Judge, found: list[Finding]) -> tuple[Any, ...]:
+def reported(judge: Judge, found: list[Finding]) -> tuple[Any, ...]:
     """What a judge says in all."""
     found += judge.finish()
     story = judge.story
@@ -34,13 +34,13 @@ def told(judge: Judge, found: list[Finding]) -> tuple[Any, ...]:
 
 def taken(batches: Sequence[PacketBatch], **limits: Any) -> tuple[Any, ...]:
     judge = Judge(**limits)
-    return told(judge, [one for batch in batches for one in judge.take(batch)])
+    return reported(judge, [one for batch in batches for one in judge.take(batch)])
 
 
 def fed(batches: Sequence[PacketBatch], **limits: Any) -> tuple[Any, ...]:
     judge = Judge(**limits)
     records = (record for batch in batches for record in in_order(batch))
-    return told(judge, [one for record in records for one in judge.feed(record)])
+    return reported(judge, [one for record in records for one in judge.feed(record)])
 
 
 def rules_of(type_: str) -> list[Rule]:
@@ -51,7 +51,7 @@ def rules_of(type_: str) -> list[Rule]:
 
 @cache
 def _looking(type_: str, cls: type[WireStruct]) -> Callable[[Record], list[Rule]]:
-    return asking(cls, rules_of(type_))
+    return compile_conditions(cls, rules_of(type_))
 
 
 @pytest.mark.slow
@@ -90,7 +90,7 @@ def test_runs_and_records_one_after_the_other_are_judged_as_records_are(path: Pa
         found += (
             judge.take(batch) if number & 1 else [one for it in in_order(batch) for one in judge.feed(it)]
         )
-    assert told(judge, found) == fed(batches)
+    assert reported(judge, found) == fed(batches)
 
 
 def check_guards(batch: PacketBatch) -> None:
@@ -111,11 +111,11 @@ def check_guards(batch: PacketBatch) -> None:
                 (one,) = seen
                 assert (one.timed is not None) == (rule.by_clock is not None)
     for found in batch.proven():
-        told: dict[int, set[str]] = {place: set() for place in found.places.tolist()}
-        for rule, mask in masks(batch, found, rules_of(found.cls.stem())):
+        reported: dict[int, set[str]] = {place: set() for place in found.places.tolist()}
+        for rule, mask in rule_masks(batch, found, rules_of(found.cls.stem())):
             for place in found.places[mask].tolist():
-                told[place].add(rule.id)
-        for place, holds in told.items():
+                reported[place].add(rule.id)
+        for place, holds in reported.items():
             assert holds == asked[found.cls.stem(), int(batch.id[place])]
 
 

@@ -6,7 +6,7 @@ import runpy
 from pathlib import Path
 
 from msmq_wire.srmp.envelope import build_envelope, parse_envelope
-from msmq_wire.srmp.xml.tree import MAX_ATTRIBUTES, MAX_NAME, MAX_TAG
+from msmq_wire.srmp.xml.element_tree import MAX_ATTRIBUTES, MAX_NAME, MAX_TAG
 
 
 def test_one_input(data: bytes) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import runpy
 from pathlib import Path
 
-from msmq_wire.reassembly.stream import FramedPacket, FramerEvent, PacketFramer
+from msmq_wire.reassembly.packet_framer import FramedPacket, FramerEvent, PacketFramer
 
 _SKIPPED = ("no-signature", "rest-of-packet", "packet-size")
 _MARK = 3
@@ -67,7 +67,7 @@ def _run(
 def _account(events: list[FramerEvent], stream: bytes, gaps: list[tuple[int, int | None]]) -> None:
     """Follow the events through the stream: they tile it, and hold its bytes."""
     at = offset = 0
-    told: list[int | None] = []
+    reported: list[int | None] = []
     for event in events:
         assert event.offset == offset
         if isinstance(event, FramedPacket):
@@ -83,10 +83,10 @@ def _account(events: list[FramerEvent], stream: bytes, gaps: list[tuple[int, int
             offset += event.length
         else:
             assert not event.data
-            told.append(event.length)
+            reported.append(event.length)
             offset += event.length or 0
     assert at == len(stream)
-    assert told == [length for _, length in gaps]
+    assert reported == [length for _, length in gaps]
 
 
 def _content(events: list[FramerEvent]) -> list[tuple[object, ...]]:

@@ -14,7 +14,7 @@ from msmq_wire.errors import DecodeError
 from msmq_wire.records.view import view
 from msmq_wire.rpc.interfaces import INTERFACES, Method
 from msmq_wire.rpc.ndr import NDR, NDR64, NDR_BIG_ENDIAN, StubValue, decode_stub, encode_stub, inspect_stub
-from msmq_wire.rpc.ndr.buffers import MAX_PROBLEMS
+from msmq_wire.rpc.ndr.stub_stream import MAX_PROBLEMS
 
 METHODS: tuple[Method, ...] = tuple(
     method for interface in INTERFACES.values() for method in interface.all_methods

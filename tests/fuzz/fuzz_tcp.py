@@ -42,12 +42,12 @@ def test_one_input(data: bytes) -> None:
     segments = _segments(data[1:])
     events: list[TcpEvent] = []
     for segment in segments:
-        told = tcp.feed(segment)
+        reported = tcp.feed(segment)
         assert tcp.pending_bytes <= 2 * pending
-        for event in told:
+        for event in reported:
             tcp.connection(event.stream)
             assert event.frame <= segment.frame
-        events += told
+        events += reported
     events += tcp.finish()
     assert tcp.pending_bytes == 0
     assert tcp.finish() == []

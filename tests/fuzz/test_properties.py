@@ -23,8 +23,8 @@ from msmq_wire.engines.codec import InspectResult, decode, encode, inspect
 from msmq_wire.engines.fit import fit
 from msmq_wire.engines.reference import MAX_ANOMALIES
 from msmq_wire.errors import DecodeError, EncodeError
+from msmq_wire.reassembly.packet_framer import FramedPacket, FramerEvent, PacketFramer
 from msmq_wire.reassembly.sections import join_sections, split_sections
-from msmq_wire.reassembly.stream import FramedPacket, FramerEvent, PacketFramer
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.packets.message_packet import MessagePacket
 from msmq_wire.wire.registry import PACKETS, STRUCTURES
@@ -93,8 +93,8 @@ def _judge(stem: str | None, data: bytes) -> InspectResult:
     try:
         value = decode(data, stem)
     except DecodeError as caught:
-        told = str(caught)
-        assert told == str(result.error)
+        reported = str(caught)
+        assert reported == str(result.error)
         return result
     assert result.error is None
     assert encode(value) == data[: result.consumed]
@@ -160,18 +160,18 @@ def test_a_value_decoded_from_changed_bytes_fits_or_is_refused(drawn: tuple[str,
 
 @pytest.mark.slow
 def test_a_run_reaches_every_structure_and_draws_most_of_them() -> None:
-    told: Counter[str] = Counter()
+    reported: Counter[str] = Counter()
     drawn: Counter[str] = Counter()
 
     def tell(case: tuple[str, Any]) -> None:
-        told[case[0]] += 1
+        reported[case[0]] += 1
 
     def draw(case: tuple[str, Any]) -> None:
         drawn[case[0]] += 1
 
     settings(max_examples=1, database=None)(_with_every_value(given(_structures())(tell)))()
     settings(max_examples=600, derandomize=True, database=None)(given(_structures())(draw))()
-    assert set(told) == set(_STEMS)
+    assert set(reported) == set(_STEMS)
     assert len(drawn) > 0.8 * len(_STEMS)
 
 

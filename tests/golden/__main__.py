@@ -52,10 +52,10 @@ class Rendering:
             for name, text in pages().items():
                 self._keep((PAGES, name, "text"), digest(Output(0, text.encode(), b"")), None)
 
-    def _keep(self, key: Key, told: str, screen: str | None) -> None:
+    def _keep(self, key: Key, reported: str, screen: str | None) -> None:
         group, subject, form = key
         found = self.lists[group]
-        found.digests[subject, form] = told
+        found.digests[subject, form] = reported
         if screen is not None:
             found.screens[screen_name(subject, form)] = screen
 
@@ -63,9 +63,9 @@ class Rendering:
     def digests(self) -> dict[Key, str]:
         """The digests of all lists together."""
         return {
-            (group, subject, form): told
+            (group, subject, form): reported
             for group, found in self.lists.items()
-            for (subject, form), told in found.digests.items()
+            for (subject, form), reported in found.digests.items()
         }
 
 
@@ -173,7 +173,7 @@ def _in_tree(tree: str, group: str | None, keys: list[Key] | None) -> dict[Key, 
         text=True,
         check=True,
     )
-    return {(group, subject, form): told for (group, subject, form), told in json.loads(ran.stdout)}
+    return {(group, subject, form): reported for (group, subject, form), reported in json.loads(ran.stdout)}
 
 
 def tree() -> int:

@@ -62,8 +62,8 @@ class Result(NamedTuple):
 
 def digest(output: Output) -> str:
     """A short SHA-256 of an output."""
-    told = b"%d %d\n" % (output.status, len(output.out))
-    return hashlib.sha256(told + output.out + output.err).hexdigest()[:_DIGITS]
+    reported = b"%d %d\n" % (output.status, len(output.out))
+    return hashlib.sha256(reported + output.out + output.err).hexdigest()[:_DIGITS]
 
 
 def rendered(case: Case, *, by_column: bool = False) -> Output:

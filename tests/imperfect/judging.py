@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from msmq_wire.capture.pcap import Frame
 from msmq_wire.capture.source import read_frames
-from msmq_wire.cli.reading import Reading
+from msmq_wire.cli.capture_set import CaptureSet
 from msmq_wire.findings import RULES, Finding, Judge
 from msmq_wire.findings.diagnosis import Diagnosis
 from msmq_wire.findings.diagnosis.digest import Digest
@@ -60,7 +60,7 @@ def judged(paths: Sequence[Path], memory: int | None = None) -> Said:
     """Judge files as the commands do."""
     diagnosis = Diagnosis()
     judging = Judge(RULES, budget=memory, leave=diagnosis.leave)
-    reading = Reading([str(path) for path in paths], streams=True, quiet=True)
+    reading = CaptureSet([str(path) for path in paths], streams=True, quiet=True)
     findings: list[Finding] = []
     holes: list[Hole] = []
     for item in reading:
@@ -128,12 +128,12 @@ def accusations(whole: Said, less: Said) -> list[str]:
     found -= {
         one.id for one in less.findings if one.answered and any(_tells(of, one) for of in whole.findings)
     }
-    told = {name for one in whole.digest.lines for name in (one.rule, f"question {one.question}")}
+    reported = {name for one in whole.digest.lines for name in (one.rule, f"question {one.question}")}
     lines = {
         f"line {one.rule or one.question}"
         for one in less.digest.lines
         if one.severity != "info"
-        and not {one.rule, f"question {one.question}"} & told - {None, "question None"}
+        and not {one.rule, f"question {one.question}"} & reported - {None, "question None"}
         and (one.rule or one.question)
         and one.rule not in known
         and (one.rule is None or one.rule in found)

@@ -29,7 +29,7 @@ _LOST: dict[str, str] = {}
 """Which claims are lost though their connection was not touched: by degradation, captures with the rule."""
 
 
-def _told(table: dict[str, str], name: str, path: Path) -> list[str]:
+def _reported(table: dict[str, str], name: str, path: Path) -> list[str]:
     place = f"{path.parent.name}/{path.stem}:"
     return [one.removeprefix(place) for one in table.get(name, "").split() if one.startswith(place)]
 
@@ -69,20 +69,20 @@ def _cells(path: Path, folder: Path) -> Iterator[Cell]:
 def test_nobody_is_accused_for_what_the_capture_lacks(path: Path, tmp_path: Path) -> None:
     for name, gained, _ in cells(path, tmp_path):
         said = [one.removeprefix("line ") for one in gained]
-        assert list(dict.fromkeys(said)) == _told(_GAINED, name, path), name
+        assert list(dict.fromkeys(said)) == _reported(_GAINED, name, path), name
 
 
 @in_batches(CAPTURES)
 def test_claims_about_what_was_not_touched_stay(path: Path, tmp_path: Path) -> None:
     for name, _, lost in cells(path, tmp_path):
-        assert [one.split()[0] for one in lost] == _told(_LOST, name, path), name
+        assert [one.split()[0] for one in lost] == _reported(_LOST, name, path), name
 
 
 def test_the_cell_that_is_left_has_the_bytes_of_a_capture_that_is_told_so(tmp_path: Path) -> None:
     findings = _FIXTURES / "findings"
     whole = findings / "SES-RESEND/miss_same_connection.pcap"
     _, how = degraded("the end not captured", whole, frames_of(whole), tmp_path)
-    (left,), told = how.files, frames_of(findings / "TXN-GAP/hit_capture_ends.pcap")
-    different = [one for one, other in zip(left, told, strict=True) if one != other]
+    (left,), reported = how.files, frames_of(findings / "TXN-GAP/hit_capture_ends.pcap")
+    different = [one for one, other in zip(left, reported, strict=True) if one != other]
     # The queue manager that EstablishConnection asks for, which TXN-GAP does not look at.
     assert [one.number for one in different] == [4]

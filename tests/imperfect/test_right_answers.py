@@ -119,7 +119,7 @@ def test_nobody_is_blamed_but_for_the_true_fault(name: str, imperfect: Path) -> 
     left = blamed(said)
     for sentence in ANSWERS[name].get("accusations", ()):
         hosts = set(re.findall(r"\d+\.\d+\.\d+\.\d+", sentence))
-        ((rule, words),) = (fault for told, fault in _FAULTS.items() if told in sentence)
+        ((rule, words),) = (fault for reported, fault in _FAULTS.items() if reported in sentence)
         found = [one for one in left if rule_of(one) == rule and re.search(words, words_of(one))]
         found = [one for one in found if all(host in words_of(one) for host in hosts)]
         assert {type(one) for one in found} == {Finding, DigestLine}, sentence
@@ -147,10 +147,10 @@ def test_the_first_line_says_what_the_capture_lacks(name: str, imperfect: Path) 
 def test_nothing_is_said_that_is_not_so(name: str, imperfect: Path) -> None:
     said, answer = said_of(imperfect, name), ANSWERS[name]
     banned = set(_WRITTEN["common"]) - set(answer.get("may_say", ())) | set(answer.get("must_not_say", ()))
-    told = [(rule_of(one), words_of(one)) for one in (*said.digest.lines, *blamed(said))]
-    told.append((None, said.digest.nothing))
+    reported = [(rule_of(one), words_of(one)) for one in (*said.digest.lines, *blamed(said))]
+    reported.append((None, said.digest.nothing))
     for topic in sorted(banned):
-        for rule, words in told:
+        for rule, words in reported:
             assert rule not in _SAYINGS[topic].rules, topic
             assert not re.search(_SAYINGS[topic].words, words), (topic, words)
 

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import pytest
 
 from msmq_wire.lab.model.data.timers import INFINITE
-from msmq_wire.lab.model.server import Association, Call, Server
+from msmq_wire.lab.model.interface_server import ClientAssociation, InterfaceServer, ServerCall
 from msmq_wire.rpc.interfaces import remote_read as rr
 from msmq_wire.rpc.interfaces.shared_parameters import NoParameters, PortResponse, StatusResponse
 from msmq_wire.rpc.types.context_handle import ContextHandle
@@ -22,7 +22,7 @@ Run: TypeAlias = Callable[[Coroutine[Any, Any, None]], None]
 REFUSED = 0xC00E0025
 
 
-class SmallServer(Server):
+class SmallServer(InterfaceServer):
     """Enough of RemoteRead to see what the transport does; each method answers as its request asks.
 
     R_StartReceive answers with ``dw_max_body_size`` zeros after ``ul_timeout`` milliseconds, or when `wake`
@@ -35,32 +35,32 @@ class SmallServer(Server):
         super().__init__(make_manager(name="lab01", start=0))
         self.served: list[str] = []
         self.gone: list[int] = []
-        self.waiting: list[tuple[Call, rr.StartReceiveRequest]] = []
+        self.waiting: list[tuple[ServerCall, rr.StartReceiveRequest]] = []
 
-    def r_get_server_port(self, call: Call, request: NoParameters) -> None:
+    def r_get_server_port(self, call: ServerCall, request: NoParameters) -> None:
         self.served.append("port")
         call.reply(PortResponse(return_value=2105))
 
-    def r_open_queue(self, call: Call, request: rr.OpenQueueRequest) -> None:
+    def r_open_queue(self, call: ServerCall, request: rr.OpenQueueRequest) -> None:
         self.served.append("open")
         if request.dw_access == 0:
             call.throw(REFUSED)
         else:
             call.reply(rr.OpenQueueResponse(pph_context=call.association.handle(self.manager, "queue")))
 
-    def r_close_queue(self, call: Call, request: rr.CloseQueueRequest) -> None:
+    def r_close_queue(self, call: ServerCall, request: rr.CloseQueueRequest) -> None:
         self.served.append("close")
         call.association.forget(request.pph_context)
         call.reply(rr.CloseQueueResponse(pph_context=ContextHandle()))
 
-    def r_purge_queue(self, call: Call, request: rr.ContextRequest) -> None:
+    def r_purge_queue(self, call: ServerCall, request: rr.ContextRequest) -> None:
         self.served.append("purge")
         call.reply(StatusResponse(status=0))
 
-    def r_close_cursor(self, call: Call, request: rr.CloseCursorRequest) -> None:
+    def r_close_cursor(self, call: ServerCall, request: rr.CloseCursorRequest) -> None:
         call.reply(StatusResponse(status="no number"))  # type: ignore[arg-type]  # a server that errs
 
-    def r_start_receive(self, call: Call, request: rr.StartReceiveRequest) -> None:
+    def r_start_receive(self, call: ServerCall, request: rr.StartReceiveRequest) -> None:
         self.served.append("receive")
         if request.ul_timeout == INFINITE:
             self.waiting.append((call, request))
@@ -70,7 +70,7 @@ class SmallServer(Server):
             self._give(call, request)
 
     def r_qm_enlist_remote_transaction(
-        self, call: Call, request: rr.QMEnlistRemoteTransactionRequest
+        self, call: ServerCall, request: rr.QMEnlistRemoteTransactionRequest
     ) -> None:
         self.served.append("enlist")
         call.reply(StatusResponse(status=sum(request.pb_propagation_token)))
@@ -81,12 +81,12 @@ class SmallServer(Server):
         for call, request in waiting:
             self._give(call, request)
 
-    def rundown(self, association: Association) -> None:
+    def rundown(self, association: ClientAssociation) -> None:
         association.handles.clear()
         self.gone.append(association.number)
 
     @staticmethod
-    def _give(call: Call, request: rr.StartReceiveRequest) -> None:
+    def _give(call: ServerCall, request: rr.StartReceiveRequest) -> None:
         size = request.dw_max_body_size
         section = SectionBuffer(section_size_alloc=size, section_size=size, data=bytes(size))
         call.reply(
@@ -111,7 +111,7 @@ def run() -> Run:
         complaints: list[dict[str, Any]] = []
 
         async def bounded() -> None:
-            asyncio.get_running_loop().set_exception_handler(lambda _, told: complaints.append(told))
+            asyncio.get_running_loop().set_exception_handler(lambda _, reported: complaints.append(reported))
             async with asyncio.timeout(60):
                 await coroutine
             assert asyncio.all_tasks() == {asyncio.current_task()}

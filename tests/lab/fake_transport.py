@@ -12,7 +12,7 @@ from msmq_wire.lab.log import LabEvent
 from msmq_wire.lab.server import LabServer, LabSettings
 from tests.lab.lab_scene import ANY_PORTS, HOST
 
-PIECE = 1 << 18
+READ_SIZE = 1 << 18
 """Bytes that a loop gives to a connection at once."""
 HIGH_WATER = 1 << 16
 
@@ -73,9 +73,9 @@ class Transport(asyncio.Transport):
     close = abort
 
     def feed(self, data: bytes) -> None:
-        for at in range(0, len(data), PIECE):
+        for at in range(0, len(data), READ_SIZE):
             if not self._closing:
-                self._protocol.data_received(data[at : at + PIECE])
+                self._protocol.data_received(data[at : at + READ_SIZE])
 
 
 @contextlib.asynccontextmanager

@@ -9,7 +9,7 @@ from typing import Literal
 from msmq_wire import GUID, build_message
 from msmq_wire.capture.reader import read_capture
 from msmq_wire.lab.log import LabLog
-from msmq_wire.lab.model.data.elements import QueueManager
+from msmq_wire.lab.model.data.elements import ModelQueueManager
 from msmq_wire.lab.server import LabSettings
 from msmq_wire.records.record import Record
 from msmq_wire.replay import replay
@@ -26,7 +26,7 @@ QUIET = LabLog(lambda: 0)
 Kind = Literal["express", "recoverable", "transactional"]
 
 
-def client_manager(number: int = 1) -> QueueManager:
+def client_manager(number: int = 1) -> ModelQueueManager:
     identifier = GUID(number.to_bytes(16, "big"))
     return make_manager(number, name="client", identifier=identifier, start=START)
 

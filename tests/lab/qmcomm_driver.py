@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import TypeVar
 
-from msmq_wire.lab.model.qmcomm.client.values import Result, Step
-from msmq_wire.lab.model.server import Answer
+from msmq_wire.lab.model.interface_server import CallResult
+from msmq_wire.lab.model.qmcomm.client.planned_calls import PlannedCall, Result
 from msmq_wire.lab.rpc_client import RpcClient
 from msmq_wire.rpc.interfaces import qmcomm, qmcomm2
 from msmq_wire.rpc.statuses import Status
@@ -19,7 +19,7 @@ async def bind_qmcomm(client: RpcClient) -> None:
     await client.bind(qmcomm.INTERFACE, qmcomm2.INTERFACE)
 
 
-async def run_steps(client: RpcClient, steps: Generator[Step, Answer, T]) -> T:
+async def run_steps(client: RpcClient, steps: Generator[PlannedCall, CallResult, T]) -> T:
     """What an operation comes to."""
     try:
         step = next(steps)
@@ -30,7 +30,7 @@ async def run_steps(client: RpcClient, steps: Generator[Step, Answer, T]) -> T:
         return value
 
 
-async def good(client: RpcClient, steps: Generator[Step, Answer, Result[T]]) -> T:
+async def good(client: RpcClient, steps: Generator[PlannedCall, CallResult, Result[T]]) -> T:
     """The value of an operation that succeeds."""
     result = await run_steps(client, steps)
     assert result.status == Status.MQ_OK, hex(result.status)

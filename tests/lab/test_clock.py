@@ -63,7 +63,7 @@ def test_a_timer_that_fails_does_not_stop_the_clock() -> None:
     async def wait() -> None:
         complaints: list[str] = []
         loop = asyncio.get_running_loop()
-        loop.set_exception_handler(lambda _, told: complaints.append(str(told["exception"])))
+        loop.set_exception_handler(lambda _, reported: complaints.append(str(reported["exception"])))
         timers, rung = Timers(), asyncio.Event()
         clock = LoopClock(timers)
 

@@ -17,7 +17,7 @@ from msmq_wire.rpc.pdu.encoding import encode_pdu
 from msmq_wire.rpc.pdu.values import PFC_FIRST_FRAG, Request
 from msmq_wire.wire.types.guid import NULL_GUID
 from tests.lab.conftest import Run
-from tests.lab.fake_transport import PIECE, Transport, lab_of
+from tests.lab.fake_transport import READ_SIZE, Transport, lab_of
 from tests.lab.lab_process import LabProcess
 from tests.lab.lab_scene import HOST, message
 from tests.lab.raw_client import BIND
@@ -123,8 +123,8 @@ async def _hold(writer: asyncio.StreamWriter, data: bytes) -> None:
     """Send as much as the server takes."""
     with contextlib.suppress(ConnectionError, TimeoutError):
         async with asyncio.timeout(2):
-            for at in range(0, len(data), PIECE):
-                writer.write(data[at : at + PIECE])
+            for at in range(0, len(data), READ_SIZE):
+                writer.write(data[at : at + READ_SIZE])
                 await writer.drain()
 
 

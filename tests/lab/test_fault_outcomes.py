@@ -91,8 +91,8 @@ class Sent:
     def arrived_once(self) -> bool:
         """Whether all are known to have arrived, and each is in its queue once."""
         came = Counter(one.fields["id"] for one in self.events if one.event == "message-in")
-        told = {kind: {OUTCOMES[kind]: COUNT} for kind in KINDS}
-        return self.outcomes == told and len(came) == 3 * COUNT and set(came.values()) == {1}
+        reported = {kind: {OUTCOMES[kind]: COUNT} for kind in KINDS}
+        return self.outcomes == reported and len(came) == 3 * COUNT and set(came.values()) == {1}
 
     def cut(self) -> set[Side]:
         """Who sent packets that are not whole."""
@@ -293,8 +293,8 @@ def test_a_receive_that_breaks_takes_a_message_once_or_leaves_it_where_it_is(
     assert read.failures > 0
     assert (set(read.removed.values()), len(read.removed)) == ({1}, COUNT)
     # What a client was not told of is out of the queue nevertheless; what it did not end comes again.
-    untold = read.answered("R_EndReceive", None) if side == "server" else 0
-    assert len(set(read.got)) == len(read.got) == COUNT - untold
+    unacknowledged = read.answered("R_EndReceive", None) if side == "server" else 0
+    assert len(set(read.got)) == len(read.got) == COUNT - unacknowledged
     assert deviations_of(read.path) == []
 
 

@@ -50,7 +50,7 @@ def test_a_plan_is_what_its_text_says(text: str, plan: FaultPlan) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reported"),
     [
         ("dorp=0.1", "'dorp=0.1' is no fault"),
         ("drop", "'drop' is no fault"),
@@ -66,10 +66,10 @@ def test_a_plan_is_what_its_text_says(text: str, plan: FaultPlan) -> None:
         ("delay=infs", "delay=infs: a time"),
     ],
 )
-def test_wrong_text_gives_one_message_that_names_the_part(text: str, told: str) -> None:
+def test_wrong_text_gives_one_message_that_names_the_part(text: str, reported: str) -> None:
     with pytest.raises(MsmqWireError) as caught:
         parse_faults(text)
-    assert told in str(caught.value)
+    assert reported in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
@@ -89,7 +89,7 @@ def test_the_same_seed_brings_the_same_faults(seed: int, number: int, sizes: lis
 
     def drawn() -> list[object]:
         faults = plan.connection(seed, number)
-        return [(faults.fate(size), faults.refused(), faults.duplicated()) for size in sizes]
+        return [(faults.applied(size), faults.refused(), faults.duplicated()) for size in sizes]
 
     assert drawn() == drawn()
 
@@ -99,7 +99,7 @@ def test_one_more_kind_changes_nothing_for_the_others() -> None:
     more = FaultPlan(nack=0.5, drop=0.5, duplicate=0.5, cut=0.5).connection(7)
     refused = []
     for _ in range(50):
-        more.fate(100)
+        more.applied(100)
         more.duplicated()
         refused.append(few.refused())
         assert more.refused() == refused[-1]
@@ -109,32 +109,32 @@ def test_one_more_kind_changes_nothing_for_the_others() -> None:
 def test_connections_have_faults_of_their_own() -> None:
     plan = FaultPlan(drop=0.5)
     connections = [plan.connection(1, number) for number in range(5)]
-    assert len({tuple(one.fate(100).keep for _ in range(30)) for one in connections}) == 5
+    assert len({tuple(one.applied(100).keep for _ in range(30)) for one in connections}) == 5
 
 
 def test_a_drop_keeps_any_number_of_bytes_and_a_cut_keeps_half() -> None:
     drops = FaultPlan(drop=1.0).connection(3)
-    kept = {drops.fate(4).keep for _ in range(200)}
+    kept = {drops.applied(4).keep for _ in range(200)}
     assert kept == {0, 1, 2, 3, 4}
-    assert FaultPlan(cut=1.0).connection(3).fate(9).keep == 4
+    assert FaultPlan(cut=1.0).connection(3).applied(9).keep == 4
 
 
 def test_without_faults_all_units_are_sent_as_they_are() -> None:
-    wire, told = Wire(), list[bytes]()
-    sender = FaultySender(wire, None, told.append)
+    wire, reported = Wire(), list[bytes]()
+    sender = FaultySender(wire, None, reported.append)
     sender.send(b"one")
     sender.send(b"two")
-    assert wire.written == told == [b"one", b"two"]
+    assert wire.written == reported == [b"one", b"two"]
     sender.close()
     assert wire.closed
 
 
 def test_a_cut_unit_is_the_last_one_and_closes_the_connection() -> None:
-    wire, told = Wire(), list[bytes]()
-    sender = FaultySender(wire, FaultPlan(cut=1.0).connection(1), told.append)
+    wire, reported = Wire(), list[bytes]()
+    sender = FaultySender(wire, FaultPlan(cut=1.0).connection(1), reported.append)
     sender.send(b"0123456789")
     sender.send(b"never")
-    assert wire.written == told == [b"01234"]
+    assert wire.written == reported == [b"01234"]
     assert wire.closed
 
 

@@ -57,10 +57,10 @@ def test_section_4_1_queues_are_listed_messages_sent_and_the_outgoing_queue_is_p
                     async with await connect_management(HOST, port) as administrator:
                         assert await administrator.act(ManagementAction.PAUSE, name) == Status.MQ_OK
                         await send(port, name, b"two", b"three")
-                        told = await administrator.get(name, [_MESSAGES, _STATE])
+                        reported = await administrator.get(name, [_MESSAGES, _STATE])
                         # What was sent first stands there, too, until the next host acknowledges it.
-                        assert told.values[_MESSAGES] in (2, 3)
-                        assert told.values[_STATE] == "ONHOLD"
+                        assert reported.values[_MESSAGES] in (2, 3)
+                        assert reported.values[_STATE] == "ONHOLD"
                         assert bodies(other, ORDERS) == [b"one"]
                         assert await administrator.act(ManagementAction.RESUME, name) == Status.MQ_OK
                         await until(lambda: len(bodies(other, ORDERS)) == 3)

@@ -13,7 +13,7 @@ from msmq_wire.lab.binary_client import BinaryClient, window_for
 from msmq_wire.lab.faults import FaultPlan
 from msmq_wire.records.record import UNKNOWN_PACKET, Record
 from msmq_wire.sessions import MessageLife, Story, follow
-from msmq_wire.sessions.message import message_key, message_name
+from msmq_wire.sessions.followed_message import message_key, message_name
 from msmq_wire.wire.partial import reached
 from tests.effort import WHOLE
 from tests.lab.lab_process import LabProcess
@@ -153,11 +153,11 @@ def test_sessions_are_those_of_the_log(scene: Scene) -> None:
             received[peers[one["session"]]] += one["received"]
     found = [one for one in scene.records if one.type == "user_message"]
     captured = Counter(one.src or "" for one in found if not one.error)
-    told: Counter[str] = Counter()
+    reported: Counter[str] = Counter()
     for session in sessions:
-        told[session.client] += session.directions[0].messages
+        reported[session.client] += session.directions[0].messages
     cut = Counter(one.src or "" for one in found if one.error)
-    assert +received == captured == told - cut
+    assert +received == captured == reported - cut
 
 
 def test_what_came_more_than_once_is_all_that_did_not_go_into_a_queue(scene: Scene) -> None:

@@ -20,10 +20,10 @@ from msmq_wire.cli.recording_folder import default_scenario
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.findings import Judge
 from msmq_wire.lab import recorded_hosts
-from msmq_wire.lab.deeds import NEEDS_NOT_HERE
 from msmq_wire.lab.recorder import record
 from msmq_wire.lab.recordings.recording import RecordedMessage, RecordedStep, Recording, read_recording
 from msmq_wire.lab.recordings.scenario import Scenario, ScenarioQueue, Step, read_scenario
+from msmq_wire.lab.step_actions import NEEDS_NOT_HERE
 from msmq_wire.records.record import Record
 from tests.lab.lab_scene import START, deviations_of, records_of
 from tests.schemas import schema_of
@@ -72,11 +72,11 @@ def microseconds(text: str | None) -> int:
     return (datetime.fromisoformat(text) - datetime.fromtimestamp(0, UTC)) // timedelta(microseconds=1)
 
 
-def done(recording: Recording, deed: str) -> Iterator[tuple[Step, RecordedStep]]:
+def done(recording: Recording, action: str) -> Iterator[tuple[Step, RecordedStep]]:
     """The steps with a deed that were done, and what came of them."""
-    for step, told in zip(SCENARIO.steps, recording.steps, strict=True):
-        if told.do == deed and told.outcome == "done":
-            yield step, told
+    for step, reported in zip(SCENARIO.steps, recording.steps, strict=True):
+        if reported.do == action and reported.outcome == "done":
+            yield step, reported
 
 
 def identifier(one: Record) -> str:
@@ -123,45 +123,45 @@ def test_what_was_sent_is_on_the_wire_in_its_step_as_the_application_said(
         if one.type == "user_message" and identifier(one).startswith(own)
     }
     expected: dict[str, tuple[RecordedMessage, RecordedStep]] = {}
-    for step, told in done(recording, "send"):
-        if told.remote and step.via == "binary" and step.commit and step.queue != "unreachable":
-            expected.update({str(one.message_id): (one, told) for one in told.messages})
+    for step, reported in done(recording, "send"):
+        if reported.remote and step.via == "binary" and step.commit and step.queue != "unreachable":
+            expected.update({str(one.message_id): (one, reported) for one in reported.messages})
     assert set(carried) == set(expected)
-    for name, (message, told) in expected.items():
+    for name, (message, reported) in expected.items():
         one = carried[name]
         properties, user = one.packet.message_properties_header, one.packet.user_header
         assert properties.label.text.rstrip("\0") == message.label
         assert sha256(properties.message_body).hexdigest() == message.body_sha256
         assert properties.flags & 0x0F == message.acknowledge
         assert properties.application_tag == message.app_specific
-        assert user.format_name("destination_queue") == told.format_name
+        assert user.format_name("destination_queue") == reported.format_name
         assert user.format_name("admin_queue") == message.admin_queue
         assert user.format_name("response_queue") == message.response_queue
         assert (user.bit("jp"), user.bit("jn")) == (message.journal, message.dead_letter)
         assert one.time is not None
         # A step is told to the microsecond, and a float does not hold nanoseconds.
-        assert microseconds(told.begun) <= one.time // 1000 <= microseconds(told.ended)
-        assert int(seconds(told.begun)) <= user.sent_time <= seconds(told.ended)
+        assert microseconds(reported.begun) <= one.time // 1000 <= microseconds(reported.ended)
+        assert int(seconds(reported.begun)) <= user.sent_time <= seconds(reported.ended)
 
 
 def test_what_was_posted_is_on_the_wire_as_the_application_said(
     recording: Recording, records: list[Record]
 ) -> None:
-    told = next(one for step, one in done(recording, "send") if step.via == "http")
+    reported = next(one for step, one in done(recording, "send") if step.via == "http")
     (posted,) = [one.packet for one in records if one.type == "srmp_message"]
-    (message,) = told.messages
+    (message,) = reported.messages
     assert (posted.message_id, posted.label) == (message.message_id, message.label)
     assert sha256(posted.body).hexdigest() == message.body_sha256
-    assert f"DIRECT={posted.envelope.header.path.to}" == told.format_name
+    assert f"DIRECT={posted.envelope.header.path.to}" == reported.format_name
 
 
 def test_what_was_read_was_sent_before_and_has_the_same_content(recording: Recording) -> None:
-    sent = {one.message_id: one for _, told in done(recording, "send") for one in told.messages}
+    sent = {one.message_id: one for _, reported in done(recording, "send") for one in reported.messages}
     got = [
         one
-        for deed in ("peek", "receive", "move")
-        for _, told in done(recording, deed)
-        for one in told.messages
+        for action in ("peek", "receive", "move")
+        for _, reported in done(recording, action)
+        for one in reported.messages
         if not one.message_class
     ]
     assert len(got) >= 15
@@ -173,10 +173,10 @@ def test_what_was_read_was_sent_before_and_has_the_same_content(recording: Recor
 
 def test_a_read_shows_what_its_step_says(recording: Recording) -> None:
     labels = {
-        told.name: told.messages[0].label
-        for deed in ("peek", "receive", "move")
-        for _, told in done(recording, deed)
-        if told.messages[0].label
+        reported.name: reported.messages[0].label
+        for action in ("peek", "receive", "move")
+        for _, reported in done(recording, action)
+        if reported.messages[0].label
     }
     assert {step.name: step.label for step in SCENARIO.steps if step.by == "lookup"}.items() <= labels.items()
     assert labels["receive-and-abort"] == labels["receive-after-the-abort"] == "transaction 2"
@@ -187,10 +187,12 @@ def test_a_read_shows_what_its_step_says(recording: Recording) -> None:
 
 
 def test_the_application_gets_the_acknowledgments_that_it_asked_for(recording: Recording) -> None:
-    sent = {one.message_id: one.label for _, told in done(recording, "send") for one in told.messages}
-    told = [one.messages[0] for _, one in done(recording, "receive") if one.name.startswith("acknowledgment")]
+    sent = {one.message_id: one.label for _, reported in done(recording, "send") for one in reported.messages}
+    reported = [
+        one.messages[0] for _, one in done(recording, "receive") if one.name.startswith("acknowledgment")
+    ]
     found = set()
-    for one in told:
+    for one in reported:
         assert one.correlation_id is not None
         name = bytes.fromhex(one.correlation_id)
         number = int.from_bytes(name[16:], "little")
@@ -287,20 +289,20 @@ def test_the_other_host_has_an_address_whose_ports_nobody_has(
     assert sent.dst == f"{made.other.addresses[0]}:1801"
     # Not every system has more than one loopback address.
     monkeypatch.setattr(recorded_hosts, "_OTHER_ADDRESSES", ())
-    (told,) = recorded(tmp_path, step, force=True)
+    (reported,) = recorded(tmp_path, step, force=True)
     (sent,) = [one for one in records_of(tmp_path / "capture.pcap") if one.type == "user_message"]
-    assert (told.messages[0].message_id, str(sent.dst)[:10]) == (identifier(sent), "127.0.0.1:")
+    assert (reported.messages[0].message_id, str(sent.dst)[:10]) == (identifier(sent), "127.0.0.1:")
 
 
 def test_time_that_is_waited_for_is_in_the_recording_and_hardly_anywhere_else(tmp_path: Path) -> None:
     begun = time.monotonic()
-    (told,) = recorded(tmp_path, Step(name="wait", do="wait", seconds=120))
-    assert seconds(told.ended) - seconds(told.begun) >= 120
+    (reported,) = recorded(tmp_path, Step(name="wait", do="wait", seconds=120))
+    assert seconds(reported.ended) - seconds(reported.begun) >= 120
     assert time.monotonic() - begun < 60
 
 
 def test_an_application_uses_the_queues_of_its_own_host(tmp_path: Path) -> None:
-    told = recorded(
+    reported = recorded(
         tmp_path,
         Step(name="make", do="create", queue="new"),
         Step(name="make again", do="create", queue="new"),
@@ -315,7 +317,7 @@ def test_an_application_uses_the_queues_of_its_own_host(tmp_path: Path) -> None:
         Step(name="unmake again", do="delete", queue="new"),
         Step(name="purge nothing", do="purge", queue="new"),
     )
-    assert [(one.name, one.status, [message.label for message in one.messages]) for one in told] == [
+    assert [(one.name, one.status, [message.label for message in one.messages]) for one in reported] == [
         ("make", 0, []),
         ("make again", 0xC00E0005, []),
         ("send", 0, ["one 1", "one 2"]),
@@ -329,11 +331,11 @@ def test_an_application_uses_the_queues_of_its_own_host(tmp_path: Path) -> None:
         ("unmake again", 0xC00E0003, []),
         ("purge nothing", 0xC00E0003, []),
     ]
-    assert not any(one.remote for one in told)
+    assert not any(one.remote for one in reported)
 
 
 def test_what_is_not_there_is_refused_to_every_way_of_reading(tmp_path: Path) -> None:
-    told = recorded(
+    reported = recorded(
         tmp_path,
         Step(name="peek", do="peek", queue="theirs", label="none", by="lookup"),
         Step(name="receive", do="receive", queue="theirs", label="none", by="lookup"),
@@ -341,9 +343,9 @@ def test_what_is_not_there_is_refused_to_every_way_of_reading(tmp_path: Path) ->
         Step(name="move", do="move", queue="theirs", target="theirs;late"),
         Step(name="post", do="send", queue="theirs;journal", via="http"),
     )
-    assert [one.outcome for one in told] == ["refused"] * 5
-    assert [one.status for one in told[:4]] == [0xC00E001B] * 4
-    assert seconds(told[2].ended) - seconds(told[2].begun) >= 3
+    assert [one.outcome for one in reported] == ["refused"] * 5
+    assert [one.status for one in reported[:4]] == [0xC00E001B] * 4
+    assert seconds(reported[2].ended) - seconds(reported[2].begun) >= 3
 
 
 def test_a_queue_that_is_not_there_is_refused_to_whatever_opens_it(tmp_path: Path) -> None:
@@ -360,9 +362,9 @@ def test_a_queue_that_is_not_there_is_refused_to_whatever_opens_it(tmp_path: Pat
 def test_a_message_that_is_refused_leaves_those_before_it(tmp_path: Path) -> None:
     large = Step(name="large", do="send", queue="theirs", body="x", repeat=4 << 20)
     journal = Step(name="journal", do="send", queue="theirs;journal", delivery="transactional")
-    told = recorded(tmp_path, large, journal, Step(name="small", do="send", queue="theirs"))
-    assert [one.outcome for one in told] == ["refused", "refused", "done"]
-    assert [len(one.messages) for one in told] == [0, 0, 1]
+    reported = recorded(tmp_path, large, journal, Step(name="small", do="send", queue="theirs"))
+    assert [one.outcome for one in reported] == ["refused", "refused", "done"]
+    assert [len(one.messages) for one in reported] == [0, 0, 1]
 
 
 @pytest.mark.parametrize(
@@ -395,8 +397,13 @@ def test_a_message_that_is_refused_leaves_those_before_it(tmp_path: Path) -> Non
 def test_a_step_that_cannot_be_done_is_skipped_for_its_reason(
     tmp_path: Path, step: Step, reason: str
 ) -> None:
-    (told,) = recorded(tmp_path, step)
-    assert (told.outcome, told.reason, told.status, told.messages) == ("skipped", reason, None, ())
+    (reported,) = recorded(tmp_path, step)
+    assert (reported.outcome, reported.reason, reported.status, reported.messages) == (
+        "skipped",
+        reason,
+        None,
+        (),
+    )
 
 
 def test_what_an_application_must_not_ask_for_ends_the_run_and_leaves_nothing(tmp_path: Path) -> None:

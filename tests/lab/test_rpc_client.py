@@ -15,7 +15,7 @@ from msmq_wire.errors import EncodeError, MsmqWireError
 from msmq_wire.lab.clock import LoopClock
 from msmq_wire.lab.faults import FaultPlan
 from msmq_wire.lab.model.data.timers import INFINITE
-from msmq_wire.lab.model.server import Answer
+from msmq_wire.lab.model.interface_server import CallResult
 from msmq_wire.lab.rpc_client import RpcClient
 from msmq_wire.lab.rpc_server import RpcServer
 from msmq_wire.lab.rpc_service import RpcLimits
@@ -59,7 +59,9 @@ def test_a_call_is_answered_in_the_syntax_agreed_on(
             _, port = await server.listen()
             async with await RpcClient.connect("127.0.0.1", port) as client:
                 await client.bind(RR, syntaxes=(syntax,))
-                assert await client.call(RR, PORT, NoParameters()) == Answer(PortResponse(return_value=2105))
+                assert await client.call(RR, PORT, NoParameters()) == CallResult(
+                    PortResponse(return_value=2105)
+                )
                 handle = await opened(client)
                 closed = await client.call(RR, CLOSE, rr.CloseQueueRequest(pph_context=handle))
                 assert closed.response.pph_context.null
@@ -76,7 +78,7 @@ def test_a_fault_is_an_answer_with_a_status(run: Run, small_server: SmallServer)
             _, port = await server.listen()
             async with await connected(port) as client:
                 answer = await client.call(RR, OPEN, rr.OpenQueueRequest(dw_access=0))
-                assert answer == Answer(fault=REFUSED)
+                assert answer == CallResult(fault=REFUSED)
                 # The connection is as good as before.
                 assert (await client.call(RR, PORT, NoParameters())).fault is None
 
@@ -95,7 +97,9 @@ def test_requests_and_responses_of_any_size_pass_in_fragments(run: Run, small_se
                     request = rr.QMEnlistRemoteTransactionRequest(
                         cb_propagation_token=size, pb_propagation_token=token
                     )
-                    assert await client.call(RR, ENLIST, request) == Answer(StatusResponse(status=sum(token)))
+                    assert await client.call(RR, ENLIST, request) == CallResult(
+                        StatusResponse(status=sum(token))
+                    )
                 for size in (0, 1, 1399, 3_000_000):
                     answer = await client.call(
                         RR, RECEIVE, rr.StartReceiveRequest(ph_context=handle, dw_max_body_size=size)
@@ -145,10 +149,10 @@ def test_a_handle_that_the_client_does_not_hold_is_a_fault_and_is_not_served(
             async with await connected(port) as one, await connected(port) as other:
                 handle = await opened(one)
                 for wrong in (ContextHandle(uuid=GUID(b"z" * 16)), ContextHandle()):
-                    assert await one.call(RR, PURGE, rr.ContextRequest(ph_context=wrong)) == Answer(
+                    assert await one.call(RR, PURGE, rr.ContextRequest(ph_context=wrong)) == CallResult(
                         fault=MISMATCH
                     )
-                assert await other.call(RR, PURGE, rr.ContextRequest(ph_context=handle)) == Answer(
+                assert await other.call(RR, PURGE, rr.ContextRequest(ph_context=handle)) == CallResult(
                     fault=MISMATCH
                 )
                 damaged = ContextHandle(attributes=1, uuid=handle.uuid)
@@ -173,7 +177,7 @@ def test_connections_of_one_group_share_handles_and_the_last_one_runs_them_down(
             handle = await opened(first)
             await first.close()
             answer = await second.call(RR, PURGE, rr.ContextRequest(ph_context=handle))
-            assert answer == Answer(StatusResponse(status=0))
+            assert answer == CallResult(StatusResponse(status=0))
             assert small_server.gone == []
             await second.close()
             while server.connections:
@@ -263,7 +267,7 @@ def test_a_call_that_is_not_answered_in_its_time_is_given_up_and_the_connection_
             async with await connected(port) as client:
                 handle = await opened(client)
                 answer = await client.call(limited, RECEIVE, wait(handle))
-                assert answer == Answer(fault=0x0000071A)
+                assert answer == CallResult(fault=0x0000071A)
                 assert (await client.call(RR, PORT, NoParameters())).fault is None
                 assert len(small_server.waiting) == 1
                 small_server.wake()
@@ -344,7 +348,7 @@ def test_what_is_out_of_the_range_of_the_interface_is_not_served(run: Run, small
                 handle = await opened(client)
                 request = rr.EndReceiveRequest(ph_context=handle, dw_ack=3)
                 small_server.r_end_receive = None  # type: ignore[attr-defined]  # never called
-                assert await client.call(RR, 9, request) == Answer(fault=INVALID_BOUND)
+                assert await client.call(RR, 9, request) == CallResult(fault=INVALID_BOUND)
 
     run(talk())
 
@@ -353,12 +357,14 @@ def test_an_answer_that_cannot_be_encoded_is_a_fault_and_a_complaint(small_serve
     complaints: list[BaseException] = []
 
     async def talk() -> None:
-        asyncio.get_running_loop().set_exception_handler(lambda _, told: complaints.append(told["exception"]))
+        asyncio.get_running_loop().set_exception_handler(
+            lambda _, reported: complaints.append(reported["exception"])
+        )
         async with RpcServer([small_server]) as server:
             _, port = await server.listen()
             async with await connected(port) as client:
                 request = rr.CloseCursorRequest(ph_context=await opened(client))
-                assert await client.call(RR, CLOSE_CURSOR, request) == Answer(fault=0x1C000012)
+                assert await client.call(RR, CLOSE_CURSOR, request) == CallResult(fault=0x1C000012)
 
     asyncio.run(talk())
     (complaint,) = complaints
@@ -373,7 +379,7 @@ def test_nack_answers_with_a_failure_and_serves_nothing(run: Run, small_server: 
             async with await connected(port) as client:
                 request = rr.QMEnlistRemoteTransactionRequest()
                 assert (await client.call(RR, ENLIST, request)).status == 0xC00E0027
-                assert await client.call(RR, OPEN, rr.OpenQueueRequest(dw_access=1)) == Answer(
+                assert await client.call(RR, OPEN, rr.OpenQueueRequest(dw_access=1)) == CallResult(
                     fault=0xC00E0027
                 )
         assert small_server.served == []
@@ -405,7 +411,7 @@ def test_a_duplicated_request_is_served_twice_and_answered_once(run: Run, small_
             faults = FaultPlan(duplicate=1.0).connection(1)
             async with await connected(port, faults=faults) as client:
                 answer = await client.call(RR, PORT, NoParameters())
-                assert answer == Answer(PortResponse(return_value=2105))
+                assert answer == CallResult(PortResponse(return_value=2105))
                 while server.calls or small_server.served != ["port", "port"]:
                     await asyncio.sleep(0.005)
 
@@ -494,7 +500,7 @@ def test_two_hundred_clients_at_once_are_all_served(run: Run, small_server: Smal
                     while len(meeting) < 200:
                         await asyncio.sleep(0.01)
                     purged = await client.call(RR, PURGE, rr.ContextRequest(ph_context=handle))
-                    assert purged == Answer(StatusResponse(status=0))
+                    assert purged == CallResult(StatusResponse(status=0))
 
             meeting: list[int] = []
             async with asyncio.TaskGroup() as group:

@@ -51,8 +51,8 @@ async def talk(path: Path) -> dict[str, str]:
                 await asyncio.sleep(0.005)
     clock.stop()
     assert manager.descriptors == {}
-    told: dict[str, str] = json.loads(printed)
-    return told
+    reported: dict[str, str] = json.loads(printed)
+    return reported
 
 
 @pytest.mark.slow

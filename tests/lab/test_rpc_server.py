@@ -244,7 +244,7 @@ def test_any_bytes_end_in_an_answer_or_a_lost_connection(garbage: bytes | int) -
 
     async def talk() -> None:
         complaints: list[object] = []
-        asyncio.get_running_loop().set_exception_handler(lambda _, told: complaints.append(told))
+        asyncio.get_running_loop().set_exception_handler(lambda _, reported: complaints.append(reported))
         async with RpcServer([small_server]) as server:
             _, port = await server.listen()
             client = await Raw.connect(port)

@@ -10,7 +10,7 @@ import pytest
 
 from msmq_wire.errors import DecodeError, MsmqWireError
 from msmq_wire.lab import rpc_client
-from msmq_wire.lab.model.server import Answer
+from msmq_wire.lab.model.interface_server import CallResult
 from msmq_wire.lab.rpc_client import RpcClient
 from msmq_wire.lab.rpc_negotiation import accept
 from msmq_wire.rpc.interfaces.shared_parameters import NoParameters, PortResponse
@@ -95,14 +95,14 @@ WRONG = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("answer", "told"), WRONG.values(), ids=WRONG.keys())
-def test_what_is_no_answer_ends_the_connection_and_says_why(run: Run, answer: bytes, told: str) -> None:
+@pytest.mark.parametrize(("answer", "reported"), WRONG.values(), ids=WRONG.keys())
+def test_what_is_no_answer_ends_the_connection_and_says_why(run: Run, answer: bytes, reported: str) -> None:
     async def talk() -> None:
         async with prepared(answer) as (port, _), await bound(port) as client:
-            with pytest.raises(MsmqWireError, match=told):
+            with pytest.raises(MsmqWireError, match=reported):
                 await client.call(RR, 0, NoParameters())
             assert not client.connected
-            with pytest.raises(MsmqWireError, match=told):
+            with pytest.raises(MsmqWireError, match=reported):
                 await client.bind(RR)
 
     run(talk())
@@ -118,7 +118,7 @@ def test_a_stub_that_does_not_decode_fails_its_call_alone(run: Run) -> None:
         ):
             with pytest.raises(DecodeError):
                 await client.call(RR, 0, NoParameters())
-            assert await client.call(RR, 0, NoParameters()) == Answer(PortResponse(return_value=2105))
+            assert await client.call(RR, 0, NoParameters()) == CallResult(PortResponse(return_value=2105))
 
     run(talk())
 

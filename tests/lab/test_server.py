@@ -22,13 +22,13 @@ from msmq_wire.lab.binary_client import BinaryClient
 from msmq_wire.lab.faults import FaultPlan
 from msmq_wire.lab.http_client import HttpClient
 from msmq_wire.lab.log import LabEvent
-from msmq_wire.lab.model.data.elements import QueueManager
+from msmq_wire.lab.model.data.elements import ModelQueueManager
 from msmq_wire.lab.model.data.enumerations import PositionState, QueueAccessType
 from msmq_wire.lab.model.data.stored_message import message_of
 from msmq_wire.lab.model.events.enqueue import enqueue_message
+from msmq_wire.lab.model.interface_server import ServerCall
 from msmq_wire.lab.model.remote_read.pending import QueueContext
 from msmq_wire.lab.model.remote_read.server import RemoteReadServer
-from msmq_wire.lab.model.server import Call
 from msmq_wire.lab.queue_reader import connect_qm2qm, connect_reader
 from msmq_wire.lab.rpc_client import RpcClient
 from msmq_wire.lab.server import LabServer, raise_file_limit
@@ -299,7 +299,7 @@ def test_the_limit_of_open_files_is_raised_once() -> None:
     assert resource.getrlimit(resource.RLIMIT_NOFILE) == (soft, hard)
 
 
-def put(manager: QueueManager, count: int) -> None:
+def put(manager: ModelQueueManager, count: int) -> None:
     """Messages in the queue; the body of each is 6 bytes."""
     for number in range(count):
         packet = message("express", b"body %d" % number, ORDERS)
@@ -309,13 +309,13 @@ def put(manager: QueueManager, count: int) -> None:
 class Honest(RemoteReadServer):
     """The server of the model; each of its subclasses breaks one rule."""
 
-    def opened(self, call: Call, request: Any) -> Any:
+    def opened(self, call: ServerCall, request: Any) -> Any:
         """The descriptor that a request names."""
         return call.association.thing(request.ph_context, QueueContext).descriptor
 
 
 class LetsPeekersReceive(Honest):
-    def r_start_receive(self, call: Call, request: rr.StartReceiveRequest) -> None:
+    def r_start_receive(self, call: ServerCall, request: rr.StartReceiveRequest) -> None:
         descriptor = self.opened(call, request)
         before, descriptor.access_type = descriptor.access_type, QueueAccessType.RECEIVE_ACCESS
         super().r_start_receive(call, request)
@@ -323,7 +323,7 @@ class LetsPeekersReceive(Honest):
 
 
 class LetsPeekersPurge(Honest):
-    def r_purge_queue(self, call: Call, request: rr.ContextRequest) -> None:
+    def r_purge_queue(self, call: ServerCall, request: rr.ContextRequest) -> None:
         descriptor = self.opened(call, request)
         before, descriptor.access_type = descriptor.access_type, QueueAccessType.RECEIVE_ACCESS
         super().r_purge_queue(call, request)
@@ -331,7 +331,7 @@ class LetsPeekersPurge(Honest):
 
 
 class GivesToTwoReaders(Honest):
-    def r_start_receive(self, call: Call, request: rr.StartReceiveRequest) -> None:
+    def r_start_receive(self, call: ServerCall, request: rr.StartReceiveRequest) -> None:
         super().r_start_receive(call, request)
         queue = self.opened(call, request).queue_reference
         for position in queue.message_position_list:
@@ -339,13 +339,15 @@ class GivesToTwoReaders(Honest):
 
 
 class DeliversTwice(Honest):
-    def r_end_receive(self, call: Call, request: rr.EndReceiveRequest) -> None:
+    def r_end_receive(self, call: ServerCall, request: rr.EndReceiveRequest) -> None:
         super().r_end_receive(call, msgspec.structs.replace(request, dw_ack=RemoteReadAck.RR_NACK))
 
 
 class EndsWhatWasNeverBegun(Honest):
-    def r_end_receive(self, call: Call, request: rr.EndReceiveRequest) -> None:
-        super().r_end_receive(Call(association=call.association, method=call.method, done=print), request)
+    def r_end_receive(self, call: ServerCall, request: rr.EndReceiveRequest) -> None:
+        super().r_end_receive(
+            ServerCall(association=call.association, method=call.method, done=print), request
+        )
         call.reply(StatusResponse(status=Status.MQ_OK))
 
 
@@ -355,40 +357,40 @@ class TakesARequestTwice(Honest):
 
 
 class SendsTooMuch(Honest):
-    def r_start_receive(self, call: Call, request: rr.StartReceiveRequest) -> None:
+    def r_start_receive(self, call: ServerCall, request: rr.StartReceiveRequest) -> None:
         super().r_start_receive(call, msgspec.structs.replace(request, dw_max_body_size=1 << 20))
 
 
 class CancelsWhatWasAnswered(Honest):
-    def r_cancel_receive(self, call: Call, request: rr.CancelReceiveRequest) -> None:
+    def r_cancel_receive(self, call: ServerCall, request: rr.CancelReceiveRequest) -> None:
         call.reply(StatusResponse(status=Status.MQ_OK))
 
 
 class TakesAnyCursor(Honest):
-    def r_start_receive(self, call: Call, request: rr.StartReceiveRequest) -> None:
+    def r_start_receive(self, call: ServerCall, request: rr.StartReceiveRequest) -> None:
         super().r_start_receive(call, msgspec.structs.replace(request, h_cursor=0))
 
 
 class TakesAnyAction(Honest):
-    def r_start_receive(self, call: Call, request: rr.StartReceiveRequest) -> None:
+    def r_start_receive(self, call: ServerCall, request: rr.StartReceiveRequest) -> None:
         peek = ReceiveAction.MQ_ACTION_PEEK_CURRENT
         action = peek if request.ul_action == _NO_ACTION else request.ul_action
         super().r_start_receive(call, msgspec.structs.replace(request, ul_action=action))
 
 
 class LooksUpAnother(Honest):
-    def r_start_receive(self, call: Call, request: rr.StartReceiveRequest) -> None:
+    def r_start_receive(self, call: ServerCall, request: rr.StartReceiveRequest) -> None:
         lookup = request.lookup_id and request.lookup_id + 1
         super().r_start_receive(call, msgspec.structs.replace(request, lookup_id=lookup))
 
 
 class NamesAnotherStatus(Honest):
-    def r_purge_queue(self, call: Call, request: rr.ContextRequest) -> None:
+    def r_purge_queue(self, call: ServerCall, request: rr.ContextRequest) -> None:
         call.reply(StatusResponse(status=1))
 
 
 class KeepsClosedHandles(Honest):
-    def r_close_queue(self, call: Call, request: rr.CloseQueueRequest) -> None:
+    def r_close_queue(self, call: ServerCall, request: rr.CloseQueueRequest) -> None:
         call.reply(rr.CloseQueueResponse())
 
 
@@ -458,7 +460,9 @@ async def ask_everything(client: RpcClient) -> None:
     await call(4, rr.ContextRequest(ph_context=handle))
 
 
-async def judged(path: Path, server: Callable[[QueueManager], RemoteReadServer]) -> list[tuple[str, str]]:
+async def judged(
+    path: Path, server: Callable[[ModelQueueManager], RemoteReadServer]
+) -> list[tuple[str, str]]:
     with CaptureWriter(path) as capture:
         async with LabServer(ANY_PORTS, capture=capture, interfaces=lambda one: [server(one)]) as lab:
             services = await lab.start()

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from msmq_wire.lab.model.data.elements import Message
+from msmq_wire.lab.model.data.elements import ModelMessage
 from msmq_wire.lab.model.data.message_packet import message_packet
 from msmq_wire.lab.srmp_message import srmp_message
 from msmq_wire.srmp.building import build_srmp
@@ -24,7 +24,7 @@ _POST = build_srmp(
 )
 
 
-def _posted() -> Message:
+def _posted() -> ModelMessage:
     manager = make_manager()
     queue = make_queue(manager)
     request, _ = parse_message(_POST)

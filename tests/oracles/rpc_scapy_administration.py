@@ -181,8 +181,8 @@ def _management() -> Iterator[tuple[str, bool, int, str, Any, tuple[str, ...]]]:
         (31, b"CONNECTED"),
         (65, _mqmr.BLOB(pBlobData=bytes(range(16)))),
     ):
-        told = _mqmr.R_QMMgmtGetInfo_Response(apVar=[_variant(vt, value)], status=0)
-        yield "qmmgmt", False, 0, "response", told, ("ndr64",)
+        reported = _mqmr.R_QMMgmtGetInfo_Response(apVar=[_variant(vt, value)], status=0)
+        yield "qmmgmt", False, 0, "response", reported, ("ndr64",)
     for status in (0, 0xC00E0006):
         yield "qmmgmt", False, 1, "response", _mqmr.R_QMMgmtAction_Response(status=status), _BOTH
 

@@ -8,7 +8,7 @@
 keys are generated once per run.  Everything else is derived from fixed values and from the keys, so
 two runs with the same keys print the same document.
 
-Where the documents leave something open, the choice made is in ``Reading`` (signatures),
+Where the documents leave something open, the choice made is in ``HashInterpretation`` (signatures),
 ``SealReading`` (encryption) and ``Layout`` (the packet itself).  ``expect`` always speaks of the
 recorded reading: "verified" means "verifies for a receiver that reads the documents this way".  It
 is null where nothing is signed or where the documents contradict themselves.  ``category`` and ``note``

@@ -129,14 +129,14 @@ def conversation(provider: str, frame: str, level: int, signed: str) -> dict[str
 
 def main(provider: str) -> None:
     """Run every conversation that scapy can have with a provider, and print them."""
-    told: dict[str, Any] = {"secrets": {"password": PASSWORD, "keys": providers(provider)[2]}}
+    reported: dict[str, Any] = {"secrets": {"password": PASSWORD, "keys": providers(provider)[2]}}
     # scapy has no MIC tokens of RC4.
     levels = (6,) if provider == "rc4" else (5, 6)
     for frame in ("bare", "spnego"):
         for level in levels:
             for signed in ("header", "body"):
-                told[f"{frame}-{level}-{signed}"] = conversation(provider, frame, level, signed)
-    json.dump(told, sys.stdout)
+                reported[f"{frame}-{level}-{signed}"] = conversation(provider, frame, level, signed)
+    json.dump(reported, sys.stdout)
 
 
 if __name__ == "__main__":

@@ -64,14 +64,14 @@ def _agree(data: bytes, stem: str | None) -> InspectResult:
 
 def _both_write(value: Any) -> bytes | str:
     """What both engines write for a value, or how both refuse it."""
-    told: list[bytes | str] = []
+    reported: list[bytes | str] = []
     for engine in (rows, reference):
         try:
-            told.append(engine.build(value))
+            reported.append(engine.build(value))
         except EncodeError as error:
-            told.append(str(error))
-    assert told[0] == told[1]
-    return told[0]
+            reported.append(str(error))
+    assert reported[0] == reported[1]
+    return reported[0]
 
 
 @in_batches(_FILES, every=1)
@@ -175,8 +175,8 @@ def _contradictions(value: Any, draw: Callable[[Any], Any]) -> Any:
     "text", [b"", b"\0", b"a\0", b"\0\0", b"\0\0\0", b"a\0\0\0", b"\0\0a\0", b"a\0\0\0\0\0"]
 )
 def test_a_text_that_does_not_end_with_its_only_terminator_is_refused_alike(text: bytes) -> None:
-    told = _both_write(MQFDirectQueueFormatName(direct_format_name=WcharText(text)))
-    assert (told == text) is (text in (b"\0\0", b"a\0\0\0"))
+    reported = _both_write(MQFDirectQueueFormatName(direct_format_name=WcharText(text)))
+    assert (reported == text) is (text in (b"\0\0", b"a\0\0\0"))
 
 
 @pytest.mark.slow

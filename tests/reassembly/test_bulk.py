@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from msmq_wire.reassembly.bulk import PacketChain, Payloads, Runs, credible, gather, group
-from msmq_wire.reassembly.stream import MAX_PENDING, FramedPacket, PacketFramer, is_credible
+from msmq_wire.reassembly.packet_framer import MAX_PENDING, FramedPacket, PacketFramer, is_credible
 from msmq_wire.reassembly.tail import TAIL_BYTES
 from msmq_wire.reassembly.tcp import TcpReassembler
 from msmq_wire.reassembly.tcp_events import ACK, SYN, StreamConflict, TcpSegment

@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from msmq_wire.reassembly.tail import PIECE_COST, TAIL_BYTES, TAIL_RUNS, Tail
+from msmq_wire.reassembly.tail import SEGMENT_COST, TAIL_BYTES, TAIL_RUNS, Tail
 
 
 def byte(position: int) -> int:
@@ -47,7 +47,7 @@ def test_a_copy_is_compared_as_far_back_as_the_limit() -> None:
     tail = Tail()
     for start in range(0, 5 * TAIL_BYTES, 1000):
         tail.extend(start, bytes(1000))
-        assert tail.cost <= TAIL_BYTES + PIECE_COST
+        assert tail.cost <= TAIL_BYTES + SEGMENT_COST
     oldest = start + 1000 - TAIL_BYTES
     assert tail.differs(oldest - 10, b"\1" * 20) == (oldest, oldest + 10)
     assert tail.differs(oldest - 10, b"\1" * 10) is None
@@ -57,6 +57,6 @@ def test_bytes_behind_many_gaps_cost_a_bounded_amount() -> None:
     tail = Tail()
     for start in range(0, 1000, 2):
         tail.extend(start, b"\0")
-    assert tail.cost == TAIL_RUNS * (PIECE_COST + 1)
+    assert tail.cost == TAIL_RUNS * (SEGMENT_COST + 1)
     assert tail.differs(0, bytes(500)) is None
     assert tail.differs(990, b"\1" * 9) == (990, 999)

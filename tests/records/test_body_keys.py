@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from msmq_wire import encode
-from msmq_wire.records.body_keys import Opened, keys_in_force, opening_bodies, put_in_force
+from msmq_wire.records.body_keys import OpenedBody, keys_in_force, opening_bodies, put_in_force
 from msmq_wire.records.message_body import message_body
 from msmq_wire.records.record import FoundPacket, Record
 from msmq_wire.records.signatures import signature
@@ -64,12 +64,12 @@ def test_a_signature_over_an_open_body_fits_with_the_key_only() -> None:
 
 
 def test_each_body_is_told_of_once_however_many_ask() -> None:
-    told: list[Opened] = []
-    put_in_force(BodyOpener([key()]), told.append)
+    reported: list[OpenedBody] = []
+    put_in_force(BodyOpener([key()]), reported.append)
     first, second = sealed(), sealed(number=1)
     for record in (first, first, second, second):
         message_body(record)
-    assert [one.how or one.why for one in told] == [
+    assert [one.how or one.why for one in reported] == [
         "AES-256 in CBC",
         "no given key opens the session key: it is for another key pair",
     ]
@@ -78,12 +78,12 @@ def test_each_body_is_told_of_once_however_many_ask() -> None:
 
 
 def test_what_is_not_encrypted_asks_no_key() -> None:
-    told: list[Opened] = []
-    put_in_force(BodyOpener([key()]), told.append)
+    reported: list[OpenedBody] = []
+    put_in_force(BodyOpener([key()]), reported.append)
     record = FoundPacket(1, "", encode(message()), (1,), 0, "", "", None, 0).record()
     body = message_body(record)
     assert body is not None
-    assert (body.data, body.opened_with, told) == (BODY, "", [])
+    assert (body.data, body.opened_with, reported) == (BODY, "", [])
 
 
 def test_what_is_missing_of_a_cipher_text_is_missing_of_the_body() -> None:

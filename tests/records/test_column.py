@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from msmq_wire import read_capture
-from msmq_wire.records.call import CALL_COLUMNS, Call, Calls
+from msmq_wire.records.call import CALL_COLUMNS, Call, CallFinder
 from msmq_wire.records.column import RECORD_COLUMNS, Column
-from msmq_wire.records.look import Kind
+from msmq_wire.records.display import Kind
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.types.guid import GUID
 
@@ -84,14 +84,14 @@ def test_each_object_of_a_column_is_a_row_of_its_own_columns() -> None:
 
 
 def test_a_call_waits_for_the_message_that_it_brought() -> None:
-    told = [call["what"] for call in _calls(_CALLS)]
-    assert "receives the first message: 4 bytes" in told
+    reported = [call["what"] for call in _calls(_CALLS)]
+    assert "receives the first message: 4 bytes" in reported
     alone = [Call(call.record)["what"] for call in _calls(_CALLS)]
     assert "receives the first message" in alone
-    assert len(told) == len(alone) == 15
+    assert len(reported) == len(alone) == 15
 
 
 def _calls(path: Path) -> list[Call]:
-    calls = Calls()
+    calls = CallFinder()
     found = [call for record in read_capture(str(path)) for call in calls.take(record)]
     return [*found, *calls.finish()]

@@ -34,7 +34,7 @@ from fixtures.build_com_scenes import (
 from fixtures.build_frames import pcap
 from fixtures.build_scene import Scene
 from msmq_wire.capture.reader import read_capture
-from msmq_wire.records.call import Calls
+from msmq_wire.records.call import CallFinder
 from msmq_wire.records.call_story import call_story
 from msmq_wire.records.com_packets import ComCall, ReceiveArguments
 from msmq_wire.records.record import Record
@@ -274,7 +274,7 @@ def test_a_sealed_call_is_sealed() -> None:
 
 
 def test_every_call_is_a_row_among_calls() -> None:
-    rows = Calls()
+    rows = CallFinder()
     found = [row for one in records_of(CAPTURES / "com_receive_current.pcap") for row in rows.take(one)]
     found += rows.finish()
     assert [row["opnum"] for row in found] == [17, 17, 17, 17, 16, 13, 17]
@@ -315,7 +315,7 @@ def test_a_row_that_says_what_a_call_cannot_does_not_fit(receives: list[ComCall]
 def test_hosts_are_hidden_wherever_a_call_names_them() -> None:
     for record in records_of(CAPTURES / "com_receive_current.pcap"):
         if isinstance(record.packet, ComCall):
-            hidden = Redactor({Redaction.HOSTS}).told(record.packet)
+            hidden = Redactor({Redaction.HOSTS}).redacted(record.packet)
             assert isinstance(hidden, ComCall)
             shown = repr(hidden) + json.dumps(record_view(record) | {"packet": None})
             assert "MSG01" not in shown
@@ -332,7 +332,7 @@ def test_bytes_that_are_not_opened_are_hidden_whatever_was_asked_for() -> None:
     objects.request(20, QUEUE_IPID, orpc_this() + b"secret")
     objects.response(orpc_that() + b"answered" + bytes(4))
     (call,) = calls_of(captured(scene))
-    hidden = Redactor({Redaction.BODIES}).told(call)
+    hidden = Redactor({Redaction.BODIES}).redacted(call)
     assert isinstance(hidden, ComCall)
     assert (call.request.stub, call.response.stub) == (b"secret", b"answered")
     assert (hidden.request.stub, hidden.response.stub) == (bytes(6), bytes(8))
@@ -357,7 +357,7 @@ def test_changed_bytes_give_records_and_raise_nothing(data: st.DataObject) -> No
         json.dumps(record_view(record))
         if isinstance(record.packet, ComCall):
             assert call_story(record.packet)
-            Redactor({Redaction.BODIES, Redaction.HOSTS}).told(record.packet)
+            Redactor({Redaction.BODIES, Redaction.HOSTS}).redacted(record.packet)
 
 
 @pytest.mark.slow

@@ -298,9 +298,9 @@ def test_other_datagrams_are_counted(sport: int, dport: int, payload: bytes, rea
 
 def test_an_icmp_unreachable_is_told_of_msmq_ports_only_and_with_streams_only() -> None:
     decoder = Decoder(streams=True)
-    (told,) = decoder.unreachable((CLIENT, 50_000, SERVER, MSMQ_PORT), 3, 4, 4000)
-    assert (told.type, told.event, told.reason) == ("tcp_stream", "icmp_unreachable", "code 3")
-    assert (told.src, told.dst, told.stream) == ("192.0.2.21:50000", "192.0.2.10:1801", None)
+    (reported,) = decoder.unreachable((CLIENT, 50_000, SERVER, MSMQ_PORT), 3, 4, 4000)
+    assert (reported.type, reported.event, reported.reason) == ("tcp_stream", "icmp_unreachable", "code 3")
+    assert (reported.src, reported.dst, reported.stream) == ("192.0.2.21:50000", "192.0.2.10:1801", None)
     assert decoder.unreachable((CLIENT, 50_000, SERVER, 53), 3, 5, 5000) == []
     assert (decoder.finder.understood, decoder.finder.skipped) == (1, {"ICMP, not about MSMQ": 1})
     quiet = Decoder()

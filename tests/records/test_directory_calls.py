@@ -9,7 +9,7 @@ import pytest
 from fixtures.build_rpc_types import GUID_A, GUID_B
 from msmq_wire.capture.reader import read_capture
 from msmq_wire.cli.render.call_nodes import call_nodes
-from msmq_wire.cli.render.node import Node, NodeOptions
+from msmq_wire.cli.render.tree_node import NodeOptions, TreeNode
 from msmq_wire.records.call_story import call_story
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
@@ -40,7 +40,7 @@ def _calls(records: list[Record]) -> dict[str, list[RpcCall]]:
     return found
 
 
-def _texts(nodes: list[Node]) -> list[str]:
+def _texts(nodes: list[TreeNode]) -> list[str]:
     return [part for node in nodes for part in (f"{node.name} {node.value}", *_texts(node.children))]
 
 
@@ -72,15 +72,15 @@ def test_handles_of_servers_outlive_a_lookup(records: list[Record]) -> None:
 def test_a_tree_has_values_under_their_names(records: list[Record]) -> None:
     calls = _calls(records)
 
-    def told(call: RpcCall) -> list[str]:
+    def reported(call: RpcCall) -> list[str]:
         return _texts(list(call_nodes(call, NodeOptions(), set())))
 
-    first = told(calls["S_DSLookupNext"][0])
+    first = reported(calls["S_DSLookupNext"][0])
     assert [one for one in first if one.startswith("PROPID_S_PATHNAME")] == [
         'PROPID_S_PATHNAME "Berlin"',
         'PROPID_S_PATHNAME "Paris"',
     ]
-    assert any(one.startswith('PROPID_Q_LABEL "orders') for one in told(calls["S_DSGetProps"][0]))
+    assert any(one.startswith('PROPID_Q_LABEL "orders') for one in reported(calls["S_DSGetProps"][0]))
 
 
 def test_a_call_says_what_it_does_with_which_object(records: list[Record]) -> None:

@@ -204,9 +204,9 @@ def test_what_is_no_message_is_none() -> None:
 
 
 def test_a_column_that_is_a_field_has_the_names_and_the_unit_of_that_field() -> None:
-    told = {one.name: (one.names and one.names.__name__, one.unit) for one in COLUMNS if one.path}
+    reported = {one.name: (one.names and one.names.__name__, one.unit) for one in COLUMNS if one.path}
     assert (
-        told.items()
+        reported.items()
         >= {
             "message_class": ("MessageClass", ""),
             "priority": (None, ""),
@@ -218,5 +218,5 @@ def test_a_column_that_is_a_field_has_the_names_and_the_unit_of_that_field() -> 
 
 def test_a_delivery_mode_that_is_not_defined_is_not_express() -> None:
     user = _packet().packet.user_header
-    told = [delivery_of(user.with_bits(dm=mode).flags) for mode in range(4)]
-    assert told == ["express", "recoverable", "recoverable", "recoverable"]
+    reported = [delivery_of(user.with_bits(dm=mode).flags) for mode in range(4)]
+    assert reported == ["express", "recoverable", "recoverable", "recoverable"]

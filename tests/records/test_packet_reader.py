@@ -50,7 +50,7 @@ class _Reading:
         return FoundPacket(self._number(), "", data, frames, time, *names, stream, offset, path)
 
 
-def _told(items: list[Item]) -> list[tuple[Any, ...]]:
+def _reported(items: list[Item]) -> list[tuple[Any, ...]]:
     """Of a packet its bytes, frames, source and offset; of a gap its frames, missing bytes and reason."""
     return [
         (item.data, item.frames, item.src, item.offset)
@@ -62,9 +62,9 @@ def _told(items: list[Item]) -> list[tuple[Any, ...]]:
 
 def test_packets_are_cut_in_each_direction_by_itself() -> None:
     reader = _Reading().reader
-    assert _told(reader.feed(0, 0, _PACKET[:7], 1, 10)) == []
-    assert _told(reader.feed(0, 1, _PACKET, 2, 20)) == [(_PACKET, (2,), _SERVER, 0)]
-    assert _told(reader.feed(0, 0, _PACKET[7:] + _PACKET, 3, 30)) == [
+    assert _reported(reader.feed(0, 0, _PACKET[:7], 1, 10)) == []
+    assert _reported(reader.feed(0, 1, _PACKET, 2, 20)) == [(_PACKET, (2,), _SERVER, 0)]
+    assert _reported(reader.feed(0, 0, _PACKET[7:] + _PACKET, 3, 30)) == [
         (_PACKET, (1, 3), _CLIENT, 0),
         (_PACKET, (3,), _CLIENT, 20),
     ]
@@ -74,13 +74,13 @@ def test_packets_are_cut_in_each_direction_by_itself() -> None:
 def test_bytes_in_front_of_a_direction_move_its_offsets() -> None:
     reader = _Reading().reader
     reader.advance(0, 28)
-    assert _told(reader.feed(0, 0, _PACKET, 1, 10)) == [(_PACKET, (1,), _CLIENT, 28)]
+    assert _reported(reader.feed(0, 0, _PACKET, 1, 10)) == [(_PACKET, (1,), _CLIENT, 28)]
 
 
 def test_missing_bytes_cut_the_packet_that_is_open() -> None:
     reader = _Reading().reader
     reader.feed(0, 0, _PACKET[:18], 1, 10)
-    cut, gap, whole = _told([*reader.gap(0, 0, 2, "loss", 4, 40, 1), *reader.feed(0, 0, _PACKET, 4, 40)])
+    cut, gap, whole = _reported([*reader.gap(0, 0, 2, "loss", 4, 40, 1), *reader.feed(0, 0, _PACKET, 4, 40)])
     assert cut == (_PACKET[:18], (1,), _CLIENT, 0)
     assert gap[2:] == (2, "loss")
     assert whole == (_PACKET, (4,), _CLIENT, 20)
@@ -95,7 +95,7 @@ def test_the_end_gives_what_is_open_once(end: str) -> None:
         "connection": lambda: reader.end(7),
         "capture": reader.finish,
     }
-    assert _told(ends[end]()) == [(_PACKET[:18], (1,), _SERVER, 0)]
+    assert _reported(ends[end]()) == [(_PACKET[:18], (1,), _SERVER, 0)]
     assert reader.end(7) == []
 
 

@@ -24,7 +24,7 @@ from msmq_wire.rpc.association import Association
 from msmq_wire.rpc.events import CallEvent, RpcEvent, Stub
 from msmq_wire.rpc.interfaces import INTERFACES
 from msmq_wire.rpc.ndr import NDR, NDR64, StubValue, encode_stub, inspect_stub
-from msmq_wire.rpc.security import Negotiator
+from msmq_wire.rpc.pdu_protection import Negotiator
 from msmq_wire.rpc.unseal.negotiation import negotiator
 from msmq_wire.rpc.unseal.secrets import Secrets
 from msmq_wire.sessions import follow
@@ -243,8 +243,8 @@ def test_a_wrong_key_is_told_once_for_each_association_and_calls_are_still_liste
         records = list(reader)
         notices = dict(reader.summary.notices)
     assert len(calls_in(records)) == len(facts_of(capture)["calls"])
-    told = [text for text in notices if "->" in text or " to " in text]
-    assert told
+    reported = [text for text in notices if "->" in text or " to " in text]
+    assert reported
     assert not any("not the password" in text for text in notices)
 
 

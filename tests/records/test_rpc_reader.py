@@ -169,8 +169,8 @@ def test_the_number_of_a_queue_stands_for_it_until_its_handle_is_closed() -> Non
 def test_a_fault_belongs_to_its_call_or_to_the_alter_context_before_it() -> None:
     wire = Wire().bound()
     wire.client(request(2, 6, stub(_BY_NAME["RemoteRead"].methods[6].request, {"ph_context": _QUEUE})))
-    call, told = wire.server(fault(2, 0xC00E0025))
-    assert (call.type, told.type, told.parent) == ("rpc_call", "rpc_fault", call.id)
+    call, reported = wire.server(fault(2, 0xC00E0025))
+    assert (call.type, reported.type, reported.parent) == ("rpc_call", "rpc_fault", call.id)
     wire.client(bind(_BY_NAME["qm2qm"].uuid, call=3, context=1, cls=AlterContext))
     found = wire.server(fault(3))
     assert [record.type for record in found] == ["rpc_bind", "rpc_fault"]

@@ -60,9 +60,9 @@ def told_by_tshark(scene: str, shown: str, *fields: str) -> list[tuple[str, ...]
     command += ["-T", "fields", "-E", "aggregator=|"]
     for field in fields:
         command += ["-e", field]
-    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    reported = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     values: list[tuple[str, ...]] = []
-    for line in told.splitlines():
+    for line in reported.splitlines():
         # A frame that completes several messages has the values of each.
         values += zip(*(value.split("|") for value in line.split("\t")), strict=True)
     return values
@@ -100,8 +100,8 @@ def test_frames_before_the_first_message_are_skipped_as_not_msmq() -> None:
 def test_requests_without_srmp_give_a_notice_each(scene: str) -> None:
     with CaptureReader(CAPTURES / f"{scene}.pcap") as reader:
         assert list(reader)
-        told = sum(reader.summary.notices.values())
-    assert told == (scene in WITH_OTHER_REQUESTS)
+        reported = sum(reader.summary.notices.values())
+    assert reported == (scene in WITH_OTHER_REQUESTS)
 
 
 @pytest.mark.parametrize(
@@ -171,9 +171,9 @@ def test_a_response_has_its_reason_headers_and_body() -> None:
 
 @pytest.mark.parametrize("scene", WHOLE)
 def test_an_exchange_is_complete_and_certain_where_nothing_is_missing(scene: str) -> None:
-    told = [(record.packet.complete, record.packet.certain, record.error) for record in exchanges(scene)]
-    assert told
-    assert set(told) == {(True, True, None)}
+    reported = [(record.packet.complete, record.packet.certain, record.error) for record in exchanges(scene)]
+    assert reported
+    assert set(reported) == {(True, True, None)}
 
 
 def test_latency_is_the_time_between_the_request_and_its_response() -> None:
@@ -201,18 +201,18 @@ def test_the_rows_of_the_scenes_are_of_both_types() -> None:
 @pytest.mark.parametrize("scene", share(sorted(SEEN_BY_TSHARK), 4))
 def test_tshark_sees_the_same_requests(scene: str) -> None:
     fields = "http.request.method", "http.request.uri"
-    told = told_by_tshark(scene, "http.request", *fields)
+    reported = told_by_tshark(scene, "http.request", *fields)
     ours = [(record.packet.method, record.packet.target) for record in exchanges(scene)]
     # The order is that of completion, which for us includes the response.
-    assert sorted(ours) == sorted(one for one in told if one[1] not in OTHER_REQUESTS)
+    assert sorted(ours) == sorted(one for one in reported if one[1] not in OTHER_REQUESTS)
 
 
 @pytest.mark.slow
 @pytest.mark.tshark
 @pytest.mark.parametrize("scene", share(sorted({*SEEN_BY_TSHARK} - {"path_srmp_chunked"}), 4))
 def test_tshark_reads_the_same_content_lengths(scene: str) -> None:
-    told = told_by_tshark(scene, "http.request", "http.request.uri", "http.content_length_header")
-    lengths = sorted(length for target, length in told if target not in OTHER_REQUESTS)
+    reported = told_by_tshark(scene, "http.request", "http.request.uri", "http.content_length_header")
+    lengths = sorted(length for target, length in reported if target not in OTHER_REQUESTS)
     assert sorted(str(header(record, "content-length")) for record in exchanges(scene)) == lengths
 
 
@@ -245,6 +245,6 @@ def test_tshark_links_the_same_responses_to_the_requests(scene: str) -> None:
 @pytest.mark.tshark
 @pytest.mark.parametrize("scene", OVERTAKEN)
 def test_tshark_does_not_shift_responses_behind_one_that_overtook_its_request(scene: str) -> None:
-    told = linked_by_tshark(scene)
-    assert len(told) == 2
-    assert told <= linked_by_us(scene)
+    reported = linked_by_tshark(scene)
+    assert len(reported) == 2
+    assert reported <= linked_by_us(scene)

@@ -59,9 +59,9 @@ def test_only_what_can_come_no_more_is_missing_in_an_envelope(
     body: bytes, missing: list[str], complete: bool
 ) -> None:
     request = take_apart(_request(body, complete=complete))
-    told = [one for one in judge_request(request) if one.code.endswith(".missing")]
-    assert [one.path for one in told] == missing
-    assert all(one.offset >= len(_HEAD) for one in told)
+    reported = [one for one in judge_request(request) if one.code.endswith(".missing")]
+    assert [one.path for one in reported] == missing
+    assert all(one.offset >= len(_HEAD) for one in reported)
 
 
 def test_bytes_that_were_not_captured_are_the_error_of_a_cut_envelope() -> None:

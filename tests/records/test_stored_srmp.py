@@ -152,12 +152,12 @@ def test_a_wrong_number_is_pointed_at_where_it_stands(case: str, tmp_path: Path)
     packet, _ = stored(tmp_path, facts, stub)
     if packet.error is not None:
         return
-    for told in packet.anomalies:
-        header, _, name = told.path.partition(".")
+    for reported in packet.anomalies:
+        header, _, name = reported.path.partition(".")
         if header == "compound_message_header" and name in SIZES:
-            place = facts["packet_at"] + told.offset
+            place = facts["packet_at"] + reported.offset
             value = getattr(packet.packet.compound_message_header, name)
-            assert (stub[place : place + told.length], told.length) == (struct.pack("<I", value), 4)
+            assert (stub[place : place + reported.length], reported.length) == (struct.pack("<I", value), 4)
 
 
 def test_the_message_comes_behind_its_packet_from_the_same_place(tmp_path: Path) -> None:

@@ -45,8 +45,8 @@ def test_a_record_has_a_line_that_says_what_it_is_about(
 
 def test_both_ends_of_an_opening_are_told_apart() -> None:
     packets = read_capture(_CAPTURES / "clean_acknowledged_later.pcap")
-    told = [summary(one) for one in packets if one.type == "establish_connection"]
-    assert told == ["request by a1d30c5b…", "response by c277e190…"]
+    reported = [summary(one) for one in packets if one.type == "establish_connection"]
+    assert reported == ["request by a1d30c5b…", "response by c277e190…"]
 
 
 def test_every_record_of_every_capture_has_a_line_without_a_fault() -> None:

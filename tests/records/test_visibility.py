@@ -24,7 +24,7 @@ class Wire:
         self.frame = 0
 
     @property
-    def told(self) -> tuple[str, ...]:
+    def reported(self) -> tuple[str, ...]:
         """What the capture lacks, as if it were so from frame 9 on."""
         return tuple(text for text, _ in self.seen.said(lambda record: "frame 9"))
 
@@ -72,7 +72,7 @@ def test_of_a_whole_connection_nothing_is_lacking_but_what_comes_behind_it() -> 
     assert wire.lacking(["end"], 4) == ["the capture ends before the connection does"]
     wire.step("fin")
     assert wire.lacking(["end"], 4) == []
-    assert wire.told == ()
+    assert wire.reported == ()
 
 
 @pytest.mark.parametrize(
@@ -123,25 +123,27 @@ def test_a_connection_without_its_opening_or_its_other_side_is_known_for_that() 
     frame = wire.feed("user_message")
     assert wire.lacking(["opening"], frame) == ["the beginning of this connection was not captured"]
     assert wire.lacking(["both_sides"], frame) != []
-    assert wire.told == ("only one direction of 1 connection was captured, from 192.0.2.21 to 192.0.2.10",)
+    assert wire.reported == (
+        "only one direction of 1 connection was captured, from 192.0.2.21 to 192.0.2.10",
+    )
     wire.step("bare_ack", server=True)
     assert wire.lacking(["both_sides"], frame) == []
-    assert not wire.told
+    assert not wire.reported
 
 
 def test_a_syn_that_nobody_answers_is_no_half_of_a_connection() -> None:
     wire = Wire()
     wire.step("syn")
-    assert wire.told == ()
+    assert wire.reported == ()
     assert wire.lacking(["two_way"], 1) == []
 
 
 def test_what_was_acknowledged_and_not_captured_makes_the_order_doubtful() -> None:
     wire = Wire().opened()
     wire.step("unseen", server=True)
-    told = ["the other side of this connection acknowledged bytes that were not captured"]
-    assert wire.lacking(["order"], 6) == told
-    assert wire.lacking(["before"], 6) == told
+    reported = ["the other side of this connection acknowledged bytes that were not captured"]
+    assert wire.lacking(["order"], 6) == reported
+    assert wire.lacking(["before"], 6) == reported
     assert wire.lacking(["before"], 4) == []
 
 
@@ -149,11 +151,11 @@ def test_a_later_frame_with_an_earlier_time_makes_the_order_of_its_connection_do
     wire = Wire().opened()
     wire.feed("user_message", time=2_000)
     wire.feed("user_message", time=1_999)
-    told = ["frames of this connection are not in the order of their time"]
-    assert wire.lacking(["order"], 5) == wire.lacking(["before"], 9) == told
+    reported = ["frames of this connection are not in the order of their time"]
+    assert wire.lacking(["order"], 5) == wire.lacking(["before"], 9) == reported
     assert wire.lacking(["before"], 1) == []
     assert wire.lacking(["in_time"], 5) == []
-    assert wire.told == ("frames are not in the order of their time; reordercap sorts them",)
+    assert wire.reported == ("frames are not in the order of their time; reordercap sorts them",)
 
 
 def test_an_earlier_frame_that_comes_late_is_in_order() -> None:
@@ -217,8 +219,8 @@ def test_a_connection_on_the_same_ends_later_is_another_one() -> None:
 def test_a_connection_that_was_let_go_while_it_went_on_is_not_known_from_there() -> None:
     wire = Wire().opened()
     wire.seen.forget("a.pcap", 0)
-    told = ["this connection was dropped to save memory while it went on"]
-    assert wire.lacking(["opening"], 5) == wire.lacking(["whole"], 5) == told
+    reported = ["this connection was dropped to save memory while it went on"]
+    assert wire.lacking(["opening"], 5) == wire.lacking(["whole"], 5) == reported
 
 
 @pytest.mark.parametrize(
@@ -237,7 +239,7 @@ def test_what_a_capture_lost_is_said_with_its_size(gaps: list[int | None], said:
     wire = Wire().opened()
     for missing in gaps:
         wire.gap(4, missing=missing)
-    assert wire.told == (said,)
+    assert wire.reported == (said,)
 
 
 def test_what_is_remembered_of_connections_is_bounded_and_what_is_forgotten_is_not_held_for_whole() -> None:
@@ -289,8 +291,8 @@ def test_two_connections_of_the_same_ends_at_a_time_are_in_two_networks() -> Non
     wire.feed("tcp_stream", event="syn", stream=1)
     assert wire.lacking(["one_network"], 5) == []
     wire.feed("user_message")
-    told = ["the same addresses and ports are in use in several networks"]
-    assert wire.lacking(["one_network"], 5) == told
+    reported = ["the same addresses and ports are in use in several networks"]
+    assert wire.lacking(["one_network"], 5) == reported
 
 
 def test_who_closes_what_it_opened_was_answered() -> None:

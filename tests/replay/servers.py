@@ -6,12 +6,12 @@ from typing import Any
 
 import msgspec
 
+from msmq_wire.lab.model.interface_server import CallResult, ClientAssociation
 from msmq_wire.lab.model.qm2qm.server import Qm2qmServer
 from msmq_wire.lab.model.qmcomm.environment import QmcommEnvironment
 from msmq_wire.lab.model.qmcomm.qmcomm2 import Qmcomm2Server
 from msmq_wire.lab.model.qmcomm.server import QmcommServer
 from msmq_wire.lab.model.qmmgmt.server import QmmgmtServer
-from msmq_wire.lab.model.server import Answer, Association
 from msmq_wire.records.record import Record
 from msmq_wire.replay.deviation import ReplayDeviation
 from msmq_wire.rpc.interfaces import INTERFACES
@@ -39,7 +39,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
 
     method: str
     request: Any
-    answer: Answer
+    answer: CallResult
     begun: int
     ended: int
     stream: int
@@ -80,8 +80,8 @@ class Reader:
 
     def __init__(self, number: int) -> None:
         self.number = number
-        self.local = Association(number=2 * number)
-        self.remote = Association(number=2 * number + 1)
+        self.local = ClientAssociation(number=2 * number)
+        self.remote = ClientAssociation(number=2 * number + 1)
         self.ready = 0
         self.handles: list[tuple[ContextHandle, int]] = []
         self.sessions: list[tuple[ContextHandle, int]] = []
@@ -119,7 +119,7 @@ class Servers:
 
     def call(
         self, method: str, request: Any = None, client: Reader | None = None, delay: int = 1, **values: Any
-    ) -> Answer | None:
+    ) -> CallResult | None:
         """Call a method, with a request or its members; None while it waits."""
         who = self.clients[0] if client is None else client
         interface, declared = METHODS[method]
@@ -127,9 +127,9 @@ class Servers:
         timers = self.manager.timers
         self.wait(max(0, who.ready - timers.now))
         begun = timers.now
-        answers: list[Answer] = []
+        answers: list[CallResult] = []
 
-        def done(answer: Answer) -> None:
+        def done(answer: CallResult) -> None:
             ended = timers.now + delay
             who.ready = max(who.ready, ended + 1)
             answers.append(answer)
@@ -139,7 +139,7 @@ class Servers:
         self.servers[interface].serve(association, declared.opnum, asked, done)
         return answers[0] if answers else None
 
-    def _keep(self, who: Reader, method: str, asked: Any, answer: Answer, begun: int, ended: int) -> None:
+    def _keep(self, who: Reader, method: str, asked: Any, answer: CallResult, begun: int, ended: int) -> None:
         queue = self._queue(asked)
         interface = METHODS[method][0]
         self.calls.append(
@@ -217,7 +217,7 @@ class Servers:
         delay: int = 1,
         lookup_id: int = 0,
         **more: Any,
-    ) -> Answer | None:
+    ) -> CallResult | None:
         """One of the three starts of qm2qm."""
         wanted = RemoteReadDesc(**{"h_remote_queue": number, "dw_queue": number, "dw_request_id": 1} | more)
         if method == START:

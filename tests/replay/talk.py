@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from msmq_wire.lab.model.server import Answer
+from msmq_wire.lab.model.interface_server import CallResult
 from msmq_wire.records.record import Record
 from msmq_wire.rpc.interfaces import INTERFACES
 from msmq_wire.rpc.types.context_handle import ContextHandle
@@ -48,7 +48,7 @@ class Talk(World):
 
     def ask(
         self, method: str, client: Observed | None = None, delay: int = 1, **values: Any
-    ) -> Answer | None:
+    ) -> CallResult | None:
         """Call a method with these parameters; a read has room for every message."""
         limits = _LIMITS if method in (START, TRANSACTIONAL) else {}
         request = _REQUESTS[method](**limits | values)
@@ -81,7 +81,7 @@ class Talk(World):
         """Where a call of a method stands in the capture."""
         return [number for number, call in enumerate(self.calls()) if _method(call) == method][which]
 
-    def told(self, changed: dict[int, list[Record]]) -> _Told:
+    def reported(self, changed: dict[int, list[Record]]) -> _Told:
         """Kind and rule of what is found where some calls are others, and nothing else is."""
         calls = self.calls()
         assert [(str(one.rule), one.message) for one in deviations(*calls)] == []
@@ -91,7 +91,7 @@ class Talk(World):
     def answered(self, method: str, which: int = -1, **changes: Any) -> _Told:
         """What is found where a call is answered otherwise."""
         place = self.place(method, which)
-        return self.told({place: otherwise(self.calls()[place], **changes)})
+        return self.reported({place: otherwise(self.calls()[place], **changes)})
 
     def granted(self, method: str, which: int = -1) -> _Told:
         """What is found where a call is granted."""
@@ -101,7 +101,7 @@ class Talk(World):
         """What is found where a call brings the message of another one."""
         calls = self.calls()
         response = calls[other][0].packet.response
-        return self.told({place: [otherwise(calls[place], **_members(response))[0], *calls[other][1:]]})
+        return self.reported({place: [otherwise(calls[place], **_members(response))[0], *calls[other][1:]]})
 
 
 def _method(call: list[Record]) -> str | None:

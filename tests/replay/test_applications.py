@@ -25,7 +25,7 @@ def receive(servers: Servers, context: int, action: int = _RECEIVE, **asked: Any
     return len(servers.calls) - 1
 
 
-def told(servers: Servers, place: int, other: int) -> list[tuple[str, str, bool]]:
+def reported(servers: Servers, place: int, other: int) -> list[tuple[str, str, bool]]:
     """What is found where a call brings the message of another."""
     assert rules(servers.found()) == []
     changed: list[Record] = servers.calls[place].records(servers.calls[other].answer.response)
@@ -47,7 +47,7 @@ def test_a_message_that_comes_after_it_was_received_is_found(
     servers.put()
     first = receive(servers, context, **asked)
     last = receive(servers, context, again, **asked)
-    found = told(servers, last, first)
+    found = reported(servers, last, first)
     assert [one for one in found if one[0] == "gone"] == [("gone", "MQMP-3.1.5.3-167", certain)]
 
 
@@ -60,7 +60,7 @@ def test_a_message_that_comes_after_its_queue_was_purged_is_found() -> None:
     servers.put()
     servers.wait(10)
     last = receive(servers, context, _PEEK, **_ALL)
-    assert ("gone", "MQMP-3.1.4.22-5", False) in told(servers, last, first)
+    assert ("gone", "MQMP-3.1.4.22-5", False) in reported(servers, last, first)
 
 
 def test_a_message_without_its_identifier_is_not_told_from_others() -> None:
@@ -69,7 +69,7 @@ def test_a_message_without_its_identifier_is_not_told_from_others() -> None:
     servers.put()
     servers.put()
     first = receive(servers, context, **body_room())
-    assert told(servers, receive(servers, context, **body_room()), first) == []
+    assert reported(servers, receive(servers, context, **body_room()), first) == []
 
 
 def test_a_message_that_a_transaction_received_may_come_again() -> None:
@@ -111,7 +111,7 @@ def test_a_message_that_an_application_is_given_before_its_turn_is_found() -> No
     servers.put(priority=6)
     for _ in range(3):
         receive(servers, context, _PEEK, **_ALL)
-    assert told(servers, low + 2, low) == [("order", "MQMP-3.1.5.3-167", False)]
+    assert reported(servers, low + 2, low) == [("order", "MQMP-3.1.5.3-167", False)]
 
 
 def test_what_an_application_receives_without_its_name_makes_no_order() -> None:

@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from msmq_wire.engines.building import build_message
 from msmq_wire.engines.codec import decode, encode
 from msmq_wire.engines.fit import fit
+from msmq_wire.engines.message_builder import build_message
 from msmq_wire.findings.rules import rpc_sec_seq, rpc_sec_size
 from msmq_wire.reassembly.sections import join_sections, split_sections
 from msmq_wire.wire.headers.compound_message_header import CompoundMessageHeader
@@ -224,7 +224,7 @@ def asked_for(talk: Talk, place: int, **changes: Any) -> list[tuple[str, str]]:
     call = talk.calls()[place]
     asked = msgspec.structs.replace(call[0].packet.request, **changes)
     packet = msgspec.structs.replace(call[0].packet, request=asked)
-    return talk.told({place: [msgspec.structs.replace(call[0], packet=packet), *call[1:]]})
+    return talk.reported({place: [msgspec.structs.replace(call[0], packet=packet), *call[1:]]})
 
 
 @pytest.mark.parametrize(
@@ -378,6 +378,6 @@ _SHORT = {"data": b"12345678", "section_size": 8, "section_size_alloc": 8}
 def test_sections_that_contradict_themselves_are_told_as_findings(
     sections: tuple[SectionBuffer, ...],
 ) -> None:
-    told = {*rpc_sec_seq.RULE.codes, *rpc_sec_size.RULE.codes}
+    reported = {*rpc_sec_seq.RULE.codes, *rpc_sec_size.RULE.codes}
     assert join_sections(_of_two({}, 0)).problems == ()
-    assert told.intersection(problem.code for problem in join_sections(sections).problems)
+    assert reported.intersection(problem.code for problem in join_sections(sections).problems)

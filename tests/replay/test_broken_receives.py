@@ -42,7 +42,7 @@ def test_who_does_not_know_what_it_has_given_is_found(rule: str, method: str, st
     lie = refused(talk.calls()[place], status, fault=status == _MISMATCH)
     if method == "R_CloseQueue":
         lie = otherwise(lie, pph_context=handle)
-    assert talk.told({place: lie}) == [("status", rule)]
+    assert talk.reported({place: lie}) == [("status", rule)]
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_who_does_not_know_a_receive_that_it_began_is_found(rule: str, start: st
     handle = talk.taken(start, queue=2, **more)
     talk.ask(end, ph_context=handle, dw_request_id=1, dw_ack=2)
     place = talk.place(end)
-    assert talk.told({place: refused(talk.calls()[place], _INVALID_PARAMETER)}) == [("status", rule)]
+    assert talk.reported({place: refused(talk.calls()[place], _INVALID_PARAMETER)}) == [("status", rule)]
 
 
 @pytest.mark.parametrize(("rule", "end"), [("MQRR-3.1.4.9-4", END), ("MQRR-3.1.4.15-4", END_TRANSACTIONAL)])
@@ -104,7 +104,7 @@ def test_a_request_identifier_that_has_not_ended_is_found(rule: str, method: str
     asked = msgspec.structs.replace(calls[place][0].packet.request, dw_request_id=1)
     packet = msgspec.structs.replace(calls[place][0].packet, request=asked)
     again = [msgspec.structs.replace(calls[place][0], packet=packet), *calls[place][1:]]
-    assert talk.told({place: again}) == [("reqid", rule)]
+    assert talk.reported({place: again}) == [("reqid", rule)]
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_a_request_identifier_under_which_a_peek_waits_is_found(rule: str, metho
         msgspec.structs.replace(call, packet=msgspec.structs.replace(call.packet, request=request)),
         *calls[shown][1:],
     ]
-    found = talk.told({refusal: again})
+    found = talk.reported({refusal: again})
     assert ("reqid", rule) in found
 
 
@@ -163,7 +163,7 @@ def test_a_wait_that_another_reader_overtakes_is_found(rule: str, method: str, a
     packet = msgspec.structs.replace(calls[late][0].packet, request=asked, response=source.response, status=0)
     waits = [msgspec.structs.replace(calls[late][0], packet=packet), *calls[first][1:]]
     nothing = refused(calls[first], _TIMED_OUT)
-    assert talk.told({first: nothing, late: waits}) == [("order", rule)]
+    assert talk.reported({first: nothing, late: waits}) == [("order", rule)]
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ def test_a_wait_without_end_that_ends_is_found(rule: str, method: str) -> None:
     talk.wait(6000)
     talk.arrive()
     talk.wait(1)
-    assert talk.told({talk.place(method): refused(talk.calls()[talk.place(method)], _TIMED_OUT)}) == [
+    assert talk.reported({talk.place(method): refused(talk.calls()[talk.place(method)], _TIMED_OUT)}) == [
         ("time", rule)
     ]
 
@@ -225,21 +225,21 @@ def delayed(talk: Talk, place: int, milliseconds: int, status: int) -> list[Any]
 )
 def test_a_read_that_brings_a_message_though_it_was_cancelled_is_found(rule: str, method: str) -> None:
     talk, _, read = cancelled(method)
-    assert ("cancel", rule) in talk.told({read: otherwise(talk.calls()[read], status=0)})
+    assert ("cancel", rule) in talk.reported({read: otherwise(talk.calls()[read], status=0)})
 
 
 @pytest.mark.parametrize("method", _BOTH)
 @pytest.mark.parametrize(("rule", "how"), [("MQRR-3.1.4.8-13", "cancel"), ("MQRR-3.1.4.3-6", "close")])
 def test_a_read_that_waits_on_though_it_was_ended_is_found(rule: str, how: str, method: str) -> None:
     talk, _, read = cancelled(method, how=how)
-    assert ("cancel", rule) in talk.told({read: delayed(talk, read, 3000, _TIMED_OUT)})
+    assert ("cancel", rule) in talk.reported({read: delayed(talk, read, 3000, _TIMED_OUT)})
 
 
 @pytest.mark.parametrize("method", _BOTH)
 def test_a_read_that_goes_on_by_a_cursor_that_was_closed_is_found(method: str) -> None:
     talk, _, read = cancelled(method, how="cursor")
     late = otherwise(delayed(talk, read, 3000, _TIMED_OUT), status=0)
-    assert ("cancel", "MQRR-3.1.4.5-8") in talk.told({read: late})
+    assert ("cancel", "MQRR-3.1.4.5-8") in talk.reported({read: late})
 
 
 @pytest.mark.parametrize(
@@ -254,7 +254,7 @@ def test_a_wait_that_is_said_not_to_be_is_found(rule: str, method: str, action: 
     talk, cancel, read = cancelled(method, action)
     calls = talk.calls()
     late = delayed(talk, read, 3000, _TIMED_OUT)
-    found = talk.told({cancel: refused(calls[cancel], _NOT_FOUND), read: late})
+    found = talk.reported({cancel: refused(calls[cancel], _NOT_FOUND), read: late})
     assert ("cancel", rule) in found
 
 

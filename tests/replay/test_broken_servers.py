@@ -25,7 +25,7 @@ _PEEK, _NEXT = 0x80000000, 0x80000001
 _TIMED_OUT, _CANCELED = 0xC00E001B, 0x400E03E9
 
 
-def told(servers: Servers, changed: dict[int, list[Record]]) -> list[tuple[str, str]]:
+def reported(servers: Servers, changed: dict[int, list[Record]]) -> list[tuple[str, str]]:
     """Kind and rule of what is found where some calls are others."""
     assert rules(servers.found()) == []
     return [(str(one.kind), str(one.rule)) for one in servers.found(changed)]
@@ -63,7 +63,7 @@ def test_a_message_that_is_given_twice_is_found(method: str, more: dict[str, Any
         servers.read(method, servers.open_remote(client=client), client, **more)
     last = len(servers.calls) - 1
     first = next(place for place, call in enumerate(servers.calls) if call.method == method)
-    assert told(servers, {last: brings(servers, last, first)}) == [("twice", rule)]
+    assert reported(servers, {last: brings(servers, last, first)}) == [("twice", rule)]
 
 
 @pytest.mark.parametrize("method", [START, START2])
@@ -82,7 +82,7 @@ def test_a_message_that_comes_after_it_was_removed_is_found(method: str, end: st
     servers.wait(10)
     servers.read(method, number, ul_action=_PEEK)
     last = len(servers.calls) - 1
-    assert told(servers, {last: brings(servers, last, first)}) == [("gone", rule)]
+    assert reported(servers, {last: brings(servers, last, first)}) == [("gone", rule)]
 
 
 def test_a_message_that_is_put_back_may_come_again() -> None:
@@ -106,7 +106,7 @@ def test_a_message_that_is_passed_over_is_found(method: str, rule: str) -> None:
     servers.put(priority=6)
     for _ in range(3):
         servers.read(method, number, ul_action=_PEEK)
-    assert told(servers, {low + 2: brings(servers, low + 2, low)}) == [("order", rule)]
+    assert reported(servers, {low + 2: brings(servers, low + 2, low)}) == [("order", rule)]
 
 
 @pytest.mark.parametrize(("method", "rule"), [(START, "MQQP-3.1.4.1-35"), (START2, "MQQP-3.1.4.10-37")])
@@ -116,7 +116,7 @@ def test_a_wait_that_ends_at_the_wrong_time_is_found(method: str, rule: str, too
     servers.read(method, servers.open_remote(), ul_timeout=5000)
     servers.wait(6000)
     last = len(servers.calls) - 1
-    assert told(servers, {last: slower(servers.calls[last], took)}) == [("time", rule)]
+    assert reported(servers, {last: slower(servers.calls[last], took)}) == [("time", rule)]
 
 
 @pytest.mark.parametrize("took", [100, 60_000])
@@ -127,7 +127,7 @@ def test_a_wait_of_an_application_that_ends_at_the_wrong_time_is_found(took: int
     servers.call("rpc_ACReceiveMessageEx", None, h_qm_context=context, ptb=buffer)
     servers.wait(6000)
     last = len(servers.calls) - 1
-    assert told(servers, {last: slower(servers.calls[last], took)}) == [("time", "MQMP-3.1.5.3-170")]
+    assert reported(servers, {last: slower(servers.calls[last], took)}) == [("time", "MQMP-3.1.5.3-170")]
 
 
 @pytest.mark.parametrize(("method", "rule"), [(START, "MQQP-3.1.4.1-36"), (START2, "MQQP-3.1.4.10-38")])
@@ -141,7 +141,7 @@ def test_a_read_that_brings_a_message_though_it_was_cancelled_is_found(method: s
     servers.wait(1000)
     servers.call("RemoteQMCancelReceive", None, h_queue=number, p_queue=number, dw_request_id=3)
     place = next(place for place, call in enumerate(servers.calls) if call.answer.status == _CANCELED)
-    found = told(servers, {place: granted(servers.calls[place])})
+    found = reported(servers, {place: granted(servers.calls[place])})
     assert ("cancel", rule) in found
 
 
@@ -154,7 +154,7 @@ def test_a_cancel_of_nothing_is_found(answered: bool, rule: str) -> None:
         servers.read(START, number, ul_action=_PEEK, dw_request_id=3)
     servers.call("RemoteQMCancelReceive", None, h_queue=number, p_queue=number, dw_request_id=3)
     last = len(servers.calls) - 1
-    assert told(servers, {last: granted(servers.calls[last])}) == [("cancel", rule)]
+    assert reported(servers, {last: granted(servers.calls[last])}) == [("cancel", rule)]
 
 
 @pytest.mark.parametrize(("method", "rule"), [(START, "MQQP-3.1.4.1-6"), (START2, "MQQP-3.1.4.10-8")])
@@ -172,14 +172,14 @@ def test_a_request_identifier_that_is_in_use_is_found(method: str, rule: str) ->
         ended=servers.calls[-1].ended + 1,
         answer=servers.calls[-1].answer,
     )
-    assert told(servers, {refused: call.records()})[-1] == ("reqid", rule)
+    assert reported(servers, {refused: call.records()})[-1] == ("reqid", rule)
 
 
 def test_a_transaction_that_is_enlisted_twice_is_found() -> None:
     servers = Servers()
     for _ in range(2):
         servers.call("R_QMEnlistInternalTransaction", None, p_uow=GUID(b"one transaction."))
-    assert told(servers, {1: granted(servers.calls[1])})[-1] == ("handle", "MQMP-3.1.4.14-3")
+    assert reported(servers, {1: granted(servers.calls[1])})[-1] == ("handle", "MQMP-3.1.4.14-3")
 
 
 _AFTER_CLOSE: list[tuple[str, str, dict[str, Any]]] = [
@@ -240,7 +240,7 @@ def test_who_goes_on_with_what_is_closed_is_found(rule: str, method: str, values
         }
         servers.call(method, None, **asked)
     last = len(servers.calls) - 1
-    assert ("handle", rule) in told(servers, {last: granted(servers.calls[last])})
+    assert ("handle", rule) in reported(servers, {last: granted(servers.calls[last])})
 
 
 _NULL_HANDLES = [
@@ -255,7 +255,7 @@ _NULL_HANDLES = [
 def test_who_takes_no_handle_is_found(rule: str, method: str, values: dict[str, Any]) -> None:
     servers = Servers()
     servers.call(method, None, **values)
-    assert told(servers, {0: granted(servers.calls[0])}) == [("handle", rule)]
+    assert reported(servers, {0: granted(servers.calls[0])}) == [("handle", rule)]
 
 
 def test_an_end_of_what_has_ended_is_found() -> None:
@@ -267,7 +267,7 @@ def test_an_end_of_what_has_ended_is_found() -> None:
         servers.call("RemoteQMEndReceive", None, pph_context=taken, dw_ack=2)
         servers.wait(10)
     last = len(servers.calls) - 1
-    assert told(servers, {last: granted(servers.calls[last])}) == [("end", "MQQP-3.1.4.2-2")]
+    assert reported(servers, {last: granted(servers.calls[last])}) == [("end", "MQQP-3.1.4.2-2")]
 
 
 @pytest.mark.parametrize(
@@ -351,7 +351,7 @@ def test_a_cursor_that_is_not_there_is_found(rule: str, method: str, which: str)
         buffer = receiving(_PEEK, cursor=cursor, **body_room())
         servers.call(method, None, h_qm_context=context, ptb=buffer)
     last = len(servers.calls) - 1
-    assert ("cursor", rule) in told(servers, {last: granted(servers.calls[last])})
+    assert ("cursor", rule) in reported(servers, {last: granted(servers.calls[last])})
 
 
 @pytest.mark.parametrize(
@@ -387,7 +387,7 @@ def test_an_action_that_its_parameters_forbid_is_found(
     else:
         servers.read(method, servers.open_remote(), **wanted)
     last = len(servers.calls) - 1
-    assert ("action", rule) in told(servers, {last: granted(servers.calls[last])})
+    assert ("action", rule) in reported(servers, {last: granted(servers.calls[last])})
 
 
 @pytest.mark.parametrize(
@@ -407,7 +407,7 @@ def test_a_lookup_that_brings_another_message_is_found(action: int, rule: str) -
     assert call.answer.status == 0
     wrong = first + 9 if action == 0x40000010 else first
     changed = call.records(in_second(sequential_id=wrong)(call.answer.response))
-    assert ("lookup", rule) in told(servers, {len(servers.calls) - 1: changed})
+    assert ("lookup", rule) in reported(servers, {len(servers.calls) - 1: changed})
 
 
 _SUCCESSES = {
@@ -440,7 +440,7 @@ def test_a_success_that_the_method_does_not_have_is_found(name: str, rule: str) 
     servers, places = conversation()
     call = servers.calls[places[name]]
     changed = call.records(msgspec.structs.replace(call.answer.response, status=1))
-    assert ("status", rule) in told(servers, {places[name]: changed})
+    assert ("status", rule) in reported(servers, {places[name]: changed})
 
 
 @pytest.mark.parametrize(
@@ -460,7 +460,7 @@ def test_another_success_that_the_method_does_not_have_is_found(rule: str, metho
     call = servers.calls[-1]
     response = call.answer.response
     changed = call.records(msgspec.structs.replace(response, status=1))
-    assert ("status", rule) in told(servers, {len(servers.calls) - 1: changed})
+    assert ("status", rule) in reported(servers, {len(servers.calls) - 1: changed})
 
 
 @pytest.mark.parametrize(
@@ -480,7 +480,7 @@ def test_a_success_that_a_method_which_was_refused_does_not_have_is_found(
     servers = Servers()
     servers.call(method, None, **asked)
     response = METHODS[method][1].response.cls(status=1)
-    assert ("status", rule) in told(servers, {0: servers.calls[0].records(response)})
+    assert ("status", rule) in reported(servers, {0: servers.calls[0].records(response)})
 
 
 def test_a_peek_changes_nothing_that_is_told() -> None:
@@ -492,4 +492,4 @@ def test_a_peek_changes_nothing_that_is_told() -> None:
         servers.read(method, number, ul_action=_PEEK)
     call = servers.calls[-1]
     other = call.records(in_descriptor(reserved=0)(call.answer.response))
-    assert told(servers, {len(servers.calls) - 1: other}) == []
+    assert reported(servers, {len(servers.calls) - 1: other}) == []

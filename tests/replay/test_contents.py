@@ -103,7 +103,7 @@ def received(**old: Any) -> list[Record]:
     return call_record(_QMCOMM2, asked, declared.response.cls(ptb=buffer), begun=10, ended=11)
 
 
-def told(*calls: list[Record]) -> list[ReplayDeviation]:
+def reported(*calls: list[Record]) -> list[ReplayDeviation]:
     """What is said of contents."""
     return [one for one in deviations(*calls) if one.kind == "content"]
 
@@ -122,7 +122,7 @@ _BROKEN: list[tuple[str, str, bytes]] = [
 
 @pytest.mark.parametrize(("rule", "method", "data"), _BROKEN)
 def test_another_message_than_was_sent_is_found_with_both_frames(rule: str, method: str, data: bytes) -> None:
-    (found,) = told(sent(), brings(method, data))
+    (found,) = reported(sent(), brings(method, data))
     assert (str(found.rule), found.frames, found.certain) == (rule, (11,), True)
     assert "(frame 1)" in found.message
 
@@ -137,26 +137,26 @@ _ATTRIBUTES: list[tuple[str, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("rule", "old"), _ATTRIBUTES)
 def test_another_attribute_than_was_sent_is_found(rule: str, old: dict[str, Any]) -> None:
-    assert [str(one.rule) for one in told(sent(), received(**old))] == [rule]
+    assert [str(one.rule) for one in reported(sent(), received(**old))] == [rule]
 
 
 @pytest.mark.parametrize("method", [_START, _TRANSACTIONAL, _QM2QM])
 def test_a_message_that_comes_as_it_was_sent_is_right(method: str) -> None:
     address = {"user_header__queue_manager_address": GUID(bytes([4, 0, 1, 0]) + bytes(12))}
     for changes in ({}, address, {"message_properties_header__message_class": 0x8004}):
-        assert told(sent(), brings(method, stored(**changes))) == []
+        assert reported(sent(), brings(method, stored(**changes))) == []
 
 
 @pytest.mark.parametrize("seconds", [_FOR_EVER, (_SENT + _FOR_EVER) & _FOR_EVER])
 def test_a_message_that_may_wait_for_ever_has_either_reading_of_its_time(seconds: int) -> None:
     for_ever = {"base_header__time_to_reach_queue": _FOR_EVER}
-    assert told(sent(**for_ever), brings(_START, stored(base_header__time_to_reach_queue=seconds))) == []
+    assert reported(sent(**for_ever), brings(_START, stored(base_header__time_to_reach_queue=seconds))) == []
 
 
 def test_what_may_be_another_message_is_not_certain() -> None:
-    (later,) = told(sent(), brings(_START, stored(user_header__sent_time=_SENT + 60)))
+    (later,) = reported(sent(), brings(_START, stored(user_header__sent_time=_SENT + 60)))
     assert (later.certain, later.expected, later.came) == (False, f"{_SENT}", f"{_SENT + 60}")
-    (elsewhere,) = told(
+    (elsewhere,) = reported(
         [msgspec.structs.replace(sent()[0], dst="192.0.2.77:1801")], brings(_START, stored(b"bodY"))
     )
     assert not elsewhere.certain
@@ -166,22 +166,22 @@ def test_the_body_of_an_encrypted_message_may_be_another_one() -> None:
     sealed = SecurityHeader(flags=0x20)
     (plain,) = sent(body=b"cipher")
     encrypted = msgspec.structs.replace(plain.packet, security_header=sealed)
-    assert told([msgspec.structs.replace(plain, packet=encrypted)], brings(_START, stored())) == []
-    assert len(told([plain], brings(_START, stored()))) == 1
+    assert reported([msgspec.structs.replace(plain, packet=encrypted)], brings(_START, stored())) == []
+    assert len(reported([plain], brings(_START, stored()))) == 1
 
 
 def test_a_second_read_under_one_lookup_identifier_has_the_same_body() -> None:
-    (found,) = told(brings(_START, stored()), brings(_START, stored(b"bodY"), at=20))
+    (found,) = reported(brings(_START, stored()), brings(_START, stored(b"bodY"), at=20))
     assert "(frame 11)" in found.message
-    assert told(brings(_START, stored()), brings(_START, stored(b"bodY"), sequence=6, at=20)) == []
+    assert reported(brings(_START, stored()), brings(_START, stored(b"bodY"), sequence=6, at=20)) == []
     # A queue that was made anew counts from the beginning.
-    assert told(brings(_START, stored()), brings(_START, stored(b"bodies"), at=20)) == []
+    assert reported(brings(_START, stored()), brings(_START, stored(b"bodies"), at=20)) == []
 
 
 def test_time_to_reach_queue_before_sent_time_is_found_without_another_packet() -> None:
-    (found,) = told(brings(_START, stored(base_header__time_to_reach_queue=_HOUR)))
+    (found,) = reported(brings(_START, stored(base_header__time_to_reach_queue=_HOUR)))
     assert (str(found.rule), found.came, found.certain) == ("MQRR-3.1.4.7-131", f"{_HOUR}", True)
-    (late,) = told(sent(), brings(_START, stored(base_header__time_to_reach_queue=_SENT + 2 * _HOUR)))
+    (late,) = reported(sent(), brings(_START, stored(base_header__time_to_reach_queue=_SENT + 2 * _HOUR)))
     assert (late.expected, late.came, late.certain) == (f"{_SENT + _HOUR}", f"{_SENT + 2 * _HOUR}", False)
 
 

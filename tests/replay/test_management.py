@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from msmq_wire.rpc.constants import ManagementAction, MgmtObjectType
-from msmq_wire.rpc.management import NO_VALUE
+from msmq_wire.rpc.management_properties import NO_VALUE
 from msmq_wire.rpc.types.management_object import MgmtObject
 from msmq_wire.rpc.types.propvariant import PropVariant
 from msmq_wire.rpc.types.queue_format import QueueFormat

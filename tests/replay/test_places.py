@@ -10,7 +10,7 @@ import pytest
 from msmq_wire.rpc.types.cac_transfer_buffer import CACTransferBufferV1, TransferSend
 from tests.replay.servers import LOOKUP, START, START2, Servers, granted, rules
 from tests.replay.test_answers import in_descriptor
-from tests.replay.test_broken_servers import brings, told
+from tests.replay.test_broken_servers import brings, reported
 
 _RECEIVE, _PEEK, _NEXT = 0, 0x80000000, 0x80000001
 _LOOK, _PEEK_NEXT, _PEEK_PREV = 0x40000010, 0x40000011, 0x40000012
@@ -64,7 +64,7 @@ def test_a_cursor_that_brings_what_it_does_not_stand_on_is_found(
     last = _read(servers, method, number, action, **with_it)
     assert servers.calls[last].answer.status == 0
     source = first if other == "first" else second
-    assert rule in [one for _, one in told(servers, {last: brings(servers, last, source)})]
+    assert rule in [one for _, one in reported(servers, {last: brings(servers, last, source)})]
 
 
 @pytest.mark.parametrize(("rule", "method"), [("MQQP-3.1.4.1-29", START), ("MQQP-3.1.4.10-31", START2)])
@@ -72,7 +72,7 @@ def test_a_cursor_that_goes_on_from_nothing_is_found(rule: str, method: str) -> 
     servers, number, cursor = _with_cursor()
     last = _read(servers, method, number, _NEXT, h_cursor=cursor)
     assert servers.calls[last].answer.status
-    assert ("cursor", rule) in told(servers, {last: granted(servers.calls[last])})
+    assert ("cursor", rule) in reported(servers, {last: granted(servers.calls[last])})
 
 
 @pytest.mark.parametrize("method", [START, START2])
@@ -116,7 +116,7 @@ def test_a_lookup_that_goes_the_wrong_way_is_found(rule: str, action: int, asked
     seen = [_read(servers, LOOKUP, number, _LOOK, lookup_id=name) for name in names]
     last = _read(servers, LOOKUP, number, action, lookup_id=names[asked])
     assert servers.calls[last].answer.status == 0
-    assert ("lookup", rule) in told(servers, {last: brings(servers, last, seen[wrong])})
+    assert ("lookup", rule) in reported(servers, {last: brings(servers, last, seen[wrong])})
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_a_lookup_of_the_first_or_the_last_that_brings_another_is_found(
     place = _read(servers, LOOKUP, number, action, lookup_id=asked)
     for name in names:
         _read(servers, LOOKUP, number, _LOOK, lookup_id=name)
-    assert ("order", rule) in told(servers, {place: brings(servers, place, seen[wrong])})
+    assert ("order", rule) in reported(servers, {place: brings(servers, place, seen[wrong])})
 
 
 @pytest.mark.parametrize("action", [_PEEK_NEXT, _PEEK_PREV])
@@ -168,7 +168,7 @@ def test_a_message_that_arrives_anew_is_found(method: str) -> None:
         last = _read(servers, method, number, _LOOK if method == LOOKUP else _PEEK, **more)
     call = servers.calls[last]
     changed = call.records(in_descriptor(dw_arrive_time=5)(call.answer.response))
-    assert told(servers, {last: changed}) == [("size", "MQQP-2.2.2.1-6")]
+    assert reported(servers, {last: changed}) == [("size", "MQQP-2.2.2.1-6")]
 
 
 @pytest.mark.parametrize(("rule", "method"), [("MQQP-3.1.4.1-34", START), ("MQQP-3.1.4.10-36", START2)])
@@ -200,7 +200,7 @@ def test_a_purged_message_that_is_put_back_and_comes_again_is_found() -> None:
     servers.call("RemoteQMEndReceive", None, pph_context=servers.clients[0].received[0], dw_ack=1)
     servers.put()
     last = _read(servers, START2, number, _PEEK)
-    assert ("gone", "MQQP-3.1.4.2-13") in told(servers, {last: brings(servers, last, taken)})
+    assert ("gone", "MQQP-3.1.4.2-13") in reported(servers, {last: brings(servers, last, taken)})
 
 
 def test_a_walk_with_a_cursor_breaks_no_rule() -> None:

@@ -114,7 +114,7 @@ def exchanged(unit: GUID | None = None, *, private: bool = False, **members: Any
     return servers
 
 
-def told(servers: Servers, change: Any) -> list[str]:
+def reported(servers: Servers, change: Any) -> list[str]:
     """What is found where the last answer is another."""
     call = servers.calls[-1]
     return rules(servers.found({len(servers.calls) - 1: call.records(change(call.answer.response))}))
@@ -162,7 +162,7 @@ _OF_EMPTY: list[tuple[str, Any]] = [
 
 @pytest.mark.parametrize(("rule", "change"), _OF_FULL)
 def test_a_message_that_comes_otherwise_than_it_was_sent_is_found(rule: str, change: Any) -> None:
-    assert rule in told(exchanged(**FULL_MESSAGE), change)
+    assert rule in reported(exchanged(**FULL_MESSAGE), change)
 
 
 def test_a_signature_that_comes_otherwise_is_found() -> None:
@@ -173,17 +173,17 @@ def test_a_signature_that_comes_otherwise_is_found() -> None:
         ppwcs_prov_name=WcharText.of("provider"),
         ul_prov_name_len=9,
     )
-    assert "MQMP-3.1.1.11-55" in told(servers, in_buffer(pp_signature=b"Signature" + bytes(11)))
+    assert "MQMP-3.1.1.11-55" in reported(servers, in_buffer(pp_signature=b"Signature" + bytes(11)))
 
 
 def test_a_privacy_that_comes_otherwise_is_found() -> None:
     servers = exchanged(private=True, pul_priv_level=1, pul_encrypt_alg=0x6602)
-    assert "MQMP-3.1.1.11-40" in told(servers, in_buffer(pul_priv_level=0))
+    assert "MQMP-3.1.1.11-40" in reported(servers, in_buffer(pul_priv_level=0))
 
 
 @pytest.mark.parametrize(("rule", "change"), _OF_EMPTY)
 def test_a_message_that_does_not_have_what_is_due_by_default_is_found(rule: str, change: Any) -> None:
-    assert rule in told(exchanged(), change)
+    assert rule in reported(exchanged(), change)
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_a_message_that_does_not_have_what_is_due_by_default_is_found(rule: str,
     ],
 )
 def test_a_message_of_a_transaction_that_is_as_another_is_found(rule: str, change: Any) -> None:
-    assert rule in told(exchanged(unit=GUID(b"one transaction."), p_priority=5), change)
+    assert rule in reported(exchanged(unit=GUID(b"one transaction."), p_priority=5), change)
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ def test_a_queue_that_nobody_named_is_found(rule: str, queue: str) -> None:
         f"ul_{queue}_format_name_len": len(name) // 2,
         f"pul_{queue}_format_name_len_prop": len(name) // 2,
     }
-    assert rule in told(exchanged(), in_arm(**more))
+    assert rule in reported(exchanged(), in_arm(**more))
 
 
 @pytest.mark.parametrize(
@@ -225,7 +225,7 @@ def test_a_queue_that_is_lost_is_found(rule: str, queue: str) -> None:
         f"ul_{queue}_format_name_len": 0,
         f"pul_{queue}_format_name_len_prop": 0,
     }
-    assert rule in told(servers, in_arm(**less))
+    assert rule in reported(servers, in_arm(**less))
 
 
 _LENGTHS: list[tuple[str, Any]] = [
@@ -261,30 +261,30 @@ _LENGTHS: list[tuple[str, Any]] = [
     ("MQMP-2.2.3.2-89", in_buffer(pul_version=17)),
 ]
 for _first, _name in zip((16, 24, 32, 40), _NAMES, strict=True):
-    _told, _text = f"pul_{_name}_format_name_len_prop", f"pp_{_name}_format_name"
+    _reported, _text = f"pul_{_name}_format_name_len_prop", f"pp_{_name}_format_name"
     _LENGTHS += [
         (f"MQMP-3.1.5.3-{_first}", in_arm(**{f"ul_{_name}_format_name_len": 99})),
-        (f"MQMP-3.1.5.3-{_first + 1}", in_arm(**{_told: None})),
-        (f"MQMP-3.1.5.3-{_first + 3}", in_arm(**{_told: 101})),
-        (f"MQMP-3.1.5.3-{_first + 4}", in_arm(**{_told: 9, _text: NULL_POINTEE})),
+        (f"MQMP-3.1.5.3-{_first + 1}", in_arm(**{_reported: None})),
+        (f"MQMP-3.1.5.3-{_first + 3}", in_arm(**{_reported: 101})),
+        (f"MQMP-3.1.5.3-{_first + 4}", in_arm(**{_reported: 9, _text: NULL_POINTEE})),
     ]
 
 
 @pytest.mark.parametrize(("rule", "change"), _LENGTHS)
 def test_a_length_that_contradicts_its_room_or_its_content_is_found(rule: str, change: Any) -> None:
-    assert rule in told(exchanged(**FULL_MESSAGE), change)
+    assert rule in reported(exchanged(**FULL_MESSAGE), change)
 
 
 def test_another_message_is_not_compared() -> None:
     other = ObjectId(lineage=GUID(b"another machine."), uniquifier=1)
-    assert told(exchanged(**FULL_MESSAGE), in_buffer(pp_message_id=other, p_priority=0)) == []
+    assert reported(exchanged(**FULL_MESSAGE), in_buffer(pp_message_id=other, p_priority=0)) == []
 
 
 def test_a_message_in_another_queue_is_not_compared() -> None:
     servers = exchanged(**FULL_MESSAGE)
     call = servers.calls[-1]
     servers.calls[-1] = msgspec.structs.replace(call, queue="DIRECT=OS:host\\system$;deadletter")
-    assert told(servers, in_buffer(p_class=0x8000)) == []
+    assert reported(servers, in_buffer(p_class=0x8000)) == []
 
 
 def test_an_identifier_that_is_given_twice_is_found() -> None:
@@ -294,4 +294,4 @@ def test_an_identifier_that_is_given_twice_is_found() -> None:
         servers.call("rpc_ACSendMessageEx", None, h_queue=handle, ptb=sending(), p_message_id=ROOM)
         servers.wait(10)
     first = servers.calls[-2].answer.response.p_message_id
-    assert told(servers, put(p_message_id=first)) == ["MQMP-3.1.5.2-94"]
+    assert reported(servers, put(p_message_id=first)) == ["MQMP-3.1.5.2-94"]

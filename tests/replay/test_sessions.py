@@ -57,7 +57,7 @@ def _honest() -> tuple[Record, ...]:
     return tuple(world.records)
 
 
-def _told(records: Iterable[Record]) -> Told:
+def _reported(records: Iterable[Record]) -> Told:
     """Kinds and sections of all that a replay tells."""
     kept = list(records)
     numbered = [msgspec.structs.replace(one, id=number) for number, one in enumerate(kept, 1)]
@@ -310,15 +310,15 @@ _BROKEN: dict[str, tuple[Break, Told]] = {
 @pytest.mark.slow
 def test_honest_queue_managers_are_not_blamed_and_say_all_that_is_judged() -> None:
     records = _honest()
-    assert _told(records) == set()
+    assert _reported(records) == set()
     types = {record.type for record in records}
     assert types >= {_ESTABLISH, _PARAMETERS, "session_ack", *USER}
 
 
 @pytest.mark.parametrize("name", _BROKEN)
 def test_a_queue_manager_that_breaks_a_rule_is_told_with_the_section(name: str) -> None:
-    broken, told = _BROKEN[name]
-    assert _told(broken(list(_honest()))) == told
+    broken, reported = _BROKEN[name]
+    assert _reported(broken(list(_honest()))) == reported
 
 
 def test_who_is_blamed_is_who_sent_the_packet() -> None:
@@ -347,7 +347,7 @@ def test_others_may_tell_of_a_message_by_a_report_or_as_its_connector(
         _change("user_message", "user_header.flags", lambda old: old | flags, server=True, when=when),
         _change("user_message", _CLASS, class_, server=True, when=when),
     )
-    assert _told(broken(list(_honest()))) == set()
+    assert _reported(broken(list(_honest()))) == set()
 
 
 def _over_a_gap(late: int) -> list[Record]:
@@ -365,22 +365,22 @@ def _over_a_gap(late: int) -> list[Record]:
     return [*records[:7], placed(1, -2), placed(3, -1), ahead, placed(2, late)]
 
 
-@pytest.mark.parametrize(("late", "told"), [(1, ["at most number 1"]), (-1, [])])
-def test_what_fills_a_gap_by_its_time_may_stand_behind_the_order_ack(late: int, told: list[str]) -> None:
-    assert [one.expected for one in replay(_over_a_gap(late)) if one.kind == "orderack"] == told
+@pytest.mark.parametrize(("late", "reported"), [(1, ["at most number 1"]), (-1, [])])
+def test_what_fills_a_gap_by_its_time_may_stand_behind_the_order_ack(late: int, reported: list[str]) -> None:
+    assert [one.expected for one in replay(_over_a_gap(late)) if one.kind == "orderack"] == reported
 
 
 def test_of_too_many_order_acks_that_wait_the_oldest_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session_rules, "_MOST_EARLY", 2)
     *before, ahead, _ = _over_a_gap(1)
     replayer = Replayer()
-    told = [len(replayer.feed(record)) for record in [*before, ahead, ahead, ahead]]
-    assert told[-3:] == [0, 0, 1]
+    reported = [len(replayer.feed(record)) for record in [*before, ahead, ahead, ahead]]
+    assert reported[-3:] == [0, 0, 1]
     assert len(replayer.finish()) == 2
 
 
-@pytest.mark.parametrize(("gaps", "told"), [(1, 1), (60, 1), (80, 0)])
-def test_a_sequence_with_more_gaps_than_are_kept_is_not_judged(gaps: int, told: int) -> None:
+@pytest.mark.parametrize(("gaps", "reported"), [(1, 1), (60, 1), (80, 0)])
+def test_a_sequence_with_more_gaps_than_are_kept_is_not_judged(gaps: int, reported: int) -> None:
     records = list(_honest())
     sent = next(one for one in records if getattr(one.packet, "transaction_header", None) is not None)
     order = records[_first(records, "order_ack", server=True)]
@@ -394,7 +394,7 @@ def test_a_sequence_with_more_gaps_than_are_kept_is_not_judged(gaps: int, told: 
     messages = [placed(1, 0), *(placed(2 * number + 1, 2 * number) for number in range(1, gaps + 1))]
     last = msgspec.structs.replace(order, packet=_ordered(order.packet, lambda _: 2 * gaps + 1))
     found = [one for one in replay([*records[:7], *messages, last]) if one.kind == "orderack"]
-    assert [one.expected for one in found] == ["at most number 1"] * told
+    assert [one.expected for one in found] == ["at most number 1"] * reported
     assert not any(one.certain for one in found)
 
 
@@ -408,23 +408,23 @@ def test_a_message_to_several_queues_has_several_ends() -> None:
         return records
 
     refused, _ = _BROKEN["a message has arrived, and was turned away"]
-    assert _told(_all(several, refused)(list(_honest()))) == set()
+    assert _reported(_all(several, refused)(list(_honest()))) == set()
 
 
 def test_a_message_that_was_sent_twice_may_have_had_two_ends() -> None:
-    refused, told = _BROKEN["a message has arrived, and was turned away"]
+    refused, reported = _BROKEN["a message has arrived, and was turned away"]
     records = refused(list(_honest()))
     sent = [one for one in records if one.type == "user_message" and not (one.src or "").endswith(":1801")]
     # It came over another connection before, whose beginning was not captured.
     again = [msgspec.structs.replace(one, stream=7, src="192.0.2.21:41000") for one in sent]
-    assert "outcome" in {kind for kind, _ in told}
+    assert "outcome" in {kind for kind, _ in reported}
     assert "outcome" not in {str(one.kind) for one in replay([*again, *records])}
 
 
 def test_another_window_is_news_and_the_first_one_is_none() -> None:
     twice = _again("session_ack", server=True)
     smaller = _change("session_ack", f"{_SH}.window_size", 32, server=True, which=slice(1, 2))
-    assert _told(_all(twice, smaller)(list(_honest()))) == set()
+    assert _reported(_all(twice, smaller)(list(_honest()))) == set()
 
 
 def test_an_answer_that_is_cut_or_comes_first_is_not_compared() -> None:
@@ -468,16 +468,16 @@ def test_connections_that_drop_blame_nobody(seed: int, connect_back: bool) -> No
         while bodies(queue):
             receive(queue)
     world.run()
-    assert _told(world.records) == set()
+    assert _reported(world.records) == set()
 
 
 @pytest.mark.parametrize("name", _BROKEN)
 def test_of_a_capture_that_begins_late_nothing_is_told_that_needs_the_beginning(name: str) -> None:
     """Whatever is cut off in front: no kind is told that the whole capture does not have."""
-    broken, told = _BROKEN[name]
+    broken, reported = _BROKEN[name]
     records = broken(list(_honest()))
     for cut in (3, 5, 7, 12, len(records) // 2):
-        assert {kind for kind, _ in _told(records[cut:])} <= {kind for kind, _ in told}
+        assert {kind for kind, _ in _reported(records[cut:])} <= {kind for kind, _ in reported}
 
 
 @pytest.mark.slow
@@ -490,4 +490,4 @@ def test_nothing_is_told_of_honest_queue_managers_whatever_is_lost() -> None:
             for one in lost
             if one.type != "tcp_stream"
         ]
-        assert _told([*records[:begin], *gap, *records[begin + 3 :]]) == set()
+        assert _reported([*records[:begin], *gap, *records[begin + 3 :]]) == set()

@@ -17,7 +17,7 @@ from msmq_wire.replay import Replayer
 from msmq_wire.replay.columns import shown_messages
 from msmq_wire.replay.deviation import ReplayDeviation
 from msmq_wire.replay.rules.contents import shown_by
-from msmq_wire.sessions import Follower
+from msmq_wire.sessions import StoryFollower
 from tests.effort import examples, in_batches
 from tests.runs import CAPTURES, FIXTURES, SESSION_SCENES, SHUFFLES, Shuffle, decoded_while, read
 
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.usefixtures("few_are_worth_columns")
 
 def _taken(batches: Sequence[PacketBatch]) -> Told:
     replayer = Replayer()
-    found = [told for batch in batches for told in replayer.take(batch)]
+    found = [reported for batch in batches for reported in replayer.take(batch)]
     return [*found, *((0, one) for one in replayer.finish())]
 
 
@@ -57,11 +57,11 @@ def test_tiny_batches_deviate_as_records_do(path: Path) -> None:
 @in_batches(SESSION_SCENES)
 def test_a_replay_beside_a_follower_that_is_ahead_says_the_same(path: Path) -> None:
     batches = read(path)
-    follower = Follower()
+    follower = StoryFollower()
     replayer = Replayer(follower)
     for batch in batches:
         follower.take(batch)
-    found = [told for batch in batches for told in replayer.take(batch)]
+    found = [reported for batch in batches for reported in replayer.take(batch)]
     assert [*found, *((0, one) for one in replayer.finish())] == _fed(batches)
 
 

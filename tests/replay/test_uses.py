@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from msmq_wire.lab.model.server import Answer
+from msmq_wire.lab.model.interface_server import CallResult
 from msmq_wire.records.record import Record
 from msmq_wire.replay.deviation import ReplayKind
 from msmq_wire.rpc.interfaces import INTERFACES
@@ -22,7 +22,7 @@ from tests.lab.model.qmcomm.qmcomm2_scene import ROOM, body, receiving, sending
 from tests.lab.model.qmcomm.scene import OtherQueueManager
 from tests.replay.servers import LOOKUP, START, START2, Call, Servers, granted, rules
 from tests.replay.test_answers import put
-from tests.replay.test_broken_servers import slower, told
+from tests.replay.test_broken_servers import reported, slower
 from tests.replay.test_refusals import public_name, queue_object
 from tests.replay.world import call_record
 
@@ -44,7 +44,7 @@ def given(servers: Servers, place: int, **values: Any) -> list[Record]:
     return call.records(msgspec.structs.replace(source.answer.response, **values))
 
 
-def _open(servers: Servers, method: str, client: int, access: int, share: int) -> Answer:
+def _open(servers: Servers, method: str, client: int, access: int, share: int) -> CallResult:
     asked: dict[str, Any] = {
         "p_queue_format": servers.format(),
         "dw_desired_access": access,
@@ -89,7 +89,7 @@ def test_a_queue_that_is_opened_though_another_keeps_it_is_found(
     if method == _REMOTE:
         response = response | {"pdw_context": 999, "dwp_queue": 999, "ph_queue": 999}
     made = msgspec.structs.replace(_response(method), **response)
-    assert ("status", rule) in told(servers, {len(servers.calls) - 1: call.records(made)})
+    assert ("status", rule) in reported(servers, {len(servers.calls) - 1: call.records(made)})
 
 
 def _response(method: str) -> Any:
@@ -158,7 +158,7 @@ def test_a_handle_that_is_given_twice_is_found(rule: str, method: str, values: t
     first, second = (one.answer.response for one in servers.calls[-2:])
     again = {name: getattr(first, name) for name in values}
     changed = servers.calls[-1].records(msgspec.structs.replace(second, **again))
-    assert ("handle", rule) in told(servers, {len(servers.calls) - 1: changed})
+    assert ("handle", rule) in reported(servers, {len(servers.calls) - 1: changed})
 
 
 _DELETED: list[tuple[str, str, dict[str, Any]]] = [
@@ -197,7 +197,7 @@ def test_who_goes_on_with_a_deleted_queue_is_found(rule: str, method: str, value
         }
         servers.call(method, None, **asked)
     last = len(servers.calls) - 1
-    assert ("handle", rule) in told(servers, {last: granted(servers.calls[last])})
+    assert ("handle", rule) in reported(servers, {last: granted(servers.calls[last])})
 
 
 def test_who_ends_a_receive_of_a_deleted_queue_is_found() -> None:
@@ -208,7 +208,7 @@ def test_who_ends_a_receive_of_a_deleted_queue_is_found() -> None:
     servers.wait(10)
     servers.call("RemoteQMEndReceive", None, pph_context=servers.clients[0].received[0], dw_ack=1)
     last = len(servers.calls) - 1
-    assert ("handle", "MQQP-3.1.4.2-15") in told(servers, {last: granted(servers.calls[last])})
+    assert ("handle", "MQQP-3.1.4.2-15") in reported(servers, {last: granted(servers.calls[last])})
 
 
 @pytest.mark.parametrize(
@@ -228,7 +228,7 @@ def test_who_works_in_a_transaction_that_has_ended_is_found(rule: str, method: s
     else:
         servers.call(method, None, h_qm_context=context, ptb=receiving(p_uow=_UNIT))
     last = len(servers.calls) - 1
-    assert ("action", rule) in told(servers, {last: granted(servers.calls[last])})
+    assert ("action", rule) in reported(servers, {last: granted(servers.calls[last])})
 
 
 def test_a_transaction_that_is_enlisted_anew_goes_on() -> None:
@@ -254,7 +254,7 @@ def test_who_encrypts_for_a_direct_format_name_is_found() -> None:
     changed = {
         place: granted(call) for place, call in enumerate(servers.calls) if call.method.startswith("rpc_ACS")
     }
-    assert told(servers, changed) == [("action", "MQMP-3.1.5.2-11")]
+    assert reported(servers, changed) == [("action", "MQMP-3.1.5.2-11")]
 
 
 def test_who_sends_through_a_handle_of_a_queue_elsewhere_is_found() -> None:
@@ -264,7 +264,7 @@ def test_who_sends_through_a_handle_of_a_queue_elsewhere_is_found() -> None:
         "rpc_ACSendMessageEx", None, h_queue=servers.calls[-1].answer.response.ph_queue, ptb=sending()
     )
     last = len(servers.calls) - 1
-    assert ("access", "MQMP-3.1.5.2-90") in told(servers, {last: granted(servers.calls[last])})
+    assert ("access", "MQMP-3.1.5.2-90") in reported(servers, {last: granted(servers.calls[last])})
 
 
 def test_who_receives_in_a_transaction_from_afar_is_found() -> None:
@@ -276,7 +276,7 @@ def test_who_receives_in_a_transaction_from_afar_is_found() -> None:
     servers.call("rpc_ACReceiveMessageEx", None, h_qm_context=context, ptb=buffer)
     last = len(servers.calls) - 1
     assert servers.calls[last].answer.status
-    assert ("action", "MQMP-3.1.5.3-137") in told(servers, {last: granted(servers.calls[last])})
+    assert ("action", "MQMP-3.1.5.3-137") in reported(servers, {last: granted(servers.calls[last])})
 
 
 def _waiting(method: str) -> tuple[Servers, int]:
@@ -309,7 +309,7 @@ def test_a_read_that_is_left_waiting_when_its_queue_is_closed_is_found(rule: str
     call = servers.calls[place]
     late = msgspec.structs.replace(call, ended=call.begun + 5000)
     response = msgspec.structs.replace(_response(method), status=_TIMED_OUT)
-    assert told(servers, {place: _at(servers, late, response)}) == [("cancel", rule)]
+    assert reported(servers, {place: _at(servers, late, response)}) == [("cancel", rule)]
 
 
 def _at(servers: Servers, call: Call, response: Any) -> list[Record]:
@@ -334,12 +334,12 @@ def test_a_port_that_changes_is_found(rule: str, method: str, member: str) -> No
         servers.wait(10)
     call = servers.calls[-1]
     changed = call.records(put(return_value=2116)(call.answer.response))
-    assert told(servers, {1: changed}) == [("status", rule)]
+    assert reported(servers, {1: changed}) == [("status", rule)]
 
 
 def test_a_wait_that_is_not_slower_than_the_close_is_none_that_was_left() -> None:
     servers, place = _waiting(START)
-    assert told(servers, {place: slower(servers.calls[place], 900)}) == []
+    assert reported(servers, {place: slower(servers.calls[place], 900)}) == []
     assert ReplayKind.CANCEL not in [one.kind for one in servers.found()]
 
 
@@ -361,20 +361,20 @@ def test_a_failure_that_is_thrown_and_not_returned_is_found(
     servers = Servers()
     servers.call(method, None, **values)
     call = servers.calls[-1]
-    thrown = msgspec.structs.replace(call, answer=Answer(None, fault=0xC00E0007))
-    assert told(servers, {0: thrown.records()}) == [("status", rule)]
+    thrown = msgspec.structs.replace(call, answer=CallResult(None, fault=0xC00E0007))
+    assert reported(servers, {0: thrown.records()}) == [("status", rule)]
 
 
 def test_a_purge_may_throw_its_failure() -> None:
     servers = Servers()
     servers.call("RemoteQMPurgeQueue", None, h_queue=5)
-    thrown = msgspec.structs.replace(servers.calls[-1], answer=Answer(None, fault=0xC00E0007))
-    assert told(servers, {0: thrown.records()}) == []
+    thrown = msgspec.structs.replace(servers.calls[-1], answer=CallResult(None, fault=0xC00E0007))
+    assert reported(servers, {0: thrown.records()}) == []
 
 
 def test_a_cursor_of_another_server_that_is_given_twice_is_found() -> None:
     other = OtherQueueManager()
-    other.answers["R_QMCreateRemoteCursor"] = Answer(CreateRemoteCursorResponse(ph_cursor=5))
+    other.answers["R_QMCreateRemoteCursor"] = CallResult(CreateRemoteCursorResponse(ph_cursor=5))
     servers = Servers(bind=lambda _: other)
     servers.call(_LOCAL, None, dw_desired_access=1, **_FAR)
     handle = servers.calls[-1].answer.response.ph_queue
@@ -384,4 +384,4 @@ def test_a_cursor_of_another_server_that_is_given_twice_is_found() -> None:
     first, second = servers.calls[-2:]
     assert first.answer.status == second.answer.status == 0
     changed = second.records(first.answer.response)
-    assert told(servers, {len(servers.calls) - 1: changed}) == [("cursor", "MQMP-3.1.1.6-1")]
+    assert reported(servers, {len(servers.calls) - 1: changed}) == [("cursor", "MQMP-3.1.1.6-1")]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from msmq_wire.engines.codec import inspect
+from msmq_wire.lab.model.interface_server import CallResult, ClientAssociation
 from msmq_wire.lab.model.remote_read.server import RemoteReadServer
-from msmq_wire.lab.model.server import Answer, Association
 from msmq_wire.reassembly.sections import join_sections
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcBind, RpcCall, TransferBuffer
@@ -144,7 +144,7 @@ class Observed:
     """A client and its connection. ``ready`` is when it has its last answer, in milliseconds."""
 
     def __init__(self, number: int, group: int) -> None:
-        self.association = Association(number=number)
+        self.association = ClientAssociation(number=number)
         self.number = number
         self.group = group
         self.ready = 0
@@ -180,13 +180,13 @@ class World:
         self._sent += 1
         put(self.queues[queue], b"%d" % self._sent, priority=priority)
 
-    def call(self, client: Observed, method: str, request: Any, delay: int = 1) -> Answer | None:
+    def call(self, client: Observed, method: str, request: Any, delay: int = 1) -> CallResult | None:
         """Call a method when the client has the answer to its last call; the answer takes ``delay``."""
         self.wait(max(0, client.ready - self.now))
         begun = self.now
-        answers: list[Answer] = []
+        answers: list[CallResult] = []
 
-        def done(answer: Answer) -> None:
+        def done(answer: CallResult) -> None:
             ended = self.now + delay
             client.ready = max(client.ready, ended + 1)
             answers.append(answer)
@@ -216,7 +216,7 @@ class World:
         handle = getattr(request, "ph_context", None) or getattr(request, "pph_context", None)
         return self._names.get(handle.uuid) if isinstance(handle, ContextHandle) else None
 
-    def _learn(self, client: Observed, method: str, request: Any, answer: Answer) -> None:
+    def _learn(self, client: Observed, method: str, request: Any, answer: CallResult) -> None:
         if isinstance(request, StartReceiveRequest):
             client.waiting.remove((request.ph_context, request.dw_request_id))
         if answer.status:

@@ -10,10 +10,10 @@ from msmq_wire.findings import Finding
 from msmq_wire.findings.diagnosis import Answer
 from msmq_wire.findings.diagnosis.digest import Digest
 from msmq_wire.records.record import Record
-from msmq_wire.report.evidence import Shelf
+from msmq_wire.report.finding_section import FindingSample
 from msmq_wire.report.page import ReadFacts, report_page
 from msmq_wire.report.totals import Totals
-from msmq_wire.sessions import Follower
+from msmq_wire.sessions import StoryFollower
 
 _VOID = frozenset(("br", "hr", "input", "meta"))
 START = 1_700_000_000_000_000_000
@@ -94,11 +94,11 @@ def page_text(
     **facts: object,
 ) -> str:
     """The page about records, as it is written."""
-    totals, follower, shelf = Totals(rows=rows), Follower(), Shelf()
+    totals, follower, sample = Totals(rows=rows), StoryFollower(), FindingSample()
     for record in records:
         totals.feed(record)
         follower.feed(record)
-    shelf.add(findings)
+    sample.add(findings)
     about = ReadFacts(program="msmq-wire 0", **facts)  # type: ignore[arg-type]  # as a test gives them
-    parts = report_page(totals, follower.finish(), shelf, about, answers=answers, digest=digest)
+    parts = report_page(totals, follower.finish(), sample, about, answers=answers, digest=digest)
     return "".join(parts)

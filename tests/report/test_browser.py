@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from msmq_wire.cli.app import main
-from msmq_wire.engines.building import build_message
 from msmq_wire.engines.codec import encode
+from msmq_wire.engines.message_builder import build_message
 from tests.chromium import Chromium, Tab
 from tests.needs import AXE, need
 from tests.report.pages import message_record, page_text

@@ -14,9 +14,9 @@ import msgspec
 import pytest
 
 from msmq_wire.capture.hashing import FileRead
-from msmq_wire.engines.building import build_message
 from msmq_wire.engines.codec import encode
 from msmq_wire.engines.fit import fit
+from msmq_wire.engines.message_builder import build_message
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.findings import SEVERITIES, Evidence, Finding
 from msmq_wire.findings.diagnosis import Answer, Statement
@@ -158,13 +158,13 @@ def hostile_page() -> str:
 
 def _hostile_answers() -> Iterator[Answer]:
     for number, text in enumerate(HOSTILE, start=1):
-        told = Statement(text=text, records=(1, number))
+        reported = Statement(text=text, records=(1, number))
         yield Answer(
             number=number,
             question=text,
             posed=True,
             attention=SEVERITIES[number % 4],
-            statements=(told,) * 6,
+            statements=(reported,) * 6,
             caveats=(text,),
         )
 

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from msmq_wire.capture import packet_batch
-from msmq_wire.capture.harvest import batch_of
+from msmq_wire.capture.batch_builder import batch_of
 from msmq_wire.capture.packet_batch import PacketBatch
-from msmq_wire.engines.building import build_message
 from msmq_wire.engines.codec import encode
+from msmq_wire.engines.message_builder import build_message
 from msmq_wire.records.record import FoundPacket, Record
 from msmq_wire.report import totals
 from msmq_wire.report.buckets import TimeBuckets

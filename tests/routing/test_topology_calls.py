@@ -58,7 +58,7 @@ def talk() -> Conversation:
     return Conversation()
 
 
-def told(talk: Conversation, path: Path) -> Topology:
+def reported(talk: Conversation, path: Path) -> Topology:
     talk.close()
     return learnt(talk.write(path / "calls.pcap")).topology()[0]
 
@@ -81,7 +81,7 @@ def test_an_enterprise_that_was_asked_for_is_the_one_that_the_server_has(tmp_pat
 def test_what_was_told_last_counts(talk: Conversation, tmp_path: Path) -> None:
     talk.look_up((301, 302), [(text("Berlin"), guid(GUID_A))])
     talk.get(3, GUID_A, {301: text("Paris")})
-    assert told(talk, tmp_path).sites == {
+    assert reported(talk, tmp_path).sites == {
         GUID.parse(GUID_A): Site(identifier=GUID.parse(GUID_A), name="Paris")
     }
 
@@ -89,7 +89,7 @@ def test_what_was_told_last_counts(talk: Conversation, tmp_path: Path) -> None:
 def test_what_a_client_creates_is_there(talk: Conversation, tmp_path: Path) -> None:
     talk.look_up((301, 302), [(text("Berlin"), guid(GUID_A)), (text("Paris"), guid(GUID_B))])
     talk.create(8, {801: guid(GUID_A), 802: guid(GUID_B), 812: number(7)}, GUID_C)
-    (link,) = told(talk, tmp_path).routing_links.values()
+    (link,) = reported(talk, tmp_path).routing_links.values()
     assert link == RoutingLink(
         identifier=GUID.parse(GUID_C),
         actual_cost=7,
@@ -103,7 +103,7 @@ def test_a_cost_without_its_actual_one_counts_foreign_sites(talk: Conversation, 
     sites = [(text("Berlin"), guid(GUID_A), flag(True)), (text("Paris"), guid(GUID_B), flag(False))]
     talk.look_up((301, 302, 311), sites)
     talk.look_up((806, 801, 802, 803), [(guid(GUID_C), guid(GUID_A), guid(GUID_B), number(999_999 + 4))])
-    (link,) = told(talk, tmp_path).routing_links.values()
+    (link,) = reported(talk, tmp_path).routing_links.values()
     assert link.actual_cost == 4
 
 
@@ -112,14 +112,14 @@ def test_a_lookup_that_failed_and_a_call_that_was_refused_tell_nothing(
 ) -> None:
     talk.look_up((301, 302), [(text("Berlin"), guid(GUID_A))], status=0xC00E0006)
     talk.get_named(3, "Berlin", {301: text("Berlin"), 302: guid(GUID_A)}, status=0xC00E050F)
-    assert not told(talk, tmp_path).sites
+    assert not reported(talk, tmp_path).sites
 
 
 def test_what_refers_to_what_nobody_told_of_is_left_out_and_noted(talk: Conversation, tmp_path: Path) -> None:
     talk.look_up((202, 203, 222), [(guid(GUID_A), text("PC-A"), guids([GUID_B]))])
     talk.look_up((806, 801, 802, 812), [(guid(GUID_C), guid(GUID_A), guid(GUID_B), number(1))])
     talk.get_named(2, "PC-B", {233: text("pc-b.example")})
-    found = told(talk, tmp_path)
+    found = reported(talk, tmp_path)
     (manager,) = found.queue_managers.values()
     assert (manager.computer_name, manager.site_identifier_list) == ("PC-A", ())
     assert not found.routing_links
@@ -133,7 +133,7 @@ def test_what_refers_to_what_nobody_told_of_is_left_out_and_noted(talk: Conversa
 def test_a_link_that_costs_nothing_is_left_out(talk: Conversation, tmp_path: Path) -> None:
     talk.look_up((301, 302), [(text("Berlin"), guid(GUID_A)), (text("Paris"), guid(GUID_B))])
     talk.look_up((806, 801, 802), [(guid(GUID_C), guid(GUID_A), guid(GUID_B))])
-    found = told(talk, tmp_path)
+    found = reported(talk, tmp_path)
     assert not found.routing_links
     assert f"routing link {GUID_C} is left out: nobody told what it costs" in found.notes
 
@@ -141,7 +141,7 @@ def test_a_link_that_costs_nothing_is_left_out(talk: Conversation, tmp_path: Pat
 def test_gates_that_are_in_no_such_site_are_left_out(talk: Conversation, tmp_path: Path) -> None:
     talk.look_up((301, 302, 303), [(text("Berlin"), guid(GUID_A), guids([GUID_B]))])
     talk.look_up((202, 203), [(guid(GUID_B), text("PC-B"))])
-    found = told(talk, tmp_path)
+    found = reported(talk, tmp_path)
     assert found.sites[GUID.parse(GUID_A)].site_gate_collection == ()
     assert found.notes[0] == "sites with gates that are not known to be in them: 1 (Berlin)"
 
@@ -151,7 +151,7 @@ def test_an_enterprise_that_contradicts_itself_is_refused_with_the_frames(
 ) -> None:
     talk.look_up((301, 302), [(text("Berlin"), guid(GUID_A)), (text("berlin"), guid(GUID_B))])
     with pytest.raises(TopologyError, match=rf"Site {GUID_B} \(frame \d+ of .*\): another site"):
-        told(talk, tmp_path)
+        reported(talk, tmp_path)
 
 
 def test_addresses_that_are_cut_or_of_other_networks_are_left_out(talk: Conversation, tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_addresses_that_are_cut_or_of_other_networks_are_left_out(talk: Conversa
     cut = {**whole, "blob": {"cb_size": 6, "p_blob_data": whole["blob"]["p_blob_data"][:6]}}
     rows = [(guid(GUID_A), text("PC-A"), whole), (guid(GUID_B), text("PC-B"), cut)]
     talk.look_up((202, 203, 206), rows)
-    found = told(talk, tmp_path).queue_managers
+    found = reported(talk, tmp_path).queue_managers
     assert found[GUID.parse(GUID_A)].addresses == ("192.0.2.17",)
     assert found[GUID.parse(GUID_B)].addresses == ()
 
@@ -169,7 +169,7 @@ def test_more_objects_than_are_remembered_are_counted(
 ) -> None:
     monkeypatch.setattr("msmq_wire.routing.topology_calls._MOST_OBJECTS", 1)
     talk.look_up((301, 302), [(text("Berlin"), guid(GUID_A)), (text("Paris"), guid(GUID_B))])
-    found = told(talk, tmp_path)
+    found = reported(talk, tmp_path)
     assert len(found.sites) == 1
     assert "objects that there was no room for were told of 1 times" in found.notes
 
@@ -179,7 +179,7 @@ def test_names_that_could_control_a_terminal_are_written_as_numbers(
 ) -> None:
     name = "Ber\x1b[2Jlin \x9b31m \u202e \U000e0041"
     talk.look_up((301, 302), [(text(name), guid(GUID_A))])
-    found = told(talk, tmp_path)
+    found = reported(talk, tmp_path)
     written = topology_text(found)
     assert all(one.isprintable() or one == "\n" for one in written)
     assert parse_topology(written.encode()).sites == found.sites

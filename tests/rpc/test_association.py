@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from msmq_wire.rpc.association import Association
-from msmq_wire.rpc.calls import MAX_CALLS
+from msmq_wire.rpc.call_matcher import MAX_CALLS
 from msmq_wire.rpc.events import (
     BindEvent,
     CallEvent,
@@ -20,7 +20,7 @@ from msmq_wire.rpc.events import (
     Stub,
     SyntaxId,
 )
-from msmq_wire.rpc.security import Negotiation, ProtectedPdu, Unwrapped
+from msmq_wire.rpc.pdu_protection import Negotiation, ProtectedPdu, Unwrapped
 from msmq_wire.wire.types.guid import GUID
 
 QMCOMM = SyntaxId(GUID.parse("fdb3a030-065f-11d1-bb9b-00a024ea5525"), 1, 0)
@@ -360,11 +360,11 @@ def test_a_fault_parts_a_request_from_a_response_held_before_it() -> None:
     talk = Talk()
     talk.server(response(b"stray", call_id=2))
     talk.client(request(b"ask", call_id=2))
-    stray, call, told = talk.server(fault(5, call_id=2))
+    stray, call, reported = talk.server(fault(5, call_id=2))
     assert isinstance(stray, CallEvent)
     assert isinstance(call, CallEvent)
     assert (stray.request, data(stray.response)) == (None, b"stray")
-    assert (data(call.request), call.response, call.fault) == (b"ask", None, told)
+    assert (data(call.request), call.response, call.fault) == (b"ask", None, reported)
 
 
 def test_cancel_and_orphaned_mark_the_call() -> None:

@@ -127,10 +127,10 @@ def test_a_fragment_that_nothing_follows_is_told(between: bytes) -> None:
     talk = Talk()
     first, last = cut(bind(*_OFFERS), 40)
     talk.client(first, between, last)
-    told = [one for one in talk.events if isinstance(one, ControlEvent) and one.ptype == _BIND]
-    assert [one.frames for one in told if one.note == _UNREADABLE][:1] == [(1,)]
+    reported = [one for one in talk.events if isinstance(one, ControlEvent) and one.ptype == _BIND]
+    assert [one.frames for one in reported if one.note == _UNREADABLE][:1] == [(1,)]
     # What follows the break is no part of it.
-    assert told[-1].frames == (3,)
+    assert reported[-1].frames == (3,)
 
 
 def test_a_fragment_at_the_end_or_before_a_gap_is_told() -> None:

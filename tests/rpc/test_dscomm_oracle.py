@@ -40,7 +40,7 @@ def cases() -> list[dict[str, Any]]:
     return listed
 
 
-def told(value: Any) -> Any:
+def reported(value: Any) -> Any:
     """A value as the script writes it, under the names of members."""
     match value:
         case None | NullPointee():
@@ -55,16 +55,16 @@ def told(value: Any) -> Any:
             return None if value.p_blob_data is None else {"hex": value.p_blob_data.hex()}
         case CountedArray():
             elements = value.p_elems
-            return list(elements) if isinstance(elements, bytes) else told(elements)
+            return list(elements) if isinstance(elements, bytes) else reported(elements)
         case PropVariant(vt=11):
             # The definition has a short, which is signed; its TRUE is written 0xFFFF.
             return {"vt": 11, "value": value.arm & 0xFFFF}
         case PropVariant():
-            return {"vt": value.vt, "value": told(value.arm)}
+            return {"vt": value.vt, "value": reported(value.arm)}
         case NdrStruct():
-            return {name: told(getattr(value, name)) for name in value.__struct_fields__}
+            return {name: reported(getattr(value, name)) for name in value.__struct_fields__}
         case tuple():
-            return [told(one) for one in value]
+            return [reported(one) for one in value]
         case bytes():
             return value.hex()
     return value
@@ -107,7 +107,7 @@ def test_values_and_bytes_are_those_of_another_hand(cases: list[dict[str, Any]])
         read = inspect_stub(parameters, data, syntax)
         assert (read.error, read.anomalies, read.remainder) == (None, (), b""), name
         expected = named(case["values"])
-        values = {field: told(getattr(read.value, field)) for field in read.value.__struct_fields__}
+        values = {field: reported(getattr(read.value, field)) for field in read.value.__struct_fields__}
         if "return_value" in values:
             values["status"] = values.pop("return_value")
         # Of what only the request tells, a response has the room alone.

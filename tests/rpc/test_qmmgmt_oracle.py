@@ -37,7 +37,7 @@ def cases() -> list[dict[str, Any]]:
     return listed
 
 
-def told(value: Any) -> Any:
+def reported(value: Any) -> Any:
     """A value as the script writes it."""
     match value:
         case WcharText():
@@ -45,9 +45,9 @@ def told(value: Any) -> Any:
         case GUID():
             return str(value)
         case ObjectId():
-            return {"Lineage": told(value.lineage), "Uniquifier": value.uniquifier}
+            return {"Lineage": reported(value.lineage), "Uniquifier": value.uniquifier}
         case DlId():
-            return {"m_DlGuid": told(value.m_dl_guid), "m_pwzDomain": told(value.m_pwz_domain)}
+            return {"m_DlGuid": reported(value.m_dl_guid), "m_pwzDomain": reported(value.m_pwz_domain)}
         case MulticastId():
             return {"m_address": value.m_address, "m_port": value.m_port}
         case QueueFormat():
@@ -55,21 +55,21 @@ def told(value: Any) -> Any:
                 "m_qft": value.m_qft,
                 "m_SuffixAndFlags": value.m_suffix_and_flags,
                 "m_reserved": value.m_reserved,
-                "arm": told(value.arm),
+                "arm": reported(value.arm),
             }
         case MgmtObject():
-            return {"type": value.type, _OBJECT_ARMS[value.type]: told(value.arm)}
+            return {"type": value.type, _OBJECT_ARMS[value.type]: reported(value.arm)}
         case Blob():
             return {"hex": (value.p_blob_data or b"").hex()}
         case CountedArray():
-            return told(value.p_elems or ())
+            return reported(value.p_elems or ())
         case PropVariant(vt=11):
             # The definition has a short, which is signed; its TRUE is written 0xFFFF.
             return {"vt": 11, "value": value.arm & 0xFFFF}
         case PropVariant():
-            return {"vt": value.vt, "value": told(value.arm)}
+            return {"vt": value.vt, "value": reported(value.arm)}
         case tuple() | list():
-            return [told(one) for one in value]
+            return [reported(one) for one in value]
         case bytes():
             return list(value)
     return value
@@ -97,6 +97,8 @@ def test_values_and_bytes_are_those_of_another_hand(cases: list[dict[str, Any]])
         data, syntax, name = bytes.fromhex(case["hex"]), _syntax(case), (case["name"], case["syntax"])
         read = inspect_stub(parameters, data, syntax)
         assert (read.error, read.remainder) == (None, b""), name
-        values = {_NAMES[field]: told(getattr(read.value, field)) for field in read.value.__struct_fields__}
+        values = {
+            _NAMES[field]: reported(getattr(read.value, field)) for field in read.value.__struct_fields__
+        }
         assert values == case["values"], name
         assert encode_stub(parameters, StubValue(read.value), syntax) == data, name

@@ -15,7 +15,7 @@ from cryptography.x509.oid import NameOID
 
 from msmq_wire import GUID, build_message
 from msmq_wire.engines.fit import fit
-from msmq_wire.sealing.certificates import Trusted
+from msmq_wire.sealing.certificates import TrustedCertificates
 from msmq_wire.sealing.keys import read_certificates
 from msmq_wire.sealing.making import BodySealer
 from msmq_wire.wire.headers.mqf_address_header import MQFAddressHeader
@@ -95,6 +95,6 @@ def queue_lists() -> MultiQueueFormatHeader:
     )
 
 
-def trusted() -> Trusted:
+def trusted() -> TrustedCertificates:
     """The certificate of the key that signs the captures of findings, as trusted."""
-    return Trusted(read_certificates((_KEYS / "rsa_512.crt").read_bytes()))
+    return TrustedCertificates(read_certificates((_KEYS / "rsa_512.crt").read_bytes()))

@@ -19,7 +19,7 @@ from msmq_wire import encode
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.records.record import FoundPacket
 from msmq_wire.records.signatures import signature, trusted_by, trusting
-from msmq_wire.sealing.certificates import Trusted
+from msmq_wire.sealing.certificates import TrustedCertificates
 from msmq_wire.sealing.keys import read_certificates
 from msmq_wire.sealing.making import MessageSigner
 from msmq_wire.sealing.verifying import Verifier
@@ -70,9 +70,9 @@ def der(certificate: x509.Certificate) -> bytes:
 def test_a_certificate_vouches_for_itself_and_what_it_issued(name: str) -> None:
     given_, certificate, fits = _CASES[name]
     subject = given_.subject.rfc4514_string() if fits else ""
-    trusted = Trusted([issued("nobody", number=2, ca=True), given_])
+    trusted = TrustedCertificates([issued("nobody", number=2, ca=True), given_])
     assert [trusted.by(der(certificate)) for _ in range(2)] == [subject, subject]
-    assert Trusted([]).by(der(certificate)) == ""
+    assert TrustedCertificates([]).by(der(certificate)) == ""
 
 
 @pytest.mark.needs("openssl")
@@ -94,8 +94,8 @@ def test_a_check_and_a_column_say_who_vouches() -> None:
     record = FoundPacket(1, "", encode(packet), (1,), 0, "", "", None, 0).record()
     for trusted, said, shown in (
         (None, None, None),
-        (Trusted([]), "", None),
-        (Trusted([_AUTHORITY]), "CN=authority", "CN=authority"),
+        (TrustedCertificates([]), "", None),
+        (TrustedCertificates([_AUTHORITY]), "CN=authority", "CN=authority"),
     ):
         found = Verifier(trusted).check(packet)
         assert found is not None
@@ -120,7 +120,7 @@ def test_no_bytes_raise(data: bytes, place: int, other: bool) -> None:
     curve = x509.CertificateBuilder().subject_name(_name("a")).issuer_name(_name("authority"))
     curve = curve.public_key(_CURVE.public_key()).serial_number(5).not_valid_before(FROM)
     signed = curve.not_valid_after(UNTIL).sign(_CURVE, hashes.SHA256())
-    trusted = Trusted([_AUTHORITY, signed])
+    trusted = TrustedCertificates([_AUTHORITY, signed])
     assert trusted.by(data) == ""
     trusted.by(whole[:place] + data + whole[place + other * len(data) :])
     assert trusted.by(der(signed)) == "CN=a"

@@ -9,7 +9,7 @@ import pytest
 
 from msmq_wire import build_message
 from msmq_wire.sealing.hashed import HASHED, Version, every_reading, hashed_parts
-from msmq_wire.sealing.readings import Reading
+from msmq_wire.sealing.readings import HashInterpretation
 from tests.sealing.sealed_scene import BODY, message, queue_lists
 
 _FIRST = [
@@ -72,12 +72,12 @@ def test_journaling_is_one_byte_of_two_bits() -> None:
     packet = message()
     for jp, jn in ((0, 1), (1, 0), (1, 1)):
         header = packet.user_header.with_bits(jp=jp, jn=jn)
-        told = type(packet)(
+        reported = type(packet)(
             base_header=packet.base_header,
             user_header=header,
             message_properties_header=packet.message_properties_header,
         )
-        assert hashed_parts(told, "2.0")[9] == bytes((jp << 1 | jn,))
+        assert hashed_parts(reported, "2.0")[9] == bytes((jp << 1 | jn,))
 
 
 def test_readings_that_give_the_same_bytes_are_one() -> None:
@@ -109,12 +109,14 @@ def test_lists_are_their_elements_their_header_or_all_headers() -> None:
     response = struct.pack("<IHHI", 12 + len(text), 300, 0, 1) + text
     due: dict[Any, bytes] = {"elements": elements, "header": header, "all headers": header + response}
     for reading, data in due.items():
-        written = hashed_parts(message(multi_queue_format_header=lists), "3.0", Reading(lists=reading))
+        written = hashed_parts(
+            message(multi_queue_format_header=lists), "3.0", HashInterpretation(lists=reading)
+        )
         assert written[7] == data
 
 
 def test_names_can_be_texts_and_labels_can_end_without_a_nul() -> None:
-    reading = Reading(queues="terminated texts", label="without its NUL")
+    reading = HashInterpretation(queues="terminated texts", label="without its NUL")
     parts = hashed_parts(message(), "1.0", reading)
     assert parts[3:] == [
         "order 4711".encode("utf-16-le"),

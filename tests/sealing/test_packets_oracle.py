@@ -80,12 +80,12 @@ _OPENED = {
 
 
 @cache
-def _told() -> tuple[dict[str, RSAPrivateKey], list[dict[str, Any]]]:
+def _reported() -> tuple[dict[str, RSAPrivateKey], list[dict[str, Any]]]:
     script, keys = _ROOT / "tests" / "oracles" / "sealed_packets.py", _ROOT / "fixtures" / "keys" / "oracle"
     command = [sys.executable, str(script), "--keys", str(keys), "--aligned"]
-    told = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
-    read = {name: read_private_key(pem.encode()) for name, pem in told["keys"].items()}
-    return read, told["cases"]
+    reported = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    read = {name: read_private_key(pem.encode()) for name, pem in reported["keys"].items()}
+    return read, reported["cases"]
 
 
 def _packet(case: dict[str, Any]) -> UserMessage:
@@ -99,11 +99,11 @@ def _packet(case: dict[str, Any]) -> UserMessage:
 
 def _recipient(case: dict[str, Any]) -> BodyOpener:
     """Who has the key that the case is about: a wrong recipient has another one than it was sealed for."""
-    return BodyOpener([_told()[0][case["sealed"]["key"]]])
+    return BodyOpener([_reported()[0][case["sealed"]["key"]]])
 
 
 def test_signatures_are_judged_as_another_hand_means_them() -> None:
-    _, cases = _told()
+    _, cases = _reported()
     found = {}
     for case in cases:
         packet = _packet(case)
@@ -117,7 +117,7 @@ def test_signatures_are_judged_as_another_hand_means_them() -> None:
 
 
 def test_the_bytes_that_are_hashed_are_those_of_a_reading() -> None:
-    _, cases = _told()
+    _, cases = _reported()
     count = 0
     for case in cases:
         if case["expect"] == "verified" and case["category"] in ("core", "shape", "reading", "key-size"):
@@ -133,7 +133,7 @@ def test_the_bytes_that_are_hashed_are_those_of_a_reading() -> None:
 
 def test_bodies_open_as_another_hand_sealed_them() -> None:
     found, count = {}, 0
-    for case in _told()[1]:
+    for case in _reported()[1]:
         if (sealed := case["sealed"]) is None or sealed["opens"] is None:
             continue
         opening = _recipient(case).open(_packet(case))

@@ -17,7 +17,7 @@ from msmq_wire.sealing.certificates import read_certificate
 from msmq_wire.sealing.hashed import Version, every_reading, hashed_parts
 from msmq_wire.sealing.making import MessageSigner
 from msmq_wire.sealing.opening import BodyOpener, Opening
-from msmq_wire.sealing.readings import PLAIN, Reading
+from msmq_wire.sealing.readings import PLAIN, HashInterpretation
 from msmq_wire.sealing.verifying import SignatureCheck, Verifier
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.packets.user_message import UserMessage
@@ -30,7 +30,7 @@ VERSIONS: tuple[Version, ...] = ("1.0", "2.0", "3.0")
 def signed(
     version: Version = "2.0",
     hash_algorithm: int = HashAlgorithm.SHA_512,
-    reading: Reading = PLAIN,
+    reading: HashInterpretation = PLAIN,
     bits: int = 2048,
 ) -> UserMessage:
     signer = MessageSigner(

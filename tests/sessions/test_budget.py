@@ -13,12 +13,12 @@ import pytest
 from msmq_wire import GUID, build_message
 from msmq_wire.records.record import Record
 from msmq_wire.sessions import (
-    Follower,
     Leaving,
     MessageLife,
     RemoteQueue,
     RemoteRead,
     Session,
+    StoryFollower,
     TransactionalStream,
 )
 from msmq_wire.sessions.budget import Budget, Share
@@ -92,7 +92,7 @@ def lost(number: int) -> Iterator[Record]:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", share([lone, whole, lost]))
 def test_a_connection_takes_no_more_memory_than_is_counted_for_it(kind: Any) -> None:
-    follower = Follower()
+    follower = StoryFollower()
     feeding = ([kind(number)] if kind is lone else kind(number) for number in range(1, 601))
 
     def feed(count: int) -> None:
@@ -117,7 +117,7 @@ def test_a_connection_takes_no_more_memory_than_is_counted_for_it(kind: Any) -> 
     assert grown < follower.taken - counted + 3400 * 400
 
 
-def everything(follower: Follower, records: Iterator[Record], left: list[Leaving]) -> list[Leaving]:
+def everything(follower: StoryFollower, records: Iterator[Record], left: list[Leaving]) -> list[Leaving]:
     """What left, and what the story has."""
     for record in records:
         follower.feed(record)
@@ -129,16 +129,16 @@ def everything(follower: Follower, records: Iterator[Record], left: list[Leaving
 @pytest.mark.parametrize("budget", [1, 20_000, 100_000, 1 << 30])
 def test_every_session_and_message_is_told_once_and_few_are_kept_at_once(budget: int) -> None:
     left: list[Leaving] = []
-    follower = Follower(budget=budget, leave=left.append)
+    follower = StoryFollower(budget=budget, leave=left.append)
     kept = []
     for number in range(1, 301):
         follower.feed(lone(number))
         kept.append(number * 2 - len(left))
     assert follower.taken <= budget
     assert max(kept) <= max(2, budget // 800)
-    told = everything(follower, iter(()), left)
-    sessions = [one for one in told if isinstance(one, Session)]
-    lives = [one for one in told if isinstance(one, MessageLife)]
+    reported = everything(follower, iter(()), left)
+    sessions = [one for one in reported if isinstance(one, Session)]
+    lives = [one for one in reported if isinstance(one, MessageLife)]
     assert sorted(one.number for one in sessions) == list(range(300))
     assert len({one.message_id for one in lives}) == len(lives) == 300
     assert bool(left) == (budget < 1 << 30)
@@ -147,7 +147,7 @@ def test_every_session_and_message_is_told_once_and_few_are_kept_at_once(budget:
 @pytest.mark.slow
 def test_what_left_is_counted_by_kind() -> None:
     left: list[Leaving] = []
-    follower = Follower(budget=20_000, leave=left.append)
+    follower = StoryFollower(budget=20_000, leave=left.append)
     for number in range(1, 101):
         follower.feed(lone(number))
     counted = follower.finish().left_out
@@ -158,7 +158,7 @@ def test_what_left_is_counted_by_kind() -> None:
 @pytest.mark.slow
 def test_a_session_that_goes_on_stays_while_silent_ones_go() -> None:
     left: list[Leaving] = []
-    follower = Follower(budget=60_000, leave=left.append)
+    follower = StoryFollower(budget=60_000, leave=left.append)
     busy = Tape()
     busy.open()
     for record in busy.records:
@@ -186,7 +186,7 @@ def test_packets_that_wait_go_before_connections_that_go_on(acked: int) -> None:
     for on in range(4):
         tape.ack(acked, on=on)
     left: list[Leaving] = []
-    follower = Follower(budget=60_000, leave=left.append)
+    follower = StoryFollower(budget=60_000, leave=left.append)
     for record in tape.records:
         follower.feed(record)
     story = follower.finish()
@@ -208,7 +208,7 @@ def test_messages_that_wait_for_an_acknowledgment_leave_like_all_others(tape: Ta
         tape.message(number, delivery="recoverable")
     tape.ack(200)
     left: list[Leaving] = []
-    follower = Follower(messages=10, leave=left.append)
+    follower = StoryFollower(messages=10, leave=left.append)
     for record in tape.records:
         follower.feed(record)
     story = follower.finish()
@@ -239,7 +239,7 @@ def test_sequences_and_remote_reads_leave_too(tape: Tape) -> None:
         tape.call("R_OpenQueue", opened_frame=None)
         tape.call("R_StartReceive", status=0)
     left: list[Leaving] = []
-    told = everything(Follower(budget=50_000, leave=left.append), iter(tape.records), left)
+    reported = everything(StoryFollower(budget=50_000, leave=left.append), iter(tape.records), left)
     for kind in (TransactionalStream, RemoteRead, RemoteQueue):
         assert any(isinstance(one, kind) for one in left), kind
-        assert sorted(one.number for one in told if isinstance(one, kind)) == list(range(100)), kind
+        assert sorted(one.number for one in reported if isinstance(one, kind)) == list(range(100)), kind

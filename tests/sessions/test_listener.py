@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from msmq_wire import GUID
-from msmq_wire.sessions import Follower
+from msmq_wire.sessions import StoryFollower
 from msmq_wire.sessions.accepted import AcceptedSequence, EarlyOrderAck
 from msmq_wire.sessions.listener import MessageAck, SentCopies
 from msmq_wire.sessions.session import Moment
@@ -25,45 +25,45 @@ class _Notes:
     """Keeps what it is told, each with the number of its record."""
 
     def __init__(self) -> None:
-        self.told: Told = []
+        self.reported: Told = []
 
     def begin(self) -> None:
-        self.told.append(("begin",))
+        self.reported.append(("begin",))
 
     def answered(self, request: Any, response: Any, at: Moment) -> None:
-        self.told.append(("answered", type(response).stem(), request is not response, at.record))
+        self.reported.append(("answered", type(response).stem(), request is not response, at.record))
 
     def goes_on(self, refusal: str, since: Moment, at: Moment) -> None:
-        self.told.append(("goes_on", refusal, since.record, at.record))
+        self.reported.append(("goes_on", refusal, since.record, at.record))
 
     def acknowledged_again(self, number: int, at: Moment) -> None:
-        self.told.append(("again", number, at.record))
+        self.reported.append(("again", number, at.record))
 
     def overrun(self, waiting: int, window: int, at: Moment) -> None:
-        self.told.append(("overrun", waiting, window, at.record))
+        self.reported.append(("overrun", waiting, window, at.record))
 
     def acknowledged(self, copies: SentCopies, ack: MessageAck, at: Moment) -> None:
         said = ("final" if ack.final else "administration", ack.message_class, len(copies.acks))
-        self.told.append((*said, copies.copies, copies.frame, ack.source == RECEIVER, at.record))
+        self.reported.append((*said, copies.copies, copies.frame, ack.source == RECEIVER, at.record))
 
     def order_ack(
         self, identifier: int, sequence: AcceptedSequence, number: int, by: GUID, stream: int, at: Moment
     ) -> None:
         assert (identifier, by, stream) == (7 << 32 | 1, RECEIVER, 0)
-        self.told.append(("order", number, sequence.accepted, sequence.last, sequence.whole, at.record))
+        self.reported.append(("order", number, sequence.accepted, sequence.last, sequence.whole, at.record))
         if number > sequence.accepted:
             sequence.early.append(EarlyOrderAck(number, at.time or 0))
 
     def filled(self, early: EarlyOrderAck) -> None:
-        self.told.append(("filled", early.number))
+        self.reported.append(("filled", early.number))
 
 
-def _told(tape: Tape) -> Told:
-    notes, follower = _Notes(), Follower()
+def _reported(tape: Tape) -> Told:
+    notes, follower = _Notes(), StoryFollower()
     follower.listen(notes)
     for record in tape.records:
         follower.feed(record)
-    return notes.told
+    return notes.reported
 
 
 _OPENED = [
@@ -149,7 +149,7 @@ def _order_ack_behind_a_hole(tape: Tape) -> None:
 
 
 @pytest.mark.parametrize(
-    ("scene", "told"),
+    ("scene", "reported"),
     [
         (Tape.open, _OPENED),
         (_refused, [_OPENED[0], ("goes_on", "client_guid", 5, 6)]),
@@ -179,10 +179,10 @@ def _order_ack_behind_a_hole(tape: Tape) -> None:
     ],
 )
 def test_what_a_packet_shows_is_told_when_it_is_taken(
-    scene: Callable[[Tape], None], told: Told, tape: Tape
+    scene: Callable[[Tape], None], reported: Told, tape: Tape
 ) -> None:
     scene(tape)
-    assert _told(tape) == told
+    assert _reported(tape) == reported
 
 
 def test_another_capture_knows_nothing_of_the_messages_of_the_one_before(tape: Tape) -> None:
@@ -191,7 +191,7 @@ def test_another_capture_knows_nothing_of_the_messages_of_the_one_before(tape: T
     tape.add("tcp_stream", event="syn", capture="second")
     for record in (tape.final_ack(1, 0x4000), tape.order_ack(1)):
         tape.records[record.id - 1] = msgspec.structs.replace(record, capture="second")
-    assert _told(tape) == [*_OPENED, ("begin",)]
+    assert _reported(tape) == [*_OPENED, ("begin",)]
 
 
 def test_a_message_that_is_followed_no_longer_is_not_known(tape: Tape) -> None:
@@ -201,11 +201,11 @@ def test_a_message_that_is_followed_no_longer_is_not_known(tape: Tape) -> None:
     for number in (2, 3):
         tape.message(number)
     tape.final_ack(1, 0x4000)
-    notes, follower = _Notes(), Follower(messages=1)
+    notes, follower = _Notes(), StoryFollower(messages=1)
     follower.listen(notes)
     for record in tape.records:
         follower.feed(record)
-    assert [one for one in notes.told if one[0] == "final"] == [("final", 0x4000, 0, 1, 8, True, 9)]
+    assert [one for one in notes.reported if one[0] == "final"] == [("final", 0x4000, 0, 1, 8, True, 9)]
 
 
 def test_a_session_header_on_a_message_counts_as_an_acknowledgment(tape: Tape) -> None:
@@ -213,4 +213,4 @@ def test_a_session_header_on_a_message_counts_as_an_acknowledgment(tape: Tape) -
     tape.message(1)
     tape.message(7, 1, header=SessionHeader(ack_sequence_number=1))
     tape.ack(1)
-    assert _told(tape) == [*_OPENED, ("again", 1, 10)]
+    assert _reported(tape) == [*_OPENED, ("again", 1, 10)]

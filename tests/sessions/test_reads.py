@@ -145,7 +145,7 @@ def test_an_end_on_qm2qm_is_matched_by_the_handle_of_its_receive() -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "request_", "told"),
+    ("method", "request_", "reported"),
     [
         ("R_MoveMessage", MoveMessageRequest(lookup_id=0xFF00_0000_0000_0063), (1, None)),
         (
@@ -156,11 +156,11 @@ def test_an_end_on_qm2qm_is_matched_by_the_handle_of_its_receive() -> None:
     ],
 )
 def test_a_call_by_lookup_identifier_is_about_the_message_read_before(
-    tape: Tape, method: str, request_: object, told: tuple[int, int | None]
+    tape: Tape, method: str, request_: object, reported: tuple[int, int | None]
 ) -> None:
     start(tape)
     tape.call(method, request=request_)
     story = tape.story()
     assert story.left_out.reads == 0
     life = tape.life()
-    assert (len(life.moved), life.rejected_class) == told
+    assert (len(life.moved), life.rejected_class) == reported

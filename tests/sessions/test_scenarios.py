@@ -16,7 +16,7 @@ FOLDER = Path(__file__).parents[2] / "fixtures" / "sessions"
 SCENARIOS = sorted(path.stem for path in FOLDER.glob("*.toml"))
 
 
-def told(name: str, folder: Path) -> tuple[dict[str, Any], Story]:
+def reported(name: str, folder: Path) -> tuple[dict[str, Any], Story]:
     """What a scenario expects, and what is told of its capture."""
     scenario = tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
     path = FOLDER / f"{name}.pcap"
@@ -176,7 +176,7 @@ _NOT_BY_NUMBER = ("sequence_wrap_whole", every_message_is_acknowledged_by_the_he
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=_LONG.get(name, ())) for name in SCENARIOS])
 def test_a_capture_is_told_as_the_text_demands(name: str, tmp_path: Path) -> None:
-    expected, story = told(name, tmp_path)
+    expected, story = reported(name, tmp_path)
     for check in _CHECKS:
         if (name, check) != _NOT_BY_NUMBER:
             check(expected, story)

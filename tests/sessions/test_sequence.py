@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from msmq_wire.sessions.message import moment_of
-from msmq_wire.sessions.sent import SentPacket
+from msmq_wire.sessions.followed_message import moment_of
+from msmq_wire.sessions.sent_packet import SentPacket
 from msmq_wire.sessions.sequence import SentSequence
 from msmq_wire.wire.headers.session_header import SessionHeader
 from tests.sessions.tape import SECOND, Tape

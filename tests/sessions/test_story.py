@@ -16,7 +16,7 @@ from msmq_wire.capture.reader import read_capture
 from msmq_wire.engines.codec import inspect
 from msmq_wire.records.record import Record
 from msmq_wire.records.view import view
-from msmq_wire.sessions import Follower, Story, follow
+from msmq_wire.sessions import Story, StoryFollower, follow
 from tests.sessions.tape import Tape
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
@@ -69,7 +69,7 @@ def test_packets_cut_anywhere_give_a_story(data: st.DataObject) -> None:
     tape.order_ack(1)
     tape.final_ack(1, 0x4000)
     tape.ack(1)
-    follower = Follower()
+    follower = StoryFollower()
     for record in tape.records:
         if record.packet is not None:
             wire = type(record.packet).schema().build(record.packet)

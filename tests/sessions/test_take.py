@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.records.run import in_order
-from msmq_wire.sessions import Follower, Leaving, story
+from msmq_wire.sessions import Leaving, StoryFollower, story
 from msmq_wire.sessions.columns import sighted
 from tests.effort import examples, in_batches
 from tests.runs import CAPTURES, SESSION_SCENES, SHUFFLES, Shuffle, decoded_while, read, with_holes
@@ -20,7 +20,7 @@ from tests.runs import CAPTURES, SESSION_SCENES, SHUFFLES, Shuffle, decoded_whil
 pytestmark = pytest.mark.usefixtures("few_are_worth_columns")
 
 
-class _Follower(Follower):
+class _Follower(StoryFollower):
     """One that remembers what left it, and at which record."""
 
     def __init__(self, budget: int | None, messages: int | None) -> None:
@@ -30,7 +30,7 @@ class _Follower(Follower):
     def _left(self, gone: Leaving) -> None:
         self.left.append((self.at, gone))
 
-    def told(self) -> dict[str, Any]:
+    def reported(self) -> dict[str, Any]:
         story = self.finish()
         parts = {name: getattr(story, name) for name in story.__struct_fields__}
         return {**parts, "lives": list(story.lives), "clocks": list(story.clocks)}
@@ -46,7 +46,7 @@ def _assert_alike(
             fed.feed(record)
         assert taken.taken == fed.taken
         assert taken.left == fed.left
-    assert taken.told() == fed.told()
+    assert taken.reported() == fed.reported()
     assert taken.left == fed.left
 
 
@@ -101,5 +101,5 @@ def test_packets_in_any_order_some_of_them_twice_tell_the_same(
 
 
 def test_whole_packets_of_open_connections_are_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
-    decoded = {one.type for one in decoded_while(Follower().take, monkeypatch)}
+    decoded = {one.type for one in decoded_while(StoryFollower().take, monkeypatch)}
     assert decoded == {"establish_connection", "connection_parameters"}

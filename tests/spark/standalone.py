@@ -97,11 +97,11 @@ class Cluster:
         try:
             ports = ("--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
             _, log = self._daemon("master.Master", *ports)
-            told = wait_for("the master starts", lambda: _URL.search(log.read_text(encoding="utf-8")))
+            reported = wait_for("the master starts", lambda: _URL.search(log.read_text(encoding="utf-8")))
         except BaseException:
             self.end()
             raise
-        self.url = told[1]
+        self.url = reported[1]
         return self
 
     def __exit__(

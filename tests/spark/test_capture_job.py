@@ -25,8 +25,8 @@ from msmq_wire.findings import Finding, Judge
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.sessions import Session, Story, budget, follow
 from msmq_wire.spark import capture_job
-from msmq_wire.spark.capture_job import Done, Entry, JobPlan, Todo, decode_captures
-from msmq_wire.spark.keys import negotiator_of
+from msmq_wire.spark.capture_job import CaptureTask, Entry, JobPlan, TaskResult, decode_captures
+from msmq_wire.spark.key_options import negotiator_of
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.tables.message_columns import CALLS
 from msmq_wire.tables.store.identity import content_of, head_of, source_row
@@ -83,13 +83,13 @@ def capture_at(path: Path) -> Capture:
     return capture
 
 
-def todo_of(capture: Capture) -> Todo:
+def todo_of(capture: Capture) -> CaptureTask:
     """A capture at which nobody looked yet, but at its files' first bytes."""
     nobody = (None,) * len(capture.files)
-    return Todo(capture=capture, heads=tuple(map(head_of, capture.files)), contents=nobody)
+    return CaptureTask(capture=capture, heads=tuple(map(head_of, capture.files)), contents=nobody)
 
 
-def decoded(path: Path | Capture, plan: JobPlan) -> Done:
+def decoded(path: Path | Capture, plan: JobPlan) -> TaskResult:
     """What a task does for one capture."""
     return decode_captures([todo_of(capture_at(path) if isinstance(path, Path) else path)], plan)
 
@@ -221,9 +221,9 @@ def test_tables_say_what_is_said_of_the_records(path: Path, monkeypatch: pytest.
     )
     what = ("code", "message", "field", "offset", "length", "spec")
     assert Counter((*seen_in(row), *(row[key] for key in what)) for row in tables["anomalies"]) == anomalies
-    told = ("code", "message", "field", "offset", "missing")
+    reported = ("code", "message", "field", "offset", "missing")
     assert Counter(
-        (*seen_in(row), *(row[key] for key in told)) for row in tables["errors"]
+        (*seen_in(row), *(row[key] for key in reported)) for row in tables["errors"]
     ) == expected_errors(records)
     ids = [one.id for one in records if one.type not in (*CALLS, "tcp_stream", "error")]
     assert sorted(row["id"] for row in tables["messages"]) == ids

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.datasource import EqualTo
 
 from fixtures.build_at_rest import message
-from msmq_wire.capture.carve.media import PIECE
+from msmq_wire.capture.carve.media import READ_SIZE
 from msmq_wire.capture.carve.reader import CarveReader
 from msmq_wire.capture.listing import list_files
 from msmq_wire.errors import CaptureError, MsmqWireError
@@ -52,16 +52,16 @@ def finds(rows: Sequence[dict[str, Any]]) -> list[tuple[Any, ...]]:
 @pytest.fixture
 def images(tmp_path: Path) -> Path:
     """A folder with an image of several pieces, a packed copy of it, and a small file."""
-    data = bytearray(5 * PIECE + 4321)
+    data = bytearray(5 * READ_SIZE + 4321)
     for at, one in (
         (1000, ORDER),
-        (PIECE - 20, ORDER),
-        (PIECE + 4096, LARGE),
-        (2 * PIECE - 7, LARGE),
+        (READ_SIZE - 20, ORDER),
+        (READ_SIZE + 4096, LARGE),
+        (2 * READ_SIZE - 7, LARGE),
         # Over the end of the one before.
-        (2 * PIECE + 500_000, LARGE),
-        (5 * PIECE, ORDER),
-        (5 * PIECE + 4321 - 200, ORDER[:200]),
+        (2 * READ_SIZE + 500_000, LARGE),
+        (5 * READ_SIZE, ORDER),
+        (5 * READ_SIZE + 4321 - 200, ORDER[:200]),
     ):
         data[at : at + len(one)] = one
     folder = tmp_path / "images"
@@ -81,19 +81,23 @@ def test_rows_are_the_finds_of_the_reader_at_every_place(name: str, images: Path
         for row in rows_of(path=folder, recursive="true", splitBytes="1m")
     }
     with CarveReader([str(path) for path in sorted(folder.rglob("*")) if path.is_file()]) as reader:
-        expected = {(spot.capture, spot.offset): (one, spot) for one in reader for spot in one.spots}
+        expected = {
+            (location.capture, location.offset): (one, location)
+            for one in reader
+            for location in one.locations
+        }
     assert rows.keys() == expected.keys()
     assert len(rows) > 8
-    told = [one.name for one in ROW if one.name in carved_schema().names and one.name != "capture"]
-    for place, (record, spot) in expected.items():
+    reported = [one.name for one in ROW if one.name in carved_schema().names and one.name != "capture"]
+    for place, (record, location) in expected.items():
         row = rows[place]
         assert (row["type"], row["grade"], row["length"]) == (record.type, record.grade, record.length)
         # Of the same bytes one may be cut by a page, and one by a hole.
         assert (row["reason"] is None) == (record.reason is None)
-        assert row["address"] == spot.address
+        assert row["address"] == location.address
         said = message_view(record)
         assert said is not None
-        assert {name: row[name] for name in told} == {name: said[name] for name in told}
+        assert {name: row[name] for name in reported} == {name: said[name] for name in reported}
 
 
 @pytest.mark.slow
@@ -101,7 +105,7 @@ def test_rows_are_the_same_for_every_size_of_a_split(images: Path) -> None:
     path = images / "disk.dd"
     expected = rows_of(path=path)
     assert [row["grade"] for row in expected] == ["whole", "whole", "whole", "head", "whole", "whole", "head"]
-    for size in (1, PIECE, 2 * PIECE, 3 * PIECE + 1):
+    for size in (1, READ_SIZE, 2 * READ_SIZE, 3 * READ_SIZE + 1):
         assert rows_of(path=path, splitBytes=size) == expected
     packed = rows_of(path=images / "deep" / "disk.gz", splitBytes=1)
     assert [row | {"capture": str(path)} for row in packed] == expected
@@ -118,15 +122,15 @@ def test_the_same_bytes_have_the_same_hash(images: Path) -> None:
 
 def test_files_that_are_not_larger_than_a_split_are_not_opened(images: Path) -> None:
     files = list_files([str(images)], pattern="*").files
-    parts = plan_parts(files, PIECE)
-    assert [(os.path.basename(one.file.path), one.first // PIECE) for one in parts] == [
+    parts = plan_parts(files, READ_SIZE)
+    assert [(os.path.basename(one.file.path), one.first // READ_SIZE) for one in parts] == [
         *(("disk.dd", number) for number in range(6)),
         ("notes", 0),
     ]
-    assert parts[5].last == 5 * PIECE + 4321
+    assert parts[5].last == 5 * READ_SIZE + 4321
     gone = [one for one in files if one.path.endswith("notes")]
     (images / "notes").unlink()
-    (part,) = plan_parts(gone, PIECE)
+    (part,) = plan_parts(gone, READ_SIZE)
     assert part.error is None
     ((row,),) = ([row for batch in carved_rows(part, ReadOptions()) for row in batch.to_pylist()],)
     assert (row["type"], row["grade"], row["length"]) == ("error", None, 0)
@@ -140,10 +144,10 @@ def test_what_cannot_be_read_is_a_row_and_the_rest_is_searched(images: Path) -> 
     (images / "disk.vmdk").write_bytes(b"KDMV" + bytes(2000))
     (images / "pipe").symlink_to(images / "nowhere")
     rows = rows_of(path=images, recursive="true")
-    told = {os.path.basename(row["capture"]): row["reason"] for row in rows if row["type"] == "error"}
+    reported = {os.path.basename(row["capture"]): row["reason"] for row in rows if row["type"] == "error"}
     # What is said of an image depends on what is there to open it.
-    assert told.pop("disk.vmdk").startswith(f"{images / 'disk.vmdk'} begins like a VMDK image")
-    assert told == {
+    assert reported.pop("disk.vmdk").startswith(f"{images / 'disk.vmdk'} begins like a VMDK image")
+    assert reported == {
         "disk.gz": "the gzip stream is cut",
         "pipe": f"cannot open {images / 'pipe'}: No such file or directory",
     }
@@ -164,13 +168,13 @@ def test_a_large_file_that_is_no_image_after_all_is_a_row(images: Path) -> None:
 
 def test_a_file_that_changes_after_it_was_cut_is_not_read(images: Path) -> None:
     path = images / "disk.dd"
-    reader = CarvedReader(ReadOptions(paths=(str(path),), split_bytes=4 * PIECE))
+    reader = CarvedReader(ReadOptions(paths=(str(path),), split_bytes=4 * READ_SIZE))
     _, second = reader.partitions()
     before = [row for batch in reader.read(second) for row in batch.to_pylist()]
     assert {row["type"] for row in before} == {"user_message"}
     path.write_bytes(path.read_bytes() + b"more")
     (row,) = [row for batch in reader.read(second) for row in batch.to_pylist()]
-    assert (row["type"], row["offset"]) == ("error", 4 * PIECE)
+    assert (row["type"], row["offset"]) == ("error", 4 * READ_SIZE)
     assert row["reason"] == f"{path} changed after it was listed"
 
 
@@ -192,7 +196,7 @@ def test_a_sparse_file_is_cut_where_it_has_bytes(tmp_path: Path) -> None:
         file.seek(1 << 39)
         file.write(ORDER)
         file.truncate(1 << 40)
-    reader = CarvedReader(ReadOptions(paths=(str(path),), split_bytes=PIECE))
+    reader = CarvedReader(ReadOptions(paths=(str(path),), split_bytes=READ_SIZE))
     assert len(list(reader.partitions())) == 1
     assert [row["offset"] for row in rows_of(path=path, splitBytes="1m")] == [1 << 39]
 

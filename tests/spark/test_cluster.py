@@ -178,7 +178,7 @@ def without_ids(value: Any) -> Any:
     return [without_ids(inside) for inside in value] if isinstance(value, list) else value
 
 
-def told(rows: Any) -> list[str]:
+def reported(rows: Any) -> list[str]:
     """What rows say, without numbers of records, in an order of its own."""
     return sorted(json.dumps(without_ids(row), default=str, sort_keys=True) for row in rows.to_pylist())
 
@@ -292,7 +292,7 @@ def test_connections_across_files_survive_a_worker_that_is_killed_between_the_sh
     for table in DEFAULT_TABLES:
         found, right = rows_of(output, table), rows_of(expected, table)
         if table in _TELLING:
-            assert told(found) == told(right), table
+            assert reported(found) == reported(right), table
             continue
         ids = [name for name in found.column_names if name in _IDS]
         assert found.drop_columns(ids).equals(right.drop_columns(ids)), table

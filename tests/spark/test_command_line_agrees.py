@@ -41,8 +41,10 @@ def test_ids_are_those_of_decode_with_streams(
 ) -> None:
     main(["decode", "--quiet", "--streams", "--format", "jsonl", str(path)])
     printed = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    untold = ("tcp_stream", "error")
-    decoded = {(row["id"], row["parent"], row["type"]) for row in printed if row["type"] not in untold}
+    unacknowledged = ("tcp_stream", "error")
+    decoded = {
+        (row["id"], row["parent"], row["type"]) for row in printed if row["type"] not in unacknowledged
+    }
     found: set[tuple[Any, ...]] = set()
     for file in _tables(path, tmp_path, "messages", "calls"):
         rows = pq.ParquetFile(file).read(columns=["id", "parent", "type"]).to_pylist()

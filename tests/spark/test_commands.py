@@ -204,15 +204,15 @@ def test_a_query_prints_the_rows_that_messages_has(cli: Cli, tables: Path, captu
     views = (message_view(record) for record in read_capture(captures / "demo.pcap", streams=True))
     expected = [(view["id"], view["queue"], view["label"]) for view in views if view is not None]
     statement = "SELECT id, queue, label, time FROM messages WHERE type = 'user_message' ORDER BY id"
-    told = cli("sql", "--tables", tables, statement, "--format", "jsonl")
-    rows = [json.loads(line) for line in told.out.splitlines()]
+    reported = cli("sql", "--tables", tables, statement, "--format", "jsonl")
+    rows = [json.loads(line) for line in reported.out.splitlines()]
     assert [(row["id"], row["queue"], row["label"]) for row in rows] == expected
     times = [
         record.time // 1000 % 1_000_000 for record in read_capture(captures / "demo.pcap") if record.time
     ]
     assert {int(row["time"][20:26]) for row in rows} <= set(times)
     assert all(row["time"].endswith("Z") for row in rows)
-    assert told.err == f"{len(expected)} rows\n"
+    assert reported.err == f"{len(expected)} rows\n"
     table = list(
         csv.DictReader(io.StringIO(cli("sql", "--tables", tables, statement, "--format", "csv").out))
     )
@@ -235,12 +235,12 @@ def test_a_named_query_is_asked_by_its_name(cli: Cli, tables: Path) -> None:
 @pytest.mark.check
 def test_rows_over_the_limit_are_counted_and_never_dropped_in_silence(cli: Cli, tables: Path) -> None:
     statement = "SELECT explode(sequence(1, 25)) AS n"
-    told = cli("sql", "--tables", tables, statement, "--limit", "10", "--quiet", "--format", "csv")
-    assert told.out.split() == ["n", *map(str, range(1, 11))]
-    assert told.err == "10 rows shown, 15 more are not: --limit 0 shows all\n"
+    reported = cli("sql", "--tables", tables, statement, "--limit", "10", "--quiet", "--format", "csv")
+    assert reported.out.split() == ["n", *map(str, range(1, 11))]
+    assert reported.err == "10 rows shown, 15 more are not: --limit 0 shows all\n"
     assert cli("sql", "--tables", tables, statement, "--limit", "25").err == "25 rows\n"
-    told = cli("sql", "--tables", tables, statement, "--limit", "0")
-    assert (len(told.out.splitlines()), told.err) == (26, "25 rows\n")
+    reported = cli("sql", "--tables", tables, statement, "--limit", "0")
+    assert (len(reported.out.splitlines()), reported.err) == (26, "25 rows\n")
 
 
 @pytest.mark.slow

@@ -69,8 +69,8 @@ def before_the_commit(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]
 def test_every_row_is_there_as_often_as_before_in_one_file_a_day(store: Store) -> None:
     before = store.snapshot()
     expected = all_rows(before)
-    told: list[str] = []
-    done = compact(None, store, tell=told.append)  # type: ignore[arg-type]  # no task asks it
+    reported: list[str] = []
+    done = compact(None, store, tell=reported.append)  # type: ignore[arg-type]  # no task asks it
     after = store.snapshot()
     assert all_rows(after) == expected
     assert sum(expected["messages"].values()) == 78
@@ -81,7 +81,7 @@ def test_every_row_is_there_as_often_as_before_in_one_file_a_day(store: Store) -
     assert file.rows == 78
     assert (done.before, done.after, done.dropped) == (36, 6, 0)
     assert done.bytes_after < done.bytes_before / 3
-    assert told == ["6 of 6 groups of files, 36 files are 6"]
+    assert reported == ["6 of 6 groups of files, 36 files are 6"]
     assert all_rows(before) == expected, "who opened the tables before still reads them"
     assert compact(None, store) == Compaction()  # type: ignore[arg-type]  # no task asks it
 

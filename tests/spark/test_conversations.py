@@ -363,11 +363,11 @@ def cut(frames: Sequence[Frame], source: random.Random) -> Iterator[Sequence[Fra
         yield frames[start:stop]
 
 
-def told(record: Record, parent: Record | None) -> str:
+def reported(record: Record, parent: Record | None) -> str:
     """A record without what depends on the order of others."""
     values = {name: getattr(record, name) for name in record.__struct_fields__}
     del values["id"], values["stream"], values["capture"]
-    values["parent"] = None if parent is None else told(parent, None)
+    values["parent"] = None if parent is None else reported(parent, None)
     return repr({**values, "error": str(record.error)})
 
 
@@ -398,8 +398,8 @@ def test_random_traffic_cut_into_files_gives_the_records_of_the_whole(
     assert ranked(records[:until]) == ranked(expected[:until])
     by_id = {one.id: one for one in records}
     theirs = {one.id: one for one in expected}
-    assert sorted(told(one, by_id.get(one.parent or 0)) for one in records[until:]) == sorted(
-        told(one, theirs.get(one.parent or 0)) for one in expected[until:]
+    assert sorted(reported(one, by_id.get(one.parent or 0)) for one in records[until:]) == sorted(
+        reported(one, theirs.get(one.parent or 0)) for one in expected[until:]
     )
     for record in records[until:]:
         # A connection keeps its number to the end.

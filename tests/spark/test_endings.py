@@ -29,7 +29,7 @@ from msmq_wire.capture.source import read_frames
 from msmq_wire.capture.writer import write_pcap
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.spark import capture_job, job
-from msmq_wire.spark.capture_job import JobPlan, Todo, decode_captures
+from msmq_wire.spark.capture_job import CaptureTask, JobPlan, decode_captures
 from msmq_wire.spark.compaction import compact
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.tables.store import store
@@ -68,7 +68,7 @@ def plainly(folder: Path, path: Path, tables: Sequence[str], **options: Any) -> 
         key="",
     )
     (capture,) = captures_of(list_files([str(path)]).files, "file")
-    done = decode_captures([Todo(capture=capture, heads=("",), contents=(None,))], plan)
+    done = decode_captures([CaptureTask(capture=capture, heads=("",), contents=(None,))], plan)
     found: dict[str, list[dict[str, Any]]] = {}
     for file in done.files:
         read = pq.ParquetFile(folder / file.table / file.path).read()
@@ -321,7 +321,7 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch, *others: Callable[[], object]) ->
     """Do something else once a run has decoded what it saw; the next of ``others`` in the next round."""
     waiting, decode = list(others), capture_job.decode_captures
 
-    def decoded(todo: Sequence[Todo], plan: JobPlan) -> Any:
+    def decoded(todo: Sequence[CaptureTask], plan: JobPlan) -> Any:
         done = decode(todo, plan)
         if waiting:
             with monkeypatch.context() as patch:

@@ -24,7 +24,7 @@ from msmq_wire.reassembly.ip import IpFragment
 from msmq_wire.reassembly.tcp_events import TcpSegment
 from msmq_wire.spark.frame_filter import FrameFilter
 from msmq_wire.spark.read_options import ReadOptions
-from msmq_wire.spark.sources import PacketReader
+from msmq_wire.spark.sources import PacketDataReader
 from tests.effort import examples, in_batches, remembered
 
 pytestmark = pytest.mark.needs("pyspark")
@@ -158,7 +158,9 @@ def test_packets_have_only_rows_of_frames_that_are_wanted_with_their_own_clock()
     path = FOLDER / "clean_business_day.pcap"
 
     def rows(**options: Any) -> list[dict[str, Any]]:
-        reader = PacketReader(ReadOptions(paths=(str(path),), chunk_bytes=3000, split_bytes=5000, **options))
+        reader = PacketDataReader(
+            ReadOptions(paths=(str(path),), chunk_bytes=3000, split_bytes=5000, **options)
+        )
         return [row for one in reader.partitions() for batch in reader.read(one) for row in batch.to_pylist()]
 
     options: dict[str, Any] = {"hosts": ("192.0.2.0/25",), "ports": frozenset([1801])}

@@ -90,8 +90,8 @@ def test_runs_hold_every_frame_that_has_hosts(path: Path) -> None:
         pass
     runs = frames_below(path, split_bytes=1 << 12)
     found = frames_in(runs)
-    told = [json.loads(one) for one in runs["told"].drop_null().to_pylist()]
-    skipped = sum(count for one in told for count in one.get("skipped", {}).values())
+    reported = [json.loads(one) for one in runs["told"].drop_null().to_pylist()]
+    skipped = sum(count for one in reported for count in one.get("skipped", {}).values())
     assert len(found) + skipped == len(expected)
     assert found.items() <= expected.items()
 

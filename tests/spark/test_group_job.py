@@ -23,11 +23,11 @@ from msmq_wire.capture.places import Place
 from msmq_wire.capture.source import read_frames
 from msmq_wire.capture.writer import write_pcap
 from msmq_wire.spark import group_job
-from msmq_wire.spark.capture_job import Done
+from msmq_wire.spark.capture_job import TaskResult
 from msmq_wire.spark.conversations import Conversations
 from msmq_wire.spark.frame_runs import KEY, RUN_ORDER, RUN_SCHEMA
 from msmq_wire.spark.group_job import decode_groups, frames_of, sorted_frames
-from msmq_wire.spark.keys import negotiator_of
+from msmq_wire.spark.key_options import negotiator_of
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.split_planning import place_splits
 from msmq_wire.tables.table_schemas import table_schemas
@@ -141,8 +141,8 @@ def test_captures_decoded_together_are_judged_like_each_alone(
         ids = Counter(one.id for one in records if one.type not in ("tcp_stream", "error"))
         rows = tables.get("messages", []) + tables.get("calls", [])
         assert Counter(row["id"] for row in rows) == ids
-        told = ("code", "message", "field", "offset", "missing")
-        place = ("record", "type", "time_ns", "src", "dst", "stream", *told)
+        reported = ("code", "message", "field", "offset", "missing")
+        place = ("record", "type", "time_ns", "src", "dst", "stream", *reported)
         errors = Counter(tuple(row[key] for key in place) for row in tables.get("errors", []))
         assert errors == expected_errors(records)
         anomalies = [(one.id, odd.code) for one in records for odd in one.anomalies]
@@ -181,7 +181,7 @@ def rotated(folder: Path) -> tuple[Path, Path]:
     return whole, parts
 
 
-def tables_in(output: Path, done: Done) -> dict[str, list[str]]:
+def tables_in(output: Path, done: TaskResult) -> dict[str, list[str]]:
     """The rows of a capture as texts, without what names its files, in an order of their own."""
     found: dict[str, list[str]] = {}
     for file in done.files:

@@ -20,24 +20,25 @@ def test_without_java_that_is_said(stub: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "version"),
+    ("reported", "version"),
     [
         ('openjdk version "1.8.0_392"', "8"),
         ('java version "11.0.21" 2023-10-17 LTS', "11"),
         ('openjdk version "16" 2021-03-16', "16"),
     ],
 )
-def test_an_old_java_is_named(stub: Path, told: str, version: str) -> None:
-    tells(stub, f"echo '{told}' >&2")
+def test_an_old_java_is_named(stub: Path, reported: str, version: str) -> None:
+    tells(stub, f"echo '{reported}' >&2")
     assert java_problem() == f"Java 17 is needed: {stub} is Java {version}"
 
 
 @pytest.mark.parametrize(
-    "told", ['openjdk version "17.0.9" 2023-10-17', 'java version "21"', 'openjdk version "18-ea" 2022-03-22']
+    "reported",
+    ['openjdk version "17.0.9" 2023-10-17', 'java version "21"', 'openjdk version "18-ea" 2022-03-22'],
 )
 @pytest.mark.parametrize("to", ["1", "2"])
-def test_a_java_that_is_new_enough_is_no_problem(stub: Path, told: str, to: str) -> None:
-    tells(stub, f"echo 'Picked up JAVA_TOOL_OPTIONS' >&2; echo '{told}' >&{to}")
+def test_a_java_that_is_new_enough_is_no_problem(stub: Path, reported: str, to: str) -> None:
+    tells(stub, f"echo 'Picked up JAVA_TOOL_OPTIONS' >&2; echo '{reported}' >&{to}")
     assert java_problem() is None
 
 

@@ -24,9 +24,9 @@ from msmq_wire.capture.listing import Capture, CaptureFile, captures_of, list_fi
 from msmq_wire.capture.source import read_frames
 from msmq_wire.errors import CaptureError, MsmqWireError
 from msmq_wire.spark import job, publishing
-from msmq_wire.spark.capture_job import Done
+from msmq_wire.spark.capture_job import TaskResult
 from msmq_wire.spark.job import DEFAULT_TABLES, run_job
-from msmq_wire.spark.publishing import Run
+from msmq_wire.spark.publishing import JobRun
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.table_views import register_views
 from msmq_wire.tables.packet_columns import PACKET_SCHEMA
@@ -146,7 +146,7 @@ def visible(output: Path, *leave_out: str) -> Visible:
     return found
 
 
-def seen_in(folder: Path, parts: Iterable[Done], *leave_out: str) -> Visible:
+def seen_in(folder: Path, parts: Iterable[TaskResult], *leave_out: str) -> Visible:
     """The rows in the files of tasks, as `visible` gives them."""
     found: Visible = {}
     for file in (file for done in parts for file in done.files):
@@ -177,11 +177,11 @@ def different(folder: Path, count: int) -> list[Path]:
     return paths
 
 
-def run_of(output: Path, name: str) -> Run:
+def run_of(output: Path, name: str) -> JobRun:
     """A run as it is kept."""
     [row] = [row for row in rows_in(output, "runs") if row["name"] == name]
     maps = {one: dict(row[one]) for one in ("options", "rows", "skipped")}
-    return msgspec.convert(row | maps, Run)
+    return msgspec.convert(row | maps, JobRun)
 
 
 def test_an_empty_folder_gives_a_run_and_no_tables(one_process: Any, tmp_path: Path) -> None:
@@ -215,20 +215,20 @@ def test_what_cannot_be_read_is_named_and_the_rest_is_in_the_tables(one_process:
     errors = rows_in(output, "errors")
     with pytest.raises(CaptureError) as damage:
         list(read_frames(folder / "cut.pcap"))
-    told = {
+    reported = {
         Path(row["path"]).name: (row["offset"], row["message"]) for row in errors if row["type"] == "error"
     }
-    assert sum(row["type"] == "error" for row in errors) == len(told) == len(run.damage) == 6
+    assert sum(row["type"] == "error" for row in errors) == len(reported) == len(run.damage) == 6
     unread = f"cannot open {folder}/"
-    assert told == {
+    assert reported == {
         "cut.pcap": (damage.value.offset, damage.value.message),
-        "empty.pcap": (0, told["empty.pcap"][1]),
-        "text.pcap": (0, told["text.pcap"][1]),
+        "empty.pcap": (0, reported["empty.pcap"][1]),
+        "text.pcap": (0, reported["text.pcap"][1]),
         "dangling.pcap": (0, f"{unread}dangling.pcap: No such file or directory"),
         "to-folder.pcap": (0, f"{unread}to-folder.pcap: it is no file"),
         "\\udcff\\udcfe.pcap": (0, f"{unread}\\udcff\\udcfe.pcap: its name is not UTF-8"),
     }
-    assert "is text" in str(told["text.pcap"][1])
+    assert "is text" in str(reported["text.pcap"][1])
     messages = Counter(json.dumps(row.split("'path'")[0]) for row in visible(output)["messages"])
     assert len(messages) == 25
     assert len({count for name, count in messages.items() if "cut.pcap" not in name}) == 1
@@ -376,10 +376,10 @@ def test_captures_read_with_other_options_are_told_and_left_alone(one_process: A
         {"since": 5},
     ]
     for options in others:
-        told: list[str] = []
-        run = run_job(one_process, str(output), options_of(folder, **options), warn=told.append)
-        assert (run.captures, run.unchanged, list(run.warnings)) == (0, 2, told)
-        assert told == [
+        reported: list[str] = []
+        run = run_job(one_process, str(output), options_of(folder, **options), warn=reported.append)
+        assert (run.captures, run.unchanged, list(run.warnings)) == (0, 2, reported)
+        assert reported == [
             f"2 captures stay as they are, read with other options ({folder}/copy-0000.pcap and 1 more): "
             "--again decodes what is named again"
         ]
@@ -571,10 +571,14 @@ def test_a_run_says_how_far_it_is_by_captures_and_bytes(
 ) -> None:
     monkeypatch.setattr(publishing, "_PAUSE", 0.0)
     different(tmp_path / "in", 2)
-    told: list[str] = []
-    run_job(one_process, str(tmp_path / "out"), options_of(tmp_path / "in", split_bytes=1), tell=told.append)
+    reported: list[str] = []
+    run_job(
+        one_process, str(tmp_path / "out"), options_of(tmp_path / "in", split_bytes=1), tell=reported.append
+    )
     size = DEMO.stat().st_size
-    assert told == [f"{n} of 2 captures, {n * size / 1e3:.1f} kB of {2 * size / 1e3:.1f} kB" for n in (1, 2)]
+    assert reported == [
+        f"{n} of 2 captures, {n * size / 1e3:.1f} kB of {2 * size / 1e3:.1f} kB" for n in (1, 2)
+    ]
 
 
 def test_groups_are_decoded_in_waves_that_keep_the_cores_at_work(one_process: Any, tmp_path: Path) -> None:

@@ -16,11 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import msmq_wire.spark.landing
-from msmq_wire.capture.opening import Opener
+from msmq_wire.capture.opened_file import Opener
 from msmq_wire.capture.source import read_frames
 from msmq_wire.capture.splits import FileIndex, index_file
 from msmq_wire.errors import CaptureError, MsmqWireError
-from msmq_wire.spark.landing import Landed, LandingLog, holds
+from msmq_wire.spark.landing import LandedFrames, LandingLog, holds
 from msmq_wire.spark.read_options import ReadOptions
 
 SECOND = 1_000_000_000
@@ -51,11 +51,11 @@ def log_of(folder: Path | str, options: Mapping[str, str] | None = None) -> Land
     return LandingLog(ReadOptions.of({"path": str(folder), **(options or {})}))
 
 
-def logged(log: LandingLog, now_ns: int = NOW) -> list[Landed]:
+def logged(log: LandingLog, now_ns: int = NOW) -> list[LandedFrames]:
     return list(log.entries(0, log.landed(now_ns)))
 
 
-def names(entries: list[Landed]) -> list[str]:
+def names(entries: list[LandedFrames]) -> list[str]:
     return [Path(entry.capture).name for entry in entries]
 
 

@@ -21,7 +21,7 @@ from msmq_wire.capture.writer import write_pcap
 from msmq_wire.errors import CaptureError, MsmqWireError
 from msmq_wire.spark.landing import LandingLog, holds
 from msmq_wire.spark.read_options import ReadOptions
-from msmq_wire.spark.sources import CarvedReader, PacketReader
+from msmq_wire.spark.sources import CarvedReader, PacketDataReader
 from msmq_wire.tables.message_columns import batches_of
 from msmq_wire.units import SECOND
 from tests.effort import share
@@ -219,7 +219,7 @@ def test_a_task_of_the_source_reads_a_bucket(s3: S3Server, captures: Path) -> No
     url = put("demo.pcap", (captures / "demo.pcap").read_bytes())
 
     def found(path: str) -> list[dict[str, Any]]:
-        reader = PacketReader(ReadOptions.of({"path": path, "splitBytes": "5000"}))
+        reader = PacketDataReader(ReadOptions.of({"path": path, "splitBytes": "5000"}))
         batches = [batch for part in reader.partitions() for batch in reader.read(part)]
         return [row for batch in batches for row in batch.drop_columns(["capture", "path"]).to_pylist()]
 

@@ -77,7 +77,7 @@ def test_the_archive_can_be_imported_by_itself(tmp_path: Path) -> None:
     names = ["msmq_wire", "msmq_wire.cli.program", "msmq_wire.spark.job", *(one[:-3] for one in SHIMS)]
     source = (
         f"import sys; sys.path.insert(0, {str(archive)!r}); import {', '.join(names)}; "
-        f"from msmq_wire.replay.rows import all_rows; assert all_rows(); "
+        f"from msmq_wire.replay.rule_table import all_rows; assert all_rows(); "
         f"print(*(sys.modules[name].__file__ for name in {names!r}), sep='\\n')"
     )
     done = python("-I", "-c", source)

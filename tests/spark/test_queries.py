@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 from msmq_wire import read_capture
 from msmq_wire.errors import CaptureError, MsmqWireError
 from msmq_wire.findings import Finding, Judge
-from msmq_wire.findings.marks import SAMPLE_CLIENT, SAMPLE_SERVER
+from msmq_wire.findings.fingerprints import SAMPLE_CLIENT, SAMPLE_SERVER
 from msmq_wire.records.endpoint import host_of
 from msmq_wire.records.message import message_view
 from msmq_wire.records.message_body import message_body
@@ -26,8 +26,8 @@ from msmq_wire.records.view import anomaly_view
 from msmq_wire.sessions import NACK_REASONS, MessageLife, RemoteRead, Session
 from msmq_wire.spark.capture_job import Entry
 from msmq_wire.spark.job import run_job
-from msmq_wire.spark.keys import negotiator_of
-from msmq_wire.spark.publishing import Run
+from msmq_wire.spark.key_options import negotiator_of
+from msmq_wire.spark.publishing import JobRun
 from msmq_wire.spark.queries import QUERIES, query_problem
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.table_views import VIEWS, register_views
@@ -95,7 +95,7 @@ class Told(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def told() -> Told:
+def reported() -> Told:
     found = Told([], [], [], [], [], {})
     # Without keys it opens nothing, but tells accounts.
     negotiator = negotiator_of(ReadOptions())
@@ -121,7 +121,7 @@ def told() -> Told:
 
 
 @pytest.fixture(scope="module")
-def run(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Run:
+def run(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> JobRun:
     """The tables of the captures, as views."""
     output = tmp_path_factory.mktemp("tables (of) {all}?")
     done = run_job(spark, str(output), ReadOptions(paths=tuple(map(str, CAPTURES))))
@@ -137,7 +137,7 @@ def plain(value: Any) -> Any:
 
 
 @pytest.fixture
-def ask(spark: SparkSession, run: Run) -> Any:
+def ask(spark: SparkSession, run: JobRun) -> Any:
     def ask_(name: str) -> list[Row]:
         rows = spark.sql(QUERIES[name].sql).collect()
         return [{key: plain(value) for key, value in row.asDict().items()} for row in rows]
@@ -173,9 +173,9 @@ def body_of(record: Record) -> bytes:
 
 @pytest.mark.slow
 @pytest.mark.spark
-def test_top_queues_counts_messages_by_queue(told: Told, ask: Any) -> None:
+def test_top_queues_counts_messages_by_queue(reported: Told, ask: Any) -> None:
     expected = []
-    for queue, pairs in grouped((view["queue"], (record, view)) for record, view in told.views()).items():
+    for queue, pairs in grouped((view["queue"], (record, view)) for record, view in reported.views()).items():
         first, last = micros(record.time for record, _ in pairs)
         ids = {view["message_id"] for _, view in pairs} - {None}
         size = sum(len(body_of(record)) for record, _ in pairs)
@@ -197,7 +197,7 @@ def test_top_queues_counts_messages_by_queue(told: Told, ask: Any) -> None:
 
 @pytest.mark.slow
 @pytest.mark.spark
-def test_unacknowledged_messages_are_those_that_wanted_an_acknowledgment(told: Told, ask: Any) -> None:
+def test_unacknowledged_messages_are_those_that_wanted_an_acknowledgment(reported: Told, ask: Any) -> None:
     expected = [
         {
             "time": micros([life.first.time])[0],
@@ -213,24 +213,24 @@ def test_unacknowledged_messages_are_those_that_wanted_an_acknowledgment(told: T
             "reason": life.reason,
             "certain": life.certain,
         }
-        for capture, life in told.lives
+        for capture, life in reported.lives
         if life.via != "rpc"
         and (life.wanted & 3 or life.delivery != "express")
         and not (life.acknowledged or life.stored or life.order_ack or life.accepted or life.acknowledgments)
     ]
     assert expected
-    assert len(expected) < len(told.lives) / 2
+    assert len(expected) < len(reported.lives) / 2
     assert ordered(ask("unacknowledged_messages")) == ordered(expected)
 
 
 @pytest.mark.check
 @pytest.mark.spark
-def test_nacks_by_class_count_refusals_and_whose_messages_they_refuse(told: Told, ask: Any) -> None:
-    views = (message_view(record, acknowledgments=True) for record in told.records)
+def test_nacks_by_class_count_refusals_and_whose_messages_they_refuse(reported: Told, ask: Any) -> None:
+    views = (message_view(record, acknowledgments=True) for record in reported.records)
     classes = [view["message_class"] for view in views if view is not None]
     refusals = [
         (one.message_class, life.queue)
-        for _, life in told.lives
+        for _, life in reported.lives
         for one in life.acknowledgments
         if one.message_class & 0x8000
     ]
@@ -254,10 +254,10 @@ def test_nacks_by_class_count_refusals_and_whose_messages_they_refuse(told: Told
 
 @pytest.mark.slow
 @pytest.mark.spark
-def test_readers_by_queue_count_peeks_and_receives(told: Told, ask: Any) -> None:
+def test_readers_by_queue_count_peeks_and_receives(reported: Told, ask: Any) -> None:
     key = grouped(
         ((read.account or None, host(read.client), host(read.server), read.queue), read)
-        for read in told.reads
+        for read in reported.reads
     )
     expected = []
     for (account, client, server, queue), reads in key.items():
@@ -281,9 +281,9 @@ def test_readers_by_queue_count_peeks_and_receives(told: Told, ask: Any) -> None
     assert ordered(ask("readers_by_queue")) == ordered(expected)
 
 
-def announced(told: Told) -> Iterator[tuple[GUID, str | None, str, int | None, int | None]]:
+def announced(reported: Told) -> Iterator[tuple[GUID, str | None, str, int | None, int | None]]:
     """Which address claims to be which queue manager, by what, from when to when."""
-    for session in told.sessions:
+    for session in reported.sessions:
         sides = (
             (session.client_queue_manager, session.client, session.establish_request),
             (session.server_queue_manager, session.server, session.establish_response),
@@ -291,10 +291,10 @@ def announced(told: Told) -> Iterator[tuple[GUID, str | None, str, int | None, i
         for guid, place, moment in sides:
             if guid is not None and moment is not None:
                 yield guid, host(place), "sessions", session.first.time, session.last.time
-    for record in told.records:
+    for record in reported.records:
         if record.type == "ping":
             yield record.packet.qm_guid, host(record.src), "pings", record.time, record.time
-    for _, life in told.lives:
+    for _, life in reported.lives:
         if life.queue_manager is not None and life.via == "tcp" and not life.hops:
             time = life.first.time
             yield life.queue_manager, host(life.src), "messages", time, time
@@ -302,8 +302,8 @@ def announced(told: Told) -> Iterator[tuple[GUID, str | None, str, int | None, i
 
 @pytest.mark.check
 @pytest.mark.spark
-def test_cloned_queue_managers_are_those_of_several_addresses(told: Told, ask: Any) -> None:
-    uses = grouped(((str(one[0]), one[1]), one) for one in announced(told))
+def test_cloned_queue_managers_are_those_of_several_addresses(reported: Told, ask: Any) -> None:
+    uses = grouped(((str(one[0]), one[1]), one) for one in announced(reported))
     hosts = grouped(uses)
     nobody = {str(GUID(one)) for one in (NULL_GUID, SAMPLE_CLIENT, SAMPLE_SERVER)}
     expected = []
@@ -325,10 +325,10 @@ def sorted_keys(row: Row) -> Row:
 
 
 @pytest.mark.spark
-def test_bodies_are_known_by_their_hash(told: Told, ask: Any) -> None:
+def test_bodies_are_known_by_their_hash(reported: Told, ask: Any) -> None:
     bodies = grouped(
         (body_of(record), (record, view["queue"]))
-        for record, view in told.views()
+        for record, view in reported.views()
         if record.error is None and body_of(record)
     )
     expected = []
@@ -349,8 +349,8 @@ def test_bodies_are_known_by_their_hash(told: Told, ask: Any) -> None:
 
 
 @pytest.mark.spark
-def test_findings_by_host_put_the_severest_first(told: Told, ask: Any) -> None:
-    pairs = (((host(one.evidence[0].src), one.id), (capture, one)) for capture, one in told.findings)
+def test_findings_by_host_put_the_severest_first(reported: Told, ask: Any) -> None:
+    pairs = (((host(one.evidence[0].src), one.id), (capture, one)) for capture, one in reported.findings)
     expected = []
     for (address, rule), found in grouped(pairs).items():
         for severity in {one.severity for _, one in found}:
@@ -376,8 +376,10 @@ def test_findings_by_host_put_the_severest_first(told: Told, ask: Any) -> None:
 
 
 @pytest.mark.spark
-def test_busiest_hosts_count_what_one_sent_to_another(told: Told, ask: Any) -> None:
-    pairs = grouped(((host(record.src), host(record.dst)), (record, view)) for record, view in told.views())
+def test_busiest_hosts_count_what_one_sent_to_another(reported: Told, ask: Any) -> None:
+    pairs = grouped(
+        ((host(record.src), host(record.dst)), (record, view)) for record, view in reported.views()
+    )
     expected = []
     for (sender, receiver), seen in pairs.items():
         first, last = micros(record.time for record, _ in seen)
@@ -397,10 +399,10 @@ def test_busiest_hosts_count_what_one_sent_to_another(told: Told, ask: Any) -> N
 
 
 @pytest.mark.spark
-def test_failed_sessions_were_refused_or_never_opened(told: Told, ask: Any) -> None:
+def test_failed_sessions_were_refused_or_never_opened(reported: Told, ask: Any) -> None:
     expected = [
         (session.capture, session.client, session.server, session.state, session.refused_by)
-        for session in told.sessions
+        for session in reported.sessions
         if session.state in ("refused", "refused_tcp")
         or session.refused_by is not None
         or (session.started and session.reached != "open")
@@ -418,11 +420,11 @@ def ordered_tuples(rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.spark
-def test_slow_acknowledgments_are_told_slowest_first(told: Told, ask: Any) -> None:
+def test_slow_acknowledgments_are_told_slowest_first(reported: Told, ask: Any) -> None:
     waits = sorted(
         (
             (life.acknowledged.time - life.first.time) / 1e6
-            for _, life in told.lives
+            for _, life in reported.lives
             if life.acknowledged is not None
             and life.acknowledged.time is not None
             and life.first.time is not None
@@ -433,15 +435,15 @@ def test_slow_acknowledgments_are_told_slowest_first(told: Told, ask: Any) -> No
     assert len(rows) == min(100, len(waits)) > 10
     assert all(math.isclose(row["milliseconds"], wait) for row, wait in zip(rows, waits, strict=False))
     slowest = rows[0]
-    [life] = [one for _, one in told.lives if one.message_id == slowest["message_id"]][:1]
+    [life] = [one for _, one in reported.lives if one.message_id == slowest["message_id"]][:1]
     assert (slowest["src"], slowest["dst"], slowest["queue"]) == (life.src, life.dst, life.queue)
 
 
 @pytest.mark.spark
-def test_anomalies_by_code_count_broken_rules(told: Told, ask: Any) -> None:
+def test_anomalies_by_code_count_broken_rules(reported: Told, ask: Any) -> None:
     seen = grouped(
         (view["code"], (record, view))
-        for record in told.records
+        for record in reported.records
         for view in map(anomaly_view, record.anomalies)
     )
     expected = []
@@ -463,21 +465,21 @@ def test_anomalies_by_code_count_broken_rules(told: Told, ask: Any) -> None:
 
 
 @pytest.mark.spark
-def test_damaged_captures_say_what_is_wrong(told: Told, ask: Any, run: Run) -> None:
+def test_damaged_captures_say_what_is_wrong(reported: Told, ask: Any, run: JobRun) -> None:
     rows = ask("damaged_captures")
-    assert {row["capture"]: row["damage"] for row in rows} == told.damage
+    assert {row["capture"]: row["damage"] for row in rows} == reported.damage
     assert len(rows) == 2
     assert {row["run"] for row in rows} == {run.name}
 
 
 @pytest.mark.spark
-def test_what_a_run_notes_is_a_view(spark: SparkSession, run: Run) -> None:
+def test_what_a_run_notes_is_a_view(spark: SparkSession, run: JobRun) -> None:
     [row] = spark.table("runs").collect()
     assert row.name == run.name
     assert row.rows == run.rows
     assert row.damage == list(run.damage)
     assert (row.options, row.inputs) == ({}, list(map(str, CAPTURES)))
-    assert {*spark.table("runs").columns} == {*Run.__struct_fields__}
+    assert {*spark.table("runs").columns} == {*JobRun.__struct_fields__}
     assert {*spark.table("captures").columns, "sources"} == {*Entry.__struct_fields__}
     [entry] = spark.sql("SELECT * FROM captures WHERE capture LIKE '%demo.pcap'").collect()
     [source] = spark.sql("SELECT * FROM sources WHERE capture LIKE '%demo.pcap'").collect()
@@ -487,7 +489,7 @@ def test_what_a_run_notes_is_a_view(spark: SparkSession, run: Run) -> None:
 
 
 @pytest.mark.spark
-def test_rows_have_the_day_of_their_time(spark: SparkSession, run: Run) -> None:
+def test_rows_have_the_day_of_their_time(spark: SparkSession, run: JobRun) -> None:
     rows = spark.sql("SELECT day, count(*) AS n FROM messages GROUP BY day").collect()
     assert sum(row.n for row in rows) == run.rows["messages"]
     # What is about a file as a whole has no time.

@@ -23,7 +23,7 @@ from pyspark.sql.datasource import (
 )
 
 from msmq_wire.spark.row_filter import RowFilter, takes
-from msmq_wire.tables.arrow_types import TIME
+from msmq_wire.tables.spark_types import TIME
 
 pytestmark = pytest.mark.needs("pyspark")
 

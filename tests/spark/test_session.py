@@ -36,8 +36,8 @@ def test_without_java_no_session_is_tried(stub: Path, monkeypatch: pytest.Monkey
 @pytest.mark.slow
 def test_importing_loads_neither_spark_nor_java() -> None:
     code = "import sys, msmq_wire.spark.session; print({'pyspark', 'py4j', 'pyarrow'} & set(sys.modules))"
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert told.stdout == "set()\n"
+    reported = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert reported.stdout == "set()\n"
 
 
 @pytest.mark.spark

@@ -86,5 +86,5 @@ def test_a_source_is_found_without_registration(captures: Path, tmp_path: Path) 
     script = [sys.executable, "-c", SCRIPT, str(path)]
     place = tmp_path / "work"
     place.mkdir()
-    told = subprocess.run(script, capture_output=True, text=True, env=environment, cwd=place, check=False)
-    assert told.stdout == f"rows {sum(1 for _ in read_frames(path))}\n", told.stderr
+    reported = subprocess.run(script, capture_output=True, text=True, env=environment, cwd=place, check=False)
+    assert reported.stdout == f"rows {sum(1 for _ in read_frames(path))}\n", reported.stderr

@@ -12,14 +12,14 @@ import pytest
 
 from msmq_wire.capture.capture_reading import CaptureReading
 from msmq_wire.capture.listing import captures_of, list_files
-from msmq_wire.capture.opening import Opener
+from msmq_wire.capture.opened_file import Opener
 from msmq_wire.capture.pcap import Frame
 from msmq_wire.capture.splits import FileIndex, index_file
 from msmq_wire.capture.writer import write_pcap
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.spark import split_planning
 from msmq_wire.spark.read_options import ReadOptions
-from msmq_wire.spark.sources import PacketReader
+from msmq_wire.spark.sources import PacketDataReader
 from msmq_wire.spark.split_planning import (
     INDEX_SCHEMA,
     PlacedSplit,
@@ -84,9 +84,9 @@ def test_splits_of_a_group_number_frames_as_the_reading_does(folder: Path) -> No
     assert sorted(row["number"] for row in rows) == list(range(1, 20 + 7 + 8 + 3 + 1))
     assert {row["capture"] for row in rows} == {str(folder)}
     # Both say the same of what is damaged.
-    told = {(one.path, one.error, one.error_offset) for one in splits if one.split is None}
-    assert told == {(one.path, one.reason, one.offset) for one in reading.damage}
-    assert {os.path.basename(path) for path, *_ in told} == {"c.pcap", "text.pcap"}
+    reported = {(one.path, one.error, one.error_offset) for one in splits if one.split is None}
+    assert reported == {(one.path, one.reason, one.offset) for one in reading.damage}
+    assert {os.path.basename(path) for path, *_ in reported} == {"c.pcap", "text.pcap"}
 
 
 def test_with_scope_file_every_file_begins_with_frame_1(folder: Path) -> None:
@@ -177,7 +177,7 @@ def test_what_is_known_is_not_walked_again(
         raise AssertionError("it is known")
 
     monkeypatch.setattr(split_planning, "index_file", refuse)
-    splits = [one for partition in PacketReader(options).partitions() for one in partition.value]
+    splits = [one for partition in PacketDataReader(options).partitions() for one in partition.value]
     assert splits == [one for one in walked if "text" not in one.path]
 
 

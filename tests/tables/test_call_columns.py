@@ -19,11 +19,11 @@ from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.records.view import anomaly_view, error_view
 from msmq_wire.rpc.hresults import describe
-from msmq_wire.spark.keys import negotiator_of
+from msmq_wire.spark.key_options import negotiator_of
 from msmq_wire.spark.read_options import ReadOptions
-from msmq_wire.tables.arrow_types import spark_type
 from msmq_wire.tables.call_columns import call_batches, call_schema
 from msmq_wire.tables.message_columns import CALLS, batches_of
+from msmq_wire.tables.spark_types import spark_type
 from tests.effort import in_batches, remembered
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
@@ -71,13 +71,13 @@ def said_of(record: Record, carried: list[Record]) -> dict[str, Any]:
     """What `msmq-wire calls` says of a call."""
     call: RpcCall = record.packet
     found = [(one.type, row) for one in carried if (row := message_view(one)) is not None]
-    told = None
+    reported = None
     if found and carries_packet(call):
-        told = CarriedMessage(found[0][1]["body_size"], found[0][1]["label"])
+        reported = CarriedMessage(found[0][1]["body_size"], found[0][1]["label"])
     return {
         "status_name": None if call.status is None else describe(call.status).symbol,
         "answered": is_answered(call),
-        "what": call_story(call, told),
+        "what": call_story(call, reported),
         "messages": [{"type": type_} | {name: row[name] for name in CARRIED} for type_, row in found],
     }
 

@@ -12,9 +12,9 @@ import pytest
 from fixtures.build_frames import pcap
 from fixtures.build_scene import Scene
 from msmq_wire import encode, read_capture
+from msmq_wire.capture.batch_builder import batch_of
 from msmq_wire.capture.capture_reading import CaptureReading, Numbering
 from msmq_wire.capture.frames import FrameDecoder
-from msmq_wire.capture.harvest import batch_of
 from msmq_wire.capture.listing import captures_of, list_files
 from msmq_wire.capture.source import read_frames
 from msmq_wire.capture.tables import OTHER, read_tables
@@ -28,8 +28,8 @@ from msmq_wire.records.rpc_packets import TransferBuffer
 from msmq_wire.records.srmp_packets import SrmpMessage
 from msmq_wire.records.view import anomaly_view, error_view
 from msmq_wire.sealing.opening import BodyOpener
-from msmq_wire.tables.arrow_types import spark_type
 from msmq_wire.tables.message_columns import CALLS, batches_of, message_schema
+from msmq_wire.tables.spark_types import spark_type
 from tests.effort import in_batches, remembered
 from tests.sealing.sealed_scene import BODY, key, message, sealer_for
 
@@ -294,7 +294,7 @@ def test_bodies_that_keys_open_have_columns_of_their_own(tmp_path: Path) -> None
     path = tmp_path / "sealed.pcap"
     path.write_bytes(pcap(scene.frames))
 
-    def told(**options: bool) -> list[tuple[object, ...]]:
+    def reported(**options: bool) -> list[tuple[object, ...]]:
         rows = rows_of(path, **options).values()
         return [
             (row["opened_body"], row["opened_with"], row["body"] is None)
@@ -302,10 +302,10 @@ def test_bodies_that_keys_open_have_columns_of_their_own(tmp_path: Path) -> None
             if row["type"] == "user_message"
         ]
 
-    assert told() == [(None, None, False)] * 3
+    assert reported() == [(None, None, False)] * 3
     with opening_bodies(BodyOpener([key()])):
-        assert told() == [(None, None, False), (BODY, "AES-256 in CBC", False), (None, None, False)]
-        assert told(payload=False) == [
+        assert reported() == [(None, None, False), (BODY, "AES-256 in CBC", False), (None, None, False)]
+        assert reported(payload=False) == [
             (None, None, True),
             (None, "AES-256 in CBC", True),
             (None, None, True),

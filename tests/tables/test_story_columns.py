@@ -55,7 +55,7 @@ def test_every_anomaly_is_a_row_with_the_record_that_it_is_in(made: Any) -> None
     assert len(anomaly_rows(rows.slice(1, 2))) == len(anomaly_rows(made())) == 0
 
 
-def told(rows: Any) -> list[tuple[Any, ...]]:
+def reported(rows: Any) -> list[tuple[Any, ...]]:
     names = ("record", "code", "message", "field", "offset", "missing")
     found = error_rows(rows)
     assert found.schema.equals(table_schemas()["errors"])
@@ -77,14 +77,14 @@ def test_cut_packets_gaps_and_damaged_files_are_errors_and_nothing_else_is() -> 
         (4, "loss", None, None, 7, None),
         (5, None, "the file is cut", None, 99, None),
     ]
-    assert told(rows) == expected
-    assert told(rows.slice(2)) == expected[1:]
-    assert told(rows.slice(0, 1)) == told(messages()) == []
+    assert reported(rows) == expected
+    assert reported(rows.slice(2)) == expected[1:]
+    assert reported(rows.slice(0, 1)) == reported(messages()) == []
 
 
 def test_calls_that_end_early_are_errors() -> None:
     rows = calls({"id": 1, "type": "rpc_call"}, {"id": 2, "type": "rpc_call", "error": ERROR})
-    assert told(rows) == [(2, "missing-bytes", "no more", "p", 5, None)]
+    assert reported(rows) == [(2, "missing-bytes", "no more", "p", 5, None)]
 
 
 def test_damage_names_the_file_the_place_and_the_reason() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from msmq_wire.findings import Finding
 from msmq_wire.sessions import MessageLife, Session
-from msmq_wire.tables.arrow_types import TIME
+from msmq_wire.tables.spark_types import TIME
 from msmq_wire.tables.table_schemas import DAY, STORIES, TABLES, table_schemas
 
 

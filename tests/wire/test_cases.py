@@ -41,8 +41,8 @@ def _row(stem: str, row: object) -> Iterator[None]:
         raise
 
 
-def _spots(stem: str, spots: Sequence[Spot]) -> list[Spot]:
-    return [(f"{stem}.{code}", path, offset, length) for code, path, offset, length in spots]
+def _spots(stem: str, locations: Sequence[Spot]) -> list[Spot]:
+    return [(f"{stem}.{code}", path, offset, length) for code, path, offset, length in locations]
 
 
 def test_every_structure_has_cases_in_the_file_of_its_stem_and_no_other_file_has() -> None:
@@ -109,10 +109,10 @@ def test_the_bits_have_the_places_of_the_figure(stem: str) -> None:
 @_with("broken")
 def test_a_broken_must_is_named_where_it_lies(stem: str) -> None:
     for row in _CASES[stem].broken:
-        change, spots = row
+        change, locations = row
         with _row(stem, row):
             data = bent(_CASES[stem].data, change)
-            assert judge(stem, data) == _spots(stem, spots)
+            assert judge(stem, data) == _spots(stem, locations)
             # A packet ends where its size says; a type or a header that lies leaves bytes to what follows.
             assert stem not in PACKETS or encode(decode(data, stem)) == data
 
@@ -120,21 +120,23 @@ def test_a_broken_must_is_named_where_it_lies(stem: str) -> None:
 @_with("wrapping")
 def test_sums_that_wrap_in_32_bits_are_named_beside_the_error(stem: str) -> None:
     for row in _CASES[stem].wrapping:
-        change, spots = row
+        change, locations = row
         with _row(stem, row):
             result = inspect(bent(_CASES[stem].data, change), stem)
             assert result.error is not None
             found = [(found.code, found.path, found.offset, found.length) for found in result.anomalies]
-            assert found == _spots(stem, spots)
+            assert found == _spots(stem, locations)
 
 
 @_every
 def test_every_must_is_broken_once_and_held_once(stem: str) -> None:
     cases = _CASES[stem]
     musts = [must.code for must in getattr(STRUCTURES[stem], "MUSTS", ())]
-    others = {spots[0][0] for _, spots in cases.wrapping} | cases.elsewhere
+    others = {locations[0][0] for _, locations in cases.wrapping} | cases.elsewhere
     assert others <= set(musts)
-    assert [spots[0][0] for _, spots in cases.broken] == [code for code in musts if code not in others]
+    assert [locations[0][0] for _, locations in cases.broken] == [
+        code for code in musts if code not in others
+    ]
     assert judge(stem, cases.data) == []
 
 

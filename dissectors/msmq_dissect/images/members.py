@@ -126,7 +126,7 @@ class Members:
         except FileNotFoundError:
             return None
         except (OSError, ValueError) as error:
-            raise CaptureError(f"its {role} {cut(hint)} cannot be looked up: {_told(error)}") from error
+            raise CaptureError(f"its {role} {cut(hint)} cannot be looked up: {_reported(error)}") from error
         known = self._known.get((status.st_dev, status.st_ino))
         return self._add(path, status, of=f"its {role} {cut(hint)}") if known is None else known
 
@@ -139,7 +139,7 @@ class Members:
             with self._lock:
                 member.size = self._opened(member).seek(0, os.SEEK_END)
         except OSError as error:
-            raise CaptureError(f"{of} cannot be opened: {_told(error)}") from error
+            raise CaptureError(f"{of} cannot be opened: {_reported(error)}") from error
         self.all.append(member)
         self._known[status.st_dev, status.st_ino] = member
         return member
@@ -155,7 +155,7 @@ class Members:
                     parts.append(part)
                     length -= len(part)
         except (OSError, ValueError) as error:
-            raise CaptureError(f"cannot read {cut(member.name)}: {_told(error)}") from error
+            raise CaptureError(f"cannot read {cut(member.name)}: {_reported(error)}") from error
         return b"".join(parts)
 
     def _window(self, member: Member, number: int) -> bytes:
@@ -182,5 +182,5 @@ class Members:
             self._handles.clear()
 
 
-def _told(error: OSError | ValueError) -> str:
+def _reported(error: OSError | ValueError) -> str:
     return getattr(error, "strerror", None) or str(error)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from msmq_wire.capture.carve.walk import Walk
+from msmq_wire.capture.carve.validation import Validation
 from msmq_wire.records.srmp_content import SrmpRequest, error_of, judge_request, packet_of, take_apart
 from msmq_wire.records.srmp_records import record_type
 from msmq_wire.srmp.http.connection import parse_message
@@ -51,7 +51,7 @@ def is_srmp(data: bytes | bytearray, root: int, following: int) -> bool:
     return data.find(_SRMP, root, end if nul < 0 else nul) >= 0
 
 
-def walk_envelope(data: bytes, root: int, following: int, *, alone: bool = False) -> Walk:
+def walk_envelope(data: bytes, root: int, following: int, *, alone: bool = False) -> Validation:
     """Judge the envelope at ``data[root:]``, with `AROUND` before it and `REACH` behind it if they are there.
 
     ``following`` is where the next root element begins, or the end. ``before`` of the result counts the bytes
@@ -142,16 +142,18 @@ def _request(body: bytes, content_type: bytes, *, complete: bool) -> SrmpRequest
     return take_apart(http)
 
 
-def _walk(request: SrmpRequest, before: int, length: int, cut: str) -> Walk:
+def _walk(request: SrmpRequest, before: int, length: int, cut: str) -> Validation:
     type_ = record_type(packet_of(request))
     error, anomalies = error_of(request), judge_request(request)
     if not request.http.complete and not anomalies:
-        return Walk("cut", type_, length, reason=cut, before=before)
+        return Validation("cut", type_, length, reason=cut, before=before)
     if error is None and not anomalies:
-        return Walk("intact", type_, length, before=before)
-    told = [*anomalies[:3]]
-    return Walk("broken", type_, length, reason="; ".join(map(_told, told)) or str(error), before=before)
+        return Validation("intact", type_, length, before=before)
+    reported = [*anomalies[:3]]
+    return Validation(
+        "broken", type_, length, reason="; ".join(map(_reported, reported)) or str(error), before=before
+    )
 
 
-def _told(anomaly: Anomaly) -> str:
+def _reported(anomaly: Anomaly) -> str:
     return f"{anomaly.path}: {anomaly.message}"

@@ -21,11 +21,11 @@ from typing import BinaryIO, NamedTuple, Protocol, cast
 
 from msmq_wire.capture.carve.addresses import MemoryMap, memory_map
 from msmq_wire.capture.carve.hashing import HashedFile, Hasher
-from msmq_wire.capture.opening import OpenedFile, Opener, opened, reason_of
+from msmq_wire.capture.opened_file import OpenedFile, Opener, opened, reason_of
 from msmq_wire.capture.source import Source
 from msmq_wire.errors import CaptureError
 
-PIECE = 1 << 20
+READ_SIZE = 1 << 20
 """Bytes that are searched at once: what the cache of a processor holds."""
 _BAD = 4096
 """Bytes that are passed over where a disk cannot be read."""
@@ -45,13 +45,13 @@ _HEAD = 72
 _BUFFERS = 3
 """Pieces in memory: one is searched, one is read, one may still be hashed."""
 _GROUP = "msmq_wire.images"
-_GAP = PIECE
+_GAP = READ_SIZE
 """Bytes that lie nowhere, and are read as zeros all the same: a message may have as many in its body."""
 _LEAST = 20
 """Bytes of the smallest packet: what is shorter on both sides holds no find."""
 
 
-class Piece(NamedTuple):
+class Extent(NamedTuple):
     """Bytes at an ``offset``; those of a piece that is not ``joined`` do not continue the piece before."""
 
     offset: int
@@ -81,12 +81,12 @@ class Medium:
     before each read. With ``hashing`` SHA-256 is taken on the way, and is known after the last piece: of a
     file as it lies in `sha256`, of the disk in an image in `disk_sha256`. ``files`` are those of which an
     image consists, each hashed as it lies by a second reading beside the search. ``opener`` opens what is not
-    on this machine; a ``plain`` file is not asked what is in it. Raises `CaptureError` when it cannot be
+    on this machine; a ``regular`` file is not asked what is in it. Raises `CaptureError` when it cannot be
     opened.
     """
 
     def __init__(
-        self, path: str, *, hashing: bool = True, opener: Opener | None = None, plain: bool = False
+        self, path: str, *, hashing: bool = True, opener: Opener | None = None, regular: bool = False
     ) -> None:
         self.name = "standard input" if path == "-" else path
         self.kind = "file"
@@ -100,7 +100,7 @@ class Medium:
         self.files: list[HashedFile] = []
         self.hashing = hashing
         self._hasher = Hasher(wanted=hashing)
-        self._plain = plain
+        self._regular = regular
         self._source: Source | None = None
         self._file: BinaryIO | OpenedFile | None = None
         self._path: str | None = None
@@ -120,7 +120,7 @@ class Medium:
         file: BinaryIO | OpenedFile
         file = open(path, "rb", buffering=0) if opener is None else opener(path)  # noqa: SIM115  (by close)
         try:
-            head = b"" if self._plain else file.read(_HEAD)
+            head = b"" if self._regular else file.read(_HEAD)
             image = next((what for magic, what in _IMAGES if head.startswith(magic)), None)
             if head.startswith(_VDI, _VDI_AT):
                 image = "a VDI image"
@@ -144,7 +144,7 @@ class Medium:
             if image is None:
                 # What an opener opens is elsewhere, and has no holes.
                 self._path = path if opener is None else None
-                self.map = None if self._plain else memory_map(self.read, self.total)
+                self.map = None if self._regular else memory_map(self.read, self.total)
                 self.kind = "file" if self.map is None else self.map.kind
         except BaseException:
             file.close()
@@ -194,12 +194,12 @@ class Medium:
             return b""
         self._file.seek(offset)
         parts: list[bytes] = []
-        while length > 0 and (part := self._file.read(min(length, PIECE))):
+        while length > 0 and (part := self._file.read(min(length, READ_SIZE))):
             parts.append(part)
             length -= len(part)
         return b"".join(parts)
 
-    def pieces(self, start: int = 0, stop: int | None = None) -> Iterator[Piece]:
+    def extents(self, start: int = 0, stop: int | None = None) -> Iterator[Extent]:
         """Yield the bytes from ``start`` to ``stop``, by default all, in order; a piece lives until the next.
 
         Ranges that a file does not have, or that cannot be read, are left out. What is damaged on the way
@@ -213,7 +213,7 @@ class Medium:
         self._hasher.allow_zeros(self._held())
         spans = self._spans(start, end)
         borders = [] if self.map is None else self.map.borders()
-        buffers = [memoryview(bytearray(PIECE)) for _ in range(_BUFFERS)]
+        buffers = [memoryview(bytearray(READ_SIZE)) for _ in range(_BUFFERS)]
         ahead: deque[tuple[_Span, memoryview, Future[list[tuple[int, int]]]]] = deque()
         reached, number = start, 0
         hashed = _FilesHasher(self)
@@ -259,9 +259,9 @@ class Medium:
                     yield _Span(at, stop - at)
                 at = first
             stop = last
-            while stop - at >= PIECE:
-                yield _Span(at, PIECE)
-                at += PIECE
+            while stop - at >= READ_SIZE:
+                yield _Span(at, READ_SIZE)
+                at += READ_SIZE
         if at < stop:
             yield _Span(at, stop - at)
 
@@ -329,8 +329,8 @@ class Medium:
                     yield at, min(hole, end)
                 at = hole
 
-    def _unpacked(self, source: Source) -> Iterator[Piece]:
-        view = memoryview(bytearray(PIECE))
+    def _unpacked(self, source: Source) -> Iterator[Extent]:
+        view = memoryview(bytearray(READ_SIZE))
         source.before_read = self._before
         with self._hasher as hasher:
             source.after_read = hasher.copy
@@ -339,7 +339,7 @@ class Medium:
                 offset = 0
                 while count := window.read_into(view):
                     self.bytes_read = source.bytes_read
-                    yield Piece(offset, view[:count], True)
+                    yield Extent(offset, view[:count], True)
                     offset += count
                 self.failure = window.failure
             except CaptureError as error:
@@ -354,7 +354,7 @@ class Medium:
             self.before_read()
 
 
-def _between(borders: Sequence[int], offset: int, data: memoryview, *, joined: bool) -> Iterator[Piece]:
+def _between(borders: Sequence[int], offset: int, data: memoryview, *, joined: bool) -> Iterator[Extent]:
     """The pieces of bytes between borders, except for those that are too short to hold anything."""
     at, end = offset, offset + len(data)
     number = bisect_right(borders, offset - 1)
@@ -365,7 +365,7 @@ def _between(borders: Sequence[int], offset: int, data: memoryview, *, joined: b
         stop = min(end, borders[number]) if number < len(borders) else end
         # What goes on in the next piece may be long enough.
         if stop - at >= _LEAST or stop == end or joined:
-            yield Piece(at, data[at - offset : stop - offset], joined)
+            yield Extent(at, data[at - offset : stop - offset], joined)
         at, joined = stop, False
         number += 1
 
@@ -409,9 +409,9 @@ class _FilesHasher:
     def _hashed(self, path: str) -> HashedFile:
         name = os.path.basename(path)
         try:
-            with Medium(path, hashing=self._wanted, plain=True) as medium:
+            with Medium(path, hashing=self._wanted, regular=True) as medium:
                 medium.before_read = self._check
-                for _ in medium.pieces() if self._wanted else ():
+                for _ in medium.extents() if self._wanted else ():
                     pass
                 size, sha256 = medium.total or 0, medium.sha256
                 return HashedFile(name=name, size=size, sha256=sha256, reason=medium.unhashed)

@@ -20,17 +20,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from msmq_wire.capture.carve.envelopes import AROUND, REACH
-from msmq_wire.capture.carve.media import PIECE, Medium
-from msmq_wire.capture.carve.search import Carver, Find
+from msmq_wire.capture.carve.media import READ_SIZE, Medium
+from msmq_wire.capture.carve.search import CarvedItem, Carver
 from msmq_wire.errors import CaptureError
 
-BEHIND = -(-(2 * REACH + AROUND) // PIECE) * PIECE
+BEHIND = -(-(2 * REACH + AROUND) // READ_SIZE) * READ_SIZE
 """Bytes before a part that are searched, too; no packet is longer than an SRMP message may be."""
 
 
 def part_starts(total: int, size: int) -> range:
     """Where parts of about ``size`` bytes begin, each whole pieces: so all searches read the same pieces."""
-    return range(0, max(total, 1), max(size // PIECE, 1) * PIECE)
+    return range(0, max(total, 1), max(size // READ_SIZE, 1) * READ_SIZE)
 
 
 def finds_in_part(
@@ -40,22 +40,22 @@ def finds_in_part(
     *,
     envelopes: bool = True,
     behind: int = BEHIND,
-) -> Iterator[Find]:
+) -> Iterator[CarvedItem]:
     """Yield the finds with offsets from ``first`` up to ``last``, by default all; a stream has one part.
 
     Raises `CaptureError` behind what was found where the medium cannot be read further.
     """
 
-    def inside(finds: Iterable[Find]) -> Iterator[Find]:
+    def inside(finds: Iterable[CarvedItem]) -> Iterator[CarvedItem]:
         return (find for find in finds if first <= find.offset and (last is None or find.offset < last))
 
     carver = Carver(envelopes=envelopes, offset=max(0, first - behind))
     try:
-        for piece in medium.pieces(carver.offset):
-            if piece.offset > carver.offset or not piece.joined:
-                yield from inside(carver.hole(piece.offset - carver.offset))
-            yield from inside(carver.feed(piece.data))
-            if last is not None and carver.told >= last:
+        for extent in medium.extents(carver.offset):
+            if extent.offset > carver.offset or not extent.joined:
+                yield from inside(carver.hole(extent.offset - carver.offset))
+            yield from inside(carver.feed(extent.data))
+            if last is not None and carver.reported >= last:
                 return
     except CaptureError:
         yield from inside(carver.finish())

@@ -20,11 +20,11 @@ from msmq_wire.capture.carve.envelopes import SRMP_TYPES, request_of
 from msmq_wire.capture.carve.hashing import HashedFile
 from msmq_wire.capture.carve.media import Medium
 from msmq_wire.capture.carve.parts import BEHIND, finds_in_part
-from msmq_wire.capture.carve.search import Carver, Find
+from msmq_wire.capture.carve.search import CarvedItem, Carver
 from msmq_wire.capture.carve.storage import StorageKind, storage_kind
 from msmq_wire.engines.codec import inspect
 from msmq_wire.errors import CaptureError
-from msmq_wire.records.record import Grade, Record, Spot
+from msmq_wire.records.record import FileLocation, Grade, Record
 from msmq_wire.records.srmp_content import error_of, judge_request, packet_of
 from msmq_wire.wire.expressions import this
 from msmq_wire.wire.packets.message_packet import MessagePacket
@@ -42,7 +42,7 @@ PART = "part of an image"
 """What a file is whose bytes were searched with the disk of an image before it."""
 
 
-class Searched(msgspec.Struct, kw_only=True):
+class SearchedFile(msgspec.Struct, kw_only=True):
     """What was found in a file: how many of each grade, ``copies`` of others among them, and facts about it.
 
     ``kind`` says what the file is, ``storage`` what a file of that name holds in a storage folder. ``sha256``
@@ -79,15 +79,15 @@ class _Kept(msgspec.Struct):
     type: str
     grade: Grade
     reason: str | None
-    spots: list[Spot]
+    locations: list[FileLocation]
 
 
-def finds_in(medium: Medium, carver: Carver) -> Iterator[Find]:
+def finds_in(medium: Medium, carver: Carver) -> Iterator[CarvedItem]:
     """Search a medium to its end, or to where it is damaged."""
-    for piece in medium.pieces(carver.offset):
-        if piece.offset > carver.offset or not piece.joined:
-            yield from carver.hole(piece.offset - carver.offset)
-        yield from carver.feed(piece.data)
+    for extent in medium.extents(carver.offset):
+        if extent.offset > carver.offset or not extent.joined:
+            yield from carver.hole(extent.offset - carver.offset)
+        yield from carver.feed(extent.data)
     yield from carver.finish()
 
 
@@ -100,7 +100,7 @@ def _offsets_in(medium: Medium, offsets: Sequence[int]) -> Sequence[int]:
     return sorted(medium.map.offsets(offsets))
 
 
-def _finds_at(medium: Medium, offsets: Sequence[int], envelopes: bool) -> Iterator[Find]:
+def _finds_at(medium: Medium, offsets: Sequence[int], envelopes: bool) -> Iterator[CarvedItem]:
     """What begins at offsets, as a search of all finds it; what lies near each other is read together."""
     wanted = set(offsets)
     stretches: list[tuple[int, int]] = []
@@ -112,9 +112,11 @@ def _finds_at(medium: Medium, offsets: Sequence[int], envelopes: bool) -> Iterat
         yield from (find for find in finds if find.offset in wanted)
 
 
-def record_of(find: Find, *, number: int, capture: str, spots: Sequence[Spot] = ()) -> Record:
+def record_of(
+    find: CarvedItem, *, number: int, capture: str, locations: Sequence[FileLocation] = ()
+) -> Record:
     """The record of a find in a file."""
-    known = tuple(spots) or (Spot(capture=capture, offset=find.offset),)
+    known = tuple(locations) or (FileLocation(capture=capture, offset=find.offset),)
     if find.type in SRMP_TYPES:
         request = request_of(find.data, find.before)
         packet, remainder = packet_of(request), request.remainder
@@ -134,7 +136,7 @@ def record_of(find: Find, *, number: int, capture: str, spots: Sequence[Spot] = 
             error=error_of(request),
             reason=find.reason,
             grade=find.grade,
-            spots=known,
+            locations=known,
         )
     stored = MessagePacket.stem()
     result = inspect(find.data, stored if find.type == stored else None)
@@ -151,7 +153,7 @@ def record_of(find: Find, *, number: int, capture: str, spots: Sequence[Spot] = 
         error=result.error,
         reason=find.reason,
         grade=find.grade,
-        spots=known,
+        locations=known,
     )
 
 
@@ -182,12 +184,12 @@ class CarveReader:
         self._envelopes = envelopes
         self._hashing = hashing
         self._next_id = first_id
-        self.searched: list[Searched] = []
+        self.searched: list[SearchedFile] = []
         self.told_before = 0
         self.data = b""
         self._kept: list[_Kept] = []
         self._known: dict[bytes, int] = {}
-        self._told = 0
+        self._reported = 0
         self._spool: IO[bytes] | None = None
 
     def __enter__(self) -> CarveReader:
@@ -206,7 +208,7 @@ class CarveReader:
     def __iter__(self) -> Iterator[Record]:
         parts: set[str] = set()
         for number, source in enumerate(self._sources):
-            searched = Searched(name=source, storage=storage_kind(source))
+            searched = SearchedFile(name=source, storage=storage_kind(source))
             self.searched.append(searched)
             if parts and os.path.realpath(source) in parts:
                 # What is in it was found in the disk.
@@ -225,7 +227,7 @@ class CarveReader:
             if one.failure is not None:
                 yield self._record(type="error", capture=one.name, reason=one.failure, offset=one.size)
 
-    def _search(self, number: int, medium: Medium, searched: Searched) -> Iterator[Record]:
+    def _search(self, number: int, medium: Medium, searched: SearchedFile) -> Iterator[Record]:
         carver = Carver(envelopes=self._envelopes)
         try:
             wanted = None if self._offsets is None else _offsets_in(medium, self._offsets)
@@ -253,21 +255,21 @@ class CarveReader:
         searched.unreadable = medium.unreadable
         searched.space = "" if medium.map is None else medium.map.space
 
-    def _keep(self, number: int, medium: Medium, find: Find, searched: Searched) -> None:
+    def _keep(self, number: int, medium: Medium, find: CarvedItem, searched: SearchedFile) -> None:
         searched.grades[find.grade] += 1
         key = hashlib.blake2b(find.data, digest_size=16).digest()
         address = None if medium.map is None else medium.map.address(find.offset)
-        spot = Spot(capture=self._sources[number], offset=find.offset, address=address)
+        location = FileLocation(capture=self._sources[number], offset=find.offset, address=address)
         known = self._known.get(key)
         if known is not None:
             searched.copies += 1
-            if known < self._told:
+            if known < self._reported:
                 self.told_before += 1
             else:
-                self._kept[known - self._told].spots.append(spot)
+                self._kept[known - self._reported].locations.append(location)
             return
         if len(self._known) < _REMEMBERED:
-            self._known[key] = self._told + len(self._kept)
+            self._known[key] = self._reported + len(self._kept)
         at = find.offset - find.before
         if medium.is_stream:
             if self._spool is None:
@@ -283,13 +285,13 @@ class CarveReader:
             type=find.type,
             grade=find.grade,
             reason=find.reason,
-            spots=[spot],
+            locations=[location],
         )
         self._kept.append(kept)
 
     def _tell(self) -> Iterator[Record]:
         kept, self._kept = self._kept, []
-        self._told += len(kept)
+        self._reported += len(kept)
         medium: Medium | None = None
         at = -1
         try:
@@ -311,7 +313,7 @@ class CarveReader:
         else:
             assert medium is not None
             data = medium.read(kept.at, kept.length)
-        find = Find(
+        find = CarvedItem(
             offset=kept.offset,
             type=kept.type,
             grade=kept.grade,
@@ -322,7 +324,7 @@ class CarveReader:
         )
         number, self._next_id = self._next_id, self._next_id + 1
         self.data = data
-        return record_of(find, number=number, capture=kept.spots[0].capture, spots=kept.spots)
+        return record_of(find, number=number, capture=kept.locations[0].capture, locations=kept.locations)
 
     def _record(self, **values: object) -> Record:
         number, self._next_id = self._next_id, self._next_id + 1

@@ -30,9 +30,9 @@ from msmq_wire.capture.carve.envelopes import (
     is_srmp,
     walk_envelope,
 )
-from msmq_wire.capture.carve.packets import LOOK, broken_early, fixed_part, left_of, needed, walk
-from msmq_wire.capture.carve.walk import Walk
-from msmq_wire.reassembly.stream import MAX_PENDING, SIZED, is_credible, packet_length
+from msmq_wire.capture.carve.packet_validation import LOOK, broken_early, fixed_part, left_of, needed, walk
+from msmq_wire.capture.carve.validation import Validation
+from msmq_wire.reassembly.packet_framer import MAX_PENDING, SIZED, is_credible, packet_length
 from msmq_wire.records.record import Grade
 from msmq_wire.wire.headers.base_header import SIGNATURE, VERSION_NUMBER
 
@@ -49,7 +49,7 @@ _SHORT = 4096
 _Memmem = Callable[[bytearray, bytes, int], int]
 
 
-class Find(msgspec.Struct, frozen=True, gc=False):
+class CarvedItem(msgspec.Struct, frozen=True, gc=False):
     """A packet or an SRMP message: ``offset`` of its BaseHeader or its root element, and its grade.
 
     ``data`` are its bytes, of which ``before`` lie before ``offset`` (the head of an HTTP request).
@@ -70,7 +70,7 @@ class _Place(msgspec.Struct):
 
     offset: int
     claimed: int
-    walk: Walk
+    walk: Validation
     around: _Place | None
     cut: int | None = None
     whole: bool = False
@@ -118,18 +118,18 @@ class Carver:
         return len(self._buffer)
 
     @property
-    def told(self) -> int:
+    def reported(self) -> int:
         """All finds before this offset were told; whatever is fed, no more will be."""
         place, judged, horizon = self._next(), self._judged, self._horizon()
         known = horizon if place is None else min(place, horizon)
         return min(known, judged[0].offset) if judged else known
 
-    def feed(self, data: bytes | bytearray | memoryview) -> list[Find]:
+    def feed(self, data: bytes | bytearray | memoryview) -> list[CarvedItem]:
         """Take the next bytes."""
         self._buffer += data
         return self._advance(ends=False)
 
-    def hole(self, length: int) -> list[Find]:
+    def hole(self, length: int) -> list[CarvedItem]:
         """Take note of ``length`` bytes that the source does not have here."""
         # Where nothing waits a dump may have a million ranges of a few bytes.
         found = self._advance(ends=True) if self._waits else []
@@ -139,11 +139,11 @@ class Carver:
         self._buffer.clear()
         return found
 
-    def finish(self) -> list[Find]:
+    def finish(self) -> list[CarvedItem]:
         """Return what is left: nothing more comes."""
         return self.hole(0)
 
-    def _advance(self, *, ends: bool) -> list[Find]:
+    def _advance(self, *, ends: bool) -> list[CarvedItem]:
         self._search()
         horizon = self._horizon()
         if not self._waits:
@@ -262,9 +262,9 @@ class Carver:
             self._open.pop()
         return self._open[-1] if self._open else None
 
-    def _tell(self, position: int) -> list[Find]:
+    def _tell(self, position: int) -> list[CarvedItem]:
         """The finds among the places that end up to ``position``: all places before it were judged."""
-        found: list[Find] = []
+        found: list[CarvedItem] = []
         judged = self._judged
         while judged and judged[0].end <= position:
             place = judged.popleft()
@@ -273,7 +273,7 @@ class Carver:
                 found.append(find)
         return found
 
-    def _find(self, place: _Place, following: int) -> Find | None:
+    def _find(self, place: _Place, following: int) -> CarvedItem | None:
         """What a place is, now that all that starts inside it was judged; None where it is no find."""
         walked = place.walk
         place.whole = walked.part == "intact" and place.cut is None
@@ -304,7 +304,7 @@ class Carver:
                 if left is None:
                     return None
                 walked = left
-        return Find(
+        return CarvedItem(
             offset=place.offset,
             type=walked.type,
             grade=_GRADES[walked.part],

@@ -6,14 +6,14 @@ from typing import Annotated
 
 import typer
 
-from msmq_wire.cli.columns import Columns, Values
+from msmq_wire.cli.columns import Columns, RowValues
 from msmq_wire.cli.formats import RowFormat
 from msmq_wire.cli.jobs import Jobs, in_parts
 from msmq_wire.cli.options import CaptureFiles, Filters, Ids, filter_for
 from msmq_wire.cli.reading_options import BODY_KEYS, ReadingOptions, with_reading_options
 from msmq_wire.cli.row_output import RowOutput
 from msmq_wire.cli.selection import Selection
-from msmq_wire.records.call import CALL_COLUMNS, Calls
+from msmq_wire.records.call import CALL_COLUMNS, CallFinder
 from msmq_wire.records.joined_capture import located
 from msmq_wire.records.rpc_packets import RpcCall
 
@@ -60,7 +60,7 @@ def calls(
     output = RowOutput(format_, CALL_COLUMNS, columns, reading, options.screen(), zone)
 
     def show() -> tuple[int, int]:
-        found = Calls()
+        found = CallFinder()
         items = matching = 0
         for record in map(located, reading):
             is_call = isinstance(record.packet, RpcCall)
@@ -68,14 +68,14 @@ def calls(
             items += is_call
             matching += wanted
             for call in found.take(redactor.record(record), wanted=wanted):
-                output.write(Values(call.record, call))
+                output.write(RowValues(call.record, call))
         for call in found.finish() if reading.at_end else ():
-            output.write(Values(call.record, call))
+            output.write(RowValues(call.record, call))
         return matching, items
 
     # What stands for a host is the same in all files.
     shown = [*in_parts(reading, 1 if redactor.what else jobs, show, output=output)]
     matching, items = map(sum, zip((0, 0), *shown, strict=True))
     output.finish(quiet=options.quiet)
-    reading.tell_summary(*(selection.told(matching, items, "call") if items else ("no calls",)))
+    reading.print_summary(*(selection.described(matching, items, "call") if items else ("no calls",)))
     raise typer.Exit(reading.status)

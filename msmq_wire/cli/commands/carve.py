@@ -12,8 +12,8 @@ from typing import Annotated, Any
 import typer
 
 from msmq_wire.capture.carve.offsets import read_offsets
-from msmq_wire.capture.carve.queues import QUEUE_COLUMNS, QueueRow, Queues
-from msmq_wire.capture.carve.reader import Searched
+from msmq_wire.capture.carve.queue_totals import QUEUE_COLUMNS, QueueRow, Queues
+from msmq_wire.capture.carve.reader import SearchedFile
 from msmq_wire.cli.body_files import INDEX
 from msmq_wire.cli.carve_reading import CarveReading, graded
 from msmq_wire.cli.columns import Columns
@@ -24,8 +24,8 @@ from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
 from msmq_wire.cli.record_rows import RecordRows
 from msmq_wire.cli.render.screen import Screen
 from msmq_wire.cli.render.table import table_of
-from msmq_wire.cli.render.values import count_text
-from msmq_wire.cli.reporting import complain
+from msmq_wire.cli.render.value_text import count_text
+from msmq_wire.cli.reporting import print_error
 from msmq_wire.cli.selection import Selection
 from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.errors import CaptureError, MsmqWireError
@@ -139,9 +139,9 @@ def carve(
                     find_files.write(record, (message and message["label"]) or "", reading.data)
             rows.finish(quiet=options.quiet)
     except CaptureError as error:
-        complain(error.message)
+        print_error(error.message)
         raise typer.Exit(2 if isinstance(error.__cause__, FileExistsError) else 1) from None
-    sources = [redactor.told(one) for one in reading.searched]
+    sources = [redactor.redacted(one) for one in reading.searched]
     if format_ is RowFormat.JSONL:
         for source in sources:
             print(json_line(_source_view(source)))
@@ -156,10 +156,10 @@ def carve(
             table.finish()
             screen.line([])
     sys.stdout.write(listed.getvalue())
-    more = list(selection.told(matching, items, "find"))
+    more = list(selection.described(matching, items, "find"))
     if find_files is not None:
         more.append(f"{count_text(find_files.written, 'file')} written to {to}")
-    reading.tell_summary(*more)
+    reading.print_summary(*more)
     raise typer.Exit(reading.status)
 
 
@@ -187,7 +187,7 @@ def _beside(screen: Screen, stream: io.StringIO) -> Screen:
     return other
 
 
-def _source_view(source: Searched) -> dict[str, Any]:
+def _source_view(source: SearchedFile) -> dict[str, Any]:
     return {
         "type": "source",
         "capture": source.name,
@@ -208,7 +208,7 @@ def _source_view(source: Searched) -> dict[str, Any]:
     }
 
 
-def _head(screen: Screen, sources: list[Searched]) -> None:
+def _head(screen: Screen, sources: list[SearchedFile]) -> None:
     """The FILEs: what each is, its size and hash, and how much of what was found."""
     for source in sources:
         kind = source.kind if source.storage is None else f"{source.storage} by its name"
@@ -225,7 +225,7 @@ def _head(screen: Screen, sources: list[Searched]) -> None:
     screen.line([])
 
 
-def _hashes(source: Searched) -> Iterator[str]:
+def _hashes(source: SearchedFile) -> Iterator[str]:
     """The hashes of a FILE, of an image those of all its files and of the disk in them."""
     failed = "" if source.failure is None else ": not read to its end"
     for one in source.files:

@@ -6,22 +6,22 @@ from typing import Annotated
 
 import typer
 
+from msmq_wire.cli.capture_set import CaptureSet
 from msmq_wire.cli.formats import TableFormat
-from msmq_wire.cli.reading import Reading
 from msmq_wire.cli.reading_options import BODY_KEYS, ReadingOptions, with_reading_options
 from msmq_wire.cli.recording_folder import RecordingFolder, default_scenario, read_folder
 from msmq_wire.cli.render.comparison_table import print_comparison
-from msmq_wire.cli.render.values import count_text
-from msmq_wire.cli.reporting import complain
+from msmq_wire.cli.render.value_text import count_text
+from msmq_wire.cli.reporting import print_error
 from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.findings import RULES
 from msmq_wire.findings.judge import beyond
-from msmq_wire.lab.recordings.compare import Comparison
-from msmq_wire.lab.recordings.compare_values import Compared
+from msmq_wire.lab.recordings.compare import RecordingComparison
+from msmq_wire.lab.recordings.compare_values import ComparisonResult
 from msmq_wire.lab.recordings.compare_view import compared_rows
 from msmq_wire.lab.recordings.redaction import publishable
-from msmq_wire.report.redaction.judging import RedactingJudge
+from msmq_wire.report.redaction.redacted_findings import RedactingJudge
 from msmq_wire.report.redaction.redactor import Redaction, Redactor
 
 _DIFFERS = 3
@@ -69,7 +69,7 @@ def compare_recording(
     try:
         read = read_folder(folder, default_scenario())
     except MsmqWireError as error:
-        complain(str(error))
+        print_error(str(error))
         raise typer.Exit(1) from None
     reading = options.reading([read.capture], redactor, streams=True)
     judge = RedactingJudge(RULES, redactor, budget=reading.budget)
@@ -83,15 +83,15 @@ def compare_recording(
         print_comparison(options.screen(), compared, zone)
     reading.tell_left_out(judge.left_out)
     more = beyond(judge.more)
-    reading.tell_summary(*_told(compared), *more)
+    reading.print_summary(*_reported(compared), *more)
     raise typer.Exit(_DIFFERS if compared.differences else reading.status)
 
 
 def _compare(
-    reading: Reading, read: RecordingFolder, judge: RedactingJudge, redactor: Redactor
-) -> Compared | None:
+    reading: CaptureSet, read: RecordingFolder, judge: RedactingJudge, redactor: Redactor
+) -> ComparisonResult | None:
     """What the comparison came to; None where nothing of the capture could be read."""
-    comparison = Comparison(read.recording, read.scenario, read.digest)
+    comparison = RecordingComparison(read.recording, read.scenario, read.digest)
     for record in reading:
         comparison.feed(record)
         comparison.found(judge.feed(record))
@@ -101,7 +101,7 @@ def _compare(
     return publishable(comparison.finish(judge.story), redactor)
 
 
-def _told(compared: Compared) -> tuple[str, str, str]:
+def _reported(compared: ComparisonResult) -> tuple[str, str, str]:
     differences, agreeing = len(compared.differences), sum(one.count for one in compared.agreements)
     return (
         count_text(differences, "difference") if differences else "no differences",

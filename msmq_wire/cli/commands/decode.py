@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from msmq_wire.cli.capture_set import CaptureSet
 from msmq_wire.cli.columns import Columns
 from msmq_wire.cli.jobs import Jobs, in_parts
 from msmq_wire.cli.live import LiveReading
@@ -22,7 +23,6 @@ from msmq_wire.cli.options import (
     refuse_without_effect,
     tree_options,
 )
-from msmq_wire.cli.reading import Reading
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
 from msmq_wire.cli.render.tree_writer import TreeWriter
 from msmq_wire.cli.selection import Selection
@@ -145,7 +145,7 @@ def decode(
             "no signature fits what is left of a redacted message: not with --redact", param_hint="--verify"
         )
     writer = TreeWriter(screen, tree_options(hex_, body_limit, zone))
-    reading: Reading
+    reading: CaptureSet
     if live is None:
         # An id that is asked for is shown, whatever it is of.
         reading = options.reading(files or (), redactor, streams=streams or bool(ids), rows=True)
@@ -191,7 +191,7 @@ def decode(
     matching, items = map(sum, zip((0, 0), *shown, strict=True))
     if rows is not None:
         rows.finish(quiet=options.quiet)
-    reading.tell_summary(*selection.told(matching, items, "item"))
+    reading.print_summary(*selection.described(matching, items, "item"))
     raise typer.Exit(reading.status)
 
 

@@ -12,7 +12,8 @@ import typer
 
 from msmq_wire.capture.reader import read_capture
 from msmq_wire.cli.built_in import demo_capture
-from msmq_wire.cli.columns import Values
+from msmq_wire.cli.capture_set import CaptureSet
+from msmq_wire.cli.columns import RowValues
 from msmq_wire.cli.diagnosing import diagnosed
 from msmq_wire.cli.options import (
     Color,
@@ -24,12 +25,11 @@ from msmq_wire.cli.options import (
     screen_for,
     tree_options,
 )
-from msmq_wire.cli.reading import Reading
 from msmq_wire.cli.render.answer_text import AnswerText
 from msmq_wire.cli.render.outline import print_outline
 from msmq_wire.cli.render.screen import Screen
 from msmq_wire.cli.render.table import table_of
-from msmq_wire.cli.reporting import PROGRAM, complain, tell
+from msmq_wire.cli.reporting import PROGRAM, print_error, print_note
 from msmq_wire.output import whole_file
 from msmq_wire.records.message import COLUMNS, message_of
 from msmq_wire.records.record import Record
@@ -74,13 +74,13 @@ def demo(
         check_output(save, "--save", force=force)
         _write(save, force=force)
         if not quiet:
-            tell(f"written to {save}. Next: {PROGRAM} {save}")
+            print_note(f"written to {save}. Next: {PROGRAM} {save}")
         return
     if force:
         raise typer.BadParameter("--force changes nothing without --save")
     screen = screen_for(color)
     with as_file(demo_capture()) as path:
-        found = diagnosed(Reading([os.fspath(path)], streams=True, quiet=True), redactor_for(None), UTC)
+        found = diagnosed(CaptureSet([os.fspath(path)], streams=True, quiet=True), redactor_for(None), UTC)
         records = list(read_capture(os.fspath(path)))
     assert found.digest is not None
     AnswerText(screen).digest(found.digest)
@@ -101,7 +101,7 @@ def _rows(screen: Screen, messages: Sequence[Record], count: int) -> None:
     for record in messages:
         message = message_of(record)
         assert message is not None
-        table.add(Values(record, message))
+        table.add(RowValues(record, message))
     table.finish()
 
 
@@ -119,5 +119,5 @@ def _write(path: str, *, force: bool) -> None:
     except BrokenPipeError:
         raise
     except OSError as error:
-        complain(f"cannot write {path}: {error.strerror or error}")
+        print_error(f"cannot write {path}: {error.strerror or error}")
         raise typer.Exit(1) from None

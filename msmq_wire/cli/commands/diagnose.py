@@ -11,11 +11,11 @@ from msmq_wire.cli.diagnosing import diagnosed
 from msmq_wire.cli.options import CaptureFiles
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
 from msmq_wire.cli.render.answer_text import AnswerText
-from msmq_wire.cli.rows import CsvWriter
+from msmq_wire.cli.row_writers import CsvWriter
 from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.findings.diagnosis import QUESTIONS
+from msmq_wire.findings.diagnosis.answer_view import answer_view, digest_view
 from msmq_wire.findings.diagnosis.inventory import INVENTORY_COLUMNS
-from msmq_wire.findings.diagnosis.view import answer_view, digest_view
 
 _TABLE = 18
 """The question whose answer has rows."""
@@ -119,5 +119,5 @@ def diagnose(
         for answer in shown:
             text.add(answer)
     reading.tell_left_out(found.story.left_out)
-    reading.tell_summary()
+    reading.print_summary()
     raise typer.Exit(reading.status)

@@ -17,15 +17,15 @@ from msmq_wire.cli.options import Color, ColorOption, screen_for
 from msmq_wire.cli.render.finding_table import SEVERITY_STYLES
 from msmq_wire.cli.render.screen import Screen, Segment, fold
 from msmq_wire.cli.render.table import Table
-from msmq_wire.cli.render.values import count_text
+from msmq_wire.cli.render.value_text import count_text
 from msmq_wire.cli.rule_names import rules_named, rules_that_name
 from msmq_wire.findings import RULES
-from msmq_wire.findings.references import REFERENCES
 from msmq_wire.findings.rule import Rule
-from msmq_wire.records.look import Look
+from msmq_wire.findings.vulnerabilities import REFERENCES
+from msmq_wire.records.display import Display
 
 if TYPE_CHECKING:
-    from msmq_wire.replay.rows import Row
+    from msmq_wire.replay.rule_table import RuleRow
 
 _INDENT = 2
 _WIDEST = 100
@@ -79,7 +79,7 @@ def explain(
         _list(screen)
         return
     width = min(screen.width or _PIPE, _WIDEST)
-    rules: dict[str, Rule | Row] = {}
+    rules: dict[str, Rule | RuleRow] = {}
     blocks: list[Lines] = []
     for text in ids:
         name = text.strip().upper()
@@ -115,18 +115,18 @@ def _reference(name: str, naming: list[Rule], width: int) -> Lines:
         yield from _paragraph("What to do: ", known.action, width)
 
 
-def _rows_of(section: str) -> list[Row]:
+def _rows_of(section: str) -> list[RuleRow]:
     """The rows of a section, or of a document."""
-    from msmq_wire.replay.rows import all_rows
+    from msmq_wire.replay.rule_table import all_rows
 
     return [
         row for id_, row in all_rows().items() if section in (id_.partition("-")[0], id_.rpartition("-")[0])
     ]
 
 
-def _section(rows: list[Row], width: int) -> Lines:
+def _section(rows: list[RuleRow], width: int) -> Lines:
     """Rows by their headings, with who is bound and when."""
-    sections: dict[str, list[Row]] = {}
+    sections: dict[str, list[RuleRow]] = {}
     for row in rows:
         sections.setdefault(row.id.rpartition("-")[0], []).append(row)
     for number, (section, some) in enumerate(sections.items()):
@@ -143,9 +143,9 @@ def _section(rows: list[Row], width: int) -> Lines:
             )
 
 
-def _row_numbered(number: str) -> Row:
+def _row_numbered(number: str) -> RuleRow:
     """Raises typer.BadParameter, which names the numbers that come close."""
-    from msmq_wire.replay.rows import all_rows
+    from msmq_wire.replay.rule_table import all_rows
 
     row = all_rows().get(number)
     if row is None:
@@ -157,7 +157,7 @@ def _row_numbered(number: str) -> Row:
 
 def _list(screen: Screen) -> None:
     """All that can be explained, a table for each kind."""
-    from msmq_wire.replay.rows import PARTS, all_rows
+    from msmq_wire.replay.rule_table import PARTS, all_rows
 
     _table(screen, ("id", "severity", "title"), ((one.id, one.severity, one.title) for one in RULES.values()))
     screen.line([])
@@ -171,7 +171,7 @@ def _list(screen: Screen) -> None:
 
 def _table(screen: Screen, heads: tuple[str, str, str], rows: Iterable[tuple[object, ...]]) -> None:
     first, second, third = heads
-    table = Table(screen, (Look(first, style="strong"), Look(second), Look(third, smallest=20)))
+    table = Table(screen, (Display(first, style="strong"), Display(second), Display(third, smallest=20)))
     for row in rows:
         table.add(dict(zip(heads, row, strict=True)))
     table.finish()
@@ -202,8 +202,8 @@ def _explained(rule: Rule, width: int) -> Lines:
     yield from _paragraph("More: ", f"docs/findings/{rule.stem}.md", width, blank=False)
 
 
-def _row(row: Row, width: int) -> Lines:
-    from msmq_wire.replay.rows import REASONS
+def _row(row: RuleRow, width: int) -> Lines:
+    from msmq_wire.replay.rule_table import REASONS
 
     yield [(row.id, "title"), ("  ", ""), (f"binds the {row.binds}", "dim")]
     yield from _paragraph("", f"{row.heading}.", width, "strong")

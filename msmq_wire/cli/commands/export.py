@@ -17,6 +17,7 @@ from msmq_wire.capture.network import IcmpUnreachable, UdpDatagram
 from msmq_wire.capture.pcap import Frame
 from msmq_wire.capture.source import read_frames
 from msmq_wire.capture.writer import write_pcap
+from msmq_wire.cli.capture_set import CaptureSet
 from msmq_wire.cli.frame_set import FrameSet
 from msmq_wire.cli.jobs import Jobs, in_parts
 from msmq_wire.cli.options import (
@@ -28,10 +29,9 @@ from msmq_wire.cli.options import (
     filter_for,
     filters_by_outcome,
 )
-from msmq_wire.cli.reading import Reading
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
-from msmq_wire.cli.render.values import count_text
-from msmq_wire.cli.reporting import complain
+from msmq_wire.cli.render.value_text import count_text
+from msmq_wire.cli.reporting import print_error
 from msmq_wire.cli.selection import Selection
 from msmq_wire.errors import CaptureError
 from msmq_wire.reassembly.tcp_events import TcpSegment
@@ -101,7 +101,7 @@ def export(
     outcomes = None
     if filters_by_outcome(filters, reading):
         # Loads all that follows sessions.
-        from msmq_wire.cli.outcomes import Outcomes
+        from msmq_wire.cli.outcome_column import Outcomes
 
         outcomes = Outcomes(reading)
     outcome_of = None if outcomes is None else outcomes.of_record
@@ -131,8 +131,8 @@ def export(
         reading.tell_left_out(outcomes.left_out)
     if not wanted:
         if not reading.status:
-            complain("nothing matches")
-        reading.tell_summary(f"{_name(to)} is not written")
+            print_error("nothing matches")
+        reading.print_summary(f"{_name(to)} is not written")
         raise typer.Exit(1)
     try:
         target = sys.stdout.buffer if to == "-" else to
@@ -142,14 +142,14 @@ def export(
     except CaptureError as error:
         if isinstance(error.__cause__, BrokenPipeError):
             raise error.__cause__ from None
-        complain(f"{_name(to)}: {error.message}")
+        print_error(f"{_name(to)}: {error.message}")
         raise typer.Exit(1) from None
     frames = f"{count_text(written.frames, 'frame')} of {count_text(items, 'item')} written to {_name(to)}"
-    reading.tell_summary(f"{frames} ({written.format})")
+    reading.print_summary(f"{frames} ({written.format})")
     raise typer.Exit(reading.status)
 
 
-def _export_finds(reading: Reading, selection: Selection, to: str, *, force: bool) -> int:
+def _export_finds(reading: CaptureSet, selection: Selection, to: str, *, force: bool) -> int:
     """Write what was found at rest as a capture of what nobody captured; the exit status."""
     if to == "-":
         raise typer.BadParameter("--carve writes a file: give its name", param_hint="--to")
@@ -169,19 +169,19 @@ def _export_finds(reading: Reading, selection: Selection, to: str, *, force: boo
                     capture = closing.enter_context(FoundCapture(to, force=force))
                 left_out += not capture.write(record, reading.data)
     except CaptureError as error:
-        complain(f"{_name(to)}: {error.message}")
+        print_error(f"{_name(to)}: {error.message}")
         return 1
     if capture is None:
         if not reading.status:
-            complain("nothing matches")
-        reading.tell_summary(f"{_name(to)} is not written")
+            print_error("nothing matches")
+        reading.print_summary(f"{_name(to)} is not written")
         return 1
     more = (
         f"{count_text(capture.written, 'find')} written to {_name(to)}, each on a connection that never was"
     )
     if left_out:
         more += f"; {left_out} envelopes without the head of their request left out"
-    reading.tell_summary(more)
+    reading.print_summary(more)
     return reading.status
 
 

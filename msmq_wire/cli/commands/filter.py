@@ -12,10 +12,10 @@ import typer
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.findings.filtering import all_names, findings_vocabulary
 from msmq_wire.records.filter.compiling import leaves
+from msmq_wire.records.filter.expression_text import doc_of, expression_lines
+from msmq_wire.records.filter.expression_tree import composed
 from msmq_wire.records.filter.parser import parsed
-from msmq_wire.records.filter.tree import composed
 from msmq_wire.records.filter.vocabulary import Name
-from msmq_wire.records.filter.words import doc_of, told
 
 _WIDTH = 76
 _OF_NAME = 20
@@ -47,7 +47,7 @@ def filter_(
         composed(tree, leaves(expression, vocabulary, UTC))
     except MsmqWireError as error:
         raise typer.BadParameter(str(error), param_hint="EXPRESSION") from None
-    for line in told(tree, vocabulary):
+    for line in expression_lines(tree, vocabulary):
         print(line)
 
 

@@ -15,9 +15,9 @@ from msmq_wire.cli.columns import Columns
 from msmq_wire.cli.completion import rule_ids
 from msmq_wire.cli.options import CaptureFiles, Filters, finding_filter_for
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
-from msmq_wire.cli.render.finding_table import By, FindingTable
+from msmq_wire.cli.render.finding_table import FindingTable, TableOrder
 from msmq_wire.cli.render.sarif import sarif_log
-from msmq_wire.cli.render.values import count_text
+from msmq_wire.cli.render.value_text import count_text
 from msmq_wire.cli.row_output import RowOutput
 from msmq_wire.cli.rule_names import rules_named
 from msmq_wire.cli.severity import Level
@@ -26,12 +26,12 @@ from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.findings import RULES, SEVERITIES, Finding
 from msmq_wire.findings.causes import causes
 from msmq_wire.findings.columns import FINDING_ALIASES, FINDING_COLUMNS, FindingRow
+from msmq_wire.findings.finding_view import finding_view
 from msmq_wire.findings.folding import Fold
 from msmq_wire.findings.judge import HopAuditor, beyond
 from msmq_wire.findings.rule import Rule
-from msmq_wire.findings.view import finding_view
 from msmq_wire.records.record import Record
-from msmq_wire.report.redaction.judging import RedactingJudge
+from msmq_wire.report.redaction.redacted_findings import RedactingJudge
 
 TopologyOfFindings = Annotated[
     str | None,
@@ -71,7 +71,7 @@ def findings(
         ),
     ] = None,
     by: Annotated[
-        By | None,
+        TableOrder | None,
         typer.Option("--by", help="Order the table by sender, rule or file first.", show_default=False),
     ] = None,
     fail_on: Annotated[
@@ -153,7 +153,7 @@ def findings(
     output = RowOutput(
         format_, FINDING_COLUMNS, columns, reading, options.screen(), zone, also=FINDING_ALIASES, paths=False
     )
-    fold = Fold(by_capture=by is By.FILE)
+    fold = Fold(by_capture=by is TableOrder.FILE)
     write = _row_of(output) if rows else _writer(format_, fold, kept)
     judge = RedactingJudge(asked, redactor, _auditor(topology, quiet=options.quiet), budget=reading.budget)
     counts: Counter[str] = Counter()
@@ -203,7 +203,7 @@ def findings(
         if as_table
         else sum(counts[name] for name in SEVERITIES[least.rank :])
     )
-    reading.tell_summary(_told(counts, judged, shown, None if not as_table else least), *more)
+    reading.print_summary(_reported(counts, judged, shown, None if not as_table else least), *more)
     found_bad = fail_on is not None and any(counts[name] for name in SEVERITIES[fail_on.rank :])
     raise typer.Exit(_FOUND if found_bad else reading.status)
 
@@ -231,7 +231,7 @@ def _writer(format_: FindingsFormat, fold: Fold, kept: list[Finding]) -> Callabl
     return fold.add
 
 
-def _told(counts: Counter[str], judged: int, shown: int, folded: Level | None) -> str:
+def _reported(counts: Counter[str], judged: int, shown: int, folded: Level | None) -> str:
     """How many findings there are, by severity, and how many of them are not shown.
 
     In a table that is ``folded`` from this level on, what is hidden can be shown.

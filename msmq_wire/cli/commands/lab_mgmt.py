@@ -13,14 +13,14 @@ from msmq_wire.cli.formats import LineFormat
 from msmq_wire.cli.lab_options import Capture, address_of, capture_to, format_name_of, run_lab
 from msmq_wire.cli.options import Force
 from msmq_wire.cli.render.safe_text import escaped
-from msmq_wire.cli.reporting import tell
+from msmq_wire.cli.reporting import print_note
 from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.lab.management_client import ManagementClient, connect_management
 from msmq_wire.lab.model.qmmgmt.client import ManagementResult
 from msmq_wire.lab.queue_reader import status_name
 from msmq_wire.rpc.constants import ManagementAction
-from msmq_wire.rpc.management import ManagementValue
+from msmq_wire.rpc.management_properties import ManagementValue
 from msmq_wire.rpc.properties import PropertyKind, property_name
 from msmq_wire.rpc.statuses import Status
 
@@ -93,7 +93,7 @@ def mgmt(
     with capture_to(capture, force=force) as writer:
         values = run_lab(work(writer))
     if action is not None:
-        tell(f"{action}: done")
+        print_note(f"{action}: done")
         return
     kind = PropertyKind.MANAGEMENT_MACHINE if name is None else PropertyKind.MANAGEMENT_QUEUE
     rows = {property_name(propid, kind): value for propid, value in values.items()}

@@ -23,8 +23,8 @@ from msmq_wire.cli.lab_options import (
 )
 from msmq_wire.cli.options import Force
 from msmq_wire.cli.render.safe_text import escaped
-from msmq_wire.cli.render.values import count_text, unix_time_text
-from msmq_wire.cli.reporting import complain, tell
+from msmq_wire.cli.render.value_text import count_text, unix_time_text
+from msmq_wire.cli.reporting import print_error, print_note
 from msmq_wire.engines.codec import inspect
 from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.errors import MsmqWireError
@@ -191,7 +191,7 @@ def purge(
     with capture_to(capture, force=force) as writer:
         status = run_lab(work(writer))
     if status != Status.MQ_OK:
-        complain(f"the server does not purge {queue}: {status_name(status)}")
+        print_error(f"the server does not purge {queue}: {status_name(status)}")
         raise typer.Exit(1)
 
 
@@ -316,6 +316,6 @@ def _row(read: ReadMessage) -> Iterator[tuple[str, Any]]:
 
 
 def _end(count: int, what: str) -> None:
-    tell(f"{count_text(count, 'message')} {what}")
+    print_note(f"{count_text(count, 'message')} {what}")
     if not count:
         raise typer.Exit(1)

@@ -11,8 +11,8 @@ import typer
 
 from msmq_wire.cli.options import Force, check_folder, check_output
 from msmq_wire.cli.recording_folder import default_scenario
-from msmq_wire.cli.render.values import count_text
-from msmq_wire.cli.reporting import complain, tell
+from msmq_wire.cli.render.value_text import count_text
+from msmq_wire.cli.reporting import print_error, print_note
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.lab.recorder import files_of, record
 from msmq_wire.output import make_folder
@@ -78,17 +78,17 @@ def record_scenario(
         make_folder(folder)
         made = record(Path(folder), data, begin=begin, seed=seed, force=force)
     except MsmqWireError as error:
-        complain(f"{scenario}: {error}" if scenario is not None else str(error))
+        print_error(f"{scenario}: {error}" if scenario is not None else str(error))
         raise typer.Exit(1) from None
     except OSError as error:
-        complain(f"{error.filename or folder}: {error.strerror or error}")
+        print_error(f"{error.filename or folder}: {error.strerror or error}")
         raise typer.Exit(1) from None
     for step in made.steps:
         if step.outcome == "skipped":
-            tell(f"{step.name} was skipped: {step.reason}")
+            print_note(f"{step.name} was skipped: {step.reason}")
     outcomes = Counter(step.outcome for step in made.steps)
-    told = ", ".join(f"{number} {outcome}" for outcome, number in outcomes.items())
-    print(f"{count_text(len(made.steps), 'step')}: {told}")
+    reported = ", ".join(f"{number} {outcome}" for outcome, number in outcomes.items())
+    print(f"{count_text(len(made.steps), 'step')}: {reported}")
 
 
 def _read(scenario: str) -> bytes:

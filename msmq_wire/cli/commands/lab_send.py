@@ -27,16 +27,16 @@ from msmq_wire.cli.lab_options import (
     run_lab,
 )
 from msmq_wire.cli.options import Force
-from msmq_wire.cli.render.values import count_text
-from msmq_wire.cli.reporting import complain, tell
-from msmq_wire.cli.secrets import RsaKeyPasswords, sealer_for, signer_for
-from msmq_wire.engines.building import build_message
+from msmq_wire.cli.render.value_text import count_text
+from msmq_wire.cli.reporting import print_error, print_note
+from msmq_wire.cli.secret_options import RsaKeyPasswords, sealer_for, signer_for
+from msmq_wire.engines.message_builder import build_message
 from msmq_wire.errors import EncodeError, MsmqWireError
 from msmq_wire.lab.binary_client import BinaryClient, ping, window_for
 from msmq_wire.lab.faults import FaultPlan
 from msmq_wire.lab.http_client import HttpClient
 from msmq_wire.lab.log import LabEvent, LabLog
-from msmq_wire.lab.model.data.elements import QueueManager
+from msmq_wire.lab.model.data.elements import ModelQueueManager
 from msmq_wire.lab.model.data.timers import Timers
 from msmq_wire.records.endpoint import MSMQ_PORT
 from msmq_wire.srmp.building import build_srmp
@@ -49,7 +49,7 @@ _HTTP_PORT = 8080
 _BAD_OUTCOMES = ("refused", "expired")
 
 
-class Delivery(StrEnum):
+class DeliveryChoice(StrEnum):
     """How sure it is that a message arrives."""
 
     EXPRESS = "express"
@@ -69,8 +69,8 @@ def send(
     ] = None,
     label: Annotated[str, typer.Option("--label", metavar="TEXT", help="Label of the message.")] = "",
     delivery: Annotated[
-        Delivery, typer.Option("--delivery", help="How sure it is that it arrives.")
-    ] = Delivery.EXPRESS,
+        DeliveryChoice, typer.Option("--delivery", help="How sure it is that it arrives.")
+    ] = DeliveryChoice.EXPRESS,
     priority: Annotated[
         int, typer.Option("--priority", metavar="N", min=0, max=7, help="Of the message.")
     ] = 3,
@@ -144,7 +144,7 @@ def send(
         raise typer.BadParameter("not with --sign or --seal: SRMP has its own", param_hint="--http")
     if rsa_key_passwords and sign is None:
         raise typer.BadParameter("it opens the file of --sign", param_hint="--rsa-key-password")
-    if http and (delivery is Delivery.TRANSACTIONAL or fault is not None or ping_port is not None):
+    if http and (delivery is DeliveryChoice.TRANSACTIONAL or fault is not None or ping_port is not None):
         raise typer.BadParameter("not with transactional messages, faults or pings", param_hint="--http")
     host, port = address_of(server, _HTTP_PORT if http else MSMQ_PORT)
     content: bytes | str = body
@@ -173,7 +173,7 @@ def send(
             identifier = secured["source_queue_manager"]
             run_lab(_send(identifier, host, port, packets, writer, faults, seed, ping_port, patience, count))
     except MsmqWireError as error:
-        complain(str(error))
+        print_error(str(error))
         raise typer.Exit(1) from None
 
 
@@ -183,17 +183,22 @@ def _labels(label: str, count: int) -> Iterator[str]:
 
 
 def _packet(
-    queue: str, body: bytes | str, delivery: Delivery, priority: int, secured: dict[str, Any], label: str
+    queue: str,
+    body: bytes | str,
+    delivery: DeliveryChoice,
+    priority: int,
+    secured: dict[str, Any],
+    label: str,
 ) -> UserMessage:
     """A message; ``secured`` names its source, which a signature covers, and what signs and encrypts."""
     transaction = None
-    if delivery is Delivery.TRANSACTIONAL:
+    if delivery is DeliveryChoice.TRANSACTIONAL:
         transaction = TransactionHeader().with_bits(fm=1, lm=1)
     return build_message(
         queue,
         body,
         label=label,
-        delivery="express" if delivery is Delivery.EXPRESS else "recoverable",
+        delivery="express" if delivery is DeliveryChoice.EXPRESS else "recoverable",
         priority=priority,
         transaction=transaction,
         **secured,
@@ -206,13 +211,15 @@ class _Waiting:
     def __init__(self, name: str, patience: float) -> None:
         self._name = name
         self._patience = patience
-        self._told = patience <= _SHORT
+        self._reported = patience <= _SHORT
 
     def event(self, event: LabEvent) -> None:
         """Take an event of the client."""
-        if event.event == "connect-failed" and not self._told:
-            self._told = True
-            tell(f"cannot connect to {self._name}: {event.fields['reason']}; trying for {self._patience:g} s")
+        if event.event == "connect-failed" and not self._reported:
+            self._reported = True
+            print_note(
+                f"cannot connect to {self._name}: {event.fields['reason']}; trying for {self._patience:g} s"
+            )
 
 
 async def _send(
@@ -227,7 +234,7 @@ async def _send(
     patience: float,
     count: int,
 ) -> None:
-    manager = QueueManager(
+    manager = ModelQueueManager(
         identifier=identifier,
         computer_name="client",
         timers=Timers(),
@@ -252,9 +259,9 @@ async def _send(
             outcomes = await client.send(packets, patience=patience)
         except EncodeError as error:
             raise MsmqWireError(f"the message cannot be sent: {error}") from None
-    told = ", ".join(f"{number} {outcome}" for outcome, number in sorted(outcomes.items()))
+    reported = ", ".join(f"{number} {outcome}" for outcome, number in sorted(outcomes.items()))
     print(
-        f"{count_text(count, 'message')}: {told}; {count_text(client.reached, 'connection')}, "
+        f"{count_text(count, 'message')}: {reported}; {count_text(client.reached, 'connection')}, "
         f"{time.monotonic() - begun:.1f} s"
     )
     if any(outcomes[outcome] for outcome in _BAD_OUTCOMES):  # type: ignore[index]  # names of outcomes
@@ -267,7 +274,7 @@ def _posts(
     queue: str,
     body: bytes | str,
     label: str,
-    delivery: Delivery,
+    delivery: DeliveryChoice,
     priority: int,
     count: int,
 ) -> Iterator[bytes]:
@@ -276,7 +283,7 @@ def _posts(
     format_name_of(queue, host)
     where = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     url = f"http://{where}/msmq/{quote(queue.replace(chr(92), '/'), safe='/$;')}"
-    options: dict[str, Any] = {"priority": priority, "durable": delivery is Delivery.RECOVERABLE}
+    options: dict[str, Any] = {"priority": priority, "durable": delivery is DeliveryChoice.RECOVERABLE}
     source = UUID(bytes=bytes(new_identifier()))
     content = body if isinstance(body, bytes) else body.encode()
     for number, one in enumerate(_labels(label, count), 1):

@@ -27,9 +27,9 @@ from msmq_wire.cli.lab_options import (
 )
 from msmq_wire.cli.options import Force
 from msmq_wire.cli.render.safe_text import escaped
-from msmq_wire.cli.render.values import timestamp_text
-from msmq_wire.cli.reporting import complain, tell
-from msmq_wire.cli.secrets import RsaKeyPasswords, RsaKeys, private_keys_for
+from msmq_wire.cli.render.value_text import timestamp_text
+from msmq_wire.cli.reporting import print_error, print_note
+from msmq_wire.cli.secret_options import RsaKeyPasswords, RsaKeys, private_keys_for
 from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.lab.log import LabEvent
 from msmq_wire.lab.model.data.message_security import MessageSecurity
@@ -160,12 +160,12 @@ def serve(
         seed=seed,
         security=_security(rsa_keys, rsa_key_passwords),
     )
-    tell(_NOT_FOR_PRODUCTION)
+    print_note(_NOT_FOR_PRODUCTION)
     if not _is_loopback(host):
-        complain(f"WARNING: {host} is not loopback: whoever reaches it can read, send and remove messages")
+        print_error(f"WARNING: {host} is not loopback: whoever reaches it can read, send and remove messages")
     for who, (where, _) in settings.neighbours.items():
         if not _is_loopback(where):
-            complain(f"WARNING: {where} is not loopback: what clients send to {who} leaves this computer")
+            print_error(f"WARNING: {where} is not loopback: what clients send to {who} leaves this computer")
     raise_file_limit()
     printer = _Printer(format_, quiet=quiet, megabytes=file_size)
     run_lab(_serve(settings, capture, printer, force=force, megabytes=file_size))
@@ -176,7 +176,7 @@ def _security(keys: list[str] | None, passwords: list[str] | None) -> MessageSec
     found = private_keys_for(keys, passwords)
     if not found:
         return None
-    from msmq_wire.lab.message_security import LabSecurity
+    from msmq_wire.lab.message_keys import LabSecurity
 
     return LabSecurity(found)
 
@@ -268,10 +268,10 @@ def _stopped_by_signals(stop: asyncio.Event) -> Iterator[None]:
     """Let SIGINT and SIGTERM set ``stop``; the handlers from before are back in the end."""
     loop = asyncio.get_running_loop()
 
-    def told(number: int, frame: object) -> None:
+    def reported(number: int, frame: object) -> None:
         loop.call_soon_threadsafe(stop.set)
 
-    before = {number: signal.signal(number, told) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, reported) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from msmq_wire.cli.body_files import INDEX, BodyFiles
-from msmq_wire.cli.columns import Columns, Values, hidden_columns
+from msmq_wire.cli.columns import Columns, RowValues, columns_left_out
 from msmq_wire.cli.formats import RowFormat
 from msmq_wire.cli.jobs import Jobs, in_parts
 from msmq_wire.cli.message_rows import MESSAGES, MESSAGES_AS_THEY_COME, MESSAGES_AT_REST
@@ -25,21 +25,21 @@ from msmq_wire.cli.options import (
     filters_by_outcome,
 )
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
-from msmq_wire.cli.render.values import count_text
-from msmq_wire.cli.reporting import complain
+from msmq_wire.cli.render.value_text import count_text
+from msmq_wire.cli.reporting import print_error
 from msmq_wire.cli.row_output import RowOutput
 from msmq_wire.cli.selection import Selection
 from msmq_wire.errors import CaptureError
-from msmq_wire.records.brief import Brief, Briefing
 from msmq_wire.records.column import RecordRow
 from msmq_wire.records.joined_capture import located
 from msmq_wire.records.message import COLUMNS, message_of
 from msmq_wire.records.message_body import MessageBody, message_body
 from msmq_wire.records.message_lines import csv_lines, json_lines
 from msmq_wire.records.outcome import OUTCOME
+from msmq_wire.records.projection import ProjectedRows, Projection
 
 if TYPE_CHECKING:
-    from msmq_wire.cli.outcomes import Outcomes
+    from msmq_wire.cli.outcome_column import Outcomes
 
 _BAD_USAGE = 2
 _KNOWN = {one.name: one for one in COLUMNS}
@@ -135,26 +135,26 @@ def messages(
     try:
         body_files = None if bodies is None else BodyFiles(bodies, force=force)
     except CaptureError as error:
-        complain(error.message)
+        print_error(error.message)
         raise typer.Exit(1) from None
-    hidden = hidden_columns(redactor.what)
-    briefing = None
+    hidden = columns_left_out(redactor.what)
+    projection = None
     outcomes = None
     if by_outcome or OUTCOME.name in output.keys:
         # Loads all that follows sessions.
-        from msmq_wire.cli.outcomes import Outcomes
+        from msmq_wire.cli.outcome_column import Outcomes
 
         outcomes = Outcomes(reading)
     selection = Selection(matches, outcome_of=None if outcomes is None else outcomes.of_record)
     if not (filters or redactor.what or body_files):
-        briefing = _briefing(format_, output, outcomes, acknowledgments=all_)
+        projection = _briefing(format_, output, outcomes, acknowledgments=all_)
     status = without_body = 0
 
     def show() -> tuple[int, int]:
         nonlocal status, without_body
         items = matching = 0
-        for record in reading.briefed(briefing):
-            if isinstance(record, Brief):
+        for record in reading.projected(projection):
+            if isinstance(record, ProjectedRows):
                 items += len(record.lines)
                 matching += len(record.lines)
                 output.lines(record.lines)
@@ -168,8 +168,8 @@ def messages(
             if record not in selection:
                 continue
             matching += 1
-            became = () if outcomes is None else (outcomes.told(record),)
-            output.write(Values(shown, message, RecordRow(shown), *became, hidden=hidden))
+            became = () if outcomes is None else (outcomes.source_of(record),)
+            output.write(RowValues(shown, message, RecordRow(shown), *became, hidden=hidden))
             if body_files is not None and status == 0:
                 body = message_body(shown)
                 if body is None:
@@ -185,19 +185,19 @@ def messages(
     output.finish(quiet=options.quiet)
     if outcomes is not None:
         reading.tell_left_out(outcomes.left_out)
-    more = list(selection.told(matching, items, "message") if items else ("no messages",))
+    more = list(selection.described(matching, items, "message") if items else ("no messages",))
     if body_files is not None:
         cut = f", {body_files.cut} of them cut" if body_files.cut else ""
         more.append(f"{count_text(body_files.written, 'file')} written to {bodies}{cut}")
         if without_body:
             more.append(f"{count_text(without_body, 'message')} without a body")
-    reading.tell_summary(*more)
+    reading.print_summary(*more)
     raise typer.Exit(reading.status or status)
 
 
 def _briefing(
     format_: RowFormat, output: RowOutput, outcomes: Outcomes | None, *, acknowledgments: bool
-) -> Briefing | None:
+) -> Projection | None:
     """What makes rows without a record for each, where all columns can be had so."""
     names = output.keys
     wanted = tuple(_KNOWN[name] for name in names if name in _KNOWN)
@@ -205,7 +205,7 @@ def _briefing(
         if len(wanted) < len(names):
             return None
         make = _LINES[format_](wanted) if output.table is None else output.table.cells
-        return Briefing(wanted, make, acknowledgments=acknowledgments)
+        return Projection(wanted, make, acknowledgments=acknowledgments)
     table, place, became = output.table, names.index(OUTCOME.name), outcomes.of_all
     if table is None or len(wanted) + 1 < len(names):
         return None
@@ -214,7 +214,7 @@ def _briefing(
         *shown, records, message_ids = values
         return table.cells([*shown[:place], became(records, message_ids), *shown[place:]])
 
-    return Briefing((*wanted, _KNOWN["id"], _KNOWN["message_id"]), cells, acknowledgments=acknowledgments)
+    return Projection((*wanted, _KNOWN["id"], _KNOWN["message_id"]), cells, acknowledgments=acknowledgments)
 
 
 def _write_body(body_files: BodyFiles, row: Mapping[str, Any], body: MessageBody, capture: str) -> int:
@@ -222,8 +222,8 @@ def _write_body(body_files: BodyFiles, row: Mapping[str, Any], body: MessageBody
         body_files.write(row, body, capture=capture)
     except CaptureError as error:
         if isinstance(error.__cause__, FileExistsError):
-            complain(error.message if body_files.force else f"{error.message}: --force writes over it")
+            print_error(error.message if body_files.force else f"{error.message}: --force writes over it")
             return _BAD_USAGE
-        complain(error.message)
+        print_error(error.message)
         return 1
     return 0

@@ -24,8 +24,8 @@ from msmq_wire.cli.options import (
 )
 from msmq_wire.cli.packet_input import MAX_INPUT, read_packet_input
 from msmq_wire.cli.render.tree import Heading, TreeOptions, print_packet
-from msmq_wire.cli.render.values import count_text
-from msmq_wire.cli.reporting import complain
+from msmq_wire.cli.render.value_text import count_text
+from msmq_wire.cli.reporting import print_error
 from msmq_wire.engines.codec import InspectResult, inspect
 from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.errors import MsmqWireError
@@ -99,7 +99,7 @@ def packet(
     try:
         found = read_packet_input(_read(file), kind_given=as_ is not None)
     except MsmqWireError as error:
-        complain(f"{_name(file)}: {error}")
+        print_error(f"{_name(file)}: {error}")
         raise typer.Exit(1) from None
     result = inspect(found.data, as_)
     nothing = result.type is None or (result.packet is None and result.error is not None)
@@ -110,7 +110,7 @@ def packet(
     if nothing:
         size = count_text(len(found.data), "byte")
         size = size if found.form == "bytes" else f"{size} of {found.form}"
-        complain(f"{_name(file)}: no packet in {size}: {result.error}")
+        print_error(f"{_name(file)}: no packet in {size}: {result.error}")
         raise typer.Exit(1)
 
 

@@ -14,7 +14,7 @@ from msmq_wire.cli.formats import TableFormat
 from msmq_wire.cli.options import CaptureFiles, Filters, filter_for
 from msmq_wire.cli.reading_options import BODY_KEYS, ReadingOptions, with_reading_options
 from msmq_wire.cli.render.deviation_table import DeviationTable
-from msmq_wire.cli.render.values import count_text
+from msmq_wire.cli.render.value_text import count_text
 from msmq_wire.cli.selection import Selection
 from msmq_wire.cli.severity import Level
 from msmq_wire.engines.text.escaping import json_line
@@ -23,8 +23,8 @@ from msmq_wire.findings.conduct import CONDUCT, conduct_deviation
 from msmq_wire.findings.rule import Rule
 from msmq_wire.records.record import Record
 from msmq_wire.replay.deviation import ReplayDeviation
-from msmq_wire.replay.view import deviation_view
-from msmq_wire.report.redaction.judging import RedactingJudge
+from msmq_wire.replay.deviation_view import deviation_view
+from msmq_wire.report.redaction.redacted_findings import RedactingJudge
 from msmq_wire.report.redaction.replaying import RedactingReplayer, rule_of
 from msmq_wire.sessions.tracker import SESSION_PACKETS
 
@@ -104,12 +104,18 @@ def replay(
             shown = records if isinstance(item, Record) else item.records()
             matching.update(one.id for one in shown if one.type in _JUDGED and one in selection)
         if isinstance(item, Record):
-            told = sessions.feed(item)
+            reported = sessions.feed(item)
             take(_of_replies(replayer.feed(item)))
-            take(_of_sessions(told))
+            take(_of_sessions(reported))
         else:
-            others = [(number, one) for number, told in sessions.taken(item) for one in _of_sessions((told,))]
-            replies = [(number, one) for number, told in replayer.take(item) for one in _of_replies((told,))]
+            others = [
+                (number, one)
+                for number, reported in sessions.taken(item)
+                for one in _of_sessions((reported,))
+            ]
+            replies = [
+                (number, one) for number, reported in replayer.take(item) for one in _of_replies((reported,))
+            ]
             # Of one record replies come first.
             take(one for _, one in sorted((*replies, *others), key=itemgetter(0)))
     if reading.at_end:
@@ -117,7 +123,7 @@ def replay(
         take(_of_sessions(sessions.finish()))
     more = [f"{count} more of {id_}" for id_, count in sessions.more.items()]
     reading.tell_left_out(sessions.left_out)
-    reading.tell_summary(_told(counts, judged), count_text(calls, "call"), *more)
+    reading.print_summary(_reported(counts, judged), count_text(calls, "call"), *more)
     found_bad = any(counts[name] for name in SEVERITIES[fail_on.rank :])
     raise typer.Exit(_FOUND if found_bad else reading.status)
 
@@ -144,7 +150,7 @@ def _writer(
     return lambda _, severity, one: table.add(one, severity)
 
 
-def _told(counts: Counter[Severity], judged: int) -> str:
+def _reported(counts: Counter[Severity], judged: int) -> str:
     """How many deviations there are, by severity, and how many did not match."""
     parts = [f"{counts[name]} {name}" for name in reversed(SEVERITIES) if counts[name]]
     found = counts.total()

@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 import msgspec
 import typer
 
-from msmq_wire.capture.carve.queues import Queues
+from msmq_wire.capture.carve.queue_totals import Queues
+from msmq_wire.cli.capture_set import CaptureSet
 from msmq_wire.cli.options import CaptureFiles, Force, check_output
-from msmq_wire.cli.reading import Reading
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
-from msmq_wire.cli.render.values import count_text
-from msmq_wire.cli.reporting import complain, version_text
+from msmq_wire.cli.render.value_text import count_text
+from msmq_wire.cli.reporting import print_error, version_text
 from msmq_wire.findings import RULES, SEVERITIES, Finding
 from msmq_wire.output import whole_file
 from msmq_wire.records.joined_capture import located
 from msmq_wire.records.record import Record
 from msmq_wire.report.at_rest import AtRest
-from msmq_wire.report.evidence import Shelf
-from msmq_wire.report.gone import Gone
+from msmq_wire.report.evicted_totals import EvictedTotals
+from msmq_wire.report.finding_section import FindingSample
 from msmq_wire.report.page import ReadFacts, report_page
-from msmq_wire.report.redaction.judging import Telling
+from msmq_wire.report.redaction.redacted_findings import RedactedFindings
 from msmq_wire.report.redaction.redactor import Redactor
 from msmq_wire.report.totals import Totals
 from msmq_wire.sessions import Story
@@ -74,7 +74,7 @@ def report(
     folder = os.path.dirname(output) or "."
     if not os.path.isdir(folder):
         # Said before captures are read, and not after.
-        complain(f"cannot write {output}: there is no folder {folder}")
+        print_error(f"cannot write {output}: there is no folder {folder}")
         raise typer.Exit(1)
     redactor = options.redactor()
     reading = options.reading(files, redactor, streams=True)
@@ -100,30 +100,30 @@ def report(
         at_rest=_at_rest(reading, taken, redactor),
         starts=_starts(reading),
     )
-    shelf, answers = taken.shelf, diagnosis.answers(story)
+    sample, answers = taken.sample, diagnosis.answers(story)
     # The questions are about networks.
     digest = None if reading.at_rest else diagnosis.digest(answers, story, frames=reading.counts.frames)
-    parts = list(report_page(taken.totals, story, shelf, facts, taken.gone, answers=answers, digest=digest))
+    parts = list(report_page(taken.totals, story, sample, facts, taken.gone, answers=answers, digest=digest))
     try:
         with _opened(output, force=force) as page:
             page.writelines(part.encode() for part in parts)
     except BrokenPipeError:
         raise
     except OSError as error:
-        complain(f"cannot write {output}: {error.strerror or error}")
+        print_error(f"cannot write {output}: {error.strerror or error}")
         raise typer.Exit(1) from None
     reading.tell_left_out(story.left_out)
-    reading.tell_summary(
-        _found(shelf),
+    reading.print_summary(
+        _found(sample),
         f"report written to {'standard output' if output == '-' else output}",
     )
     raise typer.Exit(reading.status)
 
 
-def _found(shelf: Shelf) -> str:
+def _found(sample: FindingSample) -> str:
     """How much was found, for the summary line."""
-    total = shelf.total + shelf.more.total()
-    above = any(shelf.severities[name] for name in SEVERITIES[1:])
+    total = sample.total + sample.more.total()
+    above = any(sample.severities[name] for name in SEVERITIES[1:])
     return count_text(total, "finding") if above or not total else "nothing above info"
 
 
@@ -132,8 +132,8 @@ class _Taken:
 
     def __init__(self, *, bodies: bool) -> None:
         self.totals = Totals(bodies=bodies)
-        self.shelf = Shelf()
-        self.gone = Gone()
+        self.sample = FindingSample()
+        self.gone = EvictedTotals()
         self.failures: list[str] = []
         self.queues = Queues()
 
@@ -153,25 +153,25 @@ class _Taken:
                 self.failures.append(
                     f"{_name(located(record).capture)}: {record.reason or 'the file is damaged'}"
                 )
-        self.shelf.add(found)
+        self.sample.add(found)
 
     def finish(self, found: list[Finding], more: Mapping[str, int]) -> None:
         """Take what is found at the end; ``more`` counts by rule what was not given."""
-        self.shelf.add(found)
-        self.shelf.more.update(more)
+        self.sample.add(found)
+        self.sample.more.update(more)
 
 
-def _follow(reading: Reading, redactor: Redactor, taken: _Taken) -> tuple[Story, Diagnosis]:
+def _follow(reading: CaptureSet, redactor: Redactor, taken: _Taken) -> tuple[Story, Diagnosis]:
     """Take everything that is read as it may be shown; the story and the diagnosis."""
-    telling = Telling(RULES, redactor, taken.gone.leave, budget=reading.budget)
-    for item, found in telling.told(reading.batched()):
+    redacted = RedactedFindings(RULES, redactor, taken.gone.leave, budget=reading.budget)
+    for item, found in redacted.judged(reading.batched()):
         taken.add(item, found)
-    found, story = telling.finish()
-    taken.finish(found, telling.more)
-    return story, telling.diagnosis
+    found, story = redacted.finish()
+    taken.finish(found, redacted.more)
+    return story, redacted.diagnosis
 
 
-def _starts(reading: Reading) -> tuple[int, ...]:
+def _starts(reading: CaptureSet) -> tuple[int, ...]:
     """How many frames of its capture lie before each file that was opened; nothing where each is alone."""
     if reading.at_rest or all(len(files) == 1 for files in reading.captures):
         return ()
@@ -184,11 +184,11 @@ def _starts(reading: Reading) -> tuple[int, ...]:
     return tuple(starts)
 
 
-def _at_rest(reading: Reading, taken: _Taken, redactor: Redactor) -> AtRest | None:
+def _at_rest(reading: CaptureSet, taken: _Taken, redactor: Redactor) -> AtRest | None:
     """What was searched, and what was found there by queue."""
     if not reading.at_rest:
         return None
-    return AtRest([redactor.told(one) for one in reading.searched], taken.queues)
+    return AtRest([redactor.redacted(one) for one in reading.searched], taken.queues)
 
 
 def _refuse_inputs(files: Sequence[str], output: str) -> None:

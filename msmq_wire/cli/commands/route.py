@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from msmq_wire.cli.options import Color, ColorOption, screen_for
-from msmq_wire.cli.reporting import complain
+from msmq_wire.cli.reporting import print_error
 from msmq_wire.cli.topology_input import TopologyFile, read_topology, topology_name
 from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.errors import FormatNameError, RoutingError, TopologyError
@@ -87,14 +87,14 @@ def route(
     from msmq_wire.cli.render.route_dot import dot_lines
     from msmq_wire.cli.render.route_svg import svg_text
     from msmq_wire.cli.render.route_text import RouteText, ends_text
-    from msmq_wire.routing.view import prediction_view
+    from msmq_wire.routing.prediction_view import prediction_view
 
     try:
         prediction = _predict(enterprise, source, destination)
     except FormatNameError as error:
         raise typer.BadParameter(str(error), param_hint="TO") from None
     except (RoutingError, TopologyError) as error:
-        complain(f"{topology_name(topology)}: {error}")
+        print_error(f"{topology_name(topology)}: {error}")
         raise typer.Exit(1) from None
     if dot:
         for line in dot_lines(prediction, enterprise):
@@ -107,7 +107,7 @@ def route(
         RouteText(screen_for(color), prediction, enterprise).print(paths or _PATHS)
     if not prediction.arrives:
         if dot or svg or format_ is RouteFormat.JSON:
-            complain(f"{ends_text(prediction, enterprise)}: no way leads there")
+            print_error(f"{ends_text(prediction, enterprise)}: no way leads there")
         raise typer.Exit(1)
 
 
@@ -126,7 +126,7 @@ def _predict(topology: Topology, from_: str, to: str) -> Prediction:
     Raises TopologyError for a name that is not known or cannot be, FormatNameError for one that is none.
     """
     from msmq_wire.routing.prediction import Predictor
-    from msmq_wire.routing.view import direct_prediction
+    from msmq_wire.routing.prediction_view import direct_prediction
 
     source = topology.find(from_)
     if _KEYWORD.match(to):

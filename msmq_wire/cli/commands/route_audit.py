@@ -10,16 +10,16 @@ from typing import Annotated
 
 import typer
 
+from msmq_wire.cli.capture_set import CaptureSet
 from msmq_wire.cli.folders import holds_captures
 from msmq_wire.cli.formats import RowFormat
 from msmq_wire.cli.options import Filters, filter_for
-from msmq_wire.cli.reading import Reading
 from msmq_wire.cli.reading_options import BODY_KEYS, ReadingOptions, with_reading_options
 from msmq_wire.cli.render.hop_table import HopTable
 from msmq_wire.cli.render.screen import Screen
-from msmq_wire.cli.render.values import count_text
-from msmq_wire.cli.reporting import complain, tell
-from msmq_wire.cli.rows import CsvWriter, JsonWriter
+from msmq_wire.cli.render.value_text import count_text
+from msmq_wire.cli.reporting import print_error, print_note
+from msmq_wire.cli.row_writers import CsvWriter, JsonWriter
 from msmq_wire.cli.selection import Selection
 from msmq_wire.cli.store_options import check_store
 from msmq_wire.cli.topology_input import TopologyFile, read_topology
@@ -112,7 +112,7 @@ def route_audit(
                 shown = redactor.record(record)
                 if label is None and format_ is RowFormat.TABLE:
                     label = (message_view(shown) or {}).get("label")
-                write(redactor.told(hop), label)
+                write(redactor.redacted(hop), label)
 
     take(_in_captures(reading, topology))
     status = 0
@@ -121,21 +121,21 @@ def route_audit(
         try:
             take(_in_tables(folder, topology, redactor))
         except CaptureError as error:
-            complain(error.message)
+            print_error(error.message)
             status = 1
         else:
             if tally.hops == before:
-                complain(f"{folder}: no messages in these tables")
+                print_error(f"{folder}: no messages in these tables")
                 status = 1
-    told = tally.told(filtered=selection.filter is not None)
+    reported = tally.described(filtered=selection.filter is not None)
     if captures:
-        reading.tell_summary(*told)
+        reading.print_summary(*reported)
     elif not options.quiet and not status:
-        tell("; ".join(told))
+        print_note("; ".join(reported))
     raise typer.Exit(_DEVIATES if fail and tally.deviating else reading.status or status)
 
 
-def _in_captures(reading: Reading, topology: Topology) -> Iterator[_Judged]:
+def _in_captures(reading: CaptureSet, topology: Topology) -> Iterator[_Judged]:
     """The hops in captures: all of them tell one story, as those of several hosts do."""
     # What it needs is an extra.
     from msmq_wire.routing.auditor import Auditor
@@ -160,7 +160,7 @@ def _in_tables(folder: str, topology: Topology, redactor: Redactor) -> Iterator[
             capture = record.capture
         hop = auditor.feed(record)
         if hop is not None:
-            yield record, hop, redactor.told(label, LABEL)
+            yield record, hop, redactor.redacted(label, LABEL)
 
 
 def _holds_tables(path: str, options: ReadingOptions) -> bool:
@@ -217,7 +217,7 @@ class _Tally:
         self._seen.add(key)
         return True
 
-    def told(self, *, filtered: bool) -> tuple[str, ...]:
+    def described(self, *, filtered: bool) -> tuple[str, ...]:
         """What was said, and how much of it was shown."""
         if not self.hops:
             return ("no hops of messages",)
@@ -230,10 +230,10 @@ class _Tally:
             (not_judged, "not judged", _listed("{0}: {1}", self._reasons)),
         ]
         words = [f"{count} {word}{more}" for count, word, more in parts if count]
-        told = found + (f": {', '.join(words)}" if words else "")
+        reported = found + (f": {', '.join(words)}" if words else "")
         hidden = self._matching - self.shown
         shown = f"{self.shown or 'none'} shown, --all shows {'the others' if self.shown else 'them'}"
-        return (told, shown) if hidden else (told,)
+        return (reported, shown) if hidden else (reported,)
 
 
 def _listed(words: str, counts: Counter[str]) -> str:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from msmq_wire.cli.options import Quiet
-from msmq_wire.cli.render.values import count_text
-from msmq_wire.cli.reporting import tell
+from msmq_wire.cli.render.value_text import count_text
+from msmq_wire.cli.reporting import print_note
 from msmq_wire.cli.spark_session import DriverMemory, Master, check_spark, running_session
 from msmq_wire.cli.store_options import TablesFolder, errors_told, size_of
 from msmq_wire.units import size_text
@@ -57,9 +57,9 @@ def compact(
     with running_session(master, driver_memory, quiet=quiet) as spark:
         from msmq_wire.spark.compaction import compact as put_together
 
-        done = put_together(spark, store, target=target, tell=_nothing if quiet else tell)
+        done = put_together(spark, store, target=target, tell=_nothing if quiet else print_note)
     if not quiet:
-        tell(_summary(done))
+        print_note(_summary(done))
 
 
 def _summary(done: Compaction) -> str:

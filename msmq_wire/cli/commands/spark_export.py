@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from msmq_wire.cli.options import Quiet
-from msmq_wire.cli.render.values import count_text
-from msmq_wire.cli.reporting import tell
+from msmq_wire.cli.render.value_text import count_text
+from msmq_wire.cli.reporting import print_note
 from msmq_wire.cli.store_options import TablesFolder, opened_store
 from msmq_wire.units import size_text
 
@@ -57,4 +57,4 @@ def export(
         done = copy(store, to, names or ())
     if not quiet:
         rows = ", ".join(f"{count} {table}" for table, count in done.rows.items())
-        tell(f"{count_text(done.files, 'file')} of {size_text(done.bytes)} in {to}; rows: {rows}")
+        print_note(f"{count_text(done.files, 'file')} of {size_text(done.bytes)} in {to}; rows: {rows}")

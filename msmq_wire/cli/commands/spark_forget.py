@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from msmq_wire.cli.options import Quiet
-from msmq_wire.cli.render.values import count_text
-from msmq_wire.cli.reporting import tell
+from msmq_wire.cli.render.value_text import count_text
+from msmq_wire.cli.reporting import print_note
 from msmq_wire.cli.store_options import TablesFolder, opened_store
 
 
@@ -47,4 +47,4 @@ def forget(
 
         names = take_out(store, captures)
     if not quiet:
-        tell(f"{count_text(len(names), 'capture')} forgotten: {', '.join(names)}")
+        print_note(f"{count_text(len(names), 'capture')} forgotten: {', '.join(names)}")

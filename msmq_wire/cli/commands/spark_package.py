@@ -9,7 +9,7 @@ import typer
 
 from msmq_wire.cli.options import Force, Quiet, check_folder, check_output
 from msmq_wire.cli.render.safe_text import escaped
-from msmq_wire.cli.reporting import complain, tell
+from msmq_wire.cli.reporting import print_error, print_note
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.spark.packaging import older_files, write_package
 
@@ -42,10 +42,10 @@ def package(
     try:
         archive, launcher = write_package(to, force=force)
     except MsmqWireError as error:
-        complain(str(error))
+        print_error(str(error))
         raise typer.Exit(1) from None
     for path in (archive, launcher):
         print(escaped(str(path)))
     if not quiet:
         names = [shlex.quote(str(path)) for path in (archive, launcher)]
-        tell(f"spark-submit --py-files {names[0]} {names[1]} run --input CAPTURES --output TABLES")
+        print_note(f"spark-submit --py-files {names[0]} {names[1]} run --input CAPTURES --output TABLES")

@@ -13,14 +13,14 @@ from msgspec.structs import replace
 
 from msmq_wire.capture.listing import list_files
 from msmq_wire.cli.options import Quiet, check_folder
-from msmq_wire.cli.render.values import count_text
-from msmq_wire.cli.reporting import complain, tell
+from msmq_wire.cli.render.value_text import count_text
+from msmq_wire.cli.reporting import print_error, print_note
 from msmq_wire.cli.spark_session import DriverMemory, Master, check_spark, running_session
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.spark.read_options import ReadOptions
 
 if TYPE_CHECKING:
-    from msmq_wire.spark.publishing import Run
+    from msmq_wire.spark.publishing import JobRun
 
 _REASONS = 6
 
@@ -235,7 +235,7 @@ def run(
     _refuse_nothing(options)
     with running_session(master, driver_memory, quiet=quiet) as spark:
         from msmq_wire.spark.job import run_job
-        from msmq_wire.spark.keys import body_opener_of, negotiator_of
+        from msmq_wire.spark.key_options import body_opener_of, negotiator_of
 
         # What is wrong with a key is told here, and not by a task.
         negotiator_of(options)
@@ -246,14 +246,14 @@ def run(
             options,
             tables=wanted,
             again=again,
-            tell=_nothing if quiet else tell,
-            warn=lambda text: complain(f"WARNING: {text}"),
+            tell=_nothing if quiet else print_note,
+            warn=lambda text: print_error(f"WARNING: {text}"),
         )
     for damage in done.damage:
         path, _, reason = damage.partition(": ")
-        complain(reason if path in reason else damage)
+        print_error(reason if path in reason else damage)
     if not quiet:
-        tell(_summary(done, output))
+        print_note(_summary(done, output))
     raise typer.Exit(1 if done.damage else 0)
 
 
@@ -277,16 +277,16 @@ def _refuse_nothing(options: ReadOptions) -> None:
     if any(file.error is None or os.path.lexists(file.path) for file in listing.files):
         return
     for file in listing.files:
-        complain(file.error or file.path)
+        print_error(file.error or file.path)
     if not listing.files:
         left_out = count_text(listing.left_out, "file")
         more = f'; {left_out} there not named like one: --glob "*" reads all' if listing.left_out else ""
         deeper = "" if options.recursive else "; --recursive looks deeper"
-        complain(f"no capture in {', '.join(options.paths)}{more}{deeper}")
+        print_error(f"no capture in {', '.join(options.paths)}{more}{deeper}")
     raise typer.Exit(1)
 
 
-def _summary(done: Run, output: str) -> str:
+def _summary(done: JobRun, output: str) -> str:
     """What a run did, in one line."""
     parts = [f"{count_text(done.captures, 'capture')} decoded"]
     if done.unchanged:

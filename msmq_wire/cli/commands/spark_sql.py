@@ -11,14 +11,14 @@ from msmq_wire.cli.formats import RowFormat
 from msmq_wire.cli.options import Color, ColorOption, Quiet, screen_for
 from msmq_wire.cli.render.safe_text import escaped
 from msmq_wire.cli.render.screen import Screen
-from msmq_wire.cli.render.table import Row, Table
-from msmq_wire.cli.render.values import count_text
-from msmq_wire.cli.reporting import complain, tell
-from msmq_wire.cli.rows import CsvWriter, JsonWriter
+from msmq_wire.cli.render.table import Table, TableRow
+from msmq_wire.cli.render.value_text import count_text
+from msmq_wire.cli.reporting import print_error, print_note
+from msmq_wire.cli.row_writers import CsvWriter, JsonWriter
 from msmq_wire.cli.spark_rows import cell_of, distinct_names, plain_value
 from msmq_wire.cli.spark_session import DriverMemory, Master, check_spark, running_session
 from msmq_wire.cli.store_options import errors_told
-from msmq_wire.records.look import Look
+from msmq_wire.records.display import Display
 from msmq_wire.spark.queries import QUERIES, query_problem
 from msmq_wire.spark.session import spark_problem
 
@@ -128,7 +128,7 @@ def _ask(spark: SparkSession, text: str) -> DataFrame:
     try:
         return spark.sql(text)
     except (AnalysisException, ParseException) as error:
-        complain(f"SQL: {spark_problem(error)}")
+        print_error(f"SQL: {spark_problem(error)}")
         raise typer.Exit(_BAD_USAGE) from None
 
 
@@ -159,10 +159,10 @@ def _print(frame: DataFrame, format_: RowFormat, limit: int, color: Color, *, qu
     _write(rows(), format_, screen, names, numbers)
     if not limit or len(found) <= limit:  # type: ignore[arg-type]  # with a limit it is a list
         if not quiet:
-            tell(count_text(shown, "row") if shown else "no rows")
+            print_note(count_text(shown, "row") if shown else "no rows")
         return
     # Told with --quiet too: an answer that is cut must not pass for a whole one.
-    tell(f"{count_text(shown, 'row')} shown, {frame.count() - shown} more are not: --limit 0 shows all")
+    print_note(f"{count_text(shown, 'row')} shown, {frame.count() - shown} more are not: --limit 0 shows all")
 
 
 def _write(
@@ -190,7 +190,7 @@ def _write(
     table.finish()
 
 
-def _column(screen: Screen, name: str, number: bool) -> Look:
-    cell: Callable[[Row], Any] = lambda row: row[name]  # noqa: E731  (a value of its own)
+def _column(screen: Screen, name: str, number: bool) -> Display:
+    cell: Callable[[TableRow], Any] = lambda row: row[name]  # noqa: E731  (a value of its own)
     smallest = None if number else _SMALLEST
-    return Look(screen.safe(name), smallest=smallest, text=cell, number=number)
+    return Display(screen.safe(name), smallest=smallest, text=cell, number=number)

@@ -10,15 +10,15 @@ from msmq_wire.cli.formats import TableFormat
 from msmq_wire.cli.options import Color, ColorOption, screen_for
 from msmq_wire.cli.render.screen import Screen
 from msmq_wire.cli.render.table import Table
-from msmq_wire.cli.render.values import count_text
-from msmq_wire.cli.rows import JsonWriter
+from msmq_wire.cli.render.value_text import count_text
+from msmq_wire.cli.row_writers import JsonWriter
 from msmq_wire.cli.spark_rows import plain_value
 from msmq_wire.cli.store_options import opened_store
-from msmq_wire.records.look import Look
+from msmq_wire.records.display import Display
 from msmq_wire.units import size_text
 
 if TYPE_CHECKING:
-    from msmq_wire.tables.store.upkeep import Status
+    from msmq_wire.tables.store.upkeep import StoreStatus
 
 _RUNS = 5
 _KINDS = 10
@@ -55,16 +55,16 @@ def status(
         msmq-wire spark status s3://bucket/tables --format jsonl
     """
     with opened_store(tables) as store:
-        from msmq_wire.tables.store.upkeep import status as look
+        from msmq_wire.tables.store.upkeep import status as display
 
-        found = look(store, runs=_RUNS)
+        found = display(store, runs=_RUNS)
     if format_ is TableFormat.JSONL:
         _print_lines(found)
     else:
         _print_table(found, screen_for(color))
 
 
-def _print_lines(found: Status) -> None:
+def _print_lines(found: StoreStatus) -> None:
     write = JsonWriter()
     for about, rows in (("table", found.tables), ("captures", found.kinds), ("run", found.runs)):
         for row in rows:
@@ -72,7 +72,7 @@ def _print_lines(found: Status) -> None:
             write({"about": about, **values})
 
 
-def _print_table(found: Status, screen: Screen) -> None:
+def _print_table(found: StoreStatus, screen: Screen) -> None:
     def line(text: str) -> None:
         screen.line([(screen.safe(text), "")])
 
@@ -85,8 +85,8 @@ def _print_table(found: Status, screen: Screen) -> None:
         ("size", lambda one: size_text(one.bytes)),
         ("version", lambda one: one.latest if one.table == "runs" else one.version),
     )
-    columns = [Look("table", text=lambda row: row["of"].table)]
-    columns += [Look(name, text=_cell(value), number=True) for name, value in numbers]
+    columns = [Display("table", text=lambda row: row["of"].table)]
+    columns += [Display(name, text=_cell(value), number=True) for name, value in numbers]
     table = Table(screen, columns)
     for one in found.tables:
         if one.latest >= 0:
@@ -120,5 +120,5 @@ def _cell(value: Any) -> Any:
     return cell
 
 
-def _bytes(found: Status) -> int:
+def _bytes(found: StoreStatus) -> int:
     return sum(one.bytes for one in found.tables)

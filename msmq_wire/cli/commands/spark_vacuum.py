@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from msmq_wire.cli.options import Quiet
-from msmq_wire.cli.render.values import count_text
-from msmq_wire.cli.reporting import complain, tell
+from msmq_wire.cli.render.value_text import count_text
+from msmq_wire.cli.reporting import print_error, print_note
 from msmq_wire.cli.store_options import TablesFolder, opened_store
 from msmq_wire.units import size_text
 
@@ -58,9 +58,9 @@ def vacuum(
                 f"with fewer than {_DAY} hours {text}: --force deletes them all the same",
                 param_hint="--older-than",
             )
-        complain(f"WARNING: {text}")
+        print_error(f"WARNING: {text}")
     with opened_store(tables) as store:
         found = store.vacuum(hours, dry=dry)
     if not quiet:
         done = "would be deleted" if dry else "deleted"
-        tell(f"{count_text(len(found), 'file')} of {size_text(sum(found.values()))} {done}")
+        print_note(f"{count_text(len(found), 'file')} of {size_text(sum(found.values()))} {done}")

@@ -7,10 +7,10 @@ from typing import Annotated
 import typer
 
 from msmq_wire.cli.options import Force, Quiet, check_output
-from msmq_wire.cli.render.values import count_text
-from msmq_wire.cli.reporting import complain, tell
+from msmq_wire.cli.render.value_text import count_text
+from msmq_wire.cli.reporting import print_error, print_note
 from msmq_wire.errors import MsmqWireError
-from msmq_wire.findings.suricata_rules import FIRST_SID, rule_file, written
+from msmq_wire.findings.suricata_rules import FIRST_SID, rendered, rule_file
 from msmq_wire.output import whole_file
 
 
@@ -77,9 +77,9 @@ def rules(
         with whole_file(output, force=force) as file:
             file.write(text.encode())
     except OSError as error:
-        complain(f"cannot write {output}: {error.strerror or error}")
+        print_error(f"cannot write {output}: {error.strerror or error}")
         raise typer.Exit(1) from None
     if not quiet:
-        lines = list(written(sightings=sightings))
+        lines = list(rendered(sightings=sightings))
         off = sum(one.off for one in lines)
-        tell(f"{count_text(len(lines) - off, 'rule')} on, {off} off")
+        print_note(f"{count_text(len(lines) - off, 'rule')} on, {off} off")

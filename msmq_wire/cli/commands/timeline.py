@@ -7,19 +7,19 @@ from typing import Annotated, Any
 
 import typer
 
-from msmq_wire.cli.following import MESSAGE_HELP, Followed, followed
+from msmq_wire.cli.following import MESSAGE_HELP, CaptureStory, followed
 from msmq_wire.cli.formats import LineFormat
 from msmq_wire.cli.options import CaptureFiles
 from msmq_wire.cli.reading_options import BODY_KEYS, ReadingOptions, with_reading_options
 from msmq_wire.cli.render.safe_text import escaped
 from msmq_wire.cli.render.srmp_nodes import shortened
 from msmq_wire.cli.render.step_text import StepText
-from msmq_wire.cli.render.values import count_text, timestamp_text
-from msmq_wire.cli.reporting import complain
+from msmq_wire.cli.render.value_text import count_text, timestamp_text
+from msmq_wire.cli.reporting import print_error
 from msmq_wire.cli.second_reading import SecondReading
 from msmq_wire.engines.text.escaping import json_line
-from msmq_wire.findings.diagnosis.timeline import SessionSteps, Step, message_steps, step_view
-from msmq_wire.findings.diagnosis.words import Words, quoted, short
+from msmq_wire.findings.diagnosis.phrases import Phrases, quoted, short
+from msmq_wire.findings.diagnosis.timeline import SessionSteps, TimelineStep, message_steps, step_view
 from msmq_wire.records.view import time_text
 from msmq_wire.sessions import MessageLife, Session
 
@@ -80,7 +80,7 @@ def timeline(
     read = followed(files, options, twice=session is not None)
     show = _Shown(format_, StepText(options.screen(), zone, read.words), zone)
     status = 0
-    if read.is_told:
+    if read.is_reported:
         if message is not None:
             status = show.message(read, message)
         elif session is not None:
@@ -98,7 +98,7 @@ class _Shown:
         self._text = text
         self._zone = zone
 
-    def message(self, read: Followed, wanted: str) -> int:
+    def message(self, read: CaptureStory, wanted: str) -> int:
         """The steps of a message."""
         found, story = read.messages(wanted, _MOST_CANDIDATES), read.story
         if not found:
@@ -106,7 +106,7 @@ class _Shown:
         if len(found) > 1:
             shown = [f"{short(name)}{quoted(label)}" for name, label in found.items()]
             text = ", ".join(shown[:_MOST]) + (" and others" if len(shown) > _MOST else "")
-            complain(f"several messages fit {read.called(wanted)}: {escaped(text)}")
+            print_error(f"several messages fit {read.called(wanted)}: {escaped(text)}")
             return 2
         for life in story.lives:
             if life.message_id not in found:
@@ -121,13 +121,13 @@ class _Shown:
             self._text.line(f"Outcome: {life.outcome}, since {life.reason}.", "strong")
         return 0
 
-    def session(self, read: Followed, number: int) -> int:
+    def session(self, read: CaptureStory, number: int) -> int:
         """The steps of a session."""
         found = read.story.session(number)
         if found is None:
             count = len(read.story.sessions)
             what = f"they are 0 to {count - 1}" if count else "there is none"
-            complain(f"no session {number} in the capture: {what}")
+            print_error(f"no session {number} in the capture: {what}")
             return 1
         steps = _read_again(found, read)
         if self._json:
@@ -141,7 +141,7 @@ class _Shown:
         self._text.line(_end(found))
         return 0
 
-    def sessions(self, read: Followed) -> None:
+    def sessions(self, read: CaptureStory) -> None:
         """A line for each session."""
         file = ""
         for one in read.story.sessions:
@@ -153,12 +153,12 @@ class _Shown:
         if not read.story.sessions and not self._json:
             self._text.line("No session in the capture; with --message a message is told.")
 
-    def _rows(self, steps: list[Step], words: Words) -> None:
+    def _rows(self, steps: list[TimelineStep], words: Phrases) -> None:
         for step in steps:
             print(json_line(step_view(step, words)))
 
 
-def _read_again(session: Session, read: Followed) -> SessionSteps:
+def _read_again(session: Session, read: CaptureStory) -> SessionSteps:
     """The steps of a session from a second reading."""
     steps: SessionSteps | None = None
     for record in SecondReading(read.reading):
@@ -207,7 +207,7 @@ def _end(session: Session) -> str:
     return f"End: {how}{reason}{left}."
 
 
-def _session_row(session: Session, words: Words) -> dict[str, Any]:
+def _session_row(session: Session, words: Phrases) -> dict[str, Any]:
     capture, frame = words.located(session.first)
     return {
         "session": session.number,

@@ -6,8 +6,8 @@ import typer
 
 from msmq_wire.cli.options import CaptureFiles
 from msmq_wire.cli.reading_options import BODY_KEYS, ReadingOptions, with_reading_options
-from msmq_wire.cli.render.values import count_text
-from msmq_wire.cli.reporting import complain, tell
+from msmq_wire.cli.render.value_text import count_text
+from msmq_wire.cli.reporting import print_error, print_note
 from msmq_wire.errors import TopologyError
 from msmq_wire.routing.topology_calls import DirectoryCalls
 from msmq_wire.routing.topology_text import topology_text
@@ -42,23 +42,23 @@ def topology(files: CaptureFiles, *, options: ReadingOptions) -> None:
     try:
         learnt, places = calls.topology()
     except TopologyError as error:
-        complain(str(error))
+        print_error(str(error))
         raise typer.Exit(1) from None
     objects = len(learnt.queue_managers) + len(learnt.sites) + len(learnt.routing_links)
     if objects:
         print(topology_text(learnt, {key: f"Told in {place}." for key, place in places.items()}))
     else:
-        complain("no call in there tells of sites, routing links or queue managers")
+        print_error("no call in there tells of sites, routing links or queue managers")
         status = 1
     if not options.quiet:
         for note in learnt.notes[:_MOST_NOTES]:
-            tell(note)
+            print_note(note)
         if len(learnt.notes) > _MOST_NOTES:
-            tell(f"and {len(learnt.notes) - _MOST_NOTES} more")
-    told = (
+            print_note(f"and {len(learnt.notes) - _MOST_NOTES} more")
+    reported = (
         count_text(len(learnt.sites), "site"),
         count_text(len(learnt.routing_links), "routing link"),
         count_text(len(learnt.queue_managers), "queue manager"),
     )
-    reading.tell_summary(f"{', '.join(told)}, told of by {count_text(calls.calls, 'call')}")
+    reading.print_summary(f"{', '.join(reported)}, told of by {count_text(calls.calls, 'call')}")
     raise typer.Exit(reading.status or status)

@@ -9,16 +9,16 @@ from typing import Annotated, Any
 import typer
 
 from msmq_wire.capture.listing import is_capture_name
-from msmq_wire.cli.following import MESSAGE_HELP, Followed, followed
+from msmq_wire.cli.following import MESSAGE_HELP, CaptureStory, followed
 from msmq_wire.cli.formats import LineFormat
 from msmq_wire.cli.options import CaptureFiles
 from msmq_wire.cli.reading_options import BODY_KEYS, ReadingOptions, with_reading_options
 from msmq_wire.cli.render.step_text import StepText
-from msmq_wire.cli.render.values import count_text
+from msmq_wire.cli.render.value_text import count_text
 from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.findings.diagnosis import why as reasons
+from msmq_wire.findings.diagnosis.phrases import Phrases, quoted, short
 from msmq_wire.findings.diagnosis.timeline import message_steps, step_view
-from msmq_wire.findings.diagnosis.words import Words, quoted, short
 from msmq_wire.records.view import time_text
 from msmq_wire.sessions import MessageLife, Story
 
@@ -78,7 +78,7 @@ def why(
     zone = options.zone()
     read = followed(files, options)
     story, status = read.story, 0
-    if read.is_told:
+    if read.is_reported:
         found = read.messages(text, len(story.lives))
         status = 0 if found else 1
         lives = [life for life in story.lives if life.message_id in found]
@@ -94,27 +94,27 @@ def why(
     read.end(status)
 
 
-def _one(out: StepText, life: MessageLife, story: Story, words: Words) -> None:
-    told = reasons.why(life, story, words)
-    out.line(told.sentence, "strong")
-    out.line(f"Why: {told.reason}", hang=5)
-    if told.action:
-        out.line(f"To do: {told.action}.", hang=7)
+def _one(out: StepText, life: MessageLife, story: Story, words: Phrases) -> None:
+    reported = reasons.why(life, story, words)
+    out.line(reported.sentence, "strong")
+    out.line(f"Why: {reported.reason}", hang=5)
+    if reported.action:
+        out.line(f"To do: {reported.action}.", hang=7)
     out.line(f"Message {life.message_id}, id {life.first.record}:", "dim")
     out.steps(message_steps(life, story))
-    if told.unknown:
+    if reported.unknown:
         out.line("The capture cannot tell:")
-        for text in told.unknown:
+        for text in reported.unknown:
             out.line(f"- {text}", hang=2)
 
 
-def _several(out: StepText, lives: list[MessageLife], read: Followed, called: str) -> None:
-    told = [(life, reasons.why(life, read.story, read.words)) for life in lives]
-    outcomes = Counter(one.outcome for _, one in told)
+def _several(out: StepText, lives: list[MessageLife], read: CaptureStory, called: str) -> None:
+    reported = [(life, reasons.why(life, read.story, read.words)) for life in lives]
+    outcomes = Counter(one.outcome for _, one in reported)
     counts = ", ".join(f"{number:,} {outcome}" for outcome, number in outcomes.most_common())
-    out.line(f"{count_text(len(told), 'message')} fit {called}: {counts}.", "strong")
+    out.line(f"{count_text(len(reported), 'message')} fit {called}: {counts}.", "strong")
     # What is rare is what somebody looks for.
-    ranked = sorted(told, key=lambda pair: (outcomes[pair[1].outcome], pair[0].first.record))
+    ranked = sorted(reported, key=lambda pair: (outcomes[pair[1].outcome], pair[0].first.record))
     for life, one in ranked[:_SHOWN]:
         out.line(
             f"{short(life.message_id)}{quoted(life.label)}: {one.outcome}, {one.reason.removesuffix('.')}",
@@ -125,8 +125,8 @@ def _several(out: StepText, lives: list[MessageLife], read: Followed, called: st
     out.line(f'One of them: msmq-wire why FILE "{short(ranked[0][0].message_id)}"', "dim")
 
 
-def _row(life: MessageLife, story: Story, words: Words) -> dict[str, Any]:
-    told = reasons.why(life, story, words)
+def _row(life: MessageLife, story: Story, words: Phrases) -> dict[str, Any]:
+    reported = reasons.why(life, story, words)
     capture, frame = words.located(life.first)
     return {
         "message_id": life.message_id,
@@ -136,10 +136,10 @@ def _row(life: MessageLife, story: Story, words: Words) -> dict[str, Any]:
         "time": time_text(life.first.time),
         "label": life.label,
         "queue": life.queue,
-        "outcome": told.outcome,
-        "sentence": told.sentence,
-        "reason": told.reason,
-        "action": told.action,
-        "unknown": list(told.unknown),
+        "outcome": reported.outcome,
+        "sentence": reported.sentence,
+        "reason": reported.reason,
+        "action": reported.action,
+        "unknown": list(reported.unknown),
         "steps": [step_view(step, words) for step in message_steps(life, story)],
     }

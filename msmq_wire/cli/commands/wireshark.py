@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from msmq_wire.cli.live import wireshark_part
-from msmq_wire.cli.reporting import complain
+from msmq_wire.cli.reporting import print_error
 from msmq_wire.errors import MsmqWireError
 
 
@@ -70,7 +70,7 @@ def wireshark(
     try:
         changed: list[Path] = part.install(folder, force=force)
     except MsmqWireError as error:
-        complain(str(error))
+        print_error(str(error))
         raise typer.Exit(1) from None
     for path in changed:
         typer.echo(f"{path}: installed")
@@ -81,7 +81,7 @@ def wireshark(
 
 def _warn(problem: str | None) -> None:
     if problem is not None:
-        complain(f"WARNING: {problem}")
+        print_error(f"WARNING: {problem}")
 
 
 def _check(differences: dict[str, str], folder: Path, problem: str | None) -> None:
@@ -91,5 +91,5 @@ def _check(differences: dict[str, str], folder: Path, problem: str | None) -> No
         raise typer.Exit(1)
     typer.echo(f"{folder}: current")
     if problem is not None:
-        complain(problem)
+        print_error(problem)
         raise typer.Exit(1)

@@ -14,11 +14,11 @@ from rich.cells import cell_len
 from msmq_wire.cli.render.finding_table import SEVERITY_STYLES
 from msmq_wire.cli.render.screen import Screen, Segment, fold
 from msmq_wire.cli.render.table import table_of
-from msmq_wire.cli.render.values import count_text
+from msmq_wire.cli.render.value_text import count_text
 from msmq_wire.findings import Confidence
 from msmq_wire.findings.diagnosis import QUESTIONS, Answer, Digest, DigestLine
 from msmq_wire.findings.diagnosis.inventory import INVENTORY_COLUMNS
-from msmq_wire.findings.diagnosis.words import listed
+from msmq_wire.findings.diagnosis.phrases import listed
 
 _INDENT = "    "
 _MOST_ROWS = 20
@@ -76,14 +76,14 @@ class AnswerText:
         begun: Segment = (number, "dim")
         mark = f"[{line.severity}, {_SURE[line.confidence]}] ", SEVERITY_STYLES[line.severity]
         rule = "" if line.rule is None or line.command.endswith(line.rule) else line.rule
-        told = "; ".join(part for part in (line.where, rule, line.command) if part)
+        reported = "; ".join(part for part in (line.where, rule, line.command) if part)
         if self.screen.width is None:
-            where = f" ({told})" if told else ""
+            where = f" ({reported})" if reported else ""
             self._folded(f"{line.text}{where} {line.action}".rstrip(), "", begun, mark)
             return
         self._folded(line.text, "", begun, mark)
-        if told:
-            self._folded(told, "spec")
+        if reported:
+            self._folded(reported, "spec")
         if line.action:
             self._folded(line.action, "", (_INDENT, ""), (self.screen.choose("→ ", "-> "), "name"))
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from msmq_wire.cli.render.node import Block, Node, NodeOptions
-from msmq_wire.cli.render.values import INLINE_BYTES, bytes_text, count_text
+from msmq_wire.cli.render.tree_node import Block, NodeOptions, TreeNode
+from msmq_wire.cli.render.value_text import INLINE_BYTES, bytes_text, count_text
 from msmq_wire.records.bodies import Body, caption, layout, open_body
 from msmq_wire.records.bodies.conventions import envelope_members, extension_headers
 from msmq_wire.records.bodies.queued_components import EXTENSION, NAME
@@ -25,15 +25,15 @@ _SAID = {"xml": ("root",), "json": ("members", "elements"), "encrypted": ("size"
 
 def body_node(
     name: str, body: MessageBody, options: NodeOptions, *, path: str = "", span: Span | None = None
-) -> Node:
+) -> TreeNode:
     """The node of a message body: its size and kind, what was found in it, then its text or its bytes.
 
     Below one that is encrypted stands what a key in force made of it.
     """
-    told = body.under_keys
-    opened = told is not body and not told.not_opened
+    reported = body.under_keys
+    opened = reported is not body and not reported.not_opened
     if not opened:
-        body = told
+        body = reported
     size = count_text(len(body.data), "byte")
     if body.cut:
         size = f"{len(body.data)} of {count_text(body.size, 'byte')}"
@@ -45,30 +45,30 @@ def body_node(
     words = [kind, content.convention]
     if content.confidence == "guess" and content.kind != "binary":
         words.append("a guess")
-    node = Node(name, size, ", ".join(word for word in words if word), path=path, span=span)
+    node = TreeNode(name, size, ", ".join(word for word in words if word), path=path, span=span)
     node.children = list(_details(content, own, options))
     block = _body_block(body, options, 0 if span is None else span.offset)
     if opened:
         # Its bytes are in no frame, and have no place there.
-        node.children.append(body_node("opened", told, options))
+        node.children.append(body_node("opened", reported, options))
     if not node.children:
         node.block = block
     elif block is not None:
-        node.children.append(Node("bytes" if block.text is None else "text", block=block))
+        node.children.append(TreeNode("bytes" if block.text is None else "text", block=block))
     return node
 
 
 def extension_node(
     name: str, body: MessageBody, options: NodeOptions, *, path: str = "", span: Span | None = None
-) -> Node:
+) -> TreeNode:
     """The node of ExtensionData: what it holds, then text or bytes, unless the body shows its headers."""
     data = body.extension
     if len(data) <= INLINE_BYTES or not any(data):
-        return Node(name, bytes_text(data), NAME if data == EXTENSION else "", path=path, span=span)
+        return TreeNode(name, bytes_text(data), NAME if data == EXTENSION else "", path=path, span=span)
     library, _ = extension_headers(data)
     content = open_body(data, None)
     note = f"headers of {library}" if library else caption(content)
-    node = Node(name, count_text(len(data), "byte"), note, path=path, span=span)
+    node = TreeNode(name, count_text(len(data), "byte"), note, path=path, span=span)
     if options.everything or not library or not body.data:
         shown = msgspec.structs.replace(
             body, data=data, size=len(data), body_type=0, extension=b"", encrypted=None
@@ -77,21 +77,21 @@ def extension_node(
     return node
 
 
-def _details(content: Body, own: int, options: NodeOptions) -> Iterator[Node]:
+def _details(content: Body, own: int, options: NodeOptions) -> Iterator[TreeNode]:
     """What was found in a body; behind the first ``own`` details are headers of a library."""
     rows = [
-        Node(name, value)
+        TreeNode(name, value)
         for name, value in content.details[:own]
         # A body that was read by its type has it in the header.
         if options.everything
         or not (name in _SAID.get(content.kind, ()) or (name == "body_type" and "," not in value))
     ]
     # A name that the sender chose is a value, which is folded where it is long.
-    rows += [Node("header", f"{name}: {value}") for name, value in content.details[own:]]
+    rows += [TreeNode("header", f"{name}: {value}") for name, value in content.details[own:]]
     listed = len(rows) if options.everything else _DETAILS
     yield from rows[:listed]
     if len(rows) > listed:
-        yield Node("...", f"{len(rows) - listed} more; --hex shows all")
+        yield TreeNode("...", f"{len(rows) - listed} more; --hex shows all")
 
 
 def _headers(body: MessageBody) -> int:

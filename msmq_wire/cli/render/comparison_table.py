@@ -12,8 +12,14 @@ from datetime import UTC, tzinfo
 from msmq_wire.cli.render.block import GAP, WHOLE_SECONDS, folded, head
 from msmq_wire.cli.render.finding_table import frames_text
 from msmq_wire.cli.render.screen import Screen, Segment
-from msmq_wire.cli.render.values import count_text, timestamp_text
-from msmq_wire.lab.recordings.compare_values import Agreement, Comparable, Compared, Difference, NotCompared
+from msmq_wire.cli.render.value_text import count_text, timestamp_text
+from msmq_wire.lab.recordings.compare_values import (
+    Agreement,
+    Comparable,
+    ComparisonResult,
+    Difference,
+    NotCompared,
+)
 from msmq_wire.rpc.hresults import describe
 
 _LONGEST = 200
@@ -21,7 +27,7 @@ _LONGEST = 200
 _NO_STEP = "-"
 
 
-def print_comparison(screen: Screen, compared: Compared, zone: tzinfo | None = UTC) -> None:
+def print_comparison(screen: Screen, compared: ComparisonResult, zone: tzinfo | None = UTC) -> None:
     """Print a comparison. Zone None is local time."""
     steps = {one.step for one in compared.differences} | {one.step for one in compared.agreements}
     steps |= {one.step for one in compared.not_compared}
@@ -39,8 +45,8 @@ def print_comparison(screen: Screen, compared: Compared, zone: tzinfo | None = U
     for agreement in compared.agreements:
         agreeing[agreement.step].append(agreement)
     for step, agreements in agreeing.items():
-        told = ", ".join(f"{one.subject} {one.count}" for one in agreements)
-        _put(screen, _begun(screen, "agrees", "note", step, step_width), told)
+        reported = ", ".join(f"{one.subject} {one.count}" for one in agreements)
+        _put(screen, _begun(screen, "agrees", "note", step, step_width), reported)
 
 
 def _begun(screen: Screen, word: str, style: str, step: str, width: int) -> list[Segment]:
@@ -54,8 +60,8 @@ def _line(screen: Screen, one: Difference, width: int, zone: tzinfo | None) -> I
     place = _where(one)
     if place:
         yield f"{place}{GAP}", "dim"
-    if one.spot.time is not None:
-        yield f"{timestamp_text(one.spot.time, zone)}{GAP}", ""
+    if one.location.time is not None:
+        yield f"{timestamp_text(one.location.time, zone)}{GAP}", ""
     yield "; ".join(screen.safe(text) for text in _sentences(one)), ""
     if one.readings:
         yield f"{GAP}{' '.join(one.readings)}", "spec"
@@ -64,7 +70,7 @@ def _line(screen: Screen, one: Difference, width: int, zone: tzinfo | None) -> I
 def _block(
     screen: Screen, one: Difference, screen_width: int, width: int, zone: tzinfo | None
 ) -> Iterator[list[Segment]]:
-    time = "" if one.spot.time is None else timestamp_text(one.spot.time, zone)[:WHOLE_SECONDS]
+    time = "" if one.location.time is None else timestamp_text(one.location.time, zone)[:WHOLE_SECONDS]
     begun = _begun(screen, "differs", "error", one.step, width)
     texts = [(f"{one.subject} {one.field}", "strong"), (time, "")]
     yield from head(screen, screen_width, begun, [text for text in texts if text[0]])
@@ -81,7 +87,7 @@ def _touched(one: Difference) -> Iterator[str]:
 
 def _where(one: Difference) -> str:
     """The frames, the field and its offset."""
-    parts = [frames_text(one.spot.frames), one.path]
+    parts = [frames_text(one.location.frames), one.path]
     if one.offset is not None:
         parts.append(f"offset {one.offset}")
     return " ".join(part for part in parts if part)

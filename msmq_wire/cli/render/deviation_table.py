@@ -13,7 +13,7 @@ from msmq_wire.cli.render.block import GAP, WHOLE_SECONDS, ends_text, folded, he
 from msmq_wire.cli.render.finding_table import SEVERITY_STYLES, frames_text
 from msmq_wire.cli.render.screen import Screen, Segment
 from msmq_wire.cli.render.srmp_nodes import shortened
-from msmq_wire.cli.render.values import timestamp_text
+from msmq_wire.cli.render.value_text import timestamp_text
 from msmq_wire.findings import SEVERITIES, Severity
 from msmq_wire.findings.conduct import CONDUCT
 from msmq_wire.records.joined_capture import located

@@ -14,9 +14,9 @@ from rich.cells import cell_len
 
 from msmq_wire.cli.render.block import GAP, WHOLE_SECONDS, ends_text, folded, head
 from msmq_wire.cli.render.screen import Screen, Segment
-from msmq_wire.cli.render.values import count_text, timestamp_text
+from msmq_wire.cli.render.value_text import count_text, timestamp_text
 from msmq_wire.findings import SEVERITIES, Evidence, Severity
-from msmq_wire.findings.folding import MOST_KEPT, Group
+from msmq_wire.findings.folding import MOST_KEPT, FindingGroup
 from msmq_wire.records.capture_names import short_names
 from msmq_wire.records.joined_capture import files_of, first_file
 
@@ -29,7 +29,7 @@ _FRAMES = 5
 _HOSTS = 2
 
 
-class By(StrEnum):
+class TableOrder(StrEnum):
     """What the table is ordered by before severity."""
 
     HOST = "host"
@@ -53,11 +53,11 @@ class FindingTable:
         self._id_width = id_width
         self._zone = zone
 
-    def print(self, groups: Sequence[Group], by: By | None = None) -> None:
+    def print(self, groups: Sequence[FindingGroup], by: TableOrder | None = None) -> None:
         """Print them in their order; ``by`` something each under a head that names it, the gravest first."""
         if self.screen.width is not None:
-            self._several = self._several and by is not By.FILE
-            self._titled = by is not By.RULE
+            self._several = self._several and by is not TableOrder.FILE
+            self._titled = by is not TableOrder.RULE
             self._short = short_names(
                 [file for one in groups for name in one.captures if name for file in files_of(name)]
             )
@@ -65,28 +65,30 @@ class FindingTable:
             for group in groups:
                 self._group(group)
             return
-        parts: dict[str, list[Group]] = {}
+        parts: dict[str, list[FindingGroup]] = {}
         for group in groups:
             parts.setdefault(_part(group, by), []).append(group)
         for number, (name, some) in enumerate(parts.items()):
             if self.screen.width is not None:
                 if number:
                     self.screen.line([])
-                title = f"{GAP}{some[0].lead.title}" if by is By.RULE else ""
+                title = f"{GAP}{some[0].lead.title}" if by is TableOrder.RULE else ""
                 counts = Counter(group.severity for group in some)
-                told = ", ".join(f"{counts[one]} {one}" for one in reversed(SEVERITIES) if counts[one])
-                self.screen.line([(self.screen.safe(name or "?"), "title"), (f"{title}{GAP}{told}", "dim")])
+                reported = ", ".join(f"{counts[one]} {one}" for one in reversed(SEVERITIES) if counts[one])
+                self.screen.line(
+                    [(self.screen.safe(name or "?"), "title"), (f"{title}{GAP}{reported}", "dim")]
+                )
             for group in some:
                 self._group(group)
 
-    def _group(self, group: Group) -> None:
+    def _group(self, group: FindingGroup) -> None:
         if self.screen.width is None:
             self.screen.line(self._line(group))
             return
         for segments in self._block(group, self.screen.width):
             self.screen.line(segments)
 
-    def _line(self, group: Group) -> Iterator[Segment]:
+    def _line(self, group: FindingGroup) -> Iterator[Segment]:
         yield from self._head(group)
         yield f"{self._time(group.first)}{GAP}", ""
         yield f"{self._ends(group):<{_ENDS_WIDTH}}{GAP}", ""
@@ -96,7 +98,7 @@ class FindingTable:
             if text:
                 yield f" ({text})", "dim"
 
-    def _block(self, group: Group, width: int) -> Iterator[list[Segment]]:
+    def _block(self, group: FindingGroup, width: int) -> Iterator[list[Segment]]:
         begun = [*self._head(group)]
         texts = [(self._second(group.first), ""), (self._ends(group), "strong")]
         # What the rule is about only where there is room: the message says what was seen.
@@ -110,17 +112,17 @@ class FindingTable:
         where = (self._count(group, self._second), self._where(group))
         yield from folded(self.screen, width, ": ".join(part for part in where if part), "spec")
 
-    def _count(self, group: Group, shown: Callable[[int | None], str]) -> str:
+    def _count(self, group: FindingGroup, shown: Callable[[int | None], str]) -> str:
         """How often, if more than once, and until when."""
         if group.count == 1:
             return ""
         last = shown(group.last)
         return f"{group.count} times" + (f", the last {last}" if last != shown(group.first) else "")
 
-    def _more(self, group: Group) -> Iterator[str]:
+    def _more(self, group: FindingGroup) -> Iterator[str]:
         for caveat in group.lead.caveats:
             yield f"but: {self.screen.safe(caveat)}"
-        by_rule: dict[str, list[Group]] = {}
+        by_rule: dict[str, list[FindingGroup]] = {}
         for one in group.all_explained:
             by_rule.setdefault(one.lead.id, []).append(one)
         if by_rule:
@@ -132,14 +134,14 @@ class FindingTable:
     def _second(self, time: int | None) -> str:
         return self._time(time)[:WHOLE_SECONDS]
 
-    def _head(self, group: Group) -> Iterator[Segment]:
+    def _head(self, group: FindingGroup) -> Iterator[Segment]:
         yield f"{group.severity:<{_SEVERITY_WIDTH}}{GAP}", SEVERITY_STYLES[group.severity]
         yield f"{group.lead.id:<{self._id_width}}{GAP}", "title"
 
     def _time(self, time: int | None) -> str:
         return "" if time is None else timestamp_text(time, self._zone)
 
-    def _ends(self, group: Group) -> str:
+    def _ends(self, group: FindingGroup) -> str:
         """Who sent it to whom: with ports where it was seen once."""
         place = group.lead.evidence[0] if group.lead.evidence else Evidence()
         if group.count == 1:
@@ -150,7 +152,7 @@ class FindingTable:
         names = ", ".join(others[:_HOSTS]) + (f" {some}" if more > 0 else "")
         return ends_text(self.screen, group.sender or None, names or None)
 
-    def _where(self, group: Group) -> str:
+    def _where(self, group: FindingGroup) -> str:
         """The capture, if there are several, the frames and the field."""
         place = group.lead.evidence[0] if group.lead.evidence else Evidence()
         file, frames = first_file(place.capture, group.frames)
@@ -164,7 +166,7 @@ class FindingTable:
         return " ".join(part for part in (capture, shown, place.path, more) if part)
 
 
-def _also(groups: Sequence[Group]) -> str:
+def _also(groups: Sequence[FindingGroup]) -> str:
     """``LEN-ENV (high, CVE-2023-21554, 2 times)`` for groups of one rule: a note has no severity there."""
     gravest, times = max(groups, key=lambda group: group.rank), sum(group.count for group in groups)
     said = [*([gravest.severity] if gravest.rank else []), *gravest.lead.cves]
@@ -172,11 +174,11 @@ def _also(groups: Sequence[Group]) -> str:
     return f"{gravest.lead.id} ({', '.join(said)})" if said else gravest.lead.id
 
 
-def _part(group: Group, by: By) -> str:
+def _part(group: FindingGroup, by: TableOrder) -> str:
     match by:
-        case By.HOST:
+        case TableOrder.HOST:
             return group.sender
-        case By.RULE:
+        case TableOrder.RULE:
             return group.lead.id
     return group.captures[0] if group.captures else ""
 

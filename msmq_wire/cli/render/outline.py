@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import msgspec
 
-from msmq_wire.cli.render.node import Kind, Node, NodeOptions
-from msmq_wire.cli.render.nodes import packet_nodes
+from msmq_wire.cli.render.packet_nodes import packet_nodes
 from msmq_wire.cli.render.screen import Screen
 from msmq_wire.cli.render.tree import Tree, TreeOptions, record_heading
-from msmq_wire.cli.render.values import count_text
+from msmq_wire.cli.render.tree_node import Kind, NodeOptions, TreeNode
+from msmq_wire.cli.render.value_text import count_text
 from msmq_wire.records.record import Record
 
 
@@ -24,7 +24,7 @@ def print_outline(screen: Screen, record: Record, options: TreeOptions) -> None:
     tree.nodes([_outlined(node, "error" if failed else "anomaly") for node in nodes])
 
 
-def _outlined(node: Node, kind: Kind) -> Node:
+def _outlined(node: TreeNode, kind: Kind) -> TreeNode:
     """A header with the fields below which there are marks, where one of them is of this kind."""
     wanted = _has(node, kind)
     kept = [child for child in node.children if wanted and (_has(child, "error") or _has(child, "anomaly"))]
@@ -34,10 +34,10 @@ def _outlined(node: Node, kind: Kind) -> Node:
     return msgspec.structs.replace(node, note=f"{node.note}, {more}", children=shown)
 
 
-def _failed(field: Node) -> bool:
+def _failed(field: TreeNode) -> bool:
     """Whether decoding stopped in a field: then the error says it all, and the value is cut."""
     return any(child.kind == "error" for child in field.children)
 
 
-def _has(node: Node, kind: Kind) -> bool:
+def _has(node: TreeNode, kind: Kind) -> bool:
     return node.kind == kind or any(_has(child, kind) for child in node.children)

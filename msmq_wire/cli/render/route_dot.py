@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from msmq_wire.cli.render.safe_text import escaped
 from msmq_wire.routing.directory import QueueManager
 from msmq_wire.routing.prediction import PredictedHop, Prediction
+from msmq_wire.routing.prediction_view import called, chosen_path, kind_of, machine_of, site_names
 from msmq_wire.routing.topology import Topology
-from msmq_wire.routing.view import called, chosen_path, kind_of, machine_of, site_names
 from msmq_wire.wire.types.guid import GUID
 
 _LONGEST = 256

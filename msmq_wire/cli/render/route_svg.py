@@ -15,8 +15,15 @@ from rich.cells import chop_cells
 
 from msmq_wire.report.markup import Markup, joined, tag, visible
 from msmq_wire.routing.prediction import PredictedHop, Prediction
+from msmq_wire.routing.prediction_view import (
+    called,
+    chosen_path,
+    kind_of,
+    machine_of,
+    shown_paths,
+    site_names,
+)
 from msmq_wire.routing.topology import Topology
-from msmq_wire.routing.view import called, chosen_path, kind_of, machine_of, site_names, told_paths
 from msmq_wire.wire.types.guid import GUID
 
 MOST_BOXES = 200
@@ -269,11 +276,11 @@ def _summary(prediction: Prediction) -> str:
         return "It is the destination itself: nothing is routed."
     if not prediction.arrives:
         return "No way leads there."
-    told = told_paths(prediction, 1)
-    more = "" if told.all_counted else "More than "
-    cost = "" if told.lowest_cost is None else f", lowest cost {told.lowest_cost:,}"
-    paths = "path" if told.arriving == 1 else "paths"
-    return f"{more}{told.arriving:,} {paths}{cost}. In colour: the chosen one."
+    reported = shown_paths(prediction, 1)
+    more = "" if reported.all_counted else "More than "
+    cost = "" if reported.lowest_cost is None else f", lowest cost {reported.lowest_cost:,}"
+    paths = "path" if reported.arriving == 1 else "paths"
+    return f"{more}{reported.arriving:,} {paths}{cost}. In colour: the chosen one."
 
 
 def _words(prediction: Prediction, topology: Topology, chosen: tuple[PredictedHop, ...]) -> str:

@@ -10,12 +10,19 @@ from collections.abc import Iterator, Sequence
 from rich.cells import cell_len
 
 from msmq_wire.cli.render.screen import Screen, fold
-from msmq_wire.cli.render.values import count_text
+from msmq_wire.cli.render.value_text import count_text
 from msmq_wire.routing.algorithm import HopRule
 from msmq_wire.routing.directory import QueueManager
 from msmq_wire.routing.prediction import PredictedHop, PredictedPath, Prediction
+from msmq_wire.routing.prediction_view import (
+    NOT_ROUTED,
+    ShownPaths,
+    called,
+    machine_of,
+    shown_paths,
+    site_names,
+)
 from msmq_wire.routing.topology import Topology
-from msmq_wire.routing.view import NOT_ROUTED, ToldPaths, called, machine_of, site_names, told_paths
 from msmq_wire.wire.types.guid import GUID
 
 REASONS = {
@@ -76,16 +83,16 @@ class RouteText:
             name = self._name(self.prediction.source.identifier)
             self._sentence(f"{name} is the destination itself: nothing is routed.", "", "")
             return
-        told = told_paths(self.prediction, most_paths)
-        self._head(_count(told))
-        for number, path in enumerate(told.paths, 1):
+        reported = shown_paths(self.prediction, most_paths)
+        self._head(_count(reported))
+        for number, path in enumerate(reported.paths, 1):
             self.screen.line([])
             self._path(number, path)
-        left = told.arriving + told.stopping - len(told.paths)
-        if not told.complete:
+        left = reported.arriving + reported.stopping - len(reported.paths)
+        if not reported.complete:
             self.screen.line([])
             more = f"{count_text(left, 'more path')} {'is' if left == 1 else 'are'} possible"
-            self._sentence(f"{more}." if told.all_counted else "More paths are possible.", "dim", "")
+            self._sentence(f"{more}." if reported.all_counted else "More paths are possible.", "dim", "")
 
     def _head(self, count: str) -> None:
         safe = self.screen.safe(ends_text(self.prediction, self.topology))
@@ -213,12 +220,12 @@ def _short(name: str) -> str:
     return name if len(name) <= _LONGEST else f"{name[:_LONGEST]}..."
 
 
-def _count(told: ToldPaths) -> str:
-    if not told.arriving:
-        return "no way leads there" if told.all_counted else "no way that was looked at leads there"
-    more = "" if told.all_counted else "more than "
-    words = f"{more}{told.arriving:,} {'path' if told.arriving == 1 else 'paths'}"
-    words += f", lowest cost {told.lowest_cost:,}"
-    if told.stopping:
-        words += f"; {told.stopping:,} more {'does' if told.stopping == 1 else 'do'} not arrive"
+def _count(reported: ShownPaths) -> str:
+    if not reported.arriving:
+        return "no way leads there" if reported.all_counted else "no way that was looked at leads there"
+    more = "" if reported.all_counted else "more than "
+    words = f"{more}{reported.arriving:,} {'path' if reported.arriving == 1 else 'paths'}"
+    words += f", lowest cost {reported.lowest_cost:,}"
+    if reported.stopping:
+        words += f"; {reported.stopping:,} more {'does' if reported.stopping == 1 else 'do'} not arrive"
     return words

@@ -8,13 +8,13 @@ from typing import Any
 from msmq_wire.cli.render.body_nodes import body_node, extension_node
 from msmq_wire.cli.render.call_nodes import call_nodes
 from msmq_wire.cli.render.call_values import call_number_text, enumerated_text, status_text
-from msmq_wire.cli.render.node import Block, Node, NodeOptions
-from msmq_wire.cli.render.nodes import place_marks
-from msmq_wire.cli.render.values import INLINE_BYTES, bytes_text, count_text, identifier_text
+from msmq_wire.cli.render.packet_nodes import place_marks
+from msmq_wire.cli.render.tree_node import Block, NodeOptions, TreeNode
+from msmq_wire.cli.render.value_text import INLINE_BYTES, bytes_text, count_text, identifier_text
 from msmq_wire.errors import DecodeError
 from msmq_wire.records.message_body import transfer_body
 from msmq_wire.records.rpc_packets import RpcBind, RpcBindContext, RpcCall, RpcFault, TransferBuffer
-from msmq_wire.rpc.security import AuthenticationLevel, AuthenticationType
+from msmq_wire.rpc.pdu_protection import AuthenticationLevel, AuthenticationType
 from msmq_wire.rpc.transfer_properties import MessageProperties
 from msmq_wire.rpc.types.queue_format import ObjectId
 from msmq_wire.wire.musts import Anomaly
@@ -65,9 +65,9 @@ def rpc_nodes(
     *,
     anomalies: Sequence[Anomaly] = (),
     error: DecodeError | None = None,
-) -> list[Node]:
+) -> list[TreeNode]:
     """The nodes of the packet of a record of DCE/RPC, with what is wrong in the place where it is wrong."""
-    nodes: list[Node] = []
+    nodes: list[TreeNode] = []
     match packet:
         case RpcBind():
             nodes += _bind(packet, options)
@@ -81,37 +81,37 @@ def rpc_nodes(
     return nodes
 
 
-def _bind(bind: RpcBind, options: NodeOptions) -> Iterator[Node]:
+def _bind(bind: RpcBind, options: NodeOptions) -> Iterator[TreeNode]:
     for place, context in enumerate(bind.contexts[:_LISTED]):
         yield _context(context, place, bind)
     if len(bind.contexts) > _LISTED:
-        yield Node("...", f"{len(bind.contexts) - _LISTED} more interfaces")
+        yield TreeNode("...", f"{len(bind.contexts) - _LISTED} more interfaces")
     if bind.nak_reason is not None:
         reason = _NAK_REASONS.get(bind.nak_reason, f"reason {bind.nak_reason}")
-        yield Node("nak_reason", str(bind.nak_reason), f"refused: {reason}", path="nak_reason")
+        yield TreeNode("nak_reason", str(bind.nak_reason), f"refused: {reason}", path="nak_reason")
     elif not bind.answered:
-        yield Node("answered", "no", "no answer in the capture", path="answered")
+        yield TreeNode("answered", "no", "no answer in the capture", path="answered")
     provider = _PROVIDERS.get(bind.auth_type)
     if provider is None:
         provider = enumerated_text(AuthenticationType, bind.auth_type)[1]
-    yield Node("auth_type", str(bind.auth_type), provider, path="auth_type")
+    yield TreeNode("auth_type", str(bind.auth_type), provider, path="auth_type")
     level = _LEVELS.get(bind.auth_level, "unknown value")
     name = enumerated_text(AuthenticationLevel, bind.auth_level)[1]
-    yield Node("auth_level", str(bind.auth_level), f"{name}: {level}", path="auth_level")
+    yield TreeNode("auth_level", str(bind.auth_level), f"{name}: {level}", path="auth_level")
     if bind.account:
-        yield Node("account", bind.account, "whom the client says it is", path="account")
+        yield TreeNode("account", bind.account, "whom the client says it is", path="account")
     if bind.note:
-        yield Node("note", bind.note, path="note")
+        yield TreeNode("note", bind.note, path="note")
     if bind.header_signing:
-        yield Node("header_signing", "yes", "signatures cover the headers", path="header_signing")
+        yield TreeNode("header_signing", "yes", "signatures cover the headers", path="header_signing")
     if bind.secondary_address:
-        yield Node("secondary_address", bind.secondary_address, path="secondary_address")
+        yield TreeNode("secondary_address", bind.secondary_address, path="secondary_address")
     if options.everything:
         for name in ("max_xmit_frag", "max_recv_frag", "association_group", "call_id"):
-            yield Node(name, str(getattr(bind, name)), path=name)
+            yield TreeNode(name, str(getattr(bind, name)), path=name)
 
 
-def _context(context: RpcBindContext, place: int, bind: RpcBind) -> Node:
+def _context(context: RpcBindContext, place: int, bind: RpcBind) -> TreeNode:
     if context.result == _FEATURES:
         text = _RESULTS[_FEATURES]
     elif context.result is None:
@@ -124,20 +124,20 @@ def _context(context: RpcBindContext, place: int, bind: RpcBind) -> Node:
             text += f": {_REFUSALS[context.reason]}"
     offered = ", ".join(context.transfer_syntaxes[:8])
     value = f"{context.interface} {context.version} in {offered}"
-    return Node("alter_context" if bind.alter_context else "bind", value, text, path=f"contexts[{place}]")
+    return TreeNode("alter_context" if bind.alter_context else "bind", value, text, path=f"contexts[{place}]")
 
 
-def _fault(fault: RpcFault) -> Iterator[Node]:
-    yield Node("status", *status_text(fault.status), path="status")
+def _fault(fault: RpcFault) -> Iterator[TreeNode]:
+    yield TreeNode("status", *status_text(fault.status), path="status")
     text = "the call was not carried out" if fault.flags & _DID_NOT_EXECUTE else ""
-    yield Node("flags", f"0x{fault.flags:02x}", text, path="flags")
+    yield TreeNode("flags", f"0x{fault.flags:02x}", text, path="flags")
     if fault.cancel_count:
-        yield Node("cancel_count", str(fault.cancel_count), path="cancel_count")
+        yield TreeNode("cancel_count", str(fault.cancel_count), path="cancel_count")
 
 
-def _message(buffer: TransferBuffer, options: NodeOptions) -> Iterator[Node]:
+def _message(buffer: TransferBuffer, options: NodeOptions) -> Iterator[TreeNode]:
     if buffer.queue is not None:
-        yield Node("queue", buffer.queue, "of the call", path="queue")
+        yield TreeNode("queue", buffer.queue, "of the call", path="queue")
     message = buffer.properties
     for name in message.__struct_fields__:
         value = getattr(message, name)
@@ -145,31 +145,31 @@ def _message(buffer: TransferBuffer, options: NodeOptions) -> Iterator[Node]:
             continue
         path = f"properties.{name}"
         if name == "truncated":
-            yield Node(name, ", ".join(value), "only a part is there", path=path)
+            yield TreeNode(name, ", ".join(value), "only a part is there", path=path)
         elif name == "problems":
-            yield from (Node("problem", one, path=path) for one in value)
+            yield from (TreeNode("problem", one, path=path) for one in value)
         else:
             yield _property(message, name, value, path, options)
 
 
-def _property(message: MessageProperties, name: str, value: Any, path: str, options: NodeOptions) -> Node:
+def _property(message: MessageProperties, name: str, value: Any, path: str, options: NodeOptions) -> TreeNode:
     match value:
         case WcharText():
-            return Node(name, f'"{value.text}"', path=path)
+            return TreeNode(name, f'"{value.text}"', path=path)
         case GUID():
-            return Node(name, str(value), "none" if value == NULL_GUID else "", path=path)
+            return TreeNode(name, str(value), "none" if value == NULL_GUID else "", path=path)
         case ObjectId():
-            return Node(name, f"{value.lineage}\\{value.uniquifier}", path=path)
+            return TreeNode(name, f"{value.lineage}\\{value.uniquifier}", path=path)
         case bytes() if name == "body":
             return body_node(name, transfer_body(message), options, path=path)
         case bytes() if name == "extension":
             return extension_node(name, transfer_body(message), options, path=path)
         case bytes() if name == "correlation_identifier":
-            return Node(name, identifier_text(value) or bytes_text(value), path=path)
+            return TreeNode(name, identifier_text(value) or bytes_text(value), path=path)
         case bytes():
             if len(value) <= INLINE_BYTES or not any(value):
-                return Node(name, bytes_text(value), path=path)
-            return Node(name, count_text(len(value), "byte"), path=path, block=Block(value, 0))
+                return TreeNode(name, bytes_text(value), path=path)
+            return TreeNode(name, count_text(len(value), "byte"), path=path, block=Block(value, 0))
         case int():
-            return Node(name, *call_number_text(name, value, None, options.zone), path=path)
-    return Node(name, str(value), path=path)
+            return TreeNode(name, *call_number_text(name, value, None, options.zone), path=path)
+    return TreeNode(name, str(value), path=path)

@@ -14,8 +14,8 @@ from typing import Any, TypeAlias
 from urllib.parse import quote
 
 from msmq_wire.findings import Evidence, Finding, Severity
+from msmq_wire.findings.finding_view import evidence_view
 from msmq_wire.findings.rule import Rule
-from msmq_wire.findings.view import evidence_view
 from msmq_wire.records.joined_capture import located
 
 Json = dict[str, Any]

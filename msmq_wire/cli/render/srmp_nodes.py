@@ -12,9 +12,9 @@ from typing import Any
 import msgspec
 
 from msmq_wire.cli.render.body_nodes import body_node, extension_node
-from msmq_wire.cli.render.node import Block, Node, NodeOptions
-from msmq_wire.cli.render.nodes import place_marks
-from msmq_wire.cli.render.values import (
+from msmq_wire.cli.render.packet_nodes import place_marks
+from msmq_wire.cli.render.tree_node import Block, NodeOptions, TreeNode
+from msmq_wire.cli.render.value_text import (
     bytes_text,
     count_text,
     enumeration_text,
@@ -25,8 +25,8 @@ from msmq_wire.errors import DecodeError
 from msmq_wire.records.message_body import MessageBody, srmp_body
 from msmq_wire.records.srmp_packets import SrmpField, SrmpMessage, SrmpPart, SrmpResponse
 from msmq_wire.srmp.elements.envelope import SoapBody
+from msmq_wire.srmp.xml.element_tree import Attribute, Element
 from msmq_wire.srmp.xml.fields import Flag, IsoDate, Text, XmlAttribute, XmlField, XmlStruct, xml_fields
-from msmq_wire.srmp.xml.tree import Attribute, Element
 from msmq_wire.units import MILLISECOND
 from msmq_wire.wire.fields import Field, fields
 from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
@@ -70,7 +70,7 @@ def srmp_nodes(
     anomalies: Sequence[Anomaly] = (),
     error: DecodeError | None = None,
     parent: int | None = None,
-) -> list[Node]:
+) -> list[TreeNode]:
     """The nodes of a message with what is wrong in the place where it is wrong.
 
     ``parent`` is the id of the message packet that the message was stored in, None when it was captured.
@@ -80,7 +80,7 @@ def srmp_nodes(
     if message.envelope is not None:
         nodes.append(tree.element("envelope", message.envelope, "envelope"))
     elif error is not None and error.path.startswith("envelope"):
-        nodes.append(Node("envelope", "none", "cannot be read", path="envelope"))
+        nodes.append(TreeNode("envelope", "none", "cannot be read", path="envelope"))
     nodes += [*tree.parts(), *tree.content()]
     place_marks(nodes, tree.anomalies, error)
     return nodes
@@ -103,7 +103,7 @@ class _Tree:
         self.anomalies = anomalies
         self.marked = {anomaly.path for anomaly in anomalies}
 
-    def request(self) -> Iterator[Node]:
+    def request(self) -> Iterator[TreeNode]:
         message = self.message
         line = f"{message.method} {message.target} HTTP/{message.http_version}"
         yield _text("request", line, path="head")
@@ -111,7 +111,7 @@ class _Tree:
         if node is not None:
             yield node
 
-    def headers(self, headers: tuple[SrmpField, ...], path: str, names: tuple[str, ...]) -> Node | None:
+    def headers(self, headers: tuple[SrmpField, ...], path: str, names: tuple[str, ...]) -> TreeNode | None:
         """Those that are called ``names``, and those that are wrong; all where all is asked for."""
         everything = self.options.everything or path in self.marked
         found = [
@@ -121,23 +121,25 @@ class _Tree:
         ]
         if not found and path not in self.marked:
             return None
-        node = Node("headers", count_text(len(headers), "header"), path=path, children=found)
+        node = TreeNode("headers", count_text(len(headers), "header"), path=path, children=found)
         if len(found) < len(headers):
             node.value, node.note = f"{len(found)} of {node.value}", "--hex shows all"
         return node
 
-    def response(self, parent: int | None) -> Iterator[Node]:
+    def response(self, parent: int | None) -> Iterator[TreeNode]:
         message, response = self.message, self.message.response
         if message.interim:
-            yield Node("interim", ", ".join(map(str, message.interim)), "before the response", path="interim")
+            yield TreeNode(
+                "interim", ", ".join(map(str, message.interim)), "before the response", path="interim"
+            )
         if response is not None:
             yield self.answer(response)
         elif parent is not None:
-            yield Node("response", "none", f"stored in the message packet #{parent}", path="response")
+            yield TreeNode("response", "none", f"stored in the message packet #{parent}", path="response")
         else:
-            yield Node("response", "none", "not captured", path="response")
+            yield TreeNode("response", "none", "not captured", path="response")
 
-    def answer(self, response: SrmpResponse) -> Node:
+    def answer(self, response: SrmpResponse) -> TreeNode:
         notes = []
         if self.message.latency is not None:
             milliseconds = f"{self.message.latency / MILLISECOND:.3f}".rstrip("0").rstrip(".")
@@ -147,7 +149,7 @@ class _Tree:
         if not response.complete:
             notes.append("cut")
         status = f"{response.status} {shortened(response.reason)}".strip()
-        node = Node("response", status, "; ".join(notes), path="response")
+        node = TreeNode("response", status, "; ".join(notes), path="response")
         headers = self.headers(response.headers, "response.headers", ())
         if headers is not None:
             node.children.append(headers)
@@ -156,9 +158,9 @@ class _Tree:
             node.children.append(body_node("body", body, self.options, path="response.body"))
         return node
 
-    def element(self, name: str, value: XmlStruct, path: str) -> Node:
+    def element(self, name: str, value: XmlStruct, path: str) -> TreeNode:
         """An element with its fields, and what no field names."""
-        node = Node(name, note=str(value.SPEC), kind="structure", path=path)
+        node = TreeNode(name, note=str(value.SPEC), kind="structure", path=path)
         for key, field in xml_fields(type(value)).items():
             inner = getattr(value, key)
             at = f"{path}.{key}"
@@ -173,7 +175,7 @@ class _Tree:
         for place, other in enumerate(value.other_elements[:_LISTED]):
             node.children.append(_other(other, f"{path}.other_elements[{place}]", 0))
         if len(value.other_elements) > _LISTED:
-            node.children.append(Node("...", f"{len(value.other_elements) - _LISTED} more elements"))
+            node.children.append(TreeNode("...", f"{len(value.other_elements) - _LISTED} more elements"))
         return node
 
     def shows(self, field: XmlField, value: Any) -> bool:
@@ -186,7 +188,7 @@ class _Tree:
             return value != SoapBody()
         return not isinstance(field, XmlAttribute) or field.value is None or value != field.value
 
-    def field(self, key: str, field: XmlField, value: Any, path: str) -> Iterator[Node]:
+    def field(self, key: str, field: XmlField, value: Any, path: str) -> Iterator[TreeNode]:
         name = key.rstrip("_")
         match value:
             case XmlStruct():
@@ -197,18 +199,18 @@ class _Tree:
             case tuple():
                 yield _names(name, value, path)
             case True:
-                yield Node(name, "yes", _note(field.doc) if isinstance(field, Flag) else "", path=path)
+                yield TreeNode(name, "yes", _note(field.doc) if isinstance(field, Flag) else "", path=path)
             case IsoDate():
                 yield _text(name, value.text, self.date(key, value), path=path)
             case int():
-                yield Node(name, str(value), _meaning(key, value), path=path)
+                yield TreeNode(name, str(value), _meaning(key, value), path=path)
             case bytes():
                 yield _bytes(name, value, path)
             case str():
                 yield _text(name, value, "" if value else "empty", path=path, quoted=isinstance(field, Text))
             case _:
                 # Only what is wrong with it makes a value that is not there a line.
-                yield Node(name, "none", path=path)
+                yield TreeNode(name, "none", path=path)
 
     def date(self, key: str, value: IsoDate) -> str:
         if value.seconds is None:
@@ -220,23 +222,23 @@ class _Tree:
             text = unix_time_text(value.seconds)
         return f"{text}, never" if key in _LIMITS and value.seconds == _LARGEST_TIME else text
 
-    def parts(self) -> Iterator[Node]:
+    def parts(self) -> Iterator[TreeNode]:
         message = self.message
         if message.preamble:
             size = count_text(len(message.preamble), "byte")
             block = Block(message.preamble, 0)
-            yield Node("preamble", size, "before the first part", path="preamble", block=block)
+            yield TreeNode("preamble", size, "before the first part", path="preamble", block=block)
         plain = len(message.parts) == 1 and message.parts[0].role == "envelope" and not message.parts[0].data
         if not message.parts or (plain and not self.options.everything and "parts[0]" not in self.marked):
             return
         shown = message.parts[:_LISTED]
-        node = Node("parts", count_text(len(message.parts), "part"), path="parts")
+        node = TreeNode("parts", count_text(len(message.parts), "part"), path="parts")
         node.children = [_part(part, place) for place, part in enumerate(shown)]
         if len(message.parts) > _LISTED:
-            node.children.append(Node("...", f"{len(message.parts) - _LISTED} more parts"))
+            node.children.append(TreeNode("...", f"{len(message.parts) - _LISTED} more parts"))
         yield node
 
-    def content(self) -> Iterator[Node]:
+    def content(self) -> Iterator[TreeNode]:
         """The body and the extension."""
         message = self.message
         if message.body is not None:
@@ -245,36 +247,36 @@ class _Tree:
             yield extension_node("extension", srmp_body(message), self.options, path="extension")
 
 
-def _part(part: SrmpPart, place: int) -> Node:
+def _part(part: SrmpPart, place: int) -> TreeNode:
     path = f"parts[{place}]"
     size = f"{count_text(part.length, 'byte')} at {part.offset}"
     words = [part.role or "unknown", shortened(part.content_type, _LONGEST_NAME), size]
-    told = ", ".join(word for word in words if word)
-    node = Node(f"[{place}]", told, shortened(part.content_id), path=path)
+    reported = ", ".join(word for word in words if word)
+    node = TreeNode(f"[{place}]", reported, shortened(part.content_id), path=path)
     if part.data:
         node.block = Block(part.data, part.offset)
     return node
 
 
-def _names(name: str, values: tuple[str, ...], path: str) -> Node:
+def _names(name: str, values: tuple[str, ...], path: str) -> TreeNode:
     if len(values) == 1:
         return _text(name, values[0], path=path)
-    node = Node(name, count_text(len(values), "name"), path=path)
+    node = TreeNode(name, count_text(len(values), "name"), path=path)
     for place, value in enumerate(values[:_LISTED]):
         node.children.append(_text(f"[{place}]", value, path=f"{path}[{place}]"))
     if len(values) > _LISTED:
-        node.children.append(Node("...", f"{len(values) - _LISTED} more names"))
+        node.children.append(TreeNode("...", f"{len(values) - _LISTED} more names"))
     return node
 
 
-def _other(element: Element, path: str, depth: int) -> Node:
+def _other(element: Element, path: str, depth: int) -> TreeNode:
     """An element that no field names, with what is in it."""
     text = element.text.strip()
     node = _text(f"<{shortened(element.name, _LONGEST_NAME)}>", text, path=path)
     node.note = "; ".join(filter(None, (node.note, "not in the document", shortened(element.namespace, 64))))
     if depth >= _DEEPEST:
         if element.children:
-            node.children.append(Node("...", "elements nested deeper"))
+            node.children.append(TreeNode("...", "elements nested deeper"))
         return node
     node.children += [
         _attribute(one, f"{path}.attributes[{place}]") for place, one in enumerate(element.attributes)
@@ -284,33 +286,33 @@ def _other(element: Element, path: str, depth: int) -> Node:
         for place, one in enumerate(element.children[:_LISTED])
     ]
     if len(element.children) > _LISTED:
-        node.children.append(Node("...", f"{len(element.children) - _LISTED} more elements"))
+        node.children.append(TreeNode("...", f"{len(element.children) - _LISTED} more elements"))
     return node
 
 
-def _attribute(attribute: Attribute, path: str) -> Node:
+def _attribute(attribute: Attribute, path: str) -> TreeNode:
     name = f"@{shortened(attribute.name, _LONGEST_NAME)}"
     return _text(name, attribute.value, shortened(attribute.namespace, 64), path=path)
 
 
-def _text(name: str, text: str, note: str = "", *, path: str, quoted: bool = False) -> Node:
+def _text(name: str, text: str, note: str = "", *, path: str, quoted: bool = False) -> TreeNode:
     """A text on its line, a long one as a block below it."""
     if len(text) <= _LONGEST:
-        return Node(name, f'"{text}"' if quoted else text, note, path=path)
+        return TreeNode(name, f'"{text}"' if quoted else text, note, path=path)
     data = text.encode("utf-8", "surrogatepass")
-    return Node(name, count_text(len(text), "character"), note, path=path, block=Block(data, 0, text))
+    return TreeNode(name, count_text(len(text), "character"), note, path=path, block=Block(data, 0, text))
 
 
-def _bytes(name: str, value: bytes, path: str) -> Node:
+def _bytes(name: str, value: bytes, path: str) -> TreeNode:
     if name == "correlation":
         if not any(value):
-            return Node(name, "none", path=path)
+            return TreeNode(name, "none", path=path)
         identifier = identifier_text(value)
         if identifier:
-            return Node(name, identifier, path=path)
+            return TreeNode(name, identifier, path=path)
     if len(value) <= _INLINE_BYTES or not any(value):
-        return Node(name, bytes_text(value), path=path)
-    return Node(name, count_text(len(value), "byte"), path=path, block=Block(value, 0))
+        return TreeNode(name, bytes_text(value), path=path)
+    return TreeNode(name, count_text(len(value), "byte"), path=path, block=Block(value, 0))
 
 
 def _meaning(key: str, value: int) -> str:

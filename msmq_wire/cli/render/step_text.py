@@ -14,9 +14,9 @@ from rich.cells import cell_len
 from msmq_wire.cli.render.answer_text import plain_dots
 from msmq_wire.cli.render.screen import Screen, fold
 from msmq_wire.cli.render.srmp_nodes import shortened
-from msmq_wire.cli.render.values import timestamp_text
-from msmq_wire.findings.diagnosis.timeline import Step
-from msmq_wire.findings.diagnosis.words import Words
+from msmq_wire.cli.render.value_text import timestamp_text
+from msmq_wire.findings.diagnosis.phrases import Phrases
+from msmq_wire.findings.diagnosis.timeline import TimelineStep
 from msmq_wire.sessions import Moment
 from msmq_wire.units import SECOND
 
@@ -32,10 +32,10 @@ class StepText:
     Of several files, as ``words`` have them, each is named above its steps, with the frames that it has.
     """
 
-    def __init__(self, screen: Screen, zone: tzinfo | None = UTC, words: Words | None = None) -> None:
+    def __init__(self, screen: Screen, zone: tzinfo | None = UTC, words: Phrases | None = None) -> None:
         self.screen = screen
         self._zone = zone
-        self._words = words or Words()
+        self._words = words or Phrases()
 
     def line(self, text: str, style: str = "", hang: int = 0) -> None:
         """Print a line of text, folded where it must be; what goes on below is indented by ``hang``."""
@@ -53,7 +53,7 @@ class StepText:
             self.line(f"in {file}:", "dim")
         return file
 
-    def steps(self, steps: Sequence[Step]) -> None:
+    def steps(self, steps: Sequence[TimelineStep]) -> None:
         """One step a line: absolute time, time since the first, frame, what, who."""
         start = next((step.at.time for step in steps if step.at.time is not None), None)
         arrow = self.screen.choose("→", "->")
@@ -81,11 +81,11 @@ class StepText:
         for piece in fold(self.screen.safe(rest.strip()), width - len(indent)):
             self.screen.line([(indent, ""), (piece, "")])
 
-    def _frame(self, step: Step) -> str:
+    def _frame(self, step: TimelineStep) -> str:
         frame = self._words.located(step.at)[1]
         return f"{'' if frame is None else frame:>7}"
 
-    def diagram(self, steps: Sequence[Step], client: str, server: str) -> None:
+    def diagram(self, steps: Sequence[TimelineStep], client: str, server: str) -> None:
         """Client on the left, server on the right, an arrow for each step."""
         width = min(max(self.screen.width or _PIPE_WIDTH, _LEAST), _WIDEST)
         lane = width - _LEFT - 2
@@ -108,7 +108,7 @@ class StepText:
             before = step.at.time if step.at.time is not None else before
             self._arrow(step, step.src != server, lane, start)
 
-    def _arrow(self, step: Step, rightward: bool, lane: int, start: int | None) -> None:
+    def _arrow(self, step: TimelineStep, rightward: bool, lane: int, start: int | None) -> None:
         room = lane - 8
         text = plain_dots(self.screen, f"{step.what}  {shortened(step.detail)}" if step.detail else step.what)
         first, *others = fold(text, room)
@@ -122,7 +122,7 @@ class StepText:
             self.screen.line([(" " * _LEFT, ""), (line, "")])
 
 
-def _since(step: Step, start: int | None) -> str:
+def _since(step: TimelineStep, start: int | None) -> str:
     if start is None or step.at.time is None:
         return f"{'':>9}"
     return f"{(step.at.time - start) / SECOND:>9.3f}"

@@ -19,11 +19,11 @@ import msgspec
 from rich.cells import cell_len, set_cell_size
 
 from msmq_wire.cli.render.screen import Screen
-from msmq_wire.cli.render.values import rfc3339_text, timestamp_text
-from msmq_wire.engines.text.kept import Kept
+from msmq_wire.cli.render.value_text import rfc3339_text, timestamp_text
+from msmq_wire.engines.text.bounded_cache import BoundedCache
 from msmq_wire.records.bodies import Body, preview
+from msmq_wire.records.display import ColumnDeclaration, Display
 from msmq_wire.records.endpoint import host_of
-from msmq_wire.records.look import Declared, Look
 from msmq_wire.records.message_body import MessageBody
 from msmq_wire.units import MILLISECOND
 
@@ -42,7 +42,7 @@ _PREVIEW_SHARE = 5
 _DECLARATION = re.compile(r"\s*<\?xml[^>]{0,200}\?>")
 
 
-class Row(Protocol):
+class TableRow(Protocol):
     """What has the values of a row by the names of its columns, as a dict does."""
 
     def __getitem__(self, name: str, /) -> Any: ...
@@ -59,7 +59,7 @@ class Table:
     """
 
     def __init__(
-        self, screen: Screen, columns: Sequence[Look], *, at_once: bool = False, taken: int = 0
+        self, screen: Screen, columns: Sequence[Display], *, at_once: bool = False, taken: int = 0
     ) -> None:
         self.screen = screen
         self._sample = 1 if at_once else _SAMPLE
@@ -93,7 +93,7 @@ class Table:
         """Those of them that are shown whatever the rows have."""
         return [one.key or one.head for one in self.columns if not one.seldom]
 
-    def add(self, row: Row) -> None:
+    def add(self, row: TableRow) -> None:
         """Take one row."""
         self.lines(([self._cell(column, row) for column in self.columns],))
 
@@ -125,11 +125,11 @@ class Table:
                 found.append(self._line(cells))
         self.screen.lines(found)
 
-    def _cell(self, column: Look, row: Row) -> str:
+    def _cell(self, column: Display, row: TableRow) -> str:
         value = (column.text or _cell(column.key or column.head))(row)
         return "" if value is None else self._short(str(value), column)
 
-    def _cell_of(self, column: Look, value: Any) -> str:
+    def _cell_of(self, column: Display, value: Any) -> str:
         return self._cell(column, {column.key or column.head: value})
 
     def show_waiting(self) -> None:
@@ -233,7 +233,7 @@ class Table:
             parts.append(self.screen.styled(text, style))
         return (" " * _GAP).join(parts)
 
-    def _short(self, text: str, column: Look) -> str:
+    def _short(self, text: str, column: Display) -> str:
         """A text as it may be printed, with a mark where it is longer than any screen is wide."""
         longest = max(_LONGEST, self.screen.width or 0)
         if len(text) <= longest and text.isascii() and text.isprintable():
@@ -241,7 +241,7 @@ class Table:
         # What is escaped is longer: once before, so that not all of it is, and once after.
         return self._clip(self.screen.safe(self._clip(text, longest, column)), longest, column)
 
-    def _clip(self, text: str, longest: int, column: Look) -> str:
+    def _clip(self, text: str, longest: int, column: Display) -> str:
         if len(text) <= longest:
             return text
         mark = self.screen.choose("…", "~")
@@ -258,7 +258,7 @@ class Table:
 
 
 def table_of(
-    declared: Sequence[Declared],
+    declared: Sequence[ColumnDeclaration],
     screen: Screen,
     zone: tzinfo | None = UTC,
     names: Sequence[str] | None = None,
@@ -273,30 +273,30 @@ def table_of(
     have what `Table.keys` and the looks ask for, and a ``body`` is a `MessageBody` or None.
     """
     if names is None:
-        looks = [(one, one.look) for one in declared if one.look is not None]
-        shown = [_column(one, look, screen, zone) for one, look in looks if not look.several]
-        added = [_column(one, look, screen, zone) for one, look in looks if look.several and several]
+        looks = [(one, one.display) for one in declared if one.display is not None]
+        shown = [_column(one, display, screen, zone) for one, display in looks if not display.several]
+        added = [_column(one, display, screen, zone) for one, display in looks if display.several and several]
         shown[1:1] = added
         return Table(screen, shown, at_once=at_once, taken=sum(_GAP + (one.smallest or 0) for one in added))
     known = {one.name: one for one in declared}
     asked = [
-        _asked(_column(known[name], known[name].look or Look(name), screen, zone))
+        _asked(_column(known[name], known[name].display or Display(name), screen, zone))
         if name in known
-        else Look(name, smallest=8)
+        else Display(name, smallest=8)
         for name in names
     ]
     return Table(screen, asked, at_once=at_once)
 
 
-def _asked(look: Look) -> Look:
+def _asked(display: Display) -> Display:
     """A column on a terminal of any width, since somebody asked for it."""
-    return msgspec.structs.replace(look, least=0, seldom=False)
+    return msgspec.structs.replace(display, least=0, seldom=False)
 
 
-def _column(column: Declared, look: Look, screen: Screen, zone: tzinfo | None) -> Look:
+def _column(column: ColumnDeclaration, display: Display, screen: Screen, zone: tzinfo | None) -> Display:
     narrow = screen.width is not None and screen.width < 110
     short = screen.width is not None and screen.width < 150
-    text = look.text or _cell(column.name)
+    text = display.text or _cell(column.name)
     if column.kind == "time":
         text = _time(screen, zone, column.name, start=5 if narrow else 0)
     elif column.kind == "duration":
@@ -307,27 +307,27 @@ def _column(column: Declared, look: Look, screen: Screen, zone: tzinfo | None) -
         text = _body(screen)
     elif column.names is not None:
         text = _named(column.name, column.names)
-    if look.short is not None and screen.width is not None:
-        text = _shortened(text, look.short)
-    number = column.kind in ("number", "duration") and column.names is None and look.text is None
-    smallest = 8 if column.look is None and not number else look.smallest
-    return msgspec.structs.replace(look, text=text, smallest=smallest, number=number, key=column.name)
+    if display.short is not None and screen.width is not None:
+        text = _shortened(text, display.short)
+    number = column.kind in ("number", "duration") and column.names is None and display.text is None
+    smallest = 8 if column.display is None and not number else display.smallest
+    return msgspec.structs.replace(display, text=text, smallest=smallest, number=number, key=column.name)
 
 
-def _shortened(text: Callable[[Row], Any], short: Callable[[str], str]) -> Callable[[Row], Any]:
-    def shortened(row: Row) -> Any:
+def _shortened(text: Callable[[TableRow], Any], short: Callable[[str], str]) -> Callable[[TableRow], Any]:
+    def shortened(row: TableRow) -> Any:
         whole = text(row)
         return None if whole is None else short(str(whole))
 
     return shortened
 
 
-def _host(name: str) -> Callable[[Row], Any]:
+def _host(name: str) -> Callable[[TableRow], Any]:
     return lambda row: host_of(str(row.get(name) or ""))
 
 
-def _cell(name: str) -> Callable[[Row], Any]:
-    def text(row: Row) -> Any:
+def _cell(name: str) -> Callable[[TableRow], Any]:
+    def text(row: TableRow) -> Any:
         value = row.get(name)
         if isinstance(value, list | tuple):
             return " ".join(map(str, value))
@@ -337,10 +337,12 @@ def _cell(name: str) -> Callable[[Row], Any]:
     return text
 
 
-def _time(screen: Screen, zone: tzinfo | None, name: str = "time", *, start: int = 0) -> Callable[[Row], str]:
+def _time(
+    screen: Screen, zone: tzinfo | None, name: str = "time", *, start: int = 0
+) -> Callable[[TableRow], str]:
     """The time, on a terminal in whole seconds from the ``start`` of its text on."""
 
-    def text(row: Row) -> str:
+    def text(row: TableRow) -> str:
         time = row.get(name)
         if isinstance(time, int):
             shown = timestamp_text(time, zone)
@@ -351,7 +353,7 @@ def _time(screen: Screen, zone: tzinfo | None, name: str = "time", *, start: int
     return text
 
 
-def _body(screen: Screen) -> Callable[[Row], str]:
+def _body(screen: Screen) -> Callable[[TableRow], str]:
     """The kind of a body and how it begins, as long as a share of the screen; bodies are opened for it."""
     width = _PREVIEW if screen.width is None else min(_PREVIEW, screen.width // _PREVIEW_SHARE)
 
@@ -361,11 +363,11 @@ def _body(screen: Screen) -> Callable[[Row], str]:
         # The text of a body where a preview is that, else what it is.
         return f"{content.kind}: {begins}" if begins not in ("", named) else named or content.kind
 
-    without_text: Kept[tuple[str, str], str] = Kept(
+    without_text: BoundedCache[tuple[str, str], str] = BoundedCache(
         lambda named: shown(Body(kind=named[0], confidence="guess", title=named[1]))
     )
 
-    def text(row: Row) -> str:
+    def text(row: TableRow) -> str:
         body = row.get("body")
         if not isinstance(body, MessageBody):
             return ""
@@ -381,11 +383,11 @@ def _body(screen: Screen) -> Callable[[Row], str]:
     return text
 
 
-def _named(name: str, names: type[IntEnum]) -> Callable[[Row], str]:
+def _named(name: str, names: type[IntEnum]) -> Callable[[TableRow], str]:
     """A number as its name, without what all its names begin with, or in hexadecimal if it has none."""
     known = {int(one): one.name.removeprefix("MQMSG_CLASS_").lower() for one in names}
 
-    def text(row: Row) -> str:
+    def text(row: TableRow) -> str:
         value = row.get(name)
         if not isinstance(value, int):
             return "" if value is None else str(value)
@@ -394,8 +396,8 @@ def _named(name: str, names: type[IntEnum]) -> Callable[[Row], str]:
     return text
 
 
-def _milliseconds(name: str) -> Callable[[Row], str]:
-    def text(row: Row) -> str:
+def _milliseconds(name: str) -> Callable[[TableRow], str]:
+    def text(row: TableRow) -> str:
         nanoseconds = row.get(name)
         return "" if nanoseconds is None else f"{nanoseconds / MILLISECOND:.3f}"
 

@@ -17,12 +17,12 @@ from typing import Any
 import msgspec
 from rich.cells import cell_len
 
-from msmq_wire.cli.render.node import Block, Node, NodeOptions
-from msmq_wire.cli.render.nodes import packet_nodes
+from msmq_wire.cli.render.packet_nodes import packet_nodes
 from msmq_wire.cli.render.rpc_nodes import is_rpc_packet, rpc_nodes
 from msmq_wire.cli.render.screen import Screen, Segment, fold
 from msmq_wire.cli.render.srmp_nodes import shortened, srmp_nodes, status_words
-from msmq_wire.cli.render.values import count_text, timestamp_text, value_and_meaning
+from msmq_wire.cli.render.tree_node import Block, NodeOptions, TreeNode
+from msmq_wire.cli.render.value_text import count_text, timestamp_text, value_and_meaning
 from msmq_wire.errors import DecodeError
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall, TransferBuffer
@@ -93,7 +93,7 @@ def print_packet(
     if remainder:
         end = max((n.span.offset + n.span.length for n in nodes if n.span is not None), default=0)
         what = "were not decoded" if error is not None else "follow the packet"
-        note = Node("remainder", f"{count_text(len(remainder), 'byte')} {what}")
+        note = TreeNode("remainder", f"{count_text(len(remainder), 'byte')} {what}")
         note.block = Block(remainder, end)
         nodes.append(note)
     Tree(screen, options).nodes(nodes)
@@ -146,7 +146,7 @@ def record_heading(record: Record, via: str) -> Heading:
 
 def _lies(record: Record) -> str:
     """The grade of what was found at rest, and where it lies."""
-    more = len(record.spots) - 1
+    more = len(record.locations) - 1
     also = f" and {count_text(more, 'other place')}" if more else ""
     return f"{record.grade} at offset {record.offset} of {record.capture}{also}"
 
@@ -261,7 +261,7 @@ class Tree:
             used += cell_len(text) + 2
         self.screen.line(line)
 
-    def nodes(self, nodes: list[Node]) -> None:
+    def nodes(self, nodes: list[TreeNode]) -> None:
         """Print a whole tree: its widths are those of what it holds."""
         shown = list(walk(nodes, 0))
         largest = max((n.span.offset + n.span.length for n, _ in shown if n.span is not None), default=0)
@@ -275,7 +275,7 @@ class Tree:
         for node in nodes:
             self.node(node, "", "")
 
-    def node(self, node: Node, guide: str, below: str) -> None:
+    def node(self, node: TreeNode, guide: str, below: str) -> None:
         """Print a node behind its guide, and what stands below it behind that."""
         style = _NODE_STYLES[node.kind]
         if node.kind in ("anomaly", "error"):
@@ -284,7 +284,7 @@ class Tree:
         self.entry(node, guide, below + self.down if node.children else below, style)
         self.below(node, below)
 
-    def below(self, node: Node, below: str) -> None:
+    def below(self, node: TreeNode, below: str) -> None:
         """Print what stands below a node."""
         child_guide = below + (self.down if node.children else "   ")
         if node.block is not None:
@@ -295,7 +295,7 @@ class Tree:
                 child, below + (self.last if last else self.branch), below + ("   " if last else self.down)
             )
 
-    def mark(self, node: Node, guide: str, below: str, style: str) -> None:
+    def mark(self, node: TreeNode, guide: str, below: str, style: str) -> None:
         safe = self.screen.safe
         sign = self.screen.choose("⚠", "!") if node.kind == "anomaly" else self.screen.choose("✖", "X")
         note = f" ({safe(node.note)})" if node.note else ""
@@ -315,7 +315,7 @@ class Tree:
         """Cells left on a line, 0 where lines are not folded."""
         return 0 if self.screen.width is None else max(self.screen.width - cell_len(before), 16)
 
-    def entry(self, node: Node, guide: str, below: str, style: str) -> None:
+    def entry(self, node: TreeNode, guide: str, below: str, style: str) -> None:
         """A node's own lines: offset, bytes, guides, name, value and meaning."""
         safe = self.screen.safe
         offset = "" if node.span is None or node.kind == "bit" else str(node.span.offset)
@@ -343,7 +343,7 @@ class Tree:
                 parts += [(below, "dim"), (" " * max(lead - cell_len(below), 0), "")]
             self.screen.line([*parts, *(rows[index] if index < len(rows) else ())])
 
-    def hexes(self, node: Node) -> list[str]:
+    def hexes(self, node: TreeNode) -> list[str]:
         """The bytes of a field, a few rows of them; a block shows its own."""
         if not self.options.hex or not node.wire or node.block is not None:
             return []
@@ -437,7 +437,7 @@ def _value_rows(value: str, note: str, note_style: str, room: int) -> Iterator[l
         yield from ([(piece, note_style)] for piece in fold(note, room))
 
 
-def walk(nodes: list[Node], depth: int) -> Iterator[tuple[Node, int]]:
+def walk(nodes: list[TreeNode], depth: int) -> Iterator[tuple[TreeNode, int]]:
     """Nodes and all below them, with their depths."""
     for node in nodes:
         yield node, depth

@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterable
 from typing import Any, Literal, TypeAlias
 
 from msmq_wire.cli.render.meanings import bit_rows
-from msmq_wire.cli.render.node import Node
 from msmq_wire.cli.render.tree import Tree
-from msmq_wire.cli.render.values import value_and_meaning, word_text
+from msmq_wire.cli.render.tree_node import TreeNode
+from msmq_wire.cli.render.value_text import value_and_meaning, word_text
 from msmq_wire.wire.fields import Field
 from msmq_wire.wire.stream import Span
 
 
-class Line:
+class LayoutLine:
     """What the lines of a field have in common, whichever packet they are of; compared by identity.
 
     ``size`` is in bytes, None where it varies; ``form`` has the place of its text, if each value has its own.
@@ -36,7 +36,7 @@ class Line:
         form: str = "%s",
         cls: Any = None,
         field: Field | None = None,
-        node: Callable[[Any, Span], Node] | None = None,
+        node: Callable[[Any, Span], TreeNode] | None = None,
     ) -> None:
         self.kind = kind
         self.name = name
@@ -47,14 +47,14 @@ class Line:
         self.node = node
 
 
-Shape: TypeAlias = Iterable[Line]
+Shape: TypeAlias = Iterable[LayoutLine]
 """The lines of a packet in order; ``inside`` goes back to where the line of that name begins."""
 
-END = Line("end")
+END = LayoutLine("end")
 """Where a structure or a list ends."""
 
 
-class Row:
+class LayoutRow:
     """A line of a packet, ``offset`` bytes behind the first ``index`` sizes that vary.
 
     ``slot`` is the number of its text, if it has one, ``guide`` and ``inner`` the guides of its own and of
@@ -63,7 +63,7 @@ class Row:
 
     __slots__ = ("depth", "guide", "index", "inner", "line", "offset", "slot")
 
-    def __init__(self, line: Line, offset: int, index: int, depth: int, slot: int) -> None:
+    def __init__(self, line: LayoutLine, offset: int, index: int, depth: int, slot: int) -> None:
         self.line = line
         self.offset = offset
         self.index = index
@@ -72,12 +72,12 @@ class Row:
         self.guide = self.inner = ""
 
 
-class Chunk:
+class RowGroup:
     """Rows in a run that are moved together."""
 
     __slots__ = ("index", "rows")
 
-    def __init__(self, rows: list[Row]) -> None:
+    def __init__(self, rows: list[LayoutRow]) -> None:
         self.index = rows[0].index if rows else 0
         self.rows = rows
 
@@ -107,20 +107,20 @@ class Layout:
     """
 
     def __init__(self, shape: Shape, tree: Tree) -> None:
-        self.words: list[Row] = []
-        self.nodes: list[Row] = []
+        self.words: list[LayoutRow] = []
+        self.nodes: list[LayoutRow] = []
         self.sized: list[tuple[int, int, int, int]] = []
         self.width = 0
         self.end = (-1, 0)
         self._tree = tree
         runs = self._runs(shape)
         self._guide([row for run in runs for row in run])
-        self.chunks = [Chunk(run) for run in runs]
+        self.chunks = [RowGroup(run) for run in runs]
 
-    def _runs(self, shape: Shape) -> list[list[Row]]:
+    def _runs(self, shape: Shape) -> list[list[LayoutRow]]:
         """The rows; those in a run are moved together."""
-        runs: list[list[Row]] = [[]]
-        around: list[Row] = []
+        runs: list[list[LayoutRow]] = [[]]
+        around: list[LayoutRow] = []
         offset = index = slot = widest = 0
         for line in shape:
             if line.kind == "end":
@@ -136,7 +136,7 @@ class Layout:
                 runs.append([])
                 continue
             if line.kind != "skipped":
-                row = Row(line, offset, index, len(around), slot)
+                row = LayoutRow(line, offset, index, len(around), slot)
                 runs[-1].append(row)
                 slot += "%s" in line.form
                 if line.kind != "structure":
@@ -160,7 +160,7 @@ class Layout:
             self.end = offset, index
         return runs
 
-    def _guide(self, rows: list[Row]) -> None:
+    def _guide(self, rows: list[LayoutRow]) -> None:
         """Draw the guides: from the last row on, since one says whether another follows in its structure."""
         tree = self._tree
         followed: set[int] = set()
@@ -175,7 +175,7 @@ class Layout:
                 row.inner = below[row.depth] + ("   " if last else tree.down)
             below[row.depth + 1 :] = [row.inner]
 
-    def word(self, row: Row, value: int, names: int, offsets: int) -> str:
+    def word(self, row: LayoutRow, value: int, names: int, offsets: int) -> str:
         """The text of a word, and its bits below it, in columns of such widths."""
         line, tree = row.line, self._tree
         assert line.field is not None

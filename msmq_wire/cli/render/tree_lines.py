@@ -15,10 +15,10 @@ from typing import Any, NamedTuple, TypeAlias, get_args, get_origin
 
 from msmq_wire.cli.render.body_nodes import body_node, extension_node
 from msmq_wire.cli.render.meanings import selected
-from msmq_wire.cli.render.node import Node, NodeOptions
-from msmq_wire.cli.render.nodes import block_node, text_node
-from msmq_wire.cli.render.tree_layout import END, Line
-from msmq_wire.cli.render.values import (
+from msmq_wire.cli.render.packet_nodes import block_node, text_node
+from msmq_wire.cli.render.tree_layout import END, LayoutLine
+from msmq_wire.cli.render.tree_node import NodeOptions, TreeNode
+from msmq_wire.cli.render.value_text import (
     INLINE_BYTES,
     bytes_text,
     correlation_text,
@@ -29,9 +29,9 @@ from msmq_wire.cli.render.values import (
     number_words,
     value_and_meaning,
 )
-from msmq_wire.engines import places
-from msmq_wire.engines.source import Code
-from msmq_wire.engines.text.kept import Kept
+from msmq_wire.engines import field_offsets
+from msmq_wire.engines.python_source import Code
+from msmq_wire.engines.text.bounded_cache import BoundedCache
 from msmq_wire.records.message_body import properties_body
 from msmq_wire.wire.fields import Field, WireStruct, fields
 from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
@@ -53,7 +53,7 @@ _BY_ADMIN_QUEUE = (QueueType.SAME_AS_ADMIN_QUEUE, QueueType.PRIVATE_ON_ADMIN_QUE
 _QUEUE_BITS = {name: UserHeader.BITS.bits[bit] for name, bit in QUEUES.items() if UserHeader.BITS is not None}
 _SELECTORS = sum(bit.mask for bit in _QUEUE_BITS.values())
 
-Shape: TypeAlias = list[Line]
+Shape: TypeAlias = list[LayoutLine]
 Texts: TypeAlias = list[Any]
 Sizes: TypeAlias = list[int]
 Lines: TypeAlias = tuple[Shape, Texts, Sizes]
@@ -62,7 +62,7 @@ Lines: TypeAlias = tuple[Shape, Texts, Sizes]
 The text of a word is its value, that of a structure None, that of a node what it is made of. Behind what
 varies in size, and before what is inside, there is room for one more text, which has none.
 """
-Walk: TypeAlias = Callable[[Any, Any, Line, Shape, Texts, Sizes], None]
+Walk: TypeAlias = Callable[[Any, Any, LayoutLine, Shape, Texts, Sizes], None]
 """Adds the lines of a structure: of itself, the one around it, its own line, and to what they are added."""
 
 
@@ -80,12 +80,18 @@ class PacketLines:
     def __init__(self, safe: Callable[[str], str], zone: tzinfo | None) -> None:
         self.safe = safe
         self.zone = zone
-        self.guids = Kept(_guid_text)
-        self.texts = Kept(self._text)
-        self.walks: Kept[type[WireStruct], Walk] = Kept(lambda cls: _Walking(cls, self).code.compiled())
-        self._structures = Kept[tuple[str, type[WireStruct]], Line](lambda named: _structure(*named))
-        self._elements: Kept[str, Line] = Kept(lambda name: Line("value", name, size=None))
-        self._queues = Kept(self._queue)
+        self.guids = BoundedCache(_guid_text)
+        self.texts = BoundedCache(self._text)
+        self.walks: BoundedCache[type[WireStruct], Walk] = BoundedCache(
+            lambda cls: _Walking(cls, self).code.compiled()
+        )
+        self._structures = BoundedCache[tuple[str, type[WireStruct]], LayoutLine](
+            lambda named: _structure(*named)
+        )
+        self._elements: BoundedCache[str, LayoutLine] = BoundedCache(
+            lambda name: LayoutLine("value", name, size=None)
+        )
+        self._queues = BoundedCache(self._queue)
 
     def of(self, packet: WireStruct) -> Lines:
         """The lines of a packet."""
@@ -98,7 +104,9 @@ class PacketLines:
         cls = value.__class__
         self.walks[cls](value, own, self._structures[name, cls], *lines)
 
-    def items(self, line: Line, own: Any, values: Any, shape: Shape, texts: Texts, sizes: Sizes) -> None:
+    def items(
+        self, line: LayoutLine, own: Any, values: Any, shape: Shape, texts: Texts, sizes: Sizes
+    ) -> None:
         """Add a list of queues, or of structures."""
         if len(values) > _LONGEST_LIST:
             raise TypeError("a long list is seldom the same")
@@ -112,7 +120,7 @@ class PacketLines:
             else:
                 shape.append(self._elements[name])
                 texts += (self.safe(text).rstrip(), "")
-                sizes.append(places.size(item))
+                sizes.append(field_offsets.size(item))
         shape.append(END)
 
     def queue(self, header: UserHeader, name: str) -> QueueText:
@@ -133,7 +141,7 @@ class PacketLines:
         format_name = header.format_name(name)
         kind = selected(_QUEUE_BITS[name], header.bit(QUEUES[name]))
         text = value_and_meaning(self.safe(format_name or ""), kind)
-        return QueueText(format_name, text.rstrip(), places.size(value))
+        return QueueText(format_name, text.rstrip(), field_offsets.size(value))
 
     def _text(self, value: WcharText) -> str:
         """A text that needs no more than its line, else nothing."""
@@ -147,12 +155,12 @@ class _Walking:
     Fields that are always there, on lines of one size each, are added in runs.
     """
 
-    def __init__(self, cls: type[WireStruct], told: PacketLines) -> None:
+    def __init__(self, cls: type[WireStruct], reported: PacketLines) -> None:
         parameters = "_own, _around, _line, _shape, _texts, _sizes"
         self.code = Code(f"lines_of_{cls.stem()}", parameters, f"the declaration of {cls.__name__}")
         self._cls = cls
-        self._told = told
-        self._run: list[tuple[Line, str]] = []
+        self._reported = reported
+        self._run: list[tuple[LayoutLine, str]] = []
         own = [field for field in fields(cls) if not field.position]
         of_headers = cls in _PACKETS and any(map(_is_structure, own))
         if not of_headers:
@@ -168,7 +176,7 @@ class _Walking:
         self._end_run()
         for name, (path, inner) in getattr(cls, "INSIDE", {}).items():
             with self._where(name):
-                self._add(Line("inside", path.rpartition(".")[2]), "''")
+                self._add(LayoutLine("inside", path.rpartition(".")[2]), "''")
                 self._structure(name, (inner,))
         if not of_headers:
             self._add(END)
@@ -188,7 +196,7 @@ class _Walking:
         with self.code.block(f"if {test.format('_value')}:"):
             yield
 
-    def _add(self, line: Line, text: str = "") -> None:
+    def _add(self, line: LayoutLine, text: str = "") -> None:
         self.code.line(f"_shape.append({self.code.constant('Line', line)})")
         if text:
             self.code.line(f"_texts.append({text})")
@@ -203,20 +211,20 @@ class _Walking:
     def _field(self, field: Field) -> None:
         cls, name, kinds = self._cls, field.name, _kinds(field)
         if cls.BITS is not None and cls.BITS.field == name:
-            line = Line("word", name, size=places.number_size(field), cls=cls, field=field)
+            line = LayoutLine("word", name, size=field_offsets.number_size(field), cls=cls, field=field)
             self._run.append((line, f"_own.{name}"))
         elif isinstance(field.shown, ShownQueue):
             self._queue(name)
         elif kinds == (int,):
             self._number(field)
         elif GUID in kinds:
-            self._kept(field, Line("value", name, size=16), self._told.guids)
+            self._kept(field, LayoutLine("value", name, size=16), self._reported.guids)
         elif kinds == (bytes,):
             self._bytes(field)
         elif get_origin(field.value_type) is tuple:
-            line = Line("list", name)
+            line = LayoutLine("list", name)
             with self._where(name, "{}"):
-                self._call("items", self._told.items, self.code.constant("Line", line), "_own", "_value")
+                self._call("items", self._reported.items, self.code.constant("Line", line), "_own", "_value")
         elif kinds == (WcharText,):
             self._text(name)
         elif field.optional:
@@ -230,11 +238,11 @@ class _Walking:
     def _structure(self, name: str, kinds: tuple[Any, ...]) -> None:
         if len(kinds) == 1:
             line = self.code.constant("Line", _structure(name, kinds[0]))
-            self._call(f"lines_of_{kinds[0].stem()}", self._told.walks[kinds[0]], "_value", "_own", line)
+            self._call(f"lines_of_{kinds[0].stem()}", self._reported.walks[kinds[0]], "_value", "_own", line)
         else:
-            self._call("part", self._told.part, repr(name), "_own", "_value")
+            self._call("part", self._reported.part, repr(name), "_own", "_value")
 
-    def _kept(self, field: Field, line: Line, kept: Kept[Any, str]) -> None:
+    def _kept(self, field: Field, line: LayoutLine, kept: BoundedCache[Any, str]) -> None:
         """A field by the text that is kept of its value."""
         texts = self.code.constant(f"texts_{field.name}", kept)
         if field.optional:
@@ -249,30 +257,30 @@ class _Walking:
                 raise TypeError(f"a {type(value).__name__} where a number belongs")
             return value_and_meaning(*number_words(field, value, zone))
 
-        zone, size = self._told.zone, places.number_size(field)
-        line = Line("value", field.name, size=size)
+        zone, size = self._reported.zone, field_offsets.number_size(field)
+        line = LayoutLine("value", field.name, size=size)
         if is_filler(field):
             with self._where(field.name, "not {}"):
-                self._add(Line("skipped", size=size))
+                self._add(LayoutLine("skipped", size=size))
             with self.code.block("else:"):
                 self._add(line, f"{self.code.constant('filler', text)}(_value)")
         elif is_bare(field) and not field.optional:
             self._run.append((line, f"f'{{_own.{field.name}:d}}'"))
         else:
-            self._kept(field, line, Kept(text))
+            self._kept(field, line, BoundedCache(text))
 
     def _queue(self, name: str) -> None:
-        line = Line("value", name, size=None)
-        told = self._told
+        line = LayoutLine("value", name, size=None)
+        reported = self._reported
 
         def add(own: UserHeader, value: Any, shape: Shape, texts: Texts, sizes: Sizes) -> None:
-            found = told.queue(own, name)
+            found = reported.queue(own, name)
             if found.name is not None:
                 shape.append(line)
                 texts += (found.text, "")
                 sizes.append(found.size)
             elif value is not None:
-                told.part(name, own, value, shape, texts, sizes)
+                reported.part(name, own, value, shape, texts, sizes)
 
         with self._where(name, f"{{}} is not None or _own.flags & {_QUEUE_BITS[name].mask}"):
             self._call(name, add, "_own", "_value")
@@ -280,32 +288,32 @@ class _Walking:
     def _bytes(self, field: Field) -> None:
         cls, name = self._cls, field.name
         if cls is MessagePropertiesHeader and name in _OPENED:
-            line = Line("node", name, size=None, node=partial(self._opened, name))
+            line = LayoutLine("node", name, size=None, node=partial(self._opened, name))
             with self._where(name, "{}"):
                 self._add(line, "(_own, _around)")
         elif cls is MessagePropertiesHeader and name == "correlation_id":
             with self._where(name, "{}"):
-                correlations = self.code.constant("correlations", Kept(correlation_text))
-                self._add(Line("value", name, size=None), f"{correlations}[_value]")
+                correlations = self.code.constant("correlations", BoundedCache(correlation_text))
+                self._add(LayoutLine("value", name, size=None), f"{correlations}[_value]")
         else:
             with self._where(name, "{}"):
                 self._call("bytes", _adding_bytes(field), "_own", "_around", "_value")
 
-    def _opened(self, name: str, value: tuple[MessagePropertiesHeader, Any], span: Span) -> Node:
-        options = NodeOptions(zone=self._told.zone)
+    def _opened(self, name: str, value: tuple[MessagePropertiesHeader, Any], span: Span) -> TreeNode:
+        options = NodeOptions(zone=self._reported.zone)
         return _OPENED[name](name, properties_body(*value), options, span=span)
 
     def _text(self, name: str) -> None:
-        texts = self.code.constant("kept_texts", self._told.texts)
+        texts = self.code.constant("kept_texts", self._reported.texts)
         with self._where(name, "{}"):
             self.code.line(f"_text = {texts}[_value] if len(_value) <= {_LONGEST} else ''")
             with self.code.block("if _text:"):
-                self._add(Line("value", name, size=None), "_text")
+                self._add(LayoutLine("value", name, size=None), "_text")
             with self.code.block("else:"):
-                self._add(Line("node", name, size=None, node=partial(text_node, name)), "_value")
+                self._add(LayoutLine("node", name, size=None, node=partial(text_node, name)), "_value")
 
 
-_OPENED: Mapping[str, Callable[..., Node]] = {"message_body": body_node, "extension_data": extension_node}
+_OPENED: Mapping[str, Callable[..., TreeNode]] = {"message_body": body_node, "extension_data": extension_node}
 
 
 def _kinds(field: Field) -> tuple[Any, ...]:
@@ -317,11 +325,11 @@ def _is_structure(field: Field) -> bool:
     return all(isinstance(kind, type) and issubclass(kind, WireStruct) for kind in _kinds(field))
 
 
-def _structure(name: str, cls: type[WireStruct]) -> Line:
+def _structure(name: str, cls: type[WireStruct]) -> LayoutLine:
     """The line of a structure: its size, of a packet that of its heading, and its section."""
-    size = places.constant_size(cls)
+    size = field_offsets.constant_size(cls)
     form = f"{count_text(size, 'byte') if size else '%s'}  {cls.SPEC}"
-    return Line("structure", name, form=str(cls.SPEC) if cls in _PACKETS else form)
+    return LayoutLine("structure", name, form=str(cls.SPEC) if cls in _PACKETS else form)
 
 
 def _guid_text(value: Any) -> str:
@@ -332,11 +340,13 @@ def _guid_text(value: Any) -> str:
 
 def _adding_bytes(field: Field) -> Callable[..., None]:
     """What adds bytes: as the text that they are shown as, as nothing where they only fill, or as bytes."""
-    line, skipped = Line("value", field.name, size=None), Line("skipped", size=None)
-    node = Line("node", field.name, size=None, node=partial(block_node, field.name))
+    line, skipped = LayoutLine("value", field.name, size=None), LayoutLine("skipped", size=None)
+    node = LayoutLine("node", field.name, size=None, node=partial(block_node, field.name))
     filler, shown = is_filler(field), field.shown
     by = shown if isinstance(shown, ShownText) else None
-    known: Kept[tuple[int, bytes], str | None] = Kept(lambda key: by.text(*key) if by else None)
+    known: BoundedCache[tuple[int, bytes], str | None] = BoundedCache(
+        lambda key: by.text(*key) if by else None
+    )
 
     def add(own: Any, around: Any, value: bytes, shape: Shape, texts: Texts, sizes: Sizes) -> None:
         size = len(value)

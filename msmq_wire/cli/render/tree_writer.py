@@ -11,14 +11,14 @@ from itertools import accumulate
 
 from rich.cells import cell_len
 
-from msmq_wire.cli.render.node import Node
 from msmq_wire.cli.render.screen import Screen
 from msmq_wire.cli.render.srmp_nodes import shortened
 from msmq_wire.cli.render.tree import WIDE_NAMES, Tree, TreeOptions, print_record, walk
-from msmq_wire.cli.render.tree_layout import Chunk, Layout, Line, Row
+from msmq_wire.cli.render.tree_layout import Layout, LayoutLine, LayoutRow, RowGroup
 from msmq_wire.cli.render.tree_lines import PacketLines
-from msmq_wire.cli.render.values import count_text, timestamp_text, value_and_meaning
-from msmq_wire.engines.text.kept import Kept
+from msmq_wire.cli.render.tree_node import TreeNode
+from msmq_wire.cli.render.value_text import count_text, timestamp_text, value_and_meaning
+from msmq_wire.engines.text.bounded_cache import BoundedCache
 from msmq_wire.records.record import Record
 from msmq_wire.records.signatures import signatures_are_asked
 from msmq_wire.wire.packets.message_packet import MessagePacket
@@ -44,18 +44,22 @@ class TreeWriter:
         # What is said of a signature depends on all of the packet.
         self._lines_are_free = self._lines_are_free and not signatures_are_asked()
         self._lines = PacketLines(screen.safe, options.zone)
-        self._layouts: Kept[tuple[Line, ...], Layout] = Kept(lambda shape: Layout(shape, self._tree))
-        self._chunks = Kept[tuple[Chunk, int, int, int], tuple[str, ...]](lambda key: key[0].pieces(*key[1:]))
-        self._words = Kept[tuple[Layout, Row, int, int, int], str](
+        self._layouts: BoundedCache[tuple[LayoutLine, ...], Layout] = BoundedCache(
+            lambda shape: Layout(shape, self._tree)
+        )
+        self._chunks = BoundedCache[tuple[RowGroup, int, int, int], tuple[str, ...]](
+            lambda key: key[0].pieces(*key[1:])
+        )
+        self._words = BoundedCache[tuple[Layout, LayoutRow, int, int, int], str](
             lambda key: key[0].word(*key[1:]), longest=_LONGEST_WORD
         )
-        self._bytes: Kept[int, str] = Kept(lambda size: count_text(size, "byte"))
-        self._ends: Kept[tuple[str, str], str] = Kept(self._both_ends)
-        self._names: Kept[str, str] = Kept(lambda name: screen.safe(shortened(name)))
+        self._bytes: BoundedCache[int, str] = BoundedCache(lambda size: count_text(size, "byte"))
+        self._ends: BoundedCache[tuple[str, str], str] = BoundedCache(self._both_ends)
+        self._names: BoundedCache[str, str] = BoundedCache(lambda name: screen.safe(shortened(name)))
 
     def record(self, record: Record, via: str = "") -> None:
         """Print a record as `tree.print_record` does."""
-        parts: list[str | tuple[Node, str]] = []
+        parts: list[str | tuple[TreeNode, str]] = []
         if self._lines_are_free and _is_regular(record):
             with suppress(TypeError, AttributeError, ValueError):
                 parts = self._parts(record, via)
@@ -69,7 +73,7 @@ class TreeWriter:
             else:
                 self._tree.below(*part)
 
-    def _parts(self, record: Record, via: str) -> list[str | tuple[Node, str]]:
+    def _parts(self, record: Record, via: str) -> list[str | tuple[TreeNode, str]]:
         """Lines, and between them nodes with their guides, of which only what stands below them is printed.
 
         Nothing where bytes are missing.
@@ -82,7 +86,7 @@ class TreeWriter:
             return []
         safe = self._screen.safe
         width = layout.width
-        nodes: list[tuple[Node, str]] = []
+        nodes: list[tuple[TreeNode, str]] = []
         for row in layout.nodes:
             make = row.line.node
             assert make is not None
@@ -104,7 +108,7 @@ class TreeWriter:
         texts.append("\n")
         pieces[1::2] = texts
         text, begun = self._heading(record, via), 0
-        parts: list[str | tuple[Node, str]] = []
+        parts: list[str | tuple[TreeNode, str]] = []
         for row, node_below in zip(layout.nodes, nodes, strict=True):
             until = 2 * row.slot + 4
             parts += (text + "".join(pieces[begun:until]), node_below)

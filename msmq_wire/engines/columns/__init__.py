@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from msmq_wire.engines.columns.engine import Proven, decode, proven
-from msmq_wire.engines.columns.tables import UNRECOGNISED, ColumnBatch, Table
+from msmq_wire.engines.columns.batch_tables import UNRECOGNISED, ColumnBatch, ColumnTable
+from msmq_wire.engines.columns.engine import ProvenPackets, decode, proven
 
-__all__ = ["UNRECOGNISED", "ColumnBatch", "Proven", "Table", "decode", "proven"]
+__all__ = ["UNRECOGNISED", "ColumnBatch", "ColumnTable", "ProvenPackets", "decode", "proven"]

@@ -13,19 +13,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from msmq_wire.engines import codec
-from msmq_wire.engines.columns.musts import Judgement, order_queues
+from msmq_wire.engines.columns.batch_decoder import ColumnDecoder
+from msmq_wire.engines.columns.batch_tables import UNRECOGNISED, ColumnBatch, ColumnTable, IrregularRow
+from msmq_wire.engines.columns.must_masks import Judgement, order_queues
 from msmq_wire.engines.columns.scopes import column_at
-from msmq_wire.engines.columns.tables import UNRECOGNISED, ColumnBatch, Irregular, Table
-from msmq_wire.engines.columns.values import (
+from msmq_wire.engines.columns.vectors import (
+    BatchBytes,
+    FieldRun,
     Integers,
-    Number,
-    Octets,
-    Part,
-    Rows,
-    Run,
-    Source,
+    NumberColumn,
+    OctetsColumn,
+    RowSet,
+    StructColumn,
 )
-from msmq_wire.engines.columns.walk import Walk
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.headers.base_header import SIGNATURE
 from msmq_wire.wire.packets.acknowledgment import ACK_LABEL
@@ -41,7 +41,7 @@ from msmq_wire.wire.types.enumerations import InternalPacketType, MessageClass
 from msmq_wire.wire.types.wchar_text import WcharText
 
 
-def _acknowledgments(walk: Walk) -> tuple[Mapping[type[WireStruct], Integers], Integers]:
+def _acknowledgments(walk: ColumnDecoder) -> tuple[Mapping[type[WireStruct], Integers], Integers]:
     """Which rows of a walk of user messages are acknowledgments, as `identification.acknowledgment_type`.
 
     And those that are one but for their flags or their queue: of these only the codec can tell.
@@ -50,11 +50,11 @@ def _acknowledgments(walk: Walk) -> tuple[Mapping[type[WireStruct], Integers], I
     label = column_at(walk.top, "message_properties_header.label")
     flags = column_at(walk.top, "base_header.flags")
     header, properties = column_at(walk.top, "user_header"), column_at(walk.top, "message_properties_header")
-    if not (isinstance(label, Octets) and isinstance(flags, Number)):
+    if not (isinstance(label, OctetsColumn) and isinstance(flags, NumberColumn)):
         return {}, nothing
-    assert isinstance(header, Part)
-    assert isinstance(properties, Part)
-    everywhere = Rows(walk.top.rows.total)
+    assert isinstance(header, StructColumn)
+    assert isinstance(properties, StructColumn)
+    everywhere = RowSet(walk.top.rows.total)
     asked = ~walk.bad
     text = WcharText.of(ACK_LABEL)
     possible = (label.lengths == len(text)) | (label.lengths == len(text) - 2)
@@ -66,8 +66,8 @@ def _acknowledgments(walk: Walk) -> tuple[Mapping[type[WireStruct], Integers], I
     labelled, asked = asked, asked & (flags.raw == 0)
     asked = asked & order_queues(header, asked)
     message_class, size = properties.fields["message_class"], properties.fields["message_size"]
-    assert isinstance(message_class, Number)
-    assert isinstance(size, Number)
+    assert isinstance(message_class, NumberColumn)
+    assert isinstance(size, NumberColumn)
     classes = message_class.rows.spread(message_class.values, everywhere)
     order = (classes == MessageClass.MQMSG_CLASS_ORDER_ACK) & (
         size.rows.spread(size.values, everywhere) == 0x24
@@ -87,11 +87,13 @@ _INTERNAL = (
 )
 
 
-def _recognised(source: Source, starts: Integers, ends: Integers) -> list[tuple[type[WireStruct], Integers]]:
+def _recognised(
+    source: BatchBytes, starts: Integers, ends: Integers
+) -> list[tuple[type[WireStruct], Integers]]:
     """The rows that begin like a packet of some class, as `identification.recognise`."""
     if not len(starts):
         return []
-    run = Run(source, starts, _HEAD)
+    run = FieldRun(source, starts, _HEAD)
     whole = ends - starts >= _HEAD
     signed = run.field(4, "<u4") == SIGNATURE
     internal = (run.field(2, "u1") & 0x08) != 0
@@ -121,7 +123,7 @@ def decode(
     lives.
     Raises ValueError for places outside ``data``, and for an ``as_`` that is no structure with fields.
     """
-    source = Source(data)
+    source = BatchBytes(data)
     if offsets is not None:
         offsets = np.asarray(offsets, np.int64)
         starts, ends = offsets[:-1], offsets[1:]
@@ -140,7 +142,7 @@ def decode(
     return _Decoder(source, starts, ends, as_, judge).batch(found)
 
 
-class Proven(NamedTuple):
+class ProvenPackets(NamedTuple):
     """Packets of one class that are whole and keep every MUST: their places, and where a walk has them.
 
     Packet ``places[i]`` is row ``rows[i]`` of the columns under ``top``.
@@ -148,20 +150,20 @@ class Proven(NamedTuple):
 
     cls: type[WireStruct]
     places: Integers
-    top: Part
+    top: StructColumn
     rows: Integers
 
 
-def proven(data: Any, offsets: Any) -> list[Proven]:
+def proven(data: Any, offsets: Any) -> list[ProvenPackets]:
     """The packets that are whole and keep every MUST, by class; about all others only the codec can tell.
 
     Arguments as for `decode`. No packet is decoded by itself, so this costs the same whatever they hold.
     """
-    source, offsets = Source(data), np.asarray(offsets, np.int64)
+    source, offsets = BatchBytes(data), np.asarray(offsets, np.int64)
     starts, ends = offsets[:-1], offsets[1:]
-    found: list[Proven] = []
+    found: list[ProvenPackets] = []
     for cls, places in _recognised(source, starts, ends):
-        walk = Walk(source, starts[places], ends[places], cls)
+        walk = ColumnDecoder(source, starts[places], ends[places], cls)
         kept = ~(walk.bad | Judgement(walk).unproven)
         if cls is UserMessage:
             acknowledgments, misformed = _acknowledgments(walk)
@@ -169,11 +171,11 @@ def proven(data: Any, offsets: Any) -> list[Proven]:
             for inner, rows in acknowledgments.items():
                 kept[rows] = False
                 own = places[rows]
-                inner_walk = Walk(source, starts[own], ends[own], inner)
+                inner_walk = ColumnDecoder(source, starts[own], ends[own], inner)
                 inner_rows = np.flatnonzero(~(inner_walk.bad | Judgement(inner_walk).unproven))
-                found.append(Proven(inner, own[inner_rows], inner_walk.top, inner_rows))
+                found.append(ProvenPackets(inner, own[inner_rows], inner_walk.top, inner_rows))
         rows = np.flatnonzero(kept)
-        found.append(Proven(cls, places[rows], walk.top, rows))
+        found.append(ProvenPackets(cls, places[rows], walk.top, rows))
     return found
 
 
@@ -181,7 +183,7 @@ class _Decoder:
     """Decodes one batch."""
 
     def __init__(
-        self, source: Source, starts: Integers, ends: Integers, as_: str | None, judge: bool
+        self, source: BatchBytes, starts: Integers, ends: Integers, as_: str | None, judge: bool
     ) -> None:
         self.source = source
         self.starts = starts
@@ -189,7 +191,7 @@ class _Decoder:
         self.as_ = as_
         self.judge = judge
         self._left = np.ones(len(starts), np.bool_)
-        self._tables: dict[str, Table] = {}
+        self._tables: dict[str, ColumnTable] = {}
 
     def batch(self, found: list[tuple[type[WireStruct], Integers]]) -> ColumnBatch:
         """The tables of all rows; those of no class are left to the codec."""
@@ -198,18 +200,18 @@ class _Decoder:
         for row in np.flatnonzero(self._left).tolist():
             result = self._inspect(row)
             table = self._table(result.type)
-            table.add_irregular(row, Irregular(result.packet, result.consumed, result.error))
+            table.add_irregular(row, IrregularRow(result.packet, result.consumed, result.error))
             if self.judge and result.anomalies:
                 table.add_anomalies(row, result.anomalies)
         for table in self._tables.values():
             table.finish()
         return ColumnBatch(len(self.starts), self._tables)
 
-    def _table(self, stem: str | None) -> Table:
+    def _table(self, stem: str | None) -> ColumnTable:
         name = UNRECOGNISED if stem is None else stem
         if name not in self._tables:
             cls = None if stem is None else STRUCTURES[stem]
-            self._tables[name] = Table(name, cls, self.source, self.starts, self.ends)
+            self._tables[name] = ColumnTable(name, cls, self.source, self.starts, self.ends)
         return self._tables[name]
 
     def _inspect(self, row: int) -> codec.InspectResult:
@@ -219,7 +221,7 @@ class _Decoder:
     def _decode(self, cls: type[WireStruct], rows: Integers, divide: bool) -> None:
         whole = len(rows) == len(self.starts)
         starts, ends = (self.starts, self.ends) if whole else (self.starts[rows], self.ends[rows])
-        walk = Walk(self.source, starts, ends, cls)
+        walk = ColumnDecoder(self.source, starts, ends, cls)
         kept, misformed = ~walk.bad, None
         if divide:
             acknowledgments, misformed = _acknowledgments(walk)

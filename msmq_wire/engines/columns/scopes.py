@@ -12,16 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from msmq_wire.engines.columns.values import (
-    Arms,
+from msmq_wire.engines.columns.vectors import (
     Bools,
     Column,
     Integers,
-    Items,
-    Number,
-    Octets,
-    Part,
-    Rows,
+    ListColumn,
+    NumberColumn,
+    OctetsColumn,
+    RowSet,
+    StructColumn,
+    UnionColumn,
     coded_numbers,
 )
 from msmq_wire.wire.expressions import Expression, Undetermined
@@ -40,7 +40,7 @@ _NOTHING = _Nothing()
 class _Scope:
     """A structure as the scope of an expression that is asked for some rows."""
 
-    def __init__(self, part: Part | None, question: _Question) -> None:
+    def __init__(self, part: StructColumn | None, question: _Question) -> None:
         self.part = part
         self.question = question
 
@@ -63,7 +63,7 @@ class _Scope:
 class _Question:
     """An expression over the rows of a set; ``known`` are the rows that have all it reads, None for all."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: RowSet) -> None:
         self.rows = rows
         self.known: Bools | None = None
 
@@ -71,14 +71,14 @@ class _Question:
         """A column as expressions see it."""
         if column is None:
             return _NOTHING
-        if isinstance(column, Part):
+        if isinstance(column, StructColumn):
             return _Scope(column, self)
-        if isinstance(column, Number):
+        if isinstance(column, NumberColumn):
             self.need(column.rows)
             return column.rows.spread(column.values, self.rows)
         return _Bytes(column, self)
 
-    def need(self, rows: Rows) -> None:
+    def need(self, rows: RowSet) -> None:
         """Take note that the answer is unknown outside these rows."""
         if rows is self.rows or rows.includes(self.rows):
             return
@@ -89,14 +89,14 @@ class _Question:
 class _Bytes:
     """A column of byte strings, layouts or lists in an expression: its lengths, and what it equals."""
 
-    def __init__(self, column: Octets | Arms | Items, question: _Question) -> None:
+    def __init__(self, column: OctetsColumn | UnionColumn | ListColumn, question: _Question) -> None:
         self._column = column
         self._question = question
 
     @property
     def lengths(self) -> Integers:
         """Bytes, or elements, of each."""
-        if isinstance(self._column, Arms):
+        if isinstance(self._column, UnionColumn):
             raise TypeError("the size of a field with several layouts")
         self._question.need(self._column.rows)
         lengths: Integers = self._column.rows.spread(self._column.lengths, self._question.rows)
@@ -106,24 +106,24 @@ class _Bytes:
         if not isinstance(other, bytes):
             raise TypeError(f"bytes are compared with a {type(other).__name__}")
         column = self._column
-        if isinstance(column, Items):
+        if isinstance(column, ListColumn):
             raise TypeError("a list is compared with bytes")
-        if isinstance(column, Octets):
+        if isinstance(column, OctetsColumn):
             self._question.need(column.rows)
             return column.rows.spread(column.equals(other), self._question.rows)
         same = np.zeros(self._question.rows.count, np.bool_)
         present = np.zeros(column.arms[0].rows.total, np.bool_)
         for arm in column.arms:
             present |= arm.rows.mask
-            if isinstance(arm, Octets):
+            if isinstance(arm, OctetsColumn):
                 same |= arm.rows.spread(arm.equals(other), self._question.rows)
-        self._question.need(Rows(len(present), np.flatnonzero(present)))
+        self._question.need(RowSet(len(present), np.flatnonzero(present)))
         return same
 
     __hash__ = None  # type: ignore[assignment]  # a column is no key
 
 
-def evaluate(expression: Expression, part: Part | None, rows: Rows) -> tuple[Any, Bools | None]:
+def evaluate(expression: Expression, part: StructColumn | None, rows: RowSet) -> tuple[Any, Bools | None]:
     """The value of an expression for some rows, and which rows know it, None for all.
 
     The value is an array, or one number for all rows, or `Undetermined`.
@@ -134,30 +134,30 @@ def evaluate(expression: Expression, part: Part | None, rows: Rows) -> tuple[Any
     return expression(_Scope(part, question)), question.known
 
 
-def column_at(part: Part, path: str) -> Column:
+def column_at(part: StructColumn, path: str) -> Column:
     """The column of a field at a dotted path, or of what is inside of one; None when no row has it."""
     column: Column = part
     for name in path.split("."):
-        if not isinstance(column, Part):
+        if not isinstance(column, StructColumn):
             return None
         column = column.fields.get(name, column.inside.get(name))
     return column
 
 
-def columns_at(part: Part, path: str) -> list[Number | Octets]:
+def columns_at(part: StructColumn, path: str) -> list[NumberColumn | OctetsColumn]:
     """The columns of a field at a dotted path, where what is on the way may have several layouts."""
     found: list[Column] = [part]
     for name in path.split("."):
-        inner = [_inner(one, name) for one in found if isinstance(one, Part)]
-        found = [arm for one in inner for arm in (one.arms if isinstance(one, Arms) else (one,))]
-    return [one for one in found if isinstance(one, Number | Octets)]
+        inner = [_inner(one, name) for one in found if isinstance(one, StructColumn)]
+        found = [arm for one in inner for arm in (one.arms if isinstance(one, UnionColumn) else (one,))]
+    return [one for one in found if isinstance(one, NumberColumn | OctetsColumn)]
 
 
-def _inner(part: Part, name: str) -> Column:
+def _inner(part: StructColumn, name: str) -> Column:
     return part.parent if name == "_" else part.fields.get(name)
 
 
-def combinations(columns: Sequence[Column], rows: Rows) -> tuple[Integers, list[tuple[Any, ...]]]:
+def combinations(columns: Sequence[Column], rows: RowSet) -> tuple[Integers, list[tuple[Any, ...]]]:
     """A code for every row of a set, and the values of every code, None for what a row has not.
 
     A field with several layouts counts where it is bytes.
@@ -177,9 +177,9 @@ def combinations(columns: Sequence[Column], rows: Rows) -> tuple[Integers, list[
     return total, found
 
 
-def _coded(column: Column, rows: Rows) -> tuple[Integers, list[Any]]:
-    arms = column.arms if isinstance(column, Arms) else (column,)
-    scalars = [arm for arm in arms if isinstance(arm, Number | Octets)]
+def _coded(column: Column, rows: RowSet) -> tuple[Integers, list[Any]]:
+    arms = column.arms if isinstance(column, UnionColumn) else (column,)
+    scalars = [arm for arm in arms if isinstance(arm, NumberColumn | OctetsColumn)]
     if not scalars:
         return np.zeros(rows.count, np.int64), [None]
     if len(scalars) > 1:
@@ -210,8 +210,8 @@ def _remembered(check: Callable[..., object], values: tuple[Any, ...]) -> bool:
 
 def verdicts(
     check: Callable[..., object],
-    columns: Sequence[Number | Octets],
-    rows: Rows,
+    columns: Sequence[NumberColumn | OctetsColumn],
+    rows: RowSet,
     *,
     absent: bool = True,
 ) -> Bools:
@@ -222,7 +222,7 @@ def verdicts(
     return result
 
 
-def end_with_only_nul(column: Octets) -> bool:
+def end_with_only_nul(column: OctetsColumn) -> bool:
     """Whether every text of a column is empty, or ends with a 16-bit NUL and has no other."""
     lengths = column.lengths
     if (lengths & 1).any():
@@ -233,16 +233,18 @@ def end_with_only_nul(column: Octets) -> bool:
     return np.array_equal(nuls, places[1:][lengths > 0] - 1)
 
 
-def leaves(part: Part, prefix: str = "") -> Iterator[tuple[str, Number | Octets | Part]]:
+def leaves(
+    part: StructColumn, prefix: str = ""
+) -> Iterator[tuple[str, NumberColumn | OctetsColumn | StructColumn]]:
     """The columns under a structure by dotted path; one path can have several, for different rows.
 
     What stands in lists is left out: it has no path of its own.
     """
     for name, column in (*part.fields.items(), *part.inside.items()):
         path = f"{prefix}{name}"
-        for arm in column.arms if isinstance(column, Arms) else (column,):
-            if arm is None or isinstance(arm, Items):
+        for arm in column.arms if isinstance(column, UnionColumn) else (column,):
+            if arm is None or isinstance(arm, ListColumn):
                 continue
             yield path, arm
-            if isinstance(arm, Part):
+            if isinstance(arm, StructColumn):
                 yield from leaves(arm, f"{path}.")

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from msmq_wire.engines.source import (
+from msmq_wire.engines.python_source import (
     FORMATS,
     Code,
     Term,

@@ -9,7 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from msmq_wire.engines.source import FORMATS, Code, Term, empty, end_of_text, layout, local_name, translate
+from msmq_wire.engines.python_source import (
+    FORMATS,
+    Code,
+    Term,
+    empty,
+    end_of_text,
+    layout,
+    local_name,
+    translate,
+)
 from msmq_wire.wire.expressions import Expression
 from msmq_wire.wire.fields import WireStruct, fields
 from msmq_wire.wire.generation import generate

@@ -13,11 +13,11 @@ from operator import attrgetter
 from types import NoneType
 from typing import Any, get_args, get_origin
 
+from msmq_wire.engines.python_source import Code
 from msmq_wire.engines.rows.engine import parse
-from msmq_wire.engines.source import Code
+from msmq_wire.engines.text.bounded_cache import BoundedCache
 from msmq_wire.engines.text.escaping import json_string
-from msmq_wire.engines.text.kept import Kept
-from msmq_wire.engines.text.shown import base64_string, behind, shown
+from msmq_wire.engines.text.json_fields import base64_string, behind, shown
 from msmq_wire.wire.fields import Field, WireStruct, fields
 from msmq_wire.wire.musts import BitTable
 from msmq_wire.wire.types.guid import GUID
@@ -50,20 +50,20 @@ def _writer(cls: type[WireStruct]) -> Writer:
     return found
 
 
-_guids: Kept[bytes, str] = Kept(lambda value: f'"{GUID(value)}"')
+_guids: BoundedCache[bytes, str] = BoundedCache(lambda value: f'"{GUID(value)}"')
 # By the name of the field, which the key of what the text alone would lose begins with.
-_texts: dict[str, Kept[Any, str]] = {}
+_texts: dict[str, BoundedCache[Any, str]] = {}
 
 
-def _texts_of(name: str) -> Kept[Any, str]:
+def _texts_of(name: str) -> BoundedCache[Any, str]:
     def write(value: WcharText) -> str:
         written = json_string(value.text)
         return written if value.exact else f'{written},"{name}_raw":{base64_string(bytes(value))}'
 
-    return _texts.setdefault(name, Kept(write))
+    return _texts.setdefault(name, BoundedCache(write))
 
 
-def _words(table: BitTable) -> Kept[Any, str]:
+def _words(table: BitTable) -> BoundedCache[Any, str]:
     def write(word: int) -> str:
         parts = [f'"raw":{word:d}']
         for bit in table.bits.values():
@@ -72,7 +72,7 @@ def _words(table: BitTable) -> Kept[Any, str]:
             parts.append(f'"{bit.name}":{shown}')
         return f"{{{','.join(parts)}}}"
 
-    return Kept(write)
+    return BoundedCache(write)
 
 
 def _inside(path: str, cls: type[WireStruct]) -> Callable[[Any], str]:

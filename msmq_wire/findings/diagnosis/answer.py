@@ -1,4 +1,4 @@
-"""What a diagnosis says: `Answer`s of `Statement`s, and the `Telling` that collects one.
+"""What a diagnosis says: `Answer`s of `Statement`s, and the `AnswerBuilder` that collects one.
 
 The rule kept here: a statement is an observation with the frames that show it; what is missing from the
 capture stands beside it as a caveat, and the facts behind it are data.
@@ -74,7 +74,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(statement.text for statement in self.statements)
 
 
-class Telling:
+class AnswerBuilder:
     """Collects an answer; ``visibility`` says what was captured of what a claim needs."""
 
     def __init__(self, visibility: Visibility | None = None) -> None:

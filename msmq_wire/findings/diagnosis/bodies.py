@@ -17,7 +17,7 @@ from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import TransferBuffer
 from msmq_wire.records.srmp_packets import SrmpMessage
 from msmq_wire.sessions import Moment
-from msmq_wire.sessions.message import MessageReader, moment_of
+from msmq_wire.sessions.followed_message import UserMessageReader, moment_of
 
 _MOST_KINDS = 256
 _MOST_LOOKS = 4096
@@ -60,7 +60,7 @@ class Bodies:
         self.unlooked = 0
         self._looks: dict[Looks, BodyKind] = {}
         self._bytes = 0
-        self._reader = MessageReader()
+        self._reader = UserMessageReader()
 
     def feed(self, record: Record) -> BodyKind | None:
         """Take a message in whatever carries it; return the kind that its body was counted as, if it was."""

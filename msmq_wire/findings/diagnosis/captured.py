@@ -5,27 +5,27 @@ from __future__ import annotations
 from itertools import islice
 from typing import Any
 
-from msmq_wire.findings.diagnosis.answer import MOST, Telling
-from msmq_wire.findings.diagnosis.words import Words, count, span
+from msmq_wire.findings.diagnosis.answer import MOST, AnswerBuilder
+from msmq_wire.findings.diagnosis.phrases import Phrases, count, span
 from msmq_wire.records.coverage import NEVER, Coverage
 from msmq_wire.records.visibility import Visibility
 from msmq_wire.sessions import Moment
-from msmq_wire.sessions.message import moment_of
+from msmq_wire.sessions.followed_message import moment_of
 
 _MOST_FACTS = 64
 
 
-def captured(visibility: Visibility, words: Words, telling: Telling) -> None:
+def captured(visibility: Visibility, words: Phrases, builder: AnswerBuilder) -> None:
     """Say what is missing of the capture, and of its connections."""
     for text, shown in visibility.said(lambda record: words.frame(moment_of(record))):
-        telling.say(f"{text[:1].upper()}{text[1:]}.", None if shown is None else moment_of(shown))
+        builder.say(f"{text[:1].upper()}{text[1:]}.", None if shown is None else moment_of(shown))
     lacking = visibility.lacking_connections()
     for one in lacking[:MOST]:
-        told, at = _lacks(one, words)
-        telling.say(f"{one.ends[0]} to {one.ends[1]}{_lasted(one)}: {'; '.join(told)}.", frames=at)
+        reported, at = _lacks(one, words)
+        builder.say(f"{one.ends[0]} to {one.ends[1]}{_lasted(one)}: {'; '.join(reported)}.", frames=at)
     if len(lacking) > MOST:
-        telling.say(f"The same is known of {count(len(lacking) - MOST, 'more connection')}.")
-    telling.facts = {
+        builder.say(f"The same is known of {count(len(lacking) - MOST, 'more connection')}.")
+    builder.facts = {
         "broken_files": visibility.broken,
         "frames": visibility.frames,
         "lost_frames": visibility.lost_frames,
@@ -44,9 +44,9 @@ def _lasted(one: Coverage) -> str:
     return f" (captured for {span(one.latest - one.begun)})" if one.begun and one.latest else ""
 
 
-def _lacks(one: Coverage, words: Words) -> tuple[list[str], list[int]]:
+def _lacks(one: Coverage, words: Phrases) -> tuple[list[str], list[int]]:
     """What is missing of a connection, in clauses, and where."""
-    told: list[str] = []
+    reported: list[str] = []
     moments: list[Moment] = []
 
     def frame(number: int) -> str:
@@ -54,9 +54,9 @@ def _lacks(one: Coverage, words: Words) -> tuple[list[str], list[int]]:
         return words.frame(moments[-1])
 
     if not one.started:
-        told.append("it began before the capture")
+        reported.append("it began before the capture")
     if one.one_sided and any(one.seen):
-        told.append(f"only what {one.ends[one.seen.index(True)]} sent was captured")
+        reported.append(f"only what {one.ends[one.seen.index(True)]} sent was captured")
     if one.holes:
         total = " in total" if one.holes > 1 else ""
         size = f" of {count(one.missing, 'byte')}{total}" if one.missing else ""
@@ -64,18 +64,18 @@ def _lacks(one: Coverage, words: Words) -> tuple[list[str], list[int]]:
         here = [Moment(one.first, number, None) for number in (since, until) if number]
         moments += here
         where = f"between {words.frames(here)}" if since else f"before {words.frame(here[0])}"
-        told.append(f"{count(one.holes, 'gap')}{size} {where}")
+        reported.append(f"{count(one.holes, 'gap')}{size} {where}")
     if one.cut:
-        told.append(f"{count(one.cut, 'packet')} cut off")
+        reported.append(f"{count(one.cut, 'packet')} cut off")
     if one.unread:
-        told.append(f"{count(one.unread, 'run')} of bytes in no packet")
+        reported.append(f"{count(one.unread, 'run')} of bytes in no packet")
     if one.unseen != NEVER:
-        told.append(f"{frame(one.unseen)} acknowledges bytes that were not captured")
+        reported.append(f"{frame(one.unseen)} acknowledges bytes that were not captured")
     if one.disordered != NEVER:
-        told.append(f"frames are not in the order of their time, first {frame(one.disordered)}")
+        reported.append(f"frames are not in the order of their time, first {frame(one.disordered)}")
     if one.dropped:
-        told.append("dropped to save memory while it went on")
-    return told, [one.frame for one in moments if one.frame is not None]
+        reported.append("dropped to save memory while it went on")
+    return reported, [one.frame for one in moments if one.frame is not None]
 
 
 def _facts(one: Coverage) -> dict[str, Any]:

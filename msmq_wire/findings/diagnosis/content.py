@@ -5,14 +5,14 @@ The rule kept here: signatures are verified where that was asked for, bodies ope
 
 from __future__ import annotations
 
-from msmq_wire.findings.diagnosis.answer import MOST, Telling
+from msmq_wire.findings.diagnosis.answer import MOST, AnswerBuilder
 from msmq_wire.findings.diagnosis.facts import Facts
-from msmq_wire.findings.diagnosis.security import Tally
-from msmq_wire.findings.diagnosis.words import Words, count, each_time, listed, part
+from msmq_wire.findings.diagnosis.phrases import Phrases, count, each_time, listed, part
+from msmq_wire.findings.diagnosis.security_counts import Tally
 from msmq_wire.sessions import Moment
 
 
-def security(facts: Facts, resends: int, words: Words, telling: Telling) -> None:
+def security(facts: Facts, resends: int, words: Phrases, builder: AnswerBuilder) -> None:
     """Question 10, [MS-MQMQ] 2.2.20.6 and 2.2.19.3."""
     found = facts.security
     with_body = found.clear.count + found.encrypted.count
@@ -22,27 +22,27 @@ def security(facts: Facts, resends: int, words: Words, telling: Telling) -> None
         of = part(found.clear.count, with_body, "message body", "message bodies")
         are, them = ("is", "it") if found.clear.count == 1 else ("are", "them")
         text = f"{of} {are} in clear text: whoever sees the network can read {them}; first in "
-        telling.say(f"{text}{words.frame(found.clear.first)}.", found.clear.first, attention="info")
+        builder.say(f"{text}{words.frame(found.clear.first)}.", found.clear.first, attention="info")
     if found.encrypted.count:
         of = part(found.encrypted.count, with_body, "message body", "message bodies")
         verb = "is" if found.encrypted.count == 1 else "are"
         text = f"{of} {verb} encrypted with {_names(found.encryption)}; "
-        telling.say(f"{text}first in {words.frame(found.encrypted.first)}.", found.encrypted.first)
+        builder.say(f"{text}first in {words.frame(found.encrypted.first)}.", found.encrypted.first)
     if found.signed.count:
         sizes = listed([str(size) for size in sorted(found.signature_sizes)])
         verb = "is" if found.signed.count == 1 else "are"
         text = f"{part(found.signed.count, found.messages, 'message')} {verb} signed with "
         text += f"{_names(found.hashes)}, signatures of {sizes} bytes; first "
         text += f"{words.frame(found.signed.first)}. {_verified(found.verdicts, words)}"
-        telling.say(text, found.signed.first)
+        builder.say(text, found.signed.first)
     else:
-        telling.say("No message is signed." if found.messages > 1 else "The message is not signed.")
+        builder.say("No message is signed." if found.messages > 1 else "The message is not signed.")
     if found.subjects:
-        telling.say(f"Certificates: {_names(found.subjects)}.", *_firsts(found.subjects))
+        builder.say(f"Certificates: {_names(found.subjects)}.", *_firsts(found.subjects))
     if found.senders:
-        telling.say(f"Senders named: {_names(found.senders)}.", *_firsts(found.senders))
-    telling.but(each_time(resends, facts.brought))
-    telling.facts = {
+        builder.say(f"Senders named: {_names(found.senders)}.", *_firsts(found.senders))
+    builder.but(each_time(resends, facts.brought))
+    builder.facts = {
         "messages": found.messages,
         "clear": found.clear.count,
         "encrypted": found.encrypted.count,
@@ -55,13 +55,13 @@ def security(facts: Facts, resends: int, words: Words, telling: Telling) -> None
     }
 
 
-def _verified(verdicts: dict[str, Tally], words: Words) -> str:
+def _verified(verdicts: dict[str, Tally], words: Phrases) -> str:
     if not verdicts:
         return "No signature was verified here."
-    told = [
+    reported = [
         f"{tally.count:,} {verdict} (first {words.frame(tally.first)})" for verdict, tally in verdicts.items()
     ]
-    return f"Checked here: {listed(told)}."
+    return f"Checked here: {listed(reported)}."
 
 
 def _names(tallies: dict[str, Tally]) -> str:
@@ -86,7 +86,7 @@ def _cut(cut: int, total: int) -> str:
     return f"; {cut:,} of them {'is' if cut == 1 else 'are'} not whole"
 
 
-def bodies(facts: Facts, resends: int, words: Words, telling: Telling) -> None:
+def bodies(facts: Facts, resends: int, words: Phrases, builder: AnswerBuilder) -> None:
     """Question 11, [MS-MQMQ] 2.2.12."""
     found = facts.bodies
     kinds = sorted(found.kinds.values(), key=lambda kind: -kind.count)
@@ -98,14 +98,14 @@ def bodies(facts: Facts, resends: int, words: Words, telling: Telling) -> None:
         text += f", {size}, " if kind.count == 1 else f", {size} in total, the first "
         text += f"in {words.frame(kind.first)}"
         text += _cut(kind.cut, kind.count)
-        telling.say(f"{text}.", kind.first)
+        builder.say(f"{text}.", kind.first)
     if len(kinds) > MOST or found.unlooked:
         rest = sum(kind.count for kind in kinds[MOST:]) + found.unlooked
-        telling.say(f"And {count(rest, 'more body', 'more bodies')}.")
+        builder.say(f"And {count(rest, 'more body', 'more bodies')}.")
     if found.total:
-        telling.say("msmq-wire messages FILE --bodies DIR saves them.")
-        telling.but(each_time(resends, facts.brought))
-    telling.facts = {
+        builder.say("msmq-wire messages FILE --bodies DIR saves them.")
+        builder.but(each_time(resends, facts.brought))
+    builder.facts = {
         "bodies": found.total,
         "without_body": found.empty,
         "kinds": [

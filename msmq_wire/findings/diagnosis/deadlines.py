@@ -11,8 +11,8 @@ from collections import OrderedDict
 import msgspec
 
 from msmq_wire.findings.cause import Cause
-from msmq_wire.findings.diagnosis.answer import MOST, Telling
-from msmq_wire.findings.diagnosis.words import Words, count, host, seconds_text, short
+from msmq_wire.findings.diagnosis.answer import MOST, AnswerBuilder
+from msmq_wire.findings.diagnosis.phrases import Phrases, count, host, seconds_text, short
 from msmq_wire.sessions import MessageLife, Moment
 from msmq_wire.wire.headers.base_header import INFINITE
 
@@ -28,7 +28,7 @@ _REPORTED = (
 class _Transaction(msgspec.Struct):
     """The messages of one transaction; ``limit`` is None once they differ.
 
-    ``late`` counts those that were not received in time, ``told`` those of them that a packet says it of.
+    ``late`` counts those that were not received in time, ``reported`` those of them that a packet says it of.
     """
 
     queue_manager: str
@@ -40,7 +40,7 @@ class _Transaction(msgspec.Struct):
     ends: tuple[int, int] | None
     messages: int = 0
     late: int = 0
-    told: int = 0
+    reported: int = 0
     begun: bool = False
     ended: bool = False
 
@@ -80,7 +80,7 @@ class SharedTimes:
         if one.ends is not None and end is not None:
             one.ends = min(one.ends[0], end), max(one.ends[1], end)
         one.late += life.expired == "time_to_be_received"
-        one.told += life.expired == "time_to_be_received" and life.nack_class is not None
+        one.reported += life.expired == "time_to_be_received" and life.nack_class is not None
 
     def finish(self) -> None:
         """Count what is still followed."""
@@ -103,10 +103,10 @@ class SharedTimes:
             self.found.pop()
 
 
-def shared_times(sums: SharedTimes, words: Words, telling: Telling) -> None:
+def shared_times(sums: SharedTimes, words: Phrases, builder: AnswerBuilder) -> None:
     """Question 16, [MS-MQMQ] 2.2.20.5 and 2.2.19.2."""
     sums.finish()
-    telling.facts = {
+    builder.facts = {
         "transactions": sums.several,
         "with_one_time": sums.transactions,
         "messages": sums.messages,
@@ -114,13 +114,13 @@ def shared_times(sums: SharedTimes, words: Words, telling: Telling) -> None:
     }
     for one in sums.found:
         text = _text(one, words)
-        telling.say(f"{text}.", one.first, one.last, attention="medium" if one.late else None)
+        builder.say(f"{text}.", one.first, one.last, attention="medium" if one.late else None)
         if one.late:
-            telling.blame(
+            builder.blame(
                 Cause(
                     text=text,
                     severity="medium",
-                    confidence="certain" if one.told == one.late else "likely",
+                    confidence="certain" if one.reported == one.late else "likely",
                     moments=(one.first, one.last),
                     who=(one.src,),
                     action="set the time on the first message of a transaction, or send the rest in another",
@@ -132,12 +132,12 @@ def shared_times(sums: SharedTimes, words: Words, telling: Telling) -> None:
             )
     if sums.transactions > len(sums.found):
         more = count(sums.transactions - len(sums.found), "more transaction")
-        telling.say(f"The same is true of {more}, {count(sums.messages, 'message')} in all.")
+        builder.say(f"The same is true of {more}, {count(sums.messages, 'message')} in all.")
     if sums.found:
-        telling.say(_REPORTED)
+        builder.say(_REPORTED)
 
 
-def _text(one: _Transaction, words: Words) -> str:
+def _text(one: _Transaction, words: Phrases) -> str:
     text = f"{count(one.messages, 'message')} of transaction {one.number} of {short(one.queue_manager)} "
     text += f"({one.src}) share {seconds_text(one.limit or 0)} to be received"
     if one.ends is not None:

@@ -16,14 +16,14 @@ from msmq_wire.findings.causes import causes, is_standing
 from msmq_wire.findings.diagnosis.answer import Answer
 from msmq_wire.findings.diagnosis.facts import Facts
 from msmq_wire.findings.diagnosis.naming import named
-from msmq_wire.findings.diagnosis.words import Words, count, listed
+from msmq_wire.findings.diagnosis.phrases import Phrases, count, listed
 from msmq_wire.findings.finding import CONFIDENCES, SEVERITIES, Confidence, Finding, Severity
-from msmq_wire.findings.folding import MOST_KEPT, Fold, Group
+from msmq_wire.findings.folding import MOST_KEPT, FindingGroup, Fold
 from msmq_wire.findings.registry import RULES
 from msmq_wire.records.record import Record
 from msmq_wire.records.visibility import Visibility
 from msmq_wire.sessions import Moment, Story
-from msmq_wire.sessions.message import moment_of
+from msmq_wire.sessions.followed_message import moment_of
 
 MOST_LINES = 5
 """Lines of a digest, at most."""
@@ -185,13 +185,13 @@ def looked(answers: Iterable[Answer], facts: Facts, story: Story, frames: int | 
 
 def digest_of(
     answers: Sequence[Answer],
-    suspects: Fold,
-    words: Words,
+    candidates: Fold,
+    words: Phrases,
     looked_at: str,
     story: Story | None = None,
 ) -> Digest:
     """What answers and findings say is wrong, the cause first, behind what the capture lacks."""
-    drafts = [_of_group(group) for group in causes(_groups(answers, suspects))]
+    drafts = [_of_group(group) for group in causes(_groups(answers, candidates))]
     drafts = drafts or list(_flagged(answers))
     ranked = sorted(drafts, key=lambda draft: draft.place)
     ranked = list(_joined(ranked))
@@ -212,19 +212,19 @@ def _name(drafts: Sequence[_Draft], story: Story) -> None:
             draft.about = about.text(draft.who)
 
 
-def causes_of(answers: Sequence[Answer], suspects: Fold) -> Iterator[tuple[Cause, Group | None]]:
+def causes_of(answers: Sequence[Answer], candidates: Fold) -> Iterator[tuple[Cause, FindingGroup | None]]:
     """The causes that answers name and a digest tells, each with the packets that are behind it."""
-    for lead in causes(_groups(answers, suspects)):
+    for lead in causes(_groups(answers, candidates)):
         if lead.answer is not None:
             yield lead.answer, None
             continue
         yield from ((one.answer, lead) for one in lead.explained if one.answer is not None)
 
 
-def _groups(answers: Iterable[Answer], suspects: Fold) -> list[Group]:
+def _groups(answers: Iterable[Answer], candidates: Fold) -> list[FindingGroup]:
     """What rules and answers say, one and the same thing perhaps twice."""
     named = (
-        Group(
+        FindingGroup(
             id=f"{cause.rules[0]} {' '.join(cause.who[:1])}".rstrip(),
             lead=Finding(
                 id=cause.rules[0],
@@ -246,10 +246,10 @@ def _groups(answers: Iterable[Answer], suspects: Fold) -> list[Group]:
         for answer in answers
         for cause in answer.causes
     )
-    return [*suspects.groups(), *named]
+    return [*candidates.groups(), *named]
 
 
-def _of_capture(visibility: Visibility, words: Words) -> tuple[DigestLine, ...]:
+def _of_capture(visibility: Visibility, words: Phrases) -> tuple[DigestLine, ...]:
     """What the capture lacks, where answers are missing for that."""
 
     def place(record: Record) -> str:
@@ -317,7 +317,7 @@ def _joined(drafts: Sequence[_Draft]) -> Iterator[_Draft]:
     yield from (draft for draft in drafts if not draft.senders or by_rule[draft.rule] is draft)
 
 
-def _of_group(lead: Group) -> _Draft:
+def _of_group(lead: FindingGroup) -> _Draft:
     draft = _of_rule(lead) if lead.answer is None else _of_answer(lead, lead.answer)
     for group in lead.explained:
         if group.answer is not None:
@@ -331,7 +331,7 @@ def _of_group(lead: Group) -> _Draft:
     return draft
 
 
-def _also(group: Group) -> str:
+def _also(group: FindingGroup) -> str:
     """What else a cause explains, in few words: its title, and the field where the title names none."""
     title, path = _titled(group), group.lead.message.partition(": ")[0]
     if group.lead.id == _ANY and path:
@@ -339,7 +339,7 @@ def _also(group: Group) -> str:
     return f"{title} ({group.lead.id})"
 
 
-def _of_answer(lead: Group, cause: Cause) -> _Draft:
+def _of_answer(lead: FindingGroup, cause: Cause) -> _Draft:
     return _Draft(
         severity=lead.severity,
         confidence=lead.confidence,
@@ -358,7 +358,7 @@ def _of_answer(lead: Group, cause: Cause) -> _Draft:
     )
 
 
-def _of_rule(lead: Group) -> _Draft:
+def _of_rule(lead: FindingGroup) -> _Draft:
     sender = lead.attacker or lead.sender or next(iter(lead.hosts), "")
     who = tuple(dict.fromkeys((sender, *lead.hosts))) if sender else ()
     said = lead.lead.message
@@ -391,7 +391,7 @@ def _of_rule(lead: Group) -> _Draft:
     return draft
 
 
-def _titled(group: Group) -> str:
+def _titled(group: FindingGroup) -> str:
     title = group.lead.title
     return title if _NAME.match(title) else f"{title[:1].lower()}{title[1:]}"
 
@@ -407,7 +407,7 @@ def _cut(text: str) -> str:
     return f"{text[:_MOST_CHARACTERS].rpartition(' ')[0] or text[:_MOST_CHARACTERS]}…"
 
 
-def _action(lead: Group) -> str:
+def _action(lead: FindingGroup) -> str:
     """The first thing that the rule says to do, and the second where both are short."""
     rule = RULES.get(lead.lead.id)
     first, *more = re.split(r"[.:] ", "" if rule is None else rule.action, maxsplit=1)[0].split("; ")
@@ -442,7 +442,7 @@ def _hosts(names: Sequence[str], *, many: bool = False) -> str:
     return listed(names[:_MOST_HOSTS], len(names))
 
 
-def _moments(group: Group) -> list[Moment]:
+def _moments(group: FindingGroup) -> list[Moment]:
     return [
         Moment(place.record, place.frames[-1] if place.frames else None, place.time)
         for place in group.lead.evidence
@@ -450,7 +450,7 @@ def _moments(group: Group) -> list[Moment]:
     ]
 
 
-def _line(draft: _Draft, words: Words) -> DigestLine:
+def _line(draft: _Draft, words: Phrases) -> DigestLine:
     moments = sorted(dict.fromkeys(draft.moments), key=lambda one: one.record)[:_MOST_FRAMES]
     frames = dict.fromkeys(one.frame for one in moments if one.frame is not None)
     return DigestLine(

@@ -13,17 +13,17 @@ import msgspec
 
 from msmq_wire.findings.diagnosis.bodies import FIRST, Bodies, BodyKind
 from msmq_wire.findings.diagnosis.inventory import Inventory
-from msmq_wire.findings.diagnosis.managed import Managed
+from msmq_wire.findings.diagnosis.managed import ManagementAnswers
+from msmq_wire.findings.diagnosis.phrases import port
 from msmq_wire.findings.diagnosis.returns import Returns
-from msmq_wire.findings.diagnosis.security import Security
-from msmq_wire.findings.diagnosis.words import port
+from msmq_wire.findings.diagnosis.security_counts import Security
 from msmq_wire.records.endpoint import host_of
 from msmq_wire.records.record import Record, is_read
 from msmq_wire.records.rpc_packets import RpcBind, RpcCall
 from msmq_wire.records.run import Run, bounds
 from msmq_wire.rpc.interfaces import Role
 from msmq_wire.sessions import Moment
-from msmq_wire.sessions.message import moment_of
+from msmq_wire.sessions.followed_message import moment_of
 from msmq_wire.wire.headers.extended_address_header import ExtendedAddressHeader
 from msmq_wire.wire.headers.user_header import AddressOverlay, address_text
 
@@ -78,7 +78,7 @@ class Facts:
         self.security = Security()
         self.inventory = Inventory()
         self.returns = Returns()
-        self.managed = Managed()
+        self.managed = ManagementAnswers()
 
     def feed(self, record: Record) -> None:
         """Take the next record."""
@@ -94,32 +94,32 @@ class Facts:
                 self._feed(record, None)
             return
         # Loads numpy, as whoever has a run did.
-        from msmq_wire.findings.diagnosis.alike import Alike
+        from msmq_wire.findings.diagnosis.message_groups import GroupedMessages
 
-        alike, ids = Alike(run, FIRST), run.id
-        singles = {record.id: record for record in (*map(run.record, alike.rest), *run.others)}
+        grouped, ids = GroupedMessages(run, FIRST), run.id
+        singles = {record.id: record for record in (*map(run.record, grouped.rest), *run.others)}
         first, last = bounds(run)
         self._begin(first, run.capture)
         self.records += last + 1 - first - len(singles)
         # Who is first of something is kept: so what is alike comes where its first one does.
         kinds: dict[int, BodyKind | None] = {}
-        found: list[BodyKind | None] = [None] * len(alike.looks)
-        looked = {int(ids[group.first]): (look, group) for look, group in alike.looked()}
+        found: list[BodyKind | None] = [None] * len(grouped.looks)
+        looked = {int(ids[group.first]): (display, group) for display, group in grouped.looked()}
         messages = {number for number, record in singles.items() if record.type in _MESSAGES}
         for number in sorted(messages | looked.keys()):
             if number in messages:
                 kinds[number] = self.bodies.feed(singles[number])
                 continue
-            look, group = looked[number]
-            looks = alike.looks[look]
+            display, group = looked[number]
+            looks = grouped.looks[display]
             if looks is None:
                 self.bodies.empty += group.count
             else:
                 example = partial(run.record, group.first)
-                found[look] = self.bodies.add(looks, example, group.count, group.total, group.cut)
+                found[display] = self.bodies.add(looks, example, group.count, group.total, group.cut)
         known = {id(kind): kind for kind in found}
         of_numbers, numbers = [*known.values()], {kind: number for number, kind in enumerate(known)}
-        shaped = alike.shaped([numbers[id(kind)] for kind in found])
+        shaped = grouped.shaped([numbers[id(kind)] for kind in found])
         groups = {int(ids[group.first]): (kind, group) for kind, group in shaped}
         for number in sorted(singles.keys() | groups.keys()):
             if number in singles:

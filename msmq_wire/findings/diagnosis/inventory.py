@@ -10,16 +10,16 @@ from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
-from msmq_wire.findings.diagnosis.answer import Telling
+from msmq_wire.findings.diagnosis.answer import AnswerBuilder
 from msmq_wire.findings.diagnosis.bodies import BodyKind
-from msmq_wire.findings.diagnosis.words import Words, count, each_time
+from msmq_wire.findings.diagnosis.phrases import Phrases, count, each_time
 from msmq_wire.records.column import Column
-from msmq_wire.records.look import Look
+from msmq_wire.records.display import Display
 from msmq_wire.records.message import message_of
 from msmq_wire.records.record import Record
 from msmq_wire.sessions import Moment
-from msmq_wire.sessions.lives import is_acknowledgment
-from msmq_wire.sessions.message import MessageReader
+from msmq_wire.sessions.followed_message import UserMessageReader
+from msmq_wire.sessions.message_lives import is_acknowledgment
 from msmq_wire.wire.partial import reached
 
 _MOST_ROWS = 1024
@@ -36,7 +36,7 @@ _RQ, _EB = 7 << 16, 1 << 5
 """Of UserHeader and of SecurityHeader."""
 
 
-class Content(NamedTuple):
+class MessageTraits(NamedTuple):
     """What messages of one row have in common; texts as rows show them."""
 
     queue: str | None
@@ -58,7 +58,7 @@ _Told: TypeAlias = tuple[str, str, str | None, bool, bool]
 class _Line(msgspec.Struct):
     """A row of the table: messages of one content, sizes in bytes."""
 
-    content: Content
+    content: MessageTraits
     first: Moment
     last: Moment
     messages: int = 0
@@ -74,9 +74,9 @@ class Inventory:
     """
 
     def __init__(self) -> None:
-        self.sums: dict[Content, _Line] = {}
+        self.sums: dict[MessageTraits, _Line] = {}
         self.left_out = 0
-        self._reader = MessageReader()
+        self._reader = UserMessageReader()
 
     def feed(
         self,
@@ -94,9 +94,9 @@ class Inventory:
         if message is None or is_acknowledgment(message["message_class"]):
             return
         size = message["body_size"]
-        told = self._of_packet(record) if message.carrier == "packet" else _of_other(record, kind)
+        reported = self._of_packet(record) if message.carrier == "packet" else _of_other(record, kind)
         via, delivery, priority = (message[name] for name in ("via", "delivery", "priority"))
-        content = Content(message["queue"], _body(kind), via, delivery, priority, *told)
+        content = MessageTraits(message["queue"], _body(kind), via, delivery, priority, *reported)
         last, number, total, smallest, largest = more or (moment, 1, size or 0, size, size)
         line = self.sums.get(content)
         if line is None:
@@ -166,47 +166,53 @@ def _protection(row: Any) -> str:
 
 
 INVENTORY_COLUMNS: tuple[Column, ...] = (
-    Column("messages", "number", "How many there are.", optional=False, look=Look("messages")),
+    Column("messages", "number", "How many there are.", optional=False, display=Display("messages")),
     Column(
         "queue", "text", "Format name of the destination.", "content.queue", reveals="host",
-        look=Look("queue", 0, 12, end=True, style="name"),
+        display=Display("queue", 0, 12, end=True, style="name"),
     ),
-    Column("body", "text", "What wrote the bodies.", "content.body", optional=False, look=Look("body", 0, 9)),
+    Column(
+        "body", "text", "What wrote the bodies.", "content.body",
+        optional=False, display=Display("body", 0, 9),
+    ),
     Column("bytes", "number", "Bytes of all bodies.", optional=False),
-    Column("smallest", "number", "Bytes of the smallest body.", look=Look("sizes", 80, text=_sizes)),
+    Column("smallest", "number", "Bytes of the smallest body.", display=Display("sizes", 80, text=_sizes)),
     Column("largest", "number", "Bytes of the largest body."),
     Column(
         "delivery", "text", "express, recoverable or transactional.", "content.delivery",
-        choices=("express", "recoverable", "transactional"), look=Look("delivery", 90),
+        choices=("express", "recoverable", "transactional"), display=Display("delivery", 90),
     ),
-    Column("priority", "number", "Priority, 0 to 7.", "content.priority", most=7, look=Look("priority", 110)),
+    Column(
+        "priority", "number", "Priority, 0 to 7.", "content.priority", most=7,
+        display=Display("priority", 110),
+    ),
     Column(
         "acknowledgments", "text", "Acknowledgments asked for: PA, PR, NA, NR.", "content.acknowledgments",
-        look=Look("asks", 100, text=_asks),
+        display=Display("asks", 100, text=_asks),
     ),
     Column("journaling", "text", "Source journaling asked for: JN, JP.", "content.journaling"),
     Column(
         "response_queue", "text", "Format name of the queue for answers.", "content.response_queue",
-        reveals="host", look=Look("answers to", 130, 12, end=True, style="name"),
+        reveals="host", display=Display("answers to", 130, 12, end=True, style="name"),
     ),
     Column(
         "signed", "flag", "Whether there is a signature.", "content.signed", optional=False,
-        look=Look("protection", 120, text=_protection),
+        display=Display("protection", 120, text=_protection),
     ),
     Column("encrypted", "flag", "Whether the body is encrypted.", "content.encrypted", optional=False),
     Column(
         "via", "text", "tcp; rpc for what came in a call; http for SRMP.", "content.via",
-        choices=("tcp", "rpc", "http"), optional=False, look=Look("via", 140, style="dim"),
+        choices=("tcp", "rpc", "http"), optional=False, display=Display("via", 140, style="dim"),
     ),
 )  # fmt: skip
 """The columns of the table."""
 
 
-def inventory(sums: Inventory, again: int, brought: int, words: Words, telling: Telling) -> None:
+def inventory(sums: Inventory, again: int, brought: int, words: Phrases, builder: AnswerBuilder) -> None:
     """Question 18; ``again`` counts messages that were sent once more, ``brought`` those that calls carry."""
     found = sums.lines()
     if not found:
-        telling.facts = {"rows": [], "messages": 0, "left_out": 0}
+        builder.facts = {"rows": [], "messages": 0, "left_out": 0}
         return
     total = sum(line.messages for line in found) + sums.left_out
     queues = len({line.content.queue for line in found})
@@ -218,7 +224,7 @@ def inventory(sums: Inventory, again: int, brought: int, words: Words, telling: 
     text += f"; the body has {size}; " if total == 1 else f"; the bodies have {size} in total; "
     where = words.frame(first)
     text += where if first == last else f"first in {where}, last in {words.frame(last)}"
-    telling.say(f"{text}.", first, last)
+    builder.say(f"{text}.", first, last)
     answers, asks, journals, transactional, signed, encrypted = (
         sum(line.messages for line in found if is_so(line.content))
         for is_so in (
@@ -230,15 +236,15 @@ def inventory(sums: Inventory, again: int, brought: int, words: Words, telling: 
             lambda one: one.encrypted,
         )
     )
-    telling.say(
+    builder.say(
         f"With a response queue: {answers:,}; acknowledgments asked for: {asks:,}; journaling or "
         f"dead-lettering: {journals:,}; transactional: {transactional:,}; signed: {signed:,}; "
         f"encrypted: {encrypted:,}."
     )
     if sums.left_out:
-        telling.but(f"{count(sums.left_out, 'message')} of further kinds are not in the table")
-    telling.but(each_time(again, brought))
-    telling.facts = {
+        builder.but(f"{count(sums.left_out, 'message')} of further kinds are not in the table")
+    builder.but(each_time(again, brought))
+    builder.facts = {
         "messages": total,
         "left_out": sums.left_out,
         "rows": [{one.name: one.value(line) for one in INVENTORY_COLUMNS} for line in found],

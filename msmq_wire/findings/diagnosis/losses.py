@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.diagnosis.answer import MOST, Telling
-from msmq_wire.findings.diagnosis.fates import REMEDIES, of_several
-from msmq_wire.findings.diagnosis.messages import Bad, MessageSums, Stale
-from msmq_wire.findings.diagnosis.words import (
+from msmq_wire.findings.diagnosis.answer import MOST, AnswerBuilder
+from msmq_wire.findings.diagnosis.delivery_failures import REMEDIES, of_several
+from msmq_wire.findings.diagnosis.message_sums import LostMessages, MessageSums, StaleMessages
+from msmq_wire.findings.diagnosis.phrases import (
     ASK,
-    Words,
+    Phrases,
     count,
     failed_word,
     host,
@@ -32,22 +32,24 @@ _SILENT = (
 _NOWHERE = "a queue that is not known"
 
 
-def lost(sums: MessageSums, story: Story, words: Words, telling: Telling) -> None:
+def lost(sums: MessageSums, story: Story, words: Phrases, builder: AnswerBuilder) -> None:
     """Question 5, [MS-MQMQ] 2.2.18.1.6 and 2.2.19.1, [MS-MQQB] 3.1.5.8.6."""
     bad = sums.bad_classes.total()
     for one in list(sums.bad.values())[:MOST]:
-        telling.say(_bad_text(one, words), *(at for life in one.lives for at in (life.first, *_told(life))))
+        builder.say(
+            _bad_text(one, words), *(at for life in one.lives for at in (life.first, *_reported(life)))
+        )
     if len(sums.bad) > MOST:
         kinds = listed([f"{number:,} {reason}" for reason, number in sums.bad_classes.most_common()])
-        telling.say(f"{bad:,} messages in all were refused or expired: {kinds}.")
+        builder.say(f"{bad:,} messages in all were refused or expired: {kinds}.")
     for fact, message in sums.ended:
-        telling.claim(fact, message)
+        builder.claim(fact, message)
     for stale in list(sums.stale.values())[:MOST]:
-        telling.say(_stale_text(stale, words), stale.first.first, attention="low")
+        builder.say(_stale_text(stale, words), stale.first.first, attention="low")
     purged = [queue for queue in story.queues if queue.purged is not None]
     for queue in purged[:MOST]:
         gone = list(_gone_with(queue, story))
-        telling.say(
+        builder.say(
             _purged_text(queue, gone, words), queue.purged, *(life.first for life in gone), attention="medium"
         )
     unknown = [life for life in sums.never if life.outcome == "unknown"]
@@ -56,43 +58,43 @@ def lost(sums: MessageSums, story: Story, words: Words, telling: Telling) -> Non
         text = f"The capture does not show what became of message {short(life.message_id)} to "
         text += life.queue or _NOWHERE
         text += f", sent in {words.frame(life.first)}{_session_end(life, story, words)}."
-        telling.say(text + _asked(_alone(life)), life.first)
+        builder.say(text + _asked(_alone(life)), life.first)
     if number > min(len(unknown), 3) > 0:
-        telling.say(
+        builder.say(
             f"The same is true of {count(number - min(len(unknown), 3), 'more message')}: {ASK.format(4)}."
         )
-    _wait(sums, story, words, telling)
+    _wait(sums, story, words, builder)
     ran_out = any(
         life.outcome == "expired" and not life.nack_class for one in sums.bad.values() for life in one.lives
     )
     if number or ran_out or any(stale.fact != "in_time" for stale in sums.stale.values()):
-        telling.but(_SILENT)
-    if not telling.statements and sums.total:
+        builder.but(_SILENT)
+    if not builder.statements and sums.total:
         text = "Nothing did: no message was refused, expired, purged or left without an acknowledgment"
         text += " in this capture."
         if sums.outcomes["received"] < sums.total:
             text += " The network does not show what an application did with messages that arrived."
-        telling.say(text)
-    telling.facts = {
+        builder.say(text)
+    builder.facts = {
         "outcomes": dict(sums.outcomes),
         "refused_or_expired": dict(sums.bad_classes),
         "purged_queues": [queue.queue for queue in purged[:64]],
     }
 
 
-def _alone(life: MessageLife) -> Bad:
-    one = Bad()
+def _alone(life: MessageLife) -> LostMessages:
+    one = LostMessages()
     one.add(life)
     return one
 
 
-def _told(life: MessageLife) -> list[Moment]:
+def _reported(life: MessageLife) -> list[Moment]:
     """Where a message was refused."""
     acks = [one.at for one in life.acknowledgments if one.message_class == life.nack_class]
     return acks or ([] if life.rejected is None else [life.rejected])
 
 
-def _bad_text(bad: Bad, words: Words) -> str:
+def _bad_text(bad: LostMessages, words: Phrases) -> str:
     first = bad.lives[0]
     to = first.queue or _NOWHERE
     was = "was" if bad.count == 1 else "were"
@@ -101,7 +103,7 @@ def _bad_text(bad: Bad, words: Words) -> str:
     reason = reason if bad.count == 1 else of_several(reason)
     reason += f" (class 0x{first.nack_class:04x}" if first.nack_class else ""
     if bad.count == 1:
-        where = "".join(f", {words.frame(at)}" for at in _told(first)[:1])
+        where = "".join(f", {words.frame(at)}" for at in _reported(first)[:1])
         reason += f"{where})" if first.nack_class else ""
         text = (
             f"Message {short(first.message_id)} to {to} {verb}: {reason}; sent in {words.frame(first.first)}."
@@ -109,7 +111,7 @@ def _bad_text(bad: Bad, words: Words) -> str:
     else:
         shown = [
             f"{short(life.message_id)} (sent in {words.frame(life.first)}"
-            + "".join(f", reported in {words.frame(at)}" for at in _told(life)[:1])
+            + "".join(f", reported in {words.frame(at)}" for at in _reported(life)[:1])
             + ")"
             for life in bad.lives
         ]
@@ -125,7 +127,7 @@ def _gone_with(queue: RemoteQueue, story: Story) -> Iterator[MessageLife]:
     return (life for life in story.lives if life.purged_by == queue.number)
 
 
-def _purged_text(queue: RemoteQueue, gone: list[MessageLife], words: Words) -> str:
+def _purged_text(queue: RemoteQueue, gone: list[MessageLife], words: Phrases) -> str:
     name, server = queue.queue or "A queue", host(queue.server)
     text = f"{name} was purged by {host(queue.client)} in {words.frame(queue.purged)}."
     if not gone:
@@ -137,7 +139,7 @@ def _purged_text(queue: RemoteQueue, gone: list[MessageLife], words: Words) -> s
     return f"{text}{it}."
 
 
-def _wait(sums: MessageSums, story: Story, words: Words, telling: Telling) -> None:
+def _wait(sums: MessageSums, story: Story, words: Phrases, builder: AnswerBuilder) -> None:
     """Transactional messages that a session acknowledged and no OrderAck covers, by their stream."""
     streams = {stream.number: stream for stream in story.streams}
     by_stream: dict[int, list[MessageLife]] = {}
@@ -145,15 +147,15 @@ def _wait(sums: MessageSums, story: Story, words: Words, telling: Telling) -> No
         if life.stream is not None:
             by_stream.setdefault(life.stream, []).append(life)
     for number, lives in list(by_stream.items())[:MOST]:
-        telling.say(
+        builder.say(
             _wait_text(lives, streams.get(number), words), *(life.first for life in lives), attention="info"
         )
     rest = sums.waiting_count - sum(len(lives) for lives in list(by_stream.values())[:MOST])
     if rest:
-        telling.say(f"The same is true of {count(rest, 'more message')}: {ASK.format(12)}.")
+        builder.say(f"The same is true of {count(rest, 'more message')}: {ASK.format(12)}.")
 
 
-def _wait_text(lives: list[MessageLife], stream: TransactionalStream | None, words: Words) -> str:
+def _wait_text(lives: list[MessageLife], stream: TransactionalStream | None, words: Phrases) -> str:
     first = lives[0]
     ids = [f"{short(life.message_id)} ({words.frame(life.first)})" for life in lives[:MOST]]
     text = f"The capture shows no OrderAck for {count(len(lives), 'message')} from {host(first.src)} to "
@@ -173,7 +175,7 @@ def _wait_text(lives: list[MessageLife], stream: TransactionalStream | None, wor
     return f"{text}. For the whole stream {ASK.format(12)}."
 
 
-def _stale_text(stale: Stale, words: Words) -> str:
+def _stale_text(stale: StaleMessages, words: Phrases) -> str:
     """Messages that were past their time when they were sent, by the clock of the capture."""
     life = stale.first
     sent_at = (life.first.time or 0) // SECOND
@@ -195,7 +197,7 @@ def _stale_text(stale: Stale, words: Words) -> str:
     return f"{text} The clock of {from_} may be slow{became}."
 
 
-def _session_end(life: MessageLife, story: Story, words: Words) -> str:
+def _session_end(life: MessageLife, story: Story, words: Phrases) -> str:
     session = None if life.session is None else story.session(life.session)
     if session is None or session.close is None:
         return "; the capture ends before an acknowledgment" if life.via == "tcp" else ""
@@ -203,7 +205,7 @@ def _session_end(life: MessageLife, story: Story, words: Words) -> str:
     return f"; its connection was {how} in {words.frame(session.close)} without an acknowledgment"
 
 
-def _asked(bad: Bad) -> str:
+def _asked(bad: LostMessages) -> str:
     """What the sender asked for that tells more elsewhere; of several what all of them asked for."""
     it, its = ("It", "its") if bad.count == 1 else ("They", "their")
     notes = []

@@ -12,15 +12,15 @@ from typing import Any
 import msgspec
 
 from msmq_wire.findings.cause import Cause
-from msmq_wire.findings.diagnosis.answer import MOST, Telling
-from msmq_wire.findings.diagnosis.words import Words, count, host
+from msmq_wire.findings.diagnosis.answer import MOST, AnswerBuilder
+from msmq_wire.findings.diagnosis.phrases import Phrases, count, host
 from msmq_wire.findings.finding import Confidence, Severity
 from msmq_wire.records.call_story import size_text
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.rpc.constants import ConnectionStatus, ManagementAction
 from msmq_wire.rpc.interfaces import Role
-from msmq_wire.rpc.management import WORDS, ConnectionAttempt, ManagementValue, read_value
+from msmq_wire.rpc.management_properties import WORDS, ConnectionAttempt, ManagementValue, read_value
 from msmq_wire.rpc.properties import PropertyKind
 from msmq_wire.rpc.types.sequence_info import SequenceInfo
 from msmq_wire.sessions import Moment
@@ -86,14 +86,15 @@ class _Deed(msgspec.Struct):
     at: Moment
 
 
-class Managed:
+class ManagementAnswers:
     """Takes calls of qmmgmt; at most 256 computers and queues are kept, ``left_out`` counts other answers.
 
-    ``told`` are answers by kind, host, and queue (empty for the computer), ``done`` the last action likewise.
+    ``reported`` are answers by kind, host, and queue (empty for the computer), ``done`` the last action
+    likewise.
     """
 
     def __init__(self) -> None:
-        self.told: dict[tuple[PropertyKind, str, str], _Told] = {}
+        self.reported: dict[tuple[PropertyKind, str, str], _Told] = {}
         self.done: dict[tuple[str, str], _Deed] = {}
         self.left_out = 0
 
@@ -114,40 +115,42 @@ class Managed:
         kind, asked, values = key[0], call.request.a_prop, getattr(call.response, "ap_var", None)
         if kind is None or not isinstance(asked, tuple) or not isinstance(values, tuple):
             return
-        if key not in self.told and len(self.told) >= _MOST:
+        if key not in self.reported and len(self.reported) >= _MOST:
             self.left_out += 1
             return
-        told = self.told.setdefault(key, _Told(client=client))
-        told.client = client
+        reported = self.reported.setdefault(key, _Told(client=client))
+        reported.client = client
         for propid, variant in zip(asked, values, strict=False):
             value = read_value(variant, propid, kind)
             words = WORDS[kind].get(propid)
             if value is None or (words is not None and str(value).upper() not in words):
                 continue
-            told.values[propid] = (value, moment)
-            if kind is _QUEUE and propid == _COUNT and isinstance(value, int) and told.before is None:
-                told.before = (value, moment)
+            reported.values[propid] = (value, moment)
+            if kind is _QUEUE and propid == _COUNT and isinstance(value, int) and reported.before is None:
+                reported.before = (value, moment)
 
 
-def offline(managed: Managed, words: Words, telling: Telling) -> None:
+def offline(managed: ManagementAnswers, words: Phrases, builder: AnswerBuilder) -> None:
     """Of question 2: computers that were taken off the network, and how outgoing queues failed to connect."""
     shown = 0
-    for (kind, server, queue), told in managed.told.items():
+    for (kind, server, queue), reported in managed.reported.items():
         found = (
-            _disconnected(server, told, words) if kind is _MACHINE else _failed(server, queue, told, words)
+            _disconnected(server, reported, words)
+            if kind is _MACHINE
+            else _failed(server, queue, reported, words)
         )
         if found is None or shown >= MOST:
             continue
         shown += 1
-        telling.say(f"{found.text}.", *found.moments, attention=found.severity)
-        telling.blame(found)
-    _deeds(managed, (ManagementAction.CONNECT, ManagementAction.DISCONNECT), words, telling)
+        builder.say(f"{found.text}.", *found.moments, attention=found.severity)
+        builder.blame(found)
+    _deeds(managed, (ManagementAction.CONNECT, ManagementAction.DISCONNECT), words, builder)
 
 
-def _disconnected(server: str, told: _Told, words: Words) -> Cause | None:
-    if str(told.value(_CONNECTED)).upper() != "DISCONNECTED":
+def _disconnected(server: str, reported: _Told, words: Phrases) -> Cause | None:
+    if str(reported.value(_CONNECTED)).upper() != "DISCONNECTED":
         return None
-    at = told.values[_CONNECTED][1]
+    at = reported.values[_CONNECTED][1]
     return Cause(
         text=f"{server} says in {words.frame(at)} that it is DISCONNECTED: an administrator took it offline",
         severity="medium",
@@ -159,12 +162,12 @@ def _disconnected(server: str, told: _Told, words: Words) -> Cause | None:
     )
 
 
-def _failed(server: str, queue: str, told: _Told, words: Words) -> Cause | None:
-    history = told.value(_HISTORY)
+def _failed(server: str, queue: str, reported: _Told, words: Phrases) -> Cause | None:
+    history = reported.value(_HISTORY)
     last = history[-1] if history else None
     if not isinstance(last, ConnectionAttempt) or last.status < _FAILED:
         return None
-    at = told.values[_HISTORY][1]
+    at = reported.values[_HISTORY][1]
     to = f" to {', '.join(last.addresses[:3])}" if last.addresses else ""
     return Cause(
         text=f"{server} says in {words.frame(at)} that its last attempt to connect for {queue}{to}, at "
@@ -185,71 +188,74 @@ def _why(status: int) -> str:
         return f"status {status:#010x}"
 
 
-def held(managed: Managed, words: Words, telling: Telling) -> None:
+def held(managed: ManagementAnswers, words: Phrases, builder: AnswerBuilder) -> None:
     """Of question 14: what queue managers say that they hold, how far they got, and what they were told."""
     rows: list[dict[str, Any]] = []
-    for (kind, server, queue), told in managed.told.items():
-        text = "; ".join(_holds(told, words) if kind is _QUEUE else _holds_in_all(told))
+    for (kind, server, queue), reported in managed.reported.items():
+        text = "; ".join(_holds(reported, words) if kind is _QUEUE else _holds_in_all(reported))
         if not text:
             continue
-        state = _STUCK.get(str(told.value(_STATE)).upper()) if told.value(_COUNT) else None
+        state = _STUCK.get(str(reported.value(_STATE)).upper()) if reported.value(_COUNT) else None
         subject = queue if kind is _QUEUE else "all its queues"
         if len(rows) < MOST:
-            text = f"{server} tells {told.client} in {words.frame(told.last)} about {subject}: {text}"
-            telling.say(f"{text}.", told.last, attention=None if state is None else state.severity)
+            text = f"{server} tells {reported.client} in {words.frame(reported.last)} about {subject}: {text}"
+            builder.say(f"{text}.", reported.last, attention=None if state is None else state.severity)
         if state is not None:
-            _blame(server, queue, told, state, words, telling)
+            _blame(server, queue, reported, state, words, builder)
         rows.append(
             {
                 "host": server,
                 "queue": queue or None,
-                "messages": told.value(_COUNT),
-                "bytes": told.value(_BYTES) if kind is _QUEUE else told.value(_ALL_BYTES),
-                "state": told.value(_STATE) if kind is _QUEUE else None,
+                "messages": reported.value(_COUNT),
+                "bytes": reported.value(_BYTES) if kind is _QUEUE else reported.value(_ALL_BYTES),
+                "state": reported.value(_STATE) if kind is _QUEUE else None,
             }
         )
     if len(rows) > MOST:
-        telling.say(f"And about {count(len(rows) - MOST, 'more queue')}: calls lists the answers.")
+        builder.say(f"And about {count(len(rows) - MOST, 'more queue')}: calls lists the answers.")
     if managed.left_out:
-        telling.but(f"{count(managed.left_out, 'answer')} about queues were too many to keep")
+        builder.but(f"{count(managed.left_out, 'answer')} about queues were too many to keep")
     actions = (ManagementAction.PAUSE, ManagementAction.RESUME, ManagementAction.EOD_RESEND)
-    _deeds(managed, (*actions, ManagementAction.TIDY), words, telling)
+    _deeds(managed, (*actions, ManagementAction.TIDY), words, builder)
     if rows:
-        telling.facts["told"] = rows[:64]
+        builder.facts["told"] = rows[:64]
 
 
-def _holds(told: _Told, words: Words) -> Iterator[str]:
-    messages, size, state = told.value(_COUNT), told.value(_BYTES), told.value(_STATE)
+def _holds(reported: _Told, words: Phrases) -> Iterator[str]:
+    messages, size, state = reported.value(_COUNT), reported.value(_BYTES), reported.value(_STATE)
     if messages is not None:
         text = count(messages, "message")
         text += f" of {size_text(size)}" if size else ""
-        if told.before is not None and told.before[1].record < told.values[_COUNT][1].record:
-            text += f" ({told.before[0]:,} in {words.frame(told.before[1])})"
+        if reported.before is not None and reported.before[1].record < reported.values[_COUNT][1].record:
+            text += f" ({reported.before[0]:,} in {words.frame(reported.before[1])})"
         yield text
     elif size is not None:
         yield size_text(size)
     if state is not None:
         known = _STUCK.get(state.upper())
         yield f"{state.upper()}: {known.means}" if known is not None and messages else state.upper()
-    covered, first = told.value(_LAST_ACK), told.value(_FIRST_NON_ACK)
+    covered, first = reported.value(_LAST_ACK), reported.value(_FIRST_NON_ACK)
     if isinstance(covered, SequenceInfo):
         yield f"the last OrderAck covers number {covered.seq_no:,} of sequence {covered.seq_id}"
-    if told.value(_UNACKED):
+    if reported.value(_UNACKED):
         since = f", from number {first.seq_no:,}" if isinstance(first, SequenceInfo) else ""
-        yield f"{count(told.value(_UNACKED), 'message')} without an OrderAck{since}"
-    if told.value(_UNREAD):
-        yield f"{count(told.value(_UNREAD), 'message')} covered by an OrderAck, and not known to be received"
+        yield f"{count(reported.value(_UNACKED), 'message')} without an OrderAck{since}"
+    if reported.value(_UNREAD):
+        unread = count(reported.value(_UNREAD), "message")
+        yield f"{unread} covered by an OrderAck, and not known to be received"
 
 
-def _holds_in_all(told: _Told) -> Iterator[str]:
-    size = told.value(_ALL_BYTES)
+def _holds_in_all(reported: _Told) -> Iterator[str]:
+    size = reported.value(_ALL_BYTES)
     if size is not None:
         yield size_text(size)
 
 
-def _blame(server: str, queue: str, told: _Told, state: _State, words: Words, telling: Telling) -> None:
-    waiting, at = told.value(_COUNT), told.values[_STATE][1]
-    telling.blame(
+def _blame(
+    server: str, queue: str, reported: _Told, state: _State, words: Phrases, builder: AnswerBuilder
+) -> None:
+    waiting, at = reported.value(_COUNT), reported.values[_STATE][1]
+    builder.blame(
         Cause(
             text=f"{count(waiting, 'message')} for {queue} {'wait' if waiting > 1 else 'waits'} at {server}, "
             f"which says in {words.frame(at)} why: {state.means}",
@@ -264,11 +270,13 @@ def _blame(server: str, queue: str, told: _Told, state: _State, words: Words, te
     )
 
 
-def _deeds(managed: Managed, actions: tuple[str, ...], words: Words, telling: Telling) -> None:
+def _deeds(
+    managed: ManagementAnswers, actions: tuple[str, ...], words: Phrases, builder: AnswerBuilder
+) -> None:
     """Say what administrators had done last, of some actions."""
     found = [(where, deed) for where, deed in managed.done.items() if deed.action in actions]
     for (server, queue), deed in found[:MOST]:
         text = f"{deed.client} told {server} in {words.frame(deed.at)} to {deed.action}"
-        telling.say(f"{text} {queue}." if queue else f"{text}.", deed.at, attention="info")
+        builder.say(f"{text} {queue}." if queue else f"{text}.", deed.at, attention="info")
     if len(found) > MOST:
-        telling.say(f"And {count(len(found) - MOST, 'more action')} of administrators.")
+        builder.say(f"And {count(len(found) - MOST, 'more action')} of administrators.")

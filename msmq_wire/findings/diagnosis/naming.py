@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from msmq_wire.findings.diagnosis.words import Words, quoted, short
+from msmq_wire.findings.diagnosis.phrases import Phrases, quoted, short
 from msmq_wire.records.queue_names import short_queue
 from msmq_wire.sessions import MessageLife, Moment, Story
 
@@ -15,7 +15,7 @@ _BARS = ("…", "...")
 _PLACE = re.compile(r"(?:id\s*(\d{1,18})|frame\s*(\d{1,18})(?:\s+of\s+(\S.*))?)", re.IGNORECASE)
 
 
-def matching(story: Story, wanted: str, most: int = 10, words: Words | None = None) -> dict[str, str]:
+def matching(story: Story, wanted: str, most: int = 10, words: Phrases | None = None) -> dict[str, str]:
     """Messages that ``wanted`` may mean, at most one more than ``most``, with their labels.
 
     It is a whole name (``guid\\number``), a number alone, or the first digits of the GUID and the number
@@ -24,7 +24,7 @@ def matching(story: Story, wanted: str, most: int = 10, words: Words | None = No
     has it, in the name of the queue. A number that no message has is an id or a frame. ``words`` know which
     frame of which file a moment is.
     """
-    words = words or Words()
+    words = words or Phrases()
     whole = story.lives.by_id(wanted)
     if whole is not None:
         return {wanted: whole.label or ""}
@@ -51,7 +51,7 @@ def matching(story: Story, wanted: str, most: int = 10, words: Words | None = No
     return _taken(found or [one for one in own if text in (one.queue or "").casefold()], most)
 
 
-class Named(NamedTuple):
+class NamedSubject(NamedTuple):
     """What a record is about: ``what`` a message or a queue, ``place`` the queue as tables call it.
 
     By ``names`` it may be known elsewhere.
@@ -68,7 +68,7 @@ class Named(NamedTuple):
         return " ".join(one for one in (self.what, place) if one)
 
 
-def named(story: Story, records: Collection[int]) -> Mapping[int, Named]:
+def named(story: Story, records: Collection[int]) -> Mapping[int, NamedSubject]:
     """What records are about, by their ids: a message with its label and queue, or the queue of a call."""
     found = {}
     for queue in story.queues:
@@ -84,11 +84,11 @@ def named(story: Story, records: Collection[int]) -> Mapping[int, Named]:
     return found
 
 
-def _named(message: str | None, label: str | None, queue: str | None) -> Named:
+def _named(message: str | None, label: str | None, queue: str | None) -> NamedSubject:
     names = tuple(one for one in (None if message is None else short(message), queue) if one)
     what = "queue" if message is None else f"message{quoted(label) or f' {short(message)}'}"
     place = short_queue(queue) if queue else ""
-    return Named(f"{what} to" if place and message is not None else what, place, names)
+    return NamedSubject(f"{what} to" if place and message is not None else what, place, names)
 
 
 def _is_named(life: MessageLife, guid: str, number: str) -> bool:
@@ -99,7 +99,7 @@ def _by_id(number: int) -> Callable[[Moment], bool]:
     return lambda moment: moment.record == number
 
 
-def _by_frame(number: int, words: Words, file: str = "") -> Callable[[Moment], bool]:
+def _by_frame(number: int, words: Phrases, file: str = "") -> Callable[[Moment], bool]:
     """Whether a moment is that of a frame: of any file, or of one by its path, its name or its short name."""
 
     def shows(moment: Moment) -> bool:

@@ -6,9 +6,9 @@ The rule kept here: a receiver asks for nothing; what it did not acknowledge, th
 from __future__ import annotations
 
 from msmq_wire.findings.cause import Cause
-from msmq_wire.findings.diagnosis.answer import MOST, Telling
-from msmq_wire.findings.diagnosis.messages import Again, MessageSums
-from msmq_wire.findings.diagnosis.words import Words, count, host, listed, quoted, short
+from msmq_wire.findings.diagnosis.answer import MOST, AnswerBuilder
+from msmq_wire.findings.diagnosis.message_sums import MessageSums, ResentMessages
+from msmq_wire.findings.diagnosis.phrases import Phrases, count, host, listed, quoted, short
 from msmq_wire.findings.finding import Severity
 from msmq_wire.records.coverage import Need
 from msmq_wire.sessions import Story, TransactionalStream
@@ -20,39 +20,39 @@ _ACKS: tuple[Need, ...] = ("both_sides", "whole", "to_source", "counted")
 """What has to have been captured between two hosts to say that numbers are missing, or OrderAcks."""
 
 
-def streams(sums: MessageSums, story: Story, words: Words, telling: Telling) -> None:
+def streams(sums: MessageSums, story: Story, words: Phrases, builder: AnswerBuilder) -> None:
     """Question 12, [MS-MQQB] 3.1.1.6.2, 3.1.5.8.6 and 2.2.4."""
     odd = sorted(story.streams, key=lambda one: not _is_odd(one))
     for stream in odd[:MOST]:
         attention: Severity | None = "info" if _is_odd(stream) else None
         gap = next((gap for gap in stream.gaps if gap.filled is None), None)
         sender, receiver = host(stream.src), host(stream.dst)
-        if gap is not None and telling.shown_between(_GAPS, sender, receiver, gap.at):
+        if gap is not None and builder.shown_between(_GAPS, sender, receiver, gap.at):
             attention = "medium"
-        elif _is_stuck(stream, story) and telling.shown_between(_ACKS, sender, receiver, stream.last):
+        elif _is_stuck(stream, story) and builder.shown_between(_ACKS, sender, receiver, stream.last):
             attention = "low"
-            telling.blame(_stuck(stream))
+            builder.blame(_stuck(stream))
         moments = [moment for gap in stream.gaps[:MOST] for moment in (gap.at, gap.filled)]
         shown = stream.first, stream.last, *moments, stream.last_order_ack
-        telling.say(_stream_text(stream, words), *shown, attention=attention)
+        builder.say(_stream_text(stream, words), *shown, attention=attention)
     if len(story.streams) > MOST:
         whole = sum(not _is_odd(one) for one in story.streams)
         text = f"{len(story.streams):,} streams in all, {whole:,} of them complete and acknowledged."
-        telling.say(text)
+        builder.say(text)
     for (sender, receiver), again in sums.confirmed_again.items():
-        if telling.shown_between(_ACKS, sender, receiver, again.first.first):
-            telling.blame(_again(sender, receiver, again))
+        if builder.shown_between(_ACKS, sender, receiver, again.first.first):
+            builder.blame(_again(sender, receiver, again))
     known = {stream.number: stream for stream in story.streams}
     for (number, place), message in sums.places.items():
         if number in known:
             covered = known[number].order_acks and place <= known[number].acknowledged
-            telling.claim("covered" if covered else "not_covered", message)
+            builder.claim("covered" if covered else "not_covered", message)
     if any(stream.repeats or stream.gaps for stream in story.streams):
-        telling.say(
+        builder.say(
             "A receiver never asks for a resend: it sends no OrderAck, and the sender sends again what no "
             "OrderAck covers."
         )
-    telling.facts = {
+    builder.facts = {
         "streams": [
             {
                 "source_queue_manager": str(stream.source_queue_manager),
@@ -102,7 +102,7 @@ def _stuck(stream: TransactionalStream) -> Cause:
     )
 
 
-def _stream_text(stream: TransactionalStream, words: Words) -> str:
+def _stream_text(stream: TransactionalStream, words: Phrases) -> str:
     first, last = stream.first_number, stream.last_number
     numbers = f"number {first}" if first == last else f"numbers {first} to {last}"
     source = short(str(stream.source_queue_manager))
@@ -151,7 +151,7 @@ def _gap_text(after: int, number: int, frame: str, certain: bool) -> str:
     return f"{missing} missing before {number} in {frame}{doubt}"
 
 
-def _again(sender: str, receiver: str, again: Again) -> Cause:
+def _again(sender: str, receiver: str, again: ResentMessages) -> Cause:
     """A sender that does not act on OrderAcks."""
     life = again.first
     name = f"{short(life.message_id)}{quoted(life.label)}"

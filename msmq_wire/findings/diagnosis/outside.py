@@ -12,10 +12,10 @@ from ipaddress import ip_address, ip_network
 import msgspec
 
 from msmq_wire.findings.cause import Cause
-from msmq_wire.findings.diagnosis.answer import Telling
-from msmq_wire.findings.diagnosis.words import count, host
+from msmq_wire.findings.diagnosis.answer import AnswerBuilder
+from msmq_wire.findings.diagnosis.phrases import count, host
 from msmq_wire.sessions import MessageLife, Moment
-from msmq_wire.sessions.message import FollowedMessage
+from msmq_wire.sessions.followed_message import FollowedMessage
 
 _INSIDE = tuple(
     map(
@@ -84,7 +84,7 @@ class Volumes:
             self._of_ends[src, dst] = way
         return way
 
-    def tell(self, even: Mapping[tuple[str, str], int], telling: Telling) -> None:
+    def add_causes(self, even: Mapping[tuple[str, str], int], builder: AnswerBuilder) -> None:
         """Name the causes; ``even`` counts bodies that look random by who sent them to whom."""
         for (src, dst), way in self._ways.items():
             share = way.bytes / self._total
@@ -96,9 +96,9 @@ class Volumes:
             text = f"{src} sent {percent} of all body bytes in the capture to {dst}, outside private address "
             text += f"space: {count(way.bytes, 'byte')} in {count(way.messages, 'message')}"
             if not random:
-                telling.say(f"{text}.", *way.moments)
+                builder.say(f"{text}.", *way.moments)
                 continue
-            telling.blame(
+            builder.blame(
                 Cause(
                     text=f"{text}; {random:,}{more} of the bodies look random, as encrypted or compressed "
                     "data do",

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from msmq_wire.findings.diagnosis.answer import MOST, Telling
-from msmq_wire.findings.diagnosis.messages import Trouble
-from msmq_wire.findings.diagnosis.words import ASK, Words, count, host, listed, part
+from msmq_wire.findings.diagnosis.answer import MOST, AnswerBuilder
+from msmq_wire.findings.diagnosis.message_sums import SenderTrouble
+from msmq_wire.findings.diagnosis.phrases import ASK, Phrases, count, host, listed, part
 from msmq_wire.findings.finding import SEVERITIES, Evidence, Finding, Severity
 from msmq_wire.findings.folding import Fold
 from msmq_wire.findings.registry import RULES
@@ -64,7 +64,7 @@ class FindingSums:
         self.unanswered: set[str] = set()
         self.even: Counter[tuple[str, str]] = Counter()
         self.severities: Counter[str] = Counter()
-        self.suspects = Fold()
+        self.candidates = Fold()
 
     def feed(self, findings: Iterable[Finding]) -> None:
         """Take some findings, but none that an answer names."""
@@ -72,7 +72,7 @@ class FindingSums:
         for finding in findings:
             self.severities[finding.severity] += 1
             if finding.rank:
-                self.suspects.add(finding)
+                self.candidates.add(finding)
             if finding.id == _EVEN and len(self.even) < _MOST_HOSTS:
                 place = finding.evidence[0]
                 self.even[host(place.src or ""), host(place.dst or "")] += 1
@@ -132,7 +132,11 @@ def _unacknowledged(there: SessionDirection, story: Story) -> Iterator[str]:
 
 
 def peers(
-    story: Story, sums: FindingSums, troubles: Mapping[str, Trouble], words: Words, telling: Telling
+    story: Story,
+    sums: FindingSums,
+    troubles: Mapping[str, SenderTrouble],
+    words: Phrases,
+    builder: AnswerBuilder,
 ) -> None:
     """Question 13."""
     clients: dict[str, _Conduct] = {}
@@ -147,15 +151,17 @@ def peers(
         conduct.connections += 1
         conduct.opened += session.reached == "open"
         conduct.completed += session.reached == "open" and session.parameters_response is not None
-        telling.claim("opened" if session.reached == "open" else "not_opened", f"session {session.number}")
-        telling.claim("not_in_session", *_unacknowledged(there, story))
+        builder.claim("opened" if session.reached == "open" else "not_opened", f"session {session.number}")
+        builder.claim("not_in_session", *_unacknowledged(there, story))
         conduct.messages += there.messages
         conduct.taken += there.messages - there.unacknowledged
         conduct.naked += is_naked(session, story.visibility)
     ranked = sorted(sums.hosts.items(), key=lambda one: -SEVERITIES.index(one[1].severity))
     for name, marks in ranked[:MOST]:
-        told = [f"{id_} ({marks.titles[id_]}{_times(number)})" for id_, number in sorted(marks.ids.items())]
-        text = f"Findings about {name or 'an unknown host'}: {listed(told)}; first in "
+        reported = [
+            f"{id_} ({marks.titles[id_]}{_times(number)})" for id_, number in sorted(marks.ids.items())
+        ]
+        text = f"Findings about {name or 'an unknown host'}: {listed(reported)}; first in "
         conduct = clients.get(name)
         text += f"{words.frame(marks.first)}. "
         if conduct is not None:
@@ -163,29 +169,29 @@ def peers(
         text += _trouble(troubles.get(name))
         if marks.cves:
             text = text.rstrip() + f" It matches the published condition of {listed(list(marks.cves))}."
-        telling.say(text.rstrip(), marks.first, attention=marks.severity)
+        builder.say(text.rstrip(), marks.first, attention=marks.severity)
     quiet = {name: conduct for name, conduct in clients.items() if name not in sums.hosts}
-    alike = [
+    grouped = [
         name
         for name, conduct in quiet.items()
         if conduct.completed == conduct.connections and 0 < conduct.taken == conduct.messages
         and not conduct.naked and name not in troubles and name not in sums.unanswered
     ]  # fmt: skip
-    if len(alike) > 1:
-        conducts = [quiet.pop(name) for name in alike]
-        text = f"{_conduct(alike, conducts)} No finding of medium or high severity is about them."
-        telling.say(text, *(conduct.first for conduct in conducts[:MOST]))
+    if len(grouped) > 1:
+        conducts = [quiet.pop(name) for name in grouped]
+        text = f"{_conduct(grouped, conducts)} No finding of medium or high severity is about them."
+        builder.say(text, *(conduct.first for conduct in conducts[:MOST]))
     for name, conduct in list(quiet.items())[:MOST]:
         text = f"{_conduct((name,), (conduct,), troubles.get(name))}{_trouble(troubles.get(name))}"
         if name in sums.unanswered:
             text += f" Nobody accepted some of its connections: {ASK.format(2)}."
         else:
             text += " No finding of medium or high severity is about it."
-        telling.say(text, conduct.first, attention="medium" if conduct.naked else None)
+        builder.say(text, conduct.first, attention="medium" if conduct.naked else None)
     if len(ranked) > MOST or len(quiet) > MOST:
         rest = max(len(ranked) - MOST, 0) + max(len(quiet) - MOST, 0)
-        telling.say(f"And {count(rest, 'more host')}: findings lists what was observed.")
-    telling.facts = {
+        builder.say(f"And {count(rest, 'more host')}: findings lists what was observed.")
+    builder.facts = {
         "findings": dict(sums.severities),
         "hosts": {name: dict(marks.ids) for name, marks in ranked[:64]},
         "clients": {
@@ -209,7 +215,7 @@ def _times(number: int) -> str:
     return "" if number == 1 else f", {number:,} times"
 
 
-def _conduct(names: Sequence[str], conducts: Sequence[_Conduct], trouble: Trouble | None = None) -> str:
+def _conduct(names: Sequence[str], conducts: Sequence[_Conduct], trouble: SenderTrouble | None = None) -> str:
     """What hosts that behave alike did in their sessions."""
     name, conduct = listed(names), conducts[0]
     if conduct.naked:
@@ -235,7 +241,7 @@ def _conduct(names: Sequence[str], conducts: Sequence[_Conduct], trouble: Troubl
     return f"{text} and sent {sent}."
 
 
-def _trouble(trouble: Trouble | None) -> str:
+def _trouble(trouble: SenderTrouble | None) -> str:
     """What became of messages that were acknowledged."""
     if trouble is None:
         return ""

@@ -6,16 +6,16 @@ The rule kept here: an answer says that Message Queuing is there; silence says n
 from __future__ import annotations
 
 from msmq_wire.findings.cause import Cause
-from msmq_wire.findings.diagnosis.answer import MOST, Telling
+from msmq_wire.findings.diagnosis.answer import MOST, AnswerBuilder
+from msmq_wire.findings.diagnosis.phrases import Phrases, count, host, later, listed, span
 from msmq_wire.findings.diagnosis.unopened import refused
-from msmq_wire.findings.diagnosis.words import Words, count, host, later, listed, span
 from msmq_wire.findings.sweeps import Sweep, sweeps_of
 from msmq_wire.sessions import DiscoveryReply, Moment, PingExchange, ServerDiscovery, Session, Story
 
 _MOST_MOMENTS = 64
 
 
-def pings(story: Story, words: Words, telling: Telling) -> None:
+def pings(story: Story, words: Phrases, builder: AnswerBuilder) -> None:
     """Question 1, [MS-MQQB] 2.1.2 and 2.2.7."""
     followers: dict[tuple[str, str, int], Session] = {}
     for session in story.sessions:
@@ -25,13 +25,13 @@ def pings(story: Story, words: Words, telling: Telling) -> None:
     asked = sum(ping.request is not None for ping in story.pings)
     sweeps = sweeps_of(story)
     for sweep in sweeps[:MOST]:
-        telling.say(_swept(sweep, words), *_moments(sweep))
-        telling.blame(_cause(sweep))
+        builder.say(_swept(sweep, words), *_moments(sweep))
+        builder.blame(_cause(sweep))
     clients = {sweep.client for sweep in sweeps}
     others = [ping for ping in story.pings if host(ping.client) not in clients]
     for ping in others[:MOST]:
         follower = followers.get((ping.client, ping.server, ping.cookie))
-        telling.say(
+        builder.say(
             _ping(ping, words) + _delay(ping, follower, words),
             ping.request,
             ping.response,
@@ -40,34 +40,34 @@ def pings(story: Story, words: Words, telling: Telling) -> None:
             attention="info",
         )
     if len(others) > MOST:
-        telling.say(f'And {len(others) - MOST:,} more pings: decode --filter "type == ping" lists them.')
+        builder.say(f'And {len(others) - MOST:,} more pings: decode --filter "type == ping" lists them.')
     if asked > answered:
-        telling.say(
+        builder.say(
             "A ping without an answer is usual: Windows from Vista and Server 2008 on does not answer pings "
             "unless EnablePingService is set, and messages do not need them."
         )
     for discovery in story.discoveries[:MOST]:
-        telling.say(
+        builder.say(
             _discovered(discovery, words), discovery.request, *(one.at for one in discovery.replies[:MOST]),
             attention="info",
         )  # fmt: skip
-    refused(story, telling)
-    telling.facts = {"pings": len(story.pings), "answered": answered, "requests": asked}
+    refused(story, builder)
+    builder.facts = {"pings": len(story.pings), "answered": answered, "requests": asked}
 
 
-def _discovered(discovery: ServerDiscovery, words: Words) -> str:
+def _discovered(discovery: ServerDiscovery, words: Phrases) -> str:
     """[MS-MQSD] 3.1.5.2: who asked for directory servers, and what each server answered."""
     asked = "Somebody"
     if discovery.request is not None:
         asked = f"{host(discovery.client)} in {words.frame(discovery.request)}"
-    told = [_answered(reply, words) for reply in discovery.replies[:MOST]]
-    more = len(discovery.replies) + discovery.more - len(told)
+    reported = [_answered(reply, words) for reply in discovery.replies[:MOST]]
+    more = len(discovery.replies) + discovery.more - len(reported)
     if more:
-        told.append(f"{more} more answered")
-    return f"{asked} asked for directory servers (UDP 1801): {'; '.join(told) or 'nobody answered'}."
+        reported.append(f"{more} more answered")
+    return f"{asked} asked for directory servers (UDP 1801): {'; '.join(reported) or 'nobody answered'}."
 
 
-def _answered(reply: DiscoveryReply, words: Words) -> str:
+def _answered(reply: DiscoveryReply, words: Phrases) -> str:
     text = f"{host(reply.server)} answered in {words.frame(reply.at)}"
     if reply.site is None:
         return f"{text} that it is in the same site"
@@ -75,7 +75,7 @@ def _answered(reply: DiscoveryReply, words: Words) -> str:
     return f"{text} for site {reply.site}, servers {listed(names) or 'none'}"
 
 
-def _ping(ping: PingExchange, words: Words) -> str:
+def _ping(ping: PingExchange, words: Phrases) -> str:
     if ping.request is None:
         return (
             f"{host(ping.server)} answered {host(ping.client)} in {words.frame(ping.response)}, "
@@ -93,7 +93,7 @@ def _ping(ping: PingExchange, words: Words) -> str:
     return f"{text}; no answer was captured."
 
 
-def _delay(ping: PingExchange, session: Session | None, words: Words) -> str:
+def _delay(ping: PingExchange, session: Session | None, words: Phrases) -> str:
     if session is None:
         return " No connection followed it."
     end = ping.response or ping.request
@@ -106,7 +106,7 @@ def _delay(ping: PingExchange, session: Session | None, words: Words) -> str:
     )
 
 
-def _swept(sweep: Sweep, words: Words) -> str:
+def _swept(sweep: Sweep, words: Phrases) -> str:
     """Pings of one host to many."""
     lasted = "" if sweep.lasted is None else f" in {span(sweep.lasted)}"
     first, last = words.frame(sweep.pings[0].request), words.frame(sweep.pings[-1].request)
@@ -125,14 +125,14 @@ def _swept(sweep: Sweep, words: Words) -> str:
     return f"{text} It {sweep.connected}{named}." if sweep.connected else text
 
 
-def _named(pings: list[tuple[PingExchange, Moment | None]], words: Words) -> str:
+def _named(pings: list[tuple[PingExchange, Moment | None]], words: Phrases) -> str:
     shown = [f"{host(ping.server)} ({words.frame(moment)})" for ping, moment in pings[:MOST]]
     return listed(shown, len(pings))
 
 
 def _moments(sweep: Sweep) -> list[Moment]:
-    told = (moment for one in sweep.pings for moment in (one.response, one.unreachable))
-    shown = (sweep.pings[0].request, *told, sweep.pings[-1].request)
+    reported = (moment for one in sweep.pings for moment in (one.response, one.unreachable))
+    shown = (sweep.pings[0].request, *reported, sweep.pings[-1].request)
     return [moment for moment in shown if moment is not None]
 
 

@@ -12,30 +12,30 @@ from datetime import UTC, tzinfo
 from typing import NamedTuple
 
 from msmq_wire.findings.cause import Cause
-from msmq_wire.findings.diagnosis.answer import Answer, Telling
+from msmq_wire.findings.diagnosis.answer import Answer, AnswerBuilder
 from msmq_wire.findings.diagnosis.captured import captured
 from msmq_wire.findings.diagnosis.content import bodies, security
 from msmq_wire.findings.diagnosis.deadlines import SharedTimes, shared_times
 from msmq_wire.findings.diagnosis.digest import Digest, causes_of, digest_of, looked
+from msmq_wire.findings.diagnosis.endpoints import addresses, connections, identities, ports
 from msmq_wire.findings.diagnosis.facts import Facts
 from msmq_wire.findings.diagnosis.inventory import inventory
-from msmq_wire.findings.diagnosis.keeping import KeptSums, kept
 from msmq_wire.findings.diagnosis.losses import lost
 from msmq_wire.findings.diagnosis.managed import held, offline
-from msmq_wire.findings.diagnosis.messages import MessageSums, acknowledged, is_settled
-from msmq_wire.findings.diagnosis.network import addresses, connections, identities, ports
+from msmq_wire.findings.diagnosis.message_sums import MessageSums, acknowledged, is_settled
+from msmq_wire.findings.diagnosis.missing_acknowledgments import MissingAcknowledgments
 from msmq_wire.findings.diagnosis.order import streams
 from msmq_wire.findings.diagnosis.outside import Volumes
 from msmq_wire.findings.diagnosis.peers import FindingSums, peers
+from msmq_wire.findings.diagnosis.phrases import Phrases, count
 from msmq_wire.findings.diagnosis.pinging import pings
-from msmq_wire.findings.diagnosis.reading import reads
+from msmq_wire.findings.diagnosis.remote_reads import reads
+from msmq_wire.findings.diagnosis.retention import RetentionSums, kept
 from msmq_wire.findings.diagnosis.returns import returns
-from msmq_wire.findings.diagnosis.sending import Sendings, sent
-from msmq_wire.findings.diagnosis.untold import Untold
+from msmq_wire.findings.diagnosis.sent_messages import SentSums, sent
 from msmq_wire.findings.diagnosis.waiting import waits
-from msmq_wire.findings.diagnosis.words import Words, count
 from msmq_wire.findings.finding import Finding
-from msmq_wire.findings.folding import Group
+from msmq_wire.findings.folding import FindingGroup
 from msmq_wire.records.record import Record
 from msmq_wire.records.run import Run
 from msmq_wire.sessions import Leaving, MessageLife, RemoteRead, Story
@@ -102,10 +102,10 @@ class LifeSums:
 
     def __init__(self) -> None:
         self.sums = MessageSums()
-        self.sent = Sendings()
-        self.kept = KeptSums()
+        self.sent = SentSums()
+        self.kept = RetentionSums()
         self.shared = SharedTimes()
-        self.untold = Untold()
+        self.unacknowledged = MissingAcknowledgments()
         self.volumes = Volumes()
 
     def feed(self, life: MessageLife) -> None:
@@ -114,7 +114,7 @@ class LifeSums:
         self.sent.feed(life)
         self.kept.feed(life)
         self.shared.feed(life)
-        self.untold.feed(life)
+        self.unacknowledged.feed(life)
         self.volumes.feed(life)
 
 
@@ -171,74 +171,74 @@ class Diagnosis:
         self, story: Story, lives: LifeSums, numbers: Collection[int], zone: tzinfo | None = UTC
     ) -> tuple[Answer, ...]:
         facts = self.facts
-        words = Words(facts.captures, zone)
+        words = Phrases(facts.captures, zone)
         sums = lives.sums
-        told = []
+        reported = []
         for number in sorted(set(numbers) & set(QUESTIONS)):
-            telling = Telling(story.visibility)
+            builder = AnswerBuilder(story.visibility)
             match number:
                 case 1:
-                    pings(story, words, telling)
+                    pings(story, words, builder)
                 case 2:
-                    connections(story, self._findings, words, telling)
-                    offline(facts.managed, words, telling)
+                    connections(story, self._findings, words, builder)
+                    offline(facts.managed, words, builder)
                 case 3:
-                    sent(lives.sent, sums, story, self._findings.suspects, words, telling)
+                    sent(lives.sent, sums, story, self._findings.candidates, words, builder)
                 case 4:
-                    acknowledged(sums, words, telling)
-                    sums.fates.unanswered(story, self._findings.suspects, telling)
+                    acknowledged(sums, words, builder)
+                    sums.failures.unanswered(story, self._findings.candidates, builder)
                 case 5:
-                    lost(sums, story, words, telling)
-                    sums.fates.tell(story, self._findings.suspects, telling)
-                    lives.untold.tell(story, telling)
+                    lost(sums, story, words, builder)
+                    sums.failures.add_causes(story, self._findings.candidates, builder)
+                    lives.unacknowledged.add_causes(story, builder)
                 case 6:
-                    identities(story, self._findings, words, telling)
+                    identities(story, self._findings, words, builder)
                 case 7:
-                    addresses(story, facts, words, telling)
+                    addresses(story, facts, words, builder)
                 case 8:
-                    ports(story, facts, self._findings, words, telling)
-                    lives.volumes.tell(self._findings.even, telling)
+                    ports(story, facts, self._findings, words, builder)
+                    lives.volumes.add_causes(self._findings.even, builder)
                 case 9:
-                    reads(story, facts, self._findings.suspects, words, telling)
+                    reads(story, facts, self._findings.candidates, words, builder)
                 case 10:
-                    security(facts, sums.resends, words, telling)
+                    security(facts, sums.resends, words, builder)
                 case 11:
-                    bodies(facts, sums.resends, words, telling)
+                    bodies(facts, sums.resends, words, builder)
                 case 12:
-                    streams(sums, story, words, telling)
+                    streams(sums, story, words, builder)
                 case 13:
-                    peers(story, self._findings, sums.troubles, words, telling)
+                    peers(story, self._findings, sums.troubles, words, builder)
                 case 14:
-                    kept(lives.kept, words, story, telling)
-                    held(facts.managed, words, telling)
+                    kept(lives.kept, words, story, builder)
+                    held(facts.managed, words, builder)
                 case 15:
                     again = deepcopy(facts.returns)
                     for read in story.reads:
                         again.read(read)
-                    returns(again, words, telling)
+                    returns(again, words, builder)
                 case 16:
-                    shared_times(lives.shared, words, telling)
+                    shared_times(lives.shared, words, builder)
                 case 17:
-                    waits(story, words, telling)
+                    waits(story, words, builder)
                 case 18:
-                    inventory(facts.inventory, sums.resends, facts.brought, words, telling)
+                    inventory(facts.inventory, sums.resends, facts.brought, words, builder)
                 case 19:
-                    captured(story.visibility, words, telling)
-            telling.but(*self._missing(number, story, words))
-            told.append(telling.answer(number, *QUESTIONS[number]))
-        return tuple(told)
+                    captured(story.visibility, words, builder)
+            builder.but(*self._missing(number, story, words))
+            reported.append(builder.answer(number, *QUESTIONS[number]))
+        return tuple(reported)
 
     def digest(self, answers: Sequence[Answer], story: Story, *, frames: int | None = None) -> Digest:
         """What is wrong, the cause first; ``answers`` are those to all questions, ``frames`` those read."""
         looked_at = looked(answers, self.facts, story, frames)
-        words = Words(self.facts.captures)
-        return digest_of(answers, self._findings.suspects, words, looked_at, story)
+        words = Phrases(self.facts.captures)
+        return digest_of(answers, self._findings.candidates, words, looked_at, story)
 
-    def causes(self, story: Story) -> Iterator[tuple[Cause, Group | None]]:
+    def causes(self, story: Story) -> Iterator[tuple[Cause, FindingGroup | None]]:
         """What the answers call wrong, as far as the digest counts it, each with what is behind it."""
         known = self._summed is not None and self._summed[0] is story
         lives = self._sums_of(story) if known else self._odd_of(story)
-        return causes_of(self._answers(story, lives, tuple(QUESTIONS)), self._findings.suspects)
+        return causes_of(self._answers(story, lives, tuple(QUESTIONS)), self._findings.candidates)
 
     def _odd_of(self, story: Story) -> LifeSums:
         """What causes need of messages: of the plain ones how much went where, and that is much quicker."""
@@ -259,7 +259,7 @@ class Diagnosis:
             self._summed = story, lives
         return self._summed[1]
 
-    def _missing(self, number: int, story: Story, words: Words) -> Iterable[str]:
+    def _missing(self, number: int, story: Story, words: Phrases) -> Iterable[str]:
         """What the capture does not hold, as far as it touches a question."""
         facts = self.facts
         if number in _LOSSY and facts.gaps:
@@ -288,5 +288,5 @@ class Diagnosis:
                 messages = count(self._dropped, "message")
                 yield f"{messages} dropped to save memory before an end was seen, and not counted here"
             if left.lives > self._dropped:
-                told = count(left.lives - self._dropped, "message")
-                yield f"{told} reported in the state in which they were when there were too many to follow"
+                others = count(left.lives - self._dropped, "message")
+                yield f"{others} reported in the state in which they were when there were too many to follow"

@@ -9,14 +9,14 @@ from __future__ import annotations
 import msgspec
 
 from msmq_wire.findings.cause import Cause
-from msmq_wire.findings.diagnosis.answer import MOST, Telling
-from msmq_wire.findings.diagnosis.words import Words, count, host, listed, quoted, short
+from msmq_wire.findings.diagnosis.answer import MOST, AnswerBuilder
+from msmq_wire.findings.diagnosis.phrases import Phrases, count, host, listed, quoted, short
 from msmq_wire.findings.rereads import AGAIN, Place, Reread, place_of, take_read
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.rpc.interfaces import Role
 from msmq_wire.sessions import Moment, RemoteRead
-from msmq_wire.sessions.message import message_key, message_name
+from msmq_wire.sessions.followed_message import message_key, message_name
 from msmq_wire.wire.headers.subqueue_header import SubqueueHeader
 from msmq_wire.wire.partial import reached
 
@@ -79,7 +79,7 @@ class Returns:
         """Take a call that opens a queue to move messages there, or moves one."""
         server = host(record.dst or "")
         if call.role is Role.OPEN_FOR_MOVE:
-            context = call.told("p_move_context")
+            context = call.number_at("p_move_context")
             if context is not None and len(self._targets) < _MOST:
                 self._targets[server, context] = call.queue
         elif call.role is Role.MOVE and not call.status and not call.fault:
@@ -116,11 +116,11 @@ class _Found(msgspec.Struct):
         """How often it came back, at most; moves there and back count once."""
         calls = 0 if self.read is None else self.read.back
         moves = 0 if self.moved is None else self.moved.count
-        aborts, told = (0, 0) if self.counted is None else (self.counted.aborts, self.counted.moves)
-        return max(calls, aborts, max(moves, told) // 2)
+        aborts, reported = (0, 0) if self.counted is None else (self.counted.aborts, self.counted.moves)
+        return max(calls, aborts, max(moves, reported) // 2)
 
 
-def returns(sums: Returns, words: Words, telling: Telling) -> None:
+def returns(sums: Returns, words: Phrases, builder: AnswerBuilder) -> None:
     """Question 15; ``sums`` have all reads."""
     named: set[str] = set()
     found: list[_Found] = []
@@ -134,11 +134,11 @@ def returns(sums: Returns, words: Words, telling: Telling) -> None:
     found += [_Found(name, None, None, one) for name, one in sums.counted.items() if name not in named]
     again = sorted((one for one in found if one.again >= AGAIN), key=lambda one: -one.again)
     for one in again[:MOST]:
-        subject, text = _subject(one), _told(one, words)
+        subject, text = _subject(one), _reported(one, words)
         moments = [at for at in _moments(one) if at is not None]
-        telling.say(f"{subject[:1].upper()}{subject[1:]} {text}.", *moments, attention="medium")
+        builder.say(f"{subject[:1].upper()}{subject[1:]} {text}.", *moments, attention="medium")
         readers = () if one.read is None else (*one.read.clients, host(one.read.first.server))
-        telling.blame(
+        builder.blame(
             Cause(
                 text=f"{subject} comes back again and again: it {text}",
                 severity="medium",
@@ -151,10 +151,10 @@ def returns(sums: Returns, words: Words, telling: Telling) -> None:
             )
         )
     if len(again) > MOST:
-        telling.say(f"And {count(len(again) - MOST, 'more message')}.")
+        builder.say(f"And {count(len(again) - MOST, 'more message')}.")
     if again:
-        telling.say(_REREAD)
-    telling.facts = {
+        builder.say(_REREAD)
+    builder.facts = {
         "messages": [
             {
                 "message_id": one.name,
@@ -171,7 +171,7 @@ def returns(sums: Returns, words: Words, telling: Telling) -> None:
         "again": len(again),
     }
     if sums.left_out:
-        telling.but(f"{count(sums.left_out, 'read or move', 'reads and moves')} were too many to keep")
+        builder.but(f"{count(sums.left_out, 'read or move', 'reads and moves')} were too many to keep")
 
 
 def _moments(one: _Found) -> list[Moment | None]:
@@ -189,7 +189,7 @@ def _subject(one: _Found) -> str:
     return text + host(first.server)
 
 
-def _told(one: _Found, words: Words) -> str:
+def _reported(one: _Found, words: Phrases) -> str:
     read, moved, counted = one.read, one.moved, one.counted
     done: list[str] = []
     if read is not None:
@@ -197,8 +197,8 @@ def _told(one: _Found, words: Words) -> str:
     if moved is not None:
         to = f" to {moved.to}" if moved.to else ""
         last = "," if moved.count == 1 else ", last"
-        told = f"moved {count(moved.count, 'time')}{last}{to} in {words.frame(moved.last)}"
-        done.append(f"{'it was' if done else 'was'} {told}")
+        reported = f"moved {count(moved.count, 'time')}{last}{to} in {words.frame(moved.last)}"
+        done.append(f"{'it was' if done else 'was'} {reported}")
     if counted is not None and not done:
         done.append(f"was seen in {words.frame(counted.at)}")
     text = "; ".join(done)
@@ -209,7 +209,7 @@ def _told(one: _Found, words: Words) -> str:
     return text
 
 
-def _read(read: Reread, words: Words) -> str:
+def _read(read: Reread, words: Phrases) -> str:
     if read.received < 2 and not read.put_back:
         return f"seen in {words.frame(read.first.at)}"
     back = f" and put back {count(read.put_back, 'time')}" if read.put_back else ""

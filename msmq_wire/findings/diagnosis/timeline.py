@@ -10,18 +10,18 @@ from typing import Any
 
 import msgspec
 
-from msmq_wire.findings.diagnosis.words import Words, short
+from msmq_wire.findings.diagnosis.phrases import Phrases, short
 from msmq_wire.records.record import Record
 from msmq_wire.records.view import time_text
 from msmq_wire.sessions import MessageLife, Moment, Story, class_words
-from msmq_wire.sessions.message import message_key, message_name, moment_of
+from msmq_wire.sessions.followed_message import message_key, message_name, moment_of
 from msmq_wire.wire.partial import reached
 from msmq_wire.wire.types.guid import NULL_GUID
 
 _MOST = 10_000
 
 
-class Step(msgspec.Struct, frozen=True, kw_only=True):
+class TimelineStep(msgspec.Struct, frozen=True, kw_only=True):
     """Something that happened: when, from whom to whom, what.
 
     ``src`` and ``dst`` are ``address:port``, empty where nothing was sent; ``detail`` says more.
@@ -34,7 +34,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     detail: str = ""
 
 
-def step_view(step: Step, words: Words) -> dict[str, Any]:
+def step_view(step: TimelineStep, words: Phrases) -> dict[str, Any]:
     """A step as data that JSON can hold; its frame has the number that it has in its file."""
     capture, frame = words.located(step.at)
     return {
@@ -49,72 +49,82 @@ def step_view(step: Step, words: Words) -> dict[str, Any]:
     }
 
 
-def message_steps(life: MessageLife, story: Story) -> list[Step]:
+def message_steps(life: MessageLife, story: Story) -> list[TimelineStep]:
     """The steps of a message, from the session that carried it to who received it."""
     return sorted(_message_steps(life, story), key=lambda step: (step.at.record, step.at.frame or 0))
 
 
-def _message_steps(life: MessageLife, story: Story) -> Iterator[Step]:
+def _message_steps(life: MessageLife, story: Story) -> Iterator[TimelineStep]:
     session = None if life.session is None else story.session(life.session)
     src, dst = life.src, life.dst
     if session is not None and session.opened is not None and session.parameters_response is not None:
         number = f"session {session.number}"
         src_, dst_ = session.server, session.client
-        yield Step(at=session.opened, src=src_, dst=dst_, what="session open", detail=number)
+        yield TimelineStep(at=session.opened, src=src_, dst=dst_, what="session open", detail=number)
     how = {"tcp": "sent", "http": "sent over HTTP", "rpc": "seen in a call"}.get(life.via, "sent")
-    yield Step(at=life.first, src=src, dst=dst, what=how, detail=_described(life))
+    yield TimelineStep(at=life.first, src=src, dst=dst, what=how, detail=_described(life))
     for moment in life.resent_at:
-        yield Step(at=moment, src=src, dst=dst, what="sent again")
+        yield TimelineStep(at=moment, src=src, dst=dst, what="sent again")
     for hop in life.route:
-        yield Step(at=hop.at, src=hop.src, dst=hop.dst, what="sent on", detail=f"hop {hop.hops}")
+        yield TimelineStep(at=hop.at, src=hop.src, dst=hop.dst, what="sent on", detail=f"hop {hop.hops}")
     if life.acknowledged is not None and life.acknowledged == life.stored:
-        yield Step(at=life.acknowledged, src=dst, dst=src, what="acknowledged", detail="and stored")
+        yield TimelineStep(at=life.acknowledged, src=dst, dst=src, what="acknowledged", detail="and stored")
     else:
         if life.acknowledged is not None:
-            yield Step(at=life.acknowledged, src=dst, dst=src, what="acknowledged", detail="by the next host")
+            yield TimelineStep(
+                at=life.acknowledged, src=dst, dst=src, what="acknowledged", detail="by the next host"
+            )
         if life.stored is not None:
-            yield Step(at=life.stored, src=dst, dst=src, what="stored", detail="by the next host")
+            yield TimelineStep(at=life.stored, src=dst, dst=src, what="stored", detail="by the next host")
     if life.order_ack is not None:
-        yield Step(at=life.order_ack, src=dst, dst=src, what="OrderAck", detail="the destination saved it")
+        yield TimelineStep(
+            at=life.order_ack, src=dst, dst=src, what="OrderAck", detail="the destination saved it"
+        )
     if life.accepted is not None:
-        yield Step(at=life.accepted, src=dst, dst=src, what=f"HTTP {life.http_status}", detail="accepted")
+        yield TimelineStep(
+            at=life.accepted, src=dst, dst=src, what=f"HTTP {life.http_status}", detail="accepted"
+        )
     for ack in life.acknowledgments:
         kind = {"final_ack": "FinalAck", "administration_ack": "administration ack", "receipt": "receipt"}
         detail = {2: "it reached its queue", 0x4000: "it was received"}.get(ack.message_class)
         detail = detail or class_words(ack.message_class)
-        yield Step(at=ack.at, src=ack.src, dst=ack.dst, what=kind[ack.kind], detail=detail)
+        yield TimelineStep(at=ack.at, src=ack.src, dst=ack.dst, what=kind[ack.kind], detail=detail)
     yield from _read_steps(life, story)
     if session is not None and session.close is not None:
         closer, other = session.client, session.server
         if session.closer == "server":
             closer, other = other, closer
         what = "session reset" if session.closed_by == "reset" else "session closed"
-        yield Step(at=session.close, src=closer, dst=other, what=what, detail=f"session {session.number}")
+        yield TimelineStep(
+            at=session.close, src=closer, dst=other, what=what, detail=f"session {session.number}"
+        )
 
 
-def _read_steps(life: MessageLife, story: Story) -> Iterator[Step]:
+def _read_steps(life: MessageLife, story: Story) -> Iterator[TimelineStep]:
     wanted = set(life.reads)
     for read in story.reads if wanted else ():
         if read.number not in wanted:
             continue
         what = "received remotely" if read.removes else "peeked remotely"
-        yield Step(at=read.at, src=read.server, dst=read.client, what=what, detail=read.queue or "")
+        yield TimelineStep(at=read.at, src=read.server, dst=read.client, what=what, detail=read.queue or "")
         if read.ended is not None:
             ends = {"ack": "taken off the queue", "nack": "put back", "cancelled": "read cancelled"}
             what, detail = ends[read.end or "cancelled"], ""
             if read.transactional and read.end == "ack":
                 what, detail = "read acknowledged", "it leaves the queue when the transaction is committed"
-            yield Step(at=read.ended, src=read.client, dst=read.server, what=what, detail=detail)
+            yield TimelineStep(at=read.ended, src=read.client, dst=read.server, what=what, detail=detail)
     for queue_ in story.queues:
         if queue_.purged is not None and queue_.number == life.purged_by:
-            yield Step(at=queue_.purged, src=queue_.client, dst=queue_.server, what="queue purged")
+            yield TimelineStep(at=queue_.purged, src=queue_.client, dst=queue_.server, what="queue purged")
     for moment, queue in zip(life.moved, life.moved_to, strict=True):
-        yield Step(at=moment, src="", dst="", what="moved", detail=f"to {queue or 'another queue'}")
+        yield TimelineStep(at=moment, src="", dst="", what="moved", detail=f"to {queue or 'another queue'}")
     if life.rejected is not None:
         detail = class_words(life.rejected_class or 0)
-        yield Step(at=life.rejected, src="", dst="", what="rejected", detail=detail)
+        yield TimelineStep(at=life.rejected, src="", dst="", what="rejected", detail=detail)
     for name, moment in life.copies:
-        yield Step(at=moment, src="", dst="", what="found", detail=f"in a {name.replace('_', ' ')} queue")
+        yield TimelineStep(
+            at=moment, src="", dst="", what="found", detail=f"in a {name.replace('_', ' ')} queue"
+        )
 
 
 def _described(life: MessageLife) -> str:
@@ -135,12 +145,12 @@ class SessionSteps:
 
     def __init__(self, capture: str, stream: int | None) -> None:
         self._place = (capture, stream)
-        self._steps: list[Step] = []
+        self._steps: list[TimelineStep] = []
         self._holes: dict[str, list[int]] = {}
         self.more = 0
 
     @property
-    def steps(self) -> list[Step]:
+    def steps(self) -> list[TimelineStep]:
         """The steps by their frames; those without a frame come first."""
         return sorted(self._steps, key=lambda step: step.at.frame or 0)
 
@@ -160,7 +170,7 @@ class SessionSteps:
         else:
             for hole in self._holes.pop(src, ()):
                 self._steps[hole] = msgspec.structs.replace(self._steps[hole], at=moment)
-        self._steps.append(Step(at=moment, src=src, dst=dst, what=what, detail=detail))
+        self._steps.append(TimelineStep(at=moment, src=src, dst=dst, what=what, detail=detail))
 
 
 _EVENTS = {

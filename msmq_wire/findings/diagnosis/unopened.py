@@ -12,8 +12,8 @@ from collections.abc import Callable
 import msgspec
 
 from msmq_wire.findings.cause import Cause
-from msmq_wire.findings.diagnosis.answer import Telling
-from msmq_wire.findings.diagnosis.words import count, host, listed, span
+from msmq_wire.findings.diagnosis.answer import AnswerBuilder
+from msmq_wire.findings.diagnosis.phrases import count, host, listed, span
 from msmq_wire.findings.finding import Confidence, Connection, Severity, connection_of
 from msmq_wire.findings.folding import Fold
 from msmq_wire.findings.session_places import accepted, asked_again, one_sided
@@ -107,12 +107,12 @@ class _Pile(msgspec.Struct):
     unanswered_syns: int = 0
 
 
-def unopened(story: Story, suspects: Fold, telling: Telling) -> None:
+def unopened(story: Story, candidates: Fold, builder: AnswerBuilder) -> None:
     """Name the servers with which no session, or not every one, could be opened."""
     failed: dict[str, _Pile] = {}
     opened: Counter[str] = Counter()
     last_opened: dict[tuple[str, str], int] = {}
-    swept = port_sweeps(story, failure, telling)
+    swept = port_sweeps(story, failure, builder)
     for session in story.sessions:
         kind = obstacle(session)
         if kind is None:
@@ -122,15 +122,15 @@ def unopened(story: Story, suspects: Fold, telling: Telling) -> None:
             continue
         if host(session.client) in swept:
             continue
-        if kind == "tcp_only" and suspects.told(session.client, session.server):
+        if kind == "tcp_only" and candidates.mentions(session.client, session.server):
             continue
         if kind in _BEFORE and any(one.messages for one in session.directions):
             # Messages without a session are another fault.
             continue
-        if suspects.hostile(session.client, session.server) or _under_way(session, story):
+        if candidates.hostile(session.client, session.server) or _under_way(session, story):
             continue
         needs = _ASKED_AGAIN if kind == "silence" and asked_again(session) else _NEEDS[kind]
-        if not telling.shown(needs, session.client, session.server, session.last):
+        if not builder.shown(needs, session.client, session.server, session.last):
             continue
         if session.server not in failed and len(failed) >= _MOST_SERVERS:
             continue
@@ -151,26 +151,26 @@ def unopened(story: Story, suspects: Fold, telling: Telling) -> None:
         over = all(last_opened.get((client, server), -1) > last for client, last in pile.clients.items())
         if over and pile.kinds.total() <= _FEW:
             failed_ = count(pile.kinds.total(), "connection")
-            telling.note(f"{failed_} to {server} failed before one became a session")
+            builder.note(f"{failed_} to {server} failed before one became a session")
             continue
         if len(pile.clients) == 1 and not opened[host(server)] and not over:
             vain.setdefault(next(iter(pile.clients)), {})[server] = pile
             continue
-        telling.blame(_cause(server, pile, opened[host(server)], over=over))
+        builder.blame(_cause(server, pile, opened[host(server)], over=over))
     for client, piles in vain.items():
         if len(piles) < _SOME:
             for server, pile in piles.items():
-                telling.blame(_cause(server, pile, 0, over=False))
+                builder.blame(_cause(server, pile, 0, over=False))
         else:
-            telling.blame(_in_vain(client, piles))
+            builder.blame(_in_vain(client, piles))
 
 
-def given_up(story: Story, suspects: Fold, telling: Telling) -> None:
+def given_up(story: Story, candidates: Fold, builder: AnswerBuilder) -> None:
     """Name the servers whose acknowledgments did not come in time, so that connections were given up."""
     piles: dict[tuple[str, str], list[Session]] = {}
     for session in story.sessions:
-        if session.reason == "ack_timeout" and not suspects.hostile(session.client, session.server):
-            if not telling.shown(("both_sides", "whole"), session.client, session.server, session.last):
+        if session.reason == "ack_timeout" and not candidates.hostile(session.client, session.server):
+            if not builder.shown(("both_sides", "whole"), session.client, session.server, session.last):
                 continue
             key = host(session.client), host(session.server)
             if key in piles or len(piles) < _MOST_SERVERS:
@@ -178,7 +178,7 @@ def given_up(story: Story, suspects: Fold, telling: Telling) -> None:
     for (client, server), sessions in piles.items():
         moments = [one.close for one in sessions[:_MOST_MOMENTS] if one.close is not None]
         ended = f"{count(len(sessions), 'connection')} from {client} to {server} ended"
-        telling.blame(
+        builder.blame(
             Cause(
                 text=f"{ended} without an acknowledgment in time{_waited(sessions)}: the sender sends "
                 "recoverable messages again, and may lose express messages",
@@ -208,7 +208,7 @@ def _waited(sessions: list[Session]) -> str:
     return f" ({messages} had waited {'up to ' if len(waits) > 1 else ''}{span(max(waits))})" if waits else ""
 
 
-def refused(story: Story, telling: Telling) -> None:
+def refused(story: Story, builder: AnswerBuilder) -> None:
     """Name the servers that answer pings with a refusal, [MS-MQQB] 2.2.7."""
     by_server: dict[str, list[PingExchange]] = {}
     for ping in story.pings:
@@ -217,7 +217,7 @@ def refused(story: Story, telling: Telling) -> None:
     for server, pings in by_server.items():
         clients = list(dict.fromkeys(host(one.client) for one in pings))
         answers = [one.response for one in pings[:_MOST_MOMENTS] if one.response is not None]
-        telling.blame(
+        builder.blame(
             Cause(
                 text=f"{host(server)} answered {count(len(pings), 'ping')} of {listed(clients)} with "
                 "a refusal (RF is set): it accepts no connections from there for now",
@@ -253,7 +253,7 @@ def _cause(server: str, pile: _Pile, opened: int, *, over: bool) -> Cause:
     severity: Severity = "low" if over or pile.last == "tcp_only" else "medium"
     first = next((kind for kind in pile.kinds if kind != "tcp_only"), "tcp_only")
     return Cause(
-        text=f"{what}: {listed(_told(pile.kinds, pile.unanswered_syns))}",
+        text=f"{what}: {listed(_reported(pile.kinds, pile.unanswered_syns))}",
         severity=severity,
         confidence=_sure(pile.kinds),
         moments=tuple(pile.moments),
@@ -273,7 +273,7 @@ def _sure(kinds: Counter[str]) -> Confidence:
     return "certain" if kinds.keys() <= _ANSWERED else "likely"
 
 
-def _told(kinds: Counter[str], syns: int) -> list[str]:
+def _reported(kinds: Counter[str], syns: int) -> list[str]:
     """Why connections failed, in words; ``syns`` counts those that nothing answered."""
     words = _WORDS if syns < 2 else {**_WORDS, "silence": f"no answer came to {syns:,} SYNs"}
     if len(kinds) == 1:
@@ -294,7 +294,7 @@ def _in_vain(client: str, piles: dict[str, _Pile]) -> Cause:
     what = f"{client} got no session with port 1801 of {count(len(servers), 'host')} ({listed(servers)})"
     quiet = all(pile.last == "tcp_only" for pile in piles.values())
     return Cause(
-        text=f"{what}: {listed(_told(kinds, syns))}",
+        text=f"{what}: {listed(_reported(kinds, syns))}",
         severity="low" if quiet else "medium",
         confidence=_sure(kinds),
         moments=tuple(moment for pile in piles.values() for moment in pile.moments[:2])[:_MOST_MOMENTS],
@@ -326,7 +326,9 @@ class _Sweep(msgspec.Struct):
             self.last = moment.time
 
 
-def port_sweeps(story: Story, failure: Callable[[Session], str | None], telling: Telling) -> frozenset[str]:
+def port_sweeps(
+    story: Story, failure: Callable[[Session], str | None], builder: AnswerBuilder
+) -> frozenset[str]:
     """Name the hosts that connect to port 1801 of many others in vain; return them.
 
     A scan does this, and a host that is cut off: what was tried and how it was answered is told.
@@ -351,21 +353,21 @@ def port_sweeps(story: Story, failure: Callable[[Session], str | None], telling:
             sweep.add(server, how, session.first)
     found = {client: sweep for client, sweep in sweeps.items() if len(sweep.hosts) >= _MANY}
     for client, sweep in found.items():
-        telling.blame(_sweep_cause(client, sweep))
+        builder.blame(_sweep_cause(client, sweep))
     return frozenset(found)
 
 
 def _sweep_cause(client: str, sweep: _Sweep) -> Cause:
     time = "" if sweep.first is None or sweep.last is None else f" in {span(sweep.last - sweep.first)}"
     answered = [name for name, how in sweep.hosts.items() if how == "answered"]
-    told = []
+    reported = []
     for how, number in Counter(sweep.hosts.values()).items():
         text = f"{number:,} {how if number == 1 else how.replace('was', 'were')}"
         named = f" ({listed(answered[:_MOST_NAMED], number)})" if how == "answered" else ""
-        told.append(text + named)
+        reported.append(text + named)
     return Cause(
         text=f"{client} tried port 1801 of {count(len(sweep.hosts), 'host')}{time} and opened no "
-        f"session with them: {listed(told)}; a scan does this, and a host that is cut off",
+        f"session with them: {listed(reported)}; a scan does this, and a host that is cut off",
         severity="medium",
         confidence="likely",
         moments=tuple(sweep.moments),

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from msmq_wire.findings.cause import Cause
-from msmq_wire.findings.diagnosis.answer import MOST, Telling
-from msmq_wire.findings.diagnosis.words import Words, count, host, listed, span
-from msmq_wire.findings.overdue import Due, due_in, is_late
+from msmq_wire.findings.diagnosis.answer import MOST, AnswerBuilder
+from msmq_wire.findings.diagnosis.phrases import Phrases, count, host, listed, span
+from msmq_wire.findings.overdue import Deadline, due_in, is_late
 from msmq_wire.records.coverage import Need
 from msmq_wire.sessions import Moment, Session, SessionDirection, Story
 
@@ -28,12 +28,12 @@ class _Wait(NamedTuple):
     receiver: str
     there: SessionDirection
     announced: int | None
-    due: Due
+    due: Deadline
     still: int
     late: bool
 
 
-def waits(story: Story, words: Words, telling: Telling) -> None:
+def waits(story: Story, words: Phrases, builder: AnswerBuilder) -> None:
     """Question 17."""
     found = [
         wait
@@ -44,20 +44,20 @@ def waits(story: Story, words: Words, telling: Telling) -> None:
     found.sort(key=lambda one: -(one.there.longest_wait or 0))
     slow: dict[str, list[_Wait]] = {}
     for number, wait in enumerate(found):
-        seen = telling.shown(_NEEDS, wait.session.client, wait.session.server, wait.session.first)
+        seen = builder.shown(_NEEDS, wait.session.client, wait.session.server, wait.session.first)
         late = wait.late and seen
         if late:
             slow.setdefault(wait.receiver, []).append(wait)
         if number < MOST:
-            telling.say(f"{_text(wait, words)}.", *_moments(wait), attention="low" if late else "info")
+            builder.say(f"{_text(wait, words)}.", *_moments(wait), attention="low" if late else "info")
     for receiver, waits in slow.items():
-        telling.blame(_cause(receiver, waits, words))
+        builder.blame(_cause(receiver, waits, words))
     if len(found) > MOST:
-        telling.say(f"And in {count(len(found) - MOST, 'more session')}: timeline draws them.")
+        builder.say(f"And in {count(len(found) - MOST, 'more session')}: timeline draws them.")
     if any(wait.there.smallest_window == 1 for wait in found):
-        telling.say(_SMALLEST)
+        builder.say(_SMALLEST)
     known = [one for session in story.sessions for one in session.directions if one.longest_wait is not None]
-    telling.facts = {
+    builder.facts = {
         "longest_wait": max((one.longest_wait or 0 for one in known), default=None),
         "smallest_window": min((one.smallest_window for one in known if one.smallest_window), default=None),
         "sessions": [
@@ -97,7 +97,7 @@ def _moments(wait: _Wait) -> tuple[Moment | None, ...]:
     return wait.session.first, wait.there.longest_wait_at, wait.there.waiting_since
 
 
-def _cause(receiver: str, waits: list[_Wait], words: Words) -> Cause:
+def _cause(receiver: str, waits: list[_Wait], words: Phrases) -> Cause:
     """A host that acknowledges late, in one session or in many: the longest wait comes first."""
     longest = waits[0]
     senders = list(dict.fromkeys(wait.sender for wait in waits))
@@ -122,13 +122,13 @@ def _since(moment: Moment | None, end: int | None) -> int:
     return 0 if moment is None or moment.time is None or end is None else end - moment.time
 
 
-def _text(wait: _Wait, words: Words) -> str:
+def _text(wait: _Wait, words: Phrases) -> str:
     does = f"slows {wait.sender} down" if wait.late else f"narrows the window of {wait.sender}"
     begins = f"in the session that begins in {words.frame(wait.session.first)}"
     return f"{wait.receiver} {does} {begins}: {_waited(wait, words)}"
 
 
-def _waited(wait: _Wait, words: Words) -> str:
+def _waited(wait: _Wait, words: Phrases) -> str:
     """How long what was sent waited, what its window was, and what still waits."""
     there = wait.there
     parts = []

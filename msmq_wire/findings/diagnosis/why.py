@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from msmq_wire.findings.diagnosis.fates import REMEDIES
-from msmq_wire.findings.diagnosis.words import Words, host, quoted, short
+from msmq_wire.findings.diagnosis.delivery_failures import REMEDIES
+from msmq_wire.findings.diagnosis.phrases import Phrases, host, quoted, short
 from msmq_wire.records.coverage import Need, Position
 from msmq_wire.records.outcome import Outcome
 from msmq_wire.sessions import MessageLife, Story
@@ -40,7 +40,7 @@ _ARRIVAL, _RECEIPT = 1, 2
 """Bits of the acknowledgments asked for: PA and PR. [MS-MQMQ] 2.2.19.3"""
 
 
-class Why(msgspec.Struct, frozen=True, kw_only=True):
+class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     """What became of a message, in words.
 
     ``outcome`` is that of its life. ``action`` is empty where nothing is to be done.
@@ -54,7 +54,7 @@ class Why(msgspec.Struct, frozen=True, kw_only=True):
     unknown: tuple[str, ...]
 
 
-def why(life: MessageLife, story: Story, words: Words) -> Why:
+def why(life: MessageLife, story: Story, words: Phrases) -> Explanation:
     """What became of a message of a story, with frames in the words of its captures."""
     last = life.route[-1] if life.route else life
     src, dst = host(last.src), host(last.dst)
@@ -73,11 +73,11 @@ def why(life: MessageLife, story: Story, words: Words) -> Why:
     purge = next((queue for queue in story.queues if queue.number == life.purged_by), None)
     if purge is None:
         sentence = f"{start} {_BECAME[life.outcome]}."
-        return Why(
+        return Explanation(
             outcome=life.outcome, sentence=sentence, reason=f"{life.reason}.", action=action, unknown=unknown
         )
     assert purge.purged is not None
-    return Why(
+    return Explanation(
         outcome="purged",
         sentence=f"{start} had arrived when {host(purge.client)} purged its queue.",
         reason=f"{host(purge.client)} purged it in {words.frame(purge.purged)}, and no receive of it was "

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.guards import Told
+from msmq_wire.findings.address_scope import is_outside
+from msmq_wire.findings.guards import CodedCondition
 from msmq_wire.findings.message_bodies import (
     BEGINS_WITH_NUL,
     BODY_TYPES,
@@ -13,9 +14,8 @@ from msmq_wire.findings.message_bodies import (
     caveats_of,
     place_of,
 )
-from msmq_wire.findings.networks import is_outside
-from msmq_wire.findings.rule import Context, Rule, Seen
-from msmq_wire.findings.suricata_signature import ON_WIRE, POSTS, Signature, posted
+from msmq_wire.findings.rule import Context, Detection, Rule
+from msmq_wire.findings.suricata_signature import ON_WIRE, POSTS, SuricataSignature, posted
 from msmq_wire.records.endpoint import host_of
 from msmq_wire.records.message_body import IN_PACKET
 from msmq_wire.records.record import Record
@@ -32,7 +32,7 @@ def _is_header(start: bytes) -> bool:
     return start[9:_HEADER] == _VERSION and start[0] == 0
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     body = body_of(record)
     if body is None or not _is_header(body.data):
         return
@@ -47,7 +47,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
             ", posted over HTTP: matches the published condition of CVE-2024-8068 and CVE-2024-8069 if the "
             "receiver is Citrix Session Recording"
         )
-    yield Seen(
+    yield Detection(
         message=message,
         evidence=(place,),
         severity="high" if outside else None,
@@ -80,12 +80,12 @@ RULE = Rule(
     types=BODY_TYPES,
     when=(
         OPENED,
-        (BEGINS_WITH_NUL, Told.of(_is_header, IN_PACKET, head=_HEADER)),
+        (BEGINS_WITH_NUL, CodedCondition.of(_is_header, IN_PACKET, head=_HEADER)),
     ),
     check=_check,
     suricata=(
-        Signature(number=720, on=ON_WIRE, packet=UserMessage, match=(_USUAL,), cves=()),
-        Signature(
+        SuricataSignature(number=720, on=ON_WIRE, packet=UserMessage, match=(_USUAL,), cves=()),
+        SuricataSignature(
             number=721,
             on=POSTS,
             match=posted(_USUAL),

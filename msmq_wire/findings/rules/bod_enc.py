@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from itertools import pairwise
 from math import log2
 
-from msmq_wire.findings.guards import Told
+from msmq_wire.findings.guards import CodedCondition
 from msmq_wire.findings.message_bodies import BODY_TYPES, body_of, place_of
-from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.rule import Context, Detection, Rule
 from msmq_wire.records.bodies.compressed import inflate
 from msmq_wire.records.bodies.magic import marked_body
 from msmq_wire.records.message_body import IN_PACKET
@@ -30,7 +30,7 @@ def _is_mixed(start: bytes) -> bool:
     return len(set(start)) >= _DISTINCT
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     body = body_of(record)
     if body is None or body.encrypted or body.ciphertext or len(body.data) < _SHORTEST:
         return
@@ -43,7 +43,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
         return
     if marked_body(body.data) is not None or inflate(body.data[:_LOOKED_AT]) is not None:
         return
-    yield Seen(
+    yield Detection(
         message=f"the first {len(head)} bytes have {entropy:.1f} bits of entropy each (at most 8), "
         "and EB is 0",
         evidence=(place_of(record, body, 64),),
@@ -77,7 +77,7 @@ RULE = Rule(
         (
             (size_(this.message_properties_header.message_body) >= _SHORTEST)
             & (this.message_properties_header.privacy_level == 0),
-            Told.of(_is_mixed, IN_PACKET, head=_FIRST),
+            CodedCondition.of(_is_mixed, IN_PACKET, head=_FIRST),
         ),
     ),
     check=_check,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.guards import Told
+from msmq_wire.findings.guards import CodedCondition
 from msmq_wire.findings.message_bodies import BODY_TYPES, OPENED, body_of, caveats_of, place_of
-from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.rule import Context, Detection, Rule
 from msmq_wire.records.bodies.magic import marked_body
 from msmq_wire.records.message_body import IN_PACKET
 from msmq_wire.records.record import Record
@@ -28,13 +28,13 @@ _LOOKED_AT = 16
 _STARTS = frozenset(bytes((one,)) for one in _FIRST | _SCRIPT_STARTS)
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     body = body_of(record)
     if body is None:
         return
     what = _kind(body.data)
     if what:
-        yield Seen(
+        yield Detection(
             message=f"the body of {len(body.data)} bytes begins like: {what}",
             evidence=(place_of(record, body, _LOOKED_AT),),
             caveats=caveats_of(body),
@@ -72,8 +72,8 @@ RULE = Rule(
     when=(
         OPENED,
         (
-            Told.of(_STARTS.__contains__, IN_PACKET, head=1),
-            Told.of(_may_be_one, IN_PACKET, head=_LOOKED_AT),
+            CodedCondition.of(_STARTS.__contains__, IN_PACKET, head=1),
+            CodedCondition.of(_may_be_one, IN_PACKET, head=_LOOKED_AT),
         ),
     ),
     check=_check,

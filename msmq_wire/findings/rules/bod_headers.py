@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.guards import Told
+from msmq_wire.findings.guards import CodedCondition
 from msmq_wire.findings.message_bodies import BODY_TYPES, body_of, place_of
 from msmq_wire.findings.packet_fields import reached
-from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.rule import Context, Detection, Rule
 from msmq_wire.records.bodies.conventions import damaged_headers
 from msmq_wire.records.message_body import IN_PACKET
 from msmq_wire.records.record import Record
@@ -18,15 +18,15 @@ _SHOWN = 64
 _LOOKED_AT = 1 << 16
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     body = body_of(record)
     if body is None or body.encrypted or not body.whole:
         return
     extension = reached(record.packet, "message_properties_header.extension_data")
     text = body.data[:_LOOKED_AT].decode("utf-8", "replace") if body.data[:1] == b"{" else ""
-    told = damaged_headers(extension if isinstance(extension, bytes) else b"", text)
-    if told:
-        yield Seen(message=told, evidence=(place_of(record, body, _SHOWN),))
+    reported = damaged_headers(extension if isinstance(extension, bytes) else b"", text)
+    if reported:
+        yield Detection(message=reported, evidence=(place_of(record, body, _SHOWN),))
 
 
 RULE = Rule(
@@ -43,7 +43,7 @@ RULE = Rule(
     types=BODY_TYPES,
     when=(
         this.message_properties_header.extension_size != 0,
-        Told.of(b"{".__eq__, IN_PACKET, head=1),
+        CodedCondition.of(b"{".__eq__, IN_PACKET, head=1),
     ),
     check=_check,
 )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.guards import Told
+from msmq_wire.findings.guards import CodedCondition
 from msmq_wire.findings.message_bodies import OPENED, body_of, caveats_of, place_of
-from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.rule import Context, Detection, Rule
 from msmq_wire.records.bodies.change_notification import change_notification_body
 from msmq_wire.records.message_body import IN_PACKET
 from msmq_wire.records.record import Record
@@ -17,7 +17,7 @@ from msmq_wire.wire.types.enumerations import SenderIdType
 _ST = 0x0F
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     body = body_of(record)
     # Where the packet could not be read to its end, a signature may stand behind what was read.
     if body is None or record.error is not None or body.data[:1] != b"\1":
@@ -34,7 +34,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
         lacking.append("is not signed")
     if lacking:
         message = f"{found.title}, as a directory server says it; but the message {' and '.join(lacking)}"
-        yield Seen(message=message, evidence=(place_of(record, body, 2),), caveats=caveats_of(body))
+        yield Detection(message=message, evidence=(place_of(record, body, 2),), caveats=caveats_of(body))
 
 
 RULE = Rule(
@@ -51,7 +51,7 @@ RULE = Rule(
     types=("user_message",),
     when=(
         OPENED,
-        (Told.of(b"\1".__eq__, IN_PACKET, head=1),),
+        (CodedCondition.of(b"\1".__eq__, IN_PACKET, head=1),),
     ),
     check=_check,
 )

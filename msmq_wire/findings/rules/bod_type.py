@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from msmq_wire.findings.guards import Told
+from msmq_wire.findings.guards import CodedCondition
 from msmq_wire.findings.message_bodies import BODY_TYPES, OPENED, body_of, caveats_of, place_of
-from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.rule import Context, Detection, Rule
 from msmq_wire.records.message_body import IN_PACKET
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
@@ -29,7 +29,7 @@ def _is_more(head: bytes) -> bool:
     return _PLAIN.fullmatch(head) is None
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     body = body_of(record)
     if body is None or (body.body_type != _NARROW and body.body_type not in _WIDE) or body.encrypted:
         return
@@ -42,7 +42,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
     if caveats_of(body):
         # Bytes that may be chance are no text.
         return
-    yield Seen(
+    yield Detection(
         message=f"BodyType is {body.body_type} (text), but the {len(body.data)} bytes are not text",
         evidence=(place_of(record, body, 64),),
     )
@@ -80,7 +80,7 @@ RULE = Rule(
         OPENED,
         (
             one_of(this.message_properties_header.body_type, _NARROW, *_WIDE),
-            Told.of(_is_more, IN_PACKET, head=_LOOKED_AT),
+            CodedCondition.of(_is_more, IN_PACKET, head=_LOOKED_AT),
         ),
     ),
     check=_check,

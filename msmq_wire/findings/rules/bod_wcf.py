@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.guards import Told
+from msmq_wire.findings.guards import CodedCondition
 from msmq_wire.findings.message_bodies import (
     BEGINS_WITH_NUL,
     BODY_TYPES,
@@ -13,7 +13,7 @@ from msmq_wire.findings.message_bodies import (
     caveats_of,
     place_of,
 )
-from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.rule import Context, Detection, Rule
 from msmq_wire.records.message_body import IN_PACKET
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
@@ -26,11 +26,11 @@ def _is_preamble(start: bytes) -> bool:
     return start.startswith(_PREAMBLES)
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     body = body_of(record)
     if body is not None and body.data.startswith(_PREAMBLES):
         place = place_of(record, body, 5)
-        yield Seen(
+        yield Detection(
             message="the body begins with the preamble of .NET message framing",
             evidence=(place,),
             caveats=caveats_of(body),
@@ -49,7 +49,7 @@ RULE = Rule(
     types=BODY_TYPES,
     when=(
         OPENED,
-        (BEGINS_WITH_NUL, Told.of(_is_preamble, IN_PACKET, head=5)),
+        (BEGINS_WITH_NUL, CodedCondition.of(_is_preamble, IN_PACKET, head=5)),
     ),
     check=_check,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.packet_fields import reached
-from msmq_wire.findings.rule import Context, Rule, Seen, broken
+from msmq_wire.findings.rule import Context, Detection, Rule, broken
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 
@@ -17,7 +17,7 @@ _OF_NET = (0x8005, 0x800D)
 """MAC and SHA-384, which System.Messaging has beside those of the table."""
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     for anomaly, place in broken(record, _CODES):
         text = f"{anomaly.path.rpartition('.')[2]} is {reached(record.packet, anomaly.path):#x}"
         if anomaly.code == _CIPHER:
@@ -26,10 +26,10 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
         encrypted = (reached(record.packet, "security_header.flags") or 0) & _EB
         if anomaly.code == _PRIVACY and not encrypted:
             caveats = ("EB is 0, so nothing is encrypted and the value has no effect",)
-            yield Seen(message=text, evidence=(place,), severity="info", caveats=caveats)
+            yield Detection(message=text, evidence=(place,), severity="info", caveats=caveats)
         else:
             of_net = reached(record.packet, anomaly.path) in _OF_NET
-            yield Seen(message=text, evidence=(place,), confidence="likely" if of_net else None)
+            yield Detection(message=text, evidence=(place,), confidence="likely" if of_net else None)
 
 
 RULE = Rule(

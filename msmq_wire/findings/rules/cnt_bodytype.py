@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.rule import Context, Rule, Seen, broken
+from msmq_wire.findings.rule import Context, Detection, Rule, broken
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 
@@ -14,12 +14,12 @@ _PUBLISHED = frozenset((4, 5, 6, 7, 9, 13, 22, 23, 30, 68, 69, 0x2000, 0x2011))
 the specification: reals, currency, dates, objects, INT and UINT, narrow text, stored objects, arrays."""
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     for _, place in broken(record, _CODES):
         value = record.packet.message_properties_header.body_type
         if value in _PUBLISHED:
             continue
-        yield Seen(message=f"BodyType is {value:#x}", evidence=(place,))
+        yield Detection(message=f"BodyType is {value:#x}", evidence=(place,))
 
 
 RULE = Rule(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.lengths import place_of
+from msmq_wire.findings.false_lengths import place_of
 from msmq_wire.findings.packet_fields import reached
-from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.rule import Context, Detection, Rule
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
@@ -16,10 +16,10 @@ _SEQUENCE = 0x30
 """How every X.509 certificate in DER begins."""
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     data = reached(record.packet, _CERTIFICATE)
     if isinstance(data, bytes) and data and data[0] != _SEQUENCE:
-        yield Seen(
+        yield Detection(
             message=f"the certificate of {len(data)} bytes is not X.509 in DER: it begins with "
             f"{data[:4].hex(' ')}",
             evidence=(place_of(record, _CERTIFICATE),),

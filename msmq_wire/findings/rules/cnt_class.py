@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.rule import Context, Rule, Seen, broken
+from msmq_wire.findings.rule import Context, Detection, Rule, broken
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 
 _CODES = ("message_properties_header.message-class",)
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     for _, place in broken(record, _CODES):
         value = record.packet.message_properties_header.message_class
-        yield Seen(message=f"MessageClass is {value:#06x}, which has bits outside 0xE1FF", evidence=(place,))
+        yield Detection(
+            message=f"MessageClass is {value:#06x}, which has bits outside 0xE1FF", evidence=(place,)
+        )
 
 
 RULE = Rule(

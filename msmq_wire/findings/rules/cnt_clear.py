@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from msmq_wire.findings.guards import Told
-from msmq_wire.findings.lengths import place_of
+from msmq_wire.findings.false_lengths import place_of
+from msmq_wire.findings.guards import CodedCondition
 from msmq_wire.findings.packet_fields import reached
-from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
+from msmq_wire.findings.rule import Context, Detection, Rule, evidence_of
 from msmq_wire.records.message_body import IN_PACKET
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
@@ -27,7 +27,7 @@ _IS_LONG = (_HEADER.message_class == MessageClass.MQMSG_CLASS_NORMAL) & (
 )
 
 
-def _check(record: Record, context: Context) -> Iterable[Seen]:
+def _check(record: Record, context: Context) -> Iterable[Detection]:
     header = reached(record.packet, "message_properties_header")
     body = reached(header, "message_body")
     if body is None or len(body) < _LEAST or header.message_class != MessageClass.MQMSG_CLASS_NORMAL:
@@ -40,7 +40,7 @@ def _check(record: Record, context: Context) -> Iterable[Seen]:
     # The place only: what a body says is not for a list of findings.
     place = place_of(record, IN_PACKET)
     place = evidence_of(record, place.path, place.offset, place.length)
-    return (Seen(message=f"{len(body)} bytes of {kind} are sent in clear", evidence=(place,)),)
+    return (Detection(message=f"{len(body)} bytes of {kind} are sent in clear", evidence=(place,)),)
 
 
 def _may_be_text(start: bytes) -> bool:
@@ -73,9 +73,9 @@ RULE = Rule(
     when=(
         (_IS_LONG, one_of(_HEADER.body_type, *_TEXT_TYPES)),
         (
-            Told.of(_STARTS.__contains__, IN_PACKET, head=1),
+            CodedCondition.of(_STARTS.__contains__, IN_PACKET, head=1),
             _IS_LONG,
-            Told.of(_may_be_text, IN_PACKET, head=_LEAST),
+            CodedCondition.of(_may_be_text, IN_PACKET, head=_LEAST),
         ),
     ),
     check=_check,

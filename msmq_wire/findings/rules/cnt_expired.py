@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from msmq_wire.findings.lengths import place_of
-from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.false_lengths import place_of
+from msmq_wire.findings.rule import Context, Detection, Rule
 from msmq_wire.findings.signed_messages import IS_ASKED, IS_ASKED_OF_MANY, asked_check
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
@@ -15,7 +15,7 @@ from msmq_wire.wire.partial import reached_number
 _CERTIFICATE = "security_header.security_data.sender_cert"
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     check = asked_check(record)
     sent = reached_number(record.packet, "user_header.sent_time")
     if check is None or check.certificate is None or not sent or check.certificate.valid_at(sent):
@@ -23,7 +23,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
     expired = sent > check.certificate.not_after
     limit = check.certificate.not_after if expired else check.certificate.not_before
     said = "was valid until" if expired else "is valid from"
-    yield Seen(
+    yield Detection(
         message=f"the certificate {said} {_day(limit)}, the message was sent on {_day(sent)}",
         evidence=(place_of(record, _CERTIFICATE),),
     )

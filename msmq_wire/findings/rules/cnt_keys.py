@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.lengths import place_of
+from msmq_wire.findings.false_lengths import place_of
 from msmq_wire.findings.packet_fields import reached
-from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.rule import Context, Detection, Rule
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
@@ -15,7 +15,7 @@ _EB = 0x20
 _KEY = "security_header.security_data.encryption_key"
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     if not (reached(record.packet, "security_header.flags") or 0) & _EB:
         return
     key = reached(record.packet, _KEY)
@@ -24,7 +24,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
         return
     first = context.first_with_key(bytes(key), str(sender))
     if first != str(sender):
-        yield Seen(
+        yield Detection(
             message=f"queue managers {sender} and {first} sent the same session key, byte for byte",
             evidence=(place_of(record, _KEY),),
         )

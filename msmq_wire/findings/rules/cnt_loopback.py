@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msmq_wire.findings.address_scope import is_loopback
 from msmq_wire.findings.call_queues import path_names, split_path
-from msmq_wire.findings.guards import Told
-from msmq_wire.findings.networks import is_loopback
+from msmq_wire.findings.guards import CodedCondition
 from msmq_wire.findings.packet_fields import reached
-from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
+from msmq_wire.findings.rule import Context, Detection, Rule, evidence_of
 from msmq_wire.records.endpoint import host_of
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
@@ -20,7 +20,7 @@ _LISTS = ("destination", "administration", "response")
 _SHOWN = 80
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     if not _is_elsewhere(record.src, record.dst):
         return
     if record.type != "rpc_call" and not context.on_wire(record):
@@ -29,7 +29,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
     for path, text in names:
         if _is_named(text):
             shown = text.text[:_SHOWN]
-            yield Seen(
+            yield Detection(
                 message=f"{path} is {shown!r}: the loopback address, in a packet to another host",
                 evidence=(evidence_of(record, path, 0, len(text), text),),
             )
@@ -76,8 +76,8 @@ RULE = Rule(
     when=(
         *(
             (
-                Told.of(_is_elsewhere, "_.src", "_.dst"),
-                Told.of(_is_named, f"user_header.{queue}.direct_format_name"),
+                CodedCondition.of(_is_elsewhere, "_.src", "_.dst"),
+                CodedCondition.of(_is_named, f"user_header.{queue}.direct_format_name"),
             )
             for queue in _QUEUES
         ),

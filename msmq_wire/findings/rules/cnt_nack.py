@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from msmq_wire.findings.lengths import place_of
+from msmq_wire.findings.false_lengths import place_of
 from msmq_wire.findings.packet_fields import reached
-from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
+from msmq_wire.findings.rule import Context, Detection, Rule, evidence_of
 from msmq_wire.records.record import Record
 from msmq_wire.sessions import NACK_REASONS, UNLISTED_REASONS
 from msmq_wire.spec import SpecRef
@@ -23,7 +23,7 @@ _OFF = (
 )
 
 
-def _check(record: Record, context: Context) -> Iterable[Seen]:
+def _check(record: Record, context: Context) -> Iterable[Detection]:
     srmp = record.type == "srmp_message"
     part = reached(record.packet, _SRMP if srmp else _PROPERTIES)
     value = reached(part, "class_" if srmp else "message_class")
@@ -41,7 +41,7 @@ def _check(record: Record, context: Context) -> Iterable[Seen]:
         paths = [f"{_PROPERTIES}.{name}" for name in fields if reached(part, name) is not None]
         places = tuple(place_of(record, path) for path in paths)
     text = f"class {value:#06x}: {original} {state}: {reason}"
-    return (Seen(message=text, evidence=places, caveats=_OFF),)
+    return (Detection(message=text, evidence=places, caveats=_OFF),)
 
 
 def _original(record: Record, identifier: object) -> str:

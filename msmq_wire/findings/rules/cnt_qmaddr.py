@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.lengths import place_of
-from msmq_wire.findings.rule import Context, Rule, Seen, broken
-from msmq_wire.findings.suricata_signature import ON_WIRE, Signature
+from msmq_wire.findings.false_lengths import place_of
+from msmq_wire.findings.rule import Context, Detection, Rule, broken
+from msmq_wire.findings.suricata_signature import ON_WIRE, SuricataSignature
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
@@ -21,12 +21,12 @@ _CODES = (
 )
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     if context.on_wire(record):
         for anomaly, _ in broken(record, _CODES):
             value = record.packet.user_header.queue_manager_address
             text = f"QueueManagerAddress is {value}, but must be zeros: the destination is a direct name"
-            yield Seen(message=text, evidence=(place_of(record, anomaly.path),))
+            yield Detection(message=text, evidence=(place_of(record, anomaly.path),))
 
 
 RULE = Rule(
@@ -42,7 +42,7 @@ RULE = Rule(
     codes=_CODES,
     check=_check,
     suricata=(
-        Signature(
+        SuricataSignature(
             number=520,
             on=ON_WIRE,
             packet=UserMessage,

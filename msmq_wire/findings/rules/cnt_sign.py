@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from msmq_wire.findings.false_lengths import place_of
 from msmq_wire.findings.finding import Evidence
-from msmq_wire.findings.lengths import place_of
 from msmq_wire.findings.packet_fields import reached
-from msmq_wire.findings.rule import Context, Rule, Seen, broken
+from msmq_wire.findings.rule import Context, Detection, Rule, broken
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
@@ -16,14 +16,14 @@ _NO_KEY = ("security_header.encryption-key",)
 _HEADER = "security_header"
 
 
-def _check(record: Record, context: Context) -> Iterable[Seen]:
+def _check(record: Record, context: Context) -> Iterable[Detection]:
     header = reached(record.packet, _HEADER)
     certificate = reached(header, "sender_cert_size")
     # Where the packet could not be read to its end, a signature may stand behind what was read.
     if certificate is None or record.error is not None:
         return ()
     found = dict(_lacking(record, header, certificate))
-    return (Seen(message="; ".join(found), evidence=tuple(found.values())),) if found else ()
+    return (Detection(message="; ".join(found), evidence=tuple(found.values())),) if found else ()
 
 
 def _lacking(record: Record, header: object, certificate: int) -> Iterator[tuple[str, Evidence]]:
@@ -31,14 +31,14 @@ def _lacking(record: Record, header: object, certificate: int) -> Iterator[tuple
     elsewhere = reached(record.packet, "multi_queue_format_header.signature.size") or 0
     signature = reached(header, "signature_size") or 0
     if certificate and not signature and not elsewhere:
-        told = f"a certificate of {certificate} bytes and no signature"
-        yield told, place_of(record, f"{_HEADER}.sender_cert_size")
+        reported = f"a certificate of {certificate} bytes and no signature"
+        yield reported, place_of(record, f"{_HEADER}.sender_cert_size")
     if not certificate and signature and not reached(header, "encryption_key_size"):
-        told = f"a signature of {signature} bytes and neither certificate nor key"
-        yield told, place_of(record, f"{_HEADER}.signature_size")
+        reported = f"a signature of {signature} bytes and neither certificate nor key"
+        yield reported, place_of(record, f"{_HEADER}.signature_size")
     if not certificate and elsewhere:
-        told = f"a signature of {elsewhere} bytes for many queues and no certificate"
-        yield told, place_of(record, "multi_queue_format_header.signature.size")
+        reported = f"a signature of {elsewhere} bytes for many queues and no certificate"
+        yield reported, place_of(record, "multi_queue_format_header.signature.size")
     for _, place in broken(record, _NO_KEY):
         yield "EB says that the body is encrypted, but there is no key", place
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.lengths import place_of
-from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.false_lengths import place_of
+from msmq_wire.findings.rule import Context, Detection, Rule
 from msmq_wire.findings.signed_messages import IS_ASKED, IS_ASKED_OF_MANY, asked_check
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
@@ -13,11 +13,11 @@ from msmq_wire.spec import SpecRef
 _CERTIFICATE = "security_header.security_data.sender_cert"
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     check = asked_check(record)
     if check is None or check.certificate is None or check.trusted_by is None or check.trusted_by:
         return
-    yield Seen(
+    yield Detection(
         message="no certificate given with --trust is that of the signer, or issued it",
         evidence=(place_of(record, _CERTIFICATE),),
     )

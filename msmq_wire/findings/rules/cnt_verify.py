@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.lengths import place_of
+from msmq_wire.findings.false_lengths import place_of
 from msmq_wire.findings.packet_fields import reached
-from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.rule import Context, Detection, Rule
 from msmq_wire.findings.signed_messages import IS_ASKED, IS_ASKED_OF_MANY, asked_check
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
@@ -15,12 +15,12 @@ _SIGNATURE = "security_header.security_data.signature"
 _OF_MANY = "multi_queue_format_header.signature.signature"
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     check = asked_check(record)
     if check is None or check.verdict != "not verified":
         return
     path = _SIGNATURE if reached(record.packet, _SIGNATURE) else _OF_MANY
-    yield Seen(message=f"the signature is not verified: {check.why}", evidence=(place_of(record, path),))
+    yield Detection(message=f"the signature is not verified: {check.why}", evidence=(place_of(record, path),))
 
 
 RULE = Rule(

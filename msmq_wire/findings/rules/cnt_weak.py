@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from msmq_wire.findings.false_lengths import place_of
 from msmq_wire.findings.finding import Evidence
-from msmq_wire.findings.lengths import place_of
 from msmq_wire.findings.packet_fields import reached
-from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.rule import Context, Detection, Rule
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import one_of, this
@@ -24,7 +24,7 @@ _IS_WEAK_CIPHER = one_of(_HEADER.encryption_algorithm, *_CIPHERS) | (
 )
 
 
-def _check(record: Record, context: Context) -> Iterable[Seen]:
+def _check(record: Record, context: Context) -> Iterable[Detection]:
     packet = record.packet
     header = reached(packet, "security_header")
     signature = reached(packet, "multi_queue_format_header.signature")
@@ -33,7 +33,7 @@ def _check(record: Record, context: Context) -> Iterable[Seen]:
     signed = bool(reached(header, "signature_size") or reached(signature, "size"))
     encrypted = bool((reached(header, "flags") or 0) & _EB)
     found = dict(_weak(record, signed, encrypted))
-    return (Seen(message="; ".join(found), evidence=tuple(found.values())),) if found else ()
+    return (Detection(message="; ".join(found), evidence=tuple(found.values())),) if found else ()
 
 
 def _weak(record: Record, signed: bool, encrypted: bool) -> Iterator[tuple[str, Evidence]]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.engines.places import size
-from msmq_wire.findings.rule import Context, Rule, Seen, broken, evidence_of
-from msmq_wire.findings.suricata_signature import DISCOVERY, Signature
+from msmq_wire.engines.field_offsets import size
+from msmq_wire.findings.rule import Context, Detection, Rule, broken, evidence_of
+from msmq_wire.findings.suricata_signature import DISCOVERY, SuricataSignature
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
@@ -27,14 +27,14 @@ _CODES = (
 _TYPES = ("topology_client_request", "topology_server_reply")
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     found = list(broken(record, _CODES))
     if found:
         said = dict.fromkeys(f"{anomaly.path}: {anomaly.message}" for anomaly, _ in found)
-        yield Seen(message="; ".join(said), evidence=tuple(place for _, place in found))
+        yield Detection(message="; ".join(said), evidence=tuple(place for _, place in found))
     error = record.error
     if error is not None:
-        yield Seen(
+        yield Detection(
             message=f"{error.path}: {error.message}",
             evidence=(evidence_of(record, error.path, error.offset or 0),),
             caveats=("the capture may have cut it",),
@@ -57,7 +57,7 @@ RULE = Rule(
     codes=(*_CODES, "missing-bytes"),
     check=_check,
     suricata=(
-        Signature(
+        SuricataSignature(
             number=820,
             on=DISCOVERY,
             packet=TopologyClientRequest,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.finding import Evidence
-from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.rule import Context, Detection, Rule
 from msmq_wire.records.endpoint import host_of
 from msmq_wire.sessions import Story
 from msmq_wire.spec import SpecRef
 
 
-def _check(story: Story, context: Context) -> Iterator[Seen]:
+def _check(story: Story, context: Context) -> Iterator[Detection]:
     for discovery in story.discoveries:
         for reply in discovery.replies if discovery.site is not None else ():
             if reply.site != discovery.site:
@@ -26,7 +26,7 @@ def _check(story: Story, context: Context) -> Iterator[Seen]:
                 offset=28,
                 length=4,
             )
-            yield Seen(
+            yield Detection(
                 message=f"{host_of(reply.server)} says that it is in the client's own site ({reply.site}), "
                 f"and lists {len(reply.servers)} servers; a server of the same site must not list any",
                 evidence=(place,),

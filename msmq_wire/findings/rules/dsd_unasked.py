@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.finding import Evidence
-from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.rule import Context, Detection, Rule
 from msmq_wire.records.endpoint import host_of
 from msmq_wire.sessions import DiscoveryReply, Story
 from msmq_wire.spec import SpecRef
@@ -15,13 +15,13 @@ _EARLY = 20 * SECOND
 """Nanoseconds at the start of a capture in which a reply may be to one before it: a client waits 15 s."""
 
 
-def _check(story: Story, context: Context) -> Iterator[Seen]:
+def _check(story: Story, context: Context) -> Iterator[Detection]:
     for discovery in story.discoveries:
         for reply in discovery.replies:
             if discovery.request is None:
                 at = reply.at.time
                 early = at is None or story.first is None or at - story.first < _EARLY
-                yield Seen(
+                yield Detection(
                     message=f"{host_of(reply.server)} answers {host_of(reply.client)}, but no request "
                     f"with RequestID {discovery.request_id} was captured",
                     evidence=(_place(reply),),
@@ -29,7 +29,7 @@ def _check(story: Story, context: Context) -> Iterator[Seen]:
                     caveats=("the request may have been sent before the capture began",) if early else (),
                 )
             elif host_of(reply.client) != host_of(discovery.client):
-                yield Seen(
+                yield Detection(
                     message=f"{host_of(reply.server)} answers {host_of(reply.client)}, but the "
                     f"request with RequestID {discovery.request_id} came from {host_of(discovery.client)}",
                     evidence=(_place(reply),),

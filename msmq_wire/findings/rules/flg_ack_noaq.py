@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.rule import Context, Rule, Seen, broken
+from msmq_wire.findings.rule import Context, Detection, Rule, broken
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 
@@ -16,13 +16,13 @@ _CODES = (
 )
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     for _, place in broken(record, _CODES):
         asked = record.packet.message_properties_header.flags & 0x0F
         message = (
             f"acknowledgments are asked for (0x{asked:X}), but AQ is 0: no administration queue is named"
         )
-        yield Seen(message=message, evidence=(place,))
+        yield Detection(message=message, evidence=(place,))
 
 
 RULE = Rule(

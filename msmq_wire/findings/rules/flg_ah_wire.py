@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.rule import Context, Rule, Seen, broken
-from msmq_wire.findings.suricata_signature import ON_WIRE, Signature
+from msmq_wire.findings.rule import Context, Detection, Rule, broken
+from msmq_wire.findings.suricata_signature import ON_WIRE, SuricataSignature
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
@@ -15,10 +15,10 @@ _SAID = "AH (SRMP headers follow) is set in UserHeader.Flags, and must be clear 
 _CODES = ("user_message.over-http", "order_ack.over-http", "final_ack.over-http")
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     if context.on_wire(record):
         for _, place in broken(record, _CODES):
-            yield Seen(message=_SAID, evidence=(place,))
+            yield Detection(message=_SAID, evidence=(place,))
 
 
 _AH = 1 << 25
@@ -38,6 +38,8 @@ RULE = Rule(
     codes=_CODES,
     check=_check,
     suricata=(
-        Signature(number=215, on=ON_WIRE, packet=UserMessage, match=(this.user_header.flags & _AH != 0,)),
+        SuricataSignature(
+            number=215, on=ON_WIRE, packet=UserMessage, match=(this.user_header.flags & _AH != 0,)
+        ),
     ),
 )

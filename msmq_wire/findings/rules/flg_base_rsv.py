@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.packet_fields import PACKETS, field, flags_place
-from msmq_wire.findings.rule import Context, Rule, Seen
-from msmq_wire.findings.suricata_signature import ON_WIRE, Signature
+from msmq_wire.findings.rule import Context, Detection, Rule
+from msmq_wire.findings.suricata_signature import ON_WIRE, SuricataSignature
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
@@ -15,10 +15,10 @@ from msmq_wire.wire.headers.base_header import BaseHeader
 _RESERVED = 0xFEC0
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     flags = field(record, "base_header.flags")
     if flags is not None and flags & _RESERVED:
-        yield Seen(
+        yield Detection(
             message=f"BaseHeader.Flags is 0x{flags:04X}: the reserved bits 0x{flags & _RESERVED:04X} are set",
             evidence=(flags_place(record, "base_header"),),
         )
@@ -36,5 +36,7 @@ RULE = Rule(
     when=(this.base_header.flags & _RESERVED != 0,),
     exact=True,
     check=_check,
-    suricata=(Signature(number=200, on=ON_WIRE, packet=BaseHeader, match=(this.flags & _RESERVED != 0,)),),
+    suricata=(
+        SuricataSignature(number=200, on=ON_WIRE, packet=BaseHeader, match=(this.flags & _RESERVED != 0,)),
+    ),
 )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.rule import Context, Rule, Seen, broken
-from msmq_wire.findings.suricata_signature import ON_WIRE, Signature
+from msmq_wire.findings.rule import Context, Detection, Rule, broken
+from msmq_wire.findings.suricata_signature import ON_WIRE, SuricataSignature
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
@@ -21,12 +21,12 @@ _CODES = (
 )
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     for anomaly, place in broken(record, _CODES):
         base, user = record.packet.base_header, record.packet.user_header
         values = f"DM (delivery) is {user.bit('dm')}, TH (transaction) {user.bit('th')}"
         values += f", PR (priority) {base.bit('pr')}"
-        yield Seen(message=f"{values}: {anomaly.message}", evidence=(place,))
+        yield Detection(message=f"{values}: {anomaly.message}", evidence=(place,))
 
 
 _FLAGS = this.user_header.flags
@@ -45,21 +45,21 @@ RULE = Rule(
     codes=_CODES,
     check=_check,
     suricata=(
-        Signature(
+        SuricataSignature(
             number=230,
             on=ON_WIRE,
             packet=UserMessage,
             match=(_FLAGS & _UNDEFINED != 0,),
             says="a delivery mode that is not defined",
         ),
-        Signature(
+        SuricataSignature(
             number=231,
             on=ON_WIRE,
             packet=UserMessage,
             match=(_FLAGS & _TH != 0, _FLAGS & _DM == 0),
             says="an express message in a transaction",
         ),
-        Signature(
+        SuricataSignature(
             number=232,
             on=ON_WIRE,
             packet=UserMessage,

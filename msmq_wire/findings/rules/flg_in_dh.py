@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.rule import Context, Rule, Seen, broken
-from msmq_wire.findings.suricata_signature import ON_WIRE, Signature
+from msmq_wire.findings.rule import Context, Detection, Rule, broken
+from msmq_wire.findings.suricata_signature import ON_WIRE, SuricataSignature
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
@@ -19,10 +19,10 @@ _CODES = (
 )
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     for anomaly, place in broken(record, _CODES):
         flags = record.packet.base_header.flags
-        yield Seen(message=f"BaseHeader.Flags is 0x{flags:04X}: {anomaly.message}", evidence=(place,))
+        yield Detection(message=f"BaseHeader.Flags is 0x{flags:04X}: {anomaly.message}", evidence=(place,))
 
 
 _IN, _DH, _TR = 1 << 3, 1 << 5, 1 << 8
@@ -40,14 +40,14 @@ RULE = Rule(
     codes=_CODES,
     check=_check,
     suricata=(
-        Signature(
+        SuricataSignature(
             number=240,
             on=ON_WIRE,
             packet=BaseHeader,
             match=(this.flags & _IN != 0, this.flags & _DH != 0),
             says="a DebugHeader in an internal packet",
         ),
-        Signature(
+        SuricataSignature(
             number=241,
             on=ON_WIRE,
             packet=BaseHeader,

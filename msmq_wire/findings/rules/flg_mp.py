@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.rule import Context, Rule, Seen, broken
-from msmq_wire.findings.suricata_signature import ON_WIRE, Signature
+from msmq_wire.findings.rule import Context, Detection, Rule, broken
+from msmq_wire.findings.suricata_signature import ON_WIRE, SuricataSignature
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
@@ -14,9 +14,9 @@ from msmq_wire.wire.packets.user_message import UserMessage
 _CODES = ("user_header.message-properties",)
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     for _, place in broken(record, _CODES):
-        yield Seen(message="MP is 0: the packet has no MessagePropertiesHeader", evidence=(place,))
+        yield Detection(message="MP is 0: the packet has no MessagePropertiesHeader", evidence=(place,))
 
 
 RULE = Rule(
@@ -30,7 +30,7 @@ RULE = Rule(
     codes=_CODES,
     check=_check,
     suricata=(
-        Signature(
+        SuricataSignature(
             number=225, on=ON_WIRE, packet=UserMessage, match=(this.user_header.flags & 0x200000 == 0,)
         ),
     ),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.packet_fields import MESSAGES, field, flags_place, queue_type
-from msmq_wire.findings.rule import Context, Rule, Seen
-from msmq_wire.findings.suricata_signature import ON_WIRE, Signature
+from msmq_wire.findings.rule import Context, Detection, Rule
+from msmq_wire.findings.suricata_signature import ON_WIRE, SuricataSignature
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import one_of, this
@@ -18,14 +18,14 @@ _UNDEFINED = {
 }
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     error = record.error
     if error is None or error.code != "unknown-selector" or error.path not in _UNDEFINED:
         return
     flags = field(record, "user_header.flags")
     name = _UNDEFINED[error.path]
     value = queue_type(flags, "destination_queue" if name == "DQ" else "admin_queue")
-    yield Seen(
+    yield Detection(
         message=f"{name} is {value}, which is not a queue type of this field",
         evidence=(flags_place(record, "user_header"),),
         tells=(error.path,),
@@ -48,7 +48,7 @@ RULE = Rule(
     when=(),
     check=_check,
     suricata=(
-        Signature(
+        SuricataSignature(
             number=220,
             on=ON_WIRE,
             packet=UserMessage,

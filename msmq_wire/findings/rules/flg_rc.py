@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.packet_fields import MESSAGES, field, flags_place, queue_type
-from msmq_wire.findings.rule import Context, Rule, Seen
-from msmq_wire.findings.suricata_signature import ON_WIRE, Signature
+from msmq_wire.findings.rule import Context, Detection, Rule
+from msmq_wire.findings.suricata_signature import ON_WIRE, SuricataSignature
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
@@ -17,17 +17,17 @@ _MOST = 0x1D
 _HOPS = this.user_header.flags & 0x1F
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     flags = field(record, "user_header.flags")
     if flags is None or not flags & 0x1F:
         return
     hops = flags & 0x1F
     if hops > _MOST:
-        yield Seen(
+        yield Detection(
             message=f"RC is {hops}, the maximum is {_MOST}", evidence=(flags_place(record, "user_header"),)
         )
     elif queue_type(flags, "destination_queue") == QueueType.DIRECT and context.on_wire(record):
-        yield Seen(
+        yield Detection(
             message=f"RC is {hops} in a message with a direct name, which goes straight to its host",
             evidence=(flags_place(record, "user_header"),),
             severity="info",
@@ -49,5 +49,5 @@ RULE = Rule(
     when=((_HOPS > _MOST) | ((_HOPS != 0) & (this.user_header.flags >> 10 & 7 == int(QueueType.DIRECT))),),
     exact=True,
     check=_check,
-    suricata=(Signature(number=235, on=ON_WIRE, packet=UserMessage, match=(_HOPS > _MOST,)),),
+    suricata=(SuricataSignature(number=235, on=ON_WIRE, packet=UserMessage, match=(_HOPS > _MOST,)),),
 )

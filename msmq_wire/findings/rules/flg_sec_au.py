@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.rule import Context, Rule, Seen, broken
+from msmq_wire.findings.rule import Context, Detection, Rule, broken
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 
 _CODES = ("security_header.authenticated", "security_header.authentication-signature")
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     if not context.on_wire(record):
         return
     places = tuple(place for _, place in broken(record, _CODES))
     if places:
         header = record.packet.security_header
-        yield Seen(
+        yield Detection(
             message=f"AU is {header.bit('au')} and AS is {header.bit('as')} in a packet that was sent",
             evidence=places[:1],
         )

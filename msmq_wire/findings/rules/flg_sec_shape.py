@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.engines.reference import layout
-from msmq_wire.findings.guards import Told
+from msmq_wire.findings.guards import CodedCondition
 from msmq_wire.findings.packet_fields import USER_PACKETS, field
-from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
+from msmq_wire.findings.rule import Context, Detection, Rule, evidence_of
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import size_, this
@@ -49,7 +49,7 @@ _SAID = {"undeclared": "what no header announces"}
 """What a path is called where it is no name of the specification."""
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     flags = field(record, "user_header.flags")
     if flags is None or flags & _SH:
         return
@@ -61,7 +61,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
         if data and _is_security_header(data):
             # A packet that is read wrongly is cut before its end: only whole fields have a place.
             offset = layout(record.packet, wanted=(first,))[first].offset
-            yield Seen(
+            yield Detection(
                 message=f"SH is 0, but {_SAID.get(path, path)} begins like a SecurityHeader with a SID",
                 evidence=(evidence_of(record, path, offset, len(data), data),),
             )
@@ -80,7 +80,10 @@ RULE = Rule(
     types=USER_PACKETS,
     when=(
         (this.user_header.flags & _SH == 0, size_(this.undeclared) > 0),
-        (this.user_header.flags & _SH == 0, Told.of(_may_be_one, "message_properties_header.correlation_id")),
+        (
+            this.user_header.flags & _SH == 0,
+            CodedCondition.of(_may_be_one, "message_properties_header.correlation_id"),
+        ),
     ),
     check=_check,
 )

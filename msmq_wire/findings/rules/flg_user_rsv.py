@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.packet_fields import MESSAGES, field, flags_place
-from msmq_wire.findings.rule import Context, Rule, Seen
-from msmq_wire.findings.suricata_signature import ON_WIRE, Signature
+from msmq_wire.findings.rule import Context, Detection, Rule
+from msmq_wire.findings.suricata_signature import ON_WIRE, SuricataSignature
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
@@ -15,10 +15,10 @@ from msmq_wire.wire.packets.user_message import UserMessage
 _RESERVED = 1 << 7 | 1 << 24 | 0b111 << 29
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     flags = field(record, "user_header.flags")
     if flags is not None and flags & _RESERVED:
-        yield Seen(
+        yield Detection(
             message=f"UserHeader.Flags is 0x{flags:08X}: the reserved bits 0x{flags & _RESERVED:08X} are set",
             evidence=(flags_place(record, "user_header"),),
         )
@@ -37,7 +37,7 @@ RULE = Rule(
     exact=True,
     check=_check,
     suricata=(
-        Signature(
+        SuricataSignature(
             number=210, on=ON_WIRE, packet=UserMessage, match=(this.user_header.flags & _RESERVED != 0,)
         ),
     ),

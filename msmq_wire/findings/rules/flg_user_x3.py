@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.packet_fields import MESSAGES, field, flags_place
-from msmq_wire.findings.rule import Context, Rule, Seen
-from msmq_wire.findings.suricata_signature import ON_WIRE, Signature
+from msmq_wire.findings.rule import Context, Detection, Rule
+from msmq_wire.findings.suricata_signature import ON_WIRE, SuricataSignature
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
@@ -15,11 +15,11 @@ from msmq_wire.wire.packets.user_message import UserMessage
 _X3 = 0x0C000000
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     flags = field(record, "user_header.flags")
     if flags is not None and flags & _X3:
         bits = "bits 26 and 27 are" if flags & _X3 == _X3 else f"bit {26 if flags >> 26 & 1 else 27} is"
-        yield Seen(
+        yield Detection(
             message=f"UserHeader.Flags is 0x{flags:08X}: reserved {bits} set",
             evidence=(flags_place(record, "user_header"),),
         )
@@ -40,6 +40,8 @@ RULE = Rule(
     when=(this.user_header.flags & _X3 != 0,),
     check=_check,
     suricata=(
-        Signature(number=205, on=ON_WIRE, packet=UserMessage, match=(this.user_header.flags & _X3 != 0,)),
+        SuricataSignature(
+            number=205, on=ON_WIRE, packet=UserMessage, match=(this.user_header.flags & _X3 != 0,)
+        ),
     ),
 )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.marks import Mark, marked
+from msmq_wire.findings.fingerprints import Fingerprint, fingerprinted
 from msmq_wire.findings.packet_fields import reached
-from msmq_wire.findings.rule import Context, Rule, Seen
-from msmq_wire.findings.suricata_signature import TO_SERVER, Signature
+from msmq_wire.findings.rule import Context, Detection, Rule
+from msmq_wire.findings.suricata_signature import TO_SERVER, SuricataSignature
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
@@ -22,12 +22,12 @@ _IN_DATA = "compound_message_header.data"
 _IN_ENVELOPE = "srmp_envelope_header.data"
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     if context.on_wire(record):
-        yield from marked(record, _marks(record), tells=("user_header.flags",))
+        yield from fingerprinted(record, _marks(record), tells=("user_header.flags",))
 
 
-def _marks(record: Record) -> Iterator[Mark]:
+def _marks(record: Record) -> Iterator[Fingerprint]:
     # AH itself is no mark: without it the packet is not asked about.
     header = reached(record.packet, "user_header")
     if reached(header, "source_queue_manager") == NULL_GUID:
@@ -80,7 +80,7 @@ RULE = Rule(
     codes=("user_message.over-http",),
     check=_check,
     suricata=(
-        Signature(
+        SuricataSignature(
             number=860,
             on=TO_SERVER,
             packet=UserMessage,
@@ -91,7 +91,7 @@ RULE = Rule(
                 this.user_header.message_id == 1,
             ),
         ),
-        Signature(
+        SuricataSignature(
             number=861,
             on=TO_SERVER,
             packet=UserMessage,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.marks import SAMPLE_CLIENT, SAMPLE_SERVER
-from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.fingerprints import SAMPLE_CLIENT, SAMPLE_SERVER
+from msmq_wire.findings.rule import Context, Detection, Rule
 from msmq_wire.findings.session_places import place_in
 from msmq_wire.sessions import Session
 from msmq_wire.spec import SpecRef
@@ -14,7 +14,7 @@ _HEADER = "establish_connection_header"
 _OPEN = "the capture ends before the connection does: more may have come"
 
 
-def _check(session: Session, context: Context) -> Iterator[Seen]:
+def _check(session: Session, context: Context) -> Iterator[Detection]:
     request = session.establish_request
     if (
         request is None
@@ -27,7 +27,7 @@ def _check(session: Session, context: Context) -> Iterator[Seen]:
     caveats = (_OPEN,) if session.closed_by == "capture_end" else ()
     answered = "answered" if session.establish_response else "not answered"
     guids = (("client_guid", 20, SAMPLE_CLIENT), ("server_guid", 36, SAMPLE_SERVER))
-    yield Seen(
+    yield Detection(
         message="the request has both GUIDs of the example in the specification, "
         f"is {answered}, and nothing follows it",
         evidence=tuple(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.guards import Told
-from msmq_wire.findings.marks import SAMPLE_CLIENT, SAMPLE_SERVER, Mark, marked
+from msmq_wire.findings.fingerprints import SAMPLE_CLIENT, SAMPLE_SERVER, Fingerprint, fingerprinted
+from msmq_wire.findings.guards import CodedCondition
 from msmq_wire.findings.packet_fields import reached
-from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.rule import Context, Detection, Rule
 from msmq_wire.findings.session_places import is_from_server
-from msmq_wire.findings.suricata_signature import ON_WIRE, TO_SERVER, Signature
+from msmq_wire.findings.suricata_signature import ON_WIRE, TO_SERVER, SuricataSignature
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
@@ -27,13 +27,13 @@ _SID = bytes.fromhex("010500000000000515000000") + b"".join(
 )
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     if record.type == "user_message":
         if record.error is not None or _is_like(record.packet):
-            yield from marked(record, _of_message(record))
+            yield from fingerprinted(record, _of_message(record))
     elif not is_from_server(record):
         # A response repeats what was asked.
-        yield from marked(record, _of_request(record), "medium")
+        yield from fingerprinted(record, _of_request(record), "medium")
 
 
 def _is_like(packet: UserMessage) -> bool:
@@ -48,7 +48,7 @@ def _is_like(packet: UserMessage) -> bool:
     )
 
 
-def _of_request(record: Record) -> Iterator[Mark]:
+def _of_request(record: Record) -> Iterator[Fingerprint]:
     header = reached(record.packet, _ESTABLISH)
     if reached(header, "client_guid") == SAMPLE_CLIENT:
         yield f"{_ESTABLISH}.client_guid", "ClientGuid of the example"
@@ -58,7 +58,7 @@ def _of_request(record: Record) -> Iterator[Mark]:
         yield f"{_ESTABLISH}.time_stamp", "TimeStamp of the example"
 
 
-def _of_message(record: Record) -> Iterator[Mark]:
+def _of_message(record: Record) -> Iterator[Fingerprint]:
     header = reached(record.packet, "user_header")
     if reached(header, "source_queue_manager") == SAMPLE_CLIENT:
         yield "user_header.source_queue_manager", "SourceQueueManager of the example"
@@ -94,14 +94,14 @@ RULE = Rule(
         this.user_header.sent_time == SIGNATURE,
         this.user_header.message_id == _MESSAGE_ID,
         this.message_properties_header.label == _LABEL,
-        Told.of(_QUEUE.__eq__, "user_header.destination_queue.direct_format_name"),
+        CodedCondition.of(_QUEUE.__eq__, "user_header.destination_queue.direct_format_name"),
         this.establish_connection_header.client_guid == SAMPLE_CLIENT,
         this.establish_connection_header.server_guid == SAMPLE_SERVER,
         this.establish_connection_header.time_stamp == _TIME_STAMP,
     ),
     check=_check,
     suricata=(
-        Signature(
+        SuricataSignature(
             number=850,
             on=TO_SERVER,
             packet=EstablishConnection,
@@ -112,7 +112,7 @@ RULE = Rule(
             says="the published request, as templates for scanners send it",
             severity="medium",
         ),
-        Signature(
+        SuricataSignature(
             number=851,
             on=ON_WIRE,
             packet=UserMessage,
@@ -121,7 +121,7 @@ RULE = Rule(
                 this.user_header.sent_time == SIGNATURE,
             ),
         ),
-        Signature(
+        SuricataSignature(
             number=852,
             on=ON_WIRE,
             packet=UserMessage,
@@ -130,7 +130,7 @@ RULE = Rule(
                 this.user_header.message_id == _MESSAGE_ID,
             ),
         ),
-        Signature(
+        SuricataSignature(
             number=853,
             on=ON_WIRE,
             packet=UserMessage,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterator
 
-from msmq_wire.findings.marks import Mark, marked
+from msmq_wire.findings.fingerprints import Fingerprint, fingerprinted
 from msmq_wire.findings.packet_fields import reached
-from msmq_wire.findings.rule import Context, Rule, Seen
-from msmq_wire.findings.suricata_signature import TO_SERVER, Signature
+from msmq_wire.findings.rule import Context, Detection, Rule
+from msmq_wire.findings.suricata_signature import TO_SERVER, SuricataSignature
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
@@ -20,13 +20,13 @@ _BODY = "message_properties_header.message_body"
 _OS, _QUEUE = "OS:", "\\private$\\queue\0"
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     # Without the byte that nothing claims, what is left is a message like others.
     if context.on_wire(record) and len(reached(record.packet, "undeclared") or b"") == 1:
-        yield from marked(record, _marks(record))
+        yield from fingerprinted(record, _marks(record))
 
 
-def _marks(record: Record) -> Iterator[Mark]:
+def _marks(record: Record) -> Iterator[Fingerprint]:
     yield "undeclared", "1 byte follows the last header"
     if reached(record.packet, "base_header.packet_size") == _PACKET_SIZE:
         yield "base_header.packet_size", f"PacketSize is {_PACKET_SIZE}"
@@ -63,7 +63,7 @@ RULE = Rule(
     codes=("user_message.undeclared",),
     check=_check,
     suricata=(
-        Signature(
+        SuricataSignature(
             number=865,
             on=TO_SERVER,
             packet=UserMessage,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.guards import Told
-from msmq_wire.findings.marks import Mark, marked
+from msmq_wire.findings.fingerprints import Fingerprint, fingerprinted
+from msmq_wire.findings.guards import CodedCondition
 from msmq_wire.findings.packet_fields import reached
-from msmq_wire.findings.rule import Context, Rule, Seen
-from msmq_wire.findings.suricata_signature import TO_SERVER, Signature
+from msmq_wire.findings.rule import Context, Detection, Rule
+from msmq_wire.findings.suricata_signature import TO_SERVER, SuricataSignature
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
@@ -23,9 +23,9 @@ _REPEATED = 0x01010101
 _NUMBERS = ("time_to_be_received", "sent_time", "message_id")
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     if record.error is not None or _is_like(record.packet):
-        yield from marked(record, _marks(record))
+        yield from fingerprinted(record, _marks(record))
 
 
 def _is_like(packet: UserMessage) -> bool:
@@ -41,7 +41,7 @@ def _is_like(packet: UserMessage) -> bool:
     )
 
 
-def _marks(record: Record) -> Iterator[Mark]:
+def _marks(record: Record) -> Iterator[Fingerprint]:
     header = reached(record.packet, "user_header")
     flags = reached(header, "flags")
     if flags is None:
@@ -93,11 +93,11 @@ RULE = Rule(
         | (this.base_header.packet_size == _PACKET_SIZE)
         | ((this.user_header.sent_time != 0) & (this.user_header.sent_time % _REPEATED == 0))
         | ((this.user_header.message_id != 0) & (this.user_header.message_id % _REPEATED == 0)),
-        Told.of(_is_repeated, "user_header.source_queue_manager"),
+        CodedCondition.of(_is_repeated, "user_header.source_queue_manager"),
     ),
     check=_check,
     suricata=(
-        Signature(
+        SuricataSignature(
             number=870,
             on=TO_SERVER,
             packet=UserMessage,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.marks import Mark, marked
+from msmq_wire.findings.fingerprints import Fingerprint, fingerprinted
 from msmq_wire.findings.packet_fields import reached
-from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.rule import Context, Detection, Rule
 from msmq_wire.findings.session_places import is_from_server
-from msmq_wire.findings.suricata_signature import TO_SERVER, Signature
+from msmq_wire.findings.suricata_signature import TO_SERVER, SuricataSignature
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
@@ -25,13 +25,13 @@ _TIME = this.establish_connection_header.time_stamp == 0
 _SYSTEM = this.establish_connection_header.operating_system == _SWAPPED
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     # A response repeats what was asked.
     if not is_from_server(record):
-        yield from marked(record, _marks(record))
+        yield from fingerprinted(record, _marks(record))
 
 
-def _marks(record: Record) -> Iterator[Mark]:
+def _marks(record: Record) -> Iterator[Fingerprint]:
     # That ServerGuid and padding are zero is usual in requests.
     header = reached(record.packet, _HEADER)
     if reached(header, "client_guid") == NULL_GUID:
@@ -57,6 +57,8 @@ RULE = Rule(
     when=((_CLIENT & _TIME) | (_CLIENT & _SYSTEM) | (_TIME & _SYSTEM),),
     check=_check,
     suricata=(
-        Signature(number=855, on=TO_SERVER, packet=EstablishConnection, match=(_CLIENT, _TIME, _SYSTEM)),
+        SuricataSignature(
+            number=855, on=TO_SERVER, packet=EstablishConnection, match=(_CLIENT, _TIME, _SYSTEM)
+        ),
     ),
 )

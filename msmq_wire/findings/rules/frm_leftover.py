@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.packet_fields import field
-from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
+from msmq_wire.findings.rule import Context, Detection, Rule, evidence_of
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 
@@ -23,25 +23,25 @@ _EXTENSION_HEADER = 12
 _BIT_26_OR_27 = 0x0C000000
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     for anomaly in record.anomalies:
         if anomaly.code not in _CODES or anomaly.length <= _PADDING:
             continue
         data = record.packet.undeclared
-        seen = Seen(
+        seen = Detection(
             message=f"no header announces the last {len(data)} bytes of the packet",
             evidence=(evidence_of(record, anomaly.path, anomaly.offset, anomaly.length, data),),
         )
         flags = field(record, "user_header.flags") or 0
         if flags & _BIT_26_OR_27:
-            yield Seen(
+            yield Detection(
                 message=f"{seen.message}, and UserHeader.Flags is 0x{flags:08X}",
                 evidence=seen.evidence,
                 severity="high",
                 tells=("user_header.flags",),
             )
         elif len(data) >= _EXTENSION_HEADER and data[:4] == _EXTENSION_HEADER.to_bytes(4, "little"):
-            yield Seen(
+            yield Detection(
                 message=seen.message,
                 evidence=seen.evidence,
                 severity="low",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.packet_fields import PACKETS
-from msmq_wire.findings.rule import Context, Rule, Seen, broken, evidence_of
+from msmq_wire.findings.rule import Context, Detection, Rule, broken, evidence_of
 from msmq_wire.findings.rules import modules, rules_in
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
@@ -52,19 +52,19 @@ _CODES = tuple(sorted(set(_declared()) - _ELSEWHERE - {*_BY_VALUE, *_HARMLESS}))
 _ERRORS = ("missing-bytes", "negative-length", "unknown-selector")
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     for codes, note in ((_CODES, False), (_HARMLESS, True)):
         found = dict.fromkeys(f"{anomaly.path}: {anomaly.message}" for anomaly, _ in broken(record, codes))
         if found:
             places = tuple(place for _, place in broken(record, codes))
-            yield Seen(message="; ".join(found), evidence=places, severity="info" if note else None)
+            yield Detection(message="; ".join(found), evidence=places, severity="info" if note else None)
     error = record.error
     # Bytes that end too early in a packet that was sent are FRM-TRUNC.
     if error is None or error.code not in _ERRORS:
         return
     if error.code != "missing-bytes" or record.type == "message_packet":
         place = evidence_of(record, error.path, error.offset)
-        yield Seen(
+        yield Detection(
             message=f"{error.path}: {error.message}",
             evidence=(place,),
             severity="medium",

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.lengths import FRAMED
+from msmq_wire.findings.false_lengths import FRAMED
 from msmq_wire.findings.packet_fields import PACKETS, field, least_size
-from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
+from msmq_wire.findings.rule import Context, Detection, Rule, evidence_of
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     error = record.error
     # Padding that is not there is no part that lies elsewhere.
     if error is None or error.code != "past-packet-size" or error.path.endswith("padding"):
         return
     size = field(record, "base_header.packet_size")
     if size is not None and size >= least_size(record):
-        yield Seen(
+        yield Detection(
             message=f"{error.path} reaches past PacketSize {size}: {error.message}",
             evidence=(evidence_of(record, error.path, error.offset, max(0, size - error.offset)),),
         )

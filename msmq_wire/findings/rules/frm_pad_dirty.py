@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.engines.places import span
-from msmq_wire.findings.guards import Told
+from msmq_wire.engines.field_offsets import span
+from msmq_wire.findings.guards import CodedCondition
 from msmq_wire.findings.packet_fields import USER_PACKETS, field
-from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
+from msmq_wire.findings.rule import Context, Detection, Rule, evidence_of
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.stream import counted
@@ -24,13 +24,13 @@ _OF_SECURITY = tuple(
 )
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     if record.error is not None:
         return
     paths = _PADDINGS if record.packet.security_header is None else (*_PADDINGS, *_OF_SECURITY)
     dirty = [(path, data) for path in paths if any(data := field(record, path) or b"")]
     if dirty:
-        yield Seen(
+        yield Detection(
             message=f"{counted(sum(len(data) for _, data in dirty))} of padding, not all zero",
             evidence=tuple(
                 evidence_of(record, path, *span(record.packet, path), data) for path, data in dirty
@@ -47,6 +47,6 @@ RULE = Rule(
     action="Nothing to do. The bytes can help to tell senders apart, or show that memory leaks out.",
     harmless="Normal on Windows.",
     types=USER_PACKETS,
-    when=tuple(Told.of(any, path) for path in (*_PADDINGS, *_OF_SECURITY)),
+    when=tuple(CodedCondition.of(any, path) for path in (*_PADDINGS, *_OF_SECURITY)),
     check=_check,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.packet_fields import USER_PACKETS, field, size_place
-from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.rule import Context, Detection, Rule
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
@@ -14,7 +14,7 @@ _UNALIGNED = ("soap_header", "multi_queue_format_header", "compound_message_head
 """Headers of which no text says that they are padded."""
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     size = field(record, "base_header.packet_size")
     if size is None or size & 3 == 0:
         return
@@ -24,7 +24,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
     else:
         wrong = bool(record.packet.undeclared) or all(field(record, name) is None for name in _UNALIGNED)
     if wrong:
-        yield Seen(
+        yield Detection(
             message=f"PacketSize is {size}, not a multiple of 4: a byte too many or padding left out",
             evidence=(size_place(record),),
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.packet_fields import PACKETS
-from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
+from msmq_wire.findings.rule import Context, Detection, Rule, evidence_of
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import size_, this
@@ -14,10 +14,10 @@ _MANY = 24
 _TINY = 16
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     count = len(record.frames)
     if count >= _MANY and record.length <= count * _TINY and context.on_wire(record):
-        yield Seen(
+        yield Detection(
             message=f"{record.length} bytes of a packet came in {count} frames",
             evidence=(evidence_of(record),),
         )

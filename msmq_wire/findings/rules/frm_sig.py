@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 from msmq_wire.findings.packet_fields import PACKETS, begins_side, starts_like_a_packet
-from msmq_wire.findings.rule import Context, Rule, Seen, broken, evidence_of
-from msmq_wire.findings.suricata_signature import ON_WIRE, Signature
+from msmq_wire.findings.rule import Context, Detection, Rule, broken, evidence_of
+from msmq_wire.findings.suricata_signature import ON_WIRE, SuricataSignature
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
@@ -36,7 +36,7 @@ def _named(data: bytes) -> str:
     return "" if found is None else f" of {found.lastgroup}"
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     if record.type != "gap":
         if record.anomalies:
             for anomaly, place in broken(record, (_VERSION, _SIGNATURE)):
@@ -45,19 +45,19 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
                     message = f"VersionNumber is 0x{header.version_number:02X}, it must be 0x10"
                 else:
                     message = f"Signature is 0x{header.signature:08X}, it must be 0x524F494C"
-                yield Seen(message=message, evidence=(place,), needs=(), prefers=())
+                yield Detection(message=message, evidence=(place,), needs=(), prefers=())
     elif record.reason == "no-signature":
         shown = evidence_of(record, data=record.remainder)
         if not begins_side(record) and starts_like_a_packet(record.remainder):
             signature = record.remainder[4:8].hex(" ")
-            yield Seen(
+            yield Detection(
                 message=f"after a packet comes a BaseHeader whose signature is {signature}, "
                 "not 4c 49 4f 52 (LIOR)",
                 evidence=(shown,),
             )
         elif begins_side(record):
             behind = " behind its PROXY header" if record.offset else ""
-            yield Seen(
+            yield Detection(
                 message=f"this side of the connection begins{behind} with {counted(record.length)}"
                 f"{_named(record.remainder)}, not with an MSMQ packet",
                 evidence=(shown,),
@@ -85,7 +85,7 @@ RULE = Rule(
     when=(),
     check=_check,
     suricata=(
-        Signature(
+        SuricataSignature(
             number=100,
             on=ON_WIRE,
             packet=BaseHeader,
@@ -100,7 +100,7 @@ RULE = Rule(
                 "isdataat:!size",
             ),
         ),
-        Signature(
+        SuricataSignature(
             number=101,
             on=ON_WIRE,
             packet=BaseHeader,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.rule import Context, Rule, Seen, broken
-from msmq_wire.findings.suricata_signature import ON_WIRE, Signature
+from msmq_wire.findings.rule import Context, Detection, Rule, broken
+from msmq_wire.findings.suricata_signature import ON_WIRE, SuricataSignature
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
@@ -14,10 +14,10 @@ from msmq_wire.wire.headers.base_header import MAX_PACKET_SIZE, BaseHeader
 _CODES = ("base_header.packet-size-maximum",)
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     for _, place in broken(record, _CODES):
         size = record.packet.base_header.packet_size
-        yield Seen(message=f"PacketSize is {size} bytes, the maximum is 4194304", evidence=(place,))
+        yield Detection(message=f"PacketSize is {size} bytes, the maximum is 4194304", evidence=(place,))
 
 
 RULE = Rule(
@@ -33,6 +33,8 @@ RULE = Rule(
     codes=_CODES,
     check=_check,
     suricata=(
-        Signature(number=115, on=ON_WIRE, packet=BaseHeader, match=(this.packet_size > MAX_PACKET_SIZE,)),
+        SuricataSignature(
+            number=115, on=ON_WIRE, packet=BaseHeader, match=(this.packet_size > MAX_PACKET_SIZE,)
+        ),
     ),
 )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.packet_fields import LEAST, MP, PACKETS, field, least_size, size_place
-from msmq_wire.findings.rule import Context, Rule, Seen
-from msmq_wire.findings.suricata_signature import ON_WIRE, Signature
+from msmq_wire.findings.rule import Context, Detection, Rule
+from msmq_wire.findings.suricata_signature import ON_WIRE, SuricataSignature
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
@@ -16,14 +16,14 @@ from msmq_wire.wire.packets.session_ack import SessionAck
 from msmq_wire.wire.packets.user_message import UserMessage
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     # A packet that is too small for its headers does not decode.
     if record.error is None:
         return
     size = field(record, "base_header.packet_size")
     least = least_size(record)
     if size is not None and size < least:
-        yield Seen(
+        yield Detection(
             message=f"PacketSize is {size} bytes, but the headers of this packet take at least {least}",
             evidence=(size_place(record),),
         )
@@ -45,7 +45,7 @@ RULE = Rule(
     when=(),
     check=_check,
     suricata=tuple(
-        Signature(
+        SuricataSignature(
             number=number,
             on=ON_WIRE,
             packet=packet,

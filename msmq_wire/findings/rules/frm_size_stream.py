@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.packet_fields import begins_side, starts_like_a_packet
-from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
+from msmq_wire.findings.rule import Context, Detection, Rule, evidence_of
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.stream import counted
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     behind_a_packet = record.reason == "no-signature" and not begins_side(record)
     if behind_a_packet and not starts_like_a_packet(record.remainder):
-        yield Seen(
+        yield Detection(
             message=f"{counted(record.length)} after the end that PacketSize sets do not begin a packet",
             evidence=(evidence_of(record, data=record.remainder),),
         )

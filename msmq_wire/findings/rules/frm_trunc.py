@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.packet_fields import PACKETS, field
-from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
+from msmq_wire.findings.rule import Context, Detection, Rule, evidence_of
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.headers.base_header import MAX_PACKET_SIZE
 from msmq_wire.wire.stream import counted
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     if record.error is None or record.error.code != "missing-bytes" or not context.on_wire(record):
         return
     size = field(record, "base_header.packet_size")
     if size is not None and size > MAX_PACKET_SIZE:
         return
     whole = "" if size is None else f" of {size} bytes"
-    yield Seen(
+    yield Detection(
         message=f"the stream ends after {counted(record.length)} of a packet{whole}",
         evidence=(evidence_of(record, record.error.path, record.error.offset),),
     )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.lengths import FRAMED
-from msmq_wire.findings.rule import Context, Rule, Seen, broken
+from msmq_wire.findings.false_lengths import FRAMED
+from msmq_wire.findings.rule import Context, Detection, Rule, broken
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 
@@ -21,9 +21,9 @@ _CODES = (
 )
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     for anomaly, place in broken(record, _CODES):
-        yield Seen(
+        yield Detection(
             message=f"{anomaly.path}: {anomaly.message}",
             evidence=(place,),
         )

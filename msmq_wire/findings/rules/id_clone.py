@@ -8,8 +8,8 @@ from itertools import accumulate, pairwise
 import msgspec
 
 from msmq_wire.findings.finding import Evidence, Severity
-from msmq_wire.findings.marks import SAMPLE_CLIENT, SAMPLE_SERVER
-from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.fingerprints import SAMPLE_CLIENT, SAMPLE_SERVER
+from msmq_wire.findings.rule import Context, Detection, Rule
 from msmq_wire.findings.session_places import place_in
 from msmq_wire.records.endpoint import host_of
 from msmq_wire.sessions import Session, Story
@@ -33,7 +33,7 @@ class _Use(msgspec.Struct):
     proxied: bool
 
 
-def _check(story: Story, context: Context) -> Iterator[Seen]:
+def _check(story: Story, context: Context) -> Iterator[Detection]:
     uses: dict[GUID, dict[str, _Use]] = {}
     for session in story.sessions:
         for direction in (0, 1):
@@ -61,14 +61,14 @@ def _note(uses: dict[GUID, dict[str, _Use]], session: Session, direction: int) -
     of_guid[host] = _Use(moment.record, session.last.record, place, session.proxied)
 
 
-def _seen(guid: GUID, of_guid: dict[str, _Use]) -> Seen:
+def _seen(guid: GUID, of_guid: dict[str, _Use]) -> Detection:
     hosts = list(of_guid)
     severity, caveats = _weight(of_guid)
     where = f"{len(hosts)} addresses: {', '.join(hosts)}"
     if len(hosts) > _SHOWN:
         named = f"{', '.join(hosts[: _SHOWN - 1])} and {len(hosts) - _SHOWN} more to {hosts[-1]}"
         where = f"{len(hosts):,} addresses, {_at_once(of_guid):,} of them at once: {named}"
-    return Seen(
+    return Detection(
         message=f"queue manager {guid} is at {where}",
         evidence=tuple(use.place for use in of_guid.values())[:_PLACES],
         severity=severity,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.finding import Evidence
-from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.rule import Context, Detection, Rule
 from msmq_wire.findings.session_places import place_in
 from msmq_wire.records.endpoint import host_of
 from msmq_wire.sessions import Story
@@ -17,7 +17,7 @@ _PATH = "establish_connection_header.client_guid"
 _OFFSET = 20
 
 
-def _check(story: Story, context: Context) -> Iterator[Seen]:
+def _check(story: Story, context: Context) -> Iterator[Detection]:
     hosts: dict[str, dict[GUID, Evidence]] = {}
     for session in story.sessions:
         moment, guid = session.establish_request, session.client_queue_manager
@@ -30,7 +30,7 @@ def _check(story: Story, context: Context) -> Iterator[Seen]:
         if len(guids) > 1:
             names = ", ".join(map(str, list(guids)[:_SHOWN]))
             more = f" and {len(guids) - _SHOWN} more" if len(guids) > _SHOWN else ""
-            yield Seen(
+            yield Detection(
                 message=f"{host} opens sessions for {len(guids)} queue managers: {names}{more}",
                 evidence=tuple(guids.values())[:_SHOWN],
             )

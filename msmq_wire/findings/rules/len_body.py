@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from msmq_wire.findings.false_lengths import FRAMED, UNREADABLE, lying_lengths
 from msmq_wire.findings.finding import Severity
-from msmq_wire.findings.lengths import FRAMED, UNREADABLE, lying_lengths
 from msmq_wire.findings.packet_fields import reached
 from msmq_wire.findings.rule import Rule
 from msmq_wire.records.record import Record

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from msmq_wire.engines.places import span
+from msmq_wire.engines.field_offsets import span
+from msmq_wire.findings.false_lengths import FRAMED, UNREADABLE, lying_lengths
 from msmq_wire.findings.finding import Severity
-from msmq_wire.findings.lengths import FRAMED, UNREADABLE, lying_lengths
 from msmq_wire.findings.packet_fields import reached
 from msmq_wire.findings.rule import Rule
-from msmq_wire.findings.suricata_signature import ON_WIRE, Signature
+from msmq_wire.findings.suricata_signature import ON_WIRE, SuricataSignature
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
@@ -58,7 +58,7 @@ RULE = Rule(
         tells=("user_header.flags",),
     ),
     suricata=(
-        Signature(
+        SuricataSignature(
             number=300,
             on=ON_WIRE,
             packet=UserMessage,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from msmq_wire.findings.lengths import FRAMED, place_of
+from msmq_wire.findings.false_lengths import FRAMED, place_of
 from msmq_wire.findings.packet_fields import reached
-from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.rule import Context, Detection, Rule
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
@@ -16,7 +16,7 @@ from msmq_wire.wire.types.enumerations import MessageClass
 _SIZE = 36
 
 
-def _check(record: Record, context: Context) -> Iterable[Seen]:
+def _check(record: Record, context: Context) -> Iterable[Detection]:
     properties = reached(record.packet, "message_properties_header")
     size = reached(properties, "message_size")
     if size is None or size == _SIZE:
@@ -27,7 +27,7 @@ def _check(record: Record, context: Context) -> Iterable[Seen]:
         and is_order_queue(record.packet.user_header)
     ):
         return ()
-    seen = Seen(
+    seen = Detection(
         message=f"MessageSize is {size} bytes, it must be {_SIZE}",
         evidence=(place_of(record, "message_properties_header.message_size"),),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.finding import Evidence
-from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.rule import Context, Detection, Rule
 from msmq_wire.sessions import Story
 from msmq_wire.spec import SpecRef
 from msmq_wire.units import SECOND
@@ -14,7 +14,7 @@ _EARLY = 10 * SECOND
 """Nanoseconds at the start of a capture in which an answer may be to a request before it."""
 
 
-def _check(story: Story, context: Context) -> Iterator[Seen]:
+def _check(story: Story, context: Context) -> Iterator[Detection]:
     for ping in story.pings:
         answer = ping.response
         if answer is None or ping.request is not None:
@@ -30,7 +30,7 @@ def _check(story: Story, context: Context) -> Iterator[Seen]:
             offset=4,
             length=4,
         )
-        yield Seen(
+        yield Detection(
             message=f"{ping.server} answers {ping.client} with cookie {ping.cookie}, "
             "but no ping with this cookie was captured",
             evidence=(place,),

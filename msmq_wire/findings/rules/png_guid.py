@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.finding import Evidence
-from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.rule import Context, Detection, Rule
 from msmq_wire.sessions import Moment, Session
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.types.guid import NULL_GUID
@@ -13,18 +13,18 @@ from msmq_wire.wire.types.guid import NULL_GUID
 _SERVER_GUID = "establish_connection_header.server_guid"
 
 
-def _check(session: Session, context: Context) -> Iterator[Seen]:
+def _check(session: Session, context: Context) -> Iterator[Detection]:
     ping, found = session.ping, session.server_queue_manager
     if ping is None or ping.response is None or session.establish_response is None:
         return
-    told = ping.server_queue_manager
-    if told is None or found is None or NULL_GUID in (told, found) or told == found:
+    reported = ping.server_queue_manager
+    if reported is None or found is None or NULL_GUID in (reported, found) or reported == found:
         return
-    if told == session.requested_queue_manager:
+    if reported == session.requested_queue_manager:
         # That the answer differs from the request is said by SES-GUID.
         return
-    yield Seen(
-        message=f"queue manager {told} answers the ping, but {found} the connection",
+    yield Detection(
+        message=f"queue manager {reported} answers the ping, but {found} the connection",
         evidence=(
             _place(session, ping.response, ping.server, "qm_guid", 8),
             _place(session, session.establish_response, session.server, _SERVER_GUID, 36),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.finding import Evidence
-from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.rule import Context, Detection, Rule
 from msmq_wire.findings.session_places import place_at
 from msmq_wire.findings.sweeps import sweeps_of
 from msmq_wire.records.endpoint import host_of
@@ -13,7 +13,7 @@ from msmq_wire.sessions import Story
 from msmq_wire.spec import SpecRef
 
 
-def _check(story: Story, context: Context) -> Iterator[Seen]:
+def _check(story: Story, context: Context) -> Iterator[Detection]:
     sweeps = {sweep.client: sweep.pings[0] for sweep in sweeps_of(story)}
     for ping in story.pings:
         if ping.request is None or ping.response is not None:
@@ -34,10 +34,10 @@ def _check(story: Story, context: Context) -> Iterator[Seen]:
             length=4,
         )
         if first is None or first.request is None:
-            yield Seen(message=message, evidence=(place,))
+            yield Detection(message=message, evidence=(place,))
         else:
             cause = place_at(first.request, first.client, first.server)
-            yield Seen(message=message, evidence=(place,), explained_by="PNG-SCAN", cause=cause)
+            yield Detection(message=message, evidence=(place,), explained_by="PNG-SCAN", cause=cause)
 
 
 RULE = Rule(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.engines.places import size
-from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
-from msmq_wire.findings.suricata_signature import PING_ANSWERS, Signature
+from msmq_wire.engines.field_offsets import size
+from msmq_wire.findings.rule import Context, Detection, Rule, evidence_of
+from msmq_wire.findings.suricata_signature import PING_ANSWERS, SuricataSignature
 from msmq_wire.records.endpoint import AT_PING
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
@@ -17,14 +17,14 @@ _RF = 1 << 1
 _SIZE = size(Ping())
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     ping = record.packet
     if not isinstance(ping, Ping) or ping.signature != PING_SIGNATURE:
         return
     if not str(record.src).endswith(AT_PING) or str(record.dst).endswith(AT_PING):
         return
     if ping.bit("rf"):
-        yield Seen(
+        yield Detection(
             message=f"{record.src} answers that it refuses connections",
             evidence=(evidence_of(record, "flags", 0, 2, ping.flags.to_bytes(2, "little")),),
         )
@@ -42,6 +42,8 @@ RULE = Rule(
     when=(this.flags & _RF != 0,),
     check=_check,
     suricata=(
-        Signature(number=805, on=PING_ANSWERS, packet=Ping, match=(f"dsize:{_SIZE}", this.flags & _RF != 0)),
+        SuricataSignature(
+            number=805, on=PING_ANSWERS, packet=Ping, match=(f"dsize:{_SIZE}", this.flags & _RF != 0)
+        ),
     ),
 )

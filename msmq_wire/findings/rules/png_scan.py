@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.engines.places import size
+from msmq_wire.engines.field_offsets import size
 from msmq_wire.findings.finding import Evidence
-from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.rule import Context, Detection, Rule
 from msmq_wire.findings.session_places import place_at
-from msmq_wire.findings.suricata_signature import CONNECTS, PING_REQUESTS, Signature
+from msmq_wire.findings.suricata_signature import CONNECTS, PING_REQUESTS, SuricataSignature
 from msmq_wire.findings.sweeps import APART, MANY, Sweep, sweeps_of
 from msmq_wire.records.endpoint import host_of
 from msmq_wire.sessions import Story
@@ -20,9 +20,9 @@ _SHOWN = 8
 _AGAIN = "it pings them again and again: a queue manager that has messages for them does this, too"
 
 
-def _check(story: Story, context: Context) -> Iterator[Seen]:
+def _check(story: Story, context: Context) -> Iterator[Detection]:
     for sweep in sweeps_of(story):
-        yield Seen(
+        yield Detection(
             message=_said(sweep),
             evidence=tuple(_places(sweep)),
             severity="low" if sweep.again else None,
@@ -33,7 +33,7 @@ def _check(story: Story, context: Context) -> Iterator[Seen]:
 
 def _said(sweep: Sweep) -> str:
     lasted = "" if sweep.lasted is None else f" in {sweep.lasted / 1e9:.1f} s"
-    told = [f"{sweep.client} pings {len(sweep.hosts):,} hosts{lasted}, beginning with {sweep.hosts[0]}"]
+    reported = [f"{sweep.client} pings {len(sweep.hosts):,} hosts{lasted}, beginning with {sweep.hosts[0]}"]
     for what, pings in (
         ("answered", sweep.answered),
         ("ICMP says that they cannot be reached", sweep.unreachable),
@@ -41,8 +41,8 @@ def _said(sweep: Sweep) -> str:
         if pings:
             hosts = [host_of(one.server) for one in pings]
             more = f" and {len(hosts) - _SHOWN:,} more" if len(hosts) > _SHOWN else ""
-            told.append(f"{what}: {', '.join(hosts[:_SHOWN])}{more}")
-    return "; ".join((*told, sweep.connected) if sweep.connected else told)
+            reported.append(f"{what}: {', '.join(hosts[:_SHOWN])}{more}")
+    return "; ".join((*reported, sweep.connected) if sweep.connected else reported)
 
 
 def _places(sweep: Sweep) -> Iterator[Evidence]:
@@ -69,7 +69,7 @@ RULE = Rule(
     prefers=("kept",),
     check=_check,
     suricata=(
-        Signature(
+        SuricataSignature(
             number=810,
             on=PING_REQUESTS,
             packet=Ping,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.rule import Context, Rule, Seen, broken, evidence_of
-from msmq_wire.findings.suricata_signature import PINGS, Signature
+from msmq_wire.findings.rule import Context, Detection, Rule, broken, evidence_of
+from msmq_wire.findings.suricata_signature import PINGS, SuricataSignature
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
@@ -15,12 +15,12 @@ _CODES = ("ping.signature",)
 _SIZE = 24
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     for _, place in broken(record, _CODES):
         signature = record.packet.signature
-        yield Seen(message=f"Signature is 0x{signature:04x}, not 0x5548", evidence=(place,))
+        yield Detection(message=f"Signature is 0x{signature:04x}, not 0x5548", evidence=(place,))
     if record.length != _SIZE:
-        yield Seen(
+        yield Detection(
             message=f"the datagram has {record.length} bytes, a ping has {_SIZE}",
             evidence=(evidence_of(record),),
             caveats=("the capture may have cut it",) if record.length < _SIZE else (),
@@ -39,10 +39,10 @@ RULE = Rule(
     when=(this._.length != _SIZE,),
     check=_check,
     suricata=(
-        Signature(
+        SuricataSignature(
             number=800, on=PINGS, match=(f"dsize:!{_SIZE}",), says="a datagram on UDP 3527 of another size"
         ),
-        Signature(
+        SuricataSignature(
             number=801,
             on=PINGS,
             packet=Ping,

@@ -6,19 +6,19 @@ from collections.abc import Iterator
 from functools import partial
 
 from msmq_wire.findings.finding import Evidence, Severity
-from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.rule import Context, Detection, Rule
 from msmq_wire.replay.deviation import ReplayDeviation, ReplayKind
 from msmq_wire.spec import sections
 
 
-def _check(kind: ReplayKind, one: ReplayDeviation, context: Context) -> Iterator[Seen]:
+def _check(kind: ReplayKind, one: ReplayDeviation, context: Context) -> Iterator[Detection]:
     """See a deviation of a kind, with the call as evidence."""
     if one.kind is not kind:
         return
     caveats = []
     if not one.certain:
         caveats.append("traffic that was not captured or cannot be read may explain it")
-    yield Seen(
+    yield Detection(
         message=f"{one.message}; expected: {one.expected} (rule {one.rule})",
         evidence=(
             Evidence(

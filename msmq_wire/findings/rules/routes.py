@@ -6,21 +6,21 @@ from collections.abc import Iterator
 from functools import partial
 
 from msmq_wire.findings.finding import Confidence, Evidence, Severity
-from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.rule import Context, Detection, Rule
 from msmq_wire.routing.hop import DeviationKind, ObservedHop
 from msmq_wire.spec import sections
 
 _HALF_KNOWN = "who {} is not known, only its address"
 
 
-def _check(kind: DeviationKind, hop: ObservedHop, context: Context) -> Iterator[Seen]:
+def _check(kind: DeviationKind, hop: ObservedHop, context: Context) -> Iterator[Detection]:
     """See the deviations of a kind, with the packet as evidence."""
     sighting = hop.sighting
     ends = (("sent it", hop.source), ("took it", hop.target))
     caveats = [_HALF_KNOWN.format(what) for what, identifier in ends if identifier is None]
     for one in hop.deviations:
         if one.kind is kind:
-            yield Seen(
+            yield Detection(
                 message=one.message,
                 evidence=(
                     Evidence(

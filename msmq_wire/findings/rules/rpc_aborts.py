@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.lengths import place_of
+from msmq_wire.findings.false_lengths import place_of
 from msmq_wire.findings.packet_fields import field
 from msmq_wire.findings.rereads import AGAIN
-from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.rule import Context, Detection, Rule
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 
 _COUNTER = "subqueue_header.abort_counter"
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     aborts, name = field(record, _COUNTER), field(record, "subqueue_header.subqueue_name")
     if aborts is None or aborts < AGAIN or name is None or not name.text:
         return
     moves = record.packet.subqueue_header.move_counter
-    yield Seen(
+    yield Detection(
         message=f"AbortCounter is {aborts} and MoveCounter {moves}, in subqueue {name.text}",
         evidence=(place_of(record, _COUNTER),),
     )

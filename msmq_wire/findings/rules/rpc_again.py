@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.rereads import AGAIN, Place, Reread, take_read
-from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.rule import Context, Detection, Rule
 from msmq_wire.findings.session_places import place_at
 from msmq_wire.sessions import Story
 from msmq_wire.spec import SpecRef
@@ -13,7 +13,7 @@ from msmq_wire.spec import SpecRef
 _MOST = 1 << 16
 
 
-def _check(story: Story, context: Context) -> Iterator[Seen]:
+def _check(story: Story, context: Context) -> Iterator[Detection]:
     known: dict[Place, Reread] = {}
     for read in story.reads:
         take_read(known, read, _MOST)
@@ -23,7 +23,7 @@ def _check(story: Story, context: Context) -> Iterator[Seen]:
         first, last = one.first, one.last
         back = f" and put back {one.put_back} times" if one.put_back else ""
         queue = f" of {first.queue}" if first.queue else ""
-        yield Seen(
+        yield Detection(
             message=f"{first.message_id or 'a message'} (lookup id {first.found_lookup_id}){queue} was "
             f"received {one.received} times{back}",
             evidence=tuple(place_at(read.at, read.client, read.server) for read in (first, last)),

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.networks import is_outside
-from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
-from msmq_wire.findings.suricata_signature import NO_VERIFIER, OUTSIDE_CALLS, Signature, calls
+from msmq_wire.findings.address_scope import is_outside
+from msmq_wire.findings.rule import Context, Detection, Rule, evidence_of
+from msmq_wire.findings.suricata_signature import NO_VERIFIER, OUTSIDE_CALLS, SuricataSignature, calls
 from msmq_wire.records.endpoint import host_of
 from msmq_wire.records.record import Record
 from msmq_wire.rpc.interfaces import qm2qm, qmcomm, qmcomm2
 from msmq_wire.rpc.interfaces.role import Role
-from msmq_wire.rpc.security import AuthenticationLevel
+from msmq_wire.rpc.pdu_protection import AuthenticationLevel
 from msmq_wire.spec import SpecRef
 
 _CALLED = (qmcomm.INTERFACE, qmcomm2.INTERFACE, qm2qm.INTERFACE)
@@ -20,7 +20,7 @@ _ALWAYS_OPEN = (Role.ASK_PORT, Role.ASK_VERSION)
 """What anybody may ask."""
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     call = record.packet
     if call.interface not in _INTERFACES or call.auth_level > AuthenticationLevel.NONE:
         return
@@ -32,7 +32,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
     caveats = ["only its address says that the client is outside"]
     if refused:
         caveats.append("the server refused the call")
-    yield Seen(
+    yield Detection(
         message=f"{host_of(record.src)} calls {call.method} without authentication",
         evidence=(evidence_of(record, "auth_level"),),
         severity="low" if refused else None,
@@ -53,7 +53,7 @@ RULE = Rule(
     types=("rpc_call",),
     check=_check,
     suricata=tuple(
-        Signature(
+        SuricataSignature(
             number=number,
             on=OUTSIDE_CALLS,
             match=(

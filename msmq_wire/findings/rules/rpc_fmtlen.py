@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.call_queues import path_names, split_path
-from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
-from msmq_wire.findings.suricata_signature import CALLS, Signature, calls
+from msmq_wire.findings.rule import Context, Detection, Rule, evidence_of
+from msmq_wire.findings.suricata_signature import CALLS, SuricataSignature, calls
 from msmq_wire.records.record import Record
 from msmq_wire.rpc.interfaces import Role
 from msmq_wire.rpc.interfaces.qmcomm import INTERFACE
 from msmq_wire.spec import SpecRef
-from msmq_wire.wire.names.queue_format import QueueFormatType
+from msmq_wire.wire.names.queue_format_types import QueueFormatType
 
 _QUEUE, _COMPUTER = 124, 256
 _FIRST = 128
@@ -21,7 +21,7 @@ path of legal parts has fewer than 400."""
 _PATH_CVE, _NAME_CVE = "CVE-2007-3039", "CVE-2005-0059"
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     for path, text in path_names(record):
         if len(text) <= 2 * _FIRST:
             continue
@@ -36,7 +36,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
             part = f"the path has {len(text) // 2} characters"
         else:
             continue
-        yield Seen(
+        yield Detection(
             message=f"{part}: matches the published condition of {cve}" if cve else part,
             evidence=(evidence_of(record, path, 0, len(text), text),),
             confidence="published" if cve else None,
@@ -85,7 +85,7 @@ RULE = Rule(
     types=("rpc_call",),
     check=_check,
     suricata=(
-        Signature(
+        SuricataSignature(
             number=640,
             on=CALLS,
             match=(
@@ -96,7 +96,7 @@ RULE = Rule(
             says=f"matches the published condition of {_PATH_CVE}",
             cves=(_PATH_CVE,),
         ),
-        Signature(
+        SuricataSignature(
             number=641,
             on=CALLS,
             match=(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
+from msmq_wire.findings.rule import Context, Detection, Rule, evidence_of
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 
@@ -26,10 +26,10 @@ def _short(data: bytes) -> str:
     )
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     if record.type == "gap":
         if record.missing == 0 and record.reason == _NO_PDU:
-            yield Seen(
+            yield Detection(
                 message=f"{record.length} bytes between PDUs belong to no PDU{_short(record.remainder)}",
                 evidence=(evidence_of(record, "", record.offset, record.length, record.remainder),),
             )
@@ -38,12 +38,12 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
     if not note:
         return
     if _HEADLESS in note:
-        yield Seen(
+        yield Detection(
             message=f"call {record.packet.call_id} has a fragment without a first fragment before it",
             evidence=(evidence_of(record, "call_id"),),
         )
     elif _UNASKED in note:
-        yield Seen(
+        yield Detection(
             message=f"call {record.packet.call_id} is answered without a request, or a second time",
             evidence=(evidence_of(record, "call_id"),),
         )

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
-from msmq_wire.findings.suricata_signature import CALLS, NO_VERIFIER, Signature, calls
+from msmq_wire.findings.rule import Context, Detection, Rule, evidence_of
+from msmq_wire.findings.suricata_signature import CALLS, NO_VERIFIER, SuricataSignature, calls
 from msmq_wire.records.record import Record
 from msmq_wire.rpc.interfaces.remote_read import INTERFACE
 from msmq_wire.rpc.interfaces.role import OPENS, Role
-from msmq_wire.rpc.security import AuthenticationLevel
+from msmq_wire.rpc.pdu_protection import AuthenticationLevel
 from msmq_wire.spec import SpecRef
 
 _LEVELS = {level.value: level.name for level in AuthenticationLevel}
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     call = record.packet
     if call.interface != INTERFACE.name or call.auth_level >= AuthenticationLevel.PKT_PRIVACY:
         return
@@ -32,7 +32,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
         caveats.append("the bind was not captured: interface and method are guesses")
     can = "the call is not encrypted"
     can += "" if call.auth_level == AuthenticationLevel.PKT_INTEGRITY else " or protected against change"
-    yield Seen(
+    yield Detection(
         message=f"{method} is called at level {level}, which is below PKT_PRIVACY: {can}",
         evidence=(evidence_of(record, "auth_level"),),
         severity="low" if caveats else None,
@@ -57,7 +57,7 @@ RULE = Rule(
     types=("rpc_call",),
     check=_check,
     suricata=(
-        Signature(
+        SuricataSignature(
             number=605,
             on=CALLS,
             match=(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from msmq_wire.findings.finding import Severity
-from msmq_wire.findings.rule import Context, Rule, Seen, broken, evidence_of
+from msmq_wire.findings.rule import Context, Detection, Rule, broken, evidence_of
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 
@@ -30,7 +30,7 @@ _COUNTED = (
 """A count, and the array behind a pointer that may be NULL."""
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     call = record.packet
     nulls = [*_nulls("request", call.request), *_nulls("response", call.response)]
     if not record.anomalies and record.error is None and not nulls:
@@ -45,7 +45,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
     elif record.type == "com_call":
         severity, caveats = "medium", ("calls of COM objects carry more than the interface says",)
     for path, count, number in nulls:
-        yield Seen(
+        yield Detection(
             message=f"{method}{path} is NULL, but its number of elements, {count}, is {number}",
             evidence=(evidence_of(record, path),),
             severity=severity,
@@ -53,10 +53,10 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
         )
     for anomaly, place in broken(record, _CODES):
         message = f"{anomaly.path}: {anomaly.message}"
-        yield Seen(message=message, evidence=(place,), severity=severity, caveats=caveats)
+        yield Detection(message=message, evidence=(place,), severity=severity, caveats=caveats)
     error = record.error
     if error is not None and call.complete:
-        yield Seen(
+        yield Detection(
             message=f"{error.path}: {error.message}",
             evidence=(evidence_of(record, error.path or "request", error.offset or 0),),
             severity=severity,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
-from msmq_wire.findings.suricata_signature import BINDS, CALLS, Signature, binds, calls
+from msmq_wire.findings.rule import Context, Detection, Rule, evidence_of
+from msmq_wire.findings.suricata_signature import BINDS, CALLS, SuricataSignature, binds, calls
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcBind, RpcCall
 from msmq_wire.spec import SpecRef
@@ -16,7 +16,7 @@ _UUID = "975201b0-59ca-11d0-a8d5-00a0c90d8051"
 _OPNUM = 4
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     packet = record.packet
     if isinstance(packet, RpcBind):
         for number, asked in enumerate(packet.contexts):
@@ -24,7 +24,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
                 continue
             refused = packet.nak_reason is not None or (packet.answered and asked.result != 0)
             answer = "refused" if refused else "accepted" if packet.answered else "no answer was captured"
-            yield Seen(
+            yield Detection(
                 message=f"the client asks for interface {_UUID}: {answer}",
                 evidence=(evidence_of(record, f"contexts[{number}].interface"),),
                 severity="medium" if refused else None,
@@ -33,7 +33,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
                 caveats=("the server refused: it does not have the interface",) if refused else (),
             )
     elif isinstance(packet, RpcCall) and packet.interface == _OLD and packet.opnum == _OPNUM:
-        yield Seen(
+        yield Detection(
             message=f"opnum {_OPNUM} of interface {_UUID} is called: the interface and the method that "
             "CVE-2003-0995 is about",
             evidence=(evidence_of(record, "opnum"),),
@@ -58,14 +58,14 @@ RULE = Rule(
     types=("rpc_bind", "rpc_call"),
     check=_check,
     suricata=(
-        Signature(
+        SuricataSignature(
             number=600,
             on=BINDS,
             match=binds(_INTERFACE),
             says="the RPC interface of MSMQ 1.0 is asked for",
             cves=(),
         ),
-        Signature(
+        SuricataSignature(
             number=601,
             on=CALLS,
             match=calls(_INTERFACE, (_OPNUM,)),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
-from msmq_wire.findings.suricata_signature import CALLS, Signature, calls, undefined
+from msmq_wire.findings.rule import Context, Detection, Rule, evidence_of
+from msmq_wire.findings.suricata_signature import CALLS, SuricataSignature, calls, undefined
 from msmq_wire.records.record import Record
 from msmq_wire.rpc.interfaces import INTERFACES
 from msmq_wire.spec import SpecRef
@@ -13,13 +13,13 @@ from msmq_wire.spec import SpecRef
 _LAST = {interface.name: max(interface.methods) for interface in INTERFACES.values()}
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     call = record.packet
     last = _LAST.get(call.interface)
     if last is None or call.opnum is None or call.method is not None:
         return
     what = f"the last is {last}" if call.opnum > last else "it is reserved for local use"
-    yield Seen(
+    yield Detection(
         message=f"opnum {call.opnum} of {call.interface} is called, {what}",
         evidence=(evidence_of(record, "opnum"),),
         severity="low" if call.guessed else None,
@@ -51,7 +51,7 @@ RULE = Rule(
     types=("rpc_call",),
     check=_check,
     suricata=tuple(
-        Signature(
+        SuricataSignature(
             number=_NUMBERS[one.name],
             on=CALLS,
             match=calls(one, undefined(one)),

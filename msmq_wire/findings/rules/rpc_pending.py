@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from msmq_wire.findings.finding import Evidence
 from msmq_wire.findings.overdue import closed_queues, is_put_back
-from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.rule import Context, Detection, Rule
 from msmq_wire.sessions import RemoteRead, Story
 from msmq_wire.spec import SpecRef
 
 
-def _check(story: Story, context: Context) -> Iterator[Seen]:
+def _check(story: Story, context: Context) -> Iterator[Detection]:
     closed = closed_queues(story)
     for read in story.reads:
         if read.pending:
@@ -19,7 +19,7 @@ def _check(story: Story, context: Context) -> Iterator[Seen]:
             yield _seen(read, over=over, closed=read.opened in closed)
 
 
-def _seen(read: RemoteRead, *, over: bool, closed: bool) -> Seen:
+def _seen(read: RemoteRead, *, over: bool, closed: bool) -> Detection:
     frames = () if read.at.frame is None else (read.at.frame,)
     place = Evidence(
         record=read.at.record,
@@ -34,7 +34,7 @@ def _seen(read: RemoteRead, *, over: bool, closed: bool) -> Seen:
     caveats = (
         () if over else ("the capture ends less than five minutes later: the end may have come after it",)
     )
-    return Seen(
+    return Detection(
         message=f"{read.method} returned {message}{queue}, and no call ends or cancels that receive"
         + (" before the queue is closed" if closed else ""),
         evidence=(place,),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
-from msmq_wire.findings.suricata_signature import CALLS, Signature, calls
+from msmq_wire.findings.rule import Context, Detection, Rule, evidence_of
+from msmq_wire.findings.suricata_signature import CALLS, SuricataSignature, calls
 from msmq_wire.records.record import Record
 from msmq_wire.rpc.interfaces import qm2qm, qmcomm, remote_read
 from msmq_wire.rpc.interfaces.role import Role
@@ -14,7 +14,7 @@ from msmq_wire.spec import SpecRef
 _FAILED = 0x80000000
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     call = record.packet
     if call.role is not Role.PURGE:
         return
@@ -28,7 +28,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
         caveats.append("the bind was not captured: the method is a guess")
     queue = f" of {call.queue}" if call.queue else ""
     account = f" as {call.account}" if call.account else ""
-    yield Seen(
+    yield Detection(
         message=f"{call.method}{queue}{account}",
         evidence=(evidence_of(record, "opnum"),),
         severity="low" if refused or call.guessed else None,
@@ -56,7 +56,7 @@ RULE = Rule(
     types=("rpc_call",),
     check=_check,
     suricata=tuple(
-        Signature(
+        SuricataSignature(
             number=number,
             on=CALLS,
             match=calls(one, [method.opnum for method in one.methods.values() if method.role is Role.PURGE]),

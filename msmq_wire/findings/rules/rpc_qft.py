@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.call_queues import named_queues
-from msmq_wire.findings.rule import Context, Rule, Seen, broken, evidence_of
+from msmq_wire.findings.rule import Context, Detection, Rule, broken, evidence_of
 from msmq_wire.records.record import Record
 from msmq_wire.rpc.interfaces.remote_read import INTERFACE
 from msmq_wire.rpc.interfaces.role import OPENS
 from msmq_wire.spec import SpecRef
-from msmq_wire.wire.names.queue_format import QueueFormatType
+from msmq_wire.wire.names.queue_format_types import QueueFormatType
 from msmq_wire.wire.types.wchar_text import WcharText
 
 _NAME, _UNION = "queue_format.format-name", "ndr.union-tag"
@@ -26,7 +26,7 @@ _ADDRESSES = ("TCP:", "OS:")
 """Protocols of direct names in remote read, [MS-MQRR] 2.2.3."""
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     call = record.packet
     caveats = ("the bind was not captured: interface and syntax are guesses",) if call.guessed else ()
     kinds = list(_kinds(record)) if call.interface == INTERFACE.name and call.role in OPENS else []
@@ -36,14 +36,14 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
                 # A kind that cannot be opened is told below.
                 continue
             if anomaly.code != _UNION or "queue_format" in anomaly.path or "object_format" in anomaly.path:
-                yield Seen(
+                yield Detection(
                     message=f"{anomaly.path}: {anomaly.message}",
                     evidence=(place,),
                     severity="low" if caveats else None,
                     caveats=caveats,
                 )
     for path, reason in kinds:
-        yield Seen(
+        yield Detection(
             message=reason,
             evidence=(evidence_of(record, f"{path}.m_qft"),),
             severity="low" if caveats else None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
+from msmq_wire.findings.rule import Context, Detection, Rule, evidence_of
 from msmq_wire.records.record import Record
 from msmq_wire.rpc.constants import ReceiveAction
 from msmq_wire.rpc.interfaces.role import READS
@@ -14,7 +14,7 @@ _SUFFIXES = (";journal", ";deadletter", ";deadxact")
 _REMOVING = frozenset(action.value for action in ReceiveAction if action.removes)
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     call = record.packet
     if call.role not in READS or call.queue is None or not call.queue.lower().endswith(_SUFFIXES):
         return
@@ -22,7 +22,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
     if call.asked(action) not in _REMOVING or call.fault or call.status:
         return
     unanswered = call.response is None
-    yield Seen(
+    yield Detection(
         message=f"{call.method} receives a message from {call.queue}",
         evidence=(evidence_of(record, f"request.{action}"),),
         severity="low" if unanswered else None,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
+from msmq_wire.findings.rule import Context, Detection, Rule, evidence_of
 from msmq_wire.records.record import Record
 from msmq_wire.rpc.interfaces.role import OPENS
 from msmq_wire.spec import SpecRef
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     call = record.packet
     if not call.sealed:
         return
@@ -18,7 +18,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
     if context.started(record) and call.role not in OPENS:
         return
     account = f" of {call.account}" if call.account else ""
-    yield Seen(
+    yield Detection(
         message=f"{call.method or 'a call'}{account} is encrypted: its queue and its messages cannot be seen",
         evidence=(evidence_of(record),),
         caveats=(call.note,) if call.note else (),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.rule import Context, Rule, Seen, broken
+from msmq_wire.findings.rule import Context, Detection, Rule, broken
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 
@@ -19,10 +19,10 @@ _CODES = (
 )
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     for anomaly, place in broken(record, _CODES):
         where = f"{anomaly.path}: " if anomaly.path else ""
-        yield Seen(message=where + anomaly.message, evidence=(place,))
+        yield Detection(message=where + anomaly.message, evidence=(place,))
 
 
 RULE = Rule(

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.rule import Context, Rule, Seen, broken
+from msmq_wire.findings.rule import Context, Detection, Rule, broken
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 
 _CODES = ("sections.sum", "sections.alloc", "sections.body")
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     for anomaly, place in broken(record, _CODES):
-        yield Seen(message=anomaly.message, evidence=(place,))
+        yield Detection(message=anomaly.message, evidence=(place,))
 
 
 RULE = Rule(

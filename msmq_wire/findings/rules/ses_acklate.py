@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.rule import Context, Detection, Rule
 from msmq_wire.findings.session_places import place_in
 from msmq_wire.sessions import Session
 from msmq_wire.spec import SpecRef
 from msmq_wire.units import SECOND
 
 
-def _check(session: Session, context: Context) -> Iterator[Seen]:
+def _check(session: Session, context: Context) -> Iterator[Detection]:
     if session.reason != "ack_timeout" or session.close is None:
         return
     direction = 0 if session.closer == "client" else 1
@@ -22,7 +22,7 @@ def _check(session: Session, context: Context) -> Iterator[Seen]:
     times = since.time, session.close.time
     waited = "" if None in times else f" for {((times[1] or 0) - (times[0] or 0)) / SECOND:.1f} s"
     count = "1 packet" if waiting.unacknowledged == 1 else f"{waiting.unacknowledged} packets"
-    yield Seen(
+    yield Detection(
         message=f"the {session.closer} waited{waited} for the acknowledgment of {count}, "
         "and closed the connection",
         evidence=(place_in(session, since, direction), place_in(session, session.close, direction)),

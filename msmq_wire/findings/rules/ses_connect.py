@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import msgspec
 
 from msmq_wire.findings.finding import Severity
-from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.rule import Context, Detection, Rule
 from msmq_wire.findings.session_places import accepted, asked_again, place_in
 from msmq_wire.records.coverage import Need
 from msmq_wire.records.endpoint import host_of
@@ -38,7 +38,7 @@ class _Pile(msgspec.Struct):
     again: bool = True
 
 
-def _check(story: Story, context: Context) -> Iterator[Seen]:
+def _check(story: Story, context: Context) -> Iterator[Detection]:
     piles: dict[tuple[str, str], _Pile] = {}
     for session in story.sessions:
         pair = host_of(session.client), session.server
@@ -58,7 +58,7 @@ def _check(story: Story, context: Context) -> Iterator[Seen]:
             pile.sessions.append(session)
     for (client, server), pile in piles.items():
         severity: Severity | None = "info" if pile.later else None
-        yield Seen(
+        yield Detection(
             message=_said(client, server, pile),
             evidence=tuple(place_in(one, one.syn or one.first, 0) for one in pile.sessions),
             severity=severity,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.rule import Context, Detection, Rule
 from msmq_wire.findings.session_places import note_seen, noted
 from msmq_wire.sessions import Session
 from msmq_wire.spec import SpecRef
@@ -12,7 +12,7 @@ from msmq_wire.spec import SpecRef
 _FIELDS = {"sent_count": "UserMsgSequenceNumber", "recoverable_count": "RecoverableMsgSeqNumber"}
 
 
-def _check(session: Session, context: Context) -> Iterator[Seen]:
+def _check(session: Session, context: Context) -> Iterator[Detection]:
     for note in noted(session, *_FIELDS):
         said = f"{_FIELDS[note.kind]} says {note.stated} packets, but {note.expected} were sent"
         yield note_seen(session, note, said)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.finding import Evidence
-from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.rule import Context, Detection, Rule
 from msmq_wire.findings.session_places import noted, place_in
 from msmq_wire.sessions import Session
 from msmq_wire.spec import SpecRef
@@ -14,11 +14,11 @@ _PATH = "establish_connection_header.server_guid"
 _OFFSET, _LENGTH = 36, 16
 
 
-def _check(session: Session, context: Context) -> Iterator[Seen]:
+def _check(session: Session, context: Context) -> Iterator[Detection]:
     for note in noted(session, "server_guid"):
         places: list[Evidence] = []
-        told = ((note.first, 1, note.stated), (session.establish_request, 0, note.expected))
-        for moment, direction, guid in told:
+        reported = ((note.first, 1, note.stated), (session.establish_request, 0, note.expected))
+        for moment, direction, guid in reported:
             if moment is not None and isinstance(guid, bytes):
                 places.append(
                     place_in(
@@ -26,7 +26,7 @@ def _check(session: Session, context: Context) -> Iterator[Seen]:
                     )
                 )
         refused = session.refused_by == "server"
-        yield Seen(
+        yield Detection(
             message=f"the client asked for {note.expected}, but {note.stated} answered",
             evidence=tuple(places),
             severity="info" if refused else None,

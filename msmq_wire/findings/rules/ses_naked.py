@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.rule import Context, Detection, Rule
 from msmq_wire.findings.session_places import needs_of, noted, place_in
-from msmq_wire.findings.suricata_signature import ON_WIRE, OPEN, Signature
+from msmq_wire.findings.suricata_signature import ON_WIRE, OPEN, SuricataSignature
 from msmq_wire.sessions import Session, SessionNote
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.packets.user_message import UserMessage
@@ -14,10 +14,10 @@ from msmq_wire.wire.packets.user_message import UserMessage
 _REORDERED = "the session is opened later in the capture: frames may have been captured in another order"
 
 
-def _check(session: Session, context: Context) -> Iterator[Seen]:
+def _check(session: Session, context: Context) -> Iterator[Detection]:
     for note in noted(session, "message_before_open"):
         reordered = session.parameters_response is not None and _asked(session, note)
-        yield Seen(
+        yield Detection(
             message=_said(session, note),
             evidence=(place_in(session, note.first, note.direction),),
             severity="medium" if reordered else None,
@@ -54,5 +54,5 @@ RULE = Rule(
     needs=("opening", "both_sides", "before", "order"),
     conduct="UserMessage",
     check=_check,
-    suricata=(Signature(number=400, on=ON_WIRE, packet=UserMessage, lacks=(OPEN,)),),
+    suricata=(SuricataSignature(number=400, on=ON_WIRE, packet=UserMessage, lacks=(OPEN,)),),
 )

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import msgspec
 
-from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.rule import Context, Detection, Rule
 from msmq_wire.findings.session_places import needs_of, note_seen, noted
-from msmq_wire.findings.suricata_signature import ASKED, ON_WIRE, OPEN, TO_SERVER, Signature
+from msmq_wire.findings.suricata_signature import ASKED, ON_WIRE, OPEN, TO_SERVER, SuricataSignature
 from msmq_wire.records.coverage import Need
 from msmq_wire.sessions import Session
 from msmq_wire.spec import SpecRef
@@ -29,7 +29,7 @@ _WHATEVER_IS_MISSING = ("establish_again", "establish_after_open", "parameters_a
 _SECTIONS = {"establish": "3.1.5.3", "parameters": "3.1.5.4", "ack": "3.1.5.5"}
 
 
-def _check(session: Session, context: Context) -> Iterator[Seen]:
+def _check(session: Session, context: Context) -> Iterator[Detection]:
     for note in noted(session, *_SAYS):
         section = SpecRef("MS-MQQB", _SECTIONS[note.kind.partition("_")[0]])
         needs: tuple[Need, ...] = ("order",) if note.kind in _WHATEVER_IS_MISSING else needs_of(session, note)
@@ -52,14 +52,14 @@ RULE = Rule(
     conduct="Session",
     check=_check,
     suricata=(
-        Signature(
+        SuricataSignature(
             number=405,
             on=TO_SERVER,
             packet=ConnectionParameters,
             lacks=(ASKED,),
             says=_SAYS["parameters_before_establish"],
         ),
-        Signature(
+        SuricataSignature(
             number=406,
             on=ON_WIRE,
             packet=SessionAck,

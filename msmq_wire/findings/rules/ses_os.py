@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.lengths import place_of
+from msmq_wire.findings.false_lengths import place_of
 from msmq_wire.findings.packet_fields import reached
-from msmq_wire.findings.rule import Context, Rule, Seen
-from msmq_wire.findings.suricata_signature import ON_WIRE, Signature
+from msmq_wire.findings.rule import Context, Detection, Rule
+from msmq_wire.findings.suricata_signature import ON_WIRE, SuricataSignature
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
@@ -16,10 +16,10 @@ from msmq_wire.wire.packets.establish_connection import EstablishConnection
 _PATH = "establish_connection_header.operating_system"
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     value = reached(record.packet, _PATH)
     if value is not None:
-        yield Seen(
+        yield Detection(
             message=f"OperatingSystem is 0x{value:04X}: its low byte must be 0x10",
             evidence=(place_of(record, _PATH),),
         )
@@ -39,7 +39,7 @@ RULE = Rule(
     codes=("establish_connection_header.operating-system",),
     check=_check,
     suricata=(
-        Signature(
+        SuricataSignature(
             number=415,
             on=ON_WIRE,
             packet=EstablishConnection,

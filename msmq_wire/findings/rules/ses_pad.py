@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.engines.places import span
-from msmq_wire.findings.guards import Told
+from msmq_wire.engines.field_offsets import span
+from msmq_wire.findings.guards import CodedCondition
 from msmq_wire.findings.packet_fields import reached
-from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
+from msmq_wire.findings.rule import Context, Detection, Rule, evidence_of
 from msmq_wire.findings.session_places import is_answer, is_from_server
-from msmq_wire.findings.suricata_signature import TO_CLIENT, Signature
+from msmq_wire.findings.suricata_signature import TO_CLIENT, SuricataSignature
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.packets.establish_connection import EstablishConnection
@@ -22,14 +22,14 @@ def _is_other(padding: bytes) -> bool:
     return bool(padding.lstrip(b"\x5a"))
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     padding = reached(record.packet, _PATH)
     if padding is None or not is_from_server(record):
         return
     others = padding.lstrip(b"\x5a")
     if others:
         wrong = len(padding) - padding.count(0x5A)
-        yield Seen(
+        yield Detection(
             message=f"{wrong} of the {len(padding)} padding bytes in the response are not 0x5A",
             evidence=(evidence_of(record, _PATH, _OFFSET + len(padding) - len(others), len(others), others),),
         )
@@ -46,10 +46,10 @@ RULE = Rule(
     harmless="Another implementation of the protocol.",
     conduct="EstablishConnection",
     types=("establish_connection",),
-    when=((Told.of(is_answer, "_.src", "_.dst"), Told.of(_is_other, _PATH)),),
+    when=((CodedCondition.of(is_answer, "_.src", "_.dst"), CodedCondition.of(_is_other, _PATH)),),
     check=_check,
     suricata=(
-        Signature(
+        SuricataSignature(
             number=416,
             on=TO_CLIENT,
             packet=EstablishConnection,

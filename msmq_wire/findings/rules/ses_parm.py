@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.rule import Context, Detection, Rule
 from msmq_wire.findings.session_places import place_in
-from msmq_wire.findings.suricata_signature import ON_WIRE, Signature
-from msmq_wire.sessions import Moment, Parameters, Session
+from msmq_wire.findings.suricata_signature import ON_WIRE, SuricataSignature
+from msmq_wire.sessions import Moment, OfferedParameters, Session
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
 from msmq_wire.wire.packets.connection_parameters import ConnectionParameters
@@ -20,7 +20,7 @@ _TIMEOUTS = (
 _WINDOW_OFFSET = 30
 
 
-def _check(session: Session, context: Context) -> Iterator[Seen]:
+def _check(session: Session, context: Context) -> Iterator[Detection]:
     moments = (session.parameters_request, session.parameters_response)
     for direction, (moment, parameters) in enumerate(zip(moments, session.parameters, strict=True)):
         if moment is not None and parameters is not None:
@@ -28,7 +28,7 @@ def _check(session: Session, context: Context) -> Iterator[Seen]:
         sent, acks = session.directions[direction], session.directions[1 - direction].last_ack
         smaller = parameters is None or parameters.window_size != 1
         if smaller and 1 in sent.announced and acks is not None:
-            yield Seen(
+            yield Detection(
                 message=f"the {('client', 'server')[direction]} announced a window of 1 for a while",
                 evidence=(place_in(session, acks, direction),),
                 severity="info",
@@ -36,7 +36,9 @@ def _check(session: Session, context: Context) -> Iterator[Seen]:
             )
 
 
-def _stated(session: Session, moment: Moment, direction: int, parameters: Parameters) -> Iterator[Seen]:
+def _stated(
+    session: Session, moment: Moment, direction: int, parameters: OfferedParameters
+) -> Iterator[Detection]:
     for name, title, offset, least, most in _TIMEOUTS:
         value = getattr(parameters, name)
         if not least <= value <= most:
@@ -50,7 +52,7 @@ def _stated(session: Session, moment: Moment, direction: int, parameters: Parame
                 data=value.to_bytes(4, "little"),
             )
             text = f"{title} is {value:,} ms, the specification allows {least:,} to {most:,} ms"
-            yield Seen(message=text, evidence=(place,), confidence="likely")
+            yield Detection(message=text, evidence=(place,), confidence="likely")
     window = parameters.window_size
     if window <= 1:
         place = place_in(
@@ -62,7 +64,9 @@ def _stated(session: Session, moment: Moment, direction: int, parameters: Parame
             length=2,
             data=window.to_bytes(2, "little"),
         )
-        yield Seen(message=f"WindowSize is {window}", evidence=(place,), severity="info" if window else None)
+        yield Detection(
+            message=f"WindowSize is {window}", evidence=(place,), severity="info" if window else None
+        )
 
 
 _OUTSIDE = tuple(
@@ -89,10 +93,12 @@ RULE = Rule(
     check=_check,
     suricata=(
         *(
-            Signature(number=number, on=ON_WIRE, packet=ConnectionParameters, match=(condition,), says=says)
+            SuricataSignature(
+                number=number, on=ON_WIRE, packet=ConnectionParameters, match=(condition,), says=says
+            )
             for number, (condition, says) in enumerate(_OUTSIDE, 420)
         ),
-        Signature(
+        SuricataSignature(
             number=424,
             on=ON_WIRE,
             packet=ConnectionParameters,

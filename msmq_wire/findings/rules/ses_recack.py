@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.rule import Context, Detection, Rule
 from msmq_wire.findings.session_places import note_seen, noted
 from msmq_wire.sessions import Session
 from msmq_wire.spec import SpecRef
 
 
-def _check(session: Session, context: Context) -> Iterator[Seen]:
+def _check(session: Session, context: Context) -> Iterator[Detection]:
     for note in noted(session, "stored_unseen", "stored_ahead"):
         if note.kind == "stored_unseen":
             said = "recoverable messages are acknowledged, but none was sent"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from msmq_wire.findings.lengths import place_of
+from msmq_wire.findings.false_lengths import place_of
 from msmq_wire.findings.packet_fields import reached
-from msmq_wire.findings.rule import Context, Rule, Seen
-from msmq_wire.findings.suricata_signature import TO_CLIENT, Signature
+from msmq_wire.findings.rule import Context, Detection, Rule
+from msmq_wire.findings.suricata_signature import TO_CLIENT, SuricataSignature
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
@@ -19,12 +19,12 @@ _CS = 0x10
 _NAMES = {"establish_connection": "EstablishConnection", "connection_parameters": "ConnectionParameters"}
 
 
-def _check(record: Record, context: Context) -> Iterable[Seen]:
+def _check(record: Record, context: Context) -> Iterable[Detection]:
     flags = reached(record.packet, _FLAGS)
     if flags is None or not flags & _CS:
         return ()
     message = f"CS is set in {_NAMES[record.type]} from {record.src}"
-    return (Seen(message=message, evidence=(place_of(record, _FLAGS),)),)
+    return (Detection(message=message, evidence=(place_of(record, _FLAGS),)),)
 
 
 RULE = Rule(
@@ -40,7 +40,9 @@ RULE = Rule(
     when=(this.internal_header.flags & _CS != 0,),
     check=_check,
     suricata=tuple(
-        Signature(number=number, on=TO_CLIENT, packet=packet, match=(this.internal_header.flags & _CS != 0,))
+        SuricataSignature(
+            number=number, on=TO_CLIENT, packet=packet, match=(this.internal_header.flags & _CS != 0,)
+        )
         for number, packet in ((410, EstablishConnection), (411, ConnectionParameters))
     ),
 )

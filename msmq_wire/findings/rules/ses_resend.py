@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.finding import Evidence
-from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.rule import Context, Detection, Rule
 from msmq_wire.findings.session_places import SessionIndex, place_at
 from msmq_wire.records.endpoint import host_of
 from msmq_wire.sessions import MessageLife, Story
@@ -22,7 +22,7 @@ class _Way:
         self.places: list[Evidence] = []
 
 
-def _check(story: Story, context: Context) -> Iterator[Seen]:
+def _check(story: Story, context: Context) -> Iterator[Detection]:
     carriers = {
         session.number: sum(one.resent for one in session.directions)
         for session in story.sessions
@@ -39,7 +39,7 @@ def _check(story: Story, context: Context) -> Iterator[Seen]:
             if any(number != life.session for number in carriers):
                 _note(ways.setdefault((host_of(life.src), host_of(life.dst)), _Way()), life, index)
     for (src, dst), way in ways.items():
-        yield Seen(message=_said(src, dst, way), evidence=tuple(way.places))
+        yield Detection(message=_said(src, dst, way), evidence=tuple(way.places))
 
 
 def _note(way: _Way, life: MessageLife, index: SessionIndex) -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.overdue import due_in, is_late
-from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.rule import Context, Detection, Rule
 from msmq_wire.findings.session_places import place_in
 from msmq_wire.sessions import Session
 from msmq_wire.spec import SpecRef
 from msmq_wire.units import SECOND
 
 
-def _check(session: Session, context: Context) -> Iterator[Seen]:
+def _check(session: Session, context: Context) -> Iterator[Detection]:
     for side in (0, 1):
         there = session.directions[side]
         at = there.longest_wait_at
@@ -20,7 +20,7 @@ def _check(session: Session, context: Context) -> Iterator[Seen]:
             continue
         waited, due = (there.longest_wait or 0) / SECOND, due_in(session, side).after / SECOND
         window = "" if there.smallest_window is None else f"; its smallest window was {there.smallest_window}"
-        yield Seen(
+        yield Detection(
             message=f"the {('server', 'client')[side]} acknowledged a packet after {waited:.1f} s, but "
             f"{due:.1f} s was agreed{window}",
             evidence=(place_in(session, at, side),),

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.rule import Context, Rule, Seen, broken
+from msmq_wire.findings.rule import Context, Detection, Rule, broken
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 
 _CODES = ("body.not-empty",)
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     for _, place in broken(record, _CODES):
-        yield Seen(message="the Body element of the envelope is not empty", evidence=(place,))
+        yield Detection(message="the Body element of the envelope is not empty", evidence=(place,))
 
 
 RULE = Rule(

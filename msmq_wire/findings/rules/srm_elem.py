@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.packet_fields import bytes_of
-from msmq_wire.findings.rule import Context, Rule, Seen, broken
+from msmq_wire.findings.rule import Context, Detection, Rule, broken
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.srmp.rules import HEADER_CODES, element_codes
@@ -23,7 +23,7 @@ _ELSEWHERE = {
 """Codes that another rule tells, and those that say nothing of a message."""
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     found = list(broken(record, RULE.codes))
     if not found:
         # An error has one of these codes.
@@ -31,7 +31,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
     said = [f"{anomaly.path.removeprefix('envelope.header.')}: {anomaly.message}" for anomaly, _ in found]
     more = f"; and {len(said) - _SHOWN} more" if len(said) > _SHOWN else ""
     places = tuple(place for _, place in found[:_SHOWN])
-    yield Seen(message="; ".join(said[:_SHOWN]) + more, evidence=places, needs=bytes_of(record))
+    yield Detection(message="; ".join(said[:_SHOWN]) + more, evidence=places, needs=bytes_of(record))
 
 
 RULE = Rule(

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.packet_fields import bytes_of
-from msmq_wire.findings.rule import Context, Rule, Seen, broken
-from msmq_wire.findings.suricata_signature import POSTS, Signature, posted
+from msmq_wire.findings.rule import Context, Detection, Rule, broken
+from msmq_wire.findings.suricata_signature import POSTS, SuricataSignature, posted
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     found = list(broken(record, RULE.codes))
     if not found:
         # An error has one of these codes.
         return
     said = dict.fromkeys(anomaly.message for anomaly, _ in found)
     places = tuple(place for _, place in found)
-    yield Seen(message="; ".join(said), evidence=places, needs=bytes_of(record))
+    yield Detection(message="; ".join(said), evidence=places, needs=bytes_of(record))
 
 
 RULE = Rule(
@@ -46,7 +46,7 @@ RULE = Rule(
     ),
     check=_check,
     suricata=(
-        Signature(
+        SuricataSignature(
             number=705,
             on=POSTS,
             match=(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.rule import Context, Rule, Seen, broken, evidence_of
-from msmq_wire.findings.suricata_signature import POSTS, Signature, posted
+from msmq_wire.findings.rule import Context, Detection, Rule, broken, evidence_of
+from msmq_wire.findings.suricata_signature import POSTS, SuricataSignature, posted
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.srmp.rules import MESSAGE_ID
@@ -15,13 +15,13 @@ _OTHER, _FORM = "path.id-source", "path.id"
 _LONGEST = 80
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     header = getattr(record.packet.envelope, "header", None)
     id_ = getattr(getattr(header, "path", None), "id", None)
     found = MESSAGE_ID.fullmatch(id_) if isinstance(id_, str) else None
     if found is not None and found[2] == str(NULL_GUID):
         of_manager = getattr(header, "msmq", None) is not None
-        yield Seen(
+        yield Detection(
             message=f"the id is {id_}: its GUID is zero",
             evidence=(evidence_of(record, "envelope.header.path.id", 0, len(found[0]), found[0].encode()),),
             severity=None if of_manager else "info",
@@ -30,7 +30,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
         )
         return
     for anomaly, place in broken(record, (_OTHER, _FORM)):
-        yield Seen(
+        yield Detection(
             message=f"{str(id_)[:_LONGEST]}: {anomaly.message}",
             evidence=(place,),
             severity="low",
@@ -55,7 +55,7 @@ RULE = Rule(
     types=("srmp_message", "srmp_receipt"),
     check=_check,
     suricata=(
-        Signature(
+        SuricataSignature(
             number=700,
             on=POSTS,
             match=posted(f"@{NULL_GUID}".encode(), b"<Msmq"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.packet_fields import bytes_of
-from msmq_wire.findings.rule import Context, Rule, Seen, broken, evidence_of
+from msmq_wire.findings.rule import Context, Detection, Rule, broken, evidence_of
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 
@@ -23,12 +23,14 @@ _CODES = (
 _NO_ENVELOPE = "envelope.missing"
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     for anomaly, place in broken(record, _CODES):
-        yield Seen(message=f"{anomaly.path}: {anomaly.message}", evidence=(place,), needs=bytes_of(record))
+        yield Detection(
+            message=f"{anomaly.path}: {anomaly.message}", evidence=(place,), needs=bytes_of(record)
+        )
     error = record.error
     if error is not None and error.code == _NO_ENVELOPE and record.packet.complete:
-        yield Seen(
+        yield Detection(
             message="no part is a SOAP envelope",
             evidence=(evidence_of(record, "envelope", error.offset or 0),),
         )

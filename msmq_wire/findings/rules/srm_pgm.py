@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
+from msmq_wire.findings.rule import Context, Detection, Rule, evidence_of
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 
 _MULTICAST = "MULTICAST="
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     queue = record.packet.queue
     if queue is not None and queue.upper().startswith(_MULTICAST):
-        yield Seen(
+        yield Detection(
             message=f"the destination is {queue}",
             evidence=(evidence_of(record, "envelope.header.path.to"),),
         )

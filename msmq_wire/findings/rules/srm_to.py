@@ -6,7 +6,7 @@ import ipaddress
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
-from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
+from msmq_wire.findings.rule import Context, Detection, Rule, evidence_of
 from msmq_wire.records.endpoint import host_of
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
@@ -14,7 +14,7 @@ from msmq_wire.spec import SpecRef
 _WEB = ("http://", "https://")
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     if record.parent is not None:
         # A stored message says where it went, not where it is.
         return
@@ -30,7 +30,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
     if _is_address(asked) != _is_address(addressed):
         # A name and a number can be one host.
         return
-    yield Seen(
+    yield Detection(
         message=f"the request goes to {asked}, but the envelope is for {addressed}",
         evidence=(evidence_of(record, "envelope.header.path.to", 0, len(to), to.encode("utf-8", "replace")),),
     )

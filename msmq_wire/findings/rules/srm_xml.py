@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.packet_fields import bytes_of
-from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
-from msmq_wire.findings.suricata_signature import POSTS, Signature, posted
+from msmq_wire.findings.rule import Context, Detection, Rule, evidence_of
+from msmq_wire.findings.suricata_signature import POSTS, SuricataSignature, posted
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 
@@ -15,11 +15,11 @@ _LIMITS = ("xml.depth", "xml.elements", "xml.attributes", "xml.name", "xml.tag")
 _BROKEN = ("xml.not-well-formed", "xml.encoding")
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     error = record.error
     if error is None or error.code not in RULE.codes:
         return
-    yield Seen(
+    yield Detection(
         message=f"the envelope cannot be read further: {error.message}",
         evidence=(evidence_of(record, error.path or "envelope", error.offset or 0),),
         severity="low" if error.code in _BROKEN else None,
@@ -44,7 +44,7 @@ RULE = Rule(
     codes=(*_FORBIDDEN, *_LIMITS, *_BROKEN),
     check=_check,
     suricata=(
-        Signature(
+        SuricataSignature(
             number=706,
             on=POSTS,
             match=posted(b"<!DOCTYPE"),

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 import msgspec
 
-from msmq_wire.findings.lengths import place_of
+from msmq_wire.findings.false_lengths import place_of
 from msmq_wire.findings.packet_fields import reached
-from msmq_wire.findings.rule import Context, Rule, Seen, Timed
+from msmq_wire.findings.rule import Context, Detection, Rule, TimeComparison
 from msmq_wire.records.record import Record
 from msmq_wire.sessions.clocks import HostClock, is_time, length_of_time, sender_of
 from msmq_wire.spec import SpecRef
@@ -23,7 +23,7 @@ _LIMITS = {
 }
 
 
-def _check(record: Record, context: Context) -> Iterable[Seen]:
+def _check(record: Record, context: Context) -> Iterable[Detection]:
     sent = reached(record.packet, "user_header.sent_time")
     # In a message that was read from a queue TimeToReachQueue is a date, [MS-MQRR] 2.2.5: only what is sent.
     # What is no time is told elsewhere: TIM-SKEW, TIM-MAGIC.
@@ -37,8 +37,8 @@ def _check(record: Record, context: Context) -> Iterable[Seen]:
     caveats = ("age is the time of the capture minus SentTime: the two clocks may differ",)
     sender = sender_of(record.packet.user_header.source_queue_manager, record.src)
     limits = {_LIMITS[path]: limit for path, limit in over.items()}
-    timed = Timed(sender=sender, sent=sent, captured=record.time, limits=limits)
-    return (Seen(message=_said(age, limits), evidence=places, caveats=caveats, timed=timed),)
+    timed = TimeComparison(sender=sender, sent=sent, captured=record.time, limits=limits)
+    return (Detection(message=_said(age, limits), evidence=places, caveats=caveats, timed=timed),)
 
 
 def _said(age: int, limits: dict[str, int]) -> str:
@@ -47,7 +47,7 @@ def _said(age: int, limits: dict[str, int]) -> str:
     return f"the message was {length_of_time(age)} old when it was sent, and its {said} {was} over"
 
 
-def _by_clock(seen: Seen, timed: Timed, clock: HostClock) -> Seen | None:
+def _by_clock(seen: Detection, timed: TimeComparison, clock: HostClock) -> Detection | None:
     age = timed.captured // SECOND + clock.ahead(timed.captured) - timed.sent
     limits = {name: limit for name, limit in timed.limits.items() if age > limit}
     if not limits:

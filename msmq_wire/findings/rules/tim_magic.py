@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from msmq_wire.findings.lengths import place_of
+from msmq_wire.findings.false_lengths import place_of
 from msmq_wire.findings.packet_fields import reached
-from msmq_wire.findings.rule import Context, Rule, Seen
-from msmq_wire.findings.suricata_signature import ON_WIRE, Signature
+from msmq_wire.findings.rule import Context, Detection, Rule
+from msmq_wire.findings.suricata_signature import ON_WIRE, SuricataSignature
 from msmq_wire.records.record import Record
 from msmq_wire.sessions.clocks import is_time
 from msmq_wire.spec import SpecRef
@@ -16,12 +16,14 @@ from msmq_wire.wire.headers.base_header import SIGNATURE
 from msmq_wire.wire.packets.user_message import UserMessage
 
 
-def _check(record: Record, context: Context) -> Iterable[Seen]:
+def _check(record: Record, context: Context) -> Iterable[Detection]:
     if reached(record.packet, "user_header.sent_time") != SIGNATURE or is_time(SIGNATURE, record.time):
         return ()
     place = place_of(record, "user_header.sent_time")
     caveats = () if record.time is not None else ("the capture has no times: it may be of October 2013",)
-    return (Seen(message="SentTime is 0x524F494C, the letters LIOR", evidence=(place,), caveats=caveats),)
+    return (
+        Detection(message="SentTime is 0x524F494C, the letters LIOR", evidence=(place,), caveats=caveats),
+    )
 
 
 RULE = Rule(
@@ -41,7 +43,7 @@ RULE = Rule(
     when=(this.user_header.sent_time == SIGNATURE,),
     check=_check,
     suricata=(
-        Signature(
+        SuricataSignature(
             number=500, on=ON_WIRE, packet=UserMessage, match=(this.user_header.sent_time == SIGNATURE,)
         ),
     ),

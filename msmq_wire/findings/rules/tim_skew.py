@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 import msgspec
 
-from msmq_wire.findings.lengths import place_of
+from msmq_wire.findings.false_lengths import place_of
 from msmq_wire.findings.packet_fields import reached
-from msmq_wire.findings.rule import Context, Rule, Seen, Timed
+from msmq_wire.findings.rule import Context, Detection, Rule, TimeComparison
 from msmq_wire.records.record import Record
 from msmq_wire.sessions.clocks import AHEAD, NEAR, HostClock, is_time, length_of_time, sender_of
 from msmq_wire.spec import SpecRef
@@ -31,7 +31,7 @@ _IS_LATE = (_TIME >= (_SENT + _WAIT + 1) * SECOND) & (
 _IS_OF_2013 = within(_TIME, (SIGNATURE - NEAR) * SECOND, (SIGNATURE + NEAR + 1) * SECOND - 1)
 
 
-def _check(record: Record, context: Context) -> Iterable[Seen]:
+def _check(record: Record, context: Context) -> Iterable[Detection]:
     sent = reached(record.packet, "user_header.sent_time")
     if sent is None or record.time is None or not context.on_wire(record):
         return ()
@@ -50,11 +50,11 @@ def _check(record: Record, context: Context) -> Iterable[Seen]:
     caveats = ("the clock of the sender, of the capturing host, or of both may be wrong",)
     place = place_of(record, "user_header.sent_time")
     sender = sender_of(record.packet.user_header.source_queue_manager, record.src)
-    timed = Timed(sender=sender, sent=sent, captured=record.time)
-    return (Seen(message=text, evidence=(place,), caveats=caveats, timed=timed),)
+    timed = TimeComparison(sender=sender, sent=sent, captured=record.time)
+    return (Detection(message=text, evidence=(place,), caveats=caveats, timed=timed),)
 
 
-def _by_clock(seen: Seen, timed: Timed, clock: HostClock) -> Seen | None:
+def _by_clock(seen: Detection, timed: TimeComparison, clock: HostClock) -> Detection | None:
     ahead = timed.sent - timed.captured // SECOND
     if clock.astray and abs(ahead - clock.ahead(timed.captured)) <= AHEAD:
         shown = f"{clock.agreeing} of {clock.pairs} messages over {length_of_time(clock.span // SECOND)}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.rule import Context, Detection, Rule
 from msmq_wire.findings.session_places import SessionIndex, place_at
 from msmq_wire.records.endpoint import host_of
 from msmq_wire.sessions import Story, StrayAck, TransactionalStream
@@ -14,7 +14,7 @@ _KINDS = {"order_ack": "OrderAck", "final_ack": "FinalAck"}
 _BEFORE = "the messages may have been sent before the capture began"
 
 
-def _check(story: Story, context: Context) -> Iterator[Seen]:
+def _check(story: Story, context: Context) -> Iterator[Detection]:
     strays = [stray for stray in story.strays if stray.kind in _KINDS]
     if strays:
         yield from _of_strays(story, strays)
@@ -24,7 +24,7 @@ def _check(story: Story, context: Context) -> Iterator[Seen]:
         yield _ahead(stream, "" if session is None else session.capture)
 
 
-def _of_strays(story: Story, strays: list[StrayAck]) -> Iterator[Seen]:
+def _of_strays(story: Story, strays: list[StrayAck]) -> Iterator[Detection]:
     index, known = SessionIndex(story), _known(story)
     for stray in strays:
         session = index.at(stray.at, stray.src, stray.dst)
@@ -33,7 +33,7 @@ def _of_strays(story: Story, strays: list[StrayAck]) -> Iterator[Seen]:
         # A FinalAck comes when the message is read, which may be days after it was sent.
         late = stray.kind == "final_ack"
         sequence = "" if stray.tx_sequence_id is None else f" {stray.tx_sequence_id:#x}"
-        yield Seen(
+        yield Detection(
             message=f"{_KINDS[stray.kind]} for number {stray.number} of sequence{sequence}, but no such "
             "message was captured",
             evidence=(place_at(stray.at, stray.src, stray.dst, "" if session is None else session.capture),),
@@ -54,10 +54,10 @@ def _known(story: Story) -> dict[tuple[str, str], int]:
     return since
 
 
-def _ahead(stream: TransactionalStream, capture: str) -> Seen:
+def _ahead(stream: TransactionalStream, capture: str) -> Detection:
     assert stream.acknowledged_ahead is not None
     # An acknowledgment goes the other way.
-    return Seen(
+    return Detection(
         message=f"OrderAck for number {stream.acknowledged} of sequence {stream.tx_sequence_id:#x}, "
         f"but the highest number that was captured is {stream.last_number}",
         evidence=(place_at(stream.acknowledged_ahead, stream.dst, stream.src, capture),),

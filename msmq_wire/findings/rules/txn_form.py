@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.rule import Context, Rule, Seen, broken
+from msmq_wire.findings.rule import Context, Detection, Rule, broken
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.types.enumerations import MessageClass
@@ -13,7 +13,7 @@ _FLAGS = "user_message.ordering-ack-flags"
 _CODES = (_FLAGS, "user_message.ordering-ack-queue")
 
 
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     packet = record.packet
     is_order = packet.message_properties_header.message_class == MessageClass.MQMSG_CLASS_ORDER_ACK
     alike = f"label and class are those of {'an OrderAck' if is_order else 'a FinalAck'}"
@@ -21,7 +21,7 @@ def _check(record: Record, context: Context) -> Iterator[Seen]:
         wrong = "the queue is neither private queue 4, the order queue, nor order_queue$"
         if anomaly.code == _FLAGS:
             wrong = f"BaseHeader.Flags is 0x{packet.base_header.flags:04x}, not 0"
-        yield Seen(message=f"{alike}, but {wrong}", evidence=(place,))
+        yield Detection(message=f"{alike}, but {wrong}", evidence=(place,))
 
 
 RULE = Rule(

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from msmq_wire.findings.finding import Severity
 from msmq_wire.findings.overdue import RESENDS
-from msmq_wire.findings.rule import Context, Rule, Seen
+from msmq_wire.findings.rule import Context, Detection, Rule
 from msmq_wire.findings.session_places import place_at
 from msmq_wire.sessions import Story, TransactionalStream, TransactionGap
 from msmq_wire.spec import SpecRef
 
 
-def _check(story: Story, context: Context) -> Iterator[Seen]:
+def _check(story: Story, context: Context) -> Iterator[Detection]:
     for stream in story.streams:
         if stream.gaps:
             session = story.session(stream.sessions[0]) if stream.sessions else None
@@ -20,11 +20,11 @@ def _check(story: Story, context: Context) -> Iterator[Seen]:
                 yield _seen(stream, gap, "" if session is None else session.capture, story.last)
 
 
-def _seen(stream: TransactionalStream, gap: TransactionGap, capture: str, last: int | None) -> Seen:
+def _seen(stream: TransactionalStream, gap: TransactionGap, capture: str, last: int | None) -> Detection:
     severity, caveats = _weight(gap, last)
     moments = (gap.at,) if gap.filled is None else (gap.at, gap.filled)
     sequence = f"in sequence {stream.tx_sequence_id:#x} to {stream.queue or 'a queue'}"
-    return Seen(
+    return Detection(
         message=f"{_held(stream, gap)}, {sequence}: "
         f"message {gap.number} names {gap.previous} as the one before it, but the last one was {gap.after}",
         evidence=tuple(place_at(moment, stream.src, stream.dst, capture) for moment in moments),
@@ -45,8 +45,8 @@ def _held(stream: TransactionalStream, gap: TransactionGap) -> str:
         return f"{missing} came later than {gap.number}"
     behind = stream.last_number - gap.number + 1
     waiting = "1 message waits" if behind == 1 else f"{behind:,} messages wait"
-    told = f", and {waiting} for {'it' if one else 'them'}" if 0 < behind <= stream.messages else ""
-    return f"{missing} {'is' if one else 'are'} missing{told}"
+    reported = f", and {waiting} for {'it' if one else 'them'}" if 0 < behind <= stream.messages else ""
+    return f"{missing} {'is' if one else 'are'} missing{reported}"
 
 
 def _weight(gap: TransactionGap, last: int | None) -> tuple[Severity | None, tuple[str, ...]]:

@@ -1,4 +1,4 @@
-"""`Comparison`: what was recorded of a scenario, held against what was captured of it.
+"""`RecordingComparison`: what was recorded of a scenario, held against what was captured of it.
 
 Feed it the records of the capture and the findings about them, then ask `finish`. The rule kept here:
 everything recorded agrees, differs or is said not to be compared; everything captured that a step should
@@ -13,17 +13,17 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from msmq_wire.findings import Finding
-from msmq_wire.lab.recordings.compare_calls import DEEDS, CallComparison
+from msmq_wire.lab.recordings.compare_calls import WIRE_ACTIONS, CallComparison
 from msmq_wire.lab.recordings.compare_fields import Found, nanoseconds
 from msmq_wire.lab.recordings.compare_messages import MessageComparison
 from msmq_wire.lab.recordings.compare_readings import NOTED
 from msmq_wire.lab.recordings.compare_sightings import MOST, Sightings
 from msmq_wire.lab.recordings.compare_values import (
     Agreement,
-    Compared,
+    ComparisonResult,
     Difference,
     NotCompared,
-    Spot,
+    RecordLocation,
     Subject,
     difference,
 )
@@ -35,7 +35,7 @@ from msmq_wire.sessions import Story
 _REPLAY = "RPL-"
 
 
-class Comparison:
+class RecordingComparison:
     """Compares a recording with a capture; ``scenario`` is the one that it says was run, if that is known.
 
     ``digest`` is the SHA-256 of the scenario's file.
@@ -58,7 +58,7 @@ class Comparison:
         # That a step fails may be what was recorded.
         self._findings += (one for one in findings if not one.answered)
 
-    def finish(self, story: Story) -> Compared:
+    def finish(self, story: Story) -> ComparisonResult:
         """Compare everything; ``story`` is that of all records."""
         seen = self._sightings
         recording = self._recording
@@ -127,7 +127,7 @@ class Comparison:
                     yield _uncompared(step, "it tells of no message that was sent")
             else:
                 yield _uncompared(step, "nothing of it shows on the wire: a queue of the own host")
-        elif step.do in DEEDS:
+        elif step.do in WIRE_ACTIONS:
             yield from calls.step(step) if step.remote else messages.got(step)
         elif step.do != "wait":
             reason = "nothing of it shows on the wire: a queue of the own host"
@@ -177,12 +177,12 @@ def _of_finding(finding: Finding) -> Found:
         )
     return difference(
         None, subject, "rule", None, finding.id,
-        spot=Spot(record=place.record, frames=place.frames, time=place.time),
+        location=RecordLocation(record=place.record, frames=place.frames, time=place.time),
         path=place.path, offset=place.offset if place.path else None, message=finding.message,
     )  # fmt: skip
 
 
-def _sorted(found: Iterable[Found]) -> Compared:
+def _sorted(found: Iterable[Found]) -> ComparisonResult:
     """Differences as they came; agreements and what was not compared counted by what they say."""
     differences: list[Difference] = []
     agreements: Counter[tuple[str, Subject]] = Counter()
@@ -198,7 +198,7 @@ def _sorted(found: Iterable[Found]) -> Compared:
             others[key] = (
                 one if before is None else msgspec.structs.replace(before, count=before.count + one.count)
             )
-    return Compared(
+    return ComparisonResult(
         differences=tuple(differences),
         agreements=tuple(
             Agreement(step=step, subject=subject, count=count)

@@ -18,7 +18,7 @@ from msmq_wire.lab.recordings.compare_fields import (
     seconds,
 )
 from msmq_wire.lab.recordings.compare_messages import TOLERANCE
-from msmq_wire.lab.recordings.compare_sightings import WireCall, WireDeed, WireMessage
+from msmq_wire.lab.recordings.compare_sightings import WireAction, WireCall, WireMessage
 from msmq_wire.lab.recordings.compare_values import Agreement, Comparable, NotCompared, difference
 from msmq_wire.lab.recordings.recording import RecordedMessage, RecordedStep
 from msmq_wire.records.view import time_text
@@ -26,7 +26,7 @@ from msmq_wire.sessions import RemoteRead
 
 _LOW_56 = (1 << 56) - 1
 """What the wire has of a LookupId. [MS-MQRR] 3.1.4.7"""
-DEEDS: Mapping[str, WireDeed] = {"peek": "read", "receive": "read", "purge": "purge", "move": "move"}
+WIRE_ACTIONS: Mapping[str, WireAction] = {"peek": "read", "receive": "read", "purge": "purge", "move": "move"}
 """Steps that are done by calls where the queue is remote, and what those do."""
 _LOOKED_AT = 256
 """Calls outside the time of a step among which its own is looked for."""
@@ -51,7 +51,7 @@ class CallComparison:
         for call in calls:
             self._by_queue[(call.queue or "").casefold()].append(call)
         self._claimed: set[int | None] = set()
-        windows = ((step, _window(step)) for step in steps if step.remote and step.do in DEEDS)
+        windows = ((step, _window(step)) for step in steps if step.remote and step.do in WIRE_ACTIONS)
         self._windows = [(step, window) for step, window in windows if window is not None]
 
     def step(self, step: RecordedStep) -> Iterator[Found]:
@@ -61,18 +61,18 @@ class CallComparison:
         if call is None:
             yield from self._missing(step, window)
             return
-        self._claimed.add(call.spot.record)
+        self._claimed.add(call.location.record)
         if call.sealed and call.status is None:
             yield NotCompared(
                 step=step.name, subject="call", reason="the call is sealed, and no key opens it",
-                frames=call.spot.frames,
+                frames=call.location.frames,
             )  # fmt: skip
         elif (call.status or 0) == (step.status or 0):
             yield Agreement(step=step.name, subject="call", count=1)
         else:
             yield difference(
                 step, "call", "status", step.status, call.status,
-                spot=call.spot, path="status", message=call.method,
+                location=call.location, path="status", message=call.method,
             )  # fmt: skip
         yield from self._of_queue(step, call)
         yield from self._in_time(step, window, call)
@@ -89,7 +89,9 @@ class CallComparison:
         name = (step.format_name or "").casefold()
         # Of some calls the queue is not known: it was opened before the capture began.
         named = [*self._by_queue[name], *(self._by_queue[""] if name else ())]
-        free = [call for call in named if call.spot.record not in self._claimed and self._may_be(step, call)]
+        free = [
+            call for call in named if call.location.record not in self._claimed and self._may_be(step, call)
+        ]
         inside = [call for call in free if window is not None and _inside(call, window)]
         # The last one did it: those before were looking for it.
         found = next((call for call in reversed(inside) if self._fits(step, call)), None)
@@ -97,7 +99,9 @@ class CallComparison:
             elsewhere = (call for call in free[:_LOOKED_AT] if self._fits(step, call))
             found = next((call for call in elsewhere if not self._is_of_another(step, call)), None)
         if found is None and inside:
-            found = next((call for call in reversed(inside) if call.deed == DEEDS[step.do]), inside[-1])
+            found = next(
+                (call for call in reversed(inside) if call.action == WIRE_ACTIONS[step.do]), inside[-1]
+            )
         return found or self._elsewhere(step, window)
 
     def _elsewhere(self, step: RecordedStep, window: tuple[int, int] | None) -> WireCall | None:
@@ -108,7 +112,7 @@ class CallComparison:
             (
                 call
                 for call in self._calls
-                if call.spot.record not in self._claimed
+                if call.location.record not in self._claimed
                 and _inside(call, window)
                 and self._may_be(step, call)
                 and self._fits(step, call)
@@ -133,27 +137,27 @@ class CallComparison:
         )
 
     def _may_be(self, step: RecordedStep, call: WireCall) -> bool:
-        if call.deed == "open":
+        if call.action == "open":
             # That a queue cannot be opened is the end of a step.
             return bool(call.status)
-        if call.deed != DEEDS[step.do]:
+        if call.action != WIRE_ACTIONS[step.do]:
             return False
-        read = self._reads.get(call.spot.record or 0)
+        read = self._reads.get(call.location.record or 0)
         return (
             step.do not in ("peek", "receive") or read is None or read.removes in (None, step.do == "receive")
         )
 
     def _brings(self, call: WireCall, recorded: RecordedMessage) -> bool:
-        if call.deed == "move":
+        if call.action == "move":
             return recorded.lookup_id is not None and _same_lookup(recorded.lookup_id, call.lookup_id)
-        wire = self._carried.get(call.spot.record or 0)
+        wire = self._carried.get(call.location.record or 0)
         return wire is not None and is_message(recorded, wire)
 
     def _missing(self, step: RecordedStep, window: tuple[int, int] | None) -> Iterator[Found]:
         sealed = [call for call in self._calls if call.sealed and (window is None or _inside(call, window))]
         if sealed:
             yield NotCompared(
-                step=step.name, subject="call", count=len(sealed), frames=sealed[0].spot.frames,
+                step=step.name, subject="call", count=len(sealed), frames=sealed[0].location.frames,
                 reason="calls of its time are sealed, and no key opens them",
             )  # fmt: skip
         else:
@@ -165,29 +169,29 @@ class CallComparison:
         if call.queue is None:
             yield NotCompared(
                 step=step.name, subject="call", reason="the capture does not tell the queue of its call",
-                frames=call.spot.frames,
+                frames=call.location.frames,
             )  # fmt: skip
         else:
-            yield difference(step, "call", "queue", step.format_name, call.queue, spot=call.spot)
+            yield difference(step, "call", "queue", step.format_name, call.queue, location=call.location)
 
     def _in_time(self, step: RecordedStep, window: tuple[int, int] | None, call: WireCall) -> Iterator[Found]:
-        if window is None or call.spot.time is None:
+        if window is None or call.location.time is None:
             yield NotCompared(step=step.name, subject="call", reason="a time is not known")
         elif _inside(call, window):
             yield Agreement(step=step.name, subject="call", count=1)
         else:
-            early = call.spot.time < window[0]
+            early = call.location.time < window[0]
             yield difference(
-                step, "call", "time", step.begun if early else step.ended, time_text(call.spot.time),
-                spot=call.spot, message="it was captured outside the time of its step",
+                step, "call", "time", step.begun if early else step.ended, time_text(call.location.time),
+                location=call.location, message="it was captured outside the time of its step",
             )  # fmt: skip
 
     def _message(self, step: RecordedStep, recorded: RecordedMessage, call: WireCall) -> Iterator[Found]:
-        if call.deed == "move":
+        if call.action == "move":
             yield from self._value(step, "lookup_id", recorded.lookup_id, call.lookup_id, call)
             return
-        wire = self._carried.get(call.spot.record or 0)
-        read = self._reads.get(call.spot.record or 0)
+        wire = self._carried.get(call.location.record or 0)
+        read = self._reads.get(call.location.record or 0)
         if wire is None and call.status:
             # The status has told of it.
             return
@@ -195,13 +199,13 @@ class CallComparison:
             if call.sealed:
                 return
             yield difference(
-                step, "message", "on_the_wire", recorded.message_id or recorded.label, None, spot=call.spot,
-                message="the call brought no message that was captured",
+                step, "message", "on_the_wire", recorded.message_id or recorded.label, None,
+                location=call.location, message="the call brought no message that was captured",
             )  # fmt: skip
             return
         if recorded.message_id is not None and not same_name(recorded.message_id, wire.message_id):
             yield difference(
-                step, "message", "message_id", recorded.message_id, wire.message_id, spot=wire.spot,
+                step, "message", "message_id", recorded.message_id, wire.message_id, location=wire.location,
                 path="user_header.message_id" if wire.offsets else "", offset=wire.offsets.get("message_id"),
             )  # fmt: skip
             if recorded.label != wire.values.get("label"):
@@ -214,48 +218,50 @@ class CallComparison:
         yield from self._value(step, "arrived_time", seconds(recorded.arrived_time), arrived, call)
 
     def _value(
-        self, step: RecordedStep, field: str, told: int | None, captured: Comparable, call: WireCall
+        self, step: RecordedStep, field: str, reported: int | None, captured: Comparable, call: WireCall
     ) -> Iterator[Found]:
-        if told is None:
+        if reported is None:
             return
         if captured is None:
             yield NotCompared(
                 step=step.name, subject="message", reason=f"the call does not tell: {field}",
-                frames=call.spot.frames,
+                frames=call.location.frames,
             )  # fmt: skip
-        elif told == captured or (field == "lookup_id" and _same_lookup(told, captured)):
+        elif reported == captured or (field == "lookup_id" and _same_lookup(reported, captured)):
             yield Agreement(step=step.name, subject="message", count=1)
         else:
-            yield difference(step, "message", field, told, captured, spot=call.spot, message=call.method)
+            yield difference(
+                step, "message", field, reported, captured, location=call.location, message=call.method
+            )
 
     def unclaimed(self) -> Iterator[Found]:
         """Calls that failed, or took a message away, and no step accounts for; peeks outside of any."""
         for call in self._calls:
-            if call.spot.record in self._claimed:
+            if call.location.record in self._claimed:
                 continue
             if call.sealed and call.status is None:
                 yield NotCompared(
                     step="", subject="call", reason="calls are sealed, and no key opens them",
-                    frames=call.spot.frames,
+                    frames=call.location.frames,
                 )  # fmt: skip
             elif call.status:
                 yield difference(
-                    None, "call", "status", None, call.status, spot=call.spot, path="status",
+                    None, "call", "status", None, call.status, location=call.location, path="status",
                     message=f"{call.method} fails, and no step tells of it",
                 )  # fmt: skip
-            elif call.deed != "other" and not self._prepares(call):
+            elif call.action != "other" and not self._prepares(call):
                 yield difference(
-                    None, "call", "call", None, call.method, spot=call.spot,
+                    None, "call", "call", None, call.method, location=call.location,
                     message="a call that no step tells of",
                 )  # fmt: skip
 
     def _prepares(self, call: WireCall) -> bool:
         """Whether a call helps a step of its time, and changes nothing."""
-        read = self._reads.get(call.spot.record or 0)
-        if call.deed in ("purge", "move") or (read is not None and read.removes):
+        read = self._reads.get(call.location.record or 0)
+        if call.action in ("purge", "move") or (read is not None and read.removes):
             return False
         return any(
-            _inside(call, window) and (call.deed == "open" or same_name(call.queue, step.format_name))
+            _inside(call, window) and (call.action == "open" or same_name(call.queue, step.format_name))
             for step, window in self._windows
         )
 
@@ -266,7 +272,7 @@ def _window(step: RecordedStep) -> tuple[int, int] | None:
 
 
 def _inside(call: WireCall, window: tuple[int, int]) -> bool:
-    time = call.spot.time
+    time = call.location.time
     begun = time if call.begun is None else call.begun
     return time is not None and begun is not None and window[0] <= begun and time <= window[1]
 

@@ -46,53 +46,58 @@ def compare_values(
     """Compare all that both tell; ``sent`` is a message as it was sent, else it was got."""
     agreed = 0
     missing: list[str] = []
-    for name, told in _told(step, recorded, sent=sent):
+    for name, reported in _reported(step, recorded, sent=sent):
         if name in _ON_ENCRYPTED and wire.values.get("encrypted"):
             missing.append(f"{name} (encrypted)")
         elif name not in wire.values:
             missing.append(name)
-        elif _agree(name, told, wire.values[name]):
+        elif _agree(name, reported, wire.values[name]):
             agreed += 1
         else:
             yield difference(
-                step, subject, name, told, wire.values[name],
-                spot=wire.spot, path=_path(name, wire), offset=wire.offsets.get(name),
+                step, subject, name, reported, wire.values[name],
+                location=wire.location, path=_path(name, wire), offset=wire.offsets.get(name),
             )  # fmt: skip
     if agreed:
         yield Agreement(step=step.name, subject=subject, count=agreed)
     if missing:
         why = "bytes of it were not captured" if wire.cut else f"the capture does not tell over {wire.via}"
         yield NotCompared(
-            step=step.name, subject=subject, reason=f"{why}: {', '.join(missing)}", frames=wire.spot.frames
+            step=step.name,
+            subject=subject,
+            reason=f"{why}: {', '.join(missing)}",
+            frames=wire.location.frames,
         )
 
 
-def _told(step: RecordedStep, recorded: RecordedMessage, *, sent: bool) -> Iterator[tuple[str, Comparable]]:
+def _reported(
+    step: RecordedStep, recorded: RecordedMessage, *, sent: bool
+) -> Iterator[tuple[str, Comparable]]:
     if sent and step.format_name is not None:
         yield "queue", step.format_name
     for name in recorded.__struct_fields__:
-        told = getattr(recorded, name)
-        if name in _APART or (told is None and not (sent and name in _TIMES)):
+        reported = getattr(recorded, name)
+        if name in _APART or (reported is None and not (sent and name in _TIMES)):
             continue
         if name == "correlation_id":
-            told = told.lower()
+            reported = reported.lower()
         elif name == "sent_time":
-            told = seconds(told)
-            if told is None:
+            reported = seconds(reported)
+            if reported is None:
                 continue
-        yield name, told
+        yield name, reported
 
 
 def _path(name: str, wire: WireMessage) -> str:
     return FIELDS[name].path if name in wire.offsets else ""
 
 
-def _agree(name: str, told: Comparable, captured: Comparable) -> bool:
-    if told is None:
+def _agree(name: str, reported: Comparable, captured: Comparable) -> bool:
+    if reported is None:
         return captured in _TIMES[name]
     if name in _QUEUES:
-        return same_name(str(told), str(captured))
-    return told == captured
+        return same_name(str(reported), str(captured))
+    return reported == captured
 
 
 def same_name(one: str | None, other: str | None) -> bool:

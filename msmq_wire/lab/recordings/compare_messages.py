@@ -13,7 +13,7 @@ from msmq_wire.lab.recordings.compare_sightings import WireMessage
 from msmq_wire.lab.recordings.compare_values import Agreement, Comparable, NotCompared, difference
 from msmq_wire.lab.recordings.recording import RecordedMessage, RecordedStep
 from msmq_wire.records.view import time_text
-from msmq_wire.sessions import Lives, MessageLife
+from msmq_wire.sessions import MessageLife, MessageLives
 from msmq_wire.units import SECOND
 
 TOLERANCE = SECOND
@@ -27,7 +27,7 @@ class MessageComparison:
     """
 
     def __init__(
-        self, wire: Sequence[WireMessage], lives: Lives, *, own: str | None, ended: int | None
+        self, wire: Sequence[WireMessage], lives: MessageLives, *, own: str | None, ended: int | None
     ) -> None:
         self._wire = wire
         self._lives = lives
@@ -68,13 +68,13 @@ class MessageComparison:
             alike = [
                 one
                 for one in self._alike[recorded.message_class, recorded.label]
-                if one.spot.record not in self._claimed
+                if one.location.record not in self._claimed
                 and (one.message_id or "").casefold() not in known
                 and same_name(step.format_name, str(one.values.get("queue")))
             ]
             same = alike[0].message_id if alike else None
             found = [one for one in alike if one.message_id == same]
-        self._claimed.update(one.spot.record for one in found)
+        self._claimed.update(one.location.record for one in found)
         return found
 
     def _absent(
@@ -83,7 +83,7 @@ class MessageComparison:
         if found:
             name = recorded.message_id or recorded.label
             yield difference(
-                step, "message", "on_the_wire", None, name, spot=found[0].spot,
+                step, "message", "on_the_wire", None, name, location=found[0].location,
                 message="it was captured, and nothing of it should leave the host",
             )  # fmt: skip
         else:
@@ -96,7 +96,7 @@ class MessageComparison:
         if recorded.message_id is not None and not same_name(recorded.message_id, wire.message_id):
             yield difference(
                 step, "message", "message_id", recorded.message_id, wire.message_id,
-                spot=wire.spot, path="user_header.message_id" if wire.offsets else "",
+                location=wire.location, path="user_header.message_id" if wire.offsets else "",
                 offset=wire.offsets.get("message_id"),
             )  # fmt: skip
         yield from compare_values(step, recorded, wire, "message", sent=True)
@@ -105,21 +105,21 @@ class MessageComparison:
         if life is None:
             yield NotCompared(
                 step=step.name, subject="session", reason="its session was not followed",
-                frames=wire.spot.frames,
+                frames=wire.location.frames,
             )  # fmt: skip
         else:
             yield from self._followed(step, wire, life)
 
     def _in_time(self, step: RecordedStep, wire: WireMessage) -> Iterator[Found]:
         """A message goes when its session is there, so it may be late; it cannot be early."""
-        begun, time = nanoseconds(step.begun), wire.spot.time
+        begun, time = nanoseconds(step.begun), wire.location.time
         if begun is None or time is None:
             yield NotCompared(step=step.name, subject="message", reason="a time is not known")
         elif begun - TOLERANCE <= time and (self._ended is None or time <= self._ended + TOLERANCE):
             yield Agreement(step=step.name, subject="message", count=1)
         else:
             yield difference(
-                step, "message", "time", step.begun, time_text(time), spot=wire.spot,
+                step, "message", "time", step.begun, time_text(time), location=wire.location,
                 message="it was captured before its step begun, or after all of them ended",
             )  # fmt: skip
 
@@ -136,17 +136,17 @@ class MessageComparison:
                 yield Agreement(step=step.name, subject="session", count=1)
             elif life.certain:
                 yield difference(
-                    step, "session", field, True, False, spot=wire.spot,
+                    step, "session", field, True, False, location=wire.location,
                     message="nothing that was captured acknowledges it",
                 )  # fmt: skip
             else:
                 yield NotCompared(
-                    step=step.name, subject="session", frames=wire.spot.frames,
+                    step=step.name, subject="session", frames=wire.location.frames,
                     reason=f"bytes that are missing may hold it: {field}",
                 )  # fmt: skip
         if life.route:
             yield difference(
-                step, "message", "ways", 1, 1 + len(life.route), spot=wire.spot,
+                step, "message", "ways", 1, 1 + len(life.route), location=wire.location,
                 message="it was captured on more than one way, or another one has its identifier",
             )  # fmt: skip
 
@@ -162,11 +162,11 @@ class MessageComparison:
             found = self._by_id.get((recorded.message_id or "").casefold(), [])
             if not found and recorded.message_class:
                 found = self._acknowledgment(recorded)
-            elif found and any(one.spot.record in self._claimed for one in found):
+            elif found and any(one.location.record in self._claimed for one in found):
                 # The copy of a message that was sent, which its step has told of.
                 found = []
             if found:
-                self._claimed.update(one.spot.record for one in found)
+                self._claimed.update(one.location.record for one in found)
                 yield from compare_values(step, recorded, found[0], "acknowledgment", sent=False)
                 yield from self._before(step, found[0])
             elif self._made_here(recorded):
@@ -186,17 +186,17 @@ class MessageComparison:
         if recorded.message_id is not None:
             return []
         alike = self._alike[recorded.message_class, (recorded.correlation_id or "").lower()]
-        return [one for one in alike if one.spot.record not in self._claimed][:1]
+        return [one for one in alike if one.location.record not in self._claimed][:1]
 
     def _before(self, step: RecordedStep, wire: WireMessage) -> Iterator[Found]:
-        ended, time = nanoseconds(step.ended), wire.spot.time
+        ended, time = nanoseconds(step.ended), wire.location.time
         if ended is None or time is None:
             yield NotCompared(step=step.name, subject="acknowledgment", reason="a time is not known")
         elif time <= ended + TOLERANCE:
             yield Agreement(step=step.name, subject="acknowledgment", count=1)
         else:
             yield difference(
-                step, "acknowledgment", "time", step.ended, time_text(time), spot=wire.spot,
+                step, "acknowledgment", "time", step.ended, time_text(time), location=wire.location,
                 message="it was captured after its step had ended",
             )  # fmt: skip
 
@@ -207,9 +207,9 @@ class MessageComparison:
     def unclaimed(self) -> Iterator[Found]:
         """What was captured, and no step accounts for."""
         for one in self._wire:
-            if one.spot.record not in self._claimed:
+            if one.location.record not in self._claimed:
                 what = "an acknowledgment" if one.acknowledges else "a message"
                 yield difference(
-                    None, "message", "recorded", None, one.message_id, spot=one.spot,
+                    None, "message", "recorded", None, one.message_id, location=one.location,
                     message=f"{what} that no step tells of",
                 )  # fmt: skip

@@ -12,9 +12,9 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from msmq_wire.engines.places import span
+from msmq_wire.engines.field_offsets import span
 from msmq_wire.lab.recordings.compare_readings import FIELDS
-from msmq_wire.lab.recordings.compare_values import Comparable, Spot, spot_of
+from msmq_wire.lab.recordings.compare_values import Comparable, RecordLocation, location_of
 from msmq_wire.records.message import message_view
 from msmq_wire.records.message_body import message_body
 from msmq_wire.records.record import Record, is_read
@@ -28,8 +28,8 @@ from msmq_wire.wire.partial import reached
 MOST = 1 << 14
 """Messages, and calls, that are kept; of more nothing is compared."""
 
-WireDeed: TypeAlias = Literal["open", "read", "purge", "move", "other"]
-_DEEDS: Mapping[Role | None, WireDeed] = {
+WireAction: TypeAlias = Literal["open", "read", "purge", "move", "other"]
+_WIRE_ACTIONS: Mapping[Role | None, WireAction] = {
     **dict.fromkeys(READS, "read"),
     **dict.fromkeys(OPENS, "open"),
     Role.PURGE: "purge",
@@ -45,7 +45,7 @@ class WireMessage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     bytes of it are missing, ``spans`` where values of a whole packet begin.
     """
 
-    spot: Spot
+    location: RecordLocation
     parent: int | None
     via: str
     message_id: str | None
@@ -66,8 +66,8 @@ class WireCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     ``arrived_time`` when the message arrived that it brought (seconds since 1970).
     """
 
-    spot: Spot
-    deed: WireDeed
+    location: RecordLocation
+    action: WireAction
     interface: str
     method: str
     queue: str | None
@@ -119,8 +119,8 @@ def _call(record: Record, call: RpcCall) -> WireCall:
     lookup_id = getattr(call.request, "lookup_id", None)
     arrived = getattr(call.response, "pdw_arrive_time", None)
     return WireCall(
-        spot=spot_of(record),
-        deed=_DEEDS.get(call.role, "other"),
+        location=location_of(record),
+        action=_WIRE_ACTIONS.get(call.role, "other"),
         interface=call.interface,
         method=call.method or "",
         queue=call.queue,
@@ -158,7 +158,7 @@ def _message(record: Record) -> WireMessage | None:
         values["body_sha256"] = _digest(body.data)
     whole = isinstance(packet, WireStruct) and record.error is None
     return WireMessage(
-        spot=spot_of(record),
+        location=location_of(record),
         parent=record.parent,
         via=row["via"],
         message_id=row["message_id"],

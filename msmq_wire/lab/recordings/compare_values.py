@@ -17,7 +17,7 @@ Subject: TypeAlias = Literal[
 """What is compared; ``finding`` and ``replay`` are of the capture alone."""
 
 
-class Spot(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class RecordLocation(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Where in the capture something is: id of the record, ``frames`` and ``time`` as a `Record` has them."""
 
     record: int | None = None
@@ -25,9 +25,9 @@ class Spot(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     time: int | None = None
 
 
-def spot_of(record: Record) -> Spot:
+def location_of(record: Record) -> RecordLocation:
     """Where a record was found."""
-    return Spot(record=record.id, frames=record.frames, time=record.time)
+    return RecordLocation(record=record.id, frames=record.frames, time=record.time)
 
 
 class Agreement(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -51,7 +51,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     field: str
     recorded: Comparable
     captured: Comparable
-    spot: Spot = Spot()
+    location: RecordLocation = RecordLocation()
     path: str = ""
     offset: int | None = None
     message: str = ""
@@ -72,7 +72,7 @@ class NotCompared(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     frames: tuple[int, ...] = ()
 
 
-class Compared(msgspec.Struct, frozen=True, kw_only=True):
+class ComparisonResult(msgspec.Struct, frozen=True, kw_only=True):
     """What a comparison came to, by the order of the steps."""
 
     differences: tuple[Difference, ...]
@@ -87,7 +87,7 @@ def difference(
     recorded: Comparable,
     captured: Comparable,
     *,
-    spot: Spot | None = None,
+    location: RecordLocation | None = None,
     path: str = "",
     offset: int | None = None,
     message: str = "",
@@ -100,7 +100,7 @@ def difference(
         field=field,
         recorded=recorded,
         captured=captured,
-        spot=Spot() if spot is None else spot,
+        location=RecordLocation() if location is None else location,
         path=path,
         offset=offset,
         message=message,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from msmq_wire.lab.recordings.compare_values import Agreement, Compared, Difference, NotCompared
+from msmq_wire.lab.recordings.compare_values import Agreement, ComparisonResult, Difference, NotCompared
 from msmq_wire.records.view import time_text
 
 Json = dict[str, Any]
 
 
-def compared_rows(compared: Compared) -> Iterator[Json]:
+def compared_rows(compared: ComparisonResult) -> Iterator[Json]:
     """A row for each difference, then for what agrees in each step, then for what was not compared."""
     yield from map(_difference, compared.differences)
     yield from map(_agreement, compared.agreements)
@@ -26,9 +26,9 @@ def _difference(one: Difference) -> Json:
         "field": one.field,
         "recorded": one.recorded,
         "captured": one.captured,
-        "record": one.spot.record,
-        "frames": list(one.spot.frames),
-        "time": time_text(one.spot.time),
+        "record": one.location.record,
+        "frames": list(one.location.frames),
+        "time": time_text(one.location.time),
         "path": one.path,
         "offset": one.offset,
         "message": one.message,

@@ -12,7 +12,7 @@ from typing import Annotated, Literal, TypeAlias
 import msgspec
 
 from msmq_wire.errors import MsmqWireError
-from msmq_wire.lab.recordings.scenario import Deed
+from msmq_wire.lab.recordings.scenario import StepAction
 
 Word: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=0xFFFF_FFFF)]
 Long: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=0x7FFF_FFFF_FFFF_FFFF)]
@@ -57,7 +57,7 @@ class RecordedStep(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     """A step of the scenario and what came of it."""
 
     name: str
-    do: Deed
+    do: StepAction
     outcome: Literal["done", "refused", "skipped"]
     """``refused``: Message Queuing answered with ``status``; ``skipped``: for ``reason``."""
     reason: str = ""

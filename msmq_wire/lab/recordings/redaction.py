@@ -9,12 +9,12 @@ from __future__ import annotations
 import msgspec
 
 from msmq_wire.lab.recordings.compare_readings import FIELDS
-from msmq_wire.lab.recordings.compare_values import Comparable, Compared
+from msmq_wire.lab.recordings.compare_values import Comparable, ComparisonResult
 from msmq_wire.report.redaction.redactor import Redactor
 from msmq_wire.wire.private import CORRELATION
 
 
-def publishable(compared: Compared, redactor: Redactor) -> Compared:
+def publishable(compared: ComparisonResult, redactor: Redactor) -> ComparisonResult:
     """The comparison as ``redactor`` redacts; findings in it are taken to be redacted."""
     if not redactor.hides_hosts:
         return compared
@@ -38,5 +38,5 @@ def _value(redactor: Redactor, field: str, value: Comparable) -> Comparable:
     if not isinstance(value, str) or marker is None:
         return value
     if marker == CORRELATION:
-        return redactor.told(bytes.fromhex(value), marker).hex()
-    return redactor.told(value, marker)
+        return redactor.redacted(bytes.fromhex(value), marker).hex()
+    return redactor.redacted(value, marker)

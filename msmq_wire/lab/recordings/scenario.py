@@ -12,7 +12,7 @@ import msgspec
 
 from msmq_wire.errors import MsmqWireError
 
-Deed = Literal["send", "peek", "receive", "purge", "move", "wait", "properties", "create", "delete"]
+StepAction = Literal["send", "peek", "receive", "purge", "move", "wait", "properties", "create", "delete"]
 """What a step does with its queue; ``wait`` lets time pass."""
 
 Need = Literal["other-host", "http", "domain", "management"]
@@ -50,7 +50,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """
 
     name: str
-    do: Deed
+    do: StepAction
     queue: str = ""
     why: str = ""
     needs: tuple[Need, ...] = ()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from msmq_wire.records.bodies.body import Body
+from msmq_wire.records.bodies.body_decoder import open_body
 from msmq_wire.records.bodies.encrypted import EncryptedBody, encrypted_body, encrypted_transfer
-from msmq_wire.records.bodies.opening import open_body
 from msmq_wire.records.bodies.showing import caption, layout, preview
 
 __all__ = [

@@ -5,11 +5,11 @@ The rule kept here: the class is named, never looked up and never made.
 
 from __future__ import annotations
 
-from msmq_wire.records.bodies.body import Body, Kind
+from msmq_wire.records.bodies.body import Body, BodyKinds
 from msmq_wire.wire.types.guid import GUID
 
 KINDS = (
-    Kind(
+    BodyKinds(
         ("activex_object",),
         "VT_STREAMED_OBJECT with a class id; VT_STORED_OBJECT with a compound file",
         "the class id, its name if it is known, what the state is",

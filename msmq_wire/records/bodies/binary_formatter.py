@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from msmq_wire.errors import DecodeError
-from msmq_wire.records.bodies.body import Body, Confidence, Kind, shortened
+from msmq_wire.records.bodies.body import Body, BodyKinds, Confidence, shortened
 from msmq_wire.records.bodies.remoting_stream import PRIMITIVES, STRING, RemotingStream
 
 KINDS = (
-    Kind(
+    BodyKinds(
         ("binary_formatter",),
         "header of a .NET stream ([MS-NRBF] 2.6.1)",
         "root, libraries, classes with their members, methods, strings",

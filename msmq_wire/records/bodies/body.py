@@ -14,7 +14,7 @@ _LONGEST = 500
 SCALARS = frozenset({"boolean", "currency", "date", "guid", "number"})
 
 
-class Kind(NamedTuple):
+class BodyKinds(NamedTuple):
     """Kinds of bodies for a reader: the words for them, by what they are recognised, what is shown."""
 
     kinds: tuple[str, ...]

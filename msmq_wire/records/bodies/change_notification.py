@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from struct import Struct
 
-from msmq_wire.records.bodies.body import Body, Kind, shortened
+from msmq_wire.records.bodies.body import Body, BodyKinds, shortened
 from msmq_wire.rpc.properties import PropertyKind, find_property, property_name
 from msmq_wire.wire.types.enumerations import BodyType
 from msmq_wire.wire.types.guid import GUID
 
 KINDS = (
-    Kind(
+    BodyKinds(
         ("change_notification",),
         "all of a Change Notification Message ([MS-MQCN] 2.2.4), of either version",
         "what happened to which object; its properties, or where they can be read",

@@ -10,10 +10,12 @@ from typing import Literal
 
 import msgspec
 
-from msmq_wire.records.bodies.body import Kind
+from msmq_wire.records.bodies.body import BodyKinds
 
 KINDS = (
-    Kind(("gzip", "zlib", "deflate"), "their header, and that they unpack", "what is inside, up to 1 MiB"),
+    BodyKinds(
+        ("gzip", "zlib", "deflate"), "their header, and that they unpack", "what is inside, up to 1 MiB"
+    ),
 )
 
 LARGEST_INFLATED = 1 << 20
@@ -24,7 +26,7 @@ _BLOCK_TYPE = 6
 _FORMATS: dict[str, int] = {"gzip": 31, "zlib": 15, "deflate": -15}
 
 
-class Inflated(msgspec.Struct, frozen=True):
+class InflatedBody(msgspec.Struct, frozen=True):
     """What was unpacked, at most 1 MiB; ``whole`` when that is all and the check sum is right."""
 
     format: Literal["gzip", "zlib", "deflate"]
@@ -32,7 +34,7 @@ class Inflated(msgspec.Struct, frozen=True):
     whole: bool
 
 
-def inflate(data: bytes) -> Inflated | None:
+def inflate(data: bytes) -> InflatedBody | None:
     """Unpack the beginning of a compressed body; None when it is not one.
 
     Bare deflate has no mark of its own and is accepted only when all of the bytes are one stream.
@@ -47,10 +49,10 @@ def inflate(data: bytes) -> Inflated | None:
     return found if found is not None and found.whole and found.data else None
 
 
-def _inflated(name: Literal["gzip", "zlib", "deflate"], data: bytes) -> Inflated | None:
+def _inflated(name: Literal["gzip", "zlib", "deflate"], data: bytes) -> InflatedBody | None:
     stream = zlib.decompressobj(_FORMATS[name])
     try:
         inflated = stream.decompress(data, LARGEST_INFLATED)
     except zlib.error:
         return None
-    return Inflated(name, inflated, stream.eof and not stream.unused_data)
+    return InflatedBody(name, inflated, stream.eof and not stream.unused_data)

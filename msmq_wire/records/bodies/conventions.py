@@ -73,8 +73,8 @@ def extension_headers(extension: bytes) -> tuple[str, Details]:
 
 def damaged_headers(extension: bytes, text: str) -> str:
     """What is wrong with the headers of a library, in ExtensionData or around a body; empty for nothing."""
-    told = dict(extension_headers(extension)[1]).get(_DAMAGED, "")
-    return told or dict(envelope_members(text)).get(_DAMAGED, "")
+    reported = dict(extension_headers(extension)[1]).get(_DAMAGED, "")
+    return reported or dict(envelope_members(text)).get(_DAMAGED, "")
 
 
 def _begins_like(data: bytes) -> str:

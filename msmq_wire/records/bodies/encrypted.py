@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from msmq_wire.records.bodies.body import Body, Kind
+from msmq_wire.records.bodies.body import Body, BodyKinds
 from msmq_wire.rpc.transfer_properties import MessageProperties
 from msmq_wire.sealing.simple_blob import SimpleBlob
 from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
@@ -17,7 +17,7 @@ from msmq_wire.wire.headers.security_header import SecurityHeader
 from msmq_wire.wire.types.enumerations import EncryptionAlgorithm, PrivacyLevel
 
 KINDS = (
-    Kind(
+    BodyKinds(
         ("encrypted",),
         "EB of SecurityHeader, PrivacyLevel, or bEncrypted of a transfer buffer",
         "see [below](#encrypted-bodies)",

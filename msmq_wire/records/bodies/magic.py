@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from msmq_wire.records.bodies.body import Body, Details, Kind
+from msmq_wire.records.bodies.body import Body, BodyKinds, Details
 
 KINDS = (
-    Kind(
+    BodyKinds(
         ("image", "document", "archive", "program", "compound_file"),
         "the mark that such files begin with",
         "which one; the size of a PNG image",

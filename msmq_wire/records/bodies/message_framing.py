@@ -7,11 +7,11 @@ no maintained library reads [MC-NBFX] and [MC-NBFS].
 from __future__ import annotations
 
 from msmq_wire.errors import DecodeError
-from msmq_wire.records.bodies.body import Body, Confidence, Kind, shortened
+from msmq_wire.records.bodies.body import Body, BodyKinds, Confidence, shortened
 from msmq_wire.spec import SpecRef
 
 KINDS = (
-    Kind(
+    BodyKinds(
         ("message_framing",),
         "version and mode of .NET message framing ([MC-NMF] 2.2.3)",
         "mode, via, encoding, sizes; an envelope that is text",

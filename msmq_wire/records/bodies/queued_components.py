@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from uuid import UUID
 
 from msmq_wire.errors import DecodeError
-from msmq_wire.records.bodies.body import Body, Confidence, Kind, first_of
+from msmq_wire.records.bodies.body import Body, BodyKinds, Confidence, first_of
 from msmq_wire.spec import SpecRef
 
 NAME = "COM+ queued components"
@@ -18,7 +18,7 @@ EXTENSION = UUID("1664bcfb-1751-11d2-b58e-00e0290e6c31").bytes_le
 """ExtensionData of such a message, [MC-COMQC] 2.1."""
 
 KINDS = (
-    Kind(
+    BodyKinds(
         ("queued_components",),
         "header and message signatures of COM+ queued components ([MC-COMQC] 2.2.2)",
         "class that is called, partition; interface, method and size of each call",

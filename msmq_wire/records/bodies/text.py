@@ -8,19 +8,21 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from msmq_wire.records.bodies.body import Body, Confidence, Details, Kind, shortened
+from msmq_wire.records.bodies.body import Body, BodyKinds, Confidence, Details, shortened
 from msmq_wire.records.bodies.json_text import json_value
 from msmq_wire.records.bodies.xml_text import xml_form
 
 KINDS = (
-    Kind(
+    BodyKinds(
         ("text",),
         "VT_LPSTR, VT_LPWSTR, VT_BSTR; a byte order mark; UTF-16 by its zero bytes; UTF-8 without control "
         "characters",
         "the text",
     ),
-    Kind(("xml",), "text that begins with a tag", "laid out, if it is well-formed; the name of the root"),
-    Kind(("json",), "text that is an object or a list", "laid out"),
+    BodyKinds(
+        ("xml",), "text that begins with a tag", "laid out, if it is well-formed; the name of the root"
+    ),
+    BodyKinds(("json",), "text that is an object or a list", "laid out"),
 )
 
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))

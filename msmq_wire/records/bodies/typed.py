@@ -12,17 +12,17 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
-from msmq_wire.records.bodies.body import Body, Kind
+from msmq_wire.records.bodies.body import Body, BodyKinds
 from msmq_wire.wire.types.enumerations import BodyType
 from msmq_wire.wire.types.guid import GUID
 
 KINDS = (
-    Kind(
+    BodyKinds(
         ("number", "boolean", "currency", "date", "guid"),
         "a body type of one value, and its size",
         "the value",
     ),
-    Kind(("array",), "VT_VECTOR or VT_ARRAY of such values", "the first 64 values"),
+    BodyKinds(("array",), "VT_VECTOR or VT_ARRAY of such values", "the first 64 values"),
 )
 
 _VECTOR, _ARRAY, _FLAGS = 0x1000, 0x2000, 0xF000

@@ -10,11 +10,11 @@ from datetime import UTC, tzinfo
 from typing import Any, TypeAlias
 
 from msmq_wire.errors import MsmqWireError
+from msmq_wire.records.filter.expression_tree import Comparison, Presence, Tree, composed, names_in
 from msmq_wire.records.filter.matching import Matcher, matcher
-from msmq_wire.records.filter.names import records
 from msmq_wire.records.filter.parser import misplaced, parsed
+from msmq_wire.records.filter.record_names import records
 from msmq_wire.records.filter.subject import Subject
-from msmq_wire.records.filter.tree import Comparison, Presence, Tree, composed, names_in
 from msmq_wire.records.filter.vocabulary import Name, Vocabulary
 from msmq_wire.records.outcome import OUTCOME
 

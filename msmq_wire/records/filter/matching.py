@@ -1,4 +1,4 @@
-"""How a filter compares: what equal, less, contains and matches mean for the values of a `Place`."""
+"""How a filter compares: what equal, less, contains and matches mean for the values of a `FilterField`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from datetime import tzinfo
 from typing import Any, Final
 
 from msmq_wire.errors import MsmqWireError
-from msmq_wire.records.filter.place import Place
+from msmq_wire.records.filter.field import FilterField
 from msmq_wire.records.filter.times import time_matcher
 from msmq_wire.records.view import time_text
 from msmq_wire.units import SECOND
@@ -33,7 +33,7 @@ _LONGEST_PATTERN: Final = 1000
 _MEMORY: Final = 1 << 20
 
 
-def matcher(name: str, comparison: str, text: str, zone: tzinfo | None, place: Place) -> Matcher:
+def matcher(name: str, comparison: str, text: str, zone: tzinfo | None, place: FilterField) -> Matcher:
     """A function that compares a value of ``name`` with a text by an operator.
 
     Raises MsmqWireError when the text is no value of that name.
@@ -76,7 +76,7 @@ def _in_seconds(matches: Matcher) -> Matcher:
     return lambda value: matches(value * SECOND)
 
 
-def _matches(pattern: str, place: Place) -> Matcher:
+def _matches(pattern: str, place: FilterField) -> Matcher:
     """Numbers are searched by their digits and by the name they have, times as JSON lines have them."""
     found = _searcher(pattern)
     if place.kind == "time":
@@ -91,7 +91,7 @@ def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _contains(name: str, text: str, zone: tzinfo | None, place: Place) -> Matcher:
+def _contains(name: str, text: str, zone: tzinfo | None, place: FilterField) -> Matcher:
     """Numbers are searched by their digits and by the name they have in their enumeration."""
     wanted = text.casefold()
     if place.choices and not any(wanted in known for known in place.choices):
@@ -108,7 +108,7 @@ def _contains(name: str, text: str, zone: tzinfo | None, place: Place) -> Matche
     return lambda value: wanted in str(value).casefold()
 
 
-def _none_of(place: Place, text: str) -> str:
+def _none_of(place: FilterField, text: str) -> str:
     """What a value could be called: all of it where that is not too much to say, else what is nearly so."""
     if not place.names:
         return ""
@@ -139,7 +139,7 @@ def _number(text: str, names: Mapping[str, int]) -> int | None:
         return int(text) if plain else None
 
 
-def _check_choice(name: str, text: str, place: Place) -> None:
+def _check_choice(name: str, text: str, place: FilterField) -> None:
     """Raise MsmqWireError for a text that is no choice, with the nearest one where there is one."""
     if text.lower() not in place.choices:
         near = _nearest(place.choices, text)
@@ -150,7 +150,7 @@ def _check_choice(name: str, text: str, place: Place) -> None:
         )
 
 
-def _rank(name: str, comparison: str, text: str, place: Place) -> Matcher:
+def _rank(name: str, comparison: str, text: str, place: FilterField) -> Matcher:
     _check_choice(name, text, place)
     compare, wanted = _COMPARE[comparison], place.choices.index(text.lower())
     return lambda value: compare(place.choices.index(value), wanted)

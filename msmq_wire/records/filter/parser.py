@@ -11,8 +11,8 @@ import re
 from typing import Any, Final, NoReturn
 
 from msmq_wire.errors import MsmqWireError
+from msmq_wire.records.filter.expression_tree import Both, Comparison, Either, Negation, Presence, Tree
 from msmq_wire.records.filter.times import DATE, TIME_OF_DAY
-from msmq_wire.records.filter.tree import Both, Comparison, Either, Negation, Presence, Tree
 from msmq_wire.records.filter.vocabulary import Vocabulary
 
 _SPACE = re.compile(r"\s*")

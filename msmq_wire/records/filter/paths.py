@@ -15,7 +15,7 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 import msgspec
 
 from msmq_wire.records.com_packets import ComCall
-from msmq_wire.records.filter.place import FOLDED, NUMBER, TEXT, WORDS, Place, numbers_of
+from msmq_wire.records.filter.field import FOLDED, NUMBER, TEXT, WORDS, FilterField, numbers_of
 from msmq_wire.records.message import COLUMNS
 from msmq_wire.records.rpc_packets import RpcBind, RpcCall, RpcFault, TransferBuffer
 from msmq_wire.records.srmp_packets import SrmpMessage
@@ -25,12 +25,12 @@ from msmq_wire.rpc.ndr import NdrStruct, members
 from msmq_wire.rpc.ndr import Union as NdrUnion
 from msmq_wire.rpc.ndr.pointers import Pointer
 from msmq_wire.rpc.ndr.structures import Fields
+from msmq_wire.rpc.pdu_protection import AuthenticationLevel, AuthenticationType
 from msmq_wire.rpc.rpc_statuses import NCA_STATUSES, WIN32_ERRORS
-from msmq_wire.rpc.security import AuthenticationLevel, AuthenticationType
 from msmq_wire.rpc.statuses import MQ_HRESULTS, SYSTEM_STATUSES
 from msmq_wire.rpc.types.queue_format import QueueFormat
+from msmq_wire.srmp.xml.element_tree import Element
 from msmq_wire.srmp.xml.fields import IsoDate, XmlStruct, xml_fields
-from msmq_wire.srmp.xml.tree import Element
 from msmq_wire.wire.fields import WireStruct, fields
 from msmq_wire.wire.musts import BitTable
 from msmq_wire.wire.registry import PACKETS
@@ -60,15 +60,15 @@ class _Part(msgspec.Struct, frozen=True):
     """A member of a structure: what it is, and what is below, parts or the structures that have them."""
 
     name: str
-    place: Place
+    place: FilterField
     parts: tuple[_Part, ...] = ()
     inside: tuple[Any, ...] = ()
 
 
 @cache
-def paths() -> Mapping[str, Place]:
+def paths() -> Mapping[str, FilterField]:
     """Every path, without indexes; one place for all that have the path."""
-    found: dict[str, Place] = {}
+    found: dict[str, FilterField] = {}
     for cls in (RpcBind, ComCall, RpcCall, RpcFault, TransferBuffer):
         found |= dict(_walk(_parts_of(cls), "")) | found
     for interface in (*INTERFACES.values(), *COM_INTERFACES.values()):
@@ -79,10 +79,10 @@ def paths() -> Mapping[str, Place]:
     found |= dict(_walk(_parts_of(SrmpMessage), "")) | found
     for packet in PACKETS.values():
         found |= _walk(_parts_of(packet), "")
-    return found | {path: Place("number", numbers_of(names)) for path, names in _named().items()}
+    return found | {path: FilterField("number", numbers_of(names)) for path, names in _named().items()}
 
 
-def call_places() -> Mapping[str, Place]:
+def call_places() -> Mapping[str, FilterField]:
     """What the record of a call has, by name; nothing below it is looked at."""
     return {part.name: part.place for part in _attributes(RpcCall)}
 
@@ -103,12 +103,12 @@ def _named() -> Mapping[str, type[IntEnum]]:
     }
 
 
-def _both(one: Place, other: Place) -> Place:
+def _both(one: FilterField, other: FilterField) -> FilterField:
     """What holds in two methods that have a member of the same name."""
-    return one if one == other else Place(one.kind if one.kind == other.kind else "")
+    return one if one == other else FilterField(one.kind if one.kind == other.kind else "")
 
 
-def _walk(parts: Iterator[_Part], prefix: str, depth: int = 0) -> Iterator[tuple[str, Place]]:
+def _walk(parts: Iterator[_Part], prefix: str, depth: int = 0) -> Iterator[tuple[str, FilterField]]:
     for part in parts:
         path = prefix + part.name
         yield path, part.place
@@ -131,7 +131,7 @@ def _fields(cls: type[WireStruct]) -> Iterator[_Part]:
         if cls.BITS is not None and cls.BITS.field == field.name:
             yield _Part(field.name, NUMBER, _bits(cls.BITS))
         elif isinstance(field.shown, ShownQueue):
-            selector = Place("number", numbers_of(QueueType))
+            selector = FilterField("number", numbers_of(QueueType))
             below = _Part("type", selector), _Part("format_name", WORDS), _Part("same_as", TEXT)
             yield _Part(field.name, WORDS, below)
         else:
@@ -140,11 +140,11 @@ def _fields(cls: type[WireStruct]) -> Iterator[_Part]:
             if isinstance(field.shown, ShownText) and field.shown.whole is not None:
                 yield _Part(f"{field.name}_raw", TEXT)
     for name, (_, inner) in getattr(cls, "INSIDE", {}).items():
-        yield _Part(name, Place(), inside=(inner,))
+        yield _Part(name, FilterField(), inside=(inner,))
 
 
 def _bits(table: BitTable) -> tuple[_Part, ...]:
-    bits = (_Part(one.name, Place("number", numbers_of(one.names))) for one in table.bits.values())
+    bits = (_Part(one.name, FilterField("number", numbers_of(one.names))) for one in table.bits.values())
     return (_Part("raw", NUMBER), *bits)
 
 
@@ -156,7 +156,7 @@ def _members(cls: type[NdrStruct]) -> Iterator[_Part]:
         if isinstance(member.type, NdrUnion):
             for arm in member.type.arms.values():
                 if arm.type is not None:
-                    yield _Part(arm.name, Place(), inside=_target(arm.type))
+                    yield _Part(arm.name, FilterField(), inside=_target(arm.type))
         elif member.name == "status":
             yield _Part(member.name, _status())
         else:
@@ -200,11 +200,11 @@ def _valued(
     structures = (kind for kind in kinds if issubclass(kind, msgspec.Struct) and kind is not IsoDate)
     if any(issubclass(kind, int) for kind in kinds) and not any(issubclass(kind, bytes) for kind in kinds):
         flags = names is not None and issubclass(names, IntFlag)
-        place = Place("number", numbers_of(names), unit, flags)
+        place = FilterField("number", numbers_of(names), unit, flags)
     elif name in FOLDED or any(issubclass(kind, GUID) for kind in kinds):
         place = WORDS
     else:
-        place = Place()
+        place = FilterField()
     yield _Part(name, place, inside=tuple(dict.fromkeys((*structures, *more))) if inside else ())
     if any(issubclass(kind, WcharText) for kind in kinds):
         yield _Part(f"{name}_raw", TEXT)
@@ -223,8 +223,8 @@ def _kinds(hint: Any) -> Iterator[Any]:
 
 
 @cache
-def _status() -> Place:
+def _status() -> FilterField:
     """A code that can end a call, by its symbol."""
     tables = (WIN32_ERRORS, NCA_STATUSES, SYSTEM_STATUSES, MQ_HRESULTS)
     names = {"ok": 0} | {symbol: code for table in tables for code, (symbol, _) in table.items()}
-    return Place("number", names)
+    return FilterField("number", names)

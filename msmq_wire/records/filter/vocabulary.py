@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from msmq_wire.errors import MsmqWireError
-from msmq_wire.records.filter.place import Place
+from msmq_wire.records.filter.field import FilterField
 
 Seen = TypeVar("Seen")
 _SHOWN = 60
@@ -25,7 +25,7 @@ class Name(msgspec.Struct, Generic[Seen], frozen=True):
 
     name: str
     doc: str
-    place: Place
+    place: FilterField
     values: Callable[[Seen], tuple[Any, ...]]
     aliases: tuple[str, ...] = ()
     mistaken: tuple[str, ...] = ()

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from msmq_wire.replay.call import ObservedCall, number
 from msmq_wire.replay.deviation import ReplayDeviation, ReplayKind
+from msmq_wire.replay.observed_call import ObservedCall, number
 from msmq_wire.replay.read import ObservedRead
-from msmq_wire.replay.rows import Row
+from msmq_wire.replay.rule_table import RuleRow
 from msmq_wire.replay.rules.handles import may_receive, purpose
 from msmq_wire.replay.state import KnownHandle
 from msmq_wire.rpc.constants import AccessMode, ReceiveAction
@@ -82,7 +82,7 @@ def _path(call: ObservedCall) -> str:
     return "opnum" if "." in call.members.action else f"request.{call.members.action}"
 
 
-def _broken(call: ObservedCall, read: ObservedRead) -> Iterator[tuple[Row, str]]:
+def _broken(call: ObservedCall, read: ObservedRead) -> Iterator[tuple[RuleRow, str]]:
     symbol = _SYMBOLS.get(read.action, "")
     for check, what, breaks in _FORBIDDEN:
         of_one, of_all = call.row(f"{check}:{symbol}"), call.row(check)

@@ -11,8 +11,8 @@ from typing import TypeAlias
 
 import msgspec
 
-from msmq_wire.replay.call import LOW_56, ObservedCall, handle, number
 from msmq_wire.replay.deviation import ReplayDeviation, ReplayKind
+from msmq_wire.replay.observed_call import LOW_56, ObservedCall, handle, number
 from msmq_wire.replay.rules.buffers import transfer_buffer
 from msmq_wire.replay.rules.descriptors import judge_descriptor
 from msmq_wire.replay.rules.lengths import judge_cut_name, judge_lengths
@@ -137,7 +137,7 @@ def _contradictions(call: ObservedCall) -> _Found:
         return
     yield from _of_handle(call, members.gives, "handle-not-given", null_due=False)
     yield from _of_handle(call, members.handle, "handle-left", null_due=True)
-    if members.creates and call.call.told(members.creates) == 0:
+    if members.creates and call.call.number_at(members.creates) == 0:
         yield "cursor-not-given", "without a cursor", "a number that is not 0", True
     if call.role in _ANSWERS:
         yield from _ANSWERS[call.role](call)

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from msmq_wire.replay.call import number
+from msmq_wire.replay.observed_call import number
 from msmq_wire.rpc.ndr import NullPointee
 from msmq_wire.rpc.types.cac_transfer_buffer import CACTransferBufferV1, TransferReceive, TransferSend
 from msmq_wire.rpc.types.queue_format import QueueFormat
@@ -222,9 +222,9 @@ def _names(prefix: str, what: str) -> tuple[Refusal, ...]:
         text, room, _ = parts(old)
         return null(text) and room != 0
 
-    def untold(old: CACTransferBufferV1) -> bool:
-        text, _, told = parts(old)
-        return not null(text) and told is None
+    def unacknowledged(old: CACTransferBufferV1) -> bool:
+        text, _, reported = parts(old)
+        return not null(text) and reported is None
 
     return (
         Refusal(
@@ -240,7 +240,7 @@ def _names(prefix: str, what: str) -> tuple[Refusal, ...]:
         Refusal(
             f"room-without-size:{prefix}",
             f"the name of the {what} queue without the size of its buffer",
-            _receives(untold),
+            _receives(unacknowledged),
         ),
     )
 

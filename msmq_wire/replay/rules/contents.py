@@ -14,14 +14,14 @@ from typing import Any
 from msmq_wire.records.endpoint import host_of
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import TransferBuffer
-from msmq_wire.replay.call import ObservedCall, number
 from msmq_wire.replay.deviation import ProcessingRule, ReplayDeviation, ReplayKind
-from msmq_wire.replay.packets import Asked, packet_deviation
+from msmq_wire.replay.observed_call import ObservedCall, number
+from msmq_wire.replay.packet_deviations import Asked, packet_deviation
 from msmq_wire.replay.read import ObservedRead
-from msmq_wire.replay.rows import row_of
-from msmq_wire.replay.state import Known, KnownHandle, ShownMessage
+from msmq_wire.replay.rule_table import row_of
+from msmq_wire.replay.state import KnownHandle, ServerState, ShownMessage
 from msmq_wire.rpc.types.queue_format import ObjectId
-from msmq_wire.sessions.message import message_key, message_name
+from msmq_wire.sessions.followed_message import message_key, message_name
 from msmq_wire.wire.headers.base_header import INFINITE
 from msmq_wire.wire.partial import reached
 from msmq_wire.wire.types.guid import GUID
@@ -37,7 +37,7 @@ _UNIQUE = ProcessingRule("MQMQ", "2.2.19.2")
 _COMPARED = {"SentTime": "sent_time", "label": "label", "body size": "size", "body": "body"}
 
 
-def judge_packet(known: Known, record: Record) -> list[ReplayDeviation]:
+def judge_packet(known: ServerState, record: Record) -> list[ReplayDeviation]:
     """Take a message that was sent over the binary protocol; its number may be that of another one."""
     shown = shown_by(record)
     return [] if shown is None else judge_shown(known, shown, lambda: record)
@@ -49,7 +49,7 @@ def shown_by(record: Record) -> ShownMessage | None:
     return _of_packet(record.packet, PACKET, frame, host_of(record.dst), host_of(record.src))
 
 
-def judge_shown(known: Known, shown: ShownMessage, record: Asked) -> list[ReplayDeviation]:
+def judge_shown(known: ServerState, shown: ShownMessage, record: Asked) -> list[ReplayDeviation]:
     """Take what a packet shows of a message."""
     before = known.shown.get(shown.key)
     differing = [] if before is None else _differing(before, shown)
@@ -71,7 +71,9 @@ def judge_shown(known: Known, shown: ShownMessage, record: Asked) -> list[Replay
     ]
 
 
-def learn_content(known: Known, call: ObservedCall, read: ObservedRead, used: KnownHandle | None) -> None:
+def learn_content(
+    known: ServerState, call: ObservedCall, read: ObservedRead, used: KnownHandle | None
+) -> None:
     """Take a message that a call brought; its lookup identifier tells it from others of its queue."""
     shown, place = _carried(call), _place(known, read, used)
     if call.ok and place is not None and shown is not None:
@@ -79,7 +81,7 @@ def learn_content(known: Known, call: ObservedCall, read: ObservedRead, used: Kn
 
 
 def judge_content(
-    known: Known, call: ObservedCall, read: ObservedRead, used: KnownHandle | None
+    known: ServerState, call: ObservedCall, read: ObservedRead, used: KnownHandle | None
 ) -> Iterator[ReplayDeviation]:
     """A message that comes otherwise than the capture shows it elsewhere, or with a time that cannot be."""
     shown, place = _carried(call), _place(known, read, used)
@@ -114,7 +116,7 @@ def _different(call: ObservedCall, before: ShownMessage, shown: ShownMessage, wh
     )
 
 
-def _place(known: Known, read: ObservedRead, used: KnownHandle | None) -> Hashable | None:
+def _place(known: ServerState, read: ObservedRead, used: KnownHandle | None) -> Hashable | None:
     return None if used is None or not read.sequence else (known.place(used), read.sequence)
 
 
@@ -188,24 +190,24 @@ def _of_packet(
 
 
 def _of_buffer(buffer: TransferBuffer, by: str, frame: int | None, at: str) -> ShownMessage | None:
-    told = buffer.properties
-    identifier = told.identifier
+    reported = buffer.properties
+    identifier = reported.identifier
     if not isinstance(identifier, ObjectId) or not isinstance(identifier.lineage, GUID):
         return None
-    doubtful = {*told.truncated, *(one.partition(":")[0] for one in told.problems)}
-    size = None if "body_length" in doubtful else told.body_length
-    label = told.label
+    doubtful = {*reported.truncated, *(one.partition(":")[0] for one in reported.problems)}
+    size = None if "body_length" in doubtful else reported.body_length
+    label = reported.label
     return ShownMessage(
         key=message_key(identifier.lineage, identifier.uniquifier),
         by=by,
         frame=frame,
         host=at,
         sender="",
-        sent_time=None if "sent_time" in doubtful else told.sent_time,
+        sent_time=None if "sent_time" in doubtful else reported.sent_time,
         time_to_reach_queue=None,
         label=hash(label.text) if isinstance(label, WcharText) and "label" not in doubtful else None,
         size=size,
-        body=None if "body" in doubtful else _digest(told.body, size),
+        body=None if "body" in doubtful else _digest(reported.body, size),
     )
 
 

@@ -9,18 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 
-from msmq_wire.replay.call import ObservedCall
 from msmq_wire.replay.deviation import ReplayDeviation, ReplayKind
+from msmq_wire.replay.observed_call import ObservedCall
 from msmq_wire.replay.read import ObservedRead
-from msmq_wire.replay.rows import Row
+from msmq_wire.replay.rule_table import RuleRow
 from msmq_wire.replay.state import (
-    Doubt,
+    EventTime,
     Found,
-    Happened,
-    Known,
     KnownCursor,
     KnownHandle,
     KnownMessage,
+    PendingDeviation,
+    ServerState,
 )
 from msmq_wire.rpc.constants import ReceiveAction
 from msmq_wire.rpc.interfaces.role import Role
@@ -49,14 +49,14 @@ def _space(call: ObservedCall) -> str:
     return "qm2qm" if call.role is Role.CREATE_CURSOR_FOR_ANOTHER else _SPACES[call.call.interface]
 
 
-def used_cursor(known: Known, call: ObservedCall, used: KnownHandle) -> KnownCursor | None:
+def used_cursor(known: ServerState, call: ObservedCall, used: KnownHandle) -> KnownCursor | None:
     """The cursor of a request, if it is known to be one of its handle."""
     cursor = call.call.asked(call.members.cursor)
     return None if not cursor else known.cursors.get((call.server, _space(call), used.number, cursor))
 
 
 def judge_cursor(
-    known: Known, call: ObservedCall, read: ObservedRead | None, used: KnownHandle | None
+    known: ServerState, call: ObservedCall, read: ObservedRead | None, used: KnownHandle | None
 ) -> Iterator[Found]:
     """A cursor that the server had to refuse, or that gives what it does not stand on."""
     if not call.ok or used is None:
@@ -92,8 +92,8 @@ def judge_cursor(
     )
 
 
-def _judge_new(known: Known, call: ObservedCall, used: KnownHandle) -> Iterator[Found]:
-    row, made = call.row("new-cursor"), call.call.told(call.members.creates)
+def _judge_new(known: ServerState, call: ObservedCall, used: KnownHandle) -> Iterator[Found]:
+    row, made = call.row("new-cursor"), call.call.number_at(call.members.creates)
     other = known.cursors.get((call.server, _space(call), made)) if row and made else None
     opened = None if other is None else other.handle.opened
     if row is None or other is None or opened is None or not _stays(known, other, call.ended):
@@ -101,7 +101,7 @@ def _judge_new(known: Known, call: ObservedCall, used: KnownHandle) -> Iterator[
     cursor, until = other, call.ended
     # A close under way is taken for one of the new cursor.
     own = (call.server, _space(call), cursor.handle.number, made)
-    yield Doubt(
+    yield PendingDeviation(
         call.deviation(
             ReplayKind.CURSOR,
             row,
@@ -114,12 +114,12 @@ def _judge_new(known: Known, call: ObservedCall, used: KnownHandle) -> Iterator[
     )
 
 
-def _stays(known: Known, cursor: KnownCursor, until: int) -> bool:
+def _stays(known: ServerState, cursor: KnownCursor, until: int) -> bool:
     closed = cursor.closed
     return (closed is None or closed.begun > until) and known.stays_open(cursor.handle, until)
 
 
-def _judge_waited(call: ObservedCall, closed: Happened) -> Iterator[ReplayDeviation]:
+def _judge_waited(call: ObservedCall, closed: EventTime) -> Iterator[ReplayDeviation]:
     row = closed.row("waited-on")
     if row is not None and call.row("next-again") is not None:
         yield call.deviation(
@@ -135,13 +135,15 @@ def _step_key(call: ObservedCall, read: ObservedRead, used: KnownHandle) -> Hash
     return ("cursor", call.server, _space(call), used.number, read.cursor)
 
 
-def starts(known: Known, call: ObservedCall, read: ObservedRead, used: KnownHandle) -> bool:
+def starts(known: ServerState, call: ObservedCall, read: ObservedRead, used: KnownHandle) -> bool:
     """Whether a read is known to be the first through its cursor."""
     made = known.answered.get(("new", _step_key(call, read, used)))
     return made is not None and made.ended < call.begun and known.whole(used, call.ended)
 
 
-def _judge_step(known: Known, call: ObservedCall, read: ObservedRead, used: KnownHandle) -> Iterator[Found]:
+def _judge_step(
+    known: ServerState, call: ObservedCall, read: ObservedRead, used: KnownHandle
+) -> Iterator[Found]:
     """What a read through a cursor brings, which is known to stand on a message, or on none."""
     key, until = _step_key(call, read, used), call.ended
     unread, shown = known.answered.get(("unread", key)), known.messages.get(key)
@@ -158,12 +160,14 @@ def _judge_step(known: Known, call: ObservedCall, read: ObservedRead, used: Know
     elif shown is not None and shown.seen.ended < call.begun and bool(shown.sequence) is bool(read.sequence):
         found = _misses(call, read, shown)
     if found is not None:
-        yield Doubt(found, until, lambda: ("overlap", key) not in known.answered and known.whole(used, until))
+        yield PendingDeviation(
+            found, until, lambda: ("overlap", key) not in known.answered and known.whole(used, until)
+        )
 
 
 def _misses(call: ObservedCall, read: ObservedRead, shown: KnownMessage) -> ReplayDeviation | None:
     """Another message than the one that a cursor stands on, or one that is not after it."""
-    row: Row | None = None
+    row: RuleRow | None = None
     identity = None if call.message is None else call.message.identity
     if identity is None or shown.identity is None:
         return None
@@ -195,7 +199,7 @@ def _misses(call: ObservedCall, read: ObservedRead, shown: KnownMessage) -> Repl
     )
 
 
-def learn_step(known: Known, call: ObservedCall, read: ObservedRead, used: KnownHandle | None) -> None:
+def learn_step(known: ServerState, call: ObservedCall, read: ObservedRead, used: KnownHandle | None) -> None:
     """Take where a read leaves its cursor."""
     if used is None or not read.cursor or call.row("next-again") is None:
         return
@@ -204,7 +208,7 @@ def learn_step(known: Known, call: ObservedCall, read: ObservedRead, used: Known
     if step is not None and step.ended >= call.begun:
         # Which of the two came first is not known.
         known.answered.put(("overlap", key), step)
-    known.answered.put(("step", key), Happened.of(call))
+    known.answered.put(("step", key), EventTime.of(call))
     known.answered.pop(("new", key), None)
     before = known.messages.pop(key, None)
     unread = known.answered.get(("unread", key))
@@ -219,28 +223,28 @@ def learn_step(known: Known, call: ObservedCall, read: ObservedRead, used: Known
                 identity=None if call.message is None else call.message.identity,
                 sequence=read.sequence,
                 priority=None if call.message is None else call.message.priority,
-                seen=Happened.of(call),
+                seen=EventTime.of(call),
             ),
         )
     elif unread is not None:
-        known.answered.put(("unread", key), Happened.of(call))
+        known.answered.put(("unread", key), EventTime.of(call))
 
 
 def learn_cursor(
-    known: Known, call: ObservedCall, read: ObservedRead | None, used: KnownHandle | None
+    known: ServerState, call: ObservedCall, read: ObservedRead | None, used: KnownHandle | None
 ) -> None:
     """Take a cursor that was made, used or closed."""
     if not call.ok or used is None:
         return
-    made = call.call.told(call.members.creates)
+    made = call.call.number_at(call.members.creates)
     if made:
         cursor = KnownCursor(used)
         known.cursors.put((call.server, _space(call), used.number, made), cursor)
         known.cursors.put((call.server, _space(call), made), cursor)
         if _space(call) != "qmcomm2":
             step = ("cursor", call.server, _space(call), used.number, made)
-            known.answered.put(("new", step), Happened.of(call))
-            known.answered.put(("unread", step), Happened.of(call))
+            known.answered.put(("new", step), EventTime.of(call))
+            known.answered.put(("unread", step), EventTime.of(call))
         return
     asked = _asked(call, read)
     if call.row("unknown-cursor") is None or not asked:
@@ -251,4 +255,4 @@ def learn_cursor(
         # It was made before the capture, or was told to be wrong: once is enough.
         own = known.cursors.put(key, KnownCursor(used))
     if call.role is Role.CLOSE_CURSOR:
-        own.closed = Happened.of(call)
+        own.closed = EventTime.of(call)

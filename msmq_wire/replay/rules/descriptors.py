@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from msmq_wire.errors import DecodeError
-from msmq_wire.replay.call import ObservedCall, number
+from msmq_wire.replay.observed_call import ObservedCall, number
 from msmq_wire.rpc.constants import SecurityInformation
 from msmq_wire.rpc.types.security_descriptor import SecurityDescriptor
 

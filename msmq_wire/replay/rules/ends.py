@@ -7,19 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 
-from msmq_wire.replay.call import ObservedCall, number
 from msmq_wire.replay.deviation import ReplayDeviation, ReplayKind
+from msmq_wire.replay.observed_call import ObservedCall, number
 from msmq_wire.replay.read import ObservedRead
-from msmq_wire.replay.rows import row_of
+from msmq_wire.replay.rule_table import row_of
 from msmq_wire.replay.state import (
     SURE,
-    Doubt,
     Ending,
+    EventTime,
     Found,
-    Happened,
-    Known,
     KnownHandle,
     KnownRead,
+    PendingDeviation,
+    ServerState,
 )
 from msmq_wire.rpc.constants import AccessMode, RemoteReadAck
 from msmq_wire.rpc.interfaces.role import Role
@@ -34,7 +34,7 @@ def _request_id(call: ObservedCall) -> int | None:
     return call.call.asked(call.members.request_id)
 
 
-def ended_read(known: Known, call: ObservedCall, used: KnownHandle | None) -> KnownRead | None:
+def ended_read(known: ServerState, call: ObservedCall, used: KnownHandle | None) -> KnownRead | None:
     """The receive that a call ends; None for other calls, and where it is not known."""
     if call.role is not Role.END:
         return None
@@ -44,7 +44,7 @@ def ended_read(known: Known, call: ObservedCall, used: KnownHandle | None) -> Kn
     return None if used is None or request_id is None else known.reads.get((used.number, request_id))
 
 
-def judge_end(known: Known, call: ObservedCall, used: KnownHandle | None) -> Iterator[ReplayDeviation]:
+def judge_end(known: ServerState, call: ObservedCall, used: KnownHandle | None) -> Iterator[ReplayDeviation]:
     """An end of what was not begun, or had ended."""
     if call.role is not Role.END or not call.ok:
         return
@@ -82,7 +82,7 @@ def _other_end(call: ObservedCall, read: KnownRead) -> bool:
 
 
 def judge_request(
-    known: Known, call: ObservedCall, read: ObservedRead, used: KnownHandle | None
+    known: ServerState, call: ObservedCall, read: ObservedRead, used: KnownHandle | None
 ) -> Iterator[Found]:
     """A request identifier that is in use on its handle."""
     row, waits = call.row("request-in-use"), call.row("request-waits")
@@ -94,7 +94,7 @@ def judge_request(
     text = f"{call.method} accepts the request identifier {read.request_id}, "
     if waits is not None and before is not None and known.pending(before, call.ended):
         pending, until = before, call.ended
-        yield Doubt(
+        yield PendingDeviation(
             call.deviation(
                 ReplayKind.REQUEST,
                 row,
@@ -116,7 +116,7 @@ def judge_request(
         )
 
 
-def _overlap(one: Happened, other: ObservedCall) -> int:
+def _overlap(one: EventTime, other: ObservedCall) -> int:
     """Nanoseconds in which both calls ran."""
     if not one.begun or not other.begun:
         return 0
@@ -124,7 +124,7 @@ def _overlap(one: Happened, other: ObservedCall) -> int:
 
 
 def judge_cancel(
-    known: Known, call: ObservedCall, read: ObservedRead | None, used: KnownHandle | None
+    known: ServerState, call: ObservedCall, read: ObservedRead | None, used: KnownHandle | None
 ) -> Iterator[Found]:
     """A cancel that succeeded, of a read that brought a message, and a wait that goes on after its end."""
     if read is not None and used is not None and call.row("entry-waits") is not None:
@@ -142,7 +142,7 @@ def judge_cancel(
 
 
 def _judge_wait(
-    known: Known, call: ObservedCall, read: ObservedRead, used: KnownHandle
+    known: ServerState, call: ObservedCall, read: ObservedRead, used: KnownHandle
 ) -> Iterator[ReplayDeviation]:
     """A wait that goes on though its handle was closed, or it was cancelled, or is said not to wait."""
     if not call.begun or call.call.fault:
@@ -170,12 +170,12 @@ def _judge_wait(
     )
 
 
-def _amid(one: Happened, call: ObservedCall) -> bool:
+def _amid(one: EventTime, call: ObservedCall) -> bool:
     """Whether something was done while a call ran, with a second before and after it."""
     return call.begun + SECOND < one.begun and one.ended + SECOND < call.ended
 
 
-def _judge_late(known: Known, call: ObservedCall, used: KnownHandle) -> Iterator[Found]:
+def _judge_late(known: ServerState, call: ObservedCall, used: KnownHandle) -> Iterator[Found]:
     request_id, remote_read = _request_id(call), call.call.interface == "RemoteRead"
     key = (used.number, request_id)
     answered, before = known.answered.get(key), known.reads.get(key)
@@ -196,7 +196,7 @@ def _judge_late(known: Known, call: ObservedCall, used: KnownHandle) -> Iterator
         and known.pending(before, call.ended)
     ):
         pending, until = before, call.ended
-        yield Doubt(
+        yield PendingDeviation(
             call.deviation(
                 ReplayKind.CANCEL,
                 row,
@@ -213,7 +213,7 @@ def _judge_late(known: Known, call: ObservedCall, used: KnownHandle) -> Iterator
         nothing = row if answered is not None and not remote_read else call.row("cancel-nothing")
         if used.access == AccessMode.MQ_MOVE_ACCESS:
             nothing = call.row("cancel-of-move") or nothing
-        yield Doubt(
+        yield PendingDeviation(
             call.deviation(
                 ReplayKind.CANCEL,
                 nothing or row,
@@ -226,28 +226,28 @@ def _judge_late(known: Known, call: ObservedCall, used: KnownHandle) -> Iterator
         )
 
 
-def _waited_not(known: Known, key: Hashable, begun: int) -> bool:
+def _waited_not(known: ServerState, key: Hashable, begun: int) -> bool:
     """Whether no read under a request identifier has ended since then."""
     ended = known.waited.get(key)
     return ended is None or ended.ended < begun
 
 
 def learn_read(
-    known: Known, call: ObservedCall, read: ObservedRead, used: KnownHandle | None
+    known: ServerState, call: ObservedCall, read: ObservedRead, used: KnownHandle | None
 ) -> KnownRead | None:
     """Take a read that succeeded; what it receives has to be ended."""
     if used is not None and read.request_id is not None:
-        known.waited.put((used.number, read.request_id), Happened.of(call))
+        known.waited.put((used.number, read.request_id), EventTime.of(call))
     if not call.ok or used is None:
         return None
     if read.request_id is not None:
-        known.answered.put((used.number, read.request_id), Happened.of(call))
+        known.answered.put((used.number, read.request_id), EventTime.of(call))
     if not read.removes or call.role is Role.RECEIVE:
         return None
     found = KnownRead(
         handle=used,
         request_id=read.request_id,
-        happened=Happened.of(call),
+        happened=EventTime.of(call),
         transactional=read.transaction is not None,
     )
     for key in call.given if call.members.receive else ((used.number, read.request_id),):
@@ -255,18 +255,18 @@ def learn_read(
     return found
 
 
-def learn_end(known: Known, call: ObservedCall, used: KnownHandle | None) -> None:
+def learn_end(known: ServerState, call: ObservedCall, used: KnownHandle | None) -> None:
     """Take an end or a cancel."""
     if call.role is Role.CANCEL and used is not None:
         key = (used.number, _request_id(call))
         if call.ok:
-            known.cancelled.put(key, Happened.of(call))
+            known.cancelled.put(key, EventTime.of(call))
         elif call.call.interface == "RemoteRead" and call.call.status == Status.STATUS_NOT_FOUND:
-            known.cancelled.put(("refused", *key), Happened.of(call))
+            known.cancelled.put(("refused", *key), EventTime.of(call))
     read = ended_read(known, call, used)
     if read is None or (read.ending is not None and read.ending.ok):
         return
     removes = number(call.request, "dw_ack") == RemoteReadAck.RR_ACK
-    read.ending = Ending(Happened.of(call), removes, call.ok)
+    read.ending = Ending(EventTime.of(call), removes, call.ok)
     if removes and call.ok and read.message is not None and not call.members.in_transaction:
         read.message.removed = read.ending.happened

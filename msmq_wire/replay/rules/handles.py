@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 
-from msmq_wire.replay.call import ObservedCall, handle, number
 from msmq_wire.replay.deviation import ProcessingRule, ReplayDeviation, ReplayKind
-from msmq_wire.replay.rows import Row, row_of
+from msmq_wire.replay.observed_call import ObservedCall, handle, number
+from msmq_wire.replay.rule_table import RuleRow, row_of
 from msmq_wire.replay.rules.cursors import takes_any_handle
 from msmq_wire.replay.rules.remote_read import judge_remote_read, learn_opening
-from msmq_wire.replay.state import Found, Happened, Known, KnownHandle
+from msmq_wire.replay.state import EventTime, Found, KnownHandle, ServerState
 from msmq_wire.rpc.constants import AccessMode
 from msmq_wire.rpc.interfaces.role import CLOSES, Role
 from msmq_wire.rpc.types.context_handle import ContextHandle
@@ -24,7 +24,7 @@ _ENDS = CLOSES | {Role.COMMIT, Role.ABORT}
 _MISMATCH = "a fault, nca_s_fault_context_mismatch"
 
 
-def used_handle(known: Known, call: ObservedCall) -> KnownHandle | None:
+def used_handle(known: ServerState, call: ObservedCall) -> KnownHandle | None:
     """What the handle of a request stands for; one that was not seen before is learned."""
     key = call.used
     # The handle of a receive stands for no open queue.
@@ -42,7 +42,7 @@ def _asked(call: ObservedCall) -> ContextHandle | None:
     return handle(call.request, call.members.handle)
 
 
-def judge_handle(known: Known, call: ObservedCall, used: KnownHandle | None) -> Iterator[Found]:
+def judge_handle(known: ServerState, call: ObservedCall, used: KnownHandle | None) -> Iterator[Found]:
     """A handle that the server had to refuse, or what RemoteRead had to refuse with it."""
     if not call.ok:
         return
@@ -74,7 +74,7 @@ def judge_handle(known: Known, call: ObservedCall, used: KnownHandle | None) -> 
         )
 
 
-def _scope(call: ObservedCall) -> Row | ProcessingRule:
+def _scope(call: ObservedCall) -> RuleRow | ProcessingRule:
     if call.call.interface != "RemoteRead":
         return _SCOPE
     return row_of("strict-handle-to-close" if call.role is Role.CLOSE else "strict-handle")
@@ -94,7 +94,7 @@ def judge_purge(call: ObservedCall, used: KnownHandle | None) -> Iterator[Replay
     )
 
 
-def judge_enlistment(known: Known, call: ObservedCall) -> Iterator[ReplayDeviation]:
+def judge_enlistment(known: ServerState, call: ObservedCall) -> Iterator[ReplayDeviation]:
     """An internal transaction that is enlisted twice."""
     row = call.row("enlisted-twice")
     if row is None or not call.ok:
@@ -129,7 +129,7 @@ def purpose(used: KnownHandle) -> str:
     }.get(AccessMode(used.access or 0), "peek")
 
 
-def learn_handles(known: Known, call: ObservedCall, used: KnownHandle | None) -> None:
+def learn_handles(known: ServerState, call: ObservedCall, used: KnownHandle | None) -> None:
     """Take what a call opens or closes."""
     if call.members.gives:
         if call.ok:
@@ -140,10 +140,10 @@ def learn_handles(known: Known, call: ObservedCall, used: KnownHandle | None) ->
         # Unlike in open_queues, another handle that comes back closes nothing.
         given_back = handle(call.response, call.members.handle)
         if call.ok and given_back is not None and given_back.null and used.closed is None:
-            used.closed = Happened.of(call)
+            used.closed = EventTime.of(call)
 
 
-def _opened(known: Known, call: ObservedCall) -> None:
+def _opened(known: ServerState, call: ObservedCall) -> None:
     if not call.given:
         return
     key, *numbers = call.given

@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 
 import msgspec
 
-from msmq_wire.replay.call import ObservedCall, number
+from msmq_wire.replay.observed_call import ObservedCall, number
 from msmq_wire.replay.rules.buffers import null
 from msmq_wire.rpc.interfaces.role import Role
 from msmq_wire.rpc.statuses import Status
@@ -29,7 +29,7 @@ class _Part(NamedTuple):
 
     content: str
     room: str
-    told: str
+    reported: str
 
 
 _NAMES = tuple(
@@ -82,27 +82,31 @@ def judge_cut_name(call: ObservedCall) -> Iterator[_Contradiction]:
 def _of_text(
     one: _Part, asked: CACTransferBufferV1 | TransferReceive, answered: CACTransferBufferV1 | TransferReceive
 ) -> Iterator[_Contradiction]:
-    room, before, told = getattr(asked, one.room), getattr(asked, one.told), getattr(answered, one.told)
+    room, before, reported = (
+        getattr(asked, one.room),
+        getattr(asked, one.reported),
+        getattr(answered, one.reported),
+    )
     name, text = one.content, getattr(answered, one.content)
     wanted = not null(getattr(asked, name))
     if before is None:
         return
-    if told is None:
-        yield f"length:{name}", f"without {one.told}", "the length of the whole text", True
+    if reported is None:
+        yield f"length:{name}", f"without {one.reported}", "the length of the whole text", True
         return
-    if wanted and told > before:
+    if wanted and reported > before:
         yield (
             f"too-large:{name}",
-            f"though there is room for {before} characters and {told} are needed",
+            f"though there is room for {before} characters and {reported} are needed",
             "a failure",
             True,
         )
-    elif wanted and told and null(text):
+    elif wanted and reported and null(text):
         yield f"filled:{name}", f"without {name}, which was asked for", "the text", True
-    elif getattr(answered, one.room) not in (min(room, told), min(room, before)):
-        came, due = getattr(answered, one.room), min(room, told)
+    elif getattr(answered, one.room) not in (min(room, reported), min(room, before)):
+        came, due = getattr(answered, one.room), min(room, reported)
         yield f"room:{name}", f"with {came} in {one.room}", f"{due}", True
-    elif wanted and told and isinstance(text, WcharText):
+    elif wanted and reported and isinstance(text, WcharText):
         used = FixedWcharText(text).used // 2
         if 2 * used == len(text):
             yield (
@@ -111,30 +115,39 @@ def _of_text(
                 "a null character at its end",
                 True,
             )
-        elif told not in (used, used + 1):
-            yield f"length:{name}", f"with {told} in {one.told}", f"{used + 1}", True
+        elif reported not in (used, used + 1):
+            yield f"length:{name}", f"with {reported} in {one.reported}", f"{used + 1}", True
 
 
 def _of_octets(
     one: _Part, asked: CACTransferBufferV1, answered: CACTransferBufferV1
 ) -> Iterator[_Contradiction]:
-    room, before, told = getattr(asked, one.room), getattr(asked, one.told), getattr(answered, one.told)
+    room, before, reported = (
+        getattr(asked, one.room),
+        getattr(asked, one.reported),
+        getattr(answered, one.reported),
+    )
     wanted = not null(getattr(asked, one.content))
     if before is None:
         return
-    if told is None:
-        yield f"length:{one.content}", f"without {one.told}", "the length of the data", True
-    elif wanted and told > room:
+    if reported is None:
+        yield f"length:{one.content}", f"without {one.reported}", "the length of the data", True
+    elif wanted and reported > room:
         yield (
             f"too-large:{one.content}",
-            f"though there is room for {room} and {told} are needed",
+            f"though there is room for {room} and {reported} are needed",
             "a failure",
             True,
         )
-    elif wanted and told and null(getattr(answered, one.content)):
-        yield f"filled:{one.content}", f"without {one.content}, which was asked for", f"{told} of it", True
-    elif one is _PROVIDER and wanted and told:
+    elif wanted and reported and null(getattr(answered, one.content)):
+        yield (
+            f"filled:{one.content}",
+            f"without {one.content}, which was asked for",
+            f"{reported} of it",
+            True,
+        )
+    elif one is _PROVIDER and wanted and reported:
         content = getattr(answered, one.content)
-        used = FixedWcharText(content).used // 2 if isinstance(content, WcharText) else told
-        if told not in (used, used + 1):
-            yield f"length:{one.content}", f"with {told} in {one.told}", f"{used}", True
+        used = FixedWcharText(content).used // 2 if isinstance(content, WcharText) else reported
+        if reported not in (used, used + 1):
+            yield f"length:{one.content}", f"with {reported} in {one.reported}", f"{used}", True

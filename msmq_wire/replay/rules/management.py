@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from msmq_wire.replay.call import ObservedCall, number
+from msmq_wire.replay.observed_call import ObservedCall, number
 from msmq_wire.replay.rules.buffers import Refusal
 from msmq_wire.rpc.constants import ManagementAction, MgmtObjectType
 from msmq_wire.rpc.interfaces.qmmgmt import QMMgmtGetInfoRequest
-from msmq_wire.rpc.management import WORDS, read_value
+from msmq_wire.rpc.management_properties import WORDS, read_value
 from msmq_wire.rpc.properties import find_property, property_name
 from msmq_wire.rpc.types.management_object import MgmtObject
 from msmq_wire.rpc.types.propvariant import PropVariant

@@ -9,20 +9,20 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Hashable, Iterator
 
-from msmq_wire.replay.call import LOW_56, ObservedCall, ObservedMessage
 from msmq_wire.replay.deviation import ReplayDeviation, ReplayKind
+from msmq_wire.replay.observed_call import LOW_56, ObservedCall, ObservedMessage
 from msmq_wire.replay.read import ObservedRead
-from msmq_wire.replay.rows import Row, row_of
+from msmq_wire.replay.rule_table import RuleRow, row_of
 from msmq_wire.replay.rules.cursors import learn_step, starts
 from msmq_wire.replay.state import (
     SURE,
-    Doubt,
+    EventTime,
     Found,
-    Happened,
-    Known,
     KnownHandle,
     KnownMessage,
     KnownRead,
+    PendingDeviation,
+    ServerState,
 )
 from msmq_wire.rpc.constants import ReceiveAction
 from msmq_wire.rpc.interfaces.role import Role
@@ -75,7 +75,7 @@ def judge_lookup(call: ObservedCall, read: ObservedRead) -> Iterator[ReplayDevia
 
 
 def judge_message(
-    known: Known, call: ObservedCall, read: ObservedRead, used: KnownHandle | None
+    known: ServerState, call: ObservedCall, read: ObservedRead, used: KnownHandle | None
 ) -> Iterator[Found]:
     """A message that comes though it is gone, or though somebody else has it, or that does not come."""
     if used is not None and call.call.status == Status.MQ_ERROR_IO_TIMEOUT:
@@ -114,7 +114,7 @@ def judge_message(
         )
     elif read.removes and before.holder is not None and known.holds(before.holder, call.ended):
         holder, until = before.holder, call.ended
-        yield Doubt(
+        yield PendingDeviation(
             call.deviation(
                 ReplayKind.TWICE,
                 row_of("locked", holder.happened.method),
@@ -132,14 +132,14 @@ def judge_message(
         yield passed[0]
 
 
-def _removal(message: KnownMessage, removed: Happened) -> Row | None:
+def _removal(message: KnownMessage, removed: EventTime) -> RuleRow | None:
     ending = None if message.holder is None else message.holder.ending
     if ending is not None and ending.happened is removed and not ending.removes:
         return removed.row("put-back")
     return removed.row("removed")
 
 
-def _moved(removed: Happened) -> bool:
+def _moved(removed: EventTime) -> bool:
     return removed.known is not None and removed.known.role is Role.MOVE
 
 
@@ -148,7 +148,7 @@ def _path(call: ObservedCall) -> str:
 
 
 def _judge_missed(
-    known: Known, call: ObservedCall, read: ObservedRead, used: KnownHandle
+    known: ServerState, call: ObservedCall, read: ObservedRead, used: KnownHandle
 ) -> Iterator[ReplayDeviation]:
     """A wait that ends without a message, though another reader got one at once meanwhile."""
     taken = known.waited.get(("taken", known.place(used)))
@@ -166,7 +166,7 @@ def _judge_missed(
 
 
 def _judge_seek(
-    known: Known, call: ObservedCall, read: ObservedRead, used: KnownHandle
+    known: ServerState, call: ObservedCall, read: ObservedRead, used: KnownHandle
 ) -> Iterator[ReplayDeviation]:
     """A message that stands on the other side of the one that was asked for."""
     if not read.lookup or not read.lookup_id or not read.sequence or call.message is None:
@@ -177,7 +177,7 @@ def _judge_seek(
     if row is None or asked is None:
         return
     came = KnownMessage(
-        identity=None, sequence=read.sequence, priority=call.message.priority, seen=Happened.of(call)
+        identity=None, sequence=read.sequence, priority=call.message.priority, seen=EventTime.of(call)
     )
     after = action.name.endswith("_NEXT")
     if _before(came, asked) if after else _before(asked, came):
@@ -205,7 +205,11 @@ def _complete(message: ObservedMessage | None) -> bool:
 
 
 def learn_message(
-    known: Known, call: ObservedCall, read: ObservedRead, used: KnownHandle | None, receive: KnownRead | None
+    known: ServerState,
+    call: ObservedCall,
+    read: ObservedRead,
+    used: KnownHandle | None,
+    receive: KnownRead | None,
 ) -> None:
     """Take a message that came, who has it now, and which others it was preferred to."""
     _learn(known, call, read, used, receive)
@@ -213,14 +217,18 @@ def learn_message(
 
 
 def _learn(
-    known: Known, call: ObservedCall, read: ObservedRead, used: KnownHandle | None, receive: KnownRead | None
+    known: ServerState,
+    call: ObservedCall,
+    read: ObservedRead,
+    used: KnownHandle | None,
+    receive: KnownRead | None,
 ) -> None:
     key = _name(call.message, read.sequence)
     if not call.ok or used is None:
         return
     place = known.place(used)
     if read.action == ReceiveAction.MQ_ACTION_RECEIVE and read.cursor == 0 and read.timeout == 0:
-        known.waited.put(("taken", place), Happened.of(call))
+        known.waited.put(("taken", place), EventTime.of(call))
     if key is None:
         # Whichever it took: none is known to be there any more.
         if read.removes is not False:
@@ -232,11 +240,11 @@ def _learn(
             identity=None if call.message is None else call.message.identity,
             sequence=read.sequence,
             priority=None if call.message is None else call.message.priority,
-            seen=Happened.of(call),
+            seen=EventTime.of(call),
         )
     elif _complete(call.message) and call.message is not None:
         message.identity = call.message.identity
-    message.seen = Happened.of(call)
+    message.seen = EventTime.of(call)
     if message.removed is not None:
         # What has been told to be wrong is not told again.
         message.removed = message.holder = None
@@ -261,7 +269,7 @@ def _learn(
         message.holder = receive
     elif read.removes and call.role is Role.RECEIVE and read.transaction is None:
         # It has no end of its own. What a transaction receives comes again when it is aborted.
-        message.removed = Happened.of(call)
+        message.removed = EventTime.of(call)
     ending = None if message.holder is None else message.holder.ending
     # In a transaction, too: when that ends is not known.
     locked = message.holder is not None and (ending is None or ending.removes or not ending.ok)
@@ -289,7 +297,7 @@ def _pass_over(
     call: ObservedCall,
     message: KnownMessage,
     available: OrderedDict[Hashable, KnownMessage],
-    row: Row | None,
+    row: RuleRow | None,
     *,
     behind: bool = False,
 ) -> None:
@@ -324,7 +332,7 @@ def _before(one: KnownMessage, other: KnownMessage) -> bool:
     return 0 < one.sequence < other.sequence
 
 
-def learn_return(known: Known, read: KnownRead) -> None:
+def learn_return(known: ServerState, read: KnownRead) -> None:
     """Take a receive whose end put its message back: it is there again."""
     message, ending = read.message, read.ending
     if message is None or ending is None or ending.removes or not ending.ok:
@@ -346,15 +354,15 @@ def learn_return(known: Known, read: KnownRead) -> None:
         _add(available, key, message)
 
 
-def learn_purge(known: Known, call: ObservedCall, used: KnownHandle | None) -> None:
+def learn_purge(known: ServerState, call: ObservedCall, used: KnownHandle | None) -> None:
     """Take a purge: what was seen before is gone."""
     if call.role is Role.PURGE and call.ok and used is not None:
         place = known.place(used)
-        known.purged.put(place, Happened.of(call))
+        known.purged.put(place, EventTime.of(call))
         known.available.pop(place, None)
 
 
-def learn_move(known: Known, call: ObservedCall, used: KnownHandle | None) -> None:
+def learn_move(known: ServerState, call: ObservedCall, used: KnownHandle | None) -> None:
     """Take a move to a subqueue: the message is there no more, or whether it is is not known."""
     lookup_id = call.call.asked(call.members.lookup_id)
     if call.role is not Role.MOVE or call.ok is False or used is None or lookup_id is None:
@@ -363,7 +371,7 @@ def learn_move(known: Known, call: ObservedCall, used: KnownHandle | None) -> No
     available = known.available.get(place)
     if available is not None:
         available.pop(sequence, None)
-    moved = known.waited.put(("moved", call.server, sequence), Happened.of(call))
+    moved = known.waited.put(("moved", call.server, sequence), EventTime.of(call))
     message = known.messages.get((place, sequence))
     alone = getattr(call.request, call.members.transaction, None) == NULL_GUID
     if call.ok and alone and message is not None and message.removed is None:

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from msmq_wire.errors import DecodeError, FormatNameError
-from msmq_wire.replay.call import number
+from msmq_wire.replay.observed_call import number
 from msmq_wire.replay.rules.buffers import Broken, Refusal, above, missing, outside
 from msmq_wire.rpc.properties import QUEUE_ATTRIBUTES, PropertyKind, find_property
 from msmq_wire.rpc.queue_properties import Purpose, check_properties

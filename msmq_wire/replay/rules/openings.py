@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 from functools import partial
 
-from msmq_wire.replay.call import ObservedCall, number
 from msmq_wire.replay.deviation import ReplayKind
-from msmq_wire.replay.rows import Row, row_of
-from msmq_wire.replay.state import SURE, Doubt, Found, Known, KnownHandle, Opening
+from msmq_wire.replay.observed_call import ObservedCall, number
+from msmq_wire.replay.rule_table import RuleRow, row_of
+from msmq_wire.replay.state import SURE, Found, KnownHandle, OpenedQueue, PendingDeviation, ServerState
 from msmq_wire.rpc.constants import AccessMode, ShareMode
 from msmq_wire.rpc.interfaces.role import Role
 
 _MOST_HANDLES = 8
 
 
-def judge_opening(known: Known, call: ObservedCall, used: KnownHandle | None) -> Iterator[Found]:
+def judge_opening(known: ServerState, call: ObservedCall, used: KnownHandle | None) -> Iterator[Found]:
     """A queue that is opened though it is kept by another, or with what stands for another one."""
     if not call.ok:
         return
@@ -40,11 +40,11 @@ def judge_opening(known: Known, call: ObservedCall, used: KnownHandle | None) ->
         yield from _judge_share(known, call)
 
 
-def _judge_cursor(known: Known, call: ObservedCall, used: KnownHandle) -> Iterator[Found]:
-    made = call.call.told(call.members.creates)
+def _judge_cursor(known: ServerState, call: ObservedCall, used: KnownHandle) -> Iterator[Found]:
+    made = call.call.number_at(call.members.creates)
     before = known.cursors.get((call.server, "qmcomm2", used.number, made)) if made else None
     if before is not None and before.closed is None and known.stays_open(used, call.ended):
-        yield Doubt(
+        yield PendingDeviation(
             call.deviation(
                 ReplayKind.CURSOR,
                 row_of("proxy-cursor-given-again"),
@@ -57,12 +57,12 @@ def _judge_cursor(known: Known, call: ObservedCall, used: KnownHandle) -> Iterat
 
 
 def _given_again(
-    known: Known, call: ObservedCall, before: KnownHandle, row: Row, what: str
+    known: ServerState, call: ObservedCall, before: KnownHandle, row: RuleRow, what: str
 ) -> Iterator[Found]:
     until = call.ended
     if before.opened is None or before.opened.ended >= call.begun or not known.stays_open(before, until):
         return
-    yield Doubt(
+    yield PendingDeviation(
         call.deviation(
             ReplayKind.HANDLE,
             row,
@@ -85,7 +85,7 @@ def _modes(call: ObservedCall) -> tuple[bool, bool]:
     return receives, number(call.request, "dw_share_mode") == ShareMode.MQ_DENY_RECEIVE_SHARE
 
 
-def _judge_share(known: Known, call: ObservedCall) -> Iterator[Found]:
+def _judge_share(known: ServerState, call: ObservedCall) -> Iterator[Found]:
     wants_row, kept_row = call.row("opened-to-receive"), call.row("opened-alone")
     if wants_row is None or kept_row is None:
         return
@@ -101,7 +101,7 @@ def _judge_share(known: Known, call: ObservedCall) -> Iterator[Found]:
             continue
         if _kept(known, before, call.ended):
             what = "opened for exclusive use" if kind == "alone" else "opened to receive"
-            yield Doubt(
+            yield PendingDeviation(
                 call.deviation(
                     ReplayKind.STATUS,
                     kept_row if kept else wants_row,
@@ -116,11 +116,11 @@ def _judge_share(known: Known, call: ObservedCall) -> Iterator[Found]:
             return
 
 
-def _kept(known: Known, opening: Opening, until: int) -> bool:
+def _kept(known: ServerState, opening: OpenedQueue, until: int) -> bool:
     return all(known.stays_open(one, until) for one in opening.handles)
 
 
-def learn_shares(known: Known, call: ObservedCall) -> None:
+def learn_shares(known: ServerState, call: ObservedCall) -> None:
     """Take how a queue was opened, after its handles are known."""
     if not call.ok or not call.members.gives or not call.given:
         return
@@ -134,7 +134,7 @@ def learn_shares(known: Known, call: ObservedCall) -> None:
     if used is None or call.row("opened-alone") is None or number(call.request, "h_remote_queue"):
         return
     receives, alone = _modes(call)
-    opening = Opening(handles=[used], receives=receives)
+    opening = OpenedQueue(handles=[used], receives=receives)
     named = (_key(call, kind) for kind, is_so in (("alone", alone), ("receives", receives)) if is_so)
     for key in (*numbers, *named):
         if key is not None:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 
-from msmq_wire.replay.call import LOW_56, ObservedCall, number
 from msmq_wire.replay.deviation import ReplayKind
-from msmq_wire.replay.rows import row_of
+from msmq_wire.replay.observed_call import LOW_56, ObservedCall, number
+from msmq_wire.replay.rule_table import row_of
 from msmq_wire.replay.rules.requests import granted
-from msmq_wire.replay.state import Doubt, Found, Known, KnownHandle
+from msmq_wire.replay.state import Found, KnownHandle, PendingDeviation, ServerState
 from msmq_wire.rpc.constants import AccessMode, ShareMode
 from msmq_wire.rpc.interfaces import METHODS
 from msmq_wire.rpc.interfaces.role import Role
@@ -22,7 +22,7 @@ def _share_key(call: ObservedCall) -> Hashable:
     return None if call.queue is None else (call.server, "exclusive", call.queue.lower())
 
 
-def judge_remote_read(known: Known, call: ObservedCall, used: KnownHandle | None) -> Iterator[Found]:
+def judge_remote_read(known: ServerState, call: ObservedCall, used: KnownHandle | None) -> Iterator[Found]:
     """A request that the server had to refuse, by what was opened; what alone forbids it is told before."""
     if not call.ok or call.call.interface != "RemoteRead" or granted(call) is not None:
         return
@@ -34,7 +34,7 @@ def judge_remote_read(known: Known, call: ObservedCall, used: KnownHandle | None
         yield from _judge_use(known, call, used)
 
 
-def _judge_use(known: Known, call: ObservedCall, used: KnownHandle) -> Iterator[Found]:
+def _judge_use(known: ServerState, call: ObservedCall, used: KnownHandle) -> Iterator[Found]:
     unfit = call.row("not-opened-for-it")
     if unfit is None:
         return
@@ -53,7 +53,7 @@ def _judge_use(known: Known, call: ObservedCall, used: KnownHandle) -> Iterator[
     yield from _judge_taken(known, call, used)
 
 
-def _judge_share(known: Known, call: ObservedCall) -> Iterator[Found]:
+def _judge_share(known: ServerState, call: ObservedCall) -> Iterator[Found]:
     """A queue that is opened though another handle keeps it for itself. [MS-MQDMPR] 3.1.7.1.5"""
     before = known.handles.get(_share_key(call))
     if before is None or before.opened is None or before.opened.ended >= call.begun:
@@ -62,7 +62,7 @@ def _judge_share(known: Known, call: ObservedCall) -> Iterator[Found]:
     alone = number(call.request, "dw_share_mode") == ShareMode.MQ_DENY_RECEIVE_SHARE
     if (receives or alone) and known.stays_open(before, call.ended):
         other, until = before, call.ended
-        yield Doubt(
+        yield PendingDeviation(
             call.deviation(
                 ReplayKind.STATUS,
                 row_of("one-handle", call.method),
@@ -74,7 +74,7 @@ def _judge_share(known: Known, call: ObservedCall) -> Iterator[Found]:
         )
 
 
-def _judge_move_context(known: Known, call: ObservedCall) -> Iterator[Found]:
+def _judge_move_context(known: ServerState, call: ObservedCall) -> Iterator[Found]:
     value = number(call.response, "p_move_context")
     if value is None or not call.given:
         return
@@ -87,7 +87,7 @@ def _judge_move_context(known: Known, call: ObservedCall) -> Iterator[Found]:
     before = known.handles.get(call.given[-1])
     if before is not None and before.opened is not None and before.opened.ended < call.begun:
         other, until = before, call.ended
-        yield Doubt(
+        yield PendingDeviation(
             call.deviation(
                 ReplayKind.STATUS,
                 row,
@@ -99,7 +99,7 @@ def _judge_move_context(known: Known, call: ObservedCall) -> Iterator[Found]:
         )
 
 
-def _judge_target(known: Known, call: ObservedCall, used: KnownHandle) -> Iterator[Found]:
+def _judge_target(known: ServerState, call: ObservedCall, used: KnownHandle) -> Iterator[Found]:
     """A move to a queue that is closed, or that is no relation of the source."""
     target = known.handles.get((call.server, call.members.moved_to(call.request)))
     if target is None:
@@ -135,7 +135,7 @@ def _apart(one: str, other: str) -> bool:
     return bool(path) and path == other_path and name != other_name
 
 
-def _judge_taken(known: Known, call: ObservedCall, used: KnownHandle) -> Iterator[Found]:
+def _judge_taken(known: ServerState, call: ObservedCall, used: KnownHandle) -> Iterator[Found]:
     """A message that was acknowledged before, or that another receive has."""
     gone, locked = call.row("removed-message"), call.row("locked-message")
     lookup_id = call.call.asked(call.members.lookup_id)
@@ -150,7 +150,7 @@ def _judge_taken(known: Known, call: ObservedCall, used: KnownHandle) -> Iterato
             )
     elif locked is not None and holder is not None and known.pending(holder, call.ended):
         receive, until = holder, call.ended
-        yield Doubt(
+        yield PendingDeviation(
             call.deviation(
                 ReplayKind.TWICE,
                 locked,
@@ -162,7 +162,7 @@ def _judge_taken(known: Known, call: ObservedCall, used: KnownHandle) -> Iterato
         )
 
 
-def learn_opening(known: Known, call: ObservedCall, opened: KnownHandle) -> None:
+def learn_opening(known: ServerState, call: ObservedCall, opened: KnownHandle) -> None:
     """Take whether a handle keeps others from receiving."""
     alone = number(call.request, "dw_share_mode") == ShareMode.MQ_DENY_RECEIVE_SHARE
     key = _share_key(call)

@@ -12,9 +12,9 @@ from typing import Any
 
 import msgspec
 
-from msmq_wire.replay.call import ObservedCall, number
 from msmq_wire.replay.deviation import ReplayDeviation, ReplayKind
-from msmq_wire.replay.rows import Row, find
+from msmq_wire.replay.observed_call import ObservedCall, number
+from msmq_wire.replay.rule_table import RuleRow, find
 from msmq_wire.replay.rules.buffers import (
     RECEIVE_REFUSALS,
     SEND_REFUSALS,
@@ -31,7 +31,7 @@ from msmq_wire.rpc.interfaces.role import Role
 from msmq_wire.rpc.types.queue_format import QueueFormat
 from msmq_wire.rpc.types.remote_read_descriptor import RemoteReadDesc2, read_descriptor
 from msmq_wire.wire.names import FormatName, QueueFormatType, QueueSuffixType
-from msmq_wire.wire.names.queue_format import suffix_problems
+from msmq_wire.wire.names.queue_format_types import suffix_problems
 from msmq_wire.wire.types.enumerations import MessageClass
 from msmq_wire.wire.types.guid import NULL_GUID
 from msmq_wire.wire.types.wchar_text import WcharText
@@ -255,7 +255,7 @@ _REFUSALS = (
 
 
 @cache
-def _refusals(method: str) -> tuple[tuple[Row, Refusal], ...]:
+def _refusals(method: str) -> tuple[tuple[RuleRow, Refusal], ...]:
     """Those that rows of a method tell."""
     buffer = find("unsendable", method)
     found = [(find(one.check, method), one) for one in _REFUSALS] + [(buffer, one) for one in SEND_REFUSALS]

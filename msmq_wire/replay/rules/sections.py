@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from msmq_wire.engines.reference import layout
-from msmq_wire.replay.call import LOW_56, ObservedCall, number
 from msmq_wire.replay.deviation import ReplayDeviation, ReplayKind
-from msmq_wire.replay.rows import row_of
+from msmq_wire.replay.observed_call import LOW_56, ObservedCall, number
+from msmq_wire.replay.rule_table import row_of
 from msmq_wire.rpc.types.remote_read_descriptor import read_descriptor
 from msmq_wire.wire.partial import reached
 from msmq_wire.wire.types.section_buffer import SectionBuffer, SectionType
@@ -45,7 +45,7 @@ def judge_sections(call: ObservedCall) -> Iterator[ReplayDeviation]:
     if call.ok and len(whole) == 2 and not whole[1].data:
         what = "sends an empty second section"
         yield _wrong(call, "empty-second-section", what, "one section", "two sections")
-    sequence = call.call.told(call.members.found)
+    sequence = call.call.number_at(call.members.found)
     if call.ok and sequence is not None and sequence > LOW_56:
         what = "returns a pSequenceId of more than seven bytes"
         yield _wrong(call, "long-sequence-id", what, "a high byte of 0", hex(sequence))

@@ -12,11 +12,11 @@ from typing import Any, TypeAlias
 import msgspec
 
 from msmq_wire.records.rpc_packets import TransferBuffer
-from msmq_wire.replay.call import ObservedCall
 from msmq_wire.replay.deviation import ReplayDeviation, ReplayKind
-from msmq_wire.replay.rows import row_of
+from msmq_wire.replay.observed_call import ObservedCall
+from msmq_wire.replay.rule_table import row_of
 from msmq_wire.replay.rules.buffers import transfer_buffer
-from msmq_wire.replay.state import Happened, Known, KnownHandle, SentMessage
+from msmq_wire.replay.state import EventTime, KnownHandle, SentMessage, ServerState
 from msmq_wire.rpc.interfaces.role import Role
 from msmq_wire.rpc.transfer_properties import MessageProperties, message_properties
 from msmq_wire.rpc.types.queue_format import ObjectId
@@ -74,14 +74,14 @@ def _place(call: ObservedCall, name: Any) -> Hashable | None:
     return (call.server, queue.lower(), name.lineage, name.uniquifier)
 
 
-def learn_sent(known: Known, call: ObservedCall, used: KnownHandle | None) -> None:
+def learn_sent(known: ServerState, call: ObservedCall, used: KnownHandle | None) -> None:
     """Take a message that was sent; it is known by the identifier that its server gave it."""
     buffer = transfer_buffer(call.request)
     if not call.ok or call.role is not Role.SEND or buffer is None or (used is not None and used.proxy):
         return
     given = getattr(call.response, "p_message_id", None)
     if isinstance(given, ObjectId):
-        known.named.put((call.server, given.lineage, given.uniquifier), Happened.of(call))
+        known.named.put((call.server, given.lineage, given.uniquifier), EventTime.of(call))
     key = _place(call, given)
     if key is None:
         return
@@ -89,12 +89,12 @@ def learn_sent(known: Known, call: ObservedCall, used: KnownHandle | None) -> No
     values = {one.attribute: _sent(sent, one.attribute) for one in _ATTRIBUTES}
     values |= {name: getattr(sent, name) for name, *_ in _NAMES}
     transaction = buffer.p_uow is not None and any(buffer.p_uow)
-    known.sent.put(key, SentMessage(Happened.of(call), values, transaction))
+    known.sent.put(key, SentMessage(EventTime.of(call), values, transaction))
 
 
 def _trusted(properties: MessageProperties, attribute: str) -> bool:
-    told = (one.startswith(f"{attribute}:") for one in properties.problems)
-    return attribute not in properties.truncated and not any(told)
+    reported = (one.startswith(f"{attribute}:") for one in properties.problems)
+    return attribute not in properties.truncated and not any(reported)
 
 
 def _sent(properties: MessageProperties, attribute: str) -> Any:
@@ -109,7 +109,7 @@ def _sent(properties: MessageProperties, attribute: str) -> Any:
     return _digest(value)
 
 
-def judge_sent(known: Known, call: ObservedCall, used: KnownHandle | None) -> Iterator[ReplayDeviation]:
+def judge_sent(known: ServerState, call: ObservedCall, used: KnownHandle | None) -> Iterator[ReplayDeviation]:
     """A message that is named as another one, or comes otherwise than it was sent."""
     if call.ok and call.role is Role.SEND:
         yield from _judge_name(known, call)
@@ -137,7 +137,7 @@ def judge_sent(known: Known, call: ObservedCall, used: KnownHandle | None) -> It
             return
 
 
-def _judge_name(known: Known, call: ObservedCall) -> Iterator[ReplayDeviation]:
+def _judge_name(known: ServerState, call: ObservedCall) -> Iterator[ReplayDeviation]:
     given = getattr(call.response, "p_message_id", None)
     if not isinstance(given, ObjectId):
         return

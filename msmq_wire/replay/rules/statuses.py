@@ -8,12 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.replay.call import ObservedCall, handle
 from msmq_wire.replay.deviation import ReplayDeviation, ReplayKind
+from msmq_wire.replay.observed_call import ObservedCall, handle
 from msmq_wire.replay.read import ObservedRead
-from msmq_wire.replay.rows import Row
+from msmq_wire.replay.rule_table import RuleRow
 from msmq_wire.replay.rules.cursors import used_cursor
-from msmq_wire.replay.state import SURE, Doubt, Found, Known, KnownCursor, KnownHandle, KnownRead
+from msmq_wire.replay.state import (
+    SURE,
+    Found,
+    KnownCursor,
+    KnownHandle,
+    KnownRead,
+    PendingDeviation,
+    ServerState,
+)
 from msmq_wire.rpc.constants import AccessMode
 from msmq_wire.rpc.interfaces.role import READS, Role
 from msmq_wire.rpc.statuses import Status
@@ -33,7 +41,7 @@ _LATE = 10 * SECOND
 
 
 def judge_status(
-    known: Known,
+    known: ServerState,
     call: ObservedCall,
     read: ObservedRead | None,
     used: KnownHandle | None,
@@ -81,12 +89,12 @@ def _changed(call: ObservedCall) -> bool:
     return before is not None and after is not None and before != after
 
 
-def _wrong(call: ObservedCall, row: Row, message: str, expected: str) -> ReplayDeviation:
+def _wrong(call: ObservedCall, row: RuleRow, message: str, expected: str) -> ReplayDeviation:
     return call.deviation(ReplayKind.STATUS, row, message, expected, path="response.status")
 
 
 def _judge_claim(
-    known: Known, call: ObservedCall, used: KnownHandle | None, ended: KnownRead | None
+    known: ServerState, call: ObservedCall, used: KnownHandle | None, ended: KnownRead | None
 ) -> Iterator[Found]:
     """A failure that says that something is not there, which is."""
     status, until = call.call.status, call.ended
@@ -95,7 +103,7 @@ def _judge_claim(
         right_end = ended.transactional is call.members.in_transaction
         if right_end and until - ended.happened.ended < SURE and _begun(known, ended, until):
             begun_by, begun = ended, call.begun
-            yield Doubt(
+            yield PendingDeviation(
                 call.deviation(
                     ReplayKind.STATUS,
                     receive,
@@ -127,7 +135,7 @@ def _judge_claim(
         # It may say so of a request that does not wait.
         return
     what = f"{opened.opened} opened this handle" + ("" if cursor is None else " and its cursor is there,")
-    yield Doubt(
+    yield PendingDeviation(
         call.deviation(
             ReplayKind.STATUS,
             live,
@@ -144,7 +152,7 @@ def _there(cursor: KnownCursor | None, until: int) -> bool:
     return cursor is None or cursor.closed is None or cursor.closed.begun > until
 
 
-def _begun(known: Known, read: KnownRead, until: int) -> bool:
+def _begun(known: ServerState, read: KnownRead, until: int) -> bool:
     """Whether a receive, in a transaction or not, had still to be ended then."""
     ending, closing = read.ending, read.handle.closing
     if (ending is not None and ending.happened.begun <= until) or (closing is not None and closing <= until):

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.replay.call import LOW_56, ObservedCall, number
 from msmq_wire.replay.deviation import ReplayDeviation, ReplayKind
+from msmq_wire.replay.observed_call import LOW_56, ObservedCall, number
 from msmq_wire.replay.read import ObservedRead
-from msmq_wire.replay.rows import row_of
+from msmq_wire.replay.rule_table import row_of
 from msmq_wire.replay.rules.buffers import transfer_buffer
 from msmq_wire.replay.rules.ends import ended_read
 from msmq_wire.replay.rules.handles import transaction
-from msmq_wire.replay.state import Happened, Known, KnownHandle
+from msmq_wire.replay.state import EventTime, KnownHandle, ServerState
 from msmq_wire.rpc.constants import ReceiveAction
 from msmq_wire.rpc.interfaces.role import Role
 from msmq_wire.rpc.statuses import Status
@@ -38,7 +38,7 @@ def judge_thrown(call: ObservedCall) -> Iterator[ReplayDeviation]:
         )
 
 
-def judge_use(known: Known, call: ObservedCall, used: KnownHandle | None) -> Iterator[ReplayDeviation]:
+def judge_use(known: ServerState, call: ObservedCall, used: KnownHandle | None) -> Iterator[ReplayDeviation]:
     """A call that succeeds with what is not there any more, or with a handle that is not good for it."""
     if not call.ok:
         return
@@ -69,7 +69,7 @@ def judge_use(known: Known, call: ObservedCall, used: KnownHandle | None) -> Ite
     yield from _judge_buffer(known, call, used)
 
 
-def _judge_buffer(known: Known, call: ObservedCall, used: KnownHandle) -> Iterator[ReplayDeviation]:
+def _judge_buffer(known: ServerState, call: ObservedCall, used: KnownHandle) -> Iterator[ReplayDeviation]:
     buffer = transfer_buffer(call.request)
     if buffer is None:
         return
@@ -91,8 +91,8 @@ def _judge_buffer(known: Known, call: ObservedCall, used: KnownHandle) -> Iterat
         yield call.deviation(ReplayKind.ACTION, row, what)
 
 
-def _judge_port(known: Known, call: ObservedCall) -> Iterator[ReplayDeviation]:
-    row, port = call.row("port-changed"), call.call.told("return_value")
+def _judge_port(known: ServerState, call: ObservedCall) -> Iterator[ReplayDeviation]:
+    row, port = call.row("port-changed"), call.call.number_at("return_value")
     before = known.ports.get((call.server, call.call.asked(call.members.port)))
     if row is not None and port and before is not None and before[0] != port and before[1].ended < call.begun:
         yield call.deviation(
@@ -106,7 +106,7 @@ def _judge_port(known: Known, call: ObservedCall) -> Iterator[ReplayDeviation]:
 
 
 def judge_waiting(
-    known: Known, call: ObservedCall, read: ObservedRead, used: KnownHandle | None
+    known: ServerState, call: ObservedCall, read: ObservedRead, used: KnownHandle | None
 ) -> Iterator[ReplayDeviation]:
     """A read that went on although its queue was closed while it waited."""
     row, closed = call.row("left-waiting"), None if used is None else used.closed
@@ -125,7 +125,7 @@ def judge_waiting(
 
 
 def judge_look(
-    known: Known, call: ObservedCall, read: ObservedRead, used: KnownHandle | None
+    known: ServerState, call: ObservedCall, read: ObservedRead, used: KnownHandle | None
 ) -> Iterator[ReplayDeviation]:
     """A message that is looked for beside one which is gone, or that arrived at another time than before."""
     if not call.ok or used is None or not read.sequence:
@@ -152,10 +152,10 @@ def judge_look(
             came=f"{arrived}",
             certain=False,
         )
-    known.arrivals.put(key, (identity, arrived, Happened.of(call)))
+    known.arrivals.put(key, (identity, arrived, EventTime.of(call)))
 
 
-def learn_uses(known: Known, call: ObservedCall) -> None:
+def learn_uses(known: ServerState, call: ObservedCall) -> None:
     """Take a queue that was deleted, a transaction that was enlisted again, and a port."""
     if not call.ok:
         return
@@ -165,10 +165,10 @@ def learn_uses(known: Known, call: ObservedCall) -> None:
         named = found.arm if isinstance(found, ObjectFormat) else None
         name = named.format_name if isinstance(named, QueueFormat) else None
         if name is not None:
-            known.deleted.put((call.server, str(name).lower()), Happened.of(call))
+            known.deleted.put((call.server, str(name).lower()), EventTime.of(call))
     elif call.role is Role.ENLIST:
         known.handles.pop(transaction(call), None)
     elif members.port:
-        which, port = call.call.asked(members.port), call.call.told("return_value")
+        which, port = call.call.asked(members.port), call.call.number_at("return_value")
         if port and which is not None:
-            known.ports.put((call.server, which), (port, Happened.of(call)))
+            known.ports.put((call.server, which), (port, EventTime.of(call)))

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from msmq_wire.reassembly.encapsulation import without_proxied
 from msmq_wire.records.joined_capture import files_of
 from msmq_wire.report.redaction.stand_ins import StandIns, blank
-from msmq_wire.wire.names.queue_format import QueueFormatType
+from msmq_wire.wire.names.queue_format_types import QueueFormatType
 from msmq_wire.wire.private import Form
 from msmq_wire.wire.types.enumerations import SenderIdType
 from msmq_wire.wire.types.guid import GUID

@@ -89,22 +89,22 @@ _TELLING = frozenset(
 )
 
 
-def told_less(told: _T, limit: int = 0) -> _T:
+def redacted_problem(reported: _T, limit: int = 0) -> _T:
     """An anomaly or an error without words from the traffic, and without what was decoded before an error.
 
     Of an error numbers above the limit go that may be letters, of an anomaly those above any size.
     """
-    message = told.message if _tells_nothing(told) else NOT_SHOWN
-    message = without_numbers(message, MAX_PACKET_SIZE if isinstance(told, Anomaly) else limit)
-    path = declared_path(told.path)
-    if isinstance(told, Anomaly):
-        return msgspec.structs.replace(told, message=message, path=path)
-    return DecodeError(told.code, message, path=path, offset=told.offset, spec=told.spec)
+    message = reported.message if _tells_nothing(reported) else NOT_SHOWN
+    message = without_numbers(message, MAX_PACKET_SIZE if isinstance(reported, Anomaly) else limit)
+    path = declared_path(reported.path)
+    if isinstance(reported, Anomaly):
+        return msgspec.structs.replace(reported, message=message, path=path)
+    return DecodeError(reported.code, message, path=path, offset=reported.offset, spec=reported.spec)
 
 
-def _tells_nothing(told: Anomaly | DecodeError) -> bool:
-    stem, dot, code = told.code.partition(".")
-    known = told.code in _TELLING or (code, told.message) in _musts(stem)
+def _tells_nothing(reported: Anomaly | DecodeError) -> bool:
+    stem, dot, code = reported.code.partition(".")
+    known = reported.code in _TELLING or (code, reported.message) in _musts(stem)
     return known or (bool(dot) and stem in _elements())
 
 

@@ -17,7 +17,7 @@ from msmq_wire.errors import DecodeError
 from msmq_wire.records.record import Record
 from msmq_wire.report.redaction.cut_numbers import without_text_numbers
 from msmq_wire.report.redaction.forms import FORMS
-from msmq_wire.report.redaction.problems import told_less
+from msmq_wire.report.redaction.problems import redacted_problem
 from msmq_wire.report.redaction.stand_ins import StandIns, blank
 from msmq_wire.report.redaction.web_forms import CHECKED
 from msmq_wire.spec import SpecRef
@@ -75,20 +75,20 @@ class Redactor:
 
     def record(self, record: Record) -> Record:
         """A copy of a record without what is redacted."""
-        shown = self.told(record)
+        shown = self.redacted(record)
         if record.error is None or not self.what:
             return shown
         size = getattr(getattr(record.packet, "base_header", None), "packet_size", 0)
         claimed = size if isinstance(size, int) and size <= MAX_PACKET_SIZE else 0
         limit = max(claimed, record.length)
         packet = without_text_numbers(shown.packet, record.error, limit)
-        return msgspec.structs.replace(shown, packet=packet, error=told_less(record.error, limit))
+        return msgspec.structs.replace(shown, packet=packet, error=redacted_problem(record.error, limit))
 
     def file(self, path: str) -> str:
         """What a file that is read is called."""
-        return self.told(path, FILE)
+        return self.redacted(path, FILE)
 
-    def told(self, value: _T, marker: Private | Public | None = None) -> _T:
+    def redacted(self, value: _T, marker: Private | Public | None = None) -> _T:
         """A value of a declared class, or of a field with this marker, without what is redacted."""
         return self._value(value, marker, None) if self.what else value
 
@@ -98,7 +98,7 @@ class Redactor:
         if isinstance(value, tuple):
             return tuple(self._value(one, marker, around) for one in value)
         if isinstance(value, Anomaly | DecodeError):
-            return told_less(value)  # type: ignore[type-var]  # one of the two
+            return redacted_problem(value)  # type: ignore[type-var]  # one of the two
         if isinstance(value, msgspec.Struct) and not isinstance(value, SpecRef):
             return self._structure(value, around)
         return self._leaf(value, marker, around) if isinstance(value, int) and marker is not None else value
@@ -139,8 +139,8 @@ class Redactor:
             return shown
         schema = (declaring or [OrderAckBody])[0].schema()
         declared = schema.parse(body.ljust(schema.sizeof(), b"\0"))
-        told = schema.build(self._structure(declared, None))[: len(body)].ljust(len(body), b"\0")
-        holder = msgspec.structs.replace(holder, message_body=told)
+        reported = schema.build(self._structure(declared, None))[: len(body)].ljust(len(body), b"\0")
+        holder = msgspec.structs.replace(holder, message_body=reported)
         return msgspec.structs.replace(shown, message_properties_header=holder)
 
 

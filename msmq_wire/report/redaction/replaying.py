@@ -18,9 +18,9 @@ from msmq_wire.records.record import Record
 from msmq_wire.records.run import Run, in_order
 from msmq_wire.replay import Replayer
 from msmq_wire.replay.deviation import ReplayDeviation
-from msmq_wire.replay.packets import INTERFACE
+from msmq_wire.replay.packet_deviations import INTERFACE
 from msmq_wire.report.redaction.redactor import Redactor
-from msmq_wire.sessions import Follower
+from msmq_wire.sessions import StoryFollower
 
 
 def rule_of(one: ReplayDeviation) -> Rule:
@@ -35,7 +35,7 @@ class RedactingReplayer:
     They are those of somebody who takes everything first.
     """
 
-    def __init__(self, redactor: Redactor, followers: Iterable[Follower]) -> None:
+    def __init__(self, redactor: Redactor, followers: Iterable[StoryFollower]) -> None:
         self._redactor = redactor
         self._replayer, *tellers = map(Replayer, followers)
         self._teller = tellers[0] if tellers else None
@@ -45,7 +45,7 @@ class RedactingReplayer:
         found = self._replayer.feed(record)
         if self._teller is None:
             return found
-        return self._told(found, self._teller.feed(self._redactor.record(record)))
+        return self._reported(found, self._teller.feed(self._redactor.record(record)))
 
     def take(self, run: Run) -> list[tuple[int, ReplayDeviation]]:
         """Judge everything of a run, as feeding its records does; each with the id of its record."""
@@ -56,17 +56,19 @@ class RedactingReplayer:
     def finish(self) -> list[ReplayDeviation]:
         """Judge the last replies."""
         found = self._replayer.finish()
-        return found if self._teller is None else self._told(found, self._teller.finish())
+        return found if self._teller is None else self._reported(found, self._teller.finish())
 
-    def _told(self, found: list[ReplayDeviation], tellable: list[ReplayDeviation]) -> list[ReplayDeviation]:
-        told = {(one.record, one.rule, one.path): one for one in tellable}
-        return [told.get((one.record, one.rule, one.path)) or self._silenced(one) for one in found]
+    def _reported(
+        self, found: list[ReplayDeviation], tellable: list[ReplayDeviation]
+    ) -> list[ReplayDeviation]:
+        reported = {(one.record, one.rule, one.path): one for one in tellable}
+        return [reported.get((one.record, one.rule, one.path)) or self._silenced(one) for one in found]
 
     def _silenced(self, one: ReplayDeviation) -> ReplayDeviation:
-        told = self._redactor.told(one)
+        reported = self._redactor.redacted(one)
         return msgspec.structs.replace(
-            told,
-            server=host_of(told.src if one.interface == INTERFACE else told.dst),
+            reported,
+            server=host_of(reported.src if one.interface == INTERFACE else reported.dst),
             queue=None,
             message=rule_of(one).title,
             expected="",

@@ -1,4 +1,4 @@
-"""Shapes that the IDL of DCOM adds: `ConformantFields`, `LittleEndianFields`, `Rest`, `Opaque`.
+"""Shapes that the IDL of DCOM adds: `ConformantFields`, `LittleEndianFields`, `StubRemainder`, `Opaque`.
 
 The rule kept here: nothing is skipped. What is not opened is bytes, and their length comes from the wire.
 """
@@ -14,9 +14,9 @@ import msgspec
 from msmq_wire.errors import DecodeError
 from msmq_wire.rpc.ndr import BYTE, NDR, Conformant, Fields
 from msmq_wire.rpc.ndr.arrays import Array
-from msmq_wire.rpc.ndr.buffers import NdrReader, NdrWriter
 from msmq_wire.rpc.ndr.compiled import Emitter, deferred, flat
 from msmq_wire.rpc.ndr.structures import members
+from msmq_wire.rpc.ndr.stub_stream import NdrReader, NdrWriter
 from msmq_wire.rpc.ndr.syntax import Syntax
 from msmq_wire.rpc.ndr.types import Scope, number_of
 from msmq_wire.wire.expressions import Expression
@@ -127,7 +127,7 @@ def _written_little_endian(writer: NdrWriter) -> Iterator[None]:
         writer.syntax = outer
 
 
-class Rest(Conformant):
+class StubRemainder(Conformant):
     """Bytes up to the last ``but`` of the stub, as they are: parameters that are not opened."""
 
     __slots__ = ("but",)
@@ -184,7 +184,7 @@ class Opaque(Conformant):
 # A compiled decoder gives up on all of these: the type objects read them.
 @flat.register(ConformantFields)
 @flat.register(LittleEndianFields)
-@flat.register(Rest)
+@flat.register(StubRemainder)
 @flat.register(Opaque)
 def _(type_: Any, emitter: Emitter) -> Any:
     emitter.settle()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import msgspec
 
 from msmq_wire.errors import DecodeError
-from msmq_wire.rpc.com.conformant import Rest
+from msmq_wire.rpc.com.conformant import StubRemainder
 from msmq_wire.rpc.com.orpc import ORPC_THAT, OrpcThis
 from msmq_wire.rpc.com.queue_interfaces import (
     COM_INTERFACES,
@@ -30,7 +30,7 @@ from msmq_wire.spec import SpecRef
 from msmq_wire.wire.types.guid import GUID
 
 _REQUEST, _RESPONSE = Parameters(OrpcRequest), Parameters(OrpcResponse)
-_CUT_RESPONSE = Parameters(OrpcResponse, {"orpcthat": ORPC_THAT, "stub": Rest()})
+_CUT_RESPONSE = Parameters(OrpcResponse, {"orpcthat": ORPC_THAT, "stub": StubRemainder()})
 _MAJOR, _NEWEST = 5, 7
 _TAKES = {
     "transaction": (VariantType.VT_I4, VariantType.VT_DISPATCH),

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from enum import IntEnum
 from typing import Annotated, ClassVar
 
-from msmq_wire.rpc.com.conformant import Rest
+from msmq_wire.rpc.com.conformant import StubRemainder
 from msmq_wire.rpc.com.orpc import (
     INTERFACE_POINTER,
     ORPC_THAT,
@@ -47,7 +47,7 @@ class OrpcRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
 
     SPEC: ClassVar[SpecRef] = _ORPC
     orpcthis: Annotated[OrpcThis, ORPC_THIS, "What every request carries."] = OrpcThis()
-    stub: Annotated[bytes, Rest(), "The parameters."] = b""
+    stub: Annotated[bytes, StubRemainder(), "The parameters."] = b""
 
 
 class OrpcResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
@@ -55,7 +55,7 @@ class OrpcResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
 
     SPEC: ClassVar[SpecRef] = _ORPC
     orpcthat: Annotated[OrpcThat, ORPC_THAT, "What every response carries."] = OrpcThat()
-    stub: Annotated[bytes, Rest(but=4), "The parameters."] = b""
+    stub: Annotated[bytes, StubRemainder(but=4), "The parameters."] = b""
     status: HResult = 0
 
 

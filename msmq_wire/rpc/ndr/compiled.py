@@ -28,12 +28,12 @@ from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 
 Decoder = Callable[[bytes], tuple[Any, list[int], int]]
-"""Gives the value, the referent ids and where it ends; raises `Irregular` or `struct.error`."""
+"""Gives the value, the referent ids and where it ends; raises `CompilerFallback` or `struct.error`."""
 
 _GAPS = {1: "B", 2: "H", 3: "BH", 4: "I", 5: "BI", 6: "HI", 7: "BHI"}
 
 
-class Irregular(Exception):
+class CompilerFallback(Exception):
     """Nothing for a decoder: the type objects have to read it."""
 
 
@@ -49,7 +49,7 @@ class Emitter:
 
     def __init__(self, syntax: Syntax) -> None:
         self.syntax = syntax
-        self.names: dict[str, Any] = {"Irregular": Irregular, "GUID": GUID, "WcharText": WcharText}
+        self.names: dict[str, Any] = {"Irregular": CompilerFallback, "GUID": GUID, "WcharText": WcharText}
         self.lines: list[str] = []
         self.scope: dict[str, str] = {}
         self._depth = 1

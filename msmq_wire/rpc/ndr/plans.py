@@ -1,4 +1,4 @@
-"""How the members of a structure lie in one syntax: `Plan`, of `Run`s and `Single` members.
+"""How the members of a structure lie in one syntax: `Plan`, of `PackedMembers`s and `Single` members.
 
 The rule kept here: an offset is known as far as alignment is. Members of fixed size follow each other in a
 run until one needs more alignment than the place is known to have.
@@ -14,7 +14,7 @@ from msmq_wire.rpc.ndr.syntax import Syntax
 from msmq_wire.rpc.ndr.types import NdrType
 
 
-class Run:
+class PackedMembers:
     """Members that one `struct` reads: its gaps, and what makes values of what it gives."""
 
     __slots__ = (
@@ -66,10 +66,10 @@ class Plan:
         self, types: tuple[NdrType, ...], syntax: Syntax, alignment: int, *, deferring: bool
     ) -> None:
         self.alignment = alignment
-        self.steps: list[Run | Single] = []
+        self.steps: list[PackedMembers | Single] = []
         # ``known`` is what the place is a multiple of, ``offset`` the distance from there.
         known, offset = alignment, 0
-        run: Run | None = None
+        run: PackedMembers | None = None
         letters = ""
         gaps: list[tuple[int, int]] = []
         offsets: list[int] = []
@@ -110,7 +110,7 @@ class Plan:
                 close()
                 known, offset = need, 0
             if run is None:
-                run = Run(place, known)
+                run = PackedMembers(place, known)
             lacking = -offset % need
             if lacking:
                 gaps.append((offset, offset + lacking))

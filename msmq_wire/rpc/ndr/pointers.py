@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from msmq_wire.rpc.ndr.buffers import NdrReader, NdrWriter
+from msmq_wire.rpc.ndr.stub_stream import NdrReader, NdrWriter
 from msmq_wire.rpc.ndr.syntax import Syntax
 from msmq_wire.rpc.ndr.types import NdrType, Scope
 

@@ -6,7 +6,7 @@ import struct
 from typing import Any
 
 from msmq_wire.errors import EncodeError
-from msmq_wire.rpc.ndr.buffers import NdrReader, NdrWriter
+from msmq_wire.rpc.ndr.stub_stream import NdrReader, NdrWriter
 from msmq_wire.rpc.ndr.syntax import Syntax
 from msmq_wire.rpc.ndr.types import NdrType, Scope
 from msmq_wire.wire.types.guid import GUID

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type
 import msgspec
 
 from msmq_wire.errors import DecodeError, EncodeError
-from msmq_wire.rpc.ndr.buffers import NdrReader, NdrWriter
-from msmq_wire.rpc.ndr.plans import Plan, Run, Single
+from msmq_wire.rpc.ndr.plans import PackedMembers, Plan, Single
 from msmq_wire.rpc.ndr.scalars import Scalar
+from msmq_wire.rpc.ndr.stub_stream import NdrReader, NdrWriter
 from msmq_wire.rpc.ndr.syntax import Syntax
 from msmq_wire.rpc.ndr.types import NdrType, Scope
 from msmq_wire.wire.expressions import ABSENT
@@ -163,7 +163,7 @@ class Fields(NdrType):
     def _read(self, reader: NdrReader, plan: Plan, states: list[Any]) -> None:
         """Read every member in place; a parameter's pointee follows it at once."""
         for step in plan.steps:
-            if type(step) is Run:
+            if type(step) is PackedMembers:
                 start = reader.pos
                 if start % step.align:
                     reader.align(step.align)
@@ -198,7 +198,7 @@ class Fields(NdrType):
         if len(reader.problems) > before:
             self._name(reader, before, step.place)
 
-    def _cut(self, reader: NdrReader, run: Run, states: list[Any]) -> None:
+    def _cut(self, reader: NdrReader, run: PackedMembers, states: list[Any]) -> None:
         """Read what there is of a run, member by member, up to the one that is cut."""
         for place in range(run.first, run.last):
             before = len(reader.problems)
@@ -278,7 +278,7 @@ class Fields(NdrType):
         states = [getattr(value, name) for name in self.names]
         scope = self._scope(states)
         for step in plan.steps:
-            if type(step) is Run:
+            if type(step) is PackedMembers:
                 if step.align > 1:
                     writer.align(step.align)
                 raw = []
@@ -312,7 +312,7 @@ class Fields(NdrType):
             except EncodeError as error:
                 raise named(error, self.names[place]) from None
 
-    def _misfit(self, run: Run, raw: list[Any], syntax: Syntax) -> EncodeError:
+    def _misfit(self, run: PackedMembers, raw: list[Any], syntax: Syntax) -> EncodeError:
         """The error for the member of a run that `struct` refused."""
         for place, number in enumerate(raw, run.first):
             one = self.types[place]

@@ -12,9 +12,9 @@ import msgspec
 
 from msmq_wire.buffers import as_bytes
 from msmq_wire.errors import DecodeError
-from msmq_wire.rpc.ndr.buffers import NO_RESIDUE, NdrReader, NdrWriter, Residue
-from msmq_wire.rpc.ndr.compiled import Irregular, decoder
+from msmq_wire.rpc.ndr.compiled import CompilerFallback, decoder
 from msmq_wire.rpc.ndr.structures import Parameters
+from msmq_wire.rpc.ndr.stub_stream import NO_RESIDUE, NdrReader, NdrWriter, Residue
 from msmq_wire.rpc.ndr.syntax import NDR, Syntax
 from msmq_wire.rpc.ndr.types import NdrType
 from msmq_wire.spec import SpecRef
@@ -50,7 +50,7 @@ def decode_stub(type_: NdrType, data: bytes, syntax: Syntax = NDR) -> StubValue:
     if compiled is not None:
         try:
             value, referents, end = compiled(data)
-        except (Irregular, struct.error):
+        except (CompilerFallback, struct.error):
             pass
         else:
             residue = Residue(tuple(referents)) if referents else NO_RESIDUE

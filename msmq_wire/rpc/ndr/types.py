@@ -12,7 +12,7 @@ from operator import itemgetter
 from typing import Any
 
 from msmq_wire.errors import DecodeError
-from msmq_wire.rpc.ndr.buffers import NdrReader, NdrWriter
+from msmq_wire.rpc.ndr.stub_stream import NdrReader, NdrWriter
 from msmq_wire.rpc.ndr.syntax import NDR, Syntax
 from msmq_wire.wire.expressions import Expression, evaluate, parts
 from msmq_wire.wire.nodes import WireConstruct

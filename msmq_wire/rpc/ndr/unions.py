@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 
 from msmq_wire.errors import DecodeError, EncodeError
-from msmq_wire.rpc.ndr.buffers import NdrReader, NdrWriter
 from msmq_wire.rpc.ndr.scalars import Number
+from msmq_wire.rpc.ndr.stub_stream import NdrReader, NdrWriter
 from msmq_wire.rpc.ndr.syntax import Syntax
 from msmq_wire.rpc.ndr.types import NdrType, Scope, number_of
 from msmq_wire.wire.expressions import Expression

@@ -22,7 +22,7 @@ from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
 from msmq_wire.wire.musts import BitTable, CodedMust, Musts, View
 from msmq_wire.wire.names import FormatName
-from msmq_wire.wire.names.queue_format import QueueFormatType, QueueSuffixType, suffix_problems
+from msmq_wire.wire.names.queue_format_types import QueueFormatType, QueueSuffixType, suffix_problems
 from msmq_wire.wire.names.wire_forms import queue_format_arm, queue_format_name, queue_format_text
 from msmq_wire.wire.private import HOST, IDENTIFIER, Private
 from msmq_wire.wire.types.direct_queue_format_name import is_direct_name

@@ -6,8 +6,8 @@ from typing import Any
 
 from msmq_wire.errors import DecodeError
 from msmq_wire.rpc.ndr import BYTE, DWORD, ENUM, Conformant, Fields, Unique
-from msmq_wire.rpc.ndr.buffers import NdrReader, NdrWriter
 from msmq_wire.rpc.ndr.compiled import Emitter, deferred, flat
+from msmq_wire.rpc.ndr.stub_stream import NdrReader, NdrWriter
 from msmq_wire.rpc.ndr.syntax import Syntax
 from msmq_wire.rpc.ndr.types import NdrType, Scope, number_of
 from msmq_wire.wire.expressions import Expression, this

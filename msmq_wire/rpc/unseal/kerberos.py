@@ -9,7 +9,7 @@ from typing import Annotated, TypeVar
 
 from cryptography.hazmat import asn1
 
-from msmq_wire.rpc.security import AuthenticationLevel, ProtectedPdu, Unwrapped
+from msmq_wire.rpc.pdu_protection import AuthenticationLevel, ProtectedPdu, Unwrapped
 from msmq_wire.rpc.unseal.gss import first_element, unframe
 from msmq_wire.rpc.unseal.kerberos_crypto import (
     AesUsage,
@@ -18,7 +18,14 @@ from msmq_wire.rpc.unseal.kerberos_crypto import (
     etype_name,
     usage_of,
 )
-from msmq_wire.rpc.unseal.kerberos_tokens import AesToken, Opened, Rc4Token, open_aes, open_rc4, parse_token
+from msmq_wire.rpc.unseal.kerberos_tokens import (
+    AesToken,
+    Rc4Token,
+    UnwrappedToken,
+    open_aes,
+    open_rc4,
+    parse_token,
+)
 from msmq_wire.rpc.unseal.keytab import KeytabEntry
 from msmq_wire.rpc.unseal.protection import Readings, SequenceNumbers, closed, number_text, one_line, plural
 from msmq_wire.rpc.unseal.secrets import Secrets
@@ -86,7 +93,7 @@ class KerberosNegotiation:
         if not keys:
             lost = "; the AP-REP brings one" if self._acceptor_subkey is None else ""
             return closed(pdu, f"Kerberos: no key for this token{lost}")
-        likeliest: Opened | None = None
+        likeliest: UnwrappedToken | None = None
         for key in keys:
             opened = self._open(token, key, pdu)
             if opened is not None and opened.parts is not None:
@@ -113,7 +120,9 @@ class KerberosNegotiation:
             types = (EncryptionType.RC4,)
         return [key for key in chosen if key is not None and key.keytype in types]
 
-    def _open(self, token: AesToken | Rc4Token, key: EncryptionKey, pdu: ProtectedPdu) -> Opened | None:
+    def _open(
+        self, token: AesToken | Rc4Token, key: EncryptionKey, pdu: ProtectedPdu
+    ) -> UnwrappedToken | None:
         if isinstance(token, Rc4Token):
             return open_rc4(token, key.keyvalue, pdu, self._readings)
         if token.wrap:

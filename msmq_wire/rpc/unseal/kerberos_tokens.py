@@ -12,7 +12,7 @@ import msgspec
 from Cryptodome.Cipher import ARC4
 
 from msmq_wire.buffers import as_bytes
-from msmq_wire.rpc.security import ProtectedPdu
+from msmq_wire.rpc.pdu_protection import ProtectedPdu
 from msmq_wire.rpc.unseal.gss import KERBEROS_OID, unframe
 from msmq_wire.rpc.unseal.kerberos_crypto import AES_CHECKSUM, BLOCK, AesUsage, md5
 from msmq_wire.rpc.unseal.protection import Readings, SignedParts
@@ -52,7 +52,7 @@ class Rc4Token(msgspec.Struct, frozen=True, gc=False):
     confounder: bytes
 
 
-class Opened(msgspec.Struct, frozen=True, gc=False):
+class UnwrappedToken(msgspec.Struct, frozen=True, gc=False):
     """A message and its sequence number; ``parts`` says what is signed, None when no signature is right."""
 
     stub: bytes
@@ -87,7 +87,9 @@ def _parse_rc4(inner: bytes) -> Rc4Token | None:
     return Rc4Token(wrap, inner[:8], inner[8:16], inner[16:24], inner[24:32] if wrap else b"")
 
 
-def open_aes(token: AesToken, usage: AesUsage, pdu: ProtectedPdu, readings: Readings) -> Opened | None:
+def open_aes(
+    token: AesToken, usage: AesUsage, pdu: ProtectedPdu, readings: Readings
+) -> UnwrappedToken | None:
     """Open or verify with AES by the sender's seal or sign usage; None where the lengths disagree."""
     from_acceptor = bool(token.flags & _SENT_BY_ACCEPTOR)
     if not token.wrap:
@@ -105,7 +107,7 @@ def open_aes(token: AesToken, usage: AesUsage, pdu: ProtectedPdu, readings: Read
         end = BLOCK + len(pdu.stub)
         confounder, stub, ending = plain[:BLOCK], plain[BLOCK:end], plain[end:]
         if ending[token.ec :] != token.value[:6] + b"\0\0" + token.value[8:_HEADER]:
-            return Opened(stub, token.number, None)
+            return UnwrappedToken(stub, token.number, None)
     if from_acceptor is not pdu.from_client:
         for parts in readings.candidates(pdu):
             signed = b"".join((confounder, parts.message(pdu, stub), ending))
@@ -115,11 +117,11 @@ def open_aes(token: AesToken, usage: AesUsage, pdu: ProtectedPdu, readings: Read
                 else hmac.compare_digest(usage.checksum(signed), checksum)
             )
             if right:
-                return Opened(stub, token.number, parts)
-    return Opened(stub, token.number, None)
+                return UnwrappedToken(stub, token.number, parts)
+    return UnwrappedToken(stub, token.number, None)
 
 
-def open_rc4(token: Rc4Token, key: bytes, pdu: ProtectedPdu, readings: Readings) -> Opened | None:
+def open_rc4(token: Rc4Token, key: bytes, pdu: ProtectedPdu, readings: Readings) -> UnwrappedToken | None:
     """Open or verify with RC4; None for a wrap token that is not sealed."""
     sequence = ARC4.new(_hmac_md5(_hmac_md5(key, _ZERO), token.checksum)).decrypt(token.sequence)
     number = int.from_bytes(sequence[:4], "big")
@@ -142,8 +144,8 @@ def open_rc4(token: Rc4Token, key: bytes, pdu: ProtectedPdu, readings: Readings)
             for signed in {message, message + bytes([padding]) * padding}:
                 digest = md5(b"".join((salt, token.header, confounder, signed)))
                 if hmac.compare_digest(_hmac_md5(signing_key, digest)[:8], token.checksum):
-                    return Opened(stub, number, parts)
-    return Opened(stub, number, None)
+                    return UnwrappedToken(stub, number, parts)
+    return UnwrappedToken(stub, number, None)
 
 
 def _hmac_md5(key: bytes, data: bytes) -> bytes:

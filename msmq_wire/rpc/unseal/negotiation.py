@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from msmq_wire.rpc.security import (
+from msmq_wire.rpc.pdu_protection import (
     AuthenticationLevel,
     AuthenticationType,
     Negotiation,

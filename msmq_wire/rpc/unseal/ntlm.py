@@ -13,7 +13,7 @@ import struct
 from Cryptodome.Cipher import ARC4
 
 from msmq_wire.errors import DecodeError
-from msmq_wire.rpc.security import AuthenticationLevel, ProtectedPdu, Unwrapped
+from msmq_wire.rpc.pdu_protection import AuthenticationLevel, ProtectedPdu, Unwrapped
 from msmq_wire.rpc.unseal.ntlm_messages import (
     AuthenticateMessage,
     ChallengeMessage,

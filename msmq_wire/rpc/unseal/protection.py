@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 from msmq_wire.invisible import shown
-from msmq_wire.rpc.security import AuthenticationLevel, ProtectedPdu, Unwrapped
+from msmq_wire.rpc.pdu_protection import AuthenticationLevel, ProtectedPdu, Unwrapped
 
 _LONGEST_TEXT = 256
 _LONGEST_GAP = 1 << 20  # a number further ahead was not caused by loss

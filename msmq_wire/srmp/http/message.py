@@ -196,9 +196,9 @@ def parse_head(head: bytes) -> Head:
     parts = found.groupdict() if found else {}
     fields, broken = header_fields(head[found.end() if found else 0 :])
     problems = []
-    told = _judge(head, bool(parts.get("method")))
-    if told:
-        problems.append(anomaly("http.grammar", told, "head", 0, len(head)))
+    reported = _judge(head, bool(parts.get("method")))
+    if reported:
+        problems.append(anomaly("http.grammar", reported, "head", 0, len(head)))
     if broken:
         message = f"{broken} lines of the head are no headers"
         problems.append(anomaly("http.header-line", message, "headers", 0, len(head)))

@@ -18,7 +18,7 @@ import msgspec
 
 from msmq_wire.errors import EncodeError
 from msmq_wire.spec import SpecRef, snake_case
-from msmq_wire.srmp.xml.tree import Attribute, Element, unplaced
+from msmq_wire.srmp.xml.element_tree import Attribute, Element, unplaced
 from msmq_wire.wire.musts import Anomaly, View
 from msmq_wire.wire.private import Public
 
@@ -60,7 +60,7 @@ class IsoDate(msgspec.Struct, frozen=True):
         return cls(moment.isoformat(timespec="seconds").replace("-", "").replace(":", ""), seconds)
 
 
-class Reading:
+class ParseState:
     """What one reading of a document collects: anomalies, and where each path was found.
 
     ``unclosed`` are offsets of elements whose end was not reached: nothing counts as missing in them.
@@ -265,7 +265,7 @@ class XmlStruct(msgspec.Struct, frozen=True, kw_only=True):
         return snake_case(cls.TAG)
 
     @classmethod
-    def from_element(cls, element: Element, reading: Reading, path: str = "") -> Self:
+    def from_element(cls, element: Element, reading: ParseState, path: str = "") -> Self:
         """The value of an element; what is wrong with it goes to ``reading``. Never raises."""
         values: dict[str, Any] = _attribute_values(cls, element, reading, path)
         by_name = {
@@ -377,7 +377,9 @@ def _spec(cls: type[XmlStruct], field: XmlField) -> SpecRef:
     return SpecRef(cls.SPEC.document, field.section) if field.section else cls.SPEC
 
 
-def _attribute_values(cls: type[XmlStruct], element: Element, reading: Reading, path: str) -> dict[str, Any]:
+def _attribute_values(
+    cls: type[XmlStruct], element: Element, reading: ParseState, path: str
+) -> dict[str, Any]:
     values: dict[str, Any] = {}
     there = {(one.namespace, one.name): one for one in element.attributes}
     for name, field in xml_fields(cls).items():
@@ -396,7 +398,7 @@ def _attribute_values(cls: type[XmlStruct], element: Element, reading: Reading, 
     return values
 
 
-def _value(cls: type[XmlStruct], field: XmlField, child: Element, reading: Reading, path: str) -> Any:
+def _value(cls: type[XmlStruct], field: XmlField, child: Element, reading: ParseState, path: str) -> Any:
     if isinstance(field, Children):
         return (field.cls.from_element(child, reading, path),)
     if isinstance(field, Child):

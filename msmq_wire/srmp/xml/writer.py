@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from msmq_wire.errors import EncodeError
-from msmq_wire.srmp.xml.tree import MAX_DEPTH, Attribute, Element
+from msmq_wire.srmp.xml.element_tree import MAX_DEPTH, Attribute, Element
 
 SOAP = "http://schemas.xmlsoap.org/soap/envelope/"
 """Always written with the prefix ``se``."""

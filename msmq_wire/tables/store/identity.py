@@ -19,7 +19,7 @@ _HEAD = 4096
 _BLOCK = 1 << 20
 
 
-class Content(msgspec.Struct, frozen=True):
+class FileDigest(msgspec.Struct, frozen=True):
     """What is in a file, decompressed: bytes, and the SHA-256 of all of them and of some beginnings.
 
     Of what is no capture, or is damaged where it is compressed, the bytes of the file itself count.
@@ -30,15 +30,15 @@ class Content(msgspec.Struct, frozen=True):
     marks: Mapping[int, str] = {}
 
 
-class Seen(msgspec.Struct, frozen=True, kw_only=True):
+class NewFile(msgspec.Struct, frozen=True, kw_only=True):
     """A file that the tables do not know by its place; ``content`` is None where nothing begins like it."""
 
     file: CaptureFile
     head: str
-    content: Content | None = None
+    content: FileDigest | None = None
 
 
-class Known(NamedTuple):
+class StoredCapture(NamedTuple):
     """A file that the tables know: the capture that it is, what was in it, and whether that is all of it.
 
     It is not where the capture has grown since.
@@ -52,10 +52,10 @@ class Known(NamedTuple):
     whole: bool = True
 
 
-class Placed(msgspec.Struct, frozen=True, kw_only=True):
+class IdentifiedFile(msgspec.Struct, frozen=True, kw_only=True):
     """A file and the capture that it is: ``new``, a ``copy`` of one, or one that ``grew``."""
 
-    seen: Seen
+    seen: NewFile
     capture: str
     kind: Literal["new", "copy", "grew"]
 
@@ -71,13 +71,13 @@ def head_of(file: CaptureFile) -> str:
     return "" if file.error is not None else _walked(file, (), _HEAD).digest
 
 
-def content_of(file: CaptureFile, lengths: Iterable[int] = ()) -> Content | None:
+def content_of(file: CaptureFile, lengths: Iterable[int] = ()) -> FileDigest | None:
     """Read all of a file; ``lengths`` are the beginnings to mark. None where it cannot be read."""
     found = None if file.error is not None else _walked(file, sorted(set(lengths)), None)
     return found if found is not None and found.digest else None
 
 
-def _walked(file: CaptureFile, lengths: Sequence[int], most: int | None) -> Content:
+def _walked(file: CaptureFile, lengths: Sequence[int], most: int | None) -> FileDigest:
     try:
         with open_source(file.path) as source:
             window = source.window()
@@ -90,10 +90,10 @@ def _walked(file: CaptureFile, lengths: Sequence[int], most: int | None) -> Cont
         with open_file(file.path) as raw:
             return _hashed(raw.readinto, lengths, most)
     except (OSError, ValueError):
-        return Content(0, "")
+        return FileDigest(0, "")
 
 
-def _hashed(read: Callable[[memoryview], int], lengths: Sequence[int], most: int | None) -> Content:
+def _hashed(read: Callable[[memoryview], int], lengths: Sequence[int], most: int | None) -> FileDigest:
     sha, length, marks = hashlib.sha256(), 0, dict[int, str]()
     waiting = [one for one in lengths if one]
     view = memoryview(bytearray(_BLOCK))
@@ -107,10 +107,10 @@ def _hashed(read: Callable[[memoryview], int], lengths: Sequence[int], most: int
         length += count
         if waiting and length == waiting[0]:
             marks[waiting.pop(0)] = sha.hexdigest()
-    return Content(length, sha.hexdigest(), marks)
+    return FileDigest(length, sha.hexdigest(), marks)
 
 
-def source_row(capture: str, file: CaptureFile, head: str, content: Content) -> dict[str, Any]:
+def source_row(capture: str, file: CaptureFile, head: str, content: FileDigest) -> dict[str, Any]:
     """The row of ``sources`` of a file."""
     return {
         "capture": capture,
@@ -124,7 +124,7 @@ def source_row(capture: str, file: CaptureFile, head: str, content: Content) -> 
     }
 
 
-def candidates(seen: Iterable[Seen], known: Iterable[Known]) -> dict[str, set[int]]:
+def candidates(seen: Iterable[NewFile], known: Iterable[StoredCapture]) -> dict[str, set[int]]:
     """The files that may be a copy or may have grown, by path: the lengths of what they may begin with.
 
     Files whose content is known are left out unless it lacks one of these: how long the content of a
@@ -132,7 +132,7 @@ def candidates(seen: Iterable[Seen], known: Iterable[Known]) -> dict[str, set[in
     """
     lengths: dict[str, set[int]] = {}
     starts: dict[str, set[int]] = {}
-    heads: dict[str, list[Seen]] = {}
+    heads: dict[str, list[NewFile]] = {}
     for one in known:
         lengths.setdefault(one.path, set()).add(one.length)
         starts.setdefault(one.head, set()).add(one.length)
@@ -150,13 +150,15 @@ def candidates(seen: Iterable[Seen], known: Iterable[Known]) -> dict[str, set[in
     return found
 
 
-def place_files(seen: Sequence[Seen], known: Sequence[Known], names: Iterable[str]) -> list[Placed]:
+def place_files(
+    seen: Sequence[NewFile], known: Sequence[StoredCapture], names: Iterable[str]
+) -> list[IdentifiedFile]:
     """Say which capture each file is. ``names`` are taken already."""
     taken = set(names)
     captures = {one.digest: one.capture for one in known}
     # What is not all of a capture any more, or grew into one of the others here, grows no second time.
     growing = [one for one in known if one.whole]
-    whole: list[tuple[Content, str]] = []
+    whole: list[tuple[FileDigest, str]] = []
     placed = []
     # What grew most comes first: shorter files may be what it was before.
     for one in sorted(seen, key=lambda one: (-(one.content.length if one.content else 0), one.file.path)):
@@ -164,24 +166,26 @@ def place_files(seen: Sequence[Seen], known: Sequence[Known], names: Iterable[st
         same = None if content is None else _same(content, captures, whole)
         grew = None if content is None or same is not None else _grew(one.file.path, content, growing)
         if same is not None:
-            placed.append(Placed(seen=one, capture=same, kind="copy"))
+            placed.append(IdentifiedFile(seen=one, capture=same, kind="copy"))
             continue
         name = grew if grew is not None else _free_name(one.file.path, taken)
         taken.add(name)
         growing = [other for other in growing if other.capture != name]
-        placed.append(Placed(seen=one, capture=name, kind="new" if grew is None else "grew"))
+        placed.append(IdentifiedFile(seen=one, capture=name, kind="new" if grew is None else "grew"))
         if content is not None:
             captures[content.digest] = name
             whole.append((content, name))
     return sorted(placed, key=lambda one: one.seen.file.path)
 
 
-def _same(content: Content, captures: Mapping[str, str], whole: Iterable[tuple[Content, str]]) -> str | None:
+def _same(
+    content: FileDigest, captures: Mapping[str, str], whole: Iterable[tuple[FileDigest, str]]
+) -> str | None:
     before = (name for one, name in whole if one.marks.get(content.length) == content.digest)
     return captures.get(content.digest) or next(before, None)
 
 
-def _grew(path: str, content: Content, known: Iterable[Known]) -> str | None:
+def _grew(path: str, content: FileDigest, known: Iterable[StoredCapture]) -> str | None:
     begins = [
         one
         for one in known

@@ -278,8 +278,8 @@ class Store:
             # Deleted here, and only what a writer of these tables made: deltalake deletes what a log names.
             there = [path for path in gone if path in sizes and FILE_PATH.fullmatch(path)]
             if not dry:
-                with ThreadPoolExecutor(_AT_ONCE) as crew:
-                    list(crew.map(lambda path, place=place: place.join(*path.split("/")).delete(), there))
+                with ThreadPoolExecutor(_AT_ONCE) as pool:
+                    list(pool.map(lambda path, place=place: place.join(*path.split("/")).delete(), there))
             found |= {f"{table}/{path}": sizes[path] for path in there}
             if named is not None and not dry:
                 open_table(self.place, table, named).cleanup_metadata()

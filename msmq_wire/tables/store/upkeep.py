@@ -42,7 +42,7 @@ class TableStatus(msgspec.Struct, frozen=True):
     bytes: int
 
 
-class Kind(msgspec.Struct, frozen=True):
+class DecoderCount(msgspec.Struct, frozen=True):
     """So many captures were decoded by a version of msmq-wire with the same options."""
 
     version: str
@@ -64,17 +64,17 @@ class LastRun(msgspec.Struct, frozen=True):
     damaged: int
 
 
-class Status(msgspec.Struct, frozen=True):
+class StoreStatus(msgspec.Struct, frozen=True):
     """What tables hold: by table, how their captures were read, and the latest runs, the last one first."""
 
     place: str
     captures: int
     tables: tuple[TableStatus, ...]
-    kinds: tuple[Kind, ...]
+    kinds: tuple[DecoderCount, ...]
     runs: tuple[LastRun, ...]
 
 
-def status(store: Store, *, small: int = FILE_BYTES // 2, runs: int = 5) -> Status:
+def status(store: Store, *, small: int = FILE_BYTES // 2, runs: int = 5) -> StoreStatus:
     """What the tables hold now; files of fewer than ``small`` bytes are small. Reads no table of rows."""
     snapshot = store.snapshot()
     held = snapshot.rows("captures", ["version", "options", "scope", "damage"])
@@ -83,11 +83,13 @@ def status(store: Store, *, small: int = FILE_BYTES // 2, runs: int = 5) -> Stat
         counts = kinds.setdefault((row["version"], row["options"], row["scope"]), [0, 0])
         counts[0] += 1
         counts[1] += bool(row["damage"])
-    return Status(
+    return StoreStatus(
         store.place.url,
         len(held),
         tuple(_table(snapshot, table, small) for table in ("captures", "sources", "runs", *snapshot.tables)),
-        tuple(Kind(*key, *counts) for key, counts in sorted(kinds.items(), key=lambda kind: -kind[1][0])),
+        tuple(
+            DecoderCount(*key, *counts) for key, counts in sorted(kinds.items(), key=lambda kind: -kind[1][0])
+        ),
         tuple(_runs(snapshot)[:runs]),
     )
 
@@ -185,9 +187,9 @@ def export(store: Store, to: str, tables: Iterable[str] = ()) -> Copies:
         place.make_folder()
         for name in wanted:
             place.join(name).make_folder()
-        with ThreadPoolExecutor(_AT_ONCE) as crew:
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
             paths = [(name, *file.path.split("/")) for name, file in files]
-            list(crew.map(lambda path: _copy(store.place.join(*path), place.join(*path)), paths))
+            list(pool.map(lambda path: _copy(store.place.join(*path), place.join(*path)), paths))
     except OSError as error:
         raise MsmqWireError(f"cannot write {place.url}: {error.strerror or error}") from error
     rows = {name: sum(file.rows for file in snapshot.files(name)) for name in wanted}

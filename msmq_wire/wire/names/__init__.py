@@ -12,7 +12,7 @@ from msmq_wire.wire.names.format_name import (
     public,
 )
 from msmq_wire.wire.names.path_name import PathName
-from msmq_wire.wire.names.queue_format import (
+from msmq_wire.wire.names.queue_format_types import (
     QUEUE_FORMAT_FLAG_SYSTEM,
     QueueFormatType,
     QueueSuffixType,

@@ -25,7 +25,7 @@ from msmq_wire.wire.names.grammar import (
     split_suffix,
     suffix_text,
 )
-from msmq_wire.wire.names.queue_format import (
+from msmq_wire.wire.names.queue_format_types import (
     QUEUE_FORMAT_FLAG_SYSTEM,
     SYSTEM_SUFFIXES,
     QueueFormatType,

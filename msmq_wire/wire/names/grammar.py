@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 
 from msmq_wire.errors import FormatNameError
-from msmq_wire.wire.names.queue_format import SYSTEM_SUFFIXES, QueueSuffixType
+from msmq_wire.wire.names.queue_format_types import SYSTEM_SUFFIXES, QueueSuffixType
 
 BACKSLASH = "\\"
 

@@ -14,7 +14,7 @@ from msmq_wire.wire.names.grammar import (
     split_suffix,
     suffix_text,
 )
-from msmq_wire.wire.names.queue_format import SYSTEM_SUFFIXES, QueueSuffixType
+from msmq_wire.wire.names.queue_format_types import SYSTEM_SUFFIXES, QueueSuffixType
 
 
 class PathName(msgspec.Struct, frozen=True, kw_only=True):

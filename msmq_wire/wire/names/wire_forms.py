@@ -17,7 +17,7 @@ from msmq_wire.errors import DecodeError, FormatNameError
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.names.format_name import ENCODINGS, FormatName, direct, distribution_list, private
 from msmq_wire.wire.names.grammar import split_suffix, suffix_text
-from msmq_wire.wire.names.queue_format import (
+from msmq_wire.wire.names.queue_format_types import (
     QUEUE_FORMAT_TYPES,
     QUEUE_SUFFIX_TYPES,
     SUFFIX_MASK,

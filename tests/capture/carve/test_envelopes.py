@@ -7,18 +7,18 @@ import pytest
 from fixtures.build_srmp_requests import BOUNDARY, envelope
 from fixtures.build_srmp_requests import message as srmp_message
 from msmq_wire.capture.carve.reader import record_of
-from msmq_wire.capture.carve.search import Carver, Find
+from msmq_wire.capture.carve.search import CarvedItem, Carver
 
 _REQUEST = srmp_message("first order", 101, b"<order id='1'/>").data
 _HEAD_END = _REQUEST.index(b"\r\n\r\n") + 4
 
 
-def found(data: bytes) -> list[Find]:
+def found(data: bytes) -> list[CarvedItem]:
     carver = Carver()
     return carver.feed(b"\0" * 300 + data + b"\0" * 300) + carver.finish()
 
 
-def one(data: bytes) -> Find:
+def one(data: bytes) -> CarvedItem:
     (find,) = found(data)
     return find
 

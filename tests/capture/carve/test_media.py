@@ -18,39 +18,39 @@ from backports import zstd
 
 from fixtures.build_at_rest import files
 from msmq_wire.capture.carve import media
-from msmq_wire.capture.carve.media import PIECE, Medium, Piece
+from msmq_wire.capture.carve.media import READ_SIZE, Extent, Medium
 from msmq_wire.errors import CaptureError
 
 
-def pieces(medium: Medium, **parts: int) -> Iterator[tuple[int, bytes, bool]]:
-    return ((one.offset, bytes(one.data), one.joined) for one in medium.pieces(**parts))
+def extents(medium: Medium, **parts: int) -> Iterator[tuple[int, bytes, bool]]:
+    return ((one.offset, bytes(one.data), one.joined) for one in medium.extents(**parts))
 
 
 def whole(medium: Medium) -> bytes:
-    return b"".join(data for _, data, _ in pieces(medium))
+    return b"".join(data for _, data, _ in extents(medium))
 
 
 @pytest.fixture(scope="module")
 def noise() -> bytes:
-    return os.urandom(2 * PIECE + 4321)
+    return os.urandom(2 * READ_SIZE + 4321)
 
 
 def test_a_file_comes_in_pieces_with_its_hash(tmp_path: Path, noise: bytes) -> None:
     path = tmp_path / "disk.img"
     path.write_bytes(noise)
     with Medium(str(path)) as medium:
-        assert [offset for offset, _, _ in pieces(medium)] == [0, PIECE, 2 * PIECE]
+        assert [offset for offset, _, _ in extents(medium)] == [0, READ_SIZE, 2 * READ_SIZE]
         assert medium.sha256 == hashlib.sha256(noise).hexdigest()
         assert (medium.kind, medium.total, medium.bytes_read) == ("file", len(noise), len(noise))
-        assert medium.read(PIECE - 3, 6) == noise[PIECE - 3 : PIECE + 3]
+        assert medium.read(READ_SIZE - 3, 6) == noise[READ_SIZE - 3 : READ_SIZE + 3]
 
 
 def test_a_part_of_a_file_is_read_without_the_rest(tmp_path: Path, noise: bytes) -> None:
     path = tmp_path / "disk.img"
     path.write_bytes(noise)
     with Medium(str(path), hashing=False) as medium:
-        parts = list(pieces(medium, start=100, stop=PIECE + 200))
-        assert b"".join(data for _, data, _ in parts) == noise[100 : PIECE + 200]
+        parts = list(extents(medium, start=100, stop=READ_SIZE + 200))
+        assert b"".join(data for _, data, _ in parts) == noise[100 : READ_SIZE + 200]
         assert medium.sha256 is None
 
 
@@ -63,7 +63,7 @@ def test_holes_are_left_out_and_hashed_as_zeros(tmp_path: Path) -> None:
         file.write(b"end".ljust(4096, b"!"))
         file.truncate(80 << 20)
     with Medium(str(path)) as medium:
-        found = list(pieces(medium))
+        found = list(extents(medium))
         if found[0][1].count(b"\0"):
             pytest.skip("needs a file system with holes")
         assert [(offset, data[:5]) for offset, data, _ in found] == [(0, b"begin"), (64 << 20, b"end!!")]
@@ -104,7 +104,7 @@ def test_ranges_of_a_dump_are_not_joined(tmp_path: Path) -> None:
     begin = len(data) - 8192 - 4096
     with Medium(str(path)) as medium:
         assert medium.kind == "minidump"
-        assert [(offset, joined) for offset, _, joined in pieces(medium)] == [
+        assert [(offset, joined) for offset, _, joined in extents(medium)] == [
             (0, True),
             (begin, False),
             (begin + 8192, False),
@@ -128,14 +128,14 @@ def test_what_a_disk_cannot_read_is_a_hole_and_counted(
 ) -> None:
     path = tmp_path / "disk.img"
     path.write_bytes(noise)
-    monkeypatch.setattr(Broken, "bad", range(PIECE + 8192, PIECE + 8193))
+    monkeypatch.setattr(Broken, "bad", range(READ_SIZE + 8192, READ_SIZE + 8193))
     monkeypatch.setattr(media, "open", lambda path, mode, buffering: Broken(path), raising=False)
     with Medium(str(path)) as medium:
-        found = list(pieces(medium))
+        found = list(extents(medium))
         assert medium.unreadable == 4096
-    there = noise[: PIECE + 8192] + noise[PIECE + 12288 :]
+    there = noise[: READ_SIZE + 8192] + noise[READ_SIZE + 12288 :]
     assert b"".join(data for _, data, _ in found) == there
-    assert [offset for offset, _, _ in found] == [0, PIECE, PIECE + 12288, 2 * PIECE]
+    assert [offset for offset, _, _ in found] == [0, READ_SIZE, READ_SIZE + 12288, 2 * READ_SIZE]
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_what_cannot_be_opened_is_one_clear_error(tmp_path: Path) -> None:
 
 
 def test_a_piece_names_its_parts() -> None:
-    assert Piece(1, memoryview(b"x"), True)._fields == ("offset", "data", "joined")
+    assert Extent(1, memoryview(b"x"), True)._fields == ("offset", "data", "joined")
 
 
 def test_ranges_too_short_for_a_message_are_passed_over(tmp_path: Path) -> None:
@@ -182,7 +182,7 @@ def test_ranges_too_short_for_a_message_are_passed_over(tmp_path: Path) -> None:
     )
     begin = 60 + 16 * len(ranges) + 3 * 49
     with Medium(str(path)) as medium:
-        found = list(pieces(medium))
+        found = list(extents(medium))
     assert [(offset, len(data)) for offset, data, _ in found[:2]] == [(0, begin - 147), (begin, 8192)]
     assert len(found) <= 3
 
@@ -205,7 +205,7 @@ def test_a_hundred_thousand_bytes_each_in_a_range_of_its_own_are_read_at_once(
 
     monkeypatch.setattr(Medium, "_fill", counted)
     with Medium(str(path)) as medium:
-        found = [len(one.data) for one in medium.pieces()]
+        found = [len(one.data) for one in medium.extents()]
     assert sum(found) <= path.stat().st_size
     assert len(found) <= 4
     assert len(filled) <= 4
@@ -226,7 +226,7 @@ def sparse(path: Path, size: int, *places: tuple[int, bytes]) -> Path:
 def test_a_terabyte_of_holes_is_not_hashed_and_says_why(tmp_path: Path) -> None:
     path = sparse(tmp_path / "disk.img", 1 << 40, (1 << 39, b"here".ljust(4096, b"!")))
     with Medium(str(path)) as medium:
-        assert [(one.offset, bytes(one.data[:4])) for one in medium.pieces()] == [(1 << 39, b"here")]
+        assert [(one.offset, bytes(one.data[:4])) for one in medium.extents()] == [(1 << 39, b"here")]
         assert (medium.sha256, medium.unhashed) == (None, "most of 1.1 TB was never written")
 
 

@@ -14,13 +14,13 @@ from fixtures.build_srmp_requests import MULTIPART, content, envelope, post
 from msmq_wire import build_message, encode
 from msmq_wire.capture.carve import media
 from msmq_wire.capture.carve.envelopes import AROUND, REACH
-from msmq_wire.capture.carve.media import PIECE, Medium, Piece
+from msmq_wire.capture.carve.media import READ_SIZE, Extent, Medium
 from msmq_wire.capture.carve.parts import BEHIND, finds_in_part, part_starts
 from msmq_wire.capture.carve.reader import finds_in
-from msmq_wire.capture.carve.search import Carver, Find
+from msmq_wire.capture.carve.search import CarvedItem, Carver
 from msmq_wire.capture.listing import open_file
 from msmq_wire.errors import CaptureError
-from msmq_wire.reassembly.stream import MAX_PENDING, is_credible, packet_length
+from msmq_wire.reassembly.packet_framer import MAX_PENDING, is_credible, packet_length
 from tests.effort import examples, seeds, share
 
 LONGEST = 4000
@@ -31,13 +31,13 @@ SIZE = 40_000
 class Bytes:
     """A medium of bytes that is read in small pieces; the ranges of ``holes`` are not there."""
 
-    def __init__(self, data: bytes, holes: tuple[range, ...] = (), piece: int = 1009) -> None:
+    def __init__(self, data: bytes, holes: tuple[range, ...] = (), extent: int = 1009) -> None:
         self.data = data
         self.holes = holes
-        self.piece = piece
+        self.extent = extent
         self.taken: list[range] = []
 
-    def pieces(self, start: int = 0, stop: int | None = None) -> Iterator[Piece]:
+    def extents(self, start: int = 0, stop: int | None = None) -> Iterator[Extent]:
         at, size = start, len(self.data) if stop is None else min(stop, len(self.data))
         while at < size:
             inside = next((hole for hole in self.holes if at in hole), None)
@@ -45,9 +45,9 @@ class Bytes:
                 at = inside.stop
                 continue
             ends = [hole.start for hole in self.holes if hole.start > at]
-            end = min([at - at % self.piece + self.piece, size, *ends])
+            end = min([at - at % self.extent + self.extent, size, *ends])
             self.taken.append(range(at, end))
-            yield Piece(at, memoryview(self.data)[at:end], True)
+            yield Extent(at, memoryview(self.data)[at:end], True)
             at = end
 
 
@@ -124,13 +124,13 @@ def chain(seed: int, *, step: float, count: int = 12) -> bytes:
     return bytes(data)
 
 
-def searched(data: bytes, holes: tuple[range, ...] = ()) -> list[Find]:
+def searched(data: bytes, holes: tuple[range, ...] = ()) -> list[CarvedItem]:
     return list(finds_in(cast(Medium, Bytes(data, holes)), Carver()))
 
 
-def in_parts(data: bytes, size: int, behind: int, holes: tuple[range, ...] = ()) -> list[Find]:
+def in_parts(data: bytes, size: int, behind: int, holes: tuple[range, ...] = ()) -> list[CarvedItem]:
     """The finds of all parts, one part after the other."""
-    found: list[Find] = []
+    found: list[CarvedItem] = []
     for first in range(0, len(data), size):
         medium = cast(Medium, Bytes(data, holes))
         found += finds_in_part(medium, first, min(first + size, len(data)), behind=behind)
@@ -203,14 +203,14 @@ def test_bodies_in_bodies_are_as_deep_in_every_part() -> None:
 
 
 def test_what_is_before_a_part_holds_the_largest_packet_and_two_srmp_messages() -> None:
-    assert BEHIND % PIECE == 0
+    assert BEHIND % READ_SIZE == 0
     assert MAX_PENDING < BEHIND
-    assert BEHIND - PIECE < 2 * REACH + AROUND <= BEHIND
+    assert BEHIND - READ_SIZE < 2 * REACH + AROUND <= BEHIND
 
 
 def test_parts_are_whole_pieces_and_cover_the_file() -> None:
-    assert list(part_starts(3 * PIECE + 1, 1)) == [0, PIECE, 2 * PIECE, 3 * PIECE]
-    assert list(part_starts(5 * PIECE, 2 * PIECE + 17)) == [0, 2 * PIECE, 4 * PIECE]
+    assert list(part_starts(3 * READ_SIZE + 1, 1)) == [0, READ_SIZE, 2 * READ_SIZE, 3 * READ_SIZE]
+    assert list(part_starts(5 * READ_SIZE, 2 * READ_SIZE + 17)) == [0, 2 * READ_SIZE, 4 * READ_SIZE]
     assert list(part_starts(0, 1)) == [0]
 
 
@@ -253,7 +253,7 @@ def test_packets_of_the_largest_size_are_told_alike_by_parts_of_a_file(tmp_path:
         expected = list(finds_in(medium, Carver()))
     assert [find.grade for find in expected].count("whole") >= 4
     for size in (1 << 20, 3 << 20, 10 << 20):
-        found: list[Find] = []
+        found: list[CarvedItem] = []
         for first in part_starts(len(data), size):
             with Medium(str(path), hashing=False) as medium:
                 found += finds_in_part(medium, first, first + size)
@@ -274,11 +274,11 @@ def test_what_was_found_before_a_failure_is_told() -> None:
     whole = searched(data)
 
     class Failing(Bytes):
-        def pieces(self, start: int = 0, stop: int | None = None) -> Iterator[Piece]:
-            yield from list(super().pieces(start, stop))[:2]
+        def extents(self, start: int = 0, stop: int | None = None) -> Iterator[Extent]:
+            yield from list(super().extents(start, stop))[:2]
             raise CaptureError("gone")
 
-    found: list[Find] = []
+    found: list[CarvedItem] = []
     with pytest.raises(CaptureError, match="gone"):
         found.extend(finds_in_part(cast(Medium, Failing(data)), 0, len(data)))
     assert found[0] == whole[0]
@@ -287,7 +287,7 @@ def test_what_was_found_before_a_failure_is_told() -> None:
 
 @pytest.mark.slow
 def test_a_file_of_an_opener_gives_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(media, "PIECE", 5000)
+    monkeypatch.setattr(media, "READ_SIZE", 5000)
     for name, data in (("a.dd", image(8, requests=True)), ("a.gz", gzip.compress(image(8, requests=True)))):
         (tmp_path / name).write_bytes(data)
         with Medium(str(tmp_path / name), hashing=False, opener=open_file) as medium:

@@ -21,9 +21,9 @@ Place = tuple[str, int, str, str]
 
 def places(records: Iterable[Record]) -> list[Place]:
     return sorted(
-        (Path(spot.capture).name, spot.offset, record.type, record.grade or "")
+        (Path(location.capture).name, location.offset, record.type, record.grade or "")
         for record in records
-        for spot in record.spots
+        for location in record.locations
     )
 
 
@@ -42,16 +42,16 @@ def test_what_lies_in_the_fixtures_is_found(fixtures: Path) -> None:
 def test_copies_are_one_record_with_all_their_places(fixtures: Path) -> None:
     found = list(carve(*paths(fixtures / "at_rest")))
     copied = {
-        message["label"]: [Path(spot.capture).name for spot in record.spots]
+        message["label"]: [Path(location.capture).name for location in record.locations]
         for record in found
-        if len(record.spots) > 1 and (message := message_of(record)) is not None
+        if len(record.locations) > 1 and (message := message_of(record)) is not None
     }
     assert copied == {
         "order 4711": ["J0000007.MQ", "P0003420.MQ"],
         "order 4712": ["P0003420.MQ", "memory.dmp"],
     }
-    (spot,) = (one for record in found for one in record.spots if one.address == 0x1A2B0000 + 104)
-    assert Path(spot.capture).name == "memory.dmp"
+    (location,) = (one for record in found for one in record.locations if one.address == 0x1A2B0000 + 104)
+    assert Path(location.capture).name == "memory.dmp"
 
 
 def test_a_record_says_what_is_known_and_nothing_of_a_network(fixtures: Path) -> None:
@@ -96,7 +96,7 @@ def test_more_than_is_kept_is_told_before_and_copies_of_that_are_counted(
     (tmp_path / "b").write_bytes(two)
     with CarveReader([str(tmp_path / "a"), str(tmp_path / "b")]) as carving:
         found = list(carving)
-    assert [(record.id, len(record.spots)) for record in found] == [(1, 1), (2, 1), (3, 1)]
+    assert [(record.id, len(record.locations)) for record in found] == [(1, 1), (2, 1), (3, 1)]
     assert carving.told_before == 2
     assert sum(facts.copies for facts in carving.searched) == 2
 

@@ -12,21 +12,21 @@ from hypothesis import strategies as st
 
 from fixtures.build_at_rest import message
 from fixtures.build_srmp_requests import message as srmp_message
-from msmq_wire.capture.carve.packets import fixed_part, left_of, needed, walk
-from msmq_wire.capture.carve.search import Carver, Find, _found_slowly, _memmem
-from msmq_wire.reassembly.stream import MAX_PENDING, is_credible, packet_length
+from msmq_wire.capture.carve.packet_validation import fixed_part, left_of, needed, walk
+from msmq_wire.capture.carve.search import CarvedItem, Carver, _found_slowly, _memmem
+from msmq_wire.reassembly.packet_framer import MAX_PENDING, is_credible, packet_length
 
 Told = list[tuple[int, str, str]]
 _FEW = st.lists(st.sampled_from(b"LIOR\0"), max_size=40).map(bytes)
 
 
-def found(data: bytes, *, piece: int = 1 << 20, envelopes: bool = True) -> list[Find]:
+def found(data: bytes, *, extent: int = 1 << 20, envelopes: bool = True) -> list[CarvedItem]:
     carver = Carver(envelopes=envelopes)
-    finds = [one for at in range(0, len(data), piece) for one in carver.feed(data[at : at + piece])]
+    finds = [one for at in range(0, len(data), extent) for one in carver.feed(data[at : at + extent])]
     return finds + carver.finish()
 
 
-def told(finds: Sequence[Find]) -> Told:
+def reported(finds: Sequence[CarvedItem]) -> Told:
     return [(one.offset, one.type, one.grade) for one in finds]
 
 
@@ -102,7 +102,7 @@ SMALL = [
     st.sampled_from([1, 7, 64, 333, 1 << 20]),
 )
 def test_what_lies_over_and_inside_of_others_is_told_by_the_rules(
-    laid: list[tuple[bytes, int]], piece: int
+    laid: list[tuple[bytes, int]], extent: int
 ) -> None:
     data = bytearray()
     for one, gap in laid:
@@ -110,14 +110,14 @@ def test_what_lies_over_and_inside_of_others_is_told_by_the_rules(
         at = max(0, len(data) + gap)
         data[at : at + len(one)] = one.rjust(len(one), b"\0")
         data += bytes(max(0, at - len(data)))
-    assert told(found(bytes(data), piece=piece)) == naive(bytes(data))
+    assert reported(found(bytes(data), extent=extent)) == naive(bytes(data))
 
 
 def test_a_packet_is_found_at_every_alignment(order: bytes) -> None:
     noise = random.Random(7).randbytes(9000)
     for shift in range(17):
         data = noise[: 4000 + shift] + order + noise[4000:]
-        assert told(found(data)) == [(4000 + shift, "user_message", "whole")]
+        assert reported(found(data)) == [(4000 + shift, "user_message", "whole")]
 
 
 def test_the_same_bytes_twice_are_two_finds_with_their_bytes(order: bytes) -> None:
@@ -129,7 +129,7 @@ def test_the_same_bytes_twice_are_two_finds_with_their_bytes(order: bytes) -> No
 def test_who_lies_over_the_end_of_another_was_written_later(order: bytes) -> None:
     older = message(2, "older", "x" * 150)
     finds = found(older[:400] + order)
-    assert told(finds) == [(0, "user_message", "head"), (400, "user_message", "whole")]
+    assert reported(finds) == [(0, "user_message", "head"), (400, "user_message", "whole")]
     assert finds[0].data == older[:400]
     assert "offset 400" in (finds[0].reason or "")
 
@@ -153,7 +153,7 @@ def test_bodies_are_looked_into_twice(order: bytes) -> None:
 def test_a_hole_ends_a_packet_and_offsets_go_on_behind_it(order: bytes) -> None:
     carver = Carver()
     finds = carver.feed(order[:100]) + carver.hole(4000) + carver.feed(b"--" + order) + carver.finish()
-    assert told(finds) == [(0, "user_message", "head"), (4102, "user_message", "whole")]
+    assert reported(finds) == [(0, "user_message", "head"), (4102, "user_message", "whole")]
 
 
 def test_what_is_not_whole_ends_where_the_next_find_begins(order: bytes) -> None:
@@ -204,10 +204,10 @@ def test_envelopes_are_left_alone_where_they_are_not_wanted() -> None:
     assert found(data, envelopes=False) == []
 
 
-@pytest.mark.parametrize("piece", [1, 100, 1 << 20])
-def test_an_envelope_is_the_same_however_it_is_fed(piece: int) -> None:
+@pytest.mark.parametrize("extent", [1, 100, 1 << 20])
+def test_an_envelope_is_the_same_however_it_is_fed(extent: int) -> None:
     request = srmp_message("label", 3, b"body").data
-    (find,) = found(bytes(5000) + request + bytes(3000), piece=piece)
+    (find,) = found(bytes(5000) + request + bytes(3000), extent=extent)
     assert (find.grade, find.offset) == ("whole", 5000 + request.index(b"<se:Envelope"))
     assert find.data == request
 

@@ -8,7 +8,7 @@ import pytest
 
 from msmq_wire import build_message, decode, encode
 from msmq_wire.cli.render.tree_lines import PacketLines
-from msmq_wire.cli.render.values import is_bare, number_words
+from msmq_wire.cli.render.value_text import is_bare, number_words
 from msmq_wire.wire.fields import fields
 from msmq_wire.wire.registry import HEADERS, PACKETS
 
@@ -29,5 +29,5 @@ def test_what_varies_in_size_is_not_in_the_lines_but_beside_them() -> None:
 def test_a_bare_number_is_told_as_it_is_and_no_other_is(stem: str) -> None:
     for field in fields({**HEADERS, **PACKETS}[stem]):
         if field.value_type is int and not field.position:
-            told = {number_words(field, number, UTC) == (str(number), "") for number in (1, 2, 77, 255)}
-            assert told == {is_bare(field)}, field.name
+            reported = {number_words(field, number, UTC) == (str(number), "") for number in (1, 2, 77, 255)}
+            assert reported == {is_bare(field)}, field.name

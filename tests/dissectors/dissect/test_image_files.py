@@ -52,10 +52,10 @@ def _refused(image: Path, hint: str) -> None:
     """An image is refused at once, in one short line that ends with the name that was asked for."""
     with pytest.raises(CaptureError) as caught:
         open_container(image)
-    told = str(caught.value)
-    assert hint[-12:] in told.replace("\\\\", "\\")
-    assert len(told.replace(str(image), "")) < 200
-    assert "\n" not in told
+    reported = str(caught.value)
+    assert hint[-12:] in reported.replace("\\\\", "\\")
+    assert len(reported.replace(str(image), "")) < 200
+    assert "\n" not in reported
 
 
 @pytest.fixture

@@ -123,8 +123,8 @@ def _carved(*paths: Path) -> tuple[float, int, dict[str, str]]:
     assert done.returncode == 0, done.stderr
     first, *rows = done.stdout.splitlines()
     seconds, kilobytes = first.split()
-    told = [row.split("\t") for row in rows]
-    return float(seconds), int(kilobytes) << 10, {Path(name).name: failure for name, _, failure in told}
+    reported = [row.split("\t") for row in rows]
+    return float(seconds), int(kilobytes) << 10, {Path(name).name: failure for name, _, failure in reported}
 
 
 @pytest.mark.slow
@@ -222,7 +222,7 @@ def test_what_lies_nowhere_is_hashed_as_zeros_where_it_is_not_much(tmp_path: Pat
     image = tmp_path / "disk.qcow2"
     image.write_bytes(qcow2(64 * _MIB, l2=[0] * 8 + [3 << 16] + [0] * 8183, clusters=b"x" * 65536))
     with Medium(str(image)) as medium:
-        assert [(one.offset, len(one.data)) for one in medium.pieces()] == [(8 << 16, 1 << 16)]
+        assert [(one.offset, len(one.data)) for one in medium.extents()] == [(8 << 16, 1 << 16)]
         zeros = bytes(64 * _MIB - (9 << 16))
         assert medium.disk_sha256 == hashlib.sha256(bytes(8 << 16) + b"x" * 65536 + zeros).hexdigest()
 
@@ -251,7 +251,7 @@ def test_each_file_of_an_image_has_its_own_hash(tmp_path: Path) -> None:
     image = tmp_path / "disk.vmdk"
     image.write_bytes(text_of(None, 'RW 8 FLAT "a.raw" 0', 'RW 8 FLAT "b.raw" 0'))
     with Medium(str(image)) as medium:
-        for _ in medium.pieces():
+        for _ in medium.extents():
             pass
         assert [(one.name, one.size, one.sha256) for one in medium.files] == [
             (

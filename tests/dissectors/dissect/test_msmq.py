@@ -98,14 +98,14 @@ def test_what_is_told_of_a_message_is_what_its_columns_say(message: _MESSAGE) ->
     [find] = [*carver.feed(data), *carver.finish()]
     row = message_view(Record(id=1, type="user_message", packet=inspect(data).packet))
     assert row is not None
-    told = message_fields(find)
-    assert list(told) == [name for _, name in FIELDS]
+    reported = message_fields(find)
+    assert list(reported) == [name for _, name in FIELDS]
     assert {name for _, name in FIELDS} <= {one.name for one in COLUMNS}
     assert {"queue", "label", "message_id", "message_class_name", "delivery", "sent_at", "body_size"} <= set(
-        told
+        reported
     )
-    assert told["sent_at"].isoformat() == "2023-11-14T22:13:27+00:00"
-    assert {**told, "sent_at": None} == {name: row[name] for name in told} | {"sent_at": None}
+    assert reported["sent_at"].isoformat() == "2023-11-14T22:13:27+00:00"
+    assert {**reported, "sent_at": None} == {name: row[name] for name in reported} | {"sent_at": None}
 
 
 @pytest.mark.check

@@ -32,11 +32,11 @@ def test_what_cannot_be_read_is_a_hole_of_one_chunk_and_what_follows_is_found(
 ) -> None:
     one, two = message(1), message(2)
     data = one.ljust(CHUNK, b"\0") + bytes(CHUNK) + two + bytes(CHUNK)
-    told: list[tuple[int, int, str]] = []
+    reported: list[tuple[int, int, str]] = []
     stream = Worn(data, CHUNK + 5)
-    finds = list(carve(stream, len(data), lambda *what: told.append(what)))
+    finds = list(carve(stream, len(data), lambda *what: reported.append(what)))
     assert [(find.offset, find.data) for find in finds] == [(0, one), (2 * CHUNK, two)]
-    assert told == [(CHUNK, CHUNK, "EOFError")]
+    assert reported == [(CHUNK, CHUNK, "EOFError")]
     assert max(stream.asked) == CHUNK
 
 
@@ -48,18 +48,18 @@ class Broken(io.BytesIO):
 
 
 def test_a_disk_of_which_nothing_can_be_read_is_given_up() -> None:
-    told: list[tuple[int, int, str]] = []
-    assert not list(carve(Broken(), 1 << 60, lambda *what: told.append(what)))
-    assert len(told) == 1024
-    assert sum(length for _, length, _ in told) == 1 << 60
+    reported: list[tuple[int, int, str]] = []
+    assert not list(carve(Broken(), 1 << 60, lambda *what: reported.append(what)))
+    assert len(reported) == 1024
+    assert sum(length for _, length, _ in reported) == 1 << 60
 
 
 def test_bytes_that_are_not_there_end_the_search_and_are_told(message: Callable[[int], bytes]) -> None:
     data = message(1)[:-4]
-    told: list[tuple[int, int, str]] = []
-    [find] = carve(io.BytesIO(data), 1 << 40, lambda *what: told.append(what))
+    reported: list[tuple[int, int, str]] = []
+    [find] = carve(io.BytesIO(data), 1 << 40, lambda *what: reported.append(what))
     assert (find.offset, find.grade) == (0, "head")
-    assert told == [(len(data), (1 << 40) - len(data), "they are not there")]
+    assert reported == [(len(data), (1 << 40) - len(data), "they are not there")]
 
 
 @pytest.mark.parametrize(

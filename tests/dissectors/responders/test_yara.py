@@ -11,7 +11,7 @@ import yara  # type: ignore[import-not-found]  # an extension without annotation
 
 from msmq_wire import build_message, encode
 from msmq_wire.capture.carve.search import Carver
-from msmq_wire.reassembly.stream import is_credible
+from msmq_wire.reassembly.packet_framer import is_credible
 
 pytestmark = pytest.mark.needs("yara-python")
 

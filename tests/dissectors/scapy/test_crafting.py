@@ -77,13 +77,13 @@ def test_a_lie_that_is_given_stays_a_lie(name: str, lie: Any) -> None:
     liar = ms.MSMQUserMessage(destination_queue=_QUEUE, label="hello", message_body=b"body")
     holder = liar.base_header if name == "packet_size" else liar.message_properties_header
     setattr(holder, name, lie)
-    told, true = bytes(liar), bytes(honest)
-    assert told != true
+    reported, true = bytes(liar), bytes(honest)
+    assert reported != true
     assert getattr(holder, name) == lie
     if isinstance(lie, int):
         # Only the bytes of the field that lies differ.
-        changed = [at for at in range(len(true)) if told[at] != true[at]]
-        assert len(told) == len(true)
+        changed = [at for at in range(len(true)) if reported[at] != true[at]]
+        assert len(reported) == len(true)
         assert changed[-1] - changed[0] < 4
     delattr(holder, name)
     assert bytes(liar) == bytes(honest)

@@ -27,7 +27,7 @@ def _as_a_reader(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     msmq_scapy.unregister()
 
 
-def _told(source: str, names: dict[str, object]) -> str:
+def _reported(source: str, names: dict[str, object]) -> str:
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
         exec(compile(source, "docs/scapy.md", "single"), names)
@@ -41,8 +41,8 @@ def test_the_page_shows_what_scapy_shows() -> None:
     for block in _BLOCK.findall(text):
         for example in doctest.DocTestParser().get_examples(block):
             written += 1
-            told = _told(example.source, names)
-            assert told == example.want.strip("\n"), example.source
-            shown += bool(told)
+            reported = _reported(example.source, names)
+            assert reported == example.want.strip("\n"), example.source
+            shown += bool(reported)
     assert written > 10
     assert shown > 5

@@ -49,8 +49,8 @@ def _agree(data: bytes, stem: str) -> Any:
     assert bytes(pkt.payload) == result.remainder
     assert error_view(pkt.error) == error_view(result.error)
     assert msmq_scapy.view(pkt) == ({} if result.packet is None else view(result.packet))
-    told = [found for found in result.anomalies if found.code in _EXPRESSIONS]
-    assert list(msmq_scapy.anomalies(pkt)) == told
+    reported = [found for found in result.anomalies if found.code in _EXPRESSIONS]
+    assert list(msmq_scapy.anomalies(pkt)) == reported
     return pkt
 
 

@@ -27,11 +27,11 @@ _CAPTURES = sorted((_FIXTURES / "rpc_captures").glob("*.pcap"))
 
 
 def _stubs(path: Path) -> Iterator[Any]:
-    told = json.loads(path.read_text(encoding="utf-8"))
-    for case in told["cases"]:
+    reported = json.loads(path.read_text(encoding="utf-8"))
+    for case in reported["cases"]:
         data = bytes.fromhex(case["hex"])
         if data:
-            cls = ms.MSMQStub.of(told["method"], case["direction"])
+            cls = ms.MSMQStub.of(reported["method"], case["direction"])
             yield data, cls(data, ndr64=case["syntax"] == "ndr64", ndrendian=case["byte_order"])
 
 

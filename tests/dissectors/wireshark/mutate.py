@@ -69,8 +69,8 @@ def main(arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory() as folder:
         capture = write(Path(folder) / "changed.pcap", frames(count))
         # Everything is shown, so that every path of the dissector is taken; nothing is kept but what matters.
-        told = run(capture, "-V", "-O", "msmq", "-o", "msmq.reserved:TRUE")
-        shown = told.count("Microsoft Message Queuing")
+        reported = run(capture, "-V", "-O", "msmq", "-o", "msmq.reserved:TRUE")
+        shown = reported.count("Microsoft Message Queuing")
     print(f"{count} changed packets, {shown} shown, no Lua error")
     return 0
 

@@ -19,7 +19,7 @@ from msmq_wire.records.decoder import decoded
 from msmq_wire.records.finder import PacketFinder
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.records.view import record_view
-from msmq_wire.rpc.security import Negotiation, ProtectedPdu, Unwrapped
+from msmq_wire.rpc.pdu_protection import Negotiation, ProtectedPdu, Unwrapped
 from msmq_wire.rpc.unseal.negotiation import negotiator
 from msmq_wire.rpc.unseal.secrets import Secrets
 from msmq_wireshark.bridge import TsharkReader, read_with_tshark

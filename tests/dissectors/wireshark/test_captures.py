@@ -64,22 +64,22 @@ def test_the_packets_of_a_capture_are_found_in_the_same_frames(path: Path) -> No
 
 
 def test_labels_are_found_by_a_filter_on_the_destination_type() -> None:
-    told = run(
+    reported = run(
         _CAPTURES / "demo.pcap", "-Y", "msmq.user_header.flags.dq == 7", "-T", "fields",
         "-e", "msmq.message_properties_header.label",
     )  # fmt: skip
-    assert told.split("\n")[:3] == ["order 4711", "payment 93", "catalogue 2026-11-20"]
+    assert reported.split("\n")[:3] == ["order 4711", "payment 93", "catalogue 2026-11-20"]
 
 
 @pytest.mark.slow
 def test_the_info_column_tells_the_story() -> None:
-    told = run(_CAPTURES / "demo.pcap", "-T", "fields", "-e", "_ws.col.Info", "-Y", "msmq").splitlines()
-    assert told[1].startswith("Ping answer from c277e190-")
-    assert told[4] == "ConnectionParameters window 64"
+    reported = run(_CAPTURES / "demo.pcap", "-T", "fields", "-e", "_ws.col.Info", "-Y", "msmq").splitlines()
+    assert reported[1].startswith("Ping answer from c277e190-")
+    assert reported[4] == "ConnectionParameters window 64"
     # Newer tsharks write each backslash of a field twice.
     story = 'UserMessage #4162 to DIRECT=OS:msg01\\private$\\orders "order 4711" priority 3'
-    assert told[6].replace("\\\\", "\\") == story
-    assert told[8] == "OrderAck sequence 1787166047:1 number 1"
+    assert reported[6].replace("\\\\", "\\") == story
+    assert reported[8] == "OrderAck sequence 1787166047:1 number 1"
 
 
 def test_requests_and_acknowledgments_lead_to_what_they_belong_to() -> None:
@@ -87,8 +87,10 @@ def test_requests_and_acknowledgments_lead_to_what_they_belong_to() -> None:
         "msmq.request_in", "msmq.response_in", "msmq.acknowledges", "msmq.acknowledged_in",
     )  # fmt: skip
     arguments = [word for link in links for word in ("-e", link)]
-    told = run(_CAPTURES / "demo.pcap", "-2", "-T", "fields", "-e", "frame.number", *arguments, "-Y", "msmq")
-    rows = {row.split("\t")[0]: row.split("\t")[1:] for row in told.splitlines()}
+    reported = run(
+        _CAPTURES / "demo.pcap", "-2", "-T", "fields", "-e", "frame.number", *arguments, "-Y", "msmq"
+    )
+    rows = {row.split("\t")[0]: row.split("\t")[1:] for row in reported.splitlines()}
     assert rows["1"][1] == "2"
     assert rows["2"][0] == "1"
     assert (rows["6"][1], rows["7"][0]) == ("7", "6")

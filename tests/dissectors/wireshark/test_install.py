@@ -92,8 +92,8 @@ def test_a_missing_tshark_is_no_failure(home: Path, monkeypatch: pytest.MonkeyPa
 
 def ignores_root() -> bool:
     """Whether this is root, and a tshark that does not run what root installed."""
-    told = subprocess.run(["tshark", "--version"], capture_output=True, text=True, check=True).stdout
-    version = re.search(r"([0-9]+)\.([0-9]+)", told)
+    reported = subprocess.run(["tshark", "--version"], capture_output=True, text=True, check=True).stdout
+    version = re.search(r"([0-9]+)\.([0-9]+)", reported)
     assert version is not None
     return os.geteuid() == 0 and (int(version[1]), int(version[2])) >= (4, 4)
 

@@ -14,8 +14,8 @@ from tests.dissectors.wireshark.tshark_view import DISSECTOR, run, write
 @pytest.mark.slow
 @pytest.mark.tshark
 def test_no_change_to_a_packet_makes_the_dissector_fail(tmp_path: Path) -> None:
-    told = run(write(tmp_path / "changed.pcap", frames(1000)), "-V", "-o", "msmq.reserved:TRUE")
-    assert told.count("Microsoft Message Queuing") > 100
+    reported = run(write(tmp_path / "changed.pcap", frames(1000)), "-V", "-o", "msmq.reserved:TRUE")
+    assert reported.count("Microsoft Message Queuing") > 100
 
 
 def test_the_generated_table_is_what_the_declarations_say() -> None:

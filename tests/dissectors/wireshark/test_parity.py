@@ -133,9 +133,9 @@ def _compare(result: InspectResult, shown: Shown) -> list[str]:
     found: list[str] = []
     if result.error is not None:
         error = node.children.get("error", [Node()])[0]
-        told = (error.text("code"), error.text("path"), error.text("offset"))
+        reported = (error.text("code"), error.text("path"), error.text("offset"))
         wanted_error = (result.error.code, result.error.path, result.error.offset)
-        found += [] if told == wanted_error else [f"error {told} is not {wanted_error}"]
+        found += [] if reported == wanted_error else [f"error {reported} is not {wanted_error}"]
     elif "error" in node.children:
         found.append(f"an error: {node.children['error'][0]}")
     value, expected = result.packet, view(result.packet)

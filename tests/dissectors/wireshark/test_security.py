@@ -41,8 +41,8 @@ def test_a_session_key_says_for_which_cipher_it_is(tmp_path: Path) -> None:
     other = sealed.replace(bytes.fromhex("0102000001680000"), bytes.fromhex("0102010001680000"))
     assert other != sealed
     path = _capture(tmp_path / "sealed.pcap", sealed, other)
-    told = run(path, "-Y", "msmq.type == user_message", "-T", "fields", "-e", _ALGORITHM)
-    assert told.splitlines() == [f"{0x6801:#010x}", ""]
+    reported = run(path, "-Y", "msmq.type == user_message", "-T", "fields", "-e", _ALGORITHM)
+    assert reported.splitlines() == [f"{0x6801:#010x}", ""]
 
 
 def test_a_certificate_is_shown_by_wireshark_itself(tmp_path: Path) -> None:
@@ -52,13 +52,13 @@ def test_a_certificate_is_shown_by_wireshark_itself(tmp_path: Path) -> None:
     damaged = signed[: at + 6] + b"\xff\xff" + signed[at + 8 :]
     none = signed[:at] + b"\x31" + signed[at + 1 :]
     path = _capture(tmp_path / "signed.pcap", signed, damaged, none)
-    told = run(
+    reported = run(
         path, "-Y", "msmq.type == user_message", "-T", "fields",
         "-e", "x509sat.uTF8String", "-e", "msmq.security_header.security_data.sender_cert",
         "-e", "msmq.transaction_header", "-e", "msmq.message_properties_header.label",
     ).splitlines()  # fmt: skip
-    names = [line.split("\t")[0] for line in told]
+    names = [line.split("\t")[0] for line in reported]
     assert names[0] == "order service,order service"
     assert names[2] == ""
     # What is behind a damaged certificate is shown all the same.
-    assert [line.split("\t")[-1] for line in told] == ["order 4711"] * 3
+    assert [line.split("\t")[-1] for line in reported] == ["order 4711"] * 3

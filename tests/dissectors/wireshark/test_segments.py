@@ -52,8 +52,8 @@ def test_segments_of_any_size_give_the_same_packets(tmp_path: Path, size: int) -
 def test_several_packets_in_one_segment_are_all_shown_and_counted(tmp_path: Path) -> None:
     frames = tcp_frames(1, [(0, b"".join(_STREAM))])
     assert _kinds(_shown(tmp_path, frames)) == _KINDS
-    told = run(write(tmp_path / "one.pcap", frames), "-T", "fields", "-e", "_ws.col.Info")
-    assert told.rstrip().endswith("+4 packets")
+    reported = run(write(tmp_path / "one.pcap", frames), "-T", "fields", "-e", "_ws.col.Info")
+    assert reported.rstrip().endswith("+4 packets")
 
 
 @pytest.mark.slow
@@ -107,5 +107,5 @@ def test_judging_can_be_switched_off(tmp_path: Path) -> None:
 
 def test_messages_over_http_are_marked_with_their_queue() -> None:
     capture = _FIXTURES.parent / "captures" / "path_srmp_message.pcap"
-    told = run(capture, "-T", "fields", "-e", "msmq.srmp.queue", "-Y", "msmq")
-    assert told.strip() != ""
+    reported = run(capture, "-T", "fields", "-e", "msmq.srmp.queue", "-Y", "msmq")
+    assert reported.strip() != ""

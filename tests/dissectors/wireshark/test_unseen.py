@@ -38,8 +38,8 @@ def test_the_info_column_shows_no_character_that_is_not_seen(tmp_path: Path) -> 
         data = labelled(message, label)
         segments.append((at, data))
         at += len(data)
-    told = run(write(tmp_path / "labels.pcap", tcp_frames(1, segments)))
-    assert told.count("UserMessage") == len(segments)
-    assert set(told) & {*_TABLE, "\x1b", "\x85"} == set()
-    assert "\\u3164" in told
-    assert '"a\\x1b[31m\\x85\\n"' in told
+    reported = run(write(tmp_path / "labels.pcap", tcp_frames(1, segments)))
+    assert reported.count("UserMessage") == len(segments)
+    assert set(reported) & {*_TABLE, "\x1b", "\x85"} == set()
+    assert "\\u3164" in reported
+    assert '"a\\x1b[31m\\x85\\n"' in reported

@@ -47,7 +47,7 @@ class Shown(msgspec.Struct):
 
 def run(capture: Path, *arguments: str) -> str:
     """The output of tshark with the dissector; a Lua error anywhere in it fails the test."""
-    told = subprocess.run(
+    reported = subprocess.run(
         ["tshark", "-n", "-X", f"lua_script:{DISSECTOR}", "-r", str(capture), *arguments],
         capture_output=True,
         text=True,
@@ -55,11 +55,11 @@ def run(capture: Path, *arguments: str) -> str:
         encoding="utf-8",
         errors="replace",
     )
-    assert told.returncode == 0, told.stderr
-    assert "Lua" not in told.stderr
-    assert "_ws.lua.error" not in told.stdout
-    assert "Lua Error" not in told.stdout
-    return told.stdout
+    assert reported.returncode == 0, reported.stderr
+    assert "Lua" not in reported.stderr
+    assert "_ws.lua.error" not in reported.stdout
+    assert "Lua Error" not in reported.stdout
+    return reported.stdout
 
 
 def show(capture: Path, *arguments: str) -> list[Shown]:
@@ -102,7 +102,7 @@ def _collect(element: ElementTree.Element, prefix: str, node: Node) -> None:
 
 @cache
 def _types() -> dict[str, str]:
-    told = subprocess.run(
+    reported = subprocess.run(
         ["tshark", "-G", "fields", "-X", f"lua_script:{DISSECTOR}"],
         capture_output=True,
         text=True,
@@ -110,7 +110,7 @@ def _types() -> dict[str, str]:
         encoding="utf-8",
         errors="replace",
     ).stdout
-    rows = (line.split("\t") for line in told.splitlines() if "\tmsmq." in line)
+    rows = (line.split("\t") for line in reported.splitlines() if "\tmsmq." in line)
     return {row[2]: row[3] for row in rows if row[0] == "F"}
 
 

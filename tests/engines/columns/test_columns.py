@@ -219,8 +219,8 @@ def test_a_list_does_not_disturb_the_rows_around_it() -> None:
 @pytest.mark.slow
 def test_the_package_loads_neither_numpy_nor_pyarrow() -> None:
     code = "import sys, msmq_wire; print(*{'numpy', 'pyarrow'} & set(sys.modules))"
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert told.stdout.strip() == ""
+    reported = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert reported.stdout.strip() == ""
 
 
 _CHANGES = st.tuples(st.sampled_from(_PACKETS), st.integers(0, 1 << 12), st.binary(max_size=4))

@@ -47,8 +47,8 @@ def test_nothing_is_generated_before_it_is_needed() -> None:
         "msmq_wire.inspect(bytes(2) + b'HU' + bytes(20))\n"
         "print(len(rows._decoders), len(rows._encoders), len(judging._judges))"
     )
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert told.stdout == "1 0 1\n"
+    reported = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert reported.stdout == "1 0 1\n"
 
 
 class _Numbers(WireStruct, frozen=True, kw_only=True, gc=False):
@@ -229,19 +229,19 @@ def test_the_engine_can_be_named_by_the_environment(variable: str, used: str) ->
         "print(codec.default_engine(), len(rows._decoders))"
     )
     environment = {"MSMQ_WIRE_ENGINE": variable}
-    told = subprocess.run(
+    reported = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
     )
-    assert told.stdout == f"{used} {int(used == 'rows')}\n"
+    assert reported.stdout == f"{used} {int(used == 'rows')}\n"
 
 
 @pytest.mark.slow
 def test_a_wrong_name_in_the_environment_is_told() -> None:
     code = "import msmq_wire\nmsmq_wire.decode(bytes(2) + b'HU' + bytes(20))"
-    told = subprocess.run(
+    reported = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, env={"MSMQ_WIRE_ENGINE": "fast"}
     )
-    assert told.stderr.endswith("ValueError: no engine is called 'fast': there are rows and reference\n")
+    assert reported.stderr.endswith("ValueError: no engine is called 'fast': there are rows and reference\n")
 
 
 def test_missing_ranges_are_left_to_the_reference_engine() -> None:

@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 from msmq_wire import strategies
 from msmq_wire.engines.codec import inspect
 from msmq_wire.engines.text import json as json_writers
+from msmq_wire.engines.text.bounded_cache import BoundedCache
 from msmq_wire.engines.text.escaping import json_line, json_string
 from msmq_wire.engines.text.json import json_text, source
-from msmq_wire.engines.text.kept import Kept
 from msmq_wire.invisible import RANGES
 from msmq_wire.records.view import view
 from msmq_wire.spec import SpecRef
@@ -182,8 +182,8 @@ def test_no_writer_is_generated_before_it_is_needed() -> None:
         "json.json_text(Ping())\n"
         "print(len(json._writers))"
     )
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert told.stdout == "1\n"
+    reported = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert reported.stdout == "1\n"
 
 
 _HOSTILE = (
@@ -316,12 +316,12 @@ def test_what_is_kept_is_bounded_in_number_and_length() -> None:
         made.append(number)
         return "x" * number
 
-    kept = Kept(exes)
+    kept = BoundedCache(exes)
     assert kept[3] == kept[3] == "xxx"
     assert made == [3]
     assert len(kept[100_000]) == 100_000
     assert list(kept) == [3]
-    numbers = Kept(str)
+    numbers = BoundedCache(str)
     assert [numbers[number] for number in range(10_000)] == [str(number) for number in range(10_000)]
     assert len(numbers) <= 2048
 

@@ -15,7 +15,7 @@ ONE, OTHER = "192.0.2.21:49731 to 192.0.2.10:1801", "192.0.2.22:49801 to 192.0.2
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Answer]:
+def reported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Answer]:
     """The answer for each capture of fixtures/build_imperfect.py that a test below names."""
     folder = tmp_path_factory.mktemp("imperfect")
     found = {}
@@ -50,20 +50,20 @@ SAID = {
 
 @pytest.mark.parametrize("name", SAID)
 def test_what_is_missing_is_said_of_the_capture_and_of_each_connection(
-    name: str, told: dict[str, Answer]
+    name: str, reported: dict[str, Answer]
 ) -> None:
-    assert told[name].sentences == SAID[name]
-    assert told[name].posed is (name != "perfect_five.pcap")
+    assert reported[name].sentences == SAID[name]
+    assert reported[name].posed is (name != "perfect_five.pcap")
 
 
-def test_what_is_missing_is_data_too(told: dict[str, Answer]) -> None:
-    facts = told["i3_two_percent_five_a.pcap"].facts
+def test_what_is_missing_is_data_too(reported: dict[str, Answer]) -> None:
+    facts = reported["i3_two_percent_five_a.pcap"].facts
     assert (facts["holes"], facts["missing_bytes"], facts["one_direction"]) == (2, 432, 0)
     first = facts["connections"][0]
     assert (first["stream"], first["holes"], first["hole_frames"]) == (1, 1, [[162, 193]])
     assert first["last_time"] - first["first_time"] == 11_210_800_000
-    assert told["i7_all_counters.pcapng"].facts["dropped_frames"] == 540
-    assert told["i9_snap_128.pcap"].facts["cut_at"] == 128
+    assert reported["i7_all_counters.pcapng"].facts["dropped_frames"] == 540
+    assert reported["i9_snap_128.pcap"].facts["cut_at"] == 128
 
 
 def test_a_connection_that_began_before_the_capture_is_named() -> None:

@@ -32,9 +32,9 @@ def contradictions(claims: Iterable[Claim]) -> Iterator[tuple[str, Fact, Fact]]:
     facts: dict[str, set[Fact]] = {}
     for claim in claims:
         facts.setdefault(claim.subject, set()).add(claim.fact)
-    for subject, told in facts.items():
+    for subject, reported in facts.items():
         for pair in OPPOSITES:
-            if pair <= told:
+            if pair <= reported:
                 one, other = sorted(pair)
                 yield subject, one, other
 

@@ -16,11 +16,11 @@ from fixtures.build_sessions import Script, Step
 from msmq_wire.capture.reader import read_capture
 from msmq_wire.findings import RULES, Evidence, Finding, Judge
 from msmq_wire.findings.diagnosis import Answer, Diagnosis, Digest, heeded
-from msmq_wire.findings.diagnosis.answer import Telling
+from msmq_wire.findings.diagnosis.answer import AnswerBuilder
+from msmq_wire.findings.diagnosis.delivery_failures import REMEDIES
 from msmq_wire.findings.diagnosis.digest import MOST_LINES, digest_of
-from msmq_wire.findings.diagnosis.fates import REMEDIES
+from msmq_wire.findings.diagnosis.phrases import Phrases
 from msmq_wire.findings.diagnosis.unopened import unopened
-from msmq_wire.findings.diagnosis.words import Words
 from msmq_wire.findings.folding import Fold
 from msmq_wire.records.record import Record
 from msmq_wire.sessions import NACK_REASONS
@@ -202,7 +202,7 @@ def test_a_cause_is_told_once_over_ipv6_too(name: str) -> None:
 
 
 @pytest.fixture
-def told(tmp_path: Path) -> Callable[..., Digest]:
+def reported(tmp_path: Path) -> Callable[..., Digest]:
     """The digest of a capture of these steps."""
 
     def tell(*steps: Step) -> Digest:
@@ -220,9 +220,9 @@ def message(at: float, number: int = 1, **more: object) -> Step:
     return {"at": at, "do": "message", "id": number} | more
 
 
-def test_a_message_whose_acknowledgment_may_come_yet_is_not_lost(told: Callable[..., Digest]) -> None:
-    assert told(OPEN, message(0.1)).lines == ()
-    (line,) = told(OPEN, message(0.1), {"at": 0.2, "do": "reset", "from": "server"}).lines
+def test_a_message_whose_acknowledgment_may_come_yet_is_not_lost(reported: Callable[..., Digest]) -> None:
+    assert reported(OPEN, message(0.1)).lines == ()
+    (line,) = reported(OPEN, message(0.1), {"at": 0.2, "do": "reset", "from": "server"}).lines
     assert "192.0.2.10 reset the connection" in line.text
     assert (line.severity, line.confidence, line.question, line.who) == (
         "medium", "likely", 5, ("192.0.2.21", "192.0.2.10"),
@@ -230,18 +230,20 @@ def test_a_message_whose_acknowledgment_may_come_yet_is_not_lost(told: Callable[
 
 
 def test_a_server_that_answers_no_more_explains_what_it_did_not_acknowledge(
-    told: Callable[..., Digest],
+    reported: Callable[..., Digest],
 ) -> None:
     down = OPEN, message(0.1), {"at": 0.2, "do": "reset", "from": "server"}
     again: list[Step] = [{"at": 1.0, "do": "syn", "on": 1}, {"at": 1.1, "do": "refuse", "on": 1}]
-    (line,) = told(*down, *again).lines
+    (line,) = reported(*down, *again).lines
     assert "did not become a session: a reset answered the SYN; also 1 message" in line.text
     assert line.question == 2
     assert line.count == 2
 
 
-def test_one_failed_connection_before_a_session_is_nothing_wrong(told: Callable[..., Digest]) -> None:
-    found = told({"at": 0.0, "do": "syn"}, {"at": 0.1, "do": "refuse"}, {"at": 1.0, "do": "open", "on": 1})
+def test_one_failed_connection_before_a_session_is_nothing_wrong(reported: Callable[..., Digest]) -> None:
+    found = reported(
+        {"at": 0.0, "do": "syn"}, {"at": 0.1, "do": "refuse"}, {"at": 1.0, "do": "open", "on": 1}
+    )
     assert found.lines == ()
     assert "1 connection to 192.0.2.10:1801 failed before one became a session" in found.looked_at
 
@@ -263,10 +265,10 @@ def finding(id_: str, frame: int, port: int, sender: str = "198.51.100.7", **mor
 
 
 def folded(*findings: Finding) -> Digest:
-    suspects = Fold()
+    candidates = Fold()
     for one in findings:
-        suspects.add(one)
-    return digest_of((), suspects, Words([(1, "a.pcap")]), "")
+        candidates.add(one)
+    return digest_of((), candidates, Phrases([(1, "a.pcap")]), "")
 
 
 def test_what_one_host_sends_beside_something_hostile_is_one_line() -> None:
@@ -353,13 +355,13 @@ def test_hosts_are_not_counted_where_not_all_of_them_are_kept() -> None:
 
 
 def test_all_clients_are_counted_that_got_no_session() -> None:
-    tape, telling = Tape(), Telling()
+    tape, builder = Tape(), AnswerBuilder()
     for on in range(40):
         tape.tcp("syn", on=on, src=f"198.51.100.{on}:1025")
     tape.wait(100)
     tape.message(1, on=99)
-    unopened(tape.story(), Fold(), telling)
-    (cause,) = telling.causes
+    unopened(tape.story(), Fold(), builder)
+    (cause,) = builder.causes
     assert "198.51.100.9 and 30 more to 192.0.2.10:1801 did not become a session" in cause.text
     assert len(cause.who) == 33
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from msmq_wire.findings.diagnosis.naming import Named, named
+from msmq_wire.findings.diagnosis.naming import NamedSubject, named
 from tests.sessions.tape import Tape
 
 
@@ -18,7 +18,7 @@ from tests.sessions.tape import Tape
 def test_a_host_that_is_told_already_is_left_out_of_the_queue_and_not_of_the_label(
     place: str, text: str
 ) -> None:
-    one = Named('message "pay to 192.0.2.10 now" to', place, ())
+    one = NamedSubject('message "pay to 192.0.2.10 now" to', place, ())
     assert one.text(("192.0.2.21", "192.0.2.10")) == text
 
 

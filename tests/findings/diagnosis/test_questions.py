@@ -14,12 +14,12 @@ from fixtures.build_sessions import Script, Step
 from msmq_wire.capture.reader import read_capture
 from msmq_wire.findings import Evidence, Finding, Judge
 from msmq_wire.findings.diagnosis import QUESTIONS, Answer, Diagnosis
+from msmq_wire.findings.diagnosis.answer_view import answer_view
 from msmq_wire.findings.diagnosis.facts import Facts, PortUse
 from msmq_wire.findings.diagnosis.naming import matching
-from msmq_wire.findings.diagnosis.security import subject_text
+from msmq_wire.findings.diagnosis.phrases import Phrases, listed, part, short, span
+from msmq_wire.findings.diagnosis.security_counts import subject_text
 from msmq_wire.findings.diagnosis.timeline import message_steps
-from msmq_wire.findings.diagnosis.view import answer_view
-from msmq_wire.findings.diagnosis.words import Words, listed, part, short, span
 from msmq_wire.records.record import Record
 from msmq_wire.sessions import Moment, Story, follow
 from tests.sessions.tape import Tape
@@ -38,7 +38,7 @@ def answers(path: Path) -> dict[int, Answer]:
 
 
 @pytest.fixture
-def told(tmp_path: Path) -> Callable[..., dict[int, Answer]]:
+def reported(tmp_path: Path) -> Callable[..., dict[int, Answer]]:
     """The answers about a capture of these steps."""
 
     def tell(*steps: Step) -> dict[int, Answer]:
@@ -76,9 +76,9 @@ def test_only_the_questions_that_are_asked_are_answered() -> None:
     assert [answer.number for answer in found] == [2, 9]
 
 
-def test_a_long_list_is_shortened_and_says_by_how_much(told: Callable[..., dict[int, Answer]]) -> None:
+def test_a_long_list_is_shortened_and_says_by_how_much(reported: Callable[..., dict[int, Answer]]) -> None:
     steps = [{"at": 0.1, "do": "message", "id": 1, "count": 47}]
-    answer = told(OPEN, *steps)[4]
+    answer = reported(OPEN, *steps)[4]
     assert answer.sentences[0] == "None of the 47 messages were acknowledged."
     start = "None of 47 messages was acknowledged in the capture: a1d30c5b…\\1 (frame 12), "
     assert answer.sentences[1].startswith(start)
@@ -197,14 +197,14 @@ def test_facts_stay_small_however_many_ports_there_are() -> None:
 
 
 def test_frames_name_their_file_where_there_are_several() -> None:
-    words = Words([(1, "a.pcap"), (10, "b.pcap")])
+    words = Phrases([(1, "a.pcap"), (10, "b.pcap")])
     assert words.frame(Moment(9, 4, None)) == "frame 4 of a"
     assert words.frame(Moment(10, 4, None)) == "frame 4 of b"
     assert (
         words.frames([Moment(9, 4, None), Moment(9, 5, None), Moment(10, 4, None)])
         == "frames 4 and 5 of a; 4 of b"
     )
-    assert Words([(1, "a.pcap")]).frame(Moment(9, 4, None)) == "frame 4"
+    assert Phrases([(1, "a.pcap")]).frame(Moment(9, 4, None)) == "frame 4"
 
 
 @pytest.mark.parametrize(
@@ -259,7 +259,7 @@ def test_a_message_is_found_by_what_answers_call_it() -> None:
     for wanted in (f"frame {life.first.frame}", f"Frame {life.first.frame}", f"id {life.first.record}"):
         assert [*matching(story, wanted)] == [whole]
     assert [*matching(story, f"{life.first.record}")] == [whole]
-    words = Words([(1, "a/one.pcap"), (life.first.record, "a/two.pcap")])
+    words = Phrases([(1, "a/one.pcap"), (life.first.record, "a/two.pcap")])
     for wanted in ("frame 14 of two", "frame 14 OF two.pcap", "frame 14 of a/two.pcap", "frame 14"):
         assert [*matching(story, wanted, words=words)] == [whole]
     assert matching(story, "frame 14 of one", words=words) == {}
@@ -317,8 +317,8 @@ def test_a_host_that_only_sent_an_attack_is_in_the_list_of_ports_and_marked() ->
     assert answer_view(answer)["facts"]["no_peers"] == [marked]
 
 
-def test_a_host_without_a_session_is_marked_too(told: Callable[..., dict[int, Answer]]) -> None:
-    answer = told({"at": 0.0, "do": "connect"}, {"at": 0.1, "do": "message", "id": 1})[8]
+def test_a_host_without_a_session_is_marked_too(reported: Callable[..., dict[int, Answer]]) -> None:
+    answer = reported({"at": 0.0, "do": "connect"}, {"at": 0.1, "do": "message", "id": 1})[8]
     assert [one["why"] for one in answer.facts["no_peers"]] == [
         ["sent a message before a session was open", "caused SES-NAKED"]
     ]

@@ -17,7 +17,7 @@ DIGEST = Path(__file__).parents[3] / "fixtures" / "digest"
 
 
 @cache
-def told(name: str) -> tuple[dict[int, Answer], Story, list[Finding]]:
+def reported(name: str) -> tuple[dict[int, Answer], Story, list[Finding]]:
     diagnosis, judge = Diagnosis(), Judge()
     found: list[Finding] = []
     for record in read_capture(DIGEST / f"{name}.pcap", streams=True):
@@ -212,13 +212,13 @@ NOT_SAID: list[tuple[str, int, str]] = [
 
 @pytest.mark.parametrize(("name", "number", "text"), SAID)
 def test_an_answer_says_what_the_capture_shows(name: str, number: int, text: str) -> None:
-    sentences = told(name)[0][number].sentences
+    sentences = reported(name)[0][number].sentences
     assert any(one.startswith(text) for one in sentences), sentences
 
 
 @pytest.mark.parametrize(("name", "number", "text"), NOT_SAID)
 def test_an_answer_says_no_more_than_that(name: str, number: int, text: str) -> None:
-    answer = told(name)[0][number]
+    answer = reported(name)[0][number]
     assert not any(text in one for one in (*answer.sentences, *answer.caveats))
 
 
@@ -231,27 +231,27 @@ def test_an_answer_says_no_more_than_that(name: str, number: int, text: str) -> 
 )
 def test_bodies_that_are_more_than_messages_say_why(name: str, caveat: str) -> None:
     for number in (10, 11, 18):
-        assert caveat in [f"{one[:1].lower()}{one[1:]}" for one in told(name)[0][number].caveats]
+        assert caveat in [f"{one[:1].lower()}{one[1:]}" for one in reported(name)[0][number].caveats]
 
 
 def test_what_rules_say_of_a_server_that_is_silent_and_of_a_scan() -> None:
-    (silent,) = (one for one in told("silent_server")[2] if one.rank)
+    (silent,) = (one for one in reported("silent_server")[2] if one.rank)
     assert (silent.id, silent.severity) == ("SES-CONNECT", "medium")
     assert (
         silent.message
         == "192.0.2.21 tries to connect to 192.0.2.11:1801 3 times, and nothing answers any of 9 SYNs"
     )
-    found = told("ping_scan")[2]
+    found = reported("ping_scan")[2]
     (scan,) = (one for one in found if one.rank)
     assert (scan.id, scan.severity, scan.confidence) == ("PNG-SCAN", "medium", "likely")
     assert [one.explained_by for one in found if one.id == "PNG-NOANS"] == ["PNG-SCAN"] * 38
 
 
 def test_what_rules_say_of_a_level_and_of_a_length() -> None:
-    (level,) = (one for one in told("payroll_purged")[2] if one.id == "RPC-LEVEL")
+    (level,) = (one for one in reported("payroll_purged")[2] if one.id == "RPC-LEVEL")
     said = "R_OpenQueue is called at level NONE, which is below PKT_PRIVACY: "
     assert level.message == f"{said}the call is not encrypted or protected against change"
-    (length,) = (one for one in told("attack_in_traffic")[2] if one.id == "LEN-ENV")
+    (length,) = (one for one in reported("attack_in_traffic")[2] if one.id == "LEN-ENV")
     assert length.message == (
         "it claims 2,147,483,663 characters (0x8000000f), and their size in bytes overflows 32 bits: the "
         "published condition of CVE-2023-21554; 4294967326 bytes needed, 64 left before the end that "
@@ -261,7 +261,7 @@ def test_what_rules_say_of_a_level_and_of_a_length() -> None:
 
 
 def test_a_message_whose_transactions_nobody_shows_is_in_its_queue() -> None:
-    _, story, _ = told("poison_message")
+    _, story, _ = reported("poison_message")
     lives = [one for one in story.lives if one.label == "order 901"]
     assert [(one.outcome, one.received) for one in lives] == [("delivered", None)]
     steps = [(one.what, one.detail) for one in message_steps(lives[0], story)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from msmq_wire.findings.diagnosis.answer import Telling
+from msmq_wire.findings.diagnosis.answer import AnswerBuilder
 from msmq_wire.findings.diagnosis.unopened import port_sweeps
 from msmq_wire.records.record import Record
 from msmq_wire.sessions import Session
@@ -21,19 +21,19 @@ def _failure(session: Session) -> str | None:
 
 
 @pytest.mark.parametrize(
-    ("hosts", "told"), [(range(10, 20), "10 were silent"), (range(10), f"8 were silent and {_ANSWERED}")]
+    ("hosts", "reported"), [(range(10, 20), "10 were silent"), (range(10), f"8 were silent and {_ANSWERED}")]
 )
-def test_hosts_that_answered_are_named_once_and_none_not_at_all(hosts: range, told: str) -> None:
-    tape, telling = Tape(), Telling()
+def test_hosts_that_answered_are_named_once_and_none_not_at_all(hosts: range, reported: str) -> None:
+    tape, builder = Tape(), AnswerBuilder()
     for host in hosts:
         tape.tcp("syn", on=host, dst=f"198.51.100.{host}:1801", src="192.0.2.77:1025")
-    assert port_sweeps(tape.story(), _failure, telling) == {"192.0.2.77"}
-    (cause,) = telling.causes
-    assert f" and opened no session with them: {told}; a scan does this" in cause.text
+    assert port_sweeps(tape.story(), _failure, builder) == {"192.0.2.77"}
+    (cause,) = builder.causes
+    assert f" and opened no session with them: {reported}; a scan does this" in cause.text
 
 
 def test_a_host_with_which_a_session_opened_is_none_of_those_that_were_tried_in_vain() -> None:
-    tape, telling = Tape(), Telling()
+    tape, builder = Tape(), AnswerBuilder()
     for host in range(10, 20):
         tape.tcp("syn", on=host, dst=f"198.51.100.{host}:1801", src="192.0.2.77:1025")
     for record in _opened():
@@ -41,8 +41,8 @@ def test_a_host_with_which_a_session_opened_is_none_of_those_that_were_tried_in_
         src, dst = (_renamed(end or "", ends) for end in (record.src, record.dst))
         number = len(tape.records) + 1
         tape.records.append(msgspec.structs.replace(record, id=number, src=src, dst=dst))
-    assert port_sweeps(tape.story(), _failure, telling) == frozenset()
-    assert telling.causes == []
+    assert port_sweeps(tape.story(), _failure, builder) == frozenset()
+    assert builder.causes == []
 
 
 def _opened() -> list[Record]:

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from msmq_wire.capture.reader import read_capture
 from msmq_wire.findings import registry
+from msmq_wire.findings.address_scope import is_loopback, is_outside
 from msmq_wire.findings.call_queues import split_path
 from msmq_wire.findings.finding import SEVERITIES, Finding
 from msmq_wire.findings.judge import judge
-from msmq_wire.findings.networks import is_loopback, is_outside
 from msmq_wire.findings.rule import Rule
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
@@ -155,11 +155,11 @@ def test_every_capture_of_these_rules_is_told() -> None:
 
 @pytest.mark.parametrize("name", sorted(_HITS))
 def test_a_hit_is_found_where_it_is(name: str) -> None:
-    told = tuple(
+    reported = tuple(
         (one.severity, one.confidence, one.evidence[0].path, one.evidence[0].offset, one.evidence[0].frames)
         for one in _own(name)
     )
-    assert told == _HITS[name]
+    assert reported == _HITS[name]
 
 
 @pytest.mark.parametrize("name", _captures("miss"))
@@ -328,11 +328,11 @@ def _of_call(rule: str, **fields: object) -> Finding:
 
 
 def test_an_encrypted_call_names_the_account_where_it_is_known() -> None:
-    told = "is encrypted: its queue and its messages cannot be seen"
+    reported = "is encrypted: its queue and its messages cannot be seen"
     method = "R_OpenQueue"
-    assert _of_call("RPC-SEALED", method=method, sealed=True).message == f"R_OpenQueue {told}"
+    assert _of_call("RPC-SEALED", method=method, sealed=True).message == f"R_OpenQueue {reported}"
     alice = _of_call("RPC-SEALED", method=method, sealed=True, account="CORP\\alice")
-    assert alice.message == f"R_OpenQueue of CORP\\alice {told}"
+    assert alice.message == f"R_OpenQueue of CORP\\alice {reported}"
 
 
 def test_a_purge_whose_bind_was_not_captured_is_a_guess() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from msmq_wire.engines.building import build_message
+from msmq_wire.engines.message_builder import build_message
 from msmq_wire.findings import RULES, judge
 from msmq_wire.records.record import Record
 

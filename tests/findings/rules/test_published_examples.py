@@ -14,7 +14,7 @@ from msmq_wire.capture.reader import read_capture
 from msmq_wire.findings import Finding, judge
 from msmq_wire.rpc.ndr import NDR, StubValue, encode_stub, inspect_stub
 from msmq_wire.rpc.types.queue_format import QUEUE_FORMAT, QueueFormat
-from msmq_wire.wire.names.queue_format import QueueFormatType
+from msmq_wire.wire.names.queue_format_types import QueueFormatType
 from msmq_wire.wire.types.direct_queue_format_name import DirectQueueFormatName, is_direct_name
 from msmq_wire.wire.types.wchar_text import WcharText
 

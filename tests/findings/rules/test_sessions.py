@@ -281,8 +281,8 @@ def test_in_one_direction_a_message_needs_the_packets_that_its_own_sender_opens_
     capture = tmp_path / "client_only.pcap"
     capture.write_bytes(pcap(scene.frames))
     rules = {id_: RULES[id_] for id_ in ("SES-NAKED", "SES-ORDER")}
-    told = judge(read_capture(capture, streams=True), rules)
-    assert {finding.id: finding.severity for finding in told} == severities
+    reported = judge(read_capture(capture, streams=True), rules)
+    assert {finding.id: finding.severity for finding in reported} == severities
 
 
 def test_bytes_that_are_no_packet_do_not_hide_that_no_session_was_opened() -> None:

@@ -18,7 +18,7 @@ from msmq_wire.engines.codec import inspect
 from msmq_wire.findings import registry
 from msmq_wire.findings.finding import Finding
 from msmq_wire.findings.judge import judge
-from msmq_wire.findings.rule import Seen
+from msmq_wire.findings.rule import Detection
 from msmq_wire.records.record import UNKNOWN_PACKET, Record
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -106,7 +106,7 @@ def found_in(path: Path) -> list[Finding]:
     return list(judge(read_capture(path, streams=True), RULES))
 
 
-def seen_by(id_: str, record: Record, context: Known) -> list[Seen]:
+def seen_by(id_: str, record: Record, context: Known) -> list[Detection]:
     return list(RULES[id_].check(record, context))
 
 

@@ -7,28 +7,28 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
 
-from msmq_wire.engines.building import build_message
 from msmq_wire.engines.codec import decode, encode
+from msmq_wire.engines.message_builder import build_message
 from msmq_wire.errors import DecodeError
 from msmq_wire.lab.model.data.elements import (
-    Message,
     MessagePosition,
+    ModelMessage,
+    ModelQueueManager,
     OpenQueueDescriptor,
     Queue,
-    QueueManager,
 )
 from msmq_wire.lab.model.data.enumerations import QueueAccessType, QueueShareMode
 from msmq_wire.lab.model.data.timers import INFINITE, Timers
 from msmq_wire.lab.model.events.enqueue import enqueue_message
 from msmq_wire.lab.model.events.queue import create_queue, open_queue
-from msmq_wire.lab.model.server import Answer, Association, Server
+from msmq_wire.lab.model.interface_server import CallResult, ClientAssociation, InterfaceServer
 from msmq_wire.rpc.ndr import StubValue, encode_stub
 from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.wire.types.guid import GUID
 
 T = TypeVar("T")
-S = TypeVar("S", bound=Server)
+S = TypeVar("S", bound=InterfaceServer)
 HOST = "host"
 QUEUE_MANAGER = GUID(b"the queue manager"[:16])
 START = 1_700_000_000
@@ -42,9 +42,9 @@ def make_manager(
     identifier: GUID = QUEUE_MANAGER,
     start: int = START,
     timers: Timers | None = None,
-) -> QueueManager:
+) -> ModelQueueManager:
     """A queue manager without queues, at `START`."""
-    return QueueManager(
+    return ModelQueueManager(
         identifier=identifier,
         computer_name=name,
         timers=timers or Timers(),
@@ -53,7 +53,7 @@ def make_manager(
     )
 
 
-def system_queue(manager: QueueManager, name: str) -> Queue:
+def system_queue(manager: ModelQueueManager, name: str) -> Queue:
     """A queue without a place in the queue collection, for journals and dead letters of the machine."""
     return Queue(
         queue_manager=manager,
@@ -61,7 +61,7 @@ def system_queue(manager: QueueManager, name: str) -> Queue:
     )
 
 
-def make_queue(manager: QueueManager, name: str = "orders", *, transactional: bool = False) -> Queue:
+def make_queue(manager: ModelQueueManager, name: str = "orders", *, transactional: bool = False) -> Queue:
     """A private queue that was created."""
     queue = Queue(
         queue_manager=manager,
@@ -73,7 +73,7 @@ def make_queue(manager: QueueManager, name: str = "orders", *, transactional: bo
 
 
 def open_descriptor(
-    manager: QueueManager,
+    manager: ModelQueueManager,
     name: str,
     access: QueueAccessType = QueueAccessType.RECEIVE_ACCESS,
     mode: QueueShareMode = QueueShareMode.DENY_NONE,
@@ -105,10 +105,10 @@ def put(
     time_to_be_received: int = INFINITE,
     packet: bytes | None = None,
     srmp: bool = False,
-) -> Message:
+) -> ModelMessage:
     """Enqueue a message, whose label is its body."""
     data = make_packet(body, label=body.decode("latin-1"), priority=priority) if packet is None else packet
-    message = Message(
+    message = ModelMessage(
         packet=data,
         priority=priority,
         size=len(data),
@@ -120,7 +120,7 @@ def put(
     return message
 
 
-def position(message: Message) -> MessagePosition:
+def position(message: ModelMessage) -> MessagePosition:
     """The slot that a message is in."""
     found = message.message_position_reference
     assert found is not None
@@ -150,7 +150,7 @@ class Waiting:
     """A call of a client; ``answer`` is None until it is answered."""
 
     def __init__(self) -> None:
-        self.answer: Answer | None = None
+        self.answer: CallResult | None = None
 
     @property
     def status(self) -> int | None:
@@ -171,10 +171,10 @@ class Client:
     ``encodes`` is False for requests that cannot be, some of which come back in the answer.
     """
 
-    def __init__(self, server: Server, number: int = 1, account: str = "") -> None:
+    def __init__(self, server: InterfaceServer, number: int = 1, account: str = "") -> None:
         self.server = server
         self.encodes = True
-        self.association = Association(number=number, account=account)
+        self.association = ClientAssociation(number=number, account=account)
         self.waiting: list[Waiting] = []
 
     def start(self, stem: str, request: Any) -> Waiting:
@@ -185,7 +185,7 @@ class Client:
         """Call a method by its number."""
         call = Waiting()
 
-        def done(answer: Answer) -> None:
+        def done(answer: CallResult) -> None:
             assert call.answer is None, "answered twice"
             if answer.fault is None and self.encodes:
                 encode_stub(self.server.INTERFACE.methods[opnum].response, StubValue(answer.response))
@@ -198,11 +198,11 @@ class Client:
             self.waiting.append(call)
         return call
 
-    def call(self, stem: str, request: Any) -> Answer:
+    def call(self, stem: str, request: Any) -> CallResult:
         """Call a method that answers at once."""
         return self._at_once(self.start(stem, request))
 
-    def call_opnum(self, opnum: int, request: Any) -> Answer:
+    def call_opnum(self, opnum: int, request: Any) -> CallResult:
         """Call a method by its number that answers at once."""
         return self._at_once(self.start_opnum(opnum, request))
 
@@ -211,7 +211,7 @@ class Client:
         self.server.rundown(self.association)
 
     @staticmethod
-    def _at_once(call: Waiting) -> Answer:
+    def _at_once(call: Waiting) -> CallResult:
         assert call.answer is not None, "the call waits"
         return call.answer
 
@@ -220,12 +220,12 @@ class Client:
         return (opnum for opnum, method in methods if stem in (method.stem, method.name))
 
 
-def pass_time(manager: QueueManager, milliseconds: int) -> None:
+def pass_time(manager: ModelQueueManager, milliseconds: int) -> None:
     """Let time pass."""
     manager.timers.advance(manager.timers.now + milliseconds)
 
 
-def run(call: Callable[..., Answer], steps: Generator[tuple[Any, ...], Answer, T]) -> T:
+def run(call: Callable[..., CallResult], steps: Generator[tuple[Any, ...], CallResult, T]) -> T:
     """What an operation of a client comes to whose calls are all answered at once."""
     try:
         step = next(steps)
@@ -251,7 +251,7 @@ class Scene:
             lambda queue, position, reason: self.deleted.append((position.message_reference.label, reason))
         )
 
-    def put(self, *bodies: bytes) -> list[Message]:
+    def put(self, *bodies: bytes) -> list[ModelMessage]:
         """Enqueue messages in ``orders``."""
         return [put(self.queue, body) for body in bodies]
 
@@ -310,7 +310,7 @@ class ServerScene(Scene, Generic[S]):
         self.client = Client(self.server)
 
     @property
-    def association(self) -> Association:
+    def association(self) -> ClientAssociation:
         """That of the client."""
         return self.client.association
 

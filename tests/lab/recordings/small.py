@@ -12,8 +12,8 @@ import msgspec
 
 from msmq_wire.capture.reader import read_capture
 from msmq_wire.findings import Judge
-from msmq_wire.lab.recordings.compare import Comparison
-from msmq_wire.lab.recordings.compare_values import Compared
+from msmq_wire.lab.recordings.compare import RecordingComparison
+from msmq_wire.lab.recordings.compare_values import ComparisonResult
 from msmq_wire.lab.recordings.recording import RecordedMessage, RecordedStep, Recording, read_recording
 from msmq_wire.lab.recordings.scenario import Scenario, read_scenario
 from msmq_wire.records.record import Record
@@ -43,16 +43,18 @@ def scenario() -> Scenario:
 
 
 def compared(
-    told: Recording | None = None,
+    reported: Recording | None = None,
     captured: Iterable[Record] | None = None,
     *,
     planned: Scenario | None = None,
     known: bool = True,
-) -> Compared:
+) -> ComparisonResult:
     """The comparison of a recording with records, by default those of the folder."""
     judge = Judge()
     digest = sha256(_SCENARIO).hexdigest()
-    comparison = Comparison(told or recording(), (planned or scenario()) if known else None, digest)
+    comparison = RecordingComparison(
+        reported or recording(), (planned or scenario()) if known else None, digest
+    )
     for record in records() if captured is None else captured:
         comparison.feed(record)
         comparison.found(judge.feed(record))
@@ -61,14 +63,14 @@ def compared(
     return comparison.finish(judge.story)
 
 
-def with_step(told: Recording, name: str, change: Callable[[RecordedStep], RecordedStep]) -> Recording:
+def with_step(reported: Recording, name: str, change: Callable[[RecordedStep], RecordedStep]) -> Recording:
     """The recording with one step changed."""
-    assert any(step.name == name for step in told.steps)
-    steps = tuple(change(step) if step.name == name else step for step in told.steps)
-    return msgspec.structs.replace(told, steps=steps)
+    assert any(step.name == name for step in reported.steps)
+    steps = tuple(change(step) if step.name == name else step for step in reported.steps)
+    return msgspec.structs.replace(reported, steps=steps)
 
 
-def with_message(told: Recording, name: str, number: int = 0, **changed: Any) -> Recording:
+def with_message(reported: Recording, name: str, number: int = 0, **changed: Any) -> Recording:
     """The recording with one message of a step changed."""
 
     def change(step: RecordedStep) -> RecordedStep:
@@ -76,4 +78,4 @@ def with_message(told: Recording, name: str, number: int = 0, **changed: Any) ->
         messages[number] = msgspec.structs.replace(messages[number], **changed)
         return msgspec.structs.replace(step, messages=tuple(messages))
 
-    return with_step(told, name, change)
+    return with_step(reported, name, change)

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from msmq_wire import encode, inspect
-from msmq_wire.lab.recordings.compare_values import Compared, Difference
+from msmq_wire.lab.recordings.compare_values import ComparisonResult, Difference
 from msmq_wire.lab.recordings.recording import RecordedMessage, RecordedStep
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
@@ -39,18 +39,20 @@ def _read(label: str) -> list[Record]:
     ]
 
 
-def _told(found: Compared) -> list[tuple[str, str, object, object, tuple[int, ...]]]:
-    return [(one.step, one.field, one.recorded, one.captured, one.spot.frames) for one in found.differences]
+def _reported(found: ComparisonResult) -> list[tuple[str, str, object, object, tuple[int, ...]]]:
+    return [
+        (one.step, one.field, one.recorded, one.captured, one.location.frames) for one in found.differences
+    ]
 
 
-def _only(found: Compared) -> Difference:
-    assert len(found.differences) == 1, _told(found)
+def _only(found: ComparisonResult) -> Difference:
+    assert len(found.differences) == 1, _reported(found)
     return found.differences[0]
 
 
 def test_what_the_lab_recorded_agrees_with_what_it_captured() -> None:
     found = compared()
-    assert _told(found) == []
+    assert _reported(found) == []
     agreeing = {one.step for one in found.agreements}
     silent = {one.step for one in found.not_compared}
     waits = {step.name for step in recording().steps if step.do == "wait"}
@@ -86,7 +88,7 @@ def test_five_changes_are_told_and_no_more() -> None:
     poison = _read("poison")[-1]
     body = next(one for one in recording().steps if one.name == "receive-from-poison").messages[0].body_sha256
     sent = received.packet.user_header.sent_time
-    assert _told(compared(changed)) == [
+    assert _reported(compared(changed)) == [
         ("express", "label", "expres", "express", _frames("user_message", "express")),
         ("for-poison", "on_the_wire", lost.message_id, None, ()),
         ("open-missing", "status", status, 0xC00E0003, refused.frames),
@@ -125,9 +127,9 @@ def test_five_changes_are_told_and_no_more() -> None:
 def test_each_value_of_a_message_that_was_sent_is_compared(field: str, value: Any) -> None:
     found = _only(compared(with_message(recording(), "every-property", **{field: value})))
     assert (found.step, found.subject, found.field) == ("every-property", "message", field)
-    assert found.spot.frames == _frames("user_message", "every property")
+    assert found.location.frames == _frames("user_message", "every property")
     if found.path:
-        packet = next(one for one in records() if one.id == found.spot.record).packet
+        packet = next(one for one in records() if one.id == found.location.record).packet
         assert found.offset is not None
         assert 0 <= found.offset < packet.base_header.packet_size
 
@@ -135,7 +137,7 @@ def test_each_value_of_a_message_that_was_sent_is_compared(field: str, value: An
 def test_an_offset_is_that_of_the_field() -> None:
     found = _only(compared(with_message(recording(), "every-property", app_specific=1)))
     assert found.path == "message_properties_header.application_tag"
-    data = encode(next(one for one in records() if one.id == found.spot.record).packet)
+    data = encode(next(one for one in records() if one.id == found.location.record).packet)
     assert int.from_bytes(data[found.offset : (found.offset or 0) + 4], "little") == 4711
 
 
@@ -145,24 +147,24 @@ def test_an_offset_is_that_of_the_field() -> None:
 def test_each_value_of_a_message_that_was_read_is_compared(field: str, value: Any) -> None:
     found = _only(compared(with_message(recording(), "receive-from-poison", **{field: value})))
     assert (found.step, found.field) == ("receive-from-poison", field)
-    assert set(found.spot.frames) <= set(_calls("R_StartReceive")[-1].frames)
+    assert set(found.location.frames) <= set(_calls("R_StartReceive")[-1].frames)
 
 
 def test_a_name_of_a_queue_may_be_in_other_letters_and_no_other_name() -> None:
-    def renamed(name: str) -> Compared:
+    def renamed(name: str) -> ComparisonResult:
         return compared(
             with_step(recording(), "express", lambda step: msgspec.structs.replace(step, format_name=name))
         )
 
-    assert _told(renamed("direct=os:OTHER\\PRIVATE$\\msmqwire_plain")) == []
+    assert _reported(renamed("direct=os:OTHER\\PRIVATE$\\msmqwire_plain")) == []
     assert _only(renamed("DIRECT=OS:other\\private$\\msmqwire_other")).field == "queue"
 
 
 def test_a_message_with_another_identifier_is_found_by_its_label() -> None:
     found = _only(compared(with_message(recording(), "express", message_id="0\\0")))
     assert (found.step, found.field, found.recorded) == ("express", "message_id", "0\\0")
-    assert found.spot.frames == _frames("user_message", "express")
-    assert _told(compared(with_message(recording(), "express", message_id=None))) == []
+    assert found.location.frames == _frames("user_message", "express")
+    assert _reported(compared(with_message(recording(), "express", message_id=None))) == []
 
 
 def test_a_message_that_no_step_tells_of_is_told_with_its_frame() -> None:
@@ -172,7 +174,7 @@ def test_a_message_that_no_step_tells_of_is_told_with_its_frame() -> None:
     )
     found = _only(compared(changed))
     assert (found.step, found.field, found.recorded) == ("", "recorded", None)
-    assert found.spot.frames == _frames("user_message", "poison")
+    assert found.location.frames == _frames("user_message", "poison")
 
 
 def test_what_was_aborted_must_not_be_on_the_wire() -> None:
@@ -182,7 +184,7 @@ def test_what_was_aborted_must_not_be_on_the_wire() -> None:
     )
     found = _only(compared(planned=msgspec.structs.replace(scenario(), steps=steps)))
     assert (found.step, found.field, found.recorded) == ("for-poison", "on_the_wire", None)
-    assert found.spot.frames == _frames("user_message", "poison")
+    assert found.location.frames == _frames("user_message", "poison")
 
 
 def test_without_its_scenario_what_was_aborted_is_missed() -> None:
@@ -221,7 +223,7 @@ def test_another_status_and_another_class_are_told() -> None:
         lambda step: msgspec.structs.replace(step, status=0xC00E0088),
     )
     changed = with_message(changed, "acknowledgment-1", message_class=0x8001)
-    assert [one[:4] for one in _told(compared(changed))] == [
+    assert [one[:4] for one in _reported(compared(changed))] == [
         ("receive-from-an-empty-queue", "status", 0xC00E0088, 0xC00E001B),
         ("acknowledgment-1", "message_class", 0x8001, 2),
     ]
@@ -234,7 +236,7 @@ def test_a_receive_that_no_step_tells_of_and_a_call_that_failed_are_told() -> No
         changed = with_step(
             changed, name, lambda step: msgspec.structs.replace(step, outcome="skipped", messages=())
         )
-    found = _told(compared(changed))
+    found = _reported(compared(changed))
     assert ("", "call", None, "R_StartReceive", _calls("R_StartReceive")[-1].frames) in found
     assert ("", "status", None, 0xC00E0003, _calls("R_OpenQueue")[0].frames) in found
 
@@ -242,7 +244,7 @@ def test_a_receive_that_no_step_tells_of_and_a_call_that_failed_are_told() -> No
 def test_a_step_whose_calls_were_not_captured_differs() -> None:
     purges = {one.id for one in _calls("R_PurgeQueue")}
     found = compared(captured=[one for one in records() if one.id not in purges])
-    assert _told(found) == [("purge", "call", "purge", None, ())]
+    assert _reported(found) == [("purge", "call", "purge", None, ())]
 
 
 def test_calls_that_are_sealed_are_not_compared() -> None:
@@ -286,7 +288,7 @@ def test_a_rule_that_the_traffic_breaks_is_a_difference_with_its_reading() -> No
     assert [(one.subject, one.captured, one.readings) for one in found] == [
         ("finding", "FLG-USER-X3", ("R14",))
     ]
-    assert found[0].spot.frames == _frames("user_message", "express")
+    assert found[0].location.frames == _frames("user_message", "express")
 
 
 def test_steps_that_are_not_those_of_the_scenario_are_told_once() -> None:
@@ -304,7 +306,7 @@ def test_steps_that_are_not_those_of_the_scenario_are_told_once() -> None:
 def test_a_recording_of_nothing_finds_all_of_the_capture_unrecorded() -> None:
     none: tuple[RecordedStep, ...] = ()
     found = compared(msgspec.structs.replace(recording(), steps=none))
-    messages = {one.spot.frames for one in found.differences if one.field == "recorded"}
+    messages = {one.location.frames for one in found.differences if one.field == "recorded"}
     sent = {one.frames for one in records() if one.type == "user_message"}
     assert messages == sent
     assert sum(one.field == "call" for one in found.differences) > 10
@@ -320,8 +322,8 @@ def test_what_a_cut_frame_does_not_tell_is_not_compared() -> None:
 
     found = compared(captured=[cut(one) for one in records()])
     assert [one.field for one in found.differences if one.subject == "message"] == []
-    told = [one for one in found.not_compared if one.step == "every-property"]
-    assert [(one.subject, one.reason) for one in told if one.subject == "message"] == [
+    reported = [one for one in found.not_compared if one.step == "every-property"]
+    assert [(one.subject, one.reason) for one in reported if one.subject == "message"] == [
         ("message", "bytes of it were not captured: body_sha256, authenticated, encrypted")
     ]
 

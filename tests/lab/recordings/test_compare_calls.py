@@ -14,7 +14,7 @@ from msmq_wire.lab.recordings.compare_sightings import Sightings, WireCall, Wire
 from msmq_wire.lab.recordings.compare_values import Difference
 from msmq_wire.lab.recordings.recording import RecordedMessage, RecordedStep
 from msmq_wire.records.view import time_text
-from msmq_wire.sessions import Follower, Story
+from msmq_wire.sessions import Story, StoryFollower
 
 _FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
 _CAPTURES = (
@@ -27,7 +27,7 @@ _CAPTURES = (
 
 
 def _read(capture: str) -> tuple[Sightings, Story]:
-    sightings, follower = Sightings(), Follower()
+    sightings, follower = Sightings(), StoryFollower()
     for record in read_capture(_FIXTURES / capture, streams=True):
         sightings.feed(record)
         follower.feed(record)
@@ -39,10 +39,10 @@ def _steps(sightings: Sightings, story: Story) -> list[RecordedStep]:
     reads = {read.at.record: read for read in story.reads}
     steps: list[RecordedStep] = []
     for call in sightings.calls:
-        read = reads.get(call.spot.record or 0)
-        if call.deed not in ("read", "purge") or call.status is None:
+        read = reads.get(call.location.record or 0)
+        if call.action not in ("read", "purge") or call.status is None:
             continue
-        wire = sightings.carried.get(call.spot.record or 0)
+        wire = sightings.carried.get(call.location.record or 0)
         message = () if wire is None else (_message(wire),)
         steps.append(
             RecordedStep(
@@ -53,7 +53,7 @@ def _steps(sightings: Sightings, story: Story) -> list[RecordedStep]:
                 format_name=call.queue,
                 remote=True,
                 begun=_moment(call.begun),
-                ended=_moment(call.spot.time),
+                ended=_moment(call.location.time),
                 messages=message,
             )
         )
@@ -90,18 +90,20 @@ def test_another_status_is_told_at_its_call(capture: str) -> None:
     sightings, story = _read(capture)
     steps = _steps(sightings, story)
     other = [msgspec.structs.replace(steps[-1], status=0xC00E0001)]
-    told = [one for one in _compared(sightings, story, steps[:-1] + other) if isinstance(one, Difference)]
-    last = [call for call in sightings.calls if call.deed in ("read", "purge")][-1]
-    assert [(one.field, one.recorded, one.captured) for one in told] == [("status", 0xC00E0001, last.status)]
-    assert told[0].spot == last.spot
+    reported = [one for one in _compared(sightings, story, steps[:-1] + other) if isinstance(one, Difference)]
+    last = [call for call in sightings.calls if call.action in ("read", "purge")][-1]
+    assert [(one.field, one.recorded, one.captured) for one in reported] == [
+        ("status", 0xC00E0001, last.status)
+    ]
+    assert reported[0].location == last.location
 
 
 def test_a_message_from_a_queue_of_another_name_is_told_as_that() -> None:
     sightings, story = _read("captures/lab_qm2qm.pcap")
     steps = _steps(sightings, story)
     other = msgspec.structs.replace(steps[1], format_name="PRIVATE=other\\1")
-    told = [one for one in _compared(sightings, story, [other]) if isinstance(one, Difference)]
-    assert [(one.field, one.recorded, one.captured) for one in told] == [
+    reported = [one for one in _compared(sightings, story, [other]) if isinstance(one, Difference)]
+    assert [(one.field, one.recorded, one.captured) for one in reported] == [
         ("queue", "PRIVATE=other\\1", steps[1].format_name)
     ]
 
@@ -113,10 +115,14 @@ def _call(**fields: object) -> WireCall:
 
 def test_a_call_that_succeeds_in_no_step_is_told_unless_it_is_of_no_consequence() -> None:
     plain = {"status": 0, "sealed": False, "queue": "DIRECT=OS:a\\q"}
-    calls = [_call(deed=deed, method=deed, **plain) for deed in ("other", "open", "read", "purge", "move")]
+    calls = [
+        _call(action=action, method=action, **plain) for action in ("other", "open", "read", "purge", "move")
+    ]
     numbered = [
-        msgspec.structs.replace(call, spot=msgspec.structs.replace(call.spot, record=number))
+        msgspec.structs.replace(call, location=msgspec.structs.replace(call.location, record=number))
         for number, call in enumerate(calls)
     ]
-    told = [one for one in CallComparison(numbered, {}, (), ()).unclaimed() if isinstance(one, Difference)]
-    assert [one.captured for one in told] == ["open", "read", "purge", "move"]
+    reported = [
+        one for one in CallComparison(numbered, {}, (), ()).unclaimed() if isinstance(one, Difference)
+    ]
+    assert [one.captured for one in reported] == ["open", "read", "purge", "move"]

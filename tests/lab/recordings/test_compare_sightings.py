@@ -55,7 +55,7 @@ def test_a_message_has_what_rows_say_and_the_digest_of_its_body(capture: str, vi
     found = [one for one in (*sightings.messages, *sightings.carried.values()) if one.via == via]
     assert found
     for one in found:
-        row = rows[one.spot.record or 0]
+        row = rows[one.location.record or 0]
         assert row is not None
         for name in ("label", "body_size", "message_class", "priority"):
             assert one.values.get(name) == row[name]

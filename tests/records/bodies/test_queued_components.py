@@ -84,7 +84,7 @@ def test_what_calls_nothing_or_begins_again_is_not_sure() -> None:
 
 
 @pytest.mark.parametrize(
-    ("headers", "told"),
+    ("headers", "reported"),
     [
         ((b"SMTH" + struct.pack("<I", 0x7FFFFFF8),), "a header of 2,147,483,640 bytes"),
         ((b"SMTH" + struct.pack("<I", 0),), "a header of 0 bytes"),
@@ -96,11 +96,11 @@ def test_what_calls_nothing_or_begins_again_is_not_sure() -> None:
         ),
     ],
 )
-def test_what_is_no_header_ends_the_reading(headers: tuple[bytes, ...], told: str) -> None:
+def test_what_is_no_header_ends_the_reading(headers: tuple[bytes, ...], reported: str) -> None:
     body = open_body(_message(*headers), None)
     assert (body.kind, body.confidence) == ("queued_components", "likely")
     (stopped,) = (value for name, value in body.details if name == "stopped")
-    assert told in stopped
+    assert reported in stopped
 
 
 def test_a_message_that_is_cut_says_so_and_one_that_goes_on_too() -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from msmq_wire.capture.reader import read_capture
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.records.filter.compiling import Filter, compile_filter
-from msmq_wire.records.filter.names import records
+from msmq_wire.records.filter.record_names import records
 from msmq_wire.records.filter.subject import Subject, at
 from msmq_wire.records.message import message_view
 from msmq_wire.records.record import Record

@@ -42,21 +42,21 @@ def shown(data: bytes) -> tuple[str, str]:
 )
 def test_a_length_that_was_read_out_of_a_text_is_not_shown(at: int, text: bytes, size: int) -> None:
     number = str(int.from_bytes(text, "little"))
-    told, before = shown(_PACKET[:at] + text.ljust(size, b"\0") + _PACKET[at + size :])
+    reported, before = shown(_PACKET[:at] + text.ljust(size, b"\0") + _PACKET[at + size :])
     assert number in before
-    assert number not in told
+    assert number not in reported
 
 
 @pytest.mark.parametrize("size", [0x8000000F, 0xFFFFFFFF, 0x40000000, 0x100000])
 def test_a_length_that_is_no_text_stays_as_an_attacker_chose_it(size: int) -> None:
-    told, _ = shown(_PACKET[:_SIZE] + size.to_bytes(4, "little") + _PACKET[_SIZE + 4 :])
-    assert str(size) in told
+    reported, _ = shown(_PACKET[:_SIZE] + size.to_bytes(4, "little") + _PACKET[_SIZE + 4 :])
+    assert str(size) in reported
 
 
 def test_a_size_that_fits_its_packet_stays_where_the_capture_cut_it() -> None:
     packet = encode(build_message("DIRECT=OS:a\\private$\\q", bytes(0x3039), label="label"))
-    told, _ = shown(packet[:1000])
-    assert "message_size=12345" in told
+    reported, _ = shown(packet[:1000])
+    assert "message_size=12345" in reported
 
 
 def test_what_may_be_text_has_two_letters_or_more() -> None:

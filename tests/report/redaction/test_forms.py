@@ -84,14 +84,14 @@ def test_every_form_is_known_once() -> None:
 )
 def test_of_the_name_of_a_queue_the_host_goes(name: str, shown: str) -> None:
     value = WcharText.of(name)
-    told = Redactor({Redaction.HOSTS}).told(value, QUEUE_NAME)
-    assert told == WcharText.of(shown)
-    assert len(told) == len(value)
+    reported = Redactor({Redaction.HOSTS}).redacted(value, QUEUE_NAME)
+    assert reported == WcharText.of(shown)
+    assert len(reported) == len(value)
 
 
 def test_what_stands_behind_the_end_of_a_name_goes() -> None:
     name = WcharText.of("OS:a\\q\0srv01")
-    assert Redactor({Redaction.HOSTS}).told(name, QUEUE_NAME).text == "OS:x\\q" + "\0" * 6
+    assert Redactor({Redaction.HOSTS}).redacted(name, QUEUE_NAME).text == "OS:x\\q" + "\0" * 6
 
 
 @pytest.mark.parametrize("capture", share(sorted(_CAPTURES.glob("*.pcap")), 3), ids=lambda path: path.stem)

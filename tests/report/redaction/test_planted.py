@@ -14,12 +14,12 @@ import msgspec
 import pytest
 from construct import Int32ul
 
-from msmq_wire.capture.carve.reader import Searched
+from msmq_wire.capture.carve.reader import SearchedFile
 from msmq_wire.capture.reader import Summary
-from msmq_wire.cli import carve_reading, reading
+from msmq_wire.cli import capture_set, carve_reading
 from msmq_wire.engines.codec import inspect
 from msmq_wire.errors import CaptureError
-from msmq_wire.records.record import Record, Spot
+from msmq_wire.records.record import FileLocation, Record
 from msmq_wire.report.redaction.redactor import Redaction, Redactor
 from msmq_wire.rpc.ndr import DWORD, UUID, NdrStruct
 from msmq_wire.spec import SpecRef, snake_case
@@ -287,7 +287,7 @@ class PlantedReader:
     def __iter__(self) -> Iterator[Record]:
         return iter(self.records)
 
-    def briefed(self, _: object) -> Iterator[Record]:
+    def projected(self, _: object) -> Iterator[Record]:
         return iter(self.records)
 
     def batched(self) -> Iterator[Record]:
@@ -302,7 +302,9 @@ class PlantedCarving:
 
     def __init__(self, sources: Sequence[str], **_: Any) -> None:
         found = Counter(damaged=len(PlantedReader.records))
-        self.searched = [Searched(name=one, grades=found, failure=f"cannot read {one}") for one in sources]
+        self.searched = [
+            SearchedFile(name=one, grades=found, failure=f"cannot read {one}") for one in sources
+        ]
 
     def __enter__(self) -> PlantedCarving:
         return self
@@ -312,8 +314,8 @@ class PlantedCarving:
 
     def __iter__(self) -> Iterator[Record]:
         for record in PlantedReader.records:
-            spots = (Spot(capture=record.capture, offset=record.offset),)
-            yield msgspec.structs.replace(record, grade="damaged", spots=spots)
+            locations = (FileLocation(capture=record.capture, offset=record.offset),)
+            yield msgspec.structs.replace(record, grade="damaged", locations=locations)
 
 
 @pytest.fixture
@@ -322,7 +324,7 @@ def printed(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callab
 
     def print_(command: Command, records: Sequence[Record], marker: str, *more: str) -> str:
         PlantedReader.records, PlantedReader.marker = records, marker
-        monkeypatch.setattr(reading, "CaptureReader", PlantedReader)
+        monkeypatch.setattr(capture_set, "CaptureReader", PlantedReader)
         monkeypatch.setattr(carve_reading, "CarveReader", PlantedCarving)
         folder = tmp_path / "out"
         folder.mkdir(exist_ok=True)

@@ -9,7 +9,7 @@ import pytest
 from msmq_wire.capture.reader import read_capture
 from msmq_wire.errors import DecodeError
 from msmq_wire.report.redaction.forms import NOT_SHOWN
-from msmq_wire.report.redaction.problems import told_less
+from msmq_wire.report.redaction.problems import redacted_problem
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.musts import Anomaly
 from tests.effort import in_batches
@@ -34,34 +34,36 @@ def anomaly(code: str, message: str, path: str = "a.b[0]") -> Anomaly:
 def test_of_what_captures_show_all_is_told_that_quotes_nothing(path: Path) -> None:
     for record in read_capture(path):
         pairs: list[tuple[Anomaly | DecodeError, Anomaly | DecodeError]]
-        pairs = [(one, told_less(one)) for one in record.anomalies]
+        pairs = [(one, redacted_problem(one)) for one in record.anomalies]
         if record.error is not None:
-            pairs.append((record.error, told_less(record.error)))
-        assert [one for one, told in pairs if told.message == NOT_SHOWN and one.code not in _QUOTING] == []
-        assert [one for one, told in pairs if told.path != one.path] == []
+            pairs.append((record.error, redacted_problem(record.error)))
+        assert [
+            one for one, reported in pairs if reported.message == NOT_SHOWN and one.code not in _QUOTING
+        ] == []
+        assert [one for one, reported in pairs if reported.path != one.path] == []
 
 
 @pytest.mark.parametrize("code", ["no-such", "base_header.no-such", *sorted(_QUOTING)])
 def test_a_message_of_a_code_that_no_list_names_goes(code: str) -> None:
-    assert told_less(anomaly(code, "srv01")).message == NOT_SHOWN
-    assert told_less(DecodeError(code, "srv01", path="a")).message == NOT_SHOWN
+    assert redacted_problem(anomaly(code, "srv01")).message == NOT_SHOWN
+    assert redacted_problem(DecodeError(code, "srv01", path="a")).message == NOT_SHOWN
 
 
 def test_a_declared_message_stays_as_it_is_declared() -> None:
     declared = anomaly("base_header.version-number", "VersionNumber must be 0x10")
-    assert told_less(declared) == declared
-    assert told_less(anomaly(declared.code, "srv01")).message == NOT_SHOWN
+    assert redacted_problem(declared) == declared
+    assert redacted_problem(anomaly(declared.code, "srv01")).message == NOT_SHOWN
 
 
 def test_a_path_that_no_declaration_gives_goes() -> None:
     for path, shown in (("parts[0].data", "parts[0].data"), ("SRV01", "")):
-        assert told_less(anomaly("x", "y", path)).path == shown
-        assert told_less(DecodeError("x", "y", path=path)).path == shown
+        assert redacted_problem(anomaly("x", "y", path)).path == shown
+        assert redacted_problem(DecodeError("x", "y", path=path)).path == shown
 
 
 def test_an_error_loses_what_was_decoded_before_it() -> None:
     error = DecodeError(
         "missing-bytes", "2 bytes needed, 1 left", path="a", offset=3, spec=_SPEC, partial=b"x"
     )
-    shown = told_less(error)
+    shown = redacted_problem(error)
     assert (shown.message, shown.offset, shown.spec, shown.partial) == (error.message, 3, _SPEC, None)

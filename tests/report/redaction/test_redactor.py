@@ -234,12 +234,12 @@ def test_a_guid_that_holds_the_address_of_a_network_card_goes_with_hosts(guid: G
         MQFDistributionQueueFormatName(distribution_list_identifier=guid),
         ContextHandle(uuid=guid),
     ):
-        text = str(shown.told(place))
+        text = str(shown.redacted(place))
         assert (str(guid) in text) == (guid == _BY_CHANCE)
-    assert (shown.told(queue, QUEUE_NAME) == queue) == (guid == _BY_CHANCE)
-    assert str(guid) in str(Redactor({Redaction.LABELS}).told(ContextHandle(uuid=guid)))
+    assert (shown.redacted(queue, QUEUE_NAME) == queue) == (guid == _BY_CHANCE)
+    assert str(guid) in str(Redactor({Redaction.LABELS}).redacted(ContextHandle(uuid=guid)))
     # The same stands for it everywhere, so a handle is still followed.
-    assert shown.told(ContextHandle(uuid=guid)) == shown.told(ContextHandle(uuid=guid))
+    assert shown.redacted(ContextHandle(uuid=guid)) == shown.redacted(ContextHandle(uuid=guid))
 
 
 def test_redactors_of_one_run_call_a_file_and_a_host_the_same() -> None:

@@ -22,7 +22,7 @@ from msmq_wire.report.redaction.redactor import Redaction, Redactor
 from msmq_wire.spec import SpecRef
 from msmq_wire.srmp.envelope import parse_envelope
 from msmq_wire.srmp.http.connection import parse_message
-from msmq_wire.srmp.xml.tree import Attribute, Element
+from msmq_wire.srmp.xml.element_tree import Attribute, Element
 from msmq_wire.wire.musts import Anomaly
 
 _FIXTURES = Path(__file__).resolve().parents[3] / "fixtures" / "srmp"
@@ -103,7 +103,7 @@ def planted() -> Record:
             status=200, reason=_UNKNOWN, headers=headers[-2:], body=unknown, frames=(5,), complete=True
         ),
     )
-    told = (
+    reported = (
         Anomaly(code="http.grammar", message=_UNKNOWN, path="head", offset=0, length=0, spec=_SPEC),
         Anomaly(
             code="srmp_message.unsigned-part",
@@ -122,7 +122,7 @@ def planted() -> Record:
         src="192.0.2.1:1025",
         dst="192.0.2.2:80",
         packet=packet,
-        anomalies=told,
+        anomalies=reported,
         error=error,
         remainder=unknown,
     )
@@ -275,7 +275,7 @@ def test_an_example_of_the_document_keeps_what_is_no_secret() -> None:
 
 
 def test_a_message_packet_does_not_repeat_what_its_envelope_says() -> None:
-    told = Anomaly(
+    reported = Anomaly(
         code="srmp_envelope_header.envelope",
         message=f"Data is no envelope: declared as {_UNKNOWN}",
         path="srmp_envelope_header.data",
@@ -283,7 +283,7 @@ def test_a_message_packet_does_not_repeat_what_its_envelope_says() -> None:
         length=0,
         spec=_SPEC,
     )
-    record = Record(id=1, type="message_packet", anomalies=(told,))
+    record = Record(id=1, type="message_packet", anomalies=(reported,))
     assert holding(redacted(Redaction.LABELS, record=record), _UNKNOWN) == []
 
 

@@ -67,7 +67,7 @@ def invoked() -> bytes:
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+def reported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
     """What tshark shows of each field, in order."""
     scene = Scene()
     activation = Objects(scene)
@@ -92,44 +92,44 @@ def _fields(path: Path) -> Iterator[tuple[str, list[str]]]:
 
 
 @pytest.mark.slow
-def test_tshark_names_the_causality_of_a_request(told: dict[str, list[str]]) -> None:
+def test_tshark_names_the_causality_of_a_request(reported: dict[str, list[str]]) -> None:
     this = decode_stub(ORPC_THIS, orpc_this()).value
-    assert set(told["dcom.this.uuid"]) == {str(this.cid)} == {CAUSALITY}
-    assert set(told["dcom.this.flags"]) == {f"0x{this.flags:08x}"}
-    assert str(this.version.minor_version) in told["dcom.version_minor"]
+    assert set(reported["dcom.this.uuid"]) == {str(this.cid)} == {CAUSALITY}
+    assert set(reported["dcom.this.flags"]) == {f"0x{this.flags:08x}"}
+    assert str(this.version.minor_version) in reported["dcom.version_minor"]
 
 
 @pytest.mark.slow
-def test_tshark_reads_the_same_variants(told: dict[str, list[str]]) -> None:
+def test_tshark_reads_the_same_variants(reported: dict[str, list[str]]) -> None:
     ours = [decode_stub(VARIANT, b"User" + bytes(4) + one).value for one in ARGUMENTS]
-    assert told["dcom.variant_size"] == [str(one.cl_size) for one in ours]
-    assert told["dcom.variant_type"] == [f"0x{one.vt:04x}" for one in ours]
+    assert reported["dcom.variant_size"] == [str(one.cl_size) for one in ours]
+    assert reported["dcom.variant_type"] == [f"0x{one.vt:04x}" for one in ours]
     assert [variant_type_name(one.vt) for one in ours] == ["VT_I4", "VT_BOOL", "VT_ERROR"]
-    assert told["dcom.vt.i4"] == [str(ours[0].arm)] == ["2500"]
-    assert told["dcom.vt.bool"] == [f"0x{ours[1].arm & 0xFFFF:04x}"]
-    assert f"0x{ours[2].arm:08x}" in told["dcom.hresult"]
+    assert reported["dcom.vt.i4"] == [str(ours[0].arm)] == ["2500"]
+    assert reported["dcom.vt.bool"] == [f"0x{ours[1].arm & 0xFFFF:04x}"]
+    assert f"0x{ours[2].arm:08x}" in reported["dcom.hresult"]
 
 
-def test_tshark_reads_the_same_interface_pointer(told: dict[str, list[str]]) -> None:
+def test_tshark_reads_the_same_interface_pointer(reported: dict[str, list[str]]) -> None:
     found = decode_objref(REFERENCE)
     std, resolver = found.std, found.resolver
     assert std is not None
     assert resolver is not None
-    assert told["dcom.objref.flags"] == [f"0x{found.kind:08x}"]
-    assert str(found.iid) in told["dcom.iid"]
-    assert told["dcom.oxid"][-1] == f"0x{std.oxid:016x}"
-    assert told["dcom.oid"] == [f"0x{std.oid:016x}"]
-    assert str(std.ipid) in told["dcom.ipid"]
+    assert reported["dcom.objref.flags"] == [f"0x{found.kind:08x}"]
+    assert str(found.iid) in reported["dcom.iid"]
+    assert reported["dcom.oxid"][-1] == f"0x{std.oxid:016x}"
+    assert reported["dcom.oid"] == [f"0x{std.oid:016x}"]
+    assert str(std.ipid) in reported["dcom.ipid"]
     # tshark shows them twice: for the exporter and in the pointer.
     addresses = [one.network_address for one in resolver.string_bindings]
-    assert told["dcom.dualstringarray.network_addr"] == addresses * 2 == ["MSG01", SERVER] * 2
+    assert reported["dcom.dualstringarray.network_addr"] == addresses * 2 == ["MSG01", SERVER] * 2
     principals = [one.principal_name for one in resolver.security_bindings]
-    assert told["dcom.dualstringarray.security_princ_name"] == principals * 2
+    assert reported["dcom.dualstringarray.security_princ_name"] == principals * 2
 
 
 def test_the_interface_that_tshark_sees_activated_is_the_one_that_is_learned(
-    told: dict[str, list[str]],
+    reported: dict[str, list[str]],
 ) -> None:
     ((ipid, iid, _),) = pointers_given(GUID.parse(ACTIVATION), 0, b"", activated())
-    assert str(ipid) in told["dcom.ipid"]
-    assert str(iid) in told["dcom.iid"]
+    assert str(ipid) in reported["dcom.ipid"]
+    assert str(iid) in reported["dcom.iid"]

@@ -29,7 +29,7 @@ from msmq_wire.rpc.ndr import (
     encode_stub,
     inspect_stub,
 )
-from msmq_wire.rpc.ndr.buffers import MAX_DEPTH
+from msmq_wire.rpc.ndr.stub_stream import MAX_DEPTH
 from msmq_wire.wire.types.wchar_text import WcharText
 
 BYREF = 0x4000

@@ -33,7 +33,7 @@ from msmq_wire.rpc.ndr import (
     inspect_stub,
 )
 from msmq_wire.rpc.ndr.arrays import Array
-from msmq_wire.rpc.ndr.buffers import NO_RESIDUE, Residue
+from msmq_wire.rpc.ndr.stub_stream import NO_RESIDUE, Residue
 from msmq_wire.wire.expressions import this
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText

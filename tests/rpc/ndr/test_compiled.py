@@ -17,8 +17,8 @@ from msmq_wire.errors import DecodeError
 from msmq_wire.rpc.interfaces import INTERFACES
 from msmq_wire.rpc.interfaces.method import Method, Side
 from msmq_wire.rpc.ndr import NDR, NDR64, NDR_BIG_ENDIAN, Parameters, Syntax, decode_stub, encode_stub
-from msmq_wire.rpc.ndr.buffers import NdrReader
-from msmq_wire.rpc.ndr.compiled import Irregular, decoder
+from msmq_wire.rpc.ndr.compiled import CompilerFallback, decoder
+from msmq_wire.rpc.ndr.stub_stream import NdrReader
 from msmq_wire.rpc.ndr.types import NdrType
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures" / "rpc"
@@ -78,7 +78,7 @@ def read_by_decoder(parameters: Parameters, data: bytes, syntax: Syntax) -> Any:
     assert made is not None
     try:
         return made(data)
-    except (Irregular, struct.error):
+    except (CompilerFallback, struct.error):
         return None
 
 

@@ -27,8 +27,8 @@ from msmq_wire.rpc.ndr import (
     encode_stub,
     inspect_stub,
 )
-from msmq_wire.rpc.ndr.buffers import Residue
 from msmq_wire.rpc.ndr.pointers import Pointer, PresentEmpty
+from msmq_wire.rpc.ndr.stub_stream import Residue
 
 
 class Pair(NdrStruct, frozen=True, kw_only=True, gc=False):

@@ -31,7 +31,7 @@ from msmq_wire.rpc.ndr import (
     inspect_stub,
     members,
 )
-from msmq_wire.rpc.ndr.buffers import Residue
+from msmq_wire.rpc.ndr.stub_stream import Residue
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
 from msmq_wire.wire.musts import Must, Musts

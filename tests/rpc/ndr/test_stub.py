@@ -30,10 +30,10 @@ from msmq_wire.rpc.ndr import (
     inspect_stub,
 )
 from msmq_wire.rpc.ndr.arrays import Array
-from msmq_wire.rpc.ndr.buffers import MAX_PROBLEMS, NO_RESIDUE
 from msmq_wire.rpc.ndr.pointers import Pointer
 from msmq_wire.rpc.ndr.scalars import Number, Octets16
 from msmq_wire.rpc.ndr.structures import Fields
+from msmq_wire.rpc.ndr.stub_stream import MAX_PROBLEMS, NO_RESIDUE
 from msmq_wire.rpc.ndr.types import NdrType
 from msmq_wire.rpc.types.propvariant import PROPVARIANT
 from msmq_wire.rpc.types.section_array import SECTION_BUFFER, SectionArray

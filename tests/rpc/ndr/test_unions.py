@@ -27,7 +27,7 @@ from msmq_wire.rpc.ndr import (
     encode_stub,
     inspect_stub,
 )
-from msmq_wire.rpc.ndr.buffers import Residue
+from msmq_wire.rpc.ndr.stub_stream import Residue
 from msmq_wire.wire.expressions import this
 
 _UNION = Union(

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from msmq_wire.rpc.security import ProtectedPdu
+from msmq_wire.rpc.pdu_protection import ProtectedPdu
 
 _ORACLES = Path(__file__).parents[2] / "oracles"
 _REQUEST, _RESPONSE = 0, 2
@@ -26,8 +26,8 @@ def _run(script: str, *arguments: str) -> dict[str, Any]:
     command = [sys.executable, str(_ORACLES / script), *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stderr
-    told: dict[str, Any] = json.loads(done.stdout)
-    return told
+    reported: dict[str, Any] = json.loads(done.stdout)
+    return reported
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from msmq_wire.rpc.security import ProtectedPdu, Unwrapped
+from msmq_wire.rpc.pdu_protection import ProtectedPdu, Unwrapped
 from msmq_wire.rpc.unseal.keytab import KeytabEntry
 from msmq_wire.rpc.unseal.negotiation import TokenNegotiation
 from msmq_wire.rpc.unseal.secrets import Secrets, nt_hash
@@ -24,17 +24,17 @@ Cut = Callable[[bytes, bool], ProtectedPdu | bytes]
 _MECHANISMS = ["ntlm", "anonymous", "aes128", "aes256", "rc4"]
 
 
-def _secrets(told: dict[str, Any]) -> Secrets:
+def _secrets(reported: dict[str, Any]) -> Secrets:
     keys = tuple(
-        KeytabEntry(name, kvno, etype, bytes.fromhex(key)) for name, kvno, etype, key in told["keys"]
+        KeytabEntry(name, kvno, etype, bytes.fromhex(key)) for name, kvno, etype, key in reported["keys"]
     )
-    return Secrets((nt_hash(told["password"]),), keys)
+    return Secrets((nt_hash(reported["password"]),), keys)
 
 
-def _follow(told: dict[str, Any], cut: Cut, secrets: Secrets) -> tuple[TokenNegotiation, list[Unwrapped]]:
+def _follow(reported: dict[str, Any], cut: Cut, secrets: Secrets) -> tuple[TokenNegotiation, list[Unwrapped]]:
     negotiation = TokenNegotiation(secrets)
     opened = []
-    for pdu in told["pdus"]:
+    for pdu in reported["pdus"]:
         part = cut(bytes.fromhex(pdu["bytes"]), pdu["from_client"])
         if isinstance(part, bytes):
             negotiation.exchange(pdu["from_client"], part)
@@ -47,10 +47,10 @@ def _follow(told: dict[str, Any], cut: Cut, secrets: Secrets) -> tuple[TokenNego
 @pytest.mark.parametrize("level", [5, 6])
 @pytest.mark.parametrize("mechanism", _MECHANISMS)
 def test_every_request_opens_and_is_genuine(oracle: Oracle, cut: Cut, mechanism: str, level: int) -> None:
-    told = oracle("impacket", mechanism, level)
-    negotiation, opened = _follow(told, cut, _secrets(told["secrets"]))
-    assert (negotiation.account, negotiation.note) == (told["account"], "")
-    stubs = [bytes.fromhex(stub) for stub in told["stubs"]]
+    reported = oracle("impacket", mechanism, level)
+    negotiation, opened = _follow(reported, cut, _secrets(reported["secrets"]))
+    assert (negotiation.account, negotiation.note) == (reported["account"], "")
+    stubs = [bytes.fromhex(stub) for stub in reported["stubs"]]
     assert len(opened) == len(stubs)
     for found, stub in zip(opened, stubs, strict=True):
         assert (found.verified, found.note) == (True, "")
@@ -61,17 +61,18 @@ def test_every_request_opens_and_is_genuine(oracle: Oracle, cut: Cut, mechanism:
 @pytest.mark.slow
 @pytest.mark.parametrize("mechanism", ["aes128", "aes256", "rc4"])
 def test_without_the_right_key_the_note_names_the_service(oracle: Oracle, cut: Cut, mechanism: str) -> None:
-    told = oracle("impacket", mechanism, 6)
-    negotiation, opened = _follow(told, cut, Secrets())
+    reported = oracle("impacket", mechanism, 6)
+    negotiation, opened = _follow(reported, cut, Secrets())
     assert (
         negotiation.note
         == f"Kerberos: no key given for HOST/queue.corp.example@CORP.EXAMPLE ({mechanism}, kvno 3)"
     )
     assert {(found.stub, found.verified, found.note) for found in opened} == {(None, None, negotiation.note)}
     wrong = tuple(
-        KeytabEntry(e.principal, e.kvno, e.etype, bytes(len(e.key))) for e in _secrets(told["secrets"]).keys
+        KeytabEntry(e.principal, e.kvno, e.etype, bytes(len(e.key)))
+        for e in _secrets(reported["secrets"]).keys
     )
-    other, _ = _follow(told, cut, Secrets((), wrong))
+    other, _ = _follow(reported, cut, Secrets((), wrong))
     assert other.note == (
         f"Kerberos: 1 key tried and none right for HOST/queue.corp.example@CORP.EXAMPLE ({mechanism}, kvno 3)"
     )
@@ -79,28 +80,28 @@ def test_without_the_right_key_the_note_names_the_service(oracle: Oracle, cut: C
 
 @pytest.mark.slow
 def test_an_nt_hash_opens_tickets_of_rc4(oracle: Oracle, cut: Cut) -> None:
-    told = oracle("impacket", "rc4", 6)
-    key = bytes.fromhex(told["secrets"]["keys"][0][3])
-    _, opened = _follow(told, cut, Secrets((bytes(16), key)))
-    assert [found.verified for found in opened] == [True] * len(told["stubs"])
+    reported = oracle("impacket", "rc4", 6)
+    key = bytes.fromhex(reported["secrets"]["keys"][0][3])
+    _, opened = _follow(reported, cut, Secrets((bytes(16), key)))
+    assert [found.verified for found in opened] == [True] * len(reported["stubs"])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mechanism", _MECHANISMS)
 def test_a_request_that_comes_again_is_not_genuine(oracle: Oracle, cut: Cut, mechanism: str) -> None:
-    told = dict(oracle("impacket", mechanism, 6))
-    told["pdus"] = [*told["pdus"], told["pdus"][-1]]
-    _, opened = _follow(told, cut, _secrets(told["secrets"]))
-    assert [found.verified for found in opened] == [True] * len(told["stubs"]) + [False]
+    reported = dict(oracle("impacket", mechanism, 6))
+    reported["pdus"] = [*reported["pdus"], reported["pdus"][-1]]
+    _, opened = _follow(reported, cut, _secrets(reported["secrets"]))
+    assert [found.verified for found in opened] == [True] * len(reported["stubs"]) + [False]
 
 
 @pytest.mark.parametrize("mechanism", ["aes256", "rc4"])
 def test_a_lost_request_is_noted_and_the_next_one_still_opens(
     oracle: Oracle, cut: Cut, mechanism: str
 ) -> None:
-    told = dict(oracle("impacket", mechanism, 6))
-    told["pdus"] = [*told["pdus"][:-3], told["pdus"][-1]]
-    _, opened = _follow(told, cut, _secrets(told["secrets"]))
+    reported = dict(oracle("impacket", mechanism, 6))
+    reported["pdus"] = [*reported["pdus"][:-3], reported["pdus"][-1]]
+    _, opened = _follow(reported, cut, _secrets(reported["secrets"]))
     assert (opened[-1].verified, opened[-1].note) == (
         True,
         "Kerberos: 2 protected PDUs before this one not in the capture",
@@ -109,9 +110,9 @@ def test_a_lost_request_is_noted_and_the_next_one_still_opens(
 
 @pytest.mark.slow
 def test_a_lost_request_of_ntlm_takes_its_part_of_the_cipher_stream_along(oracle: Oracle, cut: Cut) -> None:
-    told = dict(oracle("impacket", "ntlm", 6))
-    told["pdus"] = [*told["pdus"][:-3], told["pdus"][-1]]
-    _, opened = _follow(told, cut, _secrets(told["secrets"]))
+    reported = dict(oracle("impacket", "ntlm", 6))
+    reported["pdus"] = [*reported["pdus"][:-3], reported["pdus"][-1]]
+    _, opened = _follow(reported, cut, _secrets(reported["secrets"]))
     assert opened[-1].verified is False
     assert opened[-1].note == (
         "NTLM: the signature is wrong; by its number 2 protected PDUs before this one not in the capture"
@@ -122,13 +123,13 @@ def test_a_lost_request_of_ntlm_takes_its_part_of_the_cipher_stream_along(oracle
 @pytest.mark.parametrize("level", [5, 6])
 @pytest.mark.parametrize("mechanism", _MECHANISMS)
 def test_a_changed_byte_anywhere_is_found(oracle: Oracle, cut: Cut, mechanism: str, level: int) -> None:
-    told = oracle("impacket", mechanism, level)
-    _, honest = _follow(told, cut, _secrets(told["secrets"]))
+    reported = oracle("impacket", mechanism, level)
+    _, honest = _follow(reported, cut, _secrets(reported["secrets"]))
     assert honest[1].verified is True
-    size = len(bytes.fromhex(told["pdus"][-4]["bytes"]))
+    size = len(bytes.fromhex(reported["pdus"][-4]["bytes"]))
     for at in range(size - 40, size):
-        changed = dict(told)
-        pdu = told["pdus"][-4]
+        changed = dict(reported)
+        pdu = reported["pdus"][-4]
         data = bytearray.fromhex(pdu["bytes"])
         part = cut(bytes(data), True)
         assert isinstance(part, ProtectedPdu)
@@ -139,8 +140,8 @@ def test_a_changed_byte_anywhere_is_found(oracle: Oracle, cut: Cut, mechanism: s
         ):
             continue
         data[at] ^= 0x20
-        changed["pdus"] = [*told["pdus"][:-4], {"from_client": True, "bytes": bytes(data).hex()}]
-        _, opened = _follow(changed, cut, _secrets(told["secrets"]))
+        changed["pdus"] = [*reported["pdus"][:-4], {"from_client": True, "bytes": bytes(data).hex()}]
+        _, opened = _follow(changed, cut, _secrets(reported["secrets"]))
         if (mechanism, level) == ("rc4", 5):
             # Nothing signs the sequence number of a MIC token of RC4: a small lie reads as a gap.
             assert opened[1].verified is False or "not in the capture" in opened[1].note, at

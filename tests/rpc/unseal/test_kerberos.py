@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher
 from hypothesis import given
 from hypothesis import strategies as st
 
-from msmq_wire.rpc.security import ProtectedPdu
+from msmq_wire.rpc.pdu_protection import ProtectedPdu
 from msmq_wire.rpc.unseal.kerberos import KerberosNegotiation
 from msmq_wire.rpc.unseal.keytab import KeytabEntry
 from msmq_wire.rpc.unseal.secrets import Secrets

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from msmq_wire.rpc.security import Negotiation, ProtectedPdu
+from msmq_wire.rpc.pdu_protection import Negotiation, ProtectedPdu
 from msmq_wire.rpc.unseal.kerberos import KerberosNegotiation
 from msmq_wire.rpc.unseal.keytab import KeytabEntry
 from msmq_wire.rpc.unseal.negotiation import TokenNegotiation, negotiator
@@ -112,9 +112,9 @@ def test_the_mechanism_that_the_server_chose_replaces_the_first_one(oracle: Orac
 @pytest.mark.slow
 @pytest.mark.parametrize("provider", share(["aes256", "rc4"]))
 def test_a_context_of_kerberos_without_its_ap_rep_asks_for_it(oracle: Oracle, provider: str) -> None:
-    told = oracle("scapy", provider)
-    talk = told["bare-6-header"]
-    name, kvno, etype, key = told["secrets"]["keys"][0]
+    reported = oracle("scapy", provider)
+    talk = reported["bare-6-header"]
+    name, kvno, etype, key = reported["secrets"]["keys"][0]
     negotiation = TokenNegotiation(Secrets((), (KeytabEntry(name.lower(), kvno, etype, bytes.fromhex(key)),)))
     negotiation.exchange(True, bytes.fromhex(talk["tokens"][0]["bytes"]))
     pdu = talk["pdus"][1]
@@ -180,12 +180,12 @@ def test_no_token_and_no_pdu_raises(
 def test_a_conversation_with_changed_bytes_raises_nothing(
     oracle: Oracle, provider: str, data: st.DataObject
 ) -> None:
-    told = oracle("scapy", provider)
-    name = data.draw(st.sampled_from(sorted(set(told) - {"secrets"})))
+    reported = oracle("scapy", provider)
+    name = data.draw(st.sampled_from(sorted(set(reported) - {"secrets"})))
     keys = tuple(
-        KeytabEntry(n, kvno, etype, bytes.fromhex(key)) for n, kvno, etype, key in told["secrets"]["keys"]
+        KeytabEntry(n, kvno, etype, bytes.fromhex(key)) for n, kvno, etype, key in reported["secrets"]["keys"]
     )
-    negotiation = TokenNegotiation(Secrets((nt_hash(told["secrets"]["password"]),), keys))
+    negotiation = TokenNegotiation(Secrets((nt_hash(reported["secrets"]["password"]),), keys))
 
     def changed(text: str) -> bytes:
         value = bytearray.fromhex(text)
@@ -197,9 +197,9 @@ def test_a_conversation_with_changed_bytes_raises_nothing(
             else bytes(value)
         )
 
-    for token in told[name]["tokens"]:
+    for token in reported[name]["tokens"]:
         negotiation.exchange(token["from_client"], changed(token["bytes"]))
-    for pdu in told[name]["pdus"][:4]:
+    for pdu in reported[name]["pdus"][:4]:
         parts = {part: changed(pdu[part]) for part in ("header", "stub", "trailer", "auth_value")}
         opened = negotiation.unwrap(
             ProtectedPdu(from_client=pdu["from_client"], level=6, header_signing=True, **parts)

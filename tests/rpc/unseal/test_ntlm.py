@@ -10,7 +10,7 @@ import pytest
 from cryptography.hazmat.decrepit.ciphers.algorithms import ARC4
 from cryptography.hazmat.primitives.ciphers import Cipher
 
-from msmq_wire.rpc.security import ProtectedPdu
+from msmq_wire.rpc.pdu_protection import ProtectedPdu
 from msmq_wire.rpc.unseal.negotiation import TokenNegotiation
 from msmq_wire.rpc.unseal.ntlm import ntowf_v2, seal_key, sign_key
 from msmq_wire.rpc.unseal.secrets import Secrets, nt_hash

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from msmq_wire.rpc.security import AuthenticationType, ProtectedPdu
+from msmq_wire.rpc.pdu_protection import AuthenticationType, ProtectedPdu
 from msmq_wire.rpc.unseal.keytab import KeytabEntry
 from msmq_wire.rpc.unseal.negotiation import negotiator
 from msmq_wire.rpc.unseal.secrets import Secrets, nt_hash
@@ -37,11 +37,11 @@ _CASES = [
 def test_every_pdu_of_both_sides_opens_and_is_genuine(
     oracle: Oracle, provider: str, frame: str, level: int, signed: str, announced: bool
 ) -> None:
-    told = oracle("scapy", provider)
-    talk = told[f"{frame}-{level}-{signed}"]
-    keys = told["secrets"]["keys"]
+    reported = oracle("scapy", provider)
+    talk = reported[f"{frame}-{level}-{signed}"]
+    keys = reported["secrets"]["keys"]
     secrets = Secrets(
-        (nt_hash(told["secrets"]["password"]),),
+        (nt_hash(reported["secrets"]["password"]),),
         tuple(KeytabEntry(name, kvno, etype, bytes.fromhex(key)) for name, kvno, etype, key in keys),
     )
     negotiation = negotiator(secrets)(_AUTH_TYPES.get((provider, frame), AuthenticationType.GSS_NEGOTIATE))

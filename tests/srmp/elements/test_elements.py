@@ -273,9 +273,9 @@ def test_a_lack_is_told_once_the_end_of_its_element_was_read(encoding: str, cut:
     text = _envelope(PATH, body="")
     cut %= len(text) + 1
     ends = [text.index(tag) + len(tag) for tag in ("</se:Header>", "</se:Envelope>")]
-    told = ["header.missing", "envelope.missing"][: sum(cut >= end for end in ends)]
+    reported = ["header.missing", "envelope.missing"][: sum(cut >= end for end in ends)]
     found = parse_envelope(text[:cut].encode(encoding)).anomalies
-    assert sorted(one.code for one in found if one.code.endswith(".missing")) == sorted(told)
+    assert sorted(one.code for one in found if one.code.endswith(".missing")) == sorted(reported)
 
 
 @pytest.mark.parametrize(

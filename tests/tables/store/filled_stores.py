@@ -23,7 +23,7 @@ def fill(output: Path | str, *paths: Path, each: int = 1, run: str = "a run", ke
     """Add captures to the tables below ``output``, ``each`` so many in files and a commit of their own."""
     need("pyspark")
     # What the job does imports pyspark, though it starts no Spark.
-    from msmq_wire.spark.capture_job import JobPlan, Todo, decode_captures
+    from msmq_wire.spark.capture_job import CaptureTask, JobPlan, decode_captures
 
     store = Store(str(output))
     store.make()
@@ -31,7 +31,9 @@ def fill(output: Path | str, *paths: Path, each: int = 1, run: str = "a run", ke
     files = list_files([str(path) for path in paths]).files
     for at in range(0, len(files), each):
         todo = [
-            Todo(capture=Capture(name=file.path, files=(file,)), heads=(head_of(file),), contents=(None,))
+            CaptureTask(
+                capture=Capture(name=file.path, files=(file,)), heads=(head_of(file),), contents=(None,)
+            )
             for file in files[at : at + each]
         ]
         done = decode_captures(todo, plan)

@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 from msmq_wire.capture.listing import list_files
 from msmq_wire.tables.store import identity
 from msmq_wire.tables.store.identity import (
-    Content,
-    Known,
-    Placed,
-    Seen,
+    FileDigest,
+    IdentifiedFile,
+    NewFile,
+    StoredCapture,
     candidates,
     content_of,
     file_key,
@@ -52,7 +52,7 @@ class Tables:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.captures: dict[str, str | None] = {}
-        self.sources: dict[bytes, tuple[Known, bytes]] = {}
+        self.sources: dict[bytes, tuple[StoredCapture, bytes]] = {}
 
     def run(self, contents: Mapping[str, bytes]) -> dict[str, tuple[str, str]]:
         """See files with some contents; return which capture each new one is, and why, by their names."""
@@ -60,7 +60,7 @@ class Tables:
             path = self.folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
-        placed = self.look()
+        placed = self.display()
         return {
             os.path.relpath(one.seen.file.path, self.folder): (
                 os.path.relpath(one.capture, self.folder),
@@ -69,13 +69,13 @@ class Tables:
             for one in placed
         }
 
-    def look(self) -> Sequence[Placed]:
+    def display(self) -> Sequence[IdentifiedFile]:
         files = list_files([str(self.folder)], pattern="*", recursive=True).files
         fresh = [file for file in files if file_key(file) not in self.sources]
         known = [
             one._replace(whole=self.captures[one.capture] == one.digest) for one, _ in self.sources.values()
         ]
-        seen = [Seen(file=file, head=head_of(file)) for file in fresh]
+        seen = [NewFile(file=file, head=head_of(file)) for file in fresh]
         for _ in range(2):
             worth = candidates(seen, known)
             seen = [
@@ -94,7 +94,10 @@ class Tables:
             if content is not None:
                 row = source_row(one.capture, one.seen.file, one.seen.head, content)
                 data = Path(one.seen.file.path).read_bytes()
-                self.sources[row["key"]] = (Known(*(row[name] for name in Known._fields[:-1])), data)
+                self.sources[row["key"]] = (
+                    StoredCapture(*(row[name] for name in StoredCapture._fields[:-1])),
+                    data,
+                )
         return placed
 
     def holds(self) -> dict[str, bytes]:
@@ -247,11 +250,11 @@ def test_what_is_no_capture_counts_as_it_lies_there(tmp_path: Path) -> None:
     for name, raw in (("cut.gz", cut), ("text", text), ("text.gz", gzip.compress(text, mtime=0))):
         (tmp_path / name).write_bytes(raw)
         (file,) = list_files([str(tmp_path / name)]).files
-        assert content_of(file) == Content(len(raw), hashlib.sha256(raw).hexdigest())
+        assert content_of(file) == FileDigest(len(raw), hashlib.sha256(raw).hexdigest())
     (tmp_path / "whole.gz").write_bytes(whole)
     (file,) = list_files([str(tmp_path / "whole.gz")]).files
     lengths = (1, 5000, len(data), len(data) + 1)
-    assert content_of(file, lengths) == Content(
+    assert content_of(file, lengths) == FileDigest(
         len(data),
         hashlib.sha256(data).hexdigest(),
         {length: hashlib.sha256(data[:length]).hexdigest() for length in lengths[:3]},
@@ -263,7 +266,7 @@ def test_only_what_may_be_the_same_is_read_whole(tmp_path: Path, monkeypatch: py
     read = []
     hashed = identity._hashed
 
-    def counted(take: Any, lengths: Any, most: int | None) -> Content:
+    def counted(take: Any, lengths: Any, most: int | None) -> FileDigest:
         read.append(most)
         return hashed(take, lengths, most)
 
@@ -271,7 +274,7 @@ def test_only_what_may_be_the_same_is_read_whole(tmp_path: Path, monkeypatch: py
     for number in range(3):
         (tmp_path / f"{number}.pcap").write_bytes(capture(number))
     files = list_files([str(tmp_path)]).files
-    assert candidates([Seen(file=file, head=head_of(file)) for file in files], []) == {}
+    assert candidates([NewFile(file=file, head=head_of(file)) for file in files], []) == {}
     assert read == [HEAD] * 3
 
 

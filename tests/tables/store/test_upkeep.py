@@ -15,7 +15,7 @@ from msmq_wire.capture.places import Place
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.tables.store import upkeep
 from msmq_wire.tables.store.store import Change, Store
-from msmq_wire.tables.store.upkeep import Kind, export, forget, status
+from msmq_wire.tables.store.upkeep import DecoderCount, export, forget, status
 from tests.tables.store.filled_stores import WRITTEN, fill, rows_of
 from tests.tables.store.s3_server import BUCKET, S3Server
 
@@ -64,7 +64,7 @@ def test_status_counts_what_is_there(store: Store, tmp_path: Path) -> None:
         ("a key", 2, 0),
         ("another key", 1, 1),
     ]
-    assert isinstance(found.kinds[0], Kind)
+    assert isinstance(found.kinds[0], DecoderCount)
     assert [(run.name, run.captures) for run in found.runs] == [("at 9", 9)]
 
 

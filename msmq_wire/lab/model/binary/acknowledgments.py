@@ -10,8 +10,8 @@ from functools import lru_cache
 
 import msgspec
 
-from msmq_wire.engines.building import build_message
 from msmq_wire.engines.codec import encode
+from msmq_wire.engines.message_builder import build_message
 from msmq_wire.errors import EncodeError, FormatNameError
 from msmq_wire.lab.model.data.stored_message import message_name
 from msmq_wire.wire.fields import WireStruct

@@ -15,16 +15,16 @@ from msmq_wire.engines.codec import decode
 from msmq_wire.errors import DecodeError
 from msmq_wire.lab.model.binary.acknowledgments import final_ack, order_ack, order_queue
 from msmq_wire.lab.model.binary.ledger import Ledger
-from msmq_wire.lab.model.binary.outgoing import OutgoingQueue
+from msmq_wire.lab.model.binary.outgoing import TransmissionQueue
 from msmq_wire.lab.model.binary.outgoing_message import OutgoingMessage
-from msmq_wire.lab.model.data.elements import Message, MessagePosition, Queue
+from msmq_wire.lab.model.data.elements import MessagePosition, ModelMessage, Queue
 from msmq_wire.lab.model.data.elements import OutgoingQueue as Elsewhere
-from msmq_wire.lab.model.data.enumerations import QueueType
+from msmq_wire.lab.model.data.enumerations import ModelQueueType
 from msmq_wire.lab.model.data.stored_message import message_of
 from msmq_wire.lab.model.data.timers import Timer
 from msmq_wire.lab.model.events.enqueue import enqueue_message
 from msmq_wire.lab.model.events.journaling import keep_journals
-from msmq_wire.rpc.management import TransferSource
+from msmq_wire.rpc.management_properties import TransferSource
 from msmq_wire.wire.headers.transaction_header import TransactionHeader
 from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types.enumerations import MessageClass
@@ -55,7 +55,7 @@ class Delivery:
         self._history: OrderedDict[tuple[GUID, int], int] = OrderedDict()
         self._history_timer: Timer | None = None
         self._sequences: OrderedDict[tuple[GUID, str], _IncomingSequence] = OrderedDict()
-        self._ways: OrderedDict[GUID, OutgoingQueue] = OrderedDict()
+        self._ways: OrderedDict[GUID, TransmissionQueue] = OrderedDict()
         self._held_reasons: list[tuple[MessagePosition, int]] | None = None
         keep_journals(self._manager)
         self._manager.position_deleted.append(self._deleted)
@@ -81,8 +81,8 @@ class Delivery:
         """What is known of the transactional messages of a queue manager to a format name."""
         return self._sequences.get((source, queue.casefold()))
 
-    def deliver(self, packet: UserMessage, data: bytes, way: OutgoingQueue) -> bool:
-        """Take a message; ``way`` leads back to who sent it. False where the session must be closed.
+    def deliver(self, packet: UserMessage, data: bytes, channel: TransmissionQueue) -> bool:
+        """Take a message; ``channel`` leads back to who sent it. False where the session must be closed.
 
         That is when the queue manager has no room; the message may come again then.
         """
@@ -99,13 +99,13 @@ class Delivery:
         elif queue is not None:
             # Where there is no queue nothing is remembered, and each message is refused.
             sequence = self._sequence(source, user.format_name("destination_queue") or "")
-            self._schedule_order_ack(sequence, way)
+            self._schedule_order_ack(sequence, channel)
             sequence.last_access = self._manager.timers.now
             if not sequence.accepts(transaction):
                 sequence.reject_count += 1
-                self._acknowledge_again(sequence, transaction, way)
+                self._acknowledge_again(sequence, transaction, channel)
                 return True
-        self._remember_way(source, way)
+        self._remember_way(source, channel)
         refusal = self._refusal(packet, queue)
         kept: UserMessage | int = packet
         if refusal is None and queue is not None:
@@ -114,8 +114,8 @@ class Delivery:
                 refusal = kept
         if refusal is None and queue is not None and not isinstance(kept, int):
             message = message_of(kept, data if kept is packet else None)
-            message.source_address = way.remote_address
-            status = self._enqueue(queue, message, packet, way)
+            message.source_address = channel.remote_address
+            status = self._enqueue(queue, message, packet, channel)
             if status == _MANAGER_FULL:
                 return False
             refusal = _NOT_ENQUEUED.get(status)
@@ -124,7 +124,7 @@ class Delivery:
         elif sequence is not None:
             sequence.advance(transaction)
         if refusal is not None:
-            self._refuse(packet, refusal, way)
+            self._refuse(packet, refusal, channel)
         return True
 
     def _destination(self, packet: UserMessage) -> Queue | None:
@@ -168,7 +168,9 @@ class Delivery:
             return MessageClass.MQMSG_CLASS_NACK_BAD_SIGNATURE
         return kept
 
-    def _enqueue(self, queue: Queue, message: Message, packet: UserMessage, way: OutgoingQueue) -> int:
+    def _enqueue(
+        self, queue: Queue, message: ModelMessage, packet: UserMessage, channel: TransmissionQueue
+    ) -> int:
         """Inserting a Message into a Local Queue, and its acknowledgment. [MS-MQQB] 3.1.5.8.8, 3.1.5.8.10"""
         # Somebody may wait and take it at once; that it arrived is told first.
         held: list[tuple[MessagePosition, int]] = []
@@ -179,36 +181,38 @@ class Delivery:
             self._held_reasons = before
         properties = packet.message_properties_header
         if not status and properties is not None and properties.bit("pa"):
-            self._ledger.acknowledge(packet, MessageClass.MQMSG_CLASS_ACK_REACH_QUEUE, way)
+            self._ledger.acknowledge(packet, MessageClass.MQMSG_CLASS_ACK_REACH_QUEUE, channel)
         for position, reason in held:
             self._tell(position, reason)
         return status
 
-    def _refuse(self, packet: UserMessage, message_class: int, way: OutgoingQueue) -> None:
+    def _refuse(self, packet: UserMessage, message_class: int, channel: TransmissionQueue) -> None:
         properties, transaction = packet.message_properties_header, packet.transaction_header
         if properties is not None and properties.bit("na"):
-            self._ledger.acknowledge(packet, message_class, way)
+            self._ledger.acknowledge(packet, message_class, channel)
         if transaction is not None:
-            self._acknowledge_finally(packet, message_class, way)
+            self._acknowledge_finally(packet, message_class, channel)
         elif packet.user_header.bit("jn") and message_class in (
             MessageClass.MQMSG_CLASS_NACK_Q_EXCEED_QUOTA,
             MessageClass.MQMSG_CLASS_NACK_REACH_QUEUE_TIMEOUT,
         ):
             self._ledger.keep_copy(packet, self._manager.system_deadletter_queue)
 
-    def _acknowledge_finally(self, packet: UserMessage, message_class: int, way: OutgoingQueue) -> None:
+    def _acknowledge_finally(
+        self, packet: UserMessage, message_class: int, channel: TransmissionQueue
+    ) -> None:
         """Send Transactional Acknowledgment of one message. [MS-MQQB] 3.1.7.17"""
         transaction = packet.transaction_header
         assert transaction is not None
-        queue = order_queue(way.remote_queue_manager, way.remote_address, direct=way.direct)
+        queue = order_queue(channel.remote_queue_manager, channel.remote_address, direct=channel.direct)
         made = final_ack(queue, self._manager.identifier, packet, transaction, message_class)
         if made is not None:
-            way.send(made)
+            channel.send(made)
 
     def _deleted(self, queue: Queue, position: MessagePosition, reason: int) -> None:
         """Message Position Deleted. [MS-MQQB] 3.1.7.2"""
         # Only of a final destination queue; what becomes of an outgoing message is told where it is sent.
-        if queue.queue_type is QueueType.SYSTEM or isinstance(queue, Elsewhere):
+        if queue.queue_type is ModelQueueType.SYSTEM or isinstance(queue, Elsewhere):
             return
         message = position.message_reference
         if message.srmp or not (message.acknowledgements_requested or message.transactional):
@@ -225,18 +229,18 @@ class Delivery:
         except DecodeError:
             return
         user, transaction = packet.user_header, packet.transaction_header
-        way = self._ways.get(user.source_queue_manager)
+        channel = self._ways.get(user.source_queue_manager)
         received = reason == MessageClass.MQMSG_CLASS_ACK_RECEIVE
         if received and message.user_acknowledgement_class:
             reason = message.user_acknowledgement_class
             received = reason == MessageClass.MQMSG_CLASS_ACK_RECEIVE
         properties = packet.message_properties_header
         if properties is not None and properties.bit("pr" if received else "nr"):
-            self._ledger.acknowledge(packet, reason, way)
-        if way is None or transaction is None:
+            self._ledger.acknowledge(packet, reason, channel)
+        if channel is None or transaction is None:
             return
         if user.bit("jn") or user.bit("jp") or transaction.bit("fa"):
-            self._acknowledge_finally(packet, reason, way)
+            self._acknowledge_finally(packet, reason, channel)
 
     def _remember(self, key: tuple[GUID, int]) -> None:
         self._history[key] = self._manager.current_time
@@ -257,8 +261,8 @@ class Delivery:
         if self._history:
             self._start_history_timer()
 
-    def _remember_way(self, source: GUID, way: OutgoingQueue) -> None:
-        self._ways[source] = way
+    def _remember_way(self, source: GUID, channel: TransmissionQueue) -> None:
+        self._ways[source] = channel
         self._ways.move_to_end(source)
         if len(self._ways) > _MOST_WAYS:
             self._ways.popitem(last=False)
@@ -275,7 +279,7 @@ class Delivery:
             self._sequences.popitem(last=False)
         return sequence
 
-    def _schedule_order_ack(self, sequence: _IncomingSequence, way: OutgoingQueue) -> None:
+    def _schedule_order_ack(self, sequence: _IncomingSequence, channel: TransmissionQueue) -> None:
         """Transactional Message Processing: when to send an OrderAck. [MS-MQQB] 3.1.5.8.6"""
         timers, settings = self._manager.timers, self._ledger.settings
         timer = sequence.order_ack_timer
@@ -284,11 +288,11 @@ class Delivery:
                 return
             timer.cancel()
         sequence.order_ack_timer = timers.start(
-            settings.order_ack_timeout, lambda: self._send_order_ack(sequence, way)
+            settings.order_ack_timeout, lambda: self._send_order_ack(sequence, channel)
         )
 
     def _acknowledge_again(
-        self, sequence: _IncomingSequence, header: TransactionHeader, way: OutgoingQueue
+        self, sequence: _IncomingSequence, header: TransactionHeader, channel: TransmissionQueue
     ) -> None:
         """Tell a sender that begins a session with what is here already: it knows of no OrderAck for that.
 
@@ -297,21 +301,21 @@ class Delivery:
         before the timer is due. [MS-MQQB] 3.1.5.9, 3.1.2.7
         """
         seen = header.tx_sequence_id == sequence.identifier and header.tx_sequence_number <= sequence.number
-        if not seen or way.session is None:
+        if not seen or channel.session is None:
             return
         # One of the millisecond in which the session began may be of the session before: then it is kept, and
         # sent in this one, as long as nobody has acknowledged it.
-        if sequence.last_order_ack >= way.session.begun:
+        if sequence.last_order_ack >= channel.session.begun:
             return
         if sequence.order_ack_timer is not None:
             sequence.order_ack_timer.cancel()
-        self._send_order_ack(sequence, way)
+        self._send_order_ack(sequence, channel)
 
-    def _send_order_ack(self, sequence: _IncomingSequence, way: OutgoingQueue) -> None:
+    def _send_order_ack(self, sequence: _IncomingSequence, channel: TransmissionQueue) -> None:
         """Order Ack Send Timer Event. [MS-MQQB] 3.1.6.9"""
-        if way.session is None or not sequence.number:
+        if channel.session is None or not sequence.number:
             return
-        queue = order_queue(way.remote_queue_manager, way.remote_address, direct=way.direct)
+        queue = order_queue(channel.remote_queue_manager, channel.remote_address, direct=channel.direct)
         made = order_ack(queue, self._manager.identifier, sequence.identifier, sequence.number)
         if made is None:
             return
@@ -319,7 +323,7 @@ class Delivery:
         if sequence.order_ack is not None:
             # The one before says less than this one, which is sent again in its place.
             sequence.order_ack.queue.withdraw(sequence.order_ack)
-        sequence.order_ack = way.send(made)
+        sequence.order_ack = channel.send(made)
 
 
 class _IncomingSequence(msgspec.Struct, eq=False, kw_only=True):

@@ -13,16 +13,16 @@ import msgspec
 
 from msmq_wire.errors import FormatNameError
 from msmq_wire.lab.model.binary.acknowledgments import INSECURE_NACKS, administration_ack
-from msmq_wire.lab.model.binary.outgoing_message import OutgoingMessage, OutgoingSequence, Way
+from msmq_wire.lab.model.binary.outgoing_message import OutgoingChannel, OutgoingMessage, OutgoingSequence
 from msmq_wire.lab.model.binary.settings import BinarySettings
-from msmq_wire.lab.model.data.elements import Queue, QueueManager
+from msmq_wire.lab.model.data.elements import ModelQueueManager, Queue
 from msmq_wire.lab.model.data.stored_message import message_of
 from msmq_wire.lab.model.data.timers import INFINITE
 from msmq_wire.lab.model.events.enqueue import enqueue_message
 from msmq_wire.lab.model.events.journaling import keep_message
 from msmq_wire.lab.model.events.queue import find_queue
 from msmq_wire.wire.names import FormatName
-from msmq_wire.wire.names.queue_format import QueueSuffixType
+from msmq_wire.wire.names.queue_format_types import QueueSuffixType
 from msmq_wire.wire.packets.final_ack import FinalAck
 from msmq_wire.wire.packets.order_ack import OrderAck
 from msmq_wire.wire.packets.user_message import UserMessage
@@ -37,7 +37,7 @@ _MOST_AWAITED = 1 << 16
 class Ledger:
     """One for a queue manager; its outgoing queues and its deliveries write and read it."""
 
-    def __init__(self, manager: QueueManager, settings: BinarySettings) -> None:
+    def __init__(self, manager: ModelQueueManager, settings: BinarySettings) -> None:
         self.manager = manager
         self.settings = settings
         self._awaited: OrderedDict[int, OutgoingMessage] = OrderedDict()
@@ -158,7 +158,7 @@ class Ledger:
             return None
         return find_queue(self.manager, name)
 
-    def acknowledge(self, packet: UserMessage, message_class: int, way: Way | None) -> None:
+    def acknowledge(self, packet: UserMessage, message_class: int, channel: OutgoingChannel | None) -> None:
         """Send Administration Acknowledgment: into a local queue, or back the way. [MS-MQQB] 3.1.7.15"""
         if message_class in INSECURE_NACKS and not self.settings.send_insecure_nacks:
             return
@@ -167,7 +167,7 @@ class Ledger:
             return
         queue = self.local_queue(packet.user_header.format_name("admin_queue"))
         if queue is None:
-            if way is not None:
-                way.send(made)
+            if channel is not None:
+                channel.send(made)
         elif not queue.transactional:
             enqueue_message(queue, message_of(self.identified(made)))

@@ -1,4 +1,4 @@
-"""`OutgoingQueue`: what waits for a remote queue manager, until it has it. [MS-MQQB] 3.1.1.3.1, 3.1.7.1
+"""`TransmissionQueue`: what waits for a remote queue manager, until it has it. [MS-MQQB] 3.1.1.3.1, 3.1.7.1
 
 The rule kept here: a message stays until it is known to have arrived: an express one until it is
 acknowledged, a recoverable one until it is acknowledged as stored, a transactional one until its sequence is.
@@ -20,7 +20,7 @@ from msmq_wire.lab.model.binary.outgoing_message import Outcome, OutgoingMessage
 from msmq_wire.lab.model.data.stored_message import without_session_header
 from msmq_wire.lab.model.data.timers import Timer
 from msmq_wire.rpc.constants import ConnectionStatus
-from msmq_wire.rpc.management import ConnectionAttempt
+from msmq_wire.rpc.management_properties import ConnectionAttempt
 from msmq_wire.rpc.statuses import Status
 from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
@@ -31,7 +31,7 @@ _OVERHEAD = 2048
 """What a message costs besides its bytes."""
 
 
-class Budget(msgspec.Struct, eq=False, kw_only=True):
+class ByteQuota(msgspec.Struct, eq=False, kw_only=True):
     """Bytes that may be kept, by one queue or by several that share them."""
 
     most: int
@@ -53,7 +53,7 @@ class OpenSession(Protocol):
         """Send a user packet."""
 
 
-class OutgoingQueue:
+class TransmissionQueue:
     """What waits for one remote queue manager, for any queue there. One session at a time sends it.
 
     ``connect`` is called when a session is wanted; who made it calls `BinaryProtocol.initiate`, or `failed`.
@@ -70,9 +70,9 @@ class OutgoingQueue:
         *,
         remote_queue_manager: GUID = NULL_GUID,
         remote_address: str = "",
-        connect: Callable[[OutgoingQueue], None] | None = None,
+        connect: Callable[[TransmissionQueue], None] | None = None,
         settled: Callable[[OutgoingMessage, Outcome], None] | None = None,
-        budget: Budget | None = None,
+        budget: ByteQuota | None = None,
     ) -> None:
         self._ledger = ledger
         self._timers = ledger.manager.timers
@@ -83,7 +83,7 @@ class OutgoingQueue:
         self.connection_history: deque[ConnectionAttempt] = deque(maxlen=_MOST_ATTEMPTS)
         self._connect = connect
         self._settled = settled
-        self._budget = Budget(most=_MOST_BYTES) if budget is None else budget
+        self._budget = ByteQuota(most=_MOST_BYTES) if budget is None else budget
         self._count = 0
         self._kept: dict[int, OutgoingMessage] = {}
         self._heap: list[tuple[tuple[int, int], OutgoingMessage]] = []

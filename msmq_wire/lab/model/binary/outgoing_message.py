@@ -24,8 +24,8 @@ Outcome: TypeAlias = Literal["acknowledged", "stored", "ordered", "received", "r
 (recoverable), by an OrderAck or a FinalAck that is positive or negative (transactional), or too late."""
 
 
-class Way(Protocol):
-    """What leads to another queue manager, as it is used from below: see `OutgoingQueue`."""
+class OutgoingChannel(Protocol):
+    """What leads to another queue manager, as it is used from below: see `TransmissionQueue`."""
 
     def send(self, packet: UserMessage) -> OutgoingMessage | None:
         """Take a message; None where there is no room."""
@@ -48,7 +48,7 @@ class OutgoingMessage(msgspec.Struct, eq=False, kw_only=True):
     packet: UserMessage
     number: int
     size: int
-    queue: Way
+    queue: OutgoingChannel
     sequence: OutgoingSequence | None = None
     tx_sequence_number: int = 0
     transmissions: int = 0

@@ -13,7 +13,7 @@ import msgspec
 
 from msmq_wire.engines.codec import decode, encode
 from msmq_wire.errors import DecodeError
-from msmq_wire.lab.model.data.elements import QueueManager
+from msmq_wire.lab.model.data.elements import ModelQueueManager
 from msmq_wire.lab.model.data.timers import Timer
 from msmq_wire.wire.packets.ping import PING_SIGNATURE, Ping
 from msmq_wire.wire.types.guid import GUID
@@ -50,7 +50,7 @@ class _Source(msgspec.Struct, eq=False):
 class PingResponder:
     """Answers the pings of all sources, each within a rate."""
 
-    def __init__(self, manager: QueueManager) -> None:
+    def __init__(self, manager: ModelQueueManager) -> None:
         self._manager = manager
         self._sources: OrderedDict[Hashable, _Source] = OrderedDict()
 
@@ -89,7 +89,7 @@ class PingResponder:
 class Pinger:
     """Asks, and waits a second for the answer; ``cookie`` is PingCookie."""
 
-    def __init__(self, manager: QueueManager, *, server_class: bool = True) -> None:
+    def __init__(self, manager: ModelQueueManager, *, server_class: bool = True) -> None:
         self.cookie = 0
         self._manager = manager
         self._flags = 0 if server_class else _RC

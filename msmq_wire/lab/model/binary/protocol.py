@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable
 
+from msmq_wire.lab.model.binary.binary_session import BinarySession
 from msmq_wire.lab.model.binary.delivery import Delivery
 from msmq_wire.lab.model.binary.ledger import Ledger
-from msmq_wire.lab.model.binary.outgoing import Budget, OutgoingQueue
+from msmq_wire.lab.model.binary.outgoing import ByteQuota, TransmissionQueue
 from msmq_wire.lab.model.binary.outgoing_message import Outcome, OutgoingMessage
-from msmq_wire.lab.model.binary.session import BinarySession
 from msmq_wire.lab.model.binary.settings import BinarySettings
-from msmq_wire.lab.model.data.elements import QueueManager
+from msmq_wire.lab.model.data.elements import ModelQueueManager
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
 _MOST_RETURNS = 1 << 12
@@ -35,11 +35,11 @@ class BinaryProtocol:
 
     def __init__(
         self,
-        manager: QueueManager,
+        manager: ModelQueueManager,
         settings: BinarySettings | None = None,
         *,
         message_id_ordinal: int = 0,
-        connect_back: Callable[[OutgoingQueue], None] | None = None,
+        connect_back: Callable[[TransmissionQueue], None] | None = None,
     ) -> None:
         self.manager = manager
         manager.message_id_ordinal = message_id_ordinal or manager.message_id_ordinal
@@ -48,8 +48,8 @@ class BinaryProtocol:
         self.sessions: list[BinarySession] = []
         self.ledger = Ledger(manager, BinarySettings() if settings is None else settings)
         self.delivery = Delivery(self.ledger)
-        self._returns: OrderedDict[GUID, OutgoingQueue] = OrderedDict()
-        self._return_budget = Budget(most=_MOST_RETURN_BYTES)
+        self._returns: OrderedDict[GUID, TransmissionQueue] = OrderedDict()
+        self._return_budget = ByteQuota(most=_MOST_RETURN_BYTES)
 
     def accept(
         self, remote_address: str = "", *, changed: Callable[[BinarySession], None] | None = None
@@ -61,7 +61,7 @@ class BinaryProtocol:
 
     def initiate(
         self,
-        outgoing: OutgoingQueue,
+        outgoing: TransmissionQueue,
         *,
         ping_sent: bool = False,
         changed: Callable[[BinarySession], None] | None = None,
@@ -86,11 +86,11 @@ class BinaryProtocol:
         *,
         remote_queue_manager: GUID = NULL_GUID,
         remote_address: str = "",
-        connect: Callable[[OutgoingQueue], None] | None = None,
+        connect: Callable[[TransmissionQueue], None] | None = None,
         settled: Callable[[OutgoingMessage, Outcome], None] | None = None,
-    ) -> OutgoingQueue:
+    ) -> TransmissionQueue:
         """A queue for what is sent to one queue manager; NULL where only its address is known."""
-        return OutgoingQueue(
+        return TransmissionQueue(
             self.ledger,
             remote_queue_manager=remote_queue_manager,
             remote_address=remote_address,
@@ -104,7 +104,7 @@ class BinaryProtocol:
         for session in list(self.sessions):
             session.close("stopped")
 
-    def opened(self, session: BinarySession) -> OutgoingQueue:
+    def opened(self, session: BinarySession) -> TransmissionQueue:
         """The queue that a session sends from: its own, or what waits for who came."""
         if session.outgoing is not None:
             return session.outgoing
@@ -112,7 +112,7 @@ class BinaryProtocol:
         queue = self._returns.get(who)
         if queue is None:
             self._make_room()
-            queue = self._returns[who] = OutgoingQueue(
+            queue = self._returns[who] = TransmissionQueue(
                 self.ledger,
                 remote_queue_manager=who,
                 connect=self.connect_back,

@@ -13,12 +13,12 @@ import msgspec
 
 from msmq_wire.engines.codec import decode
 from msmq_wire.errors import DecodeError
-from msmq_wire.lab.model.binary.outgoing import Budget, OutgoingQueue
+from msmq_wire.lab.model.binary.outgoing import ByteQuota, TransmissionQueue
 from msmq_wire.lab.model.binary.outgoing_message import Outcome, OutgoingMessage
 from msmq_wire.lab.model.binary.protocol import BinaryProtocol
 from msmq_wire.lab.model.data.elements import MessagePosition, Queue
 from msmq_wire.lab.model.data.elements import OutgoingQueue as Elsewhere
-from msmq_wire.lab.model.data.enumerations import AdministrativeDeed, OutgoingQueueState, PositionState
+from msmq_wire.lab.model.data.enumerations import AdministrativeAction, OutgoingQueueState, PositionState
 from msmq_wire.lab.model.events.position import message_position_deleted
 from msmq_wire.wire.names import FormatName, QueueFormatType
 from msmq_wire.wire.types.enumerations import MessageClass
@@ -41,10 +41,10 @@ class Sending:
     Messages for names over HTTP, multicast ones, and those whose computer only a directory knows stay.
     """
 
-    def __init__(self, protocol: BinaryProtocol, connect: Callable[[OutgoingQueue], None]) -> None:
+    def __init__(self, protocol: BinaryProtocol, connect: Callable[[TransmissionQueue], None]) -> None:
         self._ledger = protocol.ledger
         self._connect = connect
-        self._ways: dict[str, OutgoingQueue] = {}
+        self._ways: dict[str, TransmissionQueue] = {}
         self._by_position: dict[int, _OnItsWay] = {}
         self._by_message: dict[int, _OnItsWay] = {}
         manager = protocol.manager
@@ -74,16 +74,20 @@ class Sending:
         found = _OnItsWay(position, message)
         self._by_position[id(position)] = self._by_message[id(message)] = found
 
-    def _way(self, address: str) -> OutgoingQueue:
+    def _way(self, address: str) -> TransmissionQueue:
         key = address.casefold()
         if key not in self._ways:
-            self._ways = {one: way for one, way in self._ways.items() if len(way) or way.session is not None}
-            self._ways[key] = OutgoingQueue(
+            self._ways = {
+                one: channel
+                for one, channel in self._ways.items()
+                if len(channel) or channel.session is not None
+            }
+            self._ways[key] = TransmissionQueue(
                 self._ledger,
                 remote_address=address,
                 connect=self._connect,
                 settled=self._settled,
-                budget=Budget(most=_UNBOUNDED),
+                budget=ByteQuota(most=_UNBOUNDED),
             )
         return self._ways[key]
 
@@ -99,36 +103,36 @@ class Sending:
     def _look(self, queue: Queue) -> None:
         """Put down how far an outgoing queue is. [MS-MQQB] 3.1.5.8.8"""
         address = _address(queue) if isinstance(queue, Elsewhere) else None
-        way = None if address is None else self._ways.get(address.casefold())
-        if not isinstance(queue, Elsewhere) or way is None:
+        channel = None if address is None else self._ways.get(address.casefold())
+        if not isinstance(queue, Elsewhere) or channel is None:
             return
         if queue.state not in _STOPPED:
-            if way.session is not None:
+            if channel.session is not None:
                 queue.state = OutgoingQueueState.CONNECTED
-            elif way.waits_for_session:
+            elif channel.waits_for_session:
                 queue.state = OutgoingQueueState.WAITING
             else:
                 queue.state = OutgoingQueueState.INACTIVE
-        queue.connection_history = tuple(way.connection_history)
-        queue.next_hops = tuple(_next_hops(way.remote_address))
-        sequence = way.sequence(queue.destination_format_name)
+        queue.connection_history = tuple(channel.connection_history)
+        queue.next_hops = tuple(_next_hops(channel.remote_address))
+        sequence = channel.sequence(queue.destination_format_name)
         if sequence is not None:
             queue.outgoing_transfer_info_reference = sequence.transfer_info(
                 queue.queue_manager.time_offset, self._ledger.unread(sequence)
             )
 
-    def _administer(self, queue: Elsewhere, deed: AdministrativeDeed) -> None:
+    def _administer(self, queue: Elsewhere, action: AdministrativeAction) -> None:
         """Pause and Resume Queue Event, and to send a sequence again. [MS-MQQB] 3.1.7.13, 3.1.7.14"""
         address = _address(queue)
-        if deed is AdministrativeDeed.PAUSE:
+        if action is AdministrativeAction.PAUSE:
             for position in queue.message_position_list:
                 self._take_back(position)
-        elif deed is AdministrativeDeed.RESUME:
+        elif action is AdministrativeAction.RESUME:
             for position in list(queue.message_position_list):
                 if position.state is PositionState.AVAILABLE:
                     self._available(queue, position)
-        elif address is not None and (way := self._ways.get(address.casefold())) is not None:
-            sequence = way.sequence(queue.destination_format_name)
+        elif address is not None and (channel := self._ways.get(address.casefold())) is not None:
+            sequence = channel.sequence(queue.destination_format_name)
             if sequence is not None:
                 sequence.resend()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from msmq_wire.reassembly.stream import MAX_PENDING
+from msmq_wire.reassembly.packet_framer import MAX_PENDING
 
 
 class BinarySettings(msgspec.Struct, frozen=True, kw_only=True):

@@ -24,13 +24,13 @@ from msmq_wire.lab.model.com.receive_current import (
     open_msmq_queue,
     receive_current_v1,
 )
-from msmq_wire.lab.model.data.elements import OpenQueueDescriptor, QueueManager
+from msmq_wire.lab.model.data.elements import ModelQueueManager, OpenQueueDescriptor
 from msmq_wire.lab.model.data.timers import Timer
 from msmq_wire.lab.model.events.position import cancel_all_waiting
 from msmq_wire.lab.model.events.queue import close_queue, open_queue
+from msmq_wire.lab.model.interface_server import ClientAssociation, InterfaceServer, ServerCall
 from msmq_wire.lab.model.qmcomm.queues import ACCESS_TYPES
 from msmq_wire.lab.model.qmcomm.remote_queues import SHARE_MODES
-from msmq_wire.lab.model.server import Association, Call, Server
 from msmq_wire.rpc.com.activation import (
     DualStringArrayNdr,
     PointerResponse,
@@ -115,7 +115,7 @@ class _Exported(msgspec.Struct, eq=False, kw_only=True):
 class ObjectExporter:
     """The objects of a queue manager that clients hold, by IPID; ``address`` is where they are called."""
 
-    def __init__(self, manager: QueueManager, address: str = "127.0.0.1[135]") -> None:
+    def __init__(self, manager: ModelQueueManager, address: str = "127.0.0.1[135]") -> None:
         self.manager = manager
         self.address = address
         self._exported: OrderedDict[GUID, _Exported] = OrderedDict()
@@ -204,7 +204,7 @@ def _word(value: int) -> bytes:
     return value.to_bytes(2, "little")
 
 
-class ObjectServer(Server):
+class ObjectServer(InterfaceServer):
     """Calls of an interface on objects: ``ipid`` is the one that a call names."""
 
     ipid: GUID = NULL_GUID
@@ -219,7 +219,7 @@ class ObjectServer(Server):
         made.ipid = NULL_GUID if object_uuid is None else object_uuid
         return made
 
-    def thing(self, call: Call, kind: type) -> Any:
+    def thing(self, call: ServerCall, kind: type) -> Any:
         """The object that is called; None where there is none, and then the call is answered.
 
         [MS-DCOM] 3.1.1.5.4: an IPID that is not found gives RPC_E_DISCONNECTED.
@@ -230,7 +230,7 @@ class ObjectServer(Server):
             return None
         return found.thing
 
-    def rundown(self, association: Association) -> None:
+    def rundown(self, association: ClientAssociation) -> None:
         """Objects are no client's alone."""
 
 
@@ -239,7 +239,7 @@ class ActivationServer(ObjectServer):
 
     INTERFACE: ClassVar[Interface] = ACTIVATION
 
-    def remote_activation(self, call: Call, request: RemoteActivationRequest) -> None:
+    def remote_activation(self, call: ServerCall, request: RemoteActivationRequest) -> None:
         """RemoteActivation. [MS-DCOM] 3.1.2.5.2.3.1"""
         exporter, wanted = self.exporter, request.p_iids or ()
         kind = _CLASSES.get(request.clsid)
@@ -270,12 +270,12 @@ class RemUnknownServer(ObjectServer):
 
     INTERFACE: ClassVar[Interface] = REM_UNKNOWN
 
-    def _is_here(self, call: Call) -> bool:
+    def _is_here(self, call: ServerCall) -> bool:
         if self.ipid != self.exporter.ipid_rem_unknown:
             call.throw(_RPC_E_DISCONNECTED)
         return self.ipid == self.exporter.ipid_rem_unknown
 
-    def rem_query_interface(self, call: Call, request: QueryInterfaceRequest) -> None:
+    def rem_query_interface(self, call: ServerCall, request: QueryInterfaceRequest) -> None:
         """RemQueryInterface. [MS-DCOM] 3.1.1.5.6.1.1"""
         if not self._is_here(call):
             return
@@ -294,7 +294,7 @@ class RemUnknownServer(ObjectServer):
             QueryInterfaceResponse(pp_qi_results=tuple(results), status=_E_NOINTERFACE if missing else _S_OK)
         )
 
-    def rem_add_ref(self, call: Call, request: InterfaceReferencesRequest) -> None:
+    def rem_add_ref(self, call: ServerCall, request: InterfaceReferencesRequest) -> None:
         """RemAddRef. [MS-DCOM] 3.1.1.5.6.1.2"""
         if self._is_here(call):
             results = tuple(
@@ -302,7 +302,7 @@ class RemUnknownServer(ObjectServer):
             )
             call.reply(RemAddRefResponse(p_results=results))
 
-    def rem_release(self, call: Call, request: InterfaceReferencesRequest) -> None:
+    def rem_release(self, call: ServerCall, request: InterfaceReferencesRequest) -> None:
         """RemRelease. [MS-DCOM] 3.1.1.5.6.1.3"""
         if self._is_here(call):
             for one in request.interface_refs:
@@ -321,13 +321,13 @@ class QueueInfoServer(ObjectServer):
 
     INTERFACE: ClassVar[Interface] = QUEUE_INFO
 
-    def get_format_name(self, call: Call, request: OrpcRequest) -> None:
+    def get_format_name(self, call: ServerCall, request: OrpcRequest) -> None:
         """FormatName. [MC-MQAC] 3.10.4.1.8"""
         info = self.thing(call, _QueueInfo)
         if info is not None:
             call.reply(TextResponse(text=_bstr(info.format_name)))
 
-    def put_format_name(self, call: Call, request: TextRequest) -> None:
+    def put_format_name(self, call: ServerCall, request: TextRequest) -> None:
         """FormatName. [MC-MQAC] 3.10.4.1.9"""
         info = self.thing(call, _QueueInfo)
         if info is not None:
@@ -335,7 +335,7 @@ class QueueInfoServer(ObjectServer):
             info.format_name = text.as_data.text if isinstance(text, FlaggedWordBlob) else ""
             call.reply(OrpcStatusResponse())
 
-    def open(self, call: Call, request: OpenRequest) -> None:
+    def open(self, call: ServerCall, request: OpenRequest) -> None:
         """Open. [MC-MQAC] 3.10.4.1.28"""
         info = self.thing(call, _QueueInfo)
         if info is None:
@@ -364,9 +364,9 @@ class _ReceivingServer(ObjectServer):
 
     def __init__(self, exporter: ObjectExporter) -> None:
         super().__init__(exporter)
-        self._waiting: list[tuple[Call, OpenQueueDescriptor | None]] = []
+        self._waiting: list[tuple[ServerCall, OpenQueueDescriptor | None]] = []
 
-    def _receive(self, call: Call, request: ReceiveCurrentRequest) -> None:
+    def _receive(self, call: ServerCall, request: ReceiveCurrentRequest) -> None:
         """ReceiveCurrent_v1. [MC-MQAC] 3.11.4.1.11"""
         queue = self.thing(call, MsmqQueue)
         if queue is None:
@@ -390,7 +390,7 @@ class _ReceivingServer(ObjectServer):
             receive_timeout=_argument(request.receive_timeout),
         )
 
-    def rundown(self, association: Association) -> None:
+    def rundown(self, association: ClientAssociation) -> None:
         """Who is gone waits for no message; the object stays."""
         for call, descriptor in list(self._waiting):
             if call.association is association and descriptor is not None:
@@ -402,7 +402,7 @@ class QueueServer(_ReceivingServer):
 
     INTERFACE: ClassVar[Interface] = _QUEUES["IMSMQQueue"]
 
-    def receive_current(self, call: Call, request: ReceiveCurrentRequest) -> None:
+    def receive_current(self, call: ServerCall, request: ReceiveCurrentRequest) -> None:
         """ReceiveCurrent_v1. [MC-MQAC] 3.11.4.1.11"""
         self._receive(call, request)
 
@@ -412,7 +412,7 @@ class QueueServer2(_ReceivingServer):
 
     INTERFACE: ClassVar[Interface] = _QUEUES["IMSMQQueue2"]
 
-    def receive_current_v1(self, call: Call, request: ReceiveCurrentRequest) -> None:
+    def receive_current_v1(self, call: ServerCall, request: ReceiveCurrentRequest) -> None:
         """ReceiveCurrent_v1. [MC-MQAC] 3.11.4.1.11"""
         self._receive(call, request)
 
@@ -438,7 +438,7 @@ class MessageServer(ObjectServer):
 
     INTERFACE: ClassVar[Interface] = MESSAGE
 
-    def get_label(self, call: Call, request: OrpcRequest) -> None:
+    def get_label(self, call: ServerCall, request: OrpcRequest) -> None:
         """Label. [MC-MQAC] 3.17.4.1.30"""
         message = self.thing(call, MsmqMessage)
         if message is not None:

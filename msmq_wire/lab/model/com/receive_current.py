@@ -14,9 +14,9 @@ import msgspec
 
 from msmq_wire.lab.model.data.elements import (
     Cursor,
-    Message,
+    ModelMessage,
+    ModelQueueManager,
     OpenQueueDescriptor,
-    QueueManager,
     Transaction,
 )
 from msmq_wire.lab.model.data.enumerations import CursorState, PositionState, QueueAccessType
@@ -83,7 +83,7 @@ class MsmqMessage(msgspec.Struct, frozen=True, kw_only=True):
     ``want_destination_queue`` no DestinationQueueInfo.
     """
 
-    message: Message
+    message: ModelMessage
     want_body: bool = True
     want_destination_queue: bool = False
     requested_authentication_level: int = 0
@@ -111,7 +111,9 @@ class _Refused(msgspec.Struct, frozen=True):
     status: int
 
 
-def open_msmq_queue(manager: QueueManager, descriptor: OpenQueueDescriptor, info: Any = None) -> MsmqQueue:
+def open_msmq_queue(
+    manager: ModelQueueManager, descriptor: OpenQueueDescriptor, info: Any = None
+) -> MsmqQueue:
     """The object that MSMQQueueInfo::Open makes of an open queue. [MC-MQAC] 3.11.3
 
     From now on the queues of this queue manager keep their journals.
@@ -127,7 +129,7 @@ def open_msmq_queue(manager: QueueManager, descriptor: OpenQueueDescriptor, info
 
 
 def receive_current_v1(
-    manager: QueueManager,
+    manager: ModelQueueManager,
     queue: MsmqQueue,
     done: Callable[[int, MsmqMessage | None], None],
     *,
@@ -169,7 +171,7 @@ def receive_current_v1(
         return
     milliseconds = timeout & INFINITE
 
-    def answer(status: int, message: Message | None) -> None:
+    def answer(status: int, message: ModelMessage | None) -> None:
         if message is not None:
             done(
                 Status.MQ_OK,

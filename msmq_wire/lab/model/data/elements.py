@@ -13,20 +13,20 @@ from typing import Any, TypeAlias
 import msgspec
 
 from msmq_wire.lab.model.data.enumerations import (
-    AdministrativeDeed,
+    AdministrativeAction,
     CursorState,
+    ModelQueueType,
     OperationType,
     OutgoingQueueState,
     PositionState,
     QueueAccessType,
     QueueShareMode,
-    QueueType,
     RemoteReadState,
 )
 from msmq_wire.lab.model.data.message_security import MessageSecurity
 from msmq_wire.lab.model.data.position_list import End, MessagePositionList
 from msmq_wire.lab.model.data.timers import INFINITE, Timer, Timers
-from msmq_wire.rpc.management import ConnectionAttempt, TransferSource
+from msmq_wire.rpc.management_properties import ConnectionAttempt, TransferSource
 from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.rpc.types.sequence_info import SequenceInfo
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
@@ -34,7 +34,7 @@ from msmq_wire.wire.types.guid import GUID, NULL_GUID
 _ORDINALS = 1 << 32
 
 
-class Message(msgspec.Struct, eq=False, kw_only=True):
+class ModelMessage(msgspec.Struct, eq=False, kw_only=True):
     """A message. [MS-MQDMPR] 3.1.1.12
 
     ``packet`` is the packet as it is stored: a ``user_message`` of the binary protocol, or the bytes of an
@@ -77,7 +77,7 @@ class MessagePosition(msgspec.Struct, eq=False, kw_only=True):
     ``total_bytes`` have its message.
     """
 
-    message_reference: Message
+    message_reference: ModelMessage
     queue_reference: Queue
     state: PositionState = PositionState.AVAILABLE
     order: int = 0
@@ -109,10 +109,10 @@ class Queue(msgspec.Struct, eq=False, kw_only=True):
     ``journal_quota`` are kilobytes.
     """
 
-    queue_manager: QueueManager
+    queue_manager: ModelQueueManager
     pathname: str
     identifier: GUID = NULL_GUID
-    queue_type: QueueType = QueueType.PRIVATE
+    queue_type: ModelQueueType = ModelQueueType.PRIVATE
     private_queue_number: int = 0
     label: str = ""
     type: GUID = NULL_GUID
@@ -260,7 +260,7 @@ class QueueHandle(msgspec.Struct, eq=False, kw_only=True):
     handle: ContextHandle = ContextHandle()
 
 
-class QueueManager(msgspec.Struct, eq=False, kw_only=True):
+class ModelQueueManager(msgspec.Struct, eq=False, kw_only=True):
     """The local queue manager. [MS-MQDMPR] 3.1.1.1
 
     Time comes from ``timers`` (milliseconds) and ``time_offset``, which makes seconds since 1970 of it;
@@ -302,7 +302,7 @@ class QueueManager(msgspec.Struct, eq=False, kw_only=True):
     position_available: list[Callable[[Queue, MessagePosition], None]] = []
     position_deleted: list[Callable[[Queue, MessagePosition, int], None]] = []
     looked_at: list[Callable[[Queue], None]] = []
-    administered: list[Callable[[OutgoingQueue, AdministrativeDeed], None]] = []
+    administered: list[Callable[[OutgoingQueue, AdministrativeAction], None]] = []
     last_number: int = 0x0B
     message_security: MessageSecurity | None = None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 
-class QueueType(Enum):
+class ModelQueueType(Enum):
     """What kind of queue it is. [MS-MQDMPR] 3.1.1.2"""
 
     PRIVATE = "Private"
@@ -27,7 +27,7 @@ class OutgoingQueueState(Enum):
     ON_HOLD = "OnHold"
 
 
-class AdministrativeDeed(Enum):
+class AdministrativeAction(Enum):
     """What an administrator does to an outgoing queue. [MS-MQDMPR] 3.1.7.2.3, 3.1.7.2.4, [MS-MQMR] 3.1.4.2"""
 
     PAUSE = "Pause"

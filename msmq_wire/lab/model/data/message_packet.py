@@ -13,7 +13,7 @@ import msgspec
 from msmq_wire.engines.codec import decode, encode
 from msmq_wire.engines.fit import fit
 from msmq_wire.errors import DecodeError, EncodeError
-from msmq_wire.lab.model.data.elements import Message, Queue, Transaction, TransactionalOperation
+from msmq_wire.lab.model.data.elements import ModelMessage, Queue, Transaction, TransactionalOperation
 from msmq_wire.reassembly.sections import split_sections
 from msmq_wire.wire.headers.extended_address_header import ExtendedAddressHeader
 from msmq_wire.wire.headers.extension_header import ExtensionHeader
@@ -32,7 +32,7 @@ _ADDRESS_SIZE = 16
 _THIS_HOST = ipaddress.IPv4Address("127.0.0.1")
 
 
-def message_packet(message: Message) -> bytes:
+def message_packet(message: ModelMessage) -> bytes:
     """The packet of a message as RemoteRead has it: with the host it came from, and its trailing headers.
 
     An address that the packet has already stays. A message that was made here came from this host.
@@ -65,7 +65,7 @@ def message_packet(message: Message) -> bytes:
         return message.packet
 
 
-def _address_of(message: Message) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+def _address_of(message: ModelMessage) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
     try:
         address = ipaddress.ip_address(message.source_address)
     except ValueError:
@@ -118,7 +118,7 @@ def packet_sections(
         )
 
 
-def user_message_packet(message: Message) -> bytes:
+def user_message_packet(message: ModelMessage) -> bytes:
     """The UserMessage packet of a message, without the headers that RemoteRead has behind it.
 
     [MS-MQDMPR] 3.1.7.1.30
@@ -144,7 +144,7 @@ def subqueue_name(queue: Queue) -> str:
     return queue.pathname.partition(";")[2]
 
 
-def count_move(message: Message, target: Queue, time: int) -> None:
+def count_move(message: ModelMessage, target: Queue, time: int) -> None:
     """Write into a packet that its message was moved, ``time`` in seconds since 1970. [MS-MQRR] 2.2.5.3
 
     LastMoveTime is read as seconds: the milliseconds of the text do not fit 32 bits.
@@ -160,7 +160,7 @@ def count_move(message: Message, target: Queue, time: int) -> None:
     )
 
 
-def begin_move(message: Message, transaction: Transaction, target: Queue, time: int) -> None:
+def begin_move(message: ModelMessage, transaction: Transaction, target: Queue, time: int) -> None:
     """Write into a packet that its message moves with a transaction, and have written what comes of it.
 
     LastMoveTime of a move that commits is ``time``, that of the call. [MS-MQRR] 2.2.5.3
@@ -179,7 +179,7 @@ def begin_move(message: Message, transaction: Transaction, target: Queue, time: 
     operation.settled = settled
 
 
-def begin_read(message: Message, transaction: Transaction) -> None:
+def begin_read(message: ModelMessage, transaction: Transaction) -> None:
     """Have written into a packet that a transaction which read its message failed. [MS-MQRR] 2.2.5.3
 
     Where a packet has no SubqueueHeader none is added: one without SubqueueName is ignored.
@@ -195,14 +195,14 @@ def begin_read(message: Message, transaction: Transaction) -> None:
     operation.settled = settled
 
 
-def _operation(message: Message, transaction: Transaction) -> TransactionalOperation | None:
+def _operation(message: ModelMessage, transaction: Transaction) -> TransactionalOperation | None:
     """What a transaction does to the slot of a message, if it does anything."""
     position = message.message_position_reference
     operations = reversed(transaction.transactional_operation_collection)
     return next((one for one in operations if one.message_position_reference is position), None)
 
 
-def _count_abort(message: Message) -> None:
+def _count_abort(message: ModelMessage) -> None:
     header = _subqueue_header(message) or SubqueueHeader()
     _rewrite(
         message,
@@ -216,7 +216,7 @@ def _padded(name: str) -> FixedWcharText:
     return FixedWcharText.padded(name[: _NAME_SIZE // 2 - 1], _NAME_SIZE)
 
 
-def _packet(message: Message) -> MessagePacket | None:
+def _packet(message: ModelMessage) -> MessagePacket | None:
     if message.srmp:
         return None
     try:
@@ -226,12 +226,12 @@ def _packet(message: Message) -> MessagePacket | None:
     return packet if isinstance(packet, MessagePacket) else None
 
 
-def _subqueue_header(message: Message) -> SubqueueHeader | None:
+def _subqueue_header(message: ModelMessage) -> SubqueueHeader | None:
     packet = _packet(message)
     return None if packet is None else packet.subqueue_header
 
 
-def _rewrite(message: Message, **changes: object) -> None:
+def _rewrite(message: ModelMessage, **changes: object) -> None:
     packet = _packet(message)
     if packet is None:
         return

@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from msmq_wire.engines.codec import encode
-from msmq_wire.lab.model.data.elements import Message
+from msmq_wire.lab.model.data.elements import ModelMessage
 from msmq_wire.rpc.transfer_properties import MessageProperties
 from msmq_wire.rpc.types.queue_format import ObjectId
 from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
@@ -35,7 +35,7 @@ def without_session_header(packet: UserMessage) -> UserMessage:
     return msgspec.structs.replace(packet, base_header=base, session_header=None)
 
 
-def message_of(packet: UserMessage, data: bytes | None = None) -> Message:
+def message_of(packet: UserMessage, data: bytes | None = None) -> ModelMessage:
     """Get Message Data Element From Buffer. [MS-MQQB] 3.1.7.10
 
     ``data`` are the bytes of the packet where they are at hand; they are taken when it has no SessionHeader.
@@ -45,7 +45,7 @@ def message_of(packet: UserMessage, data: bytes | None = None) -> Message:
         data = encode(without_session_header(packet))
     user, properties = packet.user_header, properties_of(packet)
     label = b"" if properties.label is None else properties.label
-    return Message(
+    return ModelMessage(
         packet=data,
         properties=properties,
         identifier=message_name(packet),

@@ -8,11 +8,11 @@ from __future__ import annotations
 import msgspec
 
 from msmq_wire.lab.model.data.elements import (
-    Message,
     MessagePosition,
+    ModelMessage,
+    ModelQueueManager,
     OpenQueueDescriptor,
     Queue,
-    QueueManager,
     Transaction,
     TransactionalOperation,
 )
@@ -25,17 +25,17 @@ from msmq_wire.rpc.transfer_properties import MessageProperties
 _KILOBYTE = 1024
 
 
-def begin_flow_control(manager: QueueManager) -> None:
+def begin_flow_control(manager: ModelQueueManager) -> None:
     """Begin Flow Control: nothing is enqueued from now on. [MS-MQDMPR] 3.1.7.2.5"""
     manager.throttled = True
 
 
-def end_flow_control(manager: QueueManager) -> None:
+def end_flow_control(manager: ModelQueueManager) -> None:
     """End Flow Control. [MS-MQDMPR] 3.1.7.2.6"""
     manager.throttled = False
 
 
-def enqueue_message(queue: Queue, message: Message, transaction: Transaction | None = None) -> int:
+def enqueue_message(queue: Queue, message: ModelMessage, transaction: Transaction | None = None) -> int:
     """Enqueue Message: 0; 1 and 2 where a quota of the queue or the queue manager would be exceeded; 3 late.
 
     A SentTime of 0 says that it is not known; then the time to be received counts from now.
@@ -71,7 +71,7 @@ def enqueue_message(queue: Queue, message: Message, transaction: Transaction | N
 
 
 def enqueue_message_to_an_open_queue(
-    descriptor: OpenQueueDescriptor, message: Message, transaction: Transaction | None = None
+    descriptor: OpenQueueDescriptor, message: ModelMessage, transaction: Transaction | None = None
 ) -> int:
     """Enqueue Message To An Open Queue: as Enqueue Message; copies go to all queues of a Multiple opening.
 
@@ -97,7 +97,7 @@ def _exceeds(size: int, quota: int) -> bool:
     return quota != INFINITE and size > quota * _KILOBYTE
 
 
-def _late(message: Message, now: int) -> bool:
+def _late(message: ModelMessage, now: int) -> bool:
     """Whether it came after its TimeToReachQueue."""
     properties = message.properties
     seconds = properties.time_to_reach_queue if isinstance(properties, MessageProperties) else None
@@ -106,12 +106,12 @@ def _late(message: Message, now: int) -> bool:
     return message.sent_time + seconds < now
 
 
-def _copy(message: Message) -> Message:
-    copy: Message = msgspec.structs.replace(message, message_position_reference=None)
+def _copy(message: ModelMessage) -> ModelMessage:
+    copy: ModelMessage = msgspec.structs.replace(message, message_position_reference=None)
     return copy
 
 
-def _timed_out(message: Message) -> None:
+def _timed_out(message: ModelMessage) -> None:
     position = message.message_position_reference
     if position is not None and position.listed:
         time_to_be_received_timer_expired(message)

@@ -11,8 +11,8 @@ from typing import TypeAlias
 
 from msmq_wire.lab.model.data.elements import (
     Cursor,
-    Message,
     MessagePosition,
+    ModelMessage,
     OpenQueueDescriptor,
     Queue,
     Transaction,
@@ -21,9 +21,9 @@ from msmq_wire.lab.model.data.elements import (
 from msmq_wire.lab.model.data.enumerations import (
     CursorState,
     MessageSeekAction,
+    ModelQueueType,
     OperationType,
     PositionState,
-    QueueType,
 )
 from msmq_wire.lab.model.data.timers import INFINITE
 from msmq_wire.lab.model.events.cursor import (
@@ -47,7 +47,7 @@ from msmq_wire.lab.model.events.seeking import (
 from msmq_wire.rpc.statuses import Status
 from msmq_wire.wire.types.enumerations import MessageClass
 
-Done: TypeAlias = Callable[[int, Message | None], None]
+Done: TypeAlias = Callable[[int, ModelMessage | None], None]
 """Takes the status and, with MQ_OK, the message."""
 
 
@@ -172,7 +172,11 @@ def dequeue_message_begin(
 
 
 def dequeue_message_end(
-    descriptor: OpenQueueDescriptor, message: Message, *, delete_message: bool, transactional: bool = False
+    descriptor: OpenQueueDescriptor,
+    message: ModelMessage,
+    *,
+    delete_message: bool,
+    transactional: bool = False,
 ) -> int:
     """Dequeue Message End: the message goes, or can be read again. [MS-MQDMPR] 3.1.7.1.12"""
     position = message.message_position_reference
@@ -200,7 +204,7 @@ def read_message_by_lookup_identifier(
     peek_operation: bool,
     transaction: Transaction | None = None,
     two_phase_read: bool = False,
-) -> tuple[int, Message | None]:
+) -> tuple[int, ModelMessage | None]:
     """Read Message By Lookup Identifier: the status and, with MQ_OK, the message. [MS-MQDMPR] 3.1.7.1.13"""
     if descriptor.queue_reference is None:
         return Status.MQ_ERROR_QUEUE_NOT_AVAILABLE, None
@@ -306,7 +310,7 @@ def move_message(
 
     The text forbids to move into a system queue within a transaction; read as: nothing happens.
     """
-    if transaction is not None and target_queue.queue_type is QueueType.SYSTEM:
+    if transaction is not None and target_queue.queue_type is ModelQueueType.SYSTEM:
         return
     if transaction is not None:
         position.state = PositionState.LOCKED

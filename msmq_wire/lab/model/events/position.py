@@ -9,19 +9,19 @@ from collections.abc import Callable
 
 from msmq_wire.lab.model.data.elements import (
     Cursor,
-    Message,
     MessagePosition,
+    ModelMessage,
     OpenQueueDescriptor,
     Queue,
     TransactionalOperation,
     WaitingMessageReadOperation,
 )
-from msmq_wire.lab.model.data.enumerations import OperationType, PositionState, QueueType
+from msmq_wire.lab.model.data.enumerations import ModelQueueType, OperationType, PositionState
 from msmq_wire.rpc.statuses import Status
 from msmq_wire.wire.types.enumerations import MessageClass
 
 
-def time_to_be_received_timer_expired(message: Message) -> None:
+def time_to_be_received_timer_expired(message: ModelMessage) -> None:
     """Time To Be Received Timer Expired: the message goes, with its transaction if it has one.
 
     [MS-MQDMPR] 3.1.7.2.7. A message that somebody has locked stays until that is decided.
@@ -187,7 +187,7 @@ def place_in(position: MessagePosition, target_queue: Queue) -> None:
     new = MessagePosition(message_reference=message, queue_reference=target_queue)
     message.message_position_reference = new
     target_queue.message_position_list.insert(new)
-    if target_queue.queue_type is QueueType.SYSTEM:
+    if target_queue.queue_type is ModelQueueType.SYSTEM:
         target_queue.total_bytes += message.size
         new.counted = True
     else:

@@ -11,20 +11,20 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from msmq_wire.errors import FormatNameError
-from msmq_wire.lab.model.data.elements import OpenQueueDescriptor, OutgoingQueue, Queue, QueueManager
+from msmq_wire.lab.model.data.elements import ModelQueueManager, OpenQueueDescriptor, OutgoingQueue, Queue
 from msmq_wire.lab.model.data.enumerations import (
-    AdministrativeDeed,
+    AdministrativeAction,
+    ModelQueueType,
     OutgoingQueueState,
     QueueAccessType,
     QueueShareMode,
-    QueueType,
 )
 from msmq_wire.lab.model.data.position_list import MessagePositionList
 from msmq_wire.lab.model.events.position import cancel_all_waiting, close_cursor, message_position_deleted
 from msmq_wire.rpc.statuses import Status
 from msmq_wire.wire.names import FormatName, PathName
 from msmq_wire.wire.names.format_name import parse_multiple
-from msmq_wire.wire.names.queue_format import QueueFormatType, QueueSuffixType
+from msmq_wire.wire.names.queue_format_types import QueueFormatType, QueueSuffixType
 from msmq_wire.wire.types.enumerations import MessageClass
 from msmq_wire.wire.types.guid import NULL_GUID
 
@@ -34,11 +34,11 @@ _ADMINISTERING = (QueueAccessType.RECEIVE_ADMIN_ACCESS, QueueAccessType.PEEK_ADM
 
 
 def queue_key(pathname: str) -> str:
-    """The queue in a path name without its computer, as `QueueManager.queue_collection` knows it."""
+    """The queue in a path name without its computer, as `ModelQueueManager.queue_collection` knows it."""
     return pathname.partition("\\")[2].casefold()
 
 
-def find_queue(manager: QueueManager, name: FormatName) -> Queue | None:
+def find_queue(manager: ModelQueueManager, name: FormatName) -> Queue | None:
     """The local queue of a format name; a subqueue is made when its queue is there."""
     queue: Queue | None = None
     match name.kind:
@@ -64,11 +64,11 @@ def find_queue(manager: QueueManager, name: FormatName) -> Queue | None:
     return queue if name.suffix == QueueSuffixType.NONE else None
 
 
-def _first(manager: QueueManager, fits: Callable[[Queue], bool]) -> Queue | None:
+def _first(manager: ModelQueueManager, fits: Callable[[Queue], bool]) -> Queue | None:
     return next((one for one in manager.queue_collection.values() if fits(one)), None)
 
 
-def _system_queue(manager: QueueManager, suffix: QueueSuffixType) -> Queue | None:
+def _system_queue(manager: ModelQueueManager, suffix: QueueSuffixType) -> Queue | None:
     return {
         QueueSuffixType.JOURNAL: manager.system_journal_queue,
         QueueSuffixType.DEADLETTER: manager.system_deadletter_queue,
@@ -100,7 +100,7 @@ def _subqueue(queue: Queue, name: str) -> Queue:
     return made
 
 
-def queue_to_manage(manager: QueueManager, name: FormatName) -> Queue | None:
+def queue_to_manage(manager: ModelQueueManager, name: FormatName) -> Queue | None:
     """The queue that an administrator means, a local one or the outgoing queue to another; none is made."""
     if name.suffix == QueueSuffixType.SUBQUEUE:
         whole = find_queue(manager, msgspec.structs.replace(name, suffix=QueueSuffixType.NONE, subqueue=""))
@@ -108,7 +108,7 @@ def queue_to_manage(manager: QueueManager, name: FormatName) -> Queue | None:
     return find_queue(manager, name) or manager.outgoing_queue_collection.get(name.compare_key)
 
 
-def create_queue(manager: QueueManager, queue: Queue) -> int:
+def create_queue(manager: ModelQueueManager, queue: Queue) -> int:
     """Create Queue: add a queue, and a journal for it. [MS-MQDMPR] 3.1.7.1.3"""
     try:
         path = PathName.parse(queue.pathname)
@@ -124,7 +124,7 @@ def create_queue(manager: QueueManager, queue: Queue) -> int:
     queue.message_position_list = MessagePositionList()
     queue.subqueue_collection = []
     queue.open_queue_descriptor_collection = []
-    if queue.queue_type is QueueType.PRIVATE and not queue.private_queue_number:
+    if queue.queue_type is ModelQueueType.PRIVATE and not queue.private_queue_number:
         taken = (one.private_queue_number for one in manager.queue_collection.values())
         queue.private_queue_number = 1 + max(taken, default=0)
     queue.create_time = queue.modify_time = manager.current_time
@@ -133,7 +133,7 @@ def create_queue(manager: QueueManager, queue: Queue) -> int:
         queue.journal_queue_reference = Queue(
             queue_manager=manager,
             pathname=f"{queue.pathname};JOURNAL",
-            queue_type=QueueType.SYSTEM,
+            queue_type=ModelQueueType.SYSTEM,
             quota=queue.journal_quota,
             parent=queue,
         )
@@ -141,13 +141,13 @@ def create_queue(manager: QueueManager, queue: Queue) -> int:
     return Status.MQ_OK
 
 
-def _queue_type(path: PathName) -> QueueType:
+def _queue_type(path: PathName) -> ModelQueueType:
     if path.is_system or path.path.casefold().startswith("\\system$"):
-        return QueueType.SYSTEM
-    return QueueType.PRIVATE if path.is_private else QueueType.PUBLIC
+        return ModelQueueType.SYSTEM
+    return ModelQueueType.PRIVATE if path.is_private else ModelQueueType.PUBLIC
 
 
-def delete_queue(manager: QueueManager, queue: Queue) -> int:
+def delete_queue(manager: ModelQueueManager, queue: Queue) -> int:
     """Delete Queue: it goes with all its messages. [MS-MQDMPR] 3.1.7.1.4"""
     if manager.queue_collection.get(queue_key(queue.pathname)) is not queue:
         return Status.MQ_ERROR_QUEUE_NOT_FOUND
@@ -166,7 +166,7 @@ def delete_queue(manager: QueueManager, queue: Queue) -> int:
 
 
 def open_queue(
-    manager: QueueManager,
+    manager: ModelQueueManager,
     format_name: str,
     required_access: QueueAccessType,
     shared_mode: QueueShareMode = QueueShareMode.DENY_NONE,
@@ -200,7 +200,7 @@ def open_queue(
     return Status.MQ_OK, descriptor
 
 
-def _outgoing_queue(manager: QueueManager, name: FormatName, *, made: bool) -> OutgoingQueue | None:
+def _outgoing_queue(manager: ModelQueueManager, name: FormatName, *, made: bool) -> OutgoingQueue | None:
     """The outgoing queue to a queue of another queue manager, perhaps a new one."""
     here = {QueueFormatType.DIRECT: manager.is_called(name.host)}
     if here.get(name.kind, name.guid == str(manager.identifier)):
@@ -222,7 +222,7 @@ def _outgoing_queue(manager: QueueManager, name: FormatName, *, made: bool) -> O
 
 
 def _descriptor(
-    manager: QueueManager, queue: Queue | None, access: QueueAccessType, mode: QueueShareMode, name: str
+    manager: ModelQueueManager, queue: Queue | None, access: QueueAccessType, mode: QueueShareMode, name: str
 ) -> OpenQueueDescriptor:
     descriptor = OpenQueueDescriptor(
         handle=manager.new_handle(),
@@ -238,7 +238,7 @@ def _descriptor(
 
 
 def _open_multiple(
-    manager: QueueManager, name: str, access: QueueAccessType, mode: QueueShareMode
+    manager: ModelQueueManager, name: str, access: QueueAccessType, mode: QueueShareMode
 ) -> tuple[int, OpenQueueDescriptor | None]:
     if access is not QueueAccessType.SEND_ACCESS:
         return Status.MQ_ERROR_UNSUPPORTED_FORMATNAME_OPERATION, None
@@ -299,7 +299,7 @@ def _shared(queue: Queue, access: QueueAccessType, mode: QueueShareMode) -> bool
     return False
 
 
-def close_queue(manager: QueueManager, descriptor: OpenQueueDescriptor) -> None:
+def close_queue(manager: ModelQueueManager, descriptor: OpenQueueDescriptor) -> None:
     """Close Queue: with its cursors; who waits is told that it was cancelled. [MS-MQDMPR] 3.1.7.1.6"""
     manager.descriptors.pop(descriptor.handle, None)
     for one in descriptor.open_queue_descriptor_collection:
@@ -317,13 +317,13 @@ def close_queue(manager: QueueManager, descriptor: OpenQueueDescriptor) -> None:
 def pause_queue(queue: OutgoingQueue) -> None:
     """Pause Queue: nothing of it is sent any more. [MS-MQDMPR] 3.1.7.2.3"""
     queue.state = OutgoingQueueState.ON_HOLD
-    _administer(queue, AdministrativeDeed.PAUSE)
+    _administer(queue, AdministrativeAction.PAUSE)
 
 
 def resume_queue(queue: OutgoingQueue) -> None:
     """Resume Queue: what waits in it is sent again. [MS-MQDMPR] 3.1.7.2.4"""
     queue.state = OutgoingQueueState.INACTIVE
-    _administer(queue, AdministrativeDeed.RESUME)
+    _administer(queue, AdministrativeAction.RESUME)
 
 
 def resend_transactional_sequence(queue: OutgoingQueue) -> None:
@@ -331,9 +331,9 @@ def resend_transactional_sequence(queue: OutgoingQueue) -> None:
 
     [MS-MQDMPR] has no such event.
     """
-    _administer(queue, AdministrativeDeed.RESEND)
+    _administer(queue, AdministrativeAction.RESEND)
 
 
-def _administer(queue: OutgoingQueue, deed: AdministrativeDeed) -> None:
-    for told in queue.queue_manager.administered:
-        told(queue, deed)
+def _administer(queue: OutgoingQueue, action: AdministrativeAction) -> None:
+    for reported in queue.queue_manager.administered:
+        reported(queue, action)

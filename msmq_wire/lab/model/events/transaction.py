@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from msmq_wire.engines.codec import encode, inspect
-from msmq_wire.lab.model.data.elements import Message, QueueManager, Transaction
+from msmq_wire.lab.model.data.elements import ModelMessage, ModelQueueManager, Transaction
 from msmq_wire.lab.model.data.enumerations import OperationType, PositionState
 from msmq_wire.lab.model.events.position import message_position_available, message_position_deleted, place_in
 from msmq_wire.rpc.statuses import Status
@@ -14,14 +14,14 @@ from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types.enumerations import MessageClass
 
 
-def create_transaction(manager: QueueManager, identifier: bytes) -> Transaction:
+def create_transaction(manager: ModelQueueManager, identifier: bytes) -> Transaction:
     """Create Transaction. [MS-MQDMPR] 3.1.7.1.8"""
     transaction = Transaction(identifier=identifier)
     manager.transaction_collection[identifier] = transaction
     return transaction
 
 
-def transaction_prepare(manager: QueueManager, identifier: bytes, *, single_phase: bool = True) -> int:
+def transaction_prepare(manager: ModelQueueManager, identifier: bytes, *, single_phase: bool = True) -> int:
     """Transaction Prepare. [MS-MQDMPR] 3.1.4.3"""
     transaction = manager.transaction_collection.get(identifier)
     if transaction is None:
@@ -34,7 +34,7 @@ def transaction_prepare(manager: QueueManager, identifier: bytes, *, single_phas
     return Status.MQ_OK
 
 
-def _mark(message: Message, bit: str, attribute: str) -> None:
+def _mark(message: ModelMessage, bit: str, attribute: str) -> None:
     """FirstInTransaction or LastInTransaction, in the properties and in the packet that was sent with it."""
     if isinstance(message.properties, MessageProperties):
         message.properties = msgspec.structs.replace(message.properties, **{attribute: True})
@@ -48,7 +48,7 @@ def _mark(message: Message, bit: str, attribute: str) -> None:
         )
 
 
-def transaction_commit(manager: QueueManager, identifier: bytes) -> int:
+def transaction_commit(manager: ModelQueueManager, identifier: bytes) -> int:
     """Transaction Commit: all of its operations happen, in their order. [MS-MQDMPR] 3.1.4.4"""
     transaction = manager.transaction_collection.pop(identifier, None)
     if transaction is None:
@@ -75,7 +75,7 @@ def transaction_commit(manager: QueueManager, identifier: bytes) -> int:
     return Status.MQ_OK
 
 
-def transaction_abort(manager: QueueManager, identifier: bytes) -> int:
+def transaction_abort(manager: ModelQueueManager, identifier: bytes) -> int:
     """Transaction Abort: none of its operations happen. [MS-MQDMPR] 3.1.4.5
 
     A message that was to be enqueued leaves without anybody being told.

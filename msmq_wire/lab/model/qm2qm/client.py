@@ -1,9 +1,9 @@
 """The client of qm2qm: which calls it makes, in which order, with which values. [MS-MQQP] 3.2
 
 The rule kept here: the driver speaks to nobody. Each operation is a generator of steps ``(method, request)``
-that is sent the `Answer` of each and returns what came of it; steps of several operations may be open at the
-same time, as a read that waits and the one that cancels it. `BIND` and `UNBIND` are no calls: they
-ask for a binding handle to be made or given up.
+that is sent the `CallResult` of each and returns what came of it; steps of several operations may be open at
+the same time, as a read that waits and the one that cancels it. `BIND` and `UNBIND` are no calls: they ask
+for a binding handle to be made or given up.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import msgspec
 
 from msmq_wire.engines.codec import decode
 from msmq_wire.errors import DecodeError
-from msmq_wire.lab.model.data.elements import Message
+from msmq_wire.lab.model.data.elements import ModelMessage
 from msmq_wire.lab.model.data.stored_message import message_of
-from msmq_wire.lab.model.server import Answer
+from msmq_wire.lab.model.interface_server import CallResult
 from msmq_wire.rpc.constants import PortProtocol, ReceiveAction, RemoteReadAck
 from msmq_wire.rpc.interfaces import qm2qm
 from msmq_wire.rpc.interfaces.shared_parameters import NoParameters
@@ -69,16 +69,16 @@ class ReadResult(msgspec.Struct, frozen=True, kw_only=True):
     """What came of a read: the message with MQ_OK, and with Windows XP and later its lookup identifier."""
 
     status: int
-    message: Message | None = None
+    message: ModelMessage | None = None
     sequential_id: int | None = None
     arrival_time: int = 0
 
 
-Steps: TypeAlias = Generator[Step, Answer, int]
-Reading: TypeAlias = Generator[Step, Answer, ReadResult]
+Steps: TypeAlias = Generator[Step, CallResult, int]
+Reading: TypeAlias = Generator[Step, CallResult, ReadResult]
 
 
-def answered_status(answer: Answer) -> int:
+def answered_status(answer: CallResult) -> int:
     """The status of an answer; a fault is a failure as any other. [MS-MQQP] 3.1.4"""
     return Status.MQ_OK if answer.status is None else answer.status
 
@@ -100,7 +100,7 @@ class Qm2qmClient:
         is_server: bool = False,
         ask_port: bool = True,
         ask_version: bool = True,
-        keep: Callable[[Message], bool] = lambda message: True,
+        keep: Callable[[ModelMessage], bool] = lambda message: True,
     ) -> None:
         self.identifier = identifier
         self.is_server = is_server
@@ -261,7 +261,7 @@ class Qm2qmClient:
         finally:
             self._over(entry)
 
-    def _started(self, entry: PendingRemoteReadEntry, answer: Answer, *, received: bool) -> Reading:
+    def _started(self, entry: PendingRemoteReadEntry, answer: CallResult, *, received: bool) -> Reading:
         """What a start gave; a receive is ended, with RR_NACK where the message is not taken over."""
         status = answered_status(answer)
         if status != Status.MQ_OK:
@@ -315,12 +315,12 @@ def _descriptor(
     )
 
 
-def _has_second(version: Answer | None) -> bool:
+def _has_second(version: CallResult | None) -> bool:
     """Whether a server has RemoteQMStartReceive2, by what RemoteQmGetVersion answered."""
     if version is None or version.fault is not None:
         return False
-    told = version.response
-    return (told.p_major, told.p_minor, told.p_build_number) >= _START_RECEIVE2_SINCE
+    reported = version.response
+    return (reported.p_major, reported.p_minor, reported.p_build_number) >= _START_RECEIVE2_SINCE
 
 
 def _rebuilt(response: Any) -> ReadResult:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import msgspec
 
-from msmq_wire.lab.model.data.elements import Message, OpenQueueDescriptor
-from msmq_wire.lab.model.server import Association
+from msmq_wire.lab.model.data.elements import ModelMessage, OpenQueueDescriptor
+from msmq_wire.lab.model.interface_server import ClientAssociation
 from msmq_wire.wire.types.guid import GUID
 
 
@@ -49,8 +49,8 @@ class RemoteReadEntry(msgspec.Struct, eq=False, kw_only=True):
     action: int
     request_id: int
     open_queue_descriptor: OpenQueueDescriptor
-    association: Association
-    user_message_packet: Message | None = None
+    association: ClientAssociation
+    user_message_packet: ModelMessage | None = None
 
 
 class OpenQueueEntry(msgspec.Struct, eq=False, kw_only=True):
@@ -93,7 +93,7 @@ class RemoteReadEntryCollection:
         """The reads of an open queue, in the order in which they were started."""
         return list(self._entries.get(handle, ()))
 
-    def of_client(self, association: Association) -> list[RemoteReadEntry]:
+    def of_client(self, association: ClientAssociation) -> list[RemoteReadEntry]:
         """The reads that a client waits for."""
         entries = (entry for of_queue in self._entries.values() for entry in of_queue)
         return [entry for entry in entries if entry.association is association]

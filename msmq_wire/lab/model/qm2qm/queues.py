@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from msmq_wire.lab.model.data.elements import OpenQueueDescriptor, QueueManager
+from msmq_wire.lab.model.data.elements import ModelQueueManager, OpenQueueDescriptor
 from msmq_wire.lab.model.data.enumerations import QueueAccessType, RemoteReadState
 from msmq_wire.lab.model.events.message import purge_queue
 from msmq_wire.lab.model.events.position import cancel_waiting_message_read_request, close_cursor
 from msmq_wire.lab.model.events.queue import close_queue
+from msmq_wire.lab.model.interface_server import InterfaceServer, ServerCall
 from msmq_wire.lab.model.qm2qm.entries import (
     OpenQueueEntry,
     OpenQueueEntryCollection,
@@ -20,7 +21,6 @@ from msmq_wire.lab.model.qm2qm.entries import (
     RemoteReadEntry,
     RemoteReadEntryCollection,
 )
-from msmq_wire.lab.model.server import Call, Server
 from msmq_wire.rpc.interfaces import qm2qm
 from msmq_wire.rpc.interfaces.method import Interface
 from msmq_wire.rpc.interfaces.shared_parameters import StatusResponse
@@ -44,18 +44,18 @@ def may_receive(descriptor: OpenQueueDescriptor) -> bool:
     return descriptor.access_type in _RECEIVING
 
 
-class Qm2qmQueues(Server):
+class Qm2qmQueues(InterfaceServer):
     """The half of the server that opens and closes; `Qm2qmServer` adds the half that reads."""
 
     INTERFACE: ClassVar[Interface] = qm2qm.INTERFACE
 
-    def __init__(self, manager: QueueManager, configuration: Qm2qmConfiguration | None = None) -> None:
+    def __init__(self, manager: ModelQueueManager, configuration: Qm2qmConfiguration | None = None) -> None:
         super().__init__(manager)
         self.configuration = configuration or Qm2qmConfiguration()
         self.remote_read_entry_collection = RemoteReadEntryCollection()
         self.open_queue_entry_collection = OpenQueueEntryCollection()
 
-    def remote_qm_open_queue(self, call: Call, request: qm2qm.RemoteQMOpenQueueRequest) -> None:
+    def remote_qm_open_queue(self, call: ServerCall, request: qm2qm.RemoteQMOpenQueueRequest) -> None:
         """RemoteQMOpenQueue. [MS-MQQP] 3.1.4.3"""
         if request.dw_mqs > _HIGHEST_MQS:
             call.throw(INVALID_BOUND)
@@ -80,7 +80,7 @@ class Qm2qmQueues(Server):
         handle = call.association.handle(self.manager, entry)
         call.reply(qm2qm.RemoteQMOpenQueueResponse(ph_context=handle, status=Status.MQ_OK))
 
-    def remote_qm_close_queue(self, call: Call, request: qm2qm.RemoteQMCloseQueueRequest) -> None:
+    def remote_qm_close_queue(self, call: ServerCall, request: qm2qm.RemoteQMCloseQueueRequest) -> None:
         """RemoteQMCloseQueue. [MS-MQQP] 3.1.4.4"""
         handle = request.pph_context
         if handle.null:
@@ -99,7 +99,7 @@ class Qm2qmQueues(Server):
         call.association.forget(handle)
         call.reply(qm2qm.HandleResponse(status=Status.MQ_OK))
 
-    def remote_qm_close_cursor(self, call: Call, request: qm2qm.RemoteQMCloseCursorRequest) -> None:
+    def remote_qm_close_cursor(self, call: ServerCall, request: qm2qm.RemoteQMCloseCursorRequest) -> None:
         """RemoteQMCloseCursor. [MS-MQQP] 3.1.4.5"""
         descriptor = self.manager.descriptors.get(request.h_queue)
         cursor = self.manager.cursors.get(request.h_cursor)
@@ -109,7 +109,7 @@ class Qm2qmQueues(Server):
         close_cursor(cursor)
         call.reply(StatusResponse(status=Status.MQ_OK))
 
-    def remote_qm_cancel_receive(self, call: Call, request: qm2qm.RemoteQMCancelReceiveRequest) -> None:
+    def remote_qm_cancel_receive(self, call: ServerCall, request: qm2qm.RemoteQMCancelReceiveRequest) -> None:
         """RemoteQMCancelReceive. [MS-MQQP] 3.1.4.6"""
         call.reply(StatusResponse(status=self._cancel_receive(request)))
 
@@ -121,7 +121,7 @@ class Qm2qmQueues(Server):
         entry = self.remote_read_entry_collection.find(request.h_queue, request.dw_request_id)
         return Status.MQ_ERROR if entry is None else self._cancel(entry)
 
-    def remote_qm_purge_queue(self, call: Call, request: qm2qm.RemoteQMPurgeQueueRequest) -> None:
+    def remote_qm_purge_queue(self, call: ServerCall, request: qm2qm.RemoteQMPurgeQueueRequest) -> None:
         """RemoteQMPurgeQueue. [MS-MQQP] 3.1.4.7"""
         status = self._purge(request.h_queue)
         if status.failed and self.configuration.throw_purge_failures:

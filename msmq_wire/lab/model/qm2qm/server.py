@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from msmq_wire.lab.model.data.elements import Cursor, Message, OpenQueueDescriptor
+from msmq_wire.lab.model.data.elements import Cursor, ModelMessage, OpenQueueDescriptor
 from msmq_wire.lab.model.data.enumerations import MessageSeekAction, PositionState
 from msmq_wire.lab.model.data.message_packet import user_message_packet
 from msmq_wire.lab.model.events.message import (
@@ -21,9 +21,9 @@ from msmq_wire.lab.model.events.message import (
     peek_next_message,
     read_message_by_lookup_identifier,
 )
+from msmq_wire.lab.model.interface_server import CallResult, ClientAssociation, ServerCall
 from msmq_wire.lab.model.qm2qm.entries import OpenQueueEntry, RemoteReadEntry
 from msmq_wire.lab.model.qm2qm.queues import CONTEXT_MISMATCH, INVALID_BOUND, Qm2qmQueues, may_receive
-from msmq_wire.lab.model.server import Answer, Association, Call
 from msmq_wire.rpc.constants import PortProtocol, ReceiveAction, RemoteReadAck
 from msmq_wire.rpc.interfaces import Role, qm2qm
 from msmq_wire.rpc.interfaces.shared_parameters import NoParameters, PortResponse
@@ -52,7 +52,7 @@ _LOOKUP_RECEIVES: dict[int, MessageSeekAction] = {
 }
 _LOOKUPS = _LOOKUP_PEEKS | _LOOKUP_RECEIVES
 
-_Answering: TypeAlias = Callable[[int, ContextHandle, Message | None], None]
+_Answering: TypeAlias = Callable[[int, ContextHandle, ModelMessage | None], None]
 """Answers a start with its status, its context handle and, with MQ_OK, the message."""
 
 
@@ -60,16 +60,16 @@ class Qm2qmServer(Qm2qmQueues):
     """The interface qm2qm of a queue manager."""
 
     def serve(
-        self, association: Association, opnum: int, request: Any, done: Callable[[Answer], None]
-    ) -> Call | None:
+        self, association: ClientAssociation, opnum: int, request: Any, done: Callable[[CallResult], None]
+    ) -> ServerCall | None:
         """Take a call, unless the configuration has no such method or wants to know who calls."""
         if self.configuration.windows_2000 and opnum > qm2qm.LAST_OF_WINDOWS_2000:
-            done(Answer(fault=self.UNKNOWN_METHOD))
+            done(CallResult(fault=self.UNKNOWN_METHOD))
             return None
         method = self.INTERFACE.methods.get(opnum)
         refuses = self.configuration.refuse_unauthenticated and association.auth_level <= _NO_AUTHENTICATION
         if method and refuses and method.role is not Role.ASK_PORT:
-            call = Call(association=association, method=method, done=done)
+            call = ServerCall(association=association, method=method, done=done)
             if method.returns_status:
                 call.reply(method.response.cls(status=Status.MQ_ERROR_ACCESS_DENIED))
             else:
@@ -77,7 +77,7 @@ class Qm2qmServer(Qm2qmQueues):
             return call
         return super().serve(association, opnum, request, done)
 
-    def rundown(self, association: Association) -> None:
+    def rundown(self, association: ClientAssociation) -> None:
         """The connection is broken: reads are cancelled, receives end with RR_NACK, queues are closed.
 
         Waiting reads go first, so that no message that comes back is given to who is gone.
@@ -95,11 +95,11 @@ class Qm2qmServer(Qm2qmQueues):
                 continue
             del association.handles[uuid]
 
-    def remote_qm_start_receive(self, call: Call, request: qm2qm.RemoteQMStartReceiveRequest) -> None:
+    def remote_qm_start_receive(self, call: ServerCall, request: qm2qm.RemoteQMStartReceiveRequest) -> None:
         """RemoteQMStartReceive. [MS-MQQP] 3.1.4.1"""
         descriptor = request.lp_remote_read_desc
 
-        def answer(status: int, handle: ContextHandle, message: Message | None) -> None:
+        def answer(status: int, handle: ContextHandle, message: ModelMessage | None) -> None:
             answered = _answered(descriptor, message)
             call.reply(
                 qm2qm.RemoteQMStartReceiveResponse(
@@ -109,12 +109,12 @@ class Qm2qmServer(Qm2qmQueues):
 
         self._start(call, descriptor, answer)
 
-    def remote_qm_start_receive2(self, call: Call, request: qm2qm.RemoteQMStartReceive2Request) -> None:
+    def remote_qm_start_receive2(self, call: ServerCall, request: qm2qm.RemoteQMStartReceive2Request) -> None:
         """RemoteQMStartReceive2. [MS-MQQP] 3.1.4.10"""
         self._start(call, request.lp_remote_read_desc2.p_remote_read_desc, _answering2(call, request))
 
     def remote_qm_start_receive_by_lookup_id(
-        self, call: Call, request: qm2qm.RemoteQMStartReceiveByLookupIdRequest
+        self, call: ServerCall, request: qm2qm.RemoteQMStartReceiveByLookupIdRequest
     ) -> None:
         """RemoteQMStartReceiveByLookupId. [MS-MQQP] 3.1.4.11"""
         wanted = request.lp_remote_read_desc2.p_remote_read_desc
@@ -137,7 +137,7 @@ class Qm2qmServer(Qm2qmQueues):
         )
         self._finish(call, entry, answer, status, message)
 
-    def remote_qm_end_receive(self, call: Call, request: qm2qm.RemoteQMEndReceiveRequest) -> None:
+    def remote_qm_end_receive(self, call: ServerCall, request: qm2qm.RemoteQMEndReceiveRequest) -> None:
         """RemoteQMEndReceive. [MS-MQQP] 3.1.4.2"""
         handle = request.pph_context
         entry = call.association.thing(handle, RemoteReadEntry)
@@ -155,7 +155,7 @@ class Qm2qmServer(Qm2qmQueues):
             call.reply(qm2qm.HandleResponse(status=status))
 
     def remote_qm_get_qmqm_server_port(
-        self, call: Call, request: qm2qm.RemoteQMGetQMQMServerPortRequest
+        self, call: ServerCall, request: qm2qm.RemoteQMGetQMQMServerPortRequest
     ) -> None:
         """RemoteQMGetQMQMServerPort. [MS-MQQP] 3.1.4.8"""
         ports: dict[int, int] = {
@@ -166,12 +166,12 @@ class Qm2qmServer(Qm2qmQueues):
         }
         call.reply(PortResponse(return_value=ports.get(request.dw_port_type, 0)))
 
-    def remote_qm_get_version(self, call: Call, request: NoParameters) -> None:
+    def remote_qm_get_version(self, call: ServerCall, request: NoParameters) -> None:
         """RemoteQmGetVersion. [MS-MQQP] 3.1.4.9"""
         major, minor, build = self.configuration.version
         call.reply(qm2qm.RemoteQmGetVersionResponse(p_major=major, p_minor=minor, p_build_number=build))
 
-    def _start(self, call: Call, wanted: RemoteReadDesc | None, answer: _Answering) -> None:
+    def _start(self, call: ServerCall, wanted: RemoteReadDesc | None, answer: _Answering) -> None:
         """The steps that RemoteQMStartReceive and RemoteQMStartReceive2 have in common."""
         if wanted is not None and wanted.dw_size > _LARGEST_PACKET:
             call.throw(INVALID_BOUND)
@@ -184,7 +184,7 @@ class Qm2qmServer(Qm2qmQueues):
         descriptor, cursor = found
         entry = self._entry(call, wanted, descriptor)
 
-        def done(status: int, message: Message | None) -> None:
+        def done(status: int, message: ModelMessage | None) -> None:
             self._finish(call, entry, answer, status, message)
 
         timeout, tag = wanted.ul_timeout, wanted.dw_request_id
@@ -238,7 +238,9 @@ class Qm2qmServer(Qm2qmQueues):
             return Status.MQ_ERROR_ACCESS_DENIED
         return descriptor
 
-    def _entry(self, call: Call, wanted: RemoteReadDesc, descriptor: OpenQueueDescriptor) -> RemoteReadEntry:
+    def _entry(
+        self, call: ServerCall, wanted: RemoteReadDesc, descriptor: OpenQueueDescriptor
+    ) -> RemoteReadEntry:
         entry = RemoteReadEntry(
             open_queue_descriptor_handle=wanted.h_remote_queue,
             timeout=wanted.ul_timeout,
@@ -251,7 +253,12 @@ class Qm2qmServer(Qm2qmQueues):
         return entry
 
     def _finish(
-        self, call: Call, entry: RemoteReadEntry, answer: _Answering, status: int, message: Message | None
+        self,
+        call: ServerCall,
+        entry: RemoteReadEntry,
+        answer: _Answering,
+        status: int,
+        message: ModelMessage | None,
     ) -> None:
         """A read has come to an end: its entry goes, or becomes what the context handle stands for."""
         self.remote_read_entry_collection.remove(entry)
@@ -282,11 +289,12 @@ class Qm2qmServer(Qm2qmQueues):
 
 
 def _answering2(
-    call: Call, request: qm2qm.RemoteQMStartReceive2Request | qm2qm.RemoteQMStartReceiveByLookupIdRequest
+    call: ServerCall,
+    request: qm2qm.RemoteQMStartReceive2Request | qm2qm.RemoteQMStartReceiveByLookupIdRequest,
 ) -> _Answering:
     wanted = request.lp_remote_read_desc2.p_remote_read_desc
 
-    def answer(status: int, handle: ContextHandle, message: Message | None) -> None:
+    def answer(status: int, handle: ContextHandle, message: ModelMessage | None) -> None:
         answered = RemoteReadDesc2(
             p_remote_read_desc=None if wanted is None else _answered(wanted, message),
             sequential_id=0 if message is None else message.lookup_identifier & _SEQUENTIAL_IDENTIFIER,
@@ -300,7 +308,7 @@ def _answering2(
     return answer
 
 
-def _answered(wanted: RemoteReadDesc, message: Message | None) -> RemoteReadDesc:
+def _answered(wanted: RemoteReadDesc, message: ModelMessage | None) -> RemoteReadDesc:
     """What the client sent, with what the server fills in. [MS-MQQP] 2.2.2.1"""
     if message is None:
         return msgspec.structs.replace(wanted, dw_size=0, lp_buffer=None, reserved=1)
@@ -314,7 +322,7 @@ def _answered(wanted: RemoteReadDesc, message: Message | None) -> RemoteReadDesc
     )
 
 
-def _put_back(message: Message) -> None:
+def _put_back(message: ModelMessage) -> None:
     position = message.message_position_reference
     assert position is not None
     position.state = PositionState.AVAILABLE

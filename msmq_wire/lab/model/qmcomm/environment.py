@@ -12,11 +12,11 @@ from typing import Any, Literal, Protocol, TypeAlias
 import msgspec
 
 from msmq_wire.lab.model.data.elements import Queue
+from msmq_wire.lab.model.interface_server import ClientAssociation
 from msmq_wire.lab.model.qmcomm.local_queue_context import RemoteBinding
-from msmq_wire.lab.model.server import Association
 from msmq_wire.wire.types.guid import GUID
 
-Deed: TypeAlias = Literal[
+QueueAction: TypeAlias = Literal[
     "create", "delete", "open", "set security", "get security", "set properties", "get properties"
 ]
 """What a client wants to do to a queue, when it is asked whether it may."""
@@ -27,7 +27,7 @@ _STEP = 11
 _PORTS = 0x10000
 
 
-class Directory(Protocol):
+class QueueDirectory(Protocol):
     """Read Directory, as Get Queue Path needs it. [MS-MQDMPR] 3.1.7.1.20"""
 
     def queue(self, identifier: GUID) -> tuple[str, str] | None:
@@ -50,7 +50,7 @@ class TransactionManager(Protocol):
         """Take part in an imported transaction; False where that fails."""
 
 
-def _everything(_: Association, __: Deed, ___: Queue | None) -> bool:
+def _everything(_: ClientAssociation, __: QueueAction, ___: Queue | None) -> bool:
     return True
 
 
@@ -78,9 +78,9 @@ class QmcommEnvironment(msgspec.Struct, frozen=True, kw_only=True):
     supporting_server: bool = True
     obsolete_methods: bool = False
     authentication_required: bool = False
-    permits: Callable[[Association, Deed, Queue | None], bool] = _everything
+    permits: Callable[[ClientAssociation, QueueAction, Queue | None], bool] = _everything
     bind: Callable[[str], RemoteBinding | None] = _nobody
-    directory: Directory | None = None
+    directory: QueueDirectory | None = None
     transaction_manager: TransactionManager | None = None
     transaction_limit: int = 10_000
     default_time_to_reach_queue: int = 345_600

@@ -12,13 +12,13 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from msmq_wire.lab.model.data.elements import OpenQueueDescriptor, QueueHandle, QueueManager
+from msmq_wire.lab.model.data.elements import ModelQueueManager, OpenQueueDescriptor, QueueHandle
 from msmq_wire.lab.model.events.queue import close_queue
-from msmq_wire.lab.model.server import Answer, Association
+from msmq_wire.lab.model.interface_server import CallResult, ClientAssociation
 from msmq_wire.rpc.interfaces.qm2qm import RemoteQMCloseQueueRequest
 from msmq_wire.rpc.types.context_handle import ContextHandle
 
-RemoteBinding: TypeAlias = Callable[[str, Any, Callable[[Answer], None]], None]
+RemoteBinding: TypeAlias = Callable[[str, Any, Callable[[CallResult], None]], None]
 """How another queue manager is called: name of the method, its request, and who gets the answer.
 
 The name is as in the interface (``RemoteQMStartReceive`` of qm2qm, ``R_QMCreateRemoteCursor`` of qmcomm).
@@ -60,7 +60,7 @@ class RemoteQueueProxyHandle(QueueHandle, eq=False, kw_only=True):
 
 
 def add_local_queue(
-    manager: QueueManager, association: Association, descriptor: OpenQueueDescriptor
+    manager: ModelQueueManager, association: ClientAssociation, descriptor: OpenQueueDescriptor
 ) -> LocalQueueContextHandle:
     """An open queue of this queue manager gets a context handle of the client."""
     opened = LocalQueueContextHandle(open_queue_descriptor_reference=descriptor)
@@ -70,8 +70,8 @@ def add_local_queue(
 
 
 def add_remote_queue(
-    manager: QueueManager,
-    association: Association,
+    manager: ModelQueueManager,
+    association: ClientAssociation,
     *,
     remote_handle: ContextHandle,
     remote_binding_handle: RemoteBinding,
@@ -94,7 +94,9 @@ def add_remote_queue(
 
 
 def forget_queue(
-    manager: QueueManager, association: Association, opened: LocalQueueContextHandle | RemoteQueueProxyHandle
+    manager: ModelQueueManager,
+    association: ClientAssociation,
+    opened: LocalQueueContextHandle | RemoteQueueProxyHandle,
 ) -> None:
     """The handle and the number of an open queue stand for nothing any more."""
     association.forget(opened.handle)
@@ -102,7 +104,7 @@ def forget_queue(
 
 
 def add_cursor_proxy(
-    manager: QueueManager, proxy: RemoteQueueProxyHandle, remote_cursor_handle: int | None = None
+    manager: ModelQueueManager, proxy: RemoteQueueProxyHandle, remote_cursor_handle: int | None = None
 ) -> CursorProxy:
     """A cursor of a remote queue gets a number; it is initialised when the other one's number is known."""
     cursor = CursorProxy(
@@ -114,19 +116,19 @@ def add_cursor_proxy(
     return cursor
 
 
-def local_queue_of_context(manager: QueueManager, context: int) -> LocalQueueContextHandle | None:
+def local_queue_of_context(manager: ModelQueueManager, context: int) -> LocalQueueContextHandle | None:
     """The local queue of a pdwQMContext, whichever client opened it. [MS-MQMP] 3.1.1.2, 3.1.5.3"""
     opened = manager.queue_handle_table.get(context)
     return opened if isinstance(opened, LocalQueueContextHandle) else None
 
 
-def remote_queue_of_context(manager: QueueManager, context: int) -> RemoteQueueProxyHandle | None:
+def remote_queue_of_context(manager: ModelQueueManager, context: int) -> RemoteQueueProxyHandle | None:
     """The remote queue of a pdwQMContext, whichever client opened it. [MS-MQMP] 3.1.1.4, 3.1.5.3"""
     opened = manager.queue_handle_table.get(context)
     return opened if isinstance(opened, RemoteQueueProxyHandle) else None
 
 
-def rundown_queue_handles(manager: QueueManager, association: Association) -> None:
+def rundown_queue_handles(manager: ModelQueueManager, association: ClientAssociation) -> None:
     """Every open queue of a client that is gone is closed, here or there. [MS-MQMP] 3.1.7.1
 
     It does not matter which of the interfaces does it, or if both do.
@@ -142,5 +144,5 @@ def rundown_queue_handles(manager: QueueManager, association: Association) -> No
         forget_queue(manager, association, thing)
 
 
-def _whatever_comes(_: Answer) -> None:
+def _whatever_comes(_: CallResult) -> None:
     """The queue is let go of, whether the other queue manager says so or not."""

@@ -11,13 +11,19 @@ from typing import Any, ClassVar
 import msgspec
 
 from msmq_wire.errors import EncodeError
-from msmq_wire.lab.model.data.elements import Queue, QueueManager
-from msmq_wire.lab.model.data.enumerations import QueueType
+from msmq_wire.lab.model.data.elements import ModelQueueManager, Queue
+from msmq_wire.lab.model.data.enumerations import ModelQueueType
 from msmq_wire.lab.model.data.timers import Timer
 from msmq_wire.lab.model.events.queue import find_queue
+from msmq_wire.lab.model.interface_server import (
+    CallResult,
+    ClientAssociation,
+    Done,
+    InterfaceServer,
+    ServerCall,
+)
 from msmq_wire.lab.model.qmcomm.environment import QmcommEnvironment
 from msmq_wire.lab.model.qmcomm.local_queue_context import RemoteBinding
-from msmq_wire.lab.model.server import Answer, Association, Call, Done, Server
 from msmq_wire.rpc.constants import ObjectType
 from msmq_wire.rpc.interfaces import Role, qmcomm
 from msmq_wire.rpc.interfaces.method import Interface, Method
@@ -61,7 +67,7 @@ _FAULTS = {
 }
 
 
-def fail(call: Call, status: int, **parameters: Any) -> None:
+def fail(call: ServerCall, status: int, **parameters: Any) -> None:
     """Answer with a status; out parameters are what they are without a value, unless they are given."""
     call.reply(call.method.response.cls(status=int(status), **parameters))
 
@@ -78,7 +84,7 @@ def name_of(queue_format: QueueFormat) -> FormatName | None:
     return queue_format.format_name
 
 
-def remote_status(answer: Answer) -> int:
+def remote_status(answer: CallResult) -> int:
     """What another queue manager said; where RPC failed, that it could not be reached."""
     status = answer.status
     if answer.fault is not None and not failed(answer.fault):
@@ -89,32 +95,34 @@ def remote_status(answer: Answer) -> int:
 class _Question(msgspec.Struct, eq=False, kw_only=True):
     """A call to another queue manager; ``late`` gets an answer that nobody waits for any more."""
 
-    call: Call
+    call: ServerCall
     done: Done
     late: Done
     timer: Timer | None = None
 
 
-def whatever_comes(_: Answer) -> None:
+def whatever_comes(_: CallResult) -> None:
     """What the other queue manager says makes no difference."""
 
 
-class QmcommMethods(Server):
+class QmcommMethods(InterfaceServer):
     """A server of qmcomm without its methods."""
 
     INTERFACE: ClassVar[Interface] = qmcomm.INTERFACE
 
-    def __init__(self, manager: QueueManager, environment: QmcommEnvironment | None = None) -> None:
+    def __init__(self, manager: ModelQueueManager, environment: QmcommEnvironment | None = None) -> None:
         super().__init__(manager)
         self.environment = QmcommEnvironment() if environment is None else environment
         self._questions: list[_Question] = []
 
-    def serve(self, association: Association, opnum: int, request: Any, done: Done) -> Call | None:
+    def serve(
+        self, association: ClientAssociation, opnum: int, request: Any, done: Done
+    ) -> ServerCall | None:
         """Take a call; ``done`` gets its answer. None where there is no such method."""
         method = self.INTERFACE.methods.get(opnum)
         if method is None:
             return super().serve(association, opnum, request, done)
-        call = Call(association=association, method=method, done=done)
+        call = ServerCall(association=association, method=method, done=done)
         anonymous = association.auth_level <= _NOT_AUTHENTICATED
         if self.environment.authentication_required and anonymous and method.role is not Role.ASK_PORT:
             call.throw(_ACCESS_DENIED)
@@ -130,7 +138,7 @@ class QmcommMethods(Server):
 
     def ask(
         self,
-        call: Call,
+        call: ServerCall,
         binding: RemoteBinding,
         name: str,
         request: Any,
@@ -143,11 +151,11 @@ class QmcommMethods(Server):
         """
         question = _Question(call=call, done=done, late=late)
         self._questions.append(question)
-        given_up = Answer(fault=_CALL_CANCELLED)
+        given_up = CallResult(fault=_CALL_CANCELLED)
         question.timer = self.manager.timers.start(_FIVE_MINUTES, lambda: self._answered(question, given_up))
         binding(name, request, lambda answer: self._answered(question, answer))
 
-    def _answered(self, question: _Question, answer: Answer) -> None:
+    def _answered(self, question: _Question, answer: CallResult) -> None:
         if question not in self._questions:
             question.late(answer)
             return
@@ -156,11 +164,11 @@ class QmcommMethods(Server):
             question.timer.cancel()
         question.done(answer)
 
-    def rundown_questions(self, association: Association) -> None:
+    def rundown_questions(self, association: ClientAssociation) -> None:
         """A client that is gone waits for nobody."""
         for question in list(self._questions):
             if question.call.association is association:
-                self._answered(question, Answer(fault=_CALL_CANCELLED))
+                self._answered(question, CallResult(fault=_CALL_CANCELLED))
 
     def private_queue(self, object_format: ObjectFormat) -> tuple[int, Queue | None]:
         """The private queue that an OBJECT_FORMAT names, or the status of what is wrong with it."""
@@ -173,7 +181,7 @@ class QmcommMethods(Server):
             there = find_queue(self.manager, whole) is not None
             return _unsupported_or_not_found(there), None
         queue = find_queue(self.manager, name)
-        if queue is None or queue.queue_type is not QueueType.PRIVATE:
+        if queue is None or queue.queue_type is not ModelQueueType.PRIVATE:
             return _unsupported_or_not_found(queue is not None), None
         return Status.MQ_OK, queue
 
@@ -190,7 +198,7 @@ def _unsupported_or_not_found(there: bool) -> int:
     return Status.MQ_ERROR_UNSUPPORTED_FORMATNAME_OPERATION if there else Status.MQ_ERROR_QUEUE_NOT_FOUND
 
 
-def _refusal(method: Method, request: Any, association: Association) -> int | None:
+def _refusal(method: Method, request: Any, association: ClientAssociation) -> int | None:
     """The status of the fault that a request gives; None when the method may run.
 
     Such a request can be encoded, keeps the bounds of its declaration, and names only context handles that

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from msmq_wire.errors import DecodeError, FormatNameError
 from msmq_wire.lab.model.data.elements import Queue
-from msmq_wire.lab.model.data.queue_properties import get_property, set_properties, set_queue_defaults
+from msmq_wire.lab.model.data.queue_attributes import get_property, set_properties, set_queue_defaults
 from msmq_wire.lab.model.events.queue import create_queue, delete_queue
+from msmq_wire.lab.model.interface_server import ServerCall
 from msmq_wire.lab.model.qmcomm.methods import QmcommMethods, fail
 from msmq_wire.lab.model.qmcomm.queue_path import get_queue_path, queue_of_path
-from msmq_wire.lab.model.server import Call
 from msmq_wire.rpc.constants import ObjectType, SecurityInformation
 from msmq_wire.rpc.interfaces.qmcomm_objects import (
     CreateObjectInternalRequest,
@@ -55,7 +55,7 @@ def _descriptor(data: bytes | None) -> SecurityDescriptor | None:
 class ObjectMethods(QmcommMethods):
     """R_QMCreateObjectInternal to R_QMObjectPathToObjectFormat."""
 
-    def r_qm_create_object_internal(self, call: Call, request: CreateObjectInternalRequest) -> None:
+    def r_qm_create_object_internal(self, call: ServerCall, request: CreateObjectInternalRequest) -> None:
         """Make a private queue with its properties. [MS-MQMP] 3.1.4.5"""
         descriptor = request.p_security_descriptor
         if request.dw_object_type != ObjectType.QUEUE:
@@ -85,7 +85,7 @@ class ObjectMethods(QmcommMethods):
         set_properties(queue, request.a_prop, request.ap_var)
         call.reply(StatusResponse(status=create_queue(self.manager, queue)))
 
-    def r_qm_set_object_security_internal(self, call: Call, request: SetObjectSecurityRequest) -> None:
+    def r_qm_set_object_security_internal(self, call: ServerCall, request: SetObjectSecurityRequest) -> None:
         """Exchange parts of a queue's security descriptor. [MS-MQMP] 3.1.4.6"""
         status, name = self.object_name(request.p_object_format)
         if name is None:
@@ -102,7 +102,7 @@ class ObjectMethods(QmcommMethods):
         queue.security = before.with_parts(given, request.security_information).to_bytes()
         call.reply(StatusResponse())
 
-    def r_qm_get_object_security_internal(self, call: Call, request: GetObjectSecurityRequest) -> None:
+    def r_qm_get_object_security_internal(self, call: ServerCall, request: GetObjectSecurityRequest) -> None:
         """Give parts of a queue's security descriptor. [MS-MQMP] 3.1.4.7"""
         room = bytes(request.n_length)
 
@@ -147,7 +147,7 @@ class ObjectMethods(QmcommMethods):
             return Status.MQ_ERROR_UNSUPPORTED_FORMATNAME_OPERATION, None
         return Status.MQ_OK, queue
 
-    def r_qm_delete_object(self, call: Call, request: ObjectRequest) -> None:
+    def r_qm_delete_object(self, call: ServerCall, request: ObjectRequest) -> None:
         """Delete a private queue with its messages. [MS-MQMP] 3.1.4.8"""
         status, queue = self.private_queue(request.p_object_format)
         if queue is None:
@@ -156,7 +156,7 @@ class ObjectMethods(QmcommMethods):
             return fail(call, Status.MQ_ERROR_ACCESS_DENIED)
         call.reply(StatusResponse(status=delete_queue(self.manager, queue)))
 
-    def r_qm_get_object_properties(self, call: Call, request: GetObjectPropertiesRequest) -> None:
+    def r_qm_get_object_properties(self, call: ServerCall, request: GetObjectPropertiesRequest) -> None:
         """Give properties of a queue. [MS-MQMP] 3.1.4.9"""
 
         def refuse(status: int) -> None:
@@ -175,7 +175,7 @@ class ObjectMethods(QmcommMethods):
         values = tuple(get_property(queue, propid) for propid in request.a_prop)
         call.reply(GetObjectPropertiesResponse(ap_var=values))
 
-    def r_qm_set_object_properties(self, call: Call, request: SetObjectPropertiesRequest) -> None:
+    def r_qm_set_object_properties(self, call: ServerCall, request: SetObjectPropertiesRequest) -> None:
         """Change properties of a queue. [MS-MQMP] 3.1.4.10"""
         status, name = self.object_name(request.p_object_format)
         if name is None:
@@ -195,7 +195,9 @@ class ObjectMethods(QmcommMethods):
         queue.modify_time = self.manager.current_time
         call.reply(StatusResponse())
 
-    def r_qm_object_path_to_object_format(self, call: Call, request: ObjectPathToObjectFormatRequest) -> None:
+    def r_qm_object_path_to_object_format(
+        self, call: ServerCall, request: ObjectPathToObjectFormatRequest
+    ) -> None:
         """Give the private format name of a path name. [MS-MQMP] 3.1.4.11"""
         path = _private_path(request.lpwcs_path_name)
         if path is None:

@@ -14,10 +14,10 @@ import msgspec
 from msmq_wire.errors import EncodeError, FormatNameError
 from msmq_wire.lab.model.data.elements import (
     Cursor,
-    Message,
+    ModelMessage,
+    ModelQueueManager,
     OpenQueueDescriptor,
     OutgoingQueue,
-    QueueManager,
     Transaction,
 )
 from msmq_wire.lab.model.data.enumerations import QueueAccessType
@@ -34,6 +34,7 @@ from msmq_wire.lab.model.events.position import (
     message_position_available,
 )
 from msmq_wire.lab.model.events.queue import close_queue, find_queue, open_queue
+from msmq_wire.lab.model.interface_server import CallResult, ClientAssociation, InterfaceServer, ServerCall
 from msmq_wire.lab.model.qmcomm.local_queue_context import (
     LocalQueueContextHandle,
     RemoteQueueProxyHandle,
@@ -46,7 +47,6 @@ from msmq_wire.lab.model.qmcomm.remote_receive import receive_remotely
 from msmq_wire.lab.model.qmcomm.sent_message import properties_to_send, sent_message
 from msmq_wire.lab.model.qmcomm.transfer_buffers import filled_buffer, properties_to_receive
 from msmq_wire.lab.model.qmcomm.transfer_checks import check_receive, check_send, undispatched
-from msmq_wire.lab.model.server import Answer, Association, Call, Server
 from msmq_wire.rpc.constants import ReceiveAction
 from msmq_wire.rpc.interfaces.method import Interface
 from msmq_wire.rpc.interfaces.qmcomm2 import (
@@ -80,12 +80,12 @@ _RECEIVING = (QueueAccessType.RECEIVE_ACCESS, QueueAccessType.RECEIVE_ADMIN_ACCE
 class _Receive(msgspec.Struct, eq=False):
     """A receive that was begun; ``descriptor`` is None for a queue of another queue manager."""
 
-    association: Association
+    association: ClientAssociation
     tag: int
     descriptor: OpenQueueDescriptor | None = None
 
 
-class Qmcomm2Server(Server):
+class Qmcomm2Server(InterfaceServer):
     """qmcomm2 for a queue manager.
 
     ``supporting_server`` is SupportingServer of the queue manager. ``answers_retry`` makes it one that
@@ -98,7 +98,7 @@ class Qmcomm2Server(Server):
 
     def __init__(
         self,
-        manager: QueueManager,
+        manager: ModelQueueManager,
         *,
         supporting_server: bool = True,
         answers_retry: bool = False,
@@ -113,7 +113,7 @@ class Qmcomm2Server(Server):
         self._receives: dict[int, _Receive] = {}
         self._last_tag = 0
 
-    def rundown(self, association: Association) -> None:
+    def rundown(self, association: ClientAssociation) -> None:
         """The client is gone, and with it its open queues, cursors and waiting receives. [MS-MQMP] 3.1.7.1
 
         A receive may wait in a queue that another client opened: what comes there is not for who is gone.
@@ -124,13 +124,13 @@ class Qmcomm2Server(Server):
                 cancel_waiting_message_read_request(receive.descriptor, receive.tag)
         rundown_queue_handles(self.manager, association)
 
-    def qm_send_message_internal_ex(self, call: Call, request: QMSendMessageInternalExRequest) -> None:
+    def qm_send_message_internal_ex(self, call: ServerCall, request: QMSendMessageInternalExRequest) -> None:
         """QMSendMessageInternalEx: open, send and close. [MS-MQMP] 3.1.5.1"""
         if request.ptb is not None and (fault := undispatched(request.ptb)) is not None:
             call.throw(fault)
             return
         status, name = self._send_internal(request)
-        call.reply(MessageIdResponse(p_message_id=_told(request.p_message_id, name), status=status))
+        call.reply(MessageIdResponse(p_message_id=_reported(request.p_message_id, name), status=status))
 
     def _send_internal(self, request: QMSendMessageInternalExRequest) -> tuple[int, ObjectId | None]:
         if not self.supporting_server:
@@ -169,16 +169,16 @@ class Qmcomm2Server(Server):
         names = (manager.computer_name, manager.qualified_computer_name, *manager.addresses, ".", "localhost")
         return {name.casefold() for name in names if name}
 
-    def rpc_ac_send_message_ex(self, call: Call, request: RpcACSendMessageExRequest) -> None:
+    def rpc_ac_send_message_ex(self, call: ServerCall, request: RpcACSendMessageExRequest) -> None:
         """rpc_ACSendMessageEx: a message for an open queue. [MS-MQMP] 3.1.5.2"""
         if request.ptb is not None and (fault := undispatched(request.ptb)) is not None:
             call.throw(fault)
             return
         status, name = self._send_open(call.association, request)
-        call.reply(MessageIdResponse(p_message_id=_told(request.p_message_id, name), status=status))
+        call.reply(MessageIdResponse(p_message_id=_reported(request.p_message_id, name), status=status))
 
     def _send_open(
-        self, association: Association, request: RpcACSendMessageExRequest
+        self, association: ClientAssociation, request: RpcACSendMessageExRequest
     ) -> tuple[int, ObjectId | None]:
         if not self.supporting_server:
             return Status.MQ_ERROR, None
@@ -223,7 +223,7 @@ class Qmcomm2Server(Server):
             return Status.MQ_ERROR_INSUFFICIENT_RESOURCES, None
         return Status.MQ_OK, properties.identifier
 
-    def rpc_ac_receive_message_ex(self, call: Call, request: RpcACReceiveMessageExRequest) -> None:
+    def rpc_ac_receive_message_ex(self, call: ServerCall, request: RpcACReceiveMessageExRequest) -> None:
         """rpc_ACReceiveMessageEx: peek or receive, now or when there is a message. [MS-MQMP] 3.1.5.3"""
         if request.ptb is not None and (fault := undispatched(request.ptb)) is not None:
             call.throw(fault)
@@ -294,7 +294,7 @@ class Qmcomm2Server(Server):
             self._dequeue(descriptor, tag, cursor, transaction, buffer, answer)
             return Status.MQ_OK
 
-        def peeked(status: int, message: Message | None) -> None:
+        def peeked(status: int, message: ModelMessage | None) -> None:
             answer(*self._filled(buffer, status, message))
 
         timeout = wanted.request_timeout
@@ -316,7 +316,7 @@ class Qmcomm2Server(Server):
         """Dequeue Message, in two phases so that a message which does not fit can stay."""
         before = None if cursor is None else (cursor.cursor_state, cursor.message_position_reference)
 
-        def dequeued(status: int, message: Message | None) -> None:
+        def dequeued(status: int, message: ModelMessage | None) -> None:
             filled = self._filled(buffer, status, message)
             if message is not None and filled[0] == Status.MQ_OK:
                 dequeue_message_end(
@@ -339,13 +339,13 @@ class Qmcomm2Server(Server):
         )
 
     def _filled(
-        self, buffer: CACTransferBufferV2, status: int, message: Message | None
+        self, buffer: CACTransferBufferV2, status: int, message: ModelMessage | None
     ) -> tuple[int, CACTransferBufferV2]:
         if message is None:
             return status, buffer
         return filled_buffer(buffer, properties_to_receive(message, self.manager.current_time))
 
-    def rpc_ac_create_cursor_ex(self, call: Call, request: RpcACCreateCursorExRequest) -> None:
+    def rpc_ac_create_cursor_ex(self, call: ServerCall, request: RpcACCreateCursorExRequest) -> None:
         """rpc_ACCreateCursorEx: a cursor for an open queue. [MS-MQMP] 3.1.5.4"""
 
         def answer(status: int, cursor: int = 0, **remote: Any) -> None:
@@ -381,7 +381,7 @@ class Qmcomm2Server(Server):
             )
             return
 
-        def made(got: Answer) -> None:
+        def made(got: CallResult) -> None:
             if got.status == Status.MQ_OK and got.response is not None:
                 cursor = add_cursor_proxy(self.manager, proxy, got.response.ph_cursor)
                 answer(Status.MQ_OK, cursor.handle)
@@ -394,7 +394,7 @@ class Qmcomm2Server(Server):
         proxy.remote_binding_handle("R_QMCreateRemoteCursor", request, made)
 
 
-def _told(wanted: ObjectId | None, name: ObjectId | None) -> ObjectId | None:
+def _reported(wanted: ObjectId | None, name: ObjectId | None) -> ObjectId | None:
     """pMessageID: the new name for who gave room for it, else what came."""
     return wanted if wanted is None or name is None else name
 
@@ -404,7 +404,7 @@ def _stale(descriptor: OpenQueueDescriptor) -> bool:
     return descriptor.queue_reference is None and not descriptor.multiple
 
 
-def _put_back(message: Message, transaction: Transaction | None) -> None:
+def _put_back(message: ModelMessage, transaction: Transaction | None) -> None:
     """A message that was taken can be read again."""
     position = message.message_position_reference
     assert position is not None

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from msmq_wire.lab.model.data.elements import Queue, QueueManager
-from msmq_wire.lab.model.data.enumerations import QueueType
+from msmq_wire.lab.model.data.elements import ModelQueueManager, Queue
+from msmq_wire.lab.model.data.enumerations import ModelQueueType
 from msmq_wire.lab.model.events.queue import queue_key
-from msmq_wire.lab.model.qmcomm.environment import Directory
+from msmq_wire.lab.model.qmcomm.environment import QueueDirectory
 from msmq_wire.rpc.statuses import Status
 from msmq_wire.wire.names import FormatName, PathName, QueueFormatType, QueueSuffixType
 from msmq_wire.wire.names.grammar import suffix_text
@@ -22,14 +22,16 @@ class QueuePath(msgspec.Struct, frozen=True, kw_only=True):
     status: int = Status.MQ_OK
 
 
-def queue_of_path(manager: QueueManager, path: PathName) -> Queue | None:
+def queue_of_path(manager: ModelQueueManager, path: PathName) -> Queue | None:
     """The queue of the queue collection that has a path name, whatever the name of this computer in it."""
     if path.suffix is not QueueSuffixType.NONE or not manager.is_called(path.computer):
         return None
     return manager.queue_collection.get(queue_key(str(path)))
 
 
-def get_queue_path(manager: QueueManager, directory: Directory | None, name: FormatName) -> QueuePath:
+def get_queue_path(
+    manager: ModelQueueManager, directory: QueueDirectory | None, name: FormatName
+) -> QueuePath:
     """Get Queue Path: the path name of a format name, and the computer. [MS-MQDMPR] 3.1.7.1.26
 
     ``directory`` None knows nothing.
@@ -48,7 +50,7 @@ def get_queue_path(manager: QueueManager, directory: Directory | None, name: For
     return QueuePath()
 
 
-def _private(manager: QueueManager, directory: Directory | None, name: FormatName) -> QueuePath:
+def _private(manager: ModelQueueManager, directory: QueueDirectory | None, name: FormatName) -> QueuePath:
     identifier = GUID.parse(name.guid)
     if identifier == manager.identifier:
         queue = next((one for one in manager.queue_collection.values() if _is(one, name.number)), None)
@@ -62,4 +64,4 @@ def _private(manager: QueueManager, directory: Directory | None, name: FormatNam
 
 
 def _is(queue: Queue, number: int) -> bool:
-    return queue.queue_type is QueueType.PRIVATE and queue.private_queue_number == number
+    return queue.queue_type is ModelQueueType.PRIVATE and queue.private_queue_number == number

@@ -5,9 +5,9 @@ from __future__ import annotations
 from msmq_wire.lab.model.data.elements import OpenQueueDescriptor
 from msmq_wire.lab.model.data.enumerations import QueueAccessType
 from msmq_wire.lab.model.events.message import purge_queue
+from msmq_wire.lab.model.interface_server import ServerCall
 from msmq_wire.lab.model.qmcomm.local_queue_context import LocalQueueContextHandle, RemoteQueueProxyHandle
 from msmq_wire.lab.model.qmcomm.methods import QmcommMethods, fail, remote_status
-from msmq_wire.lab.model.server import Call
 from msmq_wire.rpc.constants import RegistryQueryType
 from msmq_wire.rpc.interfaces.qm2qm import RemoteQMPurgeQueueRequest
 from msmq_wire.rpc.interfaces.qmcomm_queues import (
@@ -33,7 +33,7 @@ def _deleted(descriptor: OpenQueueDescriptor) -> bool:
 class QueueUseMethods(QmcommMethods):
     """rpc_ACHandleToFormatName to R_QMGetRTQMServerPort."""
 
-    def rpc_ac_handle_to_format_name(self, call: Call, request: ACHandleToFormatNameRequest) -> None:
+    def rpc_ac_handle_to_format_name(self, call: ServerCall, request: ACHandleToFormatNameRequest) -> None:
         """Give the format name that a queue was opened with. [MS-MQMP] 3.1.4.21"""
         room = request.dw_format_name_rpc_buffer_len
         buffer = request.lpwcs_format_name
@@ -67,7 +67,7 @@ class QueueUseMethods(QmcommMethods):
             )
         )
 
-    def rpc_ac_purge_queue(self, call: Call, request: QueueRequest) -> None:
+    def rpc_ac_purge_queue(self, call: ServerCall, request: QueueRequest) -> None:
         """Remove all messages of a queue, here or at another queue manager. [MS-MQMP] 3.1.4.22"""
         thing = call.association.thing(request.h_queue)
         if isinstance(thing, RemoteQueueProxyHandle):
@@ -88,7 +88,7 @@ class QueueUseMethods(QmcommMethods):
         purge_queue(descriptor.queue_reference)
         call.reply(StatusResponse())
 
-    def r_qm_query_qm_registry_internal(self, call: Call, request: QueryRegistryRequest) -> None:
+    def r_qm_query_qm_registry_internal(self, call: ServerCall, request: QueryRegistryRequest) -> None:
         """Give a setting of the server as text. [MS-MQMP] 3.1.4.23"""
         forest = self.environment.forest
         known = {
@@ -105,7 +105,7 @@ class QueueUseMethods(QmcommMethods):
             return fail(call, Status.MQ_ERROR)
         call.reply(QueryRegistryResponse(lplp_mqis_server=WcharText.of(text)))
 
-    def r_qm_get_rtqm_server_port(self, call: Call, request: GetServerPortRequest) -> None:
+    def r_qm_get_rtqm_server_port(self, call: ServerCall, request: GetServerPortRequest) -> None:
         """Give the port of an interface; 0 where there is none. [MS-MQMP] 3.1.4.24"""
         tcp = (self.environment.handshake_port, self.environment.read_port)
         # In the order of fIP: IP_HANDSHAKE, IP_READ, IPX_HANDSHAKE, IPX_READ.

@@ -9,6 +9,7 @@ from __future__ import annotations
 from msmq_wire.lab.model.data.enumerations import QueueAccessType
 from msmq_wire.lab.model.events.position import close_cursor
 from msmq_wire.lab.model.events.queue import close_queue, find_queue, open_queue
+from msmq_wire.lab.model.interface_server import CallResult, ServerCall
 from msmq_wire.lab.model.qmcomm.local_queue_context import (
     LocalQueueContextHandle,
     RemoteQueueProxyHandle,
@@ -27,7 +28,6 @@ from msmq_wire.lab.model.qmcomm.methods import (
 )
 from msmq_wire.lab.model.qmcomm.queue_path import get_queue_path
 from msmq_wire.lab.model.qmcomm.remote_queues import SHARE_MODES
-from msmq_wire.lab.model.server import Answer, Call
 from msmq_wire.rpc.constants import AccessMode
 from msmq_wire.rpc.interfaces.qm2qm import (
     RemoteQMCloseCursorRequest,
@@ -65,7 +65,7 @@ _READ_ONLY = (QueueFormatType.MACHINE, QueueFormatType.CONNECTOR)
 class QueueMethods(QmcommMethods):
     """rpc_QMOpenQueueInternal to rpc_ACSetCursorProperties."""
 
-    def rpc_qm_open_queue_internal(self, call: Call, request: OpenQueueInternalRequest) -> None:
+    def rpc_qm_open_queue_internal(self, call: ServerCall, request: OpenQueueInternalRequest) -> None:
         """Open a queue, here or by way of another queue manager. [MS-MQMP] 3.1.4.17"""
         name = name_of(request.p_queue_format)
         if name is None:
@@ -96,7 +96,7 @@ class QueueMethods(QmcommMethods):
         )
 
     def _point_elsewhere(
-        self, call: Call, request: OpenQueueInternalRequest, name: FormatName, status: int
+        self, call: ServerCall, request: OpenQueueInternalRequest, name: FormatName, status: int
     ) -> None:
         """The queue was not opened: name the computer that has it, or say why not."""
         if status != Status.MQ_ERROR_QUEUE_NOT_FOUND or request.dw_desired_access == _SEND:
@@ -108,7 +108,7 @@ class QueueMethods(QmcommMethods):
             return fail(call, Status.MQ_ERROR_QUEUE_NOT_FOUND)
         call.reply(OpenQueueInternalResponse(lplp_remote_queue_name=WcharText.of(path.path_name)))
 
-    def _open_remote(self, call: Call, request: OpenQueueInternalRequest, name: FormatName) -> None:
+    def _open_remote(self, call: ServerCall, request: OpenQueueInternalRequest, name: FormatName) -> None:
         """Take over what the client opened at another queue manager. [MS-MQQP] 3.2.4.1"""
         path = get_queue_path(self.manager, self.environment.directory, name)
         if path.status != Status.MQ_OK:
@@ -119,7 +119,7 @@ class QueueMethods(QmcommMethods):
         if binding is None:
             return fail(call, Status.MQ_ERROR_REMOTE_MACHINE_NOT_AVAILABLE)
 
-        def opened(answer: Answer) -> None:
+        def opened(answer: CallResult) -> None:
             status = remote_status(answer)
             if failed(status):
                 return fail(call, status)
@@ -140,7 +140,7 @@ class QueueMethods(QmcommMethods):
                 )
             )
 
-        def opened_too_late(answer: Answer) -> None:
+        def opened_too_late(answer: CallResult) -> None:
             if not failed(remote_status(answer)):
                 close = RemoteQMCloseQueueRequest(pph_context=answer.response.ph_context)
                 binding("RemoteQMCloseQueue", close, whatever_comes)
@@ -153,7 +153,7 @@ class QueueMethods(QmcommMethods):
         )
         self.ask(call, binding, "RemoteQMOpenQueue", open_there, opened, opened_too_late)
 
-    def rpc_ac_close_handle(self, call: Call, request: QueueHandleRequest) -> None:
+    def rpc_ac_close_handle(self, call: ServerCall, request: QueueHandleRequest) -> None:
         """Close a queue; another queue manager is told, its answer is not waited for. [MS-MQMP] 3.1.4.18"""
         thing = call.association.thing(request.ph_queue)
         if isinstance(thing, LocalQueueContextHandle):
@@ -170,7 +170,7 @@ class QueueMethods(QmcommMethods):
             return fail(call, Status.MQ_ERROR_INVALID_HANDLE, ph_queue=request.ph_queue)
         call.reply(QueueHandleResponse())
 
-    def rpc_ac_close_cursor(self, call: Call, request: CursorRequest) -> None:
+    def rpc_ac_close_cursor(self, call: ServerCall, request: CursorRequest) -> None:
         """Close a cursor, here or at another queue manager. [MS-MQMP] 3.1.4.19"""
         if request.h_cursor == NO_CURSOR:
             return call.reply(StatusResponse())
@@ -198,7 +198,7 @@ class QueueMethods(QmcommMethods):
                 )
         fail(call, Status.MQ_ERROR_INVALID_HANDLE)
 
-    def rpc_ac_set_cursor_properties(self, call: Call, request: SetCursorPropertiesRequest) -> None:
+    def rpc_ac_set_cursor_properties(self, call: ServerCall, request: SetCursorPropertiesRequest) -> None:
         """Tie a cursor to that of another queue manager; obsolete. [MS-MQMP] 3.1.4.20"""
         if not self.environment.obsolete_methods:
             return fail(call, Status.MQ_ERROR_ILLEGAL_OPERATION)

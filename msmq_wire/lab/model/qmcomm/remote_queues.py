@@ -12,9 +12,9 @@ from msmq_wire.lab.model.data.elements import OpenQueueDescriptor
 from msmq_wire.lab.model.data.enumerations import QueueAccessType, QueueShareMode, RemoteReadState
 from msmq_wire.lab.model.events.cursor import open_cursor
 from msmq_wire.lab.model.events.queue import close_queue, open_queue
+from msmq_wire.lab.model.interface_server import ClientAssociation, ServerCall
 from msmq_wire.lab.model.qmcomm.local_queue_context import remote_queue_of_context
 from msmq_wire.lab.model.qmcomm.methods import QmcommMethods, fail, name_of
-from msmq_wire.lab.model.server import Association, Call
 from msmq_wire.rpc.constants import AccessMode, ShareMode
 from msmq_wire.rpc.interfaces.qmcomm_queues import (
     CloseRemoteQueueContext,
@@ -53,7 +53,7 @@ class RemoteQueueOpenContextHandle(msgspec.Struct, eq=False, kw_only=True):
 class RemoteQueueMethods(QmcommMethods):
     """R_QMGetRemoteQueueName to R_QMCreateRemoteCursor."""
 
-    def r_qm_get_remote_queue_name(self, call: Call, request: GetRemoteQueueNameRequest) -> None:
+    def r_qm_get_remote_queue_name(self, call: ServerCall, request: GetRemoteQueueNameRequest) -> None:
         """Give the path name of a remote queue; obsolete. [MS-MQMP] 3.1.4.1"""
         if not self.environment.obsolete_methods:
             return call.throw(Status.MQ_ERROR_ILLEGAL_OPERATION)
@@ -64,7 +64,7 @@ class RemoteQueueMethods(QmcommMethods):
             return fail(call, Status.MQ_ERROR_INVALID_HANDLE)
         call.reply(GetRemoteQueueNameResponse(lplp_remote_queue_name=WcharText.of(proxy.path_name)))
 
-    def r_qm_open_remote_queue(self, call: Call, request: OpenRemoteQueueRequest) -> None:
+    def r_qm_open_remote_queue(self, call: ServerCall, request: OpenRemoteQueueRequest) -> None:
         """Open a queue of this server for another one. [MS-MQMP] 3.1.4.2
 
         Neither licences nor kinds of operating systems are counted.
@@ -98,7 +98,7 @@ class RemoteQueueMethods(QmcommMethods):
             )
         )
 
-    def r_qm_close_remote_queue_context(self, call: Call, request: CloseRemoteQueueContext) -> None:
+    def r_qm_close_remote_queue_context(self, call: ServerCall, request: CloseRemoteQueueContext) -> None:
         """Let go of the handle, and of the queue unless it is read already. [MS-MQMP] 3.1.4.3"""
         opened = call.association.thing(request.pph_context, RemoteQueueOpenContextHandle)
         if opened is None:
@@ -106,13 +106,13 @@ class RemoteQueueMethods(QmcommMethods):
         self._close_remote(call.association, opened)
         call.reply(CloseRemoteQueueContext())
 
-    def _close_remote(self, association: Association, opened: RemoteQueueOpenContextHandle) -> None:
+    def _close_remote(self, association: ClientAssociation, opened: RemoteQueueOpenContextHandle) -> None:
         descriptor = opened.open_queue_descriptor_reference
         if descriptor.remote_read_state is RemoteReadState.OPENED:
             close_queue(self.manager, descriptor)
         association.forget(opened.handle)
 
-    def r_qm_create_remote_cursor(self, call: Call, request: CreateRemoteCursorRequest) -> None:
+    def r_qm_create_remote_cursor(self, call: ServerCall, request: CreateRemoteCursorRequest) -> None:
         """Make a cursor for a queue that is read through qm2qm. [MS-MQMP] 3.1.4.4"""
         descriptor = self.manager.descriptors.get(request.h_queue)
         cursor = None if descriptor is None else open_cursor(descriptor)
@@ -120,7 +120,7 @@ class RemoteQueueMethods(QmcommMethods):
             return fail(call, Status.MQ_ERROR_INVALID_HANDLE)
         call.reply(CreateRemoteCursorResponse(ph_cursor=cursor.handle))
 
-    def rundown_remote_queues(self, association: Association) -> None:
+    def rundown_remote_queues(self, association: ClientAssociation) -> None:
         """Let go of what another client's server opened and has not taken over. [MS-MQMP] 3.1.7.2"""
         for thing in list(association.handles.values()):
             if isinstance(thing, RemoteQueueOpenContextHandle):

@@ -12,11 +12,11 @@ import msgspec
 
 from msmq_wire.engines.codec import inspect
 from msmq_wire.errors import EncodeError
-from msmq_wire.lab.model.data.elements import QueueManager
+from msmq_wire.lab.model.data.elements import ModelQueueManager
 from msmq_wire.lab.model.data.stored_message import message_of
+from msmq_wire.lab.model.interface_server import CallResult
 from msmq_wire.lab.model.qmcomm.local_queue_context import RemoteQueueProxyHandle, remote_queue_of_context
 from msmq_wire.lab.model.qmcomm.transfer_buffers import filled_buffer, properties_to_receive
-from msmq_wire.lab.model.server import Answer
 from msmq_wire.rpc.constants import ReceiveAction, RemoteReadAck
 from msmq_wire.rpc.interfaces.qm2qm import RemoteQMEndReceiveRequest, RemoteQMStartReceiveRequest
 from msmq_wire.rpc.statuses import Status
@@ -26,7 +26,7 @@ from msmq_wire.wire.packets.user_message import UserMessage
 
 
 def receive_remotely(
-    manager: QueueManager,
+    manager: ModelQueueManager,
     proxy: RemoteQueueProxyHandle,
     buffer: CACTransferBufferV2,
     answer: Callable[[int, CACTransferBufferV2], None],
@@ -44,7 +44,7 @@ def receive_remotely(
             return Status.MQ_ERROR_INVALID_HANDLE
         remote_cursor = cursor.remote_cursor_handle
 
-    def started(got: Answer) -> None:
+    def started(got: CallResult) -> None:
         if got.response is None:
             answer(Status.MQ_ERROR_REMOTE_MACHINE_NOT_AVAILABLE, buffer)
             return
@@ -58,7 +58,7 @@ def receive_remotely(
         held = waits() and remote_queue_of_context(manager, proxy.context) is proxy
         ack = RemoteReadAck.RR_ACK if status == Status.MQ_OK and held else RemoteReadAck.RR_NACK
 
-        def ended(end: Answer) -> None:
+        def ended(end: CallResult) -> None:
             if ack is RemoteReadAck.RR_NACK:
                 answer(Status.MQ_ERROR_BUFFER_OVERFLOW, buffer)
             elif end.response is None:
@@ -84,7 +84,7 @@ def receive_remotely(
 
 
 def _filled(
-    manager: QueueManager, buffer: CACTransferBufferV2, description: RemoteReadDesc
+    manager: ModelQueueManager, buffer: CACTransferBufferV2, description: RemoteReadDesc
 ) -> tuple[int, CACTransferBufferV2]:
     """Get Message Data Element From Buffer, [MS-MQQB] 3.1.7.10, and into the client's buffer."""
     found = inspect(description.lp_buffer or b"", as_="user_message")

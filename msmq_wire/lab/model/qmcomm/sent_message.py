@@ -11,10 +11,15 @@ from typing import Any
 
 import msgspec
 
-from msmq_wire.engines.building import build_message
 from msmq_wire.engines.codec import encode
 from msmq_wire.engines.fit import fit
-from msmq_wire.lab.model.data.elements import Message, OpenQueueDescriptor, QueueManager, Transaction
+from msmq_wire.engines.message_builder import build_message
+from msmq_wire.lab.model.data.elements import (
+    ModelMessage,
+    ModelQueueManager,
+    OpenQueueDescriptor,
+    Transaction,
+)
 from msmq_wire.rpc.constants import AuthenticatedBy
 from msmq_wire.rpc.transfer_properties import MessageProperties, member_at, message_properties
 from msmq_wire.rpc.types.cac_transfer_buffer import CACTransferBufferV2
@@ -32,7 +37,7 @@ _NORMAL_PRIORITY = 3
 
 def properties_to_send(
     buffer: CACTransferBufferV2,
-    manager: QueueManager,
+    manager: ModelQueueManager,
     descriptor: OpenQueueDescriptor,
     transaction: Transaction | None,
 ) -> MessageProperties:
@@ -86,15 +91,15 @@ def _authentication_level(buffer: CACTransferBufferV2, given: MessageProperties)
 
 
 def sent_message(
-    properties: MessageProperties, manager: QueueManager, transaction: Transaction | None
-) -> Message:
+    properties: MessageProperties, manager: ModelQueueManager, transaction: Transaction | None
+) -> ModelMessage:
     """The message that is stored for properties.
 
     Raises EncodeError or FormatNameError where a packet cannot hold the names of its queues.
     """
     name = properties.identifier or ObjectId()
     packet = encode(user_message_of(properties, manager))
-    return Message(
+    return ModelMessage(
         packet=packet,
         properties=properties,
         identifier=bytes(name.lineage) + name.uniquifier.to_bytes(4, "little"),
@@ -115,7 +120,7 @@ def _seconds(value: int | None) -> int:
     return 0xFFFFFFFF if value is None else value
 
 
-def user_message_of(properties: MessageProperties, manager: QueueManager) -> UserMessage:
+def user_message_of(properties: MessageProperties, manager: ModelQueueManager) -> UserMessage:
     """Construct a UserMessage Packet. [MS-MQDMPR] 3.1.7.1.30
 
     A SecurityHeader is there if the message is signed, a TransactionHeader if it belongs to a transaction.

@@ -6,8 +6,8 @@ import msgspec
 
 from msmq_wire.lab.model.data.elements import Transaction
 from msmq_wire.lab.model.events.transaction import create_transaction, transaction_abort, transaction_commit
+from msmq_wire.lab.model.interface_server import ClientAssociation, ServerCall
 from msmq_wire.lab.model.qmcomm.methods import QmcommMethods, fail
-from msmq_wire.lab.model.server import Association, Call
 from msmq_wire.rpc.interfaces.qmcomm_objects import (
     EnlistInternalTransactionRequest,
     EnlistTransactionRequest,
@@ -31,7 +31,7 @@ class TransactionHandle(msgspec.Struct, eq=False, kw_only=True):
 class TransactionMethods(QmcommMethods):
     """R_QMGetTmWhereabouts to R_QMAbortTransaction."""
 
-    def r_qm_get_tm_whereabouts(self, call: Call, request: GetTmWhereaboutsRequest) -> None:
+    def r_qm_get_tm_whereabouts(self, call: ServerCall, request: GetTmWhereaboutsRequest) -> None:
         """Give where the transaction manager is. [MS-MQMP] 3.1.4.12"""
         room = bytes(request.cb_buf_size)
         manager = self.environment.transaction_manager
@@ -44,7 +44,7 @@ class TransactionMethods(QmcommMethods):
             return fail(call, status, pb_whereabouts=room, pcb_whereabouts=size)
         call.reply(GetTmWhereaboutsResponse(pb_whereabouts=whereabouts + room[size:], pcb_whereabouts=size))
 
-    def r_qm_enlist_transaction(self, call: Call, request: EnlistTransactionRequest) -> None:
+    def r_qm_enlist_transaction(self, call: ServerCall, request: EnlistTransactionRequest) -> None:
         """Take part in a transaction of the DTC, which ends it. [MS-MQMP] 3.1.4.13"""
         identifier = bytes(request.p_uow)
         if identifier in self.manager.transaction_collection:
@@ -61,7 +61,9 @@ class TransactionMethods(QmcommMethods):
     def _full(self) -> bool:
         return len(self.manager.transaction_collection) >= self.environment.transaction_limit
 
-    def r_qm_enlist_internal_transaction(self, call: Call, request: EnlistInternalTransactionRequest) -> None:
+    def r_qm_enlist_internal_transaction(
+        self, call: ServerCall, request: EnlistInternalTransactionRequest
+    ) -> None:
         """Begin a transaction that the client ends. [MS-MQMP] 3.1.4.14"""
         identifier = bytes(request.p_uow)
         if identifier in self.manager.transaction_collection:
@@ -72,15 +74,15 @@ class TransactionMethods(QmcommMethods):
         begun.handle = call.association.handle(self.manager, begun)
         call.reply(TransactionResponse(ph_int_xact=begun.handle))
 
-    def r_qm_commit_transaction(self, call: Call, request: TransactionRequest) -> None:
+    def r_qm_commit_transaction(self, call: ServerCall, request: TransactionRequest) -> None:
         """Have all happen that the transaction holds. [MS-MQMP] 3.1.4.15"""
         self._end(call, request, commit=True)
 
-    def r_qm_abort_transaction(self, call: Call, request: TransactionRequest) -> None:
+    def r_qm_abort_transaction(self, call: ServerCall, request: TransactionRequest) -> None:
         """Have nothing happen of what the transaction holds. [MS-MQMP] 3.1.4.16"""
         self._end(call, request, commit=False)
 
-    def _end(self, call: Call, request: TransactionRequest, *, commit: bool) -> None:
+    def _end(self, call: ServerCall, request: TransactionRequest, *, commit: bool) -> None:
         begun = call.association.thing(request.ph_int_xact, TransactionHandle)
         if begun is None:
             return fail(call, Status.MQ_ERROR_INVALID_HANDLE, ph_int_xact=request.ph_int_xact)
@@ -95,7 +97,7 @@ class TransactionMethods(QmcommMethods):
             return Status.MQ_ERROR_TRANSACTION_SEQUENCE
         return (transaction_commit if commit else transaction_abort)(self.manager, identifier)
 
-    def rundown_transactions(self, association: Association) -> None:
+    def rundown_transactions(self, association: ClientAssociation) -> None:
         """Abort what a client that is gone has begun. [MS-MQMP] 3.1.7.3"""
         for identifier, thing in list(association.handles.items()):
             if isinstance(thing, TransactionHandle):

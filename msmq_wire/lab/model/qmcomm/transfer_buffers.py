@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from msmq_wire.engines.codec import inspect
-from msmq_wire.lab.model.data.elements import Message
+from msmq_wire.lab.model.data.elements import ModelMessage
 from msmq_wire.lab.model.data.stored_message import properties_of
 from msmq_wire.lab.model.data.timers import INFINITE
 from msmq_wire.rpc.ndr import NullPointee
@@ -45,7 +45,7 @@ _TOO_SMALL: Mapping[str, int] = {
 _Members: TypeAlias = dict[str, Any]
 
 
-def properties_to_receive(message: Message, now: int) -> MessageProperties:
+def properties_to_receive(message: ModelMessage, now: int) -> MessageProperties:
     """What an application gets of a message; ``now`` in seconds since 1970.
 
     Attributes that the message keeps by itself come from there, all others from its properties or, where it
@@ -65,7 +65,7 @@ def properties_to_receive(message: Message, now: int) -> MessageProperties:
     return received
 
 
-def _of_packet(message: Message) -> MessageProperties:
+def _of_packet(message: ModelMessage) -> MessageProperties:
     found = inspect(message.packet, as_="user_message") if message.packet and not message.srmp else None
     if found is not None and found.error is None and isinstance(found.packet, UserMessage):
         return properties_of(found.packet)
@@ -119,20 +119,20 @@ def _put(buffer: CACTransferBufferV2, row: Translation, value: Any, members: _Me
 def _put_sized(buffer: CACTransferBufferV2, row: Translation, content: bytes, members: _Members) -> bool:
     length = len(content) // row.unit
     wanted = _wanted(buffer, row)
-    told = member_at(buffer, row.received_length)
+    reported = member_at(buffer, row.received_length)
     named = row.attribute in _NAMED
     room = member_at(buffer, _ROOMS.get(row.attribute, row.room))
     if named and isinstance(room, int):
         # The client says in two places how much room it has, the smaller one is on the wire.
-        capacity = min(room, told) if isinstance(told, int) else 0
+        capacity = min(room, reported) if isinstance(reported, int) else 0
     else:
         capacity = room if isinstance(room, int) else 0
     if wanted and length > capacity:
         return False
-    if isinstance(told, int):
+    if isinstance(reported, int):
         members[row.received_length] = length
     if named and isinstance(room, int):
-        members[row.room] = min(room, length) if isinstance(told, int) else room
+        members[row.room] = min(room, length) if isinstance(reported, int) else room
     if wanted:
         text = content if named else content + member_at(buffer, row.member)[len(content) :]
         members[row.member] = WcharText(text) if row.unit == 2 else text

@@ -155,9 +155,9 @@ def check_send(buffer: CACTransferBufferV2 | None, *, direct: bool) -> int:
     return next((status for broken, status in _SEND if broken(buffer.old)), Status.MQ_OK)
 
 
-def _room_without_name(name: Any, room: int, told: int | None) -> bool:
+def _room_without_name(name: Any, room: int, reported: int | None) -> bool:
     """Whether there is room for what is not wanted, or a room whose size is not told."""
-    return room != 0 if _null(name) else told is None
+    return room != 0 if _null(name) else reported is None
 
 
 def _names(old: CACTransferBufferV1) -> bool:

@@ -1,7 +1,7 @@
 """The client of qmmgmt: what an administrator asks of a queue manager. [MS-MQMR] 3.2
 
 The rule kept here: the driver speaks to nobody. Each operation is a generator of steps ``(method, request)``
-that is sent the `Answer` of each, and returns what came of it.
+that is sent the `CallResult` of each, and returns what came of it.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from typing import Any
 
 import msgspec
 
-from msmq_wire.lab.model.server import Answer
+from msmq_wire.lab.model.interface_server import CallResult
 from msmq_wire.rpc.constants import ManagementAction, MgmtObjectType
 from msmq_wire.rpc.interfaces.qmmgmt import QMMgmtActionRequest, QMMgmtGetInfoRequest
-from msmq_wire.rpc.management import NO_VALUE, ManagementValue, read_value
+from msmq_wire.rpc.management_properties import NO_VALUE, ManagementValue, read_value
 from msmq_wire.rpc.properties import PROPERTIES, PropertyKind
 from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.management_object import MgmtObject
@@ -40,7 +40,7 @@ def _object(format_name: str | None) -> MgmtObject:
 
 def get_info(
     format_name: str | None = None, propids: Sequence[int] = ()
-) -> Generator[tuple[str, Any], Answer, ManagementResult]:
+) -> Generator[tuple[str, Any], CallResult, ManagementResult]:
     """Ask for properties of a queue, or without a name of the computer; without ``propids`` for all of them.
 
     Raises `FormatNameError` for what is no name, ValueError for more than 128 properties. [MS-MQMR] 3.1.4.1
@@ -68,13 +68,15 @@ def get_info(
     )
 
 
-def act(action: ManagementAction, format_name: str | None = None) -> Generator[tuple[str, Any], Answer, int]:
+def act(
+    action: ManagementAction, format_name: str | None = None
+) -> Generator[tuple[str, Any], CallResult, int]:
     """Have a queue, or without a name the computer, do something; the status. [MS-MQMR] 3.1.4.2"""
     request = QMMgmtActionRequest(p_object_format=_object(format_name), lpwsz_action=WcharText.of(action))
     return _status((yield "R_QMMgmtAction", request))
 
 
-def _status(answer: Answer) -> int:
+def _status(answer: CallResult) -> int:
     """The status of an answer; a fault is a failure as any other."""
     if answer.fault is not None:
         return answer.fault or Status.MQ_ERROR

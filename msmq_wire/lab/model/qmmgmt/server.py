@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal, TypeAlias
 
-from msmq_wire.lab.model.data.elements import OutgoingQueue, OutgoingTransferInfo, Queue, QueueManager
-from msmq_wire.lab.model.data.enumerations import OutgoingQueueState, PositionState, QueueType
-from msmq_wire.lab.model.data.queue_properties import qualified_pathname
+from msmq_wire.lab.model.data.elements import ModelQueueManager, OutgoingQueue, OutgoingTransferInfo, Queue
+from msmq_wire.lab.model.data.enumerations import ModelQueueType, OutgoingQueueState, PositionState
+from msmq_wire.lab.model.data.queue_attributes import qualified_pathname
 from msmq_wire.lab.model.events.message import purge_queue
 from msmq_wire.lab.model.events.queue import (
     pause_queue,
@@ -19,7 +19,7 @@ from msmq_wire.lab.model.events.queue import (
     resend_transactional_sequence,
     resume_queue,
 )
-from msmq_wire.lab.model.server import Association, Call, Server
+from msmq_wire.lab.model.interface_server import ClientAssociation, InterfaceServer, ServerCall
 from msmq_wire.rpc.constants import ManagementAction, MgmtObjectType
 from msmq_wire.rpc.interfaces import qmmgmt
 from msmq_wire.rpc.interfaces.qmmgmt import (
@@ -28,23 +28,23 @@ from msmq_wire.rpc.interfaces.qmmgmt import (
     QMMgmtGetInfoResponse,
 )
 from msmq_wire.rpc.interfaces.shared_parameters import StatusResponse
-from msmq_wire.rpc.management import ManagementValue, write_value
+from msmq_wire.rpc.management_properties import ManagementValue, write_value
 from msmq_wire.rpc.properties import PropertyKind
 from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.management_object import MgmtObject
 from msmq_wire.rpc.types.propvariant import PropVariant
 from msmq_wire.rpc.types.queue_format import QueueFormat
 
-ManagementDeed: TypeAlias = Literal["ask", "manage"]
+ManagementRequest: TypeAlias = Literal["ask", "manage"]
 """What a client wants, when it is asked whether it may."""
 
 _OF_MACHINE = (ManagementAction.CONNECT, ManagementAction.DISCONNECT, ManagementAction.TIDY)
 
 _TYPES = {
-    QueueType.PUBLIC: "PUBLIC",
-    QueueType.PRIVATE: "PRIVATE",
-    QueueType.SYSTEM: "MACHINE",
-    QueueType.CONNECTOR: "CONNECTOR",
+    ModelQueueType.PUBLIC: "PUBLIC",
+    ModelQueueType.PRIVATE: "PRIVATE",
+    ModelQueueType.SYSTEM: "MACHINE",
+    ModelQueueType.CONNECTOR: "CONNECTOR",
 }
 _STATES = {
     OutgoingQueueState.CONNECTED: "CONNECTED",
@@ -58,34 +58,34 @@ _STATES = {
 }
 
 
-def _everything(_: Association, __: ManagementDeed) -> bool:
+def _everything(_: ClientAssociation, __: ManagementRequest) -> bool:
     return True
 
 
-class QmmgmtServer(Server):
+class QmmgmtServer(InterfaceServer):
     """Tells how a queue manager and its queues are, and has them act; ``permits`` knows administrators."""
 
     INTERFACE = qmmgmt.INTERFACE
 
     def __init__(
         self,
-        manager: QueueManager,
-        permits: Callable[[Association, ManagementDeed], bool] = _everything,
+        manager: ModelQueueManager,
+        permits: Callable[[ClientAssociation, ManagementRequest], bool] = _everything,
     ) -> None:
         super().__init__(manager)
         self.permits = permits
 
-    def rundown(self, association: Association) -> None:
+    def rundown(self, association: ClientAssociation) -> None:
         """Nothing is held for clients."""
 
-    def r_qm_mgmt_get_info(self, call: Call, request: QMMgmtGetInfoRequest) -> None:
+    def r_qm_mgmt_get_info(self, call: ServerCall, request: QMMgmtGetInfoRequest) -> None:
         """Give properties of the computer or of a queue. [MS-MQMR] 3.1.4.1"""
         status, values = self._values(call, request)
         # Where it fails, the values stay what they were.
         call.reply(QMMgmtGetInfoResponse(ap_var=request.ap_var if values is None else values, status=status))
 
     def _values(
-        self, call: Call, request: QMMgmtGetInfoRequest
+        self, call: ServerCall, request: QMMgmtGetInfoRequest
     ) -> tuple[int, tuple[PropVariant, ...] | None]:
         kind = request.property_kind
         if kind is None:
@@ -103,8 +103,8 @@ class QmmgmtServer(Server):
         status, queue = self._queue(request.p_object_format)
         if queue is None:
             return status, None
-        for told in self.manager.looked_at:
-            told(queue)
+        for reported in self.manager.looked_at:
+            reported(queue)
         return Status.MQ_OK, tuple(
             write_value(_QUEUE[propid](queue), propid, kind) for propid in request.a_prop
         )
@@ -116,11 +116,11 @@ class QmmgmtServer(Server):
         queue = queue_to_manage(self.manager, name)
         return (Status.MQ_ERROR_QUEUE_NOT_FOUND if queue is None else Status.MQ_OK), queue
 
-    def r_qm_mgmt_action(self, call: Call, request: QMMgmtActionRequest) -> None:
+    def r_qm_mgmt_action(self, call: ServerCall, request: QMMgmtActionRequest) -> None:
         """Have the computer or an outgoing queue do something. [MS-MQMR] 3.1.4.2"""
         call.reply(StatusResponse(status=self._act(call, request)))
 
-    def _act(self, call: Call, request: QMMgmtActionRequest) -> int:
+    def _act(self, call: ServerCall, request: QMMgmtActionRequest) -> int:
         text = request.lpwsz_action.text.partition("\0")[0].upper()
         kind = request.p_object_format.type
         if text not in set(ManagementAction):
@@ -155,17 +155,17 @@ class QmmgmtServer(Server):
             purge_queue(queue)
 
 
-def _active_queues(manager: QueueManager) -> tuple[str, ...]:
+def _active_queues(manager: ModelQueueManager) -> tuple[str, ...]:
     collections = (manager.queue_collection, manager.outgoing_queue_collection)
     return tuple(_format_name(one) for each in collections for one in each.values() if one.active)
 
 
-def _private_queues(manager: QueueManager) -> tuple[str, ...]:
+def _private_queues(manager: ModelQueueManager) -> tuple[str, ...]:
     queues = manager.queue_collection.values()
-    return tuple(one.pathname for one in queues if one.queue_type is QueueType.PRIVATE)
+    return tuple(one.pathname for one in queues if one.queue_type is ModelQueueType.PRIVATE)
 
 
-def _directory_server(manager: QueueManager) -> str | None:
+def _directory_server(manager: ModelQueueManager) -> str | None:
     if not manager.directory_integrated or not manager.directory_server_list:
         return None
     return "\\\\" + manager.directory_server_list[0]
@@ -187,7 +187,7 @@ def _queue_type(queue: Queue) -> str:
 def _foreign(queue: Queue) -> str:
     manager = queue.queue_manager
     if manager.directory_offline:
-        return "NO" if queue.queue_type is QueueType.PRIVATE else "UNKNOWN"
+        return "NO" if queue.queue_type is ModelQueueType.PRIVATE else "UNKNOWN"
     return "YES" if manager.foreign_system else "NO"
 
 
@@ -224,7 +224,7 @@ def _transfer(read: Callable[[OutgoingTransferInfo], Any]) -> Callable[[Queue], 
 
 
 # The values of properties, in the order of [MS-MQMR] 3.1.4.1; None is what the model has no value for.
-_MACHINE: Final[Mapping[int, Callable[[QueueManager], ManagementValue | None]]] = {
+_MACHINE: Final[Mapping[int, Callable[[ModelQueueManager], ManagementValue | None]]] = {
     1: _active_queues,
     2: _private_queues,
     3: _directory_server,

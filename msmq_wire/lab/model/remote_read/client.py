@@ -1,8 +1,8 @@
 """The client's side of RemoteRead, without I/O: what it calls, in which order. [MS-MQRR] 3.2
 
 The rule kept here: an operation is a generator that yields a call, which is a method's name and a request,
-and is sent its `Answer`; it returns what the application gets. Whoever drives it owns the connection and may
-drive several at once.
+and is sent its `CallResult`; it returns what the application gets. Whoever drives it owns the connection and
+may drive several at once.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from typing import TypeAlias
 
 import msgspec
 
-from msmq_wire.lab.model.remote_read.receive import action_of
-from msmq_wire.lab.model.remote_read.values import (
+from msmq_wire.lab.model.interface_server import CallResult
+from msmq_wire.lab.model.remote_read.client_values import (
     ClientTransaction,
-    Opened,
-    Received,
-    RemoteQueue,
+    OpenRemoteQueue,
+    OpenResult,
+    ReceiveResult,
     received_of,
     status_of,
 )
-from msmq_wire.lab.model.server import Answer
+from msmq_wire.lab.model.remote_read.receive import action_of
 from msmq_wire.rpc.constants import AccessMode, ReceiveAction, RemoteReadAck, ShareMode
 from msmq_wire.rpc.interfaces.remote_read import (
     CancelReceiveRequest,
@@ -51,9 +51,9 @@ _DWORDS = 1 << 32
 _KINDS = (QueueFormatType.PUBLIC, QueueFormatType.PRIVATE, QueueFormatType.MACHINE)
 
 _Call: TypeAlias = tuple[str, NdrStruct]
-_Outcome: TypeAlias = Generator[_Call, Answer, int]
-_Opening: TypeAlias = Generator[_Call, Answer, Opened]
-_Reading: TypeAlias = Generator[_Call, Answer, Received]
+_Outcome: TypeAlias = Generator[_Call, CallResult, int]
+_Opening: TypeAlias = Generator[_Call, CallResult, OpenResult]
+_Reading: TypeAlias = Generator[_Call, CallResult, ReceiveResult]
 
 
 class RemoteReadClient:
@@ -74,7 +74,7 @@ class RemoteReadClient:
         version: tuple[int, int, int] = (6, 1, 7601),
     ) -> None:
         self.identifier = identifier
-        self.queues: list[RemoteQueue] = []
+        self.queues: list[OpenRemoteQueue] = []
         self.enlisted: set[GUID] = set()
         self._randomness = randomness
         self._routing_server = routing_server
@@ -118,17 +118,17 @@ class RemoteReadClient:
             f_workgroup=int(not self._in_domain),
         )
 
-    def _opened(self, answer: Answer, format_name: str, access: int) -> Opened:
+    def _opened(self, answer: CallResult, format_name: str, access: int) -> OpenResult:
         if answer.fault is not None:
-            return Opened(status=answer.fault)
-        queue = RemoteQueue(
+            return OpenResult(status=answer.fault)
+        queue = OpenRemoteQueue(
             handle=answer.response.pph_context,
             format_name=format_name,
             access=access,
             move_context=getattr(answer.response, "p_move_context", 0),
         )
         self.queues.append(queue)
-        return Opened(status=Status.MQ_OK, queue=queue)
+        return OpenResult(status=Status.MQ_OK, queue=queue)
 
     def new_transaction(self) -> ClientTransaction:
         """An internal transaction with an identifier of its own. [MS-MQRR] 2.2.8"""
@@ -164,7 +164,7 @@ class RemoteReadClient:
 
     def peek(
         self,
-        queue: RemoteQueue,
+        queue: OpenRemoteQueue,
         action: int = ReceiveAction.MQ_ACTION_PEEK_CURRENT,
         *,
         cursor: int = 0,
@@ -184,11 +184,11 @@ class RemoteReadClient:
             answer = yield "R_StartReceive", request
         finally:
             queue.pending.pop(request.dw_request_id, None)
-        return received_of(answer) or Received(status=Status.MQ_ERROR)
+        return received_of(answer) or ReceiveResult(status=Status.MQ_ERROR)
 
     def receive(
         self,
-        queue: RemoteQueue,
+        queue: OpenRemoteQueue,
         action: int = ReceiveAction.MQ_ACTION_RECEIVE,
         *,
         transaction: ClientTransaction | None = None,
@@ -210,7 +210,7 @@ class RemoteReadClient:
         if transaction is not None:
             status = yield from self.enlist(transaction, queue.format_name)
             if status != Status.MQ_OK:
-                return Received(status=status)
+                return ReceiveResult(status=status)
         request = self._start_request(
             queue, action, cursor, lookup_id, timeout, max_body_size, max_compound_message_size, request_id
         )
@@ -223,7 +223,7 @@ class RemoteReadClient:
         try:
             answer = yield start, request
             if status_of(answer) != Status.MQ_OK:
-                return Received(status=status_of(answer))
+                return ReceiveResult(status=status_of(answer))
             received = received_of(answer)
             ack = RemoteReadAck.RR_NACK if received is None else RemoteReadAck.RR_ACK
             answer = yield (
@@ -233,14 +233,14 @@ class RemoteReadClient:
         finally:
             queue.pending.pop(request.dw_request_id, None)
         if received is None:
-            return Received(status=Status.MQ_ERROR)
+            return ReceiveResult(status=Status.MQ_ERROR)
         if transaction is not None and status_of(answer) != Status.MQ_OK:
-            return Received(status=status_of(answer))
+            return ReceiveResult(status=status_of(answer))
         return received
 
     def _start_request(
         self,
-        queue: RemoteQueue,
+        queue: OpenRemoteQueue,
         action: int,
         cursor: int,
         lookup_id: int,
@@ -269,7 +269,7 @@ class RemoteReadClient:
         queue.pending[number] = cursor
         return request
 
-    def reject(self, queue: RemoteQueue, lookup_id: int) -> _Outcome:
+    def reject(self, queue: OpenRemoteQueue, lookup_id: int) -> _Outcome:
         """Reject a message that was received in a transaction. [MS-MQRR] 3.2.4.5"""
         _check_receives(queue)
         answer = yield (
@@ -284,8 +284,8 @@ class RemoteReadClient:
 
     def move(
         self,
-        source: RemoteQueue,
-        target: RemoteQueue,
+        source: OpenRemoteQueue,
+        target: OpenRemoteQueue,
         lookup_id: int,
         transaction: ClientTransaction | None = None,
     ) -> _Outcome:
@@ -314,13 +314,13 @@ class RemoteReadClient:
         )
         return status_of(answer)
 
-    def purge(self, queue: RemoteQueue) -> _Outcome:
+    def purge(self, queue: OpenRemoteQueue) -> _Outcome:
         """Remove all messages of a queue. [MS-MQRR] 3.2.4.7"""
         _check_receives(queue)
         answer = yield "R_PurgeQueue", ContextRequest(ph_context=queue.handle)
         return status_of(answer)
 
-    def create_cursor(self, queue: RemoteQueue) -> _Outcome:
+    def create_cursor(self, queue: OpenRemoteQueue) -> _Outcome:
         """Make a cursor: its number, or 0 where the server refuses. [MS-MQRR] 3.2.4.8"""
         _check_open(queue)
         if queue.move_context:
@@ -332,7 +332,7 @@ class RemoteReadClient:
         queue.cursors.add(cursor)
         return cursor
 
-    def cancel(self, queue: RemoteQueue, request_id: int) -> _Outcome:
+    def cancel(self, queue: OpenRemoteQueue, request_id: int) -> _Outcome:
         """Call off a peek or a receive that waits; the call that waits is answered. [MS-MQRR] 3.2.4.11"""
         _check_open(queue)
         answer = yield (
@@ -341,7 +341,7 @@ class RemoteReadClient:
         )
         return status_of(answer)
 
-    def close_cursor(self, queue: RemoteQueue, cursor: int) -> _Outcome:
+    def close_cursor(self, queue: OpenRemoteQueue, cursor: int) -> _Outcome:
         """Close a cursor; what waits with it is cancelled first. [MS-MQRR] 3.2.4.12"""
         _check_open(queue)
         _check_cursor(queue, cursor)
@@ -350,12 +350,12 @@ class RemoteReadClient:
         return (yield from self._close_cursor(queue, cursor))
 
     @staticmethod
-    def _close_cursor(queue: RemoteQueue, cursor: int) -> _Outcome:
+    def _close_cursor(queue: OpenRemoteQueue, cursor: int) -> _Outcome:
         answer = yield "R_CloseCursor", CloseCursorRequest(ph_context=queue.handle, h_cursor=cursor)
         queue.cursors.discard(cursor)
         return status_of(answer)
 
-    def close(self, queue: RemoteQueue) -> _Outcome:
+    def close(self, queue: OpenRemoteQueue) -> _Outcome:
         """Close a queue: what is pending is cancelled first, then its cursors are closed.
 
         [MS-MQRR] 3.2.4.13
@@ -371,18 +371,18 @@ class RemoteReadClient:
         return status_of(answer)
 
 
-def _check_open(queue: RemoteQueue) -> None:
+def _check_open(queue: OpenRemoteQueue) -> None:
     if queue.closed:
         raise ValueError(f"{queue.format_name} was closed")
 
 
-def _check_receives(queue: RemoteQueue) -> None:
+def _check_receives(queue: OpenRemoteQueue) -> None:
     _check_open(queue)
     if queue.access != AccessMode.MQ_RECEIVE_ACCESS:
         raise ValueError(f"{queue.format_name} was not opened to receive")
 
 
-def _check_cursor(queue: RemoteQueue, cursor: int) -> None:
+def _check_cursor(queue: OpenRemoteQueue, cursor: int) -> None:
     if cursor and cursor not in queue.cursors:
         raise ValueError(f"{cursor} is no cursor of {queue.format_name}")
 

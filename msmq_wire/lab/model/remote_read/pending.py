@@ -10,8 +10,8 @@ import msgspec
 
 from msmq_wire.lab.model.data.elements import (
     MessagePosition,
+    ModelQueueManager,
     OpenQueueDescriptor,
-    QueueManager,
     Transaction,
 )
 from msmq_wire.lab.model.data.enumerations import OperationType, PositionState
@@ -58,7 +58,7 @@ class PendingRequestTable:
     of the call, since nobody can end a receive that still waits.
     """
 
-    def __init__(self, manager: QueueManager, cleanup_timeout: int = CLEANUP_TIMEOUT) -> None:
+    def __init__(self, manager: ModelQueueManager, cleanup_timeout: int = CLEANUP_TIMEOUT) -> None:
         self._manager = manager
         self._cleanup_timeout = cleanup_timeout
         self._entries: dict[QueueContext, dict[int, PendingRequestEntry]] = {}

@@ -8,7 +8,13 @@ from __future__ import annotations
 
 from typing import ClassVar, TypeAlias
 
-from msmq_wire.lab.model.data.elements import Cursor, Message, OpenQueueDescriptor, QueueManager, Transaction
+from msmq_wire.lab.model.data.elements import (
+    Cursor,
+    ModelMessage,
+    ModelQueueManager,
+    OpenQueueDescriptor,
+    Transaction,
+)
 from msmq_wire.lab.model.data.enumerations import MessageSeekAction, QueueAccessType
 from msmq_wire.lab.model.data.message_packet import begin_read, message_packet, packet_sections
 from msmq_wire.lab.model.events.message import (
@@ -19,8 +25,8 @@ from msmq_wire.lab.model.events.message import (
 )
 from msmq_wire.lab.model.events.position import cancel_waiting_message_read_request
 from msmq_wire.lab.model.events.transaction import create_transaction
+from msmq_wire.lab.model.interface_server import InterfaceServer, ServerCall
 from msmq_wire.lab.model.remote_read.pending import CLEANUP_TIMEOUT, PendingRequestTable, QueueContext
-from msmq_wire.lab.model.server import Call, Server
 from msmq_wire.rpc.constants import ReceiveAction, RemoteReadAck
 from msmq_wire.rpc.interfaces.method import Interface
 from msmq_wire.rpc.interfaces.remote_read import (
@@ -69,16 +75,16 @@ def action_of(request: StartReceiveRequest) -> ReceiveAction | None:
     return action if fits else None
 
 
-class RemoteReadReceives(Server):
+class RemoteReadReceives(InterfaceServer):
     """The part of the server that reads messages. ``cleanup_timeout`` is in milliseconds."""
 
     INTERFACE: ClassVar[Interface] = INTERFACE
 
-    def __init__(self, manager: QueueManager, *, cleanup_timeout: int = CLEANUP_TIMEOUT) -> None:
+    def __init__(self, manager: ModelQueueManager, *, cleanup_timeout: int = CLEANUP_TIMEOUT) -> None:
         super().__init__(manager)
         self.pending_request_table = PendingRequestTable(manager, cleanup_timeout)
 
-    def context(self, call: Call, handle: ContextHandle) -> QueueContext | None:
+    def context(self, call: ServerCall, handle: ContextHandle) -> QueueContext | None:
         """What a handle of the client stands for; else the call is refused as the RPC runtime does."""
         context: QueueContext | None = call.association.thing(handle, QueueContext)
         if context is None:
@@ -90,15 +96,17 @@ class RemoteReadReceives(Server):
         found = self.manager.descriptors.get(context.descriptor.handle)
         return found if found is context.descriptor else None
 
-    def r_start_receive(self, call: Call, request: StartReceiveRequest) -> None:
+    def r_start_receive(self, call: ServerCall, request: StartReceiveRequest) -> None:
         """Peek a message, or begin to receive it. [MS-MQRR] 3.1.4.7"""
         self._start(call, request, transactional=False)
 
-    def r_start_transactional_receive(self, call: Call, request: StartTransactionalReceiveRequest) -> None:
+    def r_start_transactional_receive(
+        self, call: ServerCall, request: StartTransactionalReceiveRequest
+    ) -> None:
         """Begin to receive a message in a transaction. [MS-MQRR] 3.1.4.13"""
         self._start(call, request, transactional=True)
 
-    def _start(self, call: Call, request: StartReceiveRequest, *, transactional: bool) -> None:
+    def _start(self, call: ServerCall, request: StartReceiveRequest, *, transactional: bool) -> None:
         context = self.context(call, request.ph_context)
         if context is None:
             return
@@ -140,7 +148,7 @@ class RemoteReadReceives(Server):
 
     def _receive(
         self,
-        call: Call,
+        call: ServerCall,
         request: StartReceiveRequest,
         context: QueueContext,
         cursor: Cursor | None,
@@ -154,7 +162,7 @@ class RemoteReadReceives(Server):
             context, request.dw_request_id, transactional=transactional, transaction=transaction
         )
 
-        def done(status: int, message: Message | None) -> None:
+        def done(status: int, message: ModelMessage | None) -> None:
             if message is None:
                 table.remove(entry)
                 _refuse(call, status)
@@ -189,13 +197,13 @@ class RemoteReadReceives(Server):
 
     def _peek(
         self,
-        call: Call,
+        call: ServerCall,
         request: StartReceiveRequest,
         context: QueueContext,
         cursor: Cursor | None,
         action: ReceiveAction,
     ) -> None:
-        def done(status: int, message: Message | None) -> None:
+        def done(status: int, message: ModelMessage | None) -> None:
             context.waiting_peeks.discard(request.dw_request_id)
             if message is None:
                 _refuse(call, status)
@@ -215,7 +223,7 @@ class RemoteReadReceives(Server):
         else:
             peek_message(descriptor, done, timeout=timeout, cursor=cursor, tag=tag)
 
-    def _give(self, call: Call, request: StartReceiveRequest, message: Message) -> None:
+    def _give(self, call: ServerCall, request: StartReceiveRequest, message: ModelMessage) -> None:
         sections = packet_sections(
             message_packet(message), request.dw_max_body_size, request.dw_max_compound_message_size
         )
@@ -229,7 +237,7 @@ class RemoteReadReceives(Server):
             )
         )
 
-    def r_cancel_receive(self, call: Call, request: CancelReceiveRequest) -> None:
+    def r_cancel_receive(self, call: ServerCall, request: CancelReceiveRequest) -> None:
         """Call off a peek or a receive that waits. [MS-MQRR] 3.1.4.8"""
         context = self.context(call, request.ph_context)
         if context is None:
@@ -241,15 +249,15 @@ class RemoteReadReceives(Server):
             status = Status(cancel_waiting_message_read_request(descriptor, request.dw_request_id))
         call.reply(StatusResponse(status=status))
 
-    def r_end_receive(self, call: Call, request: EndReceiveRequest) -> None:
+    def r_end_receive(self, call: ServerCall, request: EndReceiveRequest) -> None:
         """Say whether the message of a receive arrived. [MS-MQRR] 3.1.4.9"""
         self._end(call, request, transactional=False)
 
-    def r_end_transactional_receive(self, call: Call, request: EndReceiveRequest) -> None:
+    def r_end_transactional_receive(self, call: ServerCall, request: EndReceiveRequest) -> None:
         """Say whether the message of a receive in a transaction arrived. [MS-MQRR] 3.1.4.15"""
         self._end(call, request, transactional=True)
 
-    def _end(self, call: Call, request: EndReceiveRequest, *, transactional: bool) -> None:
+    def _end(self, call: ServerCall, request: EndReceiveRequest, *, transactional: bool) -> None:
         if request.dw_ack not in (RemoteReadAck.RR_NACK, RemoteReadAck.RR_ACK):
             call.throw(INVALID_BOUND)
             return
@@ -273,7 +281,7 @@ class RemoteReadReceives(Server):
         return table.end(entry, delete_message=request.dw_ack == RemoteReadAck.RR_ACK)
 
 
-def _refuse(call: Call, status: int) -> None:
+def _refuse(call: ServerCall, status: int) -> None:
     call.reply(StartReceiveResponse(status=status))
 
 

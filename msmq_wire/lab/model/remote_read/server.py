@@ -9,9 +9,9 @@ from collections.abc import Callable, Container
 from typing import TypeAlias
 
 from msmq_wire.lab.model.data.elements import (
+    ModelQueueManager,
     OpenQueueDescriptor,
     Queue,
-    QueueManager,
     TransactionalOperation,
 )
 from msmq_wire.lab.model.data.enumerations import (
@@ -26,9 +26,9 @@ from msmq_wire.lab.model.events.message import move_message, purge_queue
 from msmq_wire.lab.model.events.position import close_cursor
 from msmq_wire.lab.model.events.queue import close_queue, find_queue, open_queue
 from msmq_wire.lab.model.events.transaction import create_transaction
+from msmq_wire.lab.model.interface_server import ClientAssociation, ServerCall
 from msmq_wire.lab.model.remote_read.pending import CLEANUP_TIMEOUT, QueueContext
 from msmq_wire.lab.model.remote_read.receive import INVALID_BOUND, RemoteReadReceives
-from msmq_wire.lab.model.server import Association, Call
 from msmq_wire.rpc.constants import AccessMode, ShareMode
 from msmq_wire.rpc.interfaces.remote_read import (
     CloseCursorRequest,
@@ -51,7 +51,7 @@ from msmq_wire.wire.names import FormatName, QueueFormatType
 from msmq_wire.wire.types.enumerations import MessageClass
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
-Permits: TypeAlias = Callable[[Association, Queue, QueueAccessType], bool]
+Permits: TypeAlias = Callable[[ClientAssociation, Queue, QueueAccessType], bool]
 """Says whether a client may open a queue so."""
 Enlist: TypeAlias = Callable[[bytes, bytes], int]
 """Takes a transaction's identifier and propagation token to its transaction manager; gives a status."""
@@ -73,7 +73,7 @@ _SHARE_MODES: dict[int, QueueShareMode] = {
 }
 
 
-def _everybody(association: Association, queue: Queue, access: QueueAccessType) -> bool:
+def _everybody(association: ClientAssociation, queue: Queue, access: QueueAccessType) -> bool:
     return True
 
 
@@ -91,7 +91,7 @@ class RemoteReadServer(RemoteReadReceives):
 
     def __init__(
         self,
-        manager: QueueManager,
+        manager: ModelQueueManager,
         *,
         ports_in_use: Container[int] = (),
         cleanup_timeout: int = CLEANUP_TIMEOUT,
@@ -104,11 +104,11 @@ class RemoteReadServer(RemoteReadReceives):
         self._permits = permits
         self._enlist = enlist
 
-    def r_get_server_port(self, call: Call, request: NoParameters) -> None:
+    def r_get_server_port(self, call: ServerCall, request: NoParameters) -> None:
         """Name the port of the interface; 0 where none was free. [MS-MQRR] 3.1.4.1"""
         call.reply(PortResponse(return_value=self.port))
 
-    def r_open_queue(self, call: Call, request: OpenQueueRequest) -> None:
+    def r_open_queue(self, call: ServerCall, request: OpenQueueRequest) -> None:
         """Open a queue to read from it. [MS-MQRR] 3.1.4.2"""
         receive = request.dw_access == AccessMode.MQ_RECEIVE_ACCESS
         access = QueueAccessType.RECEIVE_ACCESS if receive else QueueAccessType.PEEK_ACCESS
@@ -116,7 +116,7 @@ class RemoteReadServer(RemoteReadReceives):
         if descriptor is not None:
             call.reply(OpenQueueResponse(pph_context=self._handle(call, descriptor)))
 
-    def r_open_queue_for_move(self, call: Call, request: OpenQueueRequest) -> None:
+    def r_open_queue_for_move(self, call: ServerCall, request: OpenQueueRequest) -> None:
         """Open a queue to move messages into it. [MS-MQRR] 3.1.4.11"""
         if request.dw_access != AccessMode.MQ_MOVE_ACCESS:
             call.throw(Status.MQ_ERROR_INVALID_PARAMETER)
@@ -132,7 +132,7 @@ class RemoteReadServer(RemoteReadReceives):
         )
 
     def _open(
-        self, call: Call, request: OpenQueueRequest, access: QueueAccessType
+        self, call: ServerCall, request: OpenQueueRequest, access: QueueAccessType
     ) -> OpenQueueDescriptor | None:
         # Pointers that cannot be NULL on the wire can be where the method is called in place.
         queue_format: QueueFormat | None = request.p_queue_format
@@ -157,7 +157,7 @@ class RemoteReadServer(RemoteReadReceives):
             call.throw(status)
         return descriptor
 
-    def _handle(self, call: Call, descriptor: OpenQueueDescriptor) -> ContextHandle:
+    def _handle(self, call: ServerCall, descriptor: OpenQueueDescriptor) -> ContextHandle:
         return call.association.handle(self.manager, QueueContext(descriptor=descriptor))
 
     def _new_move_context(self) -> int:
@@ -166,7 +166,7 @@ class RemoteReadServer(RemoteReadReceives):
             pass
         return value
 
-    def r_close_queue(self, call: Call, request: CloseQueueRequest) -> None:
+    def r_close_queue(self, call: ServerCall, request: CloseQueueRequest) -> None:
         """Close a queue, with its cursors and all that is pending. [MS-MQRR] 3.1.4.3"""
         handle = request.pph_context
         if handle.null:
@@ -182,7 +182,7 @@ class RemoteReadServer(RemoteReadReceives):
         self._run_down(context)
         call.reply(CloseQueueResponse(pph_context=ContextHandle(), status=Status.MQ_OK))
 
-    def r_create_cursor(self, call: Call, request: ContextRequest) -> None:
+    def r_create_cursor(self, call: ServerCall, request: ContextRequest) -> None:
         """Make a cursor. [MS-MQRR] 3.1.4.4"""
         context = self.context(call, request.ph_context)
         if context is None:
@@ -197,7 +197,7 @@ class RemoteReadServer(RemoteReadReceives):
         else:
             call.reply(CreateCursorResponse(ph_cursor=cursor.handle, status=Status.MQ_OK))
 
-    def r_close_cursor(self, call: Call, request: CloseCursorRequest) -> None:
+    def r_close_cursor(self, call: ServerCall, request: CloseCursorRequest) -> None:
         """Close a cursor. [MS-MQRR] 3.1.4.5"""
         context = self.context(call, request.ph_context)
         if context is None:
@@ -213,7 +213,7 @@ class RemoteReadServer(RemoteReadReceives):
             close_cursor(cursor)
         call.reply(StatusResponse(status=status))
 
-    def r_purge_queue(self, call: Call, request: ContextRequest) -> None:
+    def r_purge_queue(self, call: ServerCall, request: ContextRequest) -> None:
         """Remove all messages. [MS-MQRR] 3.1.4.6"""
         context = self.context(call, request.ph_context)
         if context is None:
@@ -230,7 +230,7 @@ class RemoteReadServer(RemoteReadReceives):
             purge_queue(descriptor.queue_reference)
         call.reply(StatusResponse(status=status))
 
-    def r_move_message(self, call: Call, request: MoveMessageRequest) -> None:
+    def r_move_message(self, call: ServerCall, request: MoveMessageRequest) -> None:
         """Move a message between a queue and its subqueues. [MS-MQRR] 3.1.4.10"""
         context = self.context(call, request.ph_context_from)
         if context is not None:
@@ -273,7 +273,9 @@ class RemoteReadServer(RemoteReadReceives):
         begin_move(message, transaction, target, self.manager.current_time)
         return Status.MQ_OK
 
-    def r_qm_enlist_remote_transaction(self, call: Call, request: QMEnlistRemoteTransactionRequest) -> None:
+    def r_qm_enlist_remote_transaction(
+        self, call: ServerCall, request: QMEnlistRemoteTransactionRequest
+    ) -> None:
         """Enlist in a transaction. [MS-MQRR] 3.1.4.12"""
         token: bytes | None = request.pb_propagation_token
         size = request.cb_propagation_token
@@ -290,7 +292,7 @@ class RemoteReadServer(RemoteReadReceives):
         call.reply(StatusResponse(status=status))
 
     def r_set_user_acknowledgement_class(
-        self, call: Call, request: SetUserAcknowledgementClassRequest
+        self, call: ServerCall, request: SetUserAcknowledgementClassRequest
     ) -> None:
         """Reject a message that a transaction receives. [MS-MQRR] 3.1.4.14"""
         context = self.context(call, request.ph_context)
@@ -324,7 +326,7 @@ class RemoteReadServer(RemoteReadReceives):
             operation.dequeue_reason = MessageClass.MQMSG_CLASS_NACK_RECEIVE_REJECTED
         return Status.MQ_OK
 
-    def rpc_failure(self, association: Association) -> None:
+    def rpc_failure(self, association: ClientAssociation) -> None:
         """The connection of a client failed: its queues are closed, with their cursors. [MS-MQRR] 3.1.6.1"""
         for context in self._contexts(association):
             descriptor = self.descriptor(context)
@@ -333,7 +335,7 @@ class RemoteReadServer(RemoteReadReceives):
                     close_cursor(cursor)
                 close_queue(self.manager, descriptor)
 
-    def rundown(self, association: Association) -> None:
+    def rundown(self, association: ClientAssociation) -> None:
         """The client is gone: its queues are closed and what it received can be read again.
 
         [MS-MQRR] 3.1.6.1, 3.1.6.2. All queues are closed first, so that no call of the client that waits
@@ -346,7 +348,7 @@ class RemoteReadServer(RemoteReadReceives):
                 self._run_down(context)
 
     @staticmethod
-    def _contexts(association: Association) -> list[QueueContext]:
+    def _contexts(association: ClientAssociation) -> list[QueueContext]:
         return [one for one in association.handles.values() if isinstance(one, QueueContext)]
 
     def _run_down(self, context: QueueContext) -> None:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from msmq_wire import decode, encode
 from msmq_wire.engines.fit import fit
-from msmq_wire.lab.message_security import LabSecurity
+from msmq_wire.lab.message_keys import LabSecurity
 from msmq_wire.lab.model.binary.settings import BinarySettings
 from msmq_wire.sealing.making import BodySealer, MessageSigner
 from msmq_wire.sealing.opening import BodyOpener
@@ -56,7 +56,7 @@ def secret(packet: UserMessage, **fields: Any) -> UserMessage:
     return fit(changed(packet, "security_header", security_data=data))
 
 
-def told(world: World, packet: UserMessage) -> list[int]:
+def reported(world: World, packet: UserMessage) -> list[int]:
     world.outgoing.send(packet)
     world.run(30_000)
     return classes(world.admin)
@@ -73,14 +73,14 @@ def stored(world: World) -> UserMessage:
 def test_a_signature_that_fits_is_put_down(world: World, version: Any) -> None:
     world.orders.authentication = True
     sign = MessageSigner(key(), certificate(), version=version)
-    assert told(world, message(sign=sign, **ALL)) == [REACHED]
+    assert reported(world, message(sign=sign, **ALL)) == [REACHED]
     header = stored(world).security_header
     assert header is not None
     assert header.bit("as") == AS[version]
 
 
 def test_a_body_is_kept_open(world: World) -> None:
-    assert told(world, sealed(sign=MessageSigner(key(), certificate()))) == [REACHED]
+    assert reported(world, sealed(sign=MessageSigner(key(), certificate()))) == [REACHED]
     packet = stored(world)
     assert bodies(world.orders) == [b"body"]
     header, properties = packet.security_header, packet.message_properties_header
@@ -95,9 +95,9 @@ def test_what_says_of_itself_that_it_is_authenticated_is_not_believed(world: Wor
     packet = message(security_header=SecurityHeader(), **ALL)
     assert packet.security_header is not None
     packet = replace(packet, security_header=packet.security_header.with_bits(**{"as": 3}))
-    assert told(world, packet) == [BAD_SIGNATURE]
+    assert reported(world, packet) == [BAD_SIGNATURE]
     world.orders.authentication = False
-    assert told(world, packet) == [BAD_SIGNATURE, REACHED]
+    assert reported(world, packet) == [BAD_SIGNATURE, REACHED]
     kept = stored(world).security_header
     assert kept is not None
     assert kept.bit("as") == 0
@@ -126,7 +126,7 @@ def _bad_signatures() -> list[Any]:
 
 @pytest.mark.parametrize("packet", _bad_signatures())
 def test_every_signature_that_fails_gets_the_same_answer(world: World, packet: UserMessage) -> None:
-    assert told(world, packet) == [BAD_SIGNATURE]
+    assert reported(world, packet) == [BAD_SIGNATURE]
     assert bodies(world.orders) == []
 
 
@@ -168,7 +168,7 @@ def _opened(packet: UserMessage, body: bytes) -> bytes | None:
 
 @pytest.mark.parametrize("packet", _not_opened())
 def test_every_body_that_does_not_open_gets_the_same_answer(world: World, packet: UserMessage) -> None:
-    assert told(world, packet) == [BAD_ENCRYPTION]
+    assert reported(world, packet) == [BAD_ENCRYPTION]
     assert bodies(world.orders) == []
 
 

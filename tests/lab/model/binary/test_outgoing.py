@@ -1,4 +1,4 @@
-"""`OutgoingQueue`: order, what is kept, sent again, left out and journaled. [MS-MQQB] 3.1.7.1, 3.1.5.5"""
+"""`TransmissionQueue`: order, what is kept, sent again, left out and journaled. [MS-MQQB] 3.1.7.1, 3.1.5.5"""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from msmq_wire import GUID
 from msmq_wire.lab.model.binary.acknowledgments import final_ack, order_ack, order_queue
 from msmq_wire.lab.model.binary.ledger import Ledger
-from msmq_wire.lab.model.binary.outgoing import Budget, OutgoingQueue
+from msmq_wire.lab.model.binary.outgoing import ByteQuota, TransmissionQueue
 from msmq_wire.lab.model.binary.outgoing_message import OutgoingMessage
 from msmq_wire.lab.model.binary.protocol import BinaryProtocol
 from msmq_wire.lab.model.binary.settings import BinarySettings
@@ -320,9 +320,9 @@ def test_a_final_ack_about_another_queue_manager_says_nothing(world: World) -> N
 
 def test_a_full_queue_takes_nothing_more_until_something_left() -> None:
     ledger = Ledger(queue_manager("sender", SENDER, Timers()), BinarySettings())
-    budget = Budget(most=10_000)
-    queue = OutgoingQueue(ledger, budget=budget)
-    other = OutgoingQueue(ledger, budget=budget)
+    budget = ByteQuota(most=10_000)
+    queue = TransmissionQueue(ledger, budget=budget)
+    other = TransmissionQueue(ledger, budget=budget)
     first = queue.send(message())
     while other.send(message()):
         pass

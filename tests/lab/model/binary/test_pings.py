@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from msmq_wire import GUID
 from msmq_wire.lab.model.binary.pings import Pinger, PingResponder
-from msmq_wire.lab.model.data.elements import QueueManager
+from msmq_wire.lab.model.data.elements import ModelQueueManager
 from msmq_wire.lab.model.data.timers import Timers
 from tests.lab.model.binary.world import RECEIVER, SENDER, frame, queue_manager
 
@@ -22,7 +22,7 @@ def ping(cookie: int, flags: int = 0, source: GUID = SENDER) -> bytes:
     return flags.to_bytes(2, "little") + b"HU" + cookie.to_bytes(4, "little") + bytes(source)
 
 
-def manager(identifier: GUID = RECEIVER) -> QueueManager:
+def manager(identifier: GUID = RECEIVER) -> ModelQueueManager:
     return queue_manager("receiver", identifier, Timers())
 
 

@@ -8,11 +8,11 @@ import pytest
 
 from msmq_wire.lab.model.binary.sending import Sending
 from msmq_wire.lab.model.data.elements import (
+    ModelQueueManager,
     OpenQueueDescriptor,
     OutgoingQueue,
     OutgoingTransferInfo,
     Queue,
-    QueueManager,
 )
 from msmq_wire.lab.model.data.enumerations import OutgoingQueueState, QueueAccessType
 from msmq_wire.lab.model.data.stored_message import message_of
@@ -27,7 +27,7 @@ from msmq_wire.lab.model.events.queue import (
 from msmq_wire.lab.model.events.transaction import create_transaction, transaction_abort, transaction_commit
 from msmq_wire.lab.model.qmcomm.sent_message import sent_message
 from msmq_wire.rpc.constants import ConnectionStatus
-from msmq_wire.rpc.management import TransferSource
+from msmq_wire.rpc.management_properties import TransferSource
 from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.transfer_properties import MessageProperties
 from msmq_wire.rpc.types.queue_format import ObjectId
@@ -196,9 +196,9 @@ def test_who_takes_a_message_out_has_taken_it_back(scene: Scene) -> None:
     scene.send(b"3", ORDERS_TX, "transactional")
     scene.send(b"4", ORDERS_TX, "transactional")
     for name in (ORDERS, ORDERS_TX):
-        told = Told()
-        dequeue_message(scene.opened(name, ADMINISTER), told, timeout=0)
-        assert told.status == Status.MQ_OK
+        reported = Told()
+        dequeue_message(scene.opened(name, ADMINISTER), reported, timeout=0)
+        assert reported.status == Status.MQ_OK
     scene.reachable = True
     scene.run(60_000)
     assert (bodies(scene.orders), bodies(scene.orders_tx)) == ([b"2"], [b"4"])
@@ -290,18 +290,18 @@ def test_what_applications_send_and_what_the_queue_manager_sends_have_numbers_of
     assert numbers == [1, 2, 3]
 
 
-def look(manager: QueueManager, name: str) -> Queue:
+def display(manager: ModelQueueManager, name: str) -> Queue:
     """A queue as an administrator would see it now."""
     queue = queue_to_manage(manager, FormatName.parse(name))
     assert queue is not None
-    for told in manager.looked_at:
-        told(queue)
+    for reported in manager.looked_at:
+        reported(queue)
     return queue
 
 
 def sending(scene: Scene, name: str = ORDERS_TX) -> tuple[OutgoingQueue, OutgoingTransferInfo]:
     """The outgoing queue of a name, and how far it is."""
-    queue = look(scene.sender, name)
+    queue = display(scene.sender, name)
     assert isinstance(queue, OutgoingQueue)
     return queue, queue.outgoing_transfer_info_reference
 
@@ -321,7 +321,7 @@ def test_an_administrator_sees_how_far_a_sequence_is_at_both_ends() -> None:
         eod_resend_interval=30,
         eod_resend_time=START + 30,
     )
-    (source,) = look(scene.receiver, ORDERS_TX).incoming_transactional_transfer_info_collection
+    (source,) = display(scene.receiver, ORDERS_TX).incoming_transactional_transfer_info_collection
     assert source == TransferSource(
         format_name=BY_ADDRESS_TX,
         sender_identifier=SENDER,

@@ -9,17 +9,17 @@ from typing import Any, Literal
 from msgspec.structs import replace
 
 from msmq_wire import GUID, build_message, decode
-from msmq_wire.lab.model.binary.outgoing import OutgoingQueue
+from msmq_wire.lab.model.binary.binary_session import BinarySession
+from msmq_wire.lab.model.binary.outgoing import TransmissionQueue
 from msmq_wire.lab.model.binary.outgoing_message import Outcome, OutgoingMessage
 from msmq_wire.lab.model.binary.protocol import BinaryProtocol
-from msmq_wire.lab.model.binary.session import BinarySession
 from msmq_wire.lab.model.binary.session_opening import SessionState
 from msmq_wire.lab.model.binary.settings import BinarySettings
-from msmq_wire.lab.model.data.elements import Message, Queue, QueueManager
-from msmq_wire.lab.model.data.enumerations import QueueType as KindOfQueue
+from msmq_wire.lab.model.data.elements import ModelMessage, ModelQueueManager, Queue
+from msmq_wire.lab.model.data.enumerations import ModelQueueType as KindOfQueue
 from msmq_wire.lab.model.data.timers import Timers
 from msmq_wire.lab.model.events.message import dequeue_message
-from msmq_wire.reassembly.stream import FramedPacket, PacketFramer
+from msmq_wire.reassembly.packet_framer import FramedPacket, PacketFramer
 from msmq_wire.records.record import FoundPacket, Record
 from msmq_wire.sessions import Story, follow
 from msmq_wire.wire.headers.transaction_header import TransactionHeader
@@ -38,7 +38,7 @@ PACKETS = Path(__file__).parents[4] / "fixtures" / "packets"
 USER = ("user_message", "order_ack", "final_ack")
 
 
-def system_queue(manager: QueueManager, name: str) -> Queue:
+def system_queue(manager: ModelQueueManager, name: str) -> Queue:
     return Queue(
         queue_manager=manager,
         pathname=f"{manager.computer_name}\\system$;{name}",
@@ -46,7 +46,7 @@ def system_queue(manager: QueueManager, name: str) -> Queue:
     )
 
 
-def queue_manager(name: str, identifier: GUID, timers: Timers) -> QueueManager:
+def queue_manager(name: str, identifier: GUID, timers: Timers) -> ModelQueueManager:
     manager = make_manager(name=name, identifier=identifier, start=START, timers=timers)
     manager.system_journal_queue = system_queue(manager, "JOURNAL")
     manager.system_deadletter_queue = system_queue(manager, "DEADLETTER")
@@ -81,13 +81,13 @@ def classes(queue: Queue) -> list[int]:
     return [position.message_reference.message_class for position in queue.message_position_list]
 
 
-def journal(manager: QueueManager) -> list[bytes]:
+def journal(manager: ModelQueueManager) -> list[bytes]:
     """The bodies in the journal of a queue manager."""
     assert manager.system_journal_queue is not None
     return bodies(manager.system_journal_queue)
 
 
-def dead(manager: QueueManager, *, transactional: bool = False) -> list[bytes]:
+def dead(manager: ModelQueueManager, *, transactional: bool = False) -> list[bytes]:
     """The bodies in one of the dead-letter queues of a queue manager."""
     queue = manager.system_deadletter_queue
     if transactional:
@@ -102,9 +102,9 @@ def frame(name: str) -> bytes:
     return bytes.fromhex("".join(line.partition("#")[0] for line in lines))
 
 
-def receive(queue: Queue) -> Message:
+def receive(queue: Queue) -> ModelMessage:
     """Take the first message of a queue."""
-    got: list[tuple[int, Message | None]] = []
+    got: list[tuple[int, ModelMessage | None]] = []
     descriptor = open_descriptor(queue.queue_manager, f"DIRECT=OS:{queue.pathname}")
     dequeue_message(descriptor, lambda status, found: got.append((status, found)), timeout=0)
     ((status, found),) = got
@@ -232,7 +232,7 @@ class World:
         assert sent is not None
         return sent
 
-    def connect(self, outgoing: OutgoingQueue) -> None:
+    def connect(self, outgoing: TransmissionQueue) -> None:
         if not self.reachable:
             outgoing.failed()
             return
@@ -240,7 +240,7 @@ class World:
         server = self.remote.accept("192.0.2.21")
         self.wires.append(Wire(self, len(self.wires), client, server))
 
-    def connect_back(self, outgoing: OutgoingQueue) -> None:
+    def connect_back(self, outgoing: TransmissionQueue) -> None:
         client = self.remote.initiate(outgoing)
         server = self.local.accept("192.0.2.10")
         self.wires.append(Wire(self, len(self.wires), client, server, back=True))

@@ -20,7 +20,7 @@ from msmq_wire.lab.model.com.object_exporter import (
     RemUnknownServer,
 )
 from msmq_wire.lab.model.com.receive_current import OLE_E_BLANK
-from msmq_wire.lab.model.server import Answer, Association
+from msmq_wire.lab.model.interface_server import CallResult, ClientAssociation
 from msmq_wire.rpc.com.activation import QueryInterfaceRequest, RemoteActivationRequest, pointer_of
 from msmq_wire.rpc.com.exported import (
     QUEUE_INFO,
@@ -65,13 +65,13 @@ class Exporter(Scene):
         super().__init__()
         self.exporter = ObjectExporter(self.manager, "192.0.2.10[2103]")
         self.servers = {kind: kind(self.exporter) for kind in SERVERS}
-        self.association = Association(number=1)
+        self.association = ClientAssociation(number=1)
 
-    def start(self, kind: Any, opnum: int, request: Any, ipid: GUID | None = None) -> list[Answer]:
+    def start(self, kind: Any, opnum: int, request: Any, ipid: GUID | None = None) -> list[CallResult]:
         """Call a method; what it answers can be encoded."""
         server, answers = self.servers[kind].at(ipid), []
 
-        def done(answer: Answer) -> None:
+        def done(answer: CallResult) -> None:
             if answer.fault is None:
                 encode_stub(server.INTERFACE.methods[opnum].response, StubValue(answer.response))
             answers.append(answer)
@@ -79,7 +79,7 @@ class Exporter(Scene):
         server.serve(self.association, opnum, request, done)
         return answers
 
-    def call(self, kind: Any, opnum: int, request: Any, ipid: GUID | None = None) -> Answer:
+    def call(self, kind: Any, opnum: int, request: Any, ipid: GUID | None = None) -> CallResult:
         (answer,) = self.start(kind, opnum, request, ipid)
         return answer
 
@@ -91,7 +91,7 @@ class Exporter(Scene):
         """The IPID of a new MSMQQueueInfo."""
         return ipid_of(self.activate().pp_interface_data[0])
 
-    def open(self, name: str | None = ORDERS, access: int = 1, mode: int = 0) -> Answer:
+    def open(self, name: str | None = ORDERS, access: int = 1, mode: int = 0) -> CallResult:
         ipid = self.info()
         if name is not None:
             assert self.call(QueueInfoServer, 15, naming(name), ipid).status == 0
@@ -101,15 +101,15 @@ class Exporter(Scene):
         """The IPID of an open queue."""
         return ipid_of(self.open().response.pointer)
 
-    def receive(self, ipid: GUID, timeout: int = 0) -> list[Answer]:
+    def receive(self, ipid: GUID, timeout: int = 0) -> list[CallResult]:
         request = ReceiveCurrentRequest(receive_timeout=Variant(vt=VT_I4, arm=timeout))
         return self.start(QueueServer, 17, request, ipid)
 
-    def query(self, ipid: GUID, *iids: GUID) -> Answer:
+    def query(self, ipid: GUID, *iids: GUID) -> CallResult:
         request = QueryInterfaceRequest(ripid=ipid, c_iids=len(iids), iids=iids)
         return self.call(RemUnknownServer, 3, request, self.exporter.ipid_rem_unknown)
 
-    def references(self, opnum: int, ipid: GUID, count: int) -> Answer:
+    def references(self, opnum: int, ipid: GUID, count: int) -> CallResult:
         request = InterfaceReferencesRequest(
             c_interface_refs=1, interface_refs=(RemInterfaceRef(ipid=ipid, c_public_refs=count),)
         )
@@ -153,8 +153,8 @@ def test_a_queue_info_tells_the_name_that_it_was_given(scene: Exporter) -> None:
     assert scene.call(QueueInfoServer, 14, OrpcRequest(), ipid).response.text.as_data == b""
     for request, text in ((naming("DIRECT=OS:a\\b"), "DIRECT=OS:a\\b"), (TextRequest(), "")):
         scene.call(QueueInfoServer, 15, request, ipid)
-        told = scene.call(QueueInfoServer, 14, OrpcRequest(), ipid).response.text.as_data
-        assert told == text.encode("utf-16-le")
+        reported = scene.call(QueueInfoServer, 14, OrpcRequest(), ipid).response.text.as_data
+        assert reported == text.encode("utf-16-le")
 
 
 @pytest.mark.parametrize(
@@ -255,7 +255,7 @@ def test_the_oldest_object_goes_where_there_are_too_many(scene: Exporter) -> Non
 def test_who_is_gone_waits_for_no_message_and_the_object_stays(scene: Exporter) -> None:
     ipid = scene.opened_ipid()
     answers = scene.receive(ipid, 5000)
-    scene.servers[QueueServer].rundown(Association(number=2))
+    scene.servers[QueueServer].rundown(ClientAssociation(number=2))
     assert answers == []
     scene.servers[QueueServer].rundown(scene.association)
     assert [one.status for one in answers] == [Status.MQ_ERROR_OPERATION_CANCELLED]

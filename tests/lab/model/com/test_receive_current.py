@@ -20,13 +20,13 @@ from msmq_wire.lab.model.com.receive_current import (
     open_msmq_queue,
     receive_current_v1,
 )
-from msmq_wire.lab.model.data.elements import Message, Queue, Transaction
+from msmq_wire.lab.model.data.elements import ModelMessage, Queue, Transaction
 from msmq_wire.lab.model.data.enumerations import (
     CursorState,
+    ModelQueueType,
     OperationType,
     PositionState,
     QueueAccessType,
-    QueueType,
 )
 from msmq_wire.lab.model.data.stored_message import message_of
 from msmq_wire.lab.model.data.timers import INFINITE
@@ -268,7 +268,7 @@ def test_an_argument_of_another_type_fails(name: str, argument: Argument) -> Non
     assert refusal(**{name: argument}) == E_INVALIDARG
 
 
-def _sent(desk: Desk) -> Message:
+def _sent(desk: Desk) -> ModelMessage:
     packet = make_packet(b"the body")
     message = message_of(decode(packet, as_="user_message"), packet)
     assert enqueue_message(desk.queue, message) == 0
@@ -533,14 +533,14 @@ def test_another_failure_is_the_status_of_the_event(desk: Desk) -> None:
 
 @rule_table(
     "journaling, queue_type, copies",
-    ("MQAC-3.11.4.1.11-57", True, QueueType.PRIVATE, ["m"]),
-    ("MQAC-3.11.4.1.11-57", True, QueueType.PUBLIC, ["m"]),
-    ("MQAC-3.11.4.1.11-58", False, QueueType.PRIVATE, []),
-    ("MQAC-3.11.4.1.11-58", True, QueueType.SYSTEM, []),
+    ("MQAC-3.11.4.1.11-57", True, ModelQueueType.PRIVATE, ["m"]),
+    ("MQAC-3.11.4.1.11-57", True, ModelQueueType.PUBLIC, ["m"]),
+    ("MQAC-3.11.4.1.11-58", False, ModelQueueType.PRIVATE, []),
+    ("MQAC-3.11.4.1.11-58", True, ModelQueueType.SYSTEM, []),
 )
 @pytest.mark.rule("MQAC-3.11.4.1.11-59")
 def test_a_message_that_is_received_goes_to_the_journal(
-    desk: Desk, journaling: bool, queue_type: QueueType, copies: list[str]
+    desk: Desk, journaling: bool, queue_type: ModelQueueType, copies: list[str]
 ) -> None:
     desk.queue.journaling, desk.queue.queue_type = journaling, queue_type
     message = put(desk.queue, b"m", time_to_be_received=5)

@@ -21,7 +21,7 @@ from msmq_wire.lab.model.com.receive_current import (
     open_msmq_queue,
     receive_current_v1,
 )
-from msmq_wire.lab.model.data.elements import Message, OpenQueueDescriptor, Queue
+from msmq_wire.lab.model.data.elements import ModelMessage, OpenQueueDescriptor, Queue
 from msmq_wire.lab.model.data.enumerations import PositionState, QueueAccessType
 from msmq_wire.lab.model.data.timers import INFINITE
 from msmq_wire.lab.model.events.enqueue import enqueue_message
@@ -338,7 +338,7 @@ class Objects(RuleBasedStateMachine):
         identifier = None
         if pick is not None and self.ledger.units:
             identifier = list(self.ledger.units)[pick % len(self.ledger.units)]
-        message = Message(
+        message = ModelMessage(
             properties=MessageProperties(body=label.encode()),
             priority=priority,
             size=100 + len(label),
@@ -439,7 +439,7 @@ class Objects(RuleBasedStateMachine):
         reader, call = self._reader(pick), self._call(False)
         self.ledger.peek(reader, call, wait[1], onwards=onwards)
 
-        def done(status: int, message: Message | None) -> None:
+        def done(status: int, message: ModelMessage | None) -> None:
             call.given.append((status, None if message is None else message.label))
 
         if onwards:
@@ -484,7 +484,7 @@ class Objects(RuleBasedStateMachine):
         if first is not None:
             self.ledger.take(queue, first, None)
 
-        def done(status: int, message: Message | None) -> None:
+        def done(status: int, message: ModelMessage | None) -> None:
             call.given.append((status, None if message is None else message.label))
 
         dequeue_message(self.others[queue], done, timeout=0)

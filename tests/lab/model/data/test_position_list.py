@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from msmq_wire.lab.model.data.elements import Message, MessagePosition, Queue
+from msmq_wire.lab.model.data.elements import MessagePosition, ModelMessage, Queue
 from tests.lab.model.scene import make_manager
 
 
@@ -27,7 +27,7 @@ class _Walks(RuleBasedStateMachine):
     @rule(priority=st.integers(0, 7))
     def insert(self, priority: int) -> None:
         number = len(self.all)
-        message = Message(priority=priority, lookup_identifier=number)
+        message = ModelMessage(priority=priority, lookup_identifier=number)
         position = MessagePosition(message_reference=message, queue_reference=self.queue)
         self.list.insert(position)
         self.all.append((7 - priority, number, position))
@@ -74,7 +74,7 @@ def test_a_place_that_is_gone_leads_on_after_the_list_was_packed(count: int) -> 
     queue = _queue()
     slots = queue.message_position_list
     positions = [
-        MessagePosition(message_reference=Message(lookup_identifier=number), queue_reference=queue)
+        MessagePosition(message_reference=ModelMessage(lookup_identifier=number), queue_reference=queue)
         for number in range(count)
     ]
     for position in positions:

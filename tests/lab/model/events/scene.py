@@ -6,10 +6,10 @@ from functools import cached_property
 from typing import Any
 
 from msmq_wire.lab.model.data.elements import (
-    Message,
+    ModelMessage,
+    ModelQueueManager,
     OpenQueueDescriptor,
     Queue,
-    QueueManager,
     Transaction,
     WaitingMessageReadOperation,
 )
@@ -37,7 +37,7 @@ class Told:
     def __init__(self) -> None:
         self.got: list[tuple[int, str | None]] = []
 
-    def __call__(self, status: int, message: Message | None) -> None:
+    def __call__(self, status: int, message: ModelMessage | None) -> None:
         self.got.append((status, None if message is None else message.label))
 
     @property
@@ -62,24 +62,24 @@ def opened(
     return open_descriptor(queue.queue_manager, format_name(queue), access, mode)
 
 
-def reasons(manager: QueueManager) -> list[int]:
+def reasons(manager: ModelQueueManager) -> list[int]:
     """Why messages leave their queues from now on."""
-    told: list[int] = []
-    manager.position_deleted.append(lambda queue, position, reason: told.append(reason))
-    return told
+    reported: list[int] = []
+    manager.position_deleted.append(lambda queue, position, reason: reported.append(reason))
+    return reported
 
 
-def transaction(manager: QueueManager, identifier: bytes = b"x" * 16) -> Transaction:
+def transaction(manager: ModelQueueManager, identifier: bytes = b"x" * 16) -> Transaction:
     """A transaction that was begun."""
     return create_transaction(manager, identifier)
 
 
 class Place(Scene):
-    """A queue, opened, with a cursor; ``told`` is what a reader was told."""
+    """A queue, opened, with a cursor; ``reported`` is what a reader was told."""
 
     def __init__(self, *bodies: bytes) -> None:
         super().__init__(*bodies)
-        self.told = Told()
+        self.reported = Told()
         self.slots = [position(message) for message in self.messages]
         self.descriptor = self.opened()
         cursor = open_cursor(self.descriptor)
@@ -120,13 +120,13 @@ class Place(Scene):
         """Call off a wait."""
         return cancel_waiting_message_read_request(self.descriptor, tag, status)
 
-    def end(self, message: Message, *, delete: bool = True, transactional: bool = False) -> int:
+    def end(self, message: ModelMessage, *, delete: bool = True, transactional: bool = False) -> int:
         """End a receive that has begun."""
         return dequeue_message_end(
             self.descriptor, message, delete_message=delete, transactional=transactional
         )
 
-    def look_up(self, lookup_identifier: int, *, peek: bool, **how: Any) -> tuple[int, Message | None]:
+    def look_up(self, lookup_identifier: int, *, peek: bool, **how: Any) -> tuple[int, ModelMessage | None]:
         """Read the message of a lookup identifier."""
         current = MessageSeekAction.SEEK_CURRENT
         return read_message_by_lookup_identifier(
@@ -135,9 +135,9 @@ class Place(Scene):
 
     def dequeue(self, **how: Any) -> Told:
         """What is told about a receive."""
-        told = Told()
-        dequeue_message(self.descriptor, told, **how)
-        return told
+        reported = Told()
+        dequeue_message(self.descriptor, reported, **how)
+        return reported
 
 
 def operations(transaction: Transaction) -> list[tuple[Any, ...]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from msmq_wire.lab.model.data.elements import Message, Queue, Transaction
+from msmq_wire.lab.model.data.elements import ModelMessage, Queue, Transaction
 from msmq_wire.lab.model.data.enumerations import CursorState, PositionState, QueueAccessType
 from msmq_wire.lab.model.data.timers import INFINITE
 from msmq_wire.lab.model.events.enqueue import (
@@ -39,27 +39,27 @@ SECOND = 1000
 @pytest.mark.rule("MQDMPR-3.1.7.1.9-1", "MQDMPR-3.1.7.2.5-1", "MQDMPR-3.1.7.2.6-1")
 def test_nothing_comes_in_under_flow_control(place: Place) -> None:
     begin_flow_control(place.manager)
-    assert enqueue_message(place.queue, Message()) == 2
+    assert enqueue_message(place.queue, ModelMessage()) == 2
     assert (len(place.queue.message_position_list), place.manager.sequential_id) == (0, 0)
     end_flow_control(place.manager)
-    assert enqueue_message(place.queue, Message()) == 0
+    assert enqueue_message(place.queue, ModelMessage()) == 0
 
 
 @pytest.mark.rule("MQDMPR-3.1.7.1.9-2")
 def test_the_quota_of_the_queue_manager_is_kilobytes_of_all_queues(place: Place) -> None:
     place.manager.quota = 1
-    assert enqueue_message(place.queue, Message(size=1000)) == 0
-    assert enqueue_message(place.other, Message(size=25)) == 2
-    assert enqueue_message(place.other, Message(size=24)) == 0
+    assert enqueue_message(place.queue, ModelMessage(size=1000)) == 0
+    assert enqueue_message(place.other, ModelMessage(size=25)) == 2
+    assert enqueue_message(place.other, ModelMessage(size=24)) == 0
     assert place.manager.total_bytes == 1024
 
 
 @pytest.mark.rule("MQDMPR-3.1.7.1.9-3")
 def test_the_quota_of_a_queue_is_kilobytes(place: Place) -> None:
     place.queue.quota = 1
-    assert enqueue_message(place.queue, Message(size=1025)) == 1
-    assert enqueue_message(place.queue, Message(size=1024)) == 0
-    assert enqueue_message(place.queue, Message(size=1)) == 1
+    assert enqueue_message(place.queue, ModelMessage(size=1025)) == 1
+    assert enqueue_message(place.queue, ModelMessage(size=1024)) == 0
+    assert enqueue_message(place.queue, ModelMessage(size=1)) == 1
     assert len(place.queue.message_position_list) == 1
 
 
@@ -67,7 +67,7 @@ def test_the_quota_of_a_queue_is_kilobytes(place: Place) -> None:
 @pytest.mark.parametrize(("late", "status"), [(10, 0), (11, 3)])
 def test_a_message_that_was_on_its_way_too_long_is_refused(place: Place, late: int, status: int) -> None:
     properties = MessageProperties(time_to_reach_queue=10)
-    assert enqueue_message(place.queue, Message(sent_time=START - late, properties=properties)) == status
+    assert enqueue_message(place.queue, ModelMessage(sent_time=START - late, properties=properties)) == status
     assert len(place.queue.message_position_list) == (status == 0)
 
 
@@ -76,7 +76,7 @@ def test_a_message_that_was_on_its_way_too_long_is_refused(place: Place, late: i
 def test_a_message_gets_a_slot_a_time_and_a_number(place: Place) -> None:
     place.manager.sequential_id = 41
     pass_time(place.manager, 5 * SECOND)
-    message = Message(label="a")
+    message = ModelMessage(label="a")
     assert enqueue_message(place.queue, message) == 0
     slot = position(message)
     assert (slot.message_reference, slot.queue_reference) == (message, place.queue)
@@ -93,7 +93,7 @@ def test_a_message_gets_a_slot_a_time_and_a_number(place: Place) -> None:
 def test_the_lookup_identifier_holds_the_priority_of_transactional_messages(
     queue: Queue, transactional: bool, priority: int, identifier: int
 ) -> None:
-    message = Message(transactional=transactional, priority=priority)
+    message = ModelMessage(transactional=transactional, priority=priority)
     enqueue_message(queue, message)
     assert message.lookup_identifier == identifier
 
@@ -114,11 +114,11 @@ def test_the_time_to_be_received_begins_when_a_message_comes(place: Place) -> No
 
 @pytest.mark.rule("MQDMPR-3.1.7.1.9-12", "MQDMPR-3.1.7.1.9-13")
 def test_a_message_sent_in_a_transaction_is_locked(place: Place) -> None:
-    dequeue_message(place.descriptor, place.told)
-    assert enqueue_message(place.queue, Message(label="a"), place.unit) == 0
+    dequeue_message(place.descriptor, place.reported)
+    assert enqueue_message(place.queue, ModelMessage(label="a"), place.unit) == 0
     assert states(place.queue) == ["Locked"]
     assert operations(place.unit) == [("Enqueue", "a", None)]
-    assert place.told.got == []
+    assert place.reported.got == []
 
 
 @pytest.mark.rule("MQDMPR-3.1.7.1.10-1", "MQDMPR-3.1.7.1.10-19", "MQDMPR-3.1.7.1.10-20")
@@ -135,18 +135,18 @@ def test_a_message_received_in_a_transaction_is_locked(place: Place, two_phase: 
 def test_nothing_is_received_from_a_deleted_queue(place: Place) -> None:
     delete_queue(place.manager, place.queue)
     for event in (dequeue_message, dequeue_message_begin):
-        told = Told()
-        event(place.descriptor, told)
-        assert told.got == [(Status.MQ_ERROR_QUEUE_NOT_AVAILABLE, None)]
+        reported = Told()
+        event(place.descriptor, reported)
+        assert reported.got == [(Status.MQ_ERROR_QUEUE_NOT_AVAILABLE, None)]
 
 
 @pytest.mark.rule("MQDMPR-3.1.7.1.10-3", "MQDMPR-3.1.7.1.11-2")
 def test_who_gives_no_timeout_waits_without_end(place: Place) -> None:
     for event in (dequeue_message, dequeue_message_begin):
-        told = Told()
-        event(place.descriptor, told)
+        reported = Told()
+        event(place.descriptor, reported)
         pass_time(place.manager, 10**12)
-        assert told.got == []
+        assert reported.got == []
     assert place.manager.timers.running == 0
 
 
@@ -162,8 +162,8 @@ def test_the_first_message_is_taken_at_once(unit: Transaction | None) -> None:
 @pytest.mark.rule("MQDMPR-3.1.7.1.10-21", "MQDMPR-3.1.7.1.11-3", "MQDMPR-3.1.7.1.11-4")
 def test_a_message_whose_receive_has_begun_is_locked(place: Place) -> None:
     put(place.queue, b"a")
-    dequeue_message_begin(place.descriptor, place.told)
-    assert place.told.got == [(Status.MQ_OK, "a")]
+    dequeue_message_begin(place.descriptor, place.reported)
+    assert place.reported.got == [(Status.MQ_OK, "a")]
     assert (states(place.queue), place.gone) == (["Locked"], [])
 
 
@@ -185,19 +185,19 @@ def test_a_cursor_on_a_message_that_is_gone_takes_nothing() -> None:
 
 @pytest.mark.rule("MQDMPR-3.1.7.1.10-8")
 def test_a_cursor_at_the_end_finds_nothing_without_time(place: Place) -> None:
-    told = place.dequeue(cursor=place.cursor, timeout=0)
-    assert told.got == [(Status.MQ_ERROR_MESSAGE_NOT_FOUND, None)]
+    reported = place.dequeue(cursor=place.cursor, timeout=0)
+    assert reported.got == [(Status.MQ_ERROR_MESSAGE_NOT_FOUND, None)]
 
 
 @pytest.mark.rule("MQDMPR-3.1.7.1.10-9", "MQDMPR-3.1.7.1.10-10", "MQDMPR-3.1.7.1.10-11")
 def test_a_cursor_at_the_end_waits(place: Place) -> None:
-    dequeue_message(place.descriptor, place.told, cursor=place.cursor, timeout=9 * SECOND, tag=4)
+    dequeue_message(place.descriptor, place.reported, cursor=place.cursor, timeout=9 * SECOND, tag=4)
     (reader,) = place.waiting
     assert (reader.destructive_read, reader.tag, reader.cursor_reference) == (True, 4, place.cursor)
     assert place.cursor.cursor_state is CursorState.WAIT_RECEIVE
     assert place.manager.timers.next_due == 9 * SECOND
     message = put(place.queue, b"a")
-    assert place.told.got == [(Status.MQ_OK, "a")]
+    assert place.reported.got == [(Status.MQ_OK, "a")]
     assert place.standing == (CursorState.UNREAD, position(message))
     assert place.manager.timers.running == 0
 
@@ -205,22 +205,22 @@ def test_a_cursor_at_the_end_waits(place: Place) -> None:
 @pytest.mark.rule("MQDMPR-3.1.7.1.10-12")
 @pytest.mark.parametrize("cancelled", [False, True])
 def test_a_wait_of_a_cursor_that_ends_otherwise(place: Place, cancelled: bool) -> None:
-    dequeue_message(place.descriptor, place.told, cursor=place.cursor, timeout=SECOND, tag=4)
+    dequeue_message(place.descriptor, place.reported, cursor=place.cursor, timeout=SECOND, tag=4)
     if cancelled:
         place.cancel(4)
     pass_time(place.manager, SECOND)
     over = Status.MQ_ERROR_OPERATION_CANCELLED if cancelled else Status.MQ_ERROR_IO_TIMEOUT
-    assert place.told.status == over
+    assert place.reported.status == over
     assert place.cursor.cursor_state is CursorState.UNREAD
 
 
 @pytest.mark.rule("MQDMPR-3.1.7.1.10-15", "MQDMPR-3.1.7.1.10-16")
 def test_who_finds_nothing_waits_for_the_next_message(place: Place) -> None:
-    dequeue_message(place.descriptor, place.told, timeout=SECOND, tag=4)
+    dequeue_message(place.descriptor, place.reported, timeout=SECOND, tag=4)
     (reader,) = place.waiting
     assert (reader.destructive_read, reader.tag, reader.cursor_reference) == (True, 4, None)
     put(place.queue, b"a")
-    assert (place.told.got, labels(place.queue)) == ([(Status.MQ_OK, "a")], [])
+    assert (place.reported.got, labels(place.queue)) == ([(Status.MQ_OK, "a")], [])
 
 
 @pytest.mark.rule("MQDMPR-3.1.7.1.10-17")
@@ -281,7 +281,7 @@ def test_how_a_receive_ends(
     transactional: bool,
     status: int,
     after: list[str],
-    told: list[int],
+    reported: list[int],
 ) -> None:
     message = put(place.queue, b"a")
     if before != "free":
@@ -292,7 +292,7 @@ def test_how_a_receive_ends(
         place.end(message)
     place.deleted.clear()
     assert place.end(message, delete=delete, transactional=transactional) == status
-    assert (states(place.queue), place.gone) == (after, told)
+    assert (states(place.queue), place.gone) == (after, reported)
 
 
 @pytest.mark.rule("MQDMPR-3.1.7.1.13-1", "MQDMPR-3.1.7.1.13-6", "MQDMPR-3.1.7.1.13-7")
@@ -350,20 +350,20 @@ def test_a_receive_by_lookup_identifier(
 def test_nothing_is_sent_to_a_deleted_queue(place: Place) -> None:
     descriptor = opened(place.queue, QueueAccessType.SEND_ACCESS)
     delete_queue(place.manager, place.queue)
-    status = enqueue_message_to_an_open_queue(descriptor, Message())
+    status = enqueue_message_to_an_open_queue(descriptor, ModelMessage())
     assert status == Status.MQ_ERROR_QUEUE_NOT_AVAILABLE
 
 
 @pytest.mark.rule("MQDMPR-3.1.7.1.27-2", "MQDMPR-3.1.7.1.27-3")
 @pytest.mark.parametrize("name", [None, "DIRECT=OS:other\\q"])
 def test_a_message_for_one_queue_says_which(place: Place, name: str | None) -> None:
-    message = Message(label="a", properties=MessageProperties(destination_queue_format_name=name))
+    message = ModelMessage(label="a", properties=MessageProperties(destination_queue_format_name=name))
     descriptor = opened(place.queue, QueueAccessType.SEND_ACCESS)
     assert enqueue_message_to_an_open_queue(descriptor, message, place.unit) == 0
     assert operations(place.unit) == [("Enqueue", "a", None)]
     assert message.properties.destination_queue_format_name == (name or format_name(place.queue))
     place.queue.quota = 0
-    assert enqueue_message_to_an_open_queue(descriptor, Message(size=1)) == 1
+    assert enqueue_message_to_an_open_queue(descriptor, ModelMessage(size=1)) == 1
 
 
 @pytest.mark.rule("MQDMPR-3.1.7.1.27-5", "MQDMPR-3.1.7.1.27-6", "MQDMPR-3.1.7.1.27-8")
@@ -372,7 +372,7 @@ def test_every_queue_of_several_gets_a_copy(place: Place) -> None:
     descriptor = open_descriptor(
         place.manager, ",".join(map(format_name, queues)), QueueAccessType.SEND_ACCESS
     )
-    message = Message(label="a", properties=MessageProperties())
+    message = ModelMessage(label="a", properties=MessageProperties())
     assert enqueue_message_to_an_open_queue(descriptor, message, place.unit) == 0
     copies = [one.message_reference for queue in queues for one in queue.message_position_list]
     assert len(copies) == 2
@@ -388,7 +388,7 @@ def test_what_one_queue_refuses_the_next_ones_do_not_get(place: Place) -> None:
     descriptor = open_descriptor(
         place.manager, ",".join(map(format_name, queues)), QueueAccessType.SEND_ACCESS
     )
-    assert enqueue_message_to_an_open_queue(descriptor, Message(label="x", size=1)) == 1
+    assert enqueue_message_to_an_open_queue(descriptor, ModelMessage(label="x", size=1)) == 1
     assert [labels(queue) for queue in queues] == [["x"], [], []]
 
 

@@ -65,21 +65,21 @@ Peek = Callable[..., Told]
 
 
 def peek_here(place: Place, **how: Any) -> Told:
-    told = Told()
-    peek_message(place.descriptor, told, cursor=place.cursor, **how)
-    return told
+    reported = Told()
+    peek_message(place.descriptor, reported, cursor=place.cursor, **how)
+    return reported
 
 
 def peek_next(place: Place, **how: Any) -> Told:
-    told = Told()
-    peek_next_message(place.descriptor, place.cursor, told, **how)
-    return told
+    reported = Told()
+    peek_next_message(place.descriptor, place.cursor, reported, **how)
+    return reported
 
 
 def peek_plain(place: Place, **how: Any) -> Told:
-    told = Told()
-    peek_message(place.descriptor, told, **how)
-    return told
+    reported = Told()
+    peek_message(place.descriptor, reported, **how)
+    return reported
 
 
 @rule_table(
@@ -90,8 +90,8 @@ def peek_plain(place: Place, **how: Any) -> Told:
 def test_nothing_is_peeked_at_in_a_deleted_queue(peek: Peek) -> None:
     place = Place(b"a")
     delete_queue(place.manager, place.queue)
-    told = peek(place)
-    assert told.got == [(Status.MQ_ERROR_QUEUE_NOT_AVAILABLE, None)]
+    reported = peek(place)
+    assert reported.got == [(Status.MQ_ERROR_QUEUE_NOT_AVAILABLE, None)]
 
 
 @rule_table(
@@ -102,9 +102,9 @@ def test_nothing_is_peeked_at_in_a_deleted_queue(peek: Peek) -> None:
 def test_a_peek_without_a_timeout_waits_without_end(peek: Peek, before: CursorState) -> None:
     place = Place()
     place.cursor.cursor_state = before
-    told = peek(place)
+    reported = peek(place)
     pass_time(place.manager, 10**12)
-    assert told.got == []
+    assert reported.got == []
 
 
 @pytest.mark.rule("MQDMPR-3.1.7.1.14-3", "MQDMPR-3.1.7.1.14-5")
@@ -118,9 +118,9 @@ def test_a_peek_at_the_next_message_moves_the_cursor() -> None:
 @pytest.mark.rule("MQDMPR-3.1.7.1.14-4")
 def test_a_peek_at_the_next_message_needs_a_cursor() -> None:
     place = Place(b"a")
-    told = Told()
-    peek_next_message(place.descriptor, None, told)
-    assert told.got == [(Status.MQ_ERROR_ILLEGAL_CURSOR_ACTION, None)]
+    reported = Told()
+    peek_next_message(place.descriptor, None, reported)
+    assert reported.got == [(Status.MQ_ERROR_ILLEGAL_CURSOR_ACTION, None)]
 
 
 @pytest.mark.rule("MQDMPR-3.1.7.1.14-6", "MQDMPR-3.2.7.3-1")
@@ -154,14 +154,14 @@ def test_a_peek_that_waited_lets_the_next_reader_in(peek: Peek, before: CursorSt
     place = Place()
     if before is not None:
         place.cursor.cursor_state = before
-    told = peek(place, timeout=9 * SECOND)
+    reported = peek(place, timeout=9 * SECOND)
     (reader,) = place.waiting
     assert (reader.destructive_read, reader.tag) == (False, None)
     assert reader.cursor_reference is (place.cursor if before is not None else None)
     assert place.manager.timers.next_due == 9 * SECOND
     behind = place.dequeue()
     slot = position(put(place.queue, b"a"))
-    assert told.got == behind.got == [(Status.MQ_OK, "a")]
+    assert reported.got == behind.got == [(Status.MQ_OK, "a")]
     if before is not None:
         assert place.standing == (READ, slot)
     assert labels(place.queue) == []
@@ -179,11 +179,13 @@ def test_a_peek_that_waited_for_nothing(peek: Peek, before: CursorState | None, 
     place = Place()
     if before is not None:
         place.cursor.cursor_state = before
-    told = peek(place, timeout=SECOND, tag=7)
+    reported = peek(place, timeout=SECOND, tag=7)
     if cancelled:
         place.cancel(7)
     pass_time(place.manager, SECOND)
-    assert told.status == (Status.MQ_ERROR_OPERATION_CANCELLED if cancelled else Status.MQ_ERROR_IO_TIMEOUT)
+    assert reported.status == (
+        Status.MQ_ERROR_OPERATION_CANCELLED if cancelled else Status.MQ_ERROR_IO_TIMEOUT
+    )
     assert place.standing == (before or UNREAD, "start")
     assert place.waiting == []
 

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from msmq_wire.lab.model.data.elements import OutgoingQueue, Queue, QueueManager
+from msmq_wire.lab.model.data.elements import ModelQueueManager, OutgoingQueue, Queue
 from msmq_wire.lab.model.data.enumerations import (
+    ModelQueueType,
     OutgoingQueueState,
     PositionState,
     QueueAccessType,
     QueueShareMode,
-    QueueType,
     RemoteReadState,
 )
 from msmq_wire.lab.model.events.cursor import open_cursor
@@ -55,26 +55,26 @@ NACK_Q_PURGED = 0xC001
 GUID_TEXT = "7b1f3c52-9a0e-4d61-8f27-c4e8d1a05b93"
 
 
-def new(manager: QueueManager, pathname: str) -> Queue:
+def new(manager: ModelQueueManager, pathname: str) -> Queue:
     return Queue(queue_manager=manager, pathname=pathname)
 
 
 @pytest.mark.rule("MQDMPR-3.1.7.1.3-3")
 @pytest.mark.parametrize("pathname", ["", "host", "host\\", "host\\private$\\", "host\\a\\b\\c", "\\q"])
-def test_a_pathname_that_is_none_makes_no_queue(manager: QueueManager, pathname: str) -> None:
+def test_a_pathname_that_is_none_makes_no_queue(manager: ModelQueueManager, pathname: str) -> None:
     assert create_queue(manager, new(manager, pathname)) == Status.MQ_ERROR_ILLEGAL_QUEUE_PATHNAME
     assert not manager.queue_collection
 
 
 @rule_table(
     "pathname, queue_type, journal",
-    ("MQDMPR-3.1.7.1.3-5 MQDMPR-3.1.7.1.3-10", "host\\private$\\q", QueueType.PRIVATE, True),
-    ("MQDMPR-3.1.7.1.3-12", "host\\q", QueueType.PUBLIC, True),
-    ("MQDMPR-3.1.7.1.3-11", "host\\q;journal", QueueType.SYSTEM, True),
-    ("MQDMPR-3.1.7.1.3-6", "host\\private$\\q;sub", QueueType.PRIVATE, False),
+    ("MQDMPR-3.1.7.1.3-5 MQDMPR-3.1.7.1.3-10", "host\\private$\\q", ModelQueueType.PRIVATE, True),
+    ("MQDMPR-3.1.7.1.3-12", "host\\q", ModelQueueType.PUBLIC, True),
+    ("MQDMPR-3.1.7.1.3-11", "host\\q;journal", ModelQueueType.SYSTEM, True),
+    ("MQDMPR-3.1.7.1.3-6", "host\\private$\\q;sub", ModelQueueType.PRIVATE, False),
 )
 def test_the_pathname_decides_what_kind_of_queue_it_is(
-    manager: QueueManager, pathname: str, queue_type: QueueType, journal: bool
+    manager: ModelQueueManager, pathname: str, queue_type: ModelQueueType, journal: bool
 ) -> None:
     queue = new(manager, pathname)
     assert create_queue(manager, queue) == Status.MQ_OK
@@ -84,7 +84,7 @@ def test_the_pathname_decides_what_kind_of_queue_it_is(
 
 @pytest.mark.rule("MQDMPR-3.1.7.1.3-4", "MQDMPR-3.1.7.1.3-7", "MQDMPR-3.1.7.1.3-8", "MQDMPR-3.1.7.1.3-9")
 @pytest.mark.rule("MQDMPR-3.1.7.1.3-13", "MQDMPR-3.1.7.1.3-14", "MQDMPR-3.1.7.1.3-26")
-def test_a_new_queue_keeps_what_was_asked_for_and_is_empty(manager: QueueManager) -> None:
+def test_a_new_queue_keeps_what_was_asked_for_and_is_empty(manager: ModelQueueManager) -> None:
     queue = new(manager, "host\\private$\\q")
     queue.label, queue.quota, queue.journal_quota, queue.transactional = "a label", 7, 9, True
     queue.total_bytes = 99
@@ -102,24 +102,24 @@ def test_a_new_queue_keeps_what_was_asked_for_and_is_empty(manager: QueueManager
 
 
 @pytest.mark.rule("MQDMPR-3.1.7.1.3-17", "MQDMPR-3.1.7.1.3-25")
-def test_private_queues_get_numbers_and_identifiers_of_their_own(manager: QueueManager) -> None:
+def test_private_queues_get_numbers_and_identifiers_of_their_own(manager: ModelQueueManager) -> None:
     queues = [make_queue(manager, name) for name in "abc"]
     assert len({one.private_queue_number for one in queues} - {0}) == 3
     assert len({one.identifier for one in queues} - {NULL_GUID}) == 3
 
 
-def test_a_queue_is_created_once(manager: QueueManager) -> None:
+def test_a_queue_is_created_once(manager: ModelQueueManager) -> None:
     queue = make_queue(manager, "q")
     assert create_queue(manager, new(manager, "HOST\\PRIVATE$\\Q")) == Status.MQ_ERROR_QUEUE_EXISTS
     assert list(manager.queue_collection.values()) == [queue]
 
 
 @pytest.mark.rule("MQDMPR-3.1.7.1.4-2", "MQDMPR-3.1.7.1.4-4", "MQDMPR-3.1.7.1.4-7")
-def test_a_queue_goes_with_its_messages(manager: QueueManager, queue: Queue) -> None:
-    told = reasons(manager)
+def test_a_queue_goes_with_its_messages(manager: ModelQueueManager, queue: Queue) -> None:
+    reported = reasons(manager)
     messages = [put(queue, b"a"), put(queue, b"b")]
     assert delete_queue(manager, queue) == Status.MQ_OK
-    assert told == [NACK_Q_DELETED, NACK_Q_DELETED]
+    assert reported == [NACK_Q_DELETED, NACK_Q_DELETED]
     assert {position(one).state for one in messages} == {PositionState.DELETED}
     assert (len(queue.message_position_list), queue.total_bytes) == (0, 0)
     assert manager.queue_collection == {}
@@ -127,7 +127,7 @@ def test_a_queue_goes_with_its_messages(manager: QueueManager, queue: Queue) -> 
 
 
 @pytest.mark.rule("MQDMPR-3.1.7.1.4-3")
-def test_who_has_a_deleted_queue_open_is_left_without_it(manager: QueueManager, queue: Queue) -> None:
+def test_who_has_a_deleted_queue_open_is_left_without_it(manager: ModelQueueManager, queue: Queue) -> None:
     descriptor = opened(queue)
     open_cursor(descriptor)
     got: list[int] = []
@@ -141,7 +141,7 @@ def test_who_has_a_deleted_queue_open_is_left_without_it(manager: QueueManager, 
 
 @pytest.mark.rule("MQDMPR-3.1.7.1.5-1", "MQDMPR-3.1.7.1.5-2")
 @pytest.mark.parametrize("name", ["", "nonsense", "DIRECT=", f"DL={GUID_TEXT}", "DIRECT=OS:a\\b,nonsense"])
-def test_what_is_no_format_name_opens_nothing(manager: QueueManager, name: str) -> None:
+def test_what_is_no_format_name_opens_nothing(manager: ModelQueueManager, name: str) -> None:
     assert open_queue(manager, name, SEND) == (Status.MQ_ERROR_ILLEGAL_FORMATNAME, None)
     assert manager.descriptors == {}
 
@@ -152,7 +152,7 @@ def test_what_is_no_format_name_opens_nothing(manager: QueueManager, name: str) 
     ("MQDMPR-3.1.7.1.5-5", SEND, DENY, Status.MQ_ERROR_UNSUPPORTED_ACCESS_MODE),
 )
 def test_several_queues_are_opened_to_send_only(
-    manager: QueueManager, access: QueueAccessType, mode: QueueShareMode, status: int
+    manager: ModelQueueManager, access: QueueAccessType, mode: QueueShareMode, status: int
 ) -> None:
     names = ",".join(format_name(make_queue(manager, name)) for name in "ab")
     assert open_queue(manager, names, access, mode) == (status, None)
@@ -162,7 +162,7 @@ def test_several_queues_are_opened_to_send_only(
 @pytest.mark.rule("MQDMPR-3.1.7.1.5-3", "MQDMPR-3.1.7.1.5-6", "MQDMPR-3.1.7.1.5-7", "MQDMPR-3.1.7.1.5-8")
 @pytest.mark.rule("MQDMPR-3.1.7.1.5-9", "MQDMPR-3.1.7.1.5-10", "MQDMPR-3.1.7.1.5-12", "MQDMPR-3.1.7.1.5-13")
 @pytest.mark.rule("MQDMPR-3.1.7.1.6-2", "MQDMPR-3.1.7.1.6-3")
-def test_several_queues_are_opened_and_closed_together(manager: QueueManager) -> None:
+def test_several_queues_are_opened_and_closed_together(manager: ModelQueueManager) -> None:
     queues = [make_queue(manager, name) for name in "ab"]
     names = ",".join(map(format_name, queues))
     descriptor = open_descriptor(manager, names, SEND)
@@ -179,7 +179,7 @@ def test_several_queues_are_opened_and_closed_together(manager: QueueManager) ->
 
 
 @pytest.mark.rule("MQDMPR-3.1.7.1.5-11")
-def test_one_queue_that_cannot_be_opened_closes_the_others(manager: QueueManager, queue: Queue) -> None:
+def test_one_queue_that_cannot_be_opened_closes_the_others(manager: ModelQueueManager, queue: Queue) -> None:
     names = f"{format_name(queue)},DIRECT=OS:host\\private$\\zzz"
     assert open_queue(manager, names, SEND) == (NOT_FOUND, None)
     assert (manager.descriptors, queue.open_queue_descriptor_collection) == ({}, [])
@@ -195,7 +195,7 @@ def test_one_queue_that_cannot_be_opened_closes_the_others(manager: QueueManager
     ("MQDMPR-3.1.7.1.5-23", f"PUBLIC={GUID_TEXT}", SEND, UNSUPPORTED),
 )
 def test_names_that_open_nothing(
-    manager: QueueManager, name: str, access: QueueAccessType, status: int
+    manager: ModelQueueManager, name: str, access: QueueAccessType, status: int
 ) -> None:
     make_queue(manager)
     assert open_queue(manager, name, access) == (status, None)
@@ -203,7 +203,7 @@ def test_names_that_open_nothing(
 
 
 @pytest.mark.rule("MQDMPR-3.1.7.1.5-25")
-def test_a_private_number_that_no_queue_of_this_machine_has_is_not_found(manager: QueueManager) -> None:
+def test_a_private_number_that_no_queue_of_this_machine_has_is_not_found(manager: ModelQueueManager) -> None:
     name = f"PRIVATE={manager.identifier}\\000000ff"
     assert open_queue(manager, name, SEND) == (NOT_FOUND, None)
 
@@ -218,7 +218,7 @@ def test_a_private_number_that_no_queue_of_this_machine_has_is_not_found(manager
     ("", "MULTICAST=234.1.1.1:8001"),
 )
 def test_a_queue_elsewhere_that_is_opened_to_send_gets_an_outgoing_queue(
-    manager: QueueManager, name: str
+    manager: ModelQueueManager, name: str
 ) -> None:
     descriptor = open_descriptor(manager, name, SEND)
     queue = descriptor.queue_reference
@@ -232,7 +232,9 @@ def test_a_queue_elsewhere_that_is_opened_to_send_gets_an_outgoing_queue(
 
 
 @pytest.mark.rule("MQDMPR-3.1.7.1.5-32")
-def test_the_next_one_who_opens_a_queue_elsewhere_finds_its_outgoing_queue(manager: QueueManager) -> None:
+def test_the_next_one_who_opens_a_queue_elsewhere_finds_its_outgoing_queue(
+    manager: ModelQueueManager,
+) -> None:
     queues = [
         open_descriptor(manager, name, access).queue_reference
         for name in ("DIRECT=OS:elsewhere\\private$\\q", "DIRECT=OS:ELSEWHERE\\PRIVATE$\\Q")
@@ -246,7 +248,7 @@ def test_the_next_one_who_opens_a_queue_elsewhere_finds_its_outgoing_queue(manag
 @pytest.mark.rule("MQDMPR-3.1.7.1.5-18")
 @pytest.mark.parametrize("access", [RECEIVE, PEEK])
 def test_an_outgoing_queue_is_not_read_as_the_queue_that_it_leads_to(
-    manager: QueueManager, access: QueueAccessType
+    manager: ModelQueueManager, access: QueueAccessType
 ) -> None:
     name = "DIRECT=OS:elsewhere\\private$\\q"
     open_queue(manager, name, SEND)
@@ -254,14 +256,16 @@ def test_an_outgoing_queue_is_not_read_as_the_queue_that_it_leads_to(
 
 
 @pytest.mark.parametrize("access", [QueueAccessType.RECEIVE_ADMIN_ACCESS, QueueAccessType.PEEK_ADMIN_ACCESS])
-def test_to_administer_an_outgoing_queue_makes_none(manager: QueueManager, access: QueueAccessType) -> None:
+def test_to_administer_an_outgoing_queue_makes_none(
+    manager: ModelQueueManager, access: QueueAccessType
+) -> None:
     name = "DIRECT=OS:elsewhere\\private$\\q"
     assert open_queue(manager, name, access) == (NOT_FOUND, None)
     assert manager.outgoing_queue_collection == {}
 
 
 @pytest.mark.rule("MQDMPR-3.1.7.1.5-30")
-def test_hardened_security_locks_what_is_not_sent_over_http(manager: QueueManager) -> None:
+def test_hardened_security_locks_what_is_not_sent_over_http(manager: ModelQueueManager) -> None:
     manager.hardened_security = True
     states = []
     for name in ("DIRECT=OS:elsewhere\\q", "DIRECT=HTTPS://elsewhere/msmq/q"):
@@ -272,7 +276,7 @@ def test_hardened_security_locks_what_is_not_sent_over_http(manager: QueueManage
 
 
 @pytest.mark.rule("MQDMPR-3.1.7.1.5-17")
-def test_a_queue_is_found_by_every_name_that_it_has(manager: QueueManager) -> None:
+def test_a_queue_is_found_by_every_name_that_it_has(manager: ModelQueueManager) -> None:
     queue = make_queue(manager, "q")
     public = new(manager, "host\\everyone")
     create_queue(manager, public)
@@ -325,7 +329,7 @@ def test_an_opening_says_what_was_asked_for(queue: Queue) -> None:
 
 
 @pytest.mark.rule("MQDMPR-3.1.7.1.6-1")
-def test_closing_what_was_deleted_does_nothing(manager: QueueManager, queue: Queue) -> None:
+def test_closing_what_was_deleted_does_nothing(manager: ModelQueueManager, queue: Queue) -> None:
     descriptor = opened(queue)
     delete_queue(manager, queue)
     close_queue(manager, descriptor)
@@ -334,7 +338,9 @@ def test_closing_what_was_deleted_does_nothing(manager: QueueManager, queue: Que
 
 @pytest.mark.rule("MQDMPR-3.1.7.1.6-4", "MQDMPR-3.1.7.1.6-5", "MQDMPR-3.1.7.1.6-6", "MQDMPR-3.1.7.1.6-7")
 @pytest.mark.parametrize("tag", [None, 5])
-def test_closing_ends_waiting_reads_and_cursors(manager: QueueManager, queue: Queue, tag: int | None) -> None:
+def test_closing_ends_waiting_reads_and_cursors(
+    manager: ModelQueueManager, queue: Queue, tag: int | None
+) -> None:
     descriptor, other = opened(queue), opened(queue)
     open_cursor(descriptor)
     got: list[int] = []
@@ -349,19 +355,21 @@ def test_closing_ends_waiting_reads_and_cursors(manager: QueueManager, queue: Qu
 
 
 @pytest.mark.rule("MQDMPR-3.1.7.1.7-1", "MQDMPR-3.1.7.1.7-2")
-def test_a_purge_takes_what_can_be_read_and_marks_what_is_held(manager: QueueManager, queue: Queue) -> None:
-    told = reasons(manager)
+def test_a_purge_takes_what_can_be_read_and_marks_what_is_held(
+    manager: ModelQueueManager, queue: Queue
+) -> None:
+    reported = reasons(manager)
     put(queue, b"held")
     gone = put(queue, b"free")
     dequeue_message(opened(queue), lambda status, message: None, two_phase_read=True)
     purge_queue(queue)
     assert states(queue) == ["PurgePending"]
     assert position(gone).state is PositionState.DELETED
-    assert told == [NACK_Q_PURGED]
+    assert reported == [NACK_Q_PURGED]
 
 
 @pytest.mark.rule("MQDMPR-3.1.7.1.8-1", "MQDMPR-3.1.7.1.8-2", "MQDMPR-3.1.7.1.8-3")
-def test_a_transaction_is_known_by_its_identifier(manager: QueueManager) -> None:
+def test_a_transaction_is_known_by_its_identifier(manager: ModelQueueManager) -> None:
     transaction = create_transaction(manager, b"x" * 16)
     assert transaction.identifier == b"x" * 16
     assert manager.transaction_collection == {b"x" * 16: transaction}

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from msmq_wire.engines.codec import decode
-from msmq_wire.lab.model.data.elements import Message
+from msmq_wire.lab.model.data.elements import ModelMessage
 from msmq_wire.lab.model.data.enumerations import PositionState
 from msmq_wire.lab.model.events.enqueue import enqueue_message
 from msmq_wire.lab.model.events.message import dequeue_message, move_message, purge_queue
@@ -102,7 +102,7 @@ def test_an_unknown_transaction(place: Place, event: object) -> None:
 @pytest.mark.rule("MQDMPR-3.1.4.3-4", "MQDMPR-3.1.4.3-5")
 def test_prepare_marks_the_first_and_the_last_message(place: Place) -> None:
     messages = [
-        Message(packet=make_packet(transaction=TransactionHeader()), properties=MessageProperties())
+        ModelMessage(packet=make_packet(transaction=TransactionHeader()), properties=MessageProperties())
         for _ in range(3)
     ]
     for message in messages:
@@ -120,10 +120,10 @@ def test_prepare_marks_the_first_and_the_last_message(place: Place) -> None:
 def test_a_commit_does_all_in_its_order() -> None:
     place = Place(b"taken", b"moved")
     old = place.slots[1]
-    enqueue_message(place.other, Message(label="sent first"), place.unit)
+    enqueue_message(place.other, ModelMessage(label="sent first"), place.unit)
     place.dequeue(transaction=place.unit)
     move_message(old, place.other, place.unit)
-    enqueue_message(place.other, Message(label="sent last"), place.unit)
+    enqueue_message(place.other, ModelMessage(label="sent last"), place.unit)
     order: list[str] = []
     reader = opened(place.other)
     for _ in range(3):
@@ -143,7 +143,7 @@ def test_a_commit_does_all_in_its_order() -> None:
 @pytest.mark.rule("MQDMPR-3.1.4.5-7")
 def test_an_abort_leaves_all_as_it_was() -> None:
     place = under_way()
-    enqueue_message(place.other, Message(label="sent", time_to_be_received=9), place.unit)
+    enqueue_message(place.other, ModelMessage(label="sent", time_to_be_received=9), place.unit)
     total = place.queue.total_bytes
     assert transaction_abort(place.manager, X) == Status.MQ_OK
     assert (labels(place.queue), states(place.queue)) == (["taken", "moved"], ["Available", "Available"])
@@ -164,7 +164,7 @@ def test_an_abort_lets_go_of_what_was_purged_meanwhile() -> None:
 @pytest.mark.parametrize("commit", [False, True])
 def test_a_transaction_does_nothing_to_a_queue_that_was_deleted(commit: bool) -> None:
     place = under_way()
-    enqueue_message(place.queue, Message(label="sent"), place.unit)
+    enqueue_message(place.queue, ModelMessage(label="sent"), place.unit)
     delete_queue(place.manager, place.queue)
     place.deleted.clear()
     end = transaction_commit if commit else transaction_abort
@@ -188,7 +188,7 @@ def test_transactions_are_all_or_nothing(seed: int, steps: list[str], commit: bo
         free = [one for one in source.message_position_list if one.state is PositionState.AVAILABLE]
         if step == "s":
             sent.append(f"s{number}")
-            enqueue_message(target, Message(label=sent[-1]), unit)
+            enqueue_message(target, ModelMessage(label=sent[-1]), unit)
         elif step == "r" and free:
             taken.append(free[0].message_reference.label)
             dequeue_message(descriptor, Told(), timeout=0, transaction=unit)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from msmq_wire.lab.model.data.elements import Message, MessagePosition, Queue
+from msmq_wire.lab.model.data.elements import MessagePosition, ModelMessage, Queue
 from msmq_wire.lab.model.data.enumerations import CursorState, MessageSeekAction, PositionState
 from msmq_wire.lab.model.data.timers import INFINITE
 from msmq_wire.lab.model.events.cursor import get_next_message_for_peek, open_cursor
@@ -49,9 +49,9 @@ def test_one_waiting_read_with_the_tag_is_called_off(place: Place) -> None:
 
 @pytest.mark.rule("MQDMPR-3.1.7.1.17-5")
 def test_no_waiting_read_has_the_tag(place: Place) -> None:
-    dequeue_message(place.descriptor, place.told)
+    dequeue_message(place.descriptor, place.reported)
     assert place.cancel(5) == Status.STATUS_NOT_FOUND
-    assert place.told.got == []
+    assert place.reported.got == []
 
 
 @pytest.mark.rule("MQDMPR-3.1.7.2.1-1", "MQDMPR-3.1.7.2.1-2", "MQDMPR-3.1.7.2.1-3", "MQDMPR-3.1.7.2.1-4")
@@ -92,13 +92,13 @@ def test_who_waits_is_served_opening_by_opening_until_one_takes_the_message(plac
 
 @pytest.mark.rule("MQDMPR-3.1.7.2.2-5", "MQDMPR-3.1.7.3.6-1", "MQDMPR-3.1.7.3.7-1", "MQDMPR-3.1.7.3.7-2")
 def test_those_who_peek_let_the_next_reader_in(place: Place) -> None:
-    told = [Told(), Told(), Told()]
-    peek_message(place.descriptor, told[0])
-    peek_message(place.descriptor, told[1])
-    dequeue_message(place.descriptor, told[2])
+    reported = [Told(), Told(), Told()]
+    peek_message(place.descriptor, reported[0])
+    peek_message(place.descriptor, reported[1])
+    dequeue_message(place.descriptor, reported[2])
     put(place.queue, b"a")
-    assert [one.got for one in told] == [[(Status.MQ_OK, "a")]] * 3
-    peek_message(place.descriptor, told[0])
+    assert [one.got for one in reported] == [[(Status.MQ_OK, "a")]] * 3
+    peek_message(place.descriptor, reported[0])
     put(place.queue, b"b")
     assert labels(place.queue) == ["b"]
 
@@ -115,7 +115,7 @@ def test_a_held_message_expires_when_it_is_put_back(place: Place) -> None:
 
 @pytest.mark.rule("MQDMPR-3.1.7.2.7-2", "MQDMPR-3.1.7.2.7-3")
 def test_a_message_that_expires_in_its_transaction_goes_with_it(place: Place) -> None:
-    message = Message(label="a", time_to_be_received=5, transaction_identifier=place.unit.identifier)
+    message = ModelMessage(label="a", time_to_be_received=5, transaction_identifier=place.unit.identifier)
     enqueue_message(place.queue, message, place.unit)
     pass_time(place.manager, 5 * SECOND)
     assert states(place.queue) == ["Locked"]
@@ -130,7 +130,7 @@ def test_a_message_that_expires_in_its_transaction_goes_with_it(place: Place) ->
     ("MQDMPR-3.1.7.2.7-5", b""),
 )
 def test_a_message_that_nobody_holds_expires(place: Place, identifier: bytes) -> None:
-    message = Message(label="a", transaction_identifier=identifier)
+    message = ModelMessage(label="a", transaction_identifier=identifier)
     enqueue_message(place.queue, message)
     time_to_be_received_timer_expired(message)
     assert (states(place.queue), place.gone) == ([], [NACK_RECEIVE_TIMEOUT])
@@ -144,7 +144,7 @@ def test_a_message_without_an_end_has_no_timer(place: Place) -> None:
 
 @pytest.mark.rule("MQDMPR-3.1.2.4-2", "MQDMPR-3.1.2.4-4")
 def test_the_time_to_be_received_counts_from_when_a_message_was_sent(place: Place) -> None:
-    enqueue_message(place.queue, Message(sent_time=START - 3, time_to_be_received=10))
+    enqueue_message(place.queue, ModelMessage(sent_time=START - 3, time_to_be_received=10))
     pass_time(place.manager, 7 * SECOND - 1)
     assert states(place.queue) == ["Available"]
     pass_time(place.manager, 1)
@@ -154,7 +154,7 @@ def test_the_time_to_be_received_counts_from_when_a_message_was_sent(place: Plac
 @pytest.mark.rule("MQDMPR-3.1.2.4-3")
 @pytest.mark.parametrize("sent", [0, START, START - 99])
 def test_a_message_without_time_to_be_received_expires_at_once(place: Place, sent: int) -> None:
-    enqueue_message(place.queue, Message(sent_time=sent, time_to_be_received=0))
+    enqueue_message(place.queue, ModelMessage(sent_time=sent, time_to_be_received=0))
     pass_time(place.manager, 0)
     assert states(place.queue) == []
 

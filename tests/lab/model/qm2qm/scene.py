@@ -8,12 +8,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from msmq_wire.lab.model.data.elements import Cursor, Message, OpenQueueDescriptor
+from msmq_wire.lab.model.data.elements import Cursor, ModelMessage, OpenQueueDescriptor
 from msmq_wire.lab.model.data.enumerations import QueueAccessType
 from msmq_wire.lab.model.events.cursor import open_cursor
+from msmq_wire.lab.model.interface_server import CallResult
 from msmq_wire.lab.model.qm2qm.entries import Qm2qmConfiguration
 from msmq_wire.lab.model.qm2qm.server import Qm2qmServer
-from msmq_wire.lab.model.server import Answer
 from msmq_wire.rpc.constants import ReceiveAction, RemoteReadAck
 from msmq_wire.rpc.interfaces import qm2qm
 from msmq_wire.rpc.statuses import Status
@@ -39,7 +39,7 @@ NULL = ContextHandle()
 both = pytest.mark.parametrize("method", [START, START2])
 
 
-def read_of(answer: Answer | Waiting) -> RemoteReadDesc:
+def read_of(answer: CallResult | Waiting) -> RemoteReadDesc:
     """The REMOTEREADDESC of an answered start, whichever of the three it was."""
     response = answer.response
     if isinstance(response, qm2qm.RemoteQMStartReceiveResponse):
@@ -49,7 +49,7 @@ def read_of(answer: Answer | Waiting) -> RemoteReadDesc:
     return read
 
 
-def body_read(answer: Answer | Waiting) -> bytes:
+def body_read(answer: CallResult | Waiting) -> bytes:
     """The body of the message that an answered start gave."""
     return body_of(read_of(answer).lp_buffer or b"")
 
@@ -113,7 +113,7 @@ class Scene(ServerScene[Qm2qmServer]):
             )
         return (client or self.client).start(method, request)
 
-    def read(self, action: int, **fields: Any) -> Answer:
+    def read(self, action: int, **fields: Any) -> CallResult:
         """A start that is answered at once."""
         answer = self.start(action, **fields).answer
         assert answer is not None, "the call waits"
@@ -125,7 +125,7 @@ class Scene(ServerScene[Qm2qmServer]):
         assert self.read(action, **fields).status == status
         assert self.nothing_happened(message)
 
-    def lookup(self, action: int, lookup_id: int, **fields: Any) -> Answer:
+    def lookup(self, action: int, lookup_id: int, **fields: Any) -> CallResult:
         """RemoteQMStartReceiveByLookupId."""
         wanted = RemoteReadDesc2(p_remote_read_desc=self.wanted(action, **fields), sequential_id=77)
         return self.client.call(
@@ -133,13 +133,15 @@ class Scene(ServerScene[Qm2qmServer]):
             qm2qm.RemoteQMStartReceiveByLookupIdRequest(lookup_id=lookup_id, lp_remote_read_desc2=wanted),
         )
 
-    def end(self, handle: ContextHandle, ack: int = RemoteReadAck.RR_ACK) -> Answer:
+    def end(self, handle: ContextHandle, ack: int = RemoteReadAck.RR_ACK) -> CallResult:
         """RemoteQMEndReceive."""
         return self.client.call(
             "remote_qm_end_receive", qm2qm.RemoteQMEndReceiveRequest(pph_context=handle, dw_ack=ack)
         )
 
-    def cancel(self, request_id: int = 1, *, handle: int | None = None, same: int | None = None) -> Answer:
+    def cancel(
+        self, request_id: int = 1, *, handle: int | None = None, same: int | None = None
+    ) -> CallResult:
         """RemoteQMCancelReceive; ``same`` is pQueue where it is not ``handle``."""
         queue = self.handle if handle is None else handle
         request = qm2qm.RemoteQMCancelReceiveRequest(
@@ -147,17 +149,17 @@ class Scene(ServerScene[Qm2qmServer]):
         )
         return self.client.call("remote_qm_cancel_receive", request)
 
-    def close(self, session: ContextHandle | None = None) -> Answer:
+    def close(self, session: ContextHandle | None = None) -> CallResult:
         """RemoteQMCloseQueue."""
         request = qm2qm.RemoteQMCloseQueueRequest(pph_context=self.session if session is None else session)
         return self.client.call("remote_qm_close_queue", request)
 
-    def purge(self, handle: int | None = None) -> Answer:
+    def purge(self, handle: int | None = None) -> CallResult:
         """RemoteQMPurgeQueue."""
         queue = self.handle if handle is None else handle
         return self.client.call("remote_qm_purge_queue", qm2qm.RemoteQMPurgeQueueRequest(h_queue=queue))
 
-    def close_cursor(self, cursor: int, handle: int | None = None) -> Answer:
+    def close_cursor(self, cursor: int, handle: int | None = None) -> CallResult:
         """RemoteQMCloseCursor."""
         queue = self.handle if handle is None else handle
         request = qm2qm.RemoteQMCloseCursorRequest(h_queue=queue, h_cursor=cursor)
@@ -168,7 +170,7 @@ class Scene(ServerScene[Qm2qmServer]):
         """How many reads wait."""
         return len(self.server.remote_read_entry_collection)
 
-    def nothing_happened(self, message: Message | None = None) -> bool:
+    def nothing_happened(self, message: ModelMessage | None = None) -> bool:
         """Whether no entry was made and the message, if there is one, is still there to read."""
         held = [thing for thing in self.client.association.handles.values() if hasattr(thing, "request_id")]
         position = None if message is None else message.message_position_reference

@@ -7,9 +7,9 @@ from typing import Any, Generic, TypeVar
 
 import pytest
 
+from msmq_wire.lab.model.interface_server import CallResult
 from msmq_wire.lab.model.qm2qm.client import BIND, UNBIND, Qm2qmClient, ReadResult, Steps, answered_status
 from msmq_wire.lab.model.qm2qm.entries import Qm2qmConfiguration
-from msmq_wire.lab.model.server import Answer
 from msmq_wire.rpc.constants import ReceiveAction
 from msmq_wire.rpc.interfaces import METHODS, qm2qm
 from msmq_wire.rpc.interfaces.shared_parameters import PortResponse
@@ -25,7 +25,7 @@ _START, _END, _OPEN, _CLOSE, _CLOSE_CURSOR, _CANCEL, _PURGE, _PORT, _VERSION, _S
     method.name for method in qm2qm.INTERFACE.methods.values()
 )
 _IDENTIFIER = GUID(b"the client's own")
-_NOT_THERE = Answer(fault=0x1C010002)
+_NOT_THERE = CallResult(fault=0x1C010002)
 T = TypeVar("T")
 
 
@@ -39,19 +39,19 @@ class Wire:
         self.scene = scene
         self.client = Qm2qmClient(_IDENTIFIER) if client is None else client
         self.steps: list[tuple[str, Any]] = []
-        self.faults: dict[str, Answer] = {}
+        self.faults: dict[str, CallResult] = {}
         self.silent = False
         # An operation that nobody holds is given up.
         self.held: list[object] = []
 
-    def begin(self, steps: Generator[tuple[str, Any], Answer, T]) -> Running[T]:
+    def begin(self, steps: Generator[tuple[str, Any], CallResult, T]) -> Running[T]:
         """Run an operation as far as it goes without waiting."""
         running = Running(self, steps)
         self.held.append(running)
         running.go_on()
         return running
 
-    def run(self, steps: Generator[tuple[str, Any], Answer, T]) -> T:
+    def run(self, steps: Generator[tuple[str, Any], CallResult, T]) -> T:
         """Run an operation that does not wait."""
         running = self.begin(steps)
         assert running.results, "it waits"
@@ -69,7 +69,7 @@ class Wire:
         if method in self.faults:
             answered.answer = self.faults[method]
         elif method in (BIND, UNBIND):
-            answered.answer = Answer()
+            answered.answer = CallResult()
         else:
             answered = self.scene.client.start(method, request)
         return answered
@@ -98,7 +98,7 @@ class Wire:
 class Running(Generic[T]):
     """An operation on its way; ``results`` has what it returned."""
 
-    def __init__(self, wire: Wire, steps: Generator[tuple[str, Any], Answer, T]) -> None:
+    def __init__(self, wire: Wire, steps: Generator[tuple[str, Any], CallResult, T]) -> None:
         self.wire = wire
         self.steps = steps
         self.results: list[T] = []
@@ -136,7 +136,7 @@ def second(wire: Wire, request: pytest.FixtureRequest) -> bool:
     return bool(request.param)
 
 
-def _reading(wire: Wire, kind: str) -> Generator[tuple[str, Any], Answer, ReadResult]:
+def _reading(wire: Wire, kind: str) -> Generator[tuple[str, Any], CallResult, ReadResult]:
     """A read of a kind; one by a cursor has a cursor of its own."""
     handle = wire.scene.handle
     match kind:
@@ -211,13 +211,13 @@ def test_a_routing_or_directory_server_says_so() -> None:
 @pytest.mark.parametrize(
     ("faults", "steps"),
     [
-        ({BIND: Answer(fault=5)}, [BIND]),
-        ({_PORT: Answer(response=PortResponse(return_value=0))}, [BIND, _PORT, UNBIND]),
-        ({_PORT: Answer(fault=5)}, [BIND, _PORT, UNBIND]),
+        ({BIND: CallResult(fault=5)}, [BIND]),
+        ({_PORT: CallResult(response=PortResponse(return_value=0))}, [BIND, _PORT, UNBIND]),
+        ({_PORT: CallResult(fault=5)}, [BIND, _PORT, UNBIND]),
     ],
 )
 @pytest.mark.rule("CMQQP-3.2.4.1-4")
-def test_without_a_port_nothing_is_called(faults: dict[str, Answer], steps: list[str]) -> None:
+def test_without_a_port_nothing_is_called(faults: dict[str, CallResult], steps: list[str]) -> None:
     wire = Wire(Scene(opened=False))
     wire.faults = faults
     assert wire.run(wire.client.open_queue(1, 1, 1)) >= (5 if BIND in faults else 0x80000000)
@@ -230,11 +230,11 @@ def test_a_port_that_cannot_be_bound_is_the_end_of_opening() -> None:
     client = Qm2qmClient(_IDENTIFIER)
     steps = client.open_queue(1, 1, 1)
     assert next(steps) == (BIND, 0)
-    assert steps.send(Answer())[0] == _PORT
-    assert steps.send(Answer(response=PortResponse(return_value=2105))) == (BIND, 2105)
-    assert steps.send(Answer(fault=5)) == (UNBIND, 0)
+    assert steps.send(CallResult())[0] == _PORT
+    assert steps.send(CallResult(response=PortResponse(return_value=2105))) == (BIND, 2105)
+    assert steps.send(CallResult(fault=5)) == (UNBIND, 0)
     with pytest.raises(StopIteration) as stop:
-        steps.send(Answer())
+        steps.send(CallResult())
     assert stop.value.value == 5
 
 
@@ -246,9 +246,11 @@ def test_a_newer_client_asks_for_no_port() -> None:
     assert wire.methods == [BIND, _OPEN]
 
 
-@pytest.mark.parametrize("answer", [Answer(fault=0x1C00001D), Answer(fault=Status.MQ_ERROR_ACCESS_DENIED)])
+@pytest.mark.parametrize(
+    "answer", [CallResult(fault=0x1C00001D), CallResult(fault=Status.MQ_ERROR_ACCESS_DENIED)]
+)
 @pytest.mark.rule("CMQQP-3.2.4.1-15", "CMQQP-3.1.4-1", "CMQQP-3.1.4.7-3")
-def test_an_opening_that_fails_or_is_cancelled_after_five_minutes_leaves_nothing(answer: Answer) -> None:
+def test_an_opening_that_fails_or_is_cancelled_after_five_minutes_leaves_nothing(answer: CallResult) -> None:
     assert METHODS[_OPEN].call_timeout == 5 * 60 * 1000
     wire = Wire(Scene(opened=False))
     wire.faults = {_OPEN: answer}
@@ -260,9 +262,9 @@ def test_an_opening_that_fails_or_is_cancelled_after_five_minutes_leaves_nothing
 @pytest.mark.rule("CMQQP-3.1.4-1", "CMQQP-3.1.4.7-3")
 def test_a_fault_a_failure_and_an_unknown_failure_are_failures() -> None:
     response = qm2qm.HandleResponse(status=0xC00E0001)
-    for answer in (Answer(fault=0xC00E0007), Answer(response=response), Answer(fault=0x1C010002)):
+    for answer in (CallResult(fault=0xC00E0007), CallResult(response=response), CallResult(fault=0x1C010002)):
         assert answered_status(answer) != Status.MQ_OK
-    assert answered_status(Answer(response=PortResponse())) == Status.MQ_OK
+    assert answered_status(CallResult(response=PortResponse())) == Status.MQ_OK
 
 
 # Reading
@@ -312,8 +314,8 @@ def test_the_version_of_the_server_chooses_the_method(
     wire: Wire, kind: str, version: tuple[int, int, int], start: str
 ) -> None:
     major, minor, build = version
-    told = qm2qm.RemoteQmGetVersionResponse(p_major=major, p_minor=minor, p_build_number=build)
-    wire.faults = {_VERSION: Answer(response=told)}
+    reported = qm2qm.RemoteQmGetVersionResponse(p_major=major, p_minor=minor, p_build_number=build)
+    wire.faults = {_VERSION: CallResult(response=reported)}
     wire.begin(_reading(wire, kind))
     assert wire.methods == [_VERSION, start]
 
@@ -437,7 +439,7 @@ def test_a_message_that_is_not_taken_over_goes_back(kind: str, packet: bytes | N
 
 def test_a_message_whose_acknowledgment_fails_is_not_taken(wire: Wire) -> None:
     put(wire.scene.queue, b"m")
-    wire.faults = {_END: Answer(fault=5)}
+    wire.faults = {_END: CallResult(fault=5)}
     result = wire.run(wire.client.receive(wire.scene.handle, 0))
     assert (result.status, result.message) == (5, None)
 
@@ -453,7 +455,7 @@ def test_a_read_that_fails_or_is_cancelled_ends_nothing(wire: Wire, kind: str) -
     assert [result.status for result in read.results] == [Status.MQ_ERROR_IO_TIMEOUT]
     assert _END not in wire.methods
     assert wire.pending == {}
-    wire.faults = {_START2: Answer(fault=5)}
+    wire.faults = {_START2: CallResult(fault=5)}
     assert wire.run(_reading(wire, kind)) == ReadResult(status=5)
     assert _END not in wire.methods
     assert wire.pending == {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from msmq_wire.engines.codec import decode
-from msmq_wire.lab.model.data.elements import Message
+from msmq_wire.lab.model.data.elements import ModelMessage
 from msmq_wire.lab.model.data.enumerations import PositionState, QueueAccessType
 from msmq_wire.lab.model.events.enqueue import enqueue_message
 from msmq_wire.lab.model.events.queue import close_queue, delete_queue
@@ -213,7 +213,7 @@ def test_a_message_comes_as_its_packet_with_its_size_and_arrival(scene: Scene) -
 
 @pytest.mark.rule("MQQP-3.1.4.11-42", "MQQP-2.2.2.2-1", "MQQP-2.2.2.2-2")
 def test_the_sequential_identifier_has_no_priority_in_it(scene: Scene) -> None:
-    message = Message(packet=b"p", priority=2, transactional=True)
+    message = ModelMessage(packet=b"p", priority=2, transactional=True)
     assert enqueue_message(scene.queue, message) == 0
     assert message.lookup_identifier == 5 << 56 | 1
     answer = scene.lookup(RECEIVE_CURRENT, message.lookup_identifier)

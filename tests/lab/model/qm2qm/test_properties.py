@@ -10,16 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from msmq_wire.lab.model.data.elements import Cursor, Message, MessagePosition, Queue, Transaction
+from msmq_wire.lab.model.data.elements import Cursor, MessagePosition, ModelMessage, Queue, Transaction
 from msmq_wire.lab.model.data.enumerations import PositionState
 from msmq_wire.lab.model.data.timers import INFINITE
 from msmq_wire.lab.model.events.cursor import open_cursor
 from msmq_wire.lab.model.events.enqueue import enqueue_message
 from msmq_wire.lab.model.events.message import dequeue_message
 from msmq_wire.lab.model.events.transaction import create_transaction, transaction_abort, transaction_commit
+from msmq_wire.lab.model.interface_server import CallResult
 from msmq_wire.lab.model.qm2qm.entries import Qm2qmConfiguration
 from msmq_wire.lab.model.qm2qm.server import Qm2qmServer
-from msmq_wire.lab.model.server import Answer
 from msmq_wire.rpc.constants import ReceiveAction, RemoteReadAck
 from msmq_wire.rpc.interfaces import qm2qm
 from msmq_wire.rpc.statuses import Status
@@ -48,7 +48,7 @@ class _Held(msgspec.Struct, eq=False):
     """A message that a client received and did not end."""
 
     handle: ContextHandle
-    message: Message
+    message: ModelMessage
 
 
 class _Read(msgspec.Struct, eq=False):
@@ -75,7 +75,7 @@ class Readers(RuleBasedStateMachine):
         self.open: list[list[_Open]] = [[] for _ in self.clients]
         self.held: list[list[_Held]] = [[] for _ in self.clients]
         self.reads: list[_Read] = []
-        self.messages: dict[bytes, Message] = {}
+        self.messages: dict[bytes, ModelMessage] = {}
         self.ledger: dict[bytes, str] = {}
         self.transactions: list[tuple[Transaction, list[bytes], list[bytes]]] = []
         self.numbers = 0
@@ -105,7 +105,7 @@ class Readers(RuleBasedStateMachine):
     @rule(queue=queues, priority=st.integers(0, 7), transactional=st.booleans())
     def put(self, queue: int, priority: int, transactional: bool) -> None:
         body = b"%d" % self._number()
-        message = Message(packet=body, priority=priority, size=len(body), transactional=transactional)
+        message = ModelMessage(packet=body, priority=priority, size=len(body), transactional=transactional)
         self.messages[body] = message
         self.ledger[body] = "available"
         assert enqueue_message(self.queues[queue], message) == 0
@@ -166,7 +166,7 @@ class Readers(RuleBasedStateMachine):
         first = next((one for one in self._available(read.queue)), None)
         self.reads.append(read)
 
-        def done(answer: Answer) -> None:
+        def done(answer: CallResult) -> None:
             self.reads.remove(read)
             at_once = not returned
             self._answered(read, answer, action, first if at_once and not read.cursor else None)
@@ -175,7 +175,7 @@ class Readers(RuleBasedStateMachine):
         self.server.serve(self.clients[read.client].association, opnum, request, done)
         returned.append(True)
 
-    def _answered(self, read: _Read, answer: Answer, action: int, first: MessagePosition | None) -> None:
+    def _answered(self, read: _Read, answer: CallResult, action: int, first: MessagePosition | None) -> None:
         assert answer.fault is None
         response = answer.response
         found = (
@@ -286,7 +286,7 @@ class Readers(RuleBasedStateMachine):
             )
         for _ in range(sends):
             body = b"%d" % self._number()
-            self.messages[body] = Message(packet=body, size=len(body))
+            self.messages[body] = ModelMessage(packet=body, size=len(body))
             assert enqueue_message(self.queues[queue], self.messages[body], transaction) == 0
             sent.append(body)
         assert all(self.ledger[body] == "available" for body in received)
@@ -426,7 +426,7 @@ def test_every_call_is_answered_whatever_is_asked(data: st.DataObject, old: bool
     server = Qm2qmServer(manager, configuration)
     peers = [Client(server, number) for number in range(2)]
     for number in range(data.draw(st.integers(0, 4))):
-        enqueue_message(queue, Message(packet=b"%d" % number))
+        enqueue_message(queue, ModelMessage(packet=b"%d" % number))
     for _ in range(data.draw(st.integers(1, 12))):
         peer = data.draw(st.sampled_from(peers))
         stem = data.draw(st.sampled_from([*_requests, "remote_qm_end_receive", "remote_qm_close_queue"]))

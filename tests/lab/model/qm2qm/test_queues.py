@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from msmq_wire.lab.model.data.elements import Cursor, Message
+from msmq_wire.lab.model.data.elements import Cursor, ModelMessage
 from msmq_wire.lab.model.data.enumerations import (
     PositionState,
     QueueAccessType,
@@ -14,8 +14,8 @@ from msmq_wire.lab.model.data.enumerations import (
 from msmq_wire.lab.model.events.message import dequeue_message
 from msmq_wire.lab.model.events.queue import close_queue, delete_queue, open_queue
 from msmq_wire.lab.model.events.transaction import create_transaction, transaction_commit
+from msmq_wire.lab.model.interface_server import CallResult
 from msmq_wire.lab.model.qm2qm.entries import OpenQueueEntry, Qm2qmConfiguration
-from msmq_wire.lab.model.server import Answer
 from msmq_wire.rpc.constants import PortProtocol, RemoteReadAck
 from msmq_wire.rpc.interfaces import qm2qm
 from msmq_wire.rpc.interfaces.shared_parameters import NoParameters
@@ -32,7 +32,7 @@ ACK, NACK = RemoteReadAck.RR_ACK, RemoteReadAck.RR_NACK
 both_acks = pytest.mark.parametrize("ack", [ACK, NACK])
 
 
-def _received(scene: Scene, body: bytes = b"m") -> tuple[Message, ContextHandle]:
+def _received(scene: Scene, body: bytes = b"m") -> tuple[ModelMessage, ContextHandle]:
     message = put(scene.queue, body)
     handle = scene.read(RECEIVE).response.pph_context
     assert isinstance(handle, ContextHandle)
@@ -161,7 +161,9 @@ def test_a_receive_of_a_queue_that_was_deleted_changes_nothing(scene: Scene, ack
 # RemoteQMOpenQueue
 
 
-def _open(client: Client, *, mqs: int = 0, h_queue: int = 0, p_queue: int = 0, context: int = 0) -> Answer:
+def _open(
+    client: Client, *, mqs: int = 0, h_queue: int = 0, p_queue: int = 0, context: int = 0
+) -> CallResult:
     request = qm2qm.RemoteQMOpenQueueRequest(
         p_lic_guid=LICENCE, dw_mqs=mqs, h_queue=h_queue, p_queue=p_queue, dwp_context=context
     )

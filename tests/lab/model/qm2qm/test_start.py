@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from msmq_wire.engines.codec import decode
-from msmq_wire.lab.model.data.elements import Cursor, Message
+from msmq_wire.lab.model.data.elements import Cursor, ModelMessage
 from msmq_wire.lab.model.data.enumerations import CursorState, PositionState, QueueAccessType
 from msmq_wire.lab.model.data.message_packet import count_move
 from msmq_wire.lab.model.data.timers import INFINITE
@@ -438,7 +438,7 @@ def test_a_size_out_of_range_is_a_fault(scene: Scene) -> None:
 def test_a_packet_that_cannot_be_marshalled_stays_and_goes_to_who_can_take_it(scene: Scene) -> None:
     packet = bytes(0x420001)
     waiting = [scene.start(RECEIVE, ul_timeout=1000, dw_request_id=number) for number in (1, 2)]
-    got: list[tuple[int, Message | None]] = []
+    got: list[tuple[int, ModelMessage | None]] = []
     dequeue_message(scene.descriptor, lambda status, message: got.append((status, message)))
     message = put(scene.queue, packet=packet)
     assert [one.status for one in waiting] == [Status.MQ_ERROR] * 2
@@ -478,7 +478,7 @@ def test_what_the_client_said_comes_back_and_what_means_nothing_is_ignored(
 
 @pytest.mark.rule("MQQP-2.2.2.2-1", "MQQP-2.2.2.2-2", "MQQP-3.1.4.10-45")
 def test_the_sequential_identifier_is_the_lookup_identifier_without_its_high_byte(scene: Scene) -> None:
-    message = Message(packet=b"p", priority=0, transactional=True)
+    message = ModelMessage(packet=b"p", priority=0, transactional=True)
     assert enqueue_message(scene.queue, message) == 0
     assert message.lookup_identifier >> 56 == 7
     answer = scene.read(PEEK, method=START2)

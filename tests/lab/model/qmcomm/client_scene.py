@@ -7,20 +7,20 @@ from collections.abc import Callable, Generator
 from typing import Any, Generic, TypeVar
 
 from msmq_wire.lab.model.data.elements import Queue
+from msmq_wire.lab.model.interface_server import CallResult, ClientAssociation, InterfaceServer
 from msmq_wire.lab.model.qm2qm.server import Qm2qmServer
 from msmq_wire.lab.model.qmcomm.client.client import QmcommClient
-from msmq_wire.lab.model.qmcomm.client.values import (
+from msmq_wire.lab.model.qmcomm.client.planned_calls import (
     Endpoint,
     EnlistedTransaction,
     OpenQueueContext,
+    PlannedCall,
     Result,
-    Step,
 )
 from msmq_wire.lab.model.qmcomm.environment import QmcommEnvironment
 from msmq_wire.lab.model.qmcomm.local_queue_context import RemoteBinding
 from msmq_wire.lab.model.qmcomm.qmcomm2 import Qmcomm2Server
 from msmq_wire.lab.model.qmcomm.server import QmcommServer
-from msmq_wire.lab.model.server import Answer, Association, Server
 from msmq_wire.rpc.interfaces import qmcomm
 from msmq_wire.rpc.interfaces.qmcomm2 import RpcACSendMessageExRequest
 from msmq_wire.rpc.ndr import StubValue, encode_stub, inspect_stub
@@ -37,7 +37,7 @@ ORDERS = "DIRECT=OS:host\\private$\\orders"
 FAR = "DIRECT=OS:elsewhere\\private$\\far"
 RECEIVE, SEND, PEEK = 0x01, 0x02, 0x20
 OK = 0
-NOT_THERE = Answer(fault=0x1C010002)
+NOT_THERE = CallResult(fault=0x1C010002)
 FAILURES = (Status.MQ_ERROR, Status.MQ_ERROR_ACCESS_DENIED, 0x80070005, 0xC0000001)
 HANDLE = ContextHandle(uuid=GUID(b"a handle of some"))
 WHEREABOUTS = b"where the coordinator is"
@@ -55,20 +55,20 @@ class Computer:
             transaction_manager=Coordinator(WHEREABOUTS),
             forest=GUID(b"f" * 16),
         )
-        self.servers: dict[str, Server] = {
+        self.servers: dict[str, InterfaceServer] = {
             "qmcomm": QmcommServer(self.manager, environment),
             "qmcomm2": Qmcomm2Server(self.manager, makes_local_cursors=old, **how),
             "qm2qm": Qm2qmServer(self.manager),
         }
-        self.associations: dict[int, Association] = {}
+        self.associations: dict[int, ClientAssociation] = {}
 
     def serve(
-        self, interface: str, port: int, opnum: int, request: Any, done: Callable[[Answer], None]
+        self, interface: str, port: int, opnum: int, request: Any, done: Callable[[CallResult], None]
     ) -> None:
-        association = self.associations.setdefault(port, Association(number=port))
+        association = self.associations.setdefault(port, ClientAssociation(number=port))
         self.servers[interface].serve(association, opnum, request, done)
 
-    def call_by_name(self, name: str, request: Any, done: Callable[[Answer], None]) -> None:
+    def call_by_name(self, name: str, request: Any, done: Callable[[CallResult], None]) -> None:
         """A call of another queue manager."""
         for interface, server in self.servers.items():
             for opnum, method in server.INTERFACE.methods.items():
@@ -80,12 +80,12 @@ class Computer:
 class Running(Generic[T]):
     """An operation that goes on when its call is answered; ``results`` has what it came to."""
 
-    def __init__(self, world: World, steps: Generator[Step, Answer, T]) -> None:
+    def __init__(self, world: World, steps: Generator[PlannedCall, CallResult, T]) -> None:
         self.world = world
         self.steps = steps
         self.results: list[T] = []
 
-    def go_on(self, answer: Answer | None = None) -> None:
+    def go_on(self, answer: CallResult | None = None) -> None:
         try:
             step = next(self.steps) if answer is None else self.steps.send(answer)
         except StopIteration as end:
@@ -112,8 +112,8 @@ class World:
         self.orders: Queue = make_queue(self.host.manager)
         self.far: Queue = make_queue(self.elsewhere.manager, "far")
         self.client = client or new_client(settings={})
-        self.log: list[Step] = []
-        self.answers: dict[str, Answer] = {}
+        self.log: list[PlannedCall] = []
+        self.answers: dict[str, CallResult] = {}
         # An operation that nobody holds is given up.
         self.held: list[object] = []
 
@@ -121,7 +121,7 @@ class World:
         there = {"host": self.host, "elsewhere": self.elsewhere}.get(computer)
         return None if there is None else there.call_by_name
 
-    def take(self, step: Step, done: Callable[[Answer], None]) -> None:
+    def take(self, step: PlannedCall, done: Callable[[CallResult], None]) -> None:
         """One call, as a stub can hold it."""
         self.log.append(step)
         method = step.interface.methods[step.opnum]
@@ -135,20 +135,20 @@ class World:
         assert step.endpoint.port in (0, 2103)
         computer.serve(step.interface.name, step.endpoint.port, step.opnum, step.request, done)
 
-    def begin(self, steps: Generator[Step, Answer, T]) -> Running[T]:
+    def begin(self, steps: Generator[PlannedCall, CallResult, T]) -> Running[T]:
         """Run an operation as far as it goes without waiting."""
         running = Running(self, steps)
         self.held.append(running)
         running.go_on()
         return running
 
-    def run(self, steps: Generator[Step, Answer, T]) -> T:
+    def run(self, steps: Generator[PlannedCall, CallResult, T]) -> T:
         """Run an operation that does not wait."""
         running = self.begin(steps)
         assert running.results, "it waits"
         return running.results[0]
 
-    def good(self, steps: Generator[Step, Answer, Result[T]]) -> T:
+    def good(self, steps: Generator[PlannedCall, CallResult, Result[T]]) -> T:
         """The value of an operation that succeeds."""
         result = self.run(steps)
         assert result.status == OK, hex(result.status)
@@ -172,7 +172,7 @@ class World:
             for method in interface.methods.values()
             if method.name == name
         )
-        self.answers[name] = Answer(method.response.cls(status=status, **parameters))
+        self.answers[name] = CallResult(method.response.cls(status=status, **parameters))
 
     @property
     def names(self) -> list[str]:

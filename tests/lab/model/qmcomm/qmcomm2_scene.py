@@ -6,11 +6,11 @@ from typing import Any
 
 import msgspec
 
-from msmq_wire.lab.model.data.elements import Message, OpenQueueDescriptor, Queue
+from msmq_wire.lab.model.data.elements import ModelMessage, OpenQueueDescriptor, Queue
 from msmq_wire.lab.model.data.enumerations import QueueAccessType
+from msmq_wire.lab.model.interface_server import CallResult
 from msmq_wire.lab.model.qmcomm.local_queue_context import LocalQueueContextHandle, add_local_queue
 from msmq_wire.lab.model.qmcomm.qmcomm2 import Qmcomm2Server
-from msmq_wire.lab.model.server import Answer
 from msmq_wire.rpc.interfaces.qmcomm2 import (
     RpcACCreateCursorExRequest,
     RpcACReceiveMessageExRequest,
@@ -98,7 +98,7 @@ class Scene(ServerScene[Qmcomm2Server]):
 
     def send(
         self, buffer: Any = None, handle: ContextHandle | None = None, room: ObjectId | None = ROOM
-    ) -> Answer:
+    ) -> CallResult:
         """rpc_ACSendMessageEx."""
         handle = self.open(SEND).handle if handle is None else handle
         ptb = sending() if buffer is None else buffer
@@ -106,7 +106,7 @@ class Scene(ServerScene[Qmcomm2Server]):
             1, RpcACSendMessageExRequest(h_queue=handle, ptb=ptb, p_message_id=room)
         )
 
-    def sent(self, **old: Any) -> Message:
+    def sent(self, **old: Any) -> ModelMessage:
         """The message that a send leaves in the queue."""
         answer = self.send(sending(**old))
         assert answer.status == Status.MQ_OK, hex(answer.status or 0)
@@ -118,13 +118,13 @@ class Scene(ServerScene[Qmcomm2Server]):
         context = opened if isinstance(opened, int) else opened.open_queue_descriptor_reference.handle
         return self.client.start_opnum(2, RpcACReceiveMessageExRequest(h_qm_context=context, ptb=buffer))
 
-    def receive(self, buffer: Any, opened: LocalQueueContextHandle | int | None = None) -> Answer:
+    def receive(self, buffer: Any, opened: LocalQueueContextHandle | int | None = None) -> CallResult:
         """rpc_ACReceiveMessageEx that is answered at once."""
         answer = self.start_receive(buffer, self.open() if opened is None else opened).answer
         assert answer is not None, "the call waits"
         return answer
 
-    def create_cursor(self, handle: ContextHandle, **how: Any) -> Answer:
+    def create_cursor(self, handle: ContextHandle, **how: Any) -> CallResult:
         """rpc_ACCreateCursorEx."""
         return self.client.call_opnum(3, RpcACCreateCursorExRequest(h_queue=handle, **how))
 
@@ -141,7 +141,7 @@ class Scene(ServerScene[Qmcomm2Server]):
         return taken(answer)
 
 
-def taken(answer: Answer | Waiting) -> bytes | int:
+def taken(answer: CallResult | Waiting) -> bytes | int:
     """The body in an answer, or the status."""
     if answer.status != Status.MQ_OK:
         return answer.status or 0

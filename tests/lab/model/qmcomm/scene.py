@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from msmq_wire.lab.model.data.elements import OpenQueueDescriptor, Queue
-from msmq_wire.lab.model.data.enumerations import QueueType
+from msmq_wire.lab.model.data.enumerations import ModelQueueType
 from msmq_wire.lab.model.events.queue import create_queue
-from msmq_wire.lab.model.qmcomm.environment import Deed, QmcommEnvironment
+from msmq_wire.lab.model.interface_server import CallResult, ClientAssociation
+from msmq_wire.lab.model.qmcomm.environment import QmcommEnvironment, QueueAction
 from msmq_wire.lab.model.qmcomm.local_queue_context import LocalQueueContextHandle, RemoteQueueProxyHandle
 from msmq_wire.lab.model.qmcomm.server import QmcommServer
-from msmq_wire.lab.model.server import Answer, Association
 from msmq_wire.rpc.interfaces.qm2qm import HandleResponse, RemoteQMOpenQueueResponse
 from msmq_wire.rpc.interfaces.qmcomm_objects import (
     CreateObjectInternalRequest,
@@ -49,15 +49,15 @@ class OtherQueueManager:
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, Any]] = []
-        self.waiting: list[Callable[[Answer], None]] = []
-        self.answers: dict[str, Answer | None] = {
-            "RemoteQMOpenQueue": Answer(RemoteQMOpenQueueResponse(ph_context=REMOTE_HANDLE)),
-            "RemoteQMCloseQueue": Answer(HandleResponse()),
-            "RemoteQMCloseCursor": Answer(StatusResponse()),
-            "RemoteQMPurgeQueue": Answer(StatusResponse()),
+        self.waiting: list[Callable[[CallResult], None]] = []
+        self.answers: dict[str, CallResult | None] = {
+            "RemoteQMOpenQueue": CallResult(RemoteQMOpenQueueResponse(ph_context=REMOTE_HANDLE)),
+            "RemoteQMCloseQueue": CallResult(HandleResponse()),
+            "RemoteQMCloseCursor": CallResult(StatusResponse()),
+            "RemoteQMPurgeQueue": CallResult(StatusResponse()),
         }
 
-    def __call__(self, name: str, request: Any, done: Callable[[Answer], None]) -> None:
+    def __call__(self, name: str, request: Any, done: Callable[[CallResult], None]) -> None:
         self.calls.append((name, request))
         answer = self.answers.get(name)
         if answer is None:
@@ -141,7 +141,7 @@ class Scene(ServerScene[QmcommServer]):
     def add_public_queue(self) -> Queue:
         """The public queue ``shared``."""
         queue = system_queue(self.manager, "shared")
-        queue.queue_type, queue.identifier = QueueType.PUBLIC, PUBLIC
+        queue.queue_type, queue.identifier = ModelQueueType.PUBLIC, PUBLIC
         assert create_queue(self.manager, queue) == Status.MQ_OK
         return queue
 
@@ -209,12 +209,12 @@ def remote_cursor(h_queue: int, **more: Any) -> CreateRemoteCursorRequest:
     return CreateRemoteCursorRequest(ptb1=CACTransferBufferV1(arm=TransferSend(), **more), h_queue=h_queue)
 
 
-def denied(stem: str, request: Any) -> list[tuple[Deed, str | None]]:
+def denied(stem: str, request: Any) -> list[tuple[QueueAction, str | None]]:
     """What is asked, and of which queue, before a server that permits nothing denies a call."""
-    asked: list[tuple[Deed, str | None]] = []
+    asked: list[tuple[QueueAction, str | None]] = []
 
-    def permits(_: Association, deed: Deed, queue: Queue | None) -> bool:
-        asked.append((deed, queue.pathname if queue else None))
+    def permits(_: ClientAssociation, action: QueueAction, queue: Queue | None) -> bool:
+        asked.append((action, queue.pathname if queue else None))
         return False
 
     assert Scene(permits=permits).refusal(stem, request) == Status.MQ_ERROR_ACCESS_DENIED

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from msmq_wire.errors import FormatNameError
-from msmq_wire.lab.model.data.queue_properties import get_property
+from msmq_wire.lab.model.data.queue_attributes import get_property
+from msmq_wire.lab.model.interface_server import CallResult
 from msmq_wire.lab.model.qmcomm.client.client import QmcommClient
-from msmq_wire.lab.model.qmcomm.client.values import Endpoint, Result, Steps
-from msmq_wire.lab.model.server import Answer
+from msmq_wire.lab.model.qmcomm.client.planned_calls import Endpoint, Result, Steps
 from msmq_wire.rpc.interfaces.qmcomm import INTERFACE
 from msmq_wire.rpc.interfaces.qmcomm_objects import GetObjectSecurityResponse
 from msmq_wire.rpc.interfaces.qmcomm_queues import QueryRegistryResponse
@@ -94,9 +94,9 @@ def test_a_queue_is_used_where_it_was_opened(world: World) -> None:
 
 @pytest.mark.rule("CMQMP-3.1.4.24-2")
 @pytest.mark.parametrize(
-    "answer", [Answer(PortResponse()), NOT_THERE, Answer(PortResponse(return_value=0x10000))]
+    "answer", [CallResult(PortResponse()), NOT_THERE, CallResult(PortResponse(return_value=0x10000))]
 )
-def test_no_port_leaves_the_client_where_it_was(world: World, answer: Answer) -> None:
+def test_no_port_leaves_the_client_where_it_was(world: World, answer: CallResult) -> None:
     world.answers["R_QMGetRTQMServerPort"] = answer
     assert world.run(world.client.get_server_port()) == 0
     assert world.client.endpoint == Endpoint(computer="host")
@@ -144,7 +144,7 @@ def test_all_failures_mean_the_same_and_nothing_is_read_from_them(
     world: World, method: str, status: int, fault: bool
 ) -> None:
     if fault:
-        world.answers[method] = Answer(fault=status)
+        world.answers[method] = CallResult(fault=status)
     else:
         world.fails(method, status, **OUT_PARAMETERS.get(method, {}))
     assert world.run(CALLS[method](world.client)) in (status, Result(status=status))
@@ -199,8 +199,8 @@ def test_settings_are_asked_for_at_the_port_that_the_server_named() -> None:
 
 
 @pytest.mark.rule("CMQMP-3.2.4-3", "CMQMP-3.1.4.23-2")
-@pytest.mark.parametrize("answer", [NOT_THERE, Answer(QueryRegistryResponse(status=Status.MQ_ERROR))])
-def test_an_operation_goes_on_without_the_settings_that_were_not_told(answer: Answer) -> None:
+@pytest.mark.parametrize("answer", [NOT_THERE, CallResult(QueryRegistryResponse(status=Status.MQ_ERROR))])
+def test_an_operation_goes_on_without_the_settings_that_were_not_told(answer: CallResult) -> None:
     world = World(client=new_client())
     world.answers["R_QMQueryQMRegistryInternal"] = answer
     world.open()
@@ -434,10 +434,10 @@ def test_a_server_that_always_wants_more_room_is_asked_three_times(world: World)
     steps = world.client.get_security(ORDERS, 1)
     assert next(steps).request.n_length == 0
     for size in (10, 20):
-        step = steps.send(Answer(GetObjectSecurityResponse(lpn_length_needed=size, status=small)))
+        step = steps.send(CallResult(GetObjectSecurityResponse(lpn_length_needed=size, status=small)))
         assert step.request.n_length == size
     with pytest.raises(StopIteration) as end:
-        steps.send(Answer(GetObjectSecurityResponse(lpn_length_needed=30, status=small)))
+        steps.send(CallResult(GetObjectSecurityResponse(lpn_length_needed=30, status=small)))
     assert end.value.value.status == small
 
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from msmq_wire.lab.model.qmcomm.client.buffers import Room, receiving_buffer, sending_buffer
-from msmq_wire.lab.model.qmcomm.client.values import Endpoint, EnlistedTransaction, OpenQueueContext
+from msmq_wire.lab.model.interface_server import CallResult
+from msmq_wire.lab.model.qmcomm.client.planned_calls import Endpoint, EnlistedTransaction, OpenQueueContext
+from msmq_wire.lab.model.qmcomm.client.request_buffers import Room, receiving_buffer, sending_buffer
 from msmq_wire.lab.model.qmcomm.transfer_checks import check_receive, check_send
-from msmq_wire.lab.model.server import Answer
 from msmq_wire.rpc.interfaces import qmcomm2
 from msmq_wire.rpc.interfaces.qmcomm2 import MessageIdResponse, RpcACReceiveMessageExResponse
 from msmq_wire.rpc.ndr import StubValue, encode_stub
@@ -103,7 +103,7 @@ def test_what_a_message_does_not_have_is_null(world: World) -> None:
 
 @pytest.mark.rule("CMQMP-3.2.4-3", "CMQMP-3.2.4.10-4")
 @pytest.mark.parametrize(
-    ("told", "seconds"),
+    ("reported", "seconds"),
     [
         ({1: "345600"}, 345_600),
         ({1: "0"}, 0),
@@ -116,11 +116,14 @@ def test_what_a_message_does_not_have_is_null(world: World) -> None:
     ],
 )
 def test_a_message_has_the_time_to_reach_its_queue_that_the_server_told(
-    told: dict[int, str], seconds: int
+    reported: dict[int, str], seconds: int
 ) -> None:
-    old = sent(World(client=new_client(settings=told)))
+    old = sent(World(client=new_client(settings=reported)))
     assert old.ul_absolute_time_to_queue == seconds
-    assert sent(World(client=new_client(settings=told)), time_to_reach_queue=9).ul_absolute_time_to_queue == 9
+    assert (
+        sent(World(client=new_client(settings=reported)), time_to_reach_queue=9).ul_absolute_time_to_queue
+        == 9
+    )
 
 
 @pytest.mark.rule("CMQMP-3.2.4.10-4", "CMQMP-3.1.5.2-2")
@@ -295,7 +298,7 @@ def test_a_failure_of_the_second_call_is_the_end(world: World, status: int) -> N
     world.fails("QMSendMessageInternalEx", status, p_message_id=IDENTIFIER)
     result = world.run(world.client.send(queue, message(b"x")))
     assert (result.status, result.value) == (status, None)
-    world.answers["rpc_ACSendMessageEx"] = Answer(fault=int(Status.STATUS_RETRY))
+    world.answers["rpc_ACSendMessageEx"] = CallResult(fault=int(Status.STATUS_RETRY))
     world.log.clear()
     assert world.run(world.client.send(queue, message(b"x"))).status == Status.STATUS_RETRY
     assert world.names == ["rpc_ACSendMessageEx"]
@@ -455,7 +458,7 @@ def test_room_has_bounds(room: dict[str, int]) -> None:
 def test_an_answer_that_holds_no_message_gives_none_of_its_properties(world: World) -> None:
     answer = RpcACReceiveMessageExResponse(ptb=CACTransferBufferV2(old=receiving_buffer(Room(), 0).old))
     empty = msgspec.structs.replace(answer.ptb.old, u_transfer_type=2, arm=None)
-    world.answers["rpc_ACReceiveMessageEx"] = Answer(
+    world.answers["rpc_ACReceiveMessageEx"] = CallResult(
         RpcACReceiveMessageExResponse(ptb=CACTransferBufferV2(old=empty))
     )
     assert world.good(world.client.peek(world.open())) == MessageProperties()
@@ -543,7 +546,7 @@ def test_a_transaction_has_ended_whatever_the_end_comes_to(world: World, status:
     one, other = begin(world), begin(world)
     world.fails("R_QMCommitTransaction", status)
     assert world.run(world.client.commit(one)) == status
-    world.answers["R_QMAbortTransaction"] = Answer(fault=5)
+    world.answers["R_QMAbortTransaction"] = CallResult(fault=5)
     assert world.run(world.client.abort(other)) == 5
     assert (one.ended, other.ended, world.client.transactions) == (True, True, [])
 
@@ -624,6 +627,6 @@ def test_a_server_that_takes_no_part_leaves_no_transaction(world: World) -> None
 
 
 def test_a_success_without_an_identifier_gives_none(world: World) -> None:
-    world.answers["rpc_ACSendMessageEx"] = Answer(MessageIdResponse())
+    world.answers["rpc_ACSendMessageEx"] = CallResult(MessageIdResponse())
     result = world.run(world.client.send(world.open(access=SEND), message(b"x")))
     assert (result.status, result.value) == (OK, None)

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from msmq_wire.lab.model.qmcomm.client.buffers import Room, receiving_buffer
+from msmq_wire.lab.model.interface_server import CallResult
 from msmq_wire.lab.model.qmcomm.client.client import QmcommClient
-from msmq_wire.lab.model.qmcomm.client.values import Endpoint, OpenQueueContext, Result, Steps
-from msmq_wire.lab.model.server import Answer
+from msmq_wire.lab.model.qmcomm.client.planned_calls import Endpoint, OpenQueueContext, Result, Steps
+from msmq_wire.lab.model.qmcomm.client.request_buffers import Room, receiving_buffer
 from msmq_wire.rpc.interfaces.qmcomm2 import RpcACCreateCursorExResponse
 from msmq_wire.rpc.interfaces.qmcomm_queues import (
     ACHandleToFormatNameResponse,
@@ -149,11 +149,11 @@ def pointing(path: str) -> OpenQueueInternalResponse:
 def test_numbers_beside_the_name_of_another_computer_are_ignored(world: World) -> None:
     steps = world.client.open_queue(FAR)
     next(steps)
-    asked = steps.send(Answer(pointing("elsewhere\\private$\\far")))
+    asked = steps.send(CallResult(pointing("elsewhere\\private$\\far")))
     assert (asked.name, asked.endpoint.computer) == ("R_QMGetRTQMServerPort", "elsewhere")
-    steps.send(Answer(PortResponse(return_value=2103)))
+    steps.send(CallResult(PortResponse(return_value=2103)))
     opened = OpenRemoteQueueResponse(pph_context=HANDLE, pdw_context=1, dwp_queue=2, ph_queue=3)
-    second = steps.send(Answer(opened)).request
+    second = steps.send(CallResult(opened)).request
     assert (second.h_remote_queue, second.dwp_queue, second.dwp_remote_context) == (3, 2, 1)
     assert world.client.queues == []
 
@@ -162,14 +162,14 @@ def test_numbers_beside_the_name_of_another_computer_are_ignored(world: World) -
 def test_the_name_in_the_second_answer_is_ignored(world: World) -> None:
     steps = world.client.open_queue(FAR)
     next(steps)
-    steps.send(Answer(pointing("elsewhere\\private$\\far")))
-    steps.send(Answer(PortResponse(return_value=2103)))
-    steps.send(Answer(OpenRemoteQueueResponse(pph_context=HANDLE, ph_queue=3)))
-    closing = steps.send(Answer(pointing("a third one\\private$\\far")))
+    steps.send(CallResult(pointing("elsewhere\\private$\\far")))
+    steps.send(CallResult(PortResponse(return_value=2103)))
+    steps.send(CallResult(OpenRemoteQueueResponse(pph_context=HANDLE, ph_queue=3)))
+    closing = steps.send(CallResult(pointing("a third one\\private$\\far")))
     assert closing.name == "R_QMCloseRemoteQueueContext"
     assert closing.request.pph_context == HANDLE
     with pytest.raises(StopIteration) as end:
-        steps.send(Answer(closing.request))
+        steps.send(CallResult(closing.request))
     assert end.value.value.value.context == 99
 
 
@@ -189,28 +189,28 @@ def test_the_name_in_the_second_answer_is_ignored(world: World) -> None:
 def test_what_cannot_be_opened_elsewhere_is_not_asked_for(
     world: World, name: str, access: int, path: str
 ) -> None:
-    world.answers["rpc_QMOpenQueueInternal"] = Answer(pointing(path))
+    world.answers["rpc_QMOpenQueueInternal"] = CallResult(pointing(path))
     assert world.run(world.client.open_queue(name, access)).status == Status.MQ_ERROR
     assert (world.names, world.client.queues) == (OPENING, [])
 
 
 @pytest.mark.rule("CMQMP-3.2.4.7-10", "CMQMP-3.1.4.24-2")
 def test_a_computer_without_a_port_cannot_be_reached(world: World) -> None:
-    world.answers["R_QMGetRTQMServerPort"] = Answer(PortResponse())
+    world.answers["R_QMGetRTQMServerPort"] = CallResult(PortResponse())
     result = world.run(world.client.open_queue(FAR))
     assert result.status == Status.MQ_ERROR_REMOTE_MACHINE_NOT_AVAILABLE
     assert world.names == REMOTE_OPENING[:2]
 
 
 @pytest.mark.rule("CMQMP-3.1.4.2-4", "CMQMP-3.2.4.7-10")
-@pytest.mark.parametrize("answer", [*FAILURES, Answer(fault=5)])
+@pytest.mark.parametrize("answer", [*FAILURES, CallResult(fault=5)])
 def test_nothing_is_taken_over_that_was_not_opened(world: World, answer: Any) -> None:
-    if isinstance(answer, Answer):
+    if isinstance(answer, CallResult):
         world.answers["R_QMOpenRemoteQueue"] = answer
     else:
         world.fails("R_QMOpenRemoteQueue", answer, pph_context=HANDLE, ph_queue=7)
     result = world.run(world.client.open_queue(FAR))
-    assert result.status == (5 if isinstance(answer, Answer) else answer)
+    assert result.status == (5 if isinstance(answer, CallResult) else answer)
     assert (world.names, world.client.queues) == (REMOTE_OPENING[:3], [])
 
 
@@ -218,21 +218,21 @@ def test_nothing_is_taken_over_that_was_not_opened(world: World, answer: Any) ->
 def test_the_other_computer_lets_go_also_where_the_server_refuses(world: World) -> None:
     steps = world.client.open_queue(FAR)
     next(steps)
-    steps.send(Answer(pointing("elsewhere\\private$\\far")))
-    steps.send(Answer(PortResponse(return_value=2103)))
-    steps.send(Answer(OpenRemoteQueueResponse(pph_context=HANDLE, ph_queue=3)))
+    steps.send(CallResult(pointing("elsewhere\\private$\\far")))
+    steps.send(CallResult(PortResponse(return_value=2103)))
+    steps.send(CallResult(OpenRemoteQueueResponse(pph_context=HANDLE, ph_queue=3)))
     refused = OpenQueueInternalResponse(status=Status.MQ_ERROR_ACCESS_DENIED, ph_queue=HANDLE)
-    closing = steps.send(Answer(refused))
+    closing = steps.send(CallResult(refused))
     assert (closing.name, closing.request.pph_context) == ("R_QMCloseRemoteQueueContext", HANDLE)
     assert closing.endpoint == ELSEWHERE
     with pytest.raises(StopIteration) as end:
-        steps.send(Answer(closing.request))
+        steps.send(CallResult(closing.request))
     assert (end.value.value.status, world.client.queues) == (Status.MQ_ERROR_ACCESS_DENIED, [])
 
 
 @pytest.mark.rule("CMQMP-3.2.4.7-10", "CMQMP-2.2.1.1.2-2")
 def test_a_queue_that_the_other_computer_does_not_let_go_is_not_open(world: World) -> None:
-    world.answers["R_QMCloseRemoteQueueContext"] = Answer(fault=5)
+    world.answers["R_QMCloseRemoteQueueContext"] = CallResult(fault=5)
     result = world.run(world.client.open_queue(FAR))
     assert (result.status, result.value, world.client.queues) == (5, None, [])
     assert world.names == [*REMOTE_OPENING, "rpc_ACCloseHandle"]
@@ -286,7 +286,7 @@ def test_all_failures_of_a_use_mean_the_same_and_nothing_is_read_from_them(
     queue = world.open()
     world.log.clear()
     if fault:
-        world.answers[method] = Answer(fault=status)
+        world.answers[method] = CallResult(fault=status)
     else:
         world.fails(method, status, **OUT_PARAMETERS.get(method, {}))
     assert world.run(use(world.client, queue)) in (status, Result(status=status))
@@ -347,9 +347,9 @@ def test_a_name_that_needs_no_room_or_too_much_is_not_asked_for_again(world: Wor
 
 def test_a_success_without_a_name_and_a_fault_are_failures(world: World) -> None:
     queue = world.open()
-    world.answers["rpc_ACHandleToFormatName"] = Answer(ACHandleToFormatNameResponse())
+    world.answers["rpc_ACHandleToFormatName"] = CallResult(ACHandleToFormatNameResponse())
     assert world.run(world.client.handle_to_format_name(queue)).status == Status.MQ_ERROR
-    world.answers["rpc_ACHandleToFormatName"] = Answer(fault=0)
+    world.answers["rpc_ACHandleToFormatName"] = CallResult(fault=0)
     assert world.run(world.client.handle_to_format_name(queue)).status == Status.MQ_ERROR
 
 
@@ -463,7 +463,9 @@ def test_a_cursor_that_is_not_created_elsewhere_is_closed_again(
 def test_a_cursor_needs_the_name_of_the_other_computer(name: Any) -> None:
     world = World(old=True)
     queue = world.open(FAR)
-    world.answers["R_QMGetRemoteQueueName"] = Answer(GetRemoteQueueNameResponse(lplp_remote_queue_name=name))
+    world.answers["R_QMGetRemoteQueueName"] = CallResult(
+        GetRemoteQueueNameResponse(lplp_remote_queue_name=name)
+    )
     result = world.run(world.client.create_cursor(queue))
     assert result.status == Status.MQ_ERROR_REMOTE_MACHINE_NOT_AVAILABLE
     assert world.names[-1] == "rpc_ACCloseCursor"
@@ -476,14 +478,14 @@ def test_faults_while_a_cursor_is_created_are_failures() -> None:
     next(steps)
     made = CACCreateRemoteCursor(h_cursor=6, srv_h_ac_queue=7, cli_p_qm_queue=8)
     pending = Status.MQ_INFORMATION_REMOTE_OPERATION
-    assert steps.send(Answer(RpcACCreateCursorExResponse(pcc=made, status=pending))).request.p_queue == 8
+    assert steps.send(CallResult(RpcACCreateCursorExResponse(pcc=made, status=pending))).request.p_queue == 8
     name = WcharText.of("elsewhere\\private$\\far")
-    steps.send(Answer(GetRemoteQueueNameResponse(lplp_remote_queue_name=name)))
-    assert steps.send(Answer(PortResponse(return_value=2103))).request.h_queue == 7
-    steps.send(Answer(CreateRemoteCursorResponse(ph_cursor=9)))
-    assert steps.send(Answer(fault=5)).request.h_cursor == 6
+    steps.send(CallResult(GetRemoteQueueNameResponse(lplp_remote_queue_name=name)))
+    assert steps.send(CallResult(PortResponse(return_value=2103))).request.h_queue == 7
+    steps.send(CallResult(CreateRemoteCursorResponse(ph_cursor=9)))
+    assert steps.send(CallResult(fault=5)).request.h_cursor == 6
     with pytest.raises(StopIteration) as end:
-        steps.send(Answer(fault=5))
+        steps.send(CallResult(fault=5))
     assert (end.value.value.status, queue.cursors) == (5, set())
-    world.answers["rpc_ACCreateCursorEx"] = Answer(fault=int(pending))
+    world.answers["rpc_ACCreateCursorEx"] = CallResult(fault=int(pending))
     assert world.run(world.client.create_cursor(queue)).value is None

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from msmq_wire.lab.model.data.enumerations import QueueType
+from msmq_wire.lab.model.data.enumerations import ModelQueueType
 from msmq_wire.lab.model.qmcomm.queue_path import QueuePath, get_queue_path
 from msmq_wire.rpc.interfaces.qmcomm_objects import (
     CreateObjectInternalRequest,
@@ -117,7 +117,7 @@ def test_a_queue_is_made_with_defaults_where_nothing_is_said(scene: Scene) -> No
     assert scene.status(CREATE, creating()) == Status.MQ_OK
     queue = scene.manager.queue_collection["private$\\new"]
     assert (queue.pathname, queue.label) == ("host\\private$\\new", "a label")
-    assert (queue.queue_type, queue.private_queue_number) == (QueueType.PRIVATE, 2)
+    assert (queue.queue_type, queue.private_queue_number) == (ModelQueueType.PRIVATE, 2)
     assert (queue.create_time, queue.modify_time) == (START + 5, START + 5)
     assert queue.security == default_security()
     assert (queue.quota, queue.privacy_level, queue.journaling) == (0xFFFF_FFFF, 1, False)

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from msmq_wire.lab.model.data.elements import Message
+from msmq_wire.lab.model.data.elements import ModelMessage
 from msmq_wire.lab.model.data.enumerations import RemoteReadState
 from msmq_wire.lab.model.events.enqueue import enqueue_message
 from msmq_wire.lab.model.events.message import dequeue_message
+from msmq_wire.lab.model.interface_server import CallResult, ClientAssociation
 from msmq_wire.lab.model.qmcomm.local_queue_context import add_cursor_proxy
 from msmq_wire.lab.model.qmcomm.server import QmcommServer
-from msmq_wire.lab.model.server import Answer, Association
 from msmq_wire.rpc.interfaces import qmcomm_objects as objects
 from msmq_wire.rpc.interfaces import qmcomm_queues as queues
 from msmq_wire.rpc.interfaces.shared_parameters import StatusResponse
@@ -152,7 +152,7 @@ def test_a_server_can_ask_for_authentication_but_not_for_its_port() -> None:
     assert scene.fault(OPEN, opening()) == ACCESS_DENIED
     port = scene.call("r_qm_get_rtqm_server_port", queues.GetServerPortRequest(f_ip=1))
     assert port.return_value == 2105
-    scene.client.association = Association(number=3, auth_level=6)
+    scene.client.association = ClientAssociation(number=3, auth_level=6)
     assert scene.open().pdw_qm_context in scene.manager.descriptors
 
 
@@ -326,7 +326,7 @@ def test_a_client_that_is_gone_leaves_no_open_queue(scene: Scene) -> None:
 @pytest.mark.parametrize("status", [Status.MQ_OK, Status.MQ_ERROR_INVALID_HANDLE])
 def test_a_client_that_is_gone_leaves_no_queue_of_others_open(scene: Scene, status: int) -> None:
     scene.open_far()
-    scene.other.answers["RemoteQMCloseQueue"] = Answer(StatusResponse(status=status))
+    scene.other.answers["RemoteQMCloseQueue"] = CallResult(StatusResponse(status=status))
     scene.other.calls.clear()
     scene.client.disconnect()
     assert [(name, request.pph_context) for name, request in scene.other.calls] == [
@@ -363,7 +363,7 @@ def test_a_transaction_of_a_client_that_is_gone_is_aborted(scene: Scene) -> None
     scene.begin()
     transaction = scene.manager.transaction_collection[bytes(UOW)]
     dequeue_message(scene.descriptor(opened.ph_queue), lambda *_: None, transaction=transaction)
-    new = Message(packet=make_packet(b"new"), label="new", size=10)
+    new = ModelMessage(packet=make_packet(b"new"), label="new", size=10)
     assert enqueue_message(scene.queue, new, transaction) == 0
     scene.client.disconnect()
     assert scene.manager.transaction_collection == {}

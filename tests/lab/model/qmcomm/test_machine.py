@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, multiple, rule
 
 from msmq_wire.lab.model.data.elements import (
-    Message,
     MessagePosition,
+    ModelMessage,
     OpenQueueDescriptor,
     Queue,
     Transaction,
@@ -22,9 +22,9 @@ from msmq_wire.lab.model.data.enumerations import QueueAccessType
 from msmq_wire.lab.model.events.cursor import open_cursor
 from msmq_wire.lab.model.events.enqueue import enqueue_message
 from msmq_wire.lab.model.events.message import dequeue_message
+from msmq_wire.lab.model.interface_server import CallResult
 from msmq_wire.lab.model.qmcomm.local_queue_context import LocalQueueContextHandle, add_cursor_proxy
 from msmq_wire.lab.model.qmcomm.server import QmcommServer
-from msmq_wire.lab.model.server import Answer
 from msmq_wire.rpc.interfaces import qmcomm_objects as objects
 from msmq_wire.rpc.interfaces import qmcomm_queues as queues
 from msmq_wire.rpc.interfaces.qm2qm import RemoteQMOpenQueueResponse
@@ -172,7 +172,7 @@ def test_any_request_is_answered_with_a_success_a_failure_or_a_fault(data: st.Da
             assert status == Status.MQ_OK or status & 0x8000_0000
     scene.client.disconnect()
     for late in scene.other.waiting:
-        late(Answer(RemoteQMOpenQueueResponse(ph_context=REMOTE_HANDLE)))
+        late(CallResult(RemoteQMOpenQueueResponse(ph_context=REMOTE_HANDLE)))
     manager = scene.manager
     assert (manager.descriptors, manager.cursors, manager.transaction_collection) == ({}, {}, {})
     assert (scene.client.association.handles, manager.timers.running) == ({}, 0)
@@ -349,7 +349,7 @@ class Clients(RuleBasedStateMachine):
         label = f"m{self.number}"
         self.sent.add(label)
         work.sent.append(label)
-        message = Message(label=label, priority=priority, size=1)
+        message = ModelMessage(label=label, priority=priority, size=1)
         assert enqueue_message(queue, message, work.transaction) == 0
 
     @rule(one=opened, timeout=st.sampled_from([0, 500]), by_cursor=st.booleans())
@@ -359,7 +359,7 @@ class Clients(RuleBasedStateMachine):
             return
         cursor = open_cursor(descriptor) if by_cursor else None
 
-        def done(status: int, message: Message | None) -> None:
+        def done(status: int, message: ModelMessage | None) -> None:
             if status == Status.MQ_OK and message is not None:
                 self.received[message.label] += 1
 
@@ -372,7 +372,7 @@ class Clients(RuleBasedStateMachine):
         if descriptor is None or not receiving or not self._open(work):
             return
 
-        def done(status: int, message: Message | None) -> None:
+        def done(status: int, message: ModelMessage | None) -> None:
             if status == Status.MQ_OK and message is not None:
                 work.received.append(message.label)
 

@@ -8,7 +8,7 @@ import pytest
 
 from msmq_wire.lab.model.data.elements import OutgoingQueue
 from msmq_wire.lab.model.data.enumerations import QueueAccessType, QueueShareMode
-from msmq_wire.lab.model.server import Answer
+from msmq_wire.lab.model.interface_server import CallResult
 from msmq_wire.rpc.interfaces.qm2qm import RemoteQMOpenQueueResponse
 from msmq_wire.rpc.interfaces.qmcomm_queues import OpenQueueInternalRequest, QueueHandleRequest, QueueRequest
 from msmq_wire.rpc.ndr import NULL_POINTEE
@@ -260,11 +260,11 @@ def test_a_queue_that_is_open_elsewhere_gets_a_handle_and_a_number(scene: Scene)
 @pytest.mark.rule("MQMP-3.1.4.17-3")
 @rule_table(
     "answer, status",
-    ("MQMP-3.1.4.17-36", Answer(NOT_OPENED), REFUSED),
-    ("MQMP-3.1.4.17-36", Answer(fault=REFUSED), REFUSED),
-    ("MQMP-3.1.4.17-37", Answer(fault=0x000006BA), NOT_AVAILABLE),
+    ("MQMP-3.1.4.17-36", CallResult(NOT_OPENED), REFUSED),
+    ("MQMP-3.1.4.17-36", CallResult(fault=REFUSED), REFUSED),
+    ("MQMP-3.1.4.17-37", CallResult(fault=0x000006BA), NOT_AVAILABLE),
 )
-def test_what_the_other_queue_manager_refuses_or_breaks_is_told(answer: Answer, status: int) -> None:
+def test_what_the_other_queue_manager_refuses_or_breaks_is_told(answer: CallResult, status: int) -> None:
     scene = Scene()
     scene.other.answers["RemoteQMOpenQueue"] = answer
     assert scene.status(OPEN, opening(ELSEWHERE, **FAR)) == status
@@ -280,7 +280,7 @@ def test_a_queue_manager_that_says_yes_too_late_is_told_to_close(scene: Scene) -
     pass_time(scene.manager, 1)
     assert waiting.status == NOT_AVAILABLE
     (late,) = scene.other.waiting
-    late(Answer(RemoteQMOpenQueueResponse(ph_context=REMOTE_HANDLE)))
+    late(CallResult(RemoteQMOpenQueueResponse(ph_context=REMOTE_HANDLE)))
     assert scene.other.names == ["RemoteQMOpenQueue", "RemoteQMCloseQueue"]
     assert scene.other.calls[1][1].pph_context == REMOTE_HANDLE
     assert scene.client.association.handles == {}
@@ -292,9 +292,9 @@ def test_a_client_that_goes_while_a_queue_is_opened_elsewhere_leaves_nothing(sce
     scene.client.disconnect()
     assert scene.manager.timers.running == 0
     (late,) = scene.other.waiting
-    late(Answer(RemoteQMOpenQueueResponse(status=Status.MQ_ERROR)))
+    late(CallResult(RemoteQMOpenQueueResponse(status=Status.MQ_ERROR)))
     assert scene.other.names == ["RemoteQMOpenQueue"]
-    late(Answer(RemoteQMOpenQueueResponse(ph_context=REMOTE_HANDLE)))
+    late(CallResult(RemoteQMOpenQueueResponse(ph_context=REMOTE_HANDLE)))
     assert scene.other.names == ["RemoteQMOpenQueue", "RemoteQMCloseQueue"]
     assert scene.client.association.handles == {}
 

@@ -17,6 +17,7 @@ from msmq_wire.lab.model.data.enumerations import PositionState
 from msmq_wire.lab.model.events.position import close_cursor
 from msmq_wire.lab.model.events.queue import close_queue
 from msmq_wire.lab.model.events.transaction import create_transaction, transaction_abort, transaction_commit
+from msmq_wire.lab.model.interface_server import CallResult, ClientAssociation
 from msmq_wire.lab.model.qmcomm.local_queue_context import (
     LocalQueueContextHandle,
     add_cursor_proxy,
@@ -24,7 +25,6 @@ from msmq_wire.lab.model.qmcomm.local_queue_context import (
     add_remote_queue,
 )
 from msmq_wire.lab.model.qmcomm.qmcomm2 import Qmcomm2Server
-from msmq_wire.lab.model.server import Answer, Association
 from msmq_wire.rpc.interfaces.qmcomm2 import (
     INTERFACE,
     RpcACCreateCursorExRequest,
@@ -83,7 +83,7 @@ class Reader(msgspec.Struct, eq=False):
     unit: int | None
     action: int
     roomy: bool
-    answers: list[Answer]
+    answers: list[CallResult]
     counted: bool = False
 
 
@@ -95,7 +95,7 @@ class Applications(RuleBasedStateMachine):
         self.manager = make_manager()
         self.queues: list[Queue] = [make_queue(self.manager, f"q{number}") for number in QUEUES]
         self.server = Qmcomm2Server(self.manager)
-        self.clients = [Association(number=number) for number in CLIENTS]
+        self.clients = [ClientAssociation(number=number) for number in CLIENTS]
         self.opened: list[tuple[int, int, bool, LocalQueueContextHandle]] = []
         self.readers: list[Reader] = []
         self.sent = 0
@@ -107,8 +107,8 @@ class Applications(RuleBasedStateMachine):
     def _identifier(self, unit: int | None) -> GUID | None:
         return None if unit is None else GUID(bytes([unit + 1]) * 16)
 
-    def _call(self, client: int, opnum: int, request: Any) -> list[Answer]:
-        answers: list[Answer] = []
+    def _call(self, client: int, opnum: int, request: Any) -> list[CallResult]:
+        answers: list[CallResult] = []
         self.server.serve(self.clients[client], opnum, request, answers.append)
         return answers
 
@@ -366,7 +366,7 @@ def test_no_request_raises_and_each_is_answered(data: st.DataObject, retry: bool
         scene.manager,
         scene.association,
         remote_handle=ContextHandle(),
-        remote_binding_handle=lambda name, request, done: done(Answer(fault=5)),
+        remote_binding_handle=lambda name, request, done: done(CallResult(fault=5)),
         remote_context=9,
         path_name="other\\q",
         format_name="DIRECT=OS:other\\q",

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from msmq_wire.lab.model.data.elements import Message
+from msmq_wire.lab.model.data.elements import ModelMessage
 from msmq_wire.lab.model.data.enumerations import CursorState, QueueAccessType
 from msmq_wire.lab.model.events.enqueue import enqueue_message
 from msmq_wire.lab.model.events.position import close_cursor
@@ -227,10 +227,10 @@ def test_a_cursor_of_another_opening_or_none_reads_nothing() -> None:
 @pytest.mark.rule("MQMP-3.1.5.3-68", "MQMP-3.1.5.3-167", "MQMP-3.1.5.3-171", "MQMP-3.1.5.3-181")
 def test_a_message_is_received() -> None:
     scene = scene_with(b"a")
-    told = reasons(scene.manager)
+    reported = reasons(scene.manager)
     answer = scene.receive(receiving(**body_room()))
     assert (answer.fault, answer.status, taken(answer)) == (None, Status.MQ_OK, b"a")
-    assert (labels(scene.queue), told) == ([], [0x4000])
+    assert (labels(scene.queue), reported) == ([], [0x4000])
 
 
 @pytest.mark.rule("MQMP-3.1.5.3-168")
@@ -429,7 +429,7 @@ def room_for(what: str, count: int) -> dict[str, Any]:
 
 
 def put_rich(scene: Scene) -> None:
-    assert enqueue_message(scene.queue, Message(label="label", properties=RICH, sent_time=START)) == 0
+    assert enqueue_message(scene.queue, ModelMessage(label="label", properties=RICH, sent_time=START)) == 0
 
 
 def rich_scene() -> Scene:
@@ -471,7 +471,7 @@ def test_a_message_that_does_not_fit_stays(what: str, status: int, how: str) -> 
     place = scene.open()
     number = scene.cursor(place)
     unit = create_transaction(scene.manager, bytes(UOW))
-    told = reasons(scene.manager)
+    reported = reasons(scene.manager)
     cursor = number if how == "cursor" else 0
     buffer = receiving(
         ACTION_PEEK if how == "peek" else ACTION_RECEIVE,
@@ -482,25 +482,25 @@ def test_a_message_that_does_not_fit_stays(what: str, status: int, how: str) -> 
     )
     if how == "waiting":
         scene.take(place)
-        told.clear()
+        reported.clear()
     call = scene.start_receive(buffer, place)
     if how == "waiting":
         put_rich(scene)
     assert (call.status, call.response.ptb) == (status, buffer)
-    assert (states(scene.queue), told, operations(unit)) == (["Available"], [], [])
+    assert (states(scene.queue), reported, operations(unit)) == (["Available"], [], [])
     assert scene.take(place, cursor=cursor) == b"the body"
 
 
 @pytest.mark.rule("MQMP-3.1.5.3-182")
 @pytest.mark.parametrize(
-    ("room", "told", "fits"), [(0, 50, True), (50, 0, True), (-1, 50, False), (50, -1, False)]
+    ("room", "reported", "fits"), [(0, 50, True), (50, 0, True), (-1, 50, False), (50, -1, False)]
 )
 @pytest.mark.parametrize("what", [*IN_ARM, "label"])
-def test_the_smaller_of_two_lengths_is_the_room(what: str, room: int, told: int, fits: bool) -> None:
+def test_the_smaller_of_two_lengths_is_the_room(what: str, room: int, reported: int, fits: bool) -> None:
     scene = rich_scene()
     count = COUNT[what]
     members = room_for(what, count + room)
-    members.get("arm", members)[ROOMS[what][2]] = count + told
+    members.get("arm", members)[ROOMS[what][2]] = count + reported
     answer = scene.receive(receiving(**members))
     assert (answer.status == Status.MQ_OK, states(scene.queue)) == (fits, [] if fits else ["Available"])
     if fits:
@@ -567,7 +567,7 @@ def test_what_is_null_stays_null(what: str) -> None:
     ("MQMP-3.1.5.3-98", "signature"),
 )
 def test_what_a_message_lacks_has_no_length(scene: Scene, what: str) -> None:
-    enqueue_message(scene.queue, Message(properties=MessageProperties()))
+    enqueue_message(scene.queue, ModelMessage(properties=MessageProperties()))
     answer = scene.receive(receiving(**room_for(what, 9)))
     assert answer.status == Status.MQ_OK
     assert got(answer, what)[2] == 0

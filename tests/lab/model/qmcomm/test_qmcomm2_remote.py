@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from msmq_wire.lab.model.events.transaction import create_transaction
+from msmq_wire.lab.model.interface_server import CallResult
 from msmq_wire.lab.model.qmcomm.local_queue_context import (
     RemoteQueueProxyHandle,
     add_cursor_proxy,
     add_remote_queue,
 )
-from msmq_wire.lab.model.server import Answer
 from msmq_wire.rpc.interfaces.qm2qm import HandleResponse, RemoteQMStartReceiveResponse
 from msmq_wire.rpc.interfaces.qmcomm2 import RpcACReceiveMessageExRequest
 from msmq_wire.rpc.interfaces.qmcomm_queues import CreateRemoteCursorResponse
@@ -41,7 +41,7 @@ STARTED = ContextHandle(uuid=GUID(b"the remote start"))
 UOW = GUID(b"a unit of work..")
 CONTEXT = 55
 ACK, NACK = 2, 1
-FAULT = Answer(fault=0x1C010014)
+FAULT = CallResult(fault=0x1C010014)
 
 
 class Remote:
@@ -50,13 +50,13 @@ class Remote:
     def __init__(self, **how: Any) -> None:
         self.scene = Scene(**how)
         self.asked: list[tuple[str, Any]] = []
-        self.pending: list[Callable[[Answer], None]] = []
+        self.pending: list[Callable[[CallResult], None]] = []
         self.waits = False
-        self.answers: dict[str, Answer] = {
+        self.answers: dict[str, CallResult] = {
             "RemoteQMStartReceive": started(),
-            "RemoteQMEndReceive": Answer(response=HandleResponse()),
-            "RemoteQMCloseQueue": Answer(response=HandleResponse()),
-            "R_QMCreateRemoteCursor": Answer(response=CreateRemoteCursorResponse(ph_cursor=91)),
+            "RemoteQMEndReceive": CallResult(response=HandleResponse()),
+            "RemoteQMCloseQueue": CallResult(response=HandleResponse()),
+            "R_QMCreateRemoteCursor": CallResult(response=CreateRemoteCursorResponse(ph_cursor=91)),
         }
         self.proxy: RemoteQueueProxyHandle = add_remote_queue(
             self.scene.manager,
@@ -68,14 +68,14 @@ class Remote:
             format_name="DIRECT=OS:other\\private$\\q",
         )
 
-    def call(self, name: str, request: Any, done: Callable[[Answer], None]) -> None:
+    def call(self, name: str, request: Any, done: Callable[[CallResult], None]) -> None:
         self.asked.append((name, request))
         if self.waits:
             self.pending.append(done)
         else:
             done(self.answers[name])
 
-    def receive(self, action: int = ACTION_RECEIVE, cursor: int = 0, **old: Any) -> Answer:
+    def receive(self, action: int = ACTION_RECEIVE, cursor: int = 0, **old: Any) -> CallResult:
         buffer = receiving(action, 1234, cursor, **{**body_room(), **old})
         return self.scene.receive(buffer, self.proxy.context)
 
@@ -84,10 +84,10 @@ class Remote:
         return [name for name, _ in self.asked]
 
 
-def started(packet: bytes | None = None, status: int = 0) -> Answer:
+def started(packet: bytes | None = None, status: int = 0) -> CallResult:
     data = make_packet(b"far away") if packet is None else packet
     description = RemoteReadDesc(lp_buffer=data, dw_size=len(data), dw_arrive_time=77)
-    return Answer(
+    return CallResult(
         response=RemoteQMStartReceiveResponse(
             pph_context=STARTED, lp_remote_read_desc=description, status=status
         )
@@ -158,7 +158,7 @@ def test_what_the_start_returns_is_returned(remote: Remote, status: int) -> None
 @pytest.mark.rule("MQMP-3.1.5.3-153", "MQMP-3.1.5.3-154", "MQMP-3.1.5.3-155", "MQMP-3.1.5.3-158")
 @pytest.mark.parametrize("status", [Status.MQ_OK, Status.MQ_ERROR_INVALID_HANDLE])
 def test_a_message_that_came_over_is_acknowledged(remote: Remote, status: int) -> None:
-    remote.answers["RemoteQMEndReceive"] = Answer(response=HandleResponse(status=status))
+    remote.answers["RemoteQMEndReceive"] = CallResult(response=HandleResponse(status=status))
     answer = remote.receive(p_arrived_time=0)
     assert answer.status == status
     name, request = remote.asked[1]
@@ -245,9 +245,9 @@ def test_a_cursor_of_a_remote_queue_is_made_there(remote: Remote) -> None:
 
 @pytest.mark.rule("MQMP-3.1.5.4-14")
 @pytest.mark.parametrize(
-    "answer", [FAULT, Answer(response=CreateRemoteCursorResponse(status=Status.MQ_ERROR_INVALID_HANDLE))]
+    "answer", [FAULT, CallResult(response=CreateRemoteCursorResponse(status=Status.MQ_ERROR_INVALID_HANDLE))]
 )
-def test_a_cursor_that_is_not_made_there_is_not_made_here(remote: Remote, answer: Answer) -> None:
+def test_a_cursor_that_is_not_made_there_is_not_made_here(remote: Remote, answer: CallResult) -> None:
     remote.answers["R_QMCreateRemoteCursor"] = answer
     assert remote.scene.create_cursor(remote.proxy.handle).status == UNAVAILABLE
     assert remote.proxy.cursor_proxy_collection == []

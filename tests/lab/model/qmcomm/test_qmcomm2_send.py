@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from msmq_wire.engines.codec import decode
-from msmq_wire.lab.model.data.elements import Message
+from msmq_wire.lab.model.data.elements import ModelMessage
 from msmq_wire.lab.model.events.message import dequeue_message
 from msmq_wire.lab.model.events.queue import close_queue, delete_queue
 from msmq_wire.lab.model.events.transaction import create_transaction, transaction_abort, transaction_commit
@@ -373,7 +373,7 @@ def test_a_message_is_sent_with_an_identifier_of_its_own(scene: Scene) -> None:
     answer = scene.send(buffer)
     assert (answer.fault, answer.status) == (None, Status.MQ_OK)
     (slot,) = scene.queue.message_position_list
-    message: Message = slot.message_reference
+    message: ModelMessage = slot.message_reference
     name = answer.response.p_message_id
     assert name.lineage == scene.manager.identifier
     assert message.identifier == bytes(name.lineage) + name.uniquifier.to_bytes(4, "little")
@@ -402,8 +402,8 @@ def test_a_signed_message_has_a_security_header() -> None:
 @pytest.mark.parametrize("commit", [False, True])
 def test_a_message_is_sent_in_a_transaction(scene: Scene, commit: bool) -> None:
     unit = create_transaction(scene.manager, bytes(UOW))
-    told = Told()
-    dequeue_message(opened(scene.queue), told)
+    reported = Told()
+    dequeue_message(opened(scene.queue), reported)
     answer = scene.send(sending(p_uow=UOW, p_delivery=0, p_priority=7, **body(b"x", "a")))
     assert answer.status == Status.MQ_OK
     assert (states(scene.queue), operations(unit)) == (["Locked"], [("Enqueue", "a", None)])
@@ -413,7 +413,7 @@ def test_a_message_is_sent_in_a_transaction(scene: Scene, commit: bool) -> None:
     packet = decode(message.packet, as_="user_message")
     assert (packet.user_header.bit("th"), packet.user_header.bit("dm")) == (1, 1)
     (transaction_commit if commit else transaction_abort)(scene.manager, bytes(UOW))
-    assert told.got == [(Status.MQ_OK, "a")] * commit
+    assert reported.got == [(Status.MQ_OK, "a")] * commit
     assert labels(scene.queue) == []
 
 

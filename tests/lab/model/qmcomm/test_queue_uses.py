@@ -14,9 +14,9 @@ from msmq_wire.lab.model.events.cursor import open_cursor
 from msmq_wire.lab.model.events.message import dequeue_message
 from msmq_wire.lab.model.events.queue import delete_queue
 from msmq_wire.lab.model.events.transaction import create_transaction, transaction_abort
+from msmq_wire.lab.model.interface_server import CallResult
 from msmq_wire.lab.model.qmcomm.environment import free_port
 from msmq_wire.lab.model.qmcomm.local_queue_context import CursorProxy, add_cursor_proxy
-from msmq_wire.lab.model.server import Answer
 from msmq_wire.rpc.interfaces.qm2qm import HandleResponse
 from msmq_wire.rpc.interfaces.qmcomm_queues import (
     ACHandleToFormatNameRequest,
@@ -120,9 +120,15 @@ def test_the_handle_of_a_deleted_queue_is_closed(scene: Scene) -> None:
 @pytest.mark.rule("MQMP-3.1.4.18-10", "MQMP-3.1.4.18-11", "MQMP-3.1.4.18-12", "MQMP-3.1.4.18-13")
 @pytest.mark.rule("MQMP-3.1.4.18-14")
 @pytest.mark.parametrize(
-    "answer", [None, Answer(HandleResponse()), Answer(HandleResponse(status=0xC00E0007)), Answer(fault=0x6BA)]
+    "answer",
+    [
+        None,
+        CallResult(HandleResponse()),
+        CallResult(HandleResponse(status=0xC00E0007)),
+        CallResult(fault=0x6BA),
+    ],
 )
-def test_a_remote_queue_is_closed_whatever_the_other_queue_manager_says(answer: Answer | None) -> None:
+def test_a_remote_queue_is_closed_whatever_the_other_queue_manager_says(answer: CallResult | None) -> None:
     scene = Scene()
     proxy = scene.open_far()
     scene.other.calls.clear()
@@ -195,13 +201,15 @@ def test_a_cursor_that_a_remote_queue_does_not_have_is_not_closed(scene: Scene) 
 @pytest.mark.parametrize(
     ("answer", "status"),
     [
-        (Answer(StatusResponse()), Status.MQ_OK),
-        (Answer(StatusResponse(status=Status.MQ_ERROR)), Status.MQ_ERROR),
-        (Answer(fault=0x6BA), NOT_AVAILABLE),
+        (CallResult(StatusResponse()), Status.MQ_OK),
+        (CallResult(StatusResponse(status=Status.MQ_ERROR)), Status.MQ_ERROR),
+        (CallResult(fault=0x6BA), NOT_AVAILABLE),
         (None, NOT_AVAILABLE),
     ],
 )
-def test_a_cursor_of_a_remote_queue_is_closed_there(scene: Scene, answer: Answer | None, status: int) -> None:
+def test_a_cursor_of_a_remote_queue_is_closed_there(
+    scene: Scene, answer: CallResult | None, status: int
+) -> None:
     proxy = scene.open_far()
     cursor = add_cursor_proxy(scene.manager, proxy, 55)
     scene.other.calls.clear()
@@ -353,14 +361,14 @@ def test_what_a_transaction_holds_is_gone_after_a_purge_and_an_abort(scene: Scen
 @pytest.mark.parametrize(
     ("answer", "status"),
     [
-        (Answer(StatusResponse()), Status.MQ_OK),
-        (Answer(StatusResponse(status=Status.MQ_ERROR_ACCESS_DENIED)), Status.MQ_ERROR_ACCESS_DENIED),
-        (Answer(fault=0x6BA), NOT_AVAILABLE),
+        (CallResult(StatusResponse()), Status.MQ_OK),
+        (CallResult(StatusResponse(status=Status.MQ_ERROR_ACCESS_DENIED)), Status.MQ_ERROR_ACCESS_DENIED),
+        (CallResult(fault=0x6BA), NOT_AVAILABLE),
         (None, NOT_AVAILABLE),
     ],
 )
 @pytest.mark.parametrize("access", [1, 0x20])
-def test_a_remote_queue_is_purged_there(answer: Answer | None, status: int, access: int) -> None:
+def test_a_remote_queue_is_purged_there(answer: CallResult | None, status: int, access: int) -> None:
     scene = Scene()
     response = scene.open(ELSEWHERE, access, h_remote_queue=7, dwp_queue=8, dwp_remote_context=9)
     scene.other.calls.clear()
@@ -377,7 +385,7 @@ def test_a_client_that_goes_while_a_queue_is_purged_elsewhere_leaves_no_timer(sc
     waiting = scene.start(PURGE, purging(proxy.handle))
     scene.client.disconnect()
     assert (waiting.status, scene.manager.timers.running) == (NOT_AVAILABLE, 0)
-    scene.other.waiting[0](Answer(StatusResponse()))
+    scene.other.waiting[0](CallResult(StatusResponse()))
     assert scene.other.names[-1] == "RemoteQMCloseQueue"
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from msmq_wire.lab.model.data.elements import Message
+from msmq_wire.lab.model.data.elements import ModelMessage
 from msmq_wire.lab.model.events.enqueue import enqueue_message
 from msmq_wire.lab.model.events.message import dequeue_message
 from msmq_wire.lab.model.events.transaction import create_transaction, transaction_commit
@@ -170,7 +170,7 @@ def test_a_transaction_happens_whole_or_not_at_all(scene: Scene, end: str, left:
     handle = scene.begin()
     transaction = scene.thing(handle).transaction_reference
     dequeue_message(descriptor, lambda *_: None, transaction=transaction)
-    assert enqueue_message(scene.queue, Message(label="sent", size=1), transaction) == 0
+    assert enqueue_message(scene.queue, ModelMessage(label="sent", size=1), transaction) == 0
     assert states(scene.queue) == ["Locked", "Locked"]
     response = scene.call(end, TransactionRequest(ph_int_xact=handle))
     assert (response.status, response.ph_int_xact.null) == (Status.MQ_OK, True)

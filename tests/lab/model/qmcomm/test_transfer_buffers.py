@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from msmq_wire.lab.model.data.elements import Message
+from msmq_wire.lab.model.data.elements import ModelMessage
 from msmq_wire.lab.model.events.enqueue import enqueue_message
 from msmq_wire.lab.model.qmcomm.transfer_buffers import filled_buffer, properties_to_receive
 from msmq_wire.rpc.ndr import NULL_POINTEE
@@ -362,7 +362,7 @@ def test_a_message_without_properties_is_read_from_its_packet() -> None:
 
 def test_a_message_without_a_packet_has_what_stands_in_it() -> None:
     queue = make_queue(Scene().manager, "other")
-    message = Message(label="a", priority=2, message_class=0x8001, identifier=bytes(SOME) + b"\7\0\0\0")
+    message = ModelMessage(label="a", priority=2, message_class=0x8001, identifier=bytes(SOME) + b"\7\0\0\0")
     enqueue_message(queue, message)
     properties = properties_to_receive(message, START)
     assert (properties.priority, properties.message_class) == (2, 0x8001)

@@ -6,9 +6,9 @@ from typing import Any
 
 from msmq_wire.lab.model.data.elements import OutgoingQueue
 from msmq_wire.lab.model.data.enumerations import QueueAccessType
+from msmq_wire.lab.model.interface_server import CallResult
 from msmq_wire.lab.model.qmmgmt.client import act, get_info
 from msmq_wire.lab.model.qmmgmt.server import QmmgmtServer
-from msmq_wire.lab.model.server import Answer
 from msmq_wire.rpc.constants import ManagementAction
 from msmq_wire.rpc.properties import PropertyKind, find_property
 from msmq_wire.rpc.statuses import Status
@@ -45,7 +45,7 @@ class Scene(ServerScene[QmmgmtServer]):
     def raw(self, propid: int, name: str | None = None) -> Any:
         """The variant of a property as it comes."""
         steps = get_info(name, (propid,))
-        answer: Answer = self.client.call(*next(steps))
+        answer: CallResult = self.client.call(*next(steps))
         (value,) = answer.response.ap_var
         return value
 

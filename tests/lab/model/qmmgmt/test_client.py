@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from msmq_wire.errors import FormatNameError
+from msmq_wire.lab.model.interface_server import CallResult
 from msmq_wire.lab.model.qmmgmt.client import act, get_info
-from msmq_wire.lab.model.server import Answer
 from msmq_wire.rpc.constants import ManagementAction, MgmtObjectType
 from msmq_wire.rpc.interfaces.qmmgmt import QMMgmtGetInfoResponse
-from msmq_wire.rpc.management import NO_VALUE
+from msmq_wire.rpc.management_properties import NO_VALUE
 from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.propvariant import PropVariant
 from tests.lab.model.qmmgmt.scene import ORDERS, Scene
@@ -39,12 +39,12 @@ def test_values_come_as_they_are() -> None:
 @pytest.mark.parametrize(
     ("answer", "status"),
     [
-        (Answer(response=QMMgmtGetInfoResponse(ap_var=_VALUES, status=0xC00E0006)), 0xC00E0006),
-        (Answer(fault=0x1C010003), 0x1C010003),
-        (Answer(response=QMMgmtGetInfoResponse(ap_var=_VALUES * 2)), Status.MQ_ERROR),
+        (CallResult(response=QMMgmtGetInfoResponse(ap_var=_VALUES, status=0xC00E0006)), 0xC00E0006),
+        (CallResult(fault=0x1C010003), 0x1C010003),
+        (CallResult(response=QMMgmtGetInfoResponse(ap_var=_VALUES * 2)), Status.MQ_ERROR),
     ],
 )
-def test_values_of_a_failure_are_not_looked_at(answer: Answer, status: int) -> None:
+def test_values_of_a_failure_are_not_looked_at(answer: CallResult, status: int) -> None:
     steps = get_info(ORDERS, (7,))
     next(steps)
     with pytest.raises(StopIteration) as end:

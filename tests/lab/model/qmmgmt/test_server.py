@@ -6,23 +6,23 @@ from typing import Any
 
 import pytest
 
-from msmq_wire.lab.model.binary.outgoing import OutgoingQueue as Way
+from msmq_wire.lab.model.binary.outgoing import TransmissionQueue as Way
 from msmq_wire.lab.model.binary.protocol import BinaryProtocol
 from msmq_wire.lab.model.binary.sending import Sending
-from msmq_wire.lab.model.data.elements import Message, OutgoingTransferInfo
+from msmq_wire.lab.model.data.elements import ModelMessage, OutgoingTransferInfo
 from msmq_wire.lab.model.data.enumerations import (
-    AdministrativeDeed,
+    AdministrativeAction,
+    ModelQueueType,
     OutgoingQueueState,
     PositionState,
     QueueAccessType,
     QueueShareMode,
-    QueueType,
 )
 from msmq_wire.lab.model.events.enqueue import enqueue_message
 from msmq_wire.lab.model.events.queue import find_queue
 from msmq_wire.rpc.constants import MgmtObjectType
 from msmq_wire.rpc.interfaces.qmmgmt import QMMgmtActionRequest, QMMgmtGetInfoRequest
-from msmq_wire.rpc.management import NO_VALUE, ConnectionAttempt, TransferSource
+from msmq_wire.rpc.management_properties import NO_VALUE, ConnectionAttempt, TransferSource
 from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.management_object import MgmtObject
 from msmq_wire.rpc.types.propvariant import PropVariant
@@ -77,7 +77,7 @@ def scene() -> Scene:
 
 @pytest.mark.rule("MQMR-3-1")
 def test_who_is_no_administrator_is_refused() -> None:
-    scene = Scene(permits=lambda association, deed: deed == "ask" and association.number == 2)
+    scene = Scene(permits=lambda association, action: action == "ask" and association.number == 2)
     assert refused(scene, asking(MgmtObject(), 4)) == Status.MQ_ERROR_ACCESS_DENIED
     assert scene.act("DISCONNECT") == Status.MQ_ERROR_ACCESS_DENIED
     assert scene.manager.connection_active
@@ -196,10 +196,10 @@ def test_a_queue_tells_its_names_and_where_it_is(scene: Scene) -> None:
 @pytest.mark.rule("MQMR-3.1.4.1-23", "MQMR-3.1.4.1-25")
 def test_a_queue_tells_its_type_and_whether_it_is_transactional(scene: Scene) -> None:
     for kind, text in (
-        (QueueType.PUBLIC, "PUBLIC"),
-        (QueueType.PRIVATE, "PRIVATE"),
-        (QueueType.SYSTEM, "MACHINE"),
-        (QueueType.CONNECTOR, "CONNECTOR"),
+        (ModelQueueType.PUBLIC, "PUBLIC"),
+        (ModelQueueType.PRIVATE, "PRIVATE"),
+        (ModelQueueType.SYSTEM, "MACHINE"),
+        (ModelQueueType.CONNECTOR, "CONNECTOR"),
     ):
         scene.queue.queue_type = kind
         assert scene.get(3, ORDERS) == text
@@ -215,14 +215,14 @@ def test_a_queue_tells_its_type_and_whether_it_is_transactional(scene: Scene) ->
 @pytest.mark.parametrize(
     ("offline", "foreign", "kind", "text"),
     [
-        (True, True, QueueType.PRIVATE, "NO"),
-        (True, False, QueueType.PUBLIC, "UNKNOWN"),
-        (False, True, QueueType.PRIVATE, "YES"),
-        (False, False, QueueType.PUBLIC, "NO"),
+        (True, True, ModelQueueType.PRIVATE, "NO"),
+        (True, False, ModelQueueType.PUBLIC, "UNKNOWN"),
+        (False, True, ModelQueueType.PRIVATE, "YES"),
+        (False, False, ModelQueueType.PUBLIC, "NO"),
     ],
 )
 def test_whether_a_queue_is_foreign_only_the_directory_knows(
-    scene: Scene, offline: bool, foreign: bool, kind: QueueType, text: str
+    scene: Scene, offline: bool, foreign: bool, kind: ModelQueueType, text: str
 ) -> None:
     scene.manager.directory_offline, scene.manager.foreign_system = offline, foreign
     scene.queue.queue_type = kind
@@ -372,7 +372,7 @@ class Sender:
     def send(self) -> None:
         """Put a message into the outgoing queue."""
         packet = make_packet(b"x")
-        assert enqueue_message(self.far, Message(packet=packet, size=len(packet))) == Status.MQ_OK
+        assert enqueue_message(self.far, ModelMessage(packet=packet, size=len(packet))) == Status.MQ_OK
 
 
 @pytest.mark.rule("MQMR-3.1.4.2-11", "MQMR-3.1.4.2-12")
@@ -392,7 +392,7 @@ def test_a_queue_that_is_paused_sends_nothing_until_it_is_resumed() -> None:
 @pytest.mark.rule("MQMR-3.1.4.2-13")
 def test_a_sequence_is_sent_again_when_an_administrator_wants_it(scene: Scene) -> None:
     far = scene.outgoing()
-    told: list[tuple[Any, AdministrativeDeed]] = []
-    scene.manager.administered.append(lambda queue, deed: told.append((queue, deed)))
+    reported: list[tuple[Any, AdministrativeAction]] = []
+    scene.manager.administered.append(lambda queue, action: reported.append((queue, action)))
     assert scene.act("EOD_RESEND", FAR) == Status.MQ_OK
-    assert told == [(far, AdministrativeDeed.RESEND)]
+    assert reported == [(far, AdministrativeAction.RESEND)]

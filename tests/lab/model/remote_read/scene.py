@@ -8,12 +8,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from msmq_wire.lab.model.data.elements import Message, Queue
+from msmq_wire.lab.model.data.elements import ModelMessage, Queue
 from msmq_wire.lab.model.data.timers import Timer
 from msmq_wire.lab.model.events.message import dequeue_message_begin
+from msmq_wire.lab.model.interface_server import CallResult, InterfaceServer
 from msmq_wire.lab.model.remote_read.pending import PendingRequestEntry, QueueContext
 from msmq_wire.lab.model.remote_read.server import RemoteReadServer
-from msmq_wire.lab.model.server import Answer, Server
 from msmq_wire.rpc.interfaces.remote_read import (
     CancelReceiveRequest,
     CloseCursorRequest,
@@ -80,7 +80,7 @@ both = pytest.mark.parametrize("way", [None, TRANSACTION], ids=["plain", "in a t
 class Reader(Client):
     """A client of RemoteRead. ``way`` is the transaction of its receives: none, or their identifier."""
 
-    def __init__(self, server: Server, number: int = 1, way: GUID | None = None) -> None:
+    def __init__(self, server: InterfaceServer, number: int = 1, way: GUID | None = None) -> None:
         super().__init__(server, number)
         self.way = way
 
@@ -156,7 +156,7 @@ class Reader(Client):
         request = CancelReceiveRequest(ph_context=handle, dw_request_id=request_id)
         return self.call("r_cancel_receive", request).status
 
-    def close(self, handle: ContextHandle) -> Answer:
+    def close(self, handle: ContextHandle) -> CallResult:
         """R_CloseQueue."""
         return self.call("r_close_queue", CloseQueueRequest(pph_context=handle))
 
@@ -214,7 +214,7 @@ class Scene(ServerScene[RemoteReadServer]):
         """One more client."""
         return Reader(self.server, 2)
 
-    def taken(self) -> tuple[ContextHandle, Message]:
+    def taken(self) -> tuple[ContextHandle, ModelMessage]:
         """A message that the client has received and not ended, and with which handle."""
         (message,), handle = self.put(b"a"), self.client.open(self.queue)
         self.client.take(handle)
@@ -267,7 +267,7 @@ def changed(request: Any, **changes: Any) -> Any:
     return msgspec.structs.replace(request, **changes)
 
 
-def body(answered: Answer | Waiting) -> bytes:
+def body(answered: CallResult | Waiting) -> bytes:
     """The body of the message in an answer, whole."""
     (section,) = answered.response.pp_packet_sections
     return body_of(section.data)

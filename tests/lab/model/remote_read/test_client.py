@@ -10,15 +10,15 @@ import msgspec
 import pytest
 
 from msmq_wire.lab.model.events.transaction import transaction_commit
+from msmq_wire.lab.model.interface_server import CallResult
 from msmq_wire.lab.model.remote_read.client import RemoteReadClient
-from msmq_wire.lab.model.remote_read.values import (
+from msmq_wire.lab.model.remote_read.client_values import (
     EPT_S_NOT_REGISTERED,
     ClientTransaction,
-    Opened,
-    Received,
-    RemoteQueue,
+    OpenRemoteQueue,
+    OpenResult,
+    ReceiveResult,
 )
-from msmq_wire.lab.model.server import Answer
 from msmq_wire.rpc.interfaces import METHODS, Role
 from msmq_wire.rpc.interfaces.remote_read import OpenQueueRequest
 from msmq_wire.rpc.types.context_handle import ContextHandle
@@ -48,7 +48,7 @@ from tests.lab.model.remote_read.scene import (
 from tests.lab.model.scene import body_of, format_name, labels, put, run, states
 
 T = TypeVar("T")
-Steps = Generator[tuple[str, Any], Answer, T]
+Steps = Generator[tuple[str, Any], CallResult, T]
 ORDERS = "DIRECT=OS:host\\private$\\orders"
 DONE = ORDERS + ";done"
 IDENTIFIER = GUID(b"the client's QM."[:16])
@@ -61,34 +61,34 @@ class Conversation:
     def __init__(self, scene: Scene, **machine: Any) -> None:
         self.scene = scene
         self.reader = RemoteReadClient(identifier=IDENTIFIER, randomness=random.Random(5), **machine)
-        self.log: list[tuple[int, Any, Answer]] = []
+        self.log: list[tuple[int, Any, CallResult]] = []
 
     def run(self, steps: Steps[T]) -> T:
         """Drive an operation whose calls are all answered at once."""
         return run(self._call, steps)
 
-    def _call(self, method: str, request: Any) -> Answer:
+    def _call(self, method: str, request: Any) -> CallResult:
         answer = self.scene.client.call(method, request)
         self.log.append((METHODS[method].opnum, request, answer))
         return answer
 
-    def open(self, name: str = ORDERS, access: int = RECEIVE) -> RemoteQueue:
+    def open(self, name: str = ORDERS, access: int = RECEIVE) -> OpenRemoteQueue:
         opened = self.run(self.reader.open_queue(name, access))
         assert opened.queue is not None
         return opened.queue
 
-    def open_for_move(self, name: str) -> RemoteQueue:
+    def open_for_move(self, name: str) -> OpenRemoteQueue:
         opened = self.run(self.reader.open_queue_for_move(name))
         assert opened.queue is not None
         return opened.queue
 
-    def cursor(self, queue: RemoteQueue) -> int:
+    def cursor(self, queue: OpenRemoteQueue) -> int:
         return self.run(self.reader.create_cursor(queue))
 
-    def peek(self, queue: RemoteQueue, *how: int, **more: Any) -> Received:
+    def peek(self, queue: OpenRemoteQueue, *how: int, **more: Any) -> ReceiveResult:
         return self.run(self.reader.peek(queue, *how, **more))
 
-    def receive(self, queue: RemoteQueue, *how: int, **more: Any) -> Received:
+    def receive(self, queue: OpenRemoteQueue, *how: int, **more: Any) -> ReceiveResult:
         return self.run(self.reader.receive(queue, *how, **more))
 
     def not_sent(self, match: str, *operations: Steps[Any]) -> None:
@@ -115,7 +115,7 @@ def talk() -> Conversation:
 
 
 @pytest.fixture
-def queue(talk: Conversation) -> RemoteQueue:
+def queue(talk: Conversation) -> OpenRemoteQueue:
     return talk.open()
 
 
@@ -137,7 +137,7 @@ def _open_request(
     )
 
 
-def _body(received: Received) -> bytes:
+def _body(received: ReceiveResult) -> bytes:
     assert received.status == OK
     assert received.packet is not None
     return body_of(received.packet)
@@ -149,7 +149,7 @@ def test_the_port_can_be_asked_for_before_all_else(talk: Conversation) -> None:
     steps = talk.reader.get_server_port()
     assert next(steps)[0] == "R_GetServerPort"
     with pytest.raises(StopIteration) as end:
-        steps.send(Answer(fault=0x1C010002))
+        steps.send(CallResult(fault=0x1C010002))
     assert end.value.value == 0
 
 
@@ -215,7 +215,7 @@ def test_a_queue_that_does_not_open_is_none(talk: Conversation) -> None:
         talk.reader.open_queue("DIRECT=OS:host\\private$\\none"),
         talk.reader.open_queue_for_move("DIRECT=OS:host\\private$\\none"),
     ):
-        assert talk.run(steps) == Opened(status=QUEUE_NOT_FOUND)
+        assert talk.run(steps) == OpenResult(status=QUEUE_NOT_FOUND)
     assert talk.reader.queues == []
     with pytest.raises(ValueError, match="7"):
         talk.run(talk.reader.open_queue(ORDERS, RECEIVE, 7))
@@ -226,9 +226,9 @@ def test_a_server_that_is_not_registered_is_one_for_qm2qm(talk: Conversation) ->
     steps = talk.reader.open_queue(ORDERS)
     next(steps)
     with pytest.raises(StopIteration) as end:
-        steps.send(Answer(fault=EPT_S_NOT_REGISTERED))
+        steps.send(CallResult(fault=EPT_S_NOT_REGISTERED))
     assert end.value.value.use_qm2qm
-    assert not Opened(status=QUEUE_NOT_FOUND).use_qm2qm
+    assert not OpenResult(status=QUEUE_NOT_FOUND).use_qm2qm
 
 
 @pytest.mark.rule("CMQRR-3.1.4.7-2", "CMQRR-3.1.4.7-6", "CMQRR-3.1.4.7-8", "CMQRR-3.1.4.7-9")
@@ -344,7 +344,7 @@ def test_nothing_is_received_or_moved_where_enlisting_failed() -> None:
     (lookup_id,) = _put(talk, b"a")
     queue, target = talk.open(), talk.open_for_move(DONE)
     received = talk.receive(queue, transaction=EXTERNAL)
-    assert received == Received(status=TRANSACTION_SEQUENCE)
+    assert received == ReceiveResult(status=TRANSACTION_SEQUENCE)
     assert talk.run(talk.reader.move(queue, target, lookup_id, EXTERNAL)) == TRANSACTION_SEQUENCE
     assert talk.opnums == [2, 11, 12, 12]
     assert states(talk.scene.queue) == ["Available"]
@@ -355,26 +355,26 @@ def test_nothing_is_received_or_moved_where_enlisting_failed() -> None:
 @pytest.mark.parametrize("with_cursor", [True, False])
 @pytest.mark.parametrize("transaction", [None, EXTERNAL])
 def test_a_receive_that_did_not_begin_is_not_ended(
-    talk: Conversation, queue: RemoteQueue, transaction: ClientTransaction | None, with_cursor: bool
+    talk: Conversation, queue: OpenRemoteQueue, transaction: ClientTransaction | None, with_cursor: bool
 ) -> None:
     cursor = talk.cursor(queue) if with_cursor else 0
     received = talk.receive(queue, transaction=transaction, cursor=cursor)
-    assert received == Received(status=MESSAGE_NOT_FOUND if with_cursor else IO_TIMEOUT)
+    assert received == ReceiveResult(status=MESSAGE_NOT_FOUND if with_cursor else IO_TIMEOUT)
     assert talk.opnums[-1] == (7 if transaction is None else 13)
     assert not queue.pending
 
 
 def _interrupted(
-    talk: Conversation, steps: Steps[Received], damage: Any
-) -> tuple[Received, list[tuple[int, Any]]]:
+    talk: Conversation, steps: Steps[ReceiveResult], damage: Any
+) -> tuple[ReceiveResult, list[tuple[int, Any]]]:
     """Drive a receive whose first answer is damaged on its way."""
     calls: list[tuple[int, Any]] = []
 
-    def call(method: str, request: Any) -> Answer:
+    def call(method: str, request: Any) -> CallResult:
         calls.append((METHODS[method].opnum, request))
         answer = talk.scene.client.call(method, request)
         if METHODS[method].role is Role.START:
-            answer = Answer(response=msgspec.structs.replace(answer.response, **damage))
+            answer = CallResult(response=msgspec.structs.replace(answer.response, **damage))
         return answer
 
     return run(call, steps), calls
@@ -387,7 +387,7 @@ def _interrupted(
 @pytest.mark.parametrize("damage", ["no sections", "no packet", "sizes"])
 def test_a_message_that_cannot_be_rebuilt_is_given_back(
     talk: Conversation,
-    queue: RemoteQueue,
+    queue: OpenRemoteQueue,
     damage: str,
     transaction: ClientTransaction | None,
     with_cursor: bool,
@@ -415,7 +415,7 @@ def test_a_message_that_cannot_be_rebuilt_is_given_back(
 @pytest.mark.parametrize("with_cursor", [True, False])
 @pytest.mark.parametrize("transaction", [None, ClientTransaction(identifier=TRANSACTION)])
 def test_an_end_that_fails_matters_only_to_a_transaction(
-    talk: Conversation, queue: RemoteQueue, transaction: ClientTransaction | None, with_cursor: bool
+    talk: Conversation, queue: OpenRemoteQueue, transaction: ClientTransaction | None, with_cursor: bool
 ) -> None:
     _put(talk, b"a")
     cursor = talk.cursor(queue) if with_cursor else 0
@@ -423,12 +423,12 @@ def test_an_end_that_fails_matters_only_to_a_transaction(
     method, request = next(steps)
     steps.send(talk.scene.client.call(method, request))
     with pytest.raises(StopIteration) as end:
-        steps.send(Answer(fault=0x1C00001A))
+        steps.send(CallResult(fault=0x1C00001A))
     received = end.value.value
     if transaction is None:
         assert _body(received) == b"a"
     else:
-        assert received == Received(status=0x1C00001A)
+        assert received == ReceiveResult(status=0x1C00001A)
 
 
 @pytest.mark.rule("CMQRR-3.1.4.14-2", "CMQRR-3.1.4.14-3", "CMQRR-3.1.4.14-4", "CMQRR-3.1.4.14-5")
@@ -468,7 +468,7 @@ def test_a_move_names_the_number_of_its_target(
 
 
 @pytest.mark.rule("CMQRR-3.1.4.6-2", "CMQRR-3.2.4.7-1", "CMQRR-3.2.4.7-2", "CMQRR-3.2.4.7-3")
-def test_a_purge_is_one_call(talk: Conversation, queue: RemoteQueue) -> None:
+def test_a_purge_is_one_call(talk: Conversation, queue: OpenRemoteQueue) -> None:
     _put(talk, b"a")
     assert talk.run(talk.reader.purge(queue)) == OK
     assert (talk.opnums, talk.request(6).ph_context) == ([2, 6], queue.handle)
@@ -479,7 +479,7 @@ def test_a_purge_is_one_call(talk: Conversation, queue: RemoteQueue) -> None:
 @pytest.mark.rule("CMQRR-3.2.4.8-1", "CMQRR-3.2.4.8-2", "CMQRR-3.2.4.8-3", "CMQRR-3.2.4.8-4")
 @pytest.mark.rule("CMQRR-3.2.4.8-5", "CMQRR-3.2.4.12-1", "CMQRR-3.2.4.12-3", "CMQRR-3.2.4.12-4")
 @pytest.mark.rule("CMQRR-3.2.4.12-5", "CMQRR-3.2.4.12-6")
-def test_a_cursor_is_recorded_until_it_is_closed(talk: Conversation, queue: RemoteQueue) -> None:
+def test_a_cursor_is_recorded_until_it_is_closed(talk: Conversation, queue: OpenRemoteQueue) -> None:
     cursor = talk.cursor(queue)
     assert queue.cursors == {cursor} == set(talk.scene.manager.cursors)
     assert talk.request(4).ph_context == queue.handle
@@ -490,7 +490,7 @@ def test_a_cursor_is_recorded_until_it_is_closed(talk: Conversation, queue: Remo
 
 
 @pytest.mark.rule("CMQRR-3.1.4-3")
-def test_a_cursor_that_the_server_refuses_is_none(talk: Conversation, queue: RemoteQueue) -> None:
+def test_a_cursor_that_the_server_refuses_is_none(talk: Conversation, queue: OpenRemoteQueue) -> None:
     talk.scene.lose_descriptor(queue.handle)
     assert talk.cursor(queue) == 0
     assert queue.cursors == set()
@@ -526,7 +526,7 @@ def test_a_cursor_peeks_message_by_message(talk: Conversation) -> None:
 @pytest.mark.rule("CMQRR-3.2.4.10.2-16")
 @pytest.mark.parametrize("transaction", [None, EXTERNAL])
 def test_a_cursor_receives_message_by_message(
-    talk: Conversation, queue: RemoteQueue, transaction: ClientTransaction | None
+    talk: Conversation, queue: OpenRemoteQueue, transaction: ClientTransaction | None
 ) -> None:
     _put(talk, b"a", b"b")
     cursor = talk.cursor(queue)
@@ -553,7 +553,7 @@ def test_a_cursor_receives_message_by_message(
 @pytest.mark.rule("CMQRR-3.1.4.13-7")
 @pytest.mark.parametrize("transaction", [None, ClientTransaction(identifier=TRANSACTION)])
 def test_a_receive_that_waits_is_cancelled_by_its_number(
-    talk: Conversation, queue: RemoteQueue, transaction: ClientTransaction | None
+    talk: Conversation, queue: OpenRemoteQueue, transaction: ClientTransaction | None
 ) -> None:
     steps = talk.reader.receive(queue, timeout=1000, request_id=77, transaction=transaction)
     waiting = talk.scene.client.start(*next(steps))
@@ -565,12 +565,14 @@ def test_a_receive_that_waits_is_cancelled_by_its_number(
     assert waiting.answer is not None
     with pytest.raises(StopIteration) as end:
         steps.send(waiting.answer)
-    assert end.value.value == Received(status=CANCELLED)
+    assert end.value.value == ReceiveResult(status=CANCELLED)
     assert not queue.pending
 
 
 @pytest.mark.rule("CMQRR-3.1.4.7-6", "CMQRR-3.1.4.13-6", "CMQRR-3.2.4.3-9")
-def test_numbers_of_requests_pass_over_those_that_are_pending(talk: Conversation, queue: RemoteQueue) -> None:
+def test_numbers_of_requests_pass_over_those_that_are_pending(
+    talk: Conversation, queue: OpenRemoteQueue
+) -> None:
     queue.pending.update(dict.fromkeys((1, 2, 4), 0))
     assert [talk.reader.new_request_id() for _ in range(2)] == [3, 5]
 
@@ -593,7 +595,9 @@ def test_closing_cancels_what_waits_then_closes_cursors_then_the_queue(talk: Con
 
 
 @pytest.mark.rule("CMQRR-3.2.4.12-2")
-def test_closing_a_cursor_cancels_what_waits_with_it_first(talk: Conversation, queue: RemoteQueue) -> None:
+def test_closing_a_cursor_cancels_what_waits_with_it_first(
+    talk: Conversation, queue: OpenRemoteQueue
+) -> None:
     cursor, another = (talk.cursor(queue) for _ in range(2))
     peeks = [talk.reader.peek(queue, cursor=one, timeout=1000) for one in (cursor, another)]
     waiting, others = [talk.scene.client.start(*next(steps)) for steps in peeks]
@@ -683,7 +687,9 @@ def test_a_client_never_calls_what_is_reserved_and_starts_no_timer(talk: Convers
     assert talk.scene.manager.timers.running == 0
 
 
-def test_an_operation_that_is_given_up_leaves_its_number_free(talk: Conversation, queue: RemoteQueue) -> None:
+def test_an_operation_that_is_given_up_leaves_its_number_free(
+    talk: Conversation, queue: OpenRemoteQueue
+) -> None:
     steps = talk.reader.receive(queue, timeout=1000, request_id=5)
     next(steps)
     steps.close()

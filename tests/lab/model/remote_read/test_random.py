@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from msmq_wire.lab.model.data.elements import Queue
 from msmq_wire.lab.model.events.queue import delete_queue
 from msmq_wire.lab.model.events.transaction import transaction_abort, transaction_commit
-from msmq_wire.lab.model.server import Answer
+from msmq_wire.lab.model.interface_server import CallResult
 from msmq_wire.rpc.interfaces.remote_read import (
     INTERFACE,
     CancelReceiveRequest,
@@ -264,7 +264,7 @@ class RandomClients(RuleBasedStateMachine):
         plain = action == ACTION_RECEIVE and not number
         machine, call = self, Waiting()
 
-        def done(answer: Answer) -> None:
+        def done(answer: CallResult) -> None:
             assert call.answer is None
             call.answer = answer
             if call in opened.client.waiting:
@@ -295,7 +295,7 @@ class RandomClients(RuleBasedStateMachine):
     def _delivered(
         self,
         opened: _Open,
-        answer: Answer,
+        answer: CallResult,
         request_id: int,
         transaction: GUID | None,
         receives: bool,

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from msmq_wire.engines.building import build_message
 from msmq_wire.engines.codec import decode, encode, inspect
 from msmq_wire.engines.fit import fit
-from msmq_wire.lab.model.data.elements import Message
+from msmq_wire.engines.message_builder import build_message
+from msmq_wire.lab.model.data.elements import ModelMessage
 from msmq_wire.lab.model.data.message_packet import message_packet, packet_sections
 from msmq_wire.lab.model.data.stored_message import message_of
-from msmq_wire.lab.model.remote_read.values import received_of
-from msmq_wire.lab.model.server import Answer
+from msmq_wire.lab.model.interface_server import CallResult
+from msmq_wire.lab.model.remote_read.client_values import received_of
 from msmq_wire.reassembly.sections import join_sections
 from msmq_wire.records.view import view
 from msmq_wire.rpc.interfaces.remote_read import StartReceiveResponse
@@ -283,7 +283,7 @@ def _stored(srmp: bool) -> bytes:
 @pytest.mark.parametrize("srmp", [False, True])
 def test_what_a_message_has_goes_on_in_its_order_before_what_the_server_adds(srmp: bool) -> None:
     stored = _stored(srmp)
-    data = message_packet(Message(packet=stored, source_address="192.0.2.7"))
+    data = message_packet(ModelMessage(packet=stored, source_address="192.0.2.7"))
     size = struct.pack("<I", len(stored) + _COUNTED_TRAILERS)
     assert data == stored[:8] + size + stored[12:32] + _OVERLAY + stored[48:] + _TRAILERS
     assert data[16:32] == _SOURCE
@@ -303,7 +303,7 @@ def test_a_session_header_is_there_where_sh_says_so_and_is_not_counted() -> None
     carried = sent[:2] + struct.pack("<H", flags | 0x10) + sent[4:] + session
     size = struct.pack("<I", len(sent) + _COUNTED_TRAILERS)
     expected = carried[:8] + size + carried[12:32] + _OVERLAY + carried[48:] + _TRAILERS
-    assert message_packet(Message(packet=carried, source_address="192.0.2.7")) == expected
+    assert message_packet(ModelMessage(packet=carried, source_address="192.0.2.7")) == expected
     # What comes over a session is stored without: it speaks of the session.
     message = message_of(decode(carried))
     message.source_address = "192.0.2.7"
@@ -334,12 +334,12 @@ _IGNORED = {
 @pytest.mark.parametrize("case", _IGNORED.values(), ids=_IGNORED)
 def test_a_client_takes_a_packet_whatever_is_in_what_it_ignores(case: tuple[str, dict[str, Any]]) -> None:
     name, changes = case
-    packet = decode(message_packet(Message(packet=_stored(srmp=True))), as_="message_packet")
+    packet = decode(message_packet(ModelMessage(packet=_stored(srmp=True))), as_="message_packet")
     header = msgspec.structs.replace(getattr(packet, name), **changes)
     data = encode(msgspec.structs.replace(packet, **{name: header}))
     found = inspect(data, "message_packet")
     assert (found.error, found.anomalies) == (None, ())
-    received = received_of(Answer(response=_answer(data)))
+    received = received_of(CallResult(response=_answer(data)))
     assert received is not None
     assert (received.status, received.packet, received.missing) == (0, data, ())
 
@@ -356,14 +356,14 @@ def test_a_packet_for_a_queue_of_another_name_keeps_its_guid() -> None:
     packet = encode(
         build_message(f"PUBLIC={GUID(bytes(range(16)))}", BODY, queue_manager_address=GUID(bytes(range(16))))
     )
-    found = decode(message_packet(Message(packet=packet, source_address="192.0.2.7")), "message_packet")
+    found = decode(message_packet(ModelMessage(packet=packet, source_address="192.0.2.7")), "message_packet")
     assert found.user_header.queue_manager_address == GUID(bytes(range(16)))
     assert found.extended_address_header.address[:4] == bytes((192, 0, 2, 7))
 
 
 @pytest.mark.rule("MQRR-2.2.5.3-3")
 def test_a_packet_tells_the_class_that_an_application_gave_a_message() -> None:
-    message = Message(packet=make_packet(BODY), user_acknowledgement_class=0xC004)
+    message = ModelMessage(packet=make_packet(BODY), user_acknowledgement_class=0xC004)
     data = message_packet(message)
     assert decode(data, "message_packet").subqueue_header.bit("acknowledgement_class") == 0xC004
     # TM is the lowest bit, the class the next 16.
@@ -372,7 +372,7 @@ def test_a_packet_tells_the_class_that_an_application_gave_a_message() -> None:
 
 @given(st.binary(max_size=200))
 def test_bytes_that_are_no_packet_get_nothing_added(data: bytes) -> None:
-    assert message_packet(Message(packet=b"\0" + data)) == b"\0" + data
+    assert message_packet(ModelMessage(packet=b"\0" + data)) == b"\0" + data
 
 
 @given(st.binary(max_size=200), st.integers(0, 300), st.integers(0, 300))

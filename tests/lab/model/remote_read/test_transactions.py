@@ -7,7 +7,7 @@ import struct
 import pytest
 
 from msmq_wire.engines.codec import inspect
-from msmq_wire.lab.model.data.elements import Message, Queue
+from msmq_wire.lab.model.data.elements import ModelMessage, Queue
 from msmq_wire.lab.model.data.enumerations import OperationType
 from msmq_wire.lab.model.events.queue import delete_queue
 from msmq_wire.lab.model.events.transaction import create_transaction, transaction_abort, transaction_commit
@@ -64,7 +64,7 @@ def _ends(scene: Scene) -> tuple[ContextHandle, int]:
 
 def _moves(
     scene: Scene, source: str, target: str, transaction: GUID = NULL_GUID
-) -> tuple[int | None, Message, Queue, Queue]:
+) -> tuple[int | None, ModelMessage, Queue, Queue]:
     handle = scene.client.open(source)
     _, number = scene.client.open_for_move(target)
     from_queue, to_queue = _queue(scene, source), _queue(scene, target)
@@ -204,7 +204,7 @@ def test_a_queue_that_was_deleted_has_no_moves(scene: Scene) -> None:
     assert scene.client.move(handle, number, 1) == QUEUE_NOT_AVAILABLE
 
 
-def _handed_out(scene: Scene, message: Message) -> bytes:
+def _handed_out(scene: Scene, message: ModelMessage) -> bytes:
     """The packet that a reader of the message's queue gets."""
     handle = scene.client.open(position(message).queue_reference, PEEK)
     message.allow_peek_when_locked = True
@@ -214,7 +214,7 @@ def _handed_out(scene: Scene, message: Message) -> bytes:
     return data
 
 
-def _header(scene: Scene, message: Message) -> SubqueueHeader:
+def _header(scene: Scene, message: ModelMessage) -> SubqueueHeader:
     """The SubqueueHeader that a reader of the message's queue gets."""
     data = _handed_out(scene, message)
     found = inspect(data, as_="message_packet")
@@ -458,7 +458,7 @@ def test_enlisting_twice_finds_the_transaction_that_is_there(scene: Scene, handl
     assert len(before.transactional_operation_collection) == 1
 
 
-def _received(scene: Scene) -> tuple[ContextHandle, Message]:
+def _received(scene: Scene) -> tuple[ContextHandle, ModelMessage]:
     """A message that was received in a transaction, as far as the client is concerned."""
     message = put(scene.queue, b"a")
     handle = scene.client.open(scene.queue)

@@ -1,8 +1,8 @@
 """`QmcommClient`: the client of qmcomm and qmcomm2, without I/O. [MS-MQMP] 3.2
 
-The rule kept here: an operation is a generator that yields a `Step` and is sent its `Answer`; it returns what
-the application gets. Whoever drives it owns the connections, one for each `Endpoint` of a step, and may drive
-several operations at once: a receive that waits keeps no other from going on.
+The rule kept here: an operation is a generator that yields a `PlannedCall` and is sent its `CallResult`; it
+returns what the application gets. Whoever drives it owns the connections, one for each `Endpoint` of a step,
+and may drive several operations at once: a receive that waits keeps no other from going on.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class QmcommClient(ObjectOperations, QueueOperations, MessageOperations, Transac
     what an application must not ask for; what a server refuses is a status. All failures mean the same.
 
     >>> import random
-    >>> from msmq_wire.lab.model.server import Answer
+    >>> from msmq_wire.lab.model.interface_server import Answer
     >>> from msmq_wire.rpc.interfaces.shared_parameters import PortResponse
     >>> client = QmcommClient("host", computer_name="desk", randomness=random.Random(1))
     >>> asking = client.get_server_port()

@@ -10,16 +10,16 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-from msmq_wire.lab.model.qmcomm.client.values import (
+from msmq_wire.lab.model.interface_server import CallResult
+from msmq_wire.lab.model.qmcomm.client.planned_calls import (
     Endpoint,
     EnlistedTransaction,
     OpenQueueContext,
+    PlannedCall,
     Result,
-    Step,
     Steps,
     answered,
 )
-from msmq_wire.lab.model.server import Answer
 from msmq_wire.rpc.constants import OperatingSystemCategory, PortProtocol, RegistryQueryType
 from msmq_wire.rpc.interfaces.qmcomm_queues import GetServerPortRequest, QueryRegistryRequest
 from msmq_wire.rpc.statuses import Status
@@ -93,7 +93,7 @@ class MachineOperations:
         computer = self.endpoint.computer
         port = _port(
             (
-                yield Step.of(
+                yield PlannedCall.of(
                     "R_QMGetRTQMServerPort", GetServerPortRequest(f_ip=wanted), Endpoint(computer=computer)
                 )
             )
@@ -107,25 +107,25 @@ class MachineOperations:
         there = Endpoint(computer=computer)
         if not self.ask_port:
             return there
-        port = _port((yield Step.of("R_QMGetRTQMServerPort", GetServerPortRequest(), there)))
+        port = _port((yield PlannedCall.of("R_QMGetRTQMServerPort", GetServerPortRequest(), there)))
         return Endpoint(computer=computer, port=port) if port else None
 
-    def call(self, name: str, request: Any) -> Steps[Answer]:
+    def call(self, name: str, request: Any) -> Steps[CallResult]:
         """Call the server, which is asked for all of its settings before anything else. [MS-MQMP] 3.2.4"""
         endpoint = self.endpoint
         if self._settings is None:
-            told: dict[int, str] = {}
+            reported: dict[int, str] = {}
             for query_type in RegistryQueryType:
                 setting = yield from self.query_registry(query_type)
                 if setting.value is not None:
-                    told[query_type] = setting.value
-            self._settings = told
-        return (yield Step.of(name, request, endpoint))
+                    reported[query_type] = setting.value
+            self._settings = reported
+        return (yield PlannedCall.of(name, request, endpoint))
 
     def query_registry(self, query_type: int) -> Steps[Result[str]]:
         """Ask for a setting of the server as text. [MS-MQMP] 3.1.4.23, 3.2.4"""
         request = QueryRegistryRequest(dw_query_type=RegistryQueryType(query_type))
-        answer = yield Step.of("R_QMQueryQMRegistryInternal", request, self.endpoint)
+        answer = yield PlannedCall.of("R_QMQueryQMRegistryInternal", request, self.endpoint)
         status = answered(answer)
         if status != Status.MQ_OK:
             return Result(status=status)
@@ -135,7 +135,7 @@ class MachineOperations:
         return Result(status=status, value=text.text)
 
 
-def _port(answer: Answer) -> int:
+def _port(answer: CallResult) -> int:
     """The TCP port in an answer; 0 where there is none."""
     if answer.fault is not None:
         return 0

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import msgspec
 
-from msmq_wire.lab.model.qmcomm.client.buffers import Room, receiving_buffer, sending_buffer
 from msmq_wire.lab.model.qmcomm.client.machine import MachineOperations
-from msmq_wire.lab.model.qmcomm.client.values import (
+from msmq_wire.lab.model.qmcomm.client.planned_calls import (
     EnlistedTransaction,
     OpenQueueContext,
+    PlannedCall,
     Result,
-    Step,
     Steps,
     answered,
 )
+from msmq_wire.lab.model.qmcomm.client.request_buffers import Room, receiving_buffer, sending_buffer
 from msmq_wire.lab.model.qmcomm.transfer_checks import check_send, undispatched
 from msmq_wire.rpc.constants import AccessMode, ReceiveAction
 from msmq_wire.rpc.interfaces.qmcomm2 import (
@@ -64,12 +64,12 @@ class MessageOperations(MachineOperations):
             raise ValueError(f"properties that no server takes: 0x{refused:08X}")
         place = ObjectId() if identifier_wanted else None
         request = RpcACSendMessageExRequest(h_queue=queue.handle, ptb=buffer, p_message_id=place)
-        answer = yield Step.of("rpc_ACSendMessageEx", request, queue.endpoint)
+        answer = yield PlannedCall.of("rpc_ACSendMessageEx", request, queue.endpoint)
         if answer.fault is None and answer.status == Status.STATUS_RETRY:
             again = QMSendMessageInternalExRequest(
                 p_queue_format=QueueFormat.of(name), ptb=buffer, p_message_id=place
             )
-            answer = yield Step.of("QMSendMessageInternalEx", again, queue.endpoint)
+            answer = yield PlannedCall.of("QMSendMessageInternalEx", again, queue.endpoint)
         status = answered(answer)
         sent = status == Status.MQ_OK
         return Result(status=status, value=answer.response.p_message_id if sent else None)
@@ -138,7 +138,7 @@ class MessageOperations(MachineOperations):
             transaction=self._identifier(queue, transaction),
         )
         request = RpcACReceiveMessageExRequest(h_qm_context=queue.context, ptb=buffer)
-        answer = yield Step.of("rpc_ACReceiveMessageEx", request, queue.endpoint)
+        answer = yield PlannedCall.of("rpc_ACReceiveMessageEx", request, queue.endpoint)
         status = answered(answer)
         if status != Status.MQ_OK:
             return Result(status=status)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from msmq_wire.errors import DecodeError
 from msmq_wire.lab.model.qmcomm.client.machine import MachineOperations
-from msmq_wire.lab.model.qmcomm.client.values import ATTEMPTS, Result, Steps, answered
+from msmq_wire.lab.model.qmcomm.client.planned_calls import ATTEMPTS, Result, Steps, answered
 from msmq_wire.rpc.constants import SecurityInformation
 from msmq_wire.rpc.interfaces.qmcomm_objects import (
     CreateObjectInternalRequest,

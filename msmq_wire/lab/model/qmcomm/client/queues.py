@@ -9,19 +9,19 @@ from __future__ import annotations
 import msgspec
 
 from msmq_wire.errors import FormatNameError
+from msmq_wire.lab.model.interface_server import CallResult
 from msmq_wire.lab.model.qmcomm.client.machine import MachineOperations
-from msmq_wire.lab.model.qmcomm.client.values import (
+from msmq_wire.lab.model.qmcomm.client.planned_calls import (
     ATTEMPTS,
     Endpoint,
     OpenQueueContext,
+    PlannedCall,
     Result,
-    Step,
     Steps,
     answered,
 )
 from msmq_wire.lab.model.qmcomm.methods import NO_CURSOR
 from msmq_wire.lab.model.qmcomm.queues import ACCESS_TYPES
-from msmq_wire.lab.model.server import Answer
 from msmq_wire.rpc.constants import AccessMode, ShareMode
 from msmq_wire.rpc.interfaces.qmcomm2 import RpcACCreateCursorExRequest
 from msmq_wire.rpc.interfaces.qmcomm_queues import (
@@ -95,7 +95,7 @@ class QueueOperations(MachineOperations):
             p_lic_guid=request.p_lic_guid,
             dw_mqs=self.system,
         )
-        answer = yield Step.of("R_QMOpenRemoteQueue", opening, there)
+        answer = yield PlannedCall.of("R_QMOpenRemoteQueue", opening, there)
         if answered(answer) != Status.MQ_OK:
             return Result(status=answered(answer))
         remote = answer.response
@@ -105,9 +105,9 @@ class QueueOperations(MachineOperations):
             dwp_queue=remote.dwp_queue,
             dwp_remote_context=remote.pdw_context,
         )
-        answer = yield Step.of("rpc_QMOpenQueueInternal", second, endpoint)
+        answer = yield PlannedCall.of("rpc_QMOpenQueueInternal", second, endpoint)
         letting_go = CloseRemoteQueueContext(pph_context=remote.pph_context)
-        closed = yield Step.of("R_QMCloseRemoteQueueContext", letting_go, there)
+        closed = yield PlannedCall.of("R_QMCloseRemoteQueueContext", letting_go, there)
         opened = self._opened(answer, request, name, endpoint)
         if opened.value is not None and closed.fault is not None:
             yield from self.close_queue(opened.value)
@@ -115,7 +115,7 @@ class QueueOperations(MachineOperations):
         return opened
 
     def _opened(
-        self, answer: Answer, request: OpenQueueInternalRequest, name: FormatName, endpoint: Endpoint
+        self, answer: CallResult, request: OpenQueueInternalRequest, name: FormatName, endpoint: Endpoint
     ) -> Result[OpenQueueContext]:
         status = answered(answer)
         if status != Status.MQ_OK:
@@ -139,7 +139,7 @@ class QueueOperations(MachineOperations):
         self.queues.remove(queue)
         queue.closed = True
         request = QueueHandleRequest(ph_queue=queue.handle)
-        return answered((yield Step.of("rpc_ACCloseHandle", request, queue.endpoint)))
+        return answered((yield PlannedCall.of("rpc_ACCloseHandle", request, queue.endpoint)))
 
     def handle_to_format_name(self, queue: OpenQueueContext, room: int = 0) -> Steps[Result[str]]:
         """Ask for the format name of an open queue, with ``room`` characters at first. [MS-MQMP] 3.2.4.14"""
@@ -154,7 +154,7 @@ class QueueOperations(MachineOperations):
                 lpwcs_format_name=WcharText(bytes(2 * room)) if room else None,
                 pdw_length=room,
             )
-            answer = yield Step.of("rpc_ACHandleToFormatName", request, queue.endpoint)
+            answer = yield PlannedCall.of("rpc_ACHandleToFormatName", request, queue.endpoint)
             status = answered(answer)
             if answer.fault is not None:
                 break
@@ -174,7 +174,7 @@ class QueueOperations(MachineOperations):
         """Remove all messages of a queue; the status. [MS-MQMP] 3.2.4.9"""
         queue.check_in_use()
         request = QueueRequest(h_queue=queue.handle)
-        return answered((yield Step.of("rpc_ACPurgeQueue", request, queue.endpoint)))
+        return answered((yield PlannedCall.of("rpc_ACPurgeQueue", request, queue.endpoint)))
 
     def create_cursor(self, queue: OpenQueueContext) -> Steps[Result[int]]:
         """Create a cursor, also at another computer where the server leaves that to the client.
@@ -183,7 +183,7 @@ class QueueOperations(MachineOperations):
         """
         queue.check_in_use()
         request = RpcACCreateCursorExRequest(h_queue=queue.handle)
-        answer = yield Step.of("rpc_ACCreateCursorEx", request, queue.endpoint)
+        answer = yield PlannedCall.of("rpc_ACCreateCursorEx", request, queue.endpoint)
         status = answered(answer)
         if answer.fault is not None:
             return Result(status=status)
@@ -192,7 +192,7 @@ class QueueOperations(MachineOperations):
             status = yield from self._create_remote_cursor(queue, made)
             if status != Status.MQ_OK:
                 unwanted = CursorRequest(h_queue=queue.handle, h_cursor=made.h_cursor)
-                yield Step.of("rpc_ACCloseCursor", unwanted, queue.endpoint)
+                yield PlannedCall.of("rpc_ACCloseCursor", unwanted, queue.endpoint)
         if status != Status.MQ_OK:
             return Result(status=status)
         queue.cursors.add(made.h_cursor)
@@ -200,7 +200,7 @@ class QueueOperations(MachineOperations):
 
     def _create_remote_cursor(self, queue: OpenQueueContext, made: CACCreateRemoteCursor) -> Steps[int]:
         asking = GetRemoteQueueNameRequest(p_queue=made.cli_p_qm_queue, lplp_remote_queue_name=NULL_POINTEE)
-        answer = yield Step.of("R_QMGetRemoteQueueName", asking, queue.endpoint)
+        answer = yield PlannedCall.of("R_QMGetRemoteQueueName", asking, queue.endpoint)
         if answered(answer) != Status.MQ_OK:
             return answered(answer)
         text = answer.response.lplp_remote_queue_name
@@ -209,13 +209,13 @@ class QueueOperations(MachineOperations):
         if there is None:
             return Status.MQ_ERROR_REMOTE_MACHINE_NOT_AVAILABLE
         creating = CreateRemoteCursorRequest(ptb1=_ZEROED, h_queue=made.srv_h_ac_queue)
-        answer = yield Step.of("R_QMCreateRemoteCursor", creating, there)
+        answer = yield PlannedCall.of("R_QMCreateRemoteCursor", creating, there)
         if answered(answer) != Status.MQ_OK:
             return answered(answer)
         tying = SetCursorPropertiesRequest(
             h_proxy=queue.handle, h_cursor=made.h_cursor, h_remote_cursor=answer.response.ph_cursor
         )
-        return answered((yield Step.of("rpc_ACSetCursorProperties", tying, queue.endpoint)))
+        return answered((yield PlannedCall.of("rpc_ACSetCursorProperties", tying, queue.endpoint)))
 
     def close_cursor(self, queue: OpenQueueContext, cursor: int) -> Steps[int]:
         """Close a cursor, or 0x0000000B, which is none; the status. [MS-MQMP] 3.2.4.16"""
@@ -224,7 +224,7 @@ class QueueOperations(MachineOperations):
             queue.check_cursor(cursor)
             queue.cursors.remove(cursor)
         request = CursorRequest(h_queue=queue.handle, h_cursor=cursor)
-        return answered((yield Step.of("rpc_ACCloseCursor", request, queue.endpoint)))
+        return answered((yield PlannedCall.of("rpc_ACCloseCursor", request, queue.endpoint)))
 
 
 def _computer(path_name: WcharText) -> str | None:

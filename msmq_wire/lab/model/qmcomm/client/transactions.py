@@ -7,11 +7,11 @@ coordinator.
 from __future__ import annotations
 
 from msmq_wire.lab.model.qmcomm.client.machine import MachineOperations
-from msmq_wire.lab.model.qmcomm.client.values import (
+from msmq_wire.lab.model.qmcomm.client.planned_calls import (
     ATTEMPTS,
     EnlistedTransaction,
+    PlannedCall,
     Result,
-    Step,
     Steps,
     answered,
 )
@@ -59,7 +59,7 @@ class TransactionOperations(MachineOperations):
             raise ValueError("an external transaction is ended by its coordinator")
         self.ended(transaction)
         request = TransactionRequest(ph_int_xact=transaction.handle)
-        return answered((yield Step.of(name, request, transaction.endpoint)))
+        return answered((yield PlannedCall.of(name, request, transaction.endpoint)))
 
     def ended(self, transaction: EnlistedTransaction) -> None:
         """A transaction was ended, and is not used again; ValueError where it was before."""
