@@ -29,7 +29,6 @@ NOT_BYTES = re.compile(r"(?<!\w)(?:type|IO|Callable|dict)\[")
 READING = ("decode_", "inspect_", "parse_", "split_", "join_", "open_", "from_")
 """How a function is called that reads bytes which somebody else wrote."""
 INSIDE = {
-    "decode_message": "takes elements of ASN.1, or the bytes of one, from the messages of Kerberos",
     "open_rc4": "takes a key, not what was read",
 }
 """Functions that no user calls, and why they look as if one did."""

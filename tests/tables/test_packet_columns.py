@@ -28,7 +28,7 @@ from msmq_wire.errors import CaptureError
 from msmq_wire.reassembly.ip import IpFragment
 from msmq_wire.reassembly.tcp_events import TcpSegment
 from msmq_wire.spark.read_options import ReadOptions
-from msmq_wire.spark.sources import PacketReader, SplitPartition
+from msmq_wire.spark.sources import PacketDataReader, SplitPartition
 from msmq_wire.spark.split_planning import place_splits
 from msmq_wire.spark.task_rows import read_packets
 from msmq_wire.tables.packet_columns import PACKET_SCHEMA, error_batch, packet_batch
@@ -111,7 +111,7 @@ def as_rows(batches: Iterable[Any]) -> list[Row]:
 
 def rows_of(path: Path, **options: Any) -> list[Row]:
     """The rows of a file as the tasks give them, one after the other."""
-    reader = PacketReader(ReadOptions(paths=(str(path),), frame=True, **options))
+    reader = PacketDataReader(ReadOptions(paths=(str(path),), frame=True, **options))
     return as_rows(batch for one in reader.partitions() for batch in reader.read(one))
 
 
@@ -172,7 +172,7 @@ def test_a_split_reads_only_its_own_frames() -> None:
 
 def test_without_payload_and_frame_only_lengths_are_told() -> None:
     path = FIXTURES / "captures" / "demo.pcap"
-    reader = PacketReader(ReadOptions(paths=(str(path),), payload=False))
+    reader = PacketDataReader(ReadOptions(paths=(str(path),), payload=False))
     rows = as_rows(batch for one in reader.partitions() for batch in reader.read(one))
     bare = [row | {"payload": None, "frame": None} for row in rows_of(path)]
     assert rows == bare
@@ -392,18 +392,18 @@ def test_the_row_of_damage_is_no_frame() -> None:
 def test_a_file_that_changed_after_it_was_planned_gives_an_error_row(tmp_path: Path) -> None:
     path = tmp_path / "changing.pcap"
     path.write_bytes((FIXTURES / "captures" / "demo.pcap").read_bytes())
-    reader = PacketReader(ReadOptions(paths=(str(path),)))
+    reader = PacketDataReader(ReadOptions(paths=(str(path),)))
     (partition,) = reader.partitions()
     path.unlink()
     (row,) = as_rows(reader.read(partition))
     assert (row["path"], row["error"]) == (str(path), f"cannot open {path}: No such file or directory")
-    failing = PacketReader(ReadOptions(paths=(str(path),), on_error="fail"))
+    failing = PacketDataReader(ReadOptions(paths=(str(path),), on_error="fail"))
     with pytest.raises(CaptureError, match=path.name):
         list(failing.read(partition))
 
 
 def test_a_task_without_splits_gives_nothing() -> None:
-    assert list(PacketReader(ReadOptions(paths=("x",))).read(SplitPartition(()))) == []
+    assert list(PacketDataReader(ReadOptions(paths=("x",))).read(SplitPartition(()))) == []
 
 
 def test_every_column_says_what_it_means() -> None:

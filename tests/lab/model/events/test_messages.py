@@ -265,7 +265,7 @@ HELD, FREE = ["Locked"], ["Available"]
 
 
 @rule_table(
-    "before, delete, transactional, status, after, told",
+    "before, delete, transactional, status, after, reported",
     ("MQDMPR-3.1.7.1.12-2", "free", True, False, SEQUENCE, FREE, []),
     ("MQDMPR-3.1.7.1.12-3", "held", True, True, OK, HELD, []),
     ("MQDMPR-3.1.7.1.12-4", "purged", True, False, OK, [], [NACK_Q_PURGED]),
