@@ -71,8 +71,6 @@ from msmq_wire.wire.expressions import this
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.musts import Must, Musts
 
-__all__ = ["DummyHeader"]
-
 
 class DummyHeader(WireStruct, frozen=True, kw_only=True, gc=False):
     '''What a newcomer adds.'''
@@ -107,18 +105,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.packet_fields import field
-from msmq_wire.findings.rule import Context, Rule, Seen, evidence_of
+from msmq_wire.findings.rule import Context, Detection, Rule, evidence_of
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
 
-__all__ = ["RULE"]
 
-
-def _check(record: Record, context: Context) -> Iterator[Seen]:
+def _check(record: Record, context: Context) -> Iterator[Detection]:
     label = field(record, "message_properties_header.label")
     if label is not None and label.text == "dummy":
-        yield Seen(message="it is a dummy", evidence=(evidence_of(record),))
+        yield Detection(message="it is a dummy", evidence=(evidence_of(record),))
 
 
 RULE = Rule(
@@ -138,7 +134,7 @@ SCENES = {
     **SCENES,
     "FRM-DUMMY/hit_label": (
         "a message that is labelled as a dummy",
-        lambda: session(message(told=properties("dummy", BODY))),
+        lambda: session(message(reported=properties("dummy", BODY))),
     ),
     "FRM-DUMMY/miss_label": ("a message with another label", lambda: session(WHOLE)),
 }
@@ -158,16 +154,15 @@ _BODY = """
 
 from __future__ import annotations
 
-from msmq_wire.records.bodies.body import Body, Kind
+from msmq_wire.records.bodies.body import Body, BodyKinds
 
-__all__ = ["KINDS", "dummy_body"]
-
-KINDS = (Kind(("dummy",), "the word that it begins with", "that it is one"),)
+KINDS = (BodyKinds(("dummy",), "the word that it begins with", "that it is one"),)
+BEGINS = (b"DUMMY!",)
 
 
 def dummy_body(data: bytes) -> Body | None:
     '''The body of a dummy; None for any other.'''
-    return Body(kind="dummy", confidence="likely", title="dummy body") if data[:6] == b"DUMMY!" else None
+    return Body(kind="dummy", confidence="likely", title="dummy body") if data.startswith(BEGINS) else None
 """
 _BODY_TEST = """
 '''Bodies of dummies.'''
@@ -286,7 +281,10 @@ DUMMIES: Mapping[str, Mapping[str, Edit]] = {
         "msmq_wire/records/bodies/body_decoder.py": _replaced(
             ("    compressed,\n    encrypted,\n", "    compressed,\n    dummy,\n    encrypted,\n"),
             ("    *compressed.KINDS,\n", "    *compressed.KINDS,\n    *dummy.KINDS,\n"),
-            ("    _by_mark,\n", "    _by_mark,\n    dummy.dummy_body,\n"),
+            (
+                "    (text.BEGINS, _by_mark),\n",
+                "    (text.BEGINS, _by_mark),\n    (dummy.BEGINS, dummy.dummy_body),\n",
+            ),
         ),
         "tests/records/bodies/test_dummy.py": _written(_BODY_TEST),
     },
