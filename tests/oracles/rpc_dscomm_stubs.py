@@ -602,6 +602,16 @@ def sort(*keys: tuple[int, int]) -> Values:
 ValueSet = tuple[str, str, str, Values]  # method, direction, label, values
 
 
+def request(method: str, label: str, base: Values | None = None, /, **values: Any) -> ValueSet:
+    """Return a case of a request: the base values, with others."""
+    return method, "request", label, (base or {}) | values
+
+
+def response(method: str, label: str, base: Values | None = None, /, **values: Any) -> ValueSet:
+    """Return a case of a response: the base values, with others."""
+    return method, "response", label, (base or {}) | values
+
+
 def statuses() -> Iterator[ValueSet]:
     """Yield the responses that have only a return value."""
     for method in (
@@ -615,11 +625,11 @@ def statuses() -> Iterator[ValueSet]:
         "S_DSNotifyDelete",
     ):
         for label, status in (("ok", OK), ("failed", NOT_FOUND)):
-            yield method, "response", label, {"status": status}
+            yield response(method, label, status=status)
     for label, status in (("port", 2103), ("none", 0)):
-        yield "S_DSGetServerPort", "response", label, {"status": status}
+        yield response("S_DSGetServerPort", label, status=status)
     for label, status in (("yes", 1), ("no", 0)):
-        yield "S_DSIsServerGC", "response", label, {"status": status}
+        yield response("S_DSIsServerGC", label, status=status)
 
 
 def creating() -> Iterator[ValueSet]:
@@ -634,19 +644,19 @@ def creating() -> Iterator[ValueSet]:
         "pObjGuid": None,
     }
     full = {"pwcsPathName": QUEUE, "dwSDLength": 23, "SecurityDescriptor": DESCRIPTOR, "pObjGuid": G1}
-    yield method, "request", "no-pointers", bare
+    yield request(method, "no-pointers", bare)
     for name in ("pwcsPathName", "SecurityDescriptor", "pObjGuid"):
         size = {"dwSDLength": 23} if name == "SecurityDescriptor" else {}
-        yield method, "request", f"only-{name}", {**bare, **size, name: full[name]}
-    yield method, "request", "all-pointers", {**bare, **full}
-    yield method, "request", "mixed-properties", {**bare, **full, **properties(*MIXED)}
-    yield method, "request", "empty-descriptor", {**bare, "SecurityDescriptor": "", "pwcsPathName": ""}
-    yield method, "response", "guid", {"pObjGuid": G2, "status": OK}
-    yield method, "response", "no-guid", {"pObjGuid": None, "status": 0xC00E0018}
-    yield "S_DSDeleteObject", "request", "path", {"dwObjectType": 1, "pwcsPathName": QUEUE}
-    yield "S_DSDeleteObject", "request", "unicode", {"dwObjectType": 5, "pwcsPathName": UNICODE}
-    yield "S_DSDeleteObject", "request", "empty-path", {"dwObjectType": 58, "pwcsPathName": ""}
-    yield "S_DSDeleteObjectGuid", "request", "guid", {"dwObjectType": 8, "pGuid": G3}
+        yield request(method, f"only-{name}", bare, **size, **{name: full[name]})
+    yield request(method, "all-pointers", bare, **full)
+    yield request(method, "mixed-properties", bare, **full, **properties(*MIXED))
+    yield request(method, "empty-descriptor", bare, SecurityDescriptor="", pwcsPathName="")
+    yield response(method, "guid", pObjGuid=G2, status=OK)
+    yield response(method, "no-guid", pObjGuid=None, status=0xC00E0018)
+    yield request("S_DSDeleteObject", "path", dwObjectType=1, pwcsPathName=QUEUE)
+    yield request("S_DSDeleteObject", "unicode", dwObjectType=5, pwcsPathName=UNICODE)
+    yield request("S_DSDeleteObject", "empty-path", dwObjectType=58, pwcsPathName="")
+    yield request("S_DSDeleteObjectGuid", "guid", dwObjectType=8, pGuid=G3)
 
 
 def getting() -> Iterator[ValueSet]:
@@ -654,45 +664,33 @@ def getting() -> Iterator[ValueSet]:
     for method in ("S_DSGetProps", "S_DSGetPropsGuid", "S_DSGetPropsEx", "S_DSGetPropsGuidEx"):
         named = "Guid" not in method
         target = {"pwcsPathName": MACHINE} if named else {"pGuid": G1}
-        yield method, "request", "nulls", {"dwObjectType": 2, **target, **properties(*NULLS), **asked()}
-        yield (
-            method,
-            "request",
-            "mixed",
-            {"dwObjectType": 3, **target, **properties(*MIXED), **asked(0, NO_HANDLE)},
-        )
+        yield request(method, "nulls", dwObjectType=2, **target, **properties(*NULLS), **asked())
+        yield request(method, "mixed", dwObjectType=3, **target, **properties(*MIXED), **asked(0, NO_HANDLE))
         if not named:
-            yield (
-                method,
-                "request",
-                "no-guid",
-                {"dwObjectType": 6, "pGuid": None, **properties(pv(1)), **asked(131072, H2)},
+            yield request(
+                method, "no-guid", dwObjectType=6, pGuid=None, **properties(pv(1)), **asked(131072, H2)
             )
-        yield method, "response", "mixed", {"apVar": MIXED, **signed(HASH), "status": OK}
-        yield method, "response", "unsigned", {"apVar": NULLS, **signed(), "status": SMALL_BUFFER}
+        yield response(method, "mixed", apVar=MIXED, **signed(HASH), status=OK)
+        yield response(method, "unsigned", apVar=NULLS, **signed(), status=SMALL_BUFFER)
     for label, variant in KINDS.items():
-        yield (
-            "S_DSGetPropsGuid",
-            "response",
-            f"kind-{label}",
-            {"apVar": [variant], **signed(HASH), "status": OK},
-        )
+        yield response("S_DSGetPropsGuid", f"kind-{label}", apVar=[variant], **signed(HASH), status=OK)
 
 
 def setting() -> Iterator[ValueSet]:
     """Yield the cases of the methods that set properties."""
     for label, variant in KINDS.items():
-        yield (
+        yield request(
             "S_DSSetProps",
-            "request",
             f"kind-{label}",
-            {"dwObjectType": 1, "pwcsPathName": QUEUE, **properties(variant, pv(17, 0x5A))},
+            dwObjectType=1,
+            pwcsPathName=QUEUE,
+            **properties(variant, pv(17, 0x5A)),
         )
-    yield "S_DSSetPropsGuid", "request", "one", {"dwObjectType": 1, "pGuid": G2, **properties(pv(18, 3))}
-    yield "S_DSSetPropsGuid", "request", "mixed", {"dwObjectType": 1, "pGuid": G2, **properties(*MIXED)}
+    yield request("S_DSSetPropsGuid", "one", dwObjectType=1, pGuid=G2, **properties(pv(18, 3)))
+    yield request("S_DSSetPropsGuid", "mixed", dwObjectType=1, pGuid=G2, **properties(*MIXED))
     method = "S_DSQMSetMachineProperties"
-    yield method, "request", "one", {"pwcsPathName": MACHINE, **properties(pv(11, 65535)), "dwContext": 0}
-    yield method, "request", "mixed", {"pwcsPathName": "W", **properties(*MIXED), "dwContext": 0x11223344}
+    yield request(method, "one", pwcsPathName=MACHINE, **properties(pv(11, 65535)), dwContext=0)
+    yield request(method, "mixed", pwcsPathName="W", **properties(*MIXED), dwContext=0x11223344)
 
 
 def security() -> Iterator[ValueSet]:
@@ -704,41 +702,31 @@ def security() -> Iterator[ValueSet]:
     )
     for method, target in targets:
         target |= {"dwContext": 0xCAFE0001} if "QM" in method else {}
-        yield (
-            method,
-            "request",
-            "some",
-            {"dwObjectType": 1, **target, "SecurityInformation": 7, "nLength": 23, **asked(256, H2)},
+        yield request(
+            method, "some", dwObjectType=1, **target, SecurityInformation=7, nLength=23, **asked(256, H2)
         )
-        yield (
+        yield request(
             method,
-            "request",
             "none",
-            {
-                "dwObjectType": 2,
-                **target,
-                "SecurityInformation": 0x80000000,
-                "nLength": 0,
-                **asked(0, NO_HANDLE),
-            },
+            dwObjectType=2,
+            **target,
+            SecurityInformation=0x80000000,
+            nLength=0,
+            **asked(0, NO_HANDLE),
         )
-        yield (
-            method,
-            "response",
-            "some",
-            {"pSecurityDescriptor": DESCRIPTOR, "lpnLengthNeeded": 23, **signed(HASH), "status": OK},
+        yield response(
+            method, "some", pSecurityDescriptor=DESCRIPTOR, lpnLengthNeeded=23, **signed(HASH), status=OK
         )
-        yield (
+        yield response(
             method,
-            "response",
             "unsigned",
-            {"pSecurityDescriptor": "0102030405060708", "lpnLengthNeeded": 8, **signed(), "status": OK},
+            pSecurityDescriptor="0102030405060708",
+            lpnLengthNeeded=8,
+            **signed(),
+            status=OK,
         )
-        yield (
-            method,
-            "response",
-            "none",
-            {"pSecurityDescriptor": "", "lpnLengthNeeded": 96, **signed(), "status": 0xC00E0023},
+        yield response(
+            method, "none", pSecurityDescriptor="", lpnLengthNeeded=96, **signed(), status=0xC00E0023
         )
     for method, target in (
         ("S_DSSetObjectSecurity", {"pwcsPathName": MACHINE}),
@@ -746,11 +734,8 @@ def security() -> Iterator[ValueSet]:
     ):
         base = {"dwObjectType": 1, **target, "SecurityInformation": 4}
         for label, descriptor in (("some", DESCRIPTOR), ("none", None), ("empty", "")):
-            yield (
-                method,
-                "request",
-                label,
-                {**base, "pSecurityDescriptor": descriptor, "nLength": len(descriptor or "") // 2},
+            yield request(
+                method, label, base, pSecurityDescriptor=descriptor, nLength=len(descriptor or "") // 2
             )
 
 
@@ -765,49 +750,43 @@ def lookups() -> Iterator[ValueSet]:
         "phServerAuth": H1,
     }
     three = restriction((4, 101, pv(72, G1)), (5, 103, pv(31, QUEUE)), (2, 104, pv(17, 9)))
-    yield method, "request", "bare", bare
-    yield method, "request", "context", {**bare, "pwcsContext": "LDAP://x"}
-    yield method, "request", "restrictions-null", {**bare, "pRestriction": {"cRes": 0, "paPropRes": None}}
-    yield method, "request", "restrictions-0", {**bare, "pRestriction": restriction()}
-    yield method, "request", "restrictions-1", {**bare, "pRestriction": restriction((4, 206, pv(19, 4)))}
-    yield method, "request", "restrictions-3", {**bare, "pRestriction": three}
-    yield (
+    yield request(method, "bare", bare)
+    yield request(method, "context", bare, pwcsContext="LDAP://x")
+    yield request(method, "restrictions-null", bare, pRestriction={"cRes": 0, "paPropRes": None})
+    yield request(method, "restrictions-0", bare, pRestriction=restriction())
+    yield request(method, "restrictions-1", bare, pRestriction=restriction((4, 206, pv(19, 4))))
+    yield request(method, "restrictions-3", bare, pRestriction=three)
+    yield request(
         method,
-        "request",
         "restrictions-vectors",
-        {
-            **bare,
-            "pRestriction": restriction(
-                (0, 222, pv(VECTOR | 72, [G2, G3])),
-                (1, 209, pv(VECTOR | 31, ["p", "qr"])),
-                (3, 239, pv(65, {"hex": "c0ffee"})),
-            ),
-        },
+        bare,
+        pRestriction=restriction(
+            (0, 222, pv(VECTOR | 72, [G2, G3])),
+            (1, 209, pv(VECTOR | 31, ["p", "qr"])),
+            (3, 239, pv(65, {"hex": "c0ffee"})),
+        ),
     )
-    yield method, "request", "columns-null", {**bare, "pColumns": {"cCol": 0, "aCol": None}}
-    yield method, "request", "columns-0", {**bare, "pColumns": columns()}
-    yield method, "request", "columns-4", {**bare, "pColumns": columns(101, 103, 1102, 0xFFFFFFFE)}
-    yield method, "request", "sort-null", {**bare, "pSort": {"cCol": 0, "aCol": None}}
-    yield method, "request", "sort-0", {**bare, "pSort": sort()}
-    yield method, "request", "sort-1", {**bare, "pSort": sort((103, 1))}
-    yield method, "request", "sort-2", {**bare, "pSort": sort((103, 1), (101, 0))}
-    yield (
+    yield request(method, "columns-null", bare, pColumns={"cCol": 0, "aCol": None})
+    yield request(method, "columns-0", bare, pColumns=columns())
+    yield request(method, "columns-4", bare, pColumns=columns(101, 103, 1102, 0xFFFFFFFE))
+    yield request(method, "sort-null", bare, pSort={"cCol": 0, "aCol": None})
+    yield request(method, "sort-0", bare, pSort=sort())
+    yield request(method, "sort-1", bare, pSort=sort((103, 1)))
+    yield request(method, "sort-2", bare, pSort=sort((103, 1), (101, 0)))
+    yield request(
         method,
-        "request",
         "all",
-        {
-            "pwcsContext": "ctx",
-            "pRestriction": three,
-            "pColumns": columns(101, 102, 103),
-            "pSort": sort((103, 0), (102, 1)),
-            "phServerAuth": H2,
-        },
+        pwcsContext="ctx",
+        pRestriction=three,
+        pColumns=columns(101, 102, 103),
+        pSort=sort((103, 0), (102, 1)),
+        phServerAuth=H2,
     )
-    yield method, "response", "handle", {"pHandle": H2, "status": OK}
-    yield method, "response", "no-handle", {"pHandle": NO_HANDLE, "status": 0xC00E0043}
+    yield response(method, "handle", pHandle=H2, status=OK)
+    yield response(method, "no-handle", pHandle=NO_HANDLE, status=0xC00E0043)
     method = "S_DSLookupNext"
-    yield method, "request", "some", {"Handle": H2, "dwSize": 5, **asked()}
-    yield method, "request", "none", {"Handle": NO_HANDLE, "dwSize": 0, **asked(0, NO_HANDLE)}
+    yield request(method, "some", Handle=H2, dwSize=5, **asked())
+    yield request(method, "none", Handle=NO_HANDLE, dwSize=0, **asked(0, NO_HANDLE))
     for label, size, found, signature in (
         ("full", 5, MIXED, HASH),
         ("fewer", 128, MIXED[:2], HASH),
@@ -816,21 +795,18 @@ def lookups() -> Iterator[ValueSet]:
         ("none-signed", 1, [], HASH),
         ("no-room", 0, [], ""),
     ):
-        yield (
-            method,
-            "response",
-            label,
-            {"dwSize": size, "dwOutSize": len(found), "pbBuffer": found, **signed(signature), "status": OK},
+        yield response(
+            method, label, dwSize=size, dwOutSize=len(found), pbBuffer=found, **signed(signature), status=OK
         )
 
 
 def handles() -> Iterator[ValueSet]:
     """Yield the cases of the methods that are about handles and the greeting of a server."""
     for method, name in (("S_DSLookupEnd", "phContext"), ("S_DSCloseServerHandle", "pphServerAuth")):
-        yield method, "request", "handle", {name: H1}
-        yield method, "request", "no-handle", {name: NO_HANDLE}
-        yield method, "response", "closed", {name: NO_HANDLE, "status": OK}
-        yield method, "response", "failed", {name: H2, "status": 0xC00E0001}
+        yield request(method, "handle", **{name: H1})
+        yield request(method, "no-handle", **{name: NO_HANDLE})
+        yield response(method, "closed", **{name: NO_HANDLE}, status=OK)
+        yield response(method, "failed", **{name: H2}, status=0xC00E0001)
     method = "S_DSValidateServer"
     for label, size, token in (
         ("token", 14, TOKEN),
@@ -838,27 +814,24 @@ def handles() -> Iterator[ValueSet]:
         ("empty-buffer", 16, ""),
         ("no-buffer", 0, ""),
     ):
-        yield (
+        yield request(
             method,
-            "request",
             label,
-            {
-                "pguidEnterpriseId": G1,
-                "fSetupMode": int(size == 16),
-                "dwContext": 0xA1B2C3D4,
-                "dwClientBuffMaxSize": size,
-                "pClientBuff": token,
-                "dwClientBuffSize": len(token) // 2,
-            },
+            pguidEnterpriseId=G1,
+            fSetupMode=int(size == 16),
+            dwContext=0xA1B2C3D4,
+            dwClientBuffMaxSize=size,
+            pClientBuff=token,
+            dwClientBuffSize=len(token) // 2,
         )
-    yield method, "response", "handle", {"pphServerAuth": H1, "status": OK}
-    yield method, "response", "no-handle", {"pphServerAuth": NO_HANDLE, "status": 0xC00E052B}
+    yield response(method, "handle", pphServerAuth=H1, status=OK)
+    yield response(method, "no-handle", pphServerAuth=NO_HANDLE, status=0xC00E052B)
     for label, path in (("path", QUEUE), ("odd-path", "ab")):
-        yield "S_DSBeginDeleteNotification", "request", label, {"pwcsPathName": path, "phServerAuth": H2}
-    yield "S_DSBeginDeleteNotification", "response", "handle", {"pHandle": H1, "status": OK}
-    yield "S_DSBeginDeleteNotification", "response", "no-handle", {"pHandle": NO_HANDLE, "status": NOT_FOUND}
-    yield "S_DSNotifyDelete", "request", "handle", {"Handle": H2}
-    yield "S_DSNotifyDelete", "request", "no-handle", {"Handle": NO_HANDLE}
+        yield request("S_DSBeginDeleteNotification", label, pwcsPathName=path, phServerAuth=H2)
+    yield response("S_DSBeginDeleteNotification", "handle", pHandle=H1, status=OK)
+    yield response("S_DSBeginDeleteNotification", "no-handle", pHandle=NO_HANDLE, status=NOT_FOUND)
+    yield request("S_DSNotifyDelete", "handle", Handle=H2)
+    yield request("S_DSNotifyDelete", "no-handle", Handle=NO_HANDLE)
     for direction in ("request", "response"):
         yield "S_DSEndDeleteNotification", direction, "handle", {"pHandle": H2}
         yield "S_DSEndDeleteNotification", direction, "no-handle", {"pHandle": NO_HANDLE}
@@ -867,42 +840,29 @@ def handles() -> Iterator[ValueSet]:
 def servers() -> Iterator[ValueSet]:
     """Yield the cases of the methods about servers and sites."""
     for flag in (0, 1):
-        yield "S_DSGetServerPort", "request", f"ip-{flag}", {"fIP": flag}
-    yield "S_DSIsServerGC", "request", "empty", {}
+        yield request("S_DSGetServerPort", f"ip-{flag}", fIP=flag)
+    yield request("S_DSIsServerGC", "empty")
     method = "S_DSCreateServersCache"
     for label, text in (("text", "SITE1;10BSC1"), ("odd-text", "S;10"), ("empty", ""), ("null", None)):
-        yield method, "request", label, {"pdwIndex": 3, "lplpSiteServers": text, **asked()}
-        yield (
-            method,
-            "response",
-            label,
-            {"pdwIndex": 3, "lplpSiteServers": text, **signed(HASH), "status": OK},
-        )
-    yield (
-        method,
-        "response",
-        "no-more",
-        {"pdwIndex": 4, "lplpSiteServers": None, **signed(), "status": 0xC00E0523},
-    )
+        yield request(method, label, pdwIndex=3, lplpSiteServers=text, **asked())
+        yield response(method, label, pdwIndex=3, lplpSiteServers=text, **signed(HASH), status=OK)
+    yield response(method, "no-more", pdwIndex=4, lplpSiteServers=None, **signed(), status=0xC00E0523)
     method = "S_DSGetComputerSites"
     for label, path in (("path", MACHINE), ("no-path", None)):
-        yield method, "request", label, {"pwcsPathName": path, **asked(64, H2)}
+        yield request(method, label, pwcsPathName=path, **asked(64, H2))
     for label, sites, signature in (
         ("three", [G1, G2, G3], HASH),
         ("one", [G2], ""),
         ("none", [], HASH),
         ("null", None, ""),
     ):
-        yield (
+        yield response(
             method,
-            "response",
             label,
-            {
-                "pdwNumberOfSites": len(sites or []),
-                "ppguidSites": sites,
-                **signed(signature),
-                "status": NOT_FOUND if sites is None else OK,
-            },
+            pdwNumberOfSites=len(sites or []),
+            ppguidSites=sites,
+            **signed(signature),
+            status=NOT_FOUND if sites is None else OK,
         )
     method = "S_DSGetGCListInDomain"
     for label, computer, domain in (
@@ -911,13 +871,13 @@ def servers() -> Iterator[ValueSet]:
         ("computer", "ws-170", None),
         ("neither", None, None),
     ):
-        yield method, "request", label, {"lpwszComputerName": computer, "lpwszDomainName": domain, **asked()}
+        yield request(method, label, lpwszComputerName=computer, lpwszDomainName=domain, **asked())
     for label, text, signature in (
         ("two", "10gc1.corp,10gc2.corp", HASH),
         ("empty", "", ""),
         ("null", None, ""),
     ):
-        yield method, "response", label, {"lplpwszGCList": text, **signed(signature), "status": OK}
+        yield response(method, label, lplpwszGCList=text, **signed(signature), status=OK)
 
 
 def callbacks() -> Iterator[ValueSet]:
@@ -933,45 +893,36 @@ def callbacks() -> Iterator[ValueSet]:
             ("no-room", "", "", 0),
         ):
             answer = {f"ab{name}": text, f"pdw{name}Size": len(text) // 2, f"dw{name}MaxSize": most}
-            yield (
+            yield request(
                 method,
-                "request",
                 label,
-                {
-                    "abChallenge": challenge,
-                    "dwCallengeSize": len(challenge) // 2,
-                    "dwContext": 0xCAFE0001,
-                    **answer,
-                },
+                abChallenge=challenge,
+                dwCallengeSize=len(challenge) // 2,
+                dwContext=0xCAFE0001,
+                **answer,
             )
-            yield method, "response", label, {**answer, "status": OK if text else 0xC00E03EB}
+            yield response(method, label, answer, status=OK if text else 0xC00E03EB)
     for label, text, most in (
         ("some", TOKEN, 4096),
         ("full", TOKEN, 14),
         ("empty", "", 16),
         ("no-room", "", 0),
     ):
-        yield (
+        yield request(
             "S_InitSecCtx",
-            "request",
             label,
-            {
-                "dwContext": 0xA1B2C3D4,
-                "pServerbuff": text,
-                "dwServerBuffSize": len(text) // 2,
-                "dwClientBuffMaxSize": most,
-            },
+            dwContext=0xA1B2C3D4,
+            pServerbuff=text,
+            dwServerBuffSize=len(text) // 2,
+            dwClientBuffMaxSize=most,
         )
-        yield (
+        yield response(
             "S_InitSecCtx",
-            "response",
             label,
-            {
-                "pClientBuff": text,
-                "pdwClientBuffSize": len(text) // 2,
-                "dwClientBuffMaxSize": most,
-                "status": 0x00090312 if text else OK,
-            },
+            pClientBuff=text,
+            pdwClientBuffSize=len(text) // 2,
+            dwClientBuffMaxSize=most,
+            status=0x00090312 if text else OK,
         )
 
 
