@@ -41,124 +41,65 @@ def _handle(first: int = 1) -> Any:
     return _ndr.NDRContextHandle(attributes=0, uuid=bytes(range(first, first + 16)))
 
 
-def _calls() -> Iterator[tuple[str, bool, int, str, Any]]:
-    """Interface, whether it is a callback, opnum, direction, and the call."""
+def _calls() -> Iterator[tuple[str, bool, int, Any]]:
+    """Interface, whether it is a callback, opnum, and the call."""
     nothing = _ndr.NDRContextHandle(attributes=0, uuid=bytes(16))
-    yield "dscomm", False, 8, "request", _mqds.S_DSLookupEnd_Request(phContext=_handle())
-    yield "dscomm", False, 8, "response", _mqds.S_DSLookupEnd_Response(phContext=nothing, status=0)
-    yield "dscomm", False, 23, "request", _mqds.S_DSCloseServerHandle_Request(pphServerAuth=_handle())
-    yield (
-        "dscomm",
-        False,
-        23,
-        "response",
-        _mqds.S_DSCloseServerHandle_Response(pphServerAuth=nothing, status=0xC00E0007),
-    )
-    yield (
-        "dscomm",
-        False,
-        10,
-        "request",
-        _mqds.S_DSDeleteObjectGuid_Request(dwObjectType=1, pGuid=_guid(_ID)),
-    )
+    yield "dscomm", False, 8, _mqds.S_DSLookupEnd_Request(phContext=_handle())
+    yield "dscomm", False, 8, _mqds.S_DSLookupEnd_Response(phContext=nothing, status=0)
+    yield "dscomm", False, 23, _mqds.S_DSCloseServerHandle_Request(pphServerAuth=_handle())
+    call = _mqds.S_DSCloseServerHandle_Response(pphServerAuth=nothing, status=0xC00E0007)
+    yield "dscomm", False, 23, call
+    yield "dscomm", False, 10, _mqds.S_DSDeleteObjectGuid_Request(dwObjectType=1, pGuid=_guid(_ID))
     for opnum, kind in (
         (13, _mqds.S_DSGetObjectSecurityGuid_Request),
         (21, _mqds.S_DSQMGetObjectSecurity_Request),
     ):
         more = {"dwContext": 77} if opnum == 21 else {}
-        yield (
-            "dscomm",
-            False,
-            opnum,
-            "request",
-            kind(
-                dwObjectType=2,
-                pGuid=_guid(_ID),
-                SecurityInformation=7,
-                nLength=512,
-                phServerAuth=_handle(),
-                pdwServerSignatureSize=128,
-                **more,
-            ),
+        call = kind(
+            dwObjectType=2,
+            pGuid=_guid(_ID),
+            SecurityInformation=7,
+            nLength=512,
+            phServerAuth=_handle(),
+            pdwServerSignatureSize=128,
+            **more,
         )
+        yield "dscomm", False, opnum, call
     columns = _mqds.MQCOLUMNSET(aCol=[301, 302])
     nowhere = {"pwcsContext": None, "pRestriction": None, "pSort": None}
-    yield (
-        "dscomm",
-        False,
-        6,
-        "request",
-        _mqds.S_DSLookupBegin_Request(pColumns=columns, phServerAuth=_handle(), **nowhere),
+    call = _mqds.S_DSLookupBegin_Request(pColumns=columns, phServerAuth=_handle(), **nowhere)
+    yield "dscomm", False, 6, call
+    yield "dscomm", False, 6, _mqds.S_DSLookupBegin_Response(pHandle=_handle(9), status=0)
+    call = _mqds.S_DSLookupNext_Request(
+        Handle=_handle(9), dwSize=64, phServerAuth=_handle(), pdwServerSignatureSize=128
     )
-    yield "dscomm", False, 6, "response", _mqds.S_DSLookupBegin_Response(pHandle=_handle(9), status=0)
-    yield (
-        "dscomm",
-        False,
-        7,
-        "request",
-        _mqds.S_DSLookupNext_Request(
-            Handle=_handle(9), dwSize=64, phServerAuth=_handle(), pdwServerSignatureSize=128
-        ),
-    )
-    yield (
-        "dscomm",
-        False,
-        22,
-        "response",
-        _mqds.S_DSValidateServer_Response(pphServerAuth=_handle(), status=0),
-    )
-    yield "dscomm", False, 27, "request", _mqds.S_DSGetServerPort_Request(fIP=1)
+    yield "dscomm", False, 7, call
+    yield "dscomm", False, 22, _mqds.S_DSValidateServer_Response(pphServerAuth=_handle(), status=0)
+    yield "dscomm", False, 27, _mqds.S_DSGetServerPort_Request(fIP=1)
     for token in (b"", b"a token of 19 bytes"):
-        yield (
-            "dscomm",
-            False,
-            22,
-            "request",
-            _mqds.S_DSValidateServer_Request(
-                pguidEnterpriseId=_guid(_ID), fSetupMode=0, dwContext=5, pClientBuff=token
-            ),
+        call = _mqds.S_DSValidateServer_Request(
+            pguidEnterpriseId=_guid(_ID), fSetupMode=0, dwContext=5, pClientBuff=token
         )
-        yield (
-            "dscomm",
-            True,
-            2,
-            "request",
-            _mqds.S_InitSecCtx_Request(dwContext=5, pServerbuff=token, dwClientBuffMaxSize=4096),
-        )
+        yield "dscomm", False, 22, call
+        call = _mqds.S_InitSecCtx_Request(dwContext=5, pServerbuff=token, dwClientBuffMaxSize=4096)
+        yield "dscomm", True, 2, call
     for opnum, kind in (
         (4, _mqds.S_DSGetObjectSecurity_Response),
         (13, _mqds.S_DSGetObjectSecurityGuid_Response),
         (21, _mqds.S_DSQMGetObjectSecurity_Response),
     ):
-        yield (
-            "dscomm",
-            False,
-            opnum,
-            "response",
-            kind(
-                pSecurityDescriptor=b"descriptor",
-                lpnLengthNeeded=10,
-                pbServerSignature=b"signature",
-                status=0,
-            ),
+        call = kind(
+            pSecurityDescriptor=b"descriptor", lpnLengthNeeded=10, pbServerSignature=b"signature", status=0
         )
-    yield (
-        "dscomm2",
-        False,
-        3,
-        "response",
-        _mqds.S_DSBeginDeleteNotification_Response(pHandle=_handle(), status=0),
-    )
-    yield "dscomm2", False, 4, "request", _mqds.S_DSNotifyDelete_Request(Handle=_handle())
-    yield "dscomm2", False, 5, "request", _mqds.S_DSEndDeleteNotification_Request(pHandle=_handle())
+        yield "dscomm", False, opnum, call
+    yield "dscomm2", False, 3, _mqds.S_DSBeginDeleteNotification_Response(pHandle=_handle(), status=0)
+    yield "dscomm2", False, 4, _mqds.S_DSNotifyDelete_Request(Handle=_handle())
+    yield "dscomm2", False, 5, _mqds.S_DSEndDeleteNotification_Request(pHandle=_handle())
     servers = "10gc01.example,11gc02.example".encode("utf-16-le")
-    yield (
-        "dscomm2",
-        False,
-        8,
-        "response",
-        _mqds.S_DSGetGCListInDomain_Response(lplpwszGCList=servers, pbServerSignature=b"signature", status=0),
+    call = _mqds.S_DSGetGCListInDomain_Response(
+        lplpwszGCList=servers, pbServerSignature=b"signature", status=0
     )
+    yield "dscomm2", False, 8, call
 
 
 def _managed(kind: int, value: Any) -> Any:
@@ -170,11 +111,11 @@ def _variant(vt: int, value: Any = b"") -> Any:
     return _mqmr.tag_inner_PROPVARIANT(vt=vt, _varUnion=_ndr.NDRUnion(tag=vt, value=value))
 
 
-def _management() -> Iterator[tuple[str, bool, int, str, Any, tuple[str, ...]]]:
+def _management() -> Iterator[tuple[str, bool, int, Any, tuple[str, ...]]]:
     """Calls of qmmgmt, likewise, and the syntaxes in which they are right."""
     for about in (_managed(1, 0), _managed(3, 0xDEADBEEF)):
         asked = _mqmr.R_QMMgmtGetInfo_Request(pObjectFormat=about, aProp=[5], apVar=[_variant(1)])
-        yield "qmmgmt", False, 0, "request", asked, ("ndr",)
+        yield "qmmgmt", False, 0, asked, ("ndr",)
     for vt, value in (
         (1, b""),
         (20, _mqmr.LARGE_INTEGER(QuadPart=5_000_000_000)),
@@ -182,18 +123,15 @@ def _management() -> Iterator[tuple[str, bool, int, str, Any, tuple[str, ...]]]:
         (65, _mqmr.BLOB(pBlobData=bytes(range(16)))),
     ):
         reported = _mqmr.R_QMMgmtGetInfo_Response(apVar=[_variant(vt, value)], status=0)
-        yield "qmmgmt", False, 0, "response", reported, ("ndr64",)
+        yield "qmmgmt", False, 0, reported, ("ndr64",)
     for status in (0, 0xC00E0006):
-        yield "qmmgmt", False, 1, "response", _mqmr.R_QMMgmtAction_Response(status=status), _BOTH
+        yield "qmmgmt", False, 1, _mqmr.R_QMMgmtAction_Response(status=status), _BOTH
 
 
 def main() -> None:
     """Print every case in both syntaxes."""
     found = []
-    for interface, callback, opnum, direction, call, syntaxes in (
-        *((*one, _BOTH) for one in _calls()),
-        *_management(),
-    ):
+    for interface, callback, opnum, call, syntaxes in (*((*one, _BOTH) for one in _calls()), *_management()):
         for syntax in syntaxes:
             call.ndr64 = syntax == "ndr64"
             found.append(
@@ -202,7 +140,7 @@ def main() -> None:
                     "interface": interface,
                     "callback": callback,
                     "opnum": opnum,
-                    "direction": direction,
+                    "direction": "request" if type(call).__name__.endswith("_Request") else "response",
                     "syntax": syntax,
                     "hex": bytes(call).hex(),
                 }
