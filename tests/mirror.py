@@ -1,27 +1,19 @@
 """Which test covers a module of the package: that of its name in the mirrored folder, or one of another name.
 
 ``tests/covered_by.toml`` lists the modules without a test of their own name, below the test that covers them.
-
-* ``python -m tests.mirror`` writes the list anew: it keeps what holds, drops what does not, and adds each
-  module that is missing below the test that imports it over the fewest others.
-* ``python -m tests.mirror tests/cli tests/findings`` runs those tests first, and prefers what ran: a module
-  of which its test ran nothing goes below the test that ran most of it.
+``python -m tests.mirror`` writes the list anew: it keeps what holds, drops what does not, and adds each
+module that is missing below the test that imports it over the fewest others.
 """
 
 from __future__ import annotations
 
 import ast
-import sys
-import threading
 import tomllib
 from collections import defaultdict
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Iterator
 from fnmatch import fnmatch
 from functools import cached_property
 from pathlib import Path
-from types import CodeType, FrameType
-
-import pytest
 
 from tests.affected import ROOT, Tree
 
@@ -30,49 +22,13 @@ _HEAD = """\
 # The modules of msmq_wire without a test of their own name, below the test that covers them.
 # `python -m tests.mirror` writes this list anew.
 """
-Ran = Mapping[str, Mapping[str, set[str]]]
-"""For each module, the functions of it that ran, by test."""
-
-
-class Recorder:
-    """A plugin of pytest that notes which functions of which module a test runs."""
-
-    def __init__(self) -> None:
-        self.ran: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
-        self._codes: dict[CodeType, str] = {}
-        self._test = ""
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
-        """Note what is called from the first fixture to the last."""
-        self._test = item.path.relative_to(ROOT / "tests").as_posix()
-        sys.settrace(self._note)
-        threading.settrace(self._note)
-        try:
-            return (yield)
-        finally:
-            sys.settrace(None)
-            threading.settrace(None)
-
-    def _note(self, frame: FrameType, event: str, value: object) -> None:
-        code = frame.f_code
-        module = self._codes.get(code)
-        if module is None:
-            place = Path(code.co_filename)
-            inside = place.is_relative_to(ROOT / "msmq_wire") and code.co_name != "<module>"
-            module = place.relative_to(ROOT / "msmq_wire").as_posix() if inside else ""
-            self._codes[code] = module
-        if module:
-            self.ran[module][self._test].add(code.co_qualname)
 
 
 class Mirror:
     """The modules of a checkout and their tests; paths are relative to ``msmq_wire`` and ``tests``."""
 
-    def __init__(self, root: Path, ran: Ran | None = None) -> None:
+    def __init__(self, root: Path) -> None:
         self._tree = Tree(root)
-        self._ran = ran or {}
-        self._asked = {test for tests in self._ran.values() for test in tests}
         self._tests = {path.removeprefix("tests/") for path in self._tree.tests}
         self._modules = [
             path.removeprefix("msmq_wire/")
@@ -115,8 +71,6 @@ class Mirror:
             yield "no module without a test of its own name"
         elif any(module not in self._steps(test) for module in matched):
             yield "not imported by the test"
-        elif test in self._asked and all(test not in self._ran.get(module, (test,)) for module in matched):
-            yield "not run by the test"
 
     def _matched(self, entry: str) -> list[str]:
         return [module for module in self._without if fnmatch(module, entry)]
@@ -136,11 +90,9 @@ class Mirror:
         return _HEAD + "".join(_line(test, sorted(lists[test])) for test in sorted(lists))
 
     def _nearest(self, module: str) -> str:
-        """The test of its room that ran most of a module, or imports it over the fewest others."""
-        ran = self._ran.get(module, {})
-        every = set().union(*ran.values())
-        room, words = module.split("/")[0], _words(module)
-        found = [test for test in self._tests if module in self._steps(test) and (test in ran or not ran)]
+        """The test of its room that imports a module over the fewest others."""
+        words = _words(module)
+        found = [test for test in self._tests if module in self._steps(test)]
         if not found:
             raise SystemExit(f"no test imports msmq_wire/{module}")
 
@@ -149,8 +101,8 @@ class Mirror:
             near = len(words & named) / len(words | named) + (Path(test).parent == Path(module).parent) / 2
             steps = self._steps(test)
             broad = sum(count == 1 for count in steps.values())
-            share = len(ran[test]) / len(every) if ran else -max(steps[module], 2)
-            return (test.split("/")[0] != room, -share - near / 2, broad, test)
+            elsewhere = test.split("/")[0] != module.split("/")[0]
+            return (elsewhere, max(steps[module], 2) - near / 2, broad, test)
 
         return min(found, key=distance)
 
@@ -182,17 +134,13 @@ def _line(test: str, entries: list[str]) -> str:
     return line
 
 
-def main(paths: list[str]) -> int:
-    """Write the list anew and say what was wrong with it; tests that are named run before."""
-    recorder = Recorder()
-    if paths:
-        pytest.main(["-q", *paths], plugins=[recorder])
-    mirror = Mirror(ROOT, recorder.ran)
+def main() -> None:
+    """Write the list anew and say what was wrong with it."""
+    mirror = Mirror(ROOT)
     for problem in mirror.problems():
         print(problem)
     (ROOT / _LIST).write_text(mirror.renewed(), encoding="utf-8")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main()

@@ -26,7 +26,6 @@ _HOLDS = """\
 "far/test_reader.py" = ["far/frames.py"]
 "far/test_rules.py" = ["far/rules/*"]
 """
-_RAN = {"far/frames.py": {"test_whole.py": {"frame"}}, "far/reader.py": {"far/test_reader.py": {"read"}}}
 
 
 def checkout(root: Path, listed: str, **changed: str) -> Path:
@@ -91,14 +90,3 @@ def test_the_list_that_is_written_anew_holds(tmp_path: Path, listed: str) -> Non
     checkout(root, text)
     assert list(Mirror(root).problems()) == []
     assert Mirror(root).renewed() == text
-
-
-def test_what_ran_counts_before_what_is_imported(tmp_path: Path) -> None:
-    mirror = Mirror(checkout(tmp_path, _HOLDS), _RAN)
-    assert list(mirror.problems()) == ["far/test_reader.py: far/frames.py: not run by the test"]
-    assert '"test_whole.py" = ["far/frames.py"]\n' in mirror.renewed()
-
-
-def test_a_test_that_was_not_asked_keeps_its_modules(tmp_path: Path) -> None:
-    mirror = Mirror(checkout(tmp_path, _HOLDS), {"far/frames.py": {"test_whole.py": {"frame"}}})
-    assert list(mirror.problems()) == []
