@@ -871,6 +871,19 @@ class Suite:
         }
         self.cases.append(record)
 
+    def tampered(self, name: str, message: Message, version: str, **values: Any) -> None:
+        """A case of a change that the signature covers."""
+        self.add(f"tampered-{name}", "tampered-covered", message, version, expect="not verified", **values)
+
+    def bad(self, name: str, version: str = "2.0", **values: Any) -> None:
+        """A case of something that isn't right."""
+        values = {"expect": "not verified"} | values
+        self.add(f"bad-{version}-{name}", "bad", base_for(version), version, **values)
+
+    def uncovered(self, name: str, message: Message, version: str, **values: Any) -> None:
+        """A case of a change that the signature doesn't cover."""
+        self.add(f"uncovered-{name}", "tampered-uncovered", message, version, **values)
+
     @staticmethod
     def with_seal(
         sent: Message, security: Security, seal: Seal, sealed: Sealed, plain_size: int
@@ -981,10 +994,8 @@ def add_key_sizes(suite: Suite) -> None:
     for version in VERSIONS:
         for i, (key, hash_name) in enumerate(pairs):
             reading = WIRE if (i + VERSIONS.index(version)) % 2 else NAMES
-            name = f"key-{version}-{key}-{hash_name}-{reading_name(reading)}"
-            suite.add(
-                name, "key-size", base_for(version), version, hash_name=hash_name, key=key, reading=reading
-            )
+            name, message = f"key-{version}-{key}-{hash_name}-{reading_name(reading)}", base_for(version)
+            suite.add(name, "key-size", message, version, hash_name=hash_name, key=key, reading=reading)
 
 
 def queue_shapes() -> dict[str, Message]:
@@ -1008,11 +1019,7 @@ def queue_shapes() -> dict[str, Message]:
         "admin-elsewhere": replace(FULL, admin=ELSEWHERE),
         "admin-direct-even": replace(FULL, admin=Queue(DIRECT, path=EVEN_PATH)),
         "all-direct-padded-cc": replace(
-            FULL,
-            destination=DIRECT_ODD,
-            admin=DIRECT_ODD,
-            response=DIRECT_ODD,
-            layout=Layout(padding=0xCC),
+            FULL, destination=DIRECT_ODD, admin=DIRECT_ODD, response=DIRECT_ODD, layout=Layout(padding=0xCC)
         ),
     }
 
@@ -1064,14 +1071,8 @@ def add_shapes(suite: Suite) -> None:
         suite.add(f"shape-3.0-{shape}-wire", "shape", message, "3.0")
     suite.add("shape-unsigned-frame", "plain", Message(label="mqsender label", destination=DIRECT_ODD))
     suite.add("shape-unsigned-with-sender", "plain", FULL, alter=securing())
-    note = "A certificate without a signature."
-    suite.add(
-        "shape-unsigned-with-cert",
-        "plain",
-        FULL,
-        alter=securing(cert=suite.certificate("rsa2048")),
-        note=note,
-    )
+    note, certified = "A certificate without a signature.", securing(cert=suite.certificate("rsa2048"))
+    suite.add("shape-unsigned-with-cert", "plain", FULL, alter=certified, note=note)
 
 
 def list_shapes() -> dict[str, Message]:
@@ -1113,14 +1114,10 @@ def add_readings(suite: Suite) -> None:
     absent = replace(FULL, response=None, admin=None)
     same = replace(FULL, response=Queue(SAME_AS_ADMIN))
 
-    def one(
-        name: str, message: Message, versions: str, expect: str | None = "verified", **values: str
-    ) -> None:
+    def one(name: str, base: Message, versions: str, expect: str | None = "verified", **values: str) -> None:
         for version in versions.split():
-            reading = replace(WIRE, **values)
-            suite.add(
-                f"reading-{version}-{name}", "reading", message, version, reading=reading, expect=expect
-            )
+            reading, case = replace(WIRE, **values), f"reading-{version}-{name}"
+            suite.add(case, "reading", base, version, reading=reading, expect=expect)
 
     for style in (
         "wire",
@@ -1185,34 +1182,17 @@ def add_places(suite: Suite) -> None:
     note = "2.2.20.6: SecurityData.Signature is 3.0 since MSMQ 3.0; MS-MQQB 3.1.5.8.3 tries 2.0 and 1.0 only."
     for hash_name in ("SHA-1", "SHA-512"):
         for name, message in [("listed", LISTED)] + [("single", FULL)] * (hash_name == "SHA-512"):
-            suite.add(
-                f"place-3.0-in-security-data-{name}-{hash_name}",
-                "place",
-                message,
-                "3.0",
-                hash_name=hash_name,
-                expect=None,
-                note=note,
-            )
+            case = f"place-3.0-in-security-data-{name}-{hash_name}"
+            suite.add(case, "place", message, "3.0", hash_name=hash_name, expect=None, note=note)
     suite.add("place-2.0-listed", "place", LISTED, "2.0", note="2.0 signature of a message with a list.")
     suite.add("place-1.0-listed", "place", LISTED, "1.0", note="1.0 signature of a message with a list.")
-    good = sign(
-        "SHA-512",
-        signed_bytes(replace(LISTED, hash_id=HASH_IDS["SHA-512"]), "3.0", WIRE, LISTED.body),
-        suite.keys["rsa2048"],
-        WIRE,
-    )
+    listed = signed_bytes(replace(LISTED, hash_id=HASH_IDS["SHA-512"]), "3.0", WIRE, LISTED.body)
+    good = sign("SHA-512", listed, suite.keys["rsa2048"], WIRE)
     note = "SecurityData has a good 2.0 signature, the list header a good 3.0 one."
     suite.add("place-both-good", "place", LISTED, "2.0", alter=securing(list_signature=good), note=note)
     note = "SecurityData good; the list header's is damaged and, by 3.1.5.8.3 (Else if), not looked at."
-    suite.add(
-        "place-both-list-damaged",
-        "place",
-        LISTED,
-        "2.0",
-        alter=securing(list_signature=flip(good, 9)),
-        note=note,
-    )
+    damaged = securing(list_signature=flip(good, 9))
+    suite.add("place-both-list-damaged", "place", LISTED, "2.0", alter=damaged, note=note)
     note = "SecurityData damaged, list header good: by 3.1.5.8.3 (Else if) the good one isn't looked at."
     suite.add(
         "place-both-security-damaged",
@@ -1329,49 +1309,26 @@ def uncovered_changes(version: str) -> dict[str, tuple[Change, Alter, str]]:
 
 def add_tampered(suite: Suite) -> None:
     """A field changed after signing."""
+
+    def covered(version: str, name: str, reading: Reading = WIRE) -> None:
+        case, change = f"{version}-{name}-{reading_name(reading)}", covered_changes()[version][name]
+        suite.tampered(case, base_for(version), version, change=change, reading=reading)
+
+    def uncovered(version: str, name: str, reading: Reading = WIRE) -> None:
+        case, message = f"{version}-{name}-{reading_name(reading)}", base_for(version)
+        change, alter, note = uncovered_changes(version)[name]
+        suite.uncovered(case, message, version, change=change, alter=alter, reading=reading, note=note)
+
     for version, changes in covered_changes().items():
-        for name, change in changes.items():
-            suite.add(
-                f"tampered-{version}-{name}-wire",
-                "tampered-covered",
-                base_for(version),
-                version,
-                change=change,
-                expect="not verified",
-            )
+        for name in changes:
+            covered(version, name)
     for version in VERSIONS:
-        for name, (change, alter, note) in uncovered_changes(version).items():
-            suite.add(
-                f"uncovered-{version}-{name}-wire",
-                "tampered-uncovered",
-                base_for(version),
-                version,
-                change=change,
-                alter=alter,
-                note=note,
-            )
+        for name in uncovered_changes(version):
+            uncovered(version, name)
     for name in ("body", "response", "admin", "destination"):
-        suite.add(
-            f"tampered-2.0-{name}-names",
-            "tampered-covered",
-            FULL,
-            "2.0",
-            reading=NAMES,
-            change=covered_changes()["2.0"][name],
-            expect="not verified",
-        )
+        covered("2.0", name, NAMES)
     for name in ("sent-time", "qm-address", "extension"):
-        change, alter, note = uncovered_changes("2.0")[name]
-        suite.add(
-            f"uncovered-2.0-{name}-names",
-            "tampered-uncovered",
-            FULL,
-            "2.0",
-            reading=NAMES,
-            change=change,
-            alter=alter,
-            note=note,
-        )
+        uncovered("2.0", name, NAMES)
     add_tampered_kinds(suite)
 
 
@@ -1383,45 +1340,15 @@ def add_tampered_kinds(suite: Suite) -> None:
     padding = setting(layout=Layout(padding=0x55))
     direct = replace(FULL, destination=DIRECT_ODD, response=DIRECT_ODD)
     note = "Flags.RQ changed from 2 to 3: the same four bytes name another queue."
-    suite.add(
-        "uncovered-2.0-response-kind-wire", "tampered-uncovered", private, "2.0", change=kind, note=note
-    )
-    suite.add(
-        "tampered-2.0-response-kind-names",
-        "tampered-covered",
-        private,
-        "2.0",
-        change=kind,
-        reading=NAMES,
-        expect="not verified",
-        note=note,
-    )
+    suite.uncovered("2.0-response-kind-wire", private, "2.0", change=kind, note=note)
+    suite.tampered("2.0-response-kind-names", private, "2.0", change=kind, reading=NAMES, note=note)
     note = "QueueManagerAddress is part of the name of a private destination."
-    suite.add(
-        "uncovered-2.0-private-address-wire", "tampered-uncovered", private, "2.0", change=address, note=note
-    )
-    suite.add(
-        "tampered-2.0-private-address-names",
-        "tampered-covered",
-        private,
-        "2.0",
-        change=address,
-        reading=NAMES,
-        expect="not verified",
-        note=note,
-    )
+    suite.uncovered("2.0-private-address-wire", private, "2.0", change=address, note=note)
+    suite.tampered("2.0-private-address-names", private, "2.0", change=address, reading=NAMES, note=note)
     note = "Padding bytes of direct names changed."
-    suite.add("uncovered-2.0-padding-wire", "tampered-uncovered", direct, "2.0", change=padding, note=note)
-    suite.add(
-        "tampered-2.0-padding-wire-padded",
-        "tampered-covered",
-        direct,
-        "2.0",
-        change=padding,
-        reading=Reading(queue="wire-padded"),
-        expect="not verified",
-        note=note,
-    )
+    padded = Reading(queue="wire-padded")
+    suite.uncovered("2.0-padding-wire", direct, "2.0", change=padding, note=note)
+    suite.tampered("2.0-padding-wire-padded", direct, "2.0", change=padding, reading=padded, note=note)
 
 
 def add_bad(suite: Suite) -> None:
@@ -1457,15 +1384,7 @@ def add_bad(suite: Suite) -> None:
     }
     for version in ("2.0", "3.0"):
         for name, (alter, expect, note) in (both | (single if version == "2.0" else {})).items():
-            suite.add(
-                f"bad-{version}-{name}",
-                "bad",
-                base_for(version),
-                version,
-                alter=alter,
-                expect=expect,
-                note=note,
-            )
+            suite.bad(name, version, alter=alter, expect=expect, note=note)
     add_bad_signatures(suite)
 
 
@@ -1480,31 +1399,15 @@ def add_bad_signatures(suite: Suite) -> None:
         "declared-ffffffff": ("SHA-512", 0xFFFFFFFF, "Unlisted, 2.2.19.3."),
     }
     for name, (hash_name, declared, note) in hashes_declared.items():
-        suite.add(
-            f"bad-2.0-{name}",
-            "bad",
-            FULL,
-            "2.0",
-            hash_name=hash_name,
-            note=note,
-            change=setting(hash_id=declared),
-            expect="not verified",
-        )
+        suite.bad(name, hash_name=hash_name, note=note, change=setting(hash_id=declared))
     key = suite.keys["rsa2048"]
     body = signed_bytes(FULL, "2.0", WIRE, FULL.body)
     info = der(0x30, der(0x30, der_oid(HASH_OIDS["SHA-384"]) + der(5, b"")) + der(4, digest("SHA-384", body)))
     block = b"\0\1" + b"\xff" * (253 - len(info)) + b"\0" + info
     sha384 = pow(int.from_bytes(block, "big"), key.d, key.n).to_bytes(256, "little")
-    suite.add(
-        "bad-2.0-real-sha384",
-        "bad",
-        FULL,
-        "2.0",
-        change=setting(hash_id=UNLISTED_SHA384),
-        alter=securing(signature=sha384),
-        expect="not verified",
-        note="A right SHA-384 signature, declared as 0x800D: not in the table of 2.2.19.3.",
-    )
+    note = "A right SHA-384 signature, declared as 0x800D: not in the table of 2.2.19.3."
+    declared_384, signed_384 = setting(hash_id=UNLISTED_SHA384), securing(signature=sha384)
+    suite.bad("real-sha384", change=declared_384, alter=signed_384, note=note)
     signatures: dict[str, Alter] = {
         "signature-flipped": lambda s: replace(s, signature=flip(s.signature, 77)),
         "signature-short": lambda s: replace(s, signature=s.signature[:-4]),
@@ -1516,26 +1419,12 @@ def add_bad_signatures(suite: Suite) -> None:
         "signature-four-bytes": securing(signature=b"\1\2\3\4"),
     }
     for name, alter in signatures.items():
-        suite.add(f"bad-2.0-{name}", "bad", FULL, "2.0", alter=alter, expect="not verified")
-    suite.add(
-        "bad-2.0-big-endian-as-little",
-        "bad",
-        FULL,
-        "2.0",
-        expect="not verified",
-        alter=lambda s: replace(s, signature=s.signature[::-1]),
-        note="The byte order is the other one than the reading says.",
-    )
+        suite.bad(name, alter=alter)
+    note = "The byte order is the other one than the reading says."
+    suite.bad("big-endian-as-little", alter=lambda s: replace(s, signature=s.signature[::-1]), note=note)
+    note = "2.2.19.3: an unlisted PrivacyLevel is an authentication failure."
     for privacy in (2, 0xFFFFFFFF):
-        suite.add(
-            f"bad-2.0-privacy-{privacy:x}",
-            "bad",
-            FULL,
-            "2.0",
-            change=setting(privacy=privacy),
-            expect="not verified",
-            note="2.2.19.3: an unlisted PrivacyLevel is an authentication failure.",
-        )
+        suite.bad(f"privacy-{privacy:x}", change=setting(privacy=privacy), note=note)
 
 
 SEALS: dict[str, Seal] = {
@@ -1551,44 +1440,25 @@ SEALS: dict[str, Seal] = {
 
 def add_sealed(suite: Suite) -> None:
     """Sealed and not signed: algorithms, recipients, body sizes, readings."""
+
+    def one(name: str, message: Message, seal: Seal, note: str = "") -> None:
+        suite.add(f"sealed-{name}", "sealed", message, seal=seal, note=note)
+
     to_private = Message(destination=Queue(ON_DESTINATION, number=5), label="sealed")
     for algorithm, seal in SEALS.items():
         sizes = ("rsa1024", "rsa2048", "rsa4096")
         for recipient in sizes if algorithm in ("RC2-128", "RC4-128", "AES-256") else sizes[1:2]:
-            suite.add(
-                f"sealed-{algorithm}-{recipient}",
-                "sealed",
-                to_private,
-                seal=replace(seal, recipient=recipient),
-            )
+            one(f"{algorithm}-{recipient}", to_private, replace(seal, recipient=recipient))
     note = "512 bits is the Base provider's key length (MS-MQQB 3.1.7.1.5)."
     for algorithm in ("RC2-40", "RC4-40"):
-        suite.add(
-            f"sealed-{algorithm}-rsa512",
-            "sealed",
-            to_private,
-            note=note,
-            seal=replace(SEALS[algorithm], recipient="rsa512"),
-        )
+        one(f"{algorithm}-rsa512", to_private, replace(SEALS[algorithm], recipient="rsa512"), note)
     for size in (0, 8, 15, 16, 17, 1000):
         for algorithm in ("AES-256", "RC2-128") if size in (0, 8, 16) else ("AES-128",):
-            suite.add(
-                f"sealed-{algorithm}-body-{size}",
-                "sealed",
-                Message(body=stream("body", size)),
-                seal=SEALS[algorithm],
-            )
-    suite.add("sealed-RC4-128-body-0", "sealed", Message(body=b""), seal=SEALS["RC4-128"])
-    suite.add(
-        "sealed-to-public-extension-label", "sealed", replace(FULL, extension=b"odd"), seal=SEALS["AES-256"]
-    )
-    suite.add(
-        "sealed-to-direct",
-        "sealed",
-        Message(destination=DIRECT_EVEN),
-        seal=SEALS["AES-256"],
-        note="By MS-MQQB 3.1.7.1.5 a sender refuses this; QueueManagerAddress is NULL.",
-    )
+            one(f"{algorithm}-body-{size}", Message(body=stream("body", size)), SEALS[algorithm])
+    one("RC4-128-body-0", Message(body=b""), SEALS["RC4-128"])
+    one("to-public-extension-label", replace(FULL, extension=b"odd"), SEALS["AES-256"])
+    note = "By MS-MQQB 3.1.7.1.5 a sender refuses this; QueueManagerAddress is NULL."
+    one("to-direct", Message(destination=DIRECT_EVEN), SEALS["AES-256"], note)
     add_sealed_readings(suite)
 
 
@@ -1601,20 +1471,15 @@ def add_sealed_readings(suite: Suite) -> None:
         suite.add(f"sealed-reading-{name}", "sealed-reading", Message(), seal=replace(base, reading=reading))
 
     enhanced = {"privacy": 3}
+    trailing: dict[str, Any] = {"seal": enhanced, "salt": "trailing-in-blob"}
     one("rc2-40-effective-128", "RC2-40", effective_bits=128)
     one("rc2-40-effective-1024", "RC2-40", effective_bits=1024)
     one("rc2-40-salt-in-cipher-effective-40", "RC2-40", salt="trailing-in-cipher", effective_bits=40)
     one("rc2-40-salt-in-cipher-effective-128", "RC2-40", salt="trailing-in-cipher", effective_bits=128)
     one("rc2-128-effective-1024", "RC2-128", effective_bits=1024)
     one("rc2-128-effective-40", "RC2-128", effective_bits=40)
-    one("rc2-enhanced-40-zeros-trailing", "RC2-40", seal=enhanced, salt="trailing-in-blob")
-    one(
-        "rc2-enhanced-40-zeros-trailing-effective-40",
-        "RC2-40",
-        seal=enhanced,
-        salt="trailing-in-blob",
-        effective_bits=40,
-    )
+    one("rc2-enhanced-40-zeros-trailing", "RC2-40", **trailing)
+    one("rc2-enhanced-40-zeros-trailing-effective-40", "RC2-40", **trailing, effective_bits=40)
     one("rc2-enhanced-40-zeros-leading", "RC2-40", seal=enhanced, salt="leading-in-blob")
     one("rc2-enhanced-40-zeros-in-cipher", "RC2-40", seal=enhanced, salt="trailing-in-cipher")
     one("rc2-enhanced-40-bare", "RC2-40", seal=enhanced)
@@ -1639,24 +1504,9 @@ def add_sealed_bad(suite: Suite) -> None:
     aes, rc4, rc2 = SEALS["AES-256"], SEALS["RC4-128"], SEALS["RC2-128"]
     size = 20  # of the body of Message()
 
-    def one(
-        name: str,
-        seal: Seal,
-        change: Change = unchanged,
-        alter: Alter = unaltered,
-        note: str = "",
-        opens: bool | None = False,
-        **values: Any,
-    ) -> None:
-        suite.add(
-            f"sealed-bad-{name}",
-            "sealed-bad",
-            Message(),
-            seal=replace(seal, opens=opens, **values),
-            change=change,
-            alter=alter,
-            note=note,
-        )
+    def one(name: str, seal: Seal, opens: bool | None = False, note: str = "", **values: Any) -> None:
+        seal = replace(seal, opens=opens, **values)
+        suite.add(f"sealed-bad-{name}", "sealed-bad", Message(), seal=seal, note=note)
 
     blobs: dict[str, Callable[[bytes], bytes]] = {
         "blob-type": lambda b: b"\x06" + b[1:],
@@ -1673,12 +1523,8 @@ def add_sealed_bad(suite: Suite) -> None:
     }
     for name, damage in blobs.items():
         one(name, aes, damage_blob=damage)
-    one(
-        "blob-other-algorithm",
-        aes,
-        blob_algorithm=CIPHER_IDS["AES-128"],
-        note="The SIMPLEBLOB says AES-128, EncryptionAlgorithm AES-256.",
-    )
+    note = "The SIMPLEBLOB says AES-128, EncryptionAlgorithm AES-256."
+    one("blob-other-algorithm", aes, blob_algorithm=CIPHER_IDS["AES-128"], note=note)
     one("blob-unknown-algorithm", aes, blob_algorithm=0x6601)
     one("blob-block-type-1", aes, block_type=1, note="Not RSAES-PKCS1-v1_5.")
     for algorithm in ("AES-256", "RC2-128", "RC4-128"):
@@ -1692,8 +1538,10 @@ def add_sealed_bad(suite: Suite) -> None:
     one("rc2-level-5", replace(rc2, privacy=5), note=note)
     for privacy in (0, 2):
         one(f"level-{privacy}", replace(aes, privacy=privacy), note="EB set; the level isn't in 3.1.5.8.3.")
+    note, closed = "Unlisted algorithm.", replace(aes, opens=False)
     for cipher_id in (0, 0x6601):
-        one(f"cipher-{cipher_id:x}", aes, change=setting(cipher_id=cipher_id), note="Unlisted algorithm.")
+        name, change = f"sealed-bad-cipher-{cipher_id:x}", setting(cipher_id=cipher_id)
+        suite.add(name, "sealed-bad", Message(), seal=closed, change=change, note=note)
     tails = {
         "padding-zero": bytes(12),
         "padding-too-large": bytes(11) + b"\x11",
@@ -1705,103 +1553,40 @@ def add_sealed_bad(suite: Suite) -> None:
     one("padding-too-large-rc2", rc2, pad_tail=b"\x09" * 4)
     one("cipher-not-blocks", aes, damage_cipher=lambda c: c[:-3])
     one("cipher-empty", aes, damage_cipher=lambda c: b"")
-    one(
-        "cipher-last-block-flipped",
-        aes,
-        damage_cipher=lambda c: flip(c, -17, 0xFF),
-        note="Changes the last padding byte.",
-    )
-    plain = Message().body
-    one(
-        "rc4-flipped-opens",
-        rc4,
-        damage_cipher=lambda c: flip(c, 3),
-        body_after=flip(plain, 3),
-        opens=True,
-        note="Nothing protects an unsigned RC4 body.",
-    )
-    one(
-        "not-marked",
-        aes,
-        alter=securing(encrypted=False),
-        opens=None,
-        note=f"EB clear: the cipher text of {size} bytes is taken for the body.",
-    )
+    note = "Changes the last padding byte."
+    one("cipher-last-block-flipped", aes, damage_cipher=lambda c: flip(c, -17, 0xFF), note=note)
+    note, plain = "Nothing protects an unsigned RC4 body.", flip(Message().body, 3)
+    one("rc4-flipped-opens", rc4, True, note, damage_cipher=lambda c: flip(c, 3), body_after=plain)
+    note = f"EB clear: the cipher text of {size} bytes is taken for the body."
+    unknown, clear = replace(aes, opens=None), securing(encrypted=False)
+    suite.add("sealed-bad-not-marked", "sealed-bad", Message(), seal=unknown, alter=clear, note=note)
 
 
 def add_signed_and_sealed(suite: Suite) -> None:
     """Signed before sealing (3.1.7.1.4, 3.1.7.1.5), or over the cipher text (3.1.5.8.3's order)."""
+
+    def both(name: str, seal: Seal, version: str = "2.0", **values: Any) -> None:
+        message = base_for(version)
+        suite.add(f"both-{version}-{name}", "signed-and-sealed", message, version, seal=seal, **values)
+
+    aes, rc4 = SEALS["AES-256"], SEALS["RC4-128"]
     for i, (algorithm, seal) in enumerate(SEALS.items()):
         reading = (WIRE, NAMES)[i % 2]
         for body in ("plain", "cipher"):
-            suite.add(
-                f"both-2.0-{algorithm}-{body}-{reading_name(reading)}",
-                "signed-and-sealed",
-                FULL,
-                "2.0",
-                reading=replace(reading, body=body),
-                seal=seal,
-            )
+            both(f"{algorithm}-{body}-{reading_name(reading)}", seal, reading=replace(reading, body=body))
     for version in ("1.0", "3.0"):
         for body in ("plain", "cipher"):
-            suite.add(
-                f"both-{version}-AES-256-{body}",
-                "signed-and-sealed",
-                base_for(version),
-                version,
-                reading=Reading(body=body),
-                seal=SEALS["AES-256"],
-                hash_name="SHA-1",
-            )
-    suite.add(
-        "both-2.0-signer-4096-recipient-1024",
-        "signed-and-sealed",
-        FULL,
-        "2.0",
-        key="rsa4096",
-        seal=replace(SEALS["AES-128"], recipient="rsa1024"),
-    )
-    rc4 = SEALS["RC4-128"]
+            both(f"AES-256-{body}", aes, version, reading=Reading(body=body), hash_name="SHA-1")
+    both("signer-4096-recipient-1024", replace(SEALS["AES-128"], recipient="rsa1024"), key="rsa4096")
     flipped = replace(rc4, damage_cipher=lambda c: flip(c, 3), body_after=flip(FULL.body, 3))
-    suite.add(
-        "both-2.0-cipher-flipped-after",
-        "signed-and-sealed",
-        FULL,
-        "2.0",
-        seal=flipped,
-        expect="not verified",
-        note="Opens, but to another body than was signed.",
-    )
-    for body in ("plain", "cipher"):
-        expect = "verified" if body == "cipher" else None
-        suite.add(
-            f"both-2.0-wrong-recipient-{body}",
-            "signed-and-sealed",
-            FULL,
-            "2.0",
-            expect=expect,
-            reading=Reading(body=body),
-            seal=replace(rc4, encrypt_for="other2048", opens=False),
-            note="Doesn't open; a signature over the plain body can't be checked.",
-        )
-    suite.add(
-        "both-2.0-tampered-label",
-        "signed-and-sealed",
-        FULL,
-        "2.0",
-        seal=SEALS["AES-256"],
-        change=setting(label="hanD"),
-        expect="not verified",
-    )
-    suite.add(
-        "both-2.0-no-certificate",
-        "signed-and-sealed",
-        FULL,
-        "2.0",
-        seal=SEALS["AES-256"],
-        alter=securing(cert=b""),
-        expect="no certificate",
-    )
+    note = "Opens, but to another body than was signed."
+    both("cipher-flipped-after", flipped, expect="not verified", note=note)
+    note = "Doesn't open; a signature over the plain body can't be checked."
+    elsewhere = replace(rc4, encrypt_for="other2048", opens=False)
+    for body, expect in (("plain", None), ("cipher", "verified")):
+        both(f"wrong-recipient-{body}", elsewhere, expect=expect, reading=Reading(body=body), note=note)
+    both("tampered-label", aes, change=setting(label="hanD"), expect="not verified")
+    both("no-certificate", aes, alter=securing(cert=b""), expect="no certificate")
 
 
 def build(keys: dict[str, RSA.RsaKey]) -> dict[str, Any]:
