@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import inspect
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeAlias
 
@@ -103,21 +104,31 @@ def small_server() -> SmallServer:
     return SmallServer()
 
 
+def run_clean(coroutine: Coroutine[Any, Any, None]) -> None:
+    """Run a coroutine in a loop of its own; nothing may be left of it, and the loop may not complain."""
+    complaints: list[dict[str, Any]] = []
+
+    async def bounded() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, reported: complaints.append(reported))
+        async with asyncio.timeout(60):
+            await coroutine
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+
+    asyncio.run(bounded())
+    gc.collect()
+    assert complaints == []
+
+
 @pytest.fixture
 def run() -> Run:
-    """Runs a coroutine in a loop of its own; nothing may be left of it, and the loop may not complain."""
-
-    def run_clean(coroutine: Coroutine[Any, Any, None]) -> None:
-        complaints: list[dict[str, Any]] = []
-
-        async def bounded() -> None:
-            asyncio.get_running_loop().set_exception_handler(lambda _, reported: complaints.append(reported))
-            async with asyncio.timeout(60):
-                await coroutine
-            assert asyncio.all_tasks() == {asyncio.current_task()}
-
-        asyncio.run(bounded())
-        gc.collect()
-        assert complaints == []
-
     return run_clean
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run a test that is a coroutine, with the fixtures that it names."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    names = inspect.signature(pyfuncitem.obj).parameters
+    run_clean(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names}))
+    return True

@@ -60,24 +60,21 @@ def served(port: str, lab: LabServer, client: Transport) -> int:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("port", ["http", "binary", "rpc"])
-def test_a_thousand_requests_at_once_are_served_in_many_turns_of_the_loop(run: Run, port: str) -> None:
-    async def talk() -> None:
-        async with lab_of() as (lab, serve):
-            client = Transport(serve[port]())
-            if port != "http":
-                client.feed(FIRST[port])
-            client.feed(MANY_OF[port]())
-            assert served(port, lab, client) < 60
-            # Nothing more is taken until these are done, and another client has its turn before that.
-            assert not client.taking
-            other = Transport(serve["http"]())
-            other.feed(GET)
-            assert other.written.startswith(OK)
-            await turns(MANY + 10)
-            assert served(port, lab, client) == MANY
-            assert client.taking
-
-    run(talk())
+async def test_a_thousand_requests_at_once_are_served_in_many_turns_of_the_loop(port: str) -> None:
+    async with lab_of() as (lab, serve):
+        client = Transport(serve[port]())
+        if port != "http":
+            client.feed(FIRST[port])
+        client.feed(MANY_OF[port]())
+        assert served(port, lab, client) < 60
+        # Nothing more is taken until these are done, and another client has its turn before that.
+        assert not client.taking
+        other = Transport(serve["http"]())
+        other.feed(GET)
+        assert other.written.startswith(OK)
+        await turns(MANY + 10)
+        assert served(port, lab, client) == MANY
+        assert client.taking
 
 
 @pytest.mark.slow
@@ -105,21 +102,18 @@ def test_a_capture_holds_the_messages_that_the_log_counts_when_a_connection_ends
 
 
 @pytest.mark.slow
-def test_requests_of_a_client_that_does_not_read_wait_until_it_reads(run: Run) -> None:
-    async def talk() -> None:
-        async with lab_of() as (_, serve):
-            client = Transport(serve["http"](), reads=False)
-            client.feed(GET * 3 * MANY)
-            await turns(4 * MANY)
-            size = len(client.written) // client.written.count(OK)
-            assert HIGH_WATER < client.waiting <= HIGH_WATER + size
-            assert not client.taking
-            client.read()
-            await turns(4 * MANY)
-            assert client.written.count(OK) == 3 * MANY
-            assert client.taking
-
-    run(talk())
+async def test_requests_of_a_client_that_does_not_read_wait_until_it_reads() -> None:
+    async with lab_of() as (_, serve):
+        client = Transport(serve["http"](), reads=False)
+        client.feed(GET * 3 * MANY)
+        await turns(4 * MANY)
+        size = len(client.written) // client.written.count(OK)
+        assert HIGH_WATER < client.waiting <= HIGH_WATER + size
+        assert not client.taking
+        client.read()
+        await turns(4 * MANY)
+        assert client.written.count(OK) == 3 * MANY
+        assert client.taking
 
 
 @pytest.mark.slow
@@ -140,20 +134,17 @@ def test_where_silent_connections_have_all_places_the_oldest_gives_way(run: Run,
     assert [one.event for one in events if one.event.endswith("-slow")] == [f"{port}-slow"]
 
 
-def test_a_body_of_tiny_chunks_takes_many_turns_and_has_an_end(run: Run) -> None:
-    async def talk() -> None:
-        async with lab_of() as (_, serve):
-            client = Transport(serve["http"]())
-            client.feed(
-                b"POST /msmq/private$/q HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
-            )
-            client.feed(b"1\r\nA\r\n" * 30_000)
-            turns = 0
-            while not client.is_closing():
-                await asyncio.sleep(0)
-                turns += 1
-                assert turns < 10_000
-            assert turns > 4
-            assert client.written.startswith(b"HTTP/1.1 400 ")
-
-    run(talk())
+async def test_a_body_of_tiny_chunks_takes_many_turns_and_has_an_end() -> None:
+    async with lab_of() as (_, serve):
+        client = Transport(serve["http"]())
+        client.feed(
+            b"POST /msmq/private$/q HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+        )
+        client.feed(b"1\r\nA\r\n" * 30_000)
+        turns = 0
+        while not client.is_closing():
+            await asyncio.sleep(0)
+            turns += 1
+            assert turns < 10_000
+        assert turns > 4
+        assert client.written.startswith(b"HTTP/1.1 400 ")

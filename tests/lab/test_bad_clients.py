@@ -217,28 +217,24 @@ def test_slow_clients_of_http_give_way_to_others(server: LabProcess) -> None:
 @pytest.mark.parametrize(
     "beginning", [b"POST /msmq HTTP/1.1\r\n", b"POST / HTTP/1.1\r\nContent-Length: 99\r\n\r\n"]
 )
-def test_a_request_that_comes_byte_by_byte_is_not_waited_for_without_end(
-    run: Run, monkeypatch: pytest.MonkeyPatch, beginning: bytes
+async def test_a_request_that_comes_byte_by_byte_is_not_waited_for_without_end(
+    monkeypatch: pytest.MonkeyPatch, beginning: bytes
 ) -> None:
     monkeypatch.setattr(http_server, "_REQUEST", 0.2)
     monkeypatch.setattr(http_server, "_ROUND", 0.05)
-
-    async def talk() -> None:
-        async with LabServer(ANY_PORTS) as lab:
-            services = await lab.start()
-            reader, writer = await asyncio.open_connection(*services.http)
-            writer.write(beginning)
-            ended = asyncio.ensure_future(reader.read())
-            while not ended.done():
-                writer.write(b"x")
-                await asyncio.sleep(0.02)
-            with contextlib.suppress(ConnectionError):
-                assert await ended == b""
-            writer.close()
-            with contextlib.suppress(ConnectionError):
-                await writer.wait_closed()
-
-    run(talk())
+    async with LabServer(ANY_PORTS) as lab:
+        services = await lab.start()
+        reader, writer = await asyncio.open_connection(*services.http)
+        writer.write(beginning)
+        ended = asyncio.ensure_future(reader.read())
+        while not ended.done():
+            writer.write(b"x")
+            await asyncio.sleep(0.02)
+        with contextlib.suppress(ConnectionError):
+            assert await ended == b""
+        writer.close()
+        with contextlib.suppress(ConnectionError):
+            await writer.wait_closed()
 
 
 def test_a_connection_that_is_used_again_is_not_slow(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -261,43 +257,37 @@ def test_a_connection_that_is_used_again_is_not_slow(run: Run, monkeypatch: pyte
     assert events == []
 
 
-def test_cursors_and_transactions_are_bounded_for_all_clients_together(
-    run: Run, monkeypatch: pytest.MonkeyPatch
+async def test_cursors_and_transactions_are_bounded_for_all_clients_together(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(queue_manager, "_MOST_CURSORS", 3)
     monkeypatch.setattr(queue_manager, "_MOST_TRANSACTIONS", 2)
-
-    async def talk() -> None:
-        async with LabServer(ANY_PORTS) as lab:
-            services = await lab.start()
-            async with await RpcClient.connect(*services.rpc) as client:
-                await client.bind(rr.INTERFACE)
-                name = QueueFormat.of(FormatName.parse(f"DIRECT=OS:lab\\{ORDERS}"))
-                opened = await client.call(
-                    rr.INTERFACE, 2, rr.OpenQueueRequest(p_queue_format=name, dw_access=1)
+    async with LabServer(ANY_PORTS) as lab:
+        services = await lab.start()
+        async with await RpcClient.connect(*services.rpc) as client:
+            await client.bind(rr.INTERFACE)
+            name = QueueFormat.of(FormatName.parse(f"DIRECT=OS:lab\\{ORDERS}"))
+            opened = await client.call(rr.INTERFACE, 2, rr.OpenQueueRequest(p_queue_format=name, dw_access=1))
+            handle = opened.response.pph_context
+            cursors = [
+                await client.call(rr.INTERFACE, 4, rr.ContextRequest(ph_context=handle)) for _ in range(4)
+            ]
+            assert [one.status for one in cursors] == [0, 0, 0, Status.MQ_ERROR_INSUFFICIENT_RESOURCES]
+            closing = rr.CloseCursorRequest(ph_context=handle, h_cursor=cursors[0].response.ph_cursor)
+            assert (await client.call(rr.INTERFACE, 5, closing)).status == 0
+            again = await client.call(rr.INTERFACE, 4, rr.ContextRequest(ph_context=handle))
+            assert again.status == 0
+            enlisted = [
+                await client.call(
+                    rr.INTERFACE,
+                    12,
+                    rr.QMEnlistRemoteTransactionRequest(
+                        p_transaction_id=GUID(bytes([number] * 16)),
+                        cb_propagation_token=1,
+                        pb_propagation_token=b"t",
+                        p_queue_format=name,
+                    ),
                 )
-                handle = opened.response.pph_context
-                cursors = [
-                    await client.call(rr.INTERFACE, 4, rr.ContextRequest(ph_context=handle)) for _ in range(4)
-                ]
-                assert [one.status for one in cursors] == [0, 0, 0, Status.MQ_ERROR_INSUFFICIENT_RESOURCES]
-                closing = rr.CloseCursorRequest(ph_context=handle, h_cursor=cursors[0].response.ph_cursor)
-                assert (await client.call(rr.INTERFACE, 5, closing)).status == 0
-                again = await client.call(rr.INTERFACE, 4, rr.ContextRequest(ph_context=handle))
-                assert again.status == 0
-                enlisted = [
-                    await client.call(
-                        rr.INTERFACE,
-                        12,
-                        rr.QMEnlistRemoteTransactionRequest(
-                            p_transaction_id=GUID(bytes([number] * 16)),
-                            cb_propagation_token=1,
-                            pb_propagation_token=b"t",
-                            p_queue_format=name,
-                        ),
-                    )
-                    for number in (1, 2, 3)
-                ]
-                assert [one.status for one in enlisted] == [0, 0, Status.MQ_ERROR_INSUFFICIENT_RESOURCES]
-
-    run(talk())
+                for number in (1, 2, 3)
+            ]
+            assert [one.status for one in enlisted] == [0, 0, Status.MQ_ERROR_INSUFFICIENT_RESOURCES]

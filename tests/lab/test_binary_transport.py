@@ -39,36 +39,30 @@ def test_a_ping_is_answered_and_captured_on_both_sides(run: Run, tmp_path: Path)
 
 
 @pytest.mark.slow
-def test_a_ping_that_nobody_answers_is_false_after_a_second(run: Run) -> None:
-    async def talk() -> None:
-        loop = asyncio.get_running_loop()
-        silent, _ = await loop.create_datagram_endpoint(asyncio.DatagramProtocol, local_addr=(HOST, 0))
-        assert not await ping(client_manager(), *silent.get_extra_info("sockname"))
-        silent.close()
-
-    run(talk())
+async def test_a_ping_that_nobody_answers_is_false_after_a_second() -> None:
+    loop = asyncio.get_running_loop()
+    silent, _ = await loop.create_datagram_endpoint(asyncio.DatagramProtocol, local_addr=(HOST, 0))
+    assert not await ping(client_manager(), *silent.get_extra_info("sockname"))
+    silent.close()
 
 
 @pytest.mark.slow
-def test_datagrams_that_are_no_pings_are_ignored(run: Run) -> None:
-    async def talk() -> None:
-        async with LabServer(ANY_PORTS) as lab:
-            services = await lab.start()
-            loop = asyncio.get_running_loop()
-            got: list[bytes] = []
+async def test_datagrams_that_are_no_pings_are_ignored() -> None:
+    async with LabServer(ANY_PORTS) as lab:
+        services = await lab.start()
+        loop = asyncio.get_running_loop()
+        got: list[bytes] = []
 
-            class Sender(asyncio.DatagramProtocol):
-                def datagram_received(self, data: bytes, addr: Any) -> None:
-                    got.append(data)
+        class Sender(asyncio.DatagramProtocol):
+            def datagram_received(self, data: bytes, addr: Any) -> None:
+                got.append(data)
 
-            sender, _ = await loop.create_datagram_endpoint(Sender, remote_addr=services.ping)
-            for data in (b"", b"x", bytes(24), bytes(60_000)):
-                sender.sendto(data)
-            assert await ping(client_manager(), *services.ping)
-            sender.close()
-            assert got == []
-
-    run(talk())
+        sender, _ = await loop.create_datagram_endpoint(Sender, remote_addr=services.ping)
+        for data in (b"", b"x", bytes(24), bytes(60_000)):
+            sender.sendto(data)
+        assert await ping(client_manager(), *services.ping)
+        sender.close()
+        assert got == []
 
 
 @pytest.mark.slow
@@ -97,81 +91,66 @@ def test_a_session_is_seen_the_same_from_both_sides(run: Run, tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_a_message_to_no_queue_is_refused_to_its_transactional_sender(run: Run) -> None:
-    async def talk() -> None:
-        async with LabServer(ANY_PORTS) as lab:
-            services = await lab.start()
-            async with BinaryClient(client_manager(), *services.binary, log=QUIET) as client:
-                lost = message("transactional", "to nobody", "private$\\nowhere")
-                assert await client.send([lost]) == {"refused": 1}
-
-    run(talk())
+async def test_a_message_to_no_queue_is_refused_to_its_transactional_sender() -> None:
+    async with LabServer(ANY_PORTS) as lab:
+        services = await lab.start()
+        async with BinaryClient(client_manager(), *services.binary, log=QUIET) as client:
+            lost = message("transactional", "to nobody", "private$\\nowhere")
+            assert await client.send([lost]) == {"refused": 1}
 
 
 @pytest.mark.slow
-def test_a_client_without_a_server_says_why_it_gives_up(run: Run) -> None:
-    async def talk() -> None:
-        async with LabServer(ANY_PORTS) as lab:
-            port = (await lab.start()).binary[1]
-        async with BinaryClient(client_manager(), HOST, port, log=QUIET) as client:
-            with pytest.raises(MsmqWireError, match=r"cannot connect to .*; 3 messages were not ack"):
-                await client.send(messages("recoverable", 3), patience=0.5)
-
-    run(talk())
+async def test_a_client_without_a_server_says_why_it_gives_up() -> None:
+    async with LabServer(ANY_PORTS) as lab:
+        port = (await lab.start()).binary[1]
+    async with BinaryClient(client_manager(), HOST, port, log=QUIET) as client:
+        with pytest.raises(MsmqWireError, match=r"cannot connect to .*; 3 messages were not ack"):
+            await client.send(messages("recoverable", 3), patience=0.5)
 
 
 @pytest.mark.slow
-def test_a_client_whose_server_is_gone_says_what_arrived_before(run: Run) -> None:
-    async def talk() -> None:
-        async with LabServer(ANY_PORTS) as lab:
-            services = await lab.start()
-            client = BinaryClient(client_manager(), *services.binary, log=QUIET, window_size=2)
-            assert await client.send(messages("recoverable", 3)) == {"stored": 3}
-        with pytest.raises(MsmqWireError, match=r"refused; 1 message was not acknowledged, 3 were$"):
-            await client.send(messages("recoverable", 1), patience=0.5)
-        await client.close()
-
-    run(talk())
+async def test_a_client_whose_server_is_gone_says_what_arrived_before() -> None:
+    async with LabServer(ANY_PORTS) as lab:
+        services = await lab.start()
+        client = BinaryClient(client_manager(), *services.binary, log=QUIET, window_size=2)
+        assert await client.send(messages("recoverable", 3)) == {"stored": 3}
+    with pytest.raises(MsmqWireError, match=r"refused; 1 message was not acknowledged, 3 were$"):
+        await client.send(messages("recoverable", 1), patience=0.5)
+    await client.close()
 
 
 @pytest.mark.slow
-def test_a_session_that_the_server_refuses_is_tried_again(run: Run) -> None:
-    async def talk() -> None:
-        events: list[LabEvent] = []
-        settings = msgspec.structs.replace(ANY_PORTS, faults=FaultPlan(nack=0.5), seed=4)
-        async with LabServer(settings, write=events.append) as lab:
-            services = await lab.start()
-            async with BinaryClient(
-                client_manager(),
-                *services.binary,
-                log=QUIET,
-                faults=FaultPlan(cut=0.2),
-                seed=3,
-                window_size=2,
-            ) as client:
-                assert await client.send(messages("recoverable", 12)) == {"stored": 12}
-            assert len(lab.manager.queue_collection[ORDERS].message_position_list) == 12
-        reasons = {one.fields["reason"] for one in events if one.event == "session-closed"}
-        assert {"refused", "disconnected"} <= reasons
-
-    run(talk())
+async def test_a_session_that_the_server_refuses_is_tried_again() -> None:
+    events: list[LabEvent] = []
+    settings = msgspec.structs.replace(ANY_PORTS, faults=FaultPlan(nack=0.5), seed=4)
+    async with LabServer(settings, write=events.append) as lab:
+        services = await lab.start()
+        async with BinaryClient(
+            client_manager(),
+            *services.binary,
+            log=QUIET,
+            faults=FaultPlan(cut=0.2),
+            seed=3,
+            window_size=2,
+        ) as client:
+            assert await client.send(messages("recoverable", 12)) == {"stored": 12}
+        assert len(lab.manager.queue_collection[ORDERS].message_position_list) == 12
+    reasons = {one.fields["reason"] for one in events if one.event == "session-closed"}
+    assert {"refused", "disconnected"} <= reasons
 
 
 @pytest.mark.slow
-def test_a_server_that_stops_closes_its_sessions(run: Run) -> None:
-    async def talk() -> None:
-        events: list[LabEvent] = []
-        async with LabServer(ANY_PORTS, write=events.append) as lab:
-            services = await lab.start()
-            reader, writer = await asyncio.open_connection(*services.binary)
-            writer.write(encode(establish_request(GUID(b"c" * 16), NULL_GUID, 1, ping_sent=False)))
-            assert decode(await reader.readexactly(572)).establish_connection_header.client_guid == b"c" * 16
-        assert await reader.read() == b""
-        writer.close()
-        await writer.wait_closed()
-        assert [one.fields["reason"] for one in events if one.event == "session-closed"] == ["stopped"]
-
-    run(talk())
+async def test_a_server_that_stops_closes_its_sessions() -> None:
+    events: list[LabEvent] = []
+    async with LabServer(ANY_PORTS, write=events.append) as lab:
+        services = await lab.start()
+        reader, writer = await asyncio.open_connection(*services.binary)
+        writer.write(encode(establish_request(GUID(b"c" * 16), NULL_GUID, 1, ping_sent=False)))
+        assert decode(await reader.readexactly(572)).establish_connection_header.client_guid == b"c" * 16
+    assert await reader.read() == b""
+    writer.close()
+    await writer.wait_closed()
+    assert [one.fields["reason"] for one in events if one.event == "session-closed"] == ["stopped"]
 
 
 def ping_sockets() -> list[asyncio.DatagramProtocol]:

@@ -64,10 +64,7 @@ def test_impacket_receives_messages_through_objects(run: Run, tmp_path: Path) ->
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["DIRECT=OS:lab\\private$\\none"])
-def test_impacket_is_told_that_a_queue_does_not_open(run: Run, name: str) -> None:
-    async def talk() -> None:
-        async with LabServer(ANY_PORTS) as lab:
-            port = (await lab.start()).rpc[1]
-            assert await client(port, name, 1) == {"opened": QUEUE_NOT_FOUND}
-
-    run(talk())
+async def test_impacket_is_told_that_a_queue_does_not_open(name: str) -> None:
+    async with LabServer(ANY_PORTS) as lab:
+        port = (await lab.start()).rpc[1]
+        assert await client(port, name, 1) == {"opened": QUEUE_NOT_FOUND}

@@ -16,7 +16,6 @@ from msmq_wire.lab.model.binary.session_opening import establish_request, parame
 from msmq_wire.rpc.pdu.encoding import encode_pdu
 from msmq_wire.rpc.pdu.values import PFC_FIRST_FRAG, Request
 from msmq_wire.wire.types.guid import NULL_GUID
-from tests.lab.conftest import Run
 from tests.lab.fake_transport import READ_SIZE, Transport, lab_of
 from tests.lab.lab_process import LabProcess
 from tests.lab.lab_scene import HOST, message
@@ -57,19 +56,16 @@ UNFINISHED: dict[str, Callable[[], bytes]] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("port", ["http", "binary", "rpc"])
-def test_who_holds_most_goes_and_nobody_waits_for_it(run: Run, port: str) -> None:
-    async def talk() -> None:
-        async with lab_of() as (_, serve):
-            data = UNFINISHED[port]()
-            clients = [Transport(serve[port]()) for _ in range(8)]
-            for client in clients:
-                client.feed(data)
-            assert [one.is_closing() for one in clients].count(False) == HELD[port] // SIZE
-            other = Transport(serve["http"]())
-            other.feed(GET)
-            assert other.written.startswith(b"HTTP/1.1 200 OK\r\n")
-
-    run(talk())
+async def test_who_holds_most_goes_and_nobody_waits_for_it(port: str) -> None:
+    async with lab_of() as (_, serve):
+        data = UNFINISHED[port]()
+        clients = [Transport(serve[port]()) for _ in range(8)]
+        for client in clients:
+            client.feed(data)
+        assert [one.is_closing() for one in clients].count(False) == HELD[port] // SIZE
+        other = Transport(serve["http"]())
+        other.feed(GET)
+        assert other.written.startswith(b"HTTP/1.1 200 OK\r\n")
 
 
 class _Connection:

@@ -212,21 +212,15 @@ def test_answers_to_pings_that_wait_are_not_sent_by_a_server_that_is_gone(run: R
 
 
 @pytest.mark.slow
-def test_no_more_answers_to_pings_wait_than_there_is_room_for(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_no_more_answers_to_pings_wait_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(binary_server, "_MOST_WAITING", 3)
-
-    async def talk() -> None:
-        settings = msgspec.structs.replace(ANY_PORTS, faults=FaultPlan(delay=0.3))
-        async with LabServer(settings) as lab:
-            services = await lab.start()
-            asked = [ping(client_manager(number), *services.ping) for number in range(10)]
-            assert (await asyncio.gather(*asked)).count(True) == 3
-            # Those that were answered make room.
-            assert await ping(client_manager(), *services.ping)
-
-    run(talk())
+    settings = msgspec.structs.replace(ANY_PORTS, faults=FaultPlan(delay=0.3))
+    async with LabServer(settings) as lab:
+        services = await lab.start()
+        asked = [ping(client_manager(number), *services.ping) for number in range(10)]
+        assert (await asyncio.gather(*asked)).count(True) == 3
+        # Those that were answered make room.
+        assert await ping(client_manager(), *services.ping)
 
 
 class Read:

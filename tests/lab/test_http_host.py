@@ -46,34 +46,28 @@ UNKNOWN = (
 
 
 @pytest.mark.parametrize("host", KNOWN)
-def test_a_host_that_the_lab_is_is_answered(run: Run, host: str) -> None:
-    async def talk() -> None:
-        async with lab_of(SETTINGS) as (_, serve):
-            client = Transport(serve["http"]())
-            client.feed(get(host))
-            assert client.written.startswith(b"HTTP/1.1 200 OK\r\n")
-
-    run(talk())
+async def test_a_host_that_the_lab_is_is_answered(host: str) -> None:
+    async with lab_of(SETTINGS) as (_, serve):
+        client = Transport(serve["http"]())
+        client.feed(get(host))
+        assert client.written.startswith(b"HTTP/1.1 200 OK\r\n")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("origin", ["https://evil.example", "null"])
-def test_a_web_page_is_refused_whatever_its_host_is(run: Run, origin: str) -> None:
-    async def talk() -> None:
-        async with lab_of(SETTINGS) as (_lab, serve):
-            client = Transport(serve["http"]())
-            begun = post("localhost").replace(b"\r\n", f"\r\nOrigin: {origin}\r\n".encode(), 1)
-            client.feed(begun)
-            # A request of more than a piece takes two turns of the loop.
-            await asyncio.sleep(0)
-            assert client.written.startswith(b"HTTP/1.1 403 Forbidden\r\n")
-            client = Transport(serve["http"]())
-            client.feed(post("localhost"))
-            await asyncio.sleep(0)
-            assert client.written.startswith(b"HTTP/1.1 ")
-            assert b"403" not in client.written[:20]
-
-    run(talk())
+async def test_a_web_page_is_refused_whatever_its_host_is(origin: str) -> None:
+    async with lab_of(SETTINGS) as (_lab, serve):
+        client = Transport(serve["http"]())
+        begun = post("localhost").replace(b"\r\n", f"\r\nOrigin: {origin}\r\n".encode(), 1)
+        client.feed(begun)
+        # A request of more than a piece takes two turns of the loop.
+        await asyncio.sleep(0)
+        assert client.written.startswith(b"HTTP/1.1 403 Forbidden\r\n")
+        client = Transport(serve["http"]())
+        client.feed(post("localhost"))
+        await asyncio.sleep(0)
+        assert client.written.startswith(b"HTTP/1.1 ")
+        assert b"403" not in client.written[:20]
 
 
 @pytest.mark.parametrize("host", UNKNOWN)
@@ -94,41 +88,32 @@ def test_another_host_is_refused_with_one_line(run: Run, host: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("hosts", [(), ("localhost", "evil.example"), ("localhost", "localhost")])
-def test_a_request_has_one_host(run: Run, hosts: tuple[str, ...]) -> None:
-    async def talk() -> None:
-        async with lab_of() as (_, serve):
-            client = Transport(serve["http"]())
-            client.feed(get(*hosts))
-            assert client.written.startswith(b"HTTP/1.1 400 Bad Request\r\n")
-
-    run(talk())
+async def test_a_request_has_one_host(hosts: tuple[str, ...]) -> None:
+    async with lab_of() as (_, serve):
+        client = Transport(serve["http"]())
+        client.feed(get(*hosts))
+        assert client.written.startswith(b"HTTP/1.1 400 Bad Request\r\n")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("host", "status"), [("lab7", 200), ("127.0.0.1:8080", 200), ("evil.example", 421)])
-def test_a_post_is_taken_for_the_hosts_that_the_lab_is(run: Run, host: str, status: int) -> None:
-    async def talk() -> None:
-        async with lab_of(SETTINGS) as (lab, serve):
-            client = Transport(serve["http"]())
-            client.feed(post(host))
-            await asyncio.sleep(0)
-            assert client.written.startswith(f"HTTP/1.1 {status} ".encode())
-            queue = lab.manager.queue_collection["private$\\orders"]
-            assert len(queue.message_position_list) == (status == 200)
-
-    run(talk())
+async def test_a_post_is_taken_for_the_hosts_that_the_lab_is(host: str, status: int) -> None:
+    async with lab_of(SETTINGS) as (lab, serve):
+        client = Transport(serve["http"]())
+        client.feed(post(host))
+        await asyncio.sleep(0)
+        assert client.written.startswith(f"HTTP/1.1 {status} ".encode())
+        queue = lab.manager.queue_collection["private$\\orders"]
+        assert len(queue.message_position_list) == (status == 200)
 
 
 @pytest.mark.slow
-def test_the_address_that_a_client_reached_is_a_host(run: Run) -> None:
+async def test_the_address_that_a_client_reached_is_a_host() -> None:
     class Reached(Transport):
         def get_extra_info(self, name: str, default: object = None) -> object:
             return ("192.0.2.7", 8080) if name == "sockname" else super().get_extra_info(name, default)
 
-    async def talk() -> None:
-        async with lab_of(SETTINGS) as (_, serve):
-            client = Reached(serve["http"]())
-            client.feed(get("192.0.2.7:8080"))
-            assert client.written.startswith(b"HTTP/1.1 200 OK\r\n")
-
-    run(talk())
+    async with lab_of(SETTINGS) as (_, serve):
+        client = Reached(serve["http"]())
+        client.feed(get("192.0.2.7:8080"))
+        assert client.written.startswith(b"HTTP/1.1 200 OK\r\n")

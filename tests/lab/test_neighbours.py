@@ -125,54 +125,44 @@ def test_what_is_sent_to_a_host_that_is_none_of_the_neighbours_waits(run: Run) -
     assert [one.fields for one in events if one.event == "no-neighbour"] == [{"host": "c"}]
 
 
-def test_outgoing_queues_that_nobody_needs_are_forgotten(run: Run) -> None:
-    async def talk() -> None:
-        async with LabServer(FAR) as other:
-            where = (await other.start()).binary
-            settings = msgspec.structs.replace(NEAR, neighbours={"b": where})
-            async with LabServer(settings) as lab:
-                rpc = (await lab.start()).rpc
-                await send(rpc[1], f"DIRECT=OS:b\\{ORDERS_TX}", b"one", transactional=True)
-                (queue,) = lab.manager.outgoing_queue_collection.values()
-                await until(lambda: not len(queue.message_position_list))
-                lab.manager.sweep()
-                assert lab.manager.outgoing_queue_collection == {}
-
-    run(talk())
-
-
-def test_a_neighbour_that_is_down_is_tried_again(run: Run) -> None:
-    events: list[LabEvent] = []
-
-    async def talk() -> None:
-        settings = msgspec.structs.replace(NEAR, neighbours={"b": (HOST, 1)})
-        async with LabServer(settings, write=events.append) as lab:
+async def test_outgoing_queues_that_nobody_needs_are_forgotten() -> None:
+    async with LabServer(FAR) as other:
+        where = (await other.start()).binary
+        settings = msgspec.structs.replace(NEAR, neighbours={"b": where})
+        async with LabServer(settings) as lab:
             rpc = (await lab.start()).rpc
-            await send(rpc[1], f"DIRECT=OS:b\\{ORDERS}", b"one")
-            await until(lambda: any(one.event == "connect-failed" for one in events))
-            # [MS-MQQB] 3.1.6.1: after five seconds.
-            assert lab.manager.timers.next_due is not None
-            assert lab.manager.timers.next_due - lab.manager.timers.now <= 5000
+            await send(rpc[1], f"DIRECT=OS:b\\{ORDERS_TX}", b"one", transactional=True)
+            (queue,) = lab.manager.outgoing_queue_collection.values()
+            await until(lambda: not len(queue.message_position_list))
+            lab.manager.sweep()
+            assert lab.manager.outgoing_queue_collection == {}
 
-    run(talk())
+
+async def test_a_neighbour_that_is_down_is_tried_again() -> None:
+    events: list[LabEvent] = []
+    settings = msgspec.structs.replace(NEAR, neighbours={"b": (HOST, 1)})
+    async with LabServer(settings, write=events.append) as lab:
+        rpc = (await lab.start()).rpc
+        await send(rpc[1], f"DIRECT=OS:b\\{ORDERS}", b"one")
+        await until(lambda: any(one.event == "connect-failed" for one in events))
+        # [MS-MQQB] 3.1.6.1: after five seconds.
+        assert lab.manager.timers.next_due is not None
+        assert lab.manager.timers.next_due - lab.manager.timers.now <= 5000
 
 
 @pytest.mark.slow
-def test_a_client_makes_no_outgoing_queues_without_end(run: Run) -> None:
-    async def talk() -> None:
-        async with LabServer(NEAR) as lab:
-            rpc = (await lab.start()).rpc
-            application = QmcommClient(HOST, computer_name="desk", randomness=random.Random(1), settings={})
-            async with await RpcClient.connect(*rpc) as client:
-                await bind_qmcomm(client)
-                statuses = [
-                    (await run_steps(client, application.open_queue(f"DIRECT=OS:h{number}\\q", SEND))).status
-                    for number in range(260)
-                ]
-            assert statuses.count(0) == 256
-            assert set(statuses[256:]) == {0xC00E0025}
-
-    run(talk())
+async def test_a_client_makes_no_outgoing_queues_without_end() -> None:
+    async with LabServer(NEAR) as lab:
+        rpc = (await lab.start()).rpc
+        application = QmcommClient(HOST, computer_name="desk", randomness=random.Random(1), settings={})
+        async with await RpcClient.connect(*rpc) as client:
+            await bind_qmcomm(client)
+            statuses = [
+                (await run_steps(client, application.open_queue(f"DIRECT=OS:h{number}\\q", SEND))).status
+                for number in range(260)
+            ]
+        assert statuses.count(0) == 256
+        assert set(statuses[256:]) == {0xC00E0025}
 
 
 @pytest.mark.slow

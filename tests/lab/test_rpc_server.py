@@ -37,7 +37,7 @@ from msmq_wire.rpc.pdu.values import (
     Shutdown,
 )
 from tests.effort import examples
-from tests.lab.conftest import Run, SmallServer
+from tests.lab.conftest import SmallServer
 from tests.lab.raw_client import (
     BIND,
     NTLM,
@@ -54,62 +54,53 @@ from tests.lab.raw_client import (
 
 
 @pytest.mark.slow
-def test_requests_byte_by_byte_are_as_good_as_whole_ones(run: Run, small_server: SmallServer) -> None:
-    async def talk() -> None:
-        async with RpcServer([small_server]) as server:
-            _, port = await server.listen()
-            client = await Raw.connect(port)
-            client.writer.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            for byte in encode_pdu(BIND) + encode_pdu(PORT):
-                client.send(bytes((byte,)))
-                await asyncio.sleep(0)
-            answer = await client.read()
-            assert isinstance(answer, BindAck)
-            assert answer.pfc_flags == WHOLE | PFC_CONC_MPX
-            assert (answer.max_xmit_frag, answer.max_recv_frag) == (4280, 4280)
-            assert answer.sec_addr == f"{port}\0".encode()
-            assert [one.result for one in answer.results] == [0, 2]
-            # A port of 2105, and nothing else.
-            assert await client.read() == Response(
-                WHOLE, 2, alloc_hint=4, context_id=0, stub=bytes.fromhex("39080000")
-            )
-            await client.close()
-
-    run(talk())
+async def test_requests_byte_by_byte_are_as_good_as_whole_ones(small_server: SmallServer) -> None:
+    async with RpcServer([small_server]) as server:
+        _, port = await server.listen()
+        client = await Raw.connect(port)
+        client.writer.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for byte in encode_pdu(BIND) + encode_pdu(PORT):
+            client.send(bytes((byte,)))
+            await asyncio.sleep(0)
+        answer = await client.read()
+        assert isinstance(answer, BindAck)
+        assert answer.pfc_flags == WHOLE | PFC_CONC_MPX
+        assert (answer.max_xmit_frag, answer.max_recv_frag) == (4280, 4280)
+        assert answer.sec_addr == f"{port}\0".encode()
+        assert [one.result for one in answer.results] == [0, 2]
+        # A port of 2105, and nothing else.
+        assert await client.read() == Response(
+            WHOLE, 2, alloc_hint=4, context_id=0, stub=bytes.fromhex("39080000")
+        )
+        await client.close()
 
 
 @pytest.mark.slow
-def test_requests_in_one_segment_are_answered_each(run: Run, small_server: SmallServer) -> None:
-    async def talk() -> None:
-        async with RpcServer([small_server]) as server:
-            _, port = await server.listen()
-            client = await Raw.connect(port)
-            client.send(BIND, *(Request(WHOLE, number) for number in range(2, 50)))
-            assert isinstance(await client.read(), BindAck)
-            for number in range(2, 50):
-                assert (await client.read()).call_id == number
-            await client.close()
-
-    run(talk())
+async def test_requests_in_one_segment_are_answered_each(small_server: SmallServer) -> None:
+    async with RpcServer([small_server]) as server:
+        _, port = await server.listen()
+        client = await Raw.connect(port)
+        client.send(BIND, *(Request(WHOLE, number) for number in range(2, 50)))
+        assert isinstance(await client.read(), BindAck)
+        for number in range(2, 50):
+            assert (await client.read()).call_id == number
+        await client.close()
 
 
 @pytest.mark.slow
-def test_a_big_endian_client_is_understood(run: Run, small_server: SmallServer) -> None:
-    async def talk() -> None:
-        async with RpcServer([small_server]) as server:
-            _, port = await server.listen()
-            client = await Raw.connect(port)
-            bind = Bind(WHOLE, 1, BIG_ENDIAN, max_recv_frag=4280, contexts=offer((RR,), (NDR,)))
-            # No transaction, a token of three bytes behind their number, then the name of no queue.
-            stub = bytes(16) + (3).to_bytes(4, "big") + (3).to_bytes(4, "big") + b"\1\2\3\0" + bytes(8)
-            client.send(bind, Request(WHOLE, 2, BIG_ENDIAN, opnum=12, stub=stub))
-            assert isinstance(await client.read(), BindAck)
-            answer = await client.read()
-            assert isinstance(answer, Response)
-            assert answer.stub == (6).to_bytes(4, "little")
-            await client.close()
-
-    run(talk())
+async def test_a_big_endian_client_is_understood(small_server: SmallServer) -> None:
+    async with RpcServer([small_server]) as server:
+        _, port = await server.listen()
+        client = await Raw.connect(port)
+        bind = Bind(WHOLE, 1, BIG_ENDIAN, max_recv_frag=4280, contexts=offer((RR,), (NDR,)))
+        # No transaction, a token of three bytes behind their number, then the name of no queue.
+        stub = bytes(16) + (3).to_bytes(4, "big") + (3).to_bytes(4, "big") + b"\1\2\3\0" + bytes(8)
+        client.send(bind, Request(WHOLE, 2, BIG_ENDIAN, opnum=12, stub=stub))
+        assert isinstance(await client.read(), BindAck)
+        answer = await client.read()
+        assert isinstance(answer, Response)
+        assert answer.stub == (6).to_bytes(4, "little")
+        await client.close()
 
 
 @pytest.mark.slow
@@ -126,69 +117,58 @@ def test_a_big_endian_client_is_understood(run: Run, small_server: SmallServer) 
     ],
     ids=["no-opnum", "not-served", "no-interface", "no-context", "bad-stub", "null-handle", "signed"],
 )
-def test_what_is_not_there_gets_a_fault_that_says_it_was_not_done(
-    run: Run, small_server: SmallServer, request_: Request, status: int
+async def test_what_is_not_there_gets_a_fault_that_says_it_was_not_done(
+    small_server: SmallServer, request_: Request, status: int
 ) -> None:
-    async def talk() -> None:
-        async with RpcServer([small_server]) as server:
-            _, port = await server.listen()
-            client = await Raw.connect(port)
-            client.send(BIND, request_, Request(WHOLE, 3))
-            await client.read()
-            fault = await client.read()
-            assert isinstance(fault, Fault)
-            assert (fault.call_id, fault.status, fault.pfc_flags) == (2, status, WHOLE | 0x20)
-            assert isinstance(await client.read(), Response)
-            await client.close()
-
-    run(talk())
+    async with RpcServer([small_server]) as server:
+        _, port = await server.listen()
+        client = await Raw.connect(port)
+        client.send(BIND, request_, Request(WHOLE, 3))
+        await client.read()
+        fault = await client.read()
+        assert isinstance(fault, Fault)
+        assert (fault.call_id, fault.status, fault.pfc_flags) == (2, status, WHOLE | 0x20)
+        assert isinstance(await client.read(), Response)
+        await client.close()
 
 
 @pytest.mark.slow
-def test_a_bind_with_authentication_is_refused_and_the_reason_named(
-    run: Run, small_server: SmallServer
-) -> None:
-    async def talk() -> None:
-        async with RpcServer([small_server]) as server:
-            _, port = await server.listen()
-            client = await Raw.connect(port)
-            client.send(Bind(WHOLE, 1, contexts=BIND.contexts, sec_trailer=NTLM))
-            answer = await client.read()
-            assert isinstance(answer, BindNak)
-            assert (answer.reject_reason, answer.versions) == (8, ((5, 0), (5, 1)))
-            assert await client.ended()
-            await client.close()
-            await gone(server)
-
-    run(talk())
+async def test_a_bind_with_authentication_is_refused_and_the_reason_named(small_server: SmallServer) -> None:
+    async with RpcServer([small_server]) as server:
+        _, port = await server.listen()
+        client = await Raw.connect(port)
+        client.send(Bind(WHOLE, 1, contexts=BIND.contexts, sec_trailer=NTLM))
+        answer = await client.read()
+        assert isinstance(answer, BindNak)
+        assert (answer.reject_reason, answer.versions) == (8, ((5, 0), (5, 1)))
+        assert await client.ended()
+        await client.close()
+        await gone(server)
 
 
 @pytest.mark.slow
-def test_contexts_are_added_and_not_without_end(run: Run, small_server: SmallServer) -> None:
-    async def talk() -> None:
-        async with RpcServer([small_server], limits=RpcLimits(contexts=10)) as server:
-            _, port = await server.listen()
-            client = await Raw.connect(port)
-            client.send(BIND)
-            await client.read()
-            client.send(AlterContext(WHOLE, 2, contexts=offer((RR,), (NDR,), first=5)))
-            answer = await client.read()
-            assert isinstance(answer, AlterContextResp)
-            assert (answer.assoc_group_id, answer.sec_addr, len(answer.results)) == (1, b"", 1)
-            client.send(Request(WHOLE, 3, context_id=5))
-            assert isinstance(await client.read(), Response)
-            client.send(AlterContext(WHOLE, 4, contexts=BIND.contexts, sec_trailer=NTLM))
-            fault = await client.read()
-            assert isinstance(fault, Fault)
-            assert fault.status == 0x6D3
-            client.send(AlterContext(WHOLE, 5, contexts=BIND.contexts * 4))
-            refused = await client.read()
-            assert isinstance(refused, BindNak)
-            assert refused.reject_reason == 2
-            assert await client.ended()
-            await client.close()
-
-    run(talk())
+async def test_contexts_are_added_and_not_without_end(small_server: SmallServer) -> None:
+    async with RpcServer([small_server], limits=RpcLimits(contexts=10)) as server:
+        _, port = await server.listen()
+        client = await Raw.connect(port)
+        client.send(BIND)
+        await client.read()
+        client.send(AlterContext(WHOLE, 2, contexts=offer((RR,), (NDR,), first=5)))
+        answer = await client.read()
+        assert isinstance(answer, AlterContextResp)
+        assert (answer.assoc_group_id, answer.sec_addr, len(answer.results)) == (1, b"", 1)
+        client.send(Request(WHOLE, 3, context_id=5))
+        assert isinstance(await client.read(), Response)
+        client.send(AlterContext(WHOLE, 4, contexts=BIND.contexts, sec_trailer=NTLM))
+        fault = await client.read()
+        assert isinstance(fault, Fault)
+        assert fault.status == 0x6D3
+        client.send(AlterContext(WHOLE, 5, contexts=BIND.contexts * 4))
+        refused = await client.read()
+        assert isinstance(refused, BindNak)
+        assert refused.reject_reason == 2
+        assert await client.ended()
+        await client.close()
 
 
 GARBAGE = {
@@ -213,22 +193,19 @@ GARBAGE = {
 
 @pytest.mark.check
 @pytest.mark.parametrize("garbage", GARBAGE.values(), ids=GARBAGE.keys())
-def test_who_breaks_the_protocol_loses_the_connection(
-    run: Run, small_server: SmallServer, garbage: bytes
+async def test_who_breaks_the_protocol_loses_the_connection(
+    small_server: SmallServer, garbage: bytes
 ) -> None:
-    async def talk() -> None:
-        async with RpcServer([small_server]) as server:
-            _, port = await server.listen()
-            client = await Raw.connect(port)
-            client.send(garbage)
-            if garbage.startswith(encode_pdu(BIND)):
-                assert isinstance(await client.read(), BindAck)
-            assert await client.ended()
-            await client.close()
-            await gone(server)
-            await is_well(port)
-
-    run(talk())
+    async with RpcServer([small_server]) as server:
+        _, port = await server.listen()
+        client = await Raw.connect(port)
+        client.send(garbage)
+        if garbage.startswith(encode_pdu(BIND)):
+            assert isinstance(await client.read(), BindAck)
+        assert await client.ended()
+        await client.close()
+        await gone(server)
+        await is_well(port)
 
 
 @settings(max_examples=examples(25))
@@ -261,71 +238,57 @@ def test_any_bytes_end_in_an_answer_or_a_lost_connection(garbage: bytes | int) -
 
 
 @pytest.mark.slow
-def test_a_call_number_in_use_is_not_taken_again(run: Run, small_server: SmallServer) -> None:
-    async def talk() -> None:
-        async with RpcServer([small_server]) as server:
-            _, port = await server.listen()
-            client = await Raw.connect(port)
-            client.send(BIND, Request(WHOLE, 2, opnum=2, stub=opening()))
-            await client.read()
-            twice = Request(WHOLE, 3, opnum=7, stub=receiving(await handle_of(client)))
-            client.send(twice, twice)
-            assert await client.ended()
-            await client.close()
-            await gone(server)
-            assert server.calls == 0
-
-    run(talk())
+async def test_a_call_number_in_use_is_not_taken_again(small_server: SmallServer) -> None:
+    async with RpcServer([small_server]) as server:
+        _, port = await server.listen()
+        client = await Raw.connect(port)
+        client.send(BIND, Request(WHOLE, 2, opnum=2, stub=opening()))
+        await client.read()
+        twice = Request(WHOLE, 3, opnum=7, stub=receiving(await handle_of(client)))
+        client.send(twice, twice)
+        assert await client.ended()
+        await client.close()
+        await gone(server)
+        assert server.calls == 0
 
 
 @pytest.mark.slow
-def test_a_call_that_wants_no_answer_gets_none(run: Run, small_server: SmallServer) -> None:
-    async def talk() -> None:
-        async with RpcServer([small_server]) as server:
-            _, port = await server.listen()
-            client = await Raw.connect(port)
-            client.send(BIND, Request(WHOLE | PFC_MAYBE, 2), Request(WHOLE, 3))
-            await client.read()
-            assert (await client.read()).call_id == 3
-            assert small_server.served == ["port", "port"]
-            await client.close()
-
-    run(talk())
+async def test_a_call_that_wants_no_answer_gets_none(small_server: SmallServer) -> None:
+    async with RpcServer([small_server]) as server:
+        _, port = await server.listen()
+        client = await Raw.connect(port)
+        client.send(BIND, Request(WHOLE | PFC_MAYBE, 2), Request(WHOLE, 3))
+        await client.read()
+        assert (await client.read()).call_id == 3
+        assert small_server.served == ["port", "port"]
+        await client.close()
 
 
 @pytest.mark.slow
-def test_cancels_are_counted_and_orphans_are_not_answered(run: Run, small_server: SmallServer) -> None:
-    async def talk() -> None:
-        async with RpcServer([small_server]) as server:
-            _, port = await server.listen()
-            client = await Raw.connect(port)
-            client.send(BIND, Request(WHOLE, 2, opnum=2, stub=opening()))
-            await client.read()
-            handle = await handle_of(client)
-            client.send(*(Request(WHOLE, number, opnum=7, stub=receiving(handle)) for number in (3, 4)))
-            client.send(CoCancel(WHOLE, 4), CoCancel(WHOLE, 4), Orphaned(WHOLE, 3))
-            # One of nothing, one of a request that is not whole, and that one again.
-            client.send(
-                CoCancel(WHOLE, 77), Request(PFC_FIRST_FRAG, 5), Orphaned(WHOLE, 5), Request(WHOLE, 5)
-            )
-            assert (await client.read()).call_id == 5
-            small_server.wake()
-            answer = await client.read()
-            assert isinstance(answer, Response)
-            assert (answer.call_id, answer.cancel_count) == (4, 2)
-            client.send(Request(WHOLE, 6))
-            assert (await client.read()).call_id == 6
-            await client.close()
-
-    run(talk())
+async def test_cancels_are_counted_and_orphans_are_not_answered(small_server: SmallServer) -> None:
+    async with RpcServer([small_server]) as server:
+        _, port = await server.listen()
+        client = await Raw.connect(port)
+        client.send(BIND, Request(WHOLE, 2, opnum=2, stub=opening()))
+        await client.read()
+        handle = await handle_of(client)
+        client.send(*(Request(WHOLE, number, opnum=7, stub=receiving(handle)) for number in (3, 4)))
+        client.send(CoCancel(WHOLE, 4), CoCancel(WHOLE, 4), Orphaned(WHOLE, 3))
+        # One of nothing, one of a request that is not whole, and that one again.
+        client.send(CoCancel(WHOLE, 77), Request(PFC_FIRST_FRAG, 5), Orphaned(WHOLE, 5), Request(WHOLE, 5))
+        assert (await client.read()).call_id == 5
+        small_server.wake()
+        answer = await client.read()
+        assert isinstance(answer, Response)
+        assert (answer.call_id, answer.cancel_count) == (4, 2)
+        client.send(Request(WHOLE, 6))
+        assert (await client.read()).call_id == 6
+        await client.close()
 
 
 @pytest.mark.slow
-def test_a_port_that_is_taken_is_told(run: Run, small_server: SmallServer) -> None:
-    async def talk() -> None:
-        async with RpcServer([small_server]) as server:
-            _, port = await server.listen()
-            with pytest.raises(MsmqWireError, match=f"cannot serve 127.0.0.1 port {port}"):
-                await server.listen(port=port)
-
-    run(talk())
+async def test_a_port_that_is_taken_is_told(small_server: SmallServer) -> None:
+    async with RpcServer([small_server]) as server:
+        _, port = await server.listen()
+        with pytest.raises(MsmqWireError, match=f"cannot serve 127.0.0.1 port {port}"):
+            await server.listen(port=port)

@@ -31,7 +31,6 @@ from msmq_wire.rpc.pdu.values import (
     Response,
     UnknownPdu,
 )
-from tests.lab.conftest import Run
 from tests.lab.raw_client import RR, WHOLE
 
 
@@ -96,123 +95,95 @@ WRONG = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("answer", "reported"), WRONG.values(), ids=WRONG.keys())
-def test_what_is_no_answer_ends_the_connection_and_says_why(run: Run, answer: bytes, reported: str) -> None:
-    async def talk() -> None:
-        async with prepared(answer) as (port, _), await bound(port) as client:
-            with pytest.raises(MsmqWireError, match=reported):
-                await client.call(RR, 0, NoParameters())
-            assert not client.connected
-            with pytest.raises(MsmqWireError, match=reported):
-                await client.bind(RR)
-
-    run(talk())
+async def test_what_is_no_answer_ends_the_connection_and_says_why(answer: bytes, reported: str) -> None:
+    async with prepared(answer) as (port, _), await bound(port) as client:
+        with pytest.raises(MsmqWireError, match=reported):
+            await client.call(RR, 0, NoParameters())
+        assert not client.connected
+        with pytest.raises(MsmqWireError, match=reported):
+            await client.bind(RR)
 
 
 @pytest.mark.slow
-def test_a_stub_that_does_not_decode_fails_its_call_alone(run: Run) -> None:
-    async def talk() -> None:
-        good = encode_pdu(Response(WHOLE, 3, stub=bytes.fromhex("39080000")))
-        async with (
-            prepared(encode_pdu(Response(WHOLE, 2, stub=b"\1\2")), good) as (port, _),
-            await bound(port) as client,
-        ):
-            with pytest.raises(DecodeError):
-                await client.call(RR, 0, NoParameters())
-            assert await client.call(RR, 0, NoParameters()) == CallResult(PortResponse(return_value=2105))
-
-    run(talk())
+async def test_a_stub_that_does_not_decode_fails_its_call_alone() -> None:
+    good = encode_pdu(Response(WHOLE, 3, stub=bytes.fromhex("39080000")))
+    async with (
+        prepared(encode_pdu(Response(WHOLE, 2, stub=b"\1\2")), good) as (port, _),
+        await bound(port) as client,
+    ):
+        with pytest.raises(DecodeError):
+            await client.call(RR, 0, NoParameters())
+        assert await client.call(RR, 0, NoParameters()) == CallResult(PortResponse(return_value=2105))
 
 
 @pytest.mark.slow
-def test_a_big_endian_answer_in_fragments_is_read(run: Run) -> None:
-    async def talk() -> None:
-        parts = (PFC_FIRST_FRAG, b"\0\0"), (0, b""), (PFC_LAST_FRAG, b"\x08\x39")
-        answer = b"".join(encode_pdu(Response(flags, 2, BIG_ENDIAN, stub=part)) for flags, part in parts)
-        async with prepared(answer) as (port, _), await bound(port) as client:
-            assert (await client.call(RR, 0, NoParameters())).response.return_value == 2105
-
-    run(talk())
+async def test_a_big_endian_answer_in_fragments_is_read() -> None:
+    parts = (PFC_FIRST_FRAG, b"\0\0"), (0, b""), (PFC_LAST_FRAG, b"\x08\x39")
+    answer = b"".join(encode_pdu(Response(flags, 2, BIG_ENDIAN, stub=part)) for flags, part in parts)
+    async with prepared(answer) as (port, _), await bound(port) as client:
+        assert (await client.call(RR, 0, NoParameters())).response.return_value == 2105
 
 
 @pytest.mark.slow
-def test_answers_to_no_call_are_passed_over(run: Run) -> None:
-    async def talk() -> None:
-        stray = encode_pdu(Response(WHOLE, 77, stub=b"x")) + encode_pdu(Fault(WHOLE, 78, status=5))
-        answer = encode_pdu(Response(WHOLE, 2, stub=bytes.fromhex("39080000")))
-        async with prepared(stray + answer) as (port, _), await bound(port) as client:
-            assert (await client.call(RR, 0, NoParameters())).response.return_value == 2105
-
-    run(talk())
+async def test_answers_to_no_call_are_passed_over() -> None:
+    stray = encode_pdu(Response(WHOLE, 77, stub=b"x")) + encode_pdu(Fault(WHOLE, 78, status=5))
+    answer = encode_pdu(Response(WHOLE, 2, stub=bytes.fromhex("39080000")))
+    async with prepared(stray + answer) as (port, _), await bound(port) as client:
+        assert (await client.call(RR, 0, NoParameters())).response.return_value == 2105
 
 
 @pytest.mark.slow
-def test_an_answer_without_end_is_not_held(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_answer_without_end_is_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rpc_client, "_MAX_RESPONSE", 10_000)
-
-    async def talk() -> None:
-        endless = encode_pdu(Response(PFC_FIRST_FRAG, 2, stub=bytes(4000))) * 3
-        async with prepared(endless) as (port, _), await bound(port) as client:
-            with pytest.raises(MsmqWireError, match="R_GetServerPort is too large"):
-                await client.call(RR, 0, NoParameters())
-
-    run(talk())
+    endless = encode_pdu(Response(PFC_FIRST_FRAG, 2, stub=bytes(4000))) * 3
+    async with prepared(endless) as (port, _), await bound(port) as client:
+        with pytest.raises(MsmqWireError, match="R_GetServerPort is too large"):
+            await client.call(RR, 0, NoParameters())
 
 
-def test_a_fault_for_an_alter_context_is_told(run: Run) -> None:
-    async def talk() -> None:
-        async with prepared(encode_pdu(Fault(WHOLE, 2, status=5))) as (port, _), await bound(port) as client:
-            with pytest.raises(MsmqWireError, match="refused the context: fault 0x00000005"):
-                await client.bind(RR)
-            assert client.connected
-
-    run(talk())
+async def test_a_fault_for_an_alter_context_is_told() -> None:
+    async with prepared(encode_pdu(Fault(WHOLE, 2, status=5))) as (port, _), await bound(port) as client:
+        with pytest.raises(MsmqWireError, match="refused the context: fault 0x00000005"):
+            await client.bind(RR)
+        assert client.connected
 
 
 @pytest.mark.slow
-def test_only_one_bind_waits_at_a_time(run: Run) -> None:
-    async def talk() -> None:
-        async with prepared(b"") as (port, _), await bound(port) as client:
-            first = asyncio.create_task(client.bind(RR))
-            await asyncio.sleep(0)
-            with pytest.raises(MsmqWireError, match="another bind"):
-                await client.bind(RR)
-            client.abort()
-            with pytest.raises(MsmqWireError, match="connection ended"):
-                await first
-
-    run(talk())
+async def test_only_one_bind_waits_at_a_time() -> None:
+    async with prepared(b"") as (port, _), await bound(port) as client:
+        first = asyncio.create_task(client.bind(RR))
+        await asyncio.sleep(0)
+        with pytest.raises(MsmqWireError, match="another bind"):
+            await client.bind(RR)
+        client.abort()
+        with pytest.raises(MsmqWireError, match="connection ended"):
+            await first
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("features", [True, False], ids=["kept", "not-kept"])
-def test_the_connection_stays_after_an_orphan_only_where_the_server_said_so(run: Run, features: bool) -> None:
-    async def talk() -> None:
-        async with prepared(b"", features=features) as (port, said), await bound(port) as client:
-            pending = await client.begin(RR, 0, NoParameters())
-            client.give_up(pending)
-            client.give_up(pending)
-            client.cancel(pending)
-            assert pending.answer.cancelled()
-            while len(said) < 3:
+async def test_the_connection_stays_after_an_orphan_only_where_the_server_said_so(features: bool) -> None:
+    async with prepared(b"", features=features) as (port, said), await bound(port) as client:
+        pending = await client.begin(RR, 0, NoParameters())
+        client.give_up(pending)
+        client.give_up(pending)
+        client.cancel(pending)
+        assert pending.answer.cancelled()
+        while len(said) < 3:
+            await asyncio.sleep(0.005)
+        assert [type(one) for one in said[1:]] == [Request, Orphaned]
+        if not features:
+            while client.connected:
                 await asyncio.sleep(0.005)
-            assert [type(one) for one in said[1:]] == [Request, Orphaned]
-            if not features:
-                while client.connected:
-                    await asyncio.sleep(0.005)
-            assert client.connected is features
-
-    run(talk())
+        assert client.connected is features
 
 
-def test_a_client_waits_for_a_server_that_does_not_read(run: Run) -> None:
-    async def talk() -> None:
-        async with prepared() as (port, _), await bound(port) as client:
-            client.pause_writing()
-            call = asyncio.create_task(client.call(RR, 0, NoParameters()))
-            await asyncio.sleep(0.02)
-            assert not call.done()
-            client.abort()
-            with pytest.raises(MsmqWireError, match="connection ended"):
-                await call
-
-    run(talk())
+async def test_a_client_waits_for_a_server_that_does_not_read() -> None:
+    async with prepared() as (port, _), await bound(port) as client:
+        client.pause_writing()
+        call = asyncio.create_task(client.call(RR, 0, NoParameters()))
+        await asyncio.sleep(0.02)
+        assert not call.done()
+        client.abort()
+        with pytest.raises(MsmqWireError, match="connection ended"):
+            await call

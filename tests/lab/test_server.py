@@ -200,13 +200,10 @@ def test_where_the_port_of_rpc_is_in_use_the_next_one_is_11_further_on(run: Run)
 
 
 @pytest.mark.slow
-def test_a_port_that_cannot_be_served_for_another_reason_is_told(run: Run) -> None:
-    async def talk() -> None:
-        async with LabServer(msgspec.structs.replace(ANY_PORTS, host="192.0.2.1")) as lab:
-            with pytest.raises(MsmqWireError, match=r"cannot serve 192\.0\.2\.1 port 0"):
-                await lab.start()
-
-    run(talk())
+async def test_a_port_that_cannot_be_served_for_another_reason_is_told() -> None:
+    async with LabServer(msgspec.structs.replace(ANY_PORTS, host="192.0.2.1")) as lab:
+        with pytest.raises(MsmqWireError, match=r"cannot serve 192\.0\.2\.1 port 0"):
+            await lab.start()
 
 
 @pytest.mark.slow
@@ -255,32 +252,26 @@ def post(queue: str, number: int = 9) -> bytes:
 
 
 @pytest.mark.slow
-def test_faults_refuse_what_could_have_been_done(run: Run) -> None:
-    async def talk() -> None:
-        settings = msgspec.structs.replace(ANY_PORTS, faults=FaultPlan(nack=1.0))
-        async with LabServer(settings) as lab:
-            services = await lab.start()
-            async with HttpClient(*services.http) as client:
-                assert (await client.request(post("orders"))).status == 500
-            async with BinaryClient(client_manager(), *services.binary, log=QUIET) as sender:
-                with pytest.raises(MsmqWireError, match=r"opens no session: .*; 1 message was not ack"):
-                    await sender.send(messages("express", 1), patience=0.5)
-        assert len(lab.manager.queue_collection[ORDERS].message_position_list) == 0
-
-    run(talk())
+async def test_faults_refuse_what_could_have_been_done() -> None:
+    settings = msgspec.structs.replace(ANY_PORTS, faults=FaultPlan(nack=1.0))
+    async with LabServer(settings) as lab:
+        services = await lab.start()
+        async with HttpClient(*services.http) as client:
+            assert (await client.request(post("orders"))).status == 500
+        async with BinaryClient(client_manager(), *services.binary, log=QUIET) as sender:
+            with pytest.raises(MsmqWireError, match=r"opens no session: .*; 1 message was not ack"):
+                await sender.send(messages("express", 1), patience=0.5)
+    assert len(lab.manager.queue_collection[ORDERS].message_position_list) == 0
 
 
 @pytest.mark.slow
-def test_a_port_that_is_taken_is_told_and_leaves_nothing_behind(run: Run) -> None:
-    async def talk() -> None:
-        async with LabServer(ANY_PORTS) as lab:
-            services = await lab.start()
-            second = LabServer(msgspec.structs.replace(ANY_PORTS, http_port=services.http[1]))
-            async with second:
-                with pytest.raises(MsmqWireError, match=f"cannot serve 127.0.0.1 port {services.http[1]}"):
-                    await second.start()
-
-    run(talk())
+async def test_a_port_that_is_taken_is_told_and_leaves_nothing_behind() -> None:
+    async with LabServer(ANY_PORTS) as lab:
+        services = await lab.start()
+        second = LabServer(msgspec.structs.replace(ANY_PORTS, http_port=services.http[1]))
+        async with second:
+            with pytest.raises(MsmqWireError, match=f"cannot serve 127.0.0.1 port {services.http[1]}"):
+                await second.start()
 
 
 @pytest.mark.parametrize("names", [("private$\\a", "private$\\A"), ("no\nname",), ("",)])
