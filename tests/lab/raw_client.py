@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import AsyncIterator
+from typing import Any
 
 from msmq_wire.lab.model.data.timers import INFINITE
 from msmq_wire.lab.rpc_client import RpcClient
 from msmq_wire.lab.rpc_negotiation import offer
 from msmq_wire.lab.rpc_server import RpcServer
+from msmq_wire.lab.rpc_service import RpcLimits
 from msmq_wire.rpc.interfaces import qm2qm
 from msmq_wire.rpc.interfaces import remote_read as rr
 from msmq_wire.rpc.interfaces.shared_parameters import NoParameters
@@ -25,6 +28,7 @@ from msmq_wire.rpc.pdu.values import (
     Response,
     SecTrailer,
 )
+from tests.lab.conftest import SmallServer
 
 RR = rr.INTERFACE
 WHOLE = PFC_FIRST_FRAG | PFC_LAST_FRAG
@@ -50,6 +54,11 @@ class Raw:
     async def connect(cls, port: int) -> Raw:
         return cls(*await asyncio.open_connection("127.0.0.1", port))
 
+    @property
+    def port(self) -> int:
+        """The port of the server."""
+        return int(self.writer.get_extra_info("peername")[1])
+
     def send(self, *pdus: Pdu | bytes) -> None:
         self.writer.write(b"".join(one if isinstance(one, bytes) else encode_pdu(one) for one in pdus))
 
@@ -69,6 +78,18 @@ class Raw:
         self.writer.close()
         with contextlib.suppress(ConnectionError):
             await self.writer.wait_closed()
+
+
+@contextlib.asynccontextmanager
+async def connected(small_server: SmallServer, **limits: Any) -> AsyncIterator[tuple[RpcServer, Raw]]:
+    """A server with these limits, and a client of it."""
+    async with RpcServer([small_server], limits=RpcLimits(**limits)) as server:
+        _, port = await server.listen()
+        client = await Raw.connect(port)
+        try:
+            yield server, client
+        finally:
+            await client.close()
 
 
 async def gone(server: RpcServer) -> None:

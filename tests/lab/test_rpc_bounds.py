@@ -17,34 +17,15 @@ from msmq_wire.lab.rpc_service import RpcLimits
 from msmq_wire.rpc.interfaces import remote_read as rr
 from msmq_wire.rpc.interfaces.shared_parameters import NoParameters
 from msmq_wire.rpc.pdu.encoding import encode_pdu
-from msmq_wire.rpc.pdu.values import (
-    PFC_FIRST_FRAG,
-    PFC_LAST_FRAG,
-    BindAck,
-    Fault,
-    Request,
-    Response,
-)
+from msmq_wire.rpc.pdu.values import PFC_FIRST_FRAG, PFC_LAST_FRAG, BindAck, Fault, Request, Response
 from tests.lab.conftest import Run, SmallServer
-from tests.lab.raw_client import (
-    BIND,
-    RR,
-    WHOLE,
-    Raw,
-    gone,
-    handle_of,
-    is_well,
-    opening,
-    receiving,
-)
+from tests.lab.raw_client import BIND, RR, WHOLE, Raw, connected, gone, handle_of, is_well, opening, receiving
 
 
 async def test_a_request_that_is_too_large_is_refused_and_the_rest_of_it_skipped(
     small_server: SmallServer,
 ) -> None:
-    async with RpcServer([small_server], limits=RpcLimits(request_bytes=10_000)) as server:
-        _, port = await server.listen()
-        client = await Raw.connect(port)
+    async with connected(small_server, request_bytes=10_000) as (_, client):
         client.send(BIND, Request(PFC_FIRST_FRAG, 2, opnum=12, stub=bytes(4000)))
         client.send(*(Request(0, 2, opnum=12, stub=bytes(4000)) for _ in range(5)))
         await client.read()
@@ -54,7 +35,6 @@ async def test_a_request_that_is_too_large_is_refused_and_the_rest_of_it_skipped
         client.send(Request(PFC_LAST_FRAG, 2, opnum=12), Request(WHOLE, 3))
         assert isinstance(await client.read(), Response)
         assert small_server.served == ["port"]
-        await client.close()
 
 
 @pytest.mark.slow
@@ -166,37 +146,32 @@ async def test_connections_that_never_bind_or_are_idle_are_closed_and_waiting_on
 
 @pytest.mark.slow
 async def test_a_client_that_never_reads_is_dropped_and_costs_little(small_server: SmallServer) -> None:
-    async with RpcServer([small_server], limits=RpcLimits(stalled_seconds=0.3)) as server:
-        _, port = await server.listen()
-        client = await Raw.connect(port)
+    async with connected(small_server, stalled_seconds=0.3) as (server, client):
         client.send(BIND, Request(WHOLE, 2, opnum=2, stub=opening()))
         await client.read()
         greedy = receiving(await handle_of(client), size=1 << 20, timeout=0)
         client.writer.transport.pause_reading()  # type: ignore[attr-defined]  # a transport that reads
         tracemalloc.start()
         client.send(*(Request(WHOLE, number, opnum=7, stub=greedy) for number in range(3, 500)))
-        await is_well(port)
+        await is_well(client.port)
         await gone(server)
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         # Only what the sockets take was answered; one answer of a megabyte and copies of it are held.
         assert small_server.served.count("receive") < 100
         assert peak < 40 << 20
-        await client.close()
 
 
 @pytest.mark.slow
 async def test_who_holds_most_goes_when_all_hold_too_much(small_server: SmallServer) -> None:
-    async with RpcServer([small_server], limits=RpcLimits(held_bytes=6 << 20)) as server:
-        _, port = await server.listen()
-        greedy = await Raw.connect(port)
+    async with connected(small_server, held_bytes=6 << 20) as (server, greedy):
         greedy.send(BIND, Request(WHOLE, 2, opnum=2, stub=opening()))
         await greedy.read()
         handle = await handle_of(greedy)
         greedy.send(
             *(Request(WHOLE, n, opnum=7, stub=receiving(handle, size=3 << 20)) for n in range(3, 103))
         )
-        modest = await Raw.connect(port)
+        modest = await Raw.connect(greedy.port)
         modest.send(BIND, Request(PFC_FIRST_FRAG, 2, opnum=12, stub=bytes(60_000)))
         await modest.read()
         while len(small_server.waiting) < 100:
@@ -211,7 +186,6 @@ async def test_who_holds_most_goes_when_all_hold_too_much(small_server: SmallSer
         assert [(await modest.read()).call_id for _ in range(2)] == [2, 3]
         await modest.close()
         await gone(server)
-        await greedy.close()
 
 
 @pytest.mark.slow
@@ -238,14 +212,12 @@ async def test_a_server_ends_although_clients_do_not_go(small_server: SmallServe
 
 @pytest.mark.slow
 async def test_a_client_that_reads_late_gets_all_that_it_asked_for(small_server: SmallServer) -> None:
-    async with RpcServer([small_server]) as server:
-        _, port = await server.listen()
-        client = await Raw.connect(port)
+    async with connected(small_server) as (_, client):
         client.send(BIND, Request(WHOLE, 2, opnum=2, stub=opening()))
         await client.read()
         large = receiving(await handle_of(client), size=1 << 20, timeout=0)
         client.send(*(Request(WHOLE, number, opnum=7, stub=large) for number in range(3, 43)))
-        await is_well(port)
+        await is_well(client.port)
         # Some of the requests wait for their turn, unless the sockets took all.
         assert small_server.served.count("receive") <= 40
         received = dict.fromkeys(range(3, 43), 0)
@@ -257,7 +229,6 @@ async def test_a_client_that_reads_late_gets_all_that_it_asked_for(small_server:
                 break
         assert len(set(received.values())) == 1
         assert received[42] > 1 << 20
-        await client.close()
 
 
 @pytest.mark.slow

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -39,6 +41,15 @@ async def connected(port: int, **options: object) -> RpcClient:
     return client
 
 
+@contextlib.asynccontextmanager
+async def talking(small_server: SmallServer, **options: Any) -> AsyncIterator[tuple[RpcServer, RpcClient]]:
+    """A server with these options, and a client of it."""
+    async with RpcServer([small_server], **options) as server:
+        _, port = await server.listen()
+        async with await connected(port) as client:
+            yield server, client
+
+
 async def opened(client: RpcClient) -> ContextHandle:
     answer = await client.call(RR, OPEN, rr.OpenQueueRequest(dw_access=1))
     handle: ContextHandle = answer.response.pph_context
@@ -66,13 +77,11 @@ async def test_a_call_is_answered_in_the_syntax_agreed_on(small_server: SmallSer
 
 @pytest.mark.slow
 async def test_a_fault_is_an_answer_with_a_status(small_server: SmallServer) -> None:
-    async with RpcServer([small_server]) as server:
-        _, port = await server.listen()
-        async with await connected(port) as client:
-            answer = await client.call(RR, OPEN, rr.OpenQueueRequest(dw_access=0))
-            assert answer == CallResult(fault=REFUSED)
-            # The connection is as good as before.
-            assert (await client.call(RR, PORT, NoParameters())).fault is None
+    async with talking(small_server) as (_, client):
+        answer = await client.call(RR, OPEN, rr.OpenQueueRequest(dw_access=0))
+        assert answer == CallResult(fault=REFUSED)
+        # The connection is as good as before.
+        assert (await client.call(RR, PORT, NoParameters())).fault is None
 
 
 @pytest.mark.slow
@@ -98,24 +107,22 @@ async def test_requests_and_responses_of_any_size_pass_in_fragments(small_server
 @pytest.mark.slow
 async def test_answers_come_in_the_order_in_which_they_are_ready(small_server: SmallServer) -> None:
     clock = LoopClock(small_server.manager.timers)
-    async with RpcServer([small_server], clock=clock) as server:
-        _, port = await server.listen()
-        async with await connected(port) as client:
-            handle = await opened(client)
-            order: list[int] = []
+    async with talking(small_server, clock=clock) as (server, client):
+        handle = await opened(client)
+        order: list[int] = []
 
-            async def receive(number: int, timeout: int) -> None:
-                request = rr.StartReceiveRequest(ph_context=handle, dw_request_id=number, ul_timeout=timeout)
-                answer = await client.call(RR, RECEIVE, request)
-                assert answer.response.p_sequence_id == number
-                order.append(number)
+        async def receive(number: int, timeout: int) -> None:
+            request = rr.StartReceiveRequest(ph_context=handle, dw_request_id=number, ul_timeout=timeout)
+            answer = await client.call(RR, RECEIVE, request)
+            assert answer.response.p_sequence_id == number
+            order.append(number)
 
-            async with asyncio.TaskGroup() as group:
-                group.create_task(receive(1, 120))
-                group.create_task(receive(2, 60))
-                group.create_task(receive(3, 0))
-            assert order == [3, 2, 1]
-            assert server.calls == 0
+        async with asyncio.TaskGroup() as group:
+            group.create_task(receive(1, 120))
+            group.create_task(receive(2, 60))
+            group.create_task(receive(3, 0))
+        assert order == [3, 2, 1]
+        assert server.calls == 0
     clock.stop()
 
 
@@ -185,21 +192,19 @@ async def test_an_interface_that_is_not_served_is_told_and_another_one_can_be_bo
 async def test_who_stops_waiting_gives_the_call_up_and_keeps_the_connection(
     small_server: SmallServer,
 ) -> None:
-    async with RpcServer([small_server]) as server:
-        _, port = await server.listen()
-        async with await connected(port) as client:
-            handle = await opened(client)
-            with pytest.raises(TimeoutError):
-                async with asyncio.timeout(0.05):
-                    await client.call(RR, RECEIVE, wait(handle))
-            assert (await client.call(RR, PORT, NoParameters())).fault is None
-            assert client.connected
-            # The model goes on with it; the answer goes nowhere.
-            assert len(small_server.waiting) == 1
-            assert server.calls == 1
-            small_server.wake()
-            assert server.calls == 0
-            assert (await client.call(RR, PORT, NoParameters())).fault is None
+    async with talking(small_server) as (server, client):
+        handle = await opened(client)
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.05):
+                await client.call(RR, RECEIVE, wait(handle))
+        assert (await client.call(RR, PORT, NoParameters())).fault is None
+        assert client.connected
+        # The model goes on with it; the answer goes nowhere.
+        assert len(small_server.waiting) == 1
+        assert server.calls == 1
+        small_server.wake()
+        assert server.calls == 0
+        assert (await client.call(RR, PORT, NoParameters())).fault is None
 
 
 LIMITED = {
@@ -228,31 +233,27 @@ async def test_a_call_that_is_not_answered_in_its_time_is_given_up_and_the_conne
 ) -> None:
     method = msgspec.structs.replace(RR.methods[RECEIVE], call_timeout=20)
     limited = msgspec.structs.replace(RR, methods={RECEIVE: method})
-    async with RpcServer([small_server]) as server:
-        _, port = await server.listen()
-        async with await connected(port) as client:
-            handle = await opened(client)
-            answer = await client.call(limited, RECEIVE, wait(handle))
-            assert answer == CallResult(fault=0x0000071A)
-            assert (await client.call(RR, PORT, NoParameters())).fault is None
-            assert len(small_server.waiting) == 1
-            small_server.wake()
-            assert server.calls == 0
-            at_once = rr.StartReceiveRequest(ph_context=handle, dw_request_id=2)
-            assert (await client.call(limited, RECEIVE, at_once)).response.p_sequence_id == 2
+    async with talking(small_server) as (server, client):
+        handle = await opened(client)
+        answer = await client.call(limited, RECEIVE, wait(handle))
+        assert answer == CallResult(fault=0x0000071A)
+        assert (await client.call(RR, PORT, NoParameters())).fault is None
+        assert len(small_server.waiting) == 1
+        small_server.wake()
+        assert server.calls == 0
+        at_once = rr.StartReceiveRequest(ph_context=handle, dw_request_id=2)
+        assert (await client.call(limited, RECEIVE, at_once)).response.p_sequence_id == 2
 
 
 @pytest.mark.slow
 async def test_a_cancelled_call_is_answered_nevertheless(small_server: SmallServer) -> None:
-    async with RpcServer([small_server]) as server:
-        _, port = await server.listen()
-        async with await connected(port) as client:
-            pending = await client.begin(RR, RECEIVE, wait(await opened(client), 7))
-            client.cancel(pending)
-            await client.call(RR, PORT, NoParameters())
-            assert not pending.answer.done()
-            small_server.wake()
-            assert (await pending.answer).response.p_sequence_id == 7
+    async with talking(small_server) as (_, client):
+        pending = await client.begin(RR, RECEIVE, wait(await opened(client), 7))
+        client.cancel(pending)
+        await client.call(RR, PORT, NoParameters())
+        assert not pending.answer.done()
+        small_server.wake()
+        assert (await pending.answer).response.p_sequence_id == 7
 
 
 @pytest.mark.slow
@@ -296,13 +297,11 @@ async def test_a_server_that_ends_tells_its_clients(small_server: SmallServer) -
 
 @pytest.mark.slow
 async def test_what_is_out_of_the_range_of_the_interface_is_not_served(small_server: SmallServer) -> None:
-    async with RpcServer([small_server]) as server:
-        _, port = await server.listen()
-        async with await connected(port) as client:
-            handle = await opened(client)
-            request = rr.EndReceiveRequest(ph_context=handle, dw_ack=3)
-            small_server.r_end_receive = None  # type: ignore[attr-defined]  # never called
-            assert await client.call(RR, 9, request) == CallResult(fault=INVALID_BOUND)
+    async with talking(small_server) as (_, client):
+        handle = await opened(client)
+        request = rr.EndReceiveRequest(ph_context=handle, dw_ack=3)
+        small_server.r_end_receive = None  # type: ignore[attr-defined]  # never called
+        assert await client.call(RR, 9, request) == CallResult(fault=INVALID_BOUND)
 
 
 def test_an_answer_that_cannot_be_encoded_is_a_fault_and_a_complaint(small_server: SmallServer) -> None:
@@ -312,11 +311,9 @@ def test_an_answer_that_cannot_be_encoded_is_a_fault_and_a_complaint(small_serve
         asyncio.get_running_loop().set_exception_handler(
             lambda _, reported: complaints.append(reported["exception"])
         )
-        async with RpcServer([small_server]) as server:
-            _, port = await server.listen()
-            async with await connected(port) as client:
-                request = rr.CloseCursorRequest(ph_context=await opened(client))
-                assert await client.call(RR, CLOSE_CURSOR, request) == CallResult(fault=0x1C000012)
+        async with talking(small_server) as (_, client):
+            request = rr.CloseCursorRequest(ph_context=await opened(client))
+            assert await client.call(RR, CLOSE_CURSOR, request) == CallResult(fault=0x1C000012)
 
     asyncio.run(talk())
     (complaint,) = complaints
@@ -325,14 +322,10 @@ def test_an_answer_that_cannot_be_encoded_is_a_fault_and_a_complaint(small_serve
 
 @pytest.mark.slow
 async def test_nack_answers_with_a_failure_and_serves_nothing(small_server: SmallServer) -> None:
-    async with RpcServer([small_server], faults=FaultPlan(nack=1.0)) as server:
-        _, port = await server.listen()
-        async with await connected(port) as client:
-            request = rr.QMEnlistRemoteTransactionRequest()
-            assert (await client.call(RR, ENLIST, request)).status == 0xC00E0027
-            assert await client.call(RR, OPEN, rr.OpenQueueRequest(dw_access=1)) == CallResult(
-                fault=0xC00E0027
-            )
+    async with talking(small_server, faults=FaultPlan(nack=1.0)) as (_, client):
+        request = rr.QMEnlistRemoteTransactionRequest()
+        assert (await client.call(RR, ENLIST, request)).status == 0xC00E0027
+        assert await client.call(RR, OPEN, rr.OpenQueueRequest(dw_access=1)) == CallResult(fault=0xC00E0027)
     assert small_server.served == []
 
 
@@ -414,12 +407,10 @@ def test_both_sides_capture_the_same_conversation(
 
 @pytest.mark.slow
 async def test_delayed_answers_arrive_in_order(small_server: SmallServer) -> None:
-    async with RpcServer([small_server], faults=FaultPlan(delay=0.02)) as server:
-        _, port = await server.listen()
-        async with await connected(port) as client:
-            answers = [await client.begin(RR, PORT, NoParameters()) for _ in range(20)]
-            for one in answers:
-                assert (await one.answer).response.return_value == 2105
+    async with talking(small_server, faults=FaultPlan(delay=0.02)) as (_, client):
+        answers = [await client.begin(RR, PORT, NoParameters()) for _ in range(20)]
+        for one in answers:
+            assert (await one.answer).response.return_value == 2105
 
 
 @pytest.mark.slow

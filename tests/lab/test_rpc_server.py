@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.lab.rpc_negotiation import offer
 from msmq_wire.lab.rpc_server import RpcServer
-from msmq_wire.lab.rpc_service import RpcLimits
 from msmq_wire.rpc.ndr import NDR
 from msmq_wire.rpc.pdu.encoding import encode_pdu
 from msmq_wire.rpc.pdu.values import (
@@ -44,7 +43,7 @@ from tests.lab.raw_client import (
     PORT,
     RR,
     WHOLE,
-    Raw,
+    connected,
     gone,
     handle_of,
     is_well,
@@ -55,9 +54,7 @@ from tests.lab.raw_client import (
 
 @pytest.mark.slow
 async def test_requests_byte_by_byte_are_as_good_as_whole_ones(small_server: SmallServer) -> None:
-    async with RpcServer([small_server]) as server:
-        _, port = await server.listen()
-        client = await Raw.connect(port)
+    async with connected(small_server) as (_, client):
         client.writer.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         for byte in encode_pdu(BIND) + encode_pdu(PORT):
             client.send(bytes((byte,)))
@@ -66,32 +63,26 @@ async def test_requests_byte_by_byte_are_as_good_as_whole_ones(small_server: Sma
         assert isinstance(answer, BindAck)
         assert answer.pfc_flags == WHOLE | PFC_CONC_MPX
         assert (answer.max_xmit_frag, answer.max_recv_frag) == (4280, 4280)
-        assert answer.sec_addr == f"{port}\0".encode()
+        assert answer.sec_addr == f"{client.port}\0".encode()
         assert [one.result for one in answer.results] == [0, 2]
         # A port of 2105, and nothing else.
         assert await client.read() == Response(
             WHOLE, 2, alloc_hint=4, context_id=0, stub=bytes.fromhex("39080000")
         )
-        await client.close()
 
 
 @pytest.mark.slow
 async def test_requests_in_one_segment_are_answered_each(small_server: SmallServer) -> None:
-    async with RpcServer([small_server]) as server:
-        _, port = await server.listen()
-        client = await Raw.connect(port)
+    async with connected(small_server) as (_, client):
         client.send(BIND, *(Request(WHOLE, number) for number in range(2, 50)))
         assert isinstance(await client.read(), BindAck)
         for number in range(2, 50):
             assert (await client.read()).call_id == number
-        await client.close()
 
 
 @pytest.mark.slow
 async def test_a_big_endian_client_is_understood(small_server: SmallServer) -> None:
-    async with RpcServer([small_server]) as server:
-        _, port = await server.listen()
-        client = await Raw.connect(port)
+    async with connected(small_server) as (_, client):
         bind = Bind(WHOLE, 1, BIG_ENDIAN, max_recv_frag=4280, contexts=offer((RR,), (NDR,)))
         # No transaction, a token of three bytes behind their number, then the name of no queue.
         stub = bytes(16) + (3).to_bytes(4, "big") + (3).to_bytes(4, "big") + b"\1\2\3\0" + bytes(8)
@@ -100,7 +91,6 @@ async def test_a_big_endian_client_is_understood(small_server: SmallServer) -> N
         answer = await client.read()
         assert isinstance(answer, Response)
         assert answer.stub == (6).to_bytes(4, "little")
-        await client.close()
 
 
 @pytest.mark.slow
@@ -120,23 +110,18 @@ async def test_a_big_endian_client_is_understood(small_server: SmallServer) -> N
 async def test_what_is_not_there_gets_a_fault_that_says_it_was_not_done(
     small_server: SmallServer, request_: Request, status: int
 ) -> None:
-    async with RpcServer([small_server]) as server:
-        _, port = await server.listen()
-        client = await Raw.connect(port)
+    async with connected(small_server) as (_, client):
         client.send(BIND, request_, Request(WHOLE, 3))
         await client.read()
         fault = await client.read()
         assert isinstance(fault, Fault)
         assert (fault.call_id, fault.status, fault.pfc_flags) == (2, status, WHOLE | 0x20)
         assert isinstance(await client.read(), Response)
-        await client.close()
 
 
 @pytest.mark.slow
 async def test_a_bind_with_authentication_is_refused_and_the_reason_named(small_server: SmallServer) -> None:
-    async with RpcServer([small_server]) as server:
-        _, port = await server.listen()
-        client = await Raw.connect(port)
+    async with connected(small_server) as (server, client):
         client.send(Bind(WHOLE, 1, contexts=BIND.contexts, sec_trailer=NTLM))
         answer = await client.read()
         assert isinstance(answer, BindNak)
@@ -148,9 +133,7 @@ async def test_a_bind_with_authentication_is_refused_and_the_reason_named(small_
 
 @pytest.mark.slow
 async def test_contexts_are_added_and_not_without_end(small_server: SmallServer) -> None:
-    async with RpcServer([small_server], limits=RpcLimits(contexts=10)) as server:
-        _, port = await server.listen()
-        client = await Raw.connect(port)
+    async with connected(small_server, contexts=10) as (_, client):
         client.send(BIND)
         await client.read()
         client.send(AlterContext(WHOLE, 2, contexts=offer((RR,), (NDR,), first=5)))
@@ -168,7 +151,6 @@ async def test_contexts_are_added_and_not_without_end(small_server: SmallServer)
         assert isinstance(refused, BindNak)
         assert refused.reject_reason == 2
         assert await client.ended()
-        await client.close()
 
 
 GARBAGE = {
@@ -196,16 +178,14 @@ GARBAGE = {
 async def test_who_breaks_the_protocol_loses_the_connection(
     small_server: SmallServer, garbage: bytes
 ) -> None:
-    async with RpcServer([small_server]) as server:
-        _, port = await server.listen()
-        client = await Raw.connect(port)
+    async with connected(small_server) as (server, client):
         client.send(garbage)
         if garbage.startswith(encode_pdu(BIND)):
             assert isinstance(await client.read(), BindAck)
         assert await client.ended()
         await client.close()
         await gone(server)
-        await is_well(port)
+        await is_well(client.port)
 
 
 @settings(max_examples=examples(25))
@@ -222,16 +202,14 @@ def test_any_bytes_end_in_an_answer_or_a_lost_connection(garbage: bytes | int) -
     async def talk() -> None:
         complaints: list[object] = []
         asyncio.get_running_loop().set_exception_handler(lambda _, reported: complaints.append(reported))
-        async with RpcServer([small_server]) as server:
-            _, port = await server.listen()
-            client = await Raw.connect(port)
+        async with connected(small_server) as (server, client):
             client.send(garbage)
             client.writer.write_eof()
             with contextlib.suppress(ConnectionError):
                 await asyncio.wait_for(client.reader.read(), 20)
             await client.close()
             await gone(server)
-            await is_well(port)
+            await is_well(client.port)
         assert complaints == []
 
     asyncio.run(talk())
@@ -239,9 +217,7 @@ def test_any_bytes_end_in_an_answer_or_a_lost_connection(garbage: bytes | int) -
 
 @pytest.mark.slow
 async def test_a_call_number_in_use_is_not_taken_again(small_server: SmallServer) -> None:
-    async with RpcServer([small_server]) as server:
-        _, port = await server.listen()
-        client = await Raw.connect(port)
+    async with connected(small_server) as (server, client):
         client.send(BIND, Request(WHOLE, 2, opnum=2, stub=opening()))
         await client.read()
         twice = Request(WHOLE, 3, opnum=7, stub=receiving(await handle_of(client)))
@@ -254,21 +230,16 @@ async def test_a_call_number_in_use_is_not_taken_again(small_server: SmallServer
 
 @pytest.mark.slow
 async def test_a_call_that_wants_no_answer_gets_none(small_server: SmallServer) -> None:
-    async with RpcServer([small_server]) as server:
-        _, port = await server.listen()
-        client = await Raw.connect(port)
+    async with connected(small_server) as (_, client):
         client.send(BIND, Request(WHOLE | PFC_MAYBE, 2), Request(WHOLE, 3))
         await client.read()
         assert (await client.read()).call_id == 3
         assert small_server.served == ["port", "port"]
-        await client.close()
 
 
 @pytest.mark.slow
 async def test_cancels_are_counted_and_orphans_are_not_answered(small_server: SmallServer) -> None:
-    async with RpcServer([small_server]) as server:
-        _, port = await server.listen()
-        client = await Raw.connect(port)
+    async with connected(small_server) as (_, client):
         client.send(BIND, Request(WHOLE, 2, opnum=2, stub=opening()))
         await client.read()
         handle = await handle_of(client)
@@ -283,7 +254,6 @@ async def test_cancels_are_counted_and_orphans_are_not_answered(small_server: Sm
         assert (answer.call_id, answer.cancel_count) == (4, 2)
         client.send(Request(WHOLE, 6))
         assert (await client.read()).call_id == 6
-        await client.close()
 
 
 @pytest.mark.slow
