@@ -16,7 +16,6 @@ from msmq_wire.lab.server import LabServer
 from msmq_wire.rpc.pdu.encoding import encode_pdu
 from msmq_wire.rpc.pdu.values import Request
 from msmq_wire.wire.types.guid import NULL_GUID
-from tests.lab.conftest import Run
 from tests.lab.fake_transport import HIGH_WATER, Transport, lab_of, turns
 from tests.lab.lab_scene import message, records_of
 from tests.lab.raw_client import BIND, WHOLE
@@ -78,23 +77,19 @@ async def test_a_thousand_requests_at_once_are_served_in_many_turns_of_the_loop(
 
 
 @pytest.mark.slow
-def test_a_capture_holds_the_messages_that_the_log_counts_when_a_connection_ends_early(
-    run: Run, tmp_path: Path
+async def test_a_capture_holds_the_messages_that_the_log_counts_when_a_connection_ends_early(
+    tmp_path: Path,
 ) -> None:
     events: list[LabEvent] = []
     path = tmp_path / "server.pcap"
-
-    async def talk() -> None:
-        with CaptureWriter(path) as capture:
-            async with lab_of(write=events.append, capture=capture) as (_, serve):
-                client = Transport(serve["binary"]())
-                client.feed(FIRST["binary"])
-                client.feed(MANY_OF["binary"]())
-                await turns(3)
-                client.abort()
-                await turns(3)
-
-    run(talk())
+    with CaptureWriter(path) as capture:
+        async with lab_of(write=events.append, capture=capture) as (_, serve):
+            client = Transport(serve["binary"]())
+            client.feed(FIRST["binary"])
+            client.feed(MANY_OF["binary"]())
+            await turns(3)
+            client.abort()
+            await turns(3)
     [received] = [int(one.fields["received"] or 0) for one in events if one.event == "session-closed"]
     assert 0 < received < MANY
     captured = [one for one in records_of(path) if one.type == "user_message" and not one.error]
@@ -118,19 +113,15 @@ async def test_requests_of_a_client_that_does_not_read_wait_until_it_reads() -> 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("port", ["http", "binary", "rpc"])
-def test_where_silent_connections_have_all_places_the_oldest_gives_way(run: Run, port: str) -> None:
+async def test_where_silent_connections_have_all_places_the_oldest_gives_way(port: str) -> None:
     events: list[LabEvent] = []
-
-    async def talk() -> None:
-        async with lab_of(write=events.append) as (_, serve):
-            silent = [Transport(serve[port]()) for _ in range(PLACES[port])]
-            client = Transport(serve[port]())
-            client.feed(FIRST[port])
-            assert client.written
-            assert not client.is_closing()
-            assert [one.is_closing() for one in silent].count(True) == 1
-
-    run(talk())
+    async with lab_of(write=events.append) as (_, serve):
+        silent = [Transport(serve[port]()) for _ in range(PLACES[port])]
+        client = Transport(serve[port]())
+        client.feed(FIRST[port])
+        assert client.written
+        assert not client.is_closing()
+        assert [one.is_closing() for one in silent].count(True) == 1
     assert [one.event for one in events if one.event.endswith("-slow")] == [f"{port}-slow"]
 
 

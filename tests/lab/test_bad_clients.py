@@ -26,7 +26,6 @@ from msmq_wire.rpc.statuses import Status
 from msmq_wire.rpc.types.queue_format import QueueFormat
 from msmq_wire.wire.names import FormatName
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
-from tests.lab.conftest import Run
 from tests.lab.lab_process import LabProcess
 from tests.lab.lab_scene import ANY_PORTS, HOST, ORDERS, QUIET, client_manager, message, messages
 
@@ -237,23 +236,19 @@ async def test_a_request_that_comes_byte_by_byte_is_not_waited_for_without_end(
             await writer.wait_closed()
 
 
-def test_a_connection_that_is_used_again_is_not_slow(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_connection_that_is_used_again_is_not_slow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http_server, "_REQUEST", 0.2)
     monkeypatch.setattr(http_server, "_ROUND", 0.05)
 
     events: list[LabEvent] = []
-
-    async def talk() -> None:
-        async with LabServer(ANY_PORTS, write=events.append) as lab:
-            services = await lab.start()
-            async with HttpClient(*services.http) as client:
-                for _ in range(3):
-                    answer = await client.request(b"GET /queues HTTP/1.1\r\nHost: lab\r\n\r\n", "GET")
-                    assert answer.status == 200
-                    # It waits longer than a request may take.
-                    await asyncio.sleep(0.3)
-
-    run(talk())
+    async with LabServer(ANY_PORTS, write=events.append) as lab:
+        services = await lab.start()
+        async with HttpClient(*services.http) as client:
+            for _ in range(3):
+                answer = await client.request(b"GET /queues HTTP/1.1\r\nHost: lab\r\n\r\n", "GET")
+                assert answer.status == 200
+                # It waits longer than a request may take.
+                await asyncio.sleep(0.3)
     assert events == []
 
 

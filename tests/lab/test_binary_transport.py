@@ -19,21 +19,16 @@ from msmq_wire.lab.model.binary.session_opening import establish_request
 from msmq_wire.lab.server import LabServer
 from msmq_wire.sessions import follow
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
-from tests.lab.conftest import Run
 from tests.lab.lab_scene import ANY_PORTS, HOST, ORDERS, QUIET, client_manager, message, messages, records_of
 
 
 @pytest.mark.slow
-def test_a_ping_is_answered_and_captured_on_both_sides(run: Run, tmp_path: Path) -> None:
+async def test_a_ping_is_answered_and_captured_on_both_sides(tmp_path: Path) -> None:
     paths = tmp_path / "server.pcap", tmp_path / "client.pcap"
-
-    async def talk() -> None:
-        with CaptureWriter(paths[0]) as served, CaptureWriter(paths[1]) as asked:
-            async with LabServer(ANY_PORTS, capture=served) as lab:
-                services = await lab.start()
-                assert await ping(client_manager(), *services.ping, capture=asked)
-
-    run(talk())
+    with CaptureWriter(paths[0]) as served, CaptureWriter(paths[1]) as asked:
+        async with LabServer(ANY_PORTS, capture=served) as lab:
+            services = await lab.start()
+            assert await ping(client_manager(), *services.ping, capture=asked)
     frames = [path.read_bytes()[24 + 16 + 28 :] for path in paths]
     assert decode(frames[0][:24], "ping") == decode(frames[1][:24], "ping")
 
@@ -66,20 +61,16 @@ async def test_datagrams_that_are_no_pings_are_ignored() -> None:
 
 
 @pytest.mark.slow
-def test_a_session_is_seen_the_same_from_both_sides(run: Run, tmp_path: Path) -> None:
+async def test_a_session_is_seen_the_same_from_both_sides(tmp_path: Path) -> None:
     paths = tmp_path / "server.pcap", tmp_path / "client.pcap"
     events: list[LabEvent] = []
-
-    async def talk() -> None:
-        with CaptureWriter(paths[0]) as served, CaptureWriter(paths[1]) as sent:
-            async with LabServer(ANY_PORTS, capture=served, write=events.append) as lab:
-                services = await lab.start()
-                async with BinaryClient(
-                    client_manager(), *services.binary, capture=sent, log=QUIET, window_size=2
-                ) as client:
-                    assert await client.send(messages("recoverable", 20)) == {"stored": 20}
-
-    run(talk())
+    with CaptureWriter(paths[0]) as served, CaptureWriter(paths[1]) as sent:
+        async with LabServer(ANY_PORTS, capture=served, write=events.append) as lab:
+            services = await lab.start()
+            async with BinaryClient(
+                client_manager(), *services.binary, capture=sent, log=QUIET, window_size=2
+            ) as client:
+                assert await client.send(messages("recoverable", 20)) == {"stored": 20}
     stories = [follow(records_of(path)) for path in paths]
     for story in stories:
         assert [session.notes for session in story.sessions] == [()]
@@ -168,34 +159,26 @@ def ping_sockets() -> list[asyncio.DatagramProtocol]:
     return made
 
 
-def test_a_ping_that_seems_to_come_from_the_lab_itself_is_not_answered(run: Run) -> None:
+async def test_a_ping_that_seems_to_come_from_the_lab_itself_is_not_answered() -> None:
     events: list[LabEvent] = []
-
-    async def talk() -> None:
-        made = ping_sockets()
-        async with LabServer(ANY_PORTS, write=events.append) as lab:
-            services = await lab.start()
-            made[0].datagram_received(bytes.fromhex("0000485507000000") + b"x" * 16, services.ping)
-            # What it may have sent to itself arrives before what is sent now.
-            assert await ping(client_manager(), *services.ping)
-
-    run(talk())
+    made = ping_sockets()
+    async with LabServer(ANY_PORTS, write=events.append) as lab:
+        services = await lab.start()
+        made[0].datagram_received(bytes.fromhex("0000485507000000") + b"x" * 16, services.ping)
+        # What it may have sent to itself arrives before what is sent now.
+        assert await ping(client_manager(), *services.ping)
     assert [one.event for one in events] == ["ping"]
 
 
 @pytest.mark.slow
-def test_two_labs_do_not_answer_each_other_without_end(run: Run) -> None:
+async def test_two_labs_do_not_answer_each_other_without_end() -> None:
     events: list[LabEvent] = []
-
-    async def talk() -> None:
-        made = ping_sockets()
-        other = msgspec.structs.replace(ANY_PORTS, identifier=GUID(b"o" * 16))
-        async with LabServer(ANY_PORTS, write=events.append) as one, LabServer(other) as two:
-            await one.start()
-            there = await two.start()
-            made[0].datagram_received(bytes.fromhex("0000485507000000") + b"x" * 16, there.ping)
-            for _ in range(5):
-                assert await ping(client_manager(), *there.ping)
-
-    run(talk())
+    made = ping_sockets()
+    other = msgspec.structs.replace(ANY_PORTS, identifier=GUID(b"o" * 16))
+    async with LabServer(ANY_PORTS, write=events.append) as one, LabServer(other) as two:
+        await one.start()
+        there = await two.start()
+        made[0].datagram_received(bytes.fromhex("0000485507000000") + b"x" * 16, there.ping)
+        for _ in range(5):
+            assert await ping(client_manager(), *there.ping)
     assert [one.event for one in events].count("ping") < 3

@@ -15,7 +15,6 @@ from msmq_wire.capture.reader import read_capture
 from msmq_wire.lab.model.data.stored_message import message_of
 from msmq_wire.lab.model.events.enqueue import enqueue_message
 from msmq_wire.lab.server import LabServer
-from tests.lab.conftest import Run
 from tests.lab.lab_scene import ANY_PORTS, ORDERS, deviations_of, message
 
 pytestmark = pytest.mark.needs("impacket")
@@ -36,21 +35,17 @@ async def client(port: int, name: str, count: int) -> Any:
 
 
 @pytest.mark.slow
-def test_impacket_receives_messages_through_objects(run: Run, tmp_path: Path) -> None:
+async def test_impacket_receives_messages_through_objects(tmp_path: Path) -> None:
     path = tmp_path / "com.pcap"
     found: dict[str, Any] = {}
-
-    async def talk() -> None:
-        with CaptureWriter(path) as capture:
-            async with LabServer(ANY_PORTS, capture=capture) as lab:
-                port = (await lab.start()).rpc[1]
-                queue = lab.manager.queue_collection[ORDERS]
-                for kind in ("express", "recoverable"):
-                    enqueue_message(queue, message_of(message(kind, b"body")))
-                found.update(await client(port, NAME, 3))
-                assert len(queue.message_position_list) == 0
-
-    run(talk())
+    with CaptureWriter(path) as capture:
+        async with LabServer(ANY_PORTS, capture=capture) as lab:
+            port = (await lab.start()).rpc[1]
+            queue = lab.manager.queue_collection[ORDERS]
+            for kind in ("express", "recoverable"):
+                enqueue_message(queue, message_of(message(kind, b"body")))
+            found.update(await client(port, NAME, 3))
+            assert len(queue.message_position_list) == 0
     assert found["receives"] == [
         {"status": 0, "label": "express message"},
         {"status": 0, "label": "recoverable message"},

@@ -166,19 +166,15 @@ def test_a_server_refuses_sessions_and_a_client_has_none_to_refuse(
     ],
     ids=["drop", "cut", "delay", "duplicate", "nack"],
 )
-def test_a_ping_meets_the_faults_of_the_server(
-    run: Run, tmp_path: Path, plan: FaultPlan, answered: bool, packets: int
+async def test_a_ping_meets_the_faults_of_the_server(
+    tmp_path: Path, plan: FaultPlan, answered: bool, packets: int
 ) -> None:
     path = tmp_path / "ping.pcap"
-
-    async def talk() -> None:
-        settings = msgspec.structs.replace(ANY_PORTS, faults=plan)
-        with CaptureWriter(path) as capture:
-            async with LabServer(settings, capture=capture) as lab:
-                services = await lab.start()
-                assert await ping(client_manager(), *services.ping) is answered
-
-    run(talk())
+    settings = msgspec.structs.replace(ANY_PORTS, faults=plan)
+    with CaptureWriter(path) as capture:
+        async with LabServer(settings, capture=capture) as lab:
+            services = await lab.start()
+            assert await ping(client_manager(), *services.ping) is answered
     times = datagrams(path)
     assert len(times) == packets
     if plan.delay:
@@ -196,18 +192,14 @@ def datagrams(path: Path) -> list[float]:
     return times
 
 
-def test_answers_to_pings_that_wait_are_not_sent_by_a_server_that_is_gone(run: Run, tmp_path: Path) -> None:
+async def test_answers_to_pings_that_wait_are_not_sent_by_a_server_that_is_gone(tmp_path: Path) -> None:
     path = tmp_path / "ping.pcap"
-
-    async def talk() -> None:
-        settings = msgspec.structs.replace(ANY_PORTS, faults=FaultPlan(delay=1.2))
-        with CaptureWriter(path) as capture:
-            async with LabServer(settings, capture=capture) as lab:
-                services = await lab.start()
-                assert not await ping(client_manager(), *services.ping)
-            await asyncio.sleep(0.4)
-
-    run(talk())
+    settings = msgspec.structs.replace(ANY_PORTS, faults=FaultPlan(delay=1.2))
+    with CaptureWriter(path) as capture:
+        async with LabServer(settings, capture=capture) as lab:
+            services = await lab.start()
+            assert not await ping(client_manager(), *services.ping)
+        await asyncio.sleep(0.4)
     assert len(datagrams(path)) == 1
 
 
@@ -344,22 +336,18 @@ def test_a_receive_whose_end_is_refused_leaves_its_message_for_the_next(
     ],
     ids=["drop", "cut", "delay", "duplicate", "nack"],
 )
-def test_a_post_is_in_its_queue_once_or_is_refused(
-    run: Run, tmp_path: Path, plan: FaultPlan, status: int
+async def test_a_post_is_in_its_queue_once_or_is_refused(
+    tmp_path: Path, plan: FaultPlan, status: int
 ) -> None:
     path = tmp_path / "posts.pcap"
     events: list[LabEvent] = []
-
-    async def talk() -> None:
-        settings = msgspec.structs.replace(ANY_PORTS, faults=plan, seed=1)
-        with CaptureWriter(path) as capture:
-            async with LabServer(settings, capture=capture, write=events.append) as lab:
-                services = await lab.start()
-                async with HttpClient(*services.http) as client:
-                    for number in range(5):
-                        assert (await client.request(post("orders", number))).status == status
-
-    run(talk())
+    settings = msgspec.structs.replace(ANY_PORTS, faults=plan, seed=1)
+    with CaptureWriter(path) as capture:
+        async with LabServer(settings, capture=capture, write=events.append) as lab:
+            services = await lab.start()
+            async with HttpClient(*services.http) as client:
+                for number in range(5):
+                    assert (await client.request(post("orders", number))).status == status
     came = [one.fields["id"] for one in events if one.event == "message-in"]
     assert len(set(came)) == len(came) == (5 if status == 200 else 0)
     posts = [one.fields["status"] for one in events if one.event == "srmp-post"]

@@ -11,7 +11,6 @@ import pytest
 
 from msmq_wire.lab.log import LabEvent
 from msmq_wire.srmp.building import build_srmp
-from tests.lab.conftest import Run
 from tests.lab.fake_transport import Transport, lab_of
 from tests.lab.lab_scene import ANY_PORTS
 
@@ -71,18 +70,14 @@ async def test_a_web_page_is_refused_whatever_its_host_is(origin: str) -> None:
 
 
 @pytest.mark.parametrize("host", UNKNOWN)
-def test_another_host_is_refused_with_one_line(run: Run, host: str) -> None:
+async def test_another_host_is_refused_with_one_line(host: str) -> None:
     events: list[LabEvent] = []
-
-    async def talk() -> None:
-        async with lab_of(SETTINGS, events.append) as (_, serve):
-            client = Transport(serve["http"]())
-            client.feed(get(host))
-            head, _, content = bytes(client.written).partition(b"\r\n\r\n")
-            assert head.startswith(b"HTTP/1.1 421 Misdirected Request\r\n")
-            assert content == b"unknown Host: use an address of this lab, its --host or its --computer-name"
-
-    run(talk())
+    async with lab_of(SETTINGS, events.append) as (_, serve):
+        client = Transport(serve["http"]())
+        client.feed(get(host))
+        head, _, content = bytes(client.written).partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 421 Misdirected Request\r\n")
+        assert content == b"unknown Host: use an address of this lab, its --host or its --computer-name"
     assert [(one.event, one.fields["host"]) for one in events] == [("http-host", host)]
 
 

@@ -14,7 +14,6 @@ from msmq_wire.lab.server import LabServer
 from msmq_wire.rpc.constants import ManagementAction, MgmtObjectType
 from msmq_wire.rpc.statuses import Status
 from tests.findings.diagnosis.test_questions import answers
-from tests.lab.conftest import Run
 from tests.lab.lab_scene import HOST, ORDERS, deviations_of
 from tests.lab.test_neighbours import FAR, NEAR, bodies, send, until
 
@@ -33,39 +32,35 @@ def test_section_4_a_public_queue_is_asked_to_pause() -> None:
 
 
 @pytest.mark.slow
-def test_section_4_1_queues_are_listed_messages_sent_and_the_outgoing_queue_is_paused(
-    run: Run, tmp_path: Path
+async def test_section_4_1_queues_are_listed_messages_sent_and_the_outgoing_queue_is_paused(
+    tmp_path: Path,
 ) -> None:
     path = tmp_path / "here.pcap"
-
-    async def talk() -> None:
-        async with LabServer(FAR) as other:
-            there = await other.start()
-            async with await connect_management(HOST, there.rpc[1]) as administrator:
-                listed = await administrator.get(None, [_PRIVATE_QUEUES])
-            queues = listed.values[_PRIVATE_QUEUES]
-            assert isinstance(queues, tuple)
-            assert f"b\\{ORDERS}" in queues
-            # The client makes a format name of a listed path name, and sends to it.
-            name = f"DIRECT=OS:b\\{ORDERS}"
-            settings = msgspec.structs.replace(NEAR, neighbours={"b": there.binary})
-            with CaptureWriter(path) as capture:
-                async with LabServer(settings, capture=capture) as lab:
-                    port = (await lab.start()).rpc[1]
-                    await send(port, name, b"one")
-                    await until(lambda: len(bodies(other, ORDERS)) == 1)
-                    async with await connect_management(HOST, port) as administrator:
-                        assert await administrator.act(ManagementAction.PAUSE, name) == Status.MQ_OK
-                        await send(port, name, b"two", b"three")
-                        reported = await administrator.get(name, [_MESSAGES, _STATE])
-                        # What was sent first stands there, too, until the next host acknowledges it.
-                        assert reported.values[_MESSAGES] in (2, 3)
-                        assert reported.values[_STATE] == "ONHOLD"
-                        assert bodies(other, ORDERS) == [b"one"]
-                        assert await administrator.act(ManagementAction.RESUME, name) == Status.MQ_OK
-                        await until(lambda: len(bodies(other, ORDERS)) == 3)
-
-    run(talk())
+    async with LabServer(FAR) as other:
+        there = await other.start()
+        async with await connect_management(HOST, there.rpc[1]) as administrator:
+            listed = await administrator.get(None, [_PRIVATE_QUEUES])
+        queues = listed.values[_PRIVATE_QUEUES]
+        assert isinstance(queues, tuple)
+        assert f"b\\{ORDERS}" in queues
+        # The client makes a format name of a listed path name, and sends to it.
+        name = f"DIRECT=OS:b\\{ORDERS}"
+        settings = msgspec.structs.replace(NEAR, neighbours={"b": there.binary})
+        with CaptureWriter(path) as capture:
+            async with LabServer(settings, capture=capture) as lab:
+                port = (await lab.start()).rpc[1]
+                await send(port, name, b"one")
+                await until(lambda: len(bodies(other, ORDERS)) == 1)
+                async with await connect_management(HOST, port) as administrator:
+                    assert await administrator.act(ManagementAction.PAUSE, name) == Status.MQ_OK
+                    await send(port, name, b"two", b"three")
+                    reported = await administrator.get(name, [_MESSAGES, _STATE])
+                    # What was sent first stands there, too, until the next host acknowledges it.
+                    assert reported.values[_MESSAGES] in (2, 3)
+                    assert reported.values[_STATE] == "ONHOLD"
+                    assert bodies(other, ORDERS) == [b"one"]
+                    assert await administrator.act(ManagementAction.RESUME, name) == Status.MQ_OK
+                    await until(lambda: len(bodies(other, ORDERS)) == 3)
     assert deviations_of(path) == []
     kept = answers(path)[14]
     assert any("messages" in one and "ONHOLD: it was paused" in one for one in kept.sentences)

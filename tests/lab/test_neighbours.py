@@ -19,7 +19,6 @@ from msmq_wire.lab.rpc_client import RpcClient
 from msmq_wire.lab.server import LabServer
 from msmq_wire.rpc.transfer_properties import MessageProperties
 from msmq_wire.wire.types.wchar_text import WcharText
-from tests.lab.conftest import Run
 from tests.lab.lab_process import LabProcess
 from tests.lab.lab_scene import ANY_PORTS, HOST, ORDERS, ORDERS_TX, deviations_of, records_of
 from tests.lab.qmcomm_driver import bind_qmcomm, good, run_steps
@@ -64,30 +63,26 @@ def bodies(lab: LabServer, queue: str) -> list[bytes]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("transactional", [False, True])
-def test_a_message_for_another_host_arrives_there_and_both_captures_keep_the_rules(
-    run: Run, tmp_path: Path, transactional: bool
+async def test_a_message_for_another_host_arrives_there_and_both_captures_keep_the_rules(
+    tmp_path: Path, transactional: bool
 ) -> None:
     near, far = tmp_path / "near.pcap", tmp_path / "far.pcap"
     queue = ORDERS_TX if transactional else ORDERS
     events: list[LabEvent] = []
-
-    async def talk() -> None:
-        with CaptureWriter(far) as there, CaptureWriter(near) as here:
-            async with LabServer(FAR, capture=there) as other:
-                where = (await other.start()).binary
-                settings = msgspec.structs.replace(NEAR, neighbours={"B": where})
-                async with LabServer(settings, capture=here, write=events.append) as lab:
-                    rpc = (await lab.start()).rpc
-                    name = f"DIRECT=OS:b\\{queue}"
-                    await send(rpc[1], name, b"one", b"two", transactional=transactional)
-                    await until(lambda: len(bodies(other, queue)) == 2)
-                    assert bodies(other, queue) == [b"one", b"two"]
-                    assert bodies(lab, queue) == []
-                    (way,) = lab.manager.outgoing_queue_collection.values()
-                    if transactional:
-                        await until(lambda: not len(way.message_position_list))
-
-    run(talk())
+    with CaptureWriter(far) as there, CaptureWriter(near) as here:
+        async with LabServer(FAR, capture=there) as other:
+            where = (await other.start()).binary
+            settings = msgspec.structs.replace(NEAR, neighbours={"B": where})
+            async with LabServer(settings, capture=here, write=events.append) as lab:
+                rpc = (await lab.start()).rpc
+                name = f"DIRECT=OS:b\\{queue}"
+                await send(rpc[1], name, b"one", b"two", transactional=transactional)
+                await until(lambda: len(bodies(other, queue)) == 2)
+                assert bodies(other, queue) == [b"one", b"two"]
+                assert bodies(lab, queue) == []
+                (way,) = lab.manager.outgoing_queue_collection.values()
+                if transactional:
+                    await until(lambda: not len(way.message_position_list))
     for path in (near, far):
         records = records_of(path)
         carried = [one for one in records if one.type == "user_message"]
@@ -107,21 +102,17 @@ def test_a_message_for_another_host_arrives_there_and_both_captures_keep_the_rul
 
 
 @pytest.mark.slow
-def test_what_is_sent_to_a_host_that_is_none_of_the_neighbours_waits(run: Run) -> None:
+async def test_what_is_sent_to_a_host_that_is_none_of_the_neighbours_waits() -> None:
     events: list[LabEvent] = []
-
-    async def talk() -> None:
-        settings = msgspec.structs.replace(NEAR, neighbours={"b": (HOST, 9)})
-        async with LabServer(settings, write=events.append) as lab:
-            rpc = (await lab.start()).rpc
-            await send(rpc[1], f"DIRECT=OS:c\\{ORDERS}", b"one", b"two")
-            (queue,) = lab.manager.outgoing_queue_collection.values()
-            assert len(queue.message_position_list) == 2
-            assert lab.manager.total_bytes > 0
-            lab.manager.sweep()
-            assert len(lab.manager.outgoing_queue_collection) == 1
-
-    run(talk())
+    settings = msgspec.structs.replace(NEAR, neighbours={"b": (HOST, 9)})
+    async with LabServer(settings, write=events.append) as lab:
+        rpc = (await lab.start()).rpc
+        await send(rpc[1], f"DIRECT=OS:c\\{ORDERS}", b"one", b"two")
+        (queue,) = lab.manager.outgoing_queue_collection.values()
+        assert len(queue.message_position_list) == 2
+        assert lab.manager.total_bytes > 0
+        lab.manager.sweep()
+        assert len(lab.manager.outgoing_queue_collection) == 1
     assert [one.fields for one in events if one.event == "no-neighbour"] == [{"host": "c"}]
 
 

@@ -18,7 +18,7 @@ from msmq_wire.rpc.interfaces import remote_read as rr
 from msmq_wire.rpc.interfaces.shared_parameters import NoParameters
 from msmq_wire.rpc.pdu.encoding import encode_pdu
 from msmq_wire.rpc.pdu.values import PFC_FIRST_FRAG, PFC_LAST_FRAG, BindAck, Fault, Request, Response
-from tests.lab.conftest import Run, SmallServer
+from tests.lab.conftest import SmallServer
 from tests.lab.raw_client import BIND, RR, WHOLE, Raw, connected, gone, handle_of, is_well, opening, receiving
 
 
@@ -232,28 +232,25 @@ async def test_a_client_that_reads_late_gets_all_that_it_asked_for(small_server:
 
 
 @pytest.mark.slow
-def test_connections_that_are_broken_off_are_captured_so(
-    run: Run, small_server: SmallServer, tmp_path: Path
+async def test_connections_that_are_broken_off_are_captured_so(
+    small_server: SmallServer, tmp_path: Path
 ) -> None:
-    async def talk() -> None:
-        with CaptureWriter(tmp_path / "lab.pcap") as capture:
-            async with RpcServer([small_server], capture=capture) as server:
-                _, port = await server.listen()
-                wrong = await Raw.connect(port)
-                wrong.send(BIND, b"no PDU at all, and long enough")
-                assert isinstance(await wrong.read(), BindAck)
-                assert await wrong.ended()
-                await wrong.close()
-                await gone(server)
-            async with RpcServer([small_server], capture=capture) as server:
-                _, port = await server.listen()
-                client = await RpcClient.connect("127.0.0.1", port)
-                await client.bind(RR)
-                client.abort()
-                await client.close()
-                await gone(server)
-
-    run(talk())
+    with CaptureWriter(tmp_path / "lab.pcap") as capture:
+        async with RpcServer([small_server], capture=capture) as server:
+            _, port = await server.listen()
+            wrong = await Raw.connect(port)
+            wrong.send(BIND, b"no PDU at all, and long enough")
+            assert isinstance(await wrong.read(), BindAck)
+            assert await wrong.ended()
+            await wrong.close()
+            await gone(server)
+        async with RpcServer([small_server], capture=capture) as server:
+            _, port = await server.listen()
+            client = await RpcClient.connect("127.0.0.1", port)
+            await client.bind(RR)
+            client.abort()
+            await client.close()
+            await gone(server)
     records = list(read_capture(tmp_path / "lab.pcap", streams=True))
     steps = [one.event for one in records if one.type == "tcp_stream"]
     assert steps.count("rst") + steps.count("fin") >= 2

@@ -28,7 +28,7 @@ from msmq_wire.rpc.interfaces.shared_parameters import NoParameters, PortRespons
 from msmq_wire.rpc.ndr import NDR, NDR64, Syntax
 from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.wire.types.guid import GUID
-from tests.lab.conftest import REFUSED, Run, SmallServer
+from tests.lab.conftest import REFUSED, SmallServer
 
 RR = rr.INTERFACE
 PORT, OPEN, CLOSE, CLOSE_CURSOR, PURGE, RECEIVE, ENLIST = 0, 2, 3, 5, 6, 7, 12
@@ -376,23 +376,18 @@ async def test_a_client_that_loses_its_connections_gets_through_in_the_end(small
 
 
 @pytest.mark.slow
-def test_both_sides_capture_the_same_conversation(
-    run: Run, small_server: SmallServer, tmp_path: Path
-) -> None:
-    async def talk() -> None:
-        with (
-            CaptureWriter(tmp_path / "server.pcap") as served,
-            CaptureWriter(tmp_path / "client.pcap") as asked,
-        ):
-            async with RpcServer([small_server], capture=served) as server:
-                _, port = await server.listen()
-                async with await connected(port, capture=asked) as client:
-                    handle = await opened(client)
-                    request = rr.StartReceiveRequest(ph_context=handle, dw_max_body_size=20_000)
-                    await client.call(RR, RECEIVE, request)
-                    await client.call(RR, CLOSE, rr.CloseQueueRequest(pph_context=handle))
-
-    run(talk())
+async def test_both_sides_capture_the_same_conversation(small_server: SmallServer, tmp_path: Path) -> None:
+    with (
+        CaptureWriter(tmp_path / "server.pcap") as served,
+        CaptureWriter(tmp_path / "client.pcap") as asked,
+    ):
+        async with RpcServer([small_server], capture=served) as server:
+            _, port = await server.listen()
+            async with await connected(port, capture=asked) as client:
+                handle = await opened(client)
+                request = rr.StartReceiveRequest(ph_context=handle, dw_max_body_size=20_000)
+                await client.call(RR, RECEIVE, request)
+                await client.call(RR, CLOSE, rr.CloseQueueRequest(pph_context=handle))
     calls = [
         [
             (one.packet.method, one.packet.status, one.src, one.dst)

@@ -207,33 +207,29 @@ async def test_a_port_that_cannot_be_served_for_another_reason_is_told() -> None
 
 
 @pytest.mark.slow
-def test_an_srmp_post_is_in_its_queue_once_and_is_read_as_it_came(run: Run, tmp_path: Path) -> None:
+async def test_an_srmp_post_is_in_its_queue_once_and_is_read_as_it_came(tmp_path: Path) -> None:
     path = tmp_path / "srmp.pcap"
     events: list[LabEvent] = []
-
-    async def talk() -> None:
-        with CaptureWriter(path) as capture:
-            async with LabServer(ANY_PORTS, capture=capture, write=events.append) as lab:
-                services = await lab.start()
-                async with HttpClient(*services.http) as client:
-                    for queue in ("orders", "orders"):
-                        assert (await client.request(post(queue))).status == 200
-                    for queue in ("none", "orders_tx"):
-                        assert (await client.request(post(queue))).status == 500
-                    answer = await client.request(b"GET /queues HTTP/1.1\r\nHost: lab\r\n\r\n", "GET")
-                    rows = {row["queue"]: row["messages"] for row in json.loads(answer.body)}
-                    assert rows[ORDERS] == 1
-                async with await connect_reader(
-                    *services.rpc, identifier=READER, randomness=random.Random(1)
-                ) as reader:
-                    opened = await reader.open(NAME)
-                    taken = await reader.receive(opened)
-                    packet = decode(taken.packet, "message_packet")
-                    assert packet.compound_message_header.data == post("orders")
-                    assert packet.compound_message_header.message_body == b"by post"
-                    await reader.close_queue(opened)
-
-    run(talk())
+    with CaptureWriter(path) as capture:
+        async with LabServer(ANY_PORTS, capture=capture, write=events.append) as lab:
+            services = await lab.start()
+            async with HttpClient(*services.http) as client:
+                for queue in ("orders", "orders"):
+                    assert (await client.request(post(queue))).status == 200
+                for queue in ("none", "orders_tx"):
+                    assert (await client.request(post(queue))).status == 500
+                answer = await client.request(b"GET /queues HTTP/1.1\r\nHost: lab\r\n\r\n", "GET")
+                rows = {row["queue"]: row["messages"] for row in json.loads(answer.body)}
+                assert rows[ORDERS] == 1
+            async with await connect_reader(
+                *services.rpc, identifier=READER, randomness=random.Random(1)
+            ) as reader:
+                opened = await reader.open(NAME)
+                taken = await reader.receive(opened)
+                packet = decode(taken.packet, "message_packet")
+                assert packet.compound_message_header.data == post("orders")
+                assert packet.compound_message_header.message_body == b"by post"
+                await reader.close_queue(opened)
     assert [one.fields["status"] for one in events if one.event == "srmp-post"] == [200, 200, 500, 500]
     found = [record.type for record in records_of(path)]
     assert found.count("srmp_message") == 5
