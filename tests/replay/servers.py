@@ -139,6 +139,18 @@ class Servers:
         self.servers[interface].serve(association, declared.opnum, asked, done)
         return answers[0] if answers else None
 
+    def ask(self, method: str, number: int, known: dict[str, Any], values: dict[str, Any]) -> None:
+        """Read from the queue of a number, or call with values, some of them names of what is known."""
+        if method in (START, START2, LOOKUP):
+            self.read(method, number, **values)
+            return
+        named = {name: value for name, value in values.items() if isinstance(value, str)}
+        self.call(method, None, **values | {name: known.get(value, value) for name, value in named.items()})
+
+    def last_granted(self) -> dict[int, list[Record]]:
+        """The last call by its place, as a server answers it that does not check."""
+        return {len(self.calls) - 1: granted(self.calls[-1])}
+
     def _keep(self, who: Reader, method: str, asked: Any, answer: CallResult, begun: int, ended: int) -> None:
         queue = self._queue(asked)
         interface = METHODS[method][0]

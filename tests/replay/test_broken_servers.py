@@ -153,8 +153,7 @@ def test_a_cancel_of_nothing_is_found(answered: bool, rule: str) -> None:
         servers.put()
         servers.read(START, number, ul_action=_PEEK, dw_request_id=3)
     servers.call("RemoteQMCancelReceive", None, h_queue=number, p_queue=number, dw_request_id=3)
-    last = len(servers.calls) - 1
-    assert reported(servers, {last: granted(servers.calls[last])}) == [("cancel", rule)]
+    assert reported(servers, servers.last_granted()) == [("cancel", rule)]
 
 
 @pytest.mark.parametrize(("method", "rule"), [(START, "MQQP-3.1.4.1-6"), (START2, "MQQP-3.1.4.10-8")])
@@ -231,16 +230,8 @@ def test_who_goes_on_with_what_is_closed_is_found(rule: str, method: str, values
         "remote": remote,
         "transaction": transaction,
     }
-    if method in (START, START2, LOOKUP):
-        servers.read(method, number, **values)
-    else:
-        asked = {
-            name: known.get(value, value) if isinstance(value, str) else value
-            for name, value in values.items()
-        }
-        servers.call(method, None, **asked)
-    last = len(servers.calls) - 1
-    assert ("handle", rule) in reported(servers, {last: granted(servers.calls[last])})
+    servers.ask(method, number, known, values)
+    assert ("handle", rule) in reported(servers, servers.last_granted())
 
 
 _NULL_HANDLES = [
@@ -266,8 +257,7 @@ def test_an_end_of_what_has_ended_is_found() -> None:
     for _ in range(2):
         servers.call("RemoteQMEndReceive", None, pph_context=taken, dw_ack=2)
         servers.wait(10)
-    last = len(servers.calls) - 1
-    assert reported(servers, {last: granted(servers.calls[last])}) == [("end", "MQQP-3.1.4.2-2")]
+    assert reported(servers, servers.last_granted()) == [("end", "MQQP-3.1.4.2-2")]
 
 
 @pytest.mark.parametrize(
@@ -297,8 +287,7 @@ def test_who_does_what_the_queue_was_not_opened_for_is_found(rule: str, method: 
     else:
         more = {"ptb": sending()} if method == "rpc_ACSendMessageEx" else {}
         servers.call(method, None, h_queue=servers.open(access)[0], **more)
-    last = len(servers.calls) - 1
-    found = servers.found({last: granted(servers.calls[last])})
+    found = servers.found(servers.last_granted())
     assert rule in [str(one.rule) for one in found if one.kind in (ReplayKind.ACCESS, ReplayKind.PURGE)]
     assert rules(servers.found()) == []
 
@@ -350,8 +339,7 @@ def test_a_cursor_that_is_not_there_is_found(rule: str, method: str, which: str)
     else:
         buffer = receiving(_PEEK, cursor=cursor, **body_room())
         servers.call(method, None, h_qm_context=context, ptb=buffer)
-    last = len(servers.calls) - 1
-    assert ("cursor", rule) in reported(servers, {last: granted(servers.calls[last])})
+    assert ("cursor", rule) in reported(servers, servers.last_granted())
 
 
 @pytest.mark.parametrize(
@@ -386,8 +374,7 @@ def test_an_action_that_its_parameters_forbid_is_found(
         servers.call(method, None, h_qm_context=servers.open()[1], ptb=receiving(**wanted))
     else:
         servers.read(method, servers.open_remote(), **wanted)
-    last = len(servers.calls) - 1
-    assert ("action", rule) in reported(servers, {last: granted(servers.calls[last])})
+    assert ("action", rule) in reported(servers, servers.last_granted())
 
 
 @pytest.mark.parametrize(

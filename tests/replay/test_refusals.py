@@ -17,7 +17,7 @@ from msmq_wire.wire.names import FormatName
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 from tests.lab.model.qmcomm.qmcomm2_scene import receiving, sending
-from tests.replay.servers import LOOKUP, START, START2, Servers, granted, rules
+from tests.replay.servers import LOOKUP, START, START2, Servers, rules
 
 _ELSEWHERE = QueueFormat.of(FormatName.parse("DIRECT=OS:elsewhere\\private$\\far"))
 _ASK = {"lplp_remote_queue_name": NULL_POINTEE}
@@ -256,8 +256,7 @@ def check(rule: str, make: Callable[[Servers], Any]) -> None:
     answer = servers.calls[-1].answer
     assert answer.status != 0 or answer.fault is not None
     assert rules(servers.found()) == []
-    last = len(servers.calls) - 1
-    found = [one for one in servers.found({last: granted(servers.calls[last])}) if str(one.rule) == rule]
+    found = [one for one in servers.found(servers.last_granted()) if str(one.rule) == rule]
     assert [one.kind for one in found] == [ReplayKind.ACTION]
 
 

@@ -188,16 +188,8 @@ def test_who_goes_on_with_a_deleted_queue_is_found(rule: str, method: str, value
     assert servers.calls[-1].answer.status == 0
     servers.wait(10)
     known: dict[str, Any] = {"handle": handle, "context": context, "number": number, "sender": sender}
-    if method in (START, START2, LOOKUP):
-        servers.read(method, number, **values)
-    else:
-        asked = {
-            name: known.get(value, value) if isinstance(value, str) else value
-            for name, value in values.items()
-        }
-        servers.call(method, None, **asked)
-    last = len(servers.calls) - 1
-    assert ("handle", rule) in reported(servers, {last: granted(servers.calls[last])})
+    servers.ask(method, number, known, values)
+    assert ("handle", rule) in reported(servers, servers.last_granted())
 
 
 def test_who_ends_a_receive_of_a_deleted_queue_is_found() -> None:
@@ -207,8 +199,7 @@ def test_who_ends_a_receive_of_a_deleted_queue_is_found() -> None:
     servers.call("R_QMDeleteObject", None, p_object_format=queue_object(servers))
     servers.wait(10)
     servers.call("RemoteQMEndReceive", None, pph_context=servers.clients[0].received[0], dw_ack=1)
-    last = len(servers.calls) - 1
-    assert ("handle", "MQQP-3.1.4.2-15") in reported(servers, {last: granted(servers.calls[last])})
+    assert ("handle", "MQQP-3.1.4.2-15") in reported(servers, servers.last_granted())
 
 
 @pytest.mark.parametrize(
@@ -227,8 +218,7 @@ def test_who_works_in_a_transaction_that_has_ended_is_found(rule: str, method: s
         servers.call(method, None, h_queue=handle, ptb=sending(p_uow=_UNIT))
     else:
         servers.call(method, None, h_qm_context=context, ptb=receiving(p_uow=_UNIT))
-    last = len(servers.calls) - 1
-    assert ("action", rule) in reported(servers, {last: granted(servers.calls[last])})
+    assert ("action", rule) in reported(servers, servers.last_granted())
 
 
 def test_a_transaction_that_is_enlisted_anew_goes_on() -> None:
@@ -263,8 +253,7 @@ def test_who_sends_through_a_handle_of_a_queue_elsewhere_is_found() -> None:
     servers.call(
         "rpc_ACSendMessageEx", None, h_queue=servers.calls[-1].answer.response.ph_queue, ptb=sending()
     )
-    last = len(servers.calls) - 1
-    assert ("access", "MQMP-3.1.5.2-90") in reported(servers, {last: granted(servers.calls[last])})
+    assert ("access", "MQMP-3.1.5.2-90") in reported(servers, servers.last_granted())
 
 
 def test_who_receives_in_a_transaction_from_afar_is_found() -> None:
