@@ -27,14 +27,11 @@ from msmq_wire.records.message_lines import csv_lines, json_lines
 from msmq_wire.records.projection import ProjectedRows, Projection
 from msmq_wire.records.record import FoundPacket, Record
 from tests.effort import in_batches
+from tests.hex_files import hex_bytes
 
 _FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 _WRITTEN = tuple(one for one in COLUMNS if one.kind != "body")
 _NAMES = [one.name for one in _WRITTEN]
-
-
-def _read(file: Path) -> bytes:
-    return bytes.fromhex("".join(line.partition("#")[0] for line in file.read_text().splitlines()))
 
 
 def _made() -> list[bytes]:
@@ -64,7 +61,7 @@ def _made() -> list[bytes]:
     return [encode(one) for one in made]
 
 
-_PACKETS = [_read(file) for file in sorted((_FIXTURES / "packets").glob("*/*.hex"))] + _made()
+_PACKETS = [hex_bytes(file) for file in sorted((_FIXTURES / "packets").glob("*/*.hex"))] + _made()
 
 
 @pytest.fixture(autouse=True)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import pytest
 
 from msmq_wire.cli.app import main
+from tests.hex_files import hex_bytes
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "packets"
 
@@ -51,8 +52,7 @@ def packet_bytes() -> Callable[[str], bytes]:
     """The bytes of a fixture packet, by ``stem/name``."""
 
     def read(name: str) -> bytes:
-        lines = (FIXTURES / f"{name}.hex").read_text(encoding="utf-8").splitlines()
-        return bytes.fromhex(" ".join(line.partition("#")[0] for line in lines))
+        return hex_bytes(FIXTURES / f"{name}.hex")
 
     return read
 

@@ -20,6 +20,7 @@ from msmq_wire.cli.render.tree_node import NodeOptions, TreeNode
 from msmq_wire.engines.codec import inspect
 from msmq_wire.wire import registry
 from tests.effort import share
+from tests.hex_files import hex_bytes
 
 Run = Callable[..., Any]
 Read = Callable[[str], bytes]
@@ -228,8 +229,7 @@ def test_every_fixture_can_be_printed(run: Run, packet_bytes: Read, name: str) -
 
 
 def _bytes_of(name: str) -> bytes:
-    lines = (FIXTURES / f"{name}.hex").read_text(encoding="utf-8").splitlines()
-    return bytes.fromhex(" ".join(line.partition("#")[0] for line in lines))
+    return hex_bytes(FIXTURES / f"{name}.hex")
 
 
 _EVERYTHING = _bytes_of("user_message/everything")

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from msmq_wire.cli.packet_input import PacketInput, read_packet_input
 from msmq_wire.errors import MsmqWireError
+from tests.hex_files import hex_bytes
 
 # A ping: flags, "HU", cookie, GUID.
 PING = bytes.fromhex("017d4855 04000000 d1587355 50919595 4997b6e6 11ea26c6")
@@ -89,8 +90,7 @@ _HEX_FIXTURES = sorted((Path(__file__).resolve().parents[2] / "fixtures").rglob(
 def test_every_hex_text_of_this_project_is_read_with_its_comments(kind_given: bool) -> None:
     wrong = []
     for path in _HEX_FIXTURES:
-        lines = path.read_text(encoding="utf-8").splitlines()
-        data = bytes.fromhex(" ".join(line.partition("#")[0] for line in lines))
+        data = hex_bytes(path)
         found = read_packet_input(path.read_bytes(), kind_given=kind_given)
         if (found.data, found.form) != (data, "hex text"):
             wrong.append(path.name)

@@ -25,6 +25,7 @@ from msmq_wire.records.finder import PacketFinder
 from msmq_wire.records.record import Item, Record
 from msmq_wire.records.srmp_packets import SrmpMessage
 from msmq_wire.records.stored_srmp import stored_message
+from tests.hex_files import hex_bytes
 
 _FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 _EXAMPLES = sorted(
@@ -197,8 +198,7 @@ def test_without_a_response_it_says_that_none_was_captured() -> None:
 
 
 def test_a_message_in_a_packet_says_where_it_was_stored() -> None:
-    lines = (_FIXTURES / "packets/message_packet/golden_srmp_origin_2380.hex").read_text("utf-8").splitlines()
-    data = bytes.fromhex("".join(line.partition("#")[0] for line in lines))
+    data = hex_bytes(_FIXTURES / "packets/message_packet/golden_srmp_origin_2380.hex")
     parent = Record(id=3, type="message_packet", packet=inspect(data, as_="message_packet").packet)
     stored = stored_message(parent.packet)[1]
     assert stored is not None

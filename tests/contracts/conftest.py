@@ -8,14 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.contracts.release import build, copy
+from tests.hex_files import hex_bytes
 from tests.needs import need
 
 _FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
-
-
-def _load(path: Path) -> bytes:
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return bytes.fromhex("".join(line.partition("#")[0] for line in lines))
 
 
 @pytest.fixture
@@ -27,13 +23,13 @@ def fixtures() -> Path:
 @pytest.fixture
 def load() -> Callable[[Path], bytes]:
     """Reads a .hex file: its hex digits, comments left out."""
-    return _load
+    return hex_bytes
 
 
 @pytest.fixture
 def packet_bytes() -> Callable[[str], bytes]:
     """The bytes of a fixture by its name, as in ``user_message/frame_7_cut``."""
-    return lambda name: _load(_FIXTURES / "packets" / f"{name}.hex")
+    return lambda name: hex_bytes(_FIXTURES / "packets" / f"{name}.hex")
 
 
 @pytest.fixture(scope="session")

@@ -26,17 +26,14 @@ from msmq_wire.wire.registry import PACKETS, STRUCTURES
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 from tests.effort import examples
+from tests.hex_files import hex_bytes
 from tests.list_packets import changed_lists, to_queues
 
 _FOLDER = Path(__file__).resolve().parents[2] / "fixtures" / "packets"
 _STRUCTS = sorted(stem for stem, cls in STRUCTURES.items() if issubclass(cls, WireStruct))
 
 
-def _read(file: Path) -> bytes:
-    return bytes.fromhex("".join(line.partition("#")[0] for line in file.read_text().splitlines()))
-
-
-_FIXTURES = {stem: [_read(file) for file in sorted((_FOLDER / stem).glob("*.hex"))] for stem in _STRUCTS}
+_FIXTURES = {stem: [hex_bytes(file) for file in sorted((_FOLDER / stem).glob("*.hex"))] for stem in _STRUCTS}
 # What is none of these is read where somebody says what it is.
 _BY_NAME = {"message_packet", "topology_client_request", "topology_server_reply"}
 _PACKETS = [data for stem in sorted(PACKETS) for data in _FIXTURES[stem]]

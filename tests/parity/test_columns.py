@@ -18,14 +18,10 @@ from msmq_wire.errors import DecodeError
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.registry import PACKETS, STRUCTURES
 from tests.effort import cuts
+from tests.hex_files import hex_bytes
 
 _STEMS = sorted(stem for stem, cls in STRUCTURES.items() if issubclass(cls, WireStruct))
 _PACKETS = Path(__file__).resolve().parents[2] / "fixtures" / "packets"
-
-
-def _load(path: Path) -> bytes:
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return bytes.fromhex("".join(line.partition("#")[0] for line in lines))
 
 
 def _error(error: DecodeError | None) -> Any:
@@ -57,14 +53,14 @@ def _compare(rows: Sequence[bytes], stem: str | None, engine: Engine = "referenc
 @pytest.mark.untraced
 @pytest.mark.parametrize("stem", _STEMS)
 def test_every_truncation_of_every_fixture_is_the_same_in_one_batch(stem: str) -> None:
-    whole = [_load(path) for path in sorted((_PACKETS / stem).glob("*.hex"))]
+    whole = [hex_bytes(path) for path in sorted((_PACKETS / stem).glob("*.hex"))]
     # Of truncations test_rows.py tells that the rows engine says what the reference engine says.
     found = _compare([data[:size] for data in whole for size in (*cuts(len(data)), len(data))], stem, "rows")
     assert any(result.error is None for result in found)
 
 
 def test_all_fixtures_of_packets_are_the_same_in_one_batch() -> None:
-    rows = [_load(path) for stem in PACKETS for path in sorted((_PACKETS / stem).glob("*.hex"))]
+    rows = [hex_bytes(path) for stem in PACKETS for path in sorted((_PACKETS / stem).glob("*.hex"))]
     types = {result.type for result in _compare(rows, None)}
     assert types >= set(PACKETS) - {"message_packet", "topology_client_request", "topology_server_reply"}
 

@@ -24,15 +24,11 @@ from msmq_wire.wire.types.direct_queue_format_name import DirectQueueFormatName
 from msmq_wire.wire.types.mqf_direct_queue_format_name import MQFDirectQueueFormatName
 from msmq_wire.wire.types.wchar_text import WcharText
 from tests.effort import cuts, in_batches
+from tests.hex_files import hex_bytes
 
 _STEMS = sorted(STRUCTURES)
 _PACKETS = Path(__file__).resolve().parents[2] / "fixtures" / "packets"
 _FILES = sorted(_PACKETS.glob("*/*.hex"))
-
-
-def _load(path: Path) -> bytes:
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return bytes.fromhex("".join(line.partition("#")[0] for line in lines))
 
 
 def _error(error: DecodeError | None) -> Any:
@@ -76,7 +72,7 @@ def _both_write(value: Any) -> bytes | str:
 
 @in_batches(_FILES, every=1)
 def test_a_fixture_is_the_same_to_both(path: Path) -> None:
-    stem, data = path.parent.name, _load(path)
+    stem, data = path.parent.name, hex_bytes(path)
     _agree(data, stem)
     _agree(data + b"what follows", stem)
     if stem in PACKETS:
@@ -87,7 +83,7 @@ def test_a_fixture_is_the_same_to_both(path: Path) -> None:
 @pytest.mark.untraced
 @in_batches(_FILES, every=1)
 def test_every_truncation_of_a_fixture_is_the_same_to_both(path: Path) -> None:
-    stem, data = path.parent.name, _load(path)
+    stem, data = path.parent.name, hex_bytes(path)
     for size in cuts(len(data)):
         _agree(data[:size], stem)
 
@@ -96,7 +92,7 @@ def test_every_truncation_of_a_fixture_is_the_same_to_both(path: Path) -> None:
 def test_what_is_whole_and_regular_never_reaches_the_reference_engine(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stem, data = path.parent.name, _load(path)
+    stem, data = path.parent.name, hex_bytes(path)
     if inspect(data, stem).error is not None:
         return
 
@@ -143,7 +139,7 @@ def test_changed_bytes_are_the_same_to_both(drawn: tuple[str, bytes]) -> None:
 
 @given(st.sampled_from(_FILES), st.data())
 def test_a_fixture_with_bytes_changed_is_the_same_to_both(path: Path, data: st.DataObject) -> None:
-    changed = bytearray(_load(path))
+    changed = bytearray(hex_bytes(path))
     for _ in range(data.draw(st.integers(1, 4))):
         changed[data.draw(st.integers(0, len(changed) - 1))] = data.draw(st.integers(0, 255))
     result = _agree(bytes(changed), path.parent.name)
@@ -197,7 +193,7 @@ def test_any_bytes_are_the_same_to_both_whatever_they_are_taken_for(data: bytes)
 
 @pytest.mark.parametrize("stem", sorted(PACKETS))
 def test_a_subclass_of_bytes_a_view_and_a_bytearray_decode_alike(stem: str) -> None:
-    data = _load(next(iter(sorted((_PACKETS / stem).glob("*.hex")))))
+    data = hex_bytes(next(iter(sorted((_PACKETS / stem).glob("*.hex")))))
     forms: tuple[Any, ...] = (bytearray(data), memoryview(data), WcharText(data))
     for form in forms:
         assert _facts(inspect(form, stem)) == _facts(inspect(data, stem, engine="reference"))

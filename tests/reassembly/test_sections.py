@@ -13,6 +13,7 @@ from msmq_wire.errors import DecodeError
 from msmq_wire.reassembly.sections import JoinedPacket, join_sections, split_sections
 from msmq_wire.wire.types.section_buffer import SectionBuffer, SectionType
 from tests.effort import in_batches
+from tests.hex_files import hex_bytes
 from tests.wire.cases import packet_bytes
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "packets" / "message_packet"
@@ -28,8 +29,7 @@ TRAILER = struct.pack("<IIB3x", 12, 0, 0)
 
 
 def fixture(name: str) -> bytes:
-    lines = (FIXTURES / f"{name}.hex").read_text(encoding="ascii").splitlines()
-    return bytes.fromhex("".join(line.partition("#")[0] for line in lines))
+    return hex_bytes(FIXTURES / f"{name}.hex")
 
 
 def message(

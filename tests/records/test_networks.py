@@ -13,6 +13,7 @@ from msmq_wire.records.decoder import decoded
 from msmq_wire.records.finder import PacketFinder
 from msmq_wire.records.networks import address_of
 from msmq_wire.records.record import Item, Record
+from tests.hex_files import hex_bytes
 
 PACKETS = Path(__file__).resolve().parents[2] / "fixtures" / "packets"
 CLIENT, SERVER = bytes((192, 0, 2, 21)), bytes((192, 0, 2, 10))
@@ -21,8 +22,7 @@ MILLISECOND = 1_000_000
 
 
 def bytes_of(name: str) -> bytes:
-    lines = (PACKETS / f"{name}.hex").read_text(encoding="utf-8").splitlines()
-    return bytes.fromhex("".join(line.partition("#")[0] for line in lines))
+    return hex_bytes(PACKETS / f"{name}.hex")
 
 
 PARAMETERS = bytes_of("connection_parameters/frame_5_request")

@@ -19,6 +19,7 @@ from msmq_wire.report import totals
 from msmq_wire.report.buckets import TimeBuckets
 from msmq_wire.report.markup import script_json
 from msmq_wire.report.totals import Totals
+from tests.hex_files import hex_bytes
 from tests.report.pages import START
 
 
@@ -34,11 +35,7 @@ def test_a_gap_without_a_missing_byte_is_none_and_one_of_unknown_size_is_one() -
 _FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 
 
-def _read(file: Path) -> bytes:
-    return bytes.fromhex("".join(line.partition("#")[0] for line in file.read_text().splitlines()))
-
-
-_PACKETS = [_read(file) for file in sorted((_FIXTURES / "packets").glob("*/*.hex"))]
+_PACKETS = [hex_bytes(file) for file in sorted((_FIXTURES / "packets").glob("*/*.hex"))]
 _PACKETS += [
     encode(build_message(r"DIRECT=OS:h\q", b"<a/>", label="\u202e=", response_queue=r"DIRECT=OS:h\r")),
     encode(build_message("PUBLIC=a1d30c5b-247e-4f45-9a31-c5d20e6f7788", b"", priority=7)),

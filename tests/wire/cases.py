@@ -14,6 +14,7 @@ import pytest
 
 from msmq_wire.engines.codec import decode, encode, inspect
 from msmq_wire.errors import DecodeError, EncodeError
+from tests.hex_files import hex_bytes
 
 _PACKETS = Path(__file__).resolve().parents[2] / "fixtures" / "packets"
 
@@ -90,5 +91,4 @@ def contradiction(value: object) -> str:
 
 def packet_bytes(name: str) -> bytes:
     """The bytes of a fixture by its name, as in ``user_message/everything``."""
-    lines = (_PACKETS / f"{name}.hex").read_text(encoding="utf-8").splitlines()
-    return bytes.fromhex("".join(line.partition("#")[0] for line in lines))
+    return hex_bytes(_PACKETS / f"{name}.hex")

@@ -25,6 +25,7 @@ from msmq_wire.records.message import message_of
 from msmq_wire.wire.registry import PACKETS
 from tests.effort import cuts, examples, in_batches, share
 from tests.fixture_files import HEX_FILES
+from tests.hex_files import hex_bytes
 
 _CAPTURES = sorted(
     path
@@ -108,11 +109,6 @@ def _record(data: bytes, as_: str | None = None) -> Record:
     )
 
 
-def _fixture(path: Path) -> bytes:
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return bytes.fromhex(" ".join(line.partition("#")[0] for line in lines))
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
 @pytest.mark.parametrize("options", _OPTIONS)
@@ -121,7 +117,7 @@ def test_every_fixture_packet_has_the_same_tree(options: str, encoding: str) -> 
     paths = [path for path in HEX_FILES if path.parent.name in PACKETS]
     assert paths
     for path in paths if options == "plain" else share(paths, 3):
-        record = _record(_fixture(path), path.parent.name)
+        record = _record(hex_bytes(path), path.parent.name)
         both.check(record, "tcp")
         both.check(msgspec.structs.replace(record, anomalies=()), "tcp")
 
@@ -183,7 +179,7 @@ def test_whole_packets_are_written_here(stem: str, left: list[Record]) -> None:
     for path in HEX_FILES:
         if path.parent.name != stem:
             continue
-        record = _record(_fixture(path), stem)
+        record = _record(hex_bytes(path), stem)
         if not (record.anomalies or record.error or record.remainder):
             _Both(TreeOptions()).check(record)
     assert left == []

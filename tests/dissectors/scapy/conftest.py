@@ -8,13 +8,9 @@ from pathlib import Path
 import pytest
 
 import msmq_scapy
+from tests.hex_files import hex_bytes
 
 _FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
-
-
-def _load(path: Path) -> bytes:
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return bytes.fromhex("".join(line.partition("#")[0] for line in lines))
 
 
 @pytest.fixture
@@ -26,7 +22,7 @@ def fixtures() -> Path:
 @pytest.fixture
 def packet_bytes() -> Callable[[str], bytes]:
     """The bytes of a fixture by its name, as in ``user_message/everything``."""
-    return lambda name: _load(_FIXTURES / "packets" / f"{name}.hex")
+    return lambda name: hex_bytes(_FIXTURES / "packets" / f"{name}.hex")
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ from msmq_wire.wire.fields import WireStruct, fields
 from msmq_wire.wire.musts import Must
 from msmq_wire.wire.registry import PACKETS, STRUCTURES
 from tests.effort import examples, share
+from tests.hex_files import hex_bytes
 
 _PACKETS = Path(__file__).resolve().parents[3] / "fixtures" / "packets"
 _FILES = sorted(_PACKETS.glob("*/*.hex"))
@@ -29,11 +30,6 @@ _EXPRESSIONS = {
     for must in cls.MUSTS
     if isinstance(must, Must)
 }
-
-
-def _load(path: Path) -> bytes:
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return bytes.fromhex("".join(line.partition("#")[0] for line in lines))
 
 
 def _class_of(stem: str) -> Any:
@@ -59,7 +55,7 @@ _CASES = share([path for path in _FILES if path.parent.name in _STRUCTURED], 3)
 
 @pytest.mark.parametrize("path", _CASES, ids=[f"{path.parent.name}/{path.stem}" for path in _CASES])
 def test_a_fixture_is_the_same_to_both_whole_cut_and_followed_by_more(path: Path) -> None:
-    data, stem = _load(path), path.parent.name
+    data, stem = hex_bytes(path), path.parent.name
     _agree(data, stem)
     _agree(data + b"what follows", stem)
     for size in range(1, len(data), max(1, len(data) // 16)):
@@ -80,7 +76,7 @@ def test_every_structure_has_a_class_and_fixtures_to_compare() -> None:
 def test_a_type_without_fields_is_the_value_of_a_field(stem: str) -> None:
     compared = 0
     for path in sorted((_PACKETS / stem).glob("*.hex")):
-        data = _load(path)
+        data = hex_bytes(path)
         result = inspect(data, stem)
         if result.error is not None:
             continue
@@ -107,7 +103,7 @@ def test_damaged_bytes_are_the_same_to_both(data: st.DataObject) -> None:
 @pytest.mark.parametrize("stem", sorted(PACKETS))
 def test_the_kind_of_a_packet_is_recognised_as_by_inspect(stem: str) -> None:
     for path in sorted((_PACKETS / stem).glob("*.hex")):
-        data = _load(path)
+        data = hex_bytes(path)
         expected = inspect(data)
         if expected.type is not None:
             assert type(msmq_scapy.MSMQ(data)) is _class_of(expected.type)

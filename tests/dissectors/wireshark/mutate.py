@@ -13,8 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from msmq_wire.capture.pcap import Frame
-from tests.dissectors.wireshark.test_parity import _HEX, _load
+from tests.dissectors.wireshark.test_parity import _HEX
 from tests.dissectors.wireshark.tshark_view import named_frame, run, tcp_frames, udp_frame, write
+from tests.hex_files import hex_bytes
 
 __all__ = ["frames", "main"]
 
@@ -47,7 +48,7 @@ def _changed(data: bytes, chance: random.Random) -> bytes:
 def frames(count: int, seed: int = 1801) -> Iterator[Frame]:
     """Frames with changed fixtures: in TCP, in UDP, and handed to the dissector of their structure."""
     chance = random.Random(seed)
-    whole = [(path.parent.name, _load(path)) for path in _HEX]
+    whole = [(path.parent.name, hex_bytes(path)) for path in _HEX]
     for number in range(1, count + 1):
         stem, data = chance.choice(whole)
         data = _changed(data, chance)[:60_000]

@@ -27,17 +27,13 @@ from tests.dissectors.wireshark.tshark_view import (
     write,
 )
 from tests.effort import in_batches, share
+from tests.hex_files import hex_bytes
 
 pytestmark = pytest.mark.tshark
 
 _FIXTURES = Path(__file__).parents[3] / "fixtures" / "packets"
 _HEX = sorted(_FIXTURES.rglob("*.hex"))
 _WHOLE = ("type", "error", "skipped", "request_in", "response_in", "acknowledges", "acknowledged_in")
-
-
-def _load(path: Path) -> bytes:
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return bytes.fromhex(" ".join(line.partition("#")[0] for line in lines))
 
 
 def _expressions() -> set[str]:
@@ -158,7 +154,7 @@ def _compare(result: InspectResult, shown: Shown) -> list[str]:
 @pytest.fixture(scope="module")
 def by_name(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, Shown]:
     """Every fixture, handed to the dissector of its structure; tshark runs once."""
-    frames = [named_frame(number, path.parent.name, _load(path)) for number, path in enumerate(_HEX, 1)]
+    frames = [named_frame(number, path.parent.name, hex_bytes(path)) for number, path in enumerate(_HEX, 1)]
     capture = write(tmp_path_factory.mktemp("parity") / "named.pcap", frames)
     return dict(zip(_HEX, show(capture), strict=True))
 
@@ -168,7 +164,7 @@ def by_name(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, Shown]:
 def test_every_field_and_every_broken_rule_of_a_fixture_is_shown(
     path: Path, by_name: dict[Path, Shown]
 ) -> None:
-    assert _compare(inspect(_load(path), path.parent.name), by_name[path]) == []
+    assert _compare(inspect(hex_bytes(path), path.parent.name), by_name[path]) == []
 
 
 def test_every_structure_of_the_registry_is_compared() -> None:
@@ -192,7 +188,7 @@ def on_the_wire(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[Path, in
     frames: list[Frame] = []
     keys: list[tuple[Path, bytes]] = []
     for path in _RECOGNISED:
-        data = _load(path)
+        data = hex_bytes(path)
         places = {len(data), len(data) - 1, len(data) // 2, 30, 19, 15, 9}
         for kept in sorted(place for place in places if 9 <= place <= len(data)):
             number = len(frames) + 1

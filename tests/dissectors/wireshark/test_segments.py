@@ -8,14 +8,15 @@ from pathlib import Path
 import pytest
 
 from msmq_wire.capture.pcap import Frame
-from tests.dissectors.wireshark.test_parity import _framed, _load
+from tests.dissectors.wireshark.test_parity import _framed
 from tests.dissectors.wireshark.tshark_view import Shown, run, show, tcp_frames, write
+from tests.hex_files import hex_bytes
 
 pytestmark = pytest.mark.tshark
 
 _FIXTURES = Path(__file__).parents[3] / "fixtures" / "packets"
 _STREAM = [
-    _framed(_load(_FIXTURES / name))
+    _framed(hex_bytes(_FIXTURES / name))
     for name in (
         "establish_connection/frame_3_request.hex",
         "connection_parameters/frame_5_request.hex",

@@ -12,8 +12,8 @@ from msmq_wire.engines.fit import fit
 from msmq_wire.invisible import DEFAULT_IGNORABLE
 from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types.wchar_text import WcharText
-from tests.dissectors.wireshark.test_parity import _load
 from tests.dissectors.wireshark.tshark_view import run, tcp_frames, write
+from tests.hex_files import hex_bytes
 
 pytestmark = pytest.mark.tshark
 
@@ -30,7 +30,7 @@ def labelled(message: UserMessage, label: str) -> bytes:
 
 @pytest.mark.slow
 def test_the_info_column_shows_no_character_that_is_not_seen(tmp_path: Path) -> None:
-    message = decode(_load(_MESSAGE))
+    message = decode(hex_bytes(_MESSAGE))
     assert isinstance(message, UserMessage)
     labels = ["".join(_TABLE[at : at + _AT_ONCE]) for at in range(0, len(_TABLE), _AT_ONCE)]
     segments, at = [], 0

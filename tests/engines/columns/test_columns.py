@@ -26,16 +26,13 @@ from msmq_wire.wire.packets.ping import Ping
 from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.registry import PACKETS, STRUCTURES
 from msmq_wire.wire.types.guid import GUID
+from tests.hex_files import hex_bytes
 
 _FOLDER = Path(__file__).resolve().parents[3] / "fixtures" / "packets"
 _STRUCTS = sorted(stem for stem, cls in STRUCTURES.items() if issubclass(cls, WireStruct))
 
 
-def _read(file: Path) -> bytes:
-    return bytes.fromhex("".join(line.partition("#")[0] for line in file.read_text().splitlines()))
-
-
-_FIXTURES = {stem: [_read(file) for file in sorted((_FOLDER / stem).glob("*.hex"))] for stem in _STRUCTS}
+_FIXTURES = {stem: [hex_bytes(file) for file in sorted((_FOLDER / stem).glob("*.hex"))] for stem in _STRUCTS}
 # What is none of these is read where somebody says what it is.
 _BY_NAME = {"message_packet", "topology_client_request", "topology_server_reply"}
 _PACKETS = [data for stem in sorted(PACKETS) for data in _FIXTURES[stem]]

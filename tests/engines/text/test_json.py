@@ -43,13 +43,9 @@ from msmq_wire.wire.types.public_queue_format_name import PublicQueueFormatName
 from msmq_wire.wire.types.wchar_text import FixedWcharText, WcharText
 from tests.effort import cuts, in_batches
 from tests.fixture_files import HEX_FILES
+from tests.hex_files import hex_bytes
 
 _STEMS = sorted(stem for stem, cls in STRUCTURES.items() if issubclass(cls, WireStruct))
-
-
-def _load(path: Path) -> bytes:
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return bytes.fromhex("".join(line.partition("#")[0] for line in lines))
 
 
 _FILES = [path for path in HEX_FILES if path.parent.name in _STEMS]
@@ -76,7 +72,7 @@ def _parts(value: Any) -> list[Any]:
 
 @in_batches(_FILES, every=1)
 def test_a_fixture_is_written_as_it_is_viewed(path: Path) -> None:
-    result = inspect(_load(path), path.parent.name)
+    result = inspect(hex_bytes(path), path.parent.name)
     if result.error is None:
         for part in _parts(result.packet):
             _written(part)
@@ -87,7 +83,7 @@ def test_a_fixture_is_written_as_it_is_viewed(path: Path) -> None:
 @pytest.mark.slow
 @in_batches(_FILES, every=1)
 def test_what_a_cut_left_of_a_fixture_is_viewed_or_written_alike(path: Path) -> None:
-    data = _load(path)
+    data = hex_bytes(path)
     for size in cuts(len(data)):
         packet = inspect(data[:size], path.parent.name).packet
         if packet is not None:

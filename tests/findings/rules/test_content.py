@@ -15,6 +15,7 @@ from msmq_wire.findings import Finding, Judge, Severity, registry
 from msmq_wire.findings.rule import Rule
 from msmq_wire.records.record import Record
 from msmq_wire.records.signatures import checking_signatures, trusting
+from tests.hex_files import hex_bytes
 from tests.sealing.sealed_scene import trusted
 
 # The captures of CNT-LOOPBACK are calls: tests.findings.rules.test_calls.
@@ -132,11 +133,6 @@ def _names(kind: str) -> list[str]:
     )
 
 
-def _hex(path: Path) -> bytes:
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return bytes.fromhex("".join(line.partition("#")[0] for line in lines))
-
-
 def _record(data: bytes, **more: object) -> Record:
     result = inspect(data)
     values = {"type": result.type, "packet": result.packet, "anomalies": result.anomalies}
@@ -230,7 +226,7 @@ def test_clear_text_is_told_by_its_place_and_not_quoted() -> None:
 
 
 def test_a_frame_without_time_is_not_judged_by_the_clock() -> None:
-    data = _hex(_FIXTURES / "packets/user_message/direct_destination.hex")
+    data = hex_bytes(_FIXTURES / "packets/user_message/direct_destination.hex")
     record = _record(data, time=None)
     judge = Judge({})
     assert [list(_RULES[rule].check(record, judge)) for rule in ("TIM-SKEW", "TIM-EXPIRED")] == [[], []]
@@ -238,7 +234,7 @@ def test_a_frame_without_time_is_not_judged_by_the_clock() -> None:
 
 @pytest.mark.parametrize("path", sorted((_FIXTURES / "packets/user_message").glob("golden_*.hex")), ids=str)
 def test_known_hostile_packets_are_judged_without_failing(path: Path) -> None:
-    record = _record(_hex(path))
+    record = _record(hex_bytes(path))
     judge = Judge({})
     seen = [one for rule in _RULES.values() if record.type in rule.types for one in rule.check(record, judge)]
     assert all(one.evidence for one in seen)

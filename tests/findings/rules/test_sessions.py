@@ -23,6 +23,7 @@ from msmq_wire.findings import registry
 from msmq_wire.findings.finding import Finding
 from msmq_wire.findings.judge import judge
 from msmq_wire.records.record import UNKNOWN_PACKET, Record
+from tests.hex_files import hex_bytes
 
 ROOT = Path(__file__).resolve().parents[3]
 FIXTURES = ROOT / "fixtures"
@@ -121,8 +122,7 @@ def names(kind: str) -> list[str]:
 
 
 def golden(stem: str) -> Record:
-    lines = (FIXTURES / "packets/user_message" / f"{stem}.hex").read_text(encoding="utf-8").splitlines()
-    return record_of(bytes.fromhex("".join(line.partition("#")[0] for line in lines)))
+    return record_of(hex_bytes(FIXTURES / "packets/user_message" / f"{stem}.hex"))
 
 
 def record_of(data: bytes, *, src: str = "192.0.2.21:49731", dst: str = "192.0.2.10:1801") -> Record:
@@ -348,8 +348,7 @@ def test_a_packet_is_known_by_the_marks_of_its_source_alone(stem: str, ids: set[
 
 
 def test_an_answer_that_repeats_the_marks_of_a_request_is_not_marked() -> None:
-    lines = (FIXTURES / "packets/establish_connection/frame_3_request.hex").read_text().splitlines()
-    data = bytes.fromhex("".join(line.partition("#")[0] for line in lines))
+    data = hex_bytes(FIXTURES / "packets/establish_connection/frame_3_request.hex")
     assert "FPR-SAMPLE" in fingerprints(record_of(data))
     assert fingerprints(record_of(data, src="192.0.2.10:1801", dst="192.0.2.21:49731")) == set()
 
@@ -387,8 +386,7 @@ def test_no_bytes_make_a_rule_raise_or_point_outside_the_packet(data: st.DataObj
     name = data.draw(
         st.sampled_from(["golden_226_of_230", "golden_233_naked_probe", "golden_srmp_origin_2404"])
     )
-    lines = (FIXTURES / "packets/user_message" / f"{name}.hex").read_text(encoding="utf-8").splitlines()
-    changed = bytearray(bytes.fromhex("".join(line.partition("#")[0] for line in lines)))
+    changed = bytearray(hex_bytes(FIXTURES / "packets/user_message" / f"{name}.hex"))
     for at in data.draw(st.lists(st.integers(0, len(changed) - 1), max_size=8)):
         changed[at] = data.draw(st.integers(0, 255))
     packet = bytes(changed[: data.draw(st.integers(16, len(changed)))])

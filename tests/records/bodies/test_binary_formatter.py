@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from msmq_wire.records.bodies import Body, layout, open_body
+from tests.hex_files import hex_bytes
 
 _FIXTURES = Path(__file__).resolve().parents[3] / "fixtures" / "bodies"
 HEADER = bytes.fromhex("00 01000000 ffffffff 01000000 00000000")
@@ -16,8 +17,7 @@ END = b"\x0b"
 
 
 def example(name: str) -> bytes:
-    lines = (_FIXTURES / f"{name}.hex").read_text(encoding="utf-8").splitlines()
-    return bytes.fromhex("".join(line.partition("#")[0] for line in lines))
+    return hex_bytes(_FIXTURES / f"{name}.hex")
 
 
 def number(value: int) -> bytes:

@@ -32,6 +32,7 @@ from msmq_wire.wire.types.wchar_text import FixedWcharText, WcharText
 from msmq_wire.wire.types.xactuow import XACTUOW
 from tests.cli.commands import formats, having
 from tests.effort import WHOLE, share
+from tests.hex_files import hex_bytes
 from tests.report.redaction.planted import Place, classes, leaves, planted_records
 
 _FIXTURES = Path(__file__).resolve().parents[3] / "fixtures"
@@ -165,8 +166,7 @@ def test_every_text_all_bytes_and_every_guid_is_planted() -> None:
 def test_no_packet_fixture_keeps_bytes_that_are_not_public() -> None:
     kept: set[Place] = set()
     for path in sorted((_FIXTURES / "packets").rglob("*.hex")):
-        lines = path.read_text(encoding="utf-8").splitlines()
-        result = inspect(bytes.fromhex(" ".join(line.partition("#")[0] for line in lines)))
+        result = inspect(hex_bytes(path))
         record = Record(id=1, type=result.type or "", packet=result.packet, remainder=result.remainder)
         shown = Redactor(set(Redaction)).record(record)
         for (place, value), (_, after) in zip(leaves(record), leaves(shown), strict=True):

@@ -24,6 +24,7 @@ from msmq_wire.records.record import FoundPacket, Record
 from msmq_wire.sessions import Story, follow
 from msmq_wire.wire.headers.transaction_header import TransactionHeader
 from msmq_wire.wire.packets.user_message import UserMessage
+from tests.hex_files import hex_bytes
 from tests.lab.model.scene import make_manager, make_queue, open_descriptor
 
 START = 1_795_166_047
@@ -98,8 +99,7 @@ def dead(manager: ModelQueueManager, *, transactional: bool = False) -> list[byt
 
 def frame(name: str) -> bytes:
     """A packet of the fixtures, written as commented hex."""
-    lines = (PACKETS / f"{name}.hex").read_text().splitlines()
-    return bytes.fromhex("".join(line.partition("#")[0] for line in lines))
+    return hex_bytes(PACKETS / f"{name}.hex")
 
 
 def receive(queue: Queue) -> ModelMessage:
