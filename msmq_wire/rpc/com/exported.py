@@ -38,7 +38,6 @@ class RemInterfaceRef(NdrStruct, frozen=True, kw_only=True, gc=False):
 class InterfaceReferencesRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """RemAddRef and RemRelease: how many references more, or fewer."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-DCOM", "3.1.1.5.6.1.2")
     orpcthis: Annotated[OrpcThis, ORPC_THIS, ""] = OrpcThis()
     c_interface_refs: Annotated[int, WORD, "How many interfaces."] = 0
     interface_refs: Annotated[
@@ -51,7 +50,6 @@ class InterfaceReferencesRequest(NdrStruct, frozen=True, kw_only=True, gc=False)
 class RemAddRefResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
     """RemAddRef: a result for each."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-DCOM", "3.1.1.5.6.1.2")
     orpcthat: Annotated[OrpcThat, ORPC_THAT, ""] = OrpcThat()
     p_results: Annotated[tuple[int, ...], Conformant(DWORD), "The results."] = ()
     status: HResult = 0
@@ -68,7 +66,6 @@ class OrpcStatusResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
 class TextRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """A property that is set to a text."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MC-MQAC", "3.10.4.1.9")
     orpcthis: Annotated[OrpcThis, ORPC_THIS, ""] = OrpcThis()
     text: Annotated[FlaggedWordBlob | None, BSTR, "The text."] = None
 
@@ -85,7 +82,6 @@ class TextResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
 class OpenRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """Open of MSMQQueueInfo: what for, and who else may."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MC-MQAC", "3.10.4.1.28")
     orpcthis: Annotated[OrpcThis, ORPC_THIS, ""] = OrpcThis()
     access: Annotated[int, LONG, "MQACCESS."] = 1
     share_mode: Annotated[int, LONG, "MQSHARE."] = 0

@@ -62,7 +62,6 @@ class OrpcResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
 class ReceiveCurrentRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """How to receive the message at the cursor; an argument that is not specified is a VT_ERROR."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MC-MQAC", "3.11.4.1.11")
     orpcthis: Annotated[OrpcThis, ORPC_THIS, "What every request carries."] = OrpcThis()
     transaction: Annotated[Variant | None, VARIANT, "MQTRANSACTION, or a transaction object."] = None
     want_destination_queue: Annotated[Variant | None, VARIANT, "Whether its queue is wanted."] = None
@@ -73,7 +72,6 @@ class ReceiveCurrentRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
 class ReceiveCurrentResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
     """The message, as an object."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MC-MQAC", "3.11.4.1.11")
     orpcthat: Annotated[OrpcThat, ORPC_THAT, "What every response carries."] = OrpcThat()
     ppmsg: Annotated[MInterfacePointer | None, INTERFACE_POINTER, "The message."] = None
     status: HResult = 0

@@ -1,6 +1,6 @@
 """dscomm2, [MS-MQDS] 3.3.4: what Active Directory brought to the directory of MSMQ."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from msmq_wire.rpc.interfaces.directory_parameters import (
     EMPTY,
@@ -35,7 +35,6 @@ _WITH_PROPERTIES = {"object_type": "dw_object_type", "properties": "a_prop", "va
 class DSGetComputerSitesRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """A computer whose sites are asked for."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQDS", "3.3.4.1")
     pwcs_path_name: OptionalPathName = None
     ph_server_auth: ServerAuth = ContextHandle()
     pdw_server_signature_size: SignatureSize = 0
@@ -44,7 +43,6 @@ class DSGetComputerSitesRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
 class DSGetComputerSitesResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
     """The sites of the computer, signed."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQDS", "3.3.4.1")
     pdw_number_of_sites: Annotated[int, DWORD, "How many sites there are."] = 0
     ppguid_sites: Annotated[tuple[GUID, ...] | None, _SITES, HOST, "Their identifiers."] = None
     pb_server_signature: Signature = b""
@@ -55,7 +53,6 @@ class DSGetComputerSitesResponse(NdrStruct, frozen=True, kw_only=True, gc=False)
 class DSGetPropsExRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """A queue or a computer, and what is asked of its security."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQDS", "3.3.4.2")
     dw_object_type: ObjectKind = 1
     pwcs_path_name: PathName = EMPTY
     cp: PropertyCount = 0
@@ -68,7 +65,6 @@ class DSGetPropsExRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
 class DSGetPropsGuidExRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """A queue or a computer, by its identifier, and what is asked of its security."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQDS", "3.3.4.3")
     dw_object_type: ObjectKind = 1
     p_guid: OptionalIdentifier = None
     cp: PropertyCount = 0
@@ -81,7 +77,6 @@ class DSGetPropsGuidExRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
 class DSBeginDeleteNotificationRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """A queue or a computer that is about to be deleted."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQDS", "3.3.4.4")
     pwcs_path_name: PathName = EMPTY
     ph_server_auth: ServerAuth = ContextHandle()
 
@@ -89,7 +84,6 @@ class DSBeginDeleteNotificationRequest(NdrStruct, frozen=True, kw_only=True, gc=
 class DSBeginDeleteNotificationResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
     """What the deletion will be told with."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQDS", "3.3.4.4")
     p_handle: Annotated[ContextHandle, CONTEXT_HANDLE, "The notification."] = ContextHandle()
     status: HResult = 0
 
@@ -97,28 +91,24 @@ class DSBeginDeleteNotificationResponse(NdrStruct, frozen=True, kw_only=True, gc
 class DSNotifyDeleteRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """The notification to send: it is deleted."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQDS", "3.3.4.5")
     handle: Annotated[ContextHandle, CONTEXT_HANDLE, "The notification."] = ContextHandle()
 
 
 class DSEndDeleteNotification(NdrStruct, frozen=True, kw_only=True, gc=False):
     """A notification that is over; NULL in the answer, which has nothing else."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQDS", "3.3.4.6")
     p_handle: Annotated[ContextHandle, CONTEXT_HANDLE, "The notification."] = ContextHandle()
 
 
 class DSIsServerGCResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
     """Whether the server is a Global Catalog Server."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQDS", "3.3.4.7")
     return_value: Annotated[int, DWORD, "1 if it is one, 0 if not."] = 0
 
 
 class DSGetGCListInDomainRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """A domain whose Global Catalog Servers are asked for."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQDS", "3.3.4.8")
     lpwsz_computer_name: Annotated[WcharText | None, Full(String()), HOST, "NULL."] = None
     lpwsz_domain_name: Annotated[WcharText | None, Full(String()), HOST, "The domain."] = None
     ph_server_auth: ServerAuth = ContextHandle()
@@ -128,7 +118,6 @@ class DSGetGCListInDomainRequest(NdrStruct, frozen=True, kw_only=True, gc=False)
 class DSGetGCListInDomainResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
     """The Global Catalog Servers of the domain, signed."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQDS", "3.3.4.8")
     lplpwsz_gc_list: Annotated[
         WcharText | None,
         Unique(String()),

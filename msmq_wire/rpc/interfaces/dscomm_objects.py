@@ -1,6 +1,6 @@
 """Parameter lists of the methods of dscomm about objects of the directory, [MS-MQDS] 3.1.4."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from msmq_wire.rpc.interfaces.directory_parameters import (
     EMPTY,
@@ -21,7 +21,6 @@ from msmq_wire.rpc.interfaces.directory_parameters import (
 from msmq_wire.rpc.interfaces.method import HResult
 from msmq_wire.rpc.ndr import BYTE, DWORD, Conformant, NdrStruct, Unique
 from msmq_wire.rpc.types.context_handle import ContextHandle
-from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
 from msmq_wire.wire.types.guid import NULL_GUID
 
@@ -29,7 +28,6 @@ from msmq_wire.wire.types.guid import NULL_GUID
 class DSCreateObjectRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """An object to make, with its properties."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQDS", "3.1.4.4")
     dw_object_type: ObjectKind = 1
     pwcs_path_name: OptionalPathName = None
     dw_sd_length: DescriptorSize = 0
@@ -45,7 +43,6 @@ class DSCreateObjectRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
 class DSCreateObjectResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
     """The identifier that the object got."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQDS", "3.1.4.4")
     p_obj_guid: OptionalIdentifier = None
     status: HResult = 0
 
@@ -53,7 +50,6 @@ class DSCreateObjectResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
 class DSDeleteObjectRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """An object to delete."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQDS", "3.1.4.5")
     dw_object_type: ObjectKind = 1
     pwcs_path_name: PathName = EMPTY
 
@@ -61,7 +57,6 @@ class DSDeleteObjectRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
 class DSDeleteObjectGuidRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """An object to delete, by its identifier."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQDS", "3.1.4.6")
     dw_object_type: ObjectKind = 1
     p_guid: Identifier = NULL_GUID
 
@@ -69,7 +64,6 @@ class DSDeleteObjectGuidRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
 class DSGetPropsRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """An object and the properties that are asked for."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQDS", "3.1.4.7")
     dw_object_type: ObjectKind = 1
     pwcs_path_name: PathName = EMPTY
     cp: PropertyCount = 0
@@ -82,7 +76,6 @@ class DSGetPropsRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
 class DSGetPropsGuidRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """An object, by its identifier, and the properties that are asked for."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQDS", "3.1.4.8")
     dw_object_type: ObjectKind = 1
     p_guid: OptionalIdentifier = None
     cp: PropertyCount = 0
@@ -95,7 +88,6 @@ class DSGetPropsGuidRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
 class DSSetPropsRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """An object and what its properties become."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQDS", "3.1.4.9")
     dw_object_type: ObjectKind = 1
     pwcs_path_name: PathName = EMPTY
     cp: PropertyCount = 0
@@ -106,7 +98,6 @@ class DSSetPropsRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
 class DSSetPropsGuidRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """An object, by its identifier, and what its properties become."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQDS", "3.1.4.10")
     dw_object_type: ObjectKind = 1
     p_guid: Identifier = NULL_GUID
     cp: PropertyCount = 0
@@ -117,7 +108,6 @@ class DSSetPropsGuidRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
 class DSGetObjectSecurityRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """An object whose security descriptor is asked for."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQDS", "3.1.4.11")
     dw_object_type: ObjectKind = 1
     pwcs_path_name: PathName = EMPTY
     security_information: RequestedParts = 0
@@ -129,7 +119,6 @@ class DSGetObjectSecurityRequest(NdrStruct, frozen=True, kw_only=True, gc=False)
 class DSGetObjectSecurityGuidRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """An object, by its identifier, whose security descriptor is asked for."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQDS", "3.1.4.12")
     dw_object_type: ObjectKind = 1
     p_guid: Identifier = NULL_GUID
     security_information: RequestedParts = 0
@@ -141,7 +130,6 @@ class DSGetObjectSecurityGuidRequest(NdrStruct, frozen=True, kw_only=True, gc=Fa
 class DSSetObjectSecurityRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """Who may do what with an object from now on."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQDS", "3.1.4.13")
     dw_object_type: ObjectKind = 1
     pwcs_path_name: PathName = EMPTY
     security_information: RequestedParts = 0
@@ -152,7 +140,6 @@ class DSSetObjectSecurityRequest(NdrStruct, frozen=True, kw_only=True, gc=False)
 class DSSetObjectSecurityGuidRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """Who may do what with an object, by its identifier, from now on."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQDS", "3.1.4.14")
     dw_object_type: ObjectKind = 1
     p_guid: Identifier = NULL_GUID
     security_information: RequestedParts = 0
@@ -163,7 +150,6 @@ class DSSetObjectSecurityGuidRequest(NdrStruct, frozen=True, kw_only=True, gc=Fa
 class DSQMGetObjectSecurityRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """An object of a queue manager, which asks for its security descriptor and is challenged for it."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQDS", "3.1.4.15")
     dw_object_type: ObjectKind = 1
     p_guid: Identifier = NULL_GUID
     security_information: RequestedParts = 0
@@ -176,7 +162,6 @@ class DSQMGetObjectSecurityRequest(NdrStruct, frozen=True, kw_only=True, gc=Fals
 class DSQMSetMachinePropertiesRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """What the properties of a queue manager become, which sets them itself and is challenged for it."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQDS", "3.1.4.16")
     pwcs_path_name: PathName = EMPTY
     cp: PropertyCount = 0
     a_prop: Properties = ()

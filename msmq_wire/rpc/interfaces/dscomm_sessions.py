@@ -1,6 +1,6 @@
 """Parameter lists of the queries, servers and callbacks of dscomm, [MS-MQDS] 3.1.4 and 3.2.4."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from msmq_wire.rpc.interfaces.directory_parameters import (
     BUFFER_SIZE,
@@ -32,7 +32,6 @@ from msmq_wire.rpc.types.directory_query import (
     SortSet,
 )
 from msmq_wire.rpc.types.propvariant import PROPVARIANT, PropVariant
-from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
 from msmq_wire.wire.private import HOST
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
@@ -46,7 +45,6 @@ _MOST_SIGNED = Ranged(DWORD, 0, 128)
 class DSLookupBeginRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """A query: which objects, what of them, in which order."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQDS", "3.1.4.17")
     pwcs_context: Annotated[WcharText | None, Unique(String()), HOST, "Where to begin; not looked at."] = None
     p_restriction: Annotated[Restriction | None, Unique(RESTRICTION), "What the objects have to be."] = None
     p_columns: Annotated[ColumnSet, COLUMN_SET, "What is wanted of each."] = ColumnSet()
@@ -57,7 +55,6 @@ class DSLookupBeginRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
 class DSLookupBeginResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
     """The query, to read its result with."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQDS", "3.1.4.17")
     p_handle: Annotated[ContextHandle, CONTEXT_HANDLE, "The query."] = ContextHandle()
     status: HResult = 0
 
@@ -65,7 +62,6 @@ class DSLookupBeginResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
 class DSLookupNextRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """A query, and how much of its result is wanted."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQDS", "3.1.4.18")
     handle: Annotated[ContextHandle, CONTEXT_HANDLE, "The query."] = ContextHandle()
     dw_size: Annotated[int, Ranged(DWORD, 0, 128), "How many values at most."] = 0
     ph_server_auth: ServerAuth = ContextHandle()
@@ -75,7 +71,6 @@ class DSLookupNextRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
 class DSLookupNextResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
     """Values of the next objects, those of each one after the other; none at the end."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQDS", "3.1.4.18")
     dw_out_size: Annotated[int, DWORD, "How many values there are."] = 0
     pb_buffer: Annotated[
         tuple[PropVariant, ...],
@@ -90,14 +85,12 @@ class DSLookupNextResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
 class DSLookupEndRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """A query that is over."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQDS", "3.1.4.19")
     ph_context: Annotated[ContextHandle, CONTEXT_HANDLE, "The query."] = ContextHandle()
 
 
 class DSLookupEndResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
     """Nothing is left of the query."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQDS", "3.1.4.19")
     ph_context: Annotated[ContextHandle, CONTEXT_HANDLE, "NULL."] = ContextHandle()
     status: HResult = 0
 
@@ -105,7 +98,6 @@ class DSLookupEndResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
 class DSCreateServersCacheRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """A site, by its number, whose servers are asked for."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQDS", "3.1.4.20")
     pdw_index: Annotated[int, DWORD, "The number of the site, from 0."] = 0
     lplp_site_servers: Annotated[
         WcharText | NullPointee | None, Full(Unique(String())), HOST, "Room for them."
@@ -117,7 +109,6 @@ class DSCreateServersCacheRequest(NdrStruct, frozen=True, kw_only=True, gc=False
 class DSCreateServersCacheResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
     """The name of a site and its servers, signed."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQDS", "3.1.4.20")
     pdw_index: Annotated[int, DWORD, "The number of the site."] = 0
     lplp_site_servers: Annotated[
         WcharText | NullPointee | None,
@@ -133,7 +124,6 @@ class DSCreateServersCacheResponse(NdrStruct, frozen=True, kw_only=True, gc=Fals
 class DSValidateServerRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """The client's first token, of what answers will be signed with."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQDS", "3.1.4.2")
     pguid_enterprise_id: Annotated[GUID, UUID, HOST, "The enterprise of the server."] = NULL_GUID
     f_setup_mode: Annotated[int, DWORD, "Not looked at."] = 0
     dw_context: Annotated[int, DWORD, "The client's number, which the callbacks repeat."] = 0
@@ -147,7 +137,6 @@ class DSValidateServerRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
 class DSValidateServerResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
     """What answers are signed with from now on."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQDS", "3.1.4.2")
     pph_server_auth: ServerAuth = ContextHandle()
     status: HResult = 0
 
@@ -155,14 +144,12 @@ class DSValidateServerResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
 class DSCloseServerHandle(NdrStruct, frozen=True, kw_only=True, gc=False):
     """What answers are no longer signed with."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQDS", "3.1.4.3")
     pph_server_auth: ServerAuth = ContextHandle()
 
 
 class DSCloseServerHandleResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
     """Nothing is left of it."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQDS", "3.1.4.3")
     pph_server_auth: Annotated[ContextHandle, CONTEXT_HANDLE, "NULL."] = ContextHandle()
     status: HResult = 0
 
@@ -170,14 +157,12 @@ class DSCloseServerHandleResponse(NdrStruct, frozen=True, kw_only=True, gc=False
 class DSGetServerPortRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """Which port is asked for."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQDS", "3.1.4.1")
     f_ip: Annotated[int, Ranged(DWORD, 0, 1), "1 for TCP, 0 for SPX."] = 1
 
 
 class ChallengeRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """Bytes that a queue manager has to sign, so that the server sets its properties."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQDS", "3.2.4.1")
     ab_challenge: Annotated[bytes, Conformant(BYTE), "What is to be signed."] = b""
     dw_callenge_size: Annotated[int, _MOST_CHALLENGED, "Its bytes."] = 0
     dw_context: Annotated[int, DWORD, _CONTEXT] = 0
@@ -189,7 +174,6 @@ class ChallengeRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
 class ChallengeResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
     """The queue manager's signature."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQDS", "3.2.4.1")
     ab_signature: Annotated[bytes, ConformantVarying(BYTE, sized=False), "The signature."] = b""
     pdw_signature_size: Annotated[int, DWORD, "Its bytes."] = 0
     status: HResult = 0
@@ -198,7 +182,6 @@ class ChallengeResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
 class GetObjectSecurityChallengeRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """Bytes that a queue manager has to sign, so that the server tells it of its objects."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQDS", "3.2.4.2")
     ab_challenge: Annotated[bytes, Conformant(BYTE), "What is to be signed."] = b""
     dw_callenge_size: Annotated[int, _MOST_CHALLENGED, "Its bytes."] = 0
     dw_context: Annotated[int, DWORD, _CONTEXT] = 0
@@ -212,7 +195,6 @@ class GetObjectSecurityChallengeRequest(NdrStruct, frozen=True, kw_only=True, gc
 class GetObjectSecurityChallengeResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
     """The queue manager's signature."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQDS", "3.2.4.2")
     ab_callenge_responce: Annotated[bytes, ConformantVarying(BYTE, sized=False), "The signature."] = b""
     pdw_callenge_responce_size: Annotated[int, DWORD, "Its bytes."] = 0
     status: HResult = 0
@@ -221,7 +203,6 @@ class GetObjectSecurityChallengeResponse(NdrStruct, frozen=True, kw_only=True, g
 class InitSecCtxRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """The server's next token."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQDS", "3.2.4.3")
     dw_context: Annotated[int, DWORD, _CONTEXT] = 0
     p_serverbuff: Annotated[bytes, Conformant(BYTE), "The token."] = b""
     dw_server_buff_size: Annotated[int, BUFFER_SIZE, "Its bytes."] = 0
@@ -231,7 +212,6 @@ class InitSecCtxRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
 class InitSecCtxResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
     """The client's next token."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQDS", "3.2.4.3")
     p_client_buff: Annotated[bytes, ConformantVarying(BYTE, sized=False), "The token."] = b""
     pdw_client_buff_size: Annotated[int, DWORD, "Its bytes."] = 0
     status: HResult = 0

@@ -25,6 +25,8 @@ class Method(msgspec.Struct, frozen=True):
     ``{objects}`` and ``{properties}`` in them stand for what its members name.
     ``call_timeout`` are the milliseconds after which a client gives up a call that is not answered, None
     where the document names none.
+
+    A parameter list without a ``SPEC`` of its own gets that of the first method that has it.
     """
 
     opnum: int
@@ -36,6 +38,11 @@ class Method(msgspec.Struct, frozen=True):
     members: Members = Members()
     call_timeout: int | None = None
     does: str = ""
+
+    def __post_init__(self) -> None:
+        for cls in (self.request.cls, self.response.cls):
+            if "SPEC" not in vars(cls):
+                cls.SPEC = self.spec
 
     @property
     def stem(self) -> str:

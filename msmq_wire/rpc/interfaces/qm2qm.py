@@ -26,14 +26,12 @@ LAST_OF_WINDOWS_2000 = 7
 class RemoteQMStartReceiveRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """What to read."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQQP", "3.1.4.1")
     lp_remote_read_desc: Annotated[RemoteReadDesc, REMOTE_READ_DESC, "What to read."] = RemoteReadDesc()
 
 
 class RemoteQMStartReceiveResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
     """The message, and the receive that RemoteQMEndReceive ends; a peek has none."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQQP", "3.1.4.1")
     pph_context: Annotated[ContextHandle, CONTEXT_HANDLE, "The receive."] = ContextHandle()
     lp_remote_read_desc: Annotated[RemoteReadDesc, REMOTE_READ_DESC, "What was read."] = RemoteReadDesc()
     status: HResult = 0
@@ -42,7 +40,6 @@ class RemoteQMStartReceiveResponse(NdrStruct, frozen=True, kw_only=True, gc=Fals
 class RemoteQMEndReceiveRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """Whether the client has the message."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQQP", "3.1.4.2")
     pph_context: Annotated[ContextHandle, CONTEXT_HANDLE, "The receive."] = ContextHandle()
     dw_ack: Annotated[int, Ranged(DWORD, 1, 2), RemoteReadAck, "1 puts it back, 2 removes it."] = 0
 
@@ -58,7 +55,6 @@ class HandleResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
 class RemoteQMOpenQueueRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """A queue that qmcomm's R_QMOpenRemoteQueue opened, by the numbers that it gave."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQQP", "3.1.4.3")
     p_lic_guid: Annotated[GUID, UUID, HOST, "The client."] = NULL_GUID
     dw_mqs: Annotated[int, Ranged(DWORD, 0, 16), "1 for a routing or directory server."] = 0
     h_queue: Annotated[int, DWORD, "phQueue of R_QMOpenRemoteQueue."] = 0
@@ -69,7 +65,6 @@ class RemoteQMOpenQueueRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
 class RemoteQMOpenQueueResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
     """The open queue."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQQP", "3.1.4.3")
     ph_context: Annotated[ContextHandle, CONTEXT_HANDLE, "The open queue."] = ContextHandle()
     status: HResult = 0
 
@@ -77,14 +72,12 @@ class RemoteQMOpenQueueResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
 class RemoteQMCloseQueueRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """An open queue to close."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQQP", "3.1.4.4")
     pph_context: Annotated[ContextHandle, CONTEXT_HANDLE, "The open queue."] = ContextHandle()
 
 
 class RemoteQMCloseCursorRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """A cursor to close."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQQP", "3.1.4.5")
     h_queue: Annotated[int, DWORD, "The open queue."] = 0
     h_cursor: Annotated[int, DWORD, "The cursor."] = 0
 
@@ -92,7 +85,6 @@ class RemoteQMCloseCursorRequest(NdrStruct, frozen=True, kw_only=True, gc=False)
 class RemoteQMCancelReceiveRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """A receive to give up."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQQP", "3.1.4.6")
     h_queue: Annotated[int, DWORD, "The open queue."] = 0
     p_queue: Annotated[int, DWORD, "The same."] = 0
     dw_request_id: Annotated[int, DWORD, "As in REMOTEREADDESC."] = 0
@@ -101,21 +93,18 @@ class RemoteQMCancelReceiveRequest(NdrStruct, frozen=True, kw_only=True, gc=Fals
 class RemoteQMPurgeQueueRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """A queue to empty."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQQP", "3.1.4.7")
     h_queue: Annotated[int, DWORD, "The open queue."] = 0
 
 
 class RemoteQMGetQMQMServerPortRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """Which port is asked for."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQQP", "3.1.4.8")
     dw_port_type: Annotated[int, Ranged(DWORD, 0, 3), PortProtocol, "Interface and transport."] = 0
 
 
 class RemoteQmGetVersionResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
     """The server's version."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQQP", "3.1.4.9")
     p_major: Annotated[int, BYTE, "Its first part."] = 0
     p_minor: Annotated[int, BYTE, "Its second part."] = 0
     p_build_number: Annotated[int, WORD, "Its build."] = 0
@@ -124,14 +113,12 @@ class RemoteQmGetVersionResponse(NdrStruct, frozen=True, kw_only=True, gc=False)
 class RemoteQMStartReceive2Request(NdrStruct, frozen=True, kw_only=True, gc=False):
     """What to read."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQQP", "3.1.4.10")
     lp_remote_read_desc2: Annotated[RemoteReadDesc2, REMOTE_READ_DESC2, "What to read."] = RemoteReadDesc2()
 
 
 class RemoteQMStartReceive2Response(NdrStruct, frozen=True, kw_only=True, gc=False):
     """The message and its lookup identifier, and the receive that RemoteQMEndReceive ends."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQQP", "3.1.4.10")
     pph_context: Annotated[ContextHandle, CONTEXT_HANDLE, "The receive."] = ContextHandle()
     lp_remote_read_desc2: Annotated[RemoteReadDesc2, REMOTE_READ_DESC2, "What was read."] = RemoteReadDesc2()
     status: HResult = 0
@@ -140,7 +127,6 @@ class RemoteQMStartReceive2Response(NdrStruct, frozen=True, kw_only=True, gc=Fal
 class RemoteQMStartReceiveByLookupIdRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """What to read, by its lookup identifier."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQQP", "3.1.4.11")
     lookup_id: Annotated[
         int, HYPER, "The message; 0 with NEXT is the first, all ones with PREV the last."
     ] = 0

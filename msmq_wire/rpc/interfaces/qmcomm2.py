@@ -23,7 +23,6 @@ _NOTHING = CACTransferBufferV2(old=CACTransferBufferV1())
 class QMSendMessageInternalExRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """A message for a queue that is not open."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.5.1")
     p_queue_format: Annotated[QueueFormat, QUEUE_FORMAT, "The queue."] = QueueFormat()
     ptb: Annotated[CACTransferBufferV2, CAC_TRANSFER_BUFFER_V2, "The message."] = _NOTHING
     p_message_id: Annotated[ObjectId | None, Unique(OBJECT_ID), "Room for its identifier."] = None
@@ -40,7 +39,6 @@ class MessageIdResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
 class RpcACSendMessageExRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """A message for an open queue."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.5.2")
     h_queue: Annotated[ContextHandle, CONTEXT_HANDLE, "The open queue."] = ContextHandle()
     ptb: Annotated[CACTransferBufferV2, CAC_TRANSFER_BUFFER_V2, "The message."] = _NOTHING
     p_message_id: Annotated[ObjectId | None, Unique(OBJECT_ID), "Room for its identifier."] = None
@@ -49,7 +47,6 @@ class RpcACSendMessageExRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
 class RpcACReceiveMessageExRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """Which message, and which of its properties, are wanted."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.5.3")
     h_qm_context: Annotated[int, DWORD, "pdwQMContext of rpc_QMOpenQueueInternal."] = 0
     ptb: Annotated[CACTransferBufferV2, CAC_TRANSFER_BUFFER_V2, "What is wanted."] = _NOTHING
 
@@ -57,7 +54,6 @@ class RpcACReceiveMessageExRequest(NdrStruct, frozen=True, kw_only=True, gc=Fals
 class RpcACReceiveMessageExResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
     """The message."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.5.3")
     ptb: Annotated[CACTransferBufferV2, CAC_TRANSFER_BUFFER_V2, "The message."] = _NOTHING
     status: HResult = 0
 
@@ -65,7 +61,6 @@ class RpcACReceiveMessageExResponse(NdrStruct, frozen=True, kw_only=True, gc=Fal
 class RpcACCreateCursorExRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """A cursor for an open queue."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.5.4")
     h_queue: Annotated[ContextHandle, CONTEXT_HANDLE, "The open queue."] = ContextHandle()
     pcc: Annotated[CACCreateRemoteCursor, CAC_CREATE_REMOTE_CURSOR, "Room for it."] = CACCreateRemoteCursor()
 
@@ -73,7 +68,6 @@ class RpcACCreateCursorExRequest(NdrStruct, frozen=True, kw_only=True, gc=False)
 class RpcACCreateCursorExResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
     """The cursor, or where a remote one has to be made."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.5.4")
     pcc: Annotated[CACCreateRemoteCursor, CAC_CREATE_REMOTE_CURSOR, "The cursor."] = CACCreateRemoteCursor()
     status: HResult = 0
 

@@ -1,6 +1,6 @@
 """Parameter lists of the methods of qmcomm about queue objects and transactions, [MS-MQMP] 3.1.4."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from msmq_wire.rpc.constants import ObjectType, SecurityInformation
 from msmq_wire.rpc.interfaces.method import HResult
@@ -8,7 +8,6 @@ from msmq_wire.rpc.ndr import BYTE, DWORD, XACTUOW, Conformant, NdrStruct, Range
 from msmq_wire.rpc.types.context_handle import CONTEXT_HANDLE, ContextHandle
 from msmq_wire.rpc.types.propvariant import PROPVARIANT, PropVariant
 from msmq_wire.rpc.types.queue_format import OBJECT_FORMAT, ObjectFormat
-from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
 from msmq_wire.wire.private import IDENTIFIER, QUEUE_NAME
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
@@ -23,7 +22,6 @@ _VALUES = Conformant(PROPVARIANT, size=this.cp)
 class CreateObjectInternalRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """A queue to make, with its properties."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.4.5")
     dw_object_type: Annotated[int, DWORD, ObjectType, "1 for a queue."] = 1
     lpwcs_path_name: Annotated[WcharText, String(), QUEUE_NAME, "Its path name."] = _EMPTY
     sd_size: Annotated[int, Ranged(DWORD, 0, 524288), "Bytes of the security descriptor."] = 0
@@ -36,7 +34,6 @@ class CreateObjectInternalRequest(NdrStruct, frozen=True, kw_only=True, gc=False
 class SetObjectSecurityRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """Who may do what with a queue from now on."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.4.6")
     p_object_format: Annotated[ObjectFormat, OBJECT_FORMAT, "The queue."] = ObjectFormat()
     security_information: Annotated[int, DWORD, SecurityInformation, "Which parts are meant."] = 0
     sd_size: Annotated[int, Ranged(DWORD, 0, 524288), "Bytes of the security descriptor."] = 0
@@ -46,7 +43,6 @@ class SetObjectSecurityRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
 class GetObjectSecurityRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """A queue whose security descriptor is asked for."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.4.7")
     p_object_format: Annotated[ObjectFormat, OBJECT_FORMAT, "The queue."] = ObjectFormat()
     requested_information: Annotated[int, DWORD, SecurityInformation, "Which parts are wanted."] = 0
     n_length: Annotated[int, Ranged(DWORD, 0, 524288), "Bytes of room."] = 0
@@ -55,7 +51,6 @@ class GetObjectSecurityRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
 class GetObjectSecurityResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
     """The security descriptor."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.4.7")
     p_security_descriptor: Annotated[bytes, Conformant(BYTE), "Who may do what."] = b""
     lpn_length_needed: Annotated[int, DWORD, "Its bytes."] = 0
     status: HResult = 0
@@ -64,14 +59,12 @@ class GetObjectSecurityResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
 class ObjectRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """A queue to delete."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.4.8")
     p_object_format: Annotated[ObjectFormat, OBJECT_FORMAT, "The queue."] = ObjectFormat()
 
 
 class GetObjectPropertiesRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """A queue and the properties that are asked for."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.4.9")
     p_object_format: Annotated[ObjectFormat, OBJECT_FORMAT, "The queue."] = ObjectFormat()
     cp: Annotated[int, Ranged(DWORD, 1, 128), "How many properties there are."] = 0
     a_prop: Annotated[tuple[int, ...], _PROPERTIES, "The properties."] = ()
@@ -81,7 +74,6 @@ class GetObjectPropertiesRequest(NdrStruct, frozen=True, kw_only=True, gc=False)
 class GetObjectPropertiesResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
     """The values of the properties."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.4.9")
     ap_var: Annotated[tuple[PropVariant, ...], Conformant(PROPVARIANT), "The values."] = ()
     status: HResult = 0
 
@@ -89,7 +81,6 @@ class GetObjectPropertiesResponse(NdrStruct, frozen=True, kw_only=True, gc=False
 class SetObjectPropertiesRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """A queue and what its properties become."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.4.10")
     p_object_format: Annotated[ObjectFormat, OBJECT_FORMAT, "The queue."] = ObjectFormat()
     cp: Annotated[int, Ranged(DWORD, 1, 128), "How many properties there are."] = 0
     a_prop: Annotated[tuple[int, ...] | None, Unique(_PROPERTIES), "The properties."] = None
@@ -99,7 +90,6 @@ class SetObjectPropertiesRequest(NdrStruct, frozen=True, kw_only=True, gc=False)
 class ObjectPathToObjectFormatRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """A path name whose format name is asked for."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.4.11")
     lpwcs_path_name: Annotated[WcharText, String(), QUEUE_NAME, "The path name."] = _EMPTY
     p_object_format: Annotated[ObjectFormat, OBJECT_FORMAT, "Room for the format name."] = ObjectFormat()
 
@@ -107,7 +97,6 @@ class ObjectPathToObjectFormatRequest(NdrStruct, frozen=True, kw_only=True, gc=F
 class ObjectPathToObjectFormatResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
     """The format name."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.4.11")
     p_object_format: Annotated[ObjectFormat, OBJECT_FORMAT, "The format name."] = ObjectFormat()
     status: HResult = 0
 
@@ -115,14 +104,12 @@ class ObjectPathToObjectFormatResponse(NdrStruct, frozen=True, kw_only=True, gc=
 class GetTmWhereaboutsRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """How much is wanted of where the server's transaction manager is."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.4.12")
     cb_buf_size: Annotated[int, Ranged(DWORD, 0, 131072), "Bytes of room."] = 0
 
 
 class GetTmWhereaboutsResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
     """Where the server's transaction manager is."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.4.12")
     pb_whereabouts: Annotated[bytes, Conformant(BYTE), "The transaction manager's own."] = b""
     pcb_whereabouts: Annotated[int, DWORD, "Its bytes."] = 0
     status: HResult = 0
@@ -131,7 +118,6 @@ class GetTmWhereaboutsResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
 class EnlistTransactionRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """A transaction that calls are part of."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.4.13")
     p_uow: Annotated[GUID, XACTUOW, IDENTIFIER, "The transaction."] = NULL_GUID
     cb_cookie: Annotated[int, Ranged(DWORD, 0, 131072), "Bytes of the cookie."] = 0
     pb_cookie: Annotated[bytes, Conformant(BYTE, size=this.cb_cookie), "The transaction manager's own."] = b""
@@ -140,20 +126,17 @@ class EnlistTransactionRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
 class EnlistInternalTransactionRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """An internal transaction that calls are part of."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.4.14")
     p_uow: Annotated[GUID, XACTUOW, IDENTIFIER, "The transaction."] = NULL_GUID
 
 
 class TransactionRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """An internal transaction to commit or to abort."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.4.15")
     ph_int_xact: Annotated[ContextHandle, CONTEXT_HANDLE, "The transaction."] = ContextHandle()
 
 
 class TransactionResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
     """The internal transaction; NULL once it has ended."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.4.14")
     ph_int_xact: Annotated[ContextHandle, CONTEXT_HANDLE, "The transaction."] = ContextHandle()
     status: HResult = 0

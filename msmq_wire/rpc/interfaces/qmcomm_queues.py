@@ -1,6 +1,6 @@
 """Parameter lists of the methods of qmcomm that open, close and use queues, [MS-MQMP] 3.1.4."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from msmq_wire.rpc.constants import (
     AccessMode,
@@ -26,7 +26,6 @@ from msmq_wire.rpc.ndr import (
 from msmq_wire.rpc.types.cac_transfer_buffer import CAC_TRANSFER_BUFFER_V1, CACTransferBufferV1
 from msmq_wire.rpc.types.context_handle import CONTEXT_HANDLE, ContextHandle
 from msmq_wire.rpc.types.queue_format import QUEUE_FORMAT, QueueFormat
-from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
 from msmq_wire.wire.private import HOST, QUEUE_NAME
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
@@ -39,7 +38,6 @@ _TEXT = Full(Full(String()))
 class GetRemoteQueueNameRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """A queue whose name is asked for."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.4.1")
     p_queue: Annotated[int, DWORD, "cli_pQMQueue of rpc_ACCreateCursorEx."] = 0
     lplp_remote_queue_name: Annotated[WcharText | NullPointee | None, _TEXT, QUEUE_NAME, "Room for it."] = (
         None
@@ -49,7 +47,6 @@ class GetRemoteQueueNameRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
 class GetRemoteQueueNameResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
     """The name of the queue."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.4.1")
     lplp_remote_queue_name: Annotated[
         WcharText | NullPointee | None, _TEXT, QUEUE_NAME, "Its format name."
     ] = None
@@ -59,7 +56,6 @@ class GetRemoteQueueNameResponse(NdrStruct, frozen=True, kw_only=True, gc=False)
 class OpenRemoteQueueRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """A queue to open for another host, for what, and who asks."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.4.2")
     p_queue_format: Annotated[QueueFormat | None, Unique(QUEUE_FORMAT), "The queue."] = None
     dw_calling_process_id: Annotated[int, DWORD, "Process of the client."] = 0
     dw_desired_access: Annotated[int, DWORD, AccessMode, "Receive or peek."] = 0
@@ -71,7 +67,6 @@ class OpenRemoteQueueRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
 class OpenRemoteQueueResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
     """The open queue, and the numbers by which qm2qm knows it."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.4.2")
     pph_context: Annotated[ContextHandle, CONTEXT_HANDLE, "The open queue."] = ContextHandle()
     pdw_context: Annotated[int, DWORD, "dwpContext of RemoteQMOpenQueue."] = 0
     dwp_queue: Annotated[int, DWORD, "pQueue of RemoteQMOpenQueue."] = 0
@@ -82,14 +77,12 @@ class OpenRemoteQueueResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
 class CloseRemoteQueueContext(NdrStruct, frozen=True, kw_only=True, gc=False):
     """An open queue to close; NULL in the answer."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.4.3")
     pph_context: Annotated[ContextHandle, CONTEXT_HANDLE, "The open queue."] = ContextHandle()
 
 
 class CreateRemoteCursorRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """A cursor for a queue of this server; the buffer means nothing."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.4.4")
     ptb1: Annotated[CACTransferBufferV1, CAC_TRANSFER_BUFFER_V1, "Not used."] = CACTransferBufferV1()
     h_queue: Annotated[int, DWORD, "The open queue."] = 0
 
@@ -97,7 +90,6 @@ class CreateRemoteCursorRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
 class CreateRemoteCursorResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
     """The new cursor."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.4.4")
     ph_cursor: Annotated[int, DWORD, "The cursor."] = 0
     status: HResult = 0
 
@@ -105,7 +97,6 @@ class CreateRemoteCursorResponse(NdrStruct, frozen=True, kw_only=True, gc=False)
 class OpenQueueInternalRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """A queue that an application opens, and what its server needs to know of a remote one."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.4.17")
     p_queue_format: Annotated[QueueFormat, QUEUE_FORMAT, "The queue."] = QueueFormat()
     dw_desired_access: Annotated[int, DWORD, AccessMode, "Receive, peek or send."] = 0
     dw_share_mode: Annotated[int, DWORD, ShareMode, "Whether others may receive from it meanwhile."] = 0
@@ -123,7 +114,6 @@ class OpenQueueInternalRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
 class OpenQueueInternalResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
     """The open queue, as a number and as a handle."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.4.17")
     lplp_remote_queue_name: Annotated[
         WcharText | NullPointee | None, _TEXT, QUEUE_NAME, "Where a remote queue is."
     ] = None
@@ -135,14 +125,12 @@ class OpenQueueInternalResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
 class QueueHandleRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """An open queue to close."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.4.18")
     ph_queue: Annotated[ContextHandle, CONTEXT_HANDLE, "The open queue."] = ContextHandle()
 
 
 class QueueHandleResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
     """NULL where the queue was closed."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.4.18")
     ph_queue: Annotated[ContextHandle, CONTEXT_HANDLE, "NULL on success."] = ContextHandle()
     status: HResult = 0
 
@@ -150,7 +138,6 @@ class QueueHandleResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
 class CursorRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """A cursor to close."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.4.19")
     h_queue: Annotated[ContextHandle, CONTEXT_HANDLE, "The open queue."] = ContextHandle()
     h_cursor: Annotated[int, DWORD, "The cursor."] = 0
 
@@ -158,7 +145,6 @@ class CursorRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
 class SetCursorPropertiesRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """A cursor and the remote one that it stands for."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.4.20")
     h_proxy: Annotated[ContextHandle, CONTEXT_HANDLE, "The open queue."] = ContextHandle()
     h_cursor: Annotated[int, DWORD, "The cursor."] = 0
     h_remote_cursor: Annotated[int, DWORD, "phCursor of R_QMCreateRemoteCursor."] = 0
@@ -174,7 +160,6 @@ _FORMAT_NAME = Unique(
 class ACHandleToFormatNameRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """An open queue whose format name is asked for."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.4.21")
     h_queue: Annotated[ContextHandle, CONTEXT_HANDLE, "The open queue."] = ContextHandle()
     dw_format_name_rpc_buffer_len: Annotated[int, Ranged(DWORD, 0, 524288), "Characters of room."] = 0
     lpwcs_format_name: Annotated[WcharText | None, _FORMAT_NAME, QUEUE_NAME, "Room for the name."] = None
@@ -184,7 +169,6 @@ class ACHandleToFormatNameRequest(NdrStruct, frozen=True, kw_only=True, gc=False
 class ACHandleToFormatNameResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
     """The format name."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.4.21")
     lpwcs_format_name: Annotated[
         WcharText | None, Unique(ConformantVarying(WCHAR)), QUEUE_NAME, "The name."
     ] = None
@@ -195,21 +179,18 @@ class ACHandleToFormatNameResponse(NdrStruct, frozen=True, kw_only=True, gc=Fals
 class QueueRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """A queue to empty."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.4.22")
     h_queue: Annotated[ContextHandle, CONTEXT_HANDLE, "The open queue."] = ContextHandle()
 
 
 class QueryRegistryRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """A setting of the server that is asked for."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.4.23")
     dw_query_type: Annotated[int, DWORD, RegistryQueryType, "Which setting."] = 0
 
 
 class QueryRegistryResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
     """The setting."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.4.23")
     lplp_mqis_server: Annotated[WcharText | None, Unique(String()), "The setting as text."] = None
     status: HResult = 0
 
@@ -217,5 +198,4 @@ class QueryRegistryResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
 class GetServerPortRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """Which port is asked for."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.4.24")
     f_ip: Annotated[int, DWORD, PortProtocol, "Interface and transport."] = 0

@@ -1,7 +1,7 @@
 """qmmgmt, [MS-MQMR]: what an administrator asks of a queue manager, and tells it to do."""
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from msmq_wire.rpc.constants import ManagementAction, MgmtObjectType
 from msmq_wire.rpc.interfaces.method import HResult, interface, method
@@ -26,7 +26,6 @@ _KINDS: Mapping[int, PropertyKind] = {
 class QMMgmtGetInfoRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """A computer or a queue, and the properties that are asked for."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMR", "3.1.4.1")
     p_object_format: Annotated[MgmtObject, MGMT_OBJECT, "The computer or the queue."] = MgmtObject()
     cp: Annotated[int, Ranged(DWORD, 1, 128), "How many properties there are."] = 0
     a_prop: Annotated[tuple[int, ...], Conformant(DWORD, size=this.cp), "The properties."] = ()
@@ -43,7 +42,6 @@ class QMMgmtGetInfoRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
 class QMMgmtGetInfoResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
     """The values of the properties."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMR", "3.1.4.1")
     ap_var: Annotated[tuple[PropVariant, ...], Conformant(PROPVARIANT), "The values."] = ()
     status: HResult = 0
 
@@ -55,7 +53,6 @@ class QMMgmtActionRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     text of the section wants a text with its end, and so it is read.
     """
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMR", "3.1.4.2")
     p_object_format: Annotated[MgmtObject, MGMT_OBJECT, "The computer or the queue."] = MgmtObject()
     lpwsz_action: Annotated[WcharText, String(), Public(among=tuple(ManagementAction)), "What to do."] = (
         WcharText(b"\0\0")

@@ -41,7 +41,6 @@ class ContextRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
 class OpenQueueRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """A queue to open, for what, and who asks."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQRR", "3.1.4.2")
     p_queue_format: Annotated[QueueFormat, QUEUE_FORMAT, "The queue."] = QueueFormat()
     dw_access: Annotated[int, DWORD, AccessMode, "Receive, peek or move."] = 0
     dw_share_mode: Annotated[int, DWORD, ShareMode, "Whether others may receive from it meanwhile."] = 0
@@ -56,21 +55,18 @@ class OpenQueueRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
 class OpenQueueResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
     """The open queue; errors come as faults."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQRR", "3.1.4.2")
     pph_context: Annotated[ContextHandle, CONTEXT_HANDLE, "The open queue."] = ContextHandle()
 
 
 class CloseQueueRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """An open queue to close."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQRR", "3.1.4.3")
     pph_context: Annotated[ContextHandle, CONTEXT_HANDLE, "The open queue."] = ContextHandle()
 
 
 class CloseQueueResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
     """NULL where the queue was closed."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQRR", "3.1.4.3")
     pph_context: Annotated[ContextHandle, CONTEXT_HANDLE, "NULL on success."] = ContextHandle()
     status: HResult = 0
 
@@ -78,7 +74,6 @@ class CloseQueueResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
 class CreateCursorResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
     """The new cursor."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQRR", "3.1.4.4")
     ph_cursor: Annotated[int, DWORD, "The cursor."] = 0
     status: HResult = 0
 
@@ -86,7 +81,6 @@ class CreateCursorResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
 class CloseCursorRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """A cursor to close."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQRR", "3.1.4.5")
     ph_context: Annotated[ContextHandle, CONTEXT_HANDLE, "The open queue."] = ContextHandle()
     h_cursor: Annotated[int, DWORD, "The cursor."] = 0
 
@@ -94,7 +88,6 @@ class CloseCursorRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
 class StartReceiveRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """Which message to receive or peek, how long to wait and how much of it to send."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQRR", "3.1.4.7")
     ph_context: Annotated[ContextHandle, CONTEXT_HANDLE, "The open queue."] = ContextHandle()
     lookup_id: Annotated[int, HYPER, "Lookup identifier of a message, or 0."] = 0
     h_cursor: Annotated[int, DWORD, "A cursor, or 0."] = 0
@@ -108,7 +101,6 @@ class StartReceiveRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
 class StartReceiveResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
     """The message in sections."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQRR", "3.1.4.7")
     pdw_arrive_time: Annotated[int, DWORD, "When the message arrived, in seconds since 1970."] = 0
     p_sequence_id: Annotated[int, HYPER, "The low 7 bytes of the lookup identifier."] = 0
     pdw_number_of_sections: Annotated[int, DWORD, "How many sections there are."] = 0
@@ -121,7 +113,6 @@ class StartReceiveResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
 class CancelReceiveRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """A receive to give up."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQRR", "3.1.4.8")
     ph_context: Annotated[ContextHandle, CONTEXT_HANDLE, "The open queue."] = ContextHandle()
     dw_request_id: Annotated[int, DWORD, "As in R_StartReceive."] = 0
 
@@ -129,7 +120,6 @@ class CancelReceiveRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
 class EndReceiveRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """Whether the client has the message."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQRR", "3.1.4.9")
     ph_context: Annotated[ContextHandle, CONTEXT_HANDLE, "The open queue."] = ContextHandle()
     dw_ack: Annotated[int, Ranged(DWORD, 1, 2), RemoteReadAck, "1 puts it back, 2 removes it."] = 0
     dw_request_id: Annotated[int, DWORD, "As in R_StartReceive."] = 0
@@ -138,7 +128,6 @@ class EndReceiveRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
 class MoveMessageRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """A message to move to another subqueue."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQRR", "3.1.4.10")
     ph_context_from: Annotated[ContextHandle, CONTEXT_HANDLE, "The queue it is in."] = ContextHandle()
     ull_context_to: Annotated[int, HYPER, "The queue it goes to: pMoveContext of R_OpenQueueForMove."] = 0
     lookup_id: Annotated[int, HYPER, "The message."] = 0
@@ -148,7 +137,6 @@ class MoveMessageRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
 class OpenQueueForMoveResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
     """The open queue, and the number that R_MoveMessage takes for it; errors come as faults."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQRR", "3.1.4.11")
     p_move_context: Annotated[int, HYPER, "Stands for the queue in R_MoveMessage."] = 0
     pph_context: Annotated[ContextHandle, CONTEXT_HANDLE, "The open queue."] = ContextHandle()
 
@@ -156,7 +144,6 @@ class OpenQueueForMoveResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
 class QMEnlistRemoteTransactionRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """A transaction that the receives from a queue are part of."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQRR", "3.1.4.12")
     p_transaction_id: Annotated[GUID, XACTUOW, IDENTIFIER, "The transaction."] = NULL_GUID
     cb_propagation_token: Annotated[int, Ranged(DWORD, 0, 131072), "Bytes of the token."] = 0
     pb_propagation_token: Annotated[
@@ -168,14 +155,12 @@ class QMEnlistRemoteTransactionRequest(NdrStruct, frozen=True, kw_only=True, gc=
 class StartTransactionalReceiveRequest(StartReceiveRequest, frozen=True, kw_only=True, gc=False):
     """As R_StartReceive, inside a transaction."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQRR", "3.1.4.13")
     p_transaction_id: Annotated[GUID, XACTUOW, IDENTIFIER, "The transaction; all zero is none."] = NULL_GUID
 
 
 class SetUserAcknowledgementClassRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """What acknowledgment a received message gets."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQRR", "3.1.4.14")
     ph_context: Annotated[ContextHandle, CONTEXT_HANDLE, "The open queue."] = ContextHandle()
     lookup_id: Annotated[int, HYPER, "The message."] = 0
     us_class: Annotated[int, WORD, MessageClass, "The class of the acknowledgment, or 0."] = 0

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from msmq_wire.rpc.interfaces import INTERFACES, NAMED_ONLY, interface_name
+from msmq_wire.rpc.interfaces import INTERFACES, METHODS, NAMED_ONLY, interface_name
 from msmq_wire.rpc.interfaces.method import interface, method
+from msmq_wire.rpc.interfaces.remote_read import (
+    EndReceiveRequest,
+    StartReceiveRequest,
+    StartTransactionalReceiveRequest,
+)
 from msmq_wire.rpc.interfaces.role import Members, Role
 from msmq_wire.rpc.interfaces.shared_parameters import NoParameters, StatusResponse
 from msmq_wire.spec import SpecRef
@@ -26,6 +31,14 @@ def test_a_table_becomes_methods_with_their_sections() -> None:
     assert done.parameters("response") is done.response
     assert done.returns_status
     assert (done.role, done.members) == (Role.PURGE, Members(handle="ph_context"))
+
+
+def test_a_list_without_a_section_has_that_of_the_first_method_that_has_it() -> None:
+    first, *_ = (method for method in METHODS.values() if method.request.cls is EndReceiveRequest)
+    assert (first.name, str(EndReceiveRequest.SPEC)) == ("R_EndReceive", "[MS-MQRR] 3.1.4.9")
+    assert str(StartReceiveRequest.SPEC) == "[MS-MQRR] 3.1.4.7"
+    assert str(StartTransactionalReceiveRequest.SPEC) == "[MS-MQRR] 3.1.4.13"
+    assert str(StatusResponse.SPEC) == "[C706] 14.4"
 
 
 @pytest.mark.parametrize(
