@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar, TypeAlias
 
 from msmq_wire.rpc.constants import DirectoryObjectType, SecurityInformation
 from msmq_wire.rpc.interfaces.method import HResult
+from msmq_wire.rpc.interfaces.role import GIVES, OBJECT, OBJECT_TYPE, PROPERTIES, VALUES
 from msmq_wire.rpc.ndr import BYTE, DWORD, UUID, Conformant, NdrStruct, Ranged, String, Unique
 from msmq_wire.rpc.types.context_handle import CONTEXT_HANDLE, ContextHandle
 from msmq_wire.rpc.types.propvariant import PROPVARIANT, PropVariant
@@ -22,18 +23,23 @@ BUFFER_SIZE = Ranged(DWORD, 0, 524288)
 """Bytes of what has no smaller limit."""
 
 ObjectKind: TypeAlias = Annotated[
-    int, Ranged(DWORD, 1, 58), DirectoryObjectType, "What kind of object it is."
+    int, Ranged(DWORD, 1, 58), DirectoryObjectType, OBJECT_TYPE, "What kind of object it is."
 ]
-PathName: TypeAlias = Annotated[WcharText, String(), QUEUE_NAME, "The path name of the object."]
+PathName: TypeAlias = Annotated[WcharText, String(), QUEUE_NAME, OBJECT, "The path name of the object."]
 OptionalPathName: TypeAlias = Annotated[
-    WcharText | None, Unique(String()), QUEUE_NAME, "The path name of the object, of what has one."
+    WcharText | None, Unique(String()), QUEUE_NAME, OBJECT, "The path name of the object, of what has one."
 ]
-Identifier: TypeAlias = Annotated[GUID, UUID, HOST, "The identifier of the object."]
-OptionalIdentifier: TypeAlias = Annotated[GUID | None, Unique(UUID), HOST, "The identifier of the object."]
+Identifier: TypeAlias = Annotated[GUID, UUID, HOST, OBJECT, "The identifier of the object."]
+OptionalIdentifier: TypeAlias = Annotated[
+    GUID | None, Unique(UUID), HOST, OBJECT, "The identifier of the object."
+]
+NewIdentifier: TypeAlias = Annotated[GUID | None, Unique(UUID), HOST, GIVES, "The identifier of the object."]
 PropertyCount: TypeAlias = Annotated[int, Ranged(DWORD, 1, 128), "How many properties there are."]
-Properties: TypeAlias = Annotated[tuple[int, ...], Conformant(DWORD, size=this.cp), "The properties."]
+Properties: TypeAlias = Annotated[
+    tuple[int, ...], Conformant(DWORD, size=this.cp), PROPERTIES, "The properties."
+]
 PropertyValues: TypeAlias = Annotated[
-    tuple[PropVariant, ...], Conformant(PROPVARIANT, size=this.cp), "Their values, or room for them."
+    tuple[PropVariant, ...], Conformant(PROPVARIANT, size=this.cp), VALUES, "Their values, or room for them."
 ]
 RequestedParts: TypeAlias = Annotated[int, DWORD, SecurityInformation, "Which parts are meant."]
 DescriptorSize: TypeAlias = Annotated[int, BUFFER_SIZE, "Bytes of the security descriptor."]
@@ -49,7 +55,7 @@ class ValuesResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
     """The values of the properties of an object, signed."""
 
     SPEC: ClassVar[SpecRef] = SpecRef("MS-MQDS", "3.1.4.7")
-    ap_var: Annotated[tuple[PropVariant, ...], Conformant(PROPVARIANT), "The values."] = ()
+    ap_var: Annotated[tuple[PropVariant, ...], Conformant(PROPVARIANT), VALUES, "The values."] = ()
     pb_server_signature: Signature = b""
     pdw_server_signature_size: SignatureSize = 0
     status: HResult = 0

@@ -8,9 +8,6 @@ from msmq_wire.rpc.interfaces.role import Role
 from msmq_wire.rpc.interfaces.shared_parameters import PortResponse, StatusResponse
 from msmq_wire.spec import SpecRef
 
-_BY_NAME = {"object_type": "dw_object_type", "object": "pwcs_path_name"}
-_BY_IDENTIFIER = {"object_type": "dw_object_type", "object": "p_guid"}
-_WITH_PROPERTIES = {"properties": "a_prop", "values": "ap_var"}
 _READS = "reads {properties} of {object}"
 _CHANGES = "changes {properties} of {object}"
 _ASKS_SECURITY = "asks who may use {object}"
@@ -28,9 +25,6 @@ INTERFACE = interface(
             objects.DSCreateObjectResponse,
             Role.CHANGE_DIRECTORY,
             does="creates {object} with {properties}",
-            gives="p_obj_guid",
-            **_BY_NAME,
-            **_WITH_PROPERTIES,
         ),
         1: method(
             "S_DSDeleteObject",
@@ -38,7 +32,6 @@ INTERFACE = interface(
             objects.DSDeleteObjectRequest,
             StatusResponse,
             does="deletes {object}",
-            **_BY_NAME,
         ),
         2: method(
             "S_DSGetProps",
@@ -47,8 +40,6 @@ INTERFACE = interface(
             ValuesResponse,
             Role.ASK_DIRECTORY,
             does=_READS,
-            **_BY_NAME,
-            **_WITH_PROPERTIES,
         ),
         3: method(
             "S_DSSetProps",
@@ -57,8 +48,6 @@ INTERFACE = interface(
             StatusResponse,
             Role.CHANGE_DIRECTORY,
             does=_CHANGES,
-            **_BY_NAME,
-            **_WITH_PROPERTIES,
         ),
         4: method(
             "S_DSGetObjectSecurity",
@@ -66,7 +55,6 @@ INTERFACE = interface(
             objects.DSGetObjectSecurityRequest,
             SecurityResponse,
             does=_ASKS_SECURITY,
-            **_BY_NAME,
         ),
         5: method(
             "S_DSSetObjectSecurity",
@@ -74,7 +62,6 @@ INTERFACE = interface(
             objects.DSSetObjectSecurityRequest,
             StatusResponse,
             does=_SETS_SECURITY,
-            **_BY_NAME,
         ),
         6: method(
             "S_DSLookupBegin",
@@ -83,8 +70,6 @@ INTERFACE = interface(
             sessions.DSLookupBeginResponse,
             Role.BEGIN_LOOKUP,
             does="looks up {properties} of {objects}",
-            gives="p_handle",
-            properties="p_columns.a_col",
         ),
         7: method(
             "S_DSLookupNext",
@@ -93,8 +78,6 @@ INTERFACE = interface(
             sessions.DSLookupNextResponse,
             Role.LOOK_UP,
             does="reads on in what was looked up",
-            handle="handle",
-            values="pb_buffer",
         ),
         8: method(
             "S_DSLookupEnd",
@@ -102,7 +85,6 @@ INTERFACE = interface(
             sessions.DSLookupEndRequest,
             sessions.DSLookupEndResponse,
             does="ends the lookup",
-            handle="ph_context",
         ),
         10: method(
             "S_DSDeleteObjectGuid",
@@ -110,7 +92,6 @@ INTERFACE = interface(
             objects.DSDeleteObjectGuidRequest,
             StatusResponse,
             does="deletes {object}",
-            **_BY_IDENTIFIER,
         ),
         11: method(
             "S_DSGetPropsGuid",
@@ -119,8 +100,6 @@ INTERFACE = interface(
             ValuesResponse,
             Role.ASK_DIRECTORY,
             does=_READS,
-            **_BY_IDENTIFIER,
-            **_WITH_PROPERTIES,
         ),
         12: method(
             "S_DSSetPropsGuid",
@@ -129,8 +108,6 @@ INTERFACE = interface(
             StatusResponse,
             Role.CHANGE_DIRECTORY,
             does=_CHANGES,
-            **_BY_IDENTIFIER,
-            **_WITH_PROPERTIES,
         ),
         13: method(
             "S_DSGetObjectSecurityGuid",
@@ -138,7 +115,6 @@ INTERFACE = interface(
             objects.DSGetObjectSecurityGuidRequest,
             SecurityResponse,
             does=_ASKS_SECURITY,
-            **_BY_IDENTIFIER,
         ),
         14: method(
             "S_DSSetObjectSecurityGuid",
@@ -146,7 +122,6 @@ INTERFACE = interface(
             objects.DSSetObjectSecurityGuidRequest,
             StatusResponse,
             does=_SETS_SECURITY,
-            **_BY_IDENTIFIER,
         ),
         19: method(
             "S_DSQMSetMachineProperties",
@@ -155,8 +130,6 @@ INTERFACE = interface(
             StatusResponse,
             Role.CHANGE_DIRECTORY,
             does="a queue manager changes {properties} of its own",
-            object="pwcs_path_name",
-            **_WITH_PROPERTIES,
         ),
         20: method(
             "S_DSCreateServersCache",
@@ -171,7 +144,6 @@ INTERFACE = interface(
             objects.DSQMGetObjectSecurityRequest,
             SecurityResponse,
             does="a queue manager asks who may use {object}",
-            **_BY_IDENTIFIER,
         ),
         22: method(
             "S_DSValidateServer",
@@ -179,7 +151,6 @@ INTERFACE = interface(
             sessions.DSValidateServerRequest,
             sessions.DSValidateServerResponse,
             does="has the server prove who it is",
-            gives="pph_server_auth",
         ),
         23: method(
             "S_DSCloseServerHandle",
@@ -187,15 +158,9 @@ INTERFACE = interface(
             sessions.DSCloseServerHandle,
             sessions.DSCloseServerHandleResponse,
             does="ends what the server signs with",
-            handle="pph_server_auth",
         ),
         27: method(
-            "S_DSGetServerPort",
-            "3.1.4.1",
-            sessions.DSGetServerPortRequest,
-            PortResponse,
-            Role.ASK_PORT,
-            port="f_ip",
+            "S_DSGetServerPort", "3.1.4.1", sessions.DSGetServerPortRequest, PortResponse, Role.ASK_PORT
         ),
     },
     callbacks={

@@ -17,7 +17,7 @@ from msmq_wire.rpc.interfaces.directory_parameters import (
     ValuesResponse,
 )
 from msmq_wire.rpc.interfaces.method import HResult, interface, method
-from msmq_wire.rpc.interfaces.role import Role
+from msmq_wire.rpc.interfaces.role import GIVES, HANDLE, Role
 from msmq_wire.rpc.interfaces.shared_parameters import NoParameters, StatusResponse
 from msmq_wire.rpc.ndr import DWORD, UUID, ConformantVarying, Full, NdrStruct, String, Unique
 from msmq_wire.rpc.types.context_handle import CONTEXT_HANDLE, ContextHandle
@@ -29,7 +29,6 @@ from msmq_wire.wire.types.wchar_text import WcharText
 
 _MS_MQDS = SpecRef("MS-MQDS", "3.3.4")
 _SITES = Unique(ConformantVarying(UUID, size=this.pdw_number_of_sites, length=this.pdw_number_of_sites))
-_WITH_PROPERTIES = {"object_type": "dw_object_type", "properties": "a_prop", "values": "ap_var"}
 
 
 class DSGetComputerSitesRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
@@ -84,20 +83,20 @@ class DSBeginDeleteNotificationRequest(NdrStruct, frozen=True, kw_only=True, gc=
 class DSBeginDeleteNotificationResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
     """What the deletion will be told with."""
 
-    p_handle: Annotated[ContextHandle, CONTEXT_HANDLE, "The notification."] = ContextHandle()
+    p_handle: Annotated[ContextHandle, CONTEXT_HANDLE, GIVES, "The notification."] = ContextHandle()
     status: HResult = 0
 
 
 class DSNotifyDeleteRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """The notification to send: it is deleted."""
 
-    handle: Annotated[ContextHandle, CONTEXT_HANDLE, "The notification."] = ContextHandle()
+    handle: Annotated[ContextHandle, CONTEXT_HANDLE, HANDLE, "The notification."] = ContextHandle()
 
 
 class DSEndDeleteNotification(NdrStruct, frozen=True, kw_only=True, gc=False):
     """A notification that is over; NULL in the answer, which has nothing else."""
 
-    p_handle: Annotated[ContextHandle, CONTEXT_HANDLE, "The notification."] = ContextHandle()
+    p_handle: Annotated[ContextHandle, CONTEXT_HANDLE, HANDLE, "The notification."] = ContextHandle()
 
 
 class DSIsServerGCResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
@@ -140,7 +139,6 @@ INTERFACE = interface(
             DSGetComputerSitesRequest,
             DSGetComputerSitesResponse,
             does="asks for the sites of {object}",
-            object="pwcs_path_name",
         ),
         1: method(
             "S_DSGetPropsEx",
@@ -149,8 +147,6 @@ INTERFACE = interface(
             ValuesResponse,
             Role.ASK_DIRECTORY,
             does="reads {properties} of {object}",
-            object="pwcs_path_name",
-            **_WITH_PROPERTIES,
         ),
         2: method(
             "S_DSGetPropsGuidEx",
@@ -159,8 +155,6 @@ INTERFACE = interface(
             ValuesResponse,
             Role.ASK_DIRECTORY,
             does="reads {properties} of {object}",
-            object="p_guid",
-            **_WITH_PROPERTIES,
         ),
         3: method(
             "S_DSBeginDeleteNotification",
@@ -168,8 +162,6 @@ INTERFACE = interface(
             DSBeginDeleteNotificationRequest,
             DSBeginDeleteNotificationResponse,
             does="is about to delete {object}",
-            object="pwcs_path_name",
-            gives="p_handle",
         ),
         4: method(
             "S_DSNotifyDelete",
@@ -177,7 +169,6 @@ INTERFACE = interface(
             DSNotifyDeleteRequest,
             StatusResponse,
             does="has the server tell of the deletion",
-            handle="handle",
         ),
         5: method(
             "S_DSEndDeleteNotification",
@@ -185,7 +176,6 @@ INTERFACE = interface(
             DSEndDeleteNotification,
             DSEndDeleteNotification,
             does="ends telling of the deletion",
-            handle="p_handle",
         ),
         6: method(
             "S_DSIsServerGC",

@@ -6,6 +6,7 @@ from msmq_wire.rpc.interfaces.directory_parameters import (
     EMPTY,
     DescriptorSize,
     Identifier,
+    NewIdentifier,
     ObjectKind,
     OptionalIdentifier,
     OptionalPathName,
@@ -37,13 +38,13 @@ class DSCreateObjectRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     cp: PropertyCount = 0
     a_prop: Properties = ()
     ap_var: PropertyValues = ()
-    p_obj_guid: OptionalIdentifier = None
+    p_obj_guid: NewIdentifier = None
 
 
 class DSCreateObjectResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
     """The identifier that the object got."""
 
-    p_obj_guid: OptionalIdentifier = None
+    p_obj_guid: NewIdentifier = None
     status: HResult = 0
 
 

@@ -9,6 +9,7 @@ from msmq_wire.rpc.interfaces.directory_parameters import (
     SignatureSize,
 )
 from msmq_wire.rpc.interfaces.method import HResult
+from msmq_wire.rpc.interfaces.role import GIVES, HANDLE, PORT, PROPERTIES, VALUES
 from msmq_wire.rpc.ndr import (
     BYTE,
     DWORD,
@@ -47,7 +48,9 @@ class DSLookupBeginRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
 
     pwcs_context: Annotated[WcharText | None, Unique(String()), HOST, "Where to begin; not looked at."] = None
     p_restriction: Annotated[Restriction | None, Unique(RESTRICTION), "What the objects have to be."] = None
-    p_columns: Annotated[ColumnSet, COLUMN_SET, "What is wanted of each."] = ColumnSet()
+    p_columns: Annotated[ColumnSet, COLUMN_SET, PROPERTIES.at("a_col"), "What is wanted of each."] = (
+        ColumnSet()
+    )
     p_sort: Annotated[SortSet | None, Unique(SORT_SET), "In which order."] = None
     ph_server_auth: ServerAuth = ContextHandle()
 
@@ -55,14 +58,14 @@ class DSLookupBeginRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
 class DSLookupBeginResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
     """The query, to read its result with."""
 
-    p_handle: Annotated[ContextHandle, CONTEXT_HANDLE, "The query."] = ContextHandle()
+    p_handle: Annotated[ContextHandle, CONTEXT_HANDLE, GIVES, "The query."] = ContextHandle()
     status: HResult = 0
 
 
 class DSLookupNextRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """A query, and how much of its result is wanted."""
 
-    handle: Annotated[ContextHandle, CONTEXT_HANDLE, "The query."] = ContextHandle()
+    handle: Annotated[ContextHandle, CONTEXT_HANDLE, HANDLE, "The query."] = ContextHandle()
     dw_size: Annotated[int, Ranged(DWORD, 0, 128), "How many values at most."] = 0
     ph_server_auth: ServerAuth = ContextHandle()
     pdw_server_signature_size: SignatureSize = 0
@@ -75,6 +78,7 @@ class DSLookupNextResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
     pb_buffer: Annotated[
         tuple[PropVariant, ...],
         ConformantVarying(PROPVARIANT, length=this.dw_out_size, sized=False),
+        VALUES,
         "The values.",
     ] = ()
     pb_server_signature: Signature = b""
@@ -85,7 +89,7 @@ class DSLookupNextResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
 class DSLookupEndRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """A query that is over."""
 
-    ph_context: Annotated[ContextHandle, CONTEXT_HANDLE, "The query."] = ContextHandle()
+    ph_context: Annotated[ContextHandle, CONTEXT_HANDLE, HANDLE, "The query."] = ContextHandle()
 
 
 class DSLookupEndResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
@@ -137,14 +141,14 @@ class DSValidateServerRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
 class DSValidateServerResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
     """What answers are signed with from now on."""
 
-    pph_server_auth: ServerAuth = ContextHandle()
+    pph_server_auth: Annotated[ServerAuth, GIVES] = ContextHandle()
     status: HResult = 0
 
 
 class DSCloseServerHandle(NdrStruct, frozen=True, kw_only=True, gc=False):
     """What answers are no longer signed with."""
 
-    pph_server_auth: ServerAuth = ContextHandle()
+    pph_server_auth: Annotated[ServerAuth, HANDLE] = ContextHandle()
 
 
 class DSCloseServerHandleResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
@@ -157,7 +161,7 @@ class DSCloseServerHandleResponse(NdrStruct, frozen=True, kw_only=True, gc=False
 class DSGetServerPortRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """Which port is asked for."""
 
-    f_ip: Annotated[int, Ranged(DWORD, 0, 1), "1 for TCP, 0 for SPX."] = 1
+    f_ip: Annotated[int, Ranged(DWORD, 0, 1), PORT, "1 for TCP, 0 for SPX."] = 1
 
 
 class ChallengeRequest(NdrStruct, frozen=True, kw_only=True, gc=False):

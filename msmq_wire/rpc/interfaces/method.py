@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
+from functools import cached_property
+from typing import Annotated, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from msmq_wire.rpc.interfaces.role import Members, Role
+from msmq_wire.rpc.interfaces.role import Members, Role, members_of
 from msmq_wire.rpc.ndr import DWORD, NdrStruct, Parameters
 from msmq_wire.spec import SpecRef, snake_case
 from msmq_wire.wire.types.guid import GUID
@@ -16,15 +17,14 @@ Side: TypeAlias = Literal["request", "response"]
 HResult: TypeAlias = Annotated[int, DWORD, "HRESULT: 0 is success."]
 
 
-class Method(msgspec.Struct, frozen=True):
+class Method(msgspec.Struct, frozen=True, dict=True):
     """One method: its opnum and the parameter lists of both directions, in wire order.
 
     ``returns_status`` says that the response ends with an HRESULT; the others return nothing, or a number.
-    ``role`` is what it does, ``members`` with which of its parameters; None where nothing but its words
-    depends on it. ``does`` are those words, for whatever has no story of its role; ``{object}``,
-    ``{objects}`` and ``{properties}`` in them stand for what its members name.
-    ``call_timeout`` are the milliseconds after which a client gives up a call that is not answered, None
-    where the document names none.
+    ``role`` is what it does; None where nothing but its words depends on it. ``does`` are those words, for
+    whatever has no story of its role; ``{object}``, ``{objects}`` and ``{properties}`` in them stand for what
+    its members name. ``call_timeout`` are the milliseconds after which a client gives up a call that is not
+    answered, None where the document names none.
 
     A parameter list without a ``SPEC`` of its own gets that of the first method that has it.
     """
@@ -35,14 +35,19 @@ class Method(msgspec.Struct, frozen=True):
     request: Parameters
     response: Parameters
     role: Role | None = None
-    members: Members = Members()
     call_timeout: int | None = None
     does: str = ""
+    in_transaction: bool = False
 
     def __post_init__(self) -> None:
         for cls in (self.request.cls, self.response.cls):
             if "SPEC" not in vars(cls):
                 cls.SPEC = self.spec
+
+    @cached_property
+    def members(self) -> Members:
+        """Which of its parameters are handle, queue, cursor and so on: their annotations say so."""
+        return members_of(self.request.cls, self.response.cls, self.in_transaction)
 
     @property
     def stem(self) -> str:
@@ -91,7 +96,7 @@ class _Entry(NamedTuple):
     response: type[NdrStruct]
     role: Role | None
     does: str
-    members: Members
+    in_transaction: bool
 
 
 def method(
@@ -100,13 +105,11 @@ def method(
     request: type[NdrStruct],
     response: type[NdrStruct],
     role: Role | None = None,
-    /,
-    *,
     does: str = "",
-    **members: Any,
+    in_transaction: bool = False,
 ) -> _Entry:
-    """An entry of the table of an interface; what ``members`` names is a member of its parameter lists."""
-    return _Entry(name, section, request, response, role, does, Members(**members))
+    """An entry of the table of an interface."""
+    return _Entry(name, section, request, response, role, does, in_transaction)
 
 
 def interface(
@@ -129,9 +132,9 @@ def interface(
                 Parameters(one.request),
                 Parameters(one.response),
                 one.role,
-                one.members,
                 limits.get(one.name),
                 one.does,
+                one.in_transaction,
             )
             for opnum, one in table.items()
         }

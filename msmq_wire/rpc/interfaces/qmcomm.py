@@ -27,10 +27,6 @@ INTERFACE = interface(
             queues.OpenRemoteQueueRequest,
             queues.OpenRemoteQueueResponse,
             Role.OPEN_FOR_ANOTHER,
-            gives="pph_context",
-            numbers={"ph_queue": "h_queue", "pdw_context": "h_queue"},
-            queue="p_queue_format",
-            access="dw_desired_access",
         ),
         3: method(
             "R_QMCloseRemoteQueueContext",
@@ -38,7 +34,6 @@ INTERFACE = interface(
             queues.CloseRemoteQueueContext,
             queues.CloseRemoteQueueContext,
             Role.CLOSE_FOR_ANOTHER,
-            handle="pph_context",
         ),
         4: method(
             "R_QMCreateRemoteCursor",
@@ -46,8 +41,6 @@ INTERFACE = interface(
             queues.CreateRemoteCursorRequest,
             queues.CreateRemoteCursorResponse,
             Role.CREATE_CURSOR_FOR_ANOTHER,
-            handle="h_queue",
-            creates="ph_cursor",
         ),
         6: method(
             "R_QMCreateObjectInternal",
@@ -55,7 +48,6 @@ INTERFACE = interface(
             objects.CreateObjectInternalRequest,
             StatusResponse,
             Role.CREATE_QUEUE,
-            queue="lpwcs_path_name",
         ),
         7: method(
             "R_QMSetObjectSecurityInternal",
@@ -63,7 +55,6 @@ INTERFACE = interface(
             objects.SetObjectSecurityRequest,
             StatusResponse,
             Role.SET_SECURITY,
-            queue="p_object_format",
         ),
         8: method(
             "R_QMGetObjectSecurityInternal",
@@ -71,23 +62,14 @@ INTERFACE = interface(
             objects.GetObjectSecurityRequest,
             objects.GetObjectSecurityResponse,
             Role.GET_SECURITY,
-            queue="p_object_format",
         ),
-        9: method(
-            "R_QMDeleteObject",
-            "3.1.4.8",
-            objects.ObjectRequest,
-            StatusResponse,
-            Role.DELETE_QUEUE,
-            queue="p_object_format",
-        ),
+        9: method("R_QMDeleteObject", "3.1.4.8", objects.ObjectRequest, StatusResponse, Role.DELETE_QUEUE),
         10: method(
             "R_QMGetObjectProperties",
             "3.1.4.9",
             objects.GetObjectPropertiesRequest,
             objects.GetObjectPropertiesResponse,
             Role.GET_PROPERTIES,
-            queue="p_object_format",
         ),
         11: method(
             "R_QMSetObjectProperties",
@@ -95,7 +77,6 @@ INTERFACE = interface(
             objects.SetObjectPropertiesRequest,
             StatusResponse,
             Role.SET_PROPERTIES,
-            queue="p_object_format",
         ),
         12: method(
             "R_QMObjectPathToObjectFormat",
@@ -103,7 +84,6 @@ INTERFACE = interface(
             objects.ObjectPathToObjectFormatRequest,
             objects.ObjectPathToObjectFormatResponse,
             Role.ASK_FORMAT_NAME,
-            queue="lpwcs_path_name",
         ),
         14: method(
             "R_QMGetTmWhereabouts",
@@ -113,12 +93,7 @@ INTERFACE = interface(
             Role.ASK_COORDINATOR,
         ),
         15: method(
-            "R_QMEnlistTransaction",
-            "3.1.4.13",
-            objects.EnlistTransactionRequest,
-            StatusResponse,
-            Role.ENLIST,
-            transaction="p_uow",
+            "R_QMEnlistTransaction", "3.1.4.13", objects.EnlistTransactionRequest, StatusResponse, Role.ENLIST
         ),
         16: method(
             "R_QMEnlistInternalTransaction",
@@ -126,8 +101,6 @@ INTERFACE = interface(
             objects.EnlistInternalTransactionRequest,
             objects.TransactionResponse,
             Role.BEGIN,
-            gives="ph_int_xact",
-            transaction="p_uow",
         ),
         17: method(
             "R_QMCommitTransaction",
@@ -135,7 +108,6 @@ INTERFACE = interface(
             objects.TransactionRequest,
             objects.TransactionResponse,
             Role.COMMIT,
-            handle="ph_int_xact",
         ),
         18: method(
             "R_QMAbortTransaction",
@@ -143,7 +115,6 @@ INTERFACE = interface(
             objects.TransactionRequest,
             objects.TransactionResponse,
             Role.ABORT,
-            handle="ph_int_xact",
         ),
         19: method(
             "rpc_QMOpenQueueInternal",
@@ -151,36 +122,17 @@ INTERFACE = interface(
             queues.OpenQueueInternalRequest,
             queues.OpenQueueInternalResponse,
             Role.OPEN,
-            gives="ph_queue",
-            numbers={"pdw_qm_context": "h_qm_context"},
-            queue="p_queue_format",
-            access="dw_desired_access",
         ),
         20: method(
-            "rpc_ACCloseHandle",
-            "3.1.4.18",
-            queues.QueueHandleRequest,
-            queues.QueueHandleResponse,
-            Role.CLOSE,
-            handle="ph_queue",
+            "rpc_ACCloseHandle", "3.1.4.18", queues.QueueHandleRequest, queues.QueueHandleResponse, Role.CLOSE
         ),
-        22: method(
-            "rpc_ACCloseCursor",
-            "3.1.4.19",
-            queues.CursorRequest,
-            StatusResponse,
-            Role.CLOSE_CURSOR,
-            handle="h_queue",
-            cursor="h_cursor",
-        ),
+        22: method("rpc_ACCloseCursor", "3.1.4.19", queues.CursorRequest, StatusResponse, Role.CLOSE_CURSOR),
         23: method(
             "rpc_ACSetCursorProperties",
             "3.1.4.20",
             queues.SetCursorPropertiesRequest,
             StatusResponse,
             Role.TIE_CURSOR,
-            handle="h_proxy",
-            cursor="h_cursor",
         ),
         26: method(
             "rpc_ACHandleToFormatName",
@@ -188,11 +140,8 @@ INTERFACE = interface(
             queues.ACHandleToFormatNameRequest,
             queues.ACHandleToFormatNameResponse,
             Role.ASK_OPEN_NAME,
-            handle="h_queue",
         ),
-        27: method(
-            "rpc_ACPurgeQueue", "3.1.4.22", queues.QueueRequest, StatusResponse, Role.PURGE, handle="h_queue"
-        ),
+        27: method("rpc_ACPurgeQueue", "3.1.4.22", queues.QueueRequest, StatusResponse, Role.PURGE),
         28: method(
             "R_QMQueryQMRegistryInternal",
             "3.1.4.23",
@@ -201,12 +150,7 @@ INTERFACE = interface(
             Role.ASK_SETTING,
         ),
         31: method(
-            "R_QMGetRTQMServerPort",
-            "3.1.4.24",
-            queues.GetServerPortRequest,
-            PortResponse,
-            Role.ASK_PORT,
-            port="f_ip",
+            "R_QMGetRTQMServerPort", "3.1.4.24", queues.GetServerPortRequest, PortResponse, Role.ASK_PORT
         ),
     },
 )

@@ -3,7 +3,7 @@
 from typing import Annotated, ClassVar
 
 from msmq_wire.rpc.interfaces.method import HResult, interface, method
-from msmq_wire.rpc.interfaces.role import Role
+from msmq_wire.rpc.interfaces.role import ACTION, CREATES, CURSOR, HANDLE, MESSAGE, QUEUE, TIMEOUT, Role
 from msmq_wire.rpc.ndr import DWORD, NdrStruct, Unique
 from msmq_wire.rpc.types.cac_transfer_buffer import (
     CAC_CREATE_REMOTE_CURSOR,
@@ -23,8 +23,8 @@ _NOTHING = CACTransferBufferV2(old=CACTransferBufferV1())
 class QMSendMessageInternalExRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """A message for a queue that is not open."""
 
-    p_queue_format: Annotated[QueueFormat, QUEUE_FORMAT, "The queue."] = QueueFormat()
-    ptb: Annotated[CACTransferBufferV2, CAC_TRANSFER_BUFFER_V2, "The message."] = _NOTHING
+    p_queue_format: Annotated[QueueFormat, QUEUE_FORMAT, QUEUE, "The queue."] = QueueFormat()
+    ptb: Annotated[CACTransferBufferV2, CAC_TRANSFER_BUFFER_V2, MESSAGE, "The message."] = _NOTHING
     p_message_id: Annotated[ObjectId | None, Unique(OBJECT_ID), "Room for its identifier."] = None
 
 
@@ -39,36 +39,45 @@ class MessageIdResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
 class RpcACSendMessageExRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """A message for an open queue."""
 
-    h_queue: Annotated[ContextHandle, CONTEXT_HANDLE, "The open queue."] = ContextHandle()
-    ptb: Annotated[CACTransferBufferV2, CAC_TRANSFER_BUFFER_V2, "The message."] = _NOTHING
+    h_queue: Annotated[ContextHandle, CONTEXT_HANDLE, HANDLE, "The open queue."] = ContextHandle()
+    ptb: Annotated[CACTransferBufferV2, CAC_TRANSFER_BUFFER_V2, MESSAGE, "The message."] = _NOTHING
     p_message_id: Annotated[ObjectId | None, Unique(OBJECT_ID), "Room for its identifier."] = None
 
 
 class RpcACReceiveMessageExRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """Which message, and which of its properties, are wanted."""
 
-    h_qm_context: Annotated[int, DWORD, "pdwQMContext of rpc_QMOpenQueueInternal."] = 0
-    ptb: Annotated[CACTransferBufferV2, CAC_TRANSFER_BUFFER_V2, "What is wanted."] = _NOTHING
+    h_qm_context: Annotated[int, DWORD, HANDLE, "pdwQMContext of rpc_QMOpenQueueInternal."] = 0
+    ptb: Annotated[
+        CACTransferBufferV2,
+        CAC_TRANSFER_BUFFER_V2,
+        CURSOR.at("old.receive.cursor"),
+        ACTION.at("old.receive.action"),
+        TIMEOUT.at("old.receive.request_timeout"),
+        "What is wanted.",
+    ] = _NOTHING
 
 
 class RpcACReceiveMessageExResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
     """The message."""
 
-    ptb: Annotated[CACTransferBufferV2, CAC_TRANSFER_BUFFER_V2, "The message."] = _NOTHING
+    ptb: Annotated[CACTransferBufferV2, CAC_TRANSFER_BUFFER_V2, MESSAGE, "The message."] = _NOTHING
     status: HResult = 0
 
 
 class RpcACCreateCursorExRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """A cursor for an open queue."""
 
-    h_queue: Annotated[ContextHandle, CONTEXT_HANDLE, "The open queue."] = ContextHandle()
+    h_queue: Annotated[ContextHandle, CONTEXT_HANDLE, HANDLE, "The open queue."] = ContextHandle()
     pcc: Annotated[CACCreateRemoteCursor, CAC_CREATE_REMOTE_CURSOR, "Room for it."] = CACCreateRemoteCursor()
 
 
 class RpcACCreateCursorExResponse(NdrStruct, frozen=True, kw_only=True, gc=False):
     """The cursor, or where a remote one has to be made."""
 
-    pcc: Annotated[CACCreateRemoteCursor, CAC_CREATE_REMOTE_CURSOR, "The cursor."] = CACCreateRemoteCursor()
+    pcc: Annotated[CACCreateRemoteCursor, CAC_CREATE_REMOTE_CURSOR, CREATES.at("h_cursor"), "The cursor."] = (
+        CACCreateRemoteCursor()
+    )
     status: HResult = 0
 
 
@@ -78,34 +87,15 @@ INTERFACE = interface(
     _MS_MQMP,
     {
         0: method(
-            "QMSendMessageInternalEx",
-            "3.1.5.1",
-            QMSendMessageInternalExRequest,
-            MessageIdResponse,
-            Role.SEND,
-            queue="p_queue_format",
-            message="ptb",
+            "QMSendMessageInternalEx", "3.1.5.1", QMSendMessageInternalExRequest, MessageIdResponse, Role.SEND
         ),
-        1: method(
-            "rpc_ACSendMessageEx",
-            "3.1.5.2",
-            RpcACSendMessageExRequest,
-            MessageIdResponse,
-            Role.SEND,
-            handle="h_queue",
-            message="ptb",
-        ),
+        1: method("rpc_ACSendMessageEx", "3.1.5.2", RpcACSendMessageExRequest, MessageIdResponse, Role.SEND),
         2: method(
             "rpc_ACReceiveMessageEx",
             "3.1.5.3",
             RpcACReceiveMessageExRequest,
             RpcACReceiveMessageExResponse,
             Role.RECEIVE,
-            handle="h_qm_context",
-            cursor="ptb.old.receive.cursor",
-            action="ptb.old.receive.action",
-            timeout="ptb.old.receive.request_timeout",
-            message="ptb",
         ),
         3: method(
             "rpc_ACCreateCursorEx",
@@ -113,8 +103,6 @@ INTERFACE = interface(
             RpcACCreateCursorExRequest,
             RpcACCreateCursorExResponse,
             Role.CREATE_CURSOR,
-            handle="h_queue",
-            creates="pcc.h_cursor",
         ),
     },
 )

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from msmq_wire.rpc.constants import ManagementAction, MgmtObjectType
 from msmq_wire.rpc.interfaces.method import HResult, interface, method
-from msmq_wire.rpc.interfaces.role import Role
+from msmq_wire.rpc.interfaces.role import QUEUE, Role
 from msmq_wire.rpc.interfaces.shared_parameters import StatusResponse
 from msmq_wire.rpc.ndr import DWORD, Conformant, NdrStruct, Ranged, String
 from msmq_wire.rpc.properties import PropertyKind
@@ -26,7 +26,7 @@ _KINDS: Mapping[int, PropertyKind] = {
 class QMMgmtGetInfoRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """A computer or a queue, and the properties that are asked for."""
 
-    p_object_format: Annotated[MgmtObject, MGMT_OBJECT, "The computer or the queue."] = MgmtObject()
+    p_object_format: Annotated[MgmtObject, MGMT_OBJECT, QUEUE, "The computer or the queue."] = MgmtObject()
     cp: Annotated[int, Ranged(DWORD, 1, 128), "How many properties there are."] = 0
     a_prop: Annotated[tuple[int, ...], Conformant(DWORD, size=this.cp), "The properties."] = ()
     ap_var: Annotated[
@@ -53,7 +53,7 @@ class QMMgmtActionRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     text of the section wants a text with its end, and so it is read.
     """
 
-    p_object_format: Annotated[MgmtObject, MGMT_OBJECT, "The computer or the queue."] = MgmtObject()
+    p_object_format: Annotated[MgmtObject, MGMT_OBJECT, QUEUE, "The computer or the queue."] = MgmtObject()
     lpwsz_action: Annotated[WcharText, String(), Public(among=tuple(ManagementAction)), "What to do."] = (
         WcharText(b"\0\0")
     )
@@ -64,21 +64,7 @@ INTERFACE = interface(
     "41208ee0-e970-11d1-9b9e-00e02c064c39",
     _MS_MQMR,
     {
-        0: method(
-            "R_QMMgmtGetInfo",
-            "3.1.4.1",
-            QMMgmtGetInfoRequest,
-            QMMgmtGetInfoResponse,
-            Role.ASK_STATE,
-            queue="p_object_format",
-        ),
-        1: method(
-            "R_QMMgmtAction",
-            "3.1.4.2",
-            QMMgmtActionRequest,
-            StatusResponse,
-            Role.MANAGE,
-            queue="p_object_format",
-        ),
+        0: method("R_QMMgmtGetInfo", "3.1.4.1", QMMgmtGetInfoRequest, QMMgmtGetInfoResponse, Role.ASK_STATE),
+        1: method("R_QMMgmtAction", "3.1.4.2", QMMgmtActionRequest, StatusResponse, Role.MANAGE),
     },
 )

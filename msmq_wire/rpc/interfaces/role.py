@@ -1,18 +1,21 @@
 """What a method does for its client, and which members say what it is done with: `Role` and `Members`.
 
 The rule kept here: whoever wants to know what a call does asks its method's role, and never its name. What a
-call uses, opens, closes, begins and ends it asks its members: `HandleKey` and `ReceiveKey`.
+call uses, opens, closes, begins and ends it asks its members: `HandleKey` and `ReceiveKey`. A member
+says what it is by a `MemberRole` in its annotation: ``Annotated[int, DWORD, CURSOR, "The cursor."]``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from enum import StrEnum
-from typing import Any, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
+from msmq_wire.rpc.ndr import members
 from msmq_wire.rpc.types.context_handle import ContextHandle
+from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.partial import reached_at, reached_number
 from msmq_wire.wire.types.guid import GUID
 
@@ -96,10 +99,9 @@ _ANY_NUMBER = "h_qm_context"
 class Members(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Which members of a method's parameter lists are what; an empty name: it has none.
 
-    A name with dots is a path. ``gives`` and ``creates`` are members of the response, ``message`` is one of
-    the response, or of the request of what sends; all others are members of the request. ``numbers`` are
-    members of the response whose values stand for the open queue, with the name by which requests have each.
-    ``target`` is such a number: the queue that a message is moved to.
+    A name with dots is a path. Each `MemberRole` says in which parameter list it counts. ``numbers`` are
+    members whose values stand for the open queue, with the name by which requests have each. ``target`` is
+    such a number: the queue that a message is moved to.
     """
 
     handle: str = ""
@@ -174,3 +176,67 @@ def _key(value: Any, path: str) -> HandleKey | None:
         return None if found.null or not isinstance(found.uuid, GUID) else ("handle", found.uuid)
     kind = _KINDS.get(name, name)
     return (kind, found) if isinstance(found, int) and (found or kind == _ANY_NUMBER) else None
+
+
+class MemberRole(msgspec.Struct, frozen=True):
+    """A marker in the annotation of a member: which field of `Members` names it.
+
+    It counts in the list of ``side``, or in both. ``path`` leads to a member inside the annotated one.
+    ``number`` is the name by which requests have a number of ``numbers``.
+    """
+
+    name: str
+    side: Literal["request", "response", "both"] = "request"
+    path: str = ""
+    number: str = ""
+
+    def at(self, path: str) -> MemberRole:
+        """The same marker for a member inside the annotated one."""
+        return msgspec.structs.replace(self, path=f".{path}")
+
+
+HANDLE: Final = MemberRole("handle")
+GIVES: Final = MemberRole("gives", "response")
+REQUEST_ID: Final = MemberRole("request_id")
+RECEIVE: Final = MemberRole("receive", "both")
+TARGET: Final = MemberRole("target")
+QUEUE: Final = MemberRole("queue")
+ACCESS: Final = MemberRole("access")
+CURSOR: Final = MemberRole("cursor")
+CREATES: Final = MemberRole("creates", "response")
+LOOKUP_ID: Final = MemberRole("lookup_id")
+ACTION: Final = MemberRole("action")
+TIMEOUT: Final = MemberRole("timeout")
+FOUND: Final = MemberRole("found", "response")
+MESSAGE: Final = MemberRole("message", "both")
+TRANSACTION: Final = MemberRole("transaction")
+PORT: Final = MemberRole("port")
+OBJECT_TYPE: Final = MemberRole("object_type")
+OBJECT: Final = MemberRole("object")
+PROPERTIES: Final = MemberRole("properties")
+VALUES: Final = MemberRole("values", "both")
+
+
+def number(name: str) -> MemberRole:
+    """The marker of a number that stands for the open queue; requests have it by this name."""
+    return MemberRole("numbers", "response", number=name)
+
+
+def members_of(request: type[WireStruct], response: type[WireStruct], in_transaction: bool) -> Members:
+    """The `Members` that the annotations of two parameter lists declare."""
+    found: dict[str, Any] = {}
+    numbers: dict[str, str] = {}
+    for side, cls in (("request", request), ("response", response)):
+        for member in members(cls):
+            for one in member.extras:
+                if not isinstance(one, MemberRole) or one.side not in (side, "both"):
+                    continue
+                path = member.name + one.path
+                if one.number:
+                    numbers[path] = one.number
+                else:
+                    found[one.name] = path
+    if found.get("gives") == found.get("handle"):
+        # The handle of the request comes back.
+        found.pop("gives", None)
+    return Members(**found, numbers=numbers, in_transaction=in_transaction)

@@ -40,6 +40,8 @@ class Member(msgspec.Struct, frozen=True):
     value_type: Any = None
     doc: str = ""
     names: Any = None
+    extras: tuple[Any, ...] = ()
+    """All that its annotation has behind the type of its value."""
 
 
 @cache
@@ -57,6 +59,7 @@ def members(cls: type[WireStruct]) -> tuple[Member, ...]:
                 value_type,
                 next((extra for extra in extras if isinstance(extra, str)), ""),
                 next((extra for extra in extras if isinstance(extra, type)), None),
+                tuple(extras),
             )
         )
     return tuple(found)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import pytest
 
 from msmq_wire.rpc.interfaces import INTERFACES, METHODS, NAMED_ONLY, interface_name
@@ -11,10 +13,18 @@ from msmq_wire.rpc.interfaces.remote_read import (
     StartReceiveRequest,
     StartTransactionalReceiveRequest,
 )
-from msmq_wire.rpc.interfaces.role import Members, Role
-from msmq_wire.rpc.interfaces.shared_parameters import NoParameters, StatusResponse
+from msmq_wire.rpc.interfaces.role import HANDLE, Members, Role
+from msmq_wire.rpc.interfaces.shared_parameters import StatusResponse
+from msmq_wire.rpc.ndr import NdrStruct
+from msmq_wire.rpc.types.context_handle import CONTEXT_HANDLE, ContextHandle
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.types.guid import GUID
+
+
+class _Request(NdrStruct, frozen=True, kw_only=True, gc=False):
+    """What it is done with."""
+
+    ph_context: Annotated[ContextHandle, CONTEXT_HANDLE, HANDLE, "The open queue."] = ContextHandle()
 
 
 def test_a_table_becomes_methods_with_their_sections() -> None:
@@ -22,7 +32,7 @@ def test_a_table_becomes_methods_with_their_sections() -> None:
         "example",
         "00112233-4455-6677-8899-aabbccddeeff",
         SpecRef("MS-MQRR", "3.1.4"),
-        {7: method("R_DoThis", "3.1.4.7", NoParameters, StatusResponse, Role.PURGE, handle="ph_context")},
+        {7: method("R_DoThis", "3.1.4.7", _Request, StatusResponse, Role.PURGE)},
     )
     done = made.methods[7]
     assert (done.opnum, done.name, done.stem) == (7, "R_DoThis", "r_do_this")

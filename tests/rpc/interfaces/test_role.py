@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from msmq_wire.rpc.interfaces import INTERFACES, METHODS, Method, Role
-from msmq_wire.rpc.interfaces.role import CLOSES, OPENS, READS, HandleKey, Members, ReceiveKey
-from msmq_wire.rpc.ndr import NdrStruct
+from msmq_wire.rpc.interfaces.role import CLOSES, OPENS, READS, HandleKey, MemberRole, Members, ReceiveKey
+from msmq_wire.rpc.ndr import NdrStruct, members
 from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.rpc.types.remote_read_descriptor import RemoteReadDesc
 from msmq_wire.wire.fields import WireStruct
@@ -76,6 +76,18 @@ def test_what_members_name_is_in_the_parameter_lists(method: Method) -> None:
 
 
 @every_method
+def test_no_list_has_two_members_for_one_thing(method: Method) -> None:
+    for parameters in (method.request, method.response):
+        markers = [
+            marker.name
+            for member in members(parameters.cls)
+            for marker in member.extras
+            if isinstance(marker, MemberRole) and not marker.number
+        ]
+        assert len(markers) == len(set(markers))
+
+
+@every_method
 def test_a_role_has_the_members_that_it_cannot_be_told_without(method: Method) -> None:
     members = method.members
     if method.role is not None and not method.does:
@@ -97,6 +109,71 @@ def test_a_context_handle_that_comes_back_is_given_or_the_one_that_was_asked_wit
     # The handle of a receive of qm2qm is what RemoteQMEndReceive ends.
     if method.role is not Role.START:
         assert handles <= {method.members.gives, method.members.handle}
+
+
+@pytest.mark.parametrize(
+    ("method", "members"),
+    [
+        ("R_GetServerPort", Members()),
+        (
+            "R_StartTransactionalReceive",
+            Members(
+                handle="ph_context",
+                request_id="dw_request_id",
+                cursor="h_cursor",
+                lookup_id="lookup_id",
+                action="ul_action",
+                timeout="ul_timeout",
+                found="p_sequence_id",
+                message="pp_packet_sections",
+                transaction="p_transaction_id",
+            ),
+        ),
+        (
+            "R_EndTransactionalReceive",
+            Members(handle="ph_context", request_id="dw_request_id", in_transaction=True),
+        ),
+        (
+            "R_OpenQueueForMove",
+            Members(
+                gives="pph_context",
+                numbers={"p_move_context": "ull_context_to"},
+                queue="p_queue_format",
+                access="dw_access",
+            ),
+        ),
+        # A member inside another one.
+        (
+            "rpc_ACReceiveMessageEx",
+            Members(
+                handle="h_qm_context",
+                cursor="ptb.old.receive.cursor",
+                action="ptb.old.receive.action",
+                timeout="ptb.old.receive.request_timeout",
+                message="ptb",
+            ),
+        ),
+        # One list answers both: the first gives a handle, the second hands back what it was asked with.
+        ("R_QMEnlistInternalTransaction", Members(gives="ph_int_xact", transaction="p_uow")),
+        ("R_QMCommitTransaction", Members(handle="ph_int_xact")),
+        ("RemoteQMEndReceive", Members(handle="pph_context", receive="pph_context")),
+        # The list of its response is that of its request, in which alone the marker of a handle counts.
+        ("S_DSEndDeleteNotification", Members(handle="p_handle")),
+        (
+            "S_DSCreateObject",
+            Members(
+                gives="p_obj_guid",
+                object_type="dw_object_type",
+                object="pwcs_path_name",
+                properties="a_prop",
+                values="ap_var",
+            ),
+        ),
+        ("S_DSLookupBegin", Members(gives="p_handle", properties="p_columns.a_col")),
+    ],
+)
+def test_the_annotations_of_members_say_what_they_are(method: str, members: Members) -> None:
+    assert METHODS[method].members == members
 
 
 def _values(method: str, request: dict[str, Any], response: dict[str, Any]) -> tuple[Members, Any, Any]:
