@@ -179,15 +179,12 @@ def test_a_dummy_is_named_by_its_first_word() -> None:
 _REQUEST = '''class DummyRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """A dummy to purge."""
 
-    SPEC: ClassVar[SpecRef] = SpecRef("MS-MQRR", "3.1.4.16")
-    ph_context: Annotated[ContextHandle, CONTEXT_HANDLE, "The open queue."] = ContextHandle()
+    ph_context: Annotated[ContextHandle, CONTEXT_HANDLE, HANDLE, "The open queue."] = ContextHandle()
     dw_dummy: Annotated[int, DWORD, "The number of the dummy."] = 0
 
 
 '''
-_METHOD = """        16: method(
-            "R_Dummy", "3.1.4.16", DummyRequest, StatusResponse, Role.PURGE, handle="ph_context"
-        ),
+_METHOD = """        16: method("R_Dummy", "3.1.4.16", DummyRequest, StatusResponse, Role.PURGE),
 """
 _STUBS = """        Method(
             16,
