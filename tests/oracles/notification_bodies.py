@@ -50,6 +50,7 @@ SD_ODD = SD_EMPTY + "7f"
 ADDRESS_IP = "04000100c0a80117"
 ADDRESS_TWO = ADDRESS_IP + "0a00030000000001" + "00a0c9112233"  # an IP and an IPX address, packed
 OWNER_SID = "010500000000000515000000010000000200000003000000f4010000"
+MACHINE_NEEDS: list[Property] = [(202, QM), (219, 0)]
 ACCENT = "Caf\u00e9 \u2013 \u0416\u0443\u0440\u043d\u0430\u043b \u65e5\u672c"
 ASTRAL = "mail \U0001f4ec box"
 
@@ -166,6 +167,21 @@ def deleted(scope: int = 1, kind: int = 1) -> list[Property]:
     return [(1403, scope), (1404, kind)]
 
 
+def created_queue(name: str, path: str, instance: str, label: str, security: str = SD_EMPTY) -> Case:
+    """A message of one queue that is created."""
+    return version1(f"queue created, {name}", update(CREATE, path, created(path, instance, label, security)))
+
+
+def changed_queue(name: str, target: str, *props: Property) -> Case:
+    """A message of one queue that changes, with the property 3.3.5.2 asks for and others."""
+    return version1(f"queue changed, {name}", update(CHANGE, target, [(115, QM), *props]))
+
+
+def changed_machine(name: str, *props: Property) -> Case:
+    """A message of one machine that changes, with the properties 3.3.5.2 asks for and others."""
+    return version1(f"machine changed, {name}", update(CHANGE, QM, [*MACHINE_NEEDS, *props]))
+
+
 def queue_manager_cases() -> list[Case]:
     """Version 0x02."""
     return [
@@ -198,22 +214,15 @@ def queue_cases() -> list[Case]:
     path = r"host1\orders"
     return [
         version1("queue created", update(CREATE, path, created(path, Q1, "Orders"))),
-        version1(
-            "queue created, empty label, empty security", update(CREATE, r"h\q", created(r"h\q", Q2, "", ""))
-        ),
-        version1("queue created, label not ASCII", update(CREATE, path, created(path, Q1, ACCENT))),
-        version1(
-            "queue created, label with surrogate pair, odd blob",
-            update(CREATE, path, created(path, Q1, ASTRAL, SD_ODD)),
-        ),
+        created_queue("empty label, empty security", r"h\q", Q2, "", ""),
+        created_queue("label not ASCII", path, Q1, ACCENT),
+        created_queue("label with surrogate pair, odd blob", path, Q1, ASTRAL, SD_ODD),
         # [MS-MQMQ] 2.1.1 has ASCII only in a path name.
-        version1(
-            "queue created, path not ASCII (outside the grammar)",
-            update(
-                CREATE,
-                "b\u00fcro\\\u0437\u0430\u043a\u0430\u0437\u044b",
-                created("b\u00fcro\\\u0437\u0430\u043a\u0430\u0437\u044b", Q3, "\u00df"),
-            ),
+        created_queue(
+            "path not ASCII (outside the grammar)",
+            "b\u00fcro\\\u0437\u0430\u043a\u0430\u0437\u044b",
+            Q3,
+            "\u00df",
         ),
         version1(
             "queue created, properties reversed, security not last",
@@ -223,63 +232,39 @@ def queue_cases() -> list[Case]:
             "queue created, security first (1101)",
             update(CREATE, path, [(1101, SD_EMPTY), *(p for p in created(path, Q2, "L") if p[0] != 1101)]),
         ),
-        version1(
-            "queue created, longest queue name and label",
-            update(CREATE, "h\\" + "n" * 124, created("h\\" + "n" * 124, Q1, "l" * 124)),
+        created_queue("longest queue name and label", "h\\" + "n" * 124, Q1, "l" * 124),
+        changed_queue("owner only", Q1),
+        changed_queue(
+            "all that can change",
+            Q1,
+            (104, 1),
+            (105, 4096),
+            (106, -32768),
+            (107, 0),
+            (1101, SD_EMPTY),
+            (111, 1),
+            (112, 2),
         ),
-        version1("queue changed, owner only", update(CHANGE, Q1, [(115, QM)])),
-        version1(
-            "queue changed, all that can change",
-            update(
-                CHANGE,
-                Q1,
-                [
-                    (115, QM),
-                    (104, 1),
-                    (105, 4096),
-                    (106, -32768),
-                    (107, 0),
-                    (1101, SD_EMPTY),
-                    (111, 1),
-                    (112, 2),
-                ],
-            ),
+        changed_queue("highest priority", Q2, (106, 32767)),
+        changed_queue("priority -1 and negative time", Q2, (106, -1), (110, -2), (109, 2147483647)),
+        changed_queue(
+            "other texts",
+            Q3,
+            (108, "new label"),
+            (124, r"host1.example.com\orders"),
+            (125, "234.1.1.1:8001"),
+            (123, "suffix"),
+            (121, "CN=orders,CN=msmq,CN=HOST1,DC=example,DC=com"),
         ),
-        version1("queue changed, highest priority", update(CHANGE, Q2, [(115, QM), (106, 32767)])),
-        version1(
-            "queue changed, priority -1 and negative time",
-            update(CHANGE, Q2, [(115, QM), (106, -1), (110, -2), (109, 2147483647)]),
-        ),
-        version1(
-            "queue changed, other texts",
-            update(
-                CHANGE,
-                Q3,
-                [
-                    (115, QM),
-                    (108, "new label"),
-                    (124, r"host1.example.com\orders"),
-                    (125, "234.1.1.1:8001"),
-                    (123, "suffix"),
-                    (121, "CN=orders,CN=msmq,CN=HOST1,DC=example,DC=com"),
-                ],
-            ),
-        ),
-        version1(
-            "queue changed, other numbers and blobs",
-            update(
-                CHANGE,
-                Q3,
-                [
-                    (115, QM),
-                    (116, ZERO_GUID),
-                    (117, "0000000000000001ab"),
-                    (118, 305419896),
-                    (119, 4294967294),
-                    (1102, SD_ODD),
-                    (1103, 15),
-                ],
-            ),
+        changed_queue(
+            "other numbers and blobs",
+            Q3,
+            (116, ZERO_GUID),
+            (117, "0000000000000001ab"),
+            (118, 305419896),
+            (119, 4294967294),
+            (1102, SD_ODD),
+            (1103, 15),
         ),
         version1("queue changed, no property", update(CHANGE, Q1, [])),
         version1(
@@ -306,107 +291,64 @@ def queue_cases() -> list[Case]:
 
 def machine_cases() -> list[Case]:
     """Version 0x01, machine objects."""
-    need: list[Property] = [(202, QM), (219, 0)]
     return [
-        version1("machine changed, needed properties only", update(CHANGE, QM, need)),
-        version1(
-            "machine changed, quotas and security",
-            update(CHANGE, QM, [*need, (214, 8388608), (215, 4294967295), (1201, SD_EMPTY)]),
-        ),
-        version1(
-            "machine changed, ignored properties too",
-            update(
-                CHANGE,
-                QM,
-                [
-                    *need,
-                    (206, ADDRESS_TWO),
-                    (207, [NETWORK1, NETWORK2]),
-                    (216, "Windows NT (1381) Service Pack 6"),
-                    (220, 1024),
-                ],
-            ),
+        version1("machine changed, needed properties only", update(CHANGE, QM, MACHINE_NEEDS)),
+        changed_machine("quotas and security", (214, 8388608), (215, 4294967295), (1201, SD_EMPTY)),
+        changed_machine(
+            "ignored properties too",
+            (206, ADDRESS_TWO),
+            (207, [NETWORK1, NETWORK2]),
+            (216, "Windows NT (1381) Service Pack 6"),
+            (220, 1024),
         ),
         version1(
             "machine changed, security first (1201)",
             update(CHANGE, QM, [(1201, SD_ODD), (202, QM), (219, 1)]),
         ),
-        version1(
-            "machine changed, empty texts, blobs and vectors",
-            update(CHANGE, QM, [*need, (216, ""), (206, ""), (207, []), (223, []), (1205, ""), (214, 1)]),
+        changed_machine(
+            "empty texts, blobs and vectors", (216, ""), (206, ""), (207, []), (223, []), (1205, ""), (214, 1)
         ),
-        version1(
-            "machine changed, vectors of GUIDs",
-            update(CHANGE, QM, [*need, (208, [Q1]), (209, [Q1, Q2, Q3]), (222, [NETWORK1]), (215, 2)]),
+        changed_machine("vectors of GUIDs", (208, [Q1]), (209, [Q1, Q2, Q3]), (222, [NETWORK1]), (215, 2)),
+        changed_machine(
+            "vectors of texts",
+            (223, ["CN=rs1,DC=example,DC=com", "", "CN=Ångström,DC=se"]),
+            (224, ["CN=a"]),
+            (214, 3),
         ),
-        version1(
-            "machine changed, vectors of texts",
-            update(
-                CHANGE,
-                QM,
-                [
-                    *need,
-                    (223, ["CN=rs1,DC=example,DC=com", "", "CN=Ångström,DC=se"]),
-                    (224, ["CN=a"]),
-                    (214, 3),
-                ],
-            ),
+        changed_machine(
+            "names not ASCII",
+            (203, "büro-日本"),
+            (233, "büro.example.com"),
+            (221, "CN=msmq,CN=" + ASTRAL),
+            (214, 5),
         ),
-        version1(
-            "machine changed, names not ASCII",
-            update(
-                CHANGE,
-                QM,
-                [
-                    *need,
-                    (203, "büro-日本"),
-                    (233, "büro.example.com"),
-                    (221, "CN=msmq,CN=" + ASTRAL),
-                    (214, 5),
-                ],
-            ),
+        changed_machine(
+            "other bytes, numbers and times",
+            (227, 1),
+            (228, 0),
+            (229, 255),
+            (242, 1),
+            (210, 31),
+            (212, 1),
+            (237, 7),
+            (217, 0),
+            (218, -2147483648),
         ),
-        version1(
-            "machine changed, other bytes, numbers and times",
-            update(
-                CHANGE,
-                QM,
-                [
-                    *need,
-                    (227, 1),
-                    (228, 0),
-                    (229, 255),
-                    (242, 1),
-                    (210, 31),
-                    (212, 1),
-                    (237, 7),
-                    (217, 0),
-                    (218, -2147483648),
-                ],
-            ),
-        ),
-        version1(
-            "machine changed, other blobs and GUIDs",
-            update(
-                CHANGE,
-                QM,
-                [
-                    *need,
-                    (213, "01"),
-                    (234, SD_EMPTY),
-                    (238, "0800000000000000"),
-                    (239, "0800000000000000"),
-                    (241, OWNER_SID),
-                    (201, Q3),
-                    (211, ZERO_GUID),
-                    (1202, "aabbcc"),
-                    (1203, "00" * 257),
-                ],
-            ),
+        changed_machine(
+            "other blobs and GUIDs",
+            (213, "01"),
+            (234, SD_EMPTY),
+            (238, "0800000000000000"),
+            (239, "0800000000000000"),
+            (241, OWNER_SID),
+            (201, Q3),
+            (211, ZERO_GUID),
+            (1202, "aabbcc"),
+            (1203, "00" * 257),
         ),
         version1(
             "machine changed by name (not what a sender does)",
-            update(CHANGE, "host1", [*need, (214, 9)], by_guid=False),
+            update(CHANGE, "host1", [*MACHINE_NEEDS, (214, 9)], by_guid=False),
         ),
     ]
 
