@@ -336,13 +336,20 @@ class Method:
 
     interface: str
     opnum: int
-    params: list[Param]
+    params: tuple[Param, ...]
     callback: bool = False
     result: bool = True
 
     def sent(self, direction: str) -> list[Param]:
         """Return the parameters on the wire in a direction."""
         return [param for param in self.params if ("i" if direction == "request" else "o") in param.flow]
+
+
+def declared(
+    interface: str, opnum: int, *params: Param, callback: bool = False, result: bool = True
+) -> Method:
+    """Return a method with these parameters."""
+    return Method(interface, opnum, params, callback, result)
 
 
 KIND = u32("dwObjectType")
@@ -360,138 +367,120 @@ SET_SECURITY = [unique_octets("pSecurityDescriptor", "nLength"), u32("nLength")]
 CHALLENGE = [octets("abChallenge", "i", "dwCallengeSize"), u32("dwCallengeSize"), u32("dwContext")]
 
 METHODS = {
-    "S_DSCreateObject": Method(
+    "S_DSCreateObject": declared(
         "dscomm",
         0,
-        [
-            KIND,
-            pointed("pwcsPathName", "i", Encoder.text),
-            u32("dwSDLength"),
-            unique_octets("SecurityDescriptor", "dwSDLength"),
-            *props(),
-            pointed("pObjGuid", "io", Encoder.guid),
-        ],
+        KIND,
+        pointed("pwcsPathName", "i", Encoder.text),
+        u32("dwSDLength"),
+        unique_octets("SecurityDescriptor", "dwSDLength"),
+        *props(),
+        pointed("pObjGuid", "io", Encoder.guid),
     ),
-    "S_DSDeleteObject": Method("dscomm", 1, [KIND, PATH]),
-    "S_DSGetProps": Method("dscomm", 2, [KIND, PATH, *props("io"), *SIGNED]),
-    "S_DSSetProps": Method("dscomm", 3, [KIND, PATH, *props()]),
-    "S_DSGetObjectSecurity": Method("dscomm", 4, [KIND, PATH, INFORMATION, *ASK_SECURITY, *SIGNED]),
-    "S_DSSetObjectSecurity": Method("dscomm", 5, [KIND, PATH, INFORMATION, *SET_SECURITY]),
-    "S_DSLookupBegin": Method(
+    "S_DSDeleteObject": declared("dscomm", 1, KIND, PATH),
+    "S_DSGetProps": declared("dscomm", 2, KIND, PATH, *props("io"), *SIGNED),
+    "S_DSSetProps": declared("dscomm", 3, KIND, PATH, *props()),
+    "S_DSGetObjectSecurity": declared("dscomm", 4, KIND, PATH, INFORMATION, *ASK_SECURITY, *SIGNED),
+    "S_DSSetObjectSecurity": declared("dscomm", 5, KIND, PATH, INFORMATION, *SET_SECURITY),
+    "S_DSLookupBegin": declared(
         "dscomm",
         6,
-        [
-            handle("pHandle", "o"),
-            pointed("pwcsContext", "i", Encoder.text),
-            pointed("pRestriction", "i", write_restriction),
-            plain("pColumns", "i", write_columns),
-            pointed("pSort", "i", write_sort),
-            AUTH,
-        ],
+        handle("pHandle", "o"),
+        pointed("pwcsContext", "i", Encoder.text),
+        pointed("pRestriction", "i", write_restriction),
+        plain("pColumns", "i", write_columns),
+        pointed("pSort", "i", write_sort),
+        AUTH,
     ),
-    "S_DSLookupNext": Method(
+    "S_DSLookupNext": declared(
         "dscomm",
         7,
-        [
-            handle("Handle"),
-            u32("dwSize"),
-            u32("dwOutSize", "o"),
-            Param("pbBuffer", "o", write_buffer, extra="dwSize"),
-            *SIGNED,
-        ],
+        handle("Handle"),
+        u32("dwSize"),
+        u32("dwOutSize", "o"),
+        Param("pbBuffer", "o", write_buffer, extra="dwSize"),
+        *SIGNED,
     ),
-    "S_DSLookupEnd": Method("dscomm", 8, [handle("phContext", "io")]),
-    "S_DSDeleteObjectGuid": Method("dscomm", 10, [KIND, GUID]),
-    "S_DSGetPropsGuid": Method(
-        "dscomm", 11, [KIND, pointed("pGuid", "i", Encoder.guid), *props("io"), *SIGNED]
+    "S_DSLookupEnd": declared("dscomm", 8, handle("phContext", "io")),
+    "S_DSDeleteObjectGuid": declared("dscomm", 10, KIND, GUID),
+    "S_DSGetPropsGuid": declared(
+        "dscomm", 11, KIND, pointed("pGuid", "i", Encoder.guid), *props("io"), *SIGNED
     ),
-    "S_DSSetPropsGuid": Method("dscomm", 12, [KIND, GUID, *props()]),
-    "S_DSGetObjectSecurityGuid": Method("dscomm", 13, [KIND, GUID, INFORMATION, *ASK_SECURITY, *SIGNED]),
-    "S_DSSetObjectSecurityGuid": Method("dscomm", 14, [KIND, GUID, INFORMATION, *SET_SECURITY]),
-    "S_DSQMSetMachineProperties": Method("dscomm", 19, [PATH, *props(), u32("dwContext")]),
-    "S_DSCreateServersCache": Method(
-        "dscomm", 20, [u32("pdwIndex", "io"), Param("lplpSiteServers", "io", write_servers), *SIGNED]
+    "S_DSSetPropsGuid": declared("dscomm", 12, KIND, GUID, *props()),
+    "S_DSGetObjectSecurityGuid": declared("dscomm", 13, KIND, GUID, INFORMATION, *ASK_SECURITY, *SIGNED),
+    "S_DSSetObjectSecurityGuid": declared("dscomm", 14, KIND, GUID, INFORMATION, *SET_SECURITY),
+    "S_DSQMSetMachineProperties": declared("dscomm", 19, PATH, *props(), u32("dwContext")),
+    "S_DSCreateServersCache": declared(
+        "dscomm", 20, u32("pdwIndex", "io"), Param("lplpSiteServers", "io", write_servers), *SIGNED
     ),
-    "S_DSQMGetObjectSecurity": Method(
-        "dscomm", 21, [KIND, GUID, INFORMATION, *ASK_SECURITY, u32("dwContext"), *SIGNED]
+    "S_DSQMGetObjectSecurity": declared(
+        "dscomm", 21, KIND, GUID, INFORMATION, *ASK_SECURITY, u32("dwContext"), *SIGNED
     ),
-    "S_DSValidateServer": Method(
+    "S_DSValidateServer": declared(
         "dscomm",
         22,
-        [
-            plain("pguidEnterpriseId", "i", Encoder.guid),
-            u32("fSetupMode"),
-            u32("dwContext"),
-            u32("dwClientBuffMaxSize"),
-            some_octets("pClientBuff", "i", "dwClientBuffMaxSize", "dwClientBuffSize"),
-            u32("dwClientBuffSize"),
-            handle("pphServerAuth", "o"),
-        ],
+        plain("pguidEnterpriseId", "i", Encoder.guid),
+        u32("fSetupMode"),
+        u32("dwContext"),
+        u32("dwClientBuffMaxSize"),
+        some_octets("pClientBuff", "i", "dwClientBuffMaxSize", "dwClientBuffSize"),
+        u32("dwClientBuffSize"),
+        handle("pphServerAuth", "o"),
     ),
-    "S_DSCloseServerHandle": Method("dscomm", 23, [handle("pphServerAuth", "io")]),
-    "S_DSGetServerPort": Method("dscomm", 27, [u32("fIP")]),
-    "S_DSQMSetMachinePropertiesSignProc": Method(
+    "S_DSCloseServerHandle": declared("dscomm", 23, handle("pphServerAuth", "io")),
+    "S_DSGetServerPort": declared("dscomm", 27, u32("fIP")),
+    "S_DSQMSetMachinePropertiesSignProc": declared(
         "dscomm",
         0,
-        [
-            *CHALLENGE,
-            some_octets("abSignature", "io", "dwSignatureMaxSize", "pdwSignatureSize"),
-            u32("pdwSignatureSize", "io"),
-            u32("dwSignatureMaxSize"),
-        ],
+        *CHALLENGE,
+        some_octets("abSignature", "io", "dwSignatureMaxSize", "pdwSignatureSize"),
+        u32("pdwSignatureSize", "io"),
+        u32("dwSignatureMaxSize"),
         callback=True,
     ),
-    "S_DSQMGetObjectSecurityChallengeResponceProc": Method(
+    "S_DSQMGetObjectSecurityChallengeResponceProc": declared(
         "dscomm",
         1,
-        [
-            *CHALLENGE,
-            some_octets("abCallengeResponce", "io", "dwCallengeResponceMaxSize", "pdwCallengeResponceSize"),
-            u32("pdwCallengeResponceSize", "io"),
-            u32("dwCallengeResponceMaxSize"),
-        ],
+        *CHALLENGE,
+        some_octets("abCallengeResponce", "io", "dwCallengeResponceMaxSize", "pdwCallengeResponceSize"),
+        u32("pdwCallengeResponceSize", "io"),
+        u32("dwCallengeResponceMaxSize"),
         callback=True,
     ),
-    "S_InitSecCtx": Method(
+    "S_InitSecCtx": declared(
         "dscomm",
         2,
-        [
-            u32("dwContext"),
-            octets("pServerbuff", "i", "dwServerBuffSize"),
-            u32("dwServerBuffSize"),
-            u32("dwClientBuffMaxSize"),
-            some_octets("pClientBuff", "o", "dwClientBuffMaxSize", "pdwClientBuffSize"),
-            u32("pdwClientBuffSize", "o"),
-        ],
+        u32("dwContext"),
+        octets("pServerbuff", "i", "dwServerBuffSize"),
+        u32("dwServerBuffSize"),
+        u32("dwClientBuffMaxSize"),
+        some_octets("pClientBuff", "o", "dwClientBuffMaxSize", "pdwClientBuffSize"),
+        u32("pdwClientBuffSize", "o"),
         callback=True,
     ),
-    "S_DSGetComputerSites": Method(
+    "S_DSGetComputerSites": declared(
         "dscomm2",
         0,
-        [
-            pointed("pwcsPathName", "i", Encoder.text),
-            u32("pdwNumberOfSites", "o"),
-            Param("ppguidSites", "o", write_sites),
-            *SIGNED,
-        ],
+        pointed("pwcsPathName", "i", Encoder.text),
+        u32("pdwNumberOfSites", "o"),
+        Param("ppguidSites", "o", write_sites),
+        *SIGNED,
     ),
-    "S_DSGetPropsEx": Method("dscomm2", 1, [KIND, PATH, *props("io"), *SIGNED]),
-    "S_DSGetPropsGuidEx": Method(
-        "dscomm2", 2, [KIND, pointed("pGuid", "i", Encoder.guid), *props("io"), *SIGNED]
+    "S_DSGetPropsEx": declared("dscomm2", 1, KIND, PATH, *props("io"), *SIGNED),
+    "S_DSGetPropsGuidEx": declared(
+        "dscomm2", 2, KIND, pointed("pGuid", "i", Encoder.guid), *props("io"), *SIGNED
     ),
-    "S_DSBeginDeleteNotification": Method("dscomm2", 3, [PATH, handle("pHandle", "o"), AUTH]),
-    "S_DSNotifyDelete": Method("dscomm2", 4, [handle("Handle")]),
-    "S_DSEndDeleteNotification": Method("dscomm2", 5, [handle("pHandle", "io")], result=False),
-    "S_DSIsServerGC": Method("dscomm2", 6, []),
-    "S_DSGetGCListInDomain": Method(
+    "S_DSBeginDeleteNotification": declared("dscomm2", 3, PATH, handle("pHandle", "o"), AUTH),
+    "S_DSNotifyDelete": declared("dscomm2", 4, handle("Handle")),
+    "S_DSEndDeleteNotification": declared("dscomm2", 5, handle("pHandle", "io"), result=False),
+    "S_DSIsServerGC": declared("dscomm2", 6),
+    "S_DSGetGCListInDomain": declared(
         "dscomm2",
         8,
-        [
-            pointed("lpwszComputerName", "i", Encoder.text),
-            pointed("lpwszDomainName", "i", Encoder.text),
-            pointed("lplpwszGCList", "o", Encoder.text),
-            *SIGNED,
-        ],
+        pointed("lpwszComputerName", "i", Encoder.text),
+        pointed("lpwszDomainName", "i", Encoder.text),
+        pointed("lplpwszGCList", "o", Encoder.text),
+        *SIGNED,
     ),
 }
 
