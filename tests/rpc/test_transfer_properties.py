@@ -43,92 +43,75 @@ DIRECT = QueueFormat(m_qft=3, arm=WcharText.of(r"OS:host\private$\q"))
 GARBAGE = b"\xdb" * 600
 
 
+def buffer(kind: int, arm: Any, **old: Any) -> CACTransferBufferV2:
+    """A buffer of a kind; members of the second version are told by their names."""
+    outer = {
+        name: old.pop(name) for name in ("pb_first_in_xact", "pb_last_in_xact", "pp_xact_id") if name in old
+    }
+    return CACTransferBufferV2(old=CACTransferBufferV1(u_transfer_type=kind, arm=arm, **old), **outer)
+
+
 def sent(
     *, admin: QueueFormat | None = None, response: QueueFormat | None = None, **old: Any
 ) -> CACTransferBufferV2:
-    arm = TransferSend(p_admin_queue_format=admin, p_response_queue_format=response)
-    return CACTransferBufferV2(old=CACTransferBufferV1(u_transfer_type=0, arm=arm, **old))
+    return buffer(0, TransferSend(p_admin_queue_format=admin, p_response_queue_format=response), **old)
 
 
 def received(arm: TransferReceive | None = None, **old: Any) -> CACTransferBufferV2:
-    return CACTransferBufferV2(
-        old=CACTransferBufferV1(u_transfer_type=1, arm=arm or TransferReceive(), **old)
-    )
+    return buffer(1, arm or TransferReceive(), **old)
+
+
+def members(value: Any, names: str) -> dict[str, Any]:
+    """Members that have one value."""
+    return dict.fromkeys(names.split(), value)
 
 
 def room_for_everything() -> CACTransferBufferV2:
     """The request of rpc_ACReceiveMessageEx that wants every property, with garbage in all of its room."""
     text = WcharText(b"\xdb\xdb" * 100)
-    return CACTransferBufferV2(
-        old=CACTransferBufferV1(
-            u_transfer_type=1,
-            arm=TransferReceive(
-                action=0x80000000,
-                ul_response_format_name_len=100,
-                pp_response_format_name=text,
-                pul_response_format_name_len_prop=100,
-                ul_admin_format_name_len=100,
-                pp_admin_format_name=text,
-                pul_admin_format_name_len_prop=100,
-                ul_dest_format_name_len=100,
-                pp_dest_format_name=text,
-                pul_dest_format_name_len_prop=100,
-                ul_ordering_format_name_len=100,
-                pp_ordering_format_name=text,
-                pul_ordering_format_name_len_prop=100,
-            ),
-            p_class=0xDBDB,
-            pp_message_id=ObjectId(lineage=GUID(GARBAGE[:16]), uniquifier=0xDBDBDBDB),
-            pp_correlation_id=GARBAGE[:20],
-            p_sent_time=0xDBDBDBDB,
-            p_arrived_time=0xDBDBDBDB,
-            p_priority=0xDB,
-            p_delivery=0xDB,
-            p_acknowledge=0xDB,
-            p_auditing=0xDB,
-            p_application_tag=0xDBDBDBDB,
-            pp_body=GARBAGE[:64],
-            ul_body_buffer_size_in_bytes=64,
-            ul_alloc_body_buffer_in_bytes=64,
-            p_body_size=0xDBDBDBDB,
-            pp_title=text,
-            ul_title_buffer_size_in_wchars=100,
-            pul_title_buffer_size_in_wchars=100,
-            pul_relative_time_to_queue=0xDBDBDBDB,
-            pul_relative_time_to_live=0xDBDBDBDB,
-            p_trace=0xDB,
-            pul_sender_id_type=0xDBDBDBDB,
-            pp_sender_id=GARBAGE[:64],
-            pul_sender_id_len_prop=0xDBDBDBDB,
-            pul_priv_level=0xDBDBDBDB,
-            p_authenticated=0xDB,
-            pul_hash_alg=0xDBDBDBDB,
-            pul_encrypt_alg=0xDBDBDBDB,
-            pp_sender_cert=GARBAGE[:64],
-            ul_sender_cert_len=64,
-            pul_sender_cert_len_prop=0xDBDBDBDB,
-            ppwcs_prov_name=text,
-            ul_prov_name_len=100,
-            pul_auth_prov_name_len_prop=0xDBDBDBDB,
-            pul_prov_type=0xDBDBDBDB,
-            pp_symm_keys=GARBAGE[:64],
-            ul_symm_keys_size=64,
-            pul_symm_keys_size_prop=0xDBDBDBDB,
-            u_sender_id_len=64,
-            pp_signature=GARBAGE[:64],
-            ul_signature_size=64,
-            pul_signature_size_prop=0xDBDBDBDB,
-            pp_src_qmid=GUID(GARBAGE[:16]),
-            pp_msg_extension=GARBAGE[:64],
-            ul_msg_extension_buffer_in_bytes=64,
-            p_msg_extension_size=0xDBDBDBDB,
-            pp_connector_type=GUID(GARBAGE[:16]),
-            pul_body_type=0xDBDBDBDB,
-            pul_version=0xDBDBDBDB,
+    arm = TransferReceive(
+        action=0x80000000,
+        **members(
+            100,
+            "ul_response_format_name_len pul_response_format_name_len_prop ul_admin_format_name_len "
+            "pul_admin_format_name_len_prop ul_dest_format_name_len pul_dest_format_name_len_prop "
+            "ul_ordering_format_name_len pul_ordering_format_name_len_prop",
         ),
-        pb_first_in_xact=0xDB,
-        pb_last_in_xact=0xDB,
-        pp_xact_id=ObjectId(lineage=GUID(GARBAGE[:16]), uniquifier=0xDBDBDBDB),
+        **members(
+            text,
+            "pp_response_format_name pp_admin_format_name pp_dest_format_name pp_ordering_format_name",
+        ),
+    )
+    return received(
+        arm,
+        p_class=0xDBDB,
+        **members(ObjectId(lineage=GUID(GARBAGE[:16]), uniquifier=0xDBDBDBDB), "pp_message_id pp_xact_id"),
+        pp_correlation_id=GARBAGE[:20],
+        **members(
+            0xDBDBDBDB,
+            "p_sent_time p_arrived_time p_application_tag p_body_size pul_relative_time_to_queue "
+            "pul_relative_time_to_live pul_sender_id_type pul_sender_id_len_prop pul_priv_level "
+            "pul_hash_alg pul_encrypt_alg pul_sender_cert_len_prop pul_auth_prov_name_len_prop "
+            "pul_prov_type pul_symm_keys_size_prop pul_signature_size_prop p_msg_extension_size "
+            "pul_body_type pul_version",
+        ),
+        **members(
+            0xDB,
+            "p_priority p_delivery p_acknowledge p_auditing p_trace p_authenticated pb_first_in_xact "
+            "pb_last_in_xact",
+        ),
+        **members(
+            GARBAGE[:64],
+            "pp_body pp_sender_id pp_sender_cert pp_symm_keys pp_signature pp_msg_extension",
+        ),
+        **members(
+            64,
+            "ul_body_buffer_size_in_bytes ul_alloc_body_buffer_in_bytes ul_sender_cert_len "
+            "ul_symm_keys_size u_sender_id_len ul_signature_size ul_msg_extension_buffer_in_bytes",
+        ),
+        **members(text, "pp_title ppwcs_prov_name"),
+        **members(100, "ul_title_buffer_size_in_wchars pul_title_buffer_size_in_wchars ul_prov_name_len"),
+        **members(GUID(GARBAGE[:16]), "pp_src_qmid pp_connector_type"),
     )
 
 
@@ -137,7 +120,7 @@ def test_memory_of_the_client_is_never_message_data() -> None:
 
 
 def test_a_message_that_is_sent_shows_its_properties() -> None:
-    buffer = sent(
+    message = sent(
         admin=DIRECT,
         response=QueueFormat(m_qft=1, arm=QM),
         p_class=0x0000,
@@ -166,7 +149,7 @@ def test_a_message_that_is_sent_shows_its_properties() -> None:
         pp_connector_type=QM,
         pul_body_type=0x101F,
     )
-    assert message_properties(buffer) == MessageProperties(
+    assert message_properties(message) == MessageProperties(
         message_class=0,
         correlation_identifier=bytes(range(20)),
         priority=5,
@@ -196,31 +179,17 @@ def test_a_message_that_is_sent_shows_its_properties() -> None:
 
 
 def test_members_that_the_server_ignores_say_nothing_of_a_sent_message() -> None:
-    ignored = CACTransferBufferV2(
-        old=CACTransferBufferV1(
-            u_transfer_type=0,
-            arm=TransferSend(),
-            pp_message_id=ObjectId(uniquifier=1),
-            p_sent_time=1,
-            p_arrived_time=1,
-            p_body_size=1,
-            pul_title_buffer_size_in_wchars=1,
-            pul_relative_time_to_queue=1,
-            pul_relative_time_to_live=1,
-            pul_sender_id_len_prop=1,
-            ul_auth_level=1,
-            p_authenticated=1,
-            b_authenticated=1,
-            pul_sender_cert_len_prop=1,
-            pul_symm_keys_size_prop=1,
-            pul_signature_size_prop=1,
-            pp_src_qmid=QM,
-            p_msg_extension_size=1,
-            pul_version=0x10,
+    ignored = sent(
+        **members(ObjectId(uniquifier=1), "pp_message_id pp_xact_id"),
+        **members(
+            1,
+            "p_sent_time p_arrived_time p_body_size pul_title_buffer_size_in_wchars "
+            "pul_relative_time_to_queue pul_relative_time_to_live pul_sender_id_len_prop ul_auth_level "
+            "p_authenticated b_authenticated pul_sender_cert_len_prop pul_symm_keys_size_prop "
+            "pul_signature_size_prop p_msg_extension_size pb_first_in_xact pb_last_in_xact",
         ),
-        pb_first_in_xact=1,
-        pb_last_in_xact=1,
-        pp_xact_id=ObjectId(uniquifier=1),
+        pp_src_qmid=QM,
+        pul_version=0x10,
     )
     assert message_properties(ignored) == message_properties(sent())
 
@@ -424,10 +393,7 @@ def test_a_pointer_to_null_is_no_property() -> None:
 
 
 def test_a_cursor_to_create_is_no_message() -> None:
-    buffer = CACTransferBufferV2(
-        old=CACTransferBufferV1(u_transfer_type=2, arm=CACCreateRemoteCursor(), p_priority=3)
-    )
-    assert message_properties(buffer) == MessageProperties()
+    assert message_properties(buffer(2, CACCreateRemoteCursor(), p_priority=3)) == MessageProperties()
 
 
 def test_every_member_is_translated_or_belongs_to_the_protocol_only() -> None:
@@ -470,7 +436,7 @@ SYNTAXES = [NDR, NDR64, NDR_BIG_ENDIAN]
 
 @pytest.mark.parametrize("syntax", SYNTAXES, ids=str)
 def test_what_was_on_the_wire_is_the_same_message(syntax: Syntax) -> None:
-    buffer = sent(
+    message = sent(
         admin=DIRECT,
         pp_body=b"hello",
         ul_body_buffer_size_in_bytes=5,
@@ -482,9 +448,9 @@ def test_what_was_on_the_wire_is_the_same_message(syntax: Syntax) -> None:
         ul_signature_size=16,
         pul_auth_prov_name_len_prop=8,
     )
-    stub = encode_stub(CAC_TRANSFER_BUFFER_V2, StubValue(buffer), syntax)
+    stub = encode_stub(CAC_TRANSFER_BUFFER_V2, StubValue(message), syntax)
     found = message_properties(decode_stub(CAC_TRANSFER_BUFFER_V2, stub, syntax).value)
-    assert found == message_properties(buffer)
+    assert found == message_properties(message)
     assert found.administration_queue_format_name == r"DIRECT=OS:host\private$\q"
     assert (found.body, found.signature, found.leading_signature) == (b"hello", b"2" * 8, b"1" * 8)
 
@@ -529,24 +495,19 @@ def test_no_buffer_raises_and_no_attribute_is_longer_than_its_buffer(
 ) -> None:
     arm = TransferSend(p_admin_queue_format=name) if kind == 0 else TransferReceive()
     text = WcharText(octets[: len(octets) & ~1])
-    buffer = CACTransferBufferV2(
-        old=CACTransferBufferV1(
-            u_transfer_type=kind,
-            arm=arm,
-            pp_body=octets,
-            ul_body_buffer_size_in_bytes=name_size,
-            p_body_size=size,
-            pp_title=text,
-            ul_title_buffer_size_in_wchars=name_size,
-            pul_title_buffer_size_in_wchars=size,
-            pp_signature=octets,
-            ul_signature_size=len(octets),
-            pul_signature_size_prop=size,
-            ul_prov_name_len=name_size,
-            pul_auth_prov_name_len_prop=size,
-        )
+    message = buffer(
+        kind,
+        arm,
+        pp_title=text,
+        ul_signature_size=len(octets),
+        **members(octets, "pp_body pp_signature"),
+        **members(name_size, "ul_body_buffer_size_in_bytes ul_title_buffer_size_in_wchars ul_prov_name_len"),
+        **members(
+            size,
+            "p_body_size pul_title_buffer_size_in_wchars pul_signature_size_prop pul_auth_prov_name_len_prop",
+        ),
     )
-    found = message_properties(buffer)
+    found = message_properties(message)
     assert octets.startswith(found.body or b"")
     assert text.startswith(found.label or b"")
     assert (found.leading_signature or b"") + (found.signature or b"") in (b"", octets, octets[:size])
