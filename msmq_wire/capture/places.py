@@ -24,7 +24,7 @@ from msmq_wire.capture.opened_file import OpenedFile, open_local, reason_of
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.output import make_folder, open_stream
 from msmq_wire.units import SECOND
-from msmq_wire.urls import printable_url
+from msmq_wire.urls import mask_url_secrets
 
 if TYPE_CHECKING:
     from pyarrow import NativeFile  # type: ignore[import-untyped]  # it has no stubs
@@ -362,7 +362,7 @@ def _legible(path: str, text: str) -> str:
 
 
 def _shown(text: str) -> str:
-    return printable_url(text.encode("utf-8", "backslashreplace").decode())
+    return mask_url_secrets(text.encode("utf-8", "backslashreplace").decode())
 
 
 class _Access(msgspec.Struct, frozen=True):
@@ -388,13 +388,13 @@ def _s3(access: _Access) -> FileSystem:
     if access.endpoint is not None:
         url = urlsplit(access.endpoint)
         if url.scheme not in ("http", "https") or not url.netloc or url.path:
-            shown = printable_url(access.endpoint)
+            shown = mask_url_secrets(access.endpoint)
             raise MsmqWireError(f"AWS_ENDPOINT_URL is as http://host:port, not {shown}")
         try:
             socket.getaddrinfo(url.hostname, None)
         except OSError as error:
             # What sends requests would ask again for minutes.
-            shown, reason = printable_url(access.endpoint), reason_of(error)
+            shown, reason = mask_url_secrets(access.endpoint), reason_of(error)
             raise MsmqWireError(f"cannot find the host of AWS_ENDPOINT_URL, {shown}: {reason}") from None
         more = {"scheme": url.scheme, "endpoint_override": url.netloc}
     return pafs.S3FileSystem(

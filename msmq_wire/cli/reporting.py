@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import msmq_wire
 from msmq_wire.cli.render.safe_text import escaped
-from msmq_wire.urls import printable
+from msmq_wire.urls import mask_secrets
 
 PROGRAM = "msmq-wire"
 _HIDDEN: dict[str, str] = {}
@@ -80,7 +80,7 @@ def print_note(message: str) -> None:
         sys.stdout.flush()
     with contextlib.suppress(OSError):
         # Where errors cannot be told, the status still tells that there was one.
-        print(escaped(printable(" ".join(message.split())), encoding=encoding), file=sys.stderr)
+        print(escaped(mask_secrets(" ".join(message.split())), encoding=encoding), file=sys.stderr)
 
 
 def version_text() -> str:
