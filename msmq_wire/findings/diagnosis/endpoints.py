@@ -12,9 +12,14 @@ import msgspec
 
 from msmq_wire.findings.diagnosis.answer import MOST, AnswerBuilder
 from msmq_wire.findings.diagnosis.facts import Facts, PortUse
+from msmq_wire.findings.diagnosis.failed_connections import (
+    add_ack_timeouts,
+    add_failed_connections,
+    detailed_failure,
+    failure,
+)
 from msmq_wire.findings.diagnosis.peers import FindingSums, is_naked
 from msmq_wire.findings.diagnosis.phrases import ASK, Phrases, count, host, later, listed, part, port, short
-from msmq_wire.findings.diagnosis.unopened import failure, given_up, obstacle, unopened
 from msmq_wire.findings.session_places import one_sided, position_of
 from msmq_wire.findings.sweeps import sweeps_of
 from msmq_wire.records.endpoint import MSMQ_PORT, PING_PORT
@@ -76,12 +81,12 @@ def connections(story: Story, sums: FindingSums, words: Phrases, builder: Answer
         builder.say(text, *_moments(kept))
     if len(counts) > MOST:
         builder.say(f"And {len(counts) - MOST:,} more pairs of hosts whose connections failed.")
-    for meaning in dict.fromkeys(_MEANS.get(obstacle(kept[0]) or "") for kept in failures.values()):
+    for meaning in dict.fromkeys(_MEANS.get(detailed_failure(kept[0]) or "") for kept in failures.values()):
         if meaning:
             builder.say(meaning)
     _ends(story, words, builder)
-    unopened(story, sums.candidates, builder)
-    given_up(story, sums.candidates, builder)
+    add_failed_connections(story, sums.candidates, builder)
+    add_ack_timeouts(story, sums.candidates, builder)
     builder.facts = {"connections": total, "opened": opened, "failed": sum(counts.values())}
 
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from msmq_wire.findings.cause import Cause
 from msmq_wire.findings.diagnosis.answer import MOST, AnswerBuilder
+from msmq_wire.findings.diagnosis.failed_connections import add_refused_pings
 from msmq_wire.findings.diagnosis.phrases import Phrases, count, host, later, listed, span
-from msmq_wire.findings.diagnosis.unopened import refused
 from msmq_wire.findings.sweeps import Sweep, sweeps_of
 from msmq_wire.sessions import DiscoveryReply, Moment, PingExchange, ServerDiscovery, Session, Story
 
@@ -51,7 +51,7 @@ def pings(story: Story, words: Phrases, builder: AnswerBuilder) -> None:
             _discovered(discovery, words), discovery.request, *(one.at for one in discovery.replies[:MOST]),
             attention="info",
         )  # fmt: skip
-    refused(story, builder)
+    add_refused_pings(story, builder)
     builder.facts = {"pings": len(story.pings), "answered": answered, "requests": asked}
 
 

@@ -19,8 +19,8 @@ from msmq_wire.findings.diagnosis import Answer, Diagnosis, Digest, heeded
 from msmq_wire.findings.diagnosis.answer import AnswerBuilder
 from msmq_wire.findings.diagnosis.delivery_failures import REMEDIES
 from msmq_wire.findings.diagnosis.digest import MOST_LINES, digest_of
+from msmq_wire.findings.diagnosis.failed_connections import add_failed_connections
 from msmq_wire.findings.diagnosis.phrases import Phrases
-from msmq_wire.findings.diagnosis.unopened import unopened
 from msmq_wire.findings.folding import Fold
 from msmq_wire.records.record import Record
 from msmq_wire.sessions import NACK_REASONS
@@ -360,7 +360,7 @@ def test_all_clients_are_counted_that_got_no_session() -> None:
         tape.tcp("syn", on=on, src=f"198.51.100.{on}:1025")
     tape.wait(100)
     tape.message(1, on=99)
-    unopened(tape.story(), Fold(), builder)
+    add_failed_connections(tape.story(), Fold(), builder)
     (cause,) = builder.causes
     assert "198.51.100.9 and 30 more to 192.0.2.10:1801 did not become a session" in cause.text
     assert len(cause.who) == 33

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from msmq_wire.findings.diagnosis.answer import AnswerBuilder
-from msmq_wire.findings.diagnosis.unopened import port_sweeps
+from msmq_wire.findings.diagnosis.failed_connections import port_sweeps
 from msmq_wire.records.record import Record
 from msmq_wire.sessions import Session
 from tests.sessions.tape import Tape

@@ -1,7 +1,7 @@
-"""Connections to port 1801 that never became a session, and pings that were refused, as causes.
+"""Adds the causes of connections to port 1801 that failed, and of pings that were refused.
 
-The rule kept here: why nobody answered is not known; what a silence or a reset can mean decides what to look
-at.
+The rule kept here: a capture does not show why nobody answered. The action follows from what a silence or a
+reset can mean.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from msmq_wire.units import SECOND
 _MOST_SERVERS = 4096
 _MOST_CLIENTS = 32
 _MOST_MOMENTS = 16
-_FEW = 3
-"""Connections that fail before one succeeds, and nobody is sorry."""
-_SOME = 3
-"""Servers with none of which one client gets a session, and it is told of the client."""
-_PATIENCE = 60 * SECOND
-"""A session whose opening is not over after so long is given up, [MS-MQQB] 3.1.2.1."""
+_MOST_EARLY_FAILURES = 3
+"""So many failed connections are only a note if a later connection succeeds."""
+_LEAST_FAILED_SERVERS = 3
+"""If one client fails with so many servers, the cause is about the client."""
+_OPENING_TIMEOUT = 60 * SECOND
+"""A connection that is not a session after this time is closed, [MS-MQQB] 3.1.2.1."""
 _WORDS = {
     "reset": "a reset answered the SYN",
     "icmp": "ICMP answered the SYN",
@@ -49,26 +49,26 @@ _ACTIONS = {
     "parameters": "look at the queue managers of both hosts",
 }
 
-_ASKED_AGAIN: tuple[Need, ...] = ("whole", "counted", "in_time")
-"""The same of a silence that SYNs show which were sent again."""
-_NEEDS: dict[str, tuple[Need, ...]] = {
+_RETRANSMITTED_SYN_NEEDS: tuple[Need, ...] = ("whole", "counted", "in_time")
+"""What a capture must hold to show a silence when the SYN was retransmitted."""
+_FAILURE_NEEDS: dict[str, tuple[Need, ...]] = {
     "reset": (),
     "icmp": (),
     "refused": (),
-    "silence": ("two_way", *_ASKED_AGAIN),
+    "silence": ("two_way", *_RETRANSMITTED_SYN_NEEDS),
     "tcp_only": ("both_sides", "whole", "end", "counted"),
     "establishing": ("both_sides", "whole", "counted"),
     "parameters": ("both_sides", "whole", "counted"),
 }
-"""What has to have been captured of a connection to say that it failed like that."""
+"""What a capture must hold to show each kind of failure."""
 
-_ANSWERED = frozenset(("reset", "icmp", "refused"))
-"""Failures that captured packets say; of the others only an answer is missing."""
-_BEFORE = ("tcp_only", "establishing", "parameters")
-"""Failures at which nobody has a session, and so no message is sent."""
+_SHOWN_BY_PACKETS = frozenset(("reset", "icmp", "refused"))
+"""Failures that a packet shows. In all others an answer is missing."""
+_BEFORE_SESSION = ("tcp_only", "establishing", "parameters")
+"""Failures before the session is open, when no message can be sent."""
 
-_MANY = 10
-"""Hosts without a session, from which on it is a sweep."""
+_LEAST_HOSTS_OF_SWEEP = 10
+"""A sweep tries at least so many hosts without a session."""
 _MOST_SWEEPS = 4096
 _MOST_HOSTS = 65_536
 _MOST_MOMENTS_OF_SWEEP = 64
@@ -76,7 +76,7 @@ _MOST_NAMED = 5
 
 
 def failure(session: Session) -> str | None:
-    """How a session failed to open; None for one that opened, or of which too little was captured."""
+    """How a session failed to open; None if it opened, or if the capture does not show it."""
     if session.state in ("refused_tcp", "refused"):
         return session.state
     if session.reached == "open" or not session.started or one_sided(session):
@@ -88,16 +88,19 @@ def failure(session: Session) -> str | None:
     return session.reached
 
 
-def obstacle(session: Session) -> str | None:
-    """The same, with what refused the connection: ``icmp`` or ``reset``."""
+def detailed_failure(session: Session) -> str | None:
+    """Like `failure`, but ``icmp`` or ``reset`` in place of ``refused_tcp``."""
     kind = failure(session)
     if kind == "refused_tcp":
         return "icmp" if session.closed_by == "unreachable" else "reset"
     return kind
 
 
-class _Pile(msgspec.Struct):
-    """Connections to one server that failed; of each client the number of the last, and how that one did."""
+class _ServerFailures(msgspec.Struct):
+    """Failed connections to one server.
+
+    ``clients`` has the number of the last failed session of each client, ``last`` how the last one failed.
+    """
 
     kinds: Counter[str]
     clients: dict[str, int]
@@ -107,14 +110,14 @@ class _Pile(msgspec.Struct):
     unanswered_syns: int = 0
 
 
-def unopened(story: Story, candidates: Fold, builder: AnswerBuilder) -> None:
-    """Name the servers with which no session, or not every one, could be opened."""
-    failed: dict[str, _Pile] = {}
+def add_failed_connections(story: Story, candidates: Fold, builder: AnswerBuilder) -> None:
+    """Add a cause for each server, or each client, whose connections did not become sessions."""
+    failed: dict[str, _ServerFailures] = {}
     opened: Counter[str] = Counter()
     last_opened: dict[tuple[str, str], int] = {}
     swept = port_sweeps(story, failure, builder)
     for session in story.sessions:
-        kind = obstacle(session)
+        kind = detailed_failure(session)
         if kind is None:
             if session.reached == "open":
                 opened[host(session.server)] += 1
@@ -124,63 +127,65 @@ def unopened(story: Story, candidates: Fold, builder: AnswerBuilder) -> None:
             continue
         if kind == "tcp_only" and candidates.mentions(session.client, session.server):
             continue
-        if kind in _BEFORE and any(one.messages for one in session.directions):
-            # Messages without a session are another fault.
+        if kind in _BEFORE_SESSION and any(one.messages for one in session.directions):
+            # Messages without a session are a different fault.
             continue
-        if candidates.hostile(session.client, session.server) or _under_way(session, story):
+        if candidates.hostile(session.client, session.server) or _is_still_opening(session, story):
             continue
-        needs = _ASKED_AGAIN if kind == "silence" and asked_again(session) else _NEEDS[kind]
+        needs = (
+            _RETRANSMITTED_SYN_NEEDS if kind == "silence" and asked_again(session) else _FAILURE_NEEDS[kind]
+        )
         if not builder.shown(needs, session.client, session.server, session.last):
             continue
         if session.server not in failed and len(failed) >= _MOST_SERVERS:
             continue
-        pile = failed.setdefault(session.server, _Pile(Counter(), {}, [], {}))
-        if len(pile.connections) < _MOST_MOMENTS:
-            pile.connections[connection_of(session.client, session.server)] = None
-        pile.kinds[kind] += 1
-        pile.unanswered_syns += 1 + session.syn_retransmissions if kind == "silence" else 0
-        pile.last = kind
-        # There are no more of them than sessions.
-        pile.clients[host(session.client)] = session.number
+        failures = failed.setdefault(session.server, _ServerFailures(Counter(), {}, [], {}))
+        if len(failures.connections) < _MOST_MOMENTS:
+            failures.connections[connection_of(session.client, session.server)] = None
+        failures.kinds[kind] += 1
+        failures.unanswered_syns += 1 + session.syn_retransmissions if kind == "silence" else 0
+        failures.last = kind
+        # There are at most as many clients as sessions.
+        failures.clients[host(session.client)] = session.number
         opening = session.syn, session.establish_request, session.establish_response
         for moment in (*opening, session.parameters_request, session.parameters_response, session.close):
-            if moment is not None and len(pile.moments) < _MOST_MOMENTS:
-                pile.moments.append(moment)
-    vain: dict[str, dict[str, _Pile]] = {}
-    for server, pile in failed.items():
-        over = all(last_opened.get((client, server), -1) > last for client, last in pile.clients.items())
-        if over and pile.kinds.total() <= _FEW:
-            failed_ = count(pile.kinds.total(), "connection")
+            if moment is not None and len(failures.moments) < _MOST_MOMENTS:
+                failures.moments.append(moment)
+    by_client: dict[str, dict[str, _ServerFailures]] = {}
+    for server, failures in failed.items():
+        over = all(last_opened.get((client, server), -1) > last for client, last in failures.clients.items())
+        if over and failures.kinds.total() <= _MOST_EARLY_FAILURES:
+            failed_ = count(failures.kinds.total(), "connection")
             builder.note(f"{failed_} to {server} failed before one became a session")
             continue
-        if len(pile.clients) == 1 and not opened[host(server)] and not over:
-            vain.setdefault(next(iter(pile.clients)), {})[server] = pile
+        if len(failures.clients) == 1 and not opened[host(server)] and not over:
+            by_client.setdefault(next(iter(failures.clients)), {})[server] = failures
             continue
-        builder.blame(_cause(server, pile, opened[host(server)], over=over))
-    for client, piles in vain.items():
-        if len(piles) < _SOME:
-            for server, pile in piles.items():
-                builder.blame(_cause(server, pile, 0, over=False))
+        builder.blame(_server_cause(server, failures, opened[host(server)], over=over))
+    for client, by_server in by_client.items():
+        if len(by_server) < _LEAST_FAILED_SERVERS:
+            for server, failures in by_server.items():
+                builder.blame(_server_cause(server, failures, 0, over=False))
         else:
-            builder.blame(_in_vain(client, piles))
+            builder.blame(_client_cause(client, by_server))
 
 
-def given_up(story: Story, candidates: Fold, builder: AnswerBuilder) -> None:
-    """Name the servers whose acknowledgments did not come in time, so that connections were given up."""
-    piles: dict[tuple[str, str], list[Session]] = {}
+def add_ack_timeouts(story: Story, candidates: Fold, builder: AnswerBuilder) -> None:
+    """Add a cause for each pair of hosts whose connections ended because no acknowledgment came."""
+    timeouts: dict[tuple[str, str], list[Session]] = {}
     for session in story.sessions:
         if session.reason == "ack_timeout" and not candidates.hostile(session.client, session.server):
             if not builder.shown(("both_sides", "whole"), session.client, session.server, session.last):
                 continue
             key = host(session.client), host(session.server)
-            if key in piles or len(piles) < _MOST_SERVERS:
-                piles.setdefault(key, []).append(session)
-    for (client, server), sessions in piles.items():
+            if key in timeouts or len(timeouts) < _MOST_SERVERS:
+                timeouts.setdefault(key, []).append(session)
+    for (client, server), sessions in timeouts.items():
         moments = [one.close for one in sessions[:_MOST_MOMENTS] if one.close is not None]
         ended = f"{count(len(sessions), 'connection')} from {client} to {server} ended"
         builder.blame(
             Cause(
-                text=f"{ended} without an acknowledgment in time{_waited(sessions)}: the sender sends "
+                text=f"{ended} without an acknowledgment in time{_waiting_text(sessions)}: the sender sends "
                 "recoverable messages again, and may lose express messages",
                 severity="low",
                 confidence="likely",
@@ -196,8 +201,8 @@ def given_up(story: Story, candidates: Fold, builder: AnswerBuilder) -> None:
         )
 
 
-def _waited(sessions: list[Session]) -> str:
-    """How many messages had waited in connections that ended, and the longest for how long."""
+def _waiting_text(sessions: list[Session]) -> str:
+    """How many messages waited for an acknowledgment, and for how long at most."""
     sides = [(one.close, side) for one in sessions for side in one.directions if side.unacknowledged]
     messages = count(sum(side.unacknowledged for _, side in sides), "message")
     waits = [
@@ -208,8 +213,8 @@ def _waited(sessions: list[Session]) -> str:
     return f" ({messages} had waited {'up to ' if len(waits) > 1 else ''}{span(max(waits))})" if waits else ""
 
 
-def refused(story: Story, builder: AnswerBuilder) -> None:
-    """Name the servers that answer pings with a refusal, [MS-MQQB] 2.2.7."""
+def add_refused_pings(story: Story, builder: AnswerBuilder) -> None:
+    """Add a cause for each server that refuses pings, [MS-MQQB] 2.2.7."""
     by_server: dict[str, list[PingExchange]] = {}
     for ping in story.pings:
         if ping.refused and (ping.server in by_server or len(by_server) < _MOST_SERVERS):
@@ -232,49 +237,49 @@ def refused(story: Story, builder: AnswerBuilder) -> None:
         )
 
 
-def _under_way(session: Session, story: Story) -> bool:
+def _is_still_opening(session: Session, story: Story) -> bool:
     """Whether the capture ended before the opening could fail."""
     if session.close is not None or session.closed_by == "unreachable" or session.first.time is None:
         return False
     if session.syn_retransmissions and session.syn_ack is None:
         return False
-    return session.refused_by is None and (story.last or 0) - session.first.time < _PATIENCE
+    return session.refused_by is None and (story.last or 0) - session.first.time < _OPENING_TIMEOUT
 
 
-def _cause(server: str, pile: _Pile, opened: int, *, over: bool) -> Cause:
-    total = pile.kinds.total()
-    clients = listed(list(pile.clients))
+def _server_cause(server: str, failures: _ServerFailures, opened: int, *, over: bool) -> Cause:
+    total = failures.kinds.total()
+    clients = listed(list(failures.clients))
     what = f"{clients} got no session with {server}"
     if opened:
         what = f"{count(total, 'connection')} of {clients} to {server} did not become a session"
     elif total > 1:
         what += f" in {count(total, 'connection')}"
-    # A server that accepts the last of them is there.
-    severity: Severity = "low" if over or pile.last == "tcp_only" else "medium"
-    first = next((kind for kind in pile.kinds if kind != "tcp_only"), "tcp_only")
+    # A server that accepts the last connection is up.
+    severity: Severity = "low" if over or failures.last == "tcp_only" else "medium"
+    first = next((kind for kind in failures.kinds if kind != "tcp_only"), "tcp_only")
     return Cause(
-        text=f"{what}: {listed(_reported(pile.kinds, pile.unanswered_syns))}",
+        text=f"{what}: {listed(_reasons(failures.kinds, failures.unanswered_syns))}",
         severity=severity,
-        confidence=_sure(pile.kinds),
-        moments=tuple(pile.moments),
-        who=(*list(pile.clients)[:_MOST_CLIENTS], host(server)),
-        action=_ACTIONS[first].format(server=host(server), client=next(iter(pile.clients))),
+        confidence=_confidence(failures.kinds),
+        moments=tuple(failures.moments),
+        who=(*list(failures.clients)[:_MOST_CLIENTS], host(server)),
+        action=_ACTIONS[first].format(server=host(server), client=next(iter(failures.clients))),
         count=total,
         rules=("SES-REFUSED", "SES-CONNECT"),
         kind="unopened",
         about=host(server),
         explains=("unanswered",) if severity == "medium" else (),
         brief=what,
-        connections=tuple(pile.connections),
+        connections=tuple(failures.connections),
     )
 
 
-def _sure(kinds: Counter[str]) -> Confidence:
-    return "certain" if kinds.keys() <= _ANSWERED else "likely"
+def _confidence(kinds: Counter[str]) -> Confidence:
+    return "certain" if kinds.keys() <= _SHOWN_BY_PACKETS else "likely"
 
 
-def _reported(kinds: Counter[str], syns: int) -> list[str]:
-    """Why connections failed, in words; ``syns`` counts those that nothing answered."""
+def _reasons(kinds: Counter[str], syns: int) -> list[str]:
+    """Why connections failed, in words; ``syns`` counts unanswered SYNs."""
     words = _WORDS if syns < 2 else {**_WORDS, "silence": f"no answer came to {syns:,} SYNs"}
     if len(kinds) == 1:
         return [words[kind] for kind in kinds]
@@ -284,20 +289,22 @@ def _reported(kinds: Counter[str], syns: int) -> list[str]:
     ]
 
 
-def _in_vain(client: str, piles: dict[str, _Pile]) -> Cause:
-    """One host that gets a session with none of several servers."""
+def _client_cause(client: str, by_server: dict[str, _ServerFailures]) -> Cause:
+    """The cause for one client that opens no session with any of several servers."""
     kinds: Counter[str] = Counter()
-    for pile in piles.values():
-        kinds += pile.kinds
-    syns = sum(pile.unanswered_syns for pile in piles.values())
-    servers = [host(server) for server in piles]
+    for failures in by_server.values():
+        kinds += failures.kinds
+    syns = sum(failures.unanswered_syns for failures in by_server.values())
+    servers = [host(server) for server in by_server]
     what = f"{client} got no session with port 1801 of {count(len(servers), 'host')} ({listed(servers)})"
-    quiet = all(pile.last == "tcp_only" for pile in piles.values())
+    quiet = all(failures.last == "tcp_only" for failures in by_server.values())
     return Cause(
-        text=f"{what}: {listed(_reported(kinds, syns))}",
+        text=f"{what}: {listed(_reasons(kinds, syns))}",
         severity="low" if quiet else "medium",
-        confidence=_sure(kinds),
-        moments=tuple(moment for pile in piles.values() for moment in pile.moments[:2])[:_MOST_MOMENTS],
+        confidence=_confidence(kinds),
+        moments=tuple(moment for failures in by_server.values() for moment in failures.moments[:2])[
+            :_MOST_MOMENTS
+        ],
         who=(client, *servers[:_MOST_CLIENTS]),
         action=f"look at the network of {client}, and ask what it is: a scan does this, too",
         count=kinds.total(),
@@ -305,12 +312,14 @@ def _in_vain(client: str, piles: dict[str, _Pile]) -> Cause:
         kind="unopened",
         about=client,
         brief=what,
-        connections=tuple(one for pile in piles.values() for one in pile.connections)[:_MOST_MOMENTS],
+        connections=tuple(one for failures in by_server.values() for one in failures.connections)[
+            :_MOST_MOMENTS
+        ],
     )
 
 
 class _Sweep(msgspec.Struct):
-    """What one host tried: the hosts, how each of them answered, and when."""
+    """The hosts that one client tried, how each answered, and when."""
 
     hosts: dict[str, str] = {}
     moments: list[Moment] = []
@@ -329,13 +338,13 @@ class _Sweep(msgspec.Struct):
 def port_sweeps(
     story: Story, failure: Callable[[Session], str | None], builder: AnswerBuilder
 ) -> frozenset[str]:
-    """Name the hosts that connect to port 1801 of many others in vain; return them.
+    """Add a cause for each client that opens no session with many hosts; return these clients.
 
-    A scan does this, and a host that is cut off: what was tried and how it was answered is told.
+    A scan does this, and so does a host that is cut off. The cause counts the hosts by their answers.
     """
     sweeps: dict[str, _Sweep] = {}
     kinds = [failure(session) for session in story.sessions]
-    # With these there is a session, or there may be one.
+    # These pairs of hosts have a session, or may have one.
     others = {
         (host(session.client), host(session.server))
         for session, kind in zip(story.sessions, kinds, strict=True)
@@ -351,7 +360,7 @@ def port_sweeps(
         sweep = sweeps.setdefault(client, _Sweep())
         if server in sweep.hosts or len(sweep.hosts) < _MOST_HOSTS // max(len(sweeps), 16):
             sweep.add(server, how, session.first)
-    found = {client: sweep for client, sweep in sweeps.items() if len(sweep.hosts) >= _MANY}
+    found = {client: sweep for client, sweep in sweeps.items() if len(sweep.hosts) >= _LEAST_HOSTS_OF_SWEEP}
     for client, sweep in found.items():
         builder.blame(_sweep_cause(client, sweep))
     return frozenset(found)
