@@ -1,7 +1,7 @@
-"""What a diagnosis says: `Answer`s of `Statement`s, and the `AnswerBuilder` that collects one.
+"""`Answer`s of a diagnosis, made of `Statement`s, and the `AnswerBuilder` that collects one.
 
-The rule kept here: a statement is an observation with the frames that show it; what is missing from the
-capture stands beside it as a caveat, and the facts behind it are data.
+The rule kept here: a statement is an observation, with the frames that show it. A caveat says what the
+capture lacks. The facts behind a statement are data.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _MOST_CAUSES = 64
 
 
 class Statement(msgspec.Struct, frozen=True, kw_only=True):
-    """A sentence or a few; ``frames`` (1-based) and ``records`` (ids) show what it says, at most 64 each.
+    """One or more sentences. ``frames`` (1-based) and ``records`` (ids) are the evidence, at most 64 each.
 
-    ``attention`` is how much it calls for somebody to look, None for nothing.
+    ``attention`` is how urgently somebody should look, None for not at all.
     """
 
     text: str
@@ -38,13 +38,12 @@ class Statement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer to one of the questions.
+    """The answer to one question.
 
-    ``posed`` is False where nothing in the capture raises the question; then one statement says so.
-    ``attention`` is how much of it calls for somebody to look, None for nothing. ``caveats`` tell what the
-    capture does not hold. ``facts`` are numbers and texts that JSON can hold. ``claims`` are what the
-    statements say of single messages and sessions, at most 1,024 of them. ``causes`` are what is wrong,
-    for the digest, at most 64, and ``notes`` what is no more than to be said with what was looked at.
+    ``posed`` is False if the question does not apply to the capture; one statement then says so.
+    ``attention`` is how urgently somebody should look, None for not at all. ``caveats`` say what the capture
+    lacks. ``facts`` are numbers and texts for JSON. ``claims`` are facts about single messages and sessions,
+    at most 1,024. The digest prints ``causes``, at most 64, and ``notes``, which are about nothing wrong.
     """
 
     number: int
@@ -60,12 +59,12 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def flagged(self) -> bool:
-        """Whether it calls for a look."""
+        """Whether somebody should look at it."""
         return self.rank >= SEVERITIES.index("low")
 
     @property
     def rank(self) -> int:
-        """The place of its attention in `SEVERITIES`; what calls for none stands with ``info``."""
+        """The index of its attention in `SEVERITIES`; 0 without attention."""
         return 0 if self.attention is None else SEVERITIES.index(self.attention)
 
     @property
@@ -75,7 +74,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AnswerBuilder:
-    """Collects an answer; ``visibility`` says what was captured of what a claim needs."""
+    """Collects the parts of an answer; ``visibility`` knows what was captured."""
 
     def __init__(self, visibility: Visibility | None = None) -> None:
         self.visibility = visibility or Visibility()
@@ -94,58 +93,60 @@ class AnswerBuilder:
         frames: Collection[int] = (),
         attention: Severity | None = None,
     ) -> None:
-        """Add a statement that ``moments`` or ``frames`` show; ``attention`` raises that of the answer."""
+        """Add a statement with its evidence; ``attention`` raises the attention of the answer."""
         shown = [one for one in moments[:_MOST_FRAMES] if one is not None]
         numbers = dict.fromkeys((*(one.frame for one in shown if one.frame is not None), *frames))
         records = dict.fromkeys(one.record for one in shown)
         self.statements.append(
             Statement(text=text, frames=tuple(numbers), records=tuple(records), attention=attention)
         )
-        self.heed(attention)
+        self.raise_attention(attention)
 
-    def heed(self, attention: Severity | None) -> None:
-        """Raise the attention that the answer asks for."""
+    def raise_attention(self, attention: Severity | None) -> None:
+        """Raise the attention of the answer; never lower it."""
         if attention is None:
             return
         if self.attention is None or SEVERITIES.index(attention) > SEVERITIES.index(self.attention):
             self.attention = attention
 
-    def but(self, *caveats: str) -> None:
-        """Add what is missing, if anything is."""
+    def add_caveats(self, *caveats: str) -> None:
+        """Add caveats; empty and repeated ones are left out."""
         self.caveats += [caveat for caveat in caveats if caveat and caveat not in self.caveats]
 
     def claim(self, fact: Fact, *subjects: str | None) -> None:
-        """Say a fact of some subjects."""
+        """Claim a fact about each subject."""
         for subject in subjects:
             if subject is not None and len(self.claims) < _MOST_CLAIMS:
                 self.claims[Claim(subject, fact)] = None
 
-    def shown(self, needs: Collection[Need], src: str, dst: str, at: Moment, capture: str = "") -> bool:
-        """Whether what a claim needs was captured between two ends of a connection; if not, a caveat."""
+    def was_captured(
+        self, needs: Collection[Need], src: str, dst: str, at: Moment, capture: str = ""
+    ) -> bool:
+        """Whether a connection was captured as a claim needs it; if not, add a caveat."""
         place = Position(capture, at.record, at.frame or 0, src, dst)
         lacking = self.visibility.lacking(needs, place)
-        self.but(*lacking)
+        self.add_caveats(*lacking)
         return not lacking
 
-    def shown_between(self, needs: Collection[Need], src: str, dst: str, at: Moment) -> bool:
-        """The same between two hosts, of all their connections."""
+    def was_captured_between(self, needs: Collection[Need], src: str, dst: str, at: Moment) -> bool:
+        """Like `was_captured`, for all connections between two hosts."""
         lacking = self.visibility.lacking_between(needs, at.frame or 0, src, dst)
-        self.but(*lacking)
+        self.add_caveats(*lacking)
         return not lacking
 
-    def blame(self, cause: Cause) -> None:
-        """Say what is wrong, which calls for a look."""
-        self.heed(cause.severity)
+    def add_cause(self, cause: Cause) -> None:
+        """Add a cause, and raise the attention to its severity."""
+        self.raise_attention(cause.severity)
         if len(self.causes) < _MOST_CAUSES:
             self.causes.append(cause)
 
-    def note(self, text: str) -> None:
-        """Say what is worth a word where nothing is wrong."""
+    def add_note(self, text: str) -> None:
+        """Add a note about something that is not wrong."""
         if len(self.notes) < MOST:
             self.notes.append(text)
 
     def answer(self, number: int, question: str, nothing: str) -> Answer:
-        """The answer; ``nothing`` is what is said where there is no statement."""
+        """Return the answer; ``nothing`` is its only statement if there are no others."""
         posed = bool(self.statements)
         return Answer(
             number=number,

@@ -41,7 +41,7 @@ def security(facts: Facts, resends: int, words: Phrases, builder: AnswerBuilder)
         builder.say(f"Certificates: {_names(found.subjects)}.", *_firsts(found.subjects))
     if found.senders:
         builder.say(f"Senders named: {_names(found.senders)}.", *_firsts(found.senders))
-    builder.but(each_time(resends, facts.brought))
+    builder.add_caveats(each_time(resends, facts.brought))
     builder.facts = {
         "messages": found.messages,
         "clear": found.clear.count,
@@ -104,7 +104,7 @@ def bodies(facts: Facts, resends: int, words: Phrases, builder: AnswerBuilder) -
         builder.say(f"And {count(rest, 'more body', 'more bodies')}.")
     if found.total:
         builder.say("msmq-wire messages FILE --bodies DIR saves them.")
-        builder.but(each_time(resends, facts.brought))
+        builder.add_caveats(each_time(resends, facts.brought))
     builder.facts = {
         "bodies": found.total,
         "without_body": found.empty,

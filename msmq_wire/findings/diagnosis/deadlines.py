@@ -116,7 +116,7 @@ def shared_times(sums: SharedTimes, words: Phrases, builder: AnswerBuilder) -> N
         text = _text(one, words)
         builder.say(f"{text}.", one.first, one.last, attention="medium" if one.late else None)
         if one.late:
-            builder.blame(
+            builder.add_cause(
                 Cause(
                     text=text,
                     severity="medium",

@@ -170,7 +170,7 @@ class DeliveryFailures:
         own = AnswerBuilder(builder.visibility)
         self.add_causes(story, candidates, own)
         for cause in own.causes:
-            builder.heed(cause.severity if cause.kind == "unanswered" else None)
+            builder.raise_attention(cause.severity if cause.kind == "unanswered" else None)
 
     def add_causes(self, story: Story, candidates: Fold, builder: AnswerBuilder) -> None:
         """Name the causes."""
@@ -203,13 +203,13 @@ class DeliveryFailures:
             one = msgspec.structs.replace(key, session=None, why=why, src="", queue=queue)
             merged.setdefault(one, _Pile(pile.first, session=session)).join(pile)
         for key, pile in merged.items():
-            builder.blame(_cause(key, pile))
+            builder.add_cause(_cause(key, pile))
         if expired:
-            builder.note(f"{count(expired, 'message')} expired, and the sender was told")
+            builder.add_note(f"{count(expired, 'message')} expired, and the sender was told")
         if coming:
             was = "was" if coming == 1 else "were"
             text = f"{count(coming, 'message')} {was} not acknowledged before the connection closed"
-            builder.note(f"{text}, and the capture ends before the sender could send again")
+            builder.add_note(f"{text}, and the capture ends before the sender could send again")
         received = {one.message_id for one in story.strays if one.message_class == _RECEIVED}
         for stray in story.strays:
             if stray.message_id is not None and stray.message_id in received:
@@ -221,18 +221,18 @@ class DeliveryFailures:
             if candidates.hostile(*connection):
                 continue
             dropped = bool(story.left_out.lives)
-            if class_ in TIMEOUTS and (dropped or not builder.shown_between(_SENT, src, dst, moment)):
+            if class_ in TIMEOUTS and (dropped or not builder.was_captured_between(_SENT, src, dst, moment)):
                 # Whether its sender asked to be told that is not known.
                 which = "was dropped to save memory" if dropped else "was not captured"
-                builder.note(f"{src} told {dst} that a message expired; the message itself {which}")
+                builder.add_note(f"{src} told {dst} that a message expired; the message itself {which}")
                 continue
-            builder.blame(_told_of(src, dst, class_, moment, dropped=dropped))
+            builder.add_cause(_told_of(src, dst, class_, moment, dropped=dropped))
 
 
 def _shown(pile: _Pile, builder: AnswerBuilder) -> bool:
     """Whether an acknowledgment would have been captured."""
     ends = {(host(one), host(other)) for one, other in pile.connections}
-    return all(builder.shown_between(_NEEDS, *one, pile.first.first) for one in ends)
+    return all(builder.was_captured_between(_NEEDS, *one, pile.first.first) for one in ends)
 
 
 def _silence(key: _Key, pile: _Pile, session: Session | None, story: Story) -> str | None:

@@ -172,7 +172,7 @@ def identities(story: Story, sums: FindingSums, words: Phrases, builder: AnswerB
         builder.say(text, *hosts.values(), attention="info")
     # Whether that may be one host, the rule has weighed.
     for group in sums.candidates.groups() if shared else ():
-        builder.heed(group.severity if group.lead.id == "ID-CLONE" else None)
+        builder.raise_attention(group.severity if group.lead.id == "ID-CLONE" else None)
     if len(shared) > MOST:
         builder.say(f"And {len(shared) - MOST:,} more queue managers appear at several addresses.")
     if shared:
@@ -377,7 +377,7 @@ def ports(story: Story, facts: Facts, sums: FindingSums, words: Phrases, builder
     for (method, number), moment in list(facts.named_ports.items())[:MOST]:
         builder.say(f"{method} in {words.frame(moment)} answered: use port {number}.", moment)
     if builder.statements:
-        builder.but(
+        builder.add_caveats(
             "only ports that carried MSMQ in this capture are listed: port 135 (RPC endpoint mapper) and "
             "HTTPS are left out"
         )

@@ -135,7 +135,7 @@ def add_failed_connections(story: Story, candidates: Fold, builder: AnswerBuilde
         needs = (
             _RETRANSMITTED_SYN_NEEDS if kind == "silence" and asked_again(session) else _FAILURE_NEEDS[kind]
         )
-        if not builder.shown(needs, session.client, session.server, session.last):
+        if not builder.was_captured(needs, session.client, session.server, session.last):
             continue
         if session.server not in failed and len(failed) >= _MOST_SERVERS:
             continue
@@ -156,18 +156,18 @@ def add_failed_connections(story: Story, candidates: Fold, builder: AnswerBuilde
         over = all(last_opened.get((client, server), -1) > last for client, last in failures.clients.items())
         if over and failures.kinds.total() <= _MOST_EARLY_FAILURES:
             failed_ = count(failures.kinds.total(), "connection")
-            builder.note(f"{failed_} to {server} failed before one became a session")
+            builder.add_note(f"{failed_} to {server} failed before one became a session")
             continue
         if len(failures.clients) == 1 and not opened[host(server)] and not over:
             by_client.setdefault(next(iter(failures.clients)), {})[server] = failures
             continue
-        builder.blame(_server_cause(server, failures, opened[host(server)], over=over))
+        builder.add_cause(_server_cause(server, failures, opened[host(server)], over=over))
     for client, by_server in by_client.items():
         if len(by_server) < _LEAST_FAILED_SERVERS:
             for server, failures in by_server.items():
-                builder.blame(_server_cause(server, failures, 0, over=False))
+                builder.add_cause(_server_cause(server, failures, 0, over=False))
         else:
-            builder.blame(_client_cause(client, by_server))
+            builder.add_cause(_client_cause(client, by_server))
 
 
 def add_ack_timeouts(story: Story, candidates: Fold, builder: AnswerBuilder) -> None:
@@ -175,7 +175,9 @@ def add_ack_timeouts(story: Story, candidates: Fold, builder: AnswerBuilder) -> 
     timeouts: dict[tuple[str, str], list[Session]] = {}
     for session in story.sessions:
         if session.reason == "ack_timeout" and not candidates.hostile(session.client, session.server):
-            if not builder.shown(("both_sides", "whole"), session.client, session.server, session.last):
+            if not builder.was_captured(
+                ("both_sides", "whole"), session.client, session.server, session.last
+            ):
                 continue
             key = host(session.client), host(session.server)
             if key in timeouts or len(timeouts) < _MOST_SERVERS:
@@ -183,7 +185,7 @@ def add_ack_timeouts(story: Story, candidates: Fold, builder: AnswerBuilder) -> 
     for (client, server), sessions in timeouts.items():
         moments = [one.close for one in sessions[:_MOST_MOMENTS] if one.close is not None]
         ended = f"{count(len(sessions), 'connection')} from {client} to {server} ended"
-        builder.blame(
+        builder.add_cause(
             Cause(
                 text=f"{ended} without an acknowledgment in time{_waiting_text(sessions)}: the sender sends "
                 "recoverable messages again, and may lose express messages",
@@ -222,7 +224,7 @@ def add_refused_pings(story: Story, builder: AnswerBuilder) -> None:
     for server, pings in by_server.items():
         clients = list(dict.fromkeys(host(one.client) for one in pings))
         answers = [one.response for one in pings[:_MOST_MOMENTS] if one.response is not None]
-        builder.blame(
+        builder.add_cause(
             Cause(
                 text=f"{host(server)} answered {count(len(pings), 'ping')} of {listed(clients)} with "
                 "a refusal (RF is set): it accepts no connections from there for now",
@@ -362,7 +364,7 @@ def port_sweeps(
             sweep.add(server, how, session.first)
     found = {client: sweep for client, sweep in sweeps.items() if len(sweep.hosts) >= _LEAST_HOSTS_OF_SWEEP}
     for client, sweep in found.items():
-        builder.blame(_sweep_cause(client, sweep))
+        builder.add_cause(_sweep_cause(client, sweep))
     return frozenset(found)
 
 

@@ -75,13 +75,13 @@ def failed_reads(story: Story, candidates: Fold, builder: AnswerBuilder) -> None
         if read.pending and read.opened is not None:
             if not is_put_back(read, closed, story):
                 continue
-            if not builder.shown(_NEEDS, read.client, read.server, read.at):
+            if not builder.was_captured(_NEEDS, read.client, read.server, read.at):
                 continue
             take("end", read, read.at, short(read.message_id) if read.message_id else "")
         elif read.fault or _failed(read.status):
             take("read", read, read.at)
     for key, pile in piles.items():
-        builder.blame(_cause(key, pile))
+        builder.add_cause(_cause(key, pile))
 
 
 def _failed(status: int | None) -> bool:

@@ -242,8 +242,8 @@ def inventory(sums: Inventory, again: int, brought: int, words: Phrases, builder
         f"encrypted: {encrypted:,}."
     )
     if sums.left_out:
-        builder.but(f"{count(sums.left_out, 'message')} of further kinds are not in the table")
-    builder.but(each_time(again, brought))
+        builder.add_caveats(f"{count(sums.left_out, 'message')} of further kinds are not in the table")
+    builder.add_caveats(each_time(again, brought))
     builder.facts = {
         "messages": total,
         "left_out": sums.left_out,

@@ -68,7 +68,7 @@ def lost(sums: MessageSums, story: Story, words: Phrases, builder: AnswerBuilder
         life.outcome == "expired" and not life.nack_class for one in sums.bad.values() for life in one.lives
     )
     if number or ran_out or any(stale.fact != "in_time" for stale in sums.stale.values()):
-        builder.but(_SILENT)
+        builder.add_caveats(_SILENT)
     if not builder.statements and sums.total:
         text = "Nothing did: no message was refused, expired, purged or left without an acknowledgment"
         text += " in this capture."

@@ -143,7 +143,7 @@ def offline(managed: ManagementAnswers, words: Phrases, builder: AnswerBuilder) 
             continue
         shown += 1
         builder.say(f"{found.text}.", *found.moments, attention=found.severity)
-        builder.blame(found)
+        builder.add_cause(found)
     _deeds(managed, (ManagementAction.CONNECT, ManagementAction.DISCONNECT), words, builder)
 
 
@@ -214,7 +214,7 @@ def held(managed: ManagementAnswers, words: Phrases, builder: AnswerBuilder) -> 
     if len(rows) > MOST:
         builder.say(f"And about {count(len(rows) - MOST, 'more queue')}: calls lists the answers.")
     if managed.left_out:
-        builder.but(f"{count(managed.left_out, 'answer')} about queues were too many to keep")
+        builder.add_caveats(f"{count(managed.left_out, 'answer')} about queues were too many to keep")
     actions = (ManagementAction.PAUSE, ManagementAction.RESUME, ManagementAction.EOD_RESEND)
     _deeds(managed, (*actions, ManagementAction.TIDY), words, builder)
     if rows:
@@ -255,7 +255,7 @@ def _blame(
     server: str, queue: str, reported: _Told, state: _State, words: Phrases, builder: AnswerBuilder
 ) -> None:
     waiting, at = reported.value(_COUNT), reported.values[_STATE][1]
-    builder.blame(
+    builder.add_cause(
         Cause(
             text=f"{count(waiting, 'message')} for {queue} {'wait' if waiting > 1 else 'waits'} at {server}, "
             f"which says in {words.frame(at)} why: {state.means}",

@@ -352,9 +352,11 @@ def acknowledged(sums: MessageSums, words: Phrases, builder: AnswerBuilder) -> N
             else "have identifiers of other messages"
         )
         text = f"{count(sums.collisions, 'message')} {have}: an acknowledgment may be about either"
-        builder.but(text)
+        builder.add_caveats(text)
     if sums.uncertain:
-        builder.but(f"acknowledgments of {count(sums.uncertain, 'message')} are doubtful: bytes are missing")
+        builder.add_caveats(
+            f"acknowledgments of {count(sums.uncertain, 'message')} are doubtful: bytes are missing"
+        )
 
 
 def _taken(life: MessageLife, words: Phrases) -> tuple[str, list[Moment | None]]:

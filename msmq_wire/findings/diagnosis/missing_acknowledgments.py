@@ -70,11 +70,11 @@ class MissingAcknowledgments:
             if asked.reported < _TOLD or not silent:
                 continue
             number = sum(time <= until for time in asked.times)
-            if not builder.shown_between(_NEEDS, src, dst, silent[0].first):
+            if not builder.was_captured_between(_NEEDS, src, dst, silent[0].first):
                 continue
             names = [quoted(life.label).strip() or short(life.message_id) for life in silent]
             total = asked.reported + len(asked.times)
-            builder.blame(
+            builder.add_cause(
                 Cause(
                     text=f"{number:,} of {count(total, 'message')} from {src} to {queue or 'a queue'} got no "
                     f"acknowledgment from {dst}, though the sender asked for one and the others got "

@@ -27,11 +27,11 @@ def streams(sums: MessageSums, story: Story, words: Phrases, builder: AnswerBuil
         attention: Severity | None = "info" if _is_odd(stream) else None
         gap = next((gap for gap in stream.gaps if gap.filled is None), None)
         sender, receiver = host(stream.src), host(stream.dst)
-        if gap is not None and builder.shown_between(_GAPS, sender, receiver, gap.at):
+        if gap is not None and builder.was_captured_between(_GAPS, sender, receiver, gap.at):
             attention = "medium"
-        elif _is_stuck(stream, story) and builder.shown_between(_ACKS, sender, receiver, stream.last):
+        elif _is_stuck(stream, story) and builder.was_captured_between(_ACKS, sender, receiver, stream.last):
             attention = "low"
-            builder.blame(_stuck(stream))
+            builder.add_cause(_stuck(stream))
         moments = [moment for gap in stream.gaps[:MOST] for moment in (gap.at, gap.filled)]
         shown = stream.first, stream.last, *moments, stream.last_order_ack
         builder.say(_stream_text(stream, words), *shown, attention=attention)
@@ -40,8 +40,8 @@ def streams(sums: MessageSums, story: Story, words: Phrases, builder: AnswerBuil
         text = f"{len(story.streams):,} streams in all, {whole:,} of them complete and acknowledged."
         builder.say(text)
     for (sender, receiver), again in sums.confirmed_again.items():
-        if builder.shown_between(_ACKS, sender, receiver, again.first.first):
-            builder.blame(_again(sender, receiver, again))
+        if builder.was_captured_between(_ACKS, sender, receiver, again.first.first):
+            builder.add_cause(_again(sender, receiver, again))
     known = {stream.number: stream for stream in story.streams}
     for (number, place), message in sums.places.items():
         if number in known:

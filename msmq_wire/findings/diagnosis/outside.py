@@ -98,7 +98,7 @@ class Volumes:
             if not random:
                 builder.say(f"{text}.", *way.moments)
                 continue
-            builder.blame(
+            builder.add_cause(
                 Cause(
                     text=f"{text}; {random:,}{more} of the bodies look random, as encrypted or compressed "
                     "data do",

@@ -26,7 +26,7 @@ def pings(story: Story, words: Phrases, builder: AnswerBuilder) -> None:
     sweeps = sweeps_of(story)
     for sweep in sweeps[:MOST]:
         builder.say(_swept(sweep, words), *_moments(sweep))
-        builder.blame(_cause(sweep))
+        builder.add_cause(_cause(sweep))
     clients = {sweep.client for sweep in sweeps}
     others = [ping for ping in story.pings if host(ping.client) not in clients]
     for ping in others[:MOST]:

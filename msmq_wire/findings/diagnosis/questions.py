@@ -224,7 +224,7 @@ class Diagnosis:
                     inventory(facts.inventory, sums.resends, facts.brought, words, builder)
                 case 19:
                     captured(story.visibility, words, builder)
-            builder.but(*self._missing(number, story, words))
+            builder.add_caveats(*self._missing(number, story, words))
             reported.append(builder.answer(number, *QUESTIONS[number]))
         return tuple(reported)
 

@@ -292,7 +292,7 @@ def _rare_readers(reads: Iterable[RemoteRead], builder: AnswerBuilder) -> None:
                 continue
             taken = reader.first
             which = "" if taken is None else f", first {short(taken.message_id or '')}{quoted(taken.label)}"
-            builder.blame(
+            builder.add_cause(
                 Cause(
                     text=f"{client} {reader.did} of {queue} at {server}{which}; {name} usually reads this "
                     f"queue: it received {count(usual.received, 'message')}",

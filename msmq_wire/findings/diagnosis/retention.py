@@ -137,12 +137,12 @@ def kept(sums: RetentionSums, words: Phrases, story: Story, builder: AnswerBuild
             key[0] in _KEPT
             and _waited(group, now) >= _LONG + _LONGER.get(key[0], 0)
             and not (key[0] == "session" and following.may_come(group.first.session, group.first.src))
-            and builder.shown_between(_NEEDS, key[2], key[3], group.first.first)
+            and builder.was_captured_between(_NEEDS, key[2], key[3], group.first.first)
         )
         text = _text(key, group, words, now)
         builder.say(text, group.first.first, by, attention="low" if waited else None)
         if waited and key[0] == "final":
-            builder.blame(
+            builder.add_cause(
                 Cause(
                     text=text.removesuffix("."),
                     severity="low",
@@ -159,7 +159,9 @@ def kept(sums: RetentionSums, words: Phrases, story: Story, builder: AnswerBuild
     if rest:
         builder.say(f"And {count(rest, 'message')} for other queues.")
     if sums.uncertain:
-        builder.but(f"acknowledgments of {count(sums.uncertain, 'message')} are doubtful: bytes are missing")
+        builder.add_caveats(
+            f"acknowledgments of {count(sums.uncertain, 'message')} are doubtful: bytes are missing"
+        )
 
 
 def _text(key: GroupKey, group: _Group, words: Phrases, now: int | None) -> str:

@@ -138,7 +138,7 @@ def returns(sums: Returns, words: Phrases, builder: AnswerBuilder) -> None:
         moments = [at for at in _moments(one) if at is not None]
         builder.say(f"{subject[:1].upper()}{subject[1:]} {text}.", *moments, attention="medium")
         readers = () if one.read is None else (*one.read.clients, host(one.read.first.server))
-        builder.blame(
+        builder.add_cause(
             Cause(
                 text=f"{subject} comes back again and again: it {text}",
                 severity="medium",
@@ -171,7 +171,9 @@ def returns(sums: Returns, words: Phrases, builder: AnswerBuilder) -> None:
         "again": len(again),
     }
     if sums.left_out:
-        builder.but(f"{count(sums.left_out, 'read or move', 'reads and moves')} were too many to keep")
+        builder.add_caveats(
+            f"{count(sums.left_out, 'read or move', 'reads and moves')} were too many to keep"
+        )
 
 
 def _moments(one: _Found) -> list[Moment | None]:

@@ -203,7 +203,7 @@ def _blame(clock: HostClock, sums: MessageSums, builder: AnswerBuilder) -> None:
         text += f" first {first}" if one.count > 1 else f" {first}"
     # What a receiver took for expired of others has another cause.
     alone = [dst for dst, one in wronged.items() if one.count == sums.refused_late[dst]]
-    builder.blame(
+    builder.add_cause(
         Cause(
             text=text,
             severity="medium" if clock.sure and wronged else "low",

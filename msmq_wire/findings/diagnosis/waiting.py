@@ -44,14 +44,14 @@ def waits(story: Story, words: Phrases, builder: AnswerBuilder) -> None:
     found.sort(key=lambda one: -(one.there.longest_wait or 0))
     slow: dict[str, list[_Wait]] = {}
     for number, wait in enumerate(found):
-        seen = builder.shown(_NEEDS, wait.session.client, wait.session.server, wait.session.first)
+        seen = builder.was_captured(_NEEDS, wait.session.client, wait.session.server, wait.session.first)
         late = wait.late and seen
         if late:
             slow.setdefault(wait.receiver, []).append(wait)
         if number < MOST:
             builder.say(f"{_text(wait, words)}.", *_moments(wait), attention="low" if late else "info")
     for receiver, waits in slow.items():
-        builder.blame(_cause(receiver, waits, words))
+        builder.add_cause(_cause(receiver, waits, words))
     if len(found) > MOST:
         builder.say(f"And in {count(len(found) - MOST, 'more session')}: timeline draws them.")
     if any(wait.there.smallest_window == 1 for wait in found):
