@@ -1,7 +1,7 @@
-"""`Cause`: what an answer found wrong, in one line, for the digest.
+"""`Cause`: one problem that an answer found, as a line of the digest.
 
-The rule kept here: a cause is named where its sentence is made. It says what else it explains, so that
-nothing is told twice.
+The rule kept here: the code that writes the sentence of a cause makes the cause. A cause says what else it
+explains, so that nothing is reported twice.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from msmq_wire.sessions import Moment
 
 
 class Cause(msgspec.Struct, frozen=True, kw_only=True):
-    """Something wrong that sessions, messages or reads tell.
+    """A problem that sessions, messages or reads show.
 
-    ``who`` are hosts, ``action`` is what to do, ``count`` how many items it is about. ``rules`` are those
-    whose findings about one of ``who`` tell the same; it is a finding of the first of them. ``kind`` and
-    ``about`` (a host, as a rule) say what it is; it explains what is of a kind in ``explains`` and about the
-    same, of which ``brief`` is then said.
+    ``who`` are hosts, ``action`` is what to do, ``count`` the number of items that are affected. Findings of
+    ``rules`` about one of ``who`` report the same problem; the cause is a finding of the first rule.
 
-    ``message`` is the id of the record of a message that shows it, where it is about messages.
+    ``kind`` and ``about`` (usually a host) identify it. It explains causes with the same ``about`` and a
+    ``kind`` in ``explains``; the digest then prints only their ``brief``.
 
-    What is ``odd`` is no loss: of what is low it stands behind. ``connections`` are those that it happened
-    on, where a packet that breaks a rule may be behind it. ``question`` is the number of the answer.
+    ``message`` is the record id of an affected message. ``odd`` is true if nothing was lost; such causes come
+    last among those of low severity. ``connections`` are affected; a packet on them that breaks a rule may
+    explain the cause. ``question`` is the number of the answer.
     """
 
     text: str
@@ -45,5 +45,5 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def first(self) -> int:
-        """When the first of it was, in nanoseconds; 0 where nobody knows."""
+        """The time of its first moment in nanoseconds; 0 if unknown."""
         return min((one.time or 0 for one in self.moments), default=0)

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
-from msmq_wire.findings.causal import causal
 from msmq_wire.findings.cause import Cause
+from msmq_wire.findings.cause_detection import detect_cause
 from msmq_wire.findings.diagnosis import Diagnosis
 from msmq_wire.findings.finding import SEVERITIES, Evidence, Finding
 from msmq_wire.findings.folding import FindingGroup
@@ -17,14 +17,14 @@ from msmq_wire.records.record import Record
 from msmq_wire.records.run import Run
 from msmq_wire.sessions import Leaving, Story
 
-_MOST = 1 << 16
-"""Pairs of a rule and a host of which is known how grave they are."""
+_MOST_RANKS = 1 << 16
+"""At most so many pairs of a rule and a host are remembered."""
 
 
 class CauseCollector:
-    """Feed it what a judge takes, finds and lets go; at the end it gives what the digest counts.
+    """Runs ``diagnosis`` on the records and findings of a judge, and yields its causes at the end.
 
-    ``diagnosis`` has been fed the same; with ``answers`` it has them, too.
+    With ``answers`` the diagnosis answers its questions, too.
     """
 
     def __init__(self, rules: Mapping[str, Rule], *, answers: bool) -> None:
@@ -33,44 +33,50 @@ class CauseCollector:
         self._ranks: dict[tuple[str, str], int] = {}
 
     def feed(self, record: Record, found: Iterable[Finding]) -> None:
-        """Take a record, and what is found with it."""
+        """Take a record and its findings."""
         self.diagnosis.feed(record, found)
 
     def take(self, run: Run, found: Iterable[Finding]) -> None:
-        """Take everything of a run, and what is found with it."""
+        """Take the packets and records of a run, and their findings."""
         self.diagnosis.take(run, found)
 
     def leave(self, gone: Leaving) -> None:
-        """Take what is followed no longer."""
+        """Take sessions and messages that are not followed any more."""
         self.diagnosis.leave(gone)
 
     def add(self, rule: Rule, seen: Detection) -> None:
-        """Remember how grave a rule is about hosts."""
+        """Remember the severity of a detection for each of its hosts."""
         rank = SEVERITIES.index(seen.severity or rule.severity)
         for key in _about(rule.id, seen.evidence):
-            if len(self._ranks) < _MOST:
+            if len(self._ranks) < _MOST_RANKS:
                 self._ranks[key] = max(rank, self._ranks.get(key, 0))
 
     def finish(self, story: Story, found: Iterable[Finding]) -> Iterator[tuple[Rule, Detection]]:
-        """The causes that no rule tells of these hosts as gravely; ``found`` is what is found at the end."""
+        """Yield each cause that no other finding reports about the same hosts with the same severity or more.
+
+        ``found`` are the findings at the end of the capture.
+        """
         self.diagnosis.found(found)
-        # All of them before one is told: two causes of one rule may be about the same hosts.
-        unacknowledged = [
-            (cause, lead) for cause, lead in self.diagnosis.causes(story) if not self._knows(cause)
+        # Collect all of them first: two causes of one rule may be about the same hosts.
+        unreported = [
+            (cause, lead) for cause, lead in self.diagnosis.causes(story) if not self._is_reported(cause)
         ]
-        for cause, lead in unacknowledged:
+        for cause, lead in unreported:
             rule = self._rules.get(cause.rules[0])
             if rule is not None:
-                yield from ((rule, seen if lead is None else _behind(lead, seen)) for seen in causal(cause))
+                yield from (
+                    (rule, seen if lead is None else _explained_by(lead, seen))
+                    for seen in detect_cause(cause)
+                )
 
-    def _knows(self, cause: Cause) -> bool:
-        """Whether a rule tells as much of the same hosts."""
+    def _is_reported(self, cause: Cause) -> bool:
+        """Whether a finding reports the cause about one of its hosts with the same severity or more."""
         rank = SEVERITIES.index(cause.severity)
         return any(self._ranks.get((id_, host), -1) >= rank for id_ in cause.rules for host in cause.who)
 
 
-def _behind(lead: FindingGroup, seen: Detection) -> Detection:
-    """What was seen, with the packets that explain it."""
+def _explained_by(lead: FindingGroup, seen: Detection) -> Detection:
+    """Link a detection to the findings that explain it."""
     cause = lead.lead.cause or lead.lead.evidence[0]
     return msgspec.structs.replace(seen, explained_by=lead.id.partition(" ")[0], cause=cause)
 

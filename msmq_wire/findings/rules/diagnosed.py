@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from msmq_wire.findings.causal import causal
+from msmq_wire.findings.cause_detection import detect_cause
 from msmq_wire.findings.finding import Confidence, Severity
 from msmq_wire.findings.rule import Rule
 from msmq_wire.spec import sections
@@ -29,7 +29,7 @@ def _rule(
         action=action,
         harmless=harmless,
         over="cause",
-        check=causal,
+        check=detect_cause,
     )
 
 

@@ -1,4 +1,4 @@
-"""What a rule sees in a cause that answers of a diagnosis name: the cause, and the places that show it."""
+"""`detect_cause`: turns a cause of a diagnosis into what a rule detects."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from msmq_wire.findings.finding import Confidence, Evidence, Severity
 from msmq_wire.findings.rule import Context, Detection
 from msmq_wire.sessions import Moment
 
-_MOST = 16
+_MOST_EVIDENCE = 16
 
 
 class DiagnosedCause(Protocol):
-    """What an answer calls wrong, as its `Cause` has it."""
+    """The attributes of a `Cause` that a detection needs."""
 
     @property
     def text(self) -> str: ...
@@ -29,8 +29,11 @@ class DiagnosedCause(Protocol):
     def rules(self) -> tuple[str, ...]: ...
 
 
-def causal(cause: DiagnosedCause, context: Context | None = None) -> Iterator[Detection]:
-    """The cause as a rule tells it, as grave and as sure as the digest calls it; who did it comes first."""
+def detect_cause(cause: DiagnosedCause, context: Context | None = None) -> Iterator[Detection]:
+    """Yield the cause as a detection, with the severity and the confidence of the cause.
+
+    The first host of ``who`` is the source of its evidence, the second one the destination.
+    """
     src, dst = ((f"[{one}]" if ":" in one else one) or None for one in (*cause.who, "", "")[:2])
     evidence = tuple(
         Evidence(
@@ -40,7 +43,7 @@ def causal(cause: DiagnosedCause, context: Context | None = None) -> Iterator[De
             src=src,
             dst=dst,
         )
-        for one in cause.moments[:_MOST]
+        for one in cause.moments[:_MOST_EVIDENCE]
     )
     yield Detection(
         message=cause.text,
