@@ -1,4 +1,4 @@
-"""Which way a message goes through an enterprise, and whether it went that way: [MS-MQBR].
+"""Predicts the route of a message through an enterprise, and audits the route it took. [MS-MQBR]
 
 `Predictor` and `Auditor` need networkx, so they are loaded when they are first asked for.
 """

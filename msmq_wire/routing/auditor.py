@@ -1,7 +1,7 @@
-"""`Auditor`: compares every hop that a capture shows with the ways that the topology allows.
+"""`Auditor`: compares every hop in a capture with the routes that the topology allows.
 
-The rule kept here: a hop is judged by what is known of its ends when it comes; what is not known is not
-guessed, and is said. Memory is bounded: of messages seen long ago no loop is found any more.
+The rule kept here: a hop is judged by what is known about its two ends when it is read. What is unknown is
+reported, never guessed. Memory is bounded: loops of messages seen long ago are not found.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _MOST_HOSTS = 1 << 16
 
 
 def sighting_of(record: Record) -> Sighting | None:
-    """The sighting in a ``user_message`` record; None for other records, and where it ends too early."""
+    """The sighting in a ``user_message`` record; None for other records, and for packets cut too early."""
     if record.type != "user_message" or record.parent is not None:
         return None
     user = reached(record.packet, "user_header")
@@ -49,24 +49,24 @@ def sighting_of(record: Record) -> Sighting | None:
 
 
 class _Trail(msgspec.Struct):
-    """What was seen of a message: who sent it, after how many routing servers, and who got it.
+    """The hops of one message: its senders with the hop count each one sent, and its receivers.
 
-    ``over`` and ``under`` are by how many routing servers it was told to have passed too many, or too few,
-    and RC of that hop.
+    ``reported_excess`` is the highest excess of hops that was reported, and the hop count at that hop.
+    ``reported_shortfall`` is the same for missing hops.
     """
 
     senders: dict[GUID | str, int] = {}
     receivers: set[GUID] = set()
-    over: tuple[int, int] = (0, 0)
-    under: tuple[int, int] = (0, 0)
+    reported_excess: tuple[int, int] = (0, 0)
+    reported_shortfall: tuple[int, int] = (0, 0)
 
 
 class Auditor:
-    """Feed records in order; messages on the binary protocol come back as hops.
+    """Takes records in order, and returns a hop for each message on the binary protocol.
 
-    Who is at the ends of a connection is known from its EstablishConnection packets, else from the addresses
-    in the topology, else from other connections of the same host. The sender of a message that has passed
-    no routing server is its source.
+    EstablishConnection packets name the queue managers at the two ends of a connection. Without them, the
+    addresses in the topology do, then other connections of the same host. If a message has passed no routing
+    server, its sender is its source.
     """
 
     def __init__(self, topology: Topology) -> None:
@@ -78,22 +78,24 @@ class Auditor:
         self.forget()
 
     def forget(self) -> None:
-        """Begin anew, with another capture."""
+        """Forget all connections and messages, before another capture."""
         self._ends: OrderedDict[tuple[str, int | None], dict[str, GUID]] = OrderedDict()
         self._hosts: dict[str, GUID | None] = {}
         self._trails: OrderedDict[tuple[GUID, int], _Trail] = OrderedDict()
 
     def feed(self, record: Record) -> ObservedHop | None:
-        """Take a record; a hop where it is a message that was sent over the binary protocol."""
+        """Take a record; return a hop if it is a message on the binary protocol."""
         if record.type == "establish_connection":
             header = reached(record.packet, "establish_connection_header")
             client, server = (reached(header, name) for name in ("client_guid", "server_guid"))
-            self.established(record.capture, record.stream, record.src, record.dst, client, server)
+            self.add_establish_connection(
+                record.capture, record.stream, record.src, record.dst, client, server
+            )
             return None
         sighting = sighting_of(record)
         return None if sighting is None else self.judge(sighting)
 
-    def established(
+    def add_establish_connection(
         self,
         capture: str,
         stream: int | None,
@@ -102,10 +104,10 @@ class Auditor:
         client: GUID | None,
         server: GUID | None,
     ) -> None:
-        """Take an EstablishConnection packet, from ``src`` to ``dst``, and the queue managers that it names.
+        """Take an EstablishConnection packet from ``src`` to ``dst``, with the queue managers that it names.
 
-        A response looks like a request: the second one of a connection in the other direction is one, and so
-        is what comes from port 1801. [MS-MQQB] 2.2.3.1
+        A response looks like a request. It is a response if the first one went the other way, or if it comes
+        from port 1801. [MS-MQQB] 2.2.3.1
         """
         if src is None or dst is None:
             return
@@ -121,17 +123,17 @@ class Auditor:
         for end, identifier in ((src, client), (dst, server)):
             if identifier is not None and identifier != NULL_GUID:
                 ends[end] = identifier
-                self._learn(end, identifier)
+                self._remember_host(end, identifier)
 
     def judge(self, sighting: Sighting) -> ObservedHop:
         """Compare one hop with the prediction."""
         sighted_ends = self._ends.get((sighting.capture, sighting.stream), {})
-        source = self._who(sighting.src, sighted_ends)
+        source = self._queue_manager_at(sighting.src, sighted_ends)
         if source is None and sighting.hops == 0:
             source = sighting.source_queue_manager
-        target = self._who(sighting.dst, sighted_ends)
+        target = self._queue_manager_at(sighting.dst, sighted_ends)
         destination = sighting.queue_manager_address
-        reason = self._why_not(sighting, source, target)
+        reason = self._reason_not_judged(sighting, source, target)
         if reason is not None or destination is None:
             return ObservedHop(sighting=sighting, source=source, target=target, reason=reason)
         known = sighting.source_queue_manager in self.topology.queue_managers
@@ -140,15 +142,15 @@ class Auditor:
         expected = () if source is None else self._expected(prediction, source)
         trail = self._trail(sighting)
         deviations = [
-            *self._of_way(prediction, source, target, expected, trail),
-            *(self._of_count(prediction, sighting, source, trail) if known else ()),
-            *self._of_loop(sighting, target, trail),
+            *self._path_deviations(prediction, source, target, expected, trail),
+            *(self._hop_count_deviations(prediction, sighting, source, trail) if known else ()),
+            *self._loop_deviations(sighting, target, trail),
         ]
         trail.senders.setdefault(source or host_of(sighting.src), sighting.hops)
         if target is not None:
             trail.receivers.add(target)
         if not deviations:
-            reason = _half_known(source, target)
+            reason = _unknown_end(source, target)
         return ObservedHop(
             sighting=sighting,
             source=source,
@@ -169,7 +171,7 @@ class Auditor:
             self._trails.move_to_end(key)
         return trail
 
-    def _why_not(self, sighting: Sighting, source: GUID | None, target: GUID | None) -> str | None:
+    def _reason_not_judged(self, sighting: Sighting, source: GUID | None, target: GUID | None) -> str | None:
         known = self.topology.queue_managers
         destination = sighting.queue_manager_address
         if destination is None:
@@ -182,14 +184,14 @@ class Auditor:
             return f"its source {sighting.source_queue_manager} is not in the topology"
         return None
 
-    def _who(self, end: str, ends: dict[str, GUID]) -> GUID | None:
+    def _queue_manager_at(self, end: str, ends: dict[str, GUID]) -> GUID | None:
         host = host_of(end)
         return ends.get(end) or self._by_address.get(host) or self._hosts.get(host)
 
-    def _learn(self, end: str, identifier: GUID) -> None:
+    def _remember_host(self, end: str, identifier: GUID) -> None:
         host = host_of(end)
         if host in self._hosts or len(self._hosts) < _MOST_HOSTS:
-            # Behind an address translation there can be several: then the address tells nothing.
+            # Network address translation can hide several hosts: their address then identifies none.
             self._hosts[host] = identifier if self._hosts.get(host, identifier) == identifier else None
 
     def _expected(self, prediction: Prediction, source: GUID) -> tuple[GUID, ...]:
@@ -199,7 +201,7 @@ class Auditor:
             hops = elsewhere.hops.get(source)
         return tuple(hop.target for hop in hops or ())
 
-    def _of_way(
+    def _path_deviations(
         self,
         prediction: Prediction,
         source: GUID | None,
@@ -230,7 +232,7 @@ class Auditor:
         if source == prediction.destination.identifier:
             yield off(f"{step}, though {sender} is its destination")
         elif hops is None:
-            # Who was sent it by mistake may well pass it on as it should.
+            # A queue manager that got the message by mistake may forward it correctly.
             if target not in expected:
                 yield off(f"{step}, but {sender} is on no route of this message")
             elif source not in trail.receivers:
@@ -247,7 +249,7 @@ class Auditor:
             else:
                 yield off(f"{step}, not to {self._names(expected)}", spec=hops[0].spec)
 
-    def _of_count(
+    def _hop_count_deviations(
         self, prediction: Prediction, sighting: Sighting, source: GUID | None, trail: _Trail
     ) -> Iterator[Deviation]:
         passed = prediction.routers_passed()
@@ -255,28 +257,30 @@ class Auditor:
             fewest, most = passed[source]
             at = f"before {self.name(source)}"
         elif source in trail.receivers:
-            # It should not have got the message, and that was said.
+            # It should not have got the message; that was reported before.
             fewest, most, at = 0, MOST_ROUTERS, "on any route"
         else:
             fewest, most, at = 0, max((one[1] for one in passed.values()), default=0), "on any route"
         count = sighting.hops
-        # What went wrong before is not told again at every hop that follows.
-        if count > most and not _reported(trail.over, count - most, count):
-            trail.over = count - most, count
+        # One fault is not reported again at every following hop.
+        if count > most and not _is_reported(trail.reported_excess, count - most, count):
+            trail.reported_excess = count - most, count
             yield Deviation(
                 DeviationKind.TOO_MANY_HOPS,
-                f"the message has passed {_servers(count)}, but there {_are(most)} at most {most} {at}",
+                f"the message has passed {_servers_text(count)}, "
+                f"but there {_is_or_are(most)} at most {most} {at}",
                 _HOP_COUNT,
             )
-        elif count < fewest and not _reported(trail.under, fewest - count, count):
-            trail.under = fewest - count, count
+        elif count < fewest and not _is_reported(trail.reported_shortfall, fewest - count, count):
+            trail.reported_shortfall = fewest - count, count
             yield Deviation(
                 DeviationKind.TOO_FEW_HOPS,
-                f"the message has passed {_servers(count)}, but there {_are(fewest)} at least {fewest} {at}",
+                f"the message has passed {_servers_text(count)}, "
+                f"but there {_is_or_are(fewest)} at least {fewest} {at}",
                 _HOP_COUNT,
             )
 
-    def _of_loop(self, sighting: Sighting, target: GUID | None, trail: _Trail) -> Iterator[Deviation]:
+    def _loop_deviations(self, sighting: Sighting, target: GUID | None, trail: _Trail) -> Iterator[Deviation]:
         to = target or host_of(sighting.dst)
         before = trail.senders.get(to)
         if before is not None and before < sighting.hops:
@@ -287,7 +291,7 @@ class Auditor:
             )
 
     def name(self, one: GUID | str) -> str:
-        """The name of a queue manager in the topology, else what is known of it."""
+        """The computer name of a queue manager in the topology; otherwise its GUID or host."""
         machine = self.topology.queue_managers.get(one) if isinstance(one, GUID) else None
         return str(one) if machine is None else machine.computer_name
 
@@ -295,26 +299,26 @@ class Auditor:
         return " or ".join(map(self.name, identifiers)) or "anybody"
 
 
-def _reported(before: tuple[int, int], excess: int, count: int) -> bool:
+def _is_reported(before: tuple[int, int], excess: int, count: int) -> bool:
     return excess <= before[0] and count > before[1]
 
 
-def _servers(count: int) -> str:
+def _servers_text(count: int) -> str:
     return f"{count} routing server" if count == 1 else f"{count or 'no'} routing servers"
 
 
-def _are(count: int) -> str:
+def _is_or_are(count: int) -> str:
     return "is" if count == 1 else "are"
 
 
-def _half_known(source: GUID | None, target: GUID | None) -> str | None:
+def _unknown_end(source: GUID | None, target: GUID | None) -> str | None:
     if source is None:
         return "its sender is not known"
     return "its receiver is not known" if target is None else None
 
 
 def audit(records: Iterable[Record], topology: Topology) -> Iterator[ObservedHop]:
-    """The hops of records, each compared with the ways that a topology allows."""
+    """Compare each hop in the records with the routes that a topology allows."""
     auditor = Auditor(topology)
     for record in records:
         hop = auditor.feed(record)

@@ -1,4 +1,4 @@
-"""What an audit says of a hop: `ObservedHop` and its `Deviation`s. Plain frozen values."""
+"""`ObservedHop` and its `Deviation`s: the result of an audit, as plain frozen values."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ class Deviation(msgspec.Struct, frozen=True):
 
 
 class ObservedHop(msgspec.Struct, frozen=True, kw_only=True):
-    """A hop and what the prediction says of it.
+    """A hop, compared with the prediction.
 
-    ``source`` and ``target`` are the queue managers at its ends, None where the capture does not tell.
-    ``expected`` are those to which the sender may pass the message. ``reason`` says why the hop could not be
-    judged, None if it was; then it is on a possible way where ``deviations`` is empty.
+    ``source`` and ``target`` are the queue managers at its ends, None if the capture does not show them.
+    ``expected`` are the queue managers that the sender may choose. ``reason`` says why the hop could not be
+    judged, None if it was. A judged hop without ``deviations`` is on a possible route.
     """
 
     sighting: Sighting

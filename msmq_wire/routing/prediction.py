@@ -1,7 +1,7 @@
-"""`Predictor`: every way that a message may take from one queue manager to another.
+"""`Predictor`: every route that a message may take from one queue manager to another.
 
-The rule kept here: what the algorithm leaves open is possible; what it would choose here is marked. Time and
-memory are bounded, whatever the topology: what is not told is said to be missing.
+The rule kept here: where the algorithm leaves a choice, every choice is possible, and its own is marked. Time
+and memory are bounded for any topology. A prediction says if it is not complete.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from msmq_wire.wire.types.guid import GUID
 MOST_ROUTERS = 0x1D
 """Routing servers that a message may pass. [MS-MQMQ] 2.2.19.2, [MS-MQQB] 3.1.5.8.2"""
 _MOST_PLACES = 4096
-"""Queue managers that are looked at on the ways of one message."""
+"""At most so many queue managers are visited for one prediction."""
 _MOST_HOPS = 1 << 15
-"""Steps from one to another that are."""
+"""At most so many hops between them are visited."""
 _MOST_PREDICTIONS = 1 << 12
 
 PathEnd: TypeAlias = Literal["arrives", "loops", "no_route", "too_many_hops"]
@@ -59,21 +59,20 @@ class PredictedPath(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def cost(self) -> int:
-        """What its routing links cost together."""
+        """The total cost of its routing links."""
         return sum(hop.cost for hop in self.hops)
 
     @property
     def chosen(self) -> bool:
-        """Whether it is the path that `RoutingAlgorithm` gives."""
+        """Whether `RoutingAlgorithm` chooses this path."""
         return all(hop.chosen for hop in self.hops)
 
 
 class Prediction(msgspec.Struct, frozen=True, kw_only=True, dict=True):
-    """All ways of a message.
+    """All routes of a message.
 
-    ``hops`` are the possible steps by the queue manager that takes them, in the order of preference;
-    ``failures`` says of queue managers why their routing attempt fails. ``complete`` is False where there
-    are more steps than are looked at.
+    ``hops`` are the possible next hops of each queue manager, in order of preference. ``failures`` are the
+    reasons why the routing attempts of queue managers fail. ``complete`` is False if a limit was reached.
     """
 
     source: QueueManager
@@ -84,7 +83,7 @@ class Prediction(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def arrives(self) -> bool:
-        """Whether any way leads to the destination, past no more routing servers than there may be."""
+        """Whether a route leads to the destination within the allowed number of routing servers."""
         target = self.destination.identifier
         return self.source.identifier == target or any(
             hop.target == target and hop.connected
@@ -93,7 +92,7 @@ class Prediction(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         )
 
     def paths(self) -> Iterator[PredictedPath]:
-        """Every path, the chosen one first; there can be very many, and nobody has to take them all."""
+        """Yield every path, the chosen one first. There can be very many."""
         walk: list[PredictedHop] = []
         yield from self._paths(self.source.identifier, walk, {self.source.identifier})
 
@@ -124,7 +123,7 @@ class Prediction(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             walk.pop()
 
     def routers_passed(self) -> dict[GUID, tuple[int, int]]:
-        """By queue manager the fewest and the most routing servers that what it sends may have passed."""
+        """For each queue manager, the fewest and most routing servers that its messages may have passed."""
         return self._passed
 
     @cached_property
@@ -139,7 +138,7 @@ class Prediction(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
 
 class Predictor:
-    """Predicts the ways of messages in a topology; remembers the latest 4,096 predictions."""
+    """Predicts the routes of messages in a topology; keeps the latest 4,096 predictions."""
 
     def __init__(self, topology: Topology) -> None:
         self.topology = topology
@@ -147,7 +146,7 @@ class Predictor:
         self._known: OrderedDict[tuple[GUID, GUID], Prediction] = OrderedDict()
 
     def predict(self, source_id: GUID, destination_id: GUID) -> Prediction:
-        """The ways from one queue manager to another; RoutingError if one of them is not in the topology."""
+        """Predict the routes between two queue managers; RoutingError if the topology lacks one of them."""
         key = (source_id, destination_id)
         prediction = self._known.get(key)
         if prediction is None:
@@ -218,7 +217,7 @@ class Predictor:
 
 
 def _connected(one: QueueManager, other: QueueManager) -> bool:
-    """Whether two have a connected network in common; they have if those of one are not known."""
+    """Whether two queue managers share a connected network, or the networks of one are unknown."""
     networks = set(one.connected_network_identifier_list)
     others = other.connected_network_identifier_list
     return not networks or not others or not networks.isdisjoint(others)

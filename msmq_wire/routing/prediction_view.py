@@ -1,6 +1,6 @@
 """Predictions for display: the paths that are shown, their ends, and their JSON view.
 
-The rule kept here: of very many paths only so many are looked at, and what was left out is said.
+The rule kept here: the number of paths is limited, and the view says if some are left out.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from msmq_wire.spec import SpecRef
 from msmq_wire.wire.types.guid import GUID
 
 NOT_ROUTED = SpecRef("MS-MQBR", "1.6")
-"""Says that public and private format names are routed, so that others are not."""
+"""Only public and private format names are routed."""
 _OUTSIDE = GUID(b"\xfe" * 16)
 """Stands for a host that is not in the topology; no directory gives out this identifier."""
 _MOST_COUNTED = 1000
@@ -28,10 +28,10 @@ MachineKind: TypeAlias = Literal["gate", "routing server", "foreign system", "qu
 
 
 class ShownPaths(msgspec.Struct, frozen=True, kw_only=True):
-    """The paths of a prediction that are told: the chosen one, then others that arrive, then those that stop.
+    """The displayed paths of a prediction: the chosen one, then others that arrive, then those that stop.
 
-    ``arriving`` and ``stopping`` count those that were looked at, told or not; ``all_counted`` is False where
-    there are more. ``lowest_cost`` is that of the arriving ones, None without any.
+    ``arriving`` and ``stopping`` count all visited paths; ``all_counted`` is False if there are more.
+    ``lowest_cost`` is the lowest cost of the arriving paths, None if there are none.
     """
 
     paths: tuple[PredictedPath, ...]
@@ -42,12 +42,12 @@ class ShownPaths(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def complete(self) -> bool:
-        """Whether every path is told."""
+        """Whether every path is displayed."""
         return self.all_counted and len(self.paths) == self.arriving + self.stopping
 
 
 def shown_paths(prediction: Prediction, most_paths: int) -> ShownPaths:
-    """At most ``most_paths`` paths of a prediction; a thousand, or ``most_paths``, are looked at."""
+    """Choose at most ``most_paths`` paths among the first thousand, or more if ``most_paths`` is more."""
     most = max(most_paths, _MOST_COUNTED)
     found = list(islice(prediction.paths(), most + 1))
     looked_at = found[:most]
@@ -84,7 +84,7 @@ def direct_prediction(source: QueueManager, host: str | QueueManager) -> Predict
 
 
 def machine_of(prediction: Prediction, topology: Topology, identifier: GUID) -> QueueManager:
-    """The queue manager of an end of a hop."""
+    """The queue manager at one end of a hop."""
     if identifier == prediction.destination.identifier:
         return prediction.destination
     return topology.queue_managers[identifier]
@@ -101,7 +101,7 @@ def site_names(machine: QueueManager, topology: Topology) -> tuple[str, ...]:
 
 
 def kind_of(machine: QueueManager, topology: Topology) -> MachineKind:
-    """What a queue manager is in its sites; "queue manager" for one that routes nothing."""
+    """The role of a queue manager in its sites; "queue manager" if it does not route."""
     if machine.routing_server:
         known = (topology.sites.get(site) for site in machine.site_identifier_list)
         gate = any(site is not None and machine.identifier in site.site_gate_collection for site in known)

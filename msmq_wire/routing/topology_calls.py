@@ -1,7 +1,7 @@
-"""Topologies from calls of the directory: what dscomm tells of an enterprise. [MS-MQDS] 3.1.4.21.8.1
+"""Makes topologies from calls to the directory: dscomm describes an enterprise. [MS-MQDS] 3.1.4.21.8.1
 
-The rule kept here: each object has the frames that told of it, and what was told last counts. What nobody
-gave an identifier, and references to what nobody told of, are left out, and notes say so.
+The rule kept here: each object keeps the frames that describe it, and the last description counts. Objects
+without an identifier, and references to unknown objects, are left out with a note.
 """
 
 from __future__ import annotations
@@ -68,12 +68,10 @@ _IP_TYPES = (1, 2)
 
 
 class DirectoryCalls:
-    """Takes the records of captures, whatever they are, and makes a topology of what the calls told.
+    """Takes the records of captures, and makes a topology from the directory calls among them.
 
-    ``calls`` is how many of them told of objects.
-
-    Of an object are remembered its values and the frames that told the first sixteen times of it; of at
-    most 131,072 objects, and what comes then is counted in a note.
+    ``calls`` counts the calls that describe objects. At most 131,072 objects are kept, each with its values
+    and the frames of its first sixteen descriptions; a note counts the others.
     """
 
     def __init__(self) -> None:
@@ -112,7 +110,7 @@ class DirectoryCalls:
             frames.append(place)
 
     def topology(self) -> tuple[Topology, dict[tuple[type[DirectoryObject], GUID], str]]:
-        """What was told so far, and for each object where: ``frames 12, 19``. Raises TopologyError."""
+        """The topology so far, and for each object its frames: ``frames 12, 19``. Raises TopologyError."""
         notes: list[str] = []
         objects = self._joined(notes)
         known = {kind: {identifier for of, identifier in objects if of is kind} for kind in _KINDS}
@@ -139,7 +137,7 @@ class DirectoryCalls:
         return msgspec.structs.replace(topology, notes=(*notes, *topology.notes)), places
 
     def _joined(self, notes: list[str]) -> dict[tuple[PropertyKind, GUID], Properties]:
-        """The objects by their identifiers: what was told of a name is of the object that has it."""
+        """The objects by identifier; descriptions under a name belong to the object with that name."""
         found: dict[tuple[PropertyKind, GUID], Properties] = {}
         names: dict[_Object, GUID] = {}
         for (kind, identifier), values in self._reported.items():
@@ -169,7 +167,7 @@ class DirectoryCalls:
 
     @staticmethod
     def _drop_foreign_gates(made: dict[PropertyKind, list[Any]], notes: list[str]) -> None:
-        """Leave out gates of sites that are, by what was told of them, not in the site."""
+        """Remove the gates of sites that are not known to belong to them."""
         sites_of = {one.identifier: one.site_identifier_list for one in made[PropertyKind.MACHINE]}
         odd = []
         for place, site in enumerate(made[PropertyKind.SITE]):
@@ -183,7 +181,7 @@ class DirectoryCalls:
 
 
 def _objects(call: RpcCall) -> Iterator[tuple[PropertyKind, Properties, GUID | str | None]]:
-    """What a call tells of objects: their properties, and what it calls them."""
+    """The objects that a call describes: their properties, and their names in the call."""
     if call.status or call.response is None or call.guessed:
         return
     members = call.members
@@ -220,7 +218,7 @@ def _objects(call: RpcCall) -> Iterator[tuple[PropertyKind, Properties, GUID | s
 
 
 def _kind(columns: tuple[int, ...]) -> PropertyKind | None:
-    """What kind of object has the properties of a lookup; None where that is not one kind of interest."""
+    """The kind of object that has the properties of a lookup; None if it is not exactly one known kind."""
     kinds = {found.kind for one in columns if (found := find_property(one)) is not None}
     kind = kinds.pop() if len(kinds) == 1 else None
     return kind if kind in _KINDS else None
@@ -266,7 +264,7 @@ def _number(values: Properties, number: int) -> int:
 def _there(
     identifiers: tuple[GUID, ...], known: set[GUID], name: str, what: str, notes: list[str]
 ) -> tuple[GUID, ...]:
-    """Those that somebody told of, each once."""
+    """The known ones, each once."""
     found = tuple(dict.fromkeys(one for one in identifiers if one in known))
     if not known.issuperset(identifiers):
         notes.append(f"{name} names {what} that nobody told of")
@@ -378,7 +376,7 @@ _MAKERS: Mapping[PropertyKind, Any] = {
 
 
 def _place(frames: list[tuple[str, int]]) -> str:
-    """Frames in words, by capture where there are several."""
+    """Frames in words, by capture if there are several."""
     by_capture: dict[str, list[int]] = {}
     for capture, frame in frames:
         by_capture.setdefault(capture, []).append(frame)

@@ -134,7 +134,9 @@ def test_a_host_of_two_queue_managers_tells_nothing_by_its_address() -> None:
     auditor = Auditor(example())
     first, second = GUID(b"1" * 16), GUID(b"2" * 16)
     for stream, client in enumerate((first, second)):
-        auditor.established("", stream, f"198.51.100.1:500{stream}", "192.0.2.17:1801", client, None)
+        auditor.add_establish_connection(
+            "", stream, f"198.51.100.1:500{stream}", "192.0.2.17:1801", client, None
+        )
     known = auditor.judge(_sighting(src="198.51.100.1:5000", stream=0, hops=1))
     unknown = auditor.judge(_sighting(src="198.51.100.1:6000", stream=2, hops=1, message_id=8))
     assert (known.source, unknown.source) == (first, None)
@@ -149,7 +151,7 @@ def test_an_answer_to_establish_connection_names_client_and_server_the_other_way
     ):
         auditor = Auditor(example())
         for src, dst in ends:
-            auditor.established("", 3, src, dst, client, server)
+            auditor.add_establish_connection("", 3, src, dst, client, server)
         hop = auditor.judge(
             _sighting(src="198.51.100.1:5000", dst=max(ends[0][0], ends[0][1]), stream=3, hops=1)
         )
@@ -239,7 +241,9 @@ def test_memory_of_old_messages_connections_and_hosts_is_bounded(monkeypatch: py
     hops: list[ObservedHop] = []
     for number in range(5):
         client = GUID(bytes([number + 1]) * 16)
-        auditor.established("", number, f"198.51.100.{number}:5000", "192.0.2.17:1801", client, None)
+        auditor.add_establish_connection(
+            "", number, f"198.51.100.{number}:5000", "192.0.2.17:1801", client, None
+        )
         hops.append(auditor.judge(_sighting(message_id=number)))
     old = auditor.judge(_sighting(src="198.51.100.0:5000", stream=0, hops=1, message_id=0))
     new = auditor.judge(_sighting(src="198.51.100.4:5000", stream=4, hops=1, message_id=1))
