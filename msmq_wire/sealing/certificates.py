@@ -1,7 +1,7 @@
-"""X.509 certificates of senders, [MS-MQMQ] 2.2.20.6: whom they name, until when, and their public keys.
+"""X.509 certificates of senders: subject, validity and public key. [MS-MQMQ] 2.2.20.6
 
-The rule kept here: a certificate is shown and its key is used; whether to trust it is for others to say, who
-give the certificates that vouch for it.
+The rule kept here: a certificate is shown and its key is used. It is trusted only if the user gives a
+certificate that issued it.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _MOST_TRUSTED = 1024
 
 
 class Certificate(msgspec.Struct, frozen=True, kw_only=True):
-    """A certificate: names as RFC 4514 writes them, times in seconds since 1970, SHA-1 as ``thumbprint``.
+    """A certificate: names as in RFC 4514, times in seconds since 1970, SHA-1 as ``thumbprint``.
 
-    ``bits`` is the size of its RSA key, 0 where it has another one.
+    ``bits`` is the size of its RSA key, 0 for other keys.
     """
 
     subject: str
@@ -34,13 +34,13 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     bits: int
 
     def valid_at(self, seconds: int) -> bool:
-        """Whether a time, in seconds since 1970, is one of its validity."""
+        """Whether the certificate is valid at a time, in seconds since 1970."""
         return self.not_before <= seconds <= self.not_after
 
 
 @lru_cache(maxsize=256)
 def read_certificate(data: bytes) -> tuple[Certificate, RSAPublicKey | None] | None:
-    """A certificate in DER and its RSA key, None where it has no usable one; None for what is none."""
+    """Read a certificate in DER and its RSA key (None if unusable); None for other bytes."""
     try:
         with warnings.catch_warnings():
             # What is odd in somebody's certificate is no news of this program.
@@ -69,9 +69,9 @@ def read_certificate(data: bytes) -> tuple[Certificate, RSAPublicKey | None] | N
 
 
 class TrustedCertificates:
-    """Certificates that somebody trusts, each for itself and for those that it issued.
+    """Certificates that the user trusts: themselves, and those that they issued.
 
-    The packet brings one certificate, so what stands between it and a root has to be among them.
+    A packet carries one certificate, so the intermediate certificates must be among these.
     """
 
     def __init__(self, certificates: Iterable[x509.Certificate]) -> None:
@@ -79,9 +79,9 @@ class TrustedCertificates:
         self._known: dict[bytes, str] = {}
 
     def by(self, data: bytes) -> str:
-        """The subject of the one that a certificate (DER) is, or that issued it; empty where none did.
+        """The subject of the trusted certificate that equals or issued a certificate (DER); empty if none.
 
-        Its signature is checked, and that its BasicConstraints let it issue any; no time is looked at.
+        Checks the signature and the BasicConstraints of the issuer, but no validity.
         """
         found = self._known.get(data)
         if found is None:

@@ -1,4 +1,4 @@
-"""The ciphers of bodies, [MS-MQQB] 3.1.7.1.5, and the readings of what the documents leave open.
+"""The ciphers of bodies, [MS-MQQB] 3.1.7.1.5, with every reading that the documents leave open.
 
 AES is in CBC; AES and RC2 have a vector of zeros and pad as PKCS #5 does ([MS-MQMQ] 2.2.19.3). The mode of
 RC2, and what a short key is made of, is not stated.
@@ -34,34 +34,34 @@ LEVELS: dict[int, frozenset[int]] = {
     PrivacyLevel.BITS_128: frozenset((EncryptionAlgorithm.RC2, EncryptionAlgorithm.RC4)),
     PrivacyLevel.AES: frozenset(_AES),
 }
-"""The algorithms that go with a PrivacyLevel, [MS-MQMQ] 2.2.19.3."""
+"""The algorithms of each PrivacyLevel, [MS-MQMQ] 2.2.19.3."""
 _SHORT, _LONG = 5, 16
 _PADDED = bytes(_LONG - _SHORT)
-"""88 zero bits: what makes 128 bits of a key of 40."""
+"""88 zero bits, which fill a key of 40 bits up to 128."""
 _SHORTEST_TEXT = 16
 _LATIN = 2
-"""The larger byte of a letter of Latin in UTF-16."""
+"""The highest upper byte of a Latin letter in UTF-16."""
 _CONTROL = re.compile(r"[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
 Decrypts: TypeAlias = Callable[[bytes], bytes | None]
-"""What a cipher text is without its padding; None where it has none."""
+"""Decrypts a cipher text and removes its padding; None without valid padding."""
 
 
 def readings(algorithm: int, key: bytes) -> Iterator[tuple[str, Decrypts]]:
-    """How a session key may decrypt, each with what it is called, the plainest reading first.
+    """The ways in which a session key may decrypt, each with its name, the plainest first.
 
-    Of a block cipher only what has a padding is a body; of RC4 anything is one, see `is_text`.
+    The result of a block cipher counts only with valid padding. RC4 gives bytes for any key, see `is_text`.
     """
     of_key = _rc4 if algorithm == EncryptionAlgorithm.RC4 else _aes if algorithm in _AES else _rc2
     yield from of_key(key)
-    # Who makes keys may write them the other way round.
+    # Some implementations write the key in reverse order.
     for how, decrypts in of_key(key[::-1]):
         yield f"{how}, its key turned", decrypts
 
 
 def encrypted(algorithm: int, key: bytes, data: bytes) -> bytes:
-    """The cipher text of the plainest reading."""
+    """Encrypt a body by the plainest reading."""
     if algorithm == EncryptionAlgorithm.RC4:
         cipher_text: bytes = ARC4.new(key).encrypt(data)
         return cipher_text
@@ -76,7 +76,7 @@ def encrypted(algorithm: int, key: bytes, data: bytes) -> bytes:
 
 
 def is_text(data: bytes) -> bool:
-    """Whether it is a text too long for chance: of bytes of RC4 with a wrong key one in 100,000 is one."""
+    """Whether bytes are text. One in 100,000 results of wrong RC4 keys is text by chance."""
     if len(data) < _SHORTEST_TEXT:
         return False
     data = data.removeprefix(b"\xff\xfe")
@@ -128,7 +128,7 @@ def _rc2_decrypted(key: bytes, bits: int, mode: int, data: bytes) -> bytes | Non
 
 
 def _effective(key: bytes) -> tuple[int, ...]:
-    """Effective bits that a key may have; one of 40 bits that was padded has 40, or all."""
+    """The effective key bits to try; a padded key of 40 bits has 40 or all."""
     whole = 8 * len(key)
     first = (40, whole) if len(key) == _LONG and key.endswith(_PADDED) else (whole, 40, 128)
     # 1,024 is what RFC 2268 has for who says nothing.
@@ -143,7 +143,7 @@ def _arc2(key: bytes, bits: int, mode: int) -> Any:
 
 
 def _unpadded(data: bytes, size: int) -> bytes | None:
-    """Without its padding, None where there is none."""
+    """Remove the padding; None if it is not valid."""
     count = data[-1]
     if not 1 <= count <= size or data[-count:] != bytes((count,)) * count:
         return None

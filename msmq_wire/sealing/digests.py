@@ -1,4 +1,4 @@
-"""The hashes of [MS-MQMQ] 2.2.19.3, and the DigestInfo that a signature holds of one. RFC 8017, 9.2"""
+"""The hashes of [MS-MQMQ] 2.2.19.3, and the DigestInfo of a hash in a signature. RFC 8017, 9.2"""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from msmq_wire.wire.types.enumerations import HashAlgorithm
 
 
 class HashObject(Protocol):
-    """A hash that is fed, copied and asked."""
+    """A hash object as in hashlib."""
 
     def update(self, data: bytes, /) -> Any:
         """Take more bytes."""
 
     def copy(self) -> Self:
-        """Another one that stands where this one does."""
+        """Return a copy in the same state."""
 
     def digest(self) -> bytes:
-        """The hash of what was taken."""
+        """The hash of all bytes so far."""
 
 
-def _of_library(name: str) -> Callable[[], HashObject]:
+def _hashlib_new(name: str) -> Callable[[], HashObject]:
     # Who verifies what was signed long ago needs MD5 where it is not allowed for new things.
     return lambda: hashlib.new(name, usedforsecurity=False)
 
@@ -33,10 +33,10 @@ def _of_library(name: str) -> Callable[[], HashObject]:
 DIGESTS: Final[Mapping[int, Callable[[], HashObject]]] = {
     HashAlgorithm.MD2: MD2.new,
     HashAlgorithm.MD4: MD4.new,
-    HashAlgorithm.MD5: _of_library("md5"),
-    HashAlgorithm.SHA_1: _of_library("sha1"),
-    HashAlgorithm.SHA_256: _of_library("sha256"),
-    HashAlgorithm.SHA_512: _of_library("sha512"),
+    HashAlgorithm.MD5: _hashlib_new("md5"),
+    HashAlgorithm.SHA_1: _hashlib_new("sha1"),
+    HashAlgorithm.SHA_256: _hashlib_new("sha256"),
+    HashAlgorithm.SHA_512: _hashlib_new("sha512"),
 }
 """By HashAlgorithm."""
 _OIDS: Final[Mapping[int, str]] = {
@@ -50,13 +50,13 @@ _OIDS: Final[Mapping[int, str]] = {
 
 
 def digest_info(algorithm: int, digest: bytes, *, null: bool = True) -> bytes:
-    """DigestInfo in DER, parameters NULL or left out; raises KeyError for an algorithm that there is not."""
-    return _before(algorithm, len(digest), null) + digest
+    """Encode a DigestInfo in DER, with NULL parameters or none; KeyError for an unknown algorithm."""
+    return _digest_info_prefix(algorithm, len(digest), null) + digest
 
 
 @cache
-def _before(algorithm: int, size: int, null: bool) -> bytes:
-    """What stands before a digest. All of it is shorter than 128 bytes."""
+def _digest_info_prefix(algorithm: int, size: int, null: bool) -> bytes:
+    """The DER bytes before the digest; every length is below 128."""
     oid = bytes.fromhex(_OIDS[algorithm])
     parameters = b"\x05\0" * null
     identifier = bytes((0x30, len(oid) + 2 + len(parameters), 0x06, len(oid))) + oid + parameters

@@ -1,7 +1,7 @@
 """Which fields a digital signature covers, in which order, and how each is written. [MS-MQMQ] 2.5
 
-The rule kept here: one table per version, its names as the document writes them. Where the document leaves
-open how a field is written, a `HashInterpretation` says it; nothing is computed here.
+The rule kept here: one table per version, with the names of the document. Where the document does not say how
+a field is written, a `HashInterpretation` does. Nothing is hashed here.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Version: TypeAlias = Literal["1.0", "2.0", "3.0"]
 
 
 class HashedField(msgspec.Struct, frozen=True):
-    """A field that is hashed: its name in the document, what writes it, and the choice that says how."""
+    """A hashed field: its name in the document, its writer, and the choice that the writer depends on."""
 
     name: str
     write: Callable[[UserMessage, HashInterpretation], bytes]
@@ -114,15 +114,15 @@ HASHED: Final[Mapping[Version, tuple[HashedField, ...]]] = {
 """The fields of each version in their order, [MS-MQMQ] 2.5.1 to 2.5.3."""
 
 BODY_AT: Final = 2
-"""The place of the body in all of them."""
+"""The index of the body in every table."""
 
 
 def hashed_parts(
     packet: UserMessage, version: Version, reading: HashInterpretation = PLAIN, body: bytes | None = None
 ) -> list[bytes]:
-    """The bytes of each field, in order; ``body`` is the opened one, used where the reading says so.
+    """The bytes of each field, in order; ``body`` is the decrypted body, for readings that hash it.
 
-    Raises EncodeError where a queue of the packet cannot be written.
+    Raises EncodeError if a queue of the packet cannot be written.
     """
     parts = [one.write(packet, reading) for one in HASHED[version]]
     forget_lists()
@@ -134,9 +134,9 @@ def hashed_parts(
 def every_reading(
     packet: UserMessage, version: Version, body: bytes | None = None
 ) -> Iterator[tuple[HashInterpretation, list[bytes]]]:
-    """Every reading that gives other bytes of a packet, with the bytes of each field; the plainest first.
+    """Yield every reading that gives different bytes, with the bytes of each field; the plainest first.
 
-    ``body`` is the opened one. Each field is written once for each choice that it depends on.
+    ``body`` is the decrypted body. Each field is written once for each choice that it depends on.
     """
     fields = HASHED[version]
     fixed = _written(packet, fields, "", PLAIN)

@@ -1,6 +1,6 @@
-"""RSA keys and certificates of those who sign, seal and open, from PEM, DER or PFX.
+"""Reads RSA keys and certificates from PEM, DER or PFX.
 
-The rule kept here: no error names anything of a key, a password or a file's content.
+The rule kept here: no error shows any part of a key, a password or a file.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from msmq_wire.errors import MsmqWireError
 
 
 def read_private_key(data: bytes, password: bytes | None = None) -> RSAPrivateKey:
-    """A private RSA key in PEM, PKCS #8 or PKCS #1 DER, or PFX; raises `MsmqWireError` in one clear line."""
+    """Read a private RSA key: PEM, PKCS #8 or PKCS #1 in DER, or PFX; raises `MsmqWireError`."""
     problem: MsmqWireError | None = None
     key: object = None
-    for load in (load_pem_private_key, load_der_private_key, _of_pfx):
+    for load in (load_pem_private_key, load_der_private_key, _load_pfx_private_key):
         try:
             key = load(data, password)
             break
         except TypeError:
-            # cryptography says so of a password that is missing, or that nothing asks for.
+            # cryptography raises this if the password is missing or not needed.
             said = "asks for no password" if password else "asks for its password"
             problem = MsmqWireError(f"the private key {said}")
             break
@@ -54,13 +54,13 @@ def read_private_key(data: bytes, password: bytes | None = None) -> RSAPrivateKe
 
 
 def read_private_keys(files: Iterable[bytes], passwords: Sequence[bytes] = ()) -> list[RSAPrivateKey]:
-    """The key of each file, with no password or one of those given; raises as `read_private_key`."""
-    return [_with_any(data, passwords) for data in files]
+    """Read the private key of each file, with one of the passwords or none; raises `MsmqWireError`."""
+    return [_private_key_with_passwords(data, passwords) for data in files]
 
 
 def read_identity(data: bytes, passwords: Sequence[bytes] = ()) -> tuple[RSAPrivateKey, bytes]:
-    """A private key with its certificate in DER: of PEM with both, or of PFX; raises `MsmqWireError`."""
-    key = _with_any(data, passwords)
+    """Read a private key and its certificate (as DER) from one PEM or PFX file; raises `MsmqWireError`."""
+    key = _private_key_with_passwords(data, passwords)
     for certificate in _certificates(data, passwords):
         if certificate.public_key() == key.public_key():
             return key, certificate.public_bytes(Encoding.DER)
@@ -68,7 +68,7 @@ def read_identity(data: bytes, passwords: Sequence[bytes] = ()) -> tuple[RSAPriv
 
 
 def read_certificates(data: bytes) -> list[Certificate]:
-    """The certificates of a file, PEM with any number of them or DER; raises `MsmqWireError`."""
+    """Read all certificates of a PEM file, or the one of a DER file; raises `MsmqWireError`."""
     with contextlib.suppress(ValueError, TypeError, InvalidVersion):
         return load_pem_x509_certificates(data)
     with contextlib.suppress(ValueError, TypeError, InvalidVersion):
@@ -77,7 +77,7 @@ def read_certificates(data: bytes) -> list[Certificate]:
 
 
 def read_public_key(data: bytes) -> RSAPublicKey:
-    """The RSA key of a certificate, or a public key, in PEM or DER; raises `MsmqWireError`."""
+    """Read the RSA key of a certificate, or a public key, in PEM or DER; raises `MsmqWireError`."""
     for load in (load_pem_x509_certificate, load_der_x509_certificate):
         with contextlib.suppress(ValueError, TypeError, InvalidVersion, UnsupportedAlgorithm):
             key = load(data).public_key()
@@ -101,7 +101,7 @@ def _certificates(data: bytes, passwords: Sequence[bytes]) -> list[Certificate]:
     return []
 
 
-def _with_any(data: bytes, passwords: Sequence[bytes]) -> RSAPrivateKey:
+def _private_key_with_passwords(data: bytes, passwords: Sequence[bytes]) -> RSAPrivateKey:
     problem: MsmqWireError | None = None
     for password in (None, *passwords):
         try:
@@ -112,6 +112,6 @@ def _with_any(data: bytes, passwords: Sequence[bytes]) -> RSAPrivateKey:
     raise problem
 
 
-def _of_pfx(data: bytes, password: bytes | None) -> object:
+def _load_pfx_private_key(data: bytes, password: bytes | None) -> object:
     key, _, _ = pkcs12.load_key_and_certificates(data, password)
     return key

@@ -1,6 +1,6 @@
 """Signs messages and encrypts their bodies. [MS-MQQB] 3.1.7.1.4, 3.1.7.1.5
 
-The rule kept here: a message is signed before it is encrypted, as the text has it.
+The rule kept here: a message is signed before it is encrypted, as the document says.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ _SHORT = 5
 
 
 class MessageSigner:
-    """Signs messages with a private key, whose certificate (DER) goes along.
+    """Signs messages with a private key, and adds its certificate (DER).
 
-    ``version`` None is 3.0 for a message to many queues and 2.0 for others. ``reading`` says how fields are
-    written of which the document does not say it.
+    ``version`` None is 3.0 for a message to many queues and 2.0 for others. ``reading`` says how to write
+    fields where the document does not.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class MessageSigner:
         self._algorithm, self._version, self._reading = hash_algorithm, version, reading
 
     def sign(self, packet: UserMessage) -> UserMessage:
-        """The message with its signature; sizes and flags are left to who puts the packet together."""
+        """Return the message with its signature; the caller fits sizes and flags."""
         lists = packet.multi_queue_format_header
         version = self._version or ("2.0" if lists is None else "3.0")
         properties = replace(_properties(packet), hash_algorithm=self._algorithm)
@@ -79,9 +79,9 @@ class MessageSigner:
 
 
 class BodySealer:
-    """Encrypts bodies for the owner of a public key; one session key serves all messages of one sealer.
+    """Encrypts bodies for the owner of a public key, all with one session key.
 
-    ``key_size`` is that of the session key in bytes, where the cipher leaves a choice: 5 or 16.
+    ``key_size`` is the size of the session key in bytes, 5 or 16, if the cipher allows both.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class BodySealer:
         self._level = level if rc else PrivacyLevel.AES
 
     def seal(self, packet: UserMessage) -> UserMessage:
-        """The message with its body encrypted; sizes are left to who puts the packet together."""
+        """Return the message with its body encrypted; the caller fits sizes."""
         before = _properties(packet)
         body = encrypted(self._algorithm, self._session, bytes(before.message_body))
         properties = replace(
@@ -130,7 +130,7 @@ def _properties(packet: UserMessage) -> MessagePropertiesHeader:
 
 
 def _security(packet: UserMessage) -> SecurityHeader:
-    """The header that is there, or one that names no sender."""
+    """The SecurityHeader of the message, or a new one without a sender."""
     if packet.security_header is not None:
         return packet.security_header
     return SecurityHeader(flags=0, sender_id_size=0, security_data=SecurityData())

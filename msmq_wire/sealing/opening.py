@@ -1,7 +1,8 @@
 """Opens encrypted bodies with the receiver's private key. [MS-MQQB] 3.1.5.8.3
 
-The rule kept here: what opens it is said, and what does not in one line; nothing of a key is. A session key
-counts only in an encryption block that RFC 8017 7.2.2 accepts, so a wrong key finds nothing by chance.
+The rule kept here: the result names what opened the body, or says in one line why nothing did. It shows no
+part of a key. A session key must be in a valid encryption block (RFC 8017 7.2.2), so that a wrong key finds
+nothing by chance.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ from msmq_wire.wire.types.enumerations import EncryptionAlgorithm
 
 _MOST_KEYS = 256
 _DRAWN = 256
-"""Bytes of encryptedKey in the picture of [MS-MQQB] 2.4.2."""
+"""Bytes of encryptedKey in the packet diagram of [MS-MQQB] 2.4.2."""
 _Readings: TypeAlias = tuple[tuple[str, Decrypts], ...]
 
 
 class Opening(msgspec.Struct, frozen=True, kw_only=True):
-    """``body`` is the opened one and ``how`` what opened it; where it is None, ``why`` says why not.
+    """``body`` is the decrypted body and ``how`` names what opened it. If it is None, ``why`` says why.
 
-    ``doubtful`` says that nothing confirms the body; ``how`` says so, too.
+    ``doubtful`` is true if nothing confirms the body; ``how`` says this, too.
     """
 
     body: bytes | None = None
@@ -41,17 +42,17 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BodyOpener:
-    """Opens bodies of many messages with private keys, each of which the packet may be for.
+    """Opens the bodies of many messages; tries each private key.
 
-    One session key may serve many messages: 256 of them are kept.
+    Many messages may share a session key, so 256 session keys are kept.
     """
 
     def __init__(self, keys: Iterable[RSAPrivateKey]) -> None:
-        self._keys = tuple(map(_strict, keys))
+        self._keys = tuple(map(_pycryptodome_key, keys))
         self._sessions: OrderedDict[tuple[int, bytes], _Readings | Opening] = OrderedDict()
 
     def open(self, packet: UserMessage) -> Opening | None:
-        """Open the body of a whole message; None where it is not encrypted. Nothing is raised."""
+        """Open the body of a whole message; None if it is not encrypted. Never raises."""
         header, properties = packet.security_header, packet.message_properties_header
         if header is None or properties is None or not header.bit("eb"):
             return None
@@ -66,9 +67,9 @@ class BodyOpener:
     def open_body(
         self, algorithm: int | None, key: bytes, data: bytes, size: int, level: int | None = None
     ) -> Opening:
-        """Open a cipher text with the session key in a SIMPLEBLOB; ``size`` is that of the body, if known.
+        """Open a cipher text with the session key in a SIMPLEBLOB; ``size`` is the body size, if known.
 
-        ``level`` is PrivacyLevel of a packet, None of what has none: a receiver rejects those that
+        ``level`` is the PrivacyLevel of a packet, None if there is none. A receiver rejects levels that
         [MS-MQQB] 3.1.5.8.3 does not list.
         """
         key, data = as_bytes(key, "key"), as_bytes(data)
@@ -96,7 +97,7 @@ class BodyOpener:
         return Opening(body=first[1], how=first[0])
 
     def _readings(self, algorithm: int, key: bytes) -> _Readings | Opening:
-        """How the keys that a SIMPLEBLOB may hold decrypt, or why nothing does; kept for the next message."""
+        """The readings of all session keys that a SIMPLEBLOB may hold, or why there are none; cached."""
         known = self._sessions.get((algorithm, key))
         if known is None:
             known = self._sessions[algorithm, key] = self._new_readings(algorithm, key)
@@ -120,9 +121,9 @@ class BodyOpener:
         return Opening(why="no given key opens the session key: it is for another key pair")
 
     def _sessions_in(self, encrypted: bytes, sizes: frozenset[int]) -> Iterator[bytes]:
-        """What each key finds in an RSA value, least significant byte first."""
+        """Decrypt an RSA value, least significant byte first, with each private key."""
         for key in self._keys:
-            value = _value(encrypted, key.size_in_bytes())
+            value = _rsa_value(encrypted, key.size_in_bytes())
             # A value above the modulus is none.
             with contextlib.suppress(ValueError):
                 session = b"" if value is None else PKCS1_v1_5.new(key).decrypt(value[::-1], b"")
@@ -130,10 +131,10 @@ class BodyOpener:
                     yield session
 
 
-def _strict(key: RSAPrivateKey) -> RSA.RsaKey:
-    """The key for a library that answers a wrong encryption block with nothing.
+def _pycryptodome_key(key: RSAPrivateKey) -> RSA.RsaKey:
+    """The key for a library that rejects a wrong encryption block.
 
-    OpenSSL, and with it cryptography, answers with chance bytes since 3.2.
+    Since OpenSSL 3.2, cryptography returns random bytes instead.
     """
     private = key.private_numbers()
     public = private.public_numbers
@@ -142,7 +143,7 @@ def _strict(key: RSAPrivateKey) -> RSA.RsaKey:
 
 
 def _stream_opened(found: _Readings, data: bytes) -> Opening:
-    """The first reading that gives a text, else the plainest one, which nothing confirms."""
+    """Decrypt by the first reading that gives text; otherwise by the plainest one, which is doubtful."""
     for how, decrypts in found:
         body = decrypts(data)
         if body is not None and is_text(body):
@@ -151,10 +152,10 @@ def _stream_opened(found: _Readings, data: bytes) -> Opening:
     return Opening(body=decrypts(data), how=f"{how}, doubtful: nothing confirms the body", doubtful=True)
 
 
-def _value(data: bytes, size: int) -> bytes | None:
-    """Least significant byte first, an RSA value as long as the modulus; None if there is none.
+def _rsa_value(data: bytes, size: int) -> bytes | None:
+    """The RSA value, least significant byte first, with the length of the modulus; None if there is none.
 
-    The document draws 256 bytes for it, so one of a shorter modulus may be filled up with zeros.
+    The document shows 256 bytes, so zeros may follow the value of a shorter modulus.
     """
     filled = len(data) == _DRAWN and not any(data[size:])
     return data[:size] if len(data) == size or (filled and size < _DRAWN) else None

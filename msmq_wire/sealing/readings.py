@@ -1,7 +1,7 @@
 """How fields are written before they are hashed, where [MS-MQMQ] 2.5 does not say it.
 
-The rule kept here: a `HashInterpretation` names each choice, and the first of each is what stands in the
-packet; what is hashed, and in which order, stands in `msmq_wire.sealing.hashed`.
+The rule kept here: a `HashInterpretation` names each choice; the first choice is the bytes of the packet.
+`msmq_wire.sealing.hashed` lists the hashed fields and their order.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NUL = b"\0\0"
 
 
 class _Text(msgspec.Struct, frozen=True):
-    """A format name in UTF-16. [MS-MQMQ] 2.1 lets GUIDs and numbers be written in more than one way."""
+    """A format name in UTF-16. [MS-MQMQ] 2.1 allows several spellings of GUIDs and numbers."""
 
     terminated: bool
     capitals: bool
@@ -105,7 +105,7 @@ class HashInterpretation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 PLAIN: Final = HashInterpretation()
-"""The plainest: fields as they are in the packet, nothing for what is absent."""
+"""The plainest choices: fields as in the packet, no bytes for absent fields."""
 _SAME = ("nothing", "the administration queue")
 
 
@@ -127,11 +127,11 @@ CHOICES: Final[Mapping[str, tuple[Mapping[str, str], ...]]] = {
     "connector": _options("connector", "nothing", "zeros"),
     "lists": _options("lists", *_LISTS),
 }
-"""What a field may depend on, and what a `HashInterpretation` may say of it; the first is that of `PLAIN`."""
+"""The values of each choice of a `HashInterpretation`; the first one is in `PLAIN`."""
 
 
 def queue_bytes(header: UserHeader, name: str, reading: HashInterpretation) -> bytes:
-    """``response_queue``, ``admin_queue`` or ``destination_queue`` as a reading writes it."""
+    """Write ``response_queue``, ``admin_queue`` or ``destination_queue`` by a reading."""
     value = getattr(header, name)
     if name == "response_queue" and reading.same != PLAIN.same and _is_same(header):
         name, value = "admin_queue", header.admin_queue
@@ -161,21 +161,21 @@ def _built(value: WireStruct) -> bytes:
 
 
 def label_bytes(label: bytes, reading: HashInterpretation) -> bytes:
-    """The label as a reading writes it."""
+    """Write the label by a reading."""
     if reading.label == "without its NUL":
         return label.removesuffix(_NUL)
     return _NUL if not label and reading.label == "a NUL for none" else label
 
 
 def connector_bytes(connector: Any, reading: HashInterpretation) -> bytes:
-    """ConnectorType as a reading writes it."""
+    """Write ConnectorType by a reading."""
     if isinstance(connector, GUID):
         return bytes(connector)
     return bytes(NULL_GUID) if reading.connector == "zeros" else b""
 
 
 def lists_bytes(header: MultiQueueFormatHeader | None, reading: HashInterpretation) -> bytes:
-    """The lists of queues as a reading writes them; nothing where there are none."""
+    """Write the lists of queues by a reading; no bytes without lists."""
     if header is None:
         return b""
     how = reading.lists
@@ -196,12 +196,12 @@ def _built_list(header: MQFAddressHeader) -> bytes:
 
 
 def forget_lists() -> None:
-    """Let go of what was kept of lists: they may be large."""
+    """Clear the cache of lists, which can be large."""
     _built_list.cache_clear()
 
 
 def _list_bytes(header: MQFAddressHeader, how: str) -> bytes:
-    """A list of queues, to its HeaderSize: padding up to the next header is not of it."""
+    """A list of queues up to its HeaderSize, without the padding before the next header."""
     data = _built_list(header)
     if how.endswith("without padding"):
         return data[_BEFORE_ELEMENTS : len(data) - len(header.padding)]

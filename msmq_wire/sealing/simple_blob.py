@@ -22,7 +22,7 @@ class SimpleBlob(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def parse(cls, data: bytes) -> SimpleBlob | None:
-        """What the bytes say; None where they are no SIMPLEBLOB."""
+        """Parse the bytes; None if they are not a SIMPLEBLOB."""
         if len(data) <= _LAYOUT.size:
             return None
         begins, algorithm, exchange = _LAYOUT.unpack_from(data)

@@ -1,8 +1,8 @@
 """Checks the digital signature of a message from its packet alone. [MS-MQQB] 3.1.5.8.3
 
-The rule kept here: a signature fits under a reading, which is named, or under none that was tried; then it is
-"not verified", never "forged": it may be of a reading that nobody knows. Where the body is sealed and no key
-opens it, what was signed is not here: that is "sealed, not checked".
+The rule kept here: a signature is valid under a named reading, or "not verified" under all readings that were
+tried. It is never "forged", because an unknown reading is possible. If no key opens an encrypted body, the
+signature is "sealed, not checked".
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from msmq_wire.wire.types.enumerations import HashAlgorithm
 Verdict: TypeAlias = Literal["verified", "not verified", "sealed, not checked", "no certificate"]
 _MOST_BITS = 16384
 _BUDGET = 1 << 24
-"""Bytes behind the body that are hashed for a version: with long lists not every reading is tried."""
+"""At most so many bytes behind the body are hashed for a version; long lists limit the readings tried."""
 
 
 class SignatureCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """What a signature is worth.
+    """The result of checking a signature.
 
-    ``version`` and ``reading`` are those that fit; ``how`` says how the RSA value holds the hash, ``why`` in
-    a line why it is not verified. ``sender`` is SecurityID: that it is the owner of the certificate only the
-    directory knows. ``trusted_by`` is the subject of the certificate, among those that somebody trusts, which
-    vouches for this one, whatever the signature is worth: empty where none does, None where none was given.
+    ``version`` and ``reading`` made it valid; ``how`` says how the RSA value holds the hash. ``why`` says in
+    one line why it is not verified. ``sender`` is SecurityID; only the directory knows whether it owns the
+    certificate. ``trusted_by`` is the subject of the trusted certificate that issued this one, for valid and
+    invalid signatures: empty if there is none, None if the user gave no trusted certificates.
     """
 
     verdict: Verdict
@@ -52,9 +52,9 @@ class SignatureCheck(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Verifier:
-    """Checks signatures of many messages; the reading that fitted last is tried first.
+    """Checks the signatures of many messages; tries the last valid reading first.
 
-    ``trusted`` are the certificates that vouch for those of signers.
+    ``trusted`` are the certificates that the user trusts.
     """
 
     def __init__(self, trusted: TrustedCertificates | None = None) -> None:
@@ -62,11 +62,10 @@ class Verifier:
         self._last: tuple[Version, HashInterpretation] | None = None
 
     def check(self, packet: UserMessage, *, opened: Opening | None = None) -> SignatureCheck | None:
-        """Check the signature of a whole message; ``opened`` is its body where it is encrypted.
+        """Check the signature of a whole message; ``opened`` is its decrypted body.
 
-        None for a message without one; no signature, certificate or size of a field raises. For each of at
-        most three versions the body is hashed once, or twice where it is opened, and what is behind it for
-        each reading.
+        Returns None without a signature, and never raises. For each of at most three versions, the body is
+        hashed once (twice if it was decrypted), and the bytes behind it once for each reading.
         """
         body = None if opened is None else opened.body
         signed = _signature(packet)
@@ -136,7 +135,7 @@ class Verifier:
 
 
 def _signature(packet: UserMessage) -> tuple[bytes, tuple[Version, ...]] | None:
-    """The signature and the versions that it may be of, in the order of [MS-MQQB] 3.1.5.8.3."""
+    """The signature and its possible versions, in the order of [MS-MQQB] 3.1.5.8.3."""
     header = packet.security_header
     if header is not None and header.security_data.signature:
         # [MS-MQMQ] 2.2.20.6 has one of 3.0 here, which [MS-MQQB] keeps for the other header.
@@ -148,7 +147,7 @@ def _signature(packet: UserMessage) -> tuple[bytes, tuple[Version, ...]] | None:
 
 
 def _signed_value(key: RSAPublicKey, signature: bytes) -> tuple[str, bytes] | None:
-    """The order of bytes in which a signature is one of this key, and what was signed. RFC 8017, 8.2.2"""
+    """The byte order in which a signature belongs to this key, and the signed value. RFC 8017, 8.2.2"""
     for order, data in (
         ("least significant byte first", signature[::-1]),
         ("most significant byte first", signature),
@@ -163,7 +162,7 @@ def _signed_value(key: RSAPublicKey, signature: bytes) -> tuple[str, bytes] | No
 def _every_digest(
     packet: UserMessage, version: Version, algorithm: int, body: bytes | None
 ) -> Iterator[tuple[HashInterpretation, bytes]]:
-    """The hash under each reading, as far as the budget goes; what all begin with is hashed once."""
+    """Yield the hash of each reading within the budget; the common prefix is hashed once."""
     budget = _BUDGET
     begun: dict[str, HashObject] = {}
     for reading, parts in every_reading(packet, version, body):
