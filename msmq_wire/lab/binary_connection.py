@@ -193,7 +193,7 @@ class BinaryConnection(asyncio.Protocol):
         if self.session is None:
             return
         self._unread += data
-        self._flow.go_on()
+        self._flow.wake()
         self._connections.open.weigh(self)
 
     def eof_received(self) -> None:
@@ -201,18 +201,18 @@ class BinaryConnection(asyncio.Protocol):
         self._peer_ended = True
 
     def pause_writing(self) -> None:
-        """The peer does not read: take nothing from it."""
+        """Stop reading: the peer does not read."""
         self._flow.pause()
 
     def resume_writing(self) -> None:
-        """It reads again."""
+        """The peer reads again."""
         self._flow.resume()
         if self.session is not None and not self._transport.is_closing():
             with self._connections.clock.event():
                 self._changed(self.session)
 
     def drop(self) -> None:
-        """Break the connection off."""
+        """Abort the connection."""
         self._transport.abort()
 
     def give_up(self) -> None:

@@ -276,7 +276,7 @@ class _HttpConnection(asyncio.Protocol):
             self._refuse()
             return
         self._unread += data
-        self._flow.go_on()
+        self._flow.wake()
         self._server.open.weigh(self)
 
     def eof_received(self) -> None:
@@ -284,15 +284,15 @@ class _HttpConnection(asyncio.Protocol):
         self._client_ended = True
 
     def pause_writing(self) -> None:
-        """The client does not read: take nothing from it."""
+        """Stop reading: the client does not read."""
         self._flow.pause()
 
     def resume_writing(self) -> None:
-        """It reads again."""
+        """The peer reads again."""
         self._flow.resume()
 
     def drop(self) -> None:
-        """Break the connection off."""
+        """Abort the connection."""
         self._transport.abort()
 
     def give_up(self) -> None:

@@ -229,23 +229,23 @@ class _RpcConnection(asyncio.Protocol):
             self._inbox.append(event.data)
             self._inbox_bytes += len(event.data)
         self._garbage = self._garbage or (self._framer.lost and self._received >= COMMON_HEADER)
-        self._flow.go_on()
+        self._flow.wake()
         self._service.connections.weigh(self)
 
     def eof_received(self) -> None:
-        """The client sends no more: nothing that it asked for is of interest any more."""
+        """The client sends no more, and needs no more answers."""
         self._client_ended = True
 
     def pause_writing(self) -> None:
-        """The client does not read: take nothing from it."""
+        """Stop reading: the client does not read."""
         self._flow.pause()
 
     def resume_writing(self) -> None:
-        """It reads again."""
+        """The peer reads again."""
         self._flow.resume()
 
     def drop(self) -> None:
-        """Break the connection off."""
+        """Abort the connection."""
         if self._captured is not None:
             self._captured.reset(from_client=False)
         self._end()
