@@ -1,4 +1,4 @@
-"""The rules: a module has its own as ``RULE``, a table has several that differ in data only as ``RULES``."""
+"""The rules. A module has one rule, ``RULE``. A table has several that differ in data only, ``RULES``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TABLES = {
     "rte": "routes",
     "txn_again": "diagnosed",
 }
-"""The table of a rule, or of a whole family."""
+"""The table module of a rule, or of a family of rules."""
 
 
 def modules() -> list[str]:

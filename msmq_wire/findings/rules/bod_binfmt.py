@@ -23,7 +23,7 @@ from msmq_wire.spec import SpecRef
 from msmq_wire.wire.packets.user_message import UserMessage
 
 _VERSION = bytes.fromhex("0100000000000000")
-"""MajorVersion 1 and MinorVersion 0 of SerializationHeaderRecord, behind its two ids."""
+"""MajorVersion 1 and MinorVersion 0 of SerializationHeaderRecord, after its two ids."""
 _HEADER = 17
 _CVES = ("CVE-2024-8068", "CVE-2024-8069")
 

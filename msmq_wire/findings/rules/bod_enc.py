@@ -20,13 +20,13 @@ from msmq_wire.wire.expressions import size_, this
 _SHORTEST = 512
 _FIRST = 256
 _DISTINCT = 140
-"""Different bytes among the first 256: even bytes give 162, text and records far less."""
+"""Distinct values among the first 256 bytes: random bytes have 162, text and records far fewer."""
 _LOOKED_AT = 4096
 _SPARE = 0.75
-"""Bits below what even bytes of this number reach; text and records are two and more below."""
+"""Allowed bits of entropy below random bytes; text and records are two or more below."""
 
 
-def _is_mixed(start: bytes) -> bool:
+def _has_many_values(start: bytes) -> bool:
     return len(set(start)) >= _DISTINCT
 
 
@@ -34,12 +34,12 @@ def _check(record: Record, context: Context) -> Iterator[Detection]:
     body = body_of(record)
     if body is None or body.encrypted or body.ciphertext or len(body.data) < _SHORTEST:
         return
-    if not _is_mixed(body.data[:_FIRST]):
+    if not _has_many_values(body.data[:_FIRST]):
         return
     head = body.data[:_LOOKED_AT]
     entropy = _entropy(head)
     # With few bytes even chance does not reach 8 bits.
-    if entropy < min(8.0, log2(len(head))) - _SPARE or not _chance(head):
+    if entropy < min(8.0, log2(len(head))) - _SPARE or not _looks_random(head):
         return
     if marked_body(body.data) is not None or inflate(body.data[:_LOOKED_AT]) is not None:
         return
@@ -51,13 +51,13 @@ def _check(record: Record, context: Context) -> Iterator[Detection]:
 
 
 def _entropy(data: bytes) -> float:
-    """Bits that a byte tells, 0 to 8."""
+    """Entropy in bits per byte, 0 to 8."""
     size = len(data)
     return -sum(n / size * log2(n / size) for n in Counter(data).values())
 
 
-def _chance(data: bytes) -> bool:
-    """Whether bytes do not just count up or repeat: neighbours differ by amounts as various as they are."""
+def _looks_random(data: bytes) -> bool:
+    """Whether the differences between neighbours vary as random bytes do; counters and repeats fail."""
     steps = {(after - before) & 0xFF for before, after in pairwise(data[:_FIRST])}
     return len(steps) >= _DISTINCT
 
@@ -77,7 +77,7 @@ RULE = Rule(
         (
             (size_(this.message_properties_header.message_body) >= _SHORTEST)
             & (this.message_properties_header.privacy_level == 0),
-            CodedCondition.of(_is_mixed, IN_PACKET, head=_FIRST),
+            CodedCondition.of(_has_many_values, IN_PACKET, head=_FIRST),
         ),
     ),
     check=_check,

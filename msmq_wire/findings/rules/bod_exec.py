@@ -47,7 +47,7 @@ def _may_be_one(start: bytes) -> bool:
 
 
 def _kind(data: bytes) -> str:
-    """What the first bytes say, empty where they say nothing."""
+    """The kind of file that the first bytes show; empty if unknown."""
     if data[0] in _SCRIPT_STARTS:
         head = data[:_LOOKED_AT].lower()
         return next((title for mark, title in _SCRIPTS if head.startswith(mark)), "")

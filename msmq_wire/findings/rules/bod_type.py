@@ -1,4 +1,4 @@
-"""BOD-TYPE: the body type says text, and the bytes are none."""
+"""BOD-TYPE: the body type says text, but the bytes are not text."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _check(record: Record, context: Context) -> Iterator[Detection]:
 
 
 def _is_text(data: bytes, encoding: str, goes_on: bool) -> bool:
-    """Whether bytes, which may end inside a character if they go on, are text without control characters."""
+    """Whether bytes are text without control characters; cut bytes may end inside a character."""
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
@@ -61,7 +61,7 @@ def _is_text(data: bytes, encoding: str, goes_on: bool) -> bool:
 
 
 def _strange(text: str) -> bool:
-    """Whether more than an eighth are characters that nothing prints: chance gives many in UTF-16."""
+    """Whether over an eighth of the characters are unprintable; random bytes in UTF-16 give many."""
     return 8 * sum(not char.isprintable() and not char.isspace() for char in text) > len(text)
 
 

@@ -14,7 +14,7 @@ _CIPHER = "message_properties_header.encryption-algorithm"
 _CODES = ("message_properties_header.hash-algorithm", _CIPHER, _PRIVACY)
 _EB = 0x20
 _OF_NET = (0x8005, 0x800D)
-"""MAC and SHA-384, which System.Messaging has beside those of the table."""
+"""MAC and SHA-384: System.Messaging allows them, the table does not list them."""
 
 
 def _check(record: Record, context: Context) -> Iterator[Detection]:

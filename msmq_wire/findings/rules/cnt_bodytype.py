@@ -1,4 +1,4 @@
-"""CNT-BODYTYPE: BodyType is none of the published property types."""
+"""CNT-BODYTYPE: BodyType is not a published property type."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from msmq_wire.spec import SpecRef
 
 _CODES = ("message_properties_header.body-type",)
 _PUBLISHED = frozenset((4, 5, 6, 7, 9, 13, 22, 23, 30, 68, 69, 0x2000, 0x2011))
-"""Types that articles about PROPID_M_BODY_TYPE, ActiveXMessageFormatter and MsmqMessage have beside those of
-the specification: reals, currency, dates, objects, INT and UINT, narrow text, stored objects, arrays."""
+"""Types that articles about PROPID_M_BODY_TYPE, ActiveXMessageFormatter and MsmqMessage add to the
+specification: reals, currency, dates, objects, INT and UINT, narrow text, stored objects, arrays."""
 
 
 def _check(record: Record, context: Context) -> Iterator[Detection]:

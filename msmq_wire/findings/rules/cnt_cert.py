@@ -13,7 +13,7 @@ from msmq_wire.wire.expressions import this
 
 _CERTIFICATE = "security_header.security_data.sender_cert"
 _SEQUENCE = 0x30
-"""How every X.509 certificate in DER begins."""
+"""The first byte of every X.509 certificate in DER."""
 
 
 def _check(record: Record, context: Context) -> Iterator[Detection]:

@@ -1,4 +1,4 @@
-"""CNT-CLASS: a message class that is neither defined nor made of the bits of custom classes."""
+"""CNT-CLASS: a message class that is neither defined nor a custom class."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from msmq_wire.wire.types.enumerations import BodyType, MessageClass
 
 _EB = 0x20
 _LEAST = 16
-"""Bytes below which a body is too short to be told as content."""
+"""Shorter bodies are not judged."""
 _TEXT_TYPES = (BodyType.VT_BSTR, BodyType.VT_LPWSTR)
 _MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 _OPENINGS = frozenset(b"<{[")

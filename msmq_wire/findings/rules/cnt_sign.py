@@ -1,4 +1,4 @@
-"""CNT-SIGN: signature, certificate and key of a message do not belong together."""
+"""CNT-SIGN: the signature, certificate and key of a message do not match."""
 
 from __future__ import annotations
 

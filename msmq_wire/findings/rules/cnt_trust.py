@@ -1,4 +1,4 @@
-"""CNT-TRUST: a message is signed with a certificate that none of those given vouches for."""
+"""CNT-TRUST: a message is signed with a certificate that no trusted certificate issued."""
 
 from __future__ import annotations
 

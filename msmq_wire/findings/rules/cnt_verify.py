@@ -1,4 +1,4 @@
-"""CNT-VERIFY: the signature of a message does not fit what is signed."""
+"""CNT-VERIFY: the signature of a message does not match the signed fields."""
 
 from __future__ import annotations
 

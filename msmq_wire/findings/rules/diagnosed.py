@@ -1,4 +1,4 @@
-"""The rules about causes that answers of a diagnosis name: what became of messages, and why."""
+"""The rules that report causes of a diagnosis: what happened to messages, and why."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DSD-FORM: a packet of directory service discovery breaks a rule of its form."""
+"""DSD-FORM: a packet of directory service discovery is malformed."""
 
 from __future__ import annotations
 

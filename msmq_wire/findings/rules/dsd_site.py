@@ -1,4 +1,4 @@
-"""DSD-SITE: a server of the client's own site answers as one of another site does."""
+"""DSD-SITE: a server in the site of the client answers like a server in another site."""
 
 from __future__ import annotations
 

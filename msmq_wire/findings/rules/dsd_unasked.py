@@ -1,4 +1,4 @@
-"""DSD-UNASKED: a reply to a request for directory servers that nobody sent, or that somebody else sent."""
+"""DSD-UNASKED: a directory server reply without a request, or to another host than the requester."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from msmq_wire.spec import SpecRef
 from msmq_wire.units import SECOND
 
 _EARLY = 20 * SECOND
-"""Nanoseconds at the start of a capture in which a reply may be to one before it: a client waits 15 s."""
+"""A reply this early may answer a request before the capture: a client waits 15 s."""
 
 
 def _check(story: Story, context: Context) -> Iterator[Detection]:

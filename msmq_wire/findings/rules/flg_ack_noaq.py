@@ -1,4 +1,4 @@
-"""FLG-ACK-NOAQ: acknowledgments are asked for, and there is no queue for them."""
+"""FLG-ACK-NOAQ: a message requests acknowledgments, but names no administration queue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""FLG-DM: a delivery mode that is not defined, or does not go with a transaction."""
+"""FLG-DM: a delivery mode that is not defined, or not allowed in a transaction."""
 
 from __future__ import annotations
 

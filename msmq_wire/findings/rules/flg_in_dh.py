@@ -1,4 +1,4 @@
-"""FLG-IN-DH: bits of BaseHeader.Flags that exclude or need each other."""
+"""FLG-IN-DH: bits of BaseHeader.Flags that contradict each other."""
 
 from __future__ import annotations
 

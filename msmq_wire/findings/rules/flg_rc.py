@@ -1,4 +1,4 @@
-"""FLG-RC: the count of routing servers is too high, or there should have been none."""
+"""FLG-RC: the hop count is too high, or the message should not have been routed."""
 
 from __future__ import annotations
 

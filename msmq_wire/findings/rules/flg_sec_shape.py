@@ -20,7 +20,7 @@ _NT_AUTHORITY = bytes((0, 0, 0, 0, 0, 5))
 
 
 def _is_security_header(data: bytes) -> bool:
-    """Whether bytes could be one: ST 1, and behind the sizes a SID as long as they say."""
+    """Whether bytes could be a SecurityHeader: ST is 1, and a SID of the stated size follows the sizes."""
     size = int.from_bytes(data[2:4], "little")
     return (
         data[_SID + 2 : _SID + 8] == _NT_AUTHORITY
@@ -31,12 +31,12 @@ def _is_security_header(data: bytes) -> bool:
 
 
 def _may_be_one(correlation: bytes) -> bool:
-    """Whether a CorrelationID could be the SID of one."""
+    """Whether a CorrelationID could be the SID of a SecurityHeader."""
     return correlation[_SID - 4] == _REVISION and correlation[_SID - 2 :] == _NT_AUTHORITY
 
 
 def _misread(record: Record) -> bytes:
-    """The first 24 bytes of what was read as MessagePropertiesHeader, in whose place it would stand."""
+    """The first 24 bytes of MessagePropertiesHeader, which may be a SecurityHeader."""
     correlation: bytes | None = field(record, "message_properties_header.correlation_id")
     if correlation is None or correlation[_SID - 4] != _REVISION:
         return b""
@@ -46,7 +46,7 @@ def _misread(record: Record) -> bytes:
 
 
 _SAID = {"undeclared": "what no header announces"}
-"""What a path is called where it is no name of the specification."""
+"""Names of paths that the specification does not have."""
 
 
 def _check(record: Record, context: Context) -> Iterator[Detection]:

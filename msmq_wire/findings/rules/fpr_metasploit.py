@@ -1,4 +1,4 @@
-"""FPR-METASPLOIT: a message as the check of Metasploit for the fixes of April 2023 sends it."""
+"""FPR-METASPLOIT: a message like those of the Metasploit scanner for the fixes of April 2023."""
 
 from __future__ import annotations
 

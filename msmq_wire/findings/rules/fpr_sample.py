@@ -37,7 +37,7 @@ def _check(record: Record, context: Context) -> Iterator[Detection]:
 
 
 def _is_like(packet: UserMessage) -> bool:
-    """Whether a whole message has one of the marks: any two of them have one of these."""
+    """Whether a whole message has one of these marks; any two marks include one of them."""
     header, properties = packet.user_header, packet.message_properties_header
     return (
         header.source_queue_manager == SAMPLE_CLIENT

@@ -1,4 +1,4 @@
-"""FPR-SCRIPT: a message as a small public detection script sends it."""
+"""FPR-SCRIPT: a message like those of a small public detection script."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ _PACKET_SIZE = 226
 _AQ, _RQ = 2, 6
 _TYPES = 7 << 13 | 7 << 16
 _REPEATED = 0x01010101
-"""What divides a number whose four bytes are one."""
+"""A number with four equal bytes is a multiple of this."""
 _NUMBERS = ("time_to_be_received", "sent_time", "message_id")
 
 
@@ -60,7 +60,7 @@ def _marks(record: Record) -> Iterator[Fingerprint]:
 
 
 def _is_repeated(data: bytes) -> bool:
-    """Whether bytes are one ASCII letter again and again."""
+    """Whether all bytes are the same ASCII letter."""
     return data[:1].isalpha() and data == data[:1] * len(data)
 
 

@@ -1,4 +1,4 @@
-"""FPR-ZGRAB: an EstablishConnection request as the scanner zgrab2 sends it."""
+"""FPR-ZGRAB: an EstablishConnection request like those of the scanner zgrab2."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from msmq_wire.wire.types.guid import NULL_GUID
 
 _HEADER = "establish_connection_header"
 _SWAPPED = 0x1080
-"""OperatingSystem of the bytes 80 10."""
+"""The value of OperatingSystem with the bytes 80 10."""
 
 
 _CLIENT = this.establish_connection_header.client_guid == NULL_GUID

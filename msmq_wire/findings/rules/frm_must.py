@@ -1,4 +1,4 @@
-"""FRM-MUST: a field has a value that the protocol forbids, and no other rule says more of it."""
+"""FRM-MUST: a field has a value that the protocol forbids, and no other rule reports it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _HARMLESS = (
     "subqueue_header.target-subqueue-name-filled",
     "user_message.admin-queue-unasked",
 )
-"""What ordinary senders and old servers do."""
+"""Codes of anomalies that ordinary senders and old servers cause."""
 _BY_VALUE = (
     "base_header.signature",
     "base_header.version-number",
@@ -34,11 +34,11 @@ _BY_VALUE = (
     "security_header.encryption-key",
     "user_header.hops",
 )
-"""What other rules see although it is none of their codes: by its value, or because they ask for gaps."""
+"""Codes that other rules report without declaring them: they check the value, or gaps."""
 
 
 def _declared(cls: type[WireStruct] = WireStruct) -> Iterator[str]:
-    """The codes of all MUSTs of structures of the wire: the registry has loaded their classes."""
+    """The codes of all MUSTs of wire structures; the registry has loaded their classes."""
     for child in cls.__subclasses__():
         if child.__module__.startswith(f"{registry.__package__}."):
             yield from (f"{child.stem()}.{must.code}" for must in child.MUSTS)
@@ -48,7 +48,7 @@ def _declared(cls: type[WireStruct] = WireStruct) -> Iterator[str]:
 _OTHERS = (rule for name in modules() if f"{__package__}.{name}" != __name__ for rule in rules_in(name))
 _ELSEWHERE = {code for rule in _OTHERS for code in rule.codes}
 _CODES = tuple(sorted(set(_declared()) - _ELSEWHERE - {*_BY_VALUE, *_HARMLESS}))
-"""What no other rule asks for."""
+"""Codes that no other rule declares."""
 _ERRORS = ("missing-bytes", "negative-length", "unknown-selector")
 
 

@@ -1,4 +1,4 @@
-"""FRM-OVERLAP: a part of a packet ends behind the packet."""
+"""FRM-OVERLAP: a part of a packet ends after the packet."""
 
 from __future__ import annotations
 

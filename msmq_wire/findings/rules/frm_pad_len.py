@@ -11,7 +11,7 @@ from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
 
 _UNALIGNED = ("soap_header", "multi_queue_format_header", "compound_message_header")
-"""Headers of which no text says that they are padded."""
+"""Headers that the specification does not pad."""
 
 
 def _check(record: Record, context: Context) -> Iterator[Detection]:

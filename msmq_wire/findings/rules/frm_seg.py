@@ -1,4 +1,4 @@
-"""FRM-SEG: a packet came in very many tiny segments."""
+"""FRM-SEG: a packet arrived in a large number of tiny segments."""
 
 from __future__ import annotations
 

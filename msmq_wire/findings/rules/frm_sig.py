@@ -1,4 +1,4 @@
-"""FRM-SIG: a packet must start here, and its signature or version is another."""
+"""FRM-SIG: a packet must start here, but its signature or version is wrong."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _PREAMBLES = re.compile(
     rb"|(?P<RPC>\x05\0[\x00-\x13].[\x00\x10]\0\0\0)",
     re.DOTALL,
 )
-"""How other protocols begin that are met on port 1801."""
+"""The first bytes of other protocols that are seen on port 1801."""
 
 
-def _named(data: bytes) -> str:
-    """The protocol that bytes begin like, in words."""
+def _protocol_name(data: bytes) -> str:
+    """The name of the protocol that the bytes look like."""
     found = _PREAMBLES.match(data)
     return "" if found is None else f" of {found.lastgroup}"
 
@@ -59,7 +59,7 @@ def _check(record: Record, context: Context) -> Iterator[Detection]:
             behind = " behind its PROXY header" if record.offset else ""
             yield Detection(
                 message=f"this side of the connection begins{behind} with {counted(record.length)}"
-                f"{_named(record.remainder)}, not with an MSMQ packet",
+                f"{_protocol_name(record.remainder)}, not with an MSMQ packet",
                 evidence=(shown,),
                 severity="low",
                 caveats=("nothing before them shows that this side speaks MSMQ",),

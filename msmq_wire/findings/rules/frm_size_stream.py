@@ -1,4 +1,4 @@
-"""FRM-SIZE-STREAM: what follows a packet starts no other one."""
+"""FRM-SIZE-STREAM: the bytes after a packet do not start another packet."""
 
 from __future__ import annotations
 

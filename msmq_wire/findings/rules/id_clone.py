@@ -19,13 +19,13 @@ from msmq_wire.wire.types.guid import GUID, NULL_GUID
 _SHOWN = 8
 _PLACES = 64
 _NO_HOST = (NULL_GUID, SAMPLE_CLIENT, SAMPLE_SERVER)
-"""Scanners use these from everywhere; they have findings of their own."""
+"""Scanners at many addresses use these; other rules report them."""
 _HEADER = "establish_connection_header"
 _GUIDS = (("client_guid", 20), ("server_guid", 36))
 
 
 class _Use(msgspec.Struct):
-    """When an address used a GUID, by numbers of records, where it did so first, and for whom."""
+    """The use of a GUID by one address: its first and last record, and the evidence of the first."""
 
     first: int
     last: int
@@ -37,13 +37,13 @@ def _check(story: Story, context: Context) -> Iterator[Detection]:
     uses: dict[GUID, dict[str, _Use]] = {}
     for session in story.sessions:
         for direction in (0, 1):
-            _note(uses, session, direction)
+            _add_use(uses, session, direction)
     for guid, of_guid in uses.items():
         if len(of_guid) > 1:
-            yield _seen(guid, of_guid)
+            yield _detection(guid, of_guid)
 
 
-def _note(uses: dict[GUID, dict[str, _Use]], session: Session, direction: int) -> None:
+def _add_use(uses: dict[GUID, dict[str, _Use]], session: Session, direction: int) -> None:
     moment = (session.establish_request, session.establish_response)[direction]
     guid = (session.client_queue_manager, session.server_queue_manager)[direction]
     if moment is None or guid is None or guid in _NO_HOST:
@@ -61,13 +61,13 @@ def _note(uses: dict[GUID, dict[str, _Use]], session: Session, direction: int) -
     of_guid[host] = _Use(moment.record, session.last.record, place, session.proxied)
 
 
-def _seen(guid: GUID, of_guid: dict[str, _Use]) -> Detection:
+def _detection(guid: GUID, of_guid: dict[str, _Use]) -> Detection:
     hosts = list(of_guid)
-    severity, caveats = _weight(of_guid)
+    severity, caveats = _severity_and_caveats(of_guid)
     where = f"{len(hosts)} addresses: {', '.join(hosts)}"
     if len(hosts) > _SHOWN:
         named = f"{', '.join(hosts[: _SHOWN - 1])} and {len(hosts) - _SHOWN} more to {hosts[-1]}"
-        where = f"{len(hosts):,} addresses, {_at_once(of_guid):,} of them at once: {named}"
+        where = f"{len(hosts):,} addresses, {_most_at_once(of_guid):,} of them at once: {named}"
     return Detection(
         message=f"queue manager {guid} is at {where}",
         evidence=tuple(use.place for use in of_guid.values())[:_PLACES],
@@ -76,15 +76,15 @@ def _seen(guid: GUID, of_guid: dict[str, _Use]) -> Detection:
     )
 
 
-def _at_once(of_guid: dict[str, _Use]) -> int:
-    """How many addresses used it at the same time, at most."""
+def _most_at_once(of_guid: dict[str, _Use]) -> int:
+    """The highest number of addresses that used the GUID at the same time."""
     steps = sorted(
         [(use.first, 1) for use in of_guid.values()] + [(use.last, -1) for use in of_guid.values()]
     )
     return max(accumulate(step for _, step in steps))
 
 
-def _weight(of_guid: dict[str, _Use]) -> tuple[Severity | None, tuple[str, ...]]:
+def _severity_and_caveats(of_guid: dict[str, _Use]) -> tuple[Severity | None, tuple[str, ...]]:
     if len({":" in host for host in of_guid}) == len(of_guid):
         return "info", ("one address is IPv4, the other IPv6: it may be one host",)
     if any(use.proxied for use in of_guid.values()):

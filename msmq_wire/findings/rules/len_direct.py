@@ -1,4 +1,4 @@
-"""LEN-DIRECT: a direct queue name with a wrong length, or that is none."""
+"""LEN-DIRECT: a direct queue name with a wrong length or form."""
 
 from __future__ import annotations
 

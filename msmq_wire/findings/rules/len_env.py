@@ -1,4 +1,4 @@
-"""LEN-ENV: the length of an SRMP envelope reaches past its packet, or wraps when it is doubled."""
+"""LEN-ENV: the length of an SRMP envelope exceeds its packet, or overflows when it is doubled."""
 
 from __future__ import annotations
 

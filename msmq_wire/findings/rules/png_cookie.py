@@ -1,4 +1,4 @@
-"""PNG-COOKIE: an answer to a ping that nobody sent."""
+"""PNG-COOKIE: an answer to a ping without a request."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from msmq_wire.spec import SpecRef
 from msmq_wire.units import SECOND
 
 _EARLY = 10 * SECOND
-"""Nanoseconds at the start of a capture in which an answer may be to a request before it."""
+"""An answer this early may belong to a request before the capture."""
 
 
 def _check(story: Story, context: Context) -> Iterator[Detection]:

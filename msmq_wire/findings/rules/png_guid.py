@@ -1,4 +1,4 @@
-"""PNG-GUID: the queue manager that answers the ping is not the one that answers the connection."""
+"""PNG-GUID: two queue managers answer, one the ping and another one the connection."""
 
 from __future__ import annotations
 

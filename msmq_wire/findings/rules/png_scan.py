@@ -23,15 +23,15 @@ _AGAIN = "it pings them again and again: a queue manager that has messages for t
 def _check(story: Story, context: Context) -> Iterator[Detection]:
     for sweep in sweeps_of(story):
         yield Detection(
-            message=_said(sweep),
-            evidence=tuple(_places(sweep)),
+            message=_message(sweep),
+            evidence=tuple(_evidence(sweep)),
             severity="low" if sweep.again else None,
             confidence="guess" if sweep.again else None,
             caveats=(_AGAIN,) if sweep.again else (),
         )
 
 
-def _said(sweep: Sweep) -> str:
+def _message(sweep: Sweep) -> str:
     lasted = "" if sweep.lasted is None else f" in {sweep.lasted / 1e9:.1f} s"
     reported = [f"{sweep.client} pings {len(sweep.hosts):,} hosts{lasted}, beginning with {sweep.hosts[0]}"]
     for what, pings in (
@@ -45,8 +45,8 @@ def _said(sweep: Sweep) -> str:
     return "; ".join((*reported, sweep.connected) if sweep.connected else reported)
 
 
-def _places(sweep: Sweep) -> Iterator[Evidence]:
-    """The first ping, those that somebody answered, and the last."""
+def _evidence(sweep: Sweep) -> Iterator[Evidence]:
+    """The first ping, the answered ones, and the last."""
     shown = dict.fromkeys((sweep.pings[0], *sweep.answered[: _SHOWN - 2], sweep.pings[-1]))
     places = (place_at(ping.request, ping.client, ping.server) for ping in shown if ping.request is not None)
     yield from sorted(places, key=lambda place: place.record or 0)

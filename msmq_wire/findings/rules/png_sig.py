@@ -1,4 +1,4 @@
-"""PNG-SIG: a datagram on the port of pings that is not a right one."""
+"""PNG-SIG: a datagram on the ping port that is not a valid ping."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RPL: what a replay says of replies and of the packets of sessions, a rule for each kind of deviation."""
+"""RPL: deviations that a replay finds in replies and session packets, one rule for each kind."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from msmq_wire.spec import sections
 
 
 def _check(kind: ReplayKind, one: ReplayDeviation, context: Context) -> Iterator[Detection]:
-    """See a deviation of a kind, with the call as evidence."""
+    """Yield a deviation of one kind, with the call as evidence."""
     if one.kind is not kind:
         return
     caveats = []

@@ -1,4 +1,4 @@
-"""RTE: what an audit says of hops, a rule for each kind of deviation from the topology."""
+"""RTE: hops that deviate from the topology, one rule for each kind of deviation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _HALF_KNOWN = "who {} is not known, only its address"
 
 
 def _check(kind: DeviationKind, hop: ObservedHop, context: Context) -> Iterator[Detection]:
-    """See the deviations of a kind, with the packet as evidence."""
+    """Yield the deviations of one kind, with the packet as evidence."""
     sighting = hop.sighting
     ends = (("sent it", hop.source), ("took it", hop.target))
     caveats = [_HALF_KNOWN.format(what) for what, identifier in ends if identifier is None]

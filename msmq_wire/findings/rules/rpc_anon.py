@@ -17,7 +17,7 @@ from msmq_wire.spec import SpecRef
 _CALLED = (qmcomm.INTERFACE, qmcomm2.INTERFACE, qm2qm.INTERFACE)
 _INTERFACES = tuple(one.name for one in _CALLED)
 _ALWAYS_OPEN = (Role.ASK_PORT, Role.ASK_VERSION)
-"""What anybody may ask."""
+"""Roles of methods that anybody may call."""
 
 
 def _check(record: Record, context: Context) -> Iterator[Detection]:

@@ -1,4 +1,4 @@
-"""RPC-FMTLEN: a call names a queue with a longer name than a queue can have."""
+"""RPC-FMTLEN: a call names a queue with a name that is too long for a queue."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from msmq_wire.wire.names.queue_format_types import QueueFormatType
 _QUEUE, _COMPUTER = 124, 256
 _FIRST = 128
 _LONG_PATH = 2048
-"""Characters of the path in the public module for CVE-2007-3039: a host name, and 4,096 bytes behind it. A
-path of legal parts has fewer than 400."""
+"""Characters of the path in the public module for CVE-2007-3039: a host name and 4,096 bytes. A path of
+legal parts has fewer than 400."""
 _PATH_CVE, _NAME_CVE = "CVE-2007-3039", "CVE-2005-0059"
 
 
@@ -46,7 +46,7 @@ def _check(record: Record, context: Context) -> Iterator[Detection]:
 
 
 def _published(record: Record, path: str, characters: int) -> str:
-    """The CVE whose published condition a name that is too long matches, empty where it is none."""
+    """The CVE whose published condition a too long name matches; empty if none does."""
     call = record.packet
     if call.interface != "qmcomm" or not path.startswith("request."):
         return ""
@@ -58,11 +58,11 @@ def _published(record: Record, path: str, characters: int) -> str:
 
 
 _LEGAL = 400
-"""Characters that no name of legal parts has."""
+"""A name of legal parts has fewer characters."""
 _PATH_LENGTH = 12
-"""Where the stub that creates has the length of the path: behind the type of the object, MaxCount, Offset."""
+"""Offset of the path length in a create stub: after the object type, MaxCount and Offset."""
 _KIND, _NAME_LENGTH = 12, 32
-"""Where that which deletes has m_qft, and the length behind two pointers, MaxCount and Offset."""
+"""Offsets in a delete stub: m_qft, and the length after two pointers, MaxCount and Offset."""
 
 
 def _opnums(role: Role) -> list[int]:

@@ -1,4 +1,4 @@
-"""RPC-FRAG: fragments and calls that do not fit each other."""
+"""RPC-FRAG: fragments or calls that do not match each other."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from msmq_wire.findings.rule import Context, Detection, Rule, evidence_of
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 
-_HEADLESS = "the first fragment was not captured"
-_UNASKED = "the request was not captured"
+_NO_FIRST_FRAGMENT = "the first fragment was not captured"
+_NO_REQUEST = "the request was not captured"
 _NO_PDU = "no-pdu"
 _VERSION, _HEADER = 5, 16
 
 
-def _short(data: bytes) -> str:
-    """What to add where bytes begin like a PDU that says that it ends in its own header."""
+def _short_length_text(data: bytes) -> str:
+    """Text about a frag_length that is less than the PDU header; empty if the bytes do not begin a PDU."""
     if len(data) < _HEADER or data[0] != _VERSION or data[4] & 0xEF:
         return ""
     length = int.from_bytes(data[8:10], "little" if data[4] else "big")
@@ -30,19 +30,20 @@ def _check(record: Record, context: Context) -> Iterator[Detection]:
     if record.type == "gap":
         if record.missing == 0 and record.reason == _NO_PDU:
             yield Detection(
-                message=f"{record.length} bytes between PDUs belong to no PDU{_short(record.remainder)}",
+                message=f"{record.length} bytes between PDUs belong to no PDU"
+                f"{_short_length_text(record.remainder)}",
                 evidence=(evidence_of(record, "", record.offset, record.length, record.remainder),),
             )
         return
     note = record.packet.note
     if not note:
         return
-    if _HEADLESS in note:
+    if _NO_FIRST_FRAGMENT in note:
         yield Detection(
             message=f"call {record.packet.call_id} has a fragment without a first fragment before it",
             evidence=(evidence_of(record, "call_id"),),
         )
-    elif _UNASKED in note:
+    elif _NO_REQUEST in note:
         yield Detection(
             message=f"call {record.packet.call_id} is answered without a request, or a second time",
             evidence=(evidence_of(record, "call_id"),),

@@ -27,12 +27,12 @@ _COUNTED = (
     ("sd_size", "p_security_descriptor"),
     ("pdw_number_of_sections", "pp_packet_sections"),
 )
-"""A count, and the array behind a pointer that may be NULL."""
+"""Pairs of a count and the array that it counts; the pointer to the array may be NULL."""
 
 
 def _check(record: Record, context: Context) -> Iterator[Detection]:
     call = record.packet
-    nulls = [*_nulls("request", call.request), *_nulls("response", call.response)]
+    nulls = [*_null_arrays("request", call.request), *_null_arrays("response", call.response)]
     if not record.anomalies and record.error is None and not nulls:
         return
     severity: Severity | None = None
@@ -64,8 +64,8 @@ def _check(record: Record, context: Context) -> Iterator[Detection]:
         )
 
 
-def _nulls(side: str, value: Any) -> Iterator[tuple[str, str, int]]:
-    """Arrays that are NULL and have elements by their count: each with that count, and what it says."""
+def _null_arrays(side: str, value: Any) -> Iterator[tuple[str, str, int]]:
+    """Arrays that are NULL although their count is not 0, each with the path and value of the count."""
     for count, array in _COUNTED if value is not None else ():
         number = getattr(value, count, None)
         if isinstance(number, int) and number and getattr(value, array, b"") is None:

@@ -16,10 +16,10 @@ def _check(story: Story, context: Context) -> Iterator[Detection]:
     for read in story.reads:
         if read.pending:
             over = is_put_back(read, closed, story)
-            yield _seen(read, over=over, closed=read.opened in closed)
+            yield _detection(read, over=over, closed=read.opened in closed)
 
 
-def _seen(read: RemoteRead, *, over: bool, closed: bool) -> Detection:
+def _detection(read: RemoteRead, *, over: bool, closed: bool) -> Detection:
     frames = () if read.at.frame is None else (read.at.frame,)
     place = Evidence(
         record=read.at.record,

@@ -21,7 +21,7 @@ def _check(record: Record, context: Context) -> Iterator[Detection]:
     refused = call.fault or bool(call.status)
     caveats = []
     if refused:
-        caveats.append(_answered(call.status or 0, fault=call.fault))
+        caveats.append(_answer_text(call.status or 0, fault=call.fault))
     elif call.status is None:
         caveats.append("whether it succeeded is not known: the answer is sealed or was not captured")
     if call.guessed:
@@ -37,8 +37,8 @@ def _check(record: Record, context: Context) -> Iterator[Detection]:
     )
 
 
-def _answered(status: int, *, fault: bool) -> str:
-    """What a server did that did not purge."""
+def _answer_text(status: int, *, fault: bool) -> str:
+    """What a server answered instead of purging."""
     if fault or status & _FAILED:
         return f"the server refused it with 0x{status:08x}"
     return f"the server answered 0x{status:08x}, which does not say that it purged the queue"

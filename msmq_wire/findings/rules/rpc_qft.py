@@ -52,7 +52,7 @@ def _check(record: Record, context: Context) -> Iterator[Detection]:
 
 
 def _kinds(record: Record) -> Iterator[tuple[str, str]]:
-    """Queues of a kind that the method cannot open."""
+    """Queues of kinds that the method cannot open."""
     for path, queue in named_queues(record):
         if not isinstance(queue.m_qft, int):
             continue

@@ -1,4 +1,4 @@
-"""RPC-SEC-SEQ: sections of a message that do not go together."""
+"""RPC-SEC-SEQ: sections of a message that do not belong together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SES-CONNECT: TCP connections to port 1801 that nobody accepts."""
+"""SES-CONNECT: TCP connections to port 1801 that are not accepted."""
 
 from __future__ import annotations
 
@@ -18,75 +18,75 @@ from msmq_wire.units import SECOND
 
 _MOST_PAIRS = 4096
 _SHOWN = 8
-_PATIENCE = 60 * SECOND
-"""Within this before the end of a capture the answer to a first SYN may still come."""
+_SYN_TIMEOUT = 60 * SECOND
+"""So long before the end of a capture, a first SYN may still be answered."""
 _NOTHING = "nothing"
 _CAPTURED: tuple[Need, ...] = ("counted", "in_time")
 _LATER = "a later connection of the same client was accepted"
 
 
-class _Pile(msgspec.Struct):
-    """Connections of one client to one server that were not accepted; ``sessions`` are the first of them.
+class _FailedAttempts(msgspec.Struct):
+    """Connections of one client to one server that were not accepted; ``sessions`` are the first ones.
 
-    ``again`` says that each of them shows by SYNs that were sent again that nothing answered.
+    ``unanswered`` is true if retransmitted SYNs show for every connection that nothing answered.
     """
 
     sessions: list[Session]
     answers: Counter[str]
     syns: int = 0
     later: bool = False
-    again: bool = True
+    unanswered: bool = True
 
 
 def _check(story: Story, context: Context) -> Iterator[Detection]:
-    piles: dict[tuple[str, str], _Pile] = {}
+    by_pair: dict[tuple[str, str], _FailedAttempts] = {}
     for session in story.sessions:
         pair = host_of(session.client), session.server
-        answer = _answer(session, story)
+        answer = _failure(session, story)
         if answer is None:
-            if pair in piles and accepted(session):
-                piles[pair].later = True
+            if pair in by_pair and accepted(session):
+                by_pair[pair].later = True
             continue
-        if pair not in piles and len(piles) >= _MOST_PAIRS:
+        if pair not in by_pair and len(by_pair) >= _MOST_PAIRS:
             continue
-        pile = piles.setdefault(pair, _Pile([], Counter()))
-        pile.answers[answer] += 1
-        pile.syns += 1 + session.syn_retransmissions
-        pile.later = False
-        pile.again &= answer == _NOTHING and asked_again(session)
-        if len(pile.sessions) < _SHOWN:
-            pile.sessions.append(session)
-    for (client, server), pile in piles.items():
-        severity: Severity | None = "info" if pile.later else None
+        attempts = by_pair.setdefault(pair, _FailedAttempts([], Counter()))
+        attempts.answers[answer] += 1
+        attempts.syns += 1 + session.syn_retransmissions
+        attempts.later = False
+        attempts.unanswered &= answer == _NOTHING and asked_again(session)
+        if len(attempts.sessions) < _SHOWN:
+            attempts.sessions.append(session)
+    for (client, server), attempts in by_pair.items():
+        severity: Severity | None = "info" if attempts.later else None
         yield Detection(
-            message=_said(client, server, pile),
-            evidence=tuple(place_in(one, one.syn or one.first, 0) for one in pile.sessions),
+            message=_message(client, server, attempts),
+            evidence=tuple(place_in(one, one.syn or one.first, 0) for one in attempts.sessions),
             severity=severity,
-            caveats=(_LATER,) if pile.later else (),
-            # What the client does tells it: the other direction need not have been captured.
-            needs=_CAPTURED if pile.again else None,
+            caveats=(_LATER,) if attempts.later else (),
+            # Retransmitted SYNs show it, even if the other direction was not captured.
+            needs=_CAPTURED if attempts.unanswered else None,
         )
 
 
-def _answer(session: Session, story: Story) -> str | None:
-    """What answered the SYN in the place of TCP; None where TCP did, or may still do so."""
+def _failure(session: Session, story: Story) -> str | None:
+    """What answered the SYN if the connection failed; None if it was accepted, or still may be."""
     if session.state == "refused_tcp":
         return "ICMP" if session.closed_by == "unreachable" else "a reset"
     if session.syn is None or accepted(session):
         return None
     since, last = session.syn.time, story.last
-    waited = since is None or last is None or last - since >= _PATIENCE
+    waited = since is None or last is None or last - since >= _SYN_TIMEOUT
     return _NOTHING if waited or session.syn_retransmissions else None
 
 
-def _said(client: str, server: str, pile: _Pile) -> str:
-    total = pile.answers.total()
+def _message(client: str, server: str, attempts: _FailedAttempts) -> str:
+    total = attempts.answers.total()
     tried = f"{client} tries to connect to {server}{'' if total == 1 else f' {total:,} times'}"
-    if len(pile.answers) == 1:
-        (answer,) = pile.answers
-        syns = f"any of {pile.syns:,} SYNs" if answer == _NOTHING else "each SYN"
-        return f"{tried}, and {answer} answers {'the SYN' if pile.syns == 1 else syns}"
-    answers = [f"{answer} ({number:,} times)" for answer, number in pile.answers.items()]
+    if len(attempts.answers) == 1:
+        (answer,) = attempts.answers
+        syns = f"any of {attempts.syns:,} SYNs" if answer == _NOTHING else "each SYN"
+        return f"{tried}, and {answer} answers {'the SYN' if attempts.syns == 1 else syns}"
+    answers = [f"{answer} ({number:,} times)" for answer, number in attempts.answers.items()]
     return f"{tried}, and what answers is {' and '.join(answers)}"
 
 

@@ -1,4 +1,4 @@
-"""SES-COUNT: a side counts its packets otherwise than they were seen."""
+"""SES-COUNT: the packet count of one side differs from the packets in the capture."""
 
 from __future__ import annotations
 

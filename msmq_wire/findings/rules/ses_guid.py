@@ -1,4 +1,4 @@
-"""SES-GUID: another queue manager answers than the one that was asked for."""
+"""SES-GUID: the queue manager that answers is not the requested one."""
 
 from __future__ import annotations
 

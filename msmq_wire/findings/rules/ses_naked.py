@@ -18,7 +18,7 @@ def _check(session: Session, context: Context) -> Iterator[Detection]:
     for note in noted(session, "message_before_open"):
         reordered = session.parameters_response is not None and _asked(session, note)
         yield Detection(
-            message=_said(session, note),
+            message=_message(session, note),
             evidence=(place_in(session, note.first, note.direction),),
             severity="medium" if reordered else None,
             confidence="guess" if reordered else None,
@@ -27,7 +27,7 @@ def _check(session: Session, context: Context) -> Iterator[Detection]:
         )
 
 
-def _said(session: Session, note: SessionNote) -> str:
+def _message(session: Session, note: SessionNote) -> str:
     message = f"a message of the {('client', 'server')[note.direction]}"
     if not session.started:
         return f"{message}, and what opened the session was not captured"

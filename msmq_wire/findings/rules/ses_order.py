@@ -1,4 +1,4 @@
-"""SES-ORDER: packets that set up a session come in an order that no session has."""
+"""SES-ORDER: the packets of a session handshake are in a wrong order."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SAYS = {
     "parameters_again": "ConnectionParameters for the second time from one side",
 }
 _WHATEVER_IS_MISSING = ("establish_again", "establish_after_open", "parameters_again")
-"""Kinds that bytes missing from the capture do not explain."""
+"""Kinds that missing bytes in the capture do not explain."""
 _SECTIONS = {"establish": "3.1.5.3", "parameters": "3.1.5.4", "ack": "3.1.5.5"}
 
 

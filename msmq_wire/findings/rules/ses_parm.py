@@ -1,4 +1,4 @@
-"""SES-PARM: time-outs or windows that a session should not have."""
+"""SES-PARM: unusual time-outs or windows of a session."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _check(session: Session, context: Context) -> Iterator[Detection]:
     moments = (session.parameters_request, session.parameters_response)
     for direction, (moment, parameters) in enumerate(zip(moments, session.parameters, strict=True)):
         if moment is not None and parameters is not None:
-            yield from _stated(session, moment, direction, parameters)
+            yield from _parameter_detections(session, moment, direction, parameters)
         sent, acks = session.directions[direction], session.directions[1 - direction].last_ack
         smaller = parameters is None or parameters.window_size != 1
         if smaller and 1 in sent.announced and acks is not None:
@@ -36,7 +36,7 @@ def _check(session: Session, context: Context) -> Iterator[Detection]:
             )
 
 
-def _stated(
+def _parameter_detections(
     session: Session, moment: Moment, direction: int, parameters: OfferedParameters
 ) -> Iterator[Detection]:
     for name, title, offset, least, most in _TIMEOUTS:

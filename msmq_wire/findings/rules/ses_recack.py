@@ -1,4 +1,4 @@
-"""SES-RECACK: recoverable messages are acknowledged that nobody sent."""
+"""SES-RECACK: an acknowledgment of recoverable messages that were not sent."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ _SHOWN = 16
 
 
 class _Way:
-    """What was sent again from one host to another."""
+    """Messages that one host sent again to another."""
 
     def __init__(self) -> None:
         self.messages = self.duplicates = 0
@@ -37,12 +37,12 @@ def _check(story: Story, context: Context) -> Iterator[Detection]:
         if life.resends and life.via == "tcp":
             left -= life.resends
             if any(number != life.session for number in carriers):
-                _note(ways.setdefault((host_of(life.src), host_of(life.dst)), _Way()), life, index)
+                _add_message(ways.setdefault((host_of(life.src), host_of(life.dst)), _Way()), life, index)
     for (src, dst), way in ways.items():
-        yield Detection(message=_said(src, dst, way), evidence=tuple(way.places))
+        yield Detection(message=_message(src, dst, way), evidence=tuple(way.places))
 
 
-def _note(way: _Way, life: MessageLife, index: SessionIndex) -> None:
+def _add_message(way: _Way, life: MessageLife, index: SessionIndex) -> None:
     way.messages += 1
     way.duplicates += life.duplicates
     if len(way.places) < _SHOWN and life.resent_at:
@@ -52,7 +52,7 @@ def _note(way: _Way, life: MessageLife, index: SessionIndex) -> None:
         way.places += [place_at(life.first, life.src, life.dst, capture), *places]
 
 
-def _said(src: str, dst: str, way: _Way) -> str:
+def _message(src: str, dst: str, way: _Way) -> str:
     count = "1 message" if way.messages == 1 else f"{way.messages} messages"
     again = "came again on a new connection"
     if not way.duplicates:

@@ -1,4 +1,4 @@
-"""SES-SLOW: a sender waited longer for an acknowledgment than both sides agreed on."""
+"""SES-SLOW: a sender waited for an acknowledgment longer than the agreed time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LEN: sizes that do not fit what they measure, where the codes of anomalies say all of it."""
+"""LEN: sizes that do not match their data, reported by the codes of anomalies alone."""
 
 from __future__ import annotations
 

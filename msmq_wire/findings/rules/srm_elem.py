@@ -1,4 +1,4 @@
-"""SRM-ELEM: elements of a message over HTTP are missing, or hold something else than they must."""
+"""SRM-ELEM: elements of a message over HTTP are missing or have invalid content."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ELSEWHERE = {
     "stream.durable": "",
     "path.action": "",
 }
-"""Codes that another rule tells, and those that say nothing of a message."""
+"""Codes that another rule reports, and codes that are not about a message."""
 
 
 def _check(record: Record, context: Context) -> Iterator[Detection]:

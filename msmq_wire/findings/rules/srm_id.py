@@ -1,4 +1,4 @@
-"""SRM-ID: the id of a message over HTTP is nobody's, or another queue manager's."""
+"""SRM-ID: the id of a message over HTTP does not identify its sender."""
 
 from __future__ import annotations
 

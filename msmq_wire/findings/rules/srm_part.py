@@ -1,4 +1,4 @@
-"""SRM-PART: the parts of a message over HTTP are not those of one."""
+"""SRM-PART: the MIME parts of a message over HTTP are wrong."""
 
 from __future__ import annotations
 

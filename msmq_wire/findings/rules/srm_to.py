@@ -16,40 +16,45 @@ _WEB = ("http://", "https://")
 
 def _check(record: Record, context: Context) -> Iterator[Detection]:
     if record.parent is not None:
-        # A stored message says where it went, not where it is.
+        # A stored message keeps the URL that it was sent to.
         return
     message = record.packet
     header = getattr(message.envelope, "header", None)
     to = getattr(getattr(header, "path", None), "to", None)
     if not isinstance(to, str) or not to.lower().startswith(_WEB):
         return
-    addressed = _host(to)
-    asked = _asked(message.target, message.headers)
-    if not addressed or not asked or _same(addressed, asked) or addressed == host_of(record.dst).lower():
+    addressed = _host_of_url(to)
+    requested = _request_host(message.target, message.headers)
+    if (
+        not addressed
+        or not requested
+        or _may_be_same_host(addressed, requested)
+        or addressed == host_of(record.dst).lower()
+    ):
         return
-    if _is_address(asked) != _is_address(addressed):
-        # A name and a number can be one host.
+    if _is_address(requested) != _is_address(addressed):
+        # A name and an address can be the same host.
         return
     yield Detection(
-        message=f"the request goes to {asked}, but the envelope is for {addressed}",
+        message=f"the request goes to {requested}, but the envelope is for {addressed}",
         evidence=(evidence_of(record, "envelope.header.path.to", 0, len(to), to.encode("utf-8", "replace")),),
     )
 
 
-def _host(url: str) -> str:
+def _host_of_url(url: str) -> str:
     try:
         return (urlsplit(url).hostname or "").rstrip(".")
     except ValueError:
         return ""
 
 
-def _asked(target: str, headers: tuple[object, ...]) -> str:
-    """The host that a request is for: that of its target, else of its Host header."""
+def _request_host(target: str, headers: tuple[object, ...]) -> str:
+    """The host in the request target; otherwise the one in the Host header."""
     if target.lower().startswith(_WEB):
-        return _host(target)
+        return _host_of_url(target)
     for field in headers:
         if getattr(field, "name", "").lower() == "host":
-            return _host(f"http://{getattr(field, 'value', '').strip()}")
+            return _host_of_url(f"http://{getattr(field, 'value', '').strip()}")
     return ""
 
 
@@ -61,7 +66,7 @@ def _is_address(host: str) -> bool:
     return True
 
 
-def _same(one: str, other: str) -> bool:
+def _may_be_same_host(one: str, other: str) -> bool:
     """Whether two names can be one host: ``msg01`` and ``msg01.corp.example`` can."""
     if _is_address(one) or _is_address(other):
         return one == other

@@ -1,4 +1,4 @@
-"""SRM-XML: the envelope of a message over HTTP cannot be read to its end, or asks for what SOAP forbids."""
+"""SRM-XML: the envelope of a message over HTTP cannot be parsed, or uses XML that SOAP forbids."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TIM-EXPIRED: a message is sent after its time to reach the queue, or to be received, is over."""
+"""TIM-EXPIRED: a message is sent after its time limit to reach the queue, or to be received."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def _check(record: Record, context: Context) -> Iterable[Detection]:
     sender = sender_of(record.packet.user_header.source_queue_manager, record.src)
     limits = {_LIMITS[path]: limit for path, limit in over.items()}
     timed = TimeComparison(sender=sender, sent=sent, captured=record.time, limits=limits)
-    return (Detection(message=_said(age, limits), evidence=places, caveats=caveats, timed=timed),)
+    return (Detection(message=_message(age, limits), evidence=places, caveats=caveats, timed=timed),)
 
 
-def _said(age: int, limits: dict[str, int]) -> str:
+def _message(age: int, limits: dict[str, int]) -> str:
     said = " and ".join(f"{name} of {length_of_time(limit)}" for name, limit in limits.items())
     was = "was" if len(limits) == 1 else "were"
     return f"the message was {length_of_time(age)} old when it was sent, and its {said} {was} over"
@@ -53,7 +53,7 @@ def _by_clock(seen: Detection, timed: TimeComparison, clock: HostClock) -> Detec
     if not limits:
         return None
     caveats = (f"by the clock of its sender, which {clock.agreeing} messages show",)
-    return msgspec.structs.replace(seen, message=_said(age, limits), caveats=caveats)
+    return msgspec.structs.replace(seen, message=_message(age, limits), caveats=caveats)
 
 
 RULE = Rule(

@@ -1,4 +1,4 @@
-"""TIM-SKEW: SentTime is in the future of the capture, or older than any message waits."""
+"""TIM-SKEW: SentTime is later than the capture, or too long before it."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from msmq_wire.wire.expressions import this, within
 from msmq_wire.wire.headers.base_header import INFINITE, SIGNATURE
 
 _WAIT = 4 * 86400
-"""Seconds: the time to reach a queue that is the default."""
+"""The default time to reach a queue, in seconds."""
 _ENDLESS_WAIT = 30 * 86400
-"""Seconds after which a message without a limit of time is told as well."""
+"""A message without a time limit is reported after so many seconds."""
 _CAPTURE = ("it may be the clock of the capturing host that is wrong",)
 _SENT, _LIMIT, _TIME = this.user_header.sent_time, this.base_header.time_to_reach_queue, this._.time
 # The seconds of the capture are cut, not rounded.

@@ -1,4 +1,4 @@
-"""TXN-ACK: an acknowledgment of a transactional sequence that does not fit what was sent."""
+"""TXN-ACK: an acknowledgment of a transactional sequence does not match the sent messages."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _BEFORE = "the messages may have been sent before the capture began"
 def _check(story: Story, context: Context) -> Iterator[Detection]:
     strays = [stray for stray in story.strays if stray.kind in _KINDS]
     if strays:
-        yield from _of_strays(story, strays)
+        yield from _stray_acks(story, strays)
     ahead = [stream for stream in story.streams if stream.acknowledged_ahead is not None]
     for stream in ahead:
         session = story.session(stream.sessions[0]) if stream.sessions else None
-        yield _ahead(stream, "" if session is None else session.capture)
+        yield _ack_ahead(stream, "" if session is None else session.capture)
 
 
-def _of_strays(story: Story, strays: list[StrayAck]) -> Iterator[Detection]:
-    index, known = SessionIndex(story), _known(story)
+def _stray_acks(story: Story, strays: list[StrayAck]) -> Iterator[Detection]:
+    index, known = SessionIndex(story), _first_messages(story)
     for stray in strays:
         session = index.at(stray.at, stray.src, stray.dst)
         since = known.get((host_of(stray.dst), host_of(stray.src)))
@@ -42,8 +42,8 @@ def _of_strays(story: Story, strays: list[StrayAck]) -> Iterator[Detection]:
         )
 
 
-def _known(story: Story) -> dict[tuple[str, str], int]:
-    """For every pair of hosts: since which record one sent messages to the other."""
+def _first_messages(story: Story) -> dict[tuple[str, str], int]:
+    """The first record in which each host sent a message to each other host."""
     since: dict[tuple[str, str], int] = {}
     for session in story.sessions:
         client, server = host_of(session.client), host_of(session.server)
@@ -54,7 +54,7 @@ def _known(story: Story) -> dict[tuple[str, str], int]:
     return since
 
 
-def _ahead(stream: TransactionalStream, capture: str) -> Detection:
+def _ack_ahead(stream: TransactionalStream, capture: str) -> Detection:
     assert stream.acknowledged_ahead is not None
     # An acknowledgment goes the other way.
     return Detection(

@@ -1,4 +1,4 @@
-"""TXN-FORM: an OrderAck or FinalAck that its receiver takes for a message."""
+"""TXN-FORM: an OrderAck or FinalAck that its receiver treats as a message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TXN-GAP: a transactional message names a predecessor that was not seen."""
+"""TXN-GAP: a transactional message names a previous message that was not captured."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ def _check(story: Story, context: Context) -> Iterator[Detection]:
         if stream.gaps:
             session = story.session(stream.sessions[0]) if stream.sessions else None
             for gap in stream.gaps:
-                yield _seen(stream, gap, "" if session is None else session.capture, story.last)
+                yield _detection(stream, gap, "" if session is None else session.capture, story.last)
 
 
-def _seen(stream: TransactionalStream, gap: TransactionGap, capture: str, last: int | None) -> Detection:
-    severity, caveats = _weight(gap, last)
+def _detection(stream: TransactionalStream, gap: TransactionGap, capture: str, last: int | None) -> Detection:
+    severity, caveats = _severity_and_caveats(gap, last)
     moments = (gap.at,) if gap.filled is None else (gap.at, gap.filled)
     sequence = f"in sequence {stream.tx_sequence_id:#x} to {stream.queue or 'a queue'}"
     return Detection(
-        message=f"{_held(stream, gap)}, {sequence}: "
+        message=f"{_missing_text(stream, gap)}, {sequence}: "
         f"message {gap.number} names {gap.previous} as the one before it, but the last one was {gap.after}",
         evidence=tuple(place_at(moment, stream.src, stream.dst, capture) for moment in moments),
         severity=severity,
@@ -33,8 +33,8 @@ def _seen(stream: TransactionalStream, gap: TransactionGap, capture: str, last: 
     )
 
 
-def _held(stream: TransactionalStream, gap: TransactionGap) -> str:
-    """Which numbers are missing, and how many messages wait behind them."""
+def _missing_text(stream: TransactionalStream, gap: TransactionGap) -> str:
+    """The missing numbers, and how many messages wait for them."""
     first = gap.after + 1
     missing, one = f"numbers {first} to {gap.previous}", first >= gap.previous
     if one:
@@ -49,7 +49,7 @@ def _held(stream: TransactionalStream, gap: TransactionGap) -> str:
     return f"{missing} {'is' if one else 'are'} missing{reported}"
 
 
-def _weight(gap: TransactionGap, last: int | None) -> tuple[Severity | None, tuple[str, ...]]:
+def _severity_and_caveats(gap: TransactionGap, last: int | None) -> tuple[Severity | None, tuple[str, ...]]:
     if gap.filled is not None:
         return "info", ()
     if gap.at.time is not None and last is not None and last - gap.at.time < RESENDS:
