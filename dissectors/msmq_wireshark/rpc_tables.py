@@ -171,8 +171,8 @@ class _Tables:
                 return {
                     "kind": "sections",
                     "count": _size(type_.count),
-                    "declared": self.number(type_.declared),
-                    "pointers": self.number(type_.pointers),
+                    "declared": self.number(type_.by_idl),
+                    "pointers": self.number(type_.by_prose),
                 }
         raise TypeError(f"{type(type_).__name__} has no rule")
 
@@ -246,7 +246,7 @@ class _Tables:
             case Pointer():
                 self._leaf(type_.target, path, doc, enumeration, around)
             case SectionArray():
-                self._leaf(type_.declared, path, doc, enumeration, around)
+                self._leaf(type_.by_idl, path, doc, enumeration, around)
             case Array() if type_.kind is not None:
                 self._take(path, "bytes" if type_.kind is bytes else "string", doc, None)
             case Array():

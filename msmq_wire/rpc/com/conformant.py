@@ -18,7 +18,7 @@ from msmq_wire.rpc.ndr.compiled import Emitter, deferred, flat
 from msmq_wire.rpc.ndr.structures import members
 from msmq_wire.rpc.ndr.stub_stream import NdrReader, NdrWriter
 from msmq_wire.rpc.ndr.syntax import Syntax
-from msmq_wire.rpc.ndr.types import Scope, number_of
+from msmq_wire.rpc.ndr.types import Scope, size_evaluator
 from msmq_wire.wire.expressions import Expression
 from msmq_wire.wire.fields import WireStruct
 
@@ -43,17 +43,17 @@ class ConformantFields(Fields):
         self._array: Array = array
         self._last = declared[-1].name
         self._head = Fields(cls, {member.name: member.type for member in declared[:-1]})
-        self._wanted = number_of(array.size)
+        self._wanted = size_evaluator(array.size)
 
     def alignment(self, syntax: Syntax) -> int:
         return max(8 if syntax.wide else 4, self._head.alignment(syntax))
 
-    def flat(self, reader: NdrReader, scope: Scope) -> Any:
+    def read_flat(self, reader: NdrReader, scope: Scope) -> Any:
         start = reader.pos
         count = reader.count()
         head = self._head
         try:
-            value = head.flat(reader, _NOTHING)
+            value = head.read_flat(reader, _NOTHING)
         except DecodeError as error:
             if isinstance(error.partial, self.cls):
                 error.partial = msgspec.structs.replace(error.partial, **{self._last: msgspec.UNSET})
@@ -88,13 +88,13 @@ class LittleEndianFields(Fields):
 
     __slots__ = ()
 
-    def flat(self, reader: NdrReader, scope: Scope) -> Any:
+    def read_flat(self, reader: NdrReader, scope: Scope) -> Any:
         with _read_little_endian(reader):
-            return super().flat(reader, scope)
+            return super().read_flat(reader, scope)
 
-    def deferred(self, reader: NdrReader, state: Any, scope: Scope) -> Any:
+    def read_deferred(self, reader: NdrReader, state: Any, scope: Scope) -> Any:
         with _read_little_endian(reader):
-            return super().deferred(reader, state, scope)
+            return super().read_deferred(reader, state, scope)
 
     def write_flat(self, writer: NdrWriter, value: Any, scope: Scope) -> None:
         with _written_little_endian(writer):
@@ -139,10 +139,10 @@ class StubRemainder(Conformant):
     def alignment(self, syntax: Syntax) -> int:
         return 1
 
-    def smallest(self, syntax: Syntax) -> int:
+    def minimum_size(self, syntax: Syntax) -> int:
         return 1
 
-    def flat(self, reader: NdrReader, scope: Scope) -> Any:
+    def read_flat(self, reader: NdrReader, scope: Scope) -> Any:
         return reader.take(max(0, reader.end - reader.pos - self.but))
 
     def write_flat(self, writer: NdrWriter, value: Any, scope: Scope) -> None:
@@ -168,7 +168,7 @@ class Opaque(Conformant):
     def alignment(self, syntax: Syntax) -> int:
         return 1
 
-    def flat(self, reader: NdrReader, scope: Scope) -> Any:
+    def read_flat(self, reader: NdrReader, scope: Scope) -> Any:
         before = self.before_wide if reader.syntax.wide else self.before
         length = (self._size(scope) or 0) - before
         if length < 0:

@@ -1,8 +1,8 @@
 """Arrays and strings: `Conformant`, `ConformantVarying`, `String`. [C706] 14.3.3 to 14.3.5.
 
-The value of an array of bytes is bytes, of wide characters `WcharText`, of anything else a tuple. What an
-array says of its own size is compared with the IDL's ``size_is`` and ``length_is``; a difference is a
-problem, not an error. A count is believed only as far as bytes are there.
+The value of an array of bytes is bytes, of wide characters `WcharText`, of anything else a tuple. Counts on
+the wire are compared with ``size_is`` and ``length_is`` of the IDL; a difference is a problem, not an error.
+The remaining bytes limit every count.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from msmq_wire.errors import DecodeError, EncodeError
 from msmq_wire.rpc.ndr.scalars import WCHAR, Scalar
 from msmq_wire.rpc.ndr.stub_stream import NdrReader, NdrWriter
 from msmq_wire.rpc.ndr.syntax import Syntax
-from msmq_wire.rpc.ndr.types import NdrType, Scope, number_of
+from msmq_wire.rpc.ndr.types import NdrType, Scope, size_evaluator
 from msmq_wire.wire.expressions import Expression
 from msmq_wire.wire.types.wchar_text import WcharText
 
 
 class Array(NdrType):
-    """What conformant and varying arrays have in common; ``size`` is the IDL's size_is."""
+    """Base of conformant and varying arrays; ``size`` is the IDL's size_is."""
 
-    __slots__ = ("_pointing", "_size", "element", "kind", "size")
+    __slots__ = ("_has_deferred", "_size", "element", "kind", "size")
 
     def __init__(self, element: NdrType, *, size: Expression = None) -> None:
         self.element = element
         self.size = size
-        self._size = number_of(size)
-        self._pointing = element.pointing()
+        self._size = size_evaluator(size)
+        self._has_deferred = element.has_deferred()
         self.kind: type[bytes] | None = None
         if isinstance(element, Scalar):
             letter = element.letter(_ANY)
@@ -39,27 +39,27 @@ class Array(NdrType):
     def alignment(self, syntax: Syntax) -> int:
         return max(8 if syntax.wide else 4, self.element.alignment(syntax))
 
-    def smallest(self, syntax: Syntax) -> int:
+    def minimum_size(self, syntax: Syntax) -> int:
         return 8 if syntax.wide else 4
 
-    def pointing(self) -> bool:
-        return self._pointing
+    def has_deferred(self) -> bool:
+        return self._has_deferred
 
-    def scoped(self) -> bool:
-        return self.size is not None or self.element.scoped()
+    def uses_scope(self) -> bool:
+        return self.size is not None or self.element.uses_scope()
 
     def read(self, reader: NdrReader, scope: Scope) -> Any:
-        state = self.flat(reader, scope)
-        return self.deferred(reader, state, scope) if self._pointing else state
+        state = self.read_flat(reader, scope)
+        return self.read_deferred(reader, state, scope) if self._has_deferred else state
 
     def elements(self, reader: NdrReader, count: int, scope: Scope) -> Any:
-        """The flat parts of ``count`` elements."""
+        """Read the inline parts of ``count`` elements."""
         if self.kind is not None:
             return self._octets(reader, count)
         if not count:
             return ()
         element, syntax = self.element, reader.syntax
-        reader.room(count, element.smallest(syntax))
+        reader.room(count, element.minimum_size(syntax))
         if isinstance(element, Scalar):
             reader.align(element.alignment(syntax))
             raw = reader.take(count * element.size(syntax))
@@ -73,14 +73,14 @@ class Array(NdrType):
         try:
             for place in range(count):
                 before = len(reader.problems)
-                states.append(element.flat(reader, scope))
+                states.append(element.read_flat(reader, scope))
                 if len(reader.problems) > before:
                     _place(reader, before, place)
         except DecodeError as error:
             _place(reader, before, len(states))
-            before_it = self.reached(states) if self._pointing else tuple(states)
+            before_it = self.partial_value(states) if self._has_deferred else tuple(states)
             raise _at(error, len(states), before_it or ()) from None
-        return states if self._pointing else tuple(states)
+        return states if self._has_deferred else tuple(states)
 
     def _octets(self, reader: NdrReader, count: int) -> bytes:
         length = count if self.kind is bytes else 2 * count
@@ -99,13 +99,13 @@ class Array(NdrType):
             raise error
         return data
 
-    def deferred(self, reader: NdrReader, state: Any, scope: Scope) -> Any:
+    def read_deferred(self, reader: NdrReader, state: Any, scope: Scope) -> Any:
         values: list[Any] = []
         before = len(reader.problems)
         try:
             for one in state:
                 before = len(reader.problems)
-                values.append(self.element.deferred(reader, one, scope))
+                values.append(self.element.read_deferred(reader, one, scope))
                 if len(reader.problems) > before:
                     _place(reader, before, len(values) - 1)
         except DecodeError as error:
@@ -113,14 +113,14 @@ class Array(NdrType):
             raise _at(error, len(values), tuple(values)) from None
         return tuple(values)
 
-    def reached(self, state: Any) -> Any:
-        if not self._pointing:
+    def partial_value(self, state: Any) -> Any:
+        if not self._has_deferred:
             return state
-        values = tuple(self.element.reached(one) for one in state)
+        values = tuple(self.element.partial_value(one) for one in state)
         return msgspec.UNSET if any(one is msgspec.UNSET for one in values) else values
 
     def length(self, value: Any) -> int:
-        """How many elements a value has."""
+        """The number of elements in a value."""
         if self.kind is not None:
             if not isinstance(value, bytes):
                 raise EncodeError(f"a {type(value).__name__} where bytes belong")
@@ -133,7 +133,7 @@ class Array(NdrType):
         return len(value)
 
     def write_elements(self, writer: NdrWriter, value: Any, scope: Scope) -> None:
-        """Write the flat parts."""
+        """Write the inline parts of the elements."""
         element, syntax = self.element, writer.syntax
         if self.kind is not None:
             if self.kind is WcharText:
@@ -168,7 +168,7 @@ class Conformant(Array):
 
     __slots__ = ()
 
-    def flat(self, reader: NdrReader, scope: Scope) -> Any:
+    def read_flat(self, reader: NdrReader, scope: Scope) -> Any:
         start = reader.pos
         count = reader.count()
         expected = self._size(scope)
@@ -186,8 +186,8 @@ class Conformant(Array):
 class ConformantVarying(Array):
     """max_count, offset, actual_count, then actual_count elements; ``length`` is the IDL's length_is.
 
-    ``sized`` is false where size_is names a parameter that stands behind the array or in the request: then
-    any max_count is right, and one other than actual_count is kept.
+    ``sized`` is false if size_is names a later parameter, or one of the request. Any max_count is then valid,
+    and a max_count that differs from actual_count is kept.
     """
 
     __slots__ = ("_length", "length_is", "sized")
@@ -198,17 +198,17 @@ class ConformantVarying(Array):
         super().__init__(element, size=size)
         self.sized = sized
         self.length_is = length
-        self._length = number_of(length)
+        self._length = size_evaluator(length)
 
-    def scoped(self) -> bool:
-        return self.length_is is not None or super().scoped()
+    def uses_scope(self) -> bool:
+        return self.length_is is not None or super().uses_scope()
 
     def natural(self, actual: int, scope: Scope) -> int:
-        """The max_count that the declaration asks for."""
+        """The max_count by the declaration."""
         size = self._size(scope)
         return actual if size is None or size < 0 else size
 
-    def flat(self, reader: NdrReader, scope: Scope) -> Any:
+    def read_flat(self, reader: NdrReader, scope: Scope) -> Any:
         ordinal = reader.varying
         reader.varying += 1
         start = reader.pos
@@ -247,9 +247,9 @@ class String(ConformantVarying):
     def __init__(self) -> None:
         super().__init__(WCHAR)
 
-    def flat(self, reader: NdrReader, scope: Scope) -> Any:
+    def read_flat(self, reader: NdrReader, scope: Scope) -> Any:
         start = reader.pos
-        value = super().flat(reader, scope)
+        value = super().read_flat(reader, scope)
         if value[-2:] != b"\0\0":
             reader.problem("string-terminator", "a string without its terminator", start, reader.pos - start)
         return value

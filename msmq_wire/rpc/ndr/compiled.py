@@ -1,8 +1,8 @@
-"""Decoders for one parameter list in one syntax, as Python that is made in memory when they are first needed.
+"""Compiles decoders, each for one parameter list in one syntax, on first use.
 
-The rule kept here: a decoder reads regular stubs only. Whatever is odd (an alignment gap that is not zero, a
-count that the declaration does not say, bytes that are not there) makes it give up, and the type objects read
-the stub again: so there is one truth about what is odd. Little-endian syntaxes only.
+The rule kept here: a decoder reads regular stubs only. It gives up on padding that is not zero, on a count
+that differs from the declaration, and on missing bytes. The type objects then read the stub again, so that
+only they judge irregular stubs. Little-endian syntaxes only.
 
 A type without a rule cannot be compiled, which is an error. Lists have no decoder, and are left to the type
 objects, where an array in them has elements of no fixed size in place (PROPVARIANT).
@@ -28,17 +28,17 @@ from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 
 Decoder = Callable[[bytes], tuple[Any, list[int], int]]
-"""Gives the value, the referent ids and where it ends; raises `CompilerFallback` or `struct.error`."""
+"""Returns the value, the referent ids and the end offset; raises `CompilerFallback` or `struct.error`."""
 
 _GAPS = {1: "B", 2: "H", 3: "BH", 4: "I", 5: "BI", 6: "HI", 7: "BHI"}
 
 
 class CompilerFallback(Exception):
-    """Nothing for a decoder: the type objects have to read it."""
+    """A decoder cannot read the stub; the type objects must."""
 
 
 class _NotFixed(Exception):
-    """An array of elements whose size in place is not known beforehand."""
+    """The inline part of the elements of an array has no fixed size."""
 
 
 class Emitter:
@@ -67,12 +67,12 @@ class Emitter:
         self.lines.append("    " * self._depth + text)
 
     def name(self, stem: str) -> str:
-        """A new local name."""
+        """Make a new local name."""
         self._count += 1
         return f"{stem}{self._count}"
 
     def constant(self, stem: str, value: Any) -> str:
-        """A name for something that the decoder uses."""
+        """Make a global name for an object that the decoder uses."""
         for known, held in self.names.items():
             if held is value:
                 return known
@@ -82,13 +82,13 @@ class Emitter:
 
     @contextmanager
     def indented(self) -> Iterator[None]:
-        """Lines inside are one level deeper."""
+        """Indent the lines inside."""
         self._depth += 1
         yield
         self._depth -= 1
 
     def align(self, to: int) -> None:
-        """Move to a multiple of ``to``, over zeros."""
+        """Skip zero padding up to a multiple of ``to``."""
         if to <= self._known:
             lacking = -self._offset % to
             if lacking:
@@ -106,7 +106,7 @@ class Emitter:
         self._known, self._offset = to, 0
 
     def scalar(self, letter: str, size: int, alignment: int, *, referent: bool = False) -> str:
-        """Read one number or a few bytes; return the name that has it."""
+        """Read a number or a few bytes; return the name of the variable."""
         self.align(alignment)
         target = self.name("r" if referent else "v")
         self._take(letter, target)
@@ -122,7 +122,7 @@ class Emitter:
         self._offset += struct.calcsize("<" + letter)
 
     def flush(self) -> None:
-        """Write the read of everything that was asked for in a row."""
+        """Write one read for all fields collected in a row."""
         if not self._letters:
             return
         unpack = self.constant("unpack", self.syntax.layout(self._letters).unpack_from)
@@ -136,7 +136,7 @@ class Emitter:
         self._targets, self._gaps, self._referents = [], [], []
 
     def settle(self) -> None:
-        """Let ``p`` be the place."""
+        """Set ``p`` to the current offset."""
         self.flush()
         if self._offset:
             self.line(f"p += {self._offset}")
@@ -157,7 +157,7 @@ class Emitter:
 
     @contextmanager
     def branch(self, condition: str, word: str = "if") -> Iterator[None]:
-        """Lines inside run under a condition; behind it less is known of the place."""
+        """Run the lines inside under a condition; less is known of the offset after it."""
         self.settle()
         before = self._known
         self.line(f"{word} {condition}:" if condition else f"{word}:")
@@ -168,7 +168,7 @@ class Emitter:
 
     @contextmanager
     def loop(self, head: str) -> Iterator[None]:
-        """Lines inside run for each of something; nothing is known of the place."""
+        """Run the lines inside in a loop; nothing is known of the offset after it."""
         self.settle()
         self._known = 1
         self.line(f"{head}:")
@@ -203,13 +203,13 @@ class Emitter:
 
 @singledispatch
 def flat(type_: NdrType, emitter: Emitter) -> Any:
-    """Write what reads a type in place; return its state for `deferred`."""
+    """Write code that reads the inline part of a type; return its state for `deferred`."""
     raise TypeError(f"{type(type_).__name__} has no rule")
 
 
 @singledispatch
 def deferred(type_: NdrType, emitter: Emitter, state: Any) -> str:
-    """Write what reads the pointees of a type; return the expression for its value."""
+    """Write code that reads the pointees of a type; return the expression for its value."""
     raise TypeError(f"{type(type_).__name__} has no rule")
 
 

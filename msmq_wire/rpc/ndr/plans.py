@@ -1,7 +1,7 @@
-"""How the members of a structure lie in one syntax: `Plan`, of `PackedMembers`s and `Single` members.
+"""`Plan`: the layout of the members of a structure in one syntax, as `PackedMembers` and `Single` members.
 
-The rule kept here: an offset is known as far as alignment is. Members of fixed size follow each other in a
-run until one needs more alignment than the place is known to have.
+The rule kept here: offsets are known modulo an alignment. Members of fixed size are packed until one needs a
+stronger alignment than is known.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from msmq_wire.rpc.ndr.types import NdrType
 
 
 class PackedMembers:
-    """Members that one `struct` reads: its gaps, and what makes values of what it gives."""
+    """Members that one `struct` reads, with its padding and the conversions to values."""
 
     __slots__ = (
         "align",
@@ -47,18 +47,18 @@ class PackedMembers:
 
 
 class Single:
-    """A member that is read on its own; ``scoped`` when it looks at the others."""
+    """A member that is read alone; ``uses_scope`` if it depends on other members."""
 
-    __slots__ = ("place", "scoped", "type")
+    __slots__ = ("place", "type", "uses_scope")
 
     def __init__(self, place: int, type_: NdrType) -> None:
         self.place = place
         self.type = type_
-        self.scoped = type_.scoped()
+        self.uses_scope = type_.uses_scope()
 
 
 class Plan:
-    """How the members lie in one syntax: runs and single members in order."""
+    """The layout of the members in one syntax: packed and single members in order."""
 
     __slots__ = ("alignment", "steps")
 
@@ -117,6 +117,6 @@ class Plan:
                 letters += f"{lacking}x"
             letters += one.letter(syntax) if isinstance(one, Scalar) else syntax.count
             offsets.append(offset + lacking)
-            offset += lacking + one.smallest(syntax)
+            offset += lacking + one.minimum_size(syntax)
             run.last = place + 1
         close()

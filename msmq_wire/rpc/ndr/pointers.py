@@ -15,7 +15,7 @@ from msmq_wire.rpc.ndr.types import NdrType, Scope
 
 
 class NullPointee:
-    """The value of a pointer to a NULL pointer; false, and the only one of its kind."""
+    """The value of a pointer to a NULL pointer: a false singleton."""
 
     __slots__ = ()
 
@@ -33,13 +33,13 @@ NULL_POINTEE: Final = NullPointee()
 
 
 class PresentEmpty(bytes):
-    """No bytes, but pointed at: where NULL and no bytes are one value (``Unique(..., null=b"")``)."""
+    """Empty bytes behind a pointer that is not NULL, if NULL has the same value (``null=b""``)."""
 
     __slots__ = ()
 
 
 class Pointer(NdrType):
-    """A referent id in place, the pointee deferred; ``null`` is the value of NULL."""
+    """An inline referent id with a deferred pointee; ``null`` is the value of NULL."""
 
     __slots__ = ("null", "target")
 
@@ -50,19 +50,19 @@ class Pointer(NdrType):
     def alignment(self, syntax: Syntax) -> int:
         return 8 if syntax.wide else 4
 
-    def smallest(self, syntax: Syntax) -> int:
+    def minimum_size(self, syntax: Syntax) -> int:
         return 8 if syntax.wide else 4
 
-    def pointing(self) -> bool:
+    def has_deferred(self) -> bool:
         return True
 
-    def flat(self, reader: NdrReader, scope: Scope) -> int:
+    def read_flat(self, reader: NdrReader, scope: Scope) -> int:
         referent = reader.count()
         if referent:
             reader.referents.append(referent)
         return referent
 
-    def deferred(self, reader: NdrReader, state: Any, scope: Scope) -> Any:
+    def read_deferred(self, reader: NdrReader, state: Any, scope: Scope) -> Any:
         if not state:
             return self.null
         value = self.target.read(reader, scope)
@@ -70,17 +70,17 @@ class Pointer(NdrType):
             return NULL_POINTEE
         return PresentEmpty() if self.null is not None and value == self.null else value
 
-    def reached(self, state: Any) -> Any:
+    def partial_value(self, state: Any) -> Any:
         return msgspec.UNSET if state else self.null
 
     def read(self, reader: NdrReader, scope: Scope) -> Any:
-        return self.deferred(reader, self.flat(reader, scope), scope)
+        return self.read_deferred(reader, self.read_flat(reader, scope), scope)
 
-    def scoped(self) -> bool:
-        return self.target.scoped()
+    def uses_scope(self) -> bool:
+        return self.target.uses_scope()
 
     def referent(self, writer: NdrWriter, value: Any) -> int:
-        """The id to write for a value: 0 for NULL."""
+        """The referent id to write for a value: 0 for NULL."""
         if value is None or (value == self.null and type(value) is not PresentEmpty):
             return 0
         return writer.referent()
@@ -103,21 +103,21 @@ class Unique(Pointer):
 class Full(Pointer):
     """``[ptr]``: may be NULL, may be an alias of another full pointer.
 
-    No parameter list here has two of them, so nothing can be an alias, and it reads like `Unique`.
+    No parameter list here has two full pointers, so there are no aliases, and it reads like `Unique`.
     """
 
     __slots__ = ()
 
 
 class EmbeddedRef(Pointer):
-    """``[ref]`` inside a structure: a referent id that must not be 0, the pointee deferred.
+    """``[ref]`` inside a structure: a referent id that must not be 0, with a deferred pointee.
 
-    NULL is kept as None and told as a problem.
+    NULL is kept as None and reported as a problem.
     """
 
     __slots__ = ()
 
-    def deferred(self, reader: NdrReader, state: Any, scope: Scope) -> Any:
+    def read_deferred(self, reader: NdrReader, state: Any, scope: Scope) -> Any:
         if not state:
             reader.problem("ref-pointer", "a ref pointer must not be NULL", reader.pos, 0)
-        return super().deferred(reader, state, scope)
+        return super().read_deferred(reader, state, scope)

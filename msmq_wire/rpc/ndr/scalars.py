@@ -1,4 +1,4 @@
-"""Numbers, GUIDs and what else has a fixed size in place. [C706] 14.2, [MS-DTYP] 2.2 and 2.3.4."""
+"""Numbers, GUIDs and other types of fixed size. [C706] 14.2, [MS-DTYP] 2.2 and 2.3.4."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ from msmq_wire.wire.types.guid import GUID
 
 
 class Scalar(NdrType):
-    """A type of fixed size that one `struct` letter reads; runs of them are read at once."""
+    """A type of fixed size that one `struct` letter reads; adjacent ones are read together."""
 
     __slots__ = ()
 
     def letter(self, syntax: Syntax) -> str:
-        """How `struct` reads it."""
+        """Its `struct` format."""
         raise NotImplementedError
 
     def size(self, syntax: Syntax) -> int:
-        """Bytes in place."""
+        """Its size in bytes."""
         raise NotImplementedError
 
     def from_wire(self, raw: Any, syntax: Syntax) -> Any:
-        """The value of what `struct` read."""
+        """Convert what `struct` read to the value."""
         return raw
 
     def to_wire(self, value: Any, syntax: Syntax) -> Any:
-        """What `struct` writes."""
+        """Convert the value to what `struct` writes."""
         return value
 
     def plain(self, syntax: Syntax) -> bool:
-        """Whether what `struct` reads is the value already."""
+        """Whether `struct` reads the value without a conversion."""
         return True
 
-    def smallest(self, syntax: Syntax) -> int:
+    def minimum_size(self, syntax: Syntax) -> int:
         return self.size(syntax)
 
-    def flat(self, reader: NdrReader, scope: Scope) -> Any:
+    def read_flat(self, reader: NdrReader, scope: Scope) -> Any:
         syntax = reader.syntax
         reader.align(self.alignment(syntax))
         raw = reader.take(self.size(syntax))
@@ -56,7 +56,7 @@ class Scalar(NdrType):
 
 
 class Number(Scalar):
-    """An integer: its `struct` letter, and another one in NDR64 for enumerations."""
+    """An integer: its `struct` letter, with a different one in NDR64 for enumerations."""
 
     __slots__ = ("_letter", "_size", "_wide")
 
@@ -76,7 +76,7 @@ class Number(Scalar):
 
 
 class Ranged(Number):
-    """A number with the IDL's ``range``; outside it the value is kept and told as a problem."""
+    """A number with the IDL's ``range``; a value outside is kept and reported as a problem."""
 
     __slots__ = ("first", "last")
 
@@ -85,20 +85,20 @@ class Ranged(Number):
         self.first = first
         self.last = last
 
-    def flat(self, reader: NdrReader, scope: Scope) -> Any:
-        value = super().flat(reader, scope)
+    def read_flat(self, reader: NdrReader, scope: Scope) -> Any:
+        value = super().read_flat(reader, scope)
         self.judge(reader, value, reader.pos - self.size(reader.syntax))
         return value
 
     def judge(self, reader: NdrReader, value: int, offset: int, path: str = "") -> None:
-        """Take note of a value outside the range."""
+        """Report a value outside the range."""
         if not self.first <= value <= self.last:
             message = f"{value} is not in the IDL's range {self.first} to {self.last}"
             reader.problem("range", message, offset, self.size(reader.syntax), path)
 
 
 class Octets16(Scalar):
-    """Sixteen bytes: a GUID (three numbers and eight bytes), or plain bytes where ``numbers`` is false."""
+    """Sixteen bytes: a GUID (three numbers and eight bytes), or plain bytes if ``numbers`` is false."""
 
     __slots__ = ("numbers",)
 

@@ -1,7 +1,7 @@
 """Structures and parameter lists: `NdrStruct`, `Fields`, `Parameters`. [C706] 14.3.6, 14.4.
 
-The rule kept here: members of fixed size that follow each other are read at once, whatever the syntax; what
-lies between them is checked, and kept where it is not zero.
+The rule kept here: adjacent members of fixed size are read together in every syntax. Padding between them is
+kept if it is not zero.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from msmq_wire.wire.musts import View
 from msmq_wire.wire.nodes import named
 
 _NOTHING: Scope = {}
-_LOOKED_UP = frozenset(("_make", "_pointing", "_pointing_places", "_scoped", "names", "types"))
+_LOOKED_UP = frozenset(("_make", "_has_deferred", "_deferred_places", "_uses_scope", "names", "types"))
 
 
 class NdrStruct(WireStruct, frozen=True, kw_only=True, gc=False):
@@ -66,15 +66,15 @@ def members(cls: type[WireStruct]) -> tuple[Member, ...]:
 
 
 class _States(list[Any]):
-    """The states of a structure's members, and where it starts."""
+    """The states of the members of a structure, and its start offset."""
 
     __slots__ = ("start",)
 
     start: int
 
 
-def _maker(cls: type[WireStruct], names: tuple[str, ...]) -> Callable[..., Any]:
-    """What makes a value of its members in wire order: keywords in code cost a fifth of a dictionary."""
+def _compile_constructor(cls: type[WireStruct], names: tuple[str, ...]) -> Callable[..., Any]:
+    """Compile a constructor from members in wire order; a dictionary costs five times as much."""
     given = ", ".join(f"{name}={name}" for name in names)
     made: Callable[..., Any] = eval(f"lambda {', '.join(names)}: _cls({given})", {"_cls": cls})
     return made
@@ -83,17 +83,17 @@ def _maker(cls: type[WireStruct], names: tuple[str, ...]) -> Callable[..., Any]:
 class Fields(NdrType):
     """The members of a structure; ``forms`` gives their types where the class is declared elsewhere.
 
-    They are looked up when the first of them is asked for: most structures are declared and never met.
+    They are looked up on first use, because most declared structures are never read.
     """
 
     __slots__ = (
         "_alignments",
+        "_deferred_places",
         "_forms",
+        "_has_deferred",
         "_make",
         "_plans",
-        "_pointing",
-        "_pointing_places",
-        "_scoped",
+        "_uses_scope",
         "cls",
         "names",
         "types",
@@ -122,10 +122,10 @@ class Fields(NdrType):
             forms = {member.name: member.type for member in members(self.cls)}
         self.names = tuple(forms)
         self.types = tuple(forms.values())
-        self._make = _maker(self.cls, self.names)
-        self._pointing_places = tuple(place for place, one in enumerate(self.types) if one.pointing())
-        self._pointing = bool(self._pointing_places)
-        self._scoped = any(one.scoped() for one in self.types)
+        self._make = _compile_constructor(self.cls, self.names)
+        self._deferred_places = tuple(place for place, one in enumerate(self.types) if one.has_deferred())
+        self._has_deferred = bool(self._deferred_places)
+        self._uses_scope = any(one.uses_scope() for one in self.types)
 
     def alignment(self, syntax: Syntax) -> int:
         found = self._alignments.get(syntax)
@@ -133,11 +133,11 @@ class Fields(NdrType):
             found = self._alignments[syntax] = max((one.alignment(syntax) for one in self.types), default=1)
         return found
 
-    def smallest(self, syntax: Syntax) -> int:
-        return max(1, sum(one.smallest(syntax) for one in self.types))
+    def minimum_size(self, syntax: Syntax) -> int:
+        return max(1, sum(one.minimum_size(syntax) for one in self.types))
 
-    def pointing(self) -> bool:
-        return self._pointing
+    def has_deferred(self) -> bool:
+        return self._has_deferred
 
     def _plan(self, syntax: Syntax) -> Plan:
         plan = self._plans.get(syntax)
@@ -146,7 +146,7 @@ class Fields(NdrType):
             plan = self._plans[syntax] = Plan(self.types, syntax, start, deferring=self.DEFERRING)
         return plan
 
-    def flat(self, reader: NdrReader, scope: Scope) -> Any:
+    def read_flat(self, reader: NdrReader, scope: Scope) -> Any:
         syntax = reader.syntax
         plan = self._plan(syntax)
         reader.align(plan.alignment)
@@ -157,14 +157,14 @@ class Fields(NdrType):
         reader.depth -= 1
         if syntax.wide:
             reader.align(plan.alignment)
-        return states if self._pointing else self._value(reader, states)
+        return states if self._has_deferred else self._value(reader, states)
 
     def read(self, reader: NdrReader, scope: Scope) -> Any:
-        state = self.flat(reader, scope)
-        return self.deferred(reader, state, scope) if self._pointing else state
+        state = self.read_flat(reader, scope)
+        return self.read_deferred(reader, state, scope) if self._has_deferred else state
 
     def _read(self, reader: NdrReader, plan: Plan, states: list[Any]) -> None:
-        """Read every member in place; a parameter's pointee follows it at once."""
+        """Read the inline part of every member; the pointee of a parameter follows it directly."""
         for step in plan.steps:
             if type(step) is PackedMembers:
                 start = reader.pos
@@ -193,8 +193,8 @@ class Fields(NdrType):
         one = step.type
         before = len(reader.problems)
         try:
-            scope = self._scope(states) if step.scoped else _NOTHING
-            states.append(one.read(reader, scope) if self.DEFERRING else one.flat(reader, scope))
+            scope = self._scope(states) if step.uses_scope else _NOTHING
+            states.append(one.read(reader, scope) if self.DEFERRING else one.read_flat(reader, scope))
         except DecodeError as error:
             self._name(reader, before, step.place)
             raise self._within(error, step.place, states) from None
@@ -202,23 +202,23 @@ class Fields(NdrType):
             self._name(reader, before, step.place)
 
     def _cut(self, reader: NdrReader, run: PackedMembers, states: list[Any]) -> None:
-        """Read what there is of a run, member by member, up to the one that is cut."""
+        """Read packed members one by one up to the cut one."""
         for place in range(run.first, run.last):
             before = len(reader.problems)
             try:
-                states.append(self.types[place].flat(reader, _NOTHING))
+                states.append(self.types[place].read_flat(reader, _NOTHING))
             except DecodeError as error:
                 raise self._within(error, place, states) from None
             self._name(reader, before, place)
         raise AssertionError("a run that was cut was whole")
 
-    def deferred(self, reader: NdrReader, state: Any, scope: Scope) -> Any:
-        own = self._scope(state) if self._scoped else _NOTHING
+    def read_deferred(self, reader: NdrReader, state: Any, scope: Scope) -> Any:
+        own = self._scope(state) if self._uses_scope else _NOTHING
         reader.enter()
-        for place in self._pointing_places:
+        for place in self._deferred_places:
             before = len(reader.problems)
             try:
-                state[place] = self.types[place].deferred(reader, state[place], own)
+                state[place] = self.types[place].read_deferred(reader, state[place], own)
             except DecodeError as error:
                 self._name(reader, before, place)
                 raise self._within(error, place, state, resolved=place + 1) from None
@@ -238,7 +238,7 @@ class Fields(NdrType):
         return value
 
     def _scope(self, states: list[Any]) -> Scope:
-        """The members as size expressions see them."""
+        """The members as a scope for size expressions."""
         return {name: ABSENT if one is None else one for name, one in zip(self.names, states, strict=False)}
 
     def _name(self, reader: NdrReader, before: int, place: int) -> None:
@@ -246,7 +246,7 @@ class Fields(NdrType):
             problem.path = _joined(self.names[place], problem.path)
 
     def _within(self, error: DecodeError, place: int, states: list[Any], *, resolved: int = 0) -> DecodeError:
-        """The error with its place in this structure; pointers from ``resolved`` on were not followed yet."""
+        """Add this structure to an error; pointees from index ``resolved`` on are not read."""
         reached = self._reached(states, resolved)
         reached[self.names[place]] = msgspec.UNSET if error.partial is None else error.partial
         error.path = _joined(self.names[place], error.path)
@@ -259,13 +259,13 @@ class Fields(NdrType):
         reached: dict[str, Any] = dict.fromkeys(self.names, msgspec.UNSET)
         reached.update(zip(self.names, states, strict=False))
         if not self.DEFERRING:
-            for at in self._pointing_places:
+            for at in self._deferred_places:
                 if resolved <= at < len(states):
-                    reached[self.names[at]] = self.types[at].reached(states[at])
+                    reached[self.names[at]] = self.types[at].partial_value(states[at])
         return reached
 
-    def reached(self, state: Any) -> Any:
-        return self.cls(**self._reached(state)) if self._pointing else state
+    def partial_value(self, state: Any) -> Any:
+        return self.cls(**self._reached(state)) if self._has_deferred else state
 
     def write_flat(self, writer: NdrWriter, value: Any, scope: Scope) -> None:
         if not isinstance(value, self.cls):
@@ -316,7 +316,7 @@ class Fields(NdrType):
                 raise named(error, self.names[place]) from None
 
     def _misfit(self, run: PackedMembers, raw: list[Any], syntax: Syntax) -> EncodeError:
-        """The error for the member of a run that `struct` refused."""
+        """The error for the packed member that `struct` rejected."""
         for place, number in enumerate(raw, run.first):
             one = self.types[place]
             letter = one.letter(syntax) if isinstance(one, Scalar) else syntax.count
@@ -324,13 +324,13 @@ class Fields(NdrType):
                 syntax.layout(letter).pack(number)
             except struct.error:
                 return EncodeError(
-                    f"{number!r} does not fit {one.smallest(syntax)} bytes", path=self.names[place]
+                    f"{number!r} does not fit {one.minimum_size(syntax)} bytes", path=self.names[place]
                 )
         raise AssertionError("a run that was refused has a member that is")
 
     def write_deferred(self, writer: NdrWriter, value: Any, scope: Scope) -> None:
         own = self._scope([getattr(value, name) for name in self.names])
-        for place in self._pointing_places:
+        for place in self._deferred_places:
             try:
                 self.types[place].write_deferred(writer, getattr(value, self.names[place]), own)
             except EncodeError as error:
@@ -338,7 +338,7 @@ class Fields(NdrType):
 
 
 class Parameters(Fields):
-    """The parameters of a request or a response: one after the other, each with all it points at."""
+    """The parameters of a request or a response, each followed by its pointees."""
 
     __slots__ = ()
 
@@ -347,13 +347,13 @@ class Parameters(Fields):
     def alignment(self, syntax: Syntax) -> int:
         return 1
 
-    def pointing(self) -> bool:
+    def has_deferred(self) -> bool:
         return False
 
     def read(self, reader: NdrReader, scope: Scope) -> Any:
-        return self.flat(reader, scope)
+        return self.read_flat(reader, scope)
 
-    def flat(self, reader: NdrReader, scope: Scope) -> Any:
+    def read_flat(self, reader: NdrReader, scope: Scope) -> Any:
         states = _States()
         states.start = reader.pos
         self._read(reader, self._plan(reader.syntax), states)

@@ -26,7 +26,7 @@ _RULES = SpecRef("MS-RPCE", "3.3.1.6")
 
 
 class StubValue(msgspec.Struct, frozen=True, gc=False):
-    """A stub as a value, what the value does not tell, and the bytes behind the last parameter."""
+    """A decoded stub: its value, its `Residue`, and the bytes after the last parameter."""
 
     value: Any
     residue: Residue = NO_RESIDUE
@@ -44,7 +44,7 @@ class InspectedStub(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def decode_stub(type_: NdrType, data: bytes, syntax: Syntax = NDR) -> StubValue:
-    """Decode a stub as ``type_``, the `Parameters` of a request or response mostly; or DecodeError."""
+    """Decode a stub as ``type_``, usually the `Parameters` of a request or response; raises DecodeError."""
     data = as_bytes(data)
     compiled = decoder(type_, syntax) if isinstance(type_, Parameters) else None
     if compiled is not None:
@@ -61,14 +61,14 @@ def decode_stub(type_: NdrType, data: bytes, syntax: Syntax = NDR) -> StubValue:
 
 
 def encode_stub(type_: NdrType, stub: StubValue, syntax: Syntax = NDR) -> bytes:
-    """Encode a stub; EncodeError for a value that contradicts itself."""
+    """Encode a stub; raises EncodeError for an inconsistent value."""
     writer = NdrWriter(syntax, stub.residue)
     type_.write(writer, stub.value, _NOTHING)
     return writer.getvalue() + stub.remainder
 
 
 def inspect_stub(type_: NdrType, data: bytes, syntax: Syntax = NDR) -> InspectedStub:
-    """Decode and judge a stub; raises nothing on bytes.
+    """Decode and check a stub; never raises on any bytes.
 
     Anomalies are counts and numbers that a server with strict NDR checks refuses ([MS-RPCE] 3.3.1.6).
     """

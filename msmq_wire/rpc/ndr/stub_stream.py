@@ -1,7 +1,7 @@
-"""`NdrReader` and `NdrWriter` read and write a stub; `Residue` keeps what its value does not hold.
+"""`NdrReader` and `NdrWriter` read and write a stub; `Residue` keeps the data that its value does not hold.
 
-The rule kept here: nothing on the wire is lost. Referent ids, bytes of alignment gaps that are not zero,
-counts and discriminants that differ from what the declaration says are `Residue` beside the value.
+The rule kept here: nothing on the wire is lost. `Residue` keeps referent ids, padding that is not zero, and
+counts and discriminants that differ from the declaration.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from msmq_wire.rpc.ndr.syntax import Syntax
 from msmq_wire.spec import SpecRef
 
 MAX_DEPTH = 24
-"""How deep values may nest: arrays of variants in variants."""
+"""The deepest nesting of values, such as arrays of variants in variants."""
 
 MAX_PROBLEMS = 100
-"""How many problems of one stub are told."""
+"""The most problems that are reported for one stub."""
 
 _FIRST_REFERENT = 0x00020000
 _ZEROS = bytes(16)
 
 
 class Residue(msgspec.Struct, frozen=True, gc=False):
-    """What rebuilds a stub byte by byte from its value.
+    """The data that rebuilds the exact bytes of a stub from its value.
 
     ``referent_ids`` are those of the pointers that are not NULL, in wire order; ``filler`` are (stub offset,
     bytes) of alignment gaps that are not zero; ``counts`` are (number of the varying array in wire order,
@@ -47,7 +47,7 @@ NO_RESIDUE = Residue()
 
 
 class Problem:
-    """What the IDL or a MUST does not allow; its path grows while the structures around it are left."""
+    """A value that the IDL or a MUST forbids; each enclosing structure prefixes its path."""
 
     __slots__ = ("code", "length", "message", "offset", "path", "spec")
 
@@ -64,13 +64,13 @@ class Problem:
 
 @cache
 def _counting(syntax: Syntax) -> tuple[int, struct.Struct]:
-    """How pointers, counts and offsets are read: their bytes and layout."""
+    """The size and layout of pointers, counts and offsets."""
     layout = syntax.layout(syntax.count)
     return layout.size, layout
 
 
 class Mark(msgspec.Struct, frozen=True, gc=False):
-    """Where a reader was and how much it had kept by then."""
+    """A saved position of a reader, with the size of its residue."""
 
     pos: int
     depth: int
@@ -81,10 +81,10 @@ class Mark(msgspec.Struct, frozen=True, gc=False):
 
 
 class NdrReader:
-    """A stub and the place in it; offsets, and so alignment, count from the start of the stub.
+    """Reads a stub; offsets and alignment count from its start.
 
-    With ``judging`` it takes note of problems: counts and numbers that the IDL does not allow, MUSTs of
-    structures that are broken. At most `MAX_PROBLEMS` are kept.
+    With ``judging`` it collects problems: counts and numbers that the IDL forbids, and broken MUSTs of
+    structures. At most `MAX_PROBLEMS` are kept.
     """
 
     __slots__ = (
@@ -139,14 +139,14 @@ class NdrReader:
             self.pos = stop
 
     def gaps(self, start: int, gaps: tuple[tuple[int, int], ...]) -> None:
-        """Keep what lies between fields read at once, where it is not zero."""
+        """Keep padding between packed fields if it is not zero."""
         for first, last in gaps:
             gap = self.data[start + first : start + last]
             if gap != _ZEROS[: last - first]:
                 self.filler.append((start + first, gap))
 
     def take(self, length: int) -> bytes:
-        """The next bytes; DecodeError (``missing-bytes``) when they are not all there."""
+        """Read the next bytes; raises DecodeError (``missing-bytes``) if there are too few."""
         start = self.pos
         stop = start + length
         if stop > self.end:
@@ -155,7 +155,7 @@ class NdrReader:
         return self.data[start:stop]
 
     def count(self) -> int:
-        """max_count, offset, actual_count or a referent id: 4 bytes, 8 in NDR64."""
+        """Read max_count, offset, actual_count or a referent id: 4 bytes, 8 in NDR64."""
         size = self.number_size
         if self.pos % size:
             self.align(size)
@@ -168,7 +168,7 @@ class NdrReader:
         return value
 
     def shortage(self, length: int) -> DecodeError:
-        """The error for bytes that are not there."""
+        """The error for missing bytes."""
         start = min(self.pos, self.end)
         return DecodeError(
             "missing-bytes",
@@ -177,7 +177,7 @@ class NdrReader:
         )
 
     def room(self, count: int, size: int) -> None:
-        """Refuse ``count`` elements of at least ``size`` bytes that cannot be there, before any is read."""
+        """Refuse ``count`` elements of at least ``size`` bytes if the stub is too short for them."""
         if count * size > self.end - self.pos:
             raise DecodeError(
                 "missing-bytes",
@@ -186,7 +186,7 @@ class NdrReader:
             )
 
     def enter(self) -> None:
-        """Count one more level of nesting."""
+        """Enter one more level of nesting."""
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise DecodeError(
@@ -202,17 +202,17 @@ class NdrReader:
         path: str = "",
         spec: SpecRef | None = None,
     ) -> None:
-        """Take note of a value that the IDL, or ``spec``, does not allow."""
+        """Report a value that the IDL, or ``spec``, forbids."""
         if self.judging and len(self.problems) < MAX_PROBLEMS:
             self.problems.append(Problem(code, message, offset, length, path, spec))
 
     def mark(self) -> Mark:
-        """Where the reader is, to come back to."""
+        """Save the position."""
         kept = tuple(len(one) for one in self._kept())
         return Mark(self.pos, self.depth, self.varying, self.unions, self.missing, kept)
 
-    def back(self, mark: Mark) -> None:
-        """Go back and forget what was kept since."""
+    def restore(self, mark: Mark) -> None:
+        """Restore a saved position, and drop the residue since."""
         self.pos, self.depth, self.missing = mark.pos, mark.depth, mark.missing
         self.varying, self.unions = mark.varying, mark.unions
         for kept, length in zip(self._kept(), mark.kept, strict=True):
@@ -222,7 +222,7 @@ class NdrReader:
         return self.referents, self.filler, self.counts, self.tags, self.problems
 
     def residue(self) -> Residue:
-        """What the value does not tell."""
+        """The `Residue` of the stub."""
         if not (self.referents or self.filler or self.counts or self.tags or self.missing):
             return NO_RESIDUE
         return Residue(
@@ -281,23 +281,23 @@ class NdrWriter:
             raise EncodeError(f"{value!r} does not fit {size} bytes") from None
 
     def referent(self) -> int:
-        """The id of the next pointer that is not NULL."""
+        """The referent id of the next pointer that is not NULL."""
         place = self._pointers
         self._pointers += 1
         return self._referents[place] if place < len(self._referents) else _FIRST_REFERENT + 4 * place
 
     def counts(self, maximum: int) -> tuple[int, int]:
-        """max_count and offset of the next varying array, whose declaration says ``maximum`` and 0."""
+        """max_count and offset of the next varying array; ``maximum`` and 0 by the declaration."""
         self.varying += 1
         return self._counts.get(self.varying - 1, (maximum, 0))
 
     def tag(self, selected: int) -> int:
-        """The discriminant of the next union, whose member says ``selected``."""
+        """The discriminant of the next union; ``selected`` by its member."""
         self.unions += 1
         return self._tags.get(self.unions - 1, selected)
 
     def getvalue(self) -> bytes:
-        """The stub, its alignment gaps as they were read."""
+        """Return the stub, with its padding as it was read."""
         data = b"".join(self._parts)
         if not self._filler and not self._missing:
             return data

@@ -12,7 +12,7 @@ import msgspec
 
 
 class Syntax(msgspec.Struct, frozen=True, eq=False, gc=False):
-    """How scalars, pointers and counts lie in a stub.
+    """The layout of scalars, pointers and counts in a stub.
 
     ``wide`` is NDR64: pointers, counts and offsets of 8 bytes, enumerations of 4, structures padded to their
     alignment and unions aligned to their largest arm.

@@ -1,8 +1,9 @@
-"""`NdrType`: what every NDR type object can do.
+"""`NdrType`: the base of all NDR types.
 
-The rule kept here: a type object describes, it holds no stub and no value. Reading takes two passes: ``flat``
-reads what lies in place and gives a state, ``deferred`` reads what embedded pointers point at and turns the
-state into the value ([C706] 14.3.12.3). Writing goes the same way. ``scope`` is what size expressions see.
+The rule kept here: a type object describes a type, and never holds data. Reading takes two passes.
+``read_flat`` reads the inline part and returns a state. ``read_deferred`` reads the pointees of embedded
+pointers and turns the state into the value ([C706] 14.3.12.3). Writing does the same. ``scope`` holds the
+members that size expressions use.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ from msmq_wire.wire.nodes import WireConstruct
 Scope = Mapping[str, Any]
 
 
-def number_of(expression: Expression) -> Callable[[Scope], int | None]:
-    """What an expression says in a scope; None where no number can be known."""
+def size_evaluator(expression: Expression) -> Callable[[Scope], int | None]:
+    """Make a function that evaluates a size expression in a scope; it returns None without a number."""
     path = parts(expression) if callable(expression) else None
     if isinstance(path, tuple) and len(path) == 1:
-        # Most are the name of a member: no walk through construct's expressions for those.
+        # Most expressions are the name of a member, which needs no evaluation by construct.
         found: Callable[[Scope], Any] = itemgetter(path[0])
     else:
 
@@ -44,58 +45,58 @@ class NdrType:
     __slots__ = ()
 
     def alignment(self, syntax: Syntax) -> int:
-        """What its first byte is aligned to."""
+        """The alignment of its first byte."""
         raise NotImplementedError
 
-    def smallest(self, syntax: Syntax) -> int:
-        """The fewest bytes that a value takes in place; at least 1, so that counts are bounded by bytes."""
+    def minimum_size(self, syntax: Syntax) -> int:
+        """The least size of the inline part; at least 1, so that the bytes limit every count."""
         raise NotImplementedError
 
-    def pointing(self) -> bool:
+    def has_deferred(self) -> bool:
         """Whether a value may have a deferred part."""
         return False
 
-    def scoped(self) -> bool:
-        """Whether it looks at the scope."""
+    def uses_scope(self) -> bool:
+        """Whether it reads the scope."""
         return False
 
-    def flat(self, reader: NdrReader, scope: Scope) -> Any:
-        """Read what lies in place."""
+    def read_flat(self, reader: NdrReader, scope: Scope) -> Any:
+        """Read the inline part; return the state."""
         raise NotImplementedError
 
-    def deferred(self, reader: NdrReader, state: Any, scope: Scope) -> Any:
-        """Read what the pointers in the state point at; return the value."""
+    def read_deferred(self, reader: NdrReader, state: Any, scope: Scope) -> Any:
+        """Read the pointees of the pointers in the state; return the value."""
         return state
 
-    def reached(self, state: Any) -> Any:
-        """What of a state is a value already, without what its pointers point at; UNSET where nothing is."""
+    def partial_value(self, state: Any) -> Any:
+        """The value as far as the inline part has it, without pointees; UNSET if it has none."""
         return state
 
     def write_flat(self, writer: NdrWriter, value: Any, scope: Scope) -> None:
-        """Write what lies in place."""
+        """Write the inline part."""
         raise NotImplementedError
 
     def write_deferred(self, writer: NdrWriter, value: Any, scope: Scope) -> None:
-        """Write what the pointers in the value point at."""
+        """Write the pointees of the pointers in the value."""
 
     def read(self, reader: NdrReader, scope: Scope) -> Any:
         """Read a whole value: both passes, as for a parameter or a pointee."""
-        state = self.flat(reader, scope)
-        return self.deferred(reader, state, scope) if self.pointing() else state
+        state = self.read_flat(reader, scope)
+        return self.read_deferred(reader, state, scope) if self.has_deferred() else state
 
     def write(self, writer: NdrWriter, value: Any, scope: Scope) -> None:
         """Write a whole value."""
         self.write_flat(writer, value, scope)
-        if self.pointing():
+        if self.has_deferred():
             self.write_deferred(writer, value, scope)
 
     def construct(self, syntax: Syntax = NDR) -> NdrConstruct:
-        """A construct subcon that parses and builds this type, alignment counted from where it stands."""
+        """A construct subcon for this type; alignment counts from its own start."""
         return NdrConstruct(self, syntax)
 
 
 class NdrConstruct(WireConstruct):
-    """An NDR type as a construct subcon. It builds with referent ids and alignment gaps of its own."""
+    """An NDR type as a construct subcon. It builds with new referent ids and with zero padding."""
 
     def __init__(self, type_: NdrType, syntax: Syntax) -> None:
         super().__init__()

@@ -14,7 +14,7 @@ from msmq_wire.errors import DecodeError, EncodeError
 from msmq_wire.rpc.ndr.scalars import Number
 from msmq_wire.rpc.ndr.stub_stream import NdrReader, NdrWriter
 from msmq_wire.rpc.ndr.syntax import Syntax
-from msmq_wire.rpc.ndr.types import NdrType, Scope, number_of
+from msmq_wire.rpc.ndr.types import NdrType, Scope, size_evaluator
 from msmq_wire.wire.expressions import Expression
 
 
@@ -26,7 +26,7 @@ class Arm(msgspec.Struct, frozen=True):
 
 
 class _Pending:
-    """The state of an arm: which one, and its own state."""
+    """An arm of a union and its state."""
 
     __slots__ = ("arm", "state")
 
@@ -36,23 +36,23 @@ class _Pending:
 
 
 class Union(NdrType):
-    """The arm that ``selector`` names; the value is that of the arm, None for an empty one.
+    """A union whose arm ``selector`` selects; its value is the value of the arm, None for an empty arm.
 
-    ``tag`` is the type of the discriminant. A discriminant that names no arm is a DecodeError
-    (``unknown-selector``), one that is not the switching member a problem; the member decides.
+    ``tag`` is the type of the discriminant. A discriminant without an arm is a DecodeError
+    (``unknown-selector``). If it differs from the switching member, that is a problem, and the member counts.
     """
 
     __slots__ = ("_alignments", "_selected", "arms", "selector", "tag")
 
     def __init__(self, selector: Expression, tag: Number, arms: Mapping[int, Arm]) -> None:
         self.selector = selector
-        self._selected = number_of(selector)
+        self._selected = size_evaluator(selector)
         self.tag = tag
         self.arms = arms
         self._alignments: dict[Syntax, int] = {}
 
     def arm_alignment(self, syntax: Syntax) -> int:
-        """That of the arm which needs most."""
+        """The strictest alignment of all arms."""
         found = self._alignments.get(syntax)
         if found is None:
             # An arm may hold this union again, through an array behind a pointer: that does not count.
@@ -64,25 +64,25 @@ class Union(NdrType):
     def alignment(self, syntax: Syntax) -> int:
         return max(self.tag.alignment(syntax), self.arm_alignment(syntax))
 
-    def smallest(self, syntax: Syntax) -> int:
+    def minimum_size(self, syntax: Syntax) -> int:
         return self.tag.size(syntax)
 
-    def pointing(self) -> bool:
+    def has_deferred(self) -> bool:
         return True
 
-    def scoped(self) -> bool:
+    def uses_scope(self) -> bool:
         return True
 
     def arm(self, scope: Any) -> tuple[int, Arm | None]:
-        """The discriminant and its arm, None where there is none."""
+        """The discriminant and its arm, None if there is no such arm."""
         selected = self._selected(scope)
         return (0, None) if selected is None else (selected, self.arms.get(selected))
 
-    def flat(self, reader: NdrReader, scope: Scope) -> Any:
+    def read_flat(self, reader: NdrReader, scope: Scope) -> Any:
         syntax, tag = reader.syntax, self.tag
         reader.align(self.alignment(syntax) if syntax.wide else tag.alignment(syntax))
         start = reader.pos
-        repeated = tag.flat(reader, scope)
+        repeated = tag.read_flat(reader, scope)
         selected, arm = self.arm(scope)
         reader.unions += 1
         if repeated != selected:
@@ -96,16 +96,16 @@ class Union(NdrType):
                 reader.align(self.arm_alignment(syntax))
             return _Pending(arm, None)
         reader.align(self.arm_alignment(syntax) if syntax.wide else arm.type.alignment(syntax))
-        return _Pending(arm, arm.type.flat(reader, scope))
+        return _Pending(arm, arm.type.read_flat(reader, scope))
 
-    def deferred(self, reader: NdrReader, state: Any, scope: Scope) -> Any:
+    def read_deferred(self, reader: NdrReader, state: Any, scope: Scope) -> Any:
         arm = state.arm
-        if arm.type is None or not arm.type.pointing():
+        if arm.type is None or not arm.type.has_deferred():
             return state.state
-        return arm.type.deferred(reader, state.state, scope)
+        return arm.type.read_deferred(reader, state.state, scope)
 
-    def reached(self, state: Any) -> Any:
-        return state.state if state.arm.type is None else state.arm.type.reached(state.state)
+    def partial_value(self, state: Any) -> Any:
+        return state.state if state.arm.type is None else state.arm.type.partial_value(state.state)
 
     def write_flat(self, writer: NdrWriter, value: Any, scope: Scope) -> None:
         syntax, tag = writer.syntax, self.tag
@@ -125,5 +125,5 @@ class Union(NdrType):
 
     def write_deferred(self, writer: NdrWriter, value: Any, scope: Scope) -> None:
         arm = self.arm(scope)[1]
-        if arm is not None and arm.type is not None and arm.type.pointing():
+        if arm is not None and arm.type is not None and arm.type.has_deferred():
             arm.type.write_deferred(writer, value, scope)

@@ -1,4 +1,4 @@
-"""SectionBuffer in NDR, and the array of them in which a message comes, [MS-MQRR] 2.2.6 and 3.1.4.7."""
+"""SectionBuffer in NDR, and the array that returns a message in sections, [MS-MQRR] 2.2.6 and 3.1.4.7."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from msmq_wire.rpc.ndr import BYTE, DWORD, ENUM, Conformant, Fields, Unique
 from msmq_wire.rpc.ndr.compiled import Emitter, deferred, flat
 from msmq_wire.rpc.ndr.stub_stream import NdrReader, NdrWriter
 from msmq_wire.rpc.ndr.syntax import Syntax
-from msmq_wire.rpc.ndr.types import NdrType, Scope, number_of
+from msmq_wire.rpc.ndr.types import NdrType, Scope, size_evaluator
 from msmq_wire.wire.expressions import Expression, this
 from msmq_wire.wire.types.section_buffer import SectionBuffer
 
@@ -25,7 +25,7 @@ SECTION_BUFFER = Fields(
 
 
 class PointerArray(tuple[Any, ...]):
-    """Sections that came as an array of pointers, the reading that the IDL does not have."""
+    """Sections that were encoded as an array of pointers, which differs from the IDL."""
 
     __slots__ = ()
 
@@ -33,69 +33,68 @@ class PointerArray(tuple[Any, ...]):
 class SectionArray(NdrType):
     """``[size_is(, *count)] SectionBuffer**``, [MS-MQRR] 3.1.4.7.
 
-    By the IDL it is a pointer to one array of structures; the prose, and encoders that follow it, make it an
-    array of pointers. The IDL's reading comes first. The other is taken where the first does not work out
-    (cut, or another number of sections than ``count``) and the second does; it is marked by the anomaly
-    ``ndr.array-of-pointers`` and by the value's class, `PointerArray`.
+    In the IDL it is a pointer to one array of structures. In the prose, and in some encoders, it is an array
+    of pointers. The IDL is tried first. If that fails (cut bytes, or another number of sections than
+    ``count``) and the prose works, the value is a `PointerArray`, with the anomaly ``ndr.array-of-pointers``.
     """
 
-    __slots__ = ("_wanted", "count", "declared", "pointers")
+    __slots__ = ("_expected_count", "by_idl", "by_prose", "count")
 
     def __init__(self, count: Expression) -> None:
         self.count = count
-        self._wanted = number_of(count)
-        self.declared = Unique(Conformant(SECTION_BUFFER, size=count))
-        self.pointers = Conformant(Unique(SECTION_BUFFER), size=count)
+        self._expected_count = size_evaluator(count)
+        self.by_idl = Unique(Conformant(SECTION_BUFFER, size=count))
+        self.by_prose = Conformant(Unique(SECTION_BUFFER), size=count)
 
     def alignment(self, syntax: Syntax) -> int:
-        return self.declared.alignment(syntax)
+        return self.by_idl.alignment(syntax)
 
-    def smallest(self, syntax: Syntax) -> int:
-        return self.declared.smallest(syntax)
+    def minimum_size(self, syntax: Syntax) -> int:
+        return self.by_idl.minimum_size(syntax)
 
-    def scoped(self) -> bool:
+    def uses_scope(self) -> bool:
         return True
 
     def read(self, reader: NdrReader, scope: Scope) -> Any:
-        return self.flat(reader, scope)
+        return self.read_flat(reader, scope)
 
-    def flat(self, reader: NdrReader, scope: Scope) -> Any:
+    def read_flat(self, reader: NdrReader, scope: Scope) -> Any:
         reader.align(8 if reader.syntax.wide else 4)
         mark = reader.mark()
-        wanted = self._wanted(scope)
+        expected = self._expected_count(scope)
         try:
-            value = self.declared.read(reader, scope)
-            if wanted is None or len(value or ()) == wanted:
+            value = self.by_idl.read(reader, scope)
+            if expected is None or len(value or ()) == expected:
                 return value
         except DecodeError:
             pass
-        reader.back(mark)
+        reader.restore(mark)
         try:
-            other = self.pointers.read(reader, scope)
+            other = self.by_prose.read(reader, scope)
         except DecodeError:
             other = None
-        if other and len(other) == wanted and None not in other:
+        if other and len(other) == expected and None not in other:
             message = "sections as an array of pointers, not as the IDL has them"
             reader.problem("array-of-pointers", message, mark.pos, reader.pos - mark.pos)
             return PointerArray(other)
-        # Neither reading works out: what the IDL's gives stands, the error if it ends in one.
-        reader.back(mark)
-        return self.declared.read(reader, scope)
+        # Neither works: return the result of the IDL, or raise its error.
+        reader.restore(mark)
+        return self.by_idl.read(reader, scope)
 
     def write_flat(self, writer: NdrWriter, value: Any, scope: Scope) -> None:
         if isinstance(value, PointerArray):
-            self.pointers.write(writer, tuple(value), scope)
+            self.by_prose.write(writer, tuple(value), scope)
         else:
-            self.declared.write(writer, value, scope)
+            self.by_idl.write(writer, value, scope)
 
 
 @flat.register
 def _(type_: SectionArray, emitter: Emitter) -> Any:
-    return flat(type_.declared, emitter)
+    return flat(type_.by_idl, emitter)
 
 
 @deferred.register
 def _(type_: SectionArray, emitter: Emitter, state: Any) -> str:
-    value = deferred(type_.declared, emitter, state)
+    value = deferred(type_.by_idl, emitter, state)
     emitter.line(f"if len({value} or ()) != {emitter.expression(type_.count)}: raise Irregular")
     return value

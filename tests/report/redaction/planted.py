@@ -23,7 +23,7 @@ from msmq_wire.rpc.ndr.arrays import Array
 from msmq_wire.rpc.ndr.pointers import Pointer
 from msmq_wire.rpc.ndr.scalars import Octets16
 from msmq_wire.rpc.ndr.structures import Fields
-from msmq_wire.rpc.ndr.types import number_of
+from msmq_wire.rpc.ndr.types import size_evaluator
 from msmq_wire.spec import SpecRef, snake_case
 from msmq_wire.wire.fields import Bytes, WireStruct, fields
 from msmq_wire.wire.headers.user_header import UserHeader
@@ -226,7 +226,7 @@ class _Planter:
         arm = union.arms[key]
         chosen = {} if arm.type is None or depth > _DEEPEST else {place[1]: self.ndr(arm.type, place, depth)}
         names = dict.fromkeys((one.name for one in members(cls)), 0)
-        selected = number_of(union.selector)
+        selected = size_evaluator(union.selector)
         selector = next(name for name in names if selected({**names, name: int(key)}) == int(key))
         return {selector: int(key) if chosen or arm.type is None else 0, place[1]: None, **chosen}
 

@@ -33,7 +33,7 @@ def test_in_a_parameter_list_a_pointer_stands_alone() -> None:
 def test_behind_what_has_any_size_a_run_ends_where_more_alignment_is_needed() -> None:
     array, small, large = Plan((Conformant(BYTE), WORD, HYPER), NDR, 8, deferring=True).steps
     assert isinstance(array, Single)
-    assert not array.scoped
+    assert not array.uses_scope
     assert isinstance(small, PackedMembers)
     assert isinstance(large, PackedMembers)
     assert (small.align, large.align) == (2, 8)

@@ -115,7 +115,7 @@ def test_problems_are_noted_only_by_who_judges_and_not_without_end() -> None:
     assert reading.problems == []
 
 
-def test_going_back_forgets_what_was_kept_since() -> None:
+def test_restoring_a_mark_drops_the_residue_since() -> None:
     reader = NdrReader(b"\1\xff\0\0\2\0\0\0", NDR, judging=True)
     reader.take(1)
     mark = reader.mark()
@@ -125,7 +125,7 @@ def test_going_back_forgets_what_was_kept_since() -> None:
     reader.tags.append((0, 1))
     reader.problem("range", "", 0, 0)
     reader.varying = reader.unions = reader.depth = 3
-    reader.back(mark)
+    reader.restore(mark)
     assert reader.residue() is NO_RESIDUE
     assert reader.problems == []
     assert (reader.pos, reader.depth, reader.varying, reader.unions) == (1, 0, 0, 0)

@@ -20,7 +20,7 @@ from msmq_wire.rpc.ndr import (
     Syntax,
     Unique,
 )
-from msmq_wire.rpc.ndr.types import NdrType, number_of
+from msmq_wire.rpc.ndr.types import NdrType, size_evaluator
 from msmq_wire.rpc.types.queue_format import QUEUE_FORMAT, QueueFormat
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import ABSENT, UNDETERMINED, this
@@ -112,13 +112,13 @@ def test_a_construct_refuses_what_does_not_fit() -> None:
     ],
 )
 def test_an_expression_is_a_number_or_nothing(expression: Any, scope: dict[str, Any], number: int) -> None:
-    assert number_of(expression)(scope) == number
+    assert size_evaluator(expression)(scope) == number
 
 
 def test_a_type_without_rules_says_so() -> None:
     type_ = NdrType()
-    for call in (type_.alignment, type_.smallest):
+    for call in (type_.alignment, type_.minimum_size):
         with pytest.raises(NotImplementedError):
             call(NDR)
-    assert not type_.pointing()
-    assert not type_.scoped()
+    assert not type_.has_deferred()
+    assert not type_.uses_scope()
