@@ -1,7 +1,7 @@
 """The data sources ``msmq-packets``, ``msmq-messages``, ``msmq-calls`` and ``msmq-carved``.
 
-The rule kept here: planning names files and splits, tasks open them; what a task holds is a chunk of a
-capture, and what the decoder or the search keeps.
+The rule kept here: planning lists files and splits, and only tasks open them. A task holds one chunk of a
+capture, and the state of the decoder or the search.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from msmq_wire.tables.message_columns import batches_of, message_schema
 from msmq_wire.tables.packet_columns import PACKET_SCHEMA
 from msmq_wire.tables.spark_types import columns_of
 
-_PUSHING = "pyspark.sql.worker.data_source_pushdown_filters"
-"""The module of Spark that plans where filters are handed to sources, in a process of its own."""
+_PUSHDOWN_MODULE = "pyspark.sql.worker.data_source_pushdown_filters"
+"""The Spark module that pushes filters to sources; its process has it loaded."""
 
 
 class CapturePartition(InputPartition):
@@ -79,11 +79,11 @@ class PartPartition(InputPartition):
 
 
 class _Reader(DataSourceReader):
-    """What the readers share; ``wanted`` is asked for each row, if there is one."""
+    """Base of the readers; ``row_filter``, if set, selects the rows."""
 
     def __init__(self, options: ReadOptions) -> None:
         self._options = options
-        self.wanted: RowFilter | None = None
+        self.row_filter: RowFilter | None = None
 
 
 class PacketDataReader(_Reader):
@@ -95,7 +95,7 @@ class PacketDataReader(_Reader):
         known = read_index(options.index, files, options.split_bytes) if options.index else {}
         splits = place_splits(files, options, known)
         sizes = [0 if one.split is None else one.split.end - one.split.start for one in splits]
-        # An empty list would become one partition of nothing.
+        # Spark would turn an empty list into one partition of None.
         return [SplitPartition(bundle) for bundle in bundles(splits, sizes, options.split_bytes)] or [
             SplitPartition(())
         ]
@@ -103,7 +103,7 @@ class PacketDataReader(_Reader):
     def read(self, partition: InputPartition) -> Iterator[Any]:
         assert isinstance(partition, SplitPartition)
         for one in partition.splits:
-            yield from read_packets(one, self._options, self.wanted)
+            yield from read_packets(one, self._options, self.row_filter)
 
 
 class RecordReader(_Reader):
@@ -118,34 +118,38 @@ class RecordReader(_Reader):
             yield from capture_rows(open_capture(capture, self._options), self._options, self.rows)
 
     def rows(self, batch: PacketBatch, numbering: Numbering) -> Iterable[Any]:
-        """The rows that are wanted of what a part of a capture completes."""
+        """The rows of a batch of packets that pass the row filter."""
 
         def make(batch: PacketBatch, columns: frozenset[str] | None) -> Iterable[Any]:
-            return self._made(batch, numbering, columns)
+            return self._make_rows(batch, numbering, columns)
 
         columns = self._options.columns
-        return make(batch, columns) if self.wanted is None else kept_rows(batch, make, columns, self.wanted)
+        return (
+            make(batch, columns)
+            if self.row_filter is None
+            else kept_rows(batch, make, columns, self.row_filter)
+        )
 
     @abstractmethod
-    def _made(
+    def _make_rows(
         self, batch: PacketBatch, numbering: Numbering, columns: frozenset[str] | None
     ) -> Iterable[Any]:
-        """All of them, with some columns."""
+        """Make all rows of a batch, with the given columns; None is all columns."""
 
 
 class MessageReader(RecordReader):
-    """Gives the table ``messages``."""
+    """Reads the table ``messages``."""
 
-    def _made(
+    def _make_rows(
         self, batch: PacketBatch, numbering: Numbering, columns: frozenset[str] | None
     ) -> Iterable[Any]:
         return batches_of(batch, numbering, payload=self._options.payload, columns=columns).values()
 
 
 class CallReader(RecordReader):
-    """Gives the table ``calls``."""
+    """Reads the table ``calls``."""
 
-    def _made(
+    def _make_rows(
         self, batch: PacketBatch, numbering: Numbering, columns: frozenset[str] | None
     ) -> Iterable[Any]:
         return call_batches(batch, numbering, columns=columns)
@@ -156,7 +160,7 @@ class CarvedReader(_Reader):
 
     def partitions(self) -> Sequence[InputPartition]:
         options = self._options
-        # What lies in a folder of files that are no captures may have any name.
+        # Files to carve may have any name.
         files = _files(replace(options, glob=options.glob or "*"))
         parts = plan_parts(files, options.split_bytes)
         sizes = [one.size for one in parts]
@@ -167,11 +171,11 @@ class CarvedReader(_Reader):
     def read(self, partition: InputPartition) -> Iterator[Any]:
         assert isinstance(partition, PartPartition)
         for part in partition.parts:
-            yield from carved_rows(part, self._options, self.wanted)
+            yield from carved_rows(part, self._options, self.row_filter)
 
 
 class FilteredReader(DataSourceReader):
-    """A reader that takes the filters of a query; Spark is left those that it does not take."""
+    """Applies the filters of a query that it supports, and leaves the others to Spark."""
 
     def __init__(self, reader: _Reader, schema: Any) -> None:
         self._reader = reader
@@ -179,7 +183,7 @@ class FilteredReader(DataSourceReader):
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
         taken = [one for one in filters if takes(one, self._schema)]
-        self._reader.wanted = RowFilter(taken) if taken else None
+        self._reader.row_filter = RowFilter(taken) if taken else None
         return [one for one in filters if not takes(one, self._schema)]
 
     def partitions(self) -> Sequence[InputPartition]:
@@ -191,7 +195,7 @@ class FilteredReader(DataSourceReader):
 
 
 class _Source(DataSource):
-    """What the data sources share; options are checked when the source is made."""
+    """Base of the data sources; it checks the options in its constructor."""
 
     NAME: ClassVar[str]
     READER: ClassVar[type[_Reader]]
@@ -217,12 +221,12 @@ class _Source(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         reader = self.READER(self.read_options)
-        # A reader that takes filters is refused where the session does not hand them out.
-        return FilteredReader(reader, self.table()) if _PUSHING in sys.modules else reader
+        # Spark refuses a reader with pushFilters if the session does not push filters.
+        return FilteredReader(reader, self.table()) if _PUSHDOWN_MODULE in sys.modules else reader
 
 
 class MsmqPackets(_Source):
-    """``spark.read.format("msmq-packets")``: a row a frame, see `PACKET_SCHEMA`."""
+    """``spark.read.format("msmq-packets")``: one row per frame, see `PACKET_SCHEMA`."""
 
     NAME = "msmq-packets"
     READER = PacketDataReader
@@ -233,7 +237,7 @@ class MsmqPackets(_Source):
 
 
 class MsmqMessages(_Source):
-    """``spark.read.format("msmq-messages")``: a row for every record but calls, see `message_schema`."""
+    """``spark.read.format("msmq-messages")``: one row per record except calls, see `message_schema`."""
 
     NAME = "msmq-messages"
     READER = MessageReader
@@ -255,7 +259,7 @@ class MsmqCalls(_Source):
 
 
 class MsmqCarved(_Source):
-    """``spark.read.format("msmq-carved")``: a row for each place of a find at rest, see `carved_schema`."""
+    """``spark.read.format("msmq-carved")``: one row per place of each carved item, see `carved_schema`."""
 
     NAME = "msmq-carved"
     READER = CarvedReader
@@ -269,7 +273,7 @@ class MsmqCarved(_Source):
 
 
 def _files(options: ReadOptions) -> Sequence[CaptureFile]:
-    """The files that the options name. Raises MsmqWireError without a path, or where one must be readable."""
+    """List the files. Raises MsmqWireError without a path, or for an unreadable file if on_error is fail."""
     if not options.paths:
         raise MsmqWireError("nothing to read: give a path to load")
     files = list_files(options.paths, pattern=options.glob, recursive=options.recursive).files
@@ -281,7 +285,7 @@ def _files(options: ReadOptions) -> Sequence[CaptureFile]:
 
 
 def capture_partitions(files: Sequence[CaptureFile], options: ReadOptions) -> list[CapturePartition]:
-    """Bundle the captures of files for tasks; never empty, since that would become one partition of None."""
+    """Bundle the captures of files for tasks; never empty, because Spark would read a partition of None."""
     captures = captures_of(files, options.scope)
     sizes = [capture.size for capture in captures]
     found = [CapturePartition(bundle) for bundle in bundles(captures, sizes, options.split_bytes)]
