@@ -1,4 +1,4 @@
-"""Which columns rows of messages have: of captures, and of what lies in files that are none."""
+"""The columns of ``messages``, for captures, for live captures, and for carved files."""
 
 from __future__ import annotations
 
@@ -12,20 +12,23 @@ from msmq_wire.records.message import COLUMNS
 from msmq_wire.records.outcome import OUTCOME
 
 
-class MessageRows(msgspec.Struct, frozen=True):
-    """Columns that there are, those of JSON lines and CSV, and those of a table with their widths."""
+class MessageColumnSet(msgspec.Struct, frozen=True):
+    """All available columns, the default ones of JSON lines and CSV, and the default ones of tables.
 
-    declared: tuple[ColumnDeclaration, ...]
-    usual: Sequence[str] = ()
-    shown: Mapping[str, int] | None = None
+    ``table_widths`` maps a column to the least terminal width at which a table shows it.
+    """
+
+    available: tuple[ColumnDeclaration, ...]
+    by_default: Sequence[str] = ()
+    table_widths: Mapping[str, int] | None = None
 
 
-def _at_rest() -> MessageRows:
+def _carved_columns() -> MessageColumnSet:
     known = {one.name: one for one in RECORD_COLUMNS}
     found: list[ColumnDeclaration] = [known[name] for name in ("grade", "offset", "reason", "places")]
     found[1] = msgspec.structs.replace(found[1], display=Display("offset"))
-    usual = (*(one.name for one in COLUMNS if not one.asked), *(one.name for one in found))
-    shown = {
+    by_default = (*(one.name for one in COLUMNS if not one.asked), *(one.name for one in found))
+    table_widths = {
         "id": 0,
         "grade": 0,
         "offset": 0,
@@ -34,15 +37,28 @@ def _at_rest() -> MessageRows:
         "message_class": 130,
         "body_size": 110,
     }
-    return MessageRows((*COLUMNS, *found), usual, shown | {"places": 120, "body": 90})
+    return MessageColumnSet((*COLUMNS, *found), by_default, table_widths | {"places": 120, "body": 90})
 
 
 # Each with the width of a terminal that shows it. What was done with a message and its class are one column.
-_SHOWN = {"id": 0, "time": 72, "src": 0, "dst": 0, "queue": 0, "label": 64, "outcome": 50, "action": 90}
-_SHOWN |= {"cut": 58, "body_size": 120, "via": 140, "body": 110}
-MESSAGES = MessageRows((*COLUMNS, OUTCOME), tuple(one.name for one in COLUMNS if not one.asked), _SHOWN)
-# What is still written has no end that could be known.
-MESSAGES_AS_THEY_COME = MessageRows(
-    COLUMNS, shown={name: least for name, least in _SHOWN.items() if name != OUTCOME.name} | {"action": 60}
+_TABLE_WIDTHS = {
+    "id": 0,
+    "time": 72,
+    "src": 0,
+    "dst": 0,
+    "queue": 0,
+    "label": 64,
+    "outcome": 50,
+    "action": 90,
+}
+_TABLE_WIDTHS |= {"cut": 58, "body_size": 120, "via": 140, "body": 110}
+MESSAGE_COLUMNS = MessageColumnSet(
+    (*COLUMNS, OUTCOME), tuple(one.name for one in COLUMNS if not one.asked), _TABLE_WIDTHS
 )
-MESSAGES_AT_REST = _at_rest()
+# The outcome is known only at the end of a capture.
+LIVE_MESSAGE_COLUMNS = MessageColumnSet(
+    COLUMNS,
+    table_widths={name: least for name, least in _TABLE_WIDTHS.items() if name != OUTCOME.name}
+    | {"action": 60},
+)
+CARVED_MESSAGE_COLUMNS = _carved_columns()

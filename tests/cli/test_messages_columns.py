@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from msmq_wire import read_capture
-from msmq_wire.cli.message_rows import MESSAGES
+from msmq_wire.cli.message_column_sets import MESSAGE_COLUMNS
 from msmq_wire.records.bodies import Body
 from msmq_wire.records.message import COLUMNS, ROW, message_of
 from msmq_wire.report.redaction.redactor import Redaction, Redactor
@@ -37,9 +37,9 @@ def wide(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
 
 def _heads() -> list[str]:
     """The headings of a table that has room for all."""
-    assert MESSAGES.shown is not None
-    looks = {one.name: one.display for one in MESSAGES.declared if one.display is not None}
-    return [looks[name].head for name in MESSAGES.shown if not looks[name].seldom]
+    assert MESSAGE_COLUMNS.table_widths is not None
+    looks = {one.name: one.display for one in MESSAGE_COLUMNS.available if one.display is not None}
+    return [looks[name].head for name in MESSAGE_COLUMNS.table_widths if not looks[name].seldom]
 
 
 def _jsonl(run: Run, columns: str, command: str = "messages", capture: Path = _DEMO) -> list[dict[str, Any]]:
@@ -80,14 +80,14 @@ def test_columns_are_added_to_the_usual_ones_and_left_out(run: Run) -> None:
 
 def test_all_columns_are_all_that_are_declared(run: Run) -> None:
     (first, *_) = _jsonl(run, "all")
-    assert list(first) == [one.name for one in MESSAGES.declared if one.kind != "body"]
+    assert list(first) == [one.name for one in MESSAGE_COLUMNS.available if one.kind != "body"]
     assert first["message_class_name"] == "MQMSG_CLASS_NORMAL"
     assert first["body_type_name"] == "VT_LPWSTR"
     assert first["sent_at"] == "2026-11-20T09:14:07.000000000Z"
     assert "<order id=" in first["body_text"]
     head = run("messages", _DEMO, "-q", "--columns", "all").out.splitlines()[0].split()
-    heads = {one.name: one.display.head for one in MESSAGES.declared if one.display is not None}
-    assert head == [heads.get(one.name, one.name) for one in MESSAGES.declared]
+    heads = {one.name: one.display.head for one in MESSAGE_COLUMNS.available if one.display is not None}
+    assert head == [heads.get(one.name, one.name) for one in MESSAGE_COLUMNS.available]
 
 
 def test_a_path_of_a_packet_is_a_column(run: Run) -> None:

@@ -13,7 +13,7 @@ from msmq_wire.cli.body_files import INDEX, BodyFiles
 from msmq_wire.cli.columns import Columns, RowValues, columns_left_out
 from msmq_wire.cli.formats import RowFormat
 from msmq_wire.cli.jobs import Jobs, in_parts
-from msmq_wire.cli.message_rows import MESSAGES, MESSAGES_AS_THEY_COME, MESSAGES_AT_REST
+from msmq_wire.cli.message_column_sets import CARVED_MESSAGE_COLUMNS, LIVE_MESSAGE_COLUMNS, MESSAGE_COLUMNS
 from msmq_wire.cli.options import (
     READ_TWICE,
     CaptureFiles,
@@ -116,21 +116,21 @@ def messages(
         check_output(os.path.join(bodies, INDEX), "--bodies", force=force, in_place=True)
     matches = filter_for(filters, zone, outcomes=True)
     reading = options.reading(files, redactor, rows=True, follows=True)
-    found = MESSAGES_AT_REST if options.carve else MESSAGES
+    found = CARVED_MESSAGE_COLUMNS if options.carve else MESSAGE_COLUMNS
     if reading.once and not options.carve:
-        found = MESSAGES_AS_THEY_COME
+        found = LIVE_MESSAGE_COLUMNS
         if any(name.strip(" +") == OUTCOME.name for name in (columns or "").split(",")):
             raise typer.BadParameter(f"{OUTCOME.name} {READ_TWICE}", param_hint="--columns")
     by_outcome = filters_by_outcome(filters, reading)
     output = RowOutput(
         format_,
-        found.declared,
+        found.available,
         columns,
         reading,
         options.screen(),
         zone,
-        usual=found.usual,
-        shown=found.shown,
+        usual=found.by_default,
+        shown=found.table_widths,
     )
     try:
         body_files = None if bodies is None else BodyFiles(bodies, force=force)
