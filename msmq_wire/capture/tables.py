@@ -18,7 +18,7 @@ from msmq_wire.capture.index import Array
 from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.capture.source import CaptureSource
 from msmq_wire.engines import arrow, columns
-from msmq_wire.engines.arrow_cells import cells, interleaved
+from msmq_wire.engines.arrow_cells import cells, interleave
 from msmq_wire.engines.arrow_schema import narrowed
 from msmq_wire.records.column import PLACE, RECORD_COLUMNS, Column
 from msmq_wire.records.composed import COMPOSED
@@ -164,7 +164,7 @@ def _merged(first: Any, second: Any) -> Any:
     """The rows of two record batches of one table, by id."""
     ids = np.concatenate([batch.column("id").to_numpy() for batch in (first, second)])
     order = np.argsort(ids)
-    arrays = [interleaved(*pair, order) for pair in zip(first.columns, second.columns, strict=True)]
+    arrays = [interleave(*pair, order) for pair in zip(first.columns, second.columns, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=first.schema)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 
-from msmq_wire.engines.arrow_cells import cells, interleaved
+from msmq_wire.engines.arrow_cells import cells, interleave
 from msmq_wire.engines.arrow_columns import Columns, ViewBuffer
 from msmq_wire.engines.arrow_schema import ANOMALY, ERROR, class_of, narrowed, schema
 from msmq_wire.engines.columns.batch_tables import ColumnBatch, ColumnTable
@@ -62,7 +62,7 @@ class _Builder:
         if table.irregular:
             others = [cells(found.packet, own) for _, found in sorted(table.irregular.items())]
             made = pa.array(others, pa.struct(own))
-            packet = made if packet is None else interleaved(packet, made, self._order())
+            packet = made if packet is None else interleave(packet, made, self._order())
         columns = [pa.array(table.rows), *(packet.field(index) for index in range(len(own)))]
         columns += [make() for name, make in ends.items() if name in target.names]
         return pa.RecordBatch.from_arrays(columns, schema=target)
