@@ -1,6 +1,6 @@
 """Per-message tokens of Kerberos in DCE style: AES by [RFC 4121] 4.2, RC4 by [RFC 4757] 7, [MS-KILE] 3.4.5.4.
 
-The token stands in auth_value and the message stays where it was, sealed in place.
+The token is in auth_value. The message is encrypted in place, in the stub.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _ZERO = bytes(4)
 
 
 class AesToken(msgspec.Struct, frozen=True, gc=False):
-    """Token of [RFC 4121]; ``value`` is all of auth_value, ``ec`` and ``rrc`` are those of a wrap token."""
+    """Token of [RFC 4121]; ``value`` is the whole auth_value. ``ec`` and ``rrc`` are 0 in a MIC token."""
 
     wrap: bool
     flags: int
@@ -38,7 +38,7 @@ class AesToken(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def acceptor_subkey(self) -> bool:
-        """Whether the key is the one of AP-REP."""
+        """Whether the key is the subkey in the AP-REP."""
         return bool(self.flags & _ACCEPTOR_SUBKEY)
 
 
@@ -53,7 +53,7 @@ class Rc4Token(msgspec.Struct, frozen=True, gc=False):
 
 
 class UnwrappedToken(msgspec.Struct, frozen=True, gc=False):
-    """A message and its sequence number; ``parts`` says what is signed, None when no signature is right."""
+    """A message and its sequence number; ``parts`` are the signed parts, None if no signature is valid."""
 
     stub: bytes
     number: int
@@ -61,7 +61,7 @@ class UnwrappedToken(msgspec.Struct, frozen=True, gc=False):
 
 
 def parse_token(value: bytes) -> AesToken | Rc4Token | None:
-    """Read the token of an auth_value; zeros that follow it are ignored. None for what is no whole token."""
+    """Parse the token of an auth_value, and ignore zeros after it; None without a whole token."""
     value = as_bytes(value, "value")
     framed = unframe(value)
     if framed is not None:
@@ -90,7 +90,7 @@ def _parse_rc4(inner: bytes) -> Rc4Token | None:
 def open_aes(
     token: AesToken, usage: AesUsage, pdu: ProtectedPdu, readings: Readings
 ) -> UnwrappedToken | None:
-    """Open or verify with AES by the sender's seal or sign usage; None where the lengths disagree."""
+    """Decrypt or verify with AES, by the key usage of the sender; None if lengths contradict each other."""
     from_acceptor = bool(token.flags & _SENT_BY_ACCEPTOR)
     if not token.wrap:
         stub, confounder, ending = pdu.stub, b"", token.value[:_HEADER]
@@ -100,9 +100,9 @@ def open_aes(
         if not token.flags & _SEALED or len(token.value) < size:
             return None
         rotated = token.value[_HEADER:size] + pdu.stub
-        # Windows turns by EC as well in DCE style, [MS-KILE] 3.4.5.4.1.
-        turn = (token.rrc + token.ec) % len(rotated)
-        message = rotated[turn:] + rotated[:turn]
+        # In DCE style, Windows rotates by EC as well, [MS-KILE] 3.4.5.4.1.
+        rotation = (token.rrc + token.ec) % len(rotated)
+        message = rotated[rotation:] + rotated[:rotation]
         plain, checksum = usage.open(message[:-AES_CHECKSUM]), message[-AES_CHECKSUM:]
         end = BLOCK + len(pdu.stub)
         confounder, stub, ending = plain[:BLOCK], plain[BLOCK:end], plain[end:]
@@ -111,18 +111,18 @@ def open_aes(
     if from_acceptor is not pdu.from_client:
         for parts in readings.candidates(pdu):
             signed = b"".join((confounder, parts.message(pdu, stub), ending))
-            right = (
+            is_valid = (
                 usage.is_genuine(signed, checksum)
                 if token.wrap
                 else hmac.compare_digest(usage.checksum(signed), checksum)
             )
-            if right:
+            if is_valid:
                 return UnwrappedToken(stub, token.number, parts)
     return UnwrappedToken(stub, token.number, None)
 
 
 def open_rc4(token: Rc4Token, key: bytes, pdu: ProtectedPdu, readings: Readings) -> UnwrappedToken | None:
-    """Open or verify with RC4; None for a wrap token that is not sealed."""
+    """Decrypt or verify with RC4; None for a wrap token that is not sealed."""
     sequence = ARC4.new(_hmac_md5(_hmac_md5(key, _ZERO), token.checksum)).decrypt(token.sequence)
     number = int.from_bytes(sequence[:4], "big")
     stub, confounder = pdu.stub, b""

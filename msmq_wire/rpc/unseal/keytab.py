@@ -1,4 +1,4 @@
-"""Keytab files, MIT format 0x0501 and 0x0502: the long-term keys of services, from bytes.
+"""Parses keytab files, MIT format 0x0501 and 0x0502: the long-term keys of services.
 
 The format is described in the MIT Kerberos documentation, "Keytab file format".
 """
@@ -17,7 +17,10 @@ _Order = Literal["little", "big"]
 
 
 class KeytabEntry(msgspec.Struct, frozen=True, gc=False):
-    """One key of ``principal`` (``HOST/server@REALM``), ``etype`` by [RFC 3961] 8; its repr shows no key."""
+    """One key of ``principal`` (``HOST/server@REALM``). ``repr`` does not show the key.
+
+    [RFC 3961] 8 lists the values of ``etype``.
+    """
 
     principal: str
     kvno: int
@@ -32,7 +35,7 @@ class KeytabEntry(msgspec.Struct, frozen=True, gc=False):
 
 
 class _Reader:
-    """Reads one record; nothing beyond ``end`` is ever touched."""
+    """Reads one record, and nothing beyond its ``end``."""
 
     def __init__(self, data: bytes, start: int, end: int, order: _Order) -> None:
         self._data = data
@@ -51,15 +54,15 @@ class _Reader:
     def number(self, size: int, path: str) -> int:
         return int.from_bytes(self.take(size, path), self._order)
 
-    def counted(self, path: str) -> bytes:
+    def counted_octets(self, path: str) -> bytes:
         return self.take(self.number(2, path), path)
 
 
 def parse_keytab(data: bytes) -> tuple[KeytabEntry, ...]:
-    """Return every key of a keytab, holes left out.
+    """Return every key of a keytab; skip holes (deleted entries).
 
-    Raises `DecodeError` where the bytes are no keytab or a record does not fit in its length; ``partial`` is
-    then the tuple of entries read before. No byte of the file is shown in an error.
+    Raises `DecodeError` if the bytes are not a keytab, or if a record exceeds its length. Its ``partial`` is
+    the tuple of the entries before. Errors show no byte of the file.
     """
     data = as_bytes(data)
     version = data[:2]
@@ -106,14 +109,14 @@ def _entry(reader: _Reader, *, components_with_realm: bool) -> KeytabEntry:
     count = reader.number(2, "num_components") - components_with_realm
     if count < 0:
         raise DecodeError("negative-length", "a principal without its realm", path="num_components")
-    realm = reader.counted("realm").decode("utf-8", "replace")
-    components = [reader.counted("components").decode("utf-8", "replace") for _ in range(count)]
+    realm = reader.counted_octets("realm").decode("utf-8", "replace")
+    components = [reader.counted_octets("components").decode("utf-8", "replace") for _ in range(count)]
     if not components_with_realm:
         reader.take(4, "name_type")
     reader.take(4, "timestamp")
     kvno = reader.number(1, "vno8")
     etype = reader.number(2, "keyblock.type")
-    key = reader.counted("keyblock.data")
+    key = reader.counted_octets("keyblock.data")
     if reader.end - reader.at >= 4:
         kvno = reader.number(4, "vno") or kvno
     return KeytabEntry(f"{'/'.join(components)}@{realm}", kvno, etype, key)
