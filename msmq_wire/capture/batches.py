@@ -1,4 +1,4 @@
-"""`read_batches`: a capture in, its packets by column out, without an object for each frame."""
+"""`read_batches`: reads a capture as batches of packets by column, without an object for each frame."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ from msmq_wire.records.recognition import Ports
 from msmq_wire.rpc.pdu_protection import Negotiator
 
 CHUNK_SIZE = 1 << 23
-"""Bytes of a capture that are taken together: small enough for a processor's cache."""
+"""Bytes of a capture that are read together; small enough for the cache of a processor."""
 
 
 class BatchReader:
-    """Reads a source through ``finder``; ``frames`` counts those read so far.
+    """Reads a source through ``finder``, and iterates over its batches.
 
-    ``first`` and ``last`` are their earliest and latest time, None where none has one. ``cut`` counts those
-    that were captured in part, ``snapped`` is the largest part. Where the source goes on with a capture,
-    ``decoder`` took the frames of the files before, ``after`` in number, and ``capture`` is what the capture
-    is called.
+    ``frames`` counts the frames so far. ``first`` and ``last`` are their earliest and latest time, None if no
+    frame has a time. ``cut`` counts truncated frames, ``snapped`` is the largest captured size of one.
+
+    If the source continues a capture of several files, ``decoder`` is the one that read the files before,
+    ``after`` is the number of their frames, and ``capture`` is the name of the capture.
     """
 
     def __init__(
@@ -50,7 +51,7 @@ class BatchReader:
         self.snapped = 0
 
     def __iter__(self) -> Iterator[PacketBatch]:
-        """Yield what is complete; errors as for `read_frames`."""
+        """Yield batches of complete packets; raises as `read_frames` does."""
         for chunk in read_chunks(self._source.window(), self._chunk_size, self._source.losses):
             self.frames += len(chunk)
             cut, snapped = chunk.cut()
@@ -75,10 +76,10 @@ def read_batches(
     streams: bool = False,
     negotiator: Negotiator | None = None,
 ) -> Iterator[PacketBatch]:
-    """Yield the packets and records of a capture in batches; together they are those of `read_capture`.
+    """Yield the packets and records of a capture in batches, the same ones as `read_capture`.
 
-    ``chunk_size`` is about how many bytes of the capture are taken together; a batch is what they complete.
-    Needs numpy and pyarrow. Arguments and errors are otherwise those of `CaptureReader`.
+    A batch has the packets that end in about ``chunk_size`` bytes of the capture. Needs numpy and pyarrow.
+    The other arguments, and the errors, are those of `CaptureReader`.
     """
     with Source(source) as opened:
         finder = PacketFinder(capture=opened.name, ports=ports, negotiator=negotiator)
