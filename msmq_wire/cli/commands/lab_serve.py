@@ -152,13 +152,13 @@ def serve(
             transactional or (LabSettings().transactional_queues if not queues else ())
         ),
         computer_name=name,
-        # Of two queue managers that send to each other both are somebody.
+        # Two queue managers that send to each other need different identifiers.
         identifier=new_identifier() if neighbours else DEFAULT_IDENTIFIER,
         neighbours=dict(map(_neighbour, neighbours or ())),
         time=seconds,
         faults=faults_of(fault),
         seed=seed,
-        security=_security(rsa_keys, rsa_key_passwords),
+        security=_message_security(rsa_keys, rsa_key_passwords),
     )
     print_note(_NOT_FOR_PRODUCTION)
     if not _is_loopback(host):
@@ -171,8 +171,8 @@ def serve(
     run_lab(_serve(settings, capture, printer, force=force, megabytes=file_size))
 
 
-def _security(keys: list[str] | None, passwords: list[str] | None) -> MessageSecurity | None:
-    """What checks signatures and opens bodies, where the lab has a private key."""
+def _message_security(keys: list[str] | None, passwords: list[str] | None) -> MessageSecurity | None:
+    """The signature and body checks of the lab; None without a private key."""
     found = private_keys_for(keys, passwords)
     if not found:
         return None
@@ -182,7 +182,7 @@ def _security(keys: list[str] | None, passwords: list[str] | None) -> MessageSec
 
 
 def _neighbour(text: str) -> tuple[str, tuple[str, int]]:
-    """A name and an address of ``NAME=HOST:PORT``."""
+    """Parse ``NAME=HOST[:PORT]`` to a name and an address."""
     name, equals, where = text.partition("=")
     if not (name and equals and where):
         raise typer.BadParameter(f"{text} is no NAME=HOST[:PORT]", param_hint="--neighbour")
@@ -197,7 +197,7 @@ def _is_loopback(host: str) -> bool:
 
 
 class _Printer:
-    """Prints lines as long as somebody reads them and there is room for them; the lab goes on without."""
+    """Prints lines until the reader of the pipe is gone or the size limit is reached; the lab continues."""
 
     def __init__(self, format_: LineFormat, *, quiet: bool, megabytes: int) -> None:
         self.event: Callable[[LabEvent], None] | None = None if quiet else self._event
@@ -206,7 +206,7 @@ class _Printer:
         self._left = megabytes * 1_000_000
 
     def services(self, services: LabServices) -> None:
-        """Print where the services are."""
+        """Print the addresses of the services."""
         for service in services.__struct_fields__:
             host, port = getattr(services, service)
             address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
@@ -265,13 +265,13 @@ def _clock(seconds: int | None) -> Callable[[], int]:
 
 @contextmanager
 def _stopped_by_signals(stop: asyncio.Event) -> Iterator[None]:
-    """Let SIGINT and SIGTERM set ``stop``; the handlers from before are back in the end."""
+    """Let SIGINT and SIGTERM set ``stop``; restore the previous handlers at the end."""
     loop = asyncio.get_running_loop()
 
-    def reported(number: int, frame: object) -> None:
+    def on_signal(number: int, frame: object) -> None:
         loop.call_soon_threadsafe(stop.set)
 
-    before = {number: signal.signal(number, reported) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:

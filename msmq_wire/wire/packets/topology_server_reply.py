@@ -27,9 +27,9 @@ class DirectoryServiceServer(NamedTuple):
 
 
 def directory_service_servers(array: WcharText) -> Iterator[DirectoryServiceServer]:
-    """The servers that an array names; entries end at a comma or a NUL, and one without a name is none.
+    """The servers in an array. A comma or a NUL ends an entry; entries without a name are skipped.
 
-    The first two characters of an entry are no part of the name. [MS-MQSD] 3.1.7.1
+    The first two characters of an entry come before the name. [MS-MQSD] 3.1.7.1
     """
     text = bytes(array[: len(array) & ~1]).decode("utf-16-le", "replace")
     for entry in text.replace("\0", ",").split(","):
@@ -38,7 +38,7 @@ def directory_service_servers(array: WcharText) -> Iterator[DirectoryServiceServ
 
 
 def is_server_array(array: WcharText) -> bool:
-    """Whether an array follows its grammar; an empty one is not judged."""
+    """Whether an array follows its grammar; an empty one does."""
     if not array:
         return True
     if not array.terminated:
