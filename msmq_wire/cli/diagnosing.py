@@ -8,7 +8,7 @@ from datetime import tzinfo
 import msgspec
 
 from msmq_wire.cli.capture_set import CaptureSet
-from msmq_wire.findings.diagnosis import JUDGED, QUESTIONS, Answer, Diagnosis, Digest, heeded
+from msmq_wire.findings.diagnosis import JUDGED, QUESTIONS, Answer, Diagnosis, Digest, rules_for_diagnosis
 from msmq_wire.report.redaction.redacted_findings import RedactedFindings
 from msmq_wire.report.redaction.redactor import Redactor
 from msmq_wire.sessions import Story
@@ -40,7 +40,7 @@ def _follow(reading: CaptureSet, redactor: Redactor, *, judged: bool) -> tuple[S
 
     Rules see what was captured, and take most of the time: they are asked only where an answer heeds them.
     """
-    redacted = RedactedFindings(heeded() if judged else {}, redactor, budget=reading.budget)
+    redacted = RedactedFindings(rules_for_diagnosis() if judged else {}, redactor, budget=reading.budget)
     for _ in redacted.judged(reading.batched()):
         pass
     _, story = redacted.finish()

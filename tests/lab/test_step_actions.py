@@ -28,9 +28,9 @@ def test_every_deed_is_done_by_one_function_of_its_name() -> None:
 
 
 def test_every_property_of_a_step_is_heeded_by_a_deed_or_has_a_reason_why_not() -> None:
-    heeded = set[str]().union(*SUPPORTED.values())
-    assert heeded | set(NOT_HERE) == set(Step.__struct_fields__)
-    assert heeded & set(NOT_HERE) == set()
+    rules_for_diagnosis = set[str]().union(*SUPPORTED.values())
+    assert rules_for_diagnosis | set(NOT_HERE) == set(Step.__struct_fields__)
+    assert rules_for_diagnosis & set(NOT_HERE) == set()
     assert SUPPORTED["send"] > SUPPORTED_OVER_HTTP
 
 
@@ -40,5 +40,5 @@ def test_every_need_is_met_or_has_a_reason_why_not() -> None:
 
 @pytest.mark.parametrize("step", SCENARIO.steps, ids=lambda step: step.name)
 def test_a_step_of_the_scenario_says_nothing_that_is_passed_over(step: Step) -> None:
-    heeded = SUPPORTED_OVER_HTTP if step.via == "http" else SUPPORTED[step.do]
-    assert given(step) <= heeded | set(NOT_HERE)
+    rules_for_diagnosis = SUPPORTED_OVER_HTTP if step.via == "http" else SUPPORTED[step.do]
+    assert given(step) <= rules_for_diagnosis | set(NOT_HERE)

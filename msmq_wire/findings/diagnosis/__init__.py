@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msmq_wire.findings.diagnosis.answer import Answer, Statement
 from msmq_wire.findings.diagnosis.digest import Digest, DigestLine
-from msmq_wire.findings.diagnosis.peers import heeded
+from msmq_wire.findings.diagnosis.peers import rules_for_diagnosis
 from msmq_wire.findings.diagnosis.questions import JUDGED, QUESTIONS, Diagnosis, Question
 
 __all__ = [
@@ -16,5 +16,5 @@ __all__ = [
     "DigestLine",
     "Question",
     "Statement",
-    "heeded",
+    "rules_for_diagnosis",
 ]

@@ -1,7 +1,7 @@
-"""What wrote the bodies: kinds of bodies by queue, with a limit on how many are opened.
+"""Counts the kinds of bodies by queue, and opens a limited number of them.
 
-The rule kept here: a body is opened where its queue, its type or its first bytes are new; others are counted
-with the one that they look like. Time and memory are bounded, whatever the bodies hold.
+The rule kept here: a body is decoded if its queue, its type or its first bytes are new. Others are counted
+with the first one that looks alike. Time and memory are bounded for any bodies.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _MOST_KINDS = 256
 _MOST_LOOKS = 4096
 _MOST_BYTES = 16 << 20
 FIRST = 8
-"""Bytes by which bodies are told apart."""
+"""The number of first bytes that distinguish bodies."""
 
 Looks = tuple[str | None, int | None, bytes, bool]
-"""Queue, type, first bytes where it is not encrypted, and whether it is."""
+"""Queue, type, first bytes (if not encrypted), and whether it is encrypted."""
 
 
 class BodyKind(msgspec.Struct):
-    """Bodies of one kind in one queue: ``opened`` is what was found, ``cut`` how many are not whole."""
+    """Bodies of one kind in one queue: ``opened`` is the decoded example, ``cut`` counts truncated ones."""
 
     queue: str | None
     kind: str
@@ -48,9 +48,9 @@ _UNLOOKED = BodyKind(None, "", "not looked at", "", "", None, Moment(0, None, No
 
 
 class Bodies:
-    """Takes messages; ``kinds`` are the kinds of bodies, ``empty`` counts messages without one.
+    """Takes messages, and counts their ``kinds`` of bodies; ``empty`` counts messages without a body.
 
-    ``unlooked`` counts bodies that were not looked at because a limit was reached.
+    ``unlooked`` counts bodies that were not examined because of a limit.
     """
 
     def __init__(self) -> None:
@@ -63,7 +63,7 @@ class Bodies:
         self._reader = UserMessageReader()
 
     def feed(self, record: Record) -> BodyKind | None:
-        """Take a message in whatever carries it; return the kind that its body was counted as, if it was."""
+        """Take a message from any carrier; return the kind of its body, if it was counted."""
         if record.type == "srmp_message" and record.parent is not None:
             return None
         body = body_of(record)
@@ -75,7 +75,7 @@ class Bodies:
         return self.add(looks, lambda: record, 1, len(body.data), int(not body.whole))
 
     def add(self, looks: Looks, example: Callable[[], Record], number: int, total: int, cut: int) -> BodyKind:
-        """Take a ``number`` of messages whose bodies look alike, as that of the first of them."""
+        """Take a ``number`` of messages with similar bodies; the first one stands for all."""
         self.total += number
         kind = self._looks.get(looks) or self._open(example, looks)
         if kind is _UNLOOKED:

@@ -1,4 +1,4 @@
-"""What the capture could not see: question 19, and the connections of which something is missing."""
+"""Question 19: what the capture lacks, as a whole and in each connection."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST_FACTS = 64
 
 
 def captured(visibility: Visibility, words: Phrases, builder: AnswerBuilder) -> None:
-    """Say what is missing of the capture, and of its connections."""
+    """Add statements about missing parts of the capture and of its connections."""
     for text, shown in visibility.said(lambda record: words.frame(moment_of(record))):
         builder.say(f"{text[:1].upper()}{text[1:]}.", None if shown is None else moment_of(shown))
     lacking = visibility.lacking_connections()
@@ -45,7 +45,7 @@ def _lasted(one: Coverage) -> str:
 
 
 def _lacks(one: Coverage, words: Phrases) -> tuple[list[str], list[int]]:
-    """What is missing of a connection, in clauses, and where."""
+    """The missing parts of a connection as clauses, and their frames."""
     reported: list[str] = []
     moments: list[Moment] = []
 
@@ -79,7 +79,7 @@ def _lacks(one: Coverage, words: Phrases) -> tuple[list[str], list[int]]:
 
 
 def _facts(one: Coverage) -> dict[str, Any]:
-    """The same as data; times are nanoseconds since 1970."""
+    """The missing parts as data; times are nanoseconds since 1970."""
     return {
         "capture": one.capture,
         "stream": one.stream,

@@ -1,8 +1,8 @@
-"""What answers claim of messages and sessions, as data: `Claim`s, and which of them are opposites.
+"""`Claim`s: facts that answers state about messages and sessions, as data, and which facts are opposites.
 
-The rule kept here: a claim is made where its sentence or its number is made, of each item that this is about.
-No two answers claim opposite facts of one subject; what the capture itself says twice is weighed in
-`sessions.outcomes`, and the claims are those of the outcome.
+The rule kept here: the code that writes a sentence or a number also makes its claims. No two answers claim
+opposite facts about one subject. `sessions.outcomes` decides between contradictions in the capture, and the
+claims follow the outcome.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ _PAIRS: tuple[tuple[Fact, Fact], ...] = (
     *((fact, "kept") for fact in ("received", "expired", *_REFUSED)),
 )
 OPPOSITES: frozenset[frozenset[Fact]] = frozenset(map(frozenset, _PAIRS))
-"""Pairs of facts that are not both true of one subject. A message may be found in one queue of several that
-it was sent to, so ``in_queue`` stands beside a refusal."""
+"""Pairs of facts that cannot both be true of one subject. A message to several queues may be found in one and
+refused by another, so ``in_queue`` does not exclude a refusal."""
 
 
 class Claim(msgspec.Struct, frozen=True, gc=False):

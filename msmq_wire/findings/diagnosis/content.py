@@ -1,6 +1,7 @@
 """Questions 10 and 11: whether bodies are clear, who signed, what wrote the bodies.
 
-The rule kept here: signatures are verified where that was asked for, bodies opened where a key is in force.
+The rule kept here: signatures are verified on request only; encrypted bodies are opened if the user gave a
+key.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ def _counts(tallies: dict[str, Tally]) -> dict[str, int]:
 
 
 def _cut(cut: int, total: int) -> str:
-    """How many bodies are not whole."""
+    """How many bodies are truncated."""
     if not cut:
         return ""
     if total == 1:

@@ -1,7 +1,7 @@
 """Question 16: transactions whose messages share one time to be received.
 
-The rule kept here: messages belong to one transaction by their sender and the ID of TransactionHeader, from
-the one with FM on. What an application had set on each is not in the packets. [MS-MQMQ] 2.2.20.5, 2.2.19.2
+The rule kept here: the sender and the ID in TransactionHeader identify a transaction; FM marks its first
+message. Packets do not show the limits that the application set. [MS-MQMQ] 2.2.20.5, 2.2.19.2
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _REPORTED = (
 
 
 class _Transaction(msgspec.Struct):
-    """The messages of one transaction; ``limit`` is None once they differ.
+    """The messages of one transaction; ``limit`` is None if their limits differ.
 
-    ``late`` counts those that were not received in time, ``reported`` those of them that a packet says it of.
+    ``late`` counts messages that were not received in time, ``reported`` the late ones that a packet shows.
     """
 
     queue_manager: str
@@ -46,7 +46,7 @@ class _Transaction(msgspec.Struct):
 
 
 class SharedTimes:
-    """Takes lives; keeps the first transactions of several messages with one limit, and counts them.
+    """Takes lives; counts transactions of several messages with one limit, and keeps the first ones.
 
     At most 4,096 transactions are followed at a time.
     """
@@ -57,7 +57,7 @@ class SharedTimes:
         self._open: OrderedDict[tuple[str, int], _Transaction] = OrderedDict()
 
     def feed(self, life: MessageLife) -> None:
-        """Take a message; those that are in no transaction, or alone in theirs, do not count."""
+        """Take a message; only transactions of several messages count."""
         flags = life.transaction
         if life.tx_sequence_number is None or flags & (_FM | _LM) == _FM | _LM:
             return
@@ -83,7 +83,7 @@ class SharedTimes:
         one.reported += life.expired == "time_to_be_received" and life.nack_class is not None
 
     def finish(self) -> None:
-        """Count what is still followed."""
+        """Count the open transactions."""
         while self._open:
             self._settle(self._open.popitem(last=False)[1])
 

@@ -1,7 +1,7 @@
-"""The digest of a diagnosis: at most five lines that say what is wrong before any question is asked.
+"""The digest of a diagnosis: at most five lines that say what is wrong, before the answers.
 
-The rule kept here: the first line is the cause. No two lines tell of the same one, and where nothing is wrong
-that is said, with what was looked at.
+The rule kept here: the first line is the root cause, and no two lines are about the same cause. If nothing is
+wrong, the digest says so, and what was examined.
 """
 
 from __future__ import annotations
@@ -38,18 +38,19 @@ _PKTMON = "Record whole packets: pktmon start --capture --pkt-size 0."
 _FROM = SEVERITIES.index("low")
 _IDENTITY, _ANY = "ID-", "FRM-MUST"
 _NAME = re.compile(r"[A-Z][a-z]*[^a-z\s]|[A-Z]{2}")
-"""How a title begins that begins with a name: ``PacketSize``, ``SRMP``."""
+"""The start of a title that begins with a name: ``PacketSize``, ``SRMP``."""
 
 
 class DigestLine(msgspec.Struct, frozen=True, kw_only=True):
-    """One cause: what is wrong, who it is about, how sure it is, where it is seen, and what to do.
+    """One cause: what is wrong, at which hosts, how sure it is, the evidence, and what to do.
 
-    ``who`` are hosts, the one that caused it first. ``frames`` (1-based) and ``records`` (ids) show it, at
-    most 64 each; ``where`` names the frames in words, with their file where there are several, and the time
-    of the first. ``action`` is
-    one short imperative. ``rule`` is the rule whose finding it is told from, ``question`` the answer that
-    says more of it; neither is there of what the capture lacks. ``command`` shows more of it, with the
-    capture as its first argument. ``count`` is how many findings or messages it explains.
+    The first host of ``who`` is the source of the problem. ``frames`` (1-based) and ``records`` (ids) are the
+    evidence, at most 64 each. ``where`` names the frames in words, with the time of the first one, and with
+    their file if there are several. ``action`` is one short imperative.
+
+    ``rule`` is the rule of the finding, ``question`` the answer with the details; a line about the capture
+    itself has neither. ``command`` shows the details, with the capture as its first argument. ``count`` is
+    the number of findings or messages that the cause explains.
     """
 
     severity: Severity
@@ -67,16 +68,16 @@ class DigestLine(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def said(self) -> str:
-        """What is wrong, where, and what to do, in sentences."""
+        """The line as sentences: what is wrong, where, and what to do."""
         where = f"{self.where[:1].upper()}{self.where[1:]}." if self.where else ""
         return " ".join(part for part in (self.text, where, self.action) if part)
 
 
 class Digest(msgspec.Struct, frozen=True, kw_only=True):
-    """``lines`` tell what is wrong, the cause first. Before them stands what the capture lacks, without a
-    rule and a question. ``causes`` are the others; none: nothing wrong was seen.
+    """What is wrong: first a line about what the capture lacks, then ``causes``, the root cause first.
 
-    ``more`` counts causes beyond them. ``looked_at`` says what was looked at and what could not be seen.
+    Without ``causes``, nothing wrong was seen. ``more`` counts the causes that are left out. ``looked_at``
+    says what was examined, and what the capture does not show.
     """
 
     lines: tuple[DigestLine, ...] = ()
@@ -90,7 +91,7 @@ class Digest(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def nothing(self) -> str:
-        """What is said where there is no cause."""
+        """The sentence if there is no cause."""
         else_ = " else" if self.lines else ""
         nothing = "" if self.looked_at.startswith(_NOTHING) else f"nothing{else_} wrong seen in "
         text = f"{nothing}{self.looked_at}"
@@ -98,7 +99,7 @@ class Digest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Draft(msgspec.Struct):
-    """A line that still gathers what it explains."""
+    """A line in the making."""
 
     severity: Severity
     confidence: Confidence
@@ -120,13 +121,13 @@ class _Draft(msgspec.Struct):
     """Whether there may be more hosts than those in ``who``."""
     times: int = 0
     seen: tuple[int, ...] = ()
-    """The records that show it, without those of what it explains."""
+    """The records of the cause itself, not of the findings that it explains."""
     about: str = ""
-    """The first message that it is about, or the queue."""
+    """The first affected message, or the queue."""
 
     @property
     def said(self) -> str:
-        """What it is, who does it to whom, how often, and what else it explains."""
+        """The text: the problem, the hosts, how often, and what else it explains."""
         hosts = [name for name in self.who if name not in self.senders]
         ends = [_hosts(list(self.senders)), _hosts(hosts, many=self.many)] if self.senders else []
         title, colon, rest = self.text.partition(": ")
@@ -148,14 +149,14 @@ class _Draft(msgspec.Struct):
 
     @property
     def place(self) -> tuple[int, int, int, int, int]:
-        """What stands before what: of what is low, what became of messages stands first."""
+        """The sort key; of low severity, lost messages come first."""
         rank, sure = SEVERITIES.index(self.severity), CONFIDENCES.index(self.confidence)
         tier = 1 if self.standing else 2 if rank == _FROM and self.odd else 0
         return -max(rank - self.standing, _FROM), tier, -sure, -self.count, self.at
 
 
 def looked(answers: Iterable[Answer], facts: Facts, story: Story, frames: int | None) -> str:
-    """What was looked at, what is worth a word, and what could not be seen."""
+    """The text of `Digest.looked_at`: what was examined, the notes, and what the capture does not show."""
     numbers = {
         "message": next((answer.facts["messages"] for answer in answers if answer.number == 3), 0),
         "session": len(story.sessions) + story.left_out.sessions,
@@ -190,21 +191,21 @@ def digest_of(
     looked_at: str,
     story: Story | None = None,
 ) -> Digest:
-    """What answers and findings say is wrong, the cause first, behind what the capture lacks."""
+    """Make the digest of answers and findings."""
     drafts = [_of_group(group) for group in causes(_groups(answers, candidates))]
-    drafts = drafts or list(_flagged(answers))
+    drafts = drafts or list(_answers_without_cause(answers))
     ranked = sorted(drafts, key=lambda draft: draft.place)
-    ranked = list(_joined(ranked))
-    lacking = () if story is None else _of_capture(story.visibility, words)
+    ranked = list(_merged(ranked))
+    lacking = () if story is None else _capture_line(story.visibility, words)
     shown = ranked[: MOST_LINES - len(lacking)]
     if story is not None:
-        _name(shown, story)
+        _add_subjects(shown, story)
     lines = (*lacking, *(_line(draft, words) for draft in shown))
     return Digest(lines=lines, more=len(ranked) - len(shown), looked_at=looked_at)
 
 
-def _name(drafts: Sequence[_Draft], story: Story) -> None:
-    """Say which message or queue each is about that names none."""
+def _add_subjects(drafts: Sequence[_Draft], story: Story) -> None:
+    """Add the message or queue to each draft whose text names none."""
     names = named(story, {record for draft in drafts for record in draft.seen})
     for draft in drafts:
         about = next((names[record] for record in sorted(draft.seen) if record in names), None)
@@ -213,7 +214,7 @@ def _name(drafts: Sequence[_Draft], story: Story) -> None:
 
 
 def causes_of(answers: Sequence[Answer], candidates: Fold) -> Iterator[tuple[Cause, FindingGroup | None]]:
-    """The causes that answers name and a digest tells, each with the packets that are behind it."""
+    """Yield the causes that the digest counts, each with the findings that explain it."""
     for lead in causes(_groups(answers, candidates)):
         if lead.answer is not None:
             yield lead.answer, None
@@ -222,7 +223,7 @@ def causes_of(answers: Sequence[Answer], candidates: Fold) -> Iterator[tuple[Cau
 
 
 def _groups(answers: Iterable[Answer], candidates: Fold) -> list[FindingGroup]:
-    """What rules and answers say, one and the same thing perhaps twice."""
+    """The findings of rules and the causes of answers as groups; they may overlap."""
     named = (
         FindingGroup(
             id=f"{cause.rules[0]} {' '.join(cause.who[:1])}".rstrip(),
@@ -249,8 +250,8 @@ def _groups(answers: Iterable[Answer], candidates: Fold) -> list[FindingGroup]:
     return [*candidates.groups(), *named]
 
 
-def _of_capture(visibility: Visibility, words: Phrases) -> tuple[DigestLine, ...]:
-    """What the capture lacks, where answers are missing for that."""
+def _capture_line(visibility: Visibility, words: Phrases) -> tuple[DigestLine, ...]:
+    """The line about what the capture lacks, if that affects the answers."""
 
     def place(record: Record) -> str:
         at = moment_of(record)
@@ -270,7 +271,7 @@ def _of_capture(visibility: Visibility, words: Phrases) -> tuple[DigestLine, ...
     elif visibility.cut:
         unknown = "What was cut off is not known"
     text = "; ".join(text for text, _ in said)
-    # What pktmon records of a frame, unless it is told otherwise.
+    # The number of bytes of a frame that pktmon records by default.
     whole = _PKTMON if visibility.cut and visibility.snapped <= _PKTMON_SIZE else ""
     return (
         DigestLine(
@@ -285,8 +286,8 @@ def _of_capture(visibility: Visibility, words: Phrases) -> tuple[DigestLine, ...
     )
 
 
-def _flagged(answers: Iterable[Answer]) -> Iterator[_Draft]:
-    """What calls for a look and nobody named a cause of."""
+def _answers_without_cause(answers: Iterable[Answer]) -> Iterator[_Draft]:
+    """Drafts for answers with attention but without a cause."""
     for answer in answers:
         if answer.flagged and answer.attention is not None:
             flagged = (one for one in answer.statements if one.attention == answer.attention)
@@ -298,8 +299,8 @@ def _flagged(answers: Iterable[Answer]) -> Iterator[_Draft]:
             )  # fmt: skip
 
 
-def _joined(drafts: Sequence[_Draft]) -> Iterator[_Draft]:
-    """Drafts in their order, with all senders of whom one rule tells in one."""
+def _merged(drafts: Sequence[_Draft]) -> Iterator[_Draft]:
+    """Merge drafts of one rule about several senders; keep the order."""
     by_rule: dict[str | None, _Draft] = {}
     for draft in drafts:
         first = by_rule.setdefault(draft.rule, draft) if draft.senders else draft
@@ -321,18 +322,18 @@ def _of_group(lead: FindingGroup) -> _Draft:
     draft = _of_rule(lead) if lead.answer is None else _of_answer(lead, lead.answer)
     for group in lead.explained:
         if group.answer is not None:
-            draft.also[group.answer.brief or _also(group)] = None
+            draft.also[group.answer.brief or _explained_phrase(group)] = None
             draft.moments += group.answer.moments
             draft.standing = False
             continue
         draft.frames |= dict.fromkeys(group.frames if group.captures == lead.captures else ())
         if group.lead.id != lead.lead.id:
-            draft.also[_also(group)] = None
+            draft.also[_explained_phrase(group)] = None
     return draft
 
 
-def _also(group: FindingGroup) -> str:
-    """What else a cause explains, in few words: its title, and the field where the title names none."""
+def _explained_phrase(group: FindingGroup) -> str:
+    """A short phrase for an explained finding: its title, and the field if the title names none."""
     title, path = _titled(group), group.lead.message.partition(": ")[0]
     if group.lead.id == _ANY and path:
         title = f"{path} has a value that the protocol forbids"
@@ -397,7 +398,7 @@ def _titled(group: FindingGroup) -> str:
 
 
 def _cut(text: str) -> str:
-    """A message that a rule made, short enough for a line."""
+    """Shorten the message of a rule for a line."""
     if len(text) <= _MOST_CHARACTERS:
         return text
     # Rules join what they saw with semicolons.
@@ -408,7 +409,7 @@ def _cut(text: str) -> str:
 
 
 def _action(lead: FindingGroup) -> str:
-    """The first thing that the rule says to do, and the second where both are short."""
+    """The first action of the rule, and the second one if both are short."""
     rule = RULES.get(lead.lead.id)
     first, *more = re.split(r"[.:] ", "" if rule is None else rule.action, maxsplit=1)[0].split("; ")
     both = f"{first}; {more[0]}" if more else first
@@ -416,7 +417,7 @@ def _action(lead: FindingGroup) -> str:
 
 
 def _addressed(draft: _Draft) -> str:
-    """What to do, with the names of a sender and a receiver where there is one of each."""
+    """Put the names of sender and receiver into an action, if there is one of each."""
     text = draft.action
     receivers = [name for name in draft.who if name not in draft.senders]
     if len(draft.senders) > 1:
@@ -428,7 +429,7 @@ def _addressed(draft: _Draft) -> str:
 
 
 def _command(draft: _Draft) -> str:
-    """What shows more of a line: the life of its message, its answer, or the findings of its rule."""
+    """The command for details: the life of the message, the answer, or the findings of the rule."""
     if draft.message is not None:
         return f'why "id {draft.message}"'
     if draft.question is not None:

@@ -1,7 +1,7 @@
 """Questions 2, 6, 7 and 8: connections, identities, addresses and ports.
 
-The rule kept here: what answered and what did not is told as the frames show it; why is not known, so what it
-may mean stands as what a reset or a silence can mean.
+The rule kept here: statements say what answered, and what did not, as the frames show it. The reason is
+unknown, so the answer says what a reset or a silence can mean.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def connections(story: Story, sums: FindingSums, words: Phrases, builder: Answer
         builder.say(f"{text} first {words.frame(half[0].first)}.", half[0].first)
     for (kind, client, server), number in list(counts.items())[:MOST]:
         kept = failures[kind, client, server]
-        text = f"{client} to {server}: {_reported(kept[0], words)}"
+        text = f"{client} to {server}: {_failure_text(kept[0], words)}"
         if number > 1:
             others = words.frames((one.first for one in kept[1:]), number - 1)
             text += f" The same is true of {count(number - 1, 'more connection')}, begun in {others}."
@@ -90,7 +90,7 @@ def connections(story: Story, sums: FindingSums, words: Phrases, builder: Answer
     builder.facts = {"connections": total, "opened": opened, "failed": sum(counts.values())}
 
 
-def _reported(session: Session, words: Phrases) -> str:
+def _failure_text(session: Session, words: Phrases) -> str:
     end = _end(session, words)
     match failure(session):
         case "refused_tcp":
@@ -199,7 +199,7 @@ def identities(story: Story, sums: FindingSums, words: Phrases, builder: AnswerB
 
 
 def addresses(story: Story, facts: Facts, words: Phrases, builder: AnswerBuilder) -> None:
-    """Question 7: the addresses of connections, of calls and of pings, and those that messages name."""
+    """Question 7: the addresses of connections, calls and pings, and the addresses in messages."""
     ways: dict[tuple[str, str], list[Session]] = {}
     for session in story.sessions:
         key = (host(session.client), session.server)
@@ -249,7 +249,7 @@ def _at(server: str, number: int) -> str:
 
 
 def _names(story: Story) -> dict[str, set[GUID]]:
-    """The queue managers that named themselves at each host."""
+    """The queue managers at each host, by their own packets."""
     names: dict[str, set[GUID]] = {}
     for session in story.sessions:
         for guid, endpoint in (
@@ -298,7 +298,7 @@ _ROLES = {
 
 
 class _Odd(msgspec.Struct):
-    """What a client did on a port that no peer does."""
+    """What a client did on a port that a queue manager does not do."""
 
     first: Moment
     why: dict[str, None]
@@ -309,11 +309,11 @@ Way = tuple[tuple[str, int], str, str]
 
 
 def ports(story: Story, facts: Facts, sums: FindingSums, words: Phrases, builder: AnswerBuilder) -> None:
-    """Question 8: the ports that servers were spoken to on, by whom, and who of them is no peer."""
+    """Question 8: the ports of servers, their clients, and the clients that are not queue managers."""
     used: dict[tuple[str, int], dict[str, PortUse]] = {}
     odd: dict[Way, _Odd] = {}
     for session in story.sessions:
-        number, why = port(session.server), _no_peer(session, story.visibility)
+        number, why = port(session.server), _unlike_queue_manager(session, story.visibility)
         if number is None or (session.reached == "tcp_only" and not why):
             continue
         _add(used, ("TCP", number), "messages", session.first, session.client, session.server)
@@ -394,8 +394,8 @@ def ports(story: Story, facts: Facts, sums: FindingSums, words: Phrases, builder
     }
 
 
-def _no_peer(session: Session, visibility: Visibility) -> str:
-    """What the client of a session did that no peer does; empty where it did nothing of the kind."""
+def _unlike_queue_manager(session: Session, visibility: Visibility) -> str:
+    """What the client of a session did that a queue manager does not do; empty if nothing."""
     there = session.directions[0]
     if is_naked(session, visibility):
         return "sent a message before a session was open"
@@ -414,7 +414,7 @@ def _mark(odd: dict[Way, _Odd], way: Way, first: Moment, why: str) -> None:
 def _tried(
     used: dict[tuple[str, int], dict[str, PortUse]], facts: Facts, words: Phrases, builder: AnswerBuilder
 ) -> None:
-    """Connections that were tried and carried nothing."""
+    """Connection attempts that carried no data."""
     for number, use in sorted(facts.tried.items()):
         if number not in _ROLES and number - 11 not in _ROLES:
             continue

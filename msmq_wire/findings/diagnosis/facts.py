@@ -1,6 +1,6 @@
-"""What a diagnosis has to know of records beyond sessions and lives: `Facts`, fed record by record.
+"""`Facts`: what a diagnosis collects from records, beyond sessions and lives.
 
-The rule kept here: counters and lists with a limit, never records; what was not kept is counted.
+The rule kept here: facts are counters and limited lists, never records. Items over a limit are counted.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _CUT = "missing-bytes"
 
 
 class PortUse(msgspec.Struct):
-    """A port that servers were spoken to on: for what, by whom, and where that was seen first."""
+    """A port of servers: its protocols, its clients, and where it was seen first."""
 
     first: Moment
     count: int = 0
@@ -87,7 +87,7 @@ class Facts:
         self._feed(record, self.bodies.feed(record) if looks else None)
 
     def take(self, run: Run) -> None:
-        """Take everything of a run, as feeding its records does."""
+        """Take a whole run; the result is that of feeding its records."""
         if not self._contents:
             self._begin(bounds(run)[0], run.capture)
             for record in run.others:
@@ -138,7 +138,7 @@ class Facts:
             self.captures.append((number, capture))
 
     def _feed(self, record: Record, kind: BodyKind | None) -> None:
-        """Take a record; ``kind`` is that of the body of a message."""
+        """Take a record; ``kind`` is the kind of the message body."""
         type_ = record.type
         self.records += type_ not in _NO_MSMQ
         if record.error is not None and record.error.code == _CUT:

@@ -1,6 +1,6 @@
-"""`failed_reads`: remote reads that failed, as causes.
+"""`failed_reads`: adds causes for remote reads that failed.
 
-The rule kept here: that there is no message, or none in time, is an answer and no fault.
+The rule kept here: an empty queue and a time-out are normal answers.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _NO_MESSAGE = frozenset((0xC00E001B, 0xC00E0088, 0xC00E0008, 0xC00E001D, 0xC00E0
 """MQ_ERROR_IO_TIMEOUT, _MESSAGE_NOT_FOUND, _OPERATION_CANCELLED, _MESSAGE_ALREADY_RECEIVED and
 _ILLEGAL_CURSOR_ACTION."""
 _DENIED = frozenset((0xC00E0025, 0xC0000022, 0x80070005, 5))
-"""MQ_ERROR_ACCESS_DENIED, STATUS_ACCESS_DENIED and the two of Win32."""
+"""MQ_ERROR_ACCESS_DENIED, STATUS_ACCESS_DENIED and two codes of Win32."""
 
 
 class _Key(msgspec.Struct, frozen=True):
@@ -34,10 +34,10 @@ class _Key(msgspec.Struct, frozen=True):
 
 
 _NEEDS: tuple[Need, ...] = ("both_sides", "before", "after", "counted")
-"""What has to have been captured of a connection to say that no call ends a receive."""
+"""What a capture must hold to show that no call ended a receive."""
 
 
-class _Pile(msgspec.Struct):
+class _FailedReads(msgspec.Struct):
     moments: list[Moment]
     count: int = 0
     message: str = ""
@@ -45,25 +45,27 @@ class _Pile(msgspec.Struct):
 
 
 def failed_reads(story: Story, candidates: Fold, builder: AnswerBuilder) -> None:
-    """Name what went wrong when queues were read remotely."""
-    piles: dict[_Key, _Pile] = {}
+    """Add a cause for each kind of failure of remote reads."""
+    by_key: dict[_Key, _FailedReads] = {}
 
     def take(what: str, one: RemoteQueue | RemoteRead, moment: Moment, message: str = "") -> None:
         if candidates.hostile(one.client, one.server):
             return
         key = _Key(what, host(one.client), host(one.server), one.queue, one.status)
-        if key in piles or len(piles) < _MOST:
-            pile = piles.setdefault(key, _Pile([], message=message))
-            pile.count += 1
-            if len(pile.moments) < _MOST_MOMENTS:
-                pile.moments.append(moment)
+        if key in by_key or len(by_key) < _MOST:
+            failed = by_key.setdefault(key, _FailedReads([], message=message))
+            failed.count += 1
+            if len(failed.moments) < _MOST_MOMENTS:
+                failed.moments.append(moment)
 
     for queue in story.queues:
         if queue.fault or _failed(queue.status):
             take("open", queue, queue.opened)
         if queue.purged is not None:
             take("purge", queue, queue.purged)
-    purges = {(key.client, key.server, key.queue): pile for key, pile in piles.items() if key.what == "purge"}
+    purges = {
+        (key.client, key.server, key.queue): failed for key, failed in by_key.items() if key.what == "purge"
+    }
     closed = closed_queues(story)
     for read in story.reads:
         purge = purges.get((host(read.client), host(read.server), read.queue))
@@ -80,53 +82,54 @@ def failed_reads(story: Story, candidates: Fold, builder: AnswerBuilder) -> None
             take("end", read, read.at, short(read.message_id) if read.message_id else "")
         elif read.fault or _failed(read.status):
             take("read", read, read.at)
-    for key, pile in piles.items():
-        builder.add_cause(_cause(key, pile))
+    for key, failed in by_key.items():
+        builder.add_cause(_cause(key, failed))
 
 
 def _failed(status: int | None) -> bool:
-    """Whether a status is a failure that a reader has to do something about."""
+    """Whether a status is a failure that needs an action."""
     return status is not None and bool(status & 0x80000000) and status not in _NO_MESSAGE
 
 
-def _cause(key: _Key, pile: _Pile) -> Cause:
+def _cause(key: _Key, failed: _FailedReads) -> Cause:
     queue = key.queue or "a queue that is not named"
     where = f"{queue} at {key.server}"
     if key.what == "purge":
         did = f"purged {where}: all messages in it are gone"
-        if pile.received:
-            what = f"message {pile.message}"
-            if pile.received > 1:
-                what = f"{count(pile.received, 'message')}, first {pile.message},"
+        if failed.received:
+            what = f"message {failed.message}"
+            if failed.received > 1:
+                what = f"{count(failed.received, 'message')}, first {failed.message},"
             did = f"received {what} from {where}, then purged the queue: all other messages in it are gone"
         return Cause(
             text=f"{key.client} {did}",
-            severity="medium", confidence="certain", moments=tuple(pile.moments),
+            severity="medium", confidence="certain", moments=tuple(failed.moments),
             who=(key.client, key.server), action="ask the owners of the queue whether they purged it",
-            count=pile.count, rules=("RPC-PURGE",), kind="purge", about=key.queue or "", explains=("purged",),
+            count=failed.count, rules=("RPC-PURGE",), kind="purge", about=key.queue or "",
+            explains=("purged",),
         )  # fmt: skip
     if key.what == "end":
-        name = f"message {pile.message}" if pile.message else "a message"
-        what = name if pile.count == 1 else f"{count(pile.count, 'message')}, first {name},"
-        it = "it" if pile.count == 1 else "them"
+        name = f"message {failed.message}" if failed.message else "a message"
+        what = name if failed.count == 1 else f"{count(failed.count, 'message')}, first {name},"
+        it = "it" if failed.count == 1 else "them"
         return Cause(
             text=f"{key.client} received {what} from {where} and did not confirm {it} in the "
             f"capture: after five minutes the server puts {it} back",
-            severity="low", confidence="likely", moments=tuple(pile.moments), who=(key.client, key.server),
+            severity="low", confidence="likely", moments=tuple(failed.moments), who=(key.client, key.server),
             action=f"look at what the reading application of {key.client} did then; expect "
-            f"{'the message' if pile.count == 1 else 'the messages'} twice",
-            count=pile.count, rules=("RPC-PENDING",), kind="pending", about=key.server,
+            f"{'the message' if failed.count == 1 else 'the messages'} twice",
+            count=failed.count, rules=("RPC-PENDING",), kind="pending", about=key.server,
         )  # fmt: skip
     verb = "open" if key.what == "open" else "read"
     why = "the call failed" if key.status is None else describe(key.status).symbol
-    times = "" if pile.count == 1 else f", {pile.count:,} times"
+    times = "" if failed.count == 1 else f", {failed.count:,} times"
     denied = key.status in _DENIED
     right = f"give the account of {key.client} the right to {verb} the queue, or ask who tries"
     return Cause(
         text=f"{key.client} could not {verb} {where}: {why}{times}",
         severity="medium" if denied or key.what == "open" else "low", confidence="certain",
-        moments=tuple(pile.moments), who=(key.client, key.server), odd=True,
+        moments=tuple(failed.moments), who=(key.client, key.server), odd=True,
         action=right if denied else f"look up {why} at {key.server}, and what the client asked for",
-        count=pile.count, rules=("RPC-FAILED",), kind="misread", about=key.server,
+        count=failed.count, rules=("RPC-FAILED",), kind="misread", about=key.server,
         brief=f"{key.client} could not {verb} {where}: {why}",
     )  # fmt: skip

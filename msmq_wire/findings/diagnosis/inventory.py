@@ -1,4 +1,4 @@
-"""Question 18: what the queues carry, as a table for who moves them elsewhere.
+"""Question 18: what the queues carry, as a table for a migration.
 
 The rule kept here: sums by what a message says of itself, and no message; the kind of a body is that of
 question 11, which opens one of those that look alike.
@@ -26,7 +26,7 @@ _MOST_ROWS = 1024
 
 
 def _words(*words: str) -> tuple[str, ...]:
-    """What each number says whose bits, the lowest first, are these words."""
+    """The text of each number whose bits have these names, the lowest bit first."""
     bits = [(1 << at, word) for at, word in enumerate(words)]
     return tuple(" ".join(word for bit, word in bits if number & bit) for number in range(1 << len(words)))
 
@@ -37,7 +37,7 @@ _RQ, _EB = 7 << 16, 1 << 5
 
 
 class MessageTraits(NamedTuple):
-    """What messages of one row have in common; texts as rows show them."""
+    """The properties that the messages of one row share; texts as in rows."""
 
     queue: str | None
     body: str
@@ -51,12 +51,12 @@ class MessageTraits(NamedTuple):
     encrypted: bool
 
 
-_Told: TypeAlias = tuple[str, str, str | None, bool, bool]
-"""The last five of a content, which each carrier has elsewhere."""
+_CarrierTraits: TypeAlias = tuple[str, str, str | None, bool, bool]
+"""The last five fields of `MessageTraits`, which each carrier stores differently."""
 
 
 class _Line(msgspec.Struct):
-    """A row of the table: messages of one content, sizes in bytes."""
+    """A row of the table: messages with equal traits, sizes in bytes."""
 
     content: MessageTraits
     first: Moment
@@ -68,9 +68,9 @@ class _Line(msgspec.Struct):
 
 
 class Inventory:
-    """Takes messages in whatever carries them; keeps the sums of at most 1,024 contents.
+    """Takes messages from any carrier; keeps the sums of at most 1,024 traits.
 
-    ``left_out`` counts messages of further ones.
+    ``left_out`` counts messages with further traits.
     """
 
     def __init__(self) -> None:
@@ -85,10 +85,10 @@ class Inventory:
         kind: BodyKind | None,
         more: tuple[Moment, int, int, int, int] | None = None,
     ) -> None:
-        """Take a message whose body is of a ``kind``, None for one without a body.
+        """Take a message whose body is of a ``kind``, None without a body.
 
-        It may stand for ``more`` of one content: the last of them, how many, and the sum, the smallest and
-        the largest of their sizes.
+        It may stand for ``more`` messages with equal traits: the last one, their number, and the sum, the
+        smallest and the largest of their sizes.
         """
         message = message_of(record)
         if message is None or is_acknowledgment(message["message_class"]):
@@ -113,10 +113,10 @@ class Inventory:
             line.largest = largest if line.largest is None else max(line.largest, largest)
 
     def lines(self) -> list[_Line]:
-        """The rows, those of most messages first."""
+        """The rows, by number of messages, the highest first."""
         return sorted(self.sums.values(), key=lambda line: (-line.messages, -line.bytes))
 
-    def _of_packet(self, record: Record) -> _Told:
+    def _of_packet(self, record: Record) -> _CarrierTraits:
         packet = record.packet
         user = reached(packet, "user_header")
         flags = reached(user, "flags") or 0
@@ -132,8 +132,8 @@ class Inventory:
         )
 
 
-def _of_other(record: Record, kind: BodyKind | None) -> _Told:
-    """What a message says that came over HTTP or in a transfer buffer."""
+def _of_other(record: Record, kind: BodyKind | None) -> _CarrierTraits:
+    """The traits of a message over HTTP or in a transfer buffer."""
     properties = getattr(record.packet, "properties", None)
     negative = getattr(properties, "negative_journaling_requested", False)
     positive = getattr(properties, "positive_journaling_requested", False)
@@ -209,7 +209,7 @@ INVENTORY_COLUMNS: tuple[Column, ...] = (
 
 
 def inventory(sums: Inventory, again: int, brought: int, words: Phrases, builder: AnswerBuilder) -> None:
-    """Question 18; ``again`` counts messages that were sent once more, ``brought`` those that calls carry."""
+    """Question 18; ``again`` counts resent messages, ``brought`` the messages in calls."""
     found = sums.lines()
     if not found:
         builder.facts = {"rows": [], "messages": 0, "left_out": 0}

@@ -1,4 +1,4 @@
-"""Question 5: what became of messages that vanished.
+"""Question 5: what happened to messages that did not arrive.
 
 The rule kept here: what was refused for one reason is told once, with what to do; silence of a destination
 proves nothing, and what a session acknowledged may still be out of its queue.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.findings.diagnosis.answer import MOST, AnswerBuilder
-from msmq_wire.findings.diagnosis.delivery_failures import REMEDIES, of_several
+from msmq_wire.findings.diagnosis.delivery_failures import REMEDIES, in_plural
 from msmq_wire.findings.diagnosis.message_sums import LostMessages, MessageSums, StaleMessages
 from msmq_wire.findings.diagnosis.phrases import (
     ASK,
@@ -37,7 +37,7 @@ def lost(sums: MessageSums, story: Story, words: Phrases, builder: AnswerBuilder
     bad = sums.bad_classes.total()
     for one in list(sums.bad.values())[:MOST]:
         builder.say(
-            _bad_text(one, words), *(at for life in one.lives for at in (life.first, *_reported(life)))
+            _bad_text(one, words), *(at for life in one.lives for at in (life.first, *_refusal_moments(life)))
         )
     if len(sums.bad) > MOST:
         kinds = listed([f"{number:,} {reason}" for reason, number in sums.bad_classes.most_common()])
@@ -58,7 +58,7 @@ def lost(sums: MessageSums, story: Story, words: Phrases, builder: AnswerBuilder
         text = f"The capture does not show what became of message {short(life.message_id)} to "
         text += life.queue or _NOWHERE
         text += f", sent in {words.frame(life.first)}{_session_end(life, story, words)}."
-        builder.say(text + _asked(_alone(life)), life.first)
+        builder.say(text + _requested(_alone(life)), life.first)
     if number > min(len(unknown), 3) > 0:
         builder.say(
             f"The same is true of {count(number - min(len(unknown), 3), 'more message')}: {ASK.format(4)}."
@@ -88,8 +88,8 @@ def _alone(life: MessageLife) -> LostMessages:
     return one
 
 
-def _reported(life: MessageLife) -> list[Moment]:
-    """Where a message was refused."""
+def _refusal_moments(life: MessageLife) -> list[Moment]:
+    """The moments that show that a message was refused."""
     acks = [one.at for one in life.acknowledgments if one.message_class == life.nack_class]
     return acks or ([] if life.rejected is None else [life.rejected])
 
@@ -100,10 +100,10 @@ def _bad_text(bad: LostMessages, words: Phrases) -> str:
     was = "was" if bad.count == 1 else "were"
     verb = "expired" if first.outcome == "expired" else f"{was} {failed_word(first.outcome == 'purged')}"
     reason = class_words(first.nack_class) if first.nack_class else first.reason
-    reason = reason if bad.count == 1 else of_several(reason)
+    reason = reason if bad.count == 1 else in_plural(reason)
     reason += f" (class 0x{first.nack_class:04x}" if first.nack_class else ""
     if bad.count == 1:
-        where = "".join(f", {words.frame(at)}" for at in _reported(first)[:1])
+        where = "".join(f", {words.frame(at)}" for at in _refusal_moments(first)[:1])
         reason += f"{where})" if first.nack_class else ""
         text = (
             f"Message {short(first.message_id)} to {to} {verb}: {reason}; sent in {words.frame(first.first)}."
@@ -111,19 +111,19 @@ def _bad_text(bad: LostMessages, words: Phrases) -> str:
     else:
         shown = [
             f"{short(life.message_id)} (sent in {words.frame(life.first)}"
-            + "".join(f", reported in {words.frame(at)}" for at in _reported(life)[:1])
+            + "".join(f", reported in {words.frame(at)}" for at in _refusal_moments(life)[:1])
             + ")"
             for life in bad.lives
         ]
         text = f"{count(bad.count, 'message')} from {host(first.src)} to {to} {verb}: {reason}"
         text += f"{')' if first.nack_class else ''}: {listed(shown, bad.count)}."
     remedy = REMEDIES.get(first.nack_class or 0, "")
-    text += _asked(bad)
+    text += _requested(bad)
     return f"{text} {remedy[:1].upper()}{remedy[1:]}." if remedy else text
 
 
 def _gone_with(queue: RemoteQueue, story: Story) -> Iterator[MessageLife]:
-    """Messages that had come to a queue before it was purged, and that nobody was seen to receive."""
+    """Messages that reached a queue before its purge, without a captured receive."""
     return (life for life in story.lives if life.purged_by == queue.number)
 
 
@@ -140,7 +140,7 @@ def _purged_text(queue: RemoteQueue, gone: list[MessageLife], words: Phrases) ->
 
 
 def _wait(sums: MessageSums, story: Story, words: Phrases, builder: AnswerBuilder) -> None:
-    """Transactional messages that a session acknowledged and no OrderAck covers, by their stream."""
+    """Transactional messages with a session acknowledgment but without an OrderAck, by stream."""
     streams = {stream.number: stream for stream in story.streams}
     by_stream: dict[int, list[MessageLife]] = {}
     for life in sums.waiting:
@@ -176,7 +176,7 @@ def _wait_text(lives: list[MessageLife], stream: TransactionalStream | None, wor
 
 
 def _stale_text(stale: StaleMessages, words: Phrases) -> str:
-    """Messages that were past their time when they were sent, by the clock of the capture."""
+    """Messages that were expired when they were sent, by the clock of the capture."""
     life = stale.first
     sent_at = (life.first.time or 0) // SECOND
     limit = min(one for one in (life.reach_by, life.receive_by) if one is not None) - (life.sent_time or 0)
@@ -205,8 +205,8 @@ def _session_end(life: MessageLife, story: Story, words: Phrases) -> str:
     return f"; its connection was {how} in {words.frame(session.close)} without an acknowledgment"
 
 
-def _asked(bad: LostMessages) -> str:
-    """What the sender asked for that tells more elsewhere; of several what all of them asked for."""
+def _requested(bad: LostMessages) -> str:
+    """What all senders requested (journal, dead letter) that shows more elsewhere."""
     it, its = ("It", "its") if bad.count == 1 else ("They", "their")
     notes = []
     if bad.dead_letter:

@@ -1,7 +1,7 @@
-"""What queue managers told administrators of themselves, and were told to do: for questions 2 and 14.
+"""Management calls, for questions 2 and 14: what queue managers reported, and what administrators did.
 
-The rule kept here: a figure is what a queue manager says, in the frame of its last answer; what it did
-afterwards is not known. [MS-MQMR] 3.1.4, [MS-MQMQ] 2.3.11, 2.3.12
+The rule kept here: a figure is from the last answer of a queue manager, with its frame. Later changes are
+unknown. [MS-MQMR] 3.1.4, [MS-MQMQ] 2.3.11, 2.3.12
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from msmq_wire.wire.types.wchar_text import WcharText
 _MOST = 256
 _MACHINE, _QUEUE = PropertyKind.MANAGEMENT_MACHINE, PropertyKind.MANAGEMENT_QUEUE
 _CONNECTED, _ALL_BYTES = 4, 6
-"""Of a computer, [MS-MQMQ] 2.3.11."""
+"""Property identifiers of a computer, [MS-MQMQ] 2.3.11."""
 _COUNT, _BYTES, _STATE, _LAST_ACK, _FIRST_NON_ACK, _UNREAD, _UNACKED, _HISTORY = 7, 8, 11, 13, 16, 19, 20, 25
-"""Of a queue, [MS-MQMQ] 2.3.12."""
+"""Property identifiers of a queue, [MS-MQMQ] 2.3.12."""
 _FAILED = 0x80000000
 
 
 class _State(msgspec.Struct, frozen=True):
-    """What a state of an outgoing queue with messages means, and what to do. [MS-MQDMPR] 3.1.1.3"""
+    """The meaning of a state of an outgoing queue with messages, and the action. [MS-MQDMPR] 3.1.1.3"""
 
     means: str
     action: str
@@ -63,8 +63,8 @@ _STUCK: dict[str, _State] = {
 }  # fmt: skip
 
 
-class _Told(msgspec.Struct):
-    """The last values of a computer or a queue, and where each was told; ``before`` is its first count."""
+class _LastValues(msgspec.Struct):
+    """The last values of a computer or a queue, with their moments; ``before`` is its first count."""
 
     client: str
     values: dict[int, tuple[ManagementValue, Moment]] = {}
@@ -78,8 +78,8 @@ class _Told(msgspec.Struct):
         return max((at for _, at in self.values.values()), key=lambda at: at.record)
 
 
-class _Deed(msgspec.Struct):
-    """An action that was done."""
+class _AdminAction(msgspec.Struct):
+    """An action of an administrator."""
 
     client: str
     action: str
@@ -87,15 +87,15 @@ class _Deed(msgspec.Struct):
 
 
 class ManagementAnswers:
-    """Takes calls of qmmgmt; at most 256 computers and queues are kept, ``left_out`` counts other answers.
+    """Takes calls of qmmgmt; keeps at most 256 computers and queues, ``left_out`` counts other answers.
 
-    ``reported`` are answers by kind, host, and queue (empty for the computer), ``done`` the last action
-    likewise.
+    ``reported`` are the answers by kind, host and queue (empty for the computer). ``done`` is the last action
+    by host and queue.
     """
 
     def __init__(self) -> None:
-        self.reported: dict[tuple[PropertyKind, str, str], _Told] = {}
-        self.done: dict[tuple[str, str], _Deed] = {}
+        self.reported: dict[tuple[PropertyKind, str, str], _LastValues] = {}
+        self.done: dict[tuple[str, str], _AdminAction] = {}
         self.left_out = 0
 
     def call(self, record: Record, call: RpcCall, moment: Moment) -> None:
@@ -109,7 +109,7 @@ class ManagementAnswers:
             action = getattr(call.request, "lpwsz_action", None)
             text = action.text.partition("\0")[0].upper() if isinstance(action, WcharText) else ""
             if text in tuple(ManagementAction) and (len(self.done) < _MOST or (server, queue) in self.done):
-                self.done[server, queue] = _Deed(client, text, moment)
+                self.done[server, queue] = _AdminAction(client, text, moment)
 
     def _answer(self, call: RpcCall, key: Any, client: str, moment: Moment) -> None:
         kind, asked, values = key[0], call.request.a_prop, getattr(call.response, "ap_var", None)
@@ -118,7 +118,7 @@ class ManagementAnswers:
         if key not in self.reported and len(self.reported) >= _MOST:
             self.left_out += 1
             return
-        reported = self.reported.setdefault(key, _Told(client=client))
+        reported = self.reported.setdefault(key, _LastValues(client=client))
         reported.client = client
         for propid, variant in zip(asked, values, strict=False):
             value = read_value(variant, propid, kind)
@@ -131,7 +131,7 @@ class ManagementAnswers:
 
 
 def offline(managed: ManagementAnswers, words: Phrases, builder: AnswerBuilder) -> None:
-    """Of question 2: computers that were taken off the network, and how outgoing queues failed to connect."""
+    """For question 2: computers that were taken offline, and outgoing queues that failed to connect."""
     shown = 0
     for (kind, server, queue), reported in managed.reported.items():
         found = (
@@ -144,10 +144,10 @@ def offline(managed: ManagementAnswers, words: Phrases, builder: AnswerBuilder) 
         shown += 1
         builder.say(f"{found.text}.", *found.moments, attention=found.severity)
         builder.add_cause(found)
-    _deeds(managed, (ManagementAction.CONNECT, ManagementAction.DISCONNECT), words, builder)
+    _add_actions(managed, (ManagementAction.CONNECT, ManagementAction.DISCONNECT), words, builder)
 
 
-def _disconnected(server: str, reported: _Told, words: Phrases) -> Cause | None:
+def _disconnected(server: str, reported: _LastValues, words: Phrases) -> Cause | None:
     if str(reported.value(_CONNECTED)).upper() != "DISCONNECTED":
         return None
     at = reported.values[_CONNECTED][1]
@@ -162,7 +162,7 @@ def _disconnected(server: str, reported: _Told, words: Phrases) -> Cause | None:
     )
 
 
-def _failed(server: str, queue: str, reported: _Told, words: Phrases) -> Cause | None:
+def _failed(server: str, queue: str, reported: _LastValues, words: Phrases) -> Cause | None:
     history = reported.value(_HISTORY)
     last = history[-1] if history else None
     if not isinstance(last, ConnectionAttempt) or last.status < _FAILED:
@@ -189,7 +189,7 @@ def _why(status: int) -> str:
 
 
 def held(managed: ManagementAnswers, words: Phrases, builder: AnswerBuilder) -> None:
-    """Of question 14: what queue managers say that they hold, how far they got, and what they were told."""
+    """For question 14: the messages that queue managers hold, their progress, and the last actions."""
     rows: list[dict[str, Any]] = []
     for (kind, server, queue), reported in managed.reported.items():
         text = "; ".join(_holds(reported, words) if kind is _QUEUE else _holds_in_all(reported))
@@ -201,7 +201,7 @@ def held(managed: ManagementAnswers, words: Phrases, builder: AnswerBuilder) -> 
             text = f"{server} tells {reported.client} in {words.frame(reported.last)} about {subject}: {text}"
             builder.say(f"{text}.", reported.last, attention=None if state is None else state.severity)
         if state is not None:
-            _blame(server, queue, reported, state, words, builder)
+            _add_queue_cause(server, queue, reported, state, words, builder)
         rows.append(
             {
                 "host": server,
@@ -216,12 +216,12 @@ def held(managed: ManagementAnswers, words: Phrases, builder: AnswerBuilder) -> 
     if managed.left_out:
         builder.add_caveats(f"{count(managed.left_out, 'answer')} about queues were too many to keep")
     actions = (ManagementAction.PAUSE, ManagementAction.RESUME, ManagementAction.EOD_RESEND)
-    _deeds(managed, (*actions, ManagementAction.TIDY), words, builder)
+    _add_actions(managed, (*actions, ManagementAction.TIDY), words, builder)
     if rows:
         builder.facts["told"] = rows[:64]
 
 
-def _holds(reported: _Told, words: Phrases) -> Iterator[str]:
+def _holds(reported: _LastValues, words: Phrases) -> Iterator[str]:
     messages, size, state = reported.value(_COUNT), reported.value(_BYTES), reported.value(_STATE)
     if messages is not None:
         text = count(messages, "message")
@@ -245,14 +245,14 @@ def _holds(reported: _Told, words: Phrases) -> Iterator[str]:
         yield f"{unread} covered by an OrderAck, and not known to be received"
 
 
-def _holds_in_all(reported: _Told) -> Iterator[str]:
+def _holds_in_all(reported: _LastValues) -> Iterator[str]:
     size = reported.value(_ALL_BYTES)
     if size is not None:
         yield size_text(size)
 
 
-def _blame(
-    server: str, queue: str, reported: _Told, state: _State, words: Phrases, builder: AnswerBuilder
+def _add_queue_cause(
+    server: str, queue: str, reported: _LastValues, state: _State, words: Phrases, builder: AnswerBuilder
 ) -> None:
     waiting, at = reported.value(_COUNT), reported.values[_STATE][1]
     builder.add_cause(
@@ -270,10 +270,10 @@ def _blame(
     )
 
 
-def _deeds(
+def _add_actions(
     managed: ManagementAnswers, actions: tuple[str, ...], words: Phrases, builder: AnswerBuilder
 ) -> None:
-    """Say what administrators had done last, of some actions."""
+    """Add statements about the last actions of administrators, of some kinds."""
     found = [(where, deed) for where, deed in managed.done.items() if deed.action in actions]
     for (server, queue), deed in found[:MOST]:
         text = f"{deed.client} told {server} in {words.frame(deed.at)} to {deed.action}"

@@ -1,7 +1,7 @@
 """Messages of a run, grouped where a diagnosis counts them the same way.
 
-The rule kept here: what is counted of a message depends on nothing but its look, its shape and its sizes; so
-of those that share the first two one is looked at.
+The rule kept here: the counts depend only on the look, the shape and the sizes of a message. So one message
+of each look and shape is examined.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _SHAPE = (
 
 
 class MessageGroup(msgspec.Struct, frozen=True, gc=False):
-    """Messages: places of the first and the last in their run, how many, their bytes, how many are cut."""
+    """Messages that count alike: their first and last index in the run, number, sizes, and truncated ones."""
 
     first: int
     last: int
@@ -51,10 +51,10 @@ class MessageGroup(msgspec.Struct, frozen=True, gc=False):
 
 
 class GroupedMessages:
-    """The whole messages of a run; ``rest`` are the places of packets that have to be looked at one by one.
+    """The whole messages of a run; ``rest`` are the indexes of packets that need single examination.
 
-    ``looks`` are queue, type of body, its first bytes (``head`` of them, none of an encrypted one) and
-    whether it is encrypted; None without a body.
+    ``looks`` are the queue, the body type, the first ``head`` bytes of the body (none if it is encrypted),
+    and whether it is encrypted; None without a body.
     """
 
     def __init__(self, run: Run, head: int) -> None:
@@ -107,13 +107,13 @@ class GroupedMessages:
         self._shape, _ = combinations(of_shape, rows)
 
     def looked(self) -> Iterator[tuple[int, MessageGroup]]:
-        """The number of each look and the messages that have it, in the order of the first ones."""
+        """The number of each look with its messages, in order of the first message."""
         return self._grouped(self._traits, self._lengths)
 
     def shaped(self, kinds: Sequence[int]) -> Iterator[tuple[int, MessageGroup]]:
-        """The kind of the look and the messages of it with one shape, in the order of the first ones.
+        """Each kind with its messages of one shape, in order of the first message.
 
-        ``kinds`` are the numbers of kinds, by that of looks.
+        ``kinds`` maps the number of a look to the number of its kind.
         """
         if not len(self._traits):
             return
@@ -146,7 +146,7 @@ class GroupedMessages:
 
 
 def _numbers(top: StructColumn, path: str, rows: RowSet) -> Integers:
-    """A column of numbers, 0 where it is absent."""
+    """A column of numbers; absent values are 0."""
     columns = columns_at(top, path)
     found: Integers = np.zeros(rows.count, np.int64)
     for column in columns:

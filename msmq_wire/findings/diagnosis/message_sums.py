@@ -1,7 +1,7 @@
 """`MessageSums`: counts of messages for question 4 (what was acknowledged) and for other questions.
 
-The rule kept here: all messages are looked at once, and counters and the first few of each kind are kept. An
-acknowledgment by the protocol says what the next host has, not what an application did.
+The rule kept here: each message is examined once; counters and the first messages of each kind are kept. An
+acknowledgment of the protocol shows what the next host has, not what an application did.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ _MOST_CLAIMS = 1024
 _NEGATIVE, _AFTER_ARRIVAL = 0x8000, 0x4000
 _FOR_EVER = 0xFFFFFFFF
 _RESENDS = 2
+"""So many resends after an OrderAck are reported; one may have crossed the OrderAck."""
 _STORED = "reported as stored"
-"""How often a message is sent again behind its OrderAck until that is told: once may be under way."""
 _ENDS = frozenset(("delivered", "received", "refused", "expired", "purged"))
 
 
 class StaleMessages(msgspec.Struct):
-    """Messages of one host that looked expired when they were sent, and what the sender's clock says.
+    """Messages of one host that looked expired when they were sent, and the fact by the sender's clock.
 
-    ``limits`` are the seconds that they had, two at most.
+    ``limits`` are their time limits in seconds, at most two.
     """
 
     first: MessageLife
@@ -49,7 +49,7 @@ class StaleMessages(msgspec.Struct):
 
 
 class SenderTrouble(msgspec.Struct):
-    """Messages of one host that were refused, that no OrderAck covers, and how often any was sent again."""
+    """Counts of messages of one host: refused, without an OrderAck, and the most resends of one."""
 
     refused: int = 0
     waiting: int = 0
@@ -57,7 +57,7 @@ class SenderTrouble(msgspec.Struct):
 
 
 class LostMessages(msgspec.Struct):
-    """Messages that one host lost for one reason on the way to one queue: the first of them, and how many.
+    """Messages from one host to one queue that were lost for one reason: the first ones, and the number.
 
     All of them asked for dead-lettering, or journaling, or named no administration queue over TCP, where
     ``dead_letter``, ``journal`` and ``nobody_told`` say so.
@@ -80,7 +80,7 @@ class LostMessages(msgspec.Struct):
 
 
 class ResentMessages(msgspec.Struct):
-    """Messages that were sent again though an OrderAck covered them: the first, how many, and when."""
+    """Messages that were sent again after their OrderAck: the first one, the number, and the moments."""
 
     first: MessageLife
     count: int = 0
@@ -88,16 +88,18 @@ class ResentMessages(msgspec.Struct):
 
 
 class MessageSums:
-    """Takes lives; keeps what the answers need.
+    """Takes lives; keeps the counts and examples that the answers need.
 
-    ``never`` are the first messages that nothing acknowledged, ``bad`` those that were refused or expired by
-    queue, host, outcome and reason, ``few`` the first of all. ``waiting`` are the first transactional
-    messages that were acknowledged in a session, and that no OrderAck covers. ``stale`` are those that looked
-    expired when they were sent, and that is not what became of them. ``refused_late`` counts by receiver what
-    it took for expired, ``wronged`` by sender and receiver those of them that were in time by the clock of
-    the sender. ``troubles`` are by host. ``answered``
-    and ``ended`` are what questions 4 and 5 claim, ``places`` the numbers of transactional messages in their
-    streams.
+    ``few`` are the first messages of all, ``never`` the first ones without an acknowledgment. ``bad`` are
+    refused or expired messages by queue, host, outcome and reason. ``waiting`` are the first transactional
+    messages with a session acknowledgment but without an OrderAck.
+
+    ``stale`` are messages that looked expired when they were sent, but did not expire. ``refused_late``
+    counts messages that a receiver treated as expired. ``wronged`` are those of them that were in time by the
+    clock of the sender, by sender and receiver.
+
+    ``troubles`` are by host. ``answered`` and ``ended`` are the claims of questions 4 and 5. ``places`` are
+    the messages by their stream and number.
     """
 
     def __init__(self) -> None:
@@ -123,7 +125,7 @@ class MessageSums:
         self.confirmed_again: dict[tuple[str, str], ResentMessages] = {}
 
     def feed(self, life: MessageLife) -> None:
-        """Take a message; acknowledgments, which are messages too, are only counted."""
+        """Take a message; acknowledgment messages are only counted."""
         if life.acknowledges is not None:
             self.acknowledgments += 1
             return
@@ -168,7 +170,7 @@ class MessageSums:
                 self.never.append(life)
 
     def _confirmed(self, life: MessageLife) -> None:
-        """Count a message that went on to be sent again when an OrderAck had covered it."""
+        """Count a message that was sent again after its OrderAck."""
         covered = None if life.order_ack is None else life.order_ack.time
         after = [one for one in life.resent_at if covered is not None and (one.time or 0) > covered]
         key = host(life.src), host(life.dst)
@@ -195,9 +197,9 @@ class MessageSums:
         if number is not None and life.stream is not None and len(self.places) < _MOST_CLAIMS:
             self.places[life.stream, number] = name
         if len(self.ended) < _MOST_CLAIMS:
-            self.ended += ((fact, name) for fact in _ended(life))
+            self.ended += ((fact, name) for fact in _outcome_claims(life))
         if life.via != "rpc" and len(self.answered) < _MOST_CLAIMS:
-            self.answered += ((fact, name) for fact in _answered(life))
+            self.answered += ((fact, name) for fact in _acknowledgment_claims(life))
 
     def _late(self, life: MessageLife) -> None:
         if life.outcome == "expired" and life.nack_class in TIMEOUTS:
@@ -214,7 +216,7 @@ class MessageSums:
             self.stale.setdefault(key, StaleMessages(life, fact)).add(life)
 
     def _refused_late(self, life: MessageLife) -> None:
-        """Count a message that a receiver took for expired, which it was not by the clock of its sender."""
+        """Count a message that a receiver treated as expired, but that was in time by its sender's clock."""
         src, dst = host(life.src), host(life.dst)
         if len(self.refused_late) < _MOST_HOSTS or dst in self.refused_late:
             self.refused_late[dst] += 1
@@ -226,7 +228,7 @@ class MessageSums:
 
 
 def is_taken(life: MessageLife) -> bool:
-    """Whether anything says that the next host, or the one behind it, has the message."""
+    """Whether any evidence shows that the next host, or one after it, has the message."""
     if life.acknowledged is not None or life.stored is not None:
         return True
     if life.order_ack is not None or life.accepted is not None:
@@ -235,11 +237,11 @@ def is_taken(life: MessageLife) -> bool:
 
 
 def is_settled(life: MessageLife) -> bool:
-    """Whether what is asked of a message is known, whatever comes later: no word of it is missing."""
+    """Whether everything about a message is known, so that later packets change no answer."""
     if life.acknowledges is not None:
         return True
     if life.outcome == "expired" and life.nack_class is None:
-        # By the clock alone: an acknowledgment may still come.
+        # It expired by the clock only: an acknowledgment may still come.
         return False
     if life.via == "rpc" or life.outcome in _ENDS:
         return True
@@ -248,8 +250,8 @@ def is_settled(life: MessageLife) -> bool:
     return life.delivery == "express" or life.stored is not None
 
 
-def _answered(life: MessageLife) -> Iterator[Fact]:
-    """What acknowledges a message, as question 4 counts and tells it."""
+def _acknowledgment_claims(life: MessageLife) -> Iterator[Fact]:
+    """The claims of question 4 about a message."""
     if not is_taken(life):
         yield "never_acknowledged"
         return
@@ -261,10 +263,12 @@ def _answered(life: MessageLife) -> Iterator[Fact]:
     if life.order_ack is not None:
         yield "covered"
     if life.outcome in ("received", "delivered") or life.nack_class:
-        yield from (fact for fact in _ended(life) if any(_tells(one, fact) for one in life.acknowledgments))
+        yield from (
+            fact for fact in _outcome_claims(life) if any(_shows(one, fact) for one in life.acknowledgments)
+        )
 
 
-def _tells(one: MessageAcknowledgment, fact: Fact) -> bool:
+def _shows(one: MessageAcknowledgment, fact: Fact) -> bool:
     return fact == {2: "delivered", _AFTER_ARRIVAL: "received"}.get(
         one.message_class, _refusal(one.message_class)
     )
@@ -274,12 +278,12 @@ def _refusal(class_: int) -> Fact:
     return "not_received" if class_ & _AFTER_ARRIVAL else "not_delivered"
 
 
-def _ended(life: MessageLife) -> Iterator[Fact]:
-    """What became of a message, as question 5 counts and tells it."""
+def _outcome_claims(life: MessageLife) -> Iterator[Fact]:
+    """The claims of question 5 about a message."""
     if life.nack_class:
         yield _refusal(life.nack_class)
     elif life.outcome == "unknown":
-        # What only a remote call showed was not sent here: nobody asks what became of it.
+        # A message that only a remote call returned was not sent here.
         if life.via != "rpc":
             yield "unknown"
     elif life.outcome != "refused" and life.outcome != "purged":
@@ -287,7 +291,7 @@ def _ended(life: MessageLife) -> Iterator[Fact]:
 
 
 def _is_over(life: MessageLife, ahead: int) -> bool:
-    """Whether a limit had passed when a message was sent, by a clock ``ahead`` of that of the capture."""
+    """Whether a message was expired when sent, by a clock ``ahead`` seconds of the capture's clock."""
     if life.first.time is None or (life.reach_by is None and life.receive_by is None):
         return False
     limits = [limit for limit in (life.reach_by, life.receive_by) if limit is not None]
@@ -360,7 +364,7 @@ def acknowledged(sums: MessageSums, words: Phrases, builder: AnswerBuilder) -> N
 
 
 def _taken(life: MessageLife, words: Phrases) -> tuple[str, list[Moment | None]]:
-    """What acknowledges a message, the first of each kind."""
+    """The first acknowledgment of each kind."""
     steps: list[tuple[str, Moment]] = []
     if life.acknowledged is not None:
         steps.append(("acknowledged", life.acknowledged))

@@ -1,4 +1,4 @@
-"""`MissingAcknowledgments`: acknowledgments that senders asked for and that never came.
+"""`MissingAcknowledgments`: acknowledgments that were requested and never came.
 
 The rule kept here: silence is told where the receiver acknowledges other messages of the same sender, and the
 capture went on for long enough. A receipt may come as late as somebody reads the queue: it is not missed.
@@ -21,59 +21,60 @@ _ARRIVAL = 1
 _PATIENCE = 60 * SECOND
 _MOST = 4096
 _NAMED = 10
-_TOLD = 2
-"""Acknowledged messages from which on a receiver is known to acknowledge."""
+_LEAST_ACKNOWLEDGED = 2
+"""A receiver with so many acknowledged messages is known to acknowledge."""
 
 
-class _Asked(msgspec.Struct):
-    """Messages from one host to another that asked for word of their arrival.
+class _ArrivalRequests(msgspec.Struct):
+    """Messages from one host to one queue that requested an acknowledgment of their arrival.
 
-    ``reported`` counts those that got it, ``times`` are those of the others, ``silent`` the first of these.
+    ``acknowledged`` counts the messages that got one. ``times`` are the times of the others, ``missing`` are
+    the first of the others.
     """
 
-    reported: int = 0
+    acknowledged: int = 0
     times: list[int] = []
-    silent: list[MessageLife] = []
+    missing: list[MessageLife] = []
 
 
 class MissingAcknowledgments:
-    """Takes the lives of messages; says which of them got no word of their arrival."""
+    """Takes the lives of messages; adds causes for missing acknowledgments of arrival."""
 
     def __init__(self) -> None:
-        self._asked: dict[tuple[str, str, str | None], _Asked] = {}
+        self._requests: dict[tuple[str, str, str | None], _ArrivalRequests] = {}
 
     def feed(self, life: MessageLife) -> None:
         """Take a message."""
         if not life.wanted & _ARRIVAL or life.via != "tcp" or life.acknowledges is not None or life.route:
             return
         key = host(life.src), host(life.dst), life.queue
-        asked = self._asked.get(key)
-        if asked is None:
-            if len(self._asked) >= _MOST:
+        requests = self._requests.get(key)
+        if requests is None:
+            if len(self._requests) >= _MOST:
                 return
-            asked = self._asked[key] = _Asked()
+            requests = self._requests[key] = _ArrivalRequests()
         if life.acknowledgments or life.failed:
-            asked.reported += 1
+            requests.acknowledged += 1
         elif life.acknowledged is not None and life.certain and life.first.time is not None:
-            asked.times.append(life.first.time)
-            if len(asked.silent) < _NAMED:
-                asked.silent.append(life)
+            requests.times.append(life.first.time)
+            if len(requests.missing) < _NAMED:
+                requests.missing.append(life)
 
     def add_causes(self, story: Story, builder: AnswerBuilder) -> None:
-        """Name the causes."""
+        """Add a cause for each queue with missing acknowledgments."""
         if story.left_out.lives or story.last is None:
-            # What came for a message that was dropped to save memory nobody knows.
+            # The acknowledgments of messages that were dropped to save memory are unknown.
             return
         until = story.last - _PATIENCE
-        for (src, dst, queue), asked in self._asked.items():
-            silent = [life for life in asked.silent if (life.first.time or 0) <= until]
-            if asked.reported < _TOLD or not silent:
+        for (src, dst, queue), requests in self._requests.items():
+            missing = [life for life in requests.missing if (life.first.time or 0) <= until]
+            if requests.acknowledged < _LEAST_ACKNOWLEDGED or not missing:
                 continue
-            number = sum(time <= until for time in asked.times)
-            if not builder.was_captured_between(_NEEDS, src, dst, silent[0].first):
+            number = sum(time <= until for time in requests.times)
+            if not builder.was_captured_between(_NEEDS, src, dst, missing[0].first):
                 continue
-            names = [quoted(life.label).strip() or short(life.message_id) for life in silent]
-            total = asked.reported + len(asked.times)
+            names = [quoted(life.label).strip() or short(life.message_id) for life in missing]
+            total = requests.acknowledged + len(requests.times)
             builder.add_cause(
                 Cause(
                     text=f"{number:,} of {count(total, 'message')} from {src} to {queue or 'a queue'} got no "
@@ -81,11 +82,11 @@ class MissingAcknowledgments:
                     f"theirs: {listed(names, number)}",
                     severity="low",
                     confidence="likely",
-                    moments=tuple(life.first for life in silent),
+                    moments=tuple(life.first for life in missing),
                     who=(dst, src),
                     action=f"look for them in the queue, and in the dead-letter queues of {dst} and {src}",
                     count=number,
                     rules=("MSG-UNTOLD",),
-                    message=silent[0].first.record,
+                    message=missing[0].first.record,
                 )
             )

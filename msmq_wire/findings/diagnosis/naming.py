@@ -1,4 +1,4 @@
-"""Messages by their names: which one somebody means, and how what a record is about is called."""
+"""Finds messages by the names that users type, and names the subject of a record."""
 
 from __future__ import annotations
 
@@ -16,13 +16,18 @@ _PLACE = re.compile(r"(?:id\s*(\d{1,18})|frame\s*(\d{1,18})(?:\s+of\s+(\S.*))?)"
 
 
 def matching(story: Story, wanted: str, most: int = 10, words: Phrases | None = None) -> dict[str, str]:
-    """Messages that ``wanted`` may mean, at most one more than ``most``, with their labels.
+    """The messages that ``wanted`` may mean, with their labels; at most one more than ``most``.
 
-    It is a whole name (``guid\\number``), a number alone, or the first digits of the GUID and the number
-    with a backslash between them, as answers write it; ``frame 59``, ``frame 59 of FILE`` or ``id 33``, of
-    the message or of what tells of it; else a text in the label, in upper or lower case, and where no label
-    has it, in the name of the queue. A number that no message has is an id or a frame. ``words`` know which
-    frame of which file a moment is.
+    ``wanted`` is one of these, tried in this order:
+
+    * a whole message identifier (``guid\\number``),
+    * ``frame 59``, ``frame 59 of FILE`` or ``id 33``, of the message or of evidence about it,
+    * its number, or the first digits of the GUID, a backslash and the number, as in answers,
+    * a part of the label, in any letter case,
+    * for a number without such a message: a record id, or a frame,
+    * a part of the queue name.
+
+    ``words`` maps moments to the frames of files.
     """
     words = words or Phrases()
     whole = story.lives.by_id(wanted)
@@ -52,9 +57,9 @@ def matching(story: Story, wanted: str, most: int = 10, words: Phrases | None = 
 
 
 class NamedSubject(NamedTuple):
-    """What a record is about: ``what`` a message or a queue, ``place`` the queue as tables call it.
+    """The subject of a record: ``what`` is a message or a queue, ``place`` the queue as in tables.
 
-    By ``names`` it may be known elsewhere.
+    ``names`` are its names in other texts.
     """
 
     what: str
@@ -62,14 +67,14 @@ class NamedSubject(NamedTuple):
     names: tuple[str, ...]
 
     def text(self, known: Collection[str]) -> str:
-        """In words; hosts that are ``known`` need not be told again with their queue."""
+        """The subject in words; a queue at a ``known`` host is named without the host."""
         host, blank, queue = self.place.partition(" ")
         place = queue if blank and host in known else self.place
         return " ".join(one for one in (self.what, place) if one)
 
 
 def named(story: Story, records: Collection[int]) -> Mapping[int, NamedSubject]:
-    """What records are about, by their ids: a message with its label and queue, or the queue of a call."""
+    """The subjects of records by id: a message with its label and queue, or the queue of a call."""
     found = {}
     for queue in story.queues:
         for at in (queue.opened, queue.purged, queue.closed):
@@ -100,7 +105,7 @@ def _by_id(number: int) -> Callable[[Moment], bool]:
 
 
 def _by_frame(number: int, words: Phrases, file: str = "") -> Callable[[Moment], bool]:
-    """Whether a moment is that of a frame: of any file, or of one by its path, its name or its short name."""
+    """Make a test for moments of a frame, in any file or in one (by path, name or short name)."""
 
     def shows(moment: Moment) -> bool:
         path, frame = words.located(moment)
@@ -110,7 +115,7 @@ def _by_frame(number: int, words: Phrases, file: str = "") -> Callable[[Moment],
 
 
 def _at(lives: Iterable[MessageLife], shows: Callable[[Moment], bool], most: int) -> dict[str, str]:
-    """Messages that a moment shows, or tells of."""
+    """Messages with a matching moment, of their own or of their evidence."""
     found = [life for life in lives if any(map(shows, _moments(life)))]
     names = {life.message_id for life in found}
     # What acknowledges a message tells of that message, and is meant only where nobody knows that one.

@@ -1,6 +1,6 @@
 """Question 12: whether transactional streams are complete and in order.
 
-The rule kept here: a receiver asks for nothing; what it did not acknowledge, the sender sends again.
+The rule kept here: a receiver never requests a resend; the sender resends messages without an acknowledgment.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from msmq_wire.units import SECOND
 _PATIENCE = 120 * SECOND
 _GAPS: tuple[Need, ...] = ("between", "counted", "in_time")
 _ACKS: tuple[Need, ...] = ("both_sides", "whole", "to_source", "counted")
-"""What has to have been captured between two hosts to say that numbers are missing, or OrderAcks."""
+"""What a capture must hold between two hosts to show that numbers, or OrderAcks, are missing."""
 
 
 def streams(sums: MessageSums, story: Story, words: Phrases, builder: AnswerBuilder) -> None:
@@ -31,7 +31,7 @@ def streams(sums: MessageSums, story: Story, words: Phrases, builder: AnswerBuil
             attention = "medium"
         elif _is_stuck(stream, story) and builder.was_captured_between(_ACKS, sender, receiver, stream.last):
             attention = "low"
-            builder.add_cause(_stuck(stream))
+            builder.add_cause(_stuck_cause(stream))
         moments = [moment for gap in stream.gaps[:MOST] for moment in (gap.at, gap.filled)]
         shown = stream.first, stream.last, *moments, stream.last_order_ack
         builder.say(_stream_text(stream, words), *shown, attention=attention)
@@ -41,7 +41,7 @@ def streams(sums: MessageSums, story: Story, words: Phrases, builder: AnswerBuil
         builder.say(text)
     for (sender, receiver), again in sums.confirmed_again.items():
         if builder.was_captured_between(_ACKS, sender, receiver, again.first.first):
-            builder.add_cause(_again(sender, receiver, again))
+            builder.add_cause(_ignored_acks_cause(sender, receiver, again))
     known = {stream.number: stream for stream in story.streams}
     for (number, place), message in sums.places.items():
         if number in known:
@@ -78,12 +78,12 @@ def _is_odd(stream: TransactionalStream) -> bool:
 
 
 def _is_stuck(stream: TransactionalStream, story: Story) -> bool:
-    """Whether messages wait for an OrderAck longer than until they are sent again, [MS-MQQB] 3.1.2.6."""
+    """Whether messages wait for an OrderAck longer than the resend timer, [MS-MQQB] 3.1.2.6."""
     since, last = stream.last.time, story.last
     return bool(stream.awaiting) and since is not None and last is not None and last - since > _PATIENCE
 
 
-def _stuck(stream: TransactionalStream) -> Cause:
+def _stuck_cause(stream: TransactionalStream) -> Cause:
     sender, receiver = host(stream.src), host(stream.dst)
     queue = stream.queue or "a queue that is not known"
     return Cause(
@@ -151,8 +151,8 @@ def _gap_text(after: int, number: int, frame: str, certain: bool) -> str:
     return f"{missing} missing before {number} in {frame}{doubt}"
 
 
-def _again(sender: str, receiver: str, again: ResentMessages) -> Cause:
-    """A sender that does not act on OrderAcks."""
+def _ignored_acks_cause(sender: str, receiver: str, again: ResentMessages) -> Cause:
+    """The cause for a sender that ignores OrderAcks."""
     life = again.first
     name = f"{short(life.message_id)}{quoted(life.label)}"
     what = f"message {name}" if again.count == 1 else f"{count(again.count, 'message')}, first {name},"

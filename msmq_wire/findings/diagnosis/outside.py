@@ -1,4 +1,4 @@
-"""How much of what was sent left the private address space: `Volumes`.
+"""`Volumes`: how much data left the private address space.
 
 The rule kept here: an address is outside where it is in no private address space and its sender is; where all
 addresses are public nothing says what is inside.
@@ -26,18 +26,18 @@ _INSIDE = tuple(
         ),
     )
 )  # fmt: skip
-"""RFC 1918, RFC 6598, RFC 4193, link-local and loopback."""
+"""RFC 1918, RFC 6598, RFC 4193, link-local and loopback networks."""
 _MOST = 4096
 _MOST_MOMENTS = 16
 _LEAST = 64 << 10
-"""Bytes of bodies from which on a share says something."""
+"""A share is judged from so many bytes of bodies on."""
 _SHARE = 0.5
 _COUNTED = 1000
-"""So many findings of one rule are given at most."""
+"""At most so many findings of one rule."""
 
 
 def is_inside(address: str) -> bool:
-    """Whether an address is of a private network; False for what is no address."""
+    """Whether a text is an address in a private network."""
     try:
         known = ip_address(address.strip("[]"))
     except ValueError:
@@ -46,7 +46,7 @@ def is_inside(address: str) -> bool:
 
 
 class _Way(msgspec.Struct):
-    """What one host sent another: messages, and the bytes of their bodies."""
+    """The messages from one host to another, and the bytes of their bodies."""
 
     messages: int = 0
     bytes: int = 0
@@ -54,7 +54,7 @@ class _Way(msgspec.Struct):
 
 
 class Volumes:
-    """Takes the lives of messages; says what went outside, and how much of all that is."""
+    """Takes the lives of messages; adds causes for data that went outside, with its share of all data."""
 
     def __init__(self) -> None:
         self._ways: dict[tuple[str, str], _Way] = {}
@@ -63,7 +63,7 @@ class Volumes:
         self._total = 0
 
     def feed(self, life: MessageLife | FollowedMessage) -> None:
-        """Take a message, or what was kept of one."""
+        """Take a message, or its summary."""
         if life.via == "rpc" or not life.size:
             return
         self._total += life.size
@@ -85,7 +85,7 @@ class Volumes:
         return way
 
     def add_causes(self, even: Mapping[tuple[str, str], int], builder: AnswerBuilder) -> None:
-        """Name the causes; ``even`` counts bodies that look random by who sent them to whom."""
+        """Add the causes; ``even`` counts bodies that look random, by sender and receiver."""
         for (src, dst), way in self._ways.items():
             share = way.bytes / self._total
             if way.bytes < _LEAST or share < _SHARE or not is_inside(src) or is_inside(dst):

@@ -1,6 +1,6 @@
 """Question 13: whether a host behaves as a peer, or sends what scanners and exploits send.
 
-The rule kept here: what was observed is said, and which rules it breaks; intent is for the analyst.
+The rule kept here: the answer says what was observed, and which rules it breaks. Intent is for the analyst.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _MOST_HOSTS = 4096
 _MOST_IDS = 64
 _FROM = SEVERITIES.index("medium")
 _OF_ALL = frozenset(("ID-CLONE",))
-"""Rules that name every host of their evidence alike."""
+"""Rules that are about every host of their evidence."""
 _UNANSWERED = frozenset(("SES-CONNECT",))
-"""Rules about what was not answered: they tell nothing of who asked."""
+"""Rules about missing answers, which are not about the sender of the request."""
 
 
 class _Marks(msgspec.Struct):
@@ -43,20 +43,20 @@ class _Marks(msgspec.Struct):
 _EVEN = "BOD-ENC"
 
 
-def heeded() -> dict[str, Rule]:
-    """The rules that a diagnosis has to be told of, by id.
+def rules_for_diagnosis() -> dict[str, Rule]:
+    """The rules whose findings a diagnosis needs, by id.
 
-    Of those that never speak above info it counts only bodies that look random. What answers say themselves
-    is told by no rule.
+    Of the rules with severity info, it needs only the one about bodies that look random. It makes the
+    findings over causes itself.
     """
     wanted = (rule for rule in RULES.values() if rule.severity != "info" or rule.id == _EVEN)
     return {rule.id: rule for rule in wanted if rule.over != "cause"}
 
 
 class FindingSums:
-    """Takes findings; counts those at medium and above by the host that sent what they are about.
+    """Takes findings; counts those of medium severity or more by the host that sent the evidence.
 
-    ``even`` counts bodies that look random by who sent them to whom.
+    ``even`` counts bodies that look random, by sender and receiver.
     """
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ class FindingSums:
         self.candidates = Fold()
 
     def feed(self, findings: Iterable[Finding]) -> None:
-        """Take some findings, but none that an answer names."""
+        """Take findings, without those that a diagnosis makes."""
         findings = tuple(one for one in findings if not one.answered)
         for finding in findings:
             self.severities[finding.severity] += 1
@@ -115,7 +115,7 @@ class _Conduct(msgspec.Struct):
 
 
 def is_naked(session: Session, visibility: Visibility) -> bool:
-    """Whether a message came before a session was open, as far as that can be seen."""
+    """Whether the capture shows a message before the session was open."""
     return any(
         not visibility.lacking(needs_of(session, note), position_of(session, note.first, note.direction))
         for note in noted(session, "message_before_open")
@@ -123,7 +123,7 @@ def is_naked(session: Session, visibility: Visibility) -> bool:
 
 
 def _unacknowledged(there: SessionDirection, story: Story) -> Iterator[str]:
-    """The messages of a session that no SessionHeader acknowledged, where identifiers tell them apart."""
+    """The messages of a session without a session acknowledgment, if identifiers distinguish them."""
     for message_id in there.unacknowledged_ids:
         life = story.lives.by_id(message_id)
         # Where nothing was sent again, another message with that identifier was acknowledged.
@@ -207,7 +207,7 @@ def peers(
 
 
 def _like(number: int) -> str:
-    """What that messages of a host, or of several, were acknowledged says of it."""
+    """A phrase about what the acknowledgments show about one host, or several."""
     return ": it behaves like a queue manager" if number == 1 else ": they behave like queue managers"
 
 
@@ -216,7 +216,7 @@ def _times(number: int) -> str:
 
 
 def _conduct(names: Sequence[str], conducts: Sequence[_Conduct], trouble: SenderTrouble | None = None) -> str:
-    """What hosts that behave alike did in their sessions."""
+    """What hosts with the same conduct did in their sessions."""
     name, conduct = listed(names), conducts[0]
     if conduct.naked:
         return f"{name} sent a message before a session was open."
@@ -242,7 +242,7 @@ def _conduct(names: Sequence[str], conducts: Sequence[_Conduct], trouble: Sender
 
 
 def _trouble(trouble: SenderTrouble | None) -> str:
-    """What became of messages that were acknowledged."""
+    """What happened to the acknowledged messages."""
     if trouble is None:
         return ""
     text = ""

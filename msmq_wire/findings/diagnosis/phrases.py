@@ -1,6 +1,6 @@
 """Phrases of a diagnosis: frames, times, durations, hosts, messages, lists.
 
-The rule kept here: a list is shortened and says by how much; a frame names its file where there are several.
+The rule kept here: a shortened list says how much it leaves out; a frame names its file if there are several.
 """
 
 from __future__ import annotations
@@ -63,25 +63,25 @@ def _parts(seconds: int) -> list[str]:
 
 
 ASK = "see diagnose --question {}"
-"""Where more is said: the command that answers a question."""
+"""Refers to the command that answers a question."""
 
 
 def each_time(again: int, brought: int) -> str:
-    """What makes counts of packets more than those of messages; empty where nothing does."""
+    """Why there are more packets than messages; empty if there are not."""
     times = [f"sent again ({again:,})" if again else "", f"brought by calls ({brought:,})" if brought else ""]
     shown = " and ".join(one for one in times if one)
     return f"messages that were {shown} count each time" if shown else ""
 
 
 def later(since: Moment | None, until: Moment | None, what: str = "later") -> str:
-    """How long after a moment another one was: `` (2.6 ms later)``; empty where that is not known."""
+    """The time between two moments: `` (2.6 ms later)``; empty if unknown."""
     if since is None or until is None or since.time is None or until.time is None:
         return ""
     return f" ({span(until.time - since.time)} {what})"
 
 
 def host(endpoint: str) -> str:
-    """The host of ``address:port``, as findings name it; of what has no port all of it."""
+    """The host of ``address:port``, as in findings; without a port, the whole text."""
     return host_of(endpoint) or endpoint
 
 
@@ -92,12 +92,12 @@ def port(endpoint: str) -> int | None:
 
 
 def quoted(label: str | None) -> str:
-    """A label behind a blank, in quotes and shortened; empty without one."""
+    """A space and a label, quoted and shortened; empty without a label."""
     return f' "{label if len(label) <= _LABEL else f"{label[: _LABEL - 1]}…"}"' if label else ""
 
 
 def short(name: str) -> str:
-    """A GUID, or the name of a message, with the first 8 digits of its GUID."""
+    """A GUID or a message identifier, shortened to the first 8 digits of the GUID."""
     guid, slash, number = name.partition("\\")
     if len(guid) == _GUID and guid.count("-") == 4:
         return f"{guid[:8]}…{slash}{number}"
@@ -105,12 +105,12 @@ def short(name: str) -> str:
 
 
 def failed_word(purged: bool) -> str:
-    """How a message ended that came to nobody: what its queue had taken was not refused."""
+    """The verb for a failed message: ``lost`` if its queue had accepted it, otherwise ``refused``."""
     return "lost" if purged else "refused"
 
 
 def listed(items: Sequence[str], total: int | None = None, *, rest: str = "") -> str:
-    """``a, b and c``, or the first ten ``and 37 more``; ``rest`` says where the others are found."""
+    """``a, b and c``, or the first ten ``and 37 more``; ``rest`` says where to find the others."""
     total = len(items) if total is None else total
     shown = list(items[:MOST])
     if total > len(shown):
@@ -122,7 +122,7 @@ def listed(items: Sequence[str], total: int | None = None, *, rest: str = "") ->
 class Phrases:
     """Words that depend on the captures (first record id and name of each) and on a time zone.
 
-    A frame of a joined capture has the name of its file, and its number there. ``zone`` None is the zone of
+    A frame of a joined capture is given by its file and its number in this file. ``zone`` None is the zone of
     this machine.
     """
 
@@ -133,18 +133,18 @@ class Phrases:
         self._zone = zone
 
     def located(self, moment: Moment) -> tuple[str, int | None]:
-        """The file of a moment, empty where it is not known, and the number that its frame has there."""
+        """The file of a moment (empty if unknown), and the frame number in the file."""
         if not self._captures:
             return "", moment.frame
         capture = self._captures[max(bisect_right(self._starts, moment.record) - 1, 0)]
         return (capture, None) if moment.frame is None else located_frame(capture, moment.frame)
 
     def file(self, moment: Moment) -> str:
-        """The file of a moment in short; empty where there is but one."""
+        """The short name of the file of a moment; empty if there is only one file."""
         return "" if len(self._short) < 2 else self._short.get(self.located(moment)[0], "")
 
     def frame(self, moment: Moment | None) -> str:
-        """``frame 19``, with its file where there are several."""
+        """``frame 19``, with its file if there are several."""
         if moment is None or moment.frame is None:
             return "a frame that is not known"
         file, frame = self._place(moment)
@@ -170,7 +170,7 @@ class Phrases:
         return f"{'frame' if len(numbers) == 1 and not (total or 0) > 1 else 'frames'} {text}"
 
     def period(self, moments: Sequence[Moment]) -> str:
-        """``, 2026-11-20 09:14:07Z``, of several ``to`` the last; empty where it is not known."""
+        """``, 2026-11-20 09:14:07Z``, with ``to`` and the last time if they differ; empty if unknown."""
         times = [one.time // SECOND for one in moments if one.time is not None]
         if not times:
             return ""
@@ -186,6 +186,6 @@ class Phrases:
         return f"{moment:%Y-%m-%d %H:%M:%S}{offset}"
 
     def _place(self, moment: Moment) -> tuple[str, int | None]:
-        """The words for the file of a frame, empty where there is but one, and its number in the file."""
+        """The phrase for the file of a frame (empty if there is only one), and the number in the file."""
         file = self.file(moment)
         return f" of {file}" if file else "", self.located(moment)[1]

@@ -1,6 +1,7 @@
 """Question 1: pings and requests for directory servers, what answered them, and who pings many hosts.
 
-The rule kept here: an answer says that Message Queuing is there; silence says nothing, as most do not answer.
+The rule kept here: an answer shows that Message Queuing runs. Silence shows nothing, because most hosts do
+not answer.
 """
 
 from __future__ import annotations
@@ -48,15 +49,15 @@ def pings(story: Story, words: Phrases, builder: AnswerBuilder) -> None:
         )
     for discovery in story.discoveries[:MOST]:
         builder.say(
-            _discovered(discovery, words), discovery.request, *(one.at for one in discovery.replies[:MOST]),
+            _discoveries(discovery, words), discovery.request, *(one.at for one in discovery.replies[:MOST]),
             attention="info",
         )  # fmt: skip
     add_refused_pings(story, builder)
     builder.facts = {"pings": len(story.pings), "answered": answered, "requests": asked}
 
 
-def _discovered(discovery: ServerDiscovery, words: Phrases) -> str:
-    """[MS-MQSD] 3.1.5.2: who asked for directory servers, and what each server answered."""
+def _discoveries(discovery: ServerDiscovery, words: Phrases) -> str:
+    """Requests for directory servers, and the answers of each server. [MS-MQSD] 3.1.5.2"""
     asked = "Somebody"
     if discovery.request is not None:
         asked = f"{host(discovery.client)} in {words.frame(discovery.request)}"
@@ -107,7 +108,7 @@ def _delay(ping: PingExchange, session: Session | None, words: Phrases) -> str:
 
 
 def _swept(sweep: Sweep, words: Phrases) -> str:
-    """Pings of one host to many."""
+    """Statements about pings of one host to many."""
     lasted = "" if sweep.lasted is None else f" in {span(sweep.lasted)}"
     first, last = words.frame(sweep.pings[0].request), words.frame(sweep.pings[-1].request)
     text = f"{sweep.client} pinged {count(len(sweep.hosts), 'host')}{lasted}, {sweep.hosts[0]} first and "

@@ -1,7 +1,7 @@
-"""The questions about a capture, answered: `Diagnosis` takes records and findings, `answers` tells.
+"""`Diagnosis`: takes records and findings, and answers the questions about a capture.
 
-The rule kept here: an answer is an observation with its frames; a question that the capture does not pose is
-answered in one line; what the capture does not hold stands beside the answers that it touches.
+The rule kept here: an answer is an observation with its frames. A question that does not apply to the capture
+is answered in one line. Each answer has caveats for the missing parts of the capture that affect it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from msmq_wire.sessions import Leaving, MessageLife, RemoteRead, Story
 
 
 class Question(NamedTuple):
-    """A question, and what is said where the capture does not pose it."""
+    """A question, and the answer if it does not apply to the capture."""
 
     text: str
     nothing: str
@@ -85,11 +85,11 @@ QUESTIONS: dict[int, Question] = {
         "What could the capture not see?", "Nothing shows that frames are missing from the capture."
     ),
 }
-"""By number, as they are asked."""
+"""The questions by number, in their order."""
 
 _OF_LIVES = frozenset((3, 4, 5, 8, 10, 11, 12, 13, 14, 16, 18))
 JUDGED = frozenset((2, 4, 5, 6, 8, 9, 13))
-"""Questions whose answers heed findings."""
+"""Questions whose answers use findings."""
 _LOSSY = frozenset((2, 3, 4, 5, 9, 12, 13, 14, 15, 16, 17, 18))
 _LATE = frozenset((2, 4, 5, 6, 12, 13, 14, 16, 17))
 _SEALED = frozenset((3, 10, 11, 15, 18))
@@ -98,7 +98,7 @@ _LIMITED = frozenset((2, 3, 4, 5, 6, 7, 9, 12, 13, 14, 15, 16, 17))
 
 
 class LifeSums:
-    """What the answers need of messages."""
+    """The sums over messages that the answers need."""
 
     def __init__(self) -> None:
         self.sums = MessageSums()
@@ -119,11 +119,11 @@ class LifeSums:
 
 
 class Diagnosis:
-    """Feed it all records in the order of their ids and the findings about them, then ask for `answers`.
+    """Takes all records in the order of their ids, with their findings, and gives the `answers`.
 
-    Records should come with the steps of connections (``streams=True``). Memory is bounded. The `Story` is
-    followed by whoever calls, who may need it for more; what leaves it before the end goes to `leave`.
-    Without ``answers`` it is good for `causes` only, which is quicker.
+    Records should include the steps of connections (``streams=True``). Memory is bounded. The caller follows
+    the `Story`, and passes what leaves it before the end to `leave`. Without ``answers`` only `causes` works,
+    which is faster.
     """
 
     def __init__(self, *, answers: bool = True) -> None:
@@ -134,21 +134,21 @@ class Diagnosis:
         self._dropped = 0
 
     def feed(self, record: Record, findings: Iterable[Finding] = ()) -> None:
-        """Take a record, and what rules said of it."""
+        """Take a record and its findings."""
         self.facts.feed(record)
         self._findings.feed(findings)
 
     def take(self, run: Run, findings: Iterable[Finding] = ()) -> None:
-        """Take everything of a run, and what rules said of it."""
+        """Take a run and its findings."""
         self.facts.take(run)
         self._findings.feed(findings)
 
     def found(self, findings: Iterable[Finding]) -> None:
-        """Take findings about sessions, messages or all of it."""
+        """Take findings about sessions, messages or the whole capture."""
         self._findings.feed(findings)
 
     def leave(self, gone: Leaving) -> None:
-        """Take what is followed no longer."""
+        """Take sessions and messages that are not followed any more."""
         self._summed = None
         if isinstance(gone, MessageLife):
             if is_settled(gone):
@@ -163,7 +163,7 @@ class Diagnosis:
     def answers(
         self, story: Story, *, numbers: Collection[int] = tuple(QUESTIONS), zone: tzinfo | None = UTC
     ) -> tuple[Answer, ...]:
-        """The answers to these questions; ``zone`` (None: of this machine) is that of times."""
+        """Answer the questions; ``zone`` is the time zone, None for that of this machine."""
         lives = self._sums_of(story) if _OF_LIVES & set(numbers) else self._gone
         return self._answers(story, lives, numbers, zone)
 
@@ -229,19 +229,19 @@ class Diagnosis:
         return tuple(reported)
 
     def digest(self, answers: Sequence[Answer], story: Story, *, frames: int | None = None) -> Digest:
-        """What is wrong, the cause first; ``answers`` are those to all questions, ``frames`` those read."""
+        """Make the digest; ``answers`` are for all questions, ``frames`` is the number of frames read."""
         looked_at = looked(answers, self.facts, story, frames)
         words = Phrases(self.facts.captures)
         return digest_of(answers, self._findings.candidates, words, looked_at, story)
 
     def causes(self, story: Story) -> Iterator[tuple[Cause, FindingGroup | None]]:
-        """What the answers call wrong, as far as the digest counts it, each with what is behind it."""
+        """Yield the causes that the digest counts, each with the findings that explain it."""
         known = self._summed is not None and self._summed[0] is story
         lives = self._sums_of(story) if known else self._odd_of(story)
         return causes_of(self._answers(story, lives, tuple(QUESTIONS)), self._findings.candidates)
 
     def _odd_of(self, story: Story) -> LifeSums:
-        """What causes need of messages: of the plain ones how much went where, and that is much quicker."""
+        """The sums for causes only; regular messages add only their volume, which is much faster."""
         lives = deepcopy(self._gone)
         for one in story.lives.odd():
             if isinstance(one, MessageLife):
@@ -251,7 +251,7 @@ class Diagnosis:
         return lives
 
     def _sums_of(self, story: Story) -> LifeSums:
-        """What the answers need of all messages, looked at once."""
+        """The sums over all messages, computed once."""
         if self._summed is None or self._summed[0] is not story:
             lives = deepcopy(self._gone)
             for life in story.lives:
@@ -260,7 +260,7 @@ class Diagnosis:
         return self._summed[1]
 
     def _missing(self, number: int, story: Story, words: Phrases) -> Iterable[str]:
-        """What the capture does not hold, as far as it touches a question."""
+        """The caveats of a question: what the capture lacks."""
         facts = self.facts
         if number in _LOSSY and facts.gaps:
             where = words.frame(facts.first_gap)

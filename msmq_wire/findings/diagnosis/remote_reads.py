@@ -1,6 +1,6 @@
 """Question 9: who read which queue remotely, peek or receive, and with which result.
 
-The rule kept here: a client is who the calls say it is; what a sealed call does is not guessed.
+The rule kept here: the calls name the client. The effect of a sealed call is not guessed.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _ENDS = {
     "nack": ("put back", "putting it back"),
     "cancelled": ("cancelled", "cancelling it"),
 }
-"""How a receive ended: what is said where that succeeded, and where it failed."""
+"""How a receive ended: the phrases for success and for failure."""
 
 _USUAL = 10
-"""Messages that a usual reader took at least."""
-_TIMES = 3
-"""How many times as many it took as a stranger."""
+"""A usual reader received at least so many messages."""
+_USUAL_FACTOR = 3
+"""A usual reader received at least so many times as many as a rare one."""
 _MOST = 4096
 _MOST_MOMENTS = 16
 
@@ -56,12 +56,12 @@ def reads(story: Story, facts: Facts, candidates: Fold, words: Phrases, builder:
         if read.message_id is not None and not system_queue(read.queue):
             taken = read.end == "ack" and not read.end_status and not read.transactional
             builder.claim("received" if read.removes and taken else "in_queue", read.message_id)
-    again, single = _again(found)
+    again, single = _repeated_reads(found)
     for reads_ in again[:MOST]:
         builder.say(_again_text(reads_, words), *(read.at for read in reads_), attention="info")
     if len(again) > MOST:
         builder.say(f"And {count(len(again) - MOST, 'more message')} that came again: {ASK.format(15)}.")
-    shown = _of_interest(single)
+    shown = _selected_reads(single)
     for read in shown:
         builder.say(_read_text(read, words), read.at, read.ended)
     if len(single) > len(shown):
@@ -92,7 +92,7 @@ def _is_hidden(read: RemoteRead) -> bool:
 
 
 def _hidden(story: Story, words: Phrases, builder: AnswerBuilder) -> None:
-    """Who opened and read queues in calls that are sealed."""
+    """Statements about clients that opened and read queues in sealed calls."""
     clients: dict[tuple[str, str], tuple[int, int, Moment]] = {}
 
     def add(one: RemoteQueue | RemoteRead, moment: Moment, opens: int, reads_: int) -> None:
@@ -117,8 +117,8 @@ def _hidden(story: Story, words: Phrases, builder: AnswerBuilder) -> None:
         builder.say(f"And {count(len(clients) - MOST, 'more client')} with sealed calls.")
 
 
-def _again(found: list[RemoteRead]) -> tuple[list[list[RemoteRead]], list[RemoteRead]]:
-    """Reads of messages that were received several times in transactions, by message; and all others."""
+def _repeated_reads(found: list[RemoteRead]) -> tuple[list[list[RemoteRead]], list[RemoteRead]]:
+    """Reads of messages that transactions received several times, by message, and all other reads."""
     by_message: dict[tuple[str, str], list[RemoteRead]] = {}
     single: list[RemoteRead] = []
     for read in found:
@@ -146,8 +146,8 @@ def _again_text(reads_: list[RemoteRead], words: Phrases) -> str:
     return f"{text}; {words.frames(one.at for one in reads_)}. For all of them {ASK.format(15)}."
 
 
-def _of_interest(found: list[RemoteRead]) -> list[RemoteRead]:
-    """All reads of a few; of many first those that failed, waited or are not over, in order."""
+def _selected_reads(found: list[RemoteRead]) -> list[RemoteRead]:
+    """All reads if they are few; otherwise failed, waiting and open reads come first."""
     if len(found) <= MOST:
         return found
     odd = [read for read in found if read.pending or read.status or read.fault or not read.answered][:MOST]
@@ -242,7 +242,7 @@ def _ended(read: RemoteRead, words: Phrases) -> str:
 
 
 class _Reader(msgspec.Struct):
-    """What one client read of one queue."""
+    """The reads of one client from one queue."""
 
     peeked: int = 0
     received: int = 0
@@ -251,17 +251,16 @@ class _Reader(msgspec.Struct):
 
     @property
     def did(self) -> str:
-        """What it did, in words."""
+        """The reads in words."""
         peeked = f"peeked at {count(self.peeked, 'message')}" if self.peeked else ""
         received = f"received {count(self.received, 'message')}" if self.received else ""
         return " and ".join(one for one in (peeked, received) if one)
 
 
 def _rare_readers(reads: Iterable[RemoteRead], builder: AnswerBuilder) -> None:
-    """Name the clients that looked at a queue, or took messages, that another client reads.
+    """Add causes for clients that peeked or received from a queue that another client usually reads.
 
-    Who is usual is what the capture shows: a client is rare beside another one that read the same queue many
-    times as often.
+    The capture decides: a client is rare if another one read the same queue many times as often.
     """
     queues: dict[tuple[str, str], dict[str, _Reader]] = {}
     for read in reads:
@@ -288,7 +287,7 @@ def _rare_readers(reads: Iterable[RemoteRead], builder: AnswerBuilder) -> None:
         if usual.received < _USUAL:
             continue
         for client, reader in clients.items():
-            if client == name or _TIMES * max(reader.received, 1) > usual.received:
+            if client == name or _USUAL_FACTOR * max(reader.received, 1) > usual.received:
                 continue
             taken = reader.first
             which = "" if taken is None else f", first {short(taken.message_id or '')}{quoted(taken.label)}"

@@ -24,13 +24,13 @@ from msmq_wire.sessions.outcomes import TIMEOUTS
 from msmq_wire.units import SECOND
 
 _NEEDS: tuple[Need, ...] = ("opening", "both_sides", "whole", "order", "to_source", "counted", "in_time")
-"""What has to have been captured between two hosts to say that no acknowledgment came."""
+"""What a capture must hold between two hosts to show that no acknowledgment came."""
 
 _MOST_GROUPS = 1024
 _MOST_CLAIMS = 1024
 _ACK_RECEIVE = 0x4000
 _PR, _FA = 1 << 1, 1 << 1
-"""Of MessagePropertiesHeader and of TransactionHeader."""
+"""Bits in MessagePropertiesHeader and in TransactionHeader."""
 _BY = {
     "final_ack": "a FinalAck",
     "administration_ack": "an administration acknowledgment",
@@ -39,19 +39,21 @@ _BY = {
 }
 
 State: TypeAlias = Literal["session", "disk", "order", "final", "received", "refused", "asked", "gone"]
-"""What keeps a message: no session acknowledgment, none of the disk, no OrderAck, no FinalAck. Or that it was
-received, or is known not to be; that it is gone and word of its receipt was asked for, or was not."""
+"""Why the sender keeps a message: a missing session acknowledgment, acknowledgment from disk, OrderAck or
+FinalAck. Otherwise: it was received or refused, or the sender dropped it after requesting an acknowledgment
+of
+its receipt (``asked``) or without (``gone``)."""
 _STATES: tuple[State, ...] = ("session", "disk", "order", "final", "received", "refused", "asked", "gone")
 _KEPT = _STATES[:4]
 _OVER: tuple[State, ...] = ("received", "refused")
-_LONG = 10 * SECOND
-"""Half of AckTimeout: until then a receiver may be silent. [MS-MQQB] 3.1.5.8.2"""
-_LONGER: dict[State, int] = {"order": RESENDS}
-"""What a sender waits beside that until it sends a message again."""
+_ACK_DELAY = 10 * SECOND
+"""Half of AckTimeout; a receiver may wait so long with its acknowledgment. [MS-MQQB] 3.1.5.8.2"""
+_RESEND_DELAY: dict[State, int] = {"order": RESENDS}
+"""The additional time until a sender resends a message."""
 
 
 class _Group(msgspec.Struct):
-    """Messages of one sender for one queue that stand alike; ``by`` is the acknowledgment that says so."""
+    """Messages of one sender to one queue with one state; ``by`` is the acknowledgment that shows it."""
 
     first: MessageLife
     by: MessageAcknowledgment | None
@@ -62,7 +64,7 @@ GroupKey: TypeAlias = tuple[State, str | None, str, str, bool, bool, str, int]
 
 
 class RetentionSums:
-    """Takes lives: counts them by what keeps them, queue, hosts and what was asked for."""
+    """Takes lives: counts them by state, queue, hosts and requested acknowledgments."""
 
     def __init__(self) -> None:
         self.groups: dict[GroupKey, _Group] = {}
@@ -71,7 +73,7 @@ class RetentionSums:
         self.claims: list[tuple[Fact, str]] = []
 
     def feed(self, life: MessageLife) -> None:
-        """Take a message that was sent over TCP; others nobody keeps."""
+        """Take a message; only senders over TCP keep messages."""
         if life.via != "tcp" or life.acknowledges is not None:
             return
         state, by = _state(life)
@@ -96,12 +98,12 @@ class RetentionSums:
 
 
 def _state(life: MessageLife) -> tuple[State | None, MessageAcknowledgment | None]:
-    """What keeps a message with its sender, or what is known of its receipt."""
+    """The state of a message, with the acknowledgment that shows it."""
     if life.outcome == "received":
-        return "received", _reported(life, _ACK_RECEIVE)
+        return "received", _acknowledgment_of_class(life, _ACK_RECEIVE)
     if life.failed:
-        by = _reported(life, life.nack_class)
-        # What a FinalAck tells its sender acts on; the rest is of question 5.
+        by = _acknowledgment_of_class(life, life.nack_class)
+        # The sender acts on a FinalAck; question 5 covers the rest.
         return ("refused", by) if by is not None and by.kind == "final_ack" else (None, None)
     if not is_taken(life):
         return "session", None
@@ -116,7 +118,7 @@ def _state(life: MessageLife) -> tuple[State | None, MessageAcknowledgment | Non
     return ("asked" if asked else "gone"), None
 
 
-def _reported(life: MessageLife, class_: int | None) -> MessageAcknowledgment | None:
+def _acknowledgment_of_class(life: MessageLife, class_: int | None) -> MessageAcknowledgment | None:
     return next((one for one in life.acknowledgments if one.message_class == class_), None)
 
 
@@ -135,7 +137,7 @@ def kept(sums: RetentionSums, words: Phrases, story: Story, builder: AnswerBuild
         refused = key[0] == "refused" and key[-1] not in TIMEOUTS
         waited = refused or (
             key[0] in _KEPT
-            and _waited(group, now) >= _LONG + _LONGER.get(key[0], 0)
+            and _waited(group, now) >= _ACK_DELAY + _RESEND_DELAY.get(key[0], 0)
             and not (key[0] == "session" and following.may_come(group.first.session, group.first.src))
             and builder.was_captured_between(_NEEDS, key[2], key[3], group.first.first)
         )
@@ -221,6 +223,6 @@ def _said(key: GroupKey, group: _Group, src: str, dst: str, words: Phrases) -> I
 
 
 def _at(group: _Group, words: Phrases) -> str:
-    """The frame that tells of the first message."""
+    """The frame that shows the state of the first message."""
     at = group.first.received if group.by is None else group.by.at
     return f"{words.frame(at)}{'' if group.count == 1 else ' (for the first of them)'}"

@@ -27,15 +27,15 @@ _REREAD = (
 )
 
 
-class _Counted(msgspec.Struct):
-    """The highest counters of a message, and where they were seen."""
+class _Counters(msgspec.Struct):
+    """The highest counters of a message, and their moment."""
 
     at: Moment
     aborts: int
     moves: int
 
 
-class _Moved(msgspec.Struct):
+class _Moves(msgspec.Struct):
     """Moves of a message by calls."""
 
     last: Moment
@@ -44,14 +44,14 @@ class _Moved(msgspec.Struct):
 
 
 class Returns:
-    """Takes records and remote reads; at most 4,096 of each kind are kept, ``left_out`` counts the others.
+    """Takes records and remote reads; keeps at most 4,096 of each kind, ``left_out`` counts the others.
 
-    ``counted`` are counters by message, ``moved`` the moves by place, ``reads`` what calls did by place.
+    ``counted`` are counters by message, ``moved`` are moves by place, ``reads`` are repeated reads by place.
     """
 
     def __init__(self) -> None:
-        self.counted: dict[str, _Counted] = {}
-        self.moved: dict[Place, _Moved] = {}
+        self.counted: dict[str, _Counters] = {}
+        self.moved: dict[Place, _Moves] = {}
         self.reads: dict[Place, Reread] = {}
         self.left_out = 0
         self._targets: dict[tuple[str, int], str | None] = {}
@@ -73,10 +73,10 @@ class Returns:
         elif len(self.counted) >= _MOST:
             self.left_out += 1
         else:
-            self.counted[key] = _Counted(moment, header.abort_counter, header.move_counter)
+            self.counted[key] = _Counters(moment, header.abort_counter, header.move_counter)
 
     def call(self, record: Record, call: RpcCall, moment: Moment) -> None:
-        """Take a call that opens a queue to move messages there, or moves one."""
+        """Take a call that moves a message, or opens the target queue of moves."""
         server = host(record.dst or "")
         if call.role is Role.OPEN_FOR_MOVE:
             context = call.number_at("p_move_context")
@@ -92,7 +92,7 @@ class Returns:
                 if len(self.moved) >= _MOST:
                     self.left_out += 1
                     return
-                moved = self.moved[place] = _Moved(moment)
+                moved = self.moved[place] = _Moves(moment)
             moved.count += 1
             moved.last = moment
             context = call.asked("ull_context_to")
@@ -103,17 +103,17 @@ class Returns:
         self.left_out += take_read(self.reads, read, _MOST)
 
 
-class _Found(msgspec.Struct):
-    """All that is known of one message."""
+class _Returned(msgspec.Struct):
+    """The reads, moves and counters of one message."""
 
     name: str | None
     read: Reread | None
-    moved: _Moved | None
-    counted: _Counted | None
+    moved: _Moves | None
+    counted: _Counters | None
 
     @property
     def again(self) -> int:
-        """How often it came back, at most; moves there and back count once."""
+        """How often it was put back, at most; a move there and back counts once."""
         calls = 0 if self.read is None else self.read.back
         moves = 0 if self.moved is None else self.moved.count
         aborts, reported = (0, 0) if self.counted is None else (self.counted.aborts, self.counted.moves)
@@ -123,15 +123,17 @@ class _Found(msgspec.Struct):
 def returns(sums: Returns, words: Phrases, builder: AnswerBuilder) -> None:
     """Question 15; ``sums`` have all reads."""
     named: set[str] = set()
-    found: list[_Found] = []
+    found: list[_Returned] = []
     for place, read in sums.reads.items():
         name = read.first.message_id
         counted = sums.counted.get(name) if name is not None else None
         if name is not None:
             named.add(name)
-        found.append(_Found(name, read, sums.moved.get(place), counted))
-    found += [_Found(None, None, one, None) for place, one in sums.moved.items() if place not in sums.reads]
-    found += [_Found(name, None, None, one) for name, one in sums.counted.items() if name not in named]
+        found.append(_Returned(name, read, sums.moved.get(place), counted))
+    found += [
+        _Returned(None, None, one, None) for place, one in sums.moved.items() if place not in sums.reads
+    ]
+    found += [_Returned(name, None, None, one) for name, one in sums.counted.items() if name not in named]
     again = sorted((one for one in found if one.again >= AGAIN), key=lambda one: -one.again)
     for one in again[:MOST]:
         subject, text = _subject(one), _reported(one, words)
@@ -176,12 +178,12 @@ def returns(sums: Returns, words: Phrases, builder: AnswerBuilder) -> None:
         )
 
 
-def _moments(one: _Found) -> list[Moment | None]:
+def _moments(one: _Returned) -> list[Moment | None]:
     read = () if one.read is None else (one.read.first.at, one.read.last.at)
     return [*read, one.moved and one.moved.last, one.counted and one.counted.at]
 
 
-def _subject(one: _Found) -> str:
+def _subject(one: _Returned) -> str:
     text = f"message {short(one.name)}" if one.name else "a message"
     if one.read is None:
         return text
@@ -191,7 +193,7 @@ def _subject(one: _Found) -> str:
     return text + host(first.server)
 
 
-def _reported(one: _Found, words: Phrases) -> str:
+def _reported(one: _Returned, words: Phrases) -> str:
     read, moved, counted = one.read, one.moved, one.counted
     done: list[str] = []
     if read is not None:

@@ -1,6 +1,6 @@
 """Counts messages that are signed or encrypted.
 
-The rule kept here: what a packet declares is counted; a signature is verified where that was asked for.
+The rule kept here: the counts follow the declarations in packets. Signatures are verified on request only.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ _MOST_NAME = 64
 
 
 class Tally(msgspec.Struct):
-    """How often something was seen, where first."""
+    """A count, and the first moment."""
 
     count: int = 0
     first: Moment | None = None
 
     def add(self, moment: Moment, number: int) -> None:
-        """Count so many more."""
+        """Add to the count."""
         self.count += number
         self.first = self.first or moment
 
@@ -53,10 +53,9 @@ class Tally(msgspec.Struct):
 class Security:
     """Counts messages with a body by what protects it.
 
-    ``encryption`` and ``hashes`` are names of algorithms in use, ``senders`` SIDs and GUIDs, ``subjects``
-    those of certificates, each with its `Tally`; ``verified`` counts what the receiving queue manager says
-    of a signature (AS of a stored message), ``verdicts`` what was checked here. At most 256 of each are
-    kept.
+    ``encryption`` and ``hashes`` are names of algorithms, ``senders`` are SIDs and GUIDs, ``subjects`` are
+    subjects of certificates, each with its `Tally`. ``verified`` counts the verdicts of the receiving queue
+    manager (AS of a stored message), ``verdicts`` the own checks. At most 256 of each are kept.
     """
 
     def __init__(self) -> None:
@@ -71,7 +70,7 @@ class Security:
         self.verdicts: dict[str, Tally] = {}
 
     def feed(self, record: Record, number: int = 1) -> None:
-        """Take a message in whatever carries it, or so many that are protected alike."""
+        """Take a message from any carrier, or several with equal protection."""
         moment = moment_of(record)
         packet = record.packet
         if isinstance(packet, SrmpMessage):
@@ -143,7 +142,7 @@ def _name(kind: type[HashAlgorithm] | type[EncryptionAlgorithm], value: Any) -> 
 
 
 def subject_text(certificate: bytes) -> str | None:
-    """The subject as ``CN=orders, O=Example``; None where the bytes do not give one. [RFC 5280] 4.1.2.6"""
+    """The subject as ``CN=orders, O=Example``; None if the bytes have none. [RFC 5280] 4.1.2.6"""
     outer = next(_elements(certificate), None)
     if outer is None or outer[0] != _SEQUENCE:
         return None
@@ -165,7 +164,7 @@ def _attributes(name: bytes) -> Iterator[str]:
 
 
 def _elements(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Tags of one byte with their contents, as far as the lengths fit."""
+    """DER elements with tags of one byte, up to the first invalid length."""
     at = 0
     for _ in range(_MOST_NAME):
         if at + 2 > len(data):

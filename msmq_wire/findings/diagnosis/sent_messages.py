@@ -1,4 +1,4 @@
-"""Question 3: who sent what to which queue, and whose clock differs from that of the capture.
+"""Question 3: who sent what to which queue, and which clocks differ from the clock of the capture.
 
 The rule kept here: messages of one way to one queue are one sentence; counters and the first few names of
 each are kept. What time a message had is told by the clock of its sender, where that is known.
@@ -46,7 +46,7 @@ _DIRECT = {
 
 
 class _Group(msgspec.Struct):
-    """Messages of one way to one queue."""
+    """Messages with one carrier and delivery to one queue."""
 
     first: Moment
     last: Moment
@@ -64,18 +64,18 @@ class _Group(msgspec.Struct):
 
 
 GroupKey = tuple[str | None, str, str | None, str]
-"""Queue, carrier, delivery, and the sender where its clock is wrong."""
+"""Queue, carrier, delivery, and the sender if its clock is wrong."""
 
 
 class SentSums:
-    """Takes lives; keeps messages by queue, carrier and delivery, and counts those of further groups."""
+    """Takes lives; keeps messages by queue, carrier and delivery, and counts messages of further groups."""
 
     def __init__(self) -> None:
         self.groups: dict[GroupKey, _Group] = {}
         self.ungrouped = 0
 
     def feed(self, life: MessageLife) -> None:
-        """Take a message; acknowledgments are none."""
+        """Take a message; acknowledgment messages are ignored."""
         if life.acknowledges is not None:
             return
         astray = life.clock_offset is not None and abs(life.clock_offset) > AHEAD
@@ -169,13 +169,13 @@ def sent(
 
 
 def _clocks(clocks: list[HostClock], sums: MessageSums, builder: AnswerBuilder) -> None:
-    """The clocks of senders that are not that of the capture."""
+    """Statements about clocks of senders that differ from the clock of the capture."""
     sure = [clock for clock in clocks if clock.sure]
     # A message that waited has an old SentTime; none has a time to come.
     astray = [clock for clock in clocks if clock.astray and (clock.sure or clock.offset > 0)]
     for clock in astray[:MOST]:
         builder.say(_clock_text(clock))
-        _blame(clock, sums, builder)
+        _add_clock_cause(clock, sums, builder)
     if len(astray) > MOST:
         builder.say(
             f"And the clocks of {count(len(astray) - MOST, 'more sender')} differ from that of the capture."
@@ -185,8 +185,8 @@ def _clocks(clocks: list[HostClock], sums: MessageSums, builder: AnswerBuilder) 
         builder.say("All of them differ by the same time: the clock of the capture may be wrong.")
 
 
-def _blame(clock: HostClock, sums: MessageSums, builder: AnswerBuilder) -> None:
-    """A clock that is wrong, and the messages that look expired by it."""
+def _add_clock_cause(clock: HostClock, sums: MessageSums, builder: AnswerBuilder) -> None:
+    """Add the cause for a wrong clock, with the messages that look expired by it."""
     stale = sums.stale.get((clock.host, "in_time" if clock.sure else None))
     text = _clock_text(clock).removesuffix(".")
     if stale is not None:
@@ -220,7 +220,7 @@ def _blame(clock: HostClock, sums: MessageSums, builder: AnswerBuilder) -> None:
 
 
 def _clock_text(clock: HostClock) -> str:
-    """A clock against that of the capture, and how sure that is."""
+    """The difference of a clock from the clock of the capture, and the confidence."""
     said = clock.said[:1].upper() + clock.said[1:]
     if not clock.sure:
         few = f"{count(clock.pairs, 'message')} {'is' if clock.pairs == 1 else 'are'} too few to tell"

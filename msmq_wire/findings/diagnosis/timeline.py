@@ -1,6 +1,6 @@
-"""Every step of one message or of one session in the order of time: `message_steps`, `SessionSteps`.
+"""`message_steps` and `SessionSteps`: every step of one message or session, in the order of time.
 
-The rule kept here: a step is something that a frame shows; what follows from several is not a step.
+The rule kept here: one frame shows each step. Conclusions from several frames are not steps.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _MOST = 10_000
 
 
 class TimelineStep(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that happened: when, from whom to whom, what.
+    """One step: the time, the sender, the receiver, and the event.
 
-    ``src`` and ``dst`` are ``address:port``, empty where nothing was sent; ``detail`` says more.
+    ``src`` and ``dst`` are ``address:port``, empty if nothing was sent. ``detail`` has more about the event.
     """
 
     at: Moment
@@ -35,7 +35,7 @@ class TimelineStep(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def step_view(step: TimelineStep, words: Phrases) -> dict[str, Any]:
-    """A step as data that JSON can hold; its frame has the number that it has in its file."""
+    """A step as data for JSON; the frame number is the one in its file."""
     capture, frame = words.located(step.at)
     return {
         "record": step.at.record,
@@ -50,7 +50,7 @@ def step_view(step: TimelineStep, words: Phrases) -> dict[str, Any]:
 
 
 def message_steps(life: MessageLife, story: Story) -> list[TimelineStep]:
-    """The steps of a message, from the session that carried it to who received it."""
+    """The steps of a message, from its session to its receiver."""
     return sorted(_message_steps(life, story), key=lambda step: (step.at.record, step.at.frame or 0))
 
 
@@ -137,10 +137,10 @@ def _described(life: MessageLife) -> str:
 
 
 class SessionSteps:
-    """Takes the records of one connection; the first 10,000 steps are kept, ``more`` counts the others.
+    """Takes the records of one connection; keeps the first 10,000 steps, ``more`` counts the others.
 
-    What follows a hole in the capture is found late, and the hole itself later still: ``steps`` puts all in
-    the order of frames, a hole before what follows it.
+    The packets after a gap are found late, and the gap itself still later. ``steps`` are in the order of
+    frames, a gap before the packets that follow it.
     """
 
     def __init__(self, capture: str, stream: int | None) -> None:
@@ -151,11 +151,11 @@ class SessionSteps:
 
     @property
     def steps(self) -> list[TimelineStep]:
-        """The steps by their frames; those without a frame come first."""
+        """The steps in the order of frames; steps without a frame come first."""
         return sorted(self._steps, key=lambda step: step.at.frame or 0)
 
     def feed(self, record: Record) -> None:
-        """Take a record; those of other connections are passed over."""
+        """Take a record; ignore other connections."""
         if (record.capture, record.stream) != self._place or record.parent is not None:
             return
         what, detail = _of(record)
@@ -186,7 +186,7 @@ _EVENTS = {
 
 
 def _of(record: Record) -> tuple[str, str]:
-    """What a record shows, and more about it; empty where it is no step of its own."""
+    """The event and the detail of a record; empty if it is not a step."""
     packet, type_ = record.packet, record.type
     if type_ == "tcp_stream":
         event = record.event or ""

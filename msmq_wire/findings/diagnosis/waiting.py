@@ -1,4 +1,4 @@
-"""Question 17: receivers that slow their senders down, with the numbers.
+"""Question 17: receivers that slow their senders down, with figures.
 
 The rule kept here: a sender stops where as many packets are unacknowledged as the window allows. What was
 never acknowledged is of question 4. [MS-MQQB] 3.1.7.1; [MS-MQMQ] 2.2.20.4
@@ -21,7 +21,7 @@ _SMALLEST = "A window of 1 is that of a receiver that is short of memory, or who
 
 
 class _Wait(NamedTuple):
-    """A direction of a session in which a sender waited, times in nanoseconds."""
+    """A direction of a session in which the sender waited; times in nanoseconds."""
 
     session: Session
     sender: str
@@ -98,7 +98,7 @@ def _moments(wait: _Wait) -> tuple[Moment | None, ...]:
 
 
 def _cause(receiver: str, waits: list[_Wait], words: Phrases) -> Cause:
-    """A host that acknowledges late, in one session or in many: the longest wait comes first."""
+    """The cause for a host that acknowledges late in one or more sessions; the longest wait comes first."""
     longest = waits[0]
     senders = list(dict.fromkeys(wait.sender for wait in waits))
     text = _text(longest, words)
@@ -129,7 +129,7 @@ def _text(wait: _Wait, words: Phrases) -> str:
 
 
 def _waited(wait: _Wait, words: Phrases) -> str:
-    """How long what was sent waited, what its window was, and what still waits."""
+    """A phrase about the waiting time, the window, and the packets that still wait."""
     there = wait.there
     parts = []
     if there.longest_wait is not None:

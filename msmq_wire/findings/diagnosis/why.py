@@ -1,4 +1,4 @@
-"""Why a message did not arrive, or how far it came: the sentence, what to do, what the capture cannot tell.
+"""Explains why a message did not arrive, or how far it came, and what to do.
 
 The rule kept here: a statement claims no more than its evidence. Acknowledged by the next host is not
 delivered, delivered is not received.
@@ -17,7 +17,7 @@ from msmq_wire.records.outcome import Outcome
 from msmq_wire.sessions import MessageLife, Story
 
 _NEEDS: tuple[Need, ...] = ("opening", "both_sides", "whole", "order", "read", "counted", "kept")
-_BECAME = {
+_SENTENCES = {
     "acknowledged": "came to the next host, and nothing shows that it reached its queue",
     "stored": "is on the disk of the next host, and nothing shows that an application received it",
     "delivered": "is in its queue, and nothing shows that an application received it",
@@ -27,7 +27,7 @@ _BECAME = {
     "purged": "was not received: its queue was purged",
     "unknown": "left its sender, and nothing shows that it arrived",
 }
-"""What became of a message, by its outcome, without more than its evidence carries."""
+"""The sentence for each outcome; it claims no more than the evidence."""
 _DO = {
     "acknowledged": "check whether {dst} has the queue, or routes the message on",
     "stored": "look into the queue at {dst}, and check whether the program that reads it runs",
@@ -41,10 +41,10 @@ _ARRIVAL, _RECEIPT = 1, 2
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a message, in words.
+    """What happened to a message, in words.
 
-    ``outcome`` is that of its life. ``action`` is empty where nothing is to be done.
-    ``unknown`` is what the capture cannot tell.
+    ``outcome`` is the outcome of its life. ``action`` is empty if nothing is to be done. ``unknown`` is what
+    the capture does not show.
     """
 
     outcome: Outcome
@@ -55,7 +55,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def why(life: MessageLife, story: Story, words: Phrases) -> Explanation:
-    """What became of a message of a story, with frames in the words of its captures."""
+    """Explain what happened to a message of a story."""
     last = life.route[-1] if life.route else life
     src, dst = host(last.src), host(last.dst)
     name = life.label or short(life.message_id)
@@ -72,7 +72,7 @@ def why(life: MessageLife, story: Story, words: Phrases) -> Explanation:
     unknown = tuple(_unknown(life, story))
     purge = next((queue for queue in story.queues if queue.number == life.purged_by), None)
     if purge is None:
-        sentence = f"{start} {_BECAME[life.outcome]}."
+        sentence = f"{start} {_SENTENCES[life.outcome]}."
         return Explanation(
             outcome=life.outcome, sentence=sentence, reason=f"{life.reason}.", action=action, unknown=unknown
         )
@@ -88,7 +88,7 @@ def why(life: MessageLife, story: Story, words: Phrases) -> Explanation:
 
 
 def _unknown(life: MessageLife, story: Story) -> Iterator[str]:
-    """What the capture cannot tell of a message."""
+    """What the capture does not show about a message."""
     place = Position("", life.first.record, life.first.frame or 0, life.src, life.dst)
     if life.outcome == "expired" or not (life.failed or life.outcome == "received"):
         yield from story.visibility.lacking(_NEEDS, place)

@@ -87,8 +87,8 @@ def test_of_very_many_queues_few_are_kept(monkeypatch: pytest.MonkeyPatch) -> No
     sums = DeliveryFailures()
     for number in range(100):
         sums.feed(msgspec.structs.replace(life, queue=f"DIRECT=OS:msg01\\q{number}"), taken=False)
-    assert [pile.count for pile in sums._piles.values()] == [1, 1, 98]
-    assert sum(len(pile.queues) for pile in sums._piles.values()) == 18
+    assert [pile.count for pile in sums._groups.values()] == [1, 1, 98]
+    assert sum(len(pile.queues) for pile in sums._groups.values()) == 18
 
 
 def test_a_message_that_was_not_captured_expired_where_its_time_was_over() -> None:
@@ -116,7 +116,7 @@ def test_a_message_whose_queue_was_deleted_was_not_refused() -> None:
 
 
 def test_what_became_of_several_messages_is_said_of_several() -> None:
-    assert delivery_failures.of_several("its queue was purged before anybody received it") == (
+    assert delivery_failures.in_plural("its queue was purged before anybody received it") == (
         "their queue was purged before anybody received them"
     )
 
