@@ -1,4 +1,4 @@
-"""`is_outside`: whether an address is outside the site, judged by numbers alone.
+"""`is_outside`: whether an address is outside the site, by its number alone.
 
 The rule kept here: an address is outside only when it is of no private network and of another network than
 the host it speaks to; nothing is looked up.
@@ -29,17 +29,17 @@ _PRIVATE = tuple(
     )
 )
 _NUMBERS = re.compile(r"(?:0x[0-9a-f]{1,8}|[0-9]{1,11})(?:\.(?:0x[0-9a-f]{1,8}|[0-9]{1,11})){0,3}")
-"""127.1, 0x7f.1, 2130706433 and the like, which name the same hosts as 127.0.0.1."""
+"""Spellings such as 127.1, 0x7f.1 and 2130706433, which mean 127.0.0.1."""
 _PORT = re.compile(r":[0-9]{1,5}\Z")
 _LONGEST = 64
 _LOOPBACK = 127
 _SITE_BITS = {4: 16, 6: 48}
-"""Leading bits that addresses of one site share, by the version of IP: a guess, not a rule."""
+"""Leading bits that the addresses of one site share, by IP version: a heuristic."""
 
 
 @lru_cache(maxsize=4096)
 def is_loopback(computer: str) -> bool:
-    """Whether a computer in a direct name is whichever reads it: 127.0.0.0/8, ::1, localhost."""
+    """Whether the computer in a direct name is a loopback address: 127.0.0.0/8, ::1, localhost."""
     name = computer.lower().rpartition("@")[2].removesuffix(".")
     if len(name) > _LONGEST:
         return False
@@ -58,7 +58,7 @@ def is_loopback(computer: str) -> bool:
 
 
 def _first_byte(name: str) -> int | None:
-    """The first byte of an IPv4 address as inet_aton reads it; None for what is none."""
+    """The first byte of an IPv4 address in the syntax of inet_aton; None for other texts."""
     if _NUMBERS.fullmatch(name) is None:
         return None
     try:
@@ -72,9 +72,9 @@ def _first_byte(name: str) -> int | None:
 
 @lru_cache(maxsize=4096)
 def is_outside(client: str | None, server: str | None) -> bool:
-    """Whether ``client`` is of no private network and not of the network of ``server`` (both endpoints).
+    """Whether ``client`` has a public address outside the network of ``server`` (both are endpoints).
 
-    Networks are told apart by the first 16 bits of IPv4 and the first 48 of IPv6 addresses.
+    A network is the first 16 bits of an IPv4 address, or the first 48 bits of an IPv6 address.
     """
     try:
         here, there = ipaddress.ip_address(host_of(client)), ipaddress.ip_address(host_of(server))

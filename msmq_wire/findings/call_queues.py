@@ -1,6 +1,6 @@
 """The queues that a call names: every QUEUE_FORMAT and path name among its parameters, and their parts.
 
-The rule kept here: parameters may be parts of what they should be; what is not there is not given.
+The rule kept here: parameters may be incomplete; missing parts are left out.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from msmq_wire.rpc.types.queue_format import QueueFormat
 from msmq_wire.wire.types.wchar_text import WcharText
 
 _PLACES = ("$\\", "$/")
-"""How ``private$`` ends before the name of the queue."""
+"""The end of ``private$`` before the name of the queue."""
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _ARMS = {3: "m_p_direct_id", 8: "m_p_direct_subqueue_id"}
 
@@ -46,7 +46,7 @@ def _formats(path: str, value: Any) -> Iterator[tuple[str, QueueFormat]]:
 
 
 def path_names(record: Record) -> Iterator[tuple[str, WcharText]]:
-    """Every text of a call that is a path name or a direct name, with its path."""
+    """Every path name and direct name in a call, with the path of its field."""
     path = getattr(getattr(record.packet, "request", None), "lpwcs_path_name", None)
     if isinstance(path, WcharText):
         yield "request.lpwcs_path_name", path
@@ -58,7 +58,7 @@ def path_names(record: Record) -> Iterator[tuple[str, WcharText]]:
 def split_path(text: str) -> tuple[str, str]:
     r"""The computer and the queue in ``OS:host\private$\queue;sub``, a URL or a path name.
 
-    The protocol, ``private$`` and what follows a semicolon are in neither. [MS-MQMQ] 2.1.1, 2.1.2
+    The result has no protocol, no ``private$``, and nothing after a semicolon. [MS-MQMQ] 2.1.1, 2.1.2
     """
     scheme = _SCHEME.match(text)
     slash = "/" if scheme else "\\"

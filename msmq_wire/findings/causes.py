@@ -1,4 +1,4 @@
-"""`causes`: which groups of findings and answers have one cause, for findings, digest and report alike.
+"""`causes`: merges groups of findings and answers with one cause, for findings, digest and report.
 
 The rule kept here: what one group may say of another is declared in `EDGES` and `EDGES_TO_ANSWERS`. A
 connection on which something hostile was sent has one cause, and that is who sent it.
@@ -15,22 +15,22 @@ from msmq_wire.findings.folding import MOST_KEPT, SCANNERS, FindingGroup
 from msmq_wire.findings.registry import RULES
 
 _MOST_LEADS = 128
-"""Of more, the gravest are looked at for what they explain."""
+"""At most so many groups are tried as an explanation, the most severe first."""
 _OPENING = frozenset(("SES-GUID", "RPL-ECHO", "RPL-GOESON"))
 """Rules about the answer that opens a session, and what follows from it."""
 _CLONE, _CLONED = "ID-CLONE", frozenset(("RPL-CONTENT", "RPL-TWICE"))
-"""A queue manager that runs at several addresses, and what its messages look like then."""
+"""The rule for a queue manager at several addresses, and the rules that its messages then break."""
 _ANY, _NAMES = "FRM-MUST", "PNG-GUID"
 _UNOPENED = "unopened"
-"""How an answer calls sessions that were not opened."""
+"""The kind of a cause about sessions that did not open."""
 _PACKETS = ("FRM-", "FLG-", "LEN-", "SES-", "RPL-", "ID-CLONE")
-"""Rules about packets that a receiver may refuse, or close the session for."""
+"""Rules about packets that may make a receiver refuse them or close the session."""
 _ANSWERS = "answers"
-"""Where the groups stand that answers may be behind."""
+"""The key of groups that may explain causes of answers."""
 
 
 def is_standing(group: FindingGroup) -> bool:
-    """Whether a group says how a host is set up, and not what went wrong."""
+    """Whether a group is about the configuration of a host, not about a failure."""
     rule = RULES.get(group.lead.id)
     return rule is not None and rule.standing
 
@@ -54,13 +54,13 @@ def _is_clone(lead: FindingGroup, group: FindingGroup) -> bool:
 
 
 def _explains(lead: FindingGroup, group: FindingGroup) -> bool:
-    """Whether an answer says that its cause is that of what another answer names."""
+    """Whether the cause of one answer declares that it explains the cause of another."""
     one, other = lead.answer, group.answer
     return bool(one and other and other.kind in one.explains and other.about == one.about)
 
 
 def _is_behind(lead: FindingGroup, group: FindingGroup) -> bool:
-    """Whether a packet that breaks a rule is behind what an answer names: a receiver may refuse it."""
+    """Whether a packet that breaks a rule explains the cause of an answer: a receiver may refuse it."""
     cause = group.answer
     if cause is None or lead.answer is not None or lead.attacker or not cause.brief:
         return False
@@ -79,31 +79,33 @@ EDGES: tuple[Callable[[FindingGroup, FindingGroup], bool], ...] = (
     _opens_with_it,
     _is_clone,
 )
-"""Whether the first of two groups of findings tells the cause of the second, which is no graver."""
+"""Tests whether the first of two groups of findings explains the second, which is not more severe."""
 EDGES_TO_ANSWERS: tuple[Callable[[FindingGroup, FindingGroup], bool], ...] = (
     _explains,
     _is_behind,
     _has_its_frames,
 )
-"""Whether the first of two groups tells the cause of the second, which an answer names."""
+"""Tests whether the first of two groups explains the second, which is a cause of an answer."""
 
 
 def causes(groups: Iterable[FindingGroup]) -> list[FindingGroup]:
-    """Groups, each with those that it explains; what is only info stands alone."""
+    """The groups, each with the groups that it explains; groups of severity info explain nothing."""
     leads: dict[Hashable, list[int]] = {}
     kept: list[list[FindingGroup]] = []
     groups = once(groups)
-    explained = {key for group in groups if group.answer is not None for key in _below(group)}
+    explained = {key for group in groups if group.answer is not None for key in _keys_of_explained(group)}
     for group in sorted(groups, key=lambda group: _order(group, explained)):
         edges = EDGES if group.answer is None else EDGES_TO_ANSWERS
-        rivals = (one for key in _above(group) for one in leads.get(key, ())) if group.rank else ()
+        rivals = (
+            (one for key in _keys_of_explanations(group) for one in leads.get(key, ())) if group.rank else ()
+        )
         at = next((one for one in rivals if any(edge(kept[one][0], group) for edge in edges)), len(kept))
         if at < len(kept):
             kept[at].append(group)
         else:
             kept.append([group])
         if group.rank:
-            for key in _below(group, is_lead=kept[at][0] is group):
+            for key in _keys_of_explained(group, is_lead=kept[at][0] is group):
                 some = leads.setdefault(key, [])
                 if len(some) < _MOST_LEADS:
                     some.append(at)
@@ -111,10 +113,10 @@ def causes(groups: Iterable[FindingGroup]) -> list[FindingGroup]:
 
 
 def once(groups: Iterable[FindingGroup]) -> list[FindingGroup]:
-    """Groups in which nothing is told twice.
+    """Merge the groups that report one problem twice.
 
-    What an answer says of hosts by a rule takes in what that rule saw of them, if that is no graver. What
-    somebody hostile sent is told by the rule that saw it, and by no answer.
+    A cause of an answer absorbs the findings of its rule about the same hosts, if they are not more severe. A
+    rule, and no answer, reports the packets of an attacker.
     """
     rest: list[FindingGroup] = []
     answers: list[FindingGroup] = []
@@ -124,7 +126,9 @@ def once(groups: Iterable[FindingGroup]) -> list[FindingGroup]:
         if group.attacker:
             hostile |= {(group.lead.id, host) for host in group.hosts}
     answers = [
-        one for one in answers if not hostile & {(id_, who) for id_ in one.lead.answered for who in _who(one)}
+        one
+        for one in answers
+        if not hostile & {(id_, who) for id_ in one.lead.answered for who in _main_host(one)}
     ]
     by_rule: dict[str, list[int]] = {}
     for at, answer in enumerate(answers):
@@ -137,11 +141,11 @@ def once(groups: Iterable[FindingGroup]) -> list[FindingGroup]:
         if taker is None:
             left.append(group)
         else:
-            answers[taker] = _taking(answers[taker], group)
+            answers[taker] = _absorb(answers[taker], group)
     return left + answers
 
 
-def _who(answer: FindingGroup) -> tuple[str, ...]:
+def _main_host(answer: FindingGroup) -> tuple[str, ...]:
     return () if answer.answer is None else answer.answer.who[:1]
 
 
@@ -152,8 +156,8 @@ def _covers(answer: FindingGroup, group: FindingGroup) -> bool:
     return bool({*answer.answer.who} & {*group.hosts})
 
 
-def _taking(answer: FindingGroup, group: FindingGroup) -> FindingGroup:
-    """An answer with what its rule saw; who has no place of its own has that of the other."""
+def _absorb(answer: FindingGroup, group: FindingGroup) -> FindingGroup:
+    """Merge a group into the answer; an answer without evidence gets the evidence of the group."""
     cause = answer.answer
     if cause is None and group.lead.id != answer.lead.id:
         return msgspec.structs.replace(answer, explained=(*answer.explained, group))
@@ -174,15 +178,15 @@ def _with(lead: FindingGroup, others: Sequence[FindingGroup]) -> FindingGroup:
     return msgspec.structs.replace(lead, explained=(*lead.explained, *others), severity=SEVERITIES[rank])
 
 
-def _above(group: FindingGroup) -> tuple[Hashable, ...]:
-    """Where the groups stand that may explain one."""
+def _keys_of_explanations(group: FindingGroup) -> tuple[Hashable, ...]:
+    """The keys of the groups that may explain a group."""
     if group.answer is None:
         return (_kind(group),)
     return (group.answer.kind, group.answer.about), _ANSWERS
 
 
-def _below(group: FindingGroup, *, is_lead: bool = False) -> Iterator[Hashable]:
-    """Where a group stands for those that it may explain: only answers explain where they are explained."""
+def _keys_of_explained(group: FindingGroup, *, is_lead: bool = False) -> Iterator[Hashable]:
+    """The keys under which a group may explain others; an explained finding explains nothing."""
     if group.answer is not None:
         yield from ((kind, group.answer.about) for kind in group.answer.explains)
     if is_lead and not group.lead.answered:
@@ -190,12 +194,12 @@ def _below(group: FindingGroup, *, is_lead: bool = False) -> Iterator[Hashable]:
 
 
 def _kind(group: FindingGroup) -> Hashable:
-    """What groups of findings have in common that one may explain the other."""
+    """The key that two groups of findings must share if one explains the other."""
     return group.attacker or (is_standing(group), group.captures)
 
 
 def _order(group: FindingGroup, explained: Container[Hashable]) -> tuple[bool | int, ...]:
-    """The gravest first; of what an attacker sent, what says most of it. Answers come last."""
+    """The sort key: the most severe first, the most specific first for an attacker, answers last."""
     id_, cause = group.lead.id, group.answer
     if cause is not None and (group.lead.answered or (cause.kind, cause.about) in explained):
         return 2, (cause.kind, cause.about) in explained, not cause.explains

@@ -1,6 +1,6 @@
-"""`rule_masks`: which packets of a batch each rule has to look at, by column.
+"""`rule_masks`: selects the packets of a batch that each rule must check, by column.
 
-The rule kept here: a mask is true where the generated function of `compile_conditions` names the rule.
+The rule kept here: a mask is true for the same packets as the function of `compile_conditions`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from msmq_wire.wire.fields import WireStruct
 
 
 class _Named(NumberColumn):
-    """A column of texts that a number each stands for."""
+    """A column of texts, each as a number."""
 
     def __init__(self, rows: RowSet, codes: Integers, texts: Sequence[str]) -> None:
         super().__init__(rows, codes)
@@ -62,7 +62,7 @@ def packets_to_check(
 
 
 def rule_masks(run: Run, found: ProvenPackets, rules: Sequence[Rule]) -> Iterator[tuple[Rule, Bools]]:
-    """Which of the packets of a class each rule has to be asked of, without the rules that look at none."""
+    """The mask of each rule over the packets of a class, without rules whose mask is empty."""
     if not len(found.rows):
         return
     rows = found.top.rows
@@ -84,7 +84,7 @@ def rule_masks(run: Run, found: ProvenPackets, rules: Sequence[Rule]) -> Iterato
 
 
 def _around(run: Run, found: ProvenPackets, rows: RowSet) -> StructColumn:
-    """The records around the packets, as a structure."""
+    """The records of the packets, as a structure."""
     places = found.places
     part = StructColumn(rows, WireStruct, {}, None)
     counts = run.last[places] - run.first[places]
@@ -101,7 +101,7 @@ def _around(run: Run, found: ProvenPackets, rows: RowSet) -> StructColumn:
 
 
 def _holding(every: tuple[Condition, ...], part: StructColumn, rows: RowSet) -> Integers:
-    """The places of the rows where all conditions hold; each is asked of those that are left."""
+    """The indexes of the rows where all conditions hold; each condition is evaluated on the rest."""
     places = np.arange(rows.count)
     for condition in every:
         holds = (
@@ -138,7 +138,7 @@ def _reported(reported: CodedCondition, part: StructColumn, rows: RowSet) -> Boo
 
 
 def _head(column: NumberColumn | OctetsColumn, head: int | None, rows: RowSet) -> NumberColumn | OctetsColumn:
-    """What is asked of a column: its first bytes, in the rows that are asked about."""
+    """The first bytes of a column, in some rows."""
     if not isinstance(column, OctetsColumn) or (
         head is None and (column.is_repetitive or rows is column.rows)
     ):

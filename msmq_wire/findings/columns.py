@@ -31,11 +31,11 @@ EVIDENCE_COLUMNS: tuple[Column, ...] = (
     placed("length", Column, display=None, doc="Bytes of the field, or of the item without a path."),
     Column("data", "bytes", "The first of its bytes, at most 64.", optional=False),
 )  # fmt: skip
-"""The columns of a place where something was seen."""
+"""The columns of one piece of evidence."""
 
 
 def _of_first(column: Column) -> Column:
-    """A column of the first place where something was seen."""
+    """A column of the first evidence."""
 
     def first(finding: Finding) -> Any:
         return column.value(located(finding.evidence[0]) if finding.evidence else Evidence())
@@ -100,13 +100,13 @@ def _with_evidence() -> Iterator[Column]:
 
 
 JSON_COLUMNS = tuple(_with_evidence())
-"""The columns of JSON lines: all evidence, and lists in the place of texts."""
+"""The columns of JSON lines: all evidence, and lists instead of texts."""
 
 FINDING_ALIASES: Mapping[str, str] = {"id": "rule", "cve": "cves", "caveat": "caveats", "frame": "frames"}
-"""What else a column is called: ``id`` is its key in JSON lines, the others are names of filters."""
+"""Other names of columns: ``id`` is the key in JSON lines, the others are names in filters."""
 
 
 class FindingRow(ColumnRow, columns=FINDING_COLUMNS):
-    """The values of a finding, its place being that of the first evidence."""
+    """The values of a finding and of its first evidence."""
 
     __slots__ = ()

@@ -1,4 +1,4 @@
-"""What the rules about sessions tell of a queue manager that disobeys, as a replay tells it.
+"""Turns findings of session rules into deviations, as a replay reports them.
 
 The rule kept here: no rule is written twice. A finding is told by its own rule; here it only gets the shape
 of a deviation. What is no more than a note or a guess is none.
@@ -19,7 +19,7 @@ _IDS = """
     SES-NAKED SES-ORDER SES-GUID SES-OS SES-PAD SES-ACKBACK SES-COUNT SES-RECACK TXN-ACK PNG-COOKIE
 """
 CONDUCT: Mapping[str, Rule] = {id_: RULES[id_] for id_ in _IDS.split()}
-"""The rules about sessions that tell of a queue manager that disobeys, by their ids; no other is imported."""
+"""The session rules about queue managers that break the protocol, by id; no others are imported."""
 
 
 def conduct_deviation(finding: Finding) -> ReplayDeviation | None:
@@ -54,7 +54,7 @@ def conduct_deviation(finding: Finding) -> ReplayDeviation | None:
 
 
 def _rests_on(spec: str) -> tuple[str, str]:
-    """Document and section of a finding: the first that says what is done, else the first."""
+    """The document and section of a finding: the first one about an action; otherwise the first."""
     sections = [one.partition("] ") for one in spec.removeprefix("[").split(", [")]
     document, _, section = next((one for one in sections if one[2].startswith("3.")), sections[0])
     return document, section

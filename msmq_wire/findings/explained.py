@@ -1,4 +1,4 @@
-"""One cause, one finding: what a rule sees where another rule tells the cause.
+"""Links detections to the detection of another rule that explains them.
 
 The rule kept here: nothing that was seen is dropped. It names the rule that tells its cause; only what that
 rule says of the same bytes, and takes at least as seriously, becomes a note.
@@ -15,16 +15,16 @@ from msmq_wire.findings.finding import SEVERITIES, Evidence
 from msmq_wire.findings.rule import Detection, Rule
 
 _MOST = 100
-"""Sightings of one rule in one record that are asked whether they explain others."""
+"""At most so many detections of one rule in one record are tried as an explanation."""
 _Sighting: TypeAlias = tuple[Rule, Detection]
 _SeenBy: TypeAlias = dict[str, list[_Sighting]]
 _Place: TypeAlias = tuple[str, int | None] | tuple[str, str | None, str | None]
 
 
 def explained(sightings: Sequence[_Sighting]) -> Iterator[_Sighting]:
-    """All that was seen in one record, in the same order, with what explains it.
+    """All detections in one record, in the same order, each linked to the one that explains it.
 
-    Where that is explained itself, its cause is the cause of both.
+    If that one is explained, too, both get its cause.
     """
     seen_by: _SeenBy = {}
     for one in sightings:
@@ -32,14 +32,14 @@ def explained(sightings: Sequence[_Sighting]) -> Iterator[_Sighting]:
         # A packet may be made so that one rule sees very much in it.
         if len(some) < _MOST:
             some.append(one)
-    able = {id_: _able(some[0][0], seen_by) for id_, some in seen_by.items()}
+    able = {id_: _candidate_rules(some[0][0], seen_by) for id_, some in seen_by.items()}
     for one in sightings:
         rule, seen = one
         if not able[rule.id]:
             yield one
             continue
         changes: dict[str, object] = {}
-        special = (other for id_ in able[rule.id] for other in seen_by[id_] if _tells_of(one, other))
+        special = (other for id_ in able[rule.id] for other in seen_by[id_] if _says_more(one, other))
         by = next((other[0] for other in special if _rank(other) >= _rank(one)), None)
         if by is not None:
             caveat = f"same bytes as {by.id}"
@@ -51,13 +51,13 @@ def explained(sightings: Sequence[_Sighting]) -> Iterator[_Sighting]:
 
 
 class Explainers:
-    """What was told of packets, and of connections, that explains what is seen of them later."""
+    """Remembers detections that explain later ones in the same packet or direction."""
 
     def __init__(self) -> None:
         self._of: dict[_Place, dict[str, tuple[tuple[str, ...], Rule, Evidence]]] = {}
 
     def add(self, rule: Rule, seen: Detection) -> None:
-        """Remember what was told, if it is the cause of other things."""
+        """Remember a detection, if it may explain others."""
         if seen.explained_by is not None:
             return
         for place in seen.evidence:
@@ -66,9 +66,9 @@ class Explainers:
                     self._of.setdefault(key, {}).setdefault(rule.id, (ids, rule, seen.evidence[0]))
 
     def explain(self, rule: Rule, seen: Detection) -> Detection:
-        """What was seen, with what was told before that explains it, or what explains it.
+        """Link a detection, or its explanation, to an earlier detection that explains it.
 
-        A rule that says more of the same bytes, and only later, stands for both.
+        A later rule that says more about the same bytes takes the place of both.
         """
         if not self._of:
             return seen
@@ -83,17 +83,17 @@ class Explainers:
 
 
 def _cause(one: _Sighting, seen_by: _SeenBy, passed: set[str]) -> _Sighting:
-    """The cause of a sighting: what explains it, or what explains that; else it itself."""
+    """The root cause of a detection; the detection itself if nothing explains it."""
     rule, _ = one
-    for id_ in _able(rule, seen_by):
+    for id_ in _candidate_rules(rule, seen_by):
         for other in seen_by[id_] if id_ not in passed else ():
-            if _tells_of(one, other) or _covers(other[0], rule):
+            if _says_more(one, other) or _covers(other[0], rule):
                 return _cause(other, seen_by, passed | {id_})
     return one
 
 
-def _able(rule: Rule, seen_by: _SeenBy) -> list[str]:
-    """The rules that saw something and may explain what another one sees, in the order of the sightings."""
+def _candidate_rules(rule: Rule, seen_by: _SeenBy) -> list[str]:
+    """The rules with detections that may explain another rule, in the order of the detections."""
     return [
         id_
         for id_, some in seen_by.items()
@@ -105,8 +105,8 @@ def _covers(by: Rule, rule: Rule) -> bool:
     return _is_one_of(rule.id, by.explains) or _is_one_of(rule.id, by.explains_later)
 
 
-def _tells_of(general: _Sighting, special: _Sighting) -> bool:
-    """Whether the rule of the second says more of all bytes of the first."""
+def _says_more(general: _Sighting, special: _Sighting) -> bool:
+    """Whether the second detection says more about all bytes of the first one."""
     (rule, seen), (by, reported) = general, special
     if by.id not in rule.behind:
         return False

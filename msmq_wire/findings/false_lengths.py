@@ -1,6 +1,6 @@
 """Length fields that reach past their packet, and what makes such a finding doubtful.
 
-The rule kept here: a packet gives at most one observation of a rule, with a place for each field.
+The rule kept here: a rule yields at most one detection for a packet, with evidence for each field.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from msmq_wire.records.record import Record
 from msmq_wire.wire.musts import Anomaly
 
 UNREADABLE = ("past-packet-size", "negative-length")
-"""Codes of the errors that a length causes, and not the end of what was captured."""
+"""Codes of errors that a wrong length causes, not the end of the captured bytes."""
 FRAMED: tuple[Need, ...] = ("before_here", "opening")
-"""What shows that a packet starts where it was found: else what was read may be something else."""
+"""What a capture must hold to show that a packet starts where it was found."""
 
 Measures = Mapping[str, str]
-"""The path that an error names, or how it begins (up to a dot), and the path of the field with the length."""
+"""The path of an error, or its start up to a dot, and the path of the length field."""
 Explain = Callable[[Record, Anomaly], tuple[str, Severity | None]]
-"""What to say of an anomaly, and how severe it is; None for as severe as the rule."""
+"""Gives the text of an anomaly and its severity; None is the severity of the rule."""
 
 
 def lying_lengths(
@@ -74,7 +74,7 @@ def lying_lengths(
 
 
 def place_of(record: Record, path: str) -> Evidence:
-    """A field of the record's packet that was decoded, without elements of lists, as evidence."""
+    """A decoded field of the packet as evidence, without list elements."""
     offset, length = span(record.packet, path)
     return evidence_of(record, path, offset, length, _bytes_of(reached(record.packet, path), length))
 

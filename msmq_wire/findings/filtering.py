@@ -1,4 +1,4 @@
-"""Filters of findings: what a finding says, and what there is of the items in which it has evidence.
+"""Filters of findings, by their own names and by the names of the items in their evidence.
 
 The rule kept here: a finding matches with one place of its evidence, as a whole: what is asked of the item
 is asked of the item there. Of a place without an item no such question is true.
@@ -25,29 +25,29 @@ from msmq_wire.records.record import Record
 from msmq_wire.records.run import Run, in_order
 
 _PAGE = 8
-"""Bits of a number within a page."""
+"""The bits of a number inside a page."""
 _REST = (1 << _PAGE) - 1
 
 
-class _Seen(msgspec.Struct, frozen=True):
-    """A finding at one of its places."""
+class _FindingAtPlace(msgspec.Struct, frozen=True):
+    """A finding with one piece of its evidence."""
 
     finding: Finding
     place: Evidence
 
 
-FindingName: TypeAlias = Name[_Seen]
+FindingName: TypeAlias = Name[_FindingAtPlace]
 
 
-def _own(attribute: str) -> Callable[[_Seen], tuple[Any, ...]]:
-    def values(seen: _Seen) -> tuple[Any, ...]:
+def _own(attribute: str) -> Callable[[_FindingAtPlace], tuple[Any, ...]]:
+    def values(seen: _FindingAtPlace) -> tuple[Any, ...]:
         found = getattr(seen.finding, attribute)
         return found if isinstance(found, tuple) else (found,)
 
     return values
 
 
-def _at_place(attribute: str) -> Callable[[_Seen], tuple[Any, ...]]:
+def _at_place(attribute: str) -> Callable[[_FindingAtPlace], tuple[Any, ...]]:
     return lambda seen: (getattr(seen.place, attribute),)
 
 
@@ -55,7 +55,7 @@ _ATTRIBUTES = {"rule": "id"}
 _ALIASES = {"cves": ("cve",), "caveats": ("caveat",)}
 _OF_PLACE = ("record", "path")
 _OF_ITEM = ("capture", "frames", "time", "src", "dst", "offset", "length")
-"""Columns of a place that are names of its item, too: a filter asks the item."""
+"""Columns of evidence that are also names of its item; a filter reads the item."""
 
 
 def _names() -> tuple[FindingName, ...]:
@@ -74,11 +74,11 @@ def _names() -> tuple[FindingName, ...]:
 
 
 FINDING_NAMES = _names()
-"""What a filter knows of findings beside the names of items."""
+"""The names of findings in filters, in addition to the names of items."""
 
 
 def all_names() -> Mapping[str, tuple[Name[Any], ...]]:
-    """The names of filters, by what has them."""
+    """All names in filters, by owner."""
     return {**groups(), "findings": FINDING_NAMES}
 
 
@@ -93,7 +93,7 @@ def findings_vocabulary(*, outcomes: bool = False) -> Vocabulary[Any]:
 
 
 def _key(name: str) -> FindingName | None:
-    """A number of a place by its path in JSON, where the item has one of the same name."""
+    """A number of the evidence by its JSON path, if the item has a number with the same name."""
     before, _, rest = name.partition(".")
     if before != "evidence" or rest not in ("offset", "length"):
         return None
@@ -101,19 +101,19 @@ def _key(name: str) -> FindingName | None:
 
 
 class FindingFilter:
-    """Which findings match all expressions: it has to see records, or runs, before what is found in them."""
+    """Selects the findings that match all expressions; takes records, or runs, before their findings."""
 
     def __init__(self, expressions: Sequence[str], zone: tzinfo | None = UTC) -> None:
         """Raises MsmqWireError, as `msmq_wire.records.filter.compile_filter` does."""
         self._parts: list[tuple[Callable[[Subject], bool], Numbers]] = []
         self._matches = [self._compiled(one, zone) for one in expressions]
 
-    def _compiled(self, expression: str, zone: tzinfo | None) -> Callable[[_Seen], bool]:
+    def _compiled(self, expression: str, zone: tzinfo | None) -> Callable[[_FindingAtPlace], bool]:
         vocabulary = findings_vocabulary()
         leaf = leaves(expression, vocabulary, zone)
         own = {one.name for one in FINDING_NAMES}
 
-        def part(tree: Tree) -> Callable[[_Seen], bool] | None:
+        def part(tree: Tree) -> Callable[[_FindingAtPlace], bool] | None:
             if any(name in own or name.startswith("evidence.") for name in names_in(tree)):
                 return leaf(tree)
             asked = composed(tree, leaf)
@@ -124,26 +124,26 @@ class FindingFilter:
         return composed(parsed(expression, vocabulary), part)
 
     def see(self, record: Record) -> None:
-        """Take note of what is true of a record."""
+        """Remember which expressions a record matches."""
         subject = Subject(record)
         for asked, matching in self._parts:
             if asked(subject):
                 matching.add(record.id)
 
     def take(self, run: Run) -> None:
-        """Take note of what is true of each record of a run."""
+        """Remember which expressions each record of a run matches."""
         for record in in_order(run) if self._parts else ():
             self.see(record)
 
     def __contains__(self, finding: object) -> bool:
         if not isinstance(finding, Finding):
             return False
-        seen = (_Seen(finding, place) for place in finding.evidence)
+        seen = (_FindingAtPlace(finding, place) for place in finding.evidence)
         return any(all(matches(one) for matches in self._matches) for one in seen)
 
 
 class Numbers:
-    """Numbers from 0 on, about a bit each where they are near each other, as those of records are."""
+    """A set of numbers from 0 on; adjacent numbers, such as record ids, need about one bit each."""
 
     __slots__ = ("_pages",)
 
@@ -151,7 +151,7 @@ class Numbers:
         self._pages: dict[int, int] = {}
 
     def add(self, number: int) -> None:
-        """Put a number into it."""
+        """Add a number."""
         page = number >> _PAGE
         self._pages[page] = self._pages.get(page, 0) | 1 << (number & _REST)
 

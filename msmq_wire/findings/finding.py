@@ -1,4 +1,4 @@
-"""`Finding`: what a rule says of a capture, with its evidence.
+"""`Finding`: one report of a rule about a capture, with its evidence.
 
 The rule kept here: a finding is data. It says what was observed and where; intent is for the analyst.
 """
@@ -14,14 +14,14 @@ from msmq_wire.wire.private import ENDPOINT, FILE, Private
 
 Severity = Literal["info", "low", "medium", "high"]
 Confidence = Literal["published", "certain", "likely", "guess"]
-"""``published``: matches a published condition; ``certain``: the bytes say so; else an inference."""
+"""``published``: matches a published condition; ``certain``: the bytes show it; otherwise an inference."""
 
 SEVERITIES: tuple[Severity, ...] = ("info", "low", "medium", "high")
-"""From the least to the most."""
+"""From the least to the most severe."""
 CONFIDENCES: tuple[Confidence, ...] = ("guess", "likely", "certain", "published")
 """From the least to the most sure."""
 Connection: TypeAlias = tuple[str, str]
-"""The ends of a connection, in one order whoever sends."""
+"""The two ends of a connection, in the same order for both directions."""
 
 
 def connection_of(one: str | None, other: str | None) -> Connection:
@@ -31,7 +31,7 @@ def connection_of(one: str | None, other: str | None) -> Connection:
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
-    """Where something was seen.
+    """The place in a capture that shows something.
 
     ``record`` is the id of the record, ``frames`` are those that carry it; ``offset`` and ``length`` count
     bytes of the packet, ``path`` names the field, ``data`` are at most 64 of its bytes.
@@ -52,11 +52,13 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """One observation of one rule.
 
-    ``message`` says what was observed, ``caveats`` what is missing or might explain it harmlessly here;
-    ``evidence`` has at least one place. ``event`` is the Windows event that goes with it. Where another rule
-    tells the cause, ``explained_by`` is its id and ``cause`` the first place of what it found; with ``first``
-    this says more, and stands for both. What an answer of a diagnosis says is ``answered`` by the rules whose
-    findings about the same hosts tell the same.
+    ``message`` says what was observed. ``caveats`` say what is missing, or what may be a harmless
+    explanation. ``evidence`` has at least one place. ``event`` is the Windows event that the receiver may
+    log.
+
+    If another rule reports the cause, ``explained_by`` is its id and ``cause`` its first evidence. With
+    ``first``, this finding says more and represents both. For a cause of a diagnosis, ``answered`` are the
+    rules whose findings about the same hosts report the same.
     """
 
     id: str
@@ -76,16 +78,16 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def sender(self) -> str:
-        """The host that sent what the cause is about, else what is first in the evidence; empty for none."""
+        """The host that sent the cause, or else the first evidence; empty if there is none."""
         place = self.cause or (self.evidence[0] if self.evidence else None)
         return "" if place is None else host_of(place.src)
 
     @property
     def group(self) -> str:
-        """The cause, as ``LEN-ENV 192.0.2.21``: the same for all that one host sent and one rule explains."""
+        """The key of its group, such as ``LEN-ENV 192.0.2.21``: the rule of the cause, and the sender."""
         return f"{self.explained_by or self.id} {self.sender}".rstrip()
 
     @property
     def rank(self) -> int:
-        """The place of its severity in `SEVERITIES`."""
+        """The index of its severity in `SEVERITIES`."""
         return SEVERITIES.index(self.severity)

@@ -17,6 +17,6 @@ def finding_view(finding: Finding) -> Json:
 
 
 def evidence_view(evidence: Evidence) -> Json:
-    """A place: times as RFC 3339 in UTC, bytes as base64."""
+    """Evidence as data: times as RFC 3339 in UTC, bytes as base64."""
     evidence = located(evidence)
     return {one.name: one.json(evidence) for one in EVIDENCE_COLUMNS}

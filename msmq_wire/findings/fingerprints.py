@@ -1,7 +1,7 @@
 """Fingerprints of a known tool in one packet: values that break no rule but seldom meet by chance.
 
-The rule kept here: one mark says nothing. A packet with two or more gives one observation, with the place of
-each.
+The rule kept here: one mark proves nothing. A packet with two or more marks gives one detection with all of
+them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from msmq_wire.findings.rule import Detection
 from msmq_wire.records.record import Record
 
 Fingerprint = tuple[str, str]
-"""The path of a field that was decoded, and what it says."""
+"""The path of a decoded field, and the meaning of its value."""
 SAMPLE_CLIENT = bytes.fromhex("d158735550919595 4997b6e611ea26c6")
 """ClientGuid of the published frames: 557358d1-9150-9595-4997-b6e611ea26c6."""
 SAMPLE_SERVER = bytes.fromhex("0789cd434c39118f44459078909ea0fc")
@@ -29,7 +29,7 @@ def fingerprinted(
     *,
     tells: tuple[str, ...] = (),
 ) -> Iterator[Detection]:
-    """An observation of all marks of a packet, or none where there is not more than one."""
+    """Yield one detection of all marks of a packet, if there are two or more."""
     found = list(marks)
     if len(found) >= _ENOUGH:
         yield Detection(

@@ -1,4 +1,4 @@
-"""`Fold`: findings in, a `FindingGroup` out for each rule and sender, with what the rule explains.
+"""`Fold`: merges findings into one `FindingGroup` for each rule and sender.
 
 The rule kept here: a fold loses no count. What is one group is what has one `Finding.group`, so it stands in
 what is shown, and who reads redacted findings folds by what is left of them. Which groups have one cause,
@@ -26,11 +26,11 @@ from msmq_wire.findings.finding import (
 from msmq_wire.records.endpoint import host_of
 
 MOST_GROUPS = 10_000
-"""Causes that are told apart by sender; beyond that a cause is one group whoever sent it."""
+"""At most so many groups are kept by sender; beyond that, a rule has one group for all senders."""
 MOST_KEPT = 32
 """Hosts, frames and captures that a group keeps."""
 SCANNERS = "FPR-"
-"""How the ids of the rules begin that know a scanner by its packets."""
+"""The prefix of rules that recognize a scanner by its packets."""
 _REPLIES = "RPL-"
 _MOST_HOSTILE = 4096
 _MOST_CONNECTIONS = 64
@@ -39,14 +39,16 @@ _T = TypeVar("_T")
 
 
 class FindingGroup(msgspec.Struct, frozen=True, kw_only=True):
-    """What one rule said of one sender, ``count`` times, and what it explains.
+    """The findings of one rule about one sender, and the groups that they explain.
 
-    ``id`` is the `Finding.group` of all of them. ``lead`` is the first of the gravest and surest. ``first``
-    and ``last`` are in nanoseconds. ``hosts`` begin with the sender, ``frames`` are those of the capture of
-    ``lead``; of these and of ``captures`` the first `MOST_KEPT` are there, of ``connections`` the first 64.
-    ``explained`` are told by rule, each with its own count. ``severity`` is the gravest of all, and
-    ``confidence`` the surest of the gravest. ``attacker`` sent something hostile on all of its connections.
-    ``answer`` is the cause that an answer names, where that is what it tells; ``count`` is then its count.
+    ``id`` is the `Finding.group` of all of them, ``count`` their number. ``lead`` is the first one with the
+    highest severity and confidence. ``first`` and ``last`` are times in nanoseconds. ``hosts`` begin with the
+    sender; ``frames`` are in the capture of ``lead``. Of hosts, frames and ``captures`` the first `MOST_KEPT`
+    are kept, of ``connections`` the first 64.
+
+    ``explained`` are the explained groups, one for each rule. ``severity`` is the highest of all, and
+    ``confidence`` the highest of the most severe. ``attacker`` sent hostile packets on all the connections.
+    If the group is a cause of a diagnosis, this is ``answer``, and ``count`` is its count.
     """
 
     id: str
@@ -66,36 +68,36 @@ class FindingGroup(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def sender(self) -> str:
-        """Who sent what it is about; empty where nobody is known or several did."""
+        """The sender of the evidence; empty if it is unknown, or if there are several."""
         return self.id.partition(" ")[2]
 
     @property
     def rank(self) -> int:
-        """The place of its severity in `SEVERITIES`."""
+        """The index of its severity in `SEVERITIES`."""
         return SEVERITIES.index(self.severity)
 
     @property
     def occurrences(self) -> int:
-        """All findings in it, the explained ones too."""
+        """The number of its findings, including the explained ones."""
         return self.count + sum(one.count for one in self.all_explained)
 
     @property
     def all_explained(self) -> tuple[FindingGroup, ...]:
-        """What it explains, and what that explains."""
+        """The groups that it explains, directly or indirectly."""
         return tuple(part for one in self.explained for part in (one, *one.all_explained))
 
     @property
     def place(self) -> tuple[int, int, bool, int, str, str]:
-        """Where it stands among others: by severity, then confidence, then time."""
+        """The sort key: severity, then confidence, then time."""
         sure = CONFIDENCES.index(self.confidence)
         return -self.rank, -sure, self.first is None, self.first or 0, self.id, self.lead.id
 
 
 class Fold:
-    """Takes findings in any order (`add`); `groups` are those so far, the gravest first.
+    """Takes findings in any order with `add`; `groups` returns the groups so far, the most severe first.
 
-    With ``by_capture`` a group has findings of one capture. Hostile is what is of high severity, and what
-    looks like a scanner; a server that breaks its own rules is not.
+    With ``by_capture`` a group has findings of one capture. Findings of high severity and findings about
+    scanners are hostile; a server that breaks the protocol is not.
     """
 
     def __init__(self, *, by_capture: bool = False) -> None:
@@ -119,7 +121,7 @@ class Fold:
             self._follow(finding, tally)
 
     def _follow(self, finding: Finding, tally: _Tally) -> None:
-        """Keep the connections that a finding is about, and who sent something hostile there."""
+        """Remember the connections of a finding, and the senders of hostile packets on them."""
         connections = [connection_of(place.src, place.dst) for place in finding.evidence]
         for connection in connections:
             if len(self._reported) < _MOST_TOLD:
@@ -131,22 +133,22 @@ class Fold:
             self._attackers.setdefault(connections[0], finding.sender)
 
     def hostile(self, one: str | None, other: str | None) -> bool:
-        """Whether something hostile was sent between two ends."""
+        """Whether hostile packets were sent between two ends."""
         return connection_of(one, other) in self._attackers
 
     def mentions(self, one: str | None, other: str | None) -> bool:
-        """Whether a finding above info is about what two ends sent."""
+        """Whether a finding above info is about the connection of two ends."""
         return connection_of(one, other) in self._reported
 
     def groups(self) -> tuple[FindingGroup, ...]:
-        """By severity, then confidence, then time."""
+        """The groups, sorted by severity, then confidence, then time."""
         found = [group for (_, id_), pile in self._piles.items() for group in self._groups(id_, pile)]
         return tuple(sorted(found, key=lambda group: group.place))
 
     def _groups(self, id_: str, pile: dict[str, _Tally]) -> Iterator[FindingGroup]:
-        """The group of a cause with what it explains; without the cause, that by itself.
+        """The group of a cause with the groups that it explains; these alone if the cause is missing.
 
-        What says more than the cause, and is as grave, stands in its place.
+        A group that says more than the cause, and is as severe, takes its place.
         """
         known = dict.fromkeys(one for tally in pile.values() for one in tally.connections)
         connections = frozenset(islice(known, _MOST_CONNECTIONS))
@@ -161,7 +163,7 @@ class Fold:
         yield lead.group(id_, connections, attacker, others)
 
     def _attacker(self, id_: str, connections: Collection[Connection]) -> str:
-        """Who sent something hostile on all of some connections; empty where that is not the cause."""
+        """The host that sent hostile packets on all of some connections; empty if there is none."""
         attackers = {self._attackers.get(one) for one in connections}
         if len(connections) < _MOST_CONNECTIONS:
             return (attackers.pop() or "") if len(attackers) == 1 else ""
@@ -170,7 +172,7 @@ class Fold:
 
 
 class _Tally:
-    """What is kept of the findings of one rule in one group."""
+    """The sums of the findings of one rule in one group."""
 
     def __init__(self, lead: Finding) -> None:
         self.lead = lead

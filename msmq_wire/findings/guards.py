@@ -1,4 +1,4 @@
-"""When a rule looks: conditions on a whole packet without which its check sees nothing, as data.
+"""Conditions on a whole packet, as data; a rule checks a packet only if one of them holds.
 
 The rule kept here: a condition is declared once, and asked of a packet or of a column of many. It may hold
 where there is nothing to see: the check decides. A packet that breaks a MUST, or is cut, is always looked at.
@@ -15,11 +15,11 @@ from msmq_wire.wire.expressions import Expression, Operation, parts
 from msmq_wire.wire.fields import WireStruct, fields
 
 OF_RECORD = ("time", "length", "frames", "src", "dst")
-"""What ``this._`` has, which is the record around a packet; ``time`` is 0 for none, ``frames`` has a size."""
+"""The fields of ``this._``, the record of the packet; ``time`` is 0 without one, ``frames`` has a size."""
 
 
 class CodedCondition(msgspec.Struct, frozen=True):
-    """What no expression can say: a named function of some fields, asked only where all of them are there.
+    """A condition in code: a named function of some fields, which is called only if all fields are present.
 
     ``paths`` are dotted, ``_.src`` that of the record; with ``head`` the function gets so many first bytes.
     """
@@ -41,7 +41,7 @@ When: TypeAlias = tuple[Condition | tuple[Condition, ...], ...]
 
 
 def conditions(when: When, cls: type[WireStruct]) -> Iterator[tuple[Condition, ...]]:
-    """What can hold in packets of a class: one of these, each as conditions that must hold together."""
+    """The alternatives for packets of a class, each as conditions that must hold together."""
     for one in when:
         every = one if isinstance(one, tuple) else (one,)
         if all(_has(cls, path) for condition in every for path in _paths(condition)):

@@ -1,4 +1,4 @@
-"""Records in, findings out: runs every rule over what it judges.
+"""`Judge`: runs every rule over records, and returns findings.
 
 The rule kept here: findings come in the order of the records they are about, those of replies as soon as no
 call can explain them any more, those of times, sessions, messages and the whole story at the end; a
@@ -43,11 +43,11 @@ if TYPE_CHECKING:
     from msmq_wire.routing.hop import ObservedHop
 
 MOST_OF_A_RULE = 1000
-"""Findings of one rule that are given; `Judge.more` counts the others."""
+"""At most so many findings of one rule are returned; `Judge.more` counts the others."""
 _WORTH_ASKING = 200
-"""Whole packets of a class of which rules are asked as soon as a function is made that says which look."""
+"""After so many whole packets of a class, a compiled function selects the rules for each packet."""
 _MOST_KEYS = 1 << 16
-"""Session keys that are remembered; of more, the oldest is forgotten."""
+"""At most so many session keys are remembered; the oldest one is forgotten first."""
 _WIRE_TYPES = frozenset(
     (
         "establish_connection",
@@ -62,17 +62,17 @@ _WIRE_TYPES = frozenset(
 
 
 class HopAuditor(Protocol):
-    """What compares the hops of messages with a topology, as `msmq_wire.routing.Auditor` does."""
+    """Compares the hops of messages with a topology, as `msmq_wire.routing.Auditor` does."""
 
     def feed(self, record: Record) -> ObservedHop | None:
-        """Take a record; a hop where it is a message that was sent."""
+        """Take a record; return a hop if it is a message on the binary protocol."""
 
 
 class _Held(msgspec.Struct):
-    """What the next record may tell more of.
+    """A record that is held back, because the next record may explain it.
 
-    ``rules`` are those that have to be asked of it, None before that is known; ``deviations`` what its replay
-    told, None before there was one.
+    ``rules`` are the rules that must check it, None before they are known. ``deviations`` are from its
+    replay, None before the replay.
     """
 
     record: Record | None
@@ -81,16 +81,17 @@ class _Held(msgspec.Struct):
 
 
 class Judge:
-    """Feed records in the order of their ids, or take runs of them, then call `finish`.
+    """Takes records in the order of their ids, one by one or in runs; call `finish` at the end.
 
-    ``rules`` are those to run, all by default. ``more`` counts findings that were not given, by rule; a rule
-    of severity info is not asked again. ``lowered`` and ``withheld`` count what was said less gravely, or not
-    at all, for what the capture could not see. ``story`` are the sessions and messages, once finished.
+    ``rules`` are the rules to run, all by default. ``more`` counts findings over the limit, by rule; a rule
+    of severity info stops at the limit. ``lowered`` and ``withheld`` count findings whose severity was
+    lowered, or that were dropped, because the capture is incomplete. ``story`` has the sessions and messages
+    at the end.
 
-    ``follower`` follows sessions; ``budget`` and ``messages`` bound what it keeps; sessions, messages and
-    transactional sequences that go before the end are judged as they stand then, each by itself, and given to
-    ``leave``, as remote reads are. Without an ``auditor`` the rules about routing are not asked. With
-    ``answers`` there is a ``diagnosis`` of what was judged, where a rule tells what its answers call wrong.
+    ``follower`` follows sessions; ``budget`` and ``messages`` limit its memory. Sessions, messages and
+    transactional sequences that it drops early are judged alone at that time. They are passed to ``leave``,
+    and so are remote reads. Without an ``auditor`` the rules about routing do not run. With ``answers`` there
+    is a ``diagnosis``, if any rule reports its causes.
     """
 
     def __init__(
@@ -165,7 +166,7 @@ class Judge:
         return known
 
     def feed(self, record: Record) -> list[Finding]:
-        """Take a record; return what is found before it: a gap behind a call tells of its messages, too."""
+        """Take a record; return the findings before it. A gap after a call may affect its messages."""
         self._last = record.time or self._last
         self._sources.add(record.id, record.capture)
         self.follower.feed(record)
@@ -176,11 +177,11 @@ class Judge:
         return found
 
     def take(self, run: Run) -> list[Finding]:
-        """Take everything of a run; return what feeding its records returns."""
+        """Take a whole run; return the same as feeding its records."""
         return [one for _, one in self.taken(run)]
 
     def taken(self, run: Run) -> list[tuple[int, Finding]]:
-        """The same, each with the id of the record with which feeding returns it."""
+        """Like `take`, with the id of the record for which `feed` would return each finding."""
         if self._auditor is not None:
             return [(record.id, one) for record in in_order(run) for one in self.feed(record)]
         # Loads numpy, as whoever has a run did.
@@ -245,7 +246,7 @@ class Judge:
         return found
 
     def _settle(self, clocks: Clocks, found: list[Finding]) -> None:
-        """Tell what compares times by the clocks that are known now."""
+        """Report the detections that compare times, now that the clocks are known."""
         reported: set[tuple[str, str]] = set()
         for rule, seen in self._timed:
             assert seen.timed is not None
@@ -259,7 +260,7 @@ class Judge:
                 self._tell(rule, one, found)
         self._timed.clear()
         for id_, number in self._waiting.items():
-            # Where clocks explain all that was kept, they explain the others.
+            # If clocks explain all kept detections, they explain the others, too.
             if number > MOST_OF_A_RULE and self._given[id_]:
                 self.more[id_] += number - MOST_OF_A_RULE
 
@@ -274,7 +275,7 @@ class Judge:
             self._leave(gone)
 
     def _judge_leaving(self, gone: Leaving) -> None:
-        # A sequence is judged as all that there is: what it has to do with others nobody knows any more.
+        # A sequence is judged alone, because its relations to others are no longer known.
         judged = Story.of_stream(gone, self._last) if isinstance(gone, TransactionalStream) else gone
         for rule in self._of_leaving.get(type(gone), ()):
             for one in self._seen(rule, judged):
@@ -284,12 +285,12 @@ class Judge:
         if held.deviations is None:
             held.deviations = []
             record = held.record
-            # What lies at rest was sent to nobody here.
+            # Data at rest was not sent in this capture.
             if record is not None and record.grade is None and self._replayer is not None:
                 held.deviations += self._replayer.feed(record)
 
     def _reported(self, number: int) -> list[Finding]:
-        """What is found in so many held records, and in what left meanwhile."""
+        """The findings in so many held records, and in items that left meanwhile."""
         found: list[Finding] = []
         for _ in range(number):
             held = self._held.popleft()
@@ -304,11 +305,11 @@ class Judge:
         return found
 
     def _rules_of(self, type_: str) -> list[Rule]:
-        """The rules over records that are asked about a whole packet of a type."""
+        """The rules over records that check whole packets of a type."""
         return [*self._of_any, *self._by_type.get(type_, ())]
 
     def _counted(self, rule: Rule, number: int) -> bool:
-        """Take so many sightings of a rule, if they are only counted from now on."""
+        """Count so many detections of a rule, if the rule is over its limit."""
         if rule.severity == "info" or rule.id in self._explaining:
             return False
         so_far, count = (self._given, self.more) if rule.by_clock is None else (self._waiting, self._waiting)
@@ -327,7 +328,7 @@ class Judge:
             self._give(rule, one, found)
 
     def _concerned(self, record: Record) -> list[Rule]:
-        """The rules over records that have to be asked about a record."""
+        """The rules over records that must check a record."""
         # Rules about what is sent do not ask of what was stored, in whatever packet that comes.
         type_ = "message_packet" if is_read(record) else record.type
         codes = [anomaly.code for anomaly in record.anomalies]
@@ -376,7 +377,7 @@ class Judge:
             self._retire(rule)
 
     def _seen(self, rule: Rule, item: Any) -> Iterator[Detection]:
-        """What a rule sees in an item, as grave as what was captured around it allows."""
+        """The detections of a rule in an item, with severities lowered where the capture is incomplete."""
         visibility = self.follower.visibility
         for one in rule.check(item, self):
             needs = rule.needs if one.needs is None else one.needs
@@ -434,7 +435,7 @@ class Judge:
 
 
 def _behind(ids: Sequence[int], number: int, children: Collection[int]) -> int | None:
-    """The record behind one and what it carries; None where it is not in the run."""
+    """The id of the record after one and its children; None if the run ends before."""
     at = bisect_right(ids, number)
     while at < len(ids) and ids[at] in children:
         at += 1
@@ -442,21 +443,21 @@ def _behind(ids: Sequence[int], number: int, children: Collection[int]) -> int |
 
 
 def _cause_collector(rules: Mapping[str, Rule], *, answers: bool) -> CauseCollector:
-    # Who asks for no cause needs no answers.
+    # Loaded only if a rule reports causes.
     from msmq_wire.findings.diagnosed_causes import CauseCollector
 
     return CauseCollector(rules, answers=answers)
 
 
 def _replayer(follower: StoryFollower) -> Replayer:
-    # Who only asks what a rule says needs no replay.
+    # Loaded only if a rule judges replies.
     from msmq_wire.replay import Replayer
 
     return Replayer(follower)
 
 
 def beyond(more: Mapping[str, int]) -> list[str]:
-    """What a judge counts in `Judge.more`, in words: what is only a note is not counted that often."""
+    """`Judge.more` in words; rules of severity info stop at the limit, and so have no exact count."""
     return [
         f"more of {id_}, not counted"
         if id_ in RULES and RULES[id_].severity == "info"
@@ -469,7 +470,7 @@ def beyond(more: Mapping[str, int]) -> list[str]:
 def judge(
     records: Iterable[Record], rules: Mapping[str, Rule] = RULES, *, auditor: HopAuditor | None = None
 ) -> Iterator[Finding]:
-    """The findings of records, which should come with the steps of connections (``streams=True``)."""
+    """Judge records, which should include the steps of connections (``streams=True``)."""
     judging = Judge(rules, auditor=auditor)
     for record in records:
         yield from judging.feed(record)

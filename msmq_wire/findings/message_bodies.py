@@ -1,7 +1,7 @@
-"""What the rules about bodies share.
+"""Helpers of the rules about bodies.
 
-The rule kept here: a body is looked at as far as it is there, and opened where a key is in force; evidence is
-always what was on the wire.
+The rule kept here: a truncated body is judged as far as it goes, and an encrypted one is opened with a key.
+Evidence is always the bytes on the wire.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from msmq_wire.records.srmp_packets import SrmpMessage
 BODY_TYPES = ("user_message", "message_packet", "srmp_message", "transfer_buffer")
 """Types of records that may have a body."""
 BEGINS_WITH_NUL = CodedCondition.of(b"\0".__eq__, IN_PACKET, head=1)
-"""Two rules look for more behind that."""
+"""Two rules check the bytes after it."""
 _EB = 1 << 5
 
 
@@ -27,18 +27,18 @@ def _is_opened(flags: int) -> bool:
 
 
 OPENED = CodedCondition.of(_is_opened, "security_header.flags")
-"""What is in an encrypted body no condition sees: with a key it is looked at."""
+"""An encrypted body that a key opens is always checked."""
 
 
 class _Last:
-    """The record that was asked about last: several rules ask about the same one."""
+    """The last record with its body, because several rules check the same one."""
 
     record: Record | None = None
     body: MessageBody | None = None
 
 
 def body_of(record: Record) -> MessageBody | None:
-    """The body of a message; None where nothing of it is there.
+    """The body of a message; None without any bytes.
 
     The body inside CompoundMessageHeader is that of the SRMP message, which has a record of its own.
     """
@@ -49,14 +49,14 @@ def body_of(record: Record) -> MessageBody | None:
 
 
 def caveats_of(body: MessageBody) -> tuple[str, ...]:
-    """What weakens a finding in a body: that it may be chance what a key made of it."""
+    """The caveats of a finding in a decrypted body: the key may have given random bytes."""
     return (f"opened with {body.opened_with}",) if body.doubtful else ()
 
 
 def place_of(record: Record, body: MessageBody, length: int) -> Evidence:
-    """The first ``length`` bytes of a body, of one that was opened all of its cipher text.
+    """The first ``length`` bytes of a body as evidence; the whole cipher text if it was decrypted.
 
-    Of one that came by HTTP they count from the HTTP body.
+    Offsets of a body over HTTP count from the start of the HTTP body.
     """
     offset = 0
     held = body.ciphertext or body.data[:length]

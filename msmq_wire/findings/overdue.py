@@ -1,4 +1,4 @@
-"""When an acknowledgment in a session, the next session, or the end of a read is due: rules and answers ask.
+"""When an acknowledgment in a session, the next session, or the end of a read is due.
 
 The rule kept here: a SessionAck for recoverable messages is due after RecoverableAckTimeout, any other after
 half of AckTimeout. [MS-MQQB] 2.2.2.1, 3.1.5.8.2, 3.1.5.8.7. A sender whose session closed before its messages
@@ -17,28 +17,28 @@ from msmq_wire.sessions import RemoteRead, Session, Story
 from msmq_wire.units import MILLISECOND, SECOND
 
 PATIENCE = 120 * SECOND
-"""No acknowledgment is waited for longer, [MS-MQQB] 2.2.2.1."""
+"""A sender waits at most so long for an acknowledgment, [MS-MQQB] 2.2.2.1."""
 
 RESENDS = 30 * SECOND
-"""Until a sender first sends again what no OrderAck covers: [MS-MQQB] 3.1.2.6, note 24."""
+"""The time until a sender first resends messages without an OrderAck: [MS-MQQB] 3.1.2.6, note 24."""
 _ACK_TIMEOUT = 20_000
-"""Milliseconds, where no ConnectionParameters were captured: [MS-MQQB] note 51."""
+"""Milliseconds, if no ConnectionParameters were captured: [MS-MQQB] note 51."""
 _CLEAN_UP = 300 * SECOND
 _SLACK = 5 * SECOND
-"""What a network and a disk may add to a time that was agreed, before anybody would look."""
+"""The delay of network and disk that is tolerated in addition to an agreed time."""
 _RECONNECTS = 5 * SECOND
-"""Until a sender opens the next session, by default: [MS-MQQB] 3.1.2.3, note 45."""
+"""The default time until a sender opens the next session: [MS-MQQB] 3.1.2.3, note 45."""
 
 
 class Deadline(NamedTuple):
-    """Nanoseconds, and whether they are those of messages that are all recoverable."""
+    """A time-out in nanoseconds, and whether it is the one for recoverable messages only."""
 
     after: int
     recoverable: bool
 
 
 def due_in(session: Session, side: int) -> Deadline:
-    """When packets that a side sends have to be acknowledged; 0 is the client."""
+    """The time-out for acknowledgments of the packets of one side; 0 is the client."""
     there = session.directions[side]
     agreed = session.parameters[0] or session.parameters[1]
     if agreed is None:
@@ -51,7 +51,7 @@ def due_in(session: Session, side: int) -> Deadline:
 def is_late(session: Session, side: int) -> bool:
     """Whether an acknowledgment came so late that its sender had to wait.
 
-    OrderAcks and FinalAcks keep nobody waiting.
+    No sender waits for the acknowledgment of an OrderAck or FinalAck.
     """
     there = session.directions[side]
     if there.messages == there.acknowledgments:
@@ -60,27 +60,27 @@ def is_late(session: Session, side: int) -> bool:
 
 
 def patience_of(session: Session) -> int:
-    """Nanoseconds after which nothing is acknowledged any more in a session."""
+    """Nanoseconds after which an acknowledgment in a session is too late."""
     known = [one.ack_timeout for one in session.parameters if one is not None]
     return max(known) * MILLISECOND if known else PATIENCE
 
 
 class NextSessions:
-    """Finds the next session between the same hosts, in time that does not grow with their number."""
+    """Finds the next session between the same hosts, quickly even among many sessions."""
 
     def __init__(self, story: Story) -> None:
         self._story = story
         self._last = story.last
         self._of: dict[frozenset[str], list[Session]] = {}
-        # By time: of two captures in one file the earlier may come behind.
+        # By time: a file may have an earlier capture after a later one.
         for session in sorted(story.sessions, key=_began):
             self._of.setdefault(_hosts(session), []).append(session)
 
     def may_come(self, number: int | None, src: str) -> bool:
-        """Whether the capture ends before ``src`` could send again what the session of a number left.
+        """Whether the capture ends before ``src`` could resend the unacknowledged messages of a session.
 
-        It could where the next session is over, or is older than acknowledgments are waited for. Without a
-        next one it may be about to open it, unless the other side reset the connection.
+        It could resend if the next session ended, or lasted longer than its AckTimeout. Without a next
+        session, the sender may be about to open one, unless the other side reset the connection.
         """
         session = None if number is None else self._story.session(number)
         if session is None:
@@ -108,12 +108,12 @@ def _hosts(session: Session) -> frozenset[str]:
 
 
 def closed_queues(story: Story) -> set[int]:
-    """The numbers of the queues that were opened for reads and closed again."""
+    """The numbers of queues that were opened for reads and closed."""
     return {queue.number for queue in story.queues if queue.closed is not None}
 
 
 def is_put_back(read: RemoteRead, closed: set[int], story: Story) -> bool:
-    """Whether the server put a message back that nobody said to have received, before the capture ended."""
+    """Whether the server put an unconfirmed message back before the capture ended."""
     since, last = read.at.time, story.last
     waited = since is not None and last is not None and last - since >= _CLEAN_UP
     return read.opened in closed or waited

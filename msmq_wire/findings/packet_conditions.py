@@ -1,6 +1,6 @@
-"""`compile_conditions`: which rules have to look at a packet, as generated Python.
+"""`compile_conditions`: generates a Python function that selects the rules for a packet.
 
-The rule kept here: the same as `rule_masks`, a packet at a time.
+The rule kept here: the result is that of `rule_masks`, for one packet.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from msmq_wire.wire.fields import WireStruct, fields
 
 
 def compile_conditions(cls: type[WireStruct], rules: Sequence[Rule]) -> Callable[[Any], list[Rule]]:
-    """A generated function: those of some rules that have to be asked of the record of a whole packet."""
+    """Generate a function that selects the rules that must check the record of a whole packet."""
     code = Code(f"ask_{cls.stem()}", "_record", f"when rules look at {cls.__name__}")
     code.line("_value = _record.packet")
     code.line("_asked = []")
@@ -64,7 +64,7 @@ def _measured(path: tuple[str, ...], cls: type[WireStruct]) -> Term:
 
 
 def _teller(reported: CodedCondition) -> Callable[[Any], bool]:
-    """What asks the function of a record."""
+    """Make a function that calls the coded condition on a record."""
     getters = [attrgetter(path[2:] if path.startswith("_.") else f"packet.{path}") for path in reported.paths]
     check, head = reported.check, reported.head
 

@@ -1,6 +1,6 @@
-"""Fields of a packet that may be cut, and where they lie: what several rules ask.
+"""Fields of a packet that may be truncated, and their places, for several rules.
 
-The rule kept here: nothing is read from a packet that was not reached; such a field is None.
+The rule kept here: a field that was not decoded is None.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from msmq_wire.records.record import UNKNOWN_PACKET, Record
 from msmq_wire.wire.headers.base_header import MAX_PACKET_SIZE, VERSION_NUMBER
 
 USER_PACKETS = ("user_message", "order_ack", "final_ack")
-"""Packets with a UserHeader that go over TCP."""
+"""Packets with a UserHeader on TCP."""
 MESSAGES = (*USER_PACKETS, "message_packet")
-"""Packets with a UserHeader, those that remote read returns too."""
+"""Packets with a UserHeader, including those that remote read returns."""
 PACKETS = (*MESSAGES, "establish_connection", "connection_parameters", "session_ack", UNKNOWN_PACKET)
 """Packets that begin with a BaseHeader."""
 
@@ -43,18 +43,18 @@ _PACKET_SIZE = (8, 4)
 
 
 def bytes_of(record: Record) -> tuple[Need, ...]:
-    """What has to have been seen for a claim about the bytes of a record: all of them, or where they end."""
+    """What a capture must hold for a claim about the bytes of a record: all of them, or their end."""
     cut = record.error is not None and record.error.code == "missing-bytes" and record.parent is None
     return ("record", "end") if cut else ("record",)
 
 
 def field(record: Record, path: str) -> Any:
-    """A field of the packet by its dotted path; None when it is absent or was not reached."""
+    """A field of the packet by its dotted path; None if it is absent or was not decoded."""
     return reached(record.packet, path)
 
 
 def reached(value: Any, path: str) -> Any:
-    """The value at a dotted path, elements as ``name[0]``; None where it is absent or was not reached."""
+    """The value at a dotted path, elements as ``name[0]``; None if it is absent or was not decoded."""
     getter = _getter(path)
     if getter is not None:
         try:
@@ -94,7 +94,7 @@ def least_size(record: Record) -> int:
 
 
 def flags_place(record: Record, header: Literal["base_header", "user_header"]) -> Evidence:
-    """The flags of one of the two headers whose place is fixed, with their bytes."""
+    """The flags of BaseHeader or UserHeader as evidence, with their bytes."""
     path = f"{header}.flags"
     offset, length = _FLAGS[header]
     word: int = field(record, path)
@@ -102,7 +102,7 @@ def flags_place(record: Record, header: Literal["base_header", "user_header"]) -
 
 
 def size_place(record: Record) -> Evidence:
-    """PacketSize with its bytes."""
+    """PacketSize as evidence, with its bytes."""
     size: int = field(record, "base_header.packet_size")
     return evidence_of(record, "base_header.packet_size", *_PACKET_SIZE, size.to_bytes(4, "little"))
 
@@ -113,11 +113,11 @@ def queue_type(word: int, queue: Literal["destination_queue", "admin_queue"]) ->
 
 
 def begins_side(record: Record) -> bool:
-    """Whether nothing was read of its side before it, but for a PROXY header."""
+    """Whether the packet is the first of its direction; a PROXY header may precede it."""
     return record.offset in (0, *numbers_in(record.path, PROXY_HEADER))
 
 
 def starts_like_a_packet(data: bytes) -> bool:
-    """Whether bytes without the signature are a BaseHeader otherwise: version and a possible PacketSize."""
+    """Whether bytes look like a BaseHeader without its signature: version and a plausible PacketSize."""
     size = int.from_bytes(data[8:12], "little")
     return data[:1] == bytes([VERSION_NUMBER]) and len(data) >= _BASE_HEADER <= size <= MAX_PACKET_SIZE

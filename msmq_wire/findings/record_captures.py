@@ -11,20 +11,20 @@ from msmq_wire.findings.finding import Evidence
 
 
 class Sources:
-    """Captures by the first record of each: they are read one after the other, with rising ids."""
+    """Captures by their first record; they are read in sequence, with rising ids."""
 
     def __init__(self) -> None:
         self._firsts: list[int] = []
         self._names: list[str] = []
 
     def add(self, record: int, capture: str) -> None:
-        """From this record on it is that capture."""
+        """Add a capture that starts with this record."""
         if not self._names or self._names[-1] != capture:
             self._firsts.append(record)
             self._names.append(capture)
 
     def named(self, evidence: Iterable[Evidence]) -> tuple[Evidence, ...]:
-        """The same places, each with its capture."""
+        """The same evidence, with the capture of each place."""
         return tuple(map(self._named, evidence))
 
     def _named(self, place: Evidence) -> Evidence:

@@ -42,7 +42,7 @@ _FAMILIES = list(dict.fromkeys(stem.partition("_")[0] for stem in _SHOWN_FIRST))
 
 
 def _place(stem: str) -> tuple[int, int, str]:
-    """The families in their order; in a family those that are shown first, then the others by their names."""
+    """The sort key: the order of the families; in a family, the leading rules, then the others by name."""
     family = stem.partition("_")[0]
     named = _SHOWN_FIRST.index(stem) if stem in _SHOWN_FIRST else len(_SHOWN_FIRST)
     return _FAMILIES.index(family) if family in _FAMILIES else len(_FAMILIES), named, stem
@@ -72,4 +72,4 @@ class _Rules(Mapping[str, Rule]):
 
 
 RULES: Mapping[str, Rule] = _Rules(sorted({*_SHOWN_FIRST, *stems()}, key=_place))
-"""In the order in which they are listed."""
+"""All rules, in the order of lists."""

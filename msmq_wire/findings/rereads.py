@@ -1,4 +1,4 @@
-"""Messages that remote reads receive and put back, by where they lie: a rule and an answer ask.
+"""Messages that remote reads receive and put back, by their place in a queue.
 
 The rule kept here: a lookup id names one message of a queue, with its subqueues, for as long as it is there.
 [MS-MQRR] 1.3
@@ -15,17 +15,17 @@ from msmq_wire.rpc.interfaces import METHODS, Role
 from msmq_wire.sessions import RemoteRead
 
 AGAIN = 3
-"""How often is again and again: an honest reader, too, puts back what it has no time for."""
+"""So many repetitions are reported; a normal reader, too, may put a message back."""
 _MOST_CLIENTS = 16
 
 Place: TypeAlias = tuple[str, str, int]
-"""A server, a queue there, empty where it is not known, and the lookup id of a message in it."""
+"""A server, a queue (empty if unknown), and the lookup id of a message in it."""
 
 
 class Reread(msgspec.Struct):
-    """What calls did with a message: how often it was received, put back, and received though it was out.
+    """How often calls received a message, put it back, and received it while another reader had it.
 
-    ``is_out`` says that a reader has it and did not say that it keeps it.
+    ``is_out`` is true while a reader has the message and has not confirmed it.
     """
 
     first: RemoteRead
@@ -38,7 +38,7 @@ class Reread(msgspec.Struct):
 
     @property
     def back(self) -> int:
-        """How often it came back."""
+        """How often it was put back."""
         return max(self.returned, self.put_back)
 
 
@@ -48,7 +48,7 @@ def place_of(server: str, queue: str | None, lookup_id: int) -> Place:
 
 
 def take_read(known: dict[Place, Reread], read: RemoteRead, most: int) -> bool:
-    """Count a read of a message; tell whether it was one too many to keep."""
+    """Count a read of a message; return whether the limit is reached."""
     if read.found_lookup_id is None:
         return False
     place = place_of(read.server, read.queue, read.found_lookup_id)

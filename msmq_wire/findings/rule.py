@@ -22,30 +22,30 @@ from msmq_wire.spec import SpecRef
 from msmq_wire.wire.musts import Anomaly
 
 Over = Literal["record", "hop", "reply", "session", "life", "story", "cause"]
-"""What a check takes: every record, every hop of a message, or every reply or packet that no rule of a
-replay allows, as it comes; every session, every message or everything at the end; what the answers of a
-diagnosis call wrong, and the digest counts. Hops are there only with a topology."""
+"""What a check takes. Records, hops, and replies (or packets) that a replay forbids are checked as they come.
+Sessions, messages (``life``), the whole story, and causes of a diagnosis are checked at the end. Hops need a
+topology."""
 _SHOWN = 64
 _REFERENCE = re.compile(r"\b(?:CVE-\d{4}-\d{4,}|MS\d{2}-\d{3}|KB\d{6,})\b")
 
 
 class Context(Protocol):
-    """What a check over records may ask about what came before."""
+    """What a check over records may ask about earlier records."""
 
     def started(self, record: Record) -> bool:
-        """Whether the beginning of the connection of a record was captured."""
+        """Whether the start of the connection of a record was captured."""
 
     def on_wire(self, record: Record) -> bool:
-        """Whether a packet was sent over the binary protocol, and not read from a queue by a call."""
+        """Whether a packet was sent over the binary protocol, not returned by a call."""
 
     def first_with_key(self, key: bytes, sender: str) -> str:
-        """The first sender whose message had an encrypted session key: this one, if none had it before."""
+        """The first sender of a message with this encrypted session key; ``sender`` if the key is new."""
 
 
 class TimeComparison(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Two times that a check compared: SentTime by the clock of ``sender``, and the time of the capture.
 
-    ``sent`` is in seconds, ``captured`` in nanoseconds; ``limits`` are the seconds that were over.
+    ``sent`` is in seconds, ``captured`` in nanoseconds; ``limits`` are the exceeded time limits in seconds.
     """
 
     sender: Sender
@@ -55,14 +55,15 @@ class TimeComparison(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Detection(msgspec.Struct, frozen=True, kw_only=True):
-    """What one check saw once.
+    """One result of a check.
 
-    ``severity``, ``confidence``, ``spec``, ``cves``, ``needs`` and ``prefers`` override the rule's.
+    ``severity``, ``confidence``, ``spec``, ``cves``, ``needs`` and ``prefers`` override those of the rule. A
+    ``timed`` detection waits until the clocks of the capture are known. ``tells`` are further paths that it
+    is about, besides those of its evidence.
 
-    What is ``timed`` waits until the clocks of the capture are known.
-    ``tells`` are the paths that it is about beside those of its evidence. ``explained_by`` is the id of the
-    rule that tells the cause, ``cause`` where that one saw it, and ``first`` is what says more than it. What
-    an answer of a diagnosis says is ``answered``: the rules that tell the same of the same hosts.
+    ``explained_by`` is the id of the rule that reports the cause, ``cause`` the evidence of that rule;
+    ``first`` is true if this detection says more than the cause. For a cause of a diagnosis, ``answered`` are
+    the rules that report the same about the same hosts.
     """
 
     message: str
@@ -83,41 +84,40 @@ class Detection(msgspec.Struct, frozen=True, kw_only=True):
 
 
 ByClock = Callable[[Detection, TimeComparison, HostClock], Detection | None]
-"""What is left of what was seen by the clock of the sender, which is sure. The same is told once."""
+"""Judges a timed detection again by the known clock of the sender; None drops it."""
 Check = Callable[[Any, Context], Iterable[Detection]]
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True):
-    """A rule.
+    """A rule of findings.
 
-    ``meaning`` says what the observation means, ``action`` what to do, ``harmless`` what else it may be.
+    ``meaning`` says what a finding means, ``action`` what to do, ``harmless`` what else it may be. ``id``
+    never changes. ``spec`` are the sections behind the rule. ``cves`` are named only if a public description
+    names the field. ``event`` is the Windows event that the receiver may log: provider and id, as ``MSMQ
+    2027``.
 
-    ``id`` never changes. ``spec`` are the sections that it rests on. ``cves`` are named only where the public
-    description gives the field. ``event`` is the Windows event that the receiver may log beside it, by
-    provider and id, as ``MSMQ 2027``. A check over records is asked about those whose type is one of
-    ``types`` (empty: any) and, where there are ``codes``, that have an anomaly or an error with one of these.
-    ``when`` says of a packet that is whole and breaks no MUST whether the check can see anything in it: where
-    it does not hold, the check yields nothing. Without it every one is asked.
+    A check over records takes records with one of ``types`` (empty: any) and, if there are ``codes``, with an
+    anomaly or error of these codes. ``when`` limits the whole packets without a broken MUST: the check yields
+    nothing for packets where it does not hold. Without ``when``, every packet is checked.
 
-    ``behind`` are the ids of rules that say more of the same bytes: where one of them does, what this rule
-    sees is a note. ``explains`` are ids, or families as ``FLG-``, of rules that see nothing else than what
-    this one tells, where they look at the same packet, and ``explains_later`` those of which that is so of
-    all that comes the same way over the connection: what they see stays as grave as it is.
+    ``behind`` are the ids of rules that say more about the same bytes; beside them, this rule yields only
+    notes. ``explains`` are rules, or families such as ``FLG-``, that see the same cause in the same packet.
+    ``explains_later`` are rules that see it in all later packets of the direction. The severity of explained
+    findings does not change.
 
-    ``needs`` are what has to have been captured around the first place of its evidence: where it was not,
-    what this rule sees is a note, and says why, or nothing if it is to be ``withheld``. Without what it
-    ``prefers`` it is a step less grave.
+    ``needs`` are the parts of the capture that the rule needs around its first evidence. Without them, its
+    findings are notes that say why, or are dropped if it is ``withheld``. Without the parts in ``prefers``,
+    the severity is one step lower.
 
-    ``conduct`` is given where the rule tells that a queue manager disobeys the binary protocol, which replay
-    tells too (`findings/conduct.py` lists these rules): the packet in which it does, as ``SessionAck``.
+    ``conduct`` is set if the rule shows that a queue manager breaks the binary protocol: the name of the
+    packet, such as ``SessionAck``. Replay reports these findings, too (`findings/conduct.py` lists the
+    rules).
 
-    ``standing`` is given where the rule tells how hosts are set up, whatever happened in the capture: what it
-    finds below high stands a level lower in a digest, behind what went wrong.
+    ``standing`` is set if the rule is about the configuration of hosts, not about events. Its findings below
+    high are one level lower in a digest, after the failures.
 
-    ``by_clock`` is asked about what is timed, at the end.
-
-    ``suricata`` is what Suricata can see of it in one packet; ``without_suricata`` is why that is nothing,
-    where what the rule looks at does not say so.
+    ``by_clock`` judges timed detections at the end. ``suricata`` are the signatures for what one packet
+    shows; ``without_suricata`` says why there are none, if the inputs of the rule do not show it.
     """
 
     id: str
@@ -153,12 +153,12 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def stem(self) -> str:
-        """The name of its page, and of its module if it has one of its own: ``frm_sig`` for FRM-SIG."""
+        """The name of its page, and of its module if it has its own: ``frm_sig`` for FRM-SIG."""
         return self.id.lower().replace("-", "_")
 
     @property
     def references(self) -> frozenset[str]:
-        """What it names of others: CVEs, and the bulletins and articles of Microsoft in its texts."""
+        """The references in its texts: CVEs, and bulletins and articles of Microsoft."""
         texts = " ".join((self.title, self.meaning, self.action, self.harmless))
         return frozenset((*self.cves, *_REFERENCE.findall(texts)))
 

@@ -1,4 +1,4 @@
-"""Places in sessions and in the story: evidence from a moment, and what a note about it needs.
+"""Makes evidence from moments of sessions, and says what a note about a session needs.
 
 The rule kept here: a moment names its record and frame; a path and an offset are given only where every
 packet of the kind has the field in one place.
@@ -19,7 +19,7 @@ from msmq_wire.sessions import Moment, Session, SessionNote, Story
 from msmq_wire.units import SECOND
 
 _BEFORE = {"establish_unasked": 0, "parameters_unasked": 1, "parameters_before_establish": 1}
-"""How many of its two packets a side has sent before one that a note is about; 2 where nothing is said."""
+"""How many of its two handshake packets a side sent before the packet of a note; 2 by default."""
 
 
 class FieldBytes(TypedDict, total=False):
@@ -32,7 +32,7 @@ class FieldBytes(TypedDict, total=False):
 
 
 def place_at(moment: Moment, src: str, dst: str, capture: str = "", **field: Unpack[FieldBytes]) -> Evidence:
-    """A moment as evidence; without a path the record itself."""
+    """A moment as evidence; without a path, the whole record."""
     return Evidence(
         capture=capture,
         record=moment.record,
@@ -45,12 +45,12 @@ def place_at(moment: Moment, src: str, dst: str, capture: str = "", **field: Unp
 
 
 def place_in(session: Session, moment: Moment, direction: int, **field: Unpack[FieldBytes]) -> Evidence:
-    """A moment of a session; ``direction`` is 0 for a packet of the client, 1 for one of the server."""
+    """A moment of a session as evidence; ``direction`` is 0 for a packet of the client, 1 of the server."""
     return place_at(moment, *_ends_of(session, direction), session.capture, **field)
 
 
 def position_of(session: Session, moment: Moment, direction: int = 0) -> Position:
-    """A moment of a session as a place that something may be needed to be seen at."""
+    """A moment of a session as a position, for questions about the visibility."""
     return Position(session.capture, moment.record, moment.frame or 0, *_ends_of(session, direction))
 
 
@@ -59,15 +59,15 @@ def _ends_of(session: Session, direction: int) -> tuple[str, str]:
 
 
 def noted(session: Session, *kinds: str) -> Iterator[SessionNote]:
-    """The notes of these kinds, in order of appearance."""
+    """The notes of a session with these kinds, in order."""
     return (note for note in session.notes if note.kind in kinds)
 
 
 def needs_of(session: Session, note: SessionNote) -> tuple[Need, ...]:
-    """What has to have been seen of a session for a note that something is missing before a packet.
+    """What a capture must hold of a session for a note about a missing packet.
 
-    Where the side that sent the packet left out its own part, EstablishConnection and, unless the note is
-    about them, ConnectionParameters, what the other side sent does not matter.
+    If the sender of the packet left out its own EstablishConnection, or its ConnectionParameters (except in a
+    note about them), the other direction does not matter.
     """
     side = note.direction
     establish = (session.establish_request, session.establish_response)
@@ -78,14 +78,14 @@ def needs_of(session: Session, note: SessionNote) -> tuple[Need, ...]:
 
 
 def one_sided(session: Session) -> bool:
-    """Whether one direction of a session was captured from its start: whoever speaks on was answered."""
+    """Whether only one direction of a session was captured; a sender that continues got an answer."""
     if session.syn is not None and session.syn_ack is None:
         return session.establish_request is not None and session.establish_response is None
     return session.syn_ack is not None and session.syn is None and session.establish_request is None
 
 
 def accepted(session: Session) -> bool:
-    """Whether there was a connection, be it that the answer to its SYN was not captured."""
+    """Whether TCP accepted the connection, even if the answer to its SYN was not captured."""
     if session.syn_ack is not None or session.reached != "tcp_only" or session.closed_by == "fin":
         return True
     if session.proxied:
@@ -95,9 +95,9 @@ def accepted(session: Session) -> bool:
 
 
 def asked_again(session: Session) -> bool:
-    """Whether a client sent its SYN again, each time a second later or more: nothing had answered it.
+    """Whether the client retransmitted its SYN after a second or more, so that nothing had answered it.
 
-    A client that a reset answers asks again within half a second, and one that is answered sends no more.
+    After a reset, a client retries within half a second; after an answer, it does not retransmit.
     """
     syn, last, again = session.syn, session.last_syn, session.syn_retransmissions
     if syn is None or syn.time is None or last is None or last.time is None:
@@ -108,7 +108,7 @@ def asked_again(session: Session) -> bool:
 def note_seen(
     session: Session, note: SessionNote, message: str, needs: tuple[Need, ...] | None = None
 ) -> Detection:
-    """A note as an observation."""
+    """A note as a detection."""
     again = f", {note.count} times in all" if note.count > 1 else ""
     return Detection(
         message=f"{message}{again}",
@@ -118,17 +118,17 @@ def note_seen(
 
 
 def is_from_server(record: Record) -> bool:
-    """Whether a packet goes from port 1801 to another: EstablishConnection does not say whose it is."""
+    """Whether a packet goes from port 1801 to another; EstablishConnection itself does not show this."""
     return is_answer(record.src or "", record.dst or "")
 
 
 def is_answer(src: str, dst: str) -> bool:
-    """Whether what goes from one end to the other goes from port 1801 to another."""
+    """Whether the direction is from port 1801 to another port."""
     return src.endswith(AT_MSMQ) and not dst.endswith(AT_MSMQ)
 
 
 class SessionIndex:
-    """Finds the session that carried a record, in time that does not grow with the number of sessions."""
+    """Finds the session of a record, quickly even among many sessions."""
 
     def __init__(self, story: Story) -> None:
         self._of: dict[tuple[str, str], list[Session]] = {}
@@ -137,7 +137,7 @@ class SessionIndex:
             self._of.setdefault((session.server, session.client), []).append(session)
 
     def at(self, moment: Moment, src: str, dst: str) -> Session | None:
-        """The latest session between two endpoints that had begun at a moment; None if there is none."""
+        """The latest session between two endpoints that began before a moment; None if there is none."""
         sessions = self._of.get((src, dst), ())
         place = bisect_right(sessions, moment.record, key=lambda one: one.first.record)
         return sessions[place - 1] if place else None

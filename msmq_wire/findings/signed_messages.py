@@ -1,4 +1,4 @@
-"""Signatures as findings see them: checked where somebody asked for that, and for what it costs only then."""
+"""Signatures for findings; they are checked only on request, because that is slow."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def _is_asked(size: int) -> bool:
 
 IS_ASKED = CodedCondition.of(_is_asked, "security_header.signature_size")
 IS_ASKED_OF_MANY = CodedCondition.of(_is_asked, "multi_queue_format_header.signature.size")
-"""Whether there is a signature, and somebody wants it checked."""
+"""Whether a message has a signature, and signatures are to be checked."""
 
 
 def asked_check(record: Record) -> SignatureCheck | None:
-    """The check of a signature; None without one, and where nobody asked."""
+    """The check of a signature; None without a signature, or if none was requested."""
     return checked(record) if signatures_are_asked() else None

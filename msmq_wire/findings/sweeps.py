@@ -16,18 +16,18 @@ from msmq_wire.sessions import PingExchange, Story
 from msmq_wire.units import SECOND
 
 APART = 60 * SECOND
-"""What is pinged within it counts together."""
+"""Pings within this time count together."""
 MANY = 10
-"""Other hosts that are many within a minute."""
+"""A sweep pings at least so many hosts within a minute."""
 _AGAIN = 2
-"""Pings of each host, on an average, from which on somebody pings again and again."""
+"""With so many pings of each host on average, the client pings repeatedly."""
 
 
 class Sweep(msgspec.Struct, frozen=True):
-    """Pings of ``client`` to many hosts, in order; ``followed`` are those that it connected to.
+    """Pings of ``client`` to many hosts, in order; ``followed`` are the hosts that it then connected to.
 
-    ``again`` says that it pings them over and over, as a queue manager with messages for them does, ``known``
-    that no session was dropped to save memory, which may have followed.
+    ``again`` is true if it pings them repeatedly, as a queue manager with messages for them does. ``known``
+    is true if no session was dropped to save memory, so that ``followed`` is complete.
     """
 
     client: str
@@ -39,19 +39,19 @@ class Sweep(msgspec.Struct, frozen=True):
 
     @property
     def connected(self) -> str:
-        """To how many of them it connected."""
+        """The number of hosts that it connected to."""
         if not self.known and not self.followed:
             return ""
         return f"connected to {f'{len(self.followed):,}' if self.followed else 'none'} of them"
 
     @property
     def answered(self) -> tuple[PingExchange, ...]:
-        """Those that a host answered, the first of each."""
+        """The first answered ping of each host."""
         return _first_of_each(one for one in self.pings if one.response is not None)
 
     @property
     def unreachable(self) -> tuple[PingExchange, ...]:
-        """Those of which ICMP says that the port is not reached, the first of each host."""
+        """The first ping of each host that ICMP answered with port unreachable."""
         return _first_of_each(one for one in self.pings if one.unreachable is not None)
 
     @property
@@ -63,7 +63,7 @@ class Sweep(msgspec.Struct, frozen=True):
 
 
 def sweeps_of(story: Story) -> tuple[Sweep, ...]:
-    """Who pinged many hosts in a minute and connected to less than half of them."""
+    """Yield the clients that pinged many hosts in a minute and connected to less than half of them."""
     by_client: dict[str, list[PingExchange]] = {}
     for ping in story.pings:
         if ping.request is not None:
@@ -91,7 +91,7 @@ def _first_of_each(pings: Iterable[PingExchange]) -> tuple[PingExchange, ...]:
 
 
 def _many_at_once(pings: list[PingExchange]) -> bool:
-    """Whether they are to many hosts within a minute."""
+    """Whether the pings are to many hosts within a minute."""
     if len(pings) < MANY:
         return False
     at = [(one.request.time or 0, host_of(one.server)) for one in pings if one.request is not None]

@@ -12,7 +12,7 @@ import msgspec
 
 
 class Vulnerability(msgspec.Struct, frozen=True, kw_only=True):
-    """A vulnerability: what is ``public`` of its condition, and what to do. ``bulletin`` is what fixes it."""
+    """A vulnerability: its ``public`` condition, the action, and the ``bulletin`` that fixes it."""
 
     id: str
     title: str
@@ -130,4 +130,4 @@ def _by_name() -> Iterator[tuple[str, Vulnerability]]:
 
 
 REFERENCES: Mapping[str, Vulnerability] = dict(_by_name())
-"""By CVE, and by the bulletin that fixes it: first those that rules name."""
+"""By CVE and by bulletin; those that rules name come first."""
