@@ -1,1 +1,1 @@
-"""Opens and verifies protected RPC traffic with the secrets a user has; needs the extra ``unseal``."""
+"""Decrypts and verifies protected RPC traffic with the secrets of a user; needs the extra ``unseal``."""

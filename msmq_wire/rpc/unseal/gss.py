@@ -38,9 +38,9 @@ def first_element(data: bytes) -> bytes:
 
 
 def unframe(token: bytes) -> FramedToken | None:
-    """Take the frame off, or return None for a token that has none.
+    """Remove the frame of a token; None without a frame.
 
-    The length in the frame is not judged: in DCE style it covers the token's header and not the message.
+    The length in the frame is not checked: in DCE style it covers only the header of the token.
     """
     if len(token) < 2 or token[0] != _FRAME:
         return None

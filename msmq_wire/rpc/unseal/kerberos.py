@@ -1,4 +1,4 @@
-"""Kerberos: the service ticket opened with a key of the service, then every PDU; [RFC 4120], [MS-KILE].
+"""Kerberos: decrypts the service ticket with a key of the service, then every PDU; [RFC 4120], [MS-KILE].
 
 DCE style has three legs: AP-REQ, AP-REP, and an AP-REP of the client, which brings no key.
 """
@@ -52,7 +52,7 @@ def kerberos_message(token: bytes) -> bytes:
 
 
 class KerberosNegotiation:
-    """A `Negotiation` of Kerberos, fed with its tokens, framed or bare."""
+    """A `Negotiation` of Kerberos; takes its tokens with or without a frame."""
 
     def __init__(self, secrets: Secrets) -> None:
         self._secrets = secrets
@@ -68,7 +68,7 @@ class KerberosNegotiation:
         self._usages: dict[tuple[bytes, KeyUsage], AesUsage] = {}
 
     def exchange(self, from_client: bool, token: bytes) -> None:
-        """Take a token; what nobody sends in that direction is left alone."""
+        """Take a token; ignore tokens of the wrong direction."""
         message = kerberos_message(token)
         if message[:1] == AP_REQ and from_client:
             self._take_request(message)
@@ -79,7 +79,7 @@ class KerberosNegotiation:
             self._take_error(message)
 
     def unwrap(self, pdu: ProtectedPdu) -> Unwrapped:
-        """Open and verify a PDU; at connect level nothing is protected."""
+        """Decrypt and verify a PDU; at connect level nothing is protected."""
         if pdu.level <= AuthenticationLevel.CONNECT:
             return Unwrapped(pdu.stub, None)
         if self._session_key is None:
@@ -177,7 +177,7 @@ class KerberosNegotiation:
             self.note = f"Kerberos: refused with error {name}"
 
     def _open_ticket(self, ticket: Ticket) -> tuple[EncryptionKey | None, str]:
-        """Return the session key, or None and why there is none."""
+        """Return the session key, or None and the reason."""
         etype, kvno = ticket.enc_part.etype, ticket.enc_part.kvno
         service = _principal_text(ticket.sname, ticket.realm)
         version = "no kvno" if kvno is None else f"kvno {number_text(kvno)}"
@@ -202,7 +202,7 @@ class KerberosNegotiation:
         return None, f"Kerberos: {plural(len(candidates), 'key')} tried and none right for {what}"
 
     def _candidates(self, service: str, kvno: int | None, etype: int) -> list[bytes]:
-        """Return the keys of a type, those of the service and version first; names compare without case."""
+        """Return the keys of a type, those with matching service and version first; case is ignored."""
 
         def rank(entry: KeytabEntry) -> int:
             if entry.principal.casefold() != service.casefold():
@@ -357,7 +357,7 @@ _TAGS: dict[type, bytes] = {
 
 
 def _decode_message(message: type[_Message], data: bytes | asn1.TLV) -> _Message | None:
-    """Decode a message with its application tag; None for bytes that are not it."""
+    """Decode a message with its application tag; None for other bytes."""
     try:
         element = asn1.decode_der(asn1.TLV, data) if isinstance(data, bytes) else data
         if element.tag_bytes != _TAGS[message]:

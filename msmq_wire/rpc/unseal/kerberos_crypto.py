@@ -38,7 +38,7 @@ _NAMES = {
 
 
 class EncryptionType(IntEnum):
-    """The types that can be opened, [RFC 3961] 8."""
+    """The supported encryption types, [RFC 3961] 8."""
 
     AES128 = 17
     AES256 = 18
@@ -46,7 +46,7 @@ class EncryptionType(IntEnum):
 
 
 class KeyUsage(IntEnum):
-    """What a derived key is for: [RFC 4120] 7.5.1 and [RFC 4121] 2."""
+    """The usage of a derived key: [RFC 4120] 7.5.1 and [RFC 4121] 2."""
 
     TICKET = 2
     AP_REQ_AUTHENTICATOR = 11
@@ -58,10 +58,10 @@ class KeyUsage(IntEnum):
 
 
 class Usage(Protocol):
-    """A key made ready for one usage."""
+    """A key, prepared for one usage."""
 
     def decrypt(self, ciphertext: bytes) -> bytes | None:
-        """Return the message without its confounder, None when its checksum is wrong."""
+        """Return the message without its confounder; None if its checksum is wrong."""
 
 
 class AesUsage:
@@ -74,14 +74,14 @@ class AesUsage:
         self._checksum_key = derive_key(key, constant + b"\x99")
 
     def decrypt(self, ciphertext: bytes) -> bytes | None:
-        """Open a message with its checksum behind it, [RFC 3961] 5.3."""
+        """Decrypt a message that its checksum follows, [RFC 3961] 5.3."""
         if len(ciphertext) < BLOCK + AES_CHECKSUM:
             return None
         plain = self.open(ciphertext[:-AES_CHECKSUM])
         return plain[BLOCK:] if self.is_genuine(plain, ciphertext[-AES_CHECKSUM:]) else None
 
     def open(self, data: bytes) -> bytes:
-        """Decrypt at least 16 bytes without judging them: confounder and message, [RFC 3962] 5."""
+        """Decrypt at least 16 bytes (confounder and message) without checking them, [RFC 3962] 5."""
         if len(data) == BLOCK:
             return _transform(self._encryption_key, data, ECB())
         cut = (len(data) - 1) // BLOCK * BLOCK
@@ -92,11 +92,11 @@ class AesUsage:
         return _transform(self._encryption_key, ordered, CBC(bytes(BLOCK)))[: len(data)]
 
     def is_genuine(self, plain: bytes, checksum: bytes) -> bool:
-        """Judge the checksum of an encrypted message, confounder included."""
+        """Check the checksum of a decrypted message, including its confounder."""
         return hmac.compare_digest(hmac.digest(self._integrity_key, plain, "sha1")[:AES_CHECKSUM], checksum)
 
     def checksum(self, data: bytes) -> bytes:
-        """Return the 12-byte checksum of data that are not encrypted, [RFC 3961] 5.4."""
+        """Return the 12-byte checksum of data in clear, [RFC 3961] 5.4."""
         return hmac.digest(self._checksum_key, data, "sha1")[:AES_CHECKSUM]
 
 
@@ -109,7 +109,7 @@ class Rc4Usage:
         self._key = hmac.digest(key, number.to_bytes(4, "little"), "md5")
 
     def decrypt(self, ciphertext: bytes) -> bytes | None:
-        """Open a message with its checksum before it."""
+        """Decrypt a message that follows its checksum."""
         if len(ciphertext) < _RC4_CHECKSUM + _RC4_CONFOUNDER:
             return None
         checksum = ciphertext[:_RC4_CHECKSUM]
@@ -119,7 +119,7 @@ class Rc4Usage:
 
 
 def usage_of(etype: int, key: bytes, usage: int) -> Usage | None:
-    """Make a key ready for a usage; None for a type that is not known here, or a key of another size."""
+    """Prepare a key for a usage; None for an unsupported type, or a key of the wrong size."""
     if _SIZES.get(etype) != len(key):
         return None
     return Rc4Usage(key, usage) if etype == EncryptionType.RC4 else AesUsage(key, usage)
@@ -141,7 +141,7 @@ def derive_key(key: bytes, constant: bytes) -> bytes:
 
 
 def n_fold(data: bytes, size: int) -> bytes:
-    """Stretch or fold ``data`` to ``size`` bytes, [RFC 3961] 5.1: copies, each turned 13 bits on, summed."""
+    """Stretch or fold ``data`` to ``size`` bytes: a sum of copies, each rotated by 13 bits. [RFC 3961] 5.1"""
     length = math.lcm(len(data), size)
     bits = 8 * len(data)
     number = int.from_bytes(data, "big")
@@ -161,5 +161,5 @@ def _transform(key: bytes, data: bytes, mode: CBC | ECB) -> bytes:
 
 
 def md5(data: bytes) -> bytes:
-    """Return the MD5 digest, which [RFC 4757] signs."""
+    """Return the MD5 digest that [RFC 4757] signs."""
     return hashlib.md5(data, usedforsecurity=False).digest()

@@ -1,4 +1,4 @@
-"""The way in: one `Negotiation` for NTLM, Kerberos and SPNEGO, which knows the mechanism by its tokens."""
+"""The entry point: one `Negotiation` for NTLM, Kerberos and SPNEGO; the tokens show the mechanism."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _MECHANISMS: dict[str, type[NtlmNegotiation] | type[KerberosNegotiation]] = {
 
 
 def negotiator(secrets: Secrets) -> Negotiator:
-    """Return a maker of negotiations that tries ``secrets`` for whoever authenticates.
+    """Return a factory of negotiations that try ``secrets`` for every client.
 
     It makes one for SPNEGO, NTLM and Kerberos, and returns None for every other auth_type.
     """
@@ -44,10 +44,9 @@ def negotiator(secrets: Secrets) -> Negotiator:
 
 
 class TokenNegotiation:
-    """A `Negotiation` that hands each token to its mechanism, bare or inside SPNEGO.
+    """A `Negotiation` that passes each token, bare or inside SPNEGO, to its mechanism.
 
-    A handshake that begins again, or with another mechanism because the server chose it, replaces the one
-    before.
+    A new handshake replaces the one before, also if the server chose another mechanism.
     """
 
     def __init__(self, secrets: Secrets) -> None:
@@ -57,7 +56,7 @@ class TokenNegotiation:
         self._note = ""
 
     def exchange(self, from_client: bool, token: bytes) -> None:
-        """Take the auth_value of a bind, alter_context, their answers or an auth3; raises nothing."""
+        """Take the auth_value of a bind, alter_context, their answers or an auth3; never raises."""
         name = _mechanism_of(token)
         if not name:
             negotiation = parse_spnego(token)
@@ -86,11 +85,11 @@ class TokenNegotiation:
 
     @property
     def note(self) -> str:
-        """Why nothing can be opened, in one line; empty while all is well."""
+        """Why PDUs cannot be decrypted, in one line; empty if they can."""
         return self._note or ("" if self._mechanism is None else self._mechanism.note)
 
     def unwrap(self, pdu: ProtectedPdu) -> Unwrapped:
-        """Open and verify a PDU; all protected PDUs must come, in the order of sending. Raises nothing."""
+        """Decrypt and verify a PDU; takes all protected PDUs in the order of sending. Never raises."""
         if self._mechanism is not None:
             return self._mechanism.unwrap(pdu)
         if pdu.level <= AuthenticationLevel.CONNECT:
@@ -99,7 +98,7 @@ class TokenNegotiation:
 
 
 def _mechanism_of(token: bytes) -> str:
-    """Return which mechanism a bare token belongs to, empty when it is none that is known."""
+    """Return the mechanism of a bare token; empty if it is unknown."""
     if token.startswith(NTLMSSP_SIGNATURE):
         return "NTLM"
     framed = unframe(token)

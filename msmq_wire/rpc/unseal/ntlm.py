@@ -1,4 +1,4 @@
-"""NTLMSSP: the answer of the client checked, keys derived, PDUs opened and verified. [MS-NLMP] 3.3.2, 3.4.
+"""NTLMSSP: checks the client response, derives keys, decrypts and verifies PDUs. [MS-NLMP] 3.3.2, 3.4
 
 The rule kept here: a secret is used only after the NTLMv2 response proved it right, and a PDU is genuine only
 when its signature is.
@@ -54,7 +54,7 @@ def seal_key(exported_session_key: bytes, flags: int, *, from_client: bool) -> b
 
 
 class _Direction:
-    """What one peer sends: one cipher stream and one row of sequence numbers."""
+    """The PDUs of one peer: one cipher stream and one series of sequence numbers."""
 
     def __init__(self, exported_session_key: bytes, flags: int, *, from_client: bool) -> None:
         self._signing_key = sign_key(exported_session_key, from_client=from_client)
@@ -64,7 +64,7 @@ class _Direction:
         self._first = True
 
     def open(self, pdu: ProtectedPdu, readings: Readings) -> Unwrapped:
-        """Open and verify the next PDU, [MS-NLMP] 3.4.4.2; a PDU with an empty stub moves the stream too."""
+        """Decrypt and verify the next PDU, [MS-NLMP] 3.4.4.2; an empty stub advances the stream, too."""
         sealed = pdu.level >= AuthenticationLevel.PKT_PRIVACY
         stub = self._stream.decrypt(pdu.stub) if sealed else pdu.stub
         if len(pdu.auth_value) < _SIGNATURE_SIZE:
@@ -94,7 +94,7 @@ class _Direction:
 
 
 class NtlmNegotiation:
-    """A `Negotiation` of NTLMv2 with extended session security, fed with bare NTLMSSP messages."""
+    """A `Negotiation` of NTLMv2 with extended session security; takes bare NTLMSSP messages."""
 
     def __init__(self, secrets: Secrets) -> None:
         self._secrets = secrets
@@ -107,7 +107,7 @@ class NtlmNegotiation:
         """Why nothing can be opened, empty while all is well."""
 
     def exchange(self, from_client: bool, token: bytes) -> None:
-        """Take a message; what nobody sends in that direction is left alone."""
+        """Take a message; ignore messages of the wrong direction."""
         try:
             message = parse_ntlm_message(token)
         except DecodeError as error:
@@ -120,7 +120,7 @@ class NtlmNegotiation:
             self._authenticate(message)
 
     def unwrap(self, pdu: ProtectedPdu) -> Unwrapped:
-        """Open and verify a PDU; at connect level nothing is protected."""
+        """Decrypt and verify a PDU; at connect level nothing is protected."""
         if pdu.level <= AuthenticationLevel.CONNECT:
             return Unwrapped(pdu.stub, None)
         if not self._directions:
@@ -146,7 +146,7 @@ class NtlmNegotiation:
         }
 
     def _key_exchange_key(self, message: AuthenticateMessage) -> tuple[bytes | None, str]:
-        """Return the key, or None and why there is none."""
+        """Return the key, or None and the reason."""
         response = message.nt_challenge_response
         if not message.negotiate_flags & NegotiateFlags.EXTENDED_SESSION_SECURITY:
             return None, f"NTLM: {self.account} without extended session security, which is not opened"

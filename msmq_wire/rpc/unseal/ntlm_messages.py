@@ -16,7 +16,7 @@ _NEGOTIATE, _CHALLENGE, _AUTHENTICATE = 1, 2, 3
 
 
 class NegotiateFlags(IntFlag):
-    """The flags that decide about keys and texts, [MS-NLMP] 2.2.2.5."""
+    """The flags that affect keys and texts, [MS-NLMP] 2.2.2.5."""
 
     UNICODE = 0x00000001
     EXTENDED_SESSION_SECURITY = 0x00080000
@@ -55,9 +55,9 @@ NtlmMessage = NegotiateMessage | ChallengeMessage | AuthenticateMessage
 
 
 def parse_ntlm_message(data: bytes) -> NtlmMessage:
-    """Read one message; what follows it is ignored.
+    """Parse one message; ignore bytes after it.
 
-    Raises `DecodeError` for another signature, an unknown type, and a field that does not lie in ``data``.
+    Raises `DecodeError` for a wrong signature, an unknown type, or a field outside ``data``.
     """
     data = as_bytes(data)
     if data[:8] != NTLMSSP_SIGNATURE:
@@ -101,7 +101,7 @@ def _number(data: bytes, offset: int, path: str) -> int:
 
 
 def _payload(data: bytes, offset: int, path: str) -> bytes:
-    """Return what a length, a maximum and an offset at ``offset`` point at."""
+    """Return the bytes that the length, maximum and offset fields at ``offset`` point to."""
     if offset + 8 > len(data):
         raise _missing(path, offset, "2.2.1")
     length, _, start = struct.unpack_from("<HHI", data, offset)
@@ -111,7 +111,7 @@ def _payload(data: bytes, offset: int, path: str) -> bytes:
 
 
 def _text(data: bytes, flags: int) -> str:
-    """Decode text; an OEM character set is not named on the wire, its ASCII part is what they share."""
+    """Decode text; the wire does not name the OEM character set, so only its ASCII part is certain."""
     if flags & NegotiateFlags.UNICODE:
         return data[: len(data) & ~1].decode("utf-16-le", "surrogatepass")
     return data.decode("latin-1")

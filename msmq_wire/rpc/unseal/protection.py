@@ -1,4 +1,4 @@
-"""What every mechanism needs to judge a PDU: which parts are signed, sequence numbers, notes."""
+"""Helpers of all mechanisms for PDUs: signed parts, sequence numbers, notes."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ class SignedParts(Enum):
     NOTHING = "nothing"
 
     def message(self, pdu: ProtectedPdu, body: bytes) -> bytes:
-        """Return the signed bytes; ``body`` is the stub in the clear with its padding."""
+        """Return the signed bytes; ``body`` is the decrypted stub with its padding."""
         if self is SignedParts.PDU:
             return b"".join((pdu.header, body, pdu.trailer))
         return body if self is SignedParts.BODY else b""
 
 
 class Readings:
-    """Which parts the peers of one connection sign.
+    """The parts that the peers of one connection sign.
 
-    Bind and bind_ack agree on it, but there are peers that sign the header without having said so: what was
-    right once is tried first from then on.
+    Bind and bind_ack negotiate it, but some peers sign the header without negotiation. The reading that was
+    valid last is tried first.
     """
 
     def __init__(self) -> None:
@@ -49,12 +49,12 @@ class Readings:
         return tuple(order)
 
     def settle(self, parts: SignedParts) -> None:
-        """Remember the reading whose signature was right."""
+        """Remember the reading with a valid signature."""
         self._settled = parts
 
 
 class SequenceNumbers:
-    """The numbers of one direction: each PDU has the next one.
+    """The sequence numbers of one direction.
 
     ``expected`` is the next number, None while the first PDU may have any.
     """
@@ -64,25 +64,25 @@ class SequenceNumbers:
         self._modulus = 1 << bits
 
     def missing(self, number: int) -> int:
-        """Return how many PDUs lie between the last one and this; -1 where the number cannot be."""
+        """Return the number of PDUs missing before this one; -1 for an impossible number."""
         if self._expected is None:
             return 0
         ahead = (number - self._expected) % self._modulus
         return ahead if ahead <= _LONGEST_GAP else -1
 
     def accept(self, number: int) -> None:
-        """Go on from a PDU that was right."""
+        """Continue after a valid PDU."""
         self._expected = (number + 1) % self._modulus
 
     def skip(self) -> None:
-        """Go on from a PDU that was wrong: it had a number, whatever it says."""
+        """Continue after an invalid PDU, which used up one number."""
         if self._expected is not None:
             self._expected = (self._expected + 1) % self._modulus
 
     def judge(self, number: int, mechanism: str) -> tuple[bool, str]:
-        """Take the number of a PDU whose signature is right: whether the PDU is genuine, and what to note.
+        """Take the number of a PDU with a valid signature; return whether the PDU is genuine, and a note.
 
-        PDUs that the capture lost do not make the next one wrong; one that comes again is a replay.
+        PDUs that are missing from the capture do not invalidate the next one. A repeated PDU is a replay.
         """
         missing = self.missing(number)
         if missing < 0:
@@ -94,7 +94,7 @@ class SequenceNumbers:
 
 
 def closed(pdu: ProtectedPdu, note: str) -> Unwrapped:
-    """Return a PDU that could not be judged: a stub that is not sealed is readable all the same."""
+    """Return a PDU that could not be verified; a stub that is not sealed is readable."""
     sealed = pdu.level >= AuthenticationLevel.PKT_PRIVACY
     return Unwrapped(None if sealed else pdu.stub, None, note)
 
@@ -106,7 +106,7 @@ def one_line(text: str) -> str:
 
 
 def number_text(value: int) -> str:
-    """Return the digits of a 32-bit number; an integer of the wire may have thousands."""
+    """Return the digits of a 32-bit number; an integer on the wire may be far longer."""
     return str(value) if -(1 << 31) <= value < 1 << 32 else "out of range"
 
 

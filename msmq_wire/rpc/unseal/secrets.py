@@ -1,4 +1,4 @@
-"""What a user knows: NT hashes and the keys of keytabs; no repr and no error shows them."""
+"""The secrets of a user: NT hashes and keytab keys. No repr and no error shows them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def nt_hash(password: str) -> bytes:
 def parse_nt_hash(text: str) -> bytes:
     """Return the NT hash in ``HASH`` or ``LM:HASH``, 32 hexadecimal digits each; LM may be empty.
 
-    Raises `DecodeError` without the text: what was typed may be a secret in the wrong place.
+    Raises `DecodeError` without the text, which may be a secret in the wrong place.
     """
     lan_manager, colon, digits = text.strip().rpartition(":")
     try:
@@ -35,7 +35,7 @@ def parse_nt_hash(text: str) -> bytes:
 
 
 class Secrets(msgspec.Struct, frozen=True):
-    """What is tried for whoever authenticates: 16-byte NT hashes, and keys of services.
+    """The secrets that are tried for every client: 16-byte NT hashes, and keys of services.
 
     An NT hash is also the RC4 key of an account in Kerberos ([RFC 4757] 2). Its repr shows numbers only.
     """
@@ -52,7 +52,7 @@ class Secrets(msgspec.Struct, frozen=True):
     ) -> Secrets:
         """Gather secrets as a user gives them: passwords, texts of NT hashes, contents of keytab files.
 
-        Raises `DecodeError` for a text that is no NT hash and for bytes that are no keytab.
+        Raises `DecodeError` for a text that is not an NT hash, or bytes that are not a keytab.
         """
         hashes = [nt_hash(password) for password in passwords]
         hashes += [parse_nt_hash(text) for text in nt_hashes]

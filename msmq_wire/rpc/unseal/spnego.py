@@ -16,7 +16,7 @@ _REJECT = b"\x02"
 
 
 class NegotiationToken(msgspec.Struct, frozen=True, gc=False):
-    """What a negotiation token carries: dotted names of mechanisms, the inner token, a refusal."""
+    """The content of a negotiation token: object identifiers of mechanisms, the inner token, a refusal."""
 
     mechanisms: tuple[str, ...] = ()
     token: bytes = b""
@@ -43,7 +43,7 @@ class _NegTokenResp:
 
 
 def parse_spnego(data: bytes) -> NegotiationToken | None:
-    """Read NegTokenInit, framed or bare, or NegTokenResp; None for bytes that are neither.
+    """Parse NegTokenInit, with or without a frame, or NegTokenResp; None for other bytes.
 
     mechListMIC is not judged.
     """
