@@ -1,4 +1,4 @@
-"""``msmq-wire calls``: one row a remote read call, told as a story."""
+"""``msmq-wire calls``: one row per remote read call."""
 
 from __future__ import annotations
 

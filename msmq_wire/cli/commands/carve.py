@@ -1,4 +1,4 @@
-"""``msmq-wire carve``: what lies in files that are no captures: by queue first, then each find."""
+"""``msmq-wire carve``: finds messages in files that are not captures; prints queues first, then each item."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``msmq-wire compare-recording``: what a capture holds of a scenario, and what was recorded of it."""
+"""``msmq-wire compare-recording``: compares a capture of a scenario with its recording."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``msmq-wire decode``: everything MSMQ in captures, or on an interface, as trees, JSON lines or rows."""
+"""``msmq-wire decode``: prints all items in captures, or on an interface, as trees, JSON lines or rows."""
 
 from __future__ import annotations
 

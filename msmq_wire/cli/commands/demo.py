@@ -1,4 +1,4 @@
-"""``msmq-wire demo``: the built-in capture, diagnosed or saved."""
+"""``msmq-wire demo``: diagnoses or saves the built-in capture."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``msmq-wire diagnose``: what is wrong in captures, and questions about them answered in plain words."""
+"""``msmq-wire diagnose``: says what is wrong in captures, and answers questions about them."""
 
 from __future__ import annotations
 

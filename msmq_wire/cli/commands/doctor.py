@@ -1,4 +1,4 @@
-"""``msmq-wire doctor``: what is installed, what works, and what to do about what does not."""
+"""``msmq-wire doctor``: checks what is installed and what works, and says how to repair the rest."""
 
 from __future__ import annotations
 

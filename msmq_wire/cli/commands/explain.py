@@ -1,6 +1,4 @@
-"""``msmq-wire explain``: what a rule looks for, what it means and what to do; what is public of a CVE; what a
-document asks for.
-"""
+"""``msmq-wire explain``: explains a rule, the public facts of a CVE, or the requirements of a document."""
 
 from __future__ import annotations
 

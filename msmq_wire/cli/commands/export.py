@@ -1,4 +1,4 @@
-"""``msmq-wire export``: the frames that carry what matches, as a capture of their own."""
+"""``msmq-wire export``: writes the frames of matching items to a new capture."""
 
 from __future__ import annotations
 

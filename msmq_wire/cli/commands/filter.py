@@ -1,4 +1,4 @@
-"""``msmq-wire filter``: the language of ``--filter``, its names, and what an expression says."""
+"""``msmq-wire filter``: explains the language of ``--filter``, its names, and one expression."""
 
 from __future__ import annotations
 

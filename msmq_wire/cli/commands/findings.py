@@ -1,4 +1,4 @@
-"""``msmq-wire findings``: what is odd in captures, as a table, JSON lines, CSV or a SARIF log."""
+"""``msmq-wire findings``: prints the findings in captures, as a table, JSON lines, CSV or a SARIF log."""
 
 from __future__ import annotations
 

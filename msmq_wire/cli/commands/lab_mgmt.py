@@ -1,4 +1,4 @@
-"""``msmq-wire lab mgmt`` and ``queues``: how a queue manager and its queues are, by qmmgmt."""
+"""``msmq-wire lab mgmt`` and ``queues``: the state of a queue manager and its queues, by qmmgmt."""
 
 from __future__ import annotations
 

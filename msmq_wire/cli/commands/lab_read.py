@@ -1,4 +1,4 @@
-"""``msmq-wire lab receive``, ``peek``, ``purge`` and ``move``: what is in the queues of a lab."""
+"""``msmq-wire lab receive``, ``peek``, ``purge`` and ``move``: reads and moves the messages of a lab."""
 
 from __future__ import annotations
 

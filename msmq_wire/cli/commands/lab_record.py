@@ -1,4 +1,4 @@
-"""``msmq-wire lab record``: a scenario between two queue managers, its capture and what came of each step."""
+"""``msmq-wire lab record``: runs a scenario and records its capture and the result of each step."""
 
 from __future__ import annotations
 

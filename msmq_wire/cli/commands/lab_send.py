@@ -1,4 +1,4 @@
-"""``msmq-wire lab send``: messages with the binary protocol or SRMP, until they are known to have arrived."""
+"""``msmq-wire lab send``: sends messages over the binary protocol or SRMP, and waits for acknowledgments."""
 
 from __future__ import annotations
 

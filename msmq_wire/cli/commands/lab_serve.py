@@ -1,4 +1,4 @@
-"""``msmq-wire lab serve``: a small queue manager that runs until it is told to stop."""
+"""``msmq-wire lab serve``: runs a small queue manager until it is stopped."""
 
 from __future__ import annotations
 

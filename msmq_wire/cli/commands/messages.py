@@ -1,4 +1,4 @@
-"""``msmq-wire messages``: one row a message, as a table, JSON lines or CSV, and their bodies as files."""
+"""``msmq-wire messages``: one row per message, as a table, JSON lines or CSV, and their bodies as files."""
 
 from __future__ import annotations
 

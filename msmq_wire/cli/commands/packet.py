@@ -1,4 +1,4 @@
-"""``msmq-wire packet``: decode the bytes of one packet, in whatever form they are at hand."""
+"""``msmq-wire packet``: decodes the bytes of one packet, in any form."""
 
 from __future__ import annotations
 

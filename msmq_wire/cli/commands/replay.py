@@ -1,4 +1,4 @@
-"""``msmq-wire replay``: replies and packets of queue managers that no rule of their protocols allows."""
+"""``msmq-wire replay``: prints the replies and packets of queue managers that violate their protocols."""
 
 from __future__ import annotations
 

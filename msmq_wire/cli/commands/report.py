@@ -1,4 +1,4 @@
-"""``msmq-wire report``: captures as one HTML page to hand over."""
+"""``msmq-wire report``: writes a report about captures as one HTML page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``msmq-wire route``: every way that a message may go in an enterprise, and why."""
+"""``msmq-wire route``: predicts every route of a message in an enterprise, with the reasons."""
 
 from __future__ import annotations
 

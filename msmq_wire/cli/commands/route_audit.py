@@ -1,4 +1,4 @@
-"""``msmq-wire route-audit``: the hops of messages, each compared with the ways that a topology allows."""
+"""``msmq-wire route-audit``: compares the hops of messages with the routes that a topology allows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``msmq-wire spark compact``: small files of tables put together."""
+"""``msmq-wire spark compact``: merges small files of tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``msmq-wire spark export``: the tables as plain Parquet."""
+"""``msmq-wire spark export``: writes the tables as plain Parquet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``msmq-wire spark forget``: captures out of the tables."""
+"""``msmq-wire spark forget``: removes captures from the tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``msmq-wire spark package``: what spark-submit needs, as two files."""
+"""``msmq-wire spark package``: writes the two files that spark-submit needs."""
 
 from __future__ import annotations
 

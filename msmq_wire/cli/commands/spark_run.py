@@ -1,4 +1,4 @@
-"""``msmq-wire spark run``: many captures into tables."""
+"""``msmq-wire spark run``: loads many captures into tables."""
 
 from __future__ import annotations
 

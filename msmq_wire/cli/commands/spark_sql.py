@@ -1,4 +1,4 @@
-"""``msmq-wire spark sql``: questions in SQL about the tables of ``msmq-wire spark run``."""
+"""``msmq-wire spark sql``: runs SQL over the tables of ``msmq-wire spark run``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``msmq-wire spark status``: what tables hold."""
+"""``msmq-wire spark status``: prints what the tables contain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``msmq-wire spark vacuum``: files that no reader needs."""
+"""``msmq-wire spark vacuum``: deletes files that no reader needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``msmq-wire suricata rules``: what Suricata can see of the findings, as its rule file."""
+"""``msmq-wire suricata rules``: writes a Suricata rule file for the findings that one packet shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``msmq-wire timeline``: every step of one message, or of one session as a sequence diagram."""
+"""``msmq-wire timeline``: prints every step of one message, or of one session as a sequence diagram."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``msmq-wire topology``: the enterprise that calls of the directory tell of, for route and route-audit."""
+"""``msmq-wire topology``: makes a topology file from directory calls, for route and route-audit."""
 
 from __future__ import annotations
 

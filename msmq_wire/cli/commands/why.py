@@ -1,4 +1,4 @@
-"""``msmq-wire why``: what became of one message, or of those of a queue or a label."""
+"""``msmq-wire why``: says what happened to one message, or to the messages of a queue or a label."""
 
 from __future__ import annotations
 

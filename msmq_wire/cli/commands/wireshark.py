@@ -1,4 +1,4 @@
-"""``msmq-wire wireshark``: the dissector for Wireshark, put where Wireshark looks for it."""
+"""``msmq-wire wireshark``: installs the dissector for Wireshark."""
 
 from __future__ import annotations
 
