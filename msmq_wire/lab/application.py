@@ -44,7 +44,7 @@ class Application:
             return value
 
     def close(self) -> None:
-        """Let go of what the application has open."""
+        """Release everything that the application has open."""
         with self._clock.event():
             for server in self._servers.values():
                 server.rundown(self._association)

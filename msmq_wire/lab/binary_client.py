@@ -1,4 +1,4 @@
-"""Sends messages with the binary protocol, until all of them are known to have arrived."""
+"""Sends messages over the binary protocol, and waits until all are acknowledged."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from msmq_wire.wire.types.guid import NULL_GUID
 
 _HALF_WINDOW = 32
 _MOST_KEPT = 2000
-"""Messages that wait to be acknowledged before more are taken."""
+"""At most so many messages wait for acknowledgments."""
 _RETRY = 50
-"""Milliseconds until a connection is tried again."""
+"""Milliseconds until a connection is retried."""
 
 
 def window_for(count: int) -> int:
-    """A window whose half divides a number of messages, so that the last ones are acknowledged at once.
+    """A window whose half divides the number of messages, so that the last ones are acknowledged at once.
 
-    A server acknowledges half a window, and what is less than that after up to 10 seconds only.
+    A server acknowledges after half a window; a smaller rest waits up to 10 seconds.
     [MS-MQQB] 3.1.2.5
     """
     half = next(number for number in range(_HALF_WINDOW, 0, -1) if count % number == 0)
@@ -44,7 +44,7 @@ def window_for(count: int) -> int:
 class BinaryClient(Closing):
     """Sends from a queue manager to the one at an address; use it as a context.
 
-    ``faults`` with ``seed`` meet what it sends, connection by connection. ``reached`` counts connections.
+    ``faults`` with ``seed`` apply to its packets, by connection. ``reached`` counts connections.
     ``window_size`` is proposed to the server; see `window_for`.
     """
 
@@ -87,7 +87,7 @@ class BinaryClient(Closing):
 
     @property
     def reached(self) -> int:
-        """How many connections were made."""
+        """The number of connections."""
         return self._dialer.reached
 
     async def send(self, messages: Iterable[UserMessage], *, patience: float = 60.0) -> Counter[Outcome]:
@@ -124,7 +124,7 @@ class BinaryClient(Closing):
 
     @property
     def _trouble(self) -> str:
-        """Why nothing is heard."""
+        """Why there is no answer."""
         name = f"{self._server[0]} port {self._server[1]}"
         if self._dialer.failure is not None:
             return f"cannot connect to {name}: {why(self._dialer.failure)}"
@@ -173,7 +173,7 @@ async def ping(
 
 
 class _PingRequests(asyncio.DatagramProtocol):
-    """Takes the answer to a ping."""
+    """Receives the answer to a ping."""
 
     def __init__(self, pinger: Pinger, clock: LoopClock, capture: CaptureWriter | None) -> None:
         self._pinger = pinger
@@ -187,7 +187,7 @@ class _PingRequests(asyncio.DatagramProtocol):
         self._transport = cast(asyncio.DatagramTransport, transport)
 
     def datagram_received(self, data: bytes, addr: Any) -> None:
-        """Take an answer."""
+        """Receive an answer."""
         if self._capture is not None:
             here = endpoint(self._transport.get_extra_info("sockname"))
             self._capture.datagram(endpoint(addr), here, data)
@@ -195,4 +195,4 @@ class _PingRequests(asyncio.DatagramProtocol):
             self._pinger.feed(data)
 
     def error_received(self, exc: Exception) -> None:
-        """Nobody is there: no answer comes."""
+        """The host is unreachable: no answer will come."""

@@ -25,14 +25,14 @@ from msmq_wire.lab.model.binary.session_opening import SessionState
 
 _ROUND = 1.0
 _PIECE = 8 << 10
-"""Bytes of a peer that are looked at in one turn of the loop."""
+"""Bytes of a peer that are processed in one turn of the loop."""
 
 
 class BinaryLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """What peers may take; who wants more loses the connection.
+    """The resources that peers may use; a connection over the limit is closed.
 
-    ``held_bytes`` are those of packets that are not whole and of what is not read, of all ``connections``
-    together; ``stalled_seconds`` how long a peer may not read.
+    ``held_bytes`` are the bytes of incomplete packets and of unread answers, for all ``connections``
+    together. ``stalled_seconds`` is how long a peer may stop reading.
     """
 
     connections: int = 1100
@@ -41,7 +41,7 @@ class BinaryLimits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BinaryConnections:
-    """What the connections of one queue manager share. Each change of the model happens inside ``clock``."""
+    """The shared state of the connections of a queue manager. The model changes only inside ``clock``."""
 
     def __init__(
         self,
@@ -76,11 +76,11 @@ class BinaryConnections:
 
     @property
     def count(self) -> int:
-        """How many connections there were."""
+        """The number of connections so far."""
         return self._count
 
     def enter(self, connection: BinaryConnection) -> None:
-        """A connection was made."""
+        """Add a new connection."""
         self.open.enter(connection)
         if self._round is None:
             self._look_around()
@@ -110,7 +110,7 @@ class BinaryConnections:
 
 
 class BinaryConnection(asyncio.Protocol):
-    """One connection; ``begin`` makes its session once it is there. ``closed`` is done when it is gone."""
+    """One connection; ``begin`` makes its session when it is open. ``closed`` is done when it has ended."""
 
     def __init__(
         self,
@@ -138,7 +138,7 @@ class BinaryConnection(asyncio.Protocol):
 
     @property
     def held(self) -> int:
-        """Bytes that wait for their turn, of a packet that is not whole, and of what is not sent."""
+        """The bytes of waiting input, of an incomplete packet, and of unsent output."""
         if self.session is None:
             return 0
         unsent = self._transport.get_write_buffer_size() + self._sender.pending
@@ -146,7 +146,7 @@ class BinaryConnection(asyncio.Protocol):
 
     @property
     def waiting_since(self) -> float:
-        """When the last whole packet came, or the session began, in the milliseconds of the timers."""
+        """The time of the last whole packet, or of the start of the session, in timer milliseconds."""
         return 0.0 if self.session is None else self.session.last_packet
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -174,7 +174,7 @@ class BinaryConnection(asyncio.Protocol):
             self.session = self._begin(self._peer[0], self._changed)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The session is over."""
+        """End the session."""
         if self.session is not None:
             self._sender.stop()
             with self._connections.clock.event():
@@ -197,7 +197,7 @@ class BinaryConnection(asyncio.Protocol):
         self._connections.open.weigh(self)
 
     def eof_received(self) -> None:
-        """The peer sends no more: the connection ends."""
+        """End the connection: the peer sends no more."""
         self._peer_ended = True
 
     def pause_writing(self) -> None:
@@ -205,7 +205,7 @@ class BinaryConnection(asyncio.Protocol):
         self._flow.pause()
 
     def resume_writing(self) -> None:
-        """The peer reads again."""
+        """Read again: the peer reads."""
         self._flow.resume()
         if self.session is not None and not self._transport.is_closing():
             with self._connections.clock.event():
@@ -216,18 +216,18 @@ class BinaryConnection(asyncio.Protocol):
         self._transport.abort()
 
     def give_up(self) -> None:
-        """Break off a connection whose place another one needs."""
+        """Abort the connection, because another one needs its place."""
         self._connections.log.say("binary-slow", peer=self._peer[0])
         self.drop()
 
     def check(self, now: float) -> None:
-        """Break the connection off if the peer did not read for too long."""
+        """Abort the connection if the peer has not read for too long."""
         stalled = self._flow.stalled_since
         if stalled is not None and now - stalled > self._connections.limits.stalled_seconds:
             self.drop()
 
     def _work(self) -> bool:
-        """Take a piece of what came; whether there is more."""
+        """Process a piece of the input; return whether there is more."""
         session, protocol = self.session, self._connections.protocol
         if session is None:
             return False
@@ -247,7 +247,7 @@ class BinaryConnection(asyncio.Protocol):
         return bool(self._unread)
 
     def _changed(self, session: BinarySession) -> None:
-        """There is something to send, or the session was closed."""
+        """Send the output of the session, or close the connection."""
         self._tell_open(session)
         if self._flow.stalled_since is None or session.closed:
             data = session.take()

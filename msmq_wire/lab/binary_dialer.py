@@ -1,4 +1,4 @@
-"""Connections that outgoing queues want, made one by one."""
+"""Makes the connections that outgoing queues need, one by one."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from msmq_wire.lab.model.binary.outgoing import TransmissionQueue
 class BinaryDialer:
     """Connects the outgoing queues of ``connections``; `close` it before the loop ends.
 
-    ``failure`` is why the last connection could not be made, None where it was; ``reached`` counts those
-    that were.
+    ``failure`` is why the last connection failed, None if it succeeded. ``reached`` counts connections.
     """
 
     def __init__(self, connections: BinaryConnections, *, ping_sent: bool = False) -> None:
@@ -24,7 +23,7 @@ class BinaryDialer:
         self._dialing: set[asyncio.Task[None]] = set()
 
     def dial(self, outgoing: TransmissionQueue, host: str, port: int) -> None:
-        """Begin to connect a queue to a port; it is told where that fails."""
+        """Start to connect a queue to a port; the queue is informed of a failure."""
         task = asyncio.get_running_loop().create_task(self._dial(outgoing, host, port))
         self._dialing.add(task)
         task.add_done_callback(self._dialing.discard)

@@ -15,11 +15,11 @@ from msmq_wire.lab.model.binary.pings import PingResponder
 _BACKLOG = 1024
 _LARGEST_PING = 64
 _MOST_WAITING = 1000
-"""Answers to pings that wait for their time."""
+"""At most so many delayed answers to pings wait."""
 
 
 def cannot_serve(host: str, port: int, error: OSError) -> MsmqWireError:
-    """The error of a port that cannot be served."""
+    """The error for a port that cannot be opened."""
     return MsmqWireError(f"cannot serve {host} port {port}: {why(error)}")
 
 
@@ -75,7 +75,7 @@ class BinaryServer:
 
 
 class _PingAnswers(asyncio.DatagramProtocol):
-    """Answers pings but its own. Where many come at once, and nobody takes the answers, some get none."""
+    """Answers pings, except its own. Some get no answer if too many answers wait to be sent."""
 
     def __init__(self, connections: BinaryConnections) -> None:
         self._connections = connections
@@ -91,7 +91,7 @@ class _PingAnswers(asyncio.DatagramProtocol):
         self._transport = cast(asyncio.DatagramTransport, transport)
 
     def datagram_received(self, data: bytes, addr: Any) -> None:
-        """Answer a ping; what is none is ignored."""
+        """Answer a ping; ignore other datagrams."""
         shared = self._connections
         here, peer = endpoint(self._transport.get_extra_info("sockname")), endpoint(addr)
         if shared.capture is not None and len(data) <= _LARGEST_PING:
@@ -131,12 +131,12 @@ class _PingAnswers(asyncio.DatagramProtocol):
             self._transport.sendto(answer, addr)
 
     def pause_writing(self) -> None:
-        """Too many answers wait."""
+        """Stop answering: too many answers wait."""
         self._full = True
 
     def resume_writing(self) -> None:
-        """There is room again."""
+        """Answer again."""
         self._full = False
 
     def error_received(self, exc: Exception) -> None:
-        """Who asked is gone: its answer is of no use to anybody."""
+        """Ignore the error: the client is gone."""

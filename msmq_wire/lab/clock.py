@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from msmq_wire.lab.model.data.timers import Timers
 
 _LONGEST = 3600.0
-"""Seconds after which it is looked again, since a loop does not take any delay."""
+"""The longest delay in seconds; a loop does not accept every delay."""
 
 
 class LoopClock:
-    """Drives `Timers` of the model: they go off when the loop's time has come.
+    """Drives the `Timers` of the model by the time of the event loop.
 
     Whatever changes the model does so inside `event`. Time runs from the first event or `start` on, from the
     moment at which ``timers`` stand then. `stop` before the loop ends: no timer goes off behind it.
@@ -28,14 +28,14 @@ class LoopClock:
         self._stopped = False
 
     def start(self, zero: float | None = None) -> None:
-        """Let time run, in the loop that runs now; ``zero`` is when it began, in the time of that loop."""
+        """Start the clock in the running loop; ``zero`` is its start in loop time."""
         if self._loop is None:
             self._loop = asyncio.get_running_loop()
             self._zero = self._loop.time() - self._timers.now / 1000 if zero is None else zero
             self._arrange()
 
     def stop(self) -> None:
-        """Let no timer go off any more."""
+        """Stop all timers."""
         self._stopped = True
         if self._wake is not None:
             self._wake.cancel()
@@ -43,7 +43,7 @@ class LoopClock:
 
     @contextmanager
     def event(self) -> Iterator[None]:
-        """Let the model know how late it is, let something happen to it, then see what is due next."""
+        """Update the time of the model, run the change, then schedule the next timer."""
         self.start()
         self._advance()
         try:

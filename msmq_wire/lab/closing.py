@@ -1,4 +1,4 @@
-"""`Closing`: what is closed at the end of its ``async with``."""
+"""`Closing`: an asynchronous context that closes itself."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Self
 
 
 class Closing(ABC):
-    """An asynchronous context that gives itself and is closed at its end."""
+    """An asynchronous context that returns itself, and closes itself at the end."""
 
     @abstractmethod
     async def close(self) -> None:

@@ -1,4 +1,4 @@
-"""The connections of a port: how many there are, how much they hold together, and which one goes first.
+"""The connections of a port: limits their number and memory, and selects the one to close.
 
 The rule kept here: a connection that is told to go counts no more from that moment on. A transport only
 schedules the end of its connection, so that a loop that waits for this end waits for ever.
@@ -11,21 +11,21 @@ from typing import Generic, Protocol, TypeVar
 
 
 class TrackedConnection(Protocol):
-    """A connection, as far as its table knows it."""
+    """The part of a connection that its table uses."""
 
     @property
     def held(self) -> int:
-        """Bytes that it holds now."""
+        """The bytes that it holds."""
 
     @property
     def waiting_since(self) -> float:
         """The time of its last progress: a whole request or packet, or an answer."""
 
     def drop(self) -> None:
-        """Break the connection off."""
+        """Abort the connection."""
 
     def give_up(self) -> None:
-        """Break the connection off, because another one needs its place."""
+        """Abort the connection, because another one needs its place."""
 
 
 _Connection = TypeVar("_Connection", bound=TrackedConnection)
@@ -47,7 +47,7 @@ class ConnectionTable(Generic[_Connection]):
         return iter(tuple(self._counted))
 
     def enter(self, connection: _Connection) -> None:
-        """Take a new connection. In a full table the one without progress for the longest time goes."""
+        """Add a connection. A full table aborts the one without progress for the longest time."""
         if len(self._counted) >= self._places:
             slowest = min(self._counted, key=lambda one: one.waiting_since)
             self.leave(slowest)
@@ -55,11 +55,11 @@ class ConnectionTable(Generic[_Connection]):
         self._counted[connection] = 0
 
     def leave(self, connection: _Connection) -> None:
-        """The connection is gone."""
+        """Remove a connection."""
         self._sum -= self._counted.pop(connection, 0)
 
     def weigh(self, connection: _Connection) -> None:
-        """Count what a connection holds. Where the sum is too much, those that hold most go."""
+        """Update the bytes of a connection. If the sum is too high, abort those with the most bytes."""
         if connection not in self._counted:
             return
         held = connection.held

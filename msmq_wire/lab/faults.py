@@ -1,4 +1,4 @@
-"""Faults on request: what goes wrong on a connection is drawn from a seed, and is the same every time.
+"""Faults on request, drawn from a seed, so that every run has the same faults.
 
 The rule kept here: each connection and each kind of fault has random numbers of its own. What one connection
 does changes nothing for another, and asking for one more kind changes nothing for the others.
@@ -23,7 +23,7 @@ _LONGEST_DELAY = 60.0
 
 
 class AppliedFault(msgspec.Struct, frozen=True, gc=False):
-    """What becomes of one unit, a PDU or a packet, that is to be sent.
+    """The faults of one unit (a PDU or a packet) that is to be sent.
 
     ``delay`` is in seconds. ``keep`` is None, or how many of its bytes are sent before the connection is
     closed.
@@ -85,14 +85,14 @@ def _delay(text: str) -> float:
 
 
 class ConnectionFaults:
-    """What goes wrong on one connection, in the order in which it is asked."""
+    """The faults of one connection, in the order of its units."""
 
     def __init__(self, plan: FaultPlan, seed: int | str, number: int | str) -> None:
         self.plan = plan
         self._draws = {kind: random.Random(f"{seed}/{number}/{kind}") for kind in _PROBABILITIES}
 
     def applied(self, size: int) -> AppliedFault:
-        """What becomes of the next unit, which has ``size`` bytes."""
+        """The faults of the next unit, which has ``size`` bytes."""
         keep: int | None = None
         if self._happens("cut", self.plan.cut):
             keep = size // 2
@@ -149,7 +149,7 @@ class FaultySender:
             self._handle = loop.call_later(applied.delay, self._next)
 
     def stop(self) -> None:
-        """Send no more: what waits is dropped."""
+        """Stop sending, and drop the waiting units."""
         self._ended = True
         self._waiting.clear()
         self.pending = 0
@@ -158,7 +158,7 @@ class FaultySender:
             self._handle = None
 
     def close(self) -> None:
-        """Send what waits, at once, then close the transport."""
+        """Send the waiting units now, then close the transport."""
         while self._waiting and not self._ended:
             _, data, keep = self._waiting.popleft()
             self._write(data, keep)

@@ -1,4 +1,4 @@
-"""A client of SRMP over HTTP: posts messages one after another, each until it is answered."""
+"""A client of SRMP over HTTP: posts messages one by one, and waits for each response."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ATTEMPTS = 20
 
 
 class HttpClient(Closing):
-    """Requests to one server, over connections that are made when they are needed; use it as a context."""
+    """Sends requests to one server, and connects when needed; use it as a context."""
 
     def __init__(
         self, host: str, port: int, *, capture: CaptureWriter | None = None, patience: float = 60.0

@@ -30,23 +30,23 @@ from msmq_wire.srmp.http.framer import HttpFramer
 from msmq_wire.srmp.http.message import HttpMessage
 
 QUEUES_PATH = "/queues"
-"""What to GET for the list of queues; no protocol of queue managers that is served here has one."""
+"""The path of the list of queues, which is not part of any MSMQ protocol."""
 _BACKLOG = 512
 _CONNECTIONS = 200
 _LARGEST = 4 << 20
 _HELD = 12 << 20
 _PIECE = 16 << 10
+"""Bytes of a client that are processed in one turn of the loop."""
 _SMALL_PIECE = 1 << 10
-"""Of a head and of a chunked body: their lines cost much more than their bytes."""
+"""Piece size for headers and chunked bodies, whose lines cost more than their bytes."""
 _MOST_CHUNKS = 1 << 10
-"""Bytes of a client that are looked at in one turn of the loop."""
 _IDLE = 60.0
 _REQUEST = 20.0
-"""Seconds from the first byte of a request to its last."""
+"""Seconds from the first to the last byte of a request, at most."""
 _ROUND = 5.0
 _HISTORY = 10_000
 _NO_REQUEST = frozenset(range(256)) - frozenset(b"\r\n" + string.ascii_letters.encode())
-"""Bytes with which no request begins, nor an empty line before one."""
+"""Bytes that cannot start a request, or an empty line before it."""
 _REASONS = {
     200: "OK",
     400: "Bad Request",
@@ -134,7 +134,7 @@ class HttpServer:
         return None if self._faults is None else self._faults.connection(self._seed, f"http {self._count}")
 
     def answer(self, request: HttpMessage, peer: str, here: str, *, refuse: bool) -> bytes:
-        """Do what a request asks for that came to the address ``here``; the bytes of the response."""
+        """Process a request to the address ``here``; return the bytes of the response."""
         hosts = [value.decode("latin-1") for name, value in request.headers if name.lower() == b"host"]
         if len(hosts) != 1:
             return response(400, b"one Host is needed")
@@ -203,7 +203,7 @@ class HttpServer:
 
 
 class _HttpConnection(asyncio.Protocol):
-    """A client; ``closed`` is done when it is gone."""
+    """The connection of a client; ``closed`` is done when it has ended."""
 
     def __init__(self, server: HttpServer) -> None:
         self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -225,13 +225,13 @@ class _HttpConnection(asyncio.Protocol):
 
     @property
     def held(self) -> int:
-        """Bytes that wait for their turn, of a request that is not whole, and of unsent answers."""
+        """The bytes of waiting input, of an incomplete request, and of unsent responses."""
         unsent = self._transport.get_write_buffer_size() + self._sender.pending
         return len(self._unread) + self._framer.held_bytes + unsent
 
     @property
     def waiting_since(self) -> float:
-        """When the request began that is not whole, or the last one was answered."""
+        """The start of the incomplete request, or the time of the last response."""
         return self._since if self._begun is None else self._begun
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -253,7 +253,7 @@ class _HttpConnection(asyncio.Protocol):
         self._sender = FaultySender(transport, self._faults, self._sent)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The client is gone."""
+        """End the connection."""
         if self._open:
             self._sender.stop()
         self._server.open.leave(self)
@@ -288,7 +288,7 @@ class _HttpConnection(asyncio.Protocol):
         self._flow.pause()
 
     def resume_writing(self) -> None:
-        """The peer reads again."""
+        """Read again: the client reads."""
         self._flow.resume()
 
     def drop(self) -> None:
@@ -296,17 +296,17 @@ class _HttpConnection(asyncio.Protocol):
         self._transport.abort()
 
     def give_up(self) -> None:
-        """Break off a connection that holds a place for nothing."""
+        """Abort a connection that makes no progress."""
         self._server.log.say("http-slow", peer=self._peer[0])
         self.drop()
 
     def check(self, now: float) -> None:
-        """Break the connection off if nothing came of it, or its request takes too long until ``now``."""
+        """Abort the connection if it is idle, or if its request takes too long at ``now``."""
         if now - self._since > _IDLE or (self._begun is not None and now - self._begun > _REQUEST):
             self.give_up()
 
     def _work(self) -> bool:
-        """Take the bytes up to the end of a request and answer it; whether there are more."""
+        """Read up to the end of a request and answer it; return whether there is more input."""
         size = _PIECE if self._framer.has_plain_body else _SMALL_PIECE
         at, item, data = 0, None, bytes(self._unread[:size])
         self._framer.room = _LARGEST

@@ -1,4 +1,4 @@
-"""What a lab does, event by event, and the reasons of what it cannot do."""
+"""Logs the events of a lab, and names the reasons of failures."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ import msgspec
 _NUMBER = re.compile(r"\[Errno (\d{1,5})\]")
 
 _LONGEST = 256
-"""Characters of one detail: some are what a client sent."""
+"""At most so many characters of a detail, because clients choose some of them."""
 
 Field: TypeAlias = str | int | None
 
 
 class LabEvent(msgspec.Struct, frozen=True):
-    """Something that happened: ``time`` in nanoseconds since 1970, what, and its details by name."""
+    """An event: ``time`` in nanoseconds since 1970, its name, and its details by name."""
 
     time: int
     event: str
@@ -27,14 +27,14 @@ class LabEvent(msgspec.Struct, frozen=True):
 
 
 class LabLog:
-    """Gives events to ``write``, with the time of ``now``; without ``write`` nothing is logged."""
+    """Passes events to ``write``, with the time of ``now``; without ``write``, logs nothing."""
 
     def __init__(self, now: Callable[[], int], write: Callable[[LabEvent], None] | None = None) -> None:
         self._now = now
         self._write = write
 
     def say(self, event: str, **fields: Field) -> None:
-        """Log an event; details that are None are left out, and long ones are cut."""
+        """Log an event; leave out details that are None, and shorten long ones."""
         if self._write is not None:
             reported = {name: _cut(value) for name, value in fields.items() if value is not None}
             self._write(LabEvent(self._now(), event, reported))

@@ -1,4 +1,4 @@
-"""Asks a queue manager how it and its queues are, and has it act: qmmgmt, [MS-MQMR]."""
+"""Queries and controls a queue manager by qmmgmt, [MS-MQMR]."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from msmq_wire.rpc.interfaces import qmmgmt
 
 
 class ManagementClient(Closing):
-    """An administrator of a queue manager; made with `connect_management`, used as a context."""
+    """A management client of a queue manager; made with `connect_management`, used as a context."""
 
     def __init__(self, client: RpcClient) -> None:
         self._client = client

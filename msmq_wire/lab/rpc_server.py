@@ -241,7 +241,7 @@ class _RpcConnection(asyncio.Protocol):
         self._flow.pause()
 
     def resume_writing(self) -> None:
-        """The peer reads again."""
+        """Read again: the client reads."""
         self._flow.resume()
 
     def drop(self) -> None:
