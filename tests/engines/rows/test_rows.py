@@ -42,10 +42,10 @@ def test_the_source_of_a_structure_is_marked_readable_and_the_same_every_time(st
 def test_nothing_is_generated_before_it_is_needed() -> None:
     code = (
         "import msmq_wire\n"
-        "from msmq_wire.engines import judging\nfrom msmq_wire.engines.rows import engine as rows\n"
-        "assert not rows._decoders and not rows._encoders and not judging._judges\n"
+        "from msmq_wire.engines import must_checks\nfrom msmq_wire.engines.rows import engine as rows\n"
+        "assert not rows._decoders and not rows._encoders and not must_checks._judges\n"
         "msmq_wire.inspect(bytes(2) + b'HU' + bytes(20))\n"
-        "print(len(rows._decoders), len(rows._encoders), len(judging._judges))"
+        "print(len(rows._decoders), len(rows._encoders), len(must_checks._judges))"
     )
     reported = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert reported.stdout == "1 0 1\n"
