@@ -168,7 +168,7 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
     "msmq_wire.findings.address_scope:_PORT": using("sub", ("", ":1"), ("", ":"), (":", "1")),
     "msmq_wire.findings.address_scope:_NUMBERS": using("fullmatch", ("", "1"), ("", "1."), ("0x", "f")),
     "msmq_wire.tables.store.table_folders:_VERSION": using("match", ("", "0")),
-    "msmq_wire.urls:_NAMED": using("sub", ("", "sig="), ("sig=", "a"), ("x-amz-", "a-")),
+    "msmq_wire.urls:_SECRET_PARAMETER": using("sub", ("", "sig="), ("sig=", "a"), ("x-amz-", "a-")),
     "msmq_wire.findings.rule:_REFERENCE": OURS,
     "msmq_wire.invisible:UNSEEN": (
         using("match", ("", "\x1b")) + using("search", ("", "a")) + using("sub", ("", "\x1b"), ("", "a"))
@@ -270,7 +270,7 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
     "msmq_wire.findings.diagnosis.digest:_NAME": "titles of rules",
     "msmq_wire.findings.diagnosis.digest:_action": "what a rule says to do",
     "msmq_wire.findings.diagnosis.digest:_addressed": "what a rule says to do",
-    "msmq_wire.findings.diagnosis.delivery_failures:of_several": "reasons of the package",
+    "msmq_wire.findings.diagnosis.delivery_failures:in_plural": "reasons of the package",
     "msmq_wire.findings.rules.bod_type:_PLAIN": using(
         "fullmatch", ("", "a\0", "\1"), ("", "a", "\1"), ("", "\0", "\1")
     ),
