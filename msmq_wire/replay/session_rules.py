@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from msmq_wire.records.record import Record
-from msmq_wire.replay.ack_replayer import judge_administration_ack, judge_final_ack, stranger
+from msmq_wire.replay.acknowledgment_rules import judge_administration_ack, judge_final_ack, stranger
 from msmq_wire.replay.deviation import ReplayDeviation, ReplayKind
 from msmq_wire.replay.packet_deviations import frame_text, mqqb, packet_deviation
 from msmq_wire.sessions.accepted import AcceptedSequence, EarlyOrderAck
@@ -73,7 +73,7 @@ class SessionRules:
 
     def answered(self, request: Any, response: Any, at: Moment) -> None:
         """The answer repeats what it must of the request."""
-        for field, (name, packet, section, due, reported) in _ECHOED.items():
+        for field, (name, packet, section, due, shown) in _ECHOED.items():
             asked, came = getattr(request, field, None), getattr(response, field, None)
             if name == "SE" and asked is not None and came is not None:
                 asked, came = int(asked & _SE > 0), int(came & _SE > 0)
@@ -82,7 +82,7 @@ class SessionRules:
                 self._tell(at, packet_deviation(
                     ReplayKind.ECHO, self._record(at), mqqb(section),
                     f"the answer to {packet} has another {name} than the request",
-                    due.format(**words), reported.format(**words), path=f"{response.stem()}.{field}",
+                    due.format(**words), shown.format(**words), path=f"{response.stem()}.{field}",
                 ))  # fmt: skip
 
     def goes_on(self, refusal: Refusal, since: Moment, at: Moment) -> None:

@@ -31,7 +31,7 @@ class CopyTracker:
         collisions: IdCollisions,
         reader: UserMessageReader,
     ) -> None:
-        self._messages, self._twins, self._reader = messages, collisions, reader
+        self._messages, self._collisions, self._reader = messages, collisions, reader
         self._copies: dict[bytes | str, SentCopies] = {}
         self._since = 0
         self.listener: SessionListener | None = None
@@ -44,7 +44,7 @@ class CopyTracker:
     def sent(self, record: Record, moment: Moment) -> FollowedMessage | None:
         """Take a message, before it is followed; return what it says where another one has its identifier."""
         key = self._reader.key(record)
-        seen = key is not None and record.stream is not None and self._twins.knows(key)
+        seen = key is not None and record.stream is not None and self._collisions.knows(key)
         if self.listener is None or key is None or not seen or not is_whole(record):
             return None
         message = self._reader.read(key, record, moment, "tcp")

@@ -160,8 +160,9 @@ class Members(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     def begun(self, request: Any, response: Any) -> tuple[ReceiveKey, ...]:
         """What the receive that a call begins is ended or cancelled by."""
-        by_request = self.ended(request)
-        return (*([] if by_request is None else [by_request]), *((key, None) for key in self.given(response)))
+        ended = self.ended(request)
+        by_handle = tuple((key, None) for key in self.given(response))
+        return by_handle if ended is None else (ended, *by_handle)
 
     def ended(self, request: Any) -> ReceiveKey | None:
         """The receive that a request ends or cancels."""

@@ -1,4 +1,4 @@
-"""`AcknowledgmentReplayer`: compares acknowledgments with the messages that they acknowledge.
+"""What [MS-MQQB] 3.1 does not allow in acknowledgments of messages.
 
 The rule kept here: an acknowledgment is judged against a message that was seen, never against silence. What a
 message asks for is the union of all its copies. A message to several queues has an end of its own in each:
