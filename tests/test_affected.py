@@ -75,8 +75,8 @@ def test_folders_of_which_nothing_is_reached_are_named(tree: Tree) -> None:
 def test_a_real_test_is_reached_by_the_modules_that_it_needs() -> None:
     root = Path(__file__).resolve().parents[1]
     real = Tree(root)
-    reached = real.reached(["msmq_wire/findings/rules/ses_slow.py"])
-    assert {"tests/findings/rules/test_sessions.py", "tests/cli/test_findings.py"} <= set(reached)
+    reached = real.reached(["msmq_wire/detection/rules/ses_slow.py"])
+    assert {"tests/detection/rules/test_sessions.py", "tests/cli/test_findings.py"} <= set(reached)
     assert "tests/rpc/pdu/test_pdu.py" not in reached
     assert real.reached(["msmq_wire/units.py"]) == real.tests
 

@@ -110,7 +110,7 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
     ),
     "msmq_wire.cli.help_text:_BETWEEN": using("sub", ("", "[1"), ("[", "1"), ("[1<=x<=", "1")),
     "msmq_wire.cli.help_text:_AT_LEAST": using("sub", ("", "[x>="), ("[x>=", "1")),
-    "msmq_wire.findings.call_queues:_SCHEME": using("match", ("", "a"), ("a", "+:/")),
+    "msmq_wire.detection.call_queues:_SCHEME": using("match", ("", "a"), ("a", "+:/")),
     "msmq_wire.records.filter.parser:_OPERATOR": using("match", ("", "="), ("", "in")),
     "msmq_wire.records.filter.parser:_QUOTED": using("match", ('"', "a"), ("'", '"')),
     "msmq_wire.records.filter.parser:_BARE": using("match", ("", "a")),
@@ -133,8 +133,8 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
     "msmq_wire.cli.read_counts:_CONNECTION": using(
         "match", ("", ":1"), ("a:", "1"), ("a:1 to b", ":1", "!"), ("", "a:1 to ")
     ),
-    "msmq_wire.findings.suricata_options:_PLAIN": "it is asked about one byte",
-    "msmq_wire.findings.suricata_rules:_ADDRESS": using("fullmatch", ("", "a", " ")),
+    "msmq_wire.detection.suricata_options:_PLAIN": "it is asked about one byte",
+    "msmq_wire.detection.suricata_rules:_ADDRESS": using("fullmatch", ("", "a", " ")),
     "msmq_wire.report.redaction.forms:_ROOTED": using("sub", ("", "/a"), ("", "/"), ("", " ../"), ("", "a:")),
     "msmq_wire.report.redaction.forms:_QUOTED": using("sub", ("'", "a"), ("'", "\\\\"), ("", "'\"")),
     "msmq_wire.report.redaction.forms:without_paths": "escaped names of files, attacked as a reader below",
@@ -165,11 +165,11 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
     ),
     "msmq_wire.records.srmp_packets:_KNOWN": using("fullmatch", ("", "via"), ("date", "e")),
     "msmq_wire.records.srmp_packets:_VERSION": using("fullmatch", ("", "1.")),
-    "msmq_wire.findings.address_scope:_PORT": using("sub", ("", ":1"), ("", ":"), (":", "1")),
-    "msmq_wire.findings.address_scope:_NUMBERS": using("fullmatch", ("", "1"), ("", "1."), ("0x", "f")),
+    "msmq_wire.detection.address_scope:_PORT": using("sub", ("", ":1"), ("", ":"), (":", "1")),
+    "msmq_wire.detection.address_scope:_NUMBERS": using("fullmatch", ("", "1"), ("", "1."), ("0x", "f")),
     "msmq_wire.tables.store.table_folders:_VERSION": using("match", ("", "0")),
     "msmq_wire.urls:_SECRET_PARAMETER": using("sub", ("", "sig="), ("sig=", "a"), ("x-amz-", "a-")),
-    "msmq_wire.findings.rule:_REFERENCE": OURS,
+    "msmq_wire.detection.rule:_REFERENCE": OURS,
     "msmq_wire.invisible:UNSEEN": (
         using("match", ("", "\x1b")) + using("search", ("", "a")) + using("sub", ("", "\x1b"), ("", "a"))
     ),
@@ -177,7 +177,7 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
     "msmq_wire.output:_OWN": using("fullmatch", ("/dev/fd/", "1")),
     "msmq_wire.engines.python_source:nested": OURS,
     "msmq_wire.engines.python_source:Code": OURS,
-    "msmq_wire.findings.rules.bod_type:_CONTROL": using("search", ("", "a")),
+    "msmq_wire.detection.rules.bod_type:_CONTROL": using("search", ("", "a")),
     "msmq_wire.lab.faults:_NUMBER": using("fullmatch", ("0.", "1"), ("", "1")),
     "msmq_wire.lab.faults:_TIME": using("fullmatch", ("", "1", "ms")),
     "msmq_wire.lab.http_server:_HOST": using("fullmatch", ("[", "1", "!"), ("", "a", "]"), ("a:", "1")),
@@ -254,7 +254,9 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
     "msmq_wire.spec:_CAPITALS_THEN_WORD": using("sub", ("", "A"), ("", "AAa")),
     "msmq_wire.spec:_WORD_THEN_CAPITAL": using("sub", ("", "aA")),
     "msmq_wire.srmp.building:_URL": using("fullmatch", ("http://", "a", " ")),
-    "msmq_wire.findings.rules.frm_sig:_PREAMBLES": using("match", ("GET ", "a"), ("GET ", "HTTP"), ("", "P")),
+    "msmq_wire.detection.rules.frm_sig:_PREAMBLES": using(
+        "match", ("GET ", "a"), ("GET ", "HTTP"), ("", "P")
+    ),
     "msmq_wire.srmp.xml.element_tree:_DECLARED": using(
         "match", ("", " "), ("<?xml ", " "), ("<?xml ", " encoding="), ("<?xml encoding='", "a")
     ),
@@ -267,11 +269,11 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
         "search", ("", "GET "), ("", "GET /" + "a" * 2040 + " "), ("", "HTTP/1.1 200 "), ("GET ", "GET/")
     ),
     "msmq_wire.cli.commands.explain:_SECTION": using("fullmatch", ("MS", "a", "!"), ("MSA-", "1.", "!")),
-    "msmq_wire.findings.diagnosis.digest:_NAME": "titles of rules",
-    "msmq_wire.findings.diagnosis.digest:_action": "what a rule says to do",
-    "msmq_wire.findings.diagnosis.digest:_addressed": "what a rule says to do",
-    "msmq_wire.findings.diagnosis.delivery_failures:in_plural": "reasons of the package",
-    "msmq_wire.findings.rules.bod_type:_PLAIN": using(
+    "msmq_wire.detection.diagnosis.digest:_NAME": "titles of rules",
+    "msmq_wire.detection.diagnosis.digest:_action": "what a rule says to do",
+    "msmq_wire.detection.diagnosis.digest:_addressed": "what a rule says to do",
+    "msmq_wire.detection.diagnosis.delivery_failures:in_plural": "reasons of the package",
+    "msmq_wire.detection.rules.bod_type:_PLAIN": using(
         "fullmatch", ("", "a\0", "\1"), ("", "a", "\1"), ("", "\0", "\1")
     ),
     "msmq_wire.records.capture_names:_PARTS": using("split", ("", "a-"), ("", "-")),
@@ -304,7 +306,7 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
     "msmq_wire.capture.rings:_DIGITS": using("sub", ("", "1"), ("", "a"), ("", "1a")),
     "msmq_wire.capture.rings:_last_of_pcap": "no more than the last MiB of a file is looked through",
     "msmq_wire.capture.rings:_last_of_pcapng": "no more than the last MiB of a file is looked through",
-    "msmq_wire.findings.diagnosis.naming:_PLACE": using(
+    "msmq_wire.detection.diagnosis.naming:_PLACE": using(
         "fullmatch", ("frame", " "), ("id", "1"), ("frame 1 of ", " ", "\n")
     ),
     "msmq_wire.records.queue_names:_DIRECT": using(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import get_args
 
 from docs.generators.schema_parts import COUNT, TEXT, Json, list_of, object_of
-from msmq_wire.findings import SEVERITIES, Confidence
-from msmq_wire.findings.diagnosis import QUESTIONS
-from msmq_wire.findings.diagnosis.claims import Fact
-from msmq_wire.findings.diagnosis.digest import MOST_LINES
+from msmq_wire.detection import SEVERITIES, Confidence
+from msmq_wire.detection.diagnosis import QUESTIONS
+from msmq_wire.detection.diagnosis.claims import Fact
+from msmq_wire.detection.diagnosis.digest import MOST_LINES
 
 __all__ = ["answer_object"]
 

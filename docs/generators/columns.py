@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from docs.generators.markers import code, table
 from docs.generators.wording import asked_for
-from msmq_wire.findings.columns import FINDING_COLUMNS
+from msmq_wire.detection.columns import FINDING_COLUMNS
 from msmq_wire.records.call import CALL_COLUMNS
 from msmq_wire.records.column import RECORD_COLUMNS, Column
 from msmq_wire.records.message import COLUMNS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import get_args
 
 from docs.generators.schema_parts import COUNT, TEXT, Json, column_schema, list_of, object_of
-from msmq_wire.findings.columns import EVIDENCE_COLUMNS
+from msmq_wire.detection.columns import EVIDENCE_COLUMNS
 from msmq_wire.lab.recordings.compare_readings import FIELDS
 from msmq_wire.lab.recordings.compare_values import Subject
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from docs.generators.markers import code, table
-from msmq_wire.findings.filtering import all_names
+from msmq_wire.detection.filtering import all_names
 from msmq_wire.records.filter.expression_text import doc_of
 
 __all__ = ["blocks"]

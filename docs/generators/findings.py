@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 
 from docs.generators.markers import code, table
-from msmq_wire.findings import RULES
-from msmq_wire.findings.rule import Rule
+from msmq_wire.detection import RULES
+from msmq_wire.detection.rule import Rule
 from msmq_wire.wire.registry import STRUCTURES
 
 __all__ = ["index", "pages"]

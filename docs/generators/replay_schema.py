@@ -5,8 +5,8 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from docs.generators.schema_parts import Json, columns_object
-from msmq_wire.findings.columns import JSON_COLUMNS
-from msmq_wire.findings.conduct import CONDUCT
+from msmq_wire.detection.columns import JSON_COLUMNS
+from msmq_wire.detection.conduct import CONDUCT
 from msmq_wire.replay.deviation import ReplayKind
 from msmq_wire.replay.deviation_view import DEVIATION_COLUMNS
 

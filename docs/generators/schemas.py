@@ -22,8 +22,8 @@ from docs.generators.route_schema import route_object
 from docs.generators.schema_parts import VERSIONED, column_schema, columns_object
 from docs.generators.structures import documentation, structures_of
 from msmq_wire.cli.health import Health
+from msmq_wire.detection.columns import JSON_COLUMNS
 from msmq_wire.engines.text.escaping import SCHEMA_VERSION
-from msmq_wire.findings.columns import JSON_COLUMNS
 from msmq_wire.lab.recordings.recording import Recording
 from msmq_wire.lab.recordings.scenario import Scenario
 from msmq_wire.reassembly.packet_framer import HoleReason

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 
 from docs.generators.markers import code, table
-from msmq_wire.findings import RULES
-from msmq_wire.findings.rule import Rule
-from msmq_wire.findings.suricata_rules import left_out, rendered
-from tests.findings.suricata_trials import ALSO, UNSEEN, UNSEEN_BY_7, captures, expected
+from msmq_wire.detection import RULES
+from msmq_wire.detection.rule import Rule
+from msmq_wire.detection.suricata_rules import left_out, rendered
+from tests.detection.suricata_trials import ALSO, UNSEEN, UNSEEN_BY_7, captures, expected
 
 __all__ = ["blocks"]
 

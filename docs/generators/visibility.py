@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from msmq_wire.findings import RULES
+from msmq_wire.detection import RULES
 from msmq_wire.records.coverage import NEEDS
 
 __all__ = ["needs_block"]

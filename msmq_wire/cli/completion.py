@@ -12,14 +12,14 @@ from typer import Context
 
 def rule_ids(incomplete: str) -> list[str]:
     """The ids of rules of findings that begin so."""
-    from msmq_wire.findings import RULES
+    from msmq_wire.detection import RULES
 
     return [id_ for id_ in RULES if id_.startswith(incomplete)]
 
 
 def explainable(incomplete: str) -> list[str]:
     """The ids of rules, and the vulnerabilities, that begin so."""
-    from msmq_wire.findings.vulnerabilities import REFERENCES
+    from msmq_wire.detection.vulnerabilities import REFERENCES
 
     return rule_ids(incomplete) + [name for name in REFERENCES if name.startswith(incomplete)]
 
@@ -62,7 +62,7 @@ def _of_records() -> Iterable[str]:
 
 
 def _of_findings() -> Iterable[str]:
-    from msmq_wire.findings.columns import FINDING_COLUMNS
+    from msmq_wire.detection.columns import FINDING_COLUMNS
 
     return [one.name for one in FINDING_COLUMNS]
 

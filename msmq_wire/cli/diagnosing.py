@@ -8,7 +8,7 @@ from datetime import tzinfo
 import msgspec
 
 from msmq_wire.cli.capture_set import CaptureSet
-from msmq_wire.findings.diagnosis import JUDGED, QUESTIONS, Answer, Diagnosis, Digest, rules_for_diagnosis
+from msmq_wire.detection.diagnosis import JUDGED, QUESTIONS, Answer, Diagnosis, Digest, rules_for_diagnosis
 from msmq_wire.report.redaction.redacted_findings import RedactedFindings
 from msmq_wire.report.redaction.redactor import Redactor
 from msmq_wire.sessions import Story

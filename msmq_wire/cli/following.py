@@ -12,8 +12,8 @@ from msmq_wire.cli.options import READ_TWICE
 from msmq_wire.cli.reading_options import ReadingOptions
 from msmq_wire.cli.render.safe_text import escaped
 from msmq_wire.cli.reporting import print_error
-from msmq_wire.findings.diagnosis.naming import matching
-from msmq_wire.findings.diagnosis.phrases import Phrases
+from msmq_wire.detection.diagnosis.naming import matching
+from msmq_wire.detection.diagnosis.phrases import Phrases
 from msmq_wire.report.redaction.redactor import Redaction, Redactor
 from msmq_wire.sessions import Story, StoryFollower
 

@@ -21,7 +21,7 @@ from msmq_wire.report.redaction.redactor import Redaction, Redactor
 if TYPE_CHECKING:
     from msmq_wire.cli.capture_set import CaptureSet
     from msmq_wire.cli.render.tree import TreeOptions
-    from msmq_wire.findings.filtering import FindingFilter
+    from msmq_wire.detection.filtering import FindingFilter
     from msmq_wire.records.filter.compiling import Filter
 
 _BODY_LIMIT = 512
@@ -220,7 +220,7 @@ def finding_filter_for(expressions: list[str] | None, zone: tzinfo | None) -> Fi
     """The filters of a command line that are about findings. Raises typer.BadParameter."""
     if not expressions:
         return None
-    from msmq_wire.findings.filtering import FindingFilter
+    from msmq_wire.detection.filtering import FindingFilter
 
     try:
         return FindingFilter(expressions, zone)

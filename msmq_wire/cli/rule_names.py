@@ -7,8 +7,8 @@ from difflib import get_close_matches
 
 import typer
 
-from msmq_wire.findings import RULES
-from msmq_wire.findings.rule import Rule
+from msmq_wire.detection import RULES
+from msmq_wire.detection.rule import Rule
 
 
 def rules_named(ids: Iterable[str], hint: str, *, also: Iterable[str] = ()) -> dict[str, Rule]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from msmq_wire.findings import SEVERITIES
+from msmq_wire.detection import SEVERITIES
 
 
 class Level(StrEnum):

@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
-from msmq_wire.findings import RULES, SEVERITIES, Evidence, Finding
-from msmq_wire.findings.causes import causes
-from msmq_wire.findings.folding import FindingGroup, Fold
-from msmq_wire.findings.judge import beyond
+from msmq_wire.detection import RULES, SEVERITIES, Evidence, Finding
+from msmq_wire.detection.causes import causes
+from msmq_wire.detection.folding import FindingGroup, Fold
+from msmq_wire.detection.judge import beyond
 from msmq_wire.records.joined_capture import located
 from msmq_wire.report.links import PageLinks
 from msmq_wire.report.markup import Markup, badge, joined, scrolling, tag, visible

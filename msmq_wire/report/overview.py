@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from msmq_wire.findings.diagnosis import Answer
-from msmq_wire.findings.diagnosis.digest import Digest, DigestLine
-from msmq_wire.findings.finding import SEVERITIES
+from msmq_wire.detection.diagnosis import Answer
+from msmq_wire.detection.diagnosis.digest import Digest, DigestLine
+from msmq_wire.detection.finding import SEVERITIES
 from msmq_wire.report.links import PageLinks
 from msmq_wire.report.markup import Markup, badge, joined, tag, visible
 from msmq_wire.report.wording import count_text

@@ -20,8 +20,8 @@ from msmq_wire.capture.capture_reading import Damage, Numbering
 from msmq_wire.capture.listing import Capture, has_changed
 from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.capture.places import Place
-from msmq_wire.findings import Finding
-from msmq_wire.findings.judge import Judge
+from msmq_wire.detection import Finding
+from msmq_wire.detection.judge import Judge
 from msmq_wire.records.record import Record
 from msmq_wire.records.run import Run
 from msmq_wire.sessions import Leaving, MessageLife, Session

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from msmq_wire.findings.fingerprints import SAMPLE_CLIENT, SAMPLE_SERVER
+from msmq_wire.detection.fingerprints import SAMPLE_CLIENT, SAMPLE_SERVER
 from msmq_wire.rpc.constants import ReceiveAction
 from msmq_wire.rpc.interfaces import METHODS
 from msmq_wire.rpc.interfaces.role import READS

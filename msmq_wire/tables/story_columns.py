@@ -10,7 +10,7 @@ import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no stubs
 
 from msmq_wire.capture.capture_reading import Damage
-from msmq_wire.findings import Finding
+from msmq_wire.detection import Finding
 from msmq_wire.sessions import MessageLife, Session
 from msmq_wire.tables.spark_types import array_of
 from msmq_wire.tables.table_schemas import SEEN, table_schemas

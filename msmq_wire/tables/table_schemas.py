@@ -8,8 +8,8 @@ from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 
-from msmq_wire.findings import Evidence
-from msmq_wire.findings.columns import FINDING_COLUMNS, JSON_COLUMNS
+from msmq_wire.detection import Evidence
+from msmq_wire.detection.columns import FINDING_COLUMNS, JSON_COLUMNS
 from msmq_wire.records.column import Column, placed
 from msmq_wire.sessions import MessageLife, Session
 from msmq_wire.tables.call_columns import call_schema

@@ -25,7 +25,7 @@ from fixtures.build_frames import pcap
 from fixtures.build_scene import Scene
 from msmq_wire import build_message, encode
 from msmq_wire.capture.reader import CaptureReader
-from msmq_wire.findings import Judge
+from msmq_wire.detection import Judge
 from msmq_wire.records.body_keys import keys_in_force, opening_bodies
 from msmq_wire.records.record import Record
 from msmq_wire.sealing.making import BodySealer, MessageSigner

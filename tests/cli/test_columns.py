@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from msmq_wire.findings.columns import FINDING_COLUMNS
+from msmq_wire.detection.columns import FINDING_COLUMNS
 from msmq_wire.records.call import CALL_COLUMNS
 from msmq_wire.records.column import RECORD_COLUMNS
 from msmq_wire.records.message import COLUMNS

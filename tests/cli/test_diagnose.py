@@ -12,7 +12,7 @@ import pytest
 from fixtures.build_diagnose import SCENES, build
 from msmq_wire.cli.render.answer_text import AnswerText
 from msmq_wire.cli.render.screen import Screen
-from msmq_wire.findings.diagnosis import QUESTIONS
+from msmq_wire.detection.diagnosis import QUESTIONS
 from tests.effort import share
 from tests.schemas import schema_of
 

@@ -11,8 +11,8 @@ import pytest
 
 from msmq_wire import findings
 from msmq_wire.cli.app import main
-from msmq_wire.findings import RULES
-from msmq_wire.findings.vulnerabilities import REFERENCES
+from msmq_wire.detection import RULES
+from msmq_wire.detection.vulnerabilities import REFERENCES
 from msmq_wire.replay.rule_table import REASONS, all_rows
 from tests.cli.conftest import Outcome
 from tests.effort import share

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from msmq_wire.findings.filtering import all_names
+from msmq_wire.detection.filtering import all_names
 from tests.cli.conftest import is_refused
 
 

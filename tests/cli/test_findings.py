@@ -12,7 +12,7 @@ import pytest
 
 from msmq_wire.cli.app import main
 from msmq_wire.cli.severity import Level
-from msmq_wire.findings import SEVERITIES
+from msmq_wire.detection import SEVERITIES
 from tests.cli.conftest import Outcome, pcap_bytes, tcp_frame
 from tests.schemas import schema_of
 
@@ -170,7 +170,7 @@ def test_a_capture_without_traffic_is_no_clean_capture(run: Run) -> None:
 
 
 def test_what_a_rule_says_too_often_is_counted(run: Run, odd: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(import_module("msmq_wire.findings.judge"), "MOST_OF_A_RULE", 1)
+    monkeypatch.setattr(import_module("msmq_wire.detection.judge"), "MOST_OF_A_RULE", 1)
     outcome = run("findings", odd, odd, *_TWO, "--format", "sarif")
     assert outcome.err.rstrip().endswith(
         "2 findings: 1 high, 1 medium; 1 more of FLG-AH-WIRE; 1 more of FRM-SIZE-MAX"

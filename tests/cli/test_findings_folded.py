@@ -14,8 +14,8 @@ from fixtures.build_frames import pcap
 from fixtures.build_sessions import Script
 from msmq_wire import read_capture
 from msmq_wire.cli.app import main
-from msmq_wire.findings import SEVERITIES, Finding, judge
-from msmq_wire.findings.folding import FindingGroup, Fold
+from msmq_wire.detection import SEVERITIES, Finding, judge
+from msmq_wire.detection.folding import FindingGroup, Fold
 from tests.cli.conftest import Outcome
 from tests.effort import share
 

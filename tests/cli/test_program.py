@@ -97,7 +97,7 @@ def test_packets_are_listed_without_what_only_others_need() -> None:
     imported = _imported("messages", _DEMO, "-q", "--format", "jsonl")
     others = {
         *("pydantic", "rich.console", "rich.progress", "urllib.request", "h11", "numpy", "pandas", "pyarrow"),
-        *("msmq_wire.records.rpc_reader", "msmq_wire.records.srmp_reader", "msmq_wire.findings"),
+        *("msmq_wire.records.rpc_reader", "msmq_wire.records.srmp_reader", "msmq_wire.detection"),
         *(
             "msmq_wire.sessions",
             "msmq_wire.rpc.interfaces",

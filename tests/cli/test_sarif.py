@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from msmq_wire.cli.render.sarif import artifact_uri, sarif_log
-from msmq_wire.findings import RULES, SEVERITIES, Evidence, Finding
+from msmq_wire.detection import RULES, SEVERITIES, Evidence, Finding
 from tests.effort import examples
 from tests.schemas import Schema
 

@@ -17,7 +17,7 @@ from msmq_wire.cli.render.screen import Screen
 from msmq_wire.cli.render.step_text import StepText
 from msmq_wire.cli.render.table import Table, table_of
 from msmq_wire.cli.render.tree import Heading, TreeOptions, print_packet
-from msmq_wire.findings.diagnosis.timeline import TimelineStep
+from msmq_wire.detection.diagnosis.timeline import TimelineStep
 from msmq_wire.records.call import CALL_COLUMNS
 from msmq_wire.records.display import Display
 from msmq_wire.records.message import COLUMNS

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from fixtures.build_unread import build
-from msmq_wire.findings import SEVERITIES
+from msmq_wire.detection import SEVERITIES
 from tests.cli.conftest import Outcome
 
 _FILE = Path(__file__).resolve().parents[2] / "fixtures" / "unread.toml"

@@ -104,8 +104,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msmq_wire.findings.packet_fields import field
-from msmq_wire.findings.rule import Context, Detection, Rule, evidence_of
+from msmq_wire.detection.packet_fields import field
+from msmq_wire.detection.rule import Context, Detection, Rule, evidence_of
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
@@ -256,7 +256,7 @@ DUMMIES: Mapping[str, Mapping[str, Edit]] = {
         "fixtures/build_rpc_remote_read.py": _before(("        Method(15, ", _STUBS)),
     },
     "A rule of findings": {
-        "msmq_wire/findings/rules/frm_dummy.py": _written(_RULE),
+        "msmq_wire/detection/rules/frm_dummy.py": _written(_RULE),
         "fixtures/build_findings_wire.py": _before(('if __name__ == "__main__":\n', _SCENES)),
     },
     "A row of the processing rules": {

@@ -6,11 +6,11 @@ from collections.abc import Collection
 from pathlib import Path
 
 from msmq_wire.capture.reader import read_capture
-from msmq_wire.findings import RULES, SEVERITIES, Finding, Judge
-from msmq_wire.findings.causes import causes
-from msmq_wire.findings.diagnosis import Diagnosis, rules_for_diagnosis
-from msmq_wire.findings.diagnosis.digest import Digest
-from msmq_wire.findings.folding import Fold
+from msmq_wire.detection import RULES, SEVERITIES, Finding, Judge
+from msmq_wire.detection.causes import causes
+from msmq_wire.detection.diagnosis import Diagnosis, rules_for_diagnosis
+from msmq_wire.detection.diagnosis.digest import Digest
+from msmq_wire.detection.folding import Fold
 from tests.effort import in_batches, remembered
 
 _FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"

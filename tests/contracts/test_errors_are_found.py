@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from msmq_wire.capture.reader import read_capture
-from msmq_wire.findings import RULES, Judge
+from msmq_wire.detection import RULES, Judge
 from tests.effort import in_batches
 
 _ROOT = Path(__file__).resolve().parents[2]

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from msmq_wire.findings.columns import FINDING_COLUMNS
-from msmq_wire.findings.filtering import findings_vocabulary
+from msmq_wire.detection.columns import FINDING_COLUMNS
+from msmq_wire.detection.filtering import findings_vocabulary
 from msmq_wire.records.call import CALL_COLUMNS
 from msmq_wire.records.column import RECORD_COLUMNS
 from msmq_wire.records.filter.record_names import records

@@ -91,9 +91,9 @@ _ASKING = (
     ),
     *(
         "tests/capture/test_link.py",
-        "tests/findings/rules",
-        "tests/findings/test_suricata_rules.py",
-        "tests/findings/test_take.py",
+        "tests/detection/rules",
+        "tests/detection/test_suricata_rules.py",
+        "tests/detection/test_take.py",
         "tests/parity",
         "tests/replay/test_rule_table.py",
         "tests/replay/test_rules.py",

@@ -21,7 +21,7 @@ _ROOT = Path(__file__).resolve().parents[2]
 _EXEMPT = {
     "msmq_wire/rpc/interfaces": "declares the methods",
     "msmq_wire/rpc/com": "declares the methods of COM",
-    "msmq_wire/findings/rules/rpc_old.py": "an interface without a declaration: public rules name its opnum",
+    "msmq_wire/detection/rules/rpc_old.py": "an interface without a declaration: public rules name its opnum",
 }
 _NAMES = {*METHODS, *(one.name for each in COM_INTERFACES.values() for one in each.methods.values())}
 _BEGINNINGS = {"startswith", "removeprefix"}

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from msmq_wire.capture.reader import read_capture
-from msmq_wire.findings import RULES, SEVERITIES, Finding, judge
-from msmq_wire.findings.finding_view import finding_view
-from msmq_wire.findings.rule import Rule
-from msmq_wire.findings.rules import module_of, modules, rules_in
+from msmq_wire.detection import RULES, SEVERITIES, Finding, judge
+from msmq_wire.detection.finding_view import finding_view
+from msmq_wire.detection.rule import Rule
+from msmq_wire.detection.rules import module_of, modules, rules_in
 from msmq_wire.records.signatures import checking_signatures, trusting
 from msmq_wire.routing.auditor import Auditor
 from msmq_wire.routing.topology import Topology

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from msmq_wire.detection import RULES, judge
 from msmq_wire.errors import DecodeError
-from msmq_wire.findings import RULES, judge
 from msmq_wire.records.record import Record
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.musts import Anomaly
@@ -40,7 +40,7 @@ def _codes() -> set[str]:
 
 
 def _asked() -> set[str]:
-    sources = [path for path in (_ROOT / "findings" / "rules").glob("*.py") if path.stem != _MUST.stem]
+    sources = [path for path in (_ROOT / "detection" / "rules").glob("*.py") if path.stem != _MUST.stem]
     reported = {code for path in sources for code in _CODE.findall(path.read_text(encoding="utf-8"))}
     # The rule for the rest asks for what is left.
     assert reported.isdisjoint(set(_MUST.codes) - {"missing-bytes"})

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from msmq_wire.cli.program import COMMANDS, GROUPS
-from msmq_wire.findings import RULES
+from msmq_wire.detection import RULES
 
 __all__ = ["LEFT", "PAGES", "ROOT", "Case", "all_cases", "is_screen"]
 

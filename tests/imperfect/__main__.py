@@ -11,7 +11,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from msmq_wire.findings import RULES
+from msmq_wire.detection import RULES
 from tests.imperfect.degradations import DEGRADATIONS, degraded
 from tests.imperfect.judging import claims_of, frames_of, judged
 from tests.imperfect.test_degraded import CAPTURES, FEWEST, is_whole

@@ -15,9 +15,9 @@ import pytest
 
 from fixtures.build_imperfect_huge import write_huge
 from fixtures.build_imperfect_truth import Book
-from msmq_wire.findings import Finding
-from msmq_wire.findings.diagnosis import QUESTIONS
-from msmq_wire.findings.diagnosis.digest import DigestLine
+from msmq_wire.detection import Finding
+from msmq_wire.detection.diagnosis import QUESTIONS
+from msmq_wire.detection.diagnosis.digest import DigestLine
 from tests.effort import in_batches, remembered
 from tests.imperfect.judging import Said, judged
 

@@ -13,7 +13,7 @@ from msmq_wire.lab.model.qmmgmt.client import act
 from msmq_wire.lab.server import LabServer
 from msmq_wire.rpc.constants import ManagementAction, MgmtObjectType
 from msmq_wire.rpc.statuses import Status
-from tests.findings.diagnosis.test_questions import answers
+from tests.detection.diagnosis.test_questions import answers
 from tests.lab.lab_scene import HOST, ORDERS, deviations_of
 from tests.lab.test_neighbours import FAR, NEAR, bodies, send, until
 

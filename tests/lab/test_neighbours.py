@@ -12,7 +12,7 @@ import pytest
 
 from msmq_wire import GUID
 from msmq_wire.capture.conversation_writer import CaptureWriter
-from msmq_wire.findings import Judge
+from msmq_wire.detection import Judge
 from msmq_wire.lab.log import LabEvent
 from msmq_wire.lab.model.qmcomm.client.client import QmcommClient
 from msmq_wire.lab.rpc_client import RpcClient

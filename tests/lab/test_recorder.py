@@ -17,8 +17,8 @@ import msgspec
 import pytest
 
 from msmq_wire.cli.recording_folder import default_scenario
+from msmq_wire.detection import Judge
 from msmq_wire.errors import MsmqWireError
-from msmq_wire.findings import Judge
 from msmq_wire.lab import recorded_hosts
 from msmq_wire.lab.recorder import record
 from msmq_wire.lab.recordings.recording import RecordedMessage, RecordedStep, Recording, read_recording

@@ -11,7 +11,7 @@ import pytest
 
 from fixtures.build_srmp_requests import MULTIPART, QM, envelope, mime_part, run_together
 from msmq_wire.capture.reader import read_capture
-from msmq_wire.findings.registry import RULES
+from msmq_wire.detection.registry import RULES
 from msmq_wire.records.srmp_content import error_of, judge_request, packet_of, take_apart
 from msmq_wire.sessions import follow
 from msmq_wire.srmp.http.message import HttpMessage

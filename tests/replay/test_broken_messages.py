@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from msmq_wire.detection.rules import rpc_sec_seq, rpc_sec_size
 from msmq_wire.engines.codec import decode, encode
 from msmq_wire.engines.fit import fit
 from msmq_wire.engines.message_builder import build_message
-from msmq_wire.findings.rules import rpc_sec_seq, rpc_sec_size
 from msmq_wire.reassembly.sections import join_sections, split_sections
 from msmq_wire.wire.headers.compound_message_header import CompoundMessageHeader
 from msmq_wire.wire.headers.extension_header import ExtensionHeader

@@ -11,8 +11,8 @@ import pytest
 from fixtures.build_replay_scenes import SCENES
 from fixtures.build_replay_sessions import SCENES as SESSION_SCENES
 from msmq_wire.capture.reader import read_capture
-from msmq_wire.findings import judge
-from msmq_wire.findings.conduct import CONDUCT, conduct_deviation
+from msmq_wire.detection import judge
+from msmq_wire.detection.conduct import CONDUCT, conduct_deviation
 from msmq_wire.replay import replay
 from msmq_wire.rpc.unseal.negotiation import negotiator
 from msmq_wire.rpc.unseal.secrets import Secrets

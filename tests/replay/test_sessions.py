@@ -19,9 +19,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from msmq_wire import encode
+from msmq_wire.detection import judge
+from msmq_wire.detection.conduct import CONDUCT, conduct_deviation
 from msmq_wire.errors import DecodeError
-from msmq_wire.findings import judge
-from msmq_wire.findings.conduct import CONDUCT, conduct_deviation
 from msmq_wire.records.record import FoundPacket, Record
 from msmq_wire.replay import Replayer, replay, session_rules
 from msmq_wire.units import SECOND

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html.parser import HTMLParser
 
+from msmq_wire.detection import Finding
+from msmq_wire.detection.diagnosis import Answer
+from msmq_wire.detection.diagnosis.digest import Digest
 from msmq_wire.engines.codec import inspect
-from msmq_wire.findings import Finding
-from msmq_wire.findings.diagnosis import Answer
-from msmq_wire.findings.diagnosis.digest import Digest
 from msmq_wire.records.record import Record
 from msmq_wire.report.finding_section import FindingSample
 from msmq_wire.report.page import ReadFacts, report_page

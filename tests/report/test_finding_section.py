@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from msmq_wire.findings import Evidence, Finding
+from msmq_wire.detection import Evidence, Finding
 from msmq_wire.report.finding_section import FindingSample, ReportedFindings, finding_section
 from msmq_wire.report.links import PageLinks
 from msmq_wire.report.totals import Totals

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
+from msmq_wire.detection import Evidence, Finding
+from msmq_wire.detection.diagnosis import Answer, Statement
+from msmq_wire.detection.diagnosis.digest import Digest, DigestLine
 from msmq_wire.engines.codec import encode
 from msmq_wire.engines.message_builder import build_message
-from msmq_wire.findings import Evidence, Finding
-from msmq_wire.findings.diagnosis import Answer, Statement
-from msmq_wire.findings.diagnosis.digest import Digest, DigestLine
 from tests.report.pages import START, Page, message_record, page_text
 
 _MESSAGE = message_record(encode(build_message(r"DIRECT=OS:msg01\private$\orders", b"x")), 7)

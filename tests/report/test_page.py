@@ -14,13 +14,13 @@ import msgspec
 import pytest
 
 from msmq_wire.capture.hashing import FileRead
+from msmq_wire.detection import SEVERITIES, Evidence, Finding
+from msmq_wire.detection.diagnosis import Answer, Statement
+from msmq_wire.detection.diagnosis.digest import Digest, DigestLine
 from msmq_wire.engines.codec import encode
 from msmq_wire.engines.fit import fit
 from msmq_wire.engines.message_builder import build_message
 from msmq_wire.errors import MsmqWireError
-from msmq_wire.findings import SEVERITIES, Evidence, Finding
-from msmq_wire.findings.diagnosis import Answer, Statement
-from msmq_wire.findings.diagnosis.digest import Digest, DigestLine
 from msmq_wire.records.record import Record
 from msmq_wire.report.totals import Totals
 from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader

@@ -20,8 +20,8 @@ from msmq_wire.capture.places import Place, place_of
 from msmq_wire.capture.reader import CaptureReader
 from msmq_wire.capture.source import read_frames
 from msmq_wire.capture.writer import write_pcap
+from msmq_wire.detection import Finding, Judge
 from msmq_wire.errors import CaptureError
-from msmq_wire.findings import Finding, Judge
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.sessions import Session, Story, budget, follow
 from msmq_wire.spark import capture_job

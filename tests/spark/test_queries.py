@@ -15,9 +15,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from msmq_wire import read_capture
+from msmq_wire.detection import Finding, Judge
+from msmq_wire.detection.fingerprints import SAMPLE_CLIENT, SAMPLE_SERVER
 from msmq_wire.errors import CaptureError, MsmqWireError
-from msmq_wire.findings import Finding, Judge
-from msmq_wire.findings.fingerprints import SAMPLE_CLIENT, SAMPLE_SERVER
 from msmq_wire.records.endpoint import host_of
 from msmq_wire.records.message import message_view
 from msmq_wire.records.message_body import message_body

@@ -8,8 +8,8 @@ import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 import pytest
 
 from msmq_wire.capture.capture_reading import Damage
-from msmq_wire.findings import Finding
-from msmq_wire.findings.finding import Evidence
+from msmq_wire.detection import Finding
+from msmq_wire.detection.finding import Evidence
 from msmq_wire.tables import story_columns
 from msmq_wire.tables.call_columns import call_schema
 from msmq_wire.tables.message_columns import message_schema

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 import pytest
 
-from msmq_wire.findings import Finding
+from msmq_wire.detection import Finding
 from msmq_wire.sessions import MessageLife, Session
 from msmq_wire.tables.spark_types import TIME
 from msmq_wire.tables.table_schemas import DAY, STORIES, TABLES, table_schemas

@@ -13,10 +13,10 @@ from msmq_wire.cli.recording_folder import RecordingFolder, default_scenario, re
 from msmq_wire.cli.render.comparison_table import print_comparison
 from msmq_wire.cli.render.value_text import count_text
 from msmq_wire.cli.reporting import print_error
+from msmq_wire.detection import RULES
+from msmq_wire.detection.judge import beyond
 from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.errors import MsmqWireError
-from msmq_wire.findings import RULES
-from msmq_wire.findings.judge import beyond
 from msmq_wire.lab.recordings.compare import RecordingComparison
 from msmq_wire.lab.recordings.compare_values import ComparisonResult
 from msmq_wire.lab.recordings.compare_view import compared_rows

@@ -12,10 +12,10 @@ from msmq_wire.cli.options import CaptureFiles
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
 from msmq_wire.cli.render.answer_text import AnswerText
 from msmq_wire.cli.row_writers import CsvWriter
+from msmq_wire.detection.diagnosis import QUESTIONS
+from msmq_wire.detection.diagnosis.answer_view import answer_view, digest_view
+from msmq_wire.detection.diagnosis.inventory import INVENTORY_COLUMNS
 from msmq_wire.engines.text.escaping import json_line
-from msmq_wire.findings.diagnosis import QUESTIONS
-from msmq_wire.findings.diagnosis.answer_view import answer_view, digest_view
-from msmq_wire.findings.diagnosis.inventory import INVENTORY_COLUMNS
 
 _TABLE = 18
 """The question whose answer has rows."""

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
+from msmq_wire.detection.filtering import all_names, findings_vocabulary
 from msmq_wire.errors import MsmqWireError
-from msmq_wire.findings.filtering import all_names, findings_vocabulary
 from msmq_wire.records.filter.compiling import leaves
 from msmq_wire.records.filter.expression_text import doc_of, expression_lines
 from msmq_wire.records.filter.expression_tree import composed

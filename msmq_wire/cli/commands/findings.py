@@ -22,14 +22,14 @@ from msmq_wire.cli.row_output import RowOutput
 from msmq_wire.cli.rule_names import rules_named
 from msmq_wire.cli.severity import Level
 from msmq_wire.cli.topology_input import read_topology
+from msmq_wire.detection import RULES, SEVERITIES, Finding
+from msmq_wire.detection.causes import causes
+from msmq_wire.detection.columns import FINDING_ALIASES, FINDING_COLUMNS, FindingRow
+from msmq_wire.detection.finding_view import finding_view
+from msmq_wire.detection.folding import Fold
+from msmq_wire.detection.judge import HopAuditor, beyond
+from msmq_wire.detection.rule import Rule
 from msmq_wire.engines.text.escaping import json_line
-from msmq_wire.findings import RULES, SEVERITIES, Finding
-from msmq_wire.findings.causes import causes
-from msmq_wire.findings.columns import FINDING_ALIASES, FINDING_COLUMNS, FindingRow
-from msmq_wire.findings.finding_view import finding_view
-from msmq_wire.findings.folding import Fold
-from msmq_wire.findings.judge import HopAuditor, beyond
-from msmq_wire.findings.rule import Rule
 from msmq_wire.records.record import Record
 from msmq_wire.report.redaction.redacted_findings import RedactingJudge
 

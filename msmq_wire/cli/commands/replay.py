@@ -17,10 +17,10 @@ from msmq_wire.cli.render.deviation_table import DeviationTable
 from msmq_wire.cli.render.value_text import count_text
 from msmq_wire.cli.selection import Selection
 from msmq_wire.cli.severity import Level
+from msmq_wire.detection import SEVERITIES, Finding, Severity
+from msmq_wire.detection.conduct import CONDUCT, conduct_deviation
+from msmq_wire.detection.rule import Rule
 from msmq_wire.engines.text.escaping import json_line
-from msmq_wire.findings import SEVERITIES, Finding, Severity
-from msmq_wire.findings.conduct import CONDUCT, conduct_deviation
-from msmq_wire.findings.rule import Rule
 from msmq_wire.records.record import Record
 from msmq_wire.replay.deviation import ReplayDeviation
 from msmq_wire.replay.deviation_view import deviation_view

@@ -17,7 +17,7 @@ from msmq_wire.cli.options import CaptureFiles, Force, check_output
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
 from msmq_wire.cli.render.value_text import count_text
 from msmq_wire.cli.reporting import print_error, version_text
-from msmq_wire.findings import RULES, SEVERITIES, Finding
+from msmq_wire.detection import RULES, SEVERITIES, Finding
 from msmq_wire.output import whole_file
 from msmq_wire.records.joined_capture import located
 from msmq_wire.records.record import Record
@@ -32,7 +32,7 @@ from msmq_wire.sessions import Story
 
 if TYPE_CHECKING:
     from msmq_wire.capture.packet_batch import PacketBatch
-    from msmq_wire.findings.diagnosis import Diagnosis
+    from msmq_wire.detection.diagnosis import Diagnosis
 
 
 @with_reading_options(carves=True, follows=True, verifies=True, but=("utc", "local", "timezone", "color"))

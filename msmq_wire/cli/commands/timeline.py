@@ -17,9 +17,9 @@ from msmq_wire.cli.render.step_text import StepText
 from msmq_wire.cli.render.value_text import count_text, timestamp_text
 from msmq_wire.cli.reporting import print_error
 from msmq_wire.cli.second_reading import SecondReading
+from msmq_wire.detection.diagnosis.phrases import Phrases, quoted, short
+from msmq_wire.detection.diagnosis.timeline import SessionSteps, TimelineStep, message_steps, step_view
 from msmq_wire.engines.text.escaping import json_line
-from msmq_wire.findings.diagnosis.phrases import Phrases, quoted, short
-from msmq_wire.findings.diagnosis.timeline import SessionSteps, TimelineStep, message_steps, step_view
 from msmq_wire.records.view import time_text
 from msmq_wire.sessions import MessageLife, Session
 

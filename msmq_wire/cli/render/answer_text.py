@@ -15,10 +15,10 @@ from msmq_wire.cli.render.finding_table import SEVERITY_STYLES
 from msmq_wire.cli.render.screen import Screen, Segment, fold
 from msmq_wire.cli.render.table import table_of
 from msmq_wire.cli.render.value_text import count_text
-from msmq_wire.findings import Confidence
-from msmq_wire.findings.diagnosis import QUESTIONS, Answer, Digest, DigestLine
-from msmq_wire.findings.diagnosis.inventory import INVENTORY_COLUMNS
-from msmq_wire.findings.diagnosis.phrases import listed
+from msmq_wire.detection import Confidence
+from msmq_wire.detection.diagnosis import QUESTIONS, Answer, Digest, DigestLine
+from msmq_wire.detection.diagnosis.inventory import INVENTORY_COLUMNS
+from msmq_wire.detection.diagnosis.phrases import listed
 
 _INDENT = "    "
 _MOST_ROWS = 20

@@ -14,8 +14,8 @@ from msmq_wire.cli.render.finding_table import SEVERITY_STYLES, frames_text
 from msmq_wire.cli.render.screen import Screen, Segment
 from msmq_wire.cli.render.srmp_nodes import shortened
 from msmq_wire.cli.render.value_text import timestamp_text
-from msmq_wire.findings import SEVERITIES, Severity
-from msmq_wire.findings.conduct import CONDUCT
+from msmq_wire.detection import SEVERITIES, Severity
+from msmq_wire.detection.conduct import CONDUCT
 from msmq_wire.records.joined_capture import located
 from msmq_wire.replay.deviation import ReplayDeviation, ReplayKind
 

@@ -13,9 +13,9 @@ from pathlib import PurePath
 from typing import Any, TypeAlias
 from urllib.parse import quote
 
-from msmq_wire.findings import Evidence, Finding, Severity
-from msmq_wire.findings.finding_view import evidence_view
-from msmq_wire.findings.rule import Rule
+from msmq_wire.detection import Evidence, Finding, Severity
+from msmq_wire.detection.finding_view import evidence_view
+from msmq_wire.detection.rule import Rule
 from msmq_wire.records.joined_capture import located
 
 Json = dict[str, Any]

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from msmq_wire.findings import Finding
+from msmq_wire.detection import Finding
 from msmq_wire.lab.recordings.compare_calls import WIRE_ACTIONS, CallComparison
 from msmq_wire.lab.recordings.compare_fields import Found, nanoseconds
 from msmq_wire.lab.recordings.compare_messages import MessageComparison

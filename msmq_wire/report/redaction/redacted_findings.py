@@ -15,10 +15,10 @@ from typing import TypeAlias, TypeVar
 
 import msgspec
 
-from msmq_wire.findings import Finding, Judge
-from msmq_wire.findings.diagnosis import Diagnosis
-from msmq_wire.findings.judge import HopAuditor
-from msmq_wire.findings.rule import Rule
+from msmq_wire.detection import Finding, Judge
+from msmq_wire.detection.diagnosis import Diagnosis
+from msmq_wire.detection.judge import HopAuditor
+from msmq_wire.detection.rule import Rule
 from msmq_wire.records.record import Record
 from msmq_wire.records.run import Run, in_order
 from msmq_wire.report.redaction.redactor import Redaction, Redactor

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 
 import msgspec
 
-from msmq_wire.findings import RULES
-from msmq_wire.findings.rule import Rule
+from msmq_wire.detection import RULES
+from msmq_wire.detection.rule import Rule
 from msmq_wire.records.endpoint import host_of
 from msmq_wire.records.record import Record
 from msmq_wire.records.run import Run, in_order

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from msmq_wire.capture.reader import read_capture
-from msmq_wire.findings import Judge
+from msmq_wire.detection import Judge
 from msmq_wire.lab.recordings.compare import RecordingComparison
 from msmq_wire.lab.recordings.compare_values import ComparisonResult
 from msmq_wire.lab.recordings.recording import RecordedMessage, RecordedStep, Recording, read_recording

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from msmq_wire.findings import RULES
+from msmq_wire.detection import RULES
 from msmq_wire.lab.recordings.compare_readings import FIELDS, NOTED, RULES_READINGS, readings_of
 from msmq_wire.lab.recordings.recording import RecordedMessage
 from msmq_wire.wire.packets.user_message import UserMessage

@@ -10,9 +10,9 @@ import pytest
 
 from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.capture.reader import CaptureReader, read_capture
-from msmq_wire.findings import RULES, Evidence, Finding
-from msmq_wire.findings.judge import MOST_OF_A_RULE
-from msmq_wire.findings.rule import Context, Detection, Over, Rule, evidence_of
+from msmq_wire.detection import RULES, Evidence, Finding
+from msmq_wire.detection.judge import MOST_OF_A_RULE
+from msmq_wire.detection.rule import Context, Detection, Over, Rule, evidence_of
 from msmq_wire.records.record import Record
 from msmq_wire.records.run import in_order
 from msmq_wire.report.redaction.redacted_findings import NOT_TOLD, RedactedFindings, RedactingJudge

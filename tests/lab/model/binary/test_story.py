@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from msmq_wire import encode
-from msmq_wire.findings import judge
+from msmq_wire.detection import judge
 from msmq_wire.lab.model.binary.settings import BinarySettings
 from msmq_wire.wire.headers.session_header import SessionHeader
 from msmq_wire.wire.packets.session_ack import SessionAck

@@ -1,0 +1,389 @@
+"""Adds the causes of connections to port 1801 that failed, and of pings that were refused.
+
+The rule kept here: a capture does not show why nobody answered. The action follows from what a silence or a
+reset can mean.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+import msgspec
+
+from msmq_wire.detection.cause import Cause
+from msmq_wire.detection.diagnosis.answer import AnswerBuilder
+from msmq_wire.detection.diagnosis.phrases import count, host, listed, span
+from msmq_wire.detection.finding import Confidence, Connection, Severity, connection_of
+from msmq_wire.detection.folding import Fold
+from msmq_wire.detection.session_places import accepted, asked_again, one_sided
+from msmq_wire.records.coverage import Need
+from msmq_wire.sessions import Moment, PingExchange, Session, Story
+from msmq_wire.units import SECOND
+
+_MOST_SERVERS = 4096
+_MOST_CLIENTS = 32
+_MOST_MOMENTS = 16
+_MOST_EARLY_FAILURES = 3
+"""So many failed connections are only a note if a later connection succeeds."""
+_LEAST_FAILED_SERVERS = 3
+"""If one client fails with so many servers, the cause is about the client."""
+_OPENING_TIMEOUT = 60 * SECOND
+"""A connection that is not a session after this time is closed, [MS-MQQB] 3.1.2.1."""
+_WORDS = {
+    "reset": "a reset answered the SYN",
+    "icmp": "ICMP answered the SYN",
+    "silence": "no answer came to the SYN",
+    "tcp_only": "TCP was accepted, but no EstablishConnection was sent",
+    "establishing": "no answer came to EstablishConnection",
+    "refused": "the queue manager refused the session (CS is set)",
+    "parameters": "ConnectionParameters were not exchanged",
+}
+_ACTIONS = {
+    "reset": "check whether Message Queuing runs on {server}, and the firewalls in front of it",
+    "icmp": "check the firewall in front of {server}, and whether Message Queuing runs there",
+    "silence": "check whether {server} is up, and whether a firewall drops TCP 1801",
+    "tcp_only": "find out what {client} is",
+    "establishing": "look at the queue manager of {server}: its port is open, and it says nothing",
+    "refused": "compare the ServerGuid that {client} asked for; look at the limit on sessions of {server}",
+    "parameters": "look at the queue managers of both hosts",
+}
+
+_RETRANSMITTED_SYN_NEEDS: tuple[Need, ...] = ("whole", "counted", "in_time")
+"""What a capture must hold to show a silence when the SYN was retransmitted."""
+_FAILURE_NEEDS: dict[str, tuple[Need, ...]] = {
+    "reset": (),
+    "icmp": (),
+    "refused": (),
+    "silence": ("two_way", *_RETRANSMITTED_SYN_NEEDS),
+    "tcp_only": ("both_sides", "whole", "end", "counted"),
+    "establishing": ("both_sides", "whole", "counted"),
+    "parameters": ("both_sides", "whole", "counted"),
+}
+"""What a capture must hold to show each kind of failure."""
+
+_SHOWN_BY_PACKETS = frozenset(("reset", "icmp", "refused"))
+"""Failures that a packet shows. In all others an answer is missing."""
+_BEFORE_SESSION = ("tcp_only", "establishing", "parameters")
+"""Failures before the session is open, when no message can be sent."""
+
+_LEAST_HOSTS_OF_SWEEP = 10
+"""A sweep tries at least so many hosts without a session."""
+_MOST_SWEEPS = 4096
+_MOST_HOSTS = 65_536
+_MOST_MOMENTS_OF_SWEEP = 64
+_MOST_NAMED = 5
+
+
+def failure(session: Session) -> str | None:
+    """How a session failed to open; None if it opened, or if the capture does not show it."""
+    if session.state in ("refused_tcp", "refused"):
+        return session.state
+    if session.reached == "open" or not session.started or one_sided(session):
+        return None
+    if session.reached == "tcp_only":
+        if session.syn_ack is None:
+            return None if accepted(session) else "silence"
+        return "tcp_only"
+    return session.reached
+
+
+def detailed_failure(session: Session) -> str | None:
+    """Like `failure`, but ``icmp`` or ``reset`` in place of ``refused_tcp``."""
+    kind = failure(session)
+    if kind == "refused_tcp":
+        return "icmp" if session.closed_by == "unreachable" else "reset"
+    return kind
+
+
+class _ServerFailures(msgspec.Struct):
+    """Failed connections to one server.
+
+    ``clients`` has the number of the last failed session of each client, ``last`` how the last one failed.
+    """
+
+    kinds: Counter[str]
+    clients: dict[str, int]
+    moments: list[Moment]
+    connections: dict[Connection, None]
+    last: str = ""
+    unanswered_syns: int = 0
+
+
+def add_failed_connections(story: Story, candidates: Fold, builder: AnswerBuilder) -> None:
+    """Add a cause for each server, or each client, whose connections did not become sessions."""
+    failed: dict[str, _ServerFailures] = {}
+    opened: Counter[str] = Counter()
+    last_opened: dict[tuple[str, str], int] = {}
+    swept = port_sweeps(story, failure, builder)
+    for session in story.sessions:
+        kind = detailed_failure(session)
+        if kind is None:
+            if session.reached == "open":
+                opened[host(session.server)] += 1
+                last_opened[host(session.client), session.server] = session.number
+            continue
+        if host(session.client) in swept:
+            continue
+        if kind == "tcp_only" and candidates.mentions(session.client, session.server):
+            continue
+        if kind in _BEFORE_SESSION and any(one.messages for one in session.directions):
+            # Messages without a session are a different fault.
+            continue
+        if candidates.hostile(session.client, session.server) or _is_still_opening(session, story):
+            continue
+        needs = (
+            _RETRANSMITTED_SYN_NEEDS if kind == "silence" and asked_again(session) else _FAILURE_NEEDS[kind]
+        )
+        if not builder.was_captured(needs, session.client, session.server, session.last):
+            continue
+        if session.server not in failed and len(failed) >= _MOST_SERVERS:
+            continue
+        failures = failed.setdefault(session.server, _ServerFailures(Counter(), {}, [], {}))
+        if len(failures.connections) < _MOST_MOMENTS:
+            failures.connections[connection_of(session.client, session.server)] = None
+        failures.kinds[kind] += 1
+        failures.unanswered_syns += 1 + session.syn_retransmissions if kind == "silence" else 0
+        failures.last = kind
+        # There are at most as many clients as sessions.
+        failures.clients[host(session.client)] = session.number
+        opening = session.syn, session.establish_request, session.establish_response
+        for moment in (*opening, session.parameters_request, session.parameters_response, session.close):
+            if moment is not None and len(failures.moments) < _MOST_MOMENTS:
+                failures.moments.append(moment)
+    by_client: dict[str, dict[str, _ServerFailures]] = {}
+    for server, failures in failed.items():
+        over = all(last_opened.get((client, server), -1) > last for client, last in failures.clients.items())
+        if over and failures.kinds.total() <= _MOST_EARLY_FAILURES:
+            failed_ = count(failures.kinds.total(), "connection")
+            builder.add_note(f"{failed_} to {server} failed before one became a session")
+            continue
+        if len(failures.clients) == 1 and not opened[host(server)] and not over:
+            by_client.setdefault(next(iter(failures.clients)), {})[server] = failures
+            continue
+        builder.add_cause(_server_cause(server, failures, opened[host(server)], over=over))
+    for client, by_server in by_client.items():
+        if len(by_server) < _LEAST_FAILED_SERVERS:
+            for server, failures in by_server.items():
+                builder.add_cause(_server_cause(server, failures, 0, over=False))
+        else:
+            builder.add_cause(_client_cause(client, by_server))
+
+
+def add_ack_timeouts(story: Story, candidates: Fold, builder: AnswerBuilder) -> None:
+    """Add a cause for each pair of hosts whose connections ended because no acknowledgment came."""
+    timeouts: dict[tuple[str, str], list[Session]] = {}
+    for session in story.sessions:
+        if session.reason == "ack_timeout" and not candidates.hostile(session.client, session.server):
+            if not builder.was_captured(
+                ("both_sides", "whole"), session.client, session.server, session.last
+            ):
+                continue
+            key = host(session.client), host(session.server)
+            if key in timeouts or len(timeouts) < _MOST_SERVERS:
+                timeouts.setdefault(key, []).append(session)
+    for (client, server), sessions in timeouts.items():
+        moments = [one.close for one in sessions[:_MOST_MOMENTS] if one.close is not None]
+        ended = f"{count(len(sessions), 'connection')} from {client} to {server} ended"
+        builder.add_cause(
+            Cause(
+                text=f"{ended} without an acknowledgment in time{_waiting_text(sessions)}: the sender sends "
+                "recoverable messages again, and may lose express messages",
+                severity="low",
+                confidence="likely",
+                moments=tuple(moments),
+                who=(server, client),
+                action=f"find out why {server} was silent: load, memory, disk, or a firewall",
+                count=len(sessions),
+                rules=("SES-ACKLATE",),
+                kind="late",
+                about=server,
+                brief=ended,
+            )
+        )
+
+
+def _waiting_text(sessions: list[Session]) -> str:
+    """How many messages waited for an acknowledgment, and for how long at most."""
+    sides = [(one.close, side) for one in sessions for side in one.directions if side.unacknowledged]
+    messages = count(sum(side.unacknowledged for _, side in sides), "message")
+    waits = [
+        end.time - side.waiting_since.time
+        for end, side in sides
+        if end is not None and end.time and side.waiting_since is not None and side.waiting_since.time
+    ]
+    return f" ({messages} had waited {'up to ' if len(waits) > 1 else ''}{span(max(waits))})" if waits else ""
+
+
+def add_refused_pings(story: Story, builder: AnswerBuilder) -> None:
+    """Add a cause for each server that refuses pings, [MS-MQQB] 2.2.7."""
+    by_server: dict[str, list[PingExchange]] = {}
+    for ping in story.pings:
+        if ping.refused and (ping.server in by_server or len(by_server) < _MOST_SERVERS):
+            by_server.setdefault(ping.server, []).append(ping)
+    for server, pings in by_server.items():
+        clients = list(dict.fromkeys(host(one.client) for one in pings))
+        answers = [one.response for one in pings[:_MOST_MOMENTS] if one.response is not None]
+        builder.add_cause(
+            Cause(
+                text=f"{host(server)} answered {count(len(pings), 'ping')} of {listed(clients)} with "
+                "a refusal (RF is set): it accepts no connections from there for now",
+                severity="low",
+                confidence="certain",
+                moments=tuple(answers),
+                who=(host(server), *clients[:_MOST_CLIENTS]),
+                action=f"look at the number of sessions and licences on {host(server)}",
+                count=len(pings),
+                rules=("PNG-RF",),
+            )
+        )
+
+
+def _is_still_opening(session: Session, story: Story) -> bool:
+    """Whether the capture ended before the opening could fail."""
+    if session.close is not None or session.closed_by == "unreachable" or session.first.time is None:
+        return False
+    if session.syn_retransmissions and session.syn_ack is None:
+        return False
+    return session.refused_by is None and (story.last or 0) - session.first.time < _OPENING_TIMEOUT
+
+
+def _server_cause(server: str, failures: _ServerFailures, opened: int, *, over: bool) -> Cause:
+    total = failures.kinds.total()
+    clients = listed(list(failures.clients))
+    what = f"{clients} got no session with {server}"
+    if opened:
+        what = f"{count(total, 'connection')} of {clients} to {server} did not become a session"
+    elif total > 1:
+        what += f" in {count(total, 'connection')}"
+    # A server that accepts the last connection is up.
+    severity: Severity = "low" if over or failures.last == "tcp_only" else "medium"
+    first = next((kind for kind in failures.kinds if kind != "tcp_only"), "tcp_only")
+    return Cause(
+        text=f"{what}: {listed(_reasons(failures.kinds, failures.unanswered_syns))}",
+        severity=severity,
+        confidence=_confidence(failures.kinds),
+        moments=tuple(failures.moments),
+        who=(*list(failures.clients)[:_MOST_CLIENTS], host(server)),
+        action=_ACTIONS[first].format(server=host(server), client=next(iter(failures.clients))),
+        count=total,
+        rules=("SES-REFUSED", "SES-CONNECT"),
+        kind="unopened",
+        about=host(server),
+        explains=("unanswered",) if severity == "medium" else (),
+        brief=what,
+        connections=tuple(failures.connections),
+    )
+
+
+def _confidence(kinds: Counter[str]) -> Confidence:
+    return "certain" if kinds.keys() <= _SHOWN_BY_PACKETS else "likely"
+
+
+def _reasons(kinds: Counter[str], syns: int) -> list[str]:
+    """Why connections failed, in words; ``syns`` counts unanswered SYNs."""
+    words = _WORDS if syns < 2 else {**_WORDS, "silence": f"no answer came to {syns:,} SYNs"}
+    if len(kinds) == 1:
+        return [words[kind] for kind in kinds]
+    return [
+        words[kind] + ("" if number == 1 or (kind == "silence" and syns > 1) else f" ({number:,} times)")
+        for kind, number in kinds.items()
+    ]
+
+
+def _client_cause(client: str, by_server: dict[str, _ServerFailures]) -> Cause:
+    """The cause for one client that opens no session with any of several servers."""
+    kinds: Counter[str] = Counter()
+    for failures in by_server.values():
+        kinds += failures.kinds
+    syns = sum(failures.unanswered_syns for failures in by_server.values())
+    servers = [host(server) for server in by_server]
+    what = f"{client} got no session with port 1801 of {count(len(servers), 'host')} ({listed(servers)})"
+    quiet = all(failures.last == "tcp_only" for failures in by_server.values())
+    return Cause(
+        text=f"{what}: {listed(_reasons(kinds, syns))}",
+        severity="low" if quiet else "medium",
+        confidence=_confidence(kinds),
+        moments=tuple(moment for failures in by_server.values() for moment in failures.moments[:2])[
+            :_MOST_MOMENTS
+        ],
+        who=(client, *servers[:_MOST_CLIENTS]),
+        action=f"look at the network of {client}, and ask what it is: a scan does this, too",
+        count=kinds.total(),
+        rules=("SES-REFUSED", "SES-CONNECT"),
+        kind="unopened",
+        about=client,
+        brief=what,
+        connections=tuple(one for failures in by_server.values() for one in failures.connections)[
+            :_MOST_MOMENTS
+        ],
+    )
+
+
+class _Sweep(msgspec.Struct):
+    """The hosts that one client tried, how each answered, and when."""
+
+    hosts: dict[str, str] = {}
+    moments: list[Moment] = []
+    first: int | None = None
+    last: int | None = None
+
+    def add(self, server: str, how: str, moment: Moment) -> None:
+        self.hosts[server] = how
+        if len(self.moments) < _MOST_MOMENTS_OF_SWEEP:
+            self.moments.append(moment)
+        if moment.time is not None:
+            self.first = moment.time if self.first is None else self.first
+            self.last = moment.time
+
+
+def port_sweeps(
+    story: Story, failure: Callable[[Session], str | None], builder: AnswerBuilder
+) -> frozenset[str]:
+    """Add a cause for each client that opens no session with many hosts; return these clients.
+
+    A scan does this, and so does a host that is cut off. The cause counts the hosts by their answers.
+    """
+    sweeps: dict[str, _Sweep] = {}
+    kinds = [failure(session) for session in story.sessions]
+    # These pairs of hosts have a session, or may have one.
+    others = {
+        (host(session.client), host(session.server))
+        for session, kind in zip(story.sessions, kinds, strict=True)
+        if kind is None
+    }
+    for session, kind in zip(story.sessions, kinds, strict=True):
+        client, server = host(session.client), host(session.server)
+        if kind is None or (client, server) in others:
+            continue
+        if client not in sweeps and len(sweeps) >= _MOST_SWEEPS:
+            continue
+        how = "was silent" if kind == "silence" else "refused" if kind.startswith("refused") else "answered"
+        sweep = sweeps.setdefault(client, _Sweep())
+        if server in sweep.hosts or len(sweep.hosts) < _MOST_HOSTS // max(len(sweeps), 16):
+            sweep.add(server, how, session.first)
+    found = {client: sweep for client, sweep in sweeps.items() if len(sweep.hosts) >= _LEAST_HOSTS_OF_SWEEP}
+    for client, sweep in found.items():
+        builder.add_cause(_sweep_cause(client, sweep))
+    return frozenset(found)
+
+
+def _sweep_cause(client: str, sweep: _Sweep) -> Cause:
+    time = "" if sweep.first is None or sweep.last is None else f" in {span(sweep.last - sweep.first)}"
+    answered = [name for name, how in sweep.hosts.items() if how == "answered"]
+    reported = []
+    for how, number in Counter(sweep.hosts.values()).items():
+        text = f"{number:,} {how if number == 1 else how.replace('was', 'were')}"
+        named = f" ({listed(answered[:_MOST_NAMED], number)})" if how == "answered" else ""
+        reported.append(text + named)
+    return Cause(
+        text=f"{client} tried port 1801 of {count(len(sweep.hosts), 'host')}{time} and opened no "
+        f"session with them: {listed(reported)}; a scan does this, and a host that is cut off",
+        severity="medium",
+        confidence="likely",
+        moments=tuple(sweep.moments),
+        who=(client, *answered[:_MOST_NAMED]),
+        action=f"find out what {client} is",
+        count=len(sweep.hosts),
+        rules=("SES-CONNECT", "SES-REFUSED"),
+    )

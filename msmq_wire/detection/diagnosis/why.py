@@ -1,0 +1,116 @@
+"""Explains why a message did not arrive, or how far it came, and what to do.
+
+The rule kept here: a statement claims no more than its evidence. Acknowledged by the next host is not
+delivered, delivered is not received.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from msmq_wire.detection.diagnosis.delivery_failures import REMEDIES
+from msmq_wire.detection.diagnosis.phrases import Phrases, host, quoted, short
+from msmq_wire.records.coverage import Need, Position
+from msmq_wire.records.outcome import Outcome
+from msmq_wire.sessions import MessageLife, Story
+
+_NEEDS: tuple[Need, ...] = ("opening", "both_sides", "whole", "order", "read", "counted", "kept")
+_SENTENCES = {
+    "acknowledged": "came to the next host, and nothing shows that it reached its queue",
+    "stored": "is on the disk of the next host, and nothing shows that an application received it",
+    "delivered": "is in its queue, and nothing shows that an application received it",
+    "received": "was received",
+    "refused": "was refused",
+    "expired": "expired",
+    "purged": "was not received: its queue was purged",
+    "unknown": "left its sender, and nothing shows that it arrived",
+}
+"""The sentence for each outcome; it claims no more than the evidence."""
+_DO = {
+    "acknowledged": "check whether {dst} has the queue, or routes the message on",
+    "stored": "look into the queue at {dst}, and check whether the program that reads it runs",
+    "delivered": "look into the queue at {dst}, and check whether the program that reads it runs",
+    "refused": "ask the application that sent the class",
+    "expired": "find out what delayed it, or give it more time",
+    "unknown": "look into the outgoing queue of {src}, and check whether {dst} can be reached",
+}
+_ARRIVAL, _RECEIPT = 1, 2
+"""Bits of the acknowledgments asked for: PA and PR. [MS-MQMQ] 2.2.19.3"""
+
+
+class Explanation(msgspec.Struct, frozen=True, kw_only=True):
+    """What happened to a message, in words.
+
+    ``outcome`` is the outcome of its life. ``action`` is empty if nothing is to be done. ``unknown`` is what
+    the capture does not show.
+    """
+
+    outcome: Outcome
+    sentence: str
+    reason: str
+    action: str
+    unknown: tuple[str, ...]
+
+
+def why(life: MessageLife, story: Story, words: Phrases) -> Explanation:
+    """Explain what happened to a message of a story."""
+    last = life.route[-1] if life.route else life
+    src, dst = host(last.src), host(last.dst)
+    name = life.label or short(life.message_id)
+    from_ = f" from {host(life.src)}"
+    if life.via == "rpc":
+        # The server of a call has the queue and returned the message: who sent it was not captured.
+        from_, dst = "", src
+    start = f"Message{quoted(name)}{from_} to {life.queue or 'a queue that is not known'}"
+    action = _DO.get(life.outcome, "").format(src=src, dst=dst)
+    if life.nack_class is not None:
+        action = REMEDIES.get(life.nack_class, action)
+    if life.dead_letter and (life.failed or life.outcome == "unknown"):
+        action += f"; look for it in the dead-letter queue of {host(life.src)}"
+    unknown = tuple(_unknown(life, story))
+    purge = next((queue for queue in story.queues if queue.number == life.purged_by), None)
+    if purge is None:
+        sentence = f"{start} {_SENTENCES[life.outcome]}."
+        return Explanation(
+            outcome=life.outcome, sentence=sentence, reason=f"{life.reason}.", action=action, unknown=unknown
+        )
+    assert purge.purged is not None
+    return Explanation(
+        outcome="purged",
+        sentence=f"{start} had arrived when {host(purge.client)} purged its queue.",
+        reason=f"{host(purge.client)} purged it in {words.frame(purge.purged)}, and no receive of it was "
+        "captured before: the purge deleted it, unless an application had received it.",
+        action="ask the owners of the queue whether they purged it",
+        unknown=unknown,
+    )
+
+
+def _unknown(life: MessageLife, story: Story) -> Iterator[str]:
+    """What the capture does not show about a message."""
+    place = Position("", life.first.record, life.first.frame or 0, life.src, life.dst)
+    if life.outcome == "expired" or not (life.failed or life.outcome == "received"):
+        yield from story.visibility.lacking(_NEEDS, place)
+    if not life.certain:
+        yield "bytes are missing: it is not certain which message an acknowledgment is about"
+    classes = {one.message_class for one in life.acknowledgments}
+    asked = [
+        word
+        for word, bits, answers in (
+            ("arrival", _ARRIVAL, {0x0002}),
+            ("receipt", _RECEIPT, {0x4000}),
+        )
+        if life.wanted & bits and not any(one in answers or one & 0x8000 for one in classes)
+    ]
+    if asked and life.acknowledges is None:
+        yield f"it asks for an acknowledgment of its {' and '.join(asked)}, but none was captured"
+    if life.outcome in ("acknowledged", "stored", "delivered") and not life.wanted & _RECEIPT:
+        yield (
+            "it asks for no acknowledgment of its receipt: the network does not show whether an application "
+            "received it"
+        )
+    if life.outcome == "received" and life.received is not None:
+        yield "the network does not show what the application did with it"
+    if life.twin:
+        yield "another message has the same identifier: an acknowledgment may be about either"

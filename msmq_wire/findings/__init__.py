@@ -1,9 +1,0 @@
-"""Judgements over records: rules, what they find, and the evidence for it."""
-
-from __future__ import annotations
-
-from msmq_wire.findings.finding import SEVERITIES, Confidence, Evidence, Finding, Severity
-from msmq_wire.findings.judge import Judge, judge
-from msmq_wire.findings.registry import RULES
-
-__all__ = ["RULES", "SEVERITIES", "Confidence", "Evidence", "Finding", "Judge", "Severity", "judge"]
