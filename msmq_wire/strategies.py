@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from msmq_wire.engines import reference
 from msmq_wire.engines.fit import fit
 from msmq_wire.errors import DecodeError, EncodeError
+from msmq_wire.wire import registry
 from msmq_wire.wire.fields import (
     Align,
     Bytes,
@@ -44,7 +45,7 @@ from msmq_wire.wire.packets.final_ack import FinalAck
 from msmq_wire.wire.packets.message_packet import TRAILERS, MessagePacket
 from msmq_wire.wire.packets.order_ack import OrderAck
 from msmq_wire.wire.packets.user_message import MessageHeaders, UserMessage
-from msmq_wire.wire.registry import PACKETS, STRUCTURES
+from msmq_wire.wire.registry import PACKETS
 from msmq_wire.wire.types.direct_queue_format_name import DirectQueueFormatName
 from msmq_wire.wire.types.enumerations import MessageClass
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
@@ -65,8 +66,11 @@ _MAX_ITEMS = 4
 
 
 def structure(stem: str) -> st.SearchStrategy[Any]:
-    """Valid values of a structure: ``decode(encode(value), stem) == value`` and no anomalies."""
-    cls = STRUCTURES[stem]
+    """Valid values of a structure: ``decode(encode(value), stem) == value`` and no anomalies.
+
+    Raises ValueError for a stem that is none, as `edge` does, and `mutated` when it draws.
+    """
+    cls = registry.structure(stem)
     if not issubclass(cls, WireStruct):
         return _scalar(cls)
     if issubclass(cls, OrderAck | FinalAck):
@@ -76,7 +80,7 @@ def structure(stem: str) -> st.SearchStrategy[Any]:
 
 def edge(stem: str) -> st.SearchStrategy[Any]:
     """Values that encode, with numbers at the ends of their ranges; MUSTs may be broken."""
-    cls = STRUCTURES[stem]
+    cls = registry.structure(stem)
     if not issubclass(cls, WireStruct):
         return _scalar(cls)
     return _structs(cls, extreme=True).map(_encodable)

@@ -24,9 +24,9 @@ from msmq_scapy.summary import story
 from msmq_scapy.values import complete, fitted_value, internal, value_of
 from msmq_wire.errors import DecodeError
 from msmq_wire.reassembly.packet_framer import is_credible
+from msmq_wire.wire import registry
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.packets.user_message import UserMessage
-from msmq_wire.wire.registry import STRUCTURES
 
 __all__ = ["MSMQ", "StructurePacket", "packet_class"]
 
@@ -344,7 +344,7 @@ class MSMQ(Packet):
     @classmethod
     def dispatch_hook(cls, _pkt: Any = b"", *arguments: Any, as_: str | None = None, **values: Any) -> Any:
         if as_ is not None:
-            return packet_class(STRUCTURES[as_])
+            return packet_class(registry.structure_with_fields(as_))
         kind = recognised(bytes(_pkt)) if _pkt else UserMessage
         return conf.raw_layer if kind is None else packet_class(kind)
 

@@ -19,7 +19,7 @@ from msmq_wire.wire.fields import Field, WireStruct, fields
 from msmq_wire.wire.generation import generate
 from msmq_wire.wire.musts import BitTable
 from msmq_wire.wire.packets.base import InternalPacket
-from msmq_wire.wire.registry import STRUCTURES
+from msmq_wire.wire.registry import structure_with_fields
 from msmq_wire.wire.shown import ShownName, ShownQueue, ShownText
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
@@ -169,10 +169,7 @@ def _metadata(cls: type[WireStruct], field: Field, doc: str, bits: BitTable | No
 
 def class_of(stem: str) -> type[WireStruct]:
     """The class whose fields a table has. Raises ValueError for a stem that has none."""
-    cls = InternalPacket if stem == UNRECOGNISED else STRUCTURES.get(stem)
-    if cls is None or not issubclass(cls, WireStruct):
-        raise ValueError(f"no structure with fields is called {stem!r}")
-    return cls
+    return InternalPacket if stem == UNRECOGNISED else structure_with_fields(stem)
 
 
 @cache

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from msmq_wire.arguments import shown
 from msmq_wire.buffers import as_bytes
 from msmq_wire.engines import must_checks, reference
 from msmq_wire.engines.field_offsets import span
@@ -50,7 +51,7 @@ class InspectResult(msgspec.Struct, frozen=True, kw_only=True):
 
 def _checked(engine: str) -> str:
     if engine not in _ENGINES:
-        raise ValueError(f"no engine is called {engine!r}: there are {' and '.join(_ENGINES)}")
+        raise ValueError(f"no engine is called {shown(engine)}: there are {' and '.join(_ENGINES)}")
     return engine
 
 
@@ -69,12 +70,7 @@ _default = ""
 
 
 def _class_of(as_: str | None, data: bytes) -> Any:
-    if as_ is None:
-        return recognise(data)
-    try:
-        return registry.STRUCTURES[as_]
-    except KeyError:
-        raise ValueError(f"no structure is called {as_!r}") from None
+    return recognise(data) if as_ is None else registry.structure(as_)
 
 
 def _decode(engine: Any, cls: Any, data: bytes, as_: str | None, missing: Sequence[Range]) -> tuple[Any, int]:

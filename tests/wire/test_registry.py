@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import IntEnum
+from typing import Any
 
 import pytest
 
+from msmq_wire import decode, inspect, strategies
+from msmq_wire.engines import arrow, columns
 from msmq_wire.spec import snake_case
-from msmq_wire.wire.registry import ENUMERATIONS, HEADERS, PACKETS, STRUCTURES, TYPES
+from msmq_wire.wire.registry import (
+    ENUMERATIONS,
+    HEADERS,
+    PACKETS,
+    STRUCTURES,
+    TYPES,
+    structure,
+    structure_with_fields,
+)
 
 
 def test_a_stem_is_in_one_group_only() -> None:
@@ -58,3 +70,54 @@ def test_the_undefined_message_classes_have_no_name() -> None:
     values = {member.value for member in ENUMERATIONS["MessageClass"]}
     assert values.isdisjoint({0x8008, 0xC003})
     assert len(values) == 20
+
+
+@pytest.mark.parametrize(
+    ("stem", "text"),
+    [
+        ("usermessage", "no structure is called 'usermessage': did you mean 'user_message'?"),
+        ("UserMessage", "no structure is called 'UserMessage': did you mean 'user_message'?"),
+        ("user-header", "no structure is called 'user-header': did you mean 'user_header'?"),
+        ("tcp", "no structure is called 'tcp'"),
+        (["ping"], "no structure is called ['ping']"),
+    ],
+)
+@pytest.mark.parametrize(
+    "ask",
+    [
+        structure,
+        lambda stem: decode(b"", stem),
+        lambda stem: inspect(b"", as_=stem),
+        strategies.structure,
+        strategies.edge,
+    ],
+    ids=["registry", "decode", "inspect", "strategies.structure", "strategies.edge"],
+)
+def test_a_mistyped_stem_gets_the_nearest_one(ask: Callable[[Any], object], stem: Any, text: str) -> None:
+    with pytest.raises(ValueError) as caught:  # noqa: PT011  (the whole text is compared)
+        ask(stem)
+    assert str(caught.value) == text
+
+
+@pytest.mark.parametrize(
+    ("stem", "text"),
+    [
+        ("ping", ""),
+        ("pin", "no structure with fields is called 'pin': did you mean 'ping'?"),
+        ("guid", "no structure with fields is called 'guid'"),
+    ],
+)
+@pytest.mark.parametrize(
+    "ask",
+    [structure_with_fields, arrow.schema, lambda stem: columns.decode(b"", [0], as_=stem)],
+    ids=["registry", "arrow", "columns"],
+)
+def test_where_fields_are_needed_only_structures_with_fields_are_known(
+    ask: Callable[[str], object], stem: str, text: str
+) -> None:
+    if not text:
+        ask(stem)
+        return
+    with pytest.raises(ValueError) as caught:  # noqa: PT011  (the whole text is compared)
+        ask(stem)
+    assert str(caught.value) == text

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from msmq_wire.arguments import unknown_name
 from msmq_wire.cli.options import (
     BodyLimit,
     Color,
@@ -83,8 +84,9 @@ def packet(
         msmq-wire packet stored.hex --as message_packet --format json
     """
     if as_ is not None and as_ not in registry.STRUCTURES:
-        kinds = ", ".join(registry.PACKETS)
-        raise typer.BadParameter(f"no structure is called {as_!r}; packets are {kinds}", param_hint="--as")
+        text = unknown_name("structure", as_, registry.STRUCTURES)
+        kinds = "" if text.endswith("?") else f"; packets are {', '.join(registry.PACKETS)}"
+        raise typer.BadParameter(text + kinds, param_hint="--as")
     if format_ is PacketFormat.JSON:
         refuse_without_effect(
             format_,

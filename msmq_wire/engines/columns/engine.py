@@ -36,7 +36,7 @@ from msmq_wire.wire.packets.order_ack import OrderAck
 from msmq_wire.wire.packets.ping import PING_SIGNATURE, Ping
 from msmq_wire.wire.packets.session_ack import SessionAck
 from msmq_wire.wire.packets.user_message import UserMessage
-from msmq_wire.wire.registry import STRUCTURES
+from msmq_wire.wire.registry import STRUCTURES, structure_with_fields
 from msmq_wire.wire.types.enumerations import InternalPacketType, MessageClass
 from msmq_wire.wire.types.wchar_text import WcharText
 
@@ -135,9 +135,7 @@ def decode(
     if as_ is None:
         found = _recognised(source, starts, ends)
     else:
-        cls = STRUCTURES.get(as_)
-        if cls is None or not issubclass(cls, WireStruct):
-            raise ValueError(f"no structure with fields is called {as_!r}")
+        cls = structure_with_fields(as_)
         found = [(cls, np.arange(len(starts)))] if len(starts) else []
     return _Decoder(source, starts, ends, as_, judge).batch(found)
 

@@ -1,0 +1,52 @@
+"""What is wrong with an argument, in one line: the same words wherever the mistake is made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from operator import index
+
+_SHOWN = 60
+"""Characters of a wrong value that are shown, and compared."""
+
+
+def unknown_name(kind: str, name: object, known: Iterable[str]) -> str:
+    """``no structure is called 'usermessage': did you mean 'user_message'?``, or without a guess."""
+    text = f"no {kind} is called {shown(name)}"
+    near = nearest(name, known)
+    return f"{text}: did you mean {near!r}?" if near else text
+
+
+def nearest(name: object, known: Iterable[str]) -> str:
+    """The known name that looks most like a name, whatever its case, underscores and hyphens; or ``""``."""
+    if not isinstance(name, str):
+        return ""
+    # Only somebody who mistyped a name waits for it.
+    from difflib import get_close_matches
+
+    plain = {_plain(one): one for one in known}
+    near = get_close_matches(_plain(name[:_SHOWN]), plain, n=1, cutoff=0.7)
+    return plain[near[0]] if near else ""
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", "").replace("-", "").casefold()
+
+
+def out_of_range(name: str, value: object, most: int) -> str:
+    """What is wrong with a number from 0 to ``most``, ``""`` if nothing; TypeError if it is no integer."""
+    try:
+        number = index(value)  # type: ignore[arg-type]  # the error is what is asked for
+    except TypeError:
+        raise TypeError(wrong_type(name, "an integer", value)) from None
+    return "" if 0 <= number <= most else f"{name} is {shown(value)}: it is 0 to {most}"
+
+
+def wrong_type(name: str, expected: str, value: object, hint: str = "") -> str:
+    """``label must be text, not bytes``; a hint says what to write instead."""
+    return f"{name} must be {expected}, not {type(value).__name__}{hint and f': {hint}'}"
+
+
+def shown(value: object) -> str:
+    """A wrong value as an error shows it: its first characters where it is long."""
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

@@ -1,0 +1,74 @@
+"""What an error says about an argument: by hand, for every kind of mistake."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from msmq_wire.arguments import nearest, out_of_range, shown, unknown_name, wrong_type
+
+_KNOWN = ("user_message", "user_header", "srmp_envelope_header", "ping")
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("usermessage", "user_message"),
+        ("UserMessage", "user_message"),
+        ("user-mesage", "user_message"),
+        ("SRMPEnvelopeHeader", "srmp_envelope_header"),
+        ("PING", "ping"),
+        ("pong", "ping"),
+        ("tcp", ""),
+        ("", ""),
+        ("x" * 1_000_000, ""),
+        (None, ""),
+        (Path("ping"), ""),
+    ],
+)
+def test_the_nearest_name_is_found_whatever_its_case_and_underscores(name: object, near: str) -> None:
+    assert nearest(name, _KNOWN) == near
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("usermessage", "no structure is called 'usermessage': did you mean 'user_message'?"),
+        ("else", "no structure is called 'else'"),
+        (7, "no structure is called 7"),
+        ("x" * 100, f"no structure is called '{'x' * 59}..."),
+    ],
+)
+def test_an_unknown_name_is_told_in_one_line(name: object, text: str) -> None:
+    assert unknown_name("structure", name, _KNOWN) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, ""),
+        (7, ""),
+        (8, "priority is 8: it is 0 to 7"),
+        (-1, "priority is -1: it is 0 to 7"),
+    ],
+)
+def test_a_number_out_of_range_is_told_with_its_range(value: int, text: str) -> None:
+    assert out_of_range("priority", value, 7) == text
+
+
+@pytest.mark.parametrize(("value", "kind"), [("3", "str"), (3.0, "float"), (None, "NoneType"), ([3], "list")])
+def test_what_is_no_integer_is_a_wrong_type(value: object, kind: str) -> None:
+    with pytest.raises(TypeError) as caught:
+        out_of_range("priority", value, 7)
+    assert str(caught.value) == f"priority must be an integer, not {kind}"
+
+
+def test_a_wrong_type_may_have_a_hint() -> None:
+    assert wrong_type("label", "text", b"x") == "label must be text, not bytes"
+    assert wrong_type("label", "text", b"x", "decode it") == "label must be text, not bytes: decode it"
+
+
+def test_a_long_value_is_cut() -> None:
+    assert shown("short") == "'short'"
+    assert shown(b"\0" * 100) == "b'" + r"\x00" * 14 + r"\x" + "..."
