@@ -16,7 +16,8 @@ def as_buffer(data: object, name: str = "data") -> memoryview:
         return memoryview(data)  # type: ignore[arg-type]  # what is none is told
     except TypeError:
         kind = type(data).__name__
-    raise TypeError(f"{name} must be bytes or another buffer (bytearray, memoryview, mmap), not {kind}")
+    hint = ": bytes.fromhex reads hexadecimal text" if isinstance(data, str) else ""
+    raise TypeError(f"{name} must be bytes or another buffer (bytearray, memoryview, mmap), not {kind}{hint}")
 
 
 def as_bytes(data: object, name: str = "data") -> bytes:

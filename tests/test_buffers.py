@@ -133,8 +133,9 @@ def test_what_is_no_buffer_is_refused_in_words(
     for wrong in WRONG:
         if text_too and isinstance(wrong, str):
             continue
+        hint = ": bytes.fromhex reads hexadecimal text" if isinstance(wrong, str) else ""
         with pytest.raises(
-            TypeError, match=rf"must be bytes or another buffer.*, not {type(wrong).__name__}$"
+            TypeError, match=rf"must be bytes or another buffer.*, not {type(wrong).__name__}{hint}$"
         ):
             _give(function, parameter, [wrong] if several else wrong)
 

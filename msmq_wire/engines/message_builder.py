@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from msmq_wire.buffers import as_bytes
+from msmq_wire.engines import message_arguments
 from msmq_wire.engines.fit import fit
+from msmq_wire.engines.message_arguments import Acknowledgment, Delivery
 from msmq_wire.engines.reference import find_anomalies
 from msmq_wire.errors import EncodeError
 from msmq_wire.wire.fields import WireStruct
@@ -23,8 +25,6 @@ from msmq_wire.wire.types.private_queue_format_name import PrivateQueueFormatNam
 from msmq_wire.wire.types.private_queue_format_name_id import PrivateQueueFormatNameId
 from msmq_wire.wire.types.public_queue_format_name import PublicQueueFormatName
 from msmq_wire.wire.types.wchar_text import WcharText
-
-Acknowledgment = Literal["pa", "pr", "na", "nr"]
 
 
 class Signer(Protocol):
@@ -46,7 +46,7 @@ def build_message(
     body: bytes | str = b"",
     *,
     label: str = "",
-    delivery: Literal["express", "recoverable"] = "express",
+    delivery: Delivery = "express",
     priority: int = 3,
     transaction: TransactionHeader | None = None,
     source_queue_manager: GUID = NULL_GUID,
@@ -77,8 +77,11 @@ def build_message(
     of MessagePropertiesHeader.Flags. A transaction sets recoverable delivery and priority 0. ``headers`` are
     whole headers by stem (``security_header=...``). ``sign`` signs it, and ``seal`` then encrypts its body
     (`msmq_wire.sealing`). Raises EncodeError for what a packet cannot hold,
-    FormatNameError for a name that is none.
+    FormatNameError for a name that is none, TypeError for an argument of a wrong type or name.
     """
+    given = locals()
+    del given["headers"]
+    message_arguments.check(given, headers)
     if isinstance(body, str):
         body = WcharText.of(body)
         body_type = BodyType.VT_LPWSTR if body_type is None else body_type
@@ -97,8 +100,6 @@ def build_message(
         rq, response = int(QueueType.SAME_AS_ADMIN_QUEUE), None
     else:
         rq, response = _encoded(_format_name(response_queue), hosts)
-    if delivery not in ("express", "recoverable"):
-        raise EncodeError(f"no delivery is called {delivery!r}")
     if transaction is not None:
         delivery, priority = "recoverable", 0
     user = UserHeader(
@@ -114,19 +115,16 @@ def build_message(
     ).with_bits(dm=int(delivery == "recoverable"), dq=dq, aq=aq, rq=rq, cq=int(connector_type is not None))
     properties = MessagePropertiesHeader(
         message_class=message_class,
-        correlation_id=as_bytes(correlation_id, "correlation_id"),
+        correlation_id=as_bytes(correlation_id),
         body_type=BodyType.VT_EMPTY if body_type is None else body_type,
         application_tag=application_tag,
         label=WcharText.of(label) if label else WcharText(),
         extension_data=as_bytes(extension, "extension"),
         message_body=body,
     )
+    properties = properties.with_bits(**dict.fromkeys(acknowledge, 1))
+    base = BaseHeader(time_to_reach_queue=time_to_reach_queue).with_bits(pr=priority)
     parts: dict[str, Any] = {"transaction_header": transaction, **headers}
-    try:
-        base = BaseHeader(time_to_reach_queue=time_to_reach_queue).with_bits(pr=priority)
-        properties = properties.with_bits(**dict.fromkeys(acknowledge, 1))
-    except (KeyError, ValueError) as error:
-        raise EncodeError(f"no flags hold {error}") from None
     packet = fit(
         UserMessage(base_header=base, user_header=user, message_properties_header=properties, **parts)
     )
@@ -135,8 +133,9 @@ def build_message(
         packet = fit(sign.sign(packet))
     if seal is not None:
         packet = fit(seal.seal(packet))
+    message_arguments.check_size(packet, body=body, extension=properties.extension_data)
     for anomaly in find_anomalies(packet):
-        raise EncodeError(anomaly.message, path=anomaly.path)
+        raise message_arguments.refused(anomaly, given)
     return packet
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from msmq_wire import GUID, EncodeError, FormatName, FormatNameError, build_message, decode, encode, inspect
+from msmq_wire import GUID, FormatName, build_message, decode, encode, inspect
 from msmq_wire.wire.headers.transaction_header import TransactionHeader
 
 SOURCE = GUID.parse("11111111-2222-3333-4444-555555555555")
@@ -76,17 +76,3 @@ def test_a_transaction_is_recoverable_and_has_no_priority() -> None:
     decoded = decode(encode(packet))
     assert decoded.transaction_header.tx_sequence_number == 7
     assert inspect(encode(packet)).anomalies == ()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error"),
-    [
-        ({"queue": "orders"}, FormatNameError),
-        ({"queue": f"DL={OTHER}"}, EncodeError),
-        ({"queue": DIRECT, "priority": 9}, EncodeError),
-        ({"queue": DIRECT, "label": "x" * 300}, EncodeError),
-    ],
-)
-def test_what_a_packet_cannot_hold_is_refused(arguments: dict[str, Any], error: type[Exception]) -> None:
-    with pytest.raises(error):
-        encode(build_message(**arguments))

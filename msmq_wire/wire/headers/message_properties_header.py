@@ -21,6 +21,9 @@ from msmq_wire.wire.types.wchar_text import WcharText
 FIXED_SIZE = 56
 """Bytes before the label."""
 
+MAX_LABEL_LENGTH = 0xFA
+"""WCHARs of a label, its terminator counted."""
+
 _VECTOR = BodyType.VT_VECTOR
 _BODY_TYPES = {t.value for t in BodyType if t not in (BodyType.VT_VARIANT, _VECTOR)} | {
     t.value | _VECTOR for t in BodyType if t not in (BodyType.VT_EMPTY, BodyType.VT_NULL, _VECTOR)
@@ -121,9 +124,9 @@ class MessagePropertiesHeader(WireStruct, frozen=True, kw_only=True, gc=False):
     MUSTS: ClassVar[Musts] = (
         Must(
             "label-length",
-            this.label_length <= 0xFA,
+            this.label_length <= MAX_LABEL_LENGTH,
             at="label_length",
-            message="LabelLength must not exceed 0xFA",
+            message=f"LabelLength must not exceed 0x{MAX_LABEL_LENGTH:X}",
         ),
         CodedMust("label", _is_label, "label", at="label", message="Label must end with its only NUL"),
         Must(
