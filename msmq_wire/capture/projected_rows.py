@@ -1,7 +1,7 @@
 """Messages of a batch without a record for each: the columns of a `Projection`, read by column.
 
-The rule kept here: a `ProjectedRows` says what `Message` says of the same packets. What is not proven to be
-whole, or has to be asked itself, comes as a record.
+The rule kept here: a `ProjectedRows` says what `MessageValues` says of the same packets. What is not proven
+to be whole, or has to be asked itself, comes as a record.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a call is in a row: `Call`, and its columns, each declared once in `CALL_COLUMNS`."""
+"""What a call is in a row: `CallValues`, and its columns, each declared once in `CALL_COLUMNS`."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class CallFinder:
     """Finds each call; one that brought a message waits for it, which is the next record."""
 
     def __init__(self) -> None:
-        self._waiting: Call | None = None
+        self._waiting: CallValues | None = None
 
-    def take(self, record: Record, *, wanted: bool = True) -> Iterator[Call]:
+    def take(self, record: Record, *, wanted: bool = True) -> Iterator[CallValues]:
         """Take the next record, whatever it is; a call that is not ``wanted`` is left out."""
         call, self._waiting = self._waiting, None
         if call is not None:
@@ -37,16 +37,16 @@ class CallFinder:
         elif found is not None:
             yield found
 
-    def finish(self) -> Iterator[Call]:
+    def finish(self) -> Iterator[CallValues]:
         """Give the call that still waits."""
         call, self._waiting = self._waiting, None
         if call is not None:
             yield call
 
 
-def call_of(record: Record) -> Call | None:
+def call_of(record: Record) -> CallValues | None:
     """The call in a record, None when it is none."""
-    return Call(record) if isinstance(record.packet, RpcCall) else None
+    return CallValues(record) if isinstance(record.packet, RpcCall) else None
 
 
 def status_text(row: Any) -> str:
@@ -67,7 +67,7 @@ def status_text(row: Any) -> str:
     return "ok" if row.get("method") else "answered"
 
 
-def _status_name(call: Call) -> str | None:
+def _status_name(call: CallValues) -> str | None:
     status = call.packet.status
     return None if status is None else describe(status).symbol
 
@@ -133,7 +133,7 @@ CALL_COLUMNS: tuple[Column, ...] = (
 """The columns of ``calls`` in their order."""
 
 
-class Call(ColumnRow, columns=CALL_COLUMNS):
+class CallValues(ColumnRow, columns=CALL_COLUMNS):
     """A call in a record, and what is known of the message that it brought; as ``call["client"]``."""
 
     __slots__ = ("carried", "record")

@@ -1,4 +1,4 @@
-"""What a message is, whichever way it came: `Message`, and its columns, each declared once in `COLUMNS`.
+"""What a message is, whichever way it came: `MessageValues`, and its columns, declared in `COLUMNS`.
 
 The rule kept here: tables, CSV, JSON lines, their schema, filters, Spark and the documentation read them in
 `COLUMNS`, and nobody lists them once more. A column says for each carrier where its value is, as a path of
@@ -198,7 +198,7 @@ def _after(first: Callable[..., Any], made: Callable[[Any], Any]) -> Callable[..
     return both
 
 
-class Message:
+class MessageValues:
     """A message in a record: the value of each column by its name, as ``message["queue"]``."""
 
     __slots__ = ("carrier", "record")
@@ -225,18 +225,21 @@ class Message:
         return {name: value(record) for name, value in _shown(self.carrier)}
 
 
-def message_of(record: Record, *, acknowledgments: bool = False, inside: bool = False) -> Message | None:
+def message_of(
+    record: Record, *, acknowledgments: bool = False, inside: bool = False
+) -> MessageValues | None:
     """The message in a record; None when it is none, or an acknowledgment not asked for.
 
     An SRMP message ``inside`` a packet is that message once more.
     """
     packet = record.packet
     if isinstance(packet, TransferBuffer):
-        return Message(record, "buffer")
+        return MessageValues(record, "buffer")
     if isinstance(packet, SrmpMessage):
         listed = acknowledgments or record.type == "srmp_message"
-        return Message(record, "srmp") if listed and (inside or record.parent is None) else None
-    return Message(record, "packet") if is_listed(record.type, acknowledgments=acknowledgments) else None
+        return MessageValues(record, "srmp") if listed and (inside or record.parent is None) else None
+    listed = is_listed(record.type, acknowledgments=acknowledgments)
+    return MessageValues(record, "packet") if listed else None
 
 
 def is_listed(type_: str, *, acknowledgments: bool = False) -> bool:

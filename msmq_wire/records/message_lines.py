@@ -1,6 +1,6 @@
 """Many messages as lines: JSON lines and CSV made of columns of values, without a row for each.
 
-The rule kept here: a line is what `Message.row` gives as JSON, or as CSV, byte for byte.
+The rule kept here: a line is what `MessageValues.row` gives as JSON, or as CSV, byte for byte.
 """
 
 from __future__ import annotations

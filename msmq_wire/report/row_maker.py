@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from msmq_wire.records.bodies import preview
-from msmq_wire.records.message import COLUMNS, DATES, Message, MessageColumn
+from msmq_wire.records.message import COLUMNS, DATES, MessageColumn, MessageValues
 from msmq_wire.records.message_body import MessageBody
 from msmq_wire.records.record import Record
 from msmq_wire.report.markup import visible
@@ -92,7 +92,7 @@ class RowMaker:
         self._bodies = bodies
         self._facts: dict[tuple[Any, ...], str] = {}
 
-    def of_message(self, message: Message) -> MessageRow:
+    def of_message(self, message: MessageValues) -> MessageRow:
         """The row of a record."""
         values = [message[one.name] for one in ASKED]
         record = message.record

@@ -15,7 +15,7 @@ from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.capture.projected_rows import provable_packets, values_of
 from msmq_wire.engines.columns import ProvenPackets
 from msmq_wire.engines.columns.json_values import among, has, shown
-from msmq_wire.records.message import Message, is_listed
+from msmq_wire.records.message import MessageValues, is_listed
 from msmq_wire.records.record import Record
 from msmq_wire.report.row_maker import ASKED, OF_HEADERS, MessageRow, RowMaker
 
@@ -55,7 +55,7 @@ class Sums(msgspec.Struct, frozen=True, kw_only=True):
     bytes: int
     ways: list[MessageFlow]
     streams: list[Times]
-    rows: list[tuple[int, MessageRow | Message]]
+    rows: list[tuple[int, MessageRow | MessageValues]]
     alone: list[Record]
 
 
@@ -64,7 +64,7 @@ def sums_of(batch: PacketBatch, maker: RowMaker, room: int) -> Sums:
     asked = np.ones(len(batch), np.bool_)
     types: dict[str, int] = {}
     messages, acks = [_NONE], [_NONE]
-    rows: list[tuple[int, MessageRow | Message]] = []
+    rows: list[tuple[int, MessageRow | MessageValues]] = []
     for found in batch.proven():
         places, stem = found.places, found.cls.stem()
         if not len(places):
@@ -131,14 +131,14 @@ def _streams(batch: PacketBatch, places: Any, *, acks: bool = False) -> list[Tim
 
 def _rows(
     batch: PacketBatch, found: ProvenPackets, maker: RowMaker, room: int
-) -> list[tuple[int, MessageRow | Message]]:
+) -> list[tuple[int, MessageRow | MessageValues]]:
     """The rows of the first messages; those that have to be asked as messages."""
     found = found._replace(places=found.places[:room], rows=found.rows[:room])
     whole = provable_packets(found, ASKED)
-    made: list[tuple[int, MessageRow | Message]] = []
+    made: list[tuple[int, MessageRow | MessageValues]] = []
     for place in found.places[~whole].tolist():
         record = batch.record(place)
-        made.append((record.id, Message(record, "packet")))
+        made.append((record.id, MessageValues(record, "packet")))
     places, rows = found.places[whole], found.rows[whole]
     if len(places):
         values = [values_of(batch, column, found, places, rows) for column in ASKED]

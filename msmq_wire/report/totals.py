@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from msmq_wire.records.message import Message, message_of
+from msmq_wire.records.message import MessageValues, message_of
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.records.summary import frames_text
@@ -139,7 +139,7 @@ class Totals:
         for _, row in sorted(rows, key=lambda one: one[0]) if self.room else ():
             self.list(row if isinstance(row, MessageRow) else self.maker.of_message(row))
 
-    def count(self, record: Record) -> Message | None:
+    def count(self, record: Record) -> MessageValues | None:
         """Count a record; return the message in it, which is not listed yet."""
         self.records[record.type] += 1
         self.captures[record.capture] += 1

@@ -16,7 +16,7 @@ from typing import Any, Literal, overload
 import msgspec
 
 from msmq_wire.records.endpoint import host_of
-from msmq_wire.records.message import Message
+from msmq_wire.records.message import MessageValues
 from msmq_wire.records.message_values import delivery_of
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall, TransferBuffer
@@ -298,7 +298,7 @@ class LifeTracker:
         known = self.messages.get(key)
         if known is not None:
             return known
-        message = Message(record, "buffer")
+        message = MessageValues(record, "buffer")
         return self._keep(
             FollowedMessage(
                 key,
@@ -437,7 +437,7 @@ def is_acknowledgment(class_: int | None) -> bool:
 
 
 def _http_message(key: bytes | str, packet: SrmpMessage, record: Record, moment: Moment) -> FollowedMessage:
-    message = Message(record, "srmp")
+    message = MessageValues(record, "srmp")
     msmq = getattr(None if packet.envelope is None else packet.envelope.header, "msmq", None)
     return FollowedMessage(
         key,

@@ -16,7 +16,7 @@ from msmq_wire.capture.composed_tables import composed_fields
 from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.capture.tables import ARROW_TYPES, RESULT, record_tables
 from msmq_wire.capture.tables import schema as table_schema
-from msmq_wire.records.call import CALL_COLUMNS, Call
+from msmq_wire.records.call import CALL_COLUMNS, CallValues
 from msmq_wire.records.call_story import CarriedMessage, carries_packet
 from msmq_wire.records.message import COLUMNS, message_view
 from msmq_wire.records.record import Record
@@ -123,7 +123,7 @@ def _story(ids: list[int], batch: PacketBatch) -> dict[str, Any]:
         types = [one.type for one in brought if message_view(one) is not None]
         message = rows[0] if rows and carries_packet(record.packet) else None
         carried = None if message is None else CarriedMessage(message["body_size"], message["label"])
-        call = Call(record, carried)
+        call = CallValues(record, carried)
         for name, values in reported.items():
             values.append(call[name])
         messages.append(

@@ -22,7 +22,7 @@ from msmq_wire.cli.render.screen import Screen
 from msmq_wire.cli.render.table import table_of
 from msmq_wire.engines.text.csv import csv_line
 from msmq_wire.engines.text.escaping import json_line
-from msmq_wire.records.message import COLUMNS, Message, message_of
+from msmq_wire.records.message import COLUMNS, MessageValues, message_of
 from msmq_wire.records.message_lines import csv_lines, json_lines
 from msmq_wire.records.projection import ProjectedRows, Projection
 from msmq_wire.records.record import FoundPacket, Record
@@ -89,12 +89,12 @@ def _batch(packets: list[bytes]) -> PacketBatch:
     return batch_of("a.pcap", found)
 
 
-def _messages(batch: PacketBatch, acknowledgments: bool) -> list[Message]:
+def _messages(batch: PacketBatch, acknowledgments: bool) -> list[MessageValues]:
     found = (message_of(record, acknowledgments=acknowledgments) for record in batch.records())
     return [message for message in found if message is not None]
 
 
-def _values(message: Message) -> tuple[Any, ...]:
+def _values(message: MessageValues) -> tuple[Any, ...]:
     return tuple(message[one.name] for one in COLUMNS)
 
 

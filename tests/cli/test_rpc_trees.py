@@ -21,7 +21,7 @@ from msmq_wire.cli.render.screen import Screen
 from msmq_wire.cli.render.tree import TreeOptions, print_record
 from msmq_wire.cli.render.tree_node import NodeOptions, TreeNode
 from msmq_wire.errors import DecodeError
-from msmq_wire.records.call import Call, CallFinder
+from msmq_wire.records.call import CallFinder, CallValues
 from msmq_wire.records.rpc_packets import RpcBind, RpcBindContext, RpcCall, RpcFault, TransferBuffer
 from msmq_wire.report.redaction.redactor import Redaction, Redactor
 from msmq_wire.rpc.constants import AccessMode, RemoteReadAck
@@ -329,7 +329,7 @@ def test_whatever_stubs_hold_has_a_tree_and_a_row(data: st.DataObject) -> None:
         start, end = data.draw(st.sampled_from(places))
         capture[data.draw(st.integers(start, end - 1))] = data.draw(st.integers(0, 255))
     redactor, rows = Redactor(set(Redaction)), CallFinder()
-    found: list[Call] = []
+    found: list[CallValues] = []
     calls = 0
     for record in CaptureReader(io.BytesIO(bytes(capture))):
         out = io.StringIO()

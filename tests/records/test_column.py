@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from msmq_wire import read_capture
-from msmq_wire.records.call import CALL_COLUMNS, Call, CallFinder
+from msmq_wire.records.call import CALL_COLUMNS, CallFinder, CallValues
 from msmq_wire.records.column import RECORD_COLUMNS, Column
 from msmq_wire.records.display import Kind
 from msmq_wire.spec import SpecRef
@@ -86,12 +86,12 @@ def test_each_object_of_a_column_is_a_row_of_its_own_columns() -> None:
 def test_a_call_waits_for_the_message_that_it_brought() -> None:
     reported = [call["what"] for call in _calls(_CALLS)]
     assert "receives the first message: 4 bytes" in reported
-    alone = [Call(call.record)["what"] for call in _calls(_CALLS)]
+    alone = [CallValues(call.record)["what"] for call in _calls(_CALLS)]
     assert "receives the first message" in alone
     assert len(reported) == len(alone) == 15
 
 
-def _calls(path: Path) -> list[Call]:
+def _calls(path: Path) -> list[CallValues]:
     calls = CallFinder()
     found = [call for record in read_capture(str(path)) for call in calls.take(record)]
     return [*found, *calls.finish()]

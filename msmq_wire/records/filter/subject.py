@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from msmq_wire.records.message import Message, message_of
+from msmq_wire.records.message import MessageValues, message_of
 from msmq_wire.records.record import Record
 from msmq_wire.records.view import view
 from msmq_wire.wire.registry import HEADERS
@@ -31,7 +31,7 @@ class Subject:
         self._headers: dict[str, Any] = {}
 
     @cached_property
-    def message(self) -> Message | None:
+    def message(self) -> MessageValues | None:
         """The message, also one inside a packet, which the table of messages leaves out."""
         return message_of(self.record, acknowledgments=True, inside=True)
 
