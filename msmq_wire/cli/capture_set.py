@@ -7,18 +7,17 @@ Files that follow each other in time are one capture, and are read in that order
 from __future__ import annotations
 
 import contextlib
-import os
-import stat
 import sys
-from collections.abc import Callable, Generator, Iterator, Sequence
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
 
+from msmq_wire.capture.capture_sequence import CaptureSequence, Seen, damage_text, named
 from msmq_wire.capture.hashing import FileRead, Hashing
+from msmq_wire.capture.named_captures import captures_named
 from msmq_wire.capture.reader import CaptureReader
-from msmq_wire.capture.rings import rings
 from msmq_wire.capture.source import Source
-from msmq_wire.cli.folders import NAMED_IS_READ, captures_named, nothing_in_folder
+from msmq_wire.cli.folders import NAMED_IS_READ, nothing_in_folder
 from msmq_wire.cli.interrupts import Interrupts
 from msmq_wire.cli.progress import Progress
 from msmq_wire.cli.read_counts import ReadCounts, nothing_found
@@ -27,29 +26,22 @@ from msmq_wire.cli.reporting import hide_file, print_error, print_note
 from msmq_wire.cli.secret_options import without_secrets
 from msmq_wire.errors import CaptureError
 from msmq_wire.records.joined_capture import JoinedCapture
-from msmq_wire.records.projection import ProjectedRows, Projection
 from msmq_wire.records.recognition import Ports
-from msmq_wire.records.record import Record, is_file_error
-from msmq_wire.records.rpc_packets import RpcCall
+from msmq_wire.records.record import Record
 from msmq_wire.report.redaction.redactor import Redactor
 from msmq_wire.rpc.pdu_protection import Negotiator
 
 if TYPE_CHECKING:
+    from msmq_wire.capture.capture_sequence import ItemsOf, Read
     from msmq_wire.capture.carve.reader import SearchedFile
-    from msmq_wire.capture.packet_batch import PacketBatch
     from msmq_wire.sessions import LeftOut
-
-    Read: TypeAlias = Record | ProjectedRows | PacketBatch
-    ItemsOf: TypeAlias = Callable[[CaptureReader], Iterator[Read]]
 
 _T = TypeVar("_T")
 _WAITING = 1 << 24
 """Bytes of captures that are read while rows of a table wait for others: well below a second of reading."""
-_PROGRAM = 192 << 20
-"""Bytes that a program takes beside what it follows: its code, a chunk of the capture, open packets."""
 
 
-class CaptureSet:
+class CaptureSet(CaptureSequence):
     """Reads captures in order; ids run on through all of them. Iterate once, then ask for ``status``.
 
     A folder stands for the captures in it, ``recursive`` also for those in its folders; ``files`` names them,
@@ -83,27 +75,22 @@ class CaptureSet:
         recursive: bool = False,
         memory: int | None = None,
     ) -> None:
-        self.files, self.left_out, self.deeper = self._listed(files, recursive)
-        self.ports = ports
-        self.streams = streams
+        listed, self.left_out, self.deeper = self._listed(files, recursive)
+        super().__init__(listed, ports=ports, streams=streams, negotiator=negotiator, memory=memory)
         self.quiet = quiet
         self.verbose = verbose
-        self.negotiator = negotiator
         self.redactor = Redactor(set()) if redactor is None else redactor
         for file in self.files:
             hide_file(file, self.redactor.file(file))
         self.rows = rows
-        self.memory = memory
         self.recursive = recursive
-        self.several = len(self.files) > 1
         self.show_waiting: Callable[[], None] | None = None
         self.hashing = False
         self.hashed: list[FileRead] = []
         self.searched: list[SearchedFile] = []
         self.interrupted = False
-        self.counts = ReadCounts()
+        self.counts: ReadCounts = ReadCounts()
         self.interrupts = Interrupts()
-        self._last_id = 0
         self._shown_at = 0
         self._part = False
         self._mark: Callable[[int], None] | None = None
@@ -111,22 +98,6 @@ class CaptureSet:
     def _listed(self, files: Sequence[str], recursive: bool) -> tuple[list[str], int, int]:
         """The files, of folders those in them, and how many other files and folders are left out there."""
         return captures_named(files, recursive)
-
-    def __iter__(self) -> Iterator[Record]:
-        # Without a briefing there are no briefs.
-        return cast("Iterator[Record]", self._read(iter))
-
-    def projected(self, projection: Projection | None) -> Iterator[Record | ProjectedRows]:
-        """Iterate over records, and with a briefing over briefs in place of those that it makes needless."""
-        if projection is None:
-            return iter(self)
-        return cast(
-            "Iterator[Record | ProjectedRows]", self._read(lambda reader: reader.projected(projection))
-        )
-
-    def batched(self) -> Iterator[Record | PacketBatch]:
-        """Iterate over batches of what is read by column, and over the records of all else."""
-        return cast("Iterator[Record | PacketBatch]", self._read(lambda reader: reader.batched()))
 
     def _read(self, items_of: ItemsOf) -> Iterator[Read]:
         with self.interrupts:
@@ -155,106 +126,19 @@ class CaptureSet:
         """The exit status: 1 where a file could not be read, or not to its end, or holds nothing."""
         return self.counts.status
 
-    @cached_property
-    def captures(self) -> list[tuple[str, ...]]:
-        """The files by capture, each capture in order of time."""
-        return rings(self.files) if self.several else [(file,) for file in self.files]
-
-    def _all(self, items_of: ItemsOf) -> Generator[Read, None, None]:
-        for files in self.captures:
-            yield from self._capture(files, items_of)
-
-    @property
-    def budget(self) -> int | None:
-        """Bytes of the ``memory`` for what is followed; None where that of the library counts."""
-        # What is known of the capture takes half as many.
-        return None if self.memory is None else max(self.memory // 2, self.memory - _PROGRAM) * 2 // 3
-
     @property
     def at_end(self) -> bool:
         """Whether all was read that was captured: not where Ctrl+C left the rest of a file."""
         return not self.interrupted or self.as_it_comes
 
-    @cached_property
-    def as_it_comes(self) -> bool:
-        """Whether something is read that may go on for as long as somebody writes to it."""
-        return any(map(_is_pipe, self.files))
-
-    @property
-    def once(self) -> bool:
-        """Whether it cannot be read again: it may go on, or comes through standard input."""
-        return self.as_it_comes or "-" in self.files
-
-    def _opened(
-        self,
-        file: str,
-        first_id: int,
-        joined: JoinedCapture | None = None,
-        after: CaptureReader | None = None,
-    ) -> CaptureReader:
-        return CaptureReader(
-            file,
-            ports=self.ports,
-            streams=self.streams,
-            first_id=first_id,
-            negotiator=self.negotiator,
-            joined=joined,
-            after=after,
-        )
-
-    def _capture(self, files: Sequence[str], items_of: ItemsOf) -> Iterator[Read]:
-        joined, seen, frames = JoinedCapture(files) if len(files) > 1 else None, _Seen(), self.counts.frames
-        last: CaptureReader | None = None
-        try:
-            for file in files:
-                try:
-                    if os.path.isdir(file):
-                        raise CaptureError(nothing_in_folder(file, self.recursive))
-                    with self._opened(file, self._last_id + 1, joined, last) as reader:
-                        last = reader
-                        try:
-                            yield from self._items(reader, file, items_of, seen)
-                        finally:
-                            self.counts.frames += reader.summary.frames
-                except CaptureError as error:
-                    seen.damaged = True
-                    self._fail(named(file, error.message))
-            if joined is not None and last is not None:
-                for record in last.finish():
-                    seen.found = seen.found or tells(record, last)
-                    self.counts.sealed += _is_sealed(record)
-                    yield record
-        finally:
-            if last is not None:
-                self._last_id = last.last_id
-                self.counts.take(last.summary)
-        if last is not None and not seen.found and not seen.damaged:
-            why = nothing_found(last, self.counts.frames - frames, streams=self.streams)
-            self._fail(named(joined or files[0], why))
-
-    def _items(self, reader: CaptureReader, file: str, items_of: ItemsOf, seen: _Seen) -> Iterator[Read]:
-        """What a file holds; take note in ``seen`` of what that is."""
-        damaged = ended = False
+    @contextlib.contextmanager
+    def _watched(self, reader: CaptureReader, file: str, seen: Seen) -> Iterator[None]:
+        """Show progress while a file is read, and hash it."""
         reader.source.before_read = partial(self._show, reader.source)
-        hashing = Hashing(reader) if self.hashing else None
+        hashing, ended = Hashing(reader) if self.hashing else None, False
         try:
             with Progress(reader.source, self.redactor.file(file), show=not (self.quiet or self._part)):
-                for item in items_of(reader):
-                    records: tuple[Record, ...] = ()
-                    if isinstance(item, Record):
-                        records = (item,)
-                    elif isinstance(item, ProjectedRows):
-                        seen.found = True
-                    else:
-                        records, seen.found = item.others, seen.found or len(item) > 0
-                    for record in records:
-                        if is_file_error(record):
-                            seen.damaged = damaged = True
-                            self._fail(named(file, record.reason or "the file is damaged"))
-                            continue
-                        seen.found = seen.found or tells(record, reader)
-                        self.counts.sealed += _is_sealed(record)
-                    yield item
+                yield
             ended = True
         except GeneratorExit:
             if reader.source.total:
@@ -262,10 +146,25 @@ class CaptureSet:
                 hashing = None
             raise
         finally:
-            self.counts.bytes += reader.source.bytes_read
-            self._last_id = reader.last_id
             if hashing is not None:
-                self.hashed.append(hashing.result(file, at_end=ended and not damaged))
+                at_end = ended and not seen.damaged_here
+                self.hashed.append(hashing.result(file, at_end=at_end))
+
+    def _folder_text(self, folder: str) -> str:
+        return nothing_in_folder(folder, self.recursive)
+
+    def _unreadable(self, file: str, error: CaptureError) -> None:
+        self._fail(named(file, error.message))
+
+    def _damaged(self, file: str, record: Record) -> None:
+        self._fail(damage_text(file, record))
+
+    def _nothing_found(self, name: str, reader: CaptureReader, frames: int) -> None:
+        self._fail(named(name, nothing_found(reader, frames, streams=self.streams)))
+
+    def again(self) -> SecondReading:
+        """Another reading of the same captures, with their steps and the same ids; it says nothing."""
+        return SecondReading(self)
 
     def records_in(self, files: Sequence[str]) -> int:
         """How many records a capture has; what is wrong with its files is said when they are read."""
@@ -377,31 +276,20 @@ class CaptureSet:
         return text
 
 
-class _Seen:
-    """Whether anything was found in files of one capture, and whether any is damaged."""
+class SecondReading(CaptureSet):
+    """Another reading of the files of a reading, in the same order and with the same ids; it says nothing."""
 
-    found = damaged = False
+    def __init__(self, reading: CaptureSet) -> None:
+        super().__init__(
+            reading.files,
+            ports=reading.ports,
+            streams=True,
+            quiet=reading.quiet,
+            negotiator=reading.negotiator,
+            redactor=reading.redactor,
+            memory=reading.memory,
+        )
+        self.captures = reading.captures
 
-
-def _is_pipe(file: str) -> bool:
-    try:
-        mode = (os.fstat(sys.stdin.fileno()) if file == "-" else os.stat(file)).st_mode
-    except (OSError, ValueError):
-        # Standard input that is no file of the system.
-        return file == "-"
-    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or stat.S_ISCHR(mode)
-
-
-def _is_sealed(record: Record) -> bool:
-    return isinstance(record.packet, RpcCall) and record.packet.sealed
-
-
-def tells(record: Record, reader: CaptureReader) -> bool:
-    """Whether a record tells of MSMQ: no gap of a whole file, nor a step of what others talk about."""
-    return reader.on_ports if record.type == "tcp_stream" else record.frames_missing is None
-
-
-def named(file: str, message: str) -> str:
-    """The message with the name of the file in front, unless it has it already."""
-    name = "standard input" if file == "-" else file
-    return message if name in message else f"{name}: {message}"
+    def _fail(self, message: str) -> None:
+        self.counts.status = 1

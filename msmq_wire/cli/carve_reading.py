@@ -13,15 +13,15 @@ from msmq_wire.capture.carve.media import Medium
 from msmq_wire.capture.carve.reader import PART, CarveReader, SearchedFile
 from msmq_wire.capture.hashing import FileRead
 from msmq_wire.capture.listing import list_files
+from msmq_wire.capture.named_captures import folders_in, is_folder
 from msmq_wire.cli.capture_set import CaptureSet
-from msmq_wire.cli.folders import folders_in, is_folder
 from msmq_wire.cli.progress import Progress
 from msmq_wire.cli.render.value_text import count_text
 from msmq_wire.cli.reporting import print_note
 from msmq_wire.units import size_text
 
 if TYPE_CHECKING:
-    from msmq_wire.cli.capture_set import ItemsOf, Read
+    from msmq_wire.capture.capture_sequence import ItemsOf, Read
 
 _GRADES = ("whole", "damaged", "head")
 _ANY = "*"

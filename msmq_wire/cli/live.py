@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from msmq_wire.cli.capture_set import CaptureSet, named, tells
+from msmq_wire.capture.capture_sequence import named, tells
+from msmq_wire.cli.capture_set import CaptureSet
 from msmq_wire.cli.health import WIRESHARK_GROUP
 from msmq_wire.cli.read_counts import nothing_found
 from msmq_wire.cli.reporting import print_error
@@ -26,7 +27,7 @@ from msmq_wire.errors import CaptureError
 from msmq_wire.records.rpc_packets import RpcCall
 
 if TYPE_CHECKING:
-    from msmq_wire.cli.capture_set import ItemsOf, Read
+    from msmq_wire.capture.capture_sequence import ItemsOf, Read
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 

@@ -1,4 +1,4 @@
-"""What is counted while captures are read, and the parts of the summary line that say so."""
+"""The parts of the summary line that say what was counted while captures were read."""
 
 from __future__ import annotations
 
@@ -6,58 +6,19 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 
-import msgspec
-
-from msmq_wire.capture.reader import CaptureReader, Summary
+from msmq_wire.capture.capture_counts import CaptureCounts, most_text
+from msmq_wire.capture.capture_counts import nothing_found as nothing_of_msmq
+from msmq_wire.capture.reader import CaptureReader
 from msmq_wire.cli.render.value_text import count_text
 from msmq_wire.cli.secret_options import KEY_OPTIONS
-from msmq_wire.records.body_keys import OpenedBody
-from msmq_wire.records.other_ports import NOT_MSMQ, UNKNOWN_CALLS
+from msmq_wire.records.other_ports import NOT_MSMQ
 
 _REASONS = 6
 _CONNECTION = re.compile(r"(?:(\S+:\d+ to \S+:\d+)|DCE/RPC): ")
 
 
-class ReadCounts(msgspec.Struct, eq=False):
-    """What was counted in the files that were read so far.
-
-    ``status`` is the exit status. ``frames`` were read, ``understood`` of them belong to MSMQ and ``skipped``
-    do not, by reason; ``bytes`` are those of the files. ``packets`` counts records by type, ``sealed`` the
-    calls that were not opened, ``bodies`` encrypted bodies by the reason that they were not opened (empty:
-    opened), ``doubtful`` those opened without a check. ``notices`` are those of the reader.
-    """
-
-    status: int = 0
-    sealed: int = 0
-    doubtful: int = 0
-    frames: int = 0
-    understood: int = 0
-    bytes: int = 0
-    bodies: Counter[str] = msgspec.field(default_factory=Counter)
-    skipped: Counter[str] = msgspec.field(default_factory=Counter)
-    packets: Counter[str] = msgspec.field(default_factory=Counter)
-    notices: Counter[str] = msgspec.field(default_factory=Counter)
-
-    def take(self, summary: Summary) -> None:
-        """Take what the reader of a capture counted, but for its frames: those are of each file."""
-        self.understood += summary.understood
-        self.skipped.update(summary.skipped)
-        self.packets.update(summary.packets)
-        self.notices.update(summary.notices)
-
-    def take_opened(self, found: OpenedBody) -> None:
-        """Count a body that a key opened, or that it did not by the reason."""
-        self.bodies[found.why] += 1
-        self.doubtful += found.doubtful
-
-    def add(self, other: ReadCounts) -> None:
-        """Add what was counted in other files."""
-        for name, count in msgspec.structs.asdict(other).items():
-            own = getattr(self, name)
-            if isinstance(own, Counter):
-                own.update(count)
-            else:
-                setattr(self, name, max(own, count) if name == "status" else own + count)
+class ReadCounts(CaptureCounts, eq=False):
+    """What was counted in the files that were read so far, and the parts of the summary line."""
 
     def frames_text(self, *, verbose: bool) -> str:
         """How many frames were read and skipped; ``verbose`` adds those understood, reasons and packets."""
@@ -128,28 +89,11 @@ def _may_hide_msmq(skipped: Mapping[str, int]) -> dict[str, int]:
 
 def nothing_found(reader: CaptureReader, frames: int, *, streams: bool) -> str:
     """Why a capture of so many frames is without a record: what else is in it, and what would show it."""
-    summary = reader.summary
+    text, summary = nothing_of_msmq(reader, frames), reader.summary
     if not summary.understood:
-        why = f" ({most_text(summary.skipped, 2)})" if summary.skipped else ""
-        way = "; to decode a port anyway: --decode-as PORT=AS" if summary.skipped[NOT_MSMQ] else ""
-        return f"no MSMQ traffic in {count_text(frames, 'frame')}{why}{way}"
-    if not reader.on_ports:
-        whole = count_text(frames, "frame")
-        unknown = summary.notices[UNKNOWN_CALLS]
-        if unknown:
-            calls = count_text(unknown, "call")
-            return f"{calls} in {whole} may be of MSMQ: no interface was captured"
-        return f"no MSMQ traffic in {whole}: the calls and HTTP requests in it are of others"
-    text = f"no packets, but {count_text(summary.understood, 'frame')} of connections to ports of MSMQ"
-    return text if streams else f"{text}: decode --streams shows them"
+        return f"{text}; to decode a port anyway: --decode-as PORT=AS" if summary.skipped[NOT_MSMQ] else text
+    return text if streams or not reader.on_ports else f"{text}: decode --streams shows them"
 
 
 def _counts_text(counts: dict[str, int]) -> str:
     return ", ".join(f"{count} {name}" for name, count in counts.items())
-
-
-def most_text(counts: Counter[str], most: int = _REASONS) -> str:
-    """What was counted most, and how much else there was."""
-    shown = dict(counts.most_common(most))
-    rest = sum(counts.values()) - sum(shown.values())
-    return _counts_text(shown) + (f", {rest} other" if rest else "")

@@ -18,7 +18,7 @@ from msmq_wire.cli import app
 from msmq_wire.cli.capture_set import CaptureSet
 
 if TYPE_CHECKING:
-    from msmq_wire.cli.capture_set import ItemsOf, Read
+    from msmq_wire.capture.capture_sequence import ItemsOf, Read
 
 Run = Callable[..., Any]
 PROGRAM = "import sys; from msmq_wire.cli.app import main; sys.exit(main())"

@@ -6,7 +6,8 @@ from collections import Counter
 
 import pytest
 
-from msmq_wire.cli.read_counts import ReadCounts, most_text
+from msmq_wire.capture.capture_counts import most_text
+from msmq_wire.cli.read_counts import ReadCounts
 
 
 def test_counts_of_files_add_up_and_the_worst_status_stays() -> None:

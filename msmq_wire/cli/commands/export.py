@@ -101,7 +101,7 @@ def export(
     outcomes = None
     if filters_by_outcome(filters, reading):
         # Loads all that follows sessions.
-        from msmq_wire.cli.outcome_column import Outcomes
+        from msmq_wire.api.outcomes import Outcomes
 
         outcomes = Outcomes(reading)
     outcome_of = None if outcomes is None else outcomes.of_record

@@ -24,6 +24,7 @@ from msmq_wire.cli.options import (
     filter_for,
     filters_by_outcome,
 )
+from msmq_wire.cli.outcome_column import outcome_source
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
 from msmq_wire.cli.render.value_text import count_text
 from msmq_wire.cli.reporting import print_error
@@ -39,7 +40,7 @@ from msmq_wire.records.outcome import OUTCOME
 from msmq_wire.records.projection import ProjectedRows, Projection
 
 if TYPE_CHECKING:
-    from msmq_wire.cli.outcome_column import Outcomes
+    from msmq_wire.api.outcomes import Outcomes
 
 _BAD_USAGE = 2
 _KNOWN = {one.name: one for one in COLUMNS}
@@ -142,7 +143,7 @@ def messages(
     outcomes = None
     if by_outcome or OUTCOME.name in output.keys:
         # Loads all that follows sessions.
-        from msmq_wire.cli.outcome_column import Outcomes
+        from msmq_wire.api.outcomes import Outcomes
 
         outcomes = Outcomes(reading)
     selection = Selection(matches, outcome_of=None if outcomes is None else outcomes.of_record)
@@ -168,7 +169,7 @@ def messages(
             if record not in selection:
                 continue
             matching += 1
-            became = () if outcomes is None else (outcomes.source_of(record),)
+            became = () if outcomes is None else (outcome_source(outcomes.of_record(record)),)
             output.write(RowValues(shown, message, RecordRow(shown), *became, hidden=hidden))
             if body_files is not None and status == 0:
                 body = message_body(shown)

@@ -10,8 +10,8 @@ from typing import Annotated
 
 import typer
 
+from msmq_wire.capture.named_captures import holds_captures
 from msmq_wire.cli.capture_set import CaptureSet
-from msmq_wire.cli.folders import holds_captures
 from msmq_wire.cli.formats import RowFormat
 from msmq_wire.cli.options import Filters, filter_for
 from msmq_wire.cli.reading_options import BODY_KEYS, ReadingOptions, with_reading_options

@@ -16,7 +16,6 @@ from msmq_wire.cli.render.srmp_nodes import shortened
 from msmq_wire.cli.render.step_text import StepText
 from msmq_wire.cli.render.value_text import count_text, timestamp_text
 from msmq_wire.cli.reporting import print_error
-from msmq_wire.cli.second_reading import SecondReading
 from msmq_wire.detection.diagnosis.phrases import Phrases, quoted, short
 from msmq_wire.detection.diagnosis.timeline import SessionSteps, TimelineStep, message_steps, step_view
 from msmq_wire.engines.text.escaping import json_line
@@ -161,7 +160,7 @@ class _Shown:
 def _read_again(session: Session, read: CaptureStory) -> SessionSteps:
     """The steps of a session from a second reading."""
     steps: SessionSteps | None = None
-    for record in SecondReading(read.reading):
+    for record in read.reading.again():
         shown = read.redactor.record(record)
         if steps is None and (record.stream, record.id) == (session.stream, session.first.record):
             steps = SessionSteps(shown.capture, session.stream)

@@ -1,0 +1,262 @@
+"""`CaptureSequence`: the records of several captures, one file after the other.
+
+The rule kept here: files that follow each other in time are one capture, and are read in that order. Ids run
+on through all captures.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import cached_property
+from typing import TYPE_CHECKING, BinaryIO, TypeAlias, cast
+
+from msmq_wire.capture.capture_counts import CaptureCounts, nothing_found
+from msmq_wire.capture.reader import CaptureReader
+from msmq_wire.capture.rings import rings
+from msmq_wire.errors import CaptureError
+from msmq_wire.records.joined_capture import JoinedCapture
+from msmq_wire.records.projection import ProjectedRows, Projection
+from msmq_wire.records.recognition import Ports
+from msmq_wire.records.record import Record, is_file_error
+from msmq_wire.records.rpc_packets import RpcCall
+from msmq_wire.rpc.pdu_protection import Negotiator
+
+if TYPE_CHECKING:
+    from msmq_wire.capture.packet_batch import PacketBatch
+
+    Read: TypeAlias = Record | ProjectedRows | PacketBatch
+    ItemsOf: TypeAlias = Callable[[CaptureReader], Iterator[Read]]
+
+_PROGRAM = 192 << 20
+"""Bytes that a program takes beside what it follows: its code, a chunk of the capture, open packets."""
+
+
+class CaptureSequence:
+    """Reads captures in order; iterate once.
+
+    ``files`` are paths, or ``"-"`` for standard input; ``given`` has binary file objects by the names that
+    they have among ``files``. ``ports``, ``streams`` and ``negotiator`` are those of `CaptureReader`.
+    ``memory`` are bytes for all of a program that follows sessions. ``captures`` puts those files together
+    that are one capture (`msmq_wire.capture.rings`).
+
+    A file that cannot be read raises CaptureError. Damage later on is kept in ``errors``, what else should be
+    known of a file in ``notices``; ``counts`` counts as it goes.
+    """
+
+    def __init__(
+        self,
+        files: Sequence[str],
+        *,
+        given: Mapping[str, BinaryIO] | None = None,
+        ports: Ports = (),
+        streams: bool = False,
+        negotiator: Negotiator | None = None,
+        memory: int | None = None,
+    ) -> None:
+        self.files = list(files)
+        self.ports = ports
+        self.streams = streams
+        self.negotiator = negotiator
+        self.memory = memory
+        self.several = len(self.files) > 1
+        self.errors: list[CaptureError] = []
+        self.notices: list[str] = []
+        self.counts = CaptureCounts()
+        self._given = given or {}
+        self._starts = {name: file.tell() for name, file in self._given.items() if file.seekable()}
+        self._last_id = 0
+
+    def __iter__(self) -> Iterator[Record]:
+        # Without a projection there are no projected rows.
+        return cast("Iterator[Record]", self._read(iter))
+
+    def projected(self, projection: Projection | None) -> Iterator[Record | ProjectedRows]:
+        """Iterate over records, and with a projection over rows in place of those that it makes needless."""
+        if projection is None:
+            return iter(self)
+        return cast(
+            "Iterator[Record | ProjectedRows]", self._read(lambda reader: reader.projected(projection))
+        )
+
+    def batched(self) -> Iterator[Record | PacketBatch]:
+        """Iterate over batches of what is read by column, and over the records of all else."""
+        return cast("Iterator[Record | PacketBatch]", self._read(lambda reader: reader.batched()))
+
+    def again(self) -> CaptureSequence:
+        """Another reading of the same captures, with their steps and the same ids."""
+        other = CaptureSequence(
+            self.files,
+            given=self._given,
+            ports=self.ports,
+            streams=True,
+            negotiator=self.negotiator,
+            memory=self.memory,
+        )
+        other._starts, other.captures = self._starts, self.captures
+        return other
+
+    def _read(self, items_of: ItemsOf) -> Iterator[Read]:
+        return self._all(items_of)
+
+    @cached_property
+    def captures(self) -> list[tuple[str, ...]]:
+        """The files by capture, each capture in order of time."""
+        return rings(self.files) if self.several else [(file,) for file in self.files]
+
+    @property
+    def budget(self) -> int | None:
+        """Bytes of the ``memory`` for what is followed; None where that of the library counts."""
+        # What is known of the capture takes half as many.
+        return None if self.memory is None else max(self.memory // 2, self.memory - _PROGRAM) * 2 // 3
+
+    @property
+    def at_end(self) -> bool:
+        """Whether all was read that was captured."""
+        return True
+
+    @cached_property
+    def as_it_comes(self) -> bool:
+        """Whether something is read that may go on for as long as somebody writes to it."""
+        return any(_is_pipe(file) for file in self.files if file not in self._given)
+
+    @property
+    def once(self) -> bool:
+        """Whether it cannot be read again: it may go on, or comes through standard input."""
+        return self.as_it_comes or "-" in self.files or len(self._starts) < len(self._given)
+
+    def _all(self, items_of: ItemsOf) -> Generator[Read, None, None]:
+        for files in self.captures:
+            yield from self._capture(files, items_of)
+
+    def _opened(
+        self,
+        file: str,
+        first_id: int,
+        joined: JoinedCapture | None = None,
+        after: CaptureReader | None = None,
+    ) -> CaptureReader:
+        given = self._given.get(file)
+        if given is not None and file in self._starts:
+            given.seek(self._starts[file])
+        return CaptureReader(
+            file if given is None else given,
+            ports=self.ports,
+            streams=self.streams,
+            first_id=first_id,
+            negotiator=self.negotiator,
+            joined=joined,
+            after=after,
+        )
+
+    def _capture(self, files: Sequence[str], items_of: ItemsOf) -> Iterator[Read]:
+        joined, seen, frames = JoinedCapture(files) if len(files) > 1 else None, Seen(), self.counts.frames
+        last: CaptureReader | None = None
+        try:
+            for file in files:
+                try:
+                    if file not in self._given and os.path.isdir(file):
+                        raise CaptureError(self._folder_text(file))
+                    with self._opened(file, self._last_id + 1, joined, last) as reader:
+                        last = reader
+                        try:
+                            yield from self._items(reader, file, items_of, seen)
+                        finally:
+                            self.counts.frames += reader.summary.frames
+                except CaptureError as error:
+                    seen.damaged = True
+                    self._unreadable(file, error)
+            if joined is not None and last is not None:
+                for record in last.finish():
+                    seen.found = seen.found or tells(record, last)
+                    self.counts.sealed += _is_sealed(record)
+                    yield record
+        finally:
+            if last is not None:
+                self._last_id = last.last_id
+                self.counts.take(last.summary)
+        if last is not None and not seen.found and not seen.damaged:
+            self._nothing_found(joined or files[0], last, self.counts.frames - frames)
+
+    def _items(self, reader: CaptureReader, file: str, items_of: ItemsOf, seen: Seen) -> Iterator[Read]:
+        """What a file holds; take note in ``seen`` of what that is."""
+        seen.damaged_here = False
+        with self._watched(reader, file, seen):
+            try:
+                for item in items_of(reader):
+                    records: tuple[Record, ...] = ()
+                    if isinstance(item, Record):
+                        records = (item,)
+                    elif isinstance(item, ProjectedRows):
+                        seen.found = True
+                    else:
+                        records, seen.found = item.others, seen.found or len(item) > 0
+                    for record in records:
+                        if is_file_error(record):
+                            seen.damaged = seen.damaged_here = True
+                            self._damaged(file, record)
+                            continue
+                        seen.found = seen.found or tells(record, reader)
+                        self.counts.sealed += _is_sealed(record)
+                    yield item
+            finally:
+                self.counts.bytes += reader.source.bytes_read
+                self._last_id = reader.last_id
+
+    def _watched(self, reader: CaptureReader, file: str, seen: Seen) -> AbstractContextManager[object]:
+        """What goes on while a file is read."""
+        return nullcontext()
+
+    def _folder_text(self, folder: str) -> str:
+        """What is wrong with a folder among the files."""
+        return f"no capture in this folder: {folder}"
+
+    def _unreadable(self, file: str, error: CaptureError) -> None:
+        """Say that a file cannot be read."""
+        raise error
+
+    def _damaged(self, file: str, record: Record) -> None:
+        """Say that a file cannot be read to its end."""
+        self.errors.append(CaptureError(damage_text(file, record), offset=record.offset))
+
+    def _nothing_found(self, name: str, reader: CaptureReader, frames: int) -> None:
+        """Say that a capture holds nothing of MSMQ."""
+        self.notices.append(named(name, nothing_found(reader, frames)))
+
+
+class Seen:
+    """Whether anything was found in files of one capture, whether any is damaged, and whether this one is."""
+
+    found = damaged = damaged_here = False
+
+
+def damage_text(file: str, record: Record) -> str:
+    """What a record says of a damaged file."""
+    return named(file, record.reason or "the file is damaged")
+
+
+def tells(record: Record, reader: CaptureReader) -> bool:
+    """Whether a record tells of MSMQ: no gap of a whole file, nor a step of what others talk about."""
+    return reader.on_ports if record.type == "tcp_stream" else record.frames_missing is None
+
+
+def named(file: str, message: str) -> str:
+    """The message with the name of the file in front, unless it has it already."""
+    name = "standard input" if file == "-" else file
+    return message if name in message else f"{name}: {message}"
+
+
+def _is_sealed(record: Record) -> bool:
+    return isinstance(record.packet, RpcCall) and record.packet.sealed
+
+
+def _is_pipe(file: str) -> bool:
+    try:
+        mode = (os.fstat(sys.stdin.fileno()) if file == "-" else os.stat(file)).st_mode
+    except (OSError, ValueError):
+        # Standard input that is no file of the system.
+        return file == "-"
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or stat.S_ISCHR(mode)
