@@ -20,7 +20,7 @@ from msmq_wire.wire.headers.topology_packet_header import DISCOVERY
 from msmq_wire.wire.headers.user_header import UserHeader
 from msmq_wire.wire.musts import Must
 from msmq_wire.wire.packets.acknowledgment import ACK_LABEL, ORDER_QUEUE, ORDER_QUEUE_NUMBER
-from msmq_wire.wire.packets.base import Packet
+from msmq_wire.wire.packets.base import BinaryPacket
 from msmq_wire.wire.packets.ping import PING_SIGNATURE
 from msmq_wire.wire.shown import ShownName, ShownText
 from msmq_wire.wire.types.enumerations import (
@@ -92,7 +92,7 @@ class _Tables:
     def _root(self, cls: Any) -> dict[str, Any]:
         """One structure of the registry: its names, its decoder, and the layout that shows it."""
         stem = cls.stem()
-        whole = issubclass(cls, Packet)
+        whole = issubclass(cls, BinaryPacket)
         prefix = "msmq" if whole else f"msmq.{stem}"
         self._decoder(cls, {})
         root: dict[str, Any] = {
@@ -178,7 +178,7 @@ class _Tables:
         if structures:
             entry["arms"] = {kind.stem(): self._layout(kind, abbr) for kind in structures}
             # A header that a packet can have twice is told by the name of its field.
-            entry["header"] = True if issubclass(cls, Packet) and field.name in entry["arms"] else None
+            entry["header"] = True if issubclass(cls, BinaryPacket) and field.name in entry["arms"] else None
         if cls is UserHeader and field.name.endswith("_queue"):
             # destination_queue is told by DQ, admin_queue by AQ, response_queue by RQ.
             entry["queue"] = f"{field.name[0]}q"

@@ -37,7 +37,7 @@ from msmq_wire.wire.fields import (
     fields,
     known,
 )
-from msmq_wire.wire.packets.base import Packet, Total
+from msmq_wire.wire.packets.base import BinaryPacket, Total
 
 _Struct = TypeVar("_Struct", bound=WireStruct)
 
@@ -254,7 +254,7 @@ class _Draft:
             ends[field.name] = here - before
         if own is not None:
             self._own_size(own, here - start)
-        if issubclass(self.cls, Packet):
+        if issubclass(self.cls, BinaryPacket):
             for total in self.cls.TOTALS:
                 self._total(total, ends, settled)
         return here

@@ -13,7 +13,7 @@ from msmq_wire.capture.reader import CaptureReader
 from msmq_wire.reassembly.tcp_events import TcpSegment
 from msmq_wire.records.endpoint import proxied
 from msmq_wire.records.record import Record
-from msmq_wire.wire.packets.base import Packet
+from msmq_wire.wire.packets.base import BinaryPacket
 from tests.capture.test_pathologies import datagrams
 
 _FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
@@ -211,7 +211,7 @@ def test_a_load_balancer_in_front_of_something_else_is_not_followed(tmp_path: Pa
 
 def test_bodies_like_headers_are_bodies(tmp_path: Path) -> None:
     body = _LINE * 40
-    message: Packet = build_message(r"DIRECT=OS:msg01\private$\orders", body)
+    message: BinaryPacket = build_message(r"DIRECT=OS:msg01\private$\orders", body)
     data = encode(message)
     at = data.index(_LINE)
     found, _ = read(tmp_path, conversation(data[:at], data[at:], data[:at], data[at:]))

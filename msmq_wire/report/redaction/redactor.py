@@ -27,7 +27,7 @@ from msmq_wire.wire.headers.order_ack_body import OrderAckBody
 from msmq_wire.wire.headers.user_header import UserHeader
 from msmq_wire.wire.musts import Anomaly, View
 from msmq_wire.wire.packets.acknowledgment import is_order_queue
-from msmq_wire.wire.packets.base import Packet
+from msmq_wire.wire.packets.base import BinaryPacket
 from msmq_wire.wire.private import FILE, Private, Public, What, privacy
 from msmq_wire.wire.types.wchar_text import WcharText
 
@@ -112,7 +112,7 @@ class Redactor:
             if after is not before:
                 changed[name] = after
         shown = msgspec.structs.replace(value, **changed) if changed else value
-        return self._acknowledged(shown, value) if isinstance(value, Packet) else shown
+        return self._acknowledged(shown, value) if isinstance(value, BinaryPacket) else shown
 
     def _leaf(self, value: Any, marker: Private | Public | None, around: View | None) -> Any:
         if isinstance(marker, Public):

@@ -27,7 +27,7 @@ class Total(msgspec.Struct, frozen=True):
     or_of: tuple[str, ...] = ()
 
 
-class Packet(WireStruct, frozen=True, kw_only=True, gc=False):
+class BinaryPacket(WireStruct, frozen=True, kw_only=True, gc=False):
     """A packet of the binary protocol."""
 
     TOTALS: ClassVar[tuple[Total, ...]] = ()
@@ -36,7 +36,7 @@ class Packet(WireStruct, frozen=True, kw_only=True, gc=False):
     remote_read: ClassVar[int] = 0
 
 
-class InternalPacket(Packet, frozen=True, kw_only=True, gc=False):
+class InternalPacket(BinaryPacket, frozen=True, kw_only=True, gc=False):
     """What all internal packets begin with; holds one whose type is unknown, or cut off."""
 
     SPEC: ClassVar[SpecRef] = SpecRef("MS-MQQB", "2.2.1")

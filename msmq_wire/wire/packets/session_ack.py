@@ -12,7 +12,7 @@ from msmq_wire.wire.musts import Musts
 from msmq_wire.wire.packets.base import (
     INTERNAL_MUSTS,
     PACKET_SIZE,
-    Packet,
+    BinaryPacket,
     Total,
     announced_session_header,
     packet_type,
@@ -20,7 +20,7 @@ from msmq_wire.wire.packets.base import (
 from msmq_wire.wire.types.enumerations import InternalPacketType
 
 
-class SessionAck(Packet, frozen=True, kw_only=True, gc=False):
+class SessionAck(BinaryPacket, frozen=True, kw_only=True, gc=False):
     """Acknowledges user packets of the other direction; here PacketSize counts the SessionHeader."""
 
     SPEC: ClassVar[SpecRef] = SpecRef("MS-MQQB", "2.2.6")

@@ -17,13 +17,13 @@ from msmq_wire.wire.headers.srmp_envelope_header import SRMPEnvelopeHeader
 from msmq_wire.wire.headers.transaction_header import TransactionHeader
 from msmq_wire.wire.headers.user_header import UserHeader
 from msmq_wire.wire.musts import Must, Musts
-from msmq_wire.wire.packets.base import PACKET_SIZE, UNDECLARED, Packet, Total
+from msmq_wire.wire.packets.base import PACKET_SIZE, UNDECLARED, BinaryPacket, Total
 from msmq_wire.wire.types.guid import NULL_GUID
 
 _USER = SpecRef("MS-MQMQ", "2.2.19.2")
 
 
-class MessageHeaders(Packet, frozen=True, kw_only=True, gc=False):
+class MessageHeaders(BinaryPacket, frozen=True, kw_only=True, gc=False):
     """The headers that a UserMessage and a remote-read packet share, in wire order."""
 
     base_header: Annotated[BaseHeader, Node(BaseHeader), "Common header."] = BaseHeader(packet_size=120)
