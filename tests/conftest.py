@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, settings
 
 from tests.effort import EVERY_TEST, LONG, WHOLE, examples
 from tests.needs import need, needs_of, needs_of_module, problem, summary
+from tests.whole_repr import differences
 
 if TYPE_CHECKING:
     from tests.tables.store.s3_server import S3Server
@@ -45,6 +46,13 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip a test that declares a need that is missing, and say which."""
     need(*needs_of(item))
+
+
+def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str] | None:
+    """Name the fields in which two values differ; each alone is shown in one line."""
+    if op != "==" or not hasattr(left, "__struct_fields__") or type(left) is not type(right):
+        return None
+    return [f"{left!r} == {right!r}", *differences(left, right)]
 
 
 class _SkippedModule(pytest.Module):

@@ -10,6 +10,7 @@ from typing import Annotated, Literal, TypeAlias
 import msgspec
 
 from msmq_wire.records.endpoint import host_of
+from msmq_wire.representation import line, shortened, struct_line
 from msmq_wire.wire.private import ENDPOINT, FILE, Private
 
 Severity = Literal["info", "low", "medium", "high"]
@@ -48,6 +49,8 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     length: int = 0
     data: bytes = b""
 
+    __repr__ = struct_line
+
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """One observation of one rule.
@@ -75,6 +78,9 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     cause: Evidence | None = None
     first: bool = False
     answered: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return line(self, f"{self.id} ({self.severity}, {self.confidence}):", shortened(self.message, 120))
 
     @property
     def sender(self) -> str:

@@ -14,6 +14,7 @@ from msmq_wire.engines import must_checks, reference
 from msmq_wire.engines.field_offsets import span
 from msmq_wire.engines.rows import engine as rows
 from msmq_wire.errors import DecodeError
+from msmq_wire.representation import line, shortened
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire import registry
 from msmq_wire.wire.headers.base_header import SIGNATURE
@@ -47,6 +48,15 @@ class InspectResult(msgspec.Struct, frozen=True, kw_only=True):
     consumed: int
     remainder: bytes
     error: DecodeError | None
+
+    def __repr__(self) -> str:
+        parts = [self.type or "no packet", f"{self.consumed} bytes"]
+        parts += [anomaly.code for anomaly in self.anomalies[:1]]
+        if len(self.anomalies) > 1:
+            parts[-1] += f" and {len(self.anomalies) - 1} more"
+        parts += [] if self.error is None else [f"{self.error.code} at {shortened(self.error.path, 64)}"]
+        parts += [f"{len(self.remainder)} bytes left"] if self.remainder else []
+        return line(self, ", ".join(parts))
 
 
 def _checked(engine: str) -> str:

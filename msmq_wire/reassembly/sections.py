@@ -24,6 +24,7 @@ import msgspec
 from msmq_wire.buffers import as_bytes
 from msmq_wire.engines.reference import find_anomalies, layout, parse
 from msmq_wire.errors import DecodeError
+from msmq_wire.representation import struct_line
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.headers.base_header import INFINITE
@@ -56,6 +57,8 @@ class JoinedPacket(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     missing: tuple[Range, ...]
     complete: bool
     problems: tuple[Anomaly, ...]
+
+    __repr__ = struct_line
 
 
 class _Part(msgspec.Struct, frozen=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, Protocol, TypeAlias, TypedDict
 
 import msgspec
@@ -9,6 +10,9 @@ import msgspec
 from msmq_wire.engines.codec import inspect
 from msmq_wire.errors import DecodeError
 from msmq_wire.records.endpoint import proxied
+from msmq_wire.records.queue_names import short_queue
+from msmq_wire.representation import label_text, line, shortened
+from msmq_wire.units import MILLISECOND, SECOND
 from msmq_wire.wire.musts import Anomaly, View
 from msmq_wire.wire.private import ENDPOINT, FILE, PUBLIC, Private
 
@@ -81,6 +85,33 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     grade: Annotated[Grade | None, PUBLIC] = None
     locations: tuple[FileLocation, ...] = ()
     path: Annotated[bytes, Private("host", "captured_in")] = b""
+
+    def __repr__(self) -> str:
+        queue, label = getattr(self.packet, "queue_and_label", ("", ""))
+        method = getattr(self.packet, "method", None)
+        reason = self.event or self.reason or ("" if self.error is None else self.error.code)
+        return line(
+            self,
+            str(self.id),
+            self.type,
+            _moment(self.time),
+            f"{shortened(self.src or '?')} -> {shortened(self.dst or '?')}" if self.src or self.dst else "",
+            label_text(label),
+            f"to {shortened(short_queue(queue))}" if queue else "",
+            shortened(method) if isinstance(method, str) and self.type.endswith("_call") else "",
+            shortened(reason),
+        )
+
+
+def _moment(nanoseconds: int | None) -> str:
+    """Date and time in UTC; empty where there is none."""
+    if nanoseconds is None:
+        return ""
+    try:
+        moment = datetime.fromtimestamp(nanoseconds // SECOND, UTC)
+    except (OverflowError, ValueError, OSError):
+        return f"{nanoseconds} ns"
+    return f"{moment:%Y-%m-%d %H:%M:%S}.{nanoseconds % SECOND // MILLISECOND:03d}Z"
 
 
 class RecordPlace(TypedDict):

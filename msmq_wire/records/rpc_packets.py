@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import msgspec
 
+from msmq_wire.representation import label_text, line, shortened, struct_line
 from msmq_wire.rpc.transfer_properties import MessageProperties
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.partial import reached_number
@@ -34,6 +35,8 @@ class RpcBindContext(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     reason: Annotated[int | None, "Why it was refused."] = None
     accepted: Annotated[str | None, PUBLIC, "The transfer syntax that the server chose."] = None
 
+    __repr__ = struct_line
+
 
 class RpcBind(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """bind or alter_context with its answer, [MS-RPCE] 2.2.2.
@@ -58,6 +61,8 @@ class RpcBind(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     max_recv_frag: Annotated[int, "Bytes of the longest fragment that the client takes."]
     association_group: Annotated[int, "Group of connections of one client."]
     secondary_address: Annotated[str, Private("host", "port"), "Port that the server names."]
+
+    __repr__ = struct_line
 
 
 class RpcCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -116,6 +121,17 @@ class RpcCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     complete: Annotated[bool, "Whether all fragments were captured."] = True
     note: Annotated[str, NOTE, "What could not be opened or is wrong with a signature."] = ""
 
+    def __repr__(self) -> str:
+        method = self.method or f"{self.interface} opnum {self.opnum}"
+        status = "" if self.status is None else f"{'fault' if self.fault else 'status'} {self.status:#010x}"
+        queue = f"queue {shortened(self.queue, 48)}" if self.queue else ""
+        return line(self, ", ".join(filter(None, (shortened(method), status, queue))))
+
+    @property
+    def queue_and_label(self) -> tuple[str, str]:
+        """The queue of the call, empty where it is not known, and no label."""
+        return self.queue or "", ""
+
     @property
     def role(self) -> Role | None:
         """What its method does; None where the method is not known, or nothing depends on it."""
@@ -159,6 +175,8 @@ class RpcFault(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     flags: Annotated[int, "Flags of the fault's PDU."]
     cancel_count: Annotated[int, "Cancels that the server has received."]
 
+    __repr__ = struct_line
+
 
 class TransferBuffer(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The message in a CACTransferBufferV2, [MS-MQMP] 3.1.1.11; ``queue`` is the one its call is about."""
@@ -166,3 +184,13 @@ class TransferBuffer(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMP", "3.1.1.11")
     queue: Annotated[str | None, QUEUE_NAME, "Format name of the queue that the call is about."]
     properties: Annotated[MessageProperties, "Properties of the message."]
+
+    @property
+    def queue_and_label(self) -> tuple[str, str]:
+        """The format name of the destination queue and the label, empty where they are not known."""
+        queue = self.properties.destination_queue_format_name or self.queue
+        return queue or "", "" if self.properties.label is None else self.properties.label.text
+
+    def __repr__(self) -> str:
+        queue, label = self.queue_and_label
+        return line(self, label_text(label), f"to {shortened(queue, 56)}" if queue else "")

@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar
 
 import msgspec
 
+from msmq_wire.representation import label_text, line, shortened, struct_line
 from msmq_wire.spec import SpecRef
 from msmq_wire.srmp.elements.envelope import SrmpEnvelope
 from msmq_wire.wire.expressions import this
@@ -28,6 +29,8 @@ class SrmpField(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     name: Annotated[str, Public(_KNOWN), "As it was sent."]
     value: Annotated[str, Private("host", "header", this.name), "Folded lines joined by a blank."]
 
+    __repr__ = struct_line
+
 
 class SrmpPart(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A part of the HTTP body; ``offset`` counts from its first byte, chunk sizes taken out."""
@@ -41,6 +44,8 @@ class SrmpPart(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     length: Annotated[int, "Bytes of its data."]
     data: Annotated[bytes, "Its data where no other field shows it."] = b""
 
+    __repr__ = struct_line
+
 
 class SrmpResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The HTTP response to the message."""
@@ -52,6 +57,8 @@ class SrmpResponse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     body: Annotated[bytes, "Body; there should be none."]
     frames: Annotated[tuple[int, ...], "Frames that carried it."]
     complete: Annotated[bool, "Whether all of it was captured."]
+
+    __repr__ = struct_line
 
 
 class SrmpMessage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -83,3 +90,14 @@ class SrmpMessage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         int | None, "Nanoseconds from the last frame of the request to the last of the response."
     ] = None
     complete: Annotated[bool, "Whether all of the request was captured."] = True
+
+    @property
+    def queue_and_label(self) -> tuple[str, str]:
+        """The format name of the destination queue and the label, empty where they are not known."""
+        return self.queue or "", self.label or ""
+
+    def __repr__(self) -> str:
+        queue = f"to {shortened(self.queue, 56)}" if self.queue else ""
+        status = "no response" if self.response is None else f"status {self.response.status}"
+        what = "" if self.kind == "message" else shortened(self.kind)
+        return line(self, what, label_text(self.label), ", ".join(filter(None, (queue, status))))

@@ -13,6 +13,7 @@ from typing import Annotated, Any, ClassVar, TypeAlias
 import msgspec
 
 from msmq_wire.errors import FormatNameError
+from msmq_wire.representation import struct_line
 from msmq_wire.rpc.constants import Auditing, TransferPrivacyLevel, TransferType
 from msmq_wire.rpc.types.cac_transfer_buffer import CACTransferBufferV2
 from msmq_wire.rpc.types.queue_format import ObjectId, QueueFormat
@@ -89,6 +90,8 @@ class MessageProperties(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     transaction_identifier: ObjectId | None = None
     truncated: Annotated[tuple[str, ...], PUBLIC, "Properties of which the buffer holds a part only."] = ()
     problems: Annotated[tuple[str, ...], PUBLIC, "What cannot be trusted, in sentences."] = ()
+
+    __repr__ = struct_line
 
 
 PRIVACY_LEVELS: Mapping[int, int] = {

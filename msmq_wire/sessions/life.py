@@ -7,6 +7,8 @@ from typing import Literal
 import msgspec
 
 from msmq_wire.records.outcome import Outcome
+from msmq_wire.records.queue_names import short_queue
+from msmq_wire.representation import label_text, line, shortened
 from msmq_wire.sessions.session import Moment
 from msmq_wire.wire.types.guid import GUID
 
@@ -129,6 +131,11 @@ class MessageLife(msgspec.Struct, frozen=True, gc=False):
     moved_to: tuple[str, ...] = ()
     twin: bool = False
     purged_by: int | None = None
+
+    def __repr__(self) -> str:
+        queue = f"to {shortened(short_queue(self.queue))}" if self.queue else ""
+        parts = (label_text(self.label), queue, f"({self.outcome}):", shortened(self.reason, 120))
+        return line(self, shortened(self.message_id, 48), *parts)
 
     @property
     def failed(self) -> bool:

@@ -15,6 +15,7 @@ import construct
 import msgspec
 
 from msmq_wire.errors import DecodeError, EncodeError
+from msmq_wire.representation import struct_line
 from msmq_wire.spec import SpecRef, snake_case
 from msmq_wire.wire.expressions import ABSENT, UNDETERMINED
 from msmq_wire.wire.generation import Generator
@@ -129,6 +130,9 @@ class WireStruct(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     def schema(cls) -> Node:
         """The construct schema, built from the annotations."""
         return _schema(cls)
+
+    def __repr__(self) -> str:
+        return struct_line(self)
 
     def __getitem__(self, name: str) -> Any:
         # What expressions see of a structure inside the one they are evaluated on.

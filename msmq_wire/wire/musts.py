@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from msmq_wire.representation import line, shortened
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import UNDETERMINED, Expression, Undetermined
 
@@ -27,6 +28,9 @@ class Anomaly(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     offset: int
     length: int
     spec: SpecRef
+
+    def __repr__(self) -> str:
+        return line(self, f"{shortened(self.code, 64)} at offset {self.offset}:", shortened(self.message, 96))
 
 
 class Must:

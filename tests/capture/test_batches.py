@@ -31,6 +31,7 @@ from msmq_wire.records.finder import PacketFinder
 from msmq_wire.records.record import Item, Record
 from msmq_wire.records.run import Run, in_order
 from tests.effort import examples, in_batches, seeds, share
+from tests.whole_repr import whole_repr
 
 CAPTURES = sorted((Path(__file__).resolve().parents[2] / "fixtures" / "captures").glob("*.pcap*"))
 DEMO = CAPTURES[0]
@@ -45,7 +46,7 @@ def shown(records: list[Record]) -> list[Any]:
         found.append(msgspec.structs.replace(record, error=None))
         if record.error is not None:
             error = record.error
-            found.append((error.code, error.path, error.offset, error.message, repr(error.partial)))
+            found.append((error.code, error.path, error.offset, error.message, whole_repr(error.partial)))
     return found
 
 

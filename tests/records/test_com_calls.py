@@ -43,6 +43,7 @@ from msmq_wire.report.redaction.redactor import Redaction, Redactor
 from msmq_wire.wire.types.guid import GUID
 from tests.effort import examples
 from tests.schemas import schema_of
+from tests.whole_repr import whole_repr
 
 ROOT = Path(__file__).resolve().parents[2]
 CAPTURES = ROOT / "fixtures" / "captures"
@@ -317,7 +318,7 @@ def test_hosts_are_hidden_wherever_a_call_names_them() -> None:
         if isinstance(record.packet, ComCall):
             hidden = Redactor({Redaction.HOSTS}).redacted(record.packet)
             assert isinstance(hidden, ComCall)
-            shown = repr(hidden) + json.dumps(record_view(record) | {"packet": None})
+            shown = whole_repr(hidden) + json.dumps(record_view(record) | {"packet": None})
             assert "MSG01" not in shown
             assert "WS17" not in shown
             assert b"M\0S\0G\0" not in (hidden.response.ppmsg.ab_data if hidden.returned else b"")

@@ -32,6 +32,7 @@ from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.split_planning import place_splits
 from tests.capture.conftest import Traffic
 from tests.effort import examples, in_batches, remembered
+from tests.whole_repr import whole_repr
 
 pytestmark = pytest.mark.needs("pyspark")
 
@@ -368,7 +369,7 @@ def reported(record: Record, parent: Record | None) -> str:
     values = {name: getattr(record, name) for name in record.__struct_fields__}
     del values["id"], values["stream"], values["capture"]
     values["parent"] = None if parent is None else reported(parent, None)
-    return repr({**values, "error": str(record.error)})
+    return whole_repr({**values, "error": str(record.error)})
 
 
 @pytest.mark.check

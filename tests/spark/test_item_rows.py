@@ -13,6 +13,7 @@ from msmq_wire.capture.capture_reading import CaptureReading
 from msmq_wire.capture.listing import captures_of, list_files
 from msmq_wire.spark.item_rows import ITEM_FIELDS, item_columns, items_of, run_of
 from tests.effort import in_batches
+from tests.whole_repr import whole_repr
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 CAPTURES = sorted(FIXTURES.rglob("*.pcap*"))
@@ -22,7 +23,7 @@ def values(record: Record) -> dict[str, Any]:
     """What a record holds; errors compare by what they hold."""
     found = {name: getattr(record, name) for name in record.__struct_fields__}
     if record.error is not None:
-        found["error"] = {**vars(record.error), "partial": repr(record.error.partial)}
+        found["error"] = {**vars(record.error), "partial": whole_repr(record.error.partial)}
     return found
 
 

@@ -16,6 +16,7 @@ from msmq_wire.detection.diagnosis.claims import Claim, Fact
 from msmq_wire.detection.finding import SEVERITIES, Severity
 from msmq_wire.records.coverage import Need, Position
 from msmq_wire.records.visibility import Visibility
+from msmq_wire.representation import line, shortened
 from msmq_wire.sessions import Moment
 
 MOST = 10
@@ -35,6 +36,9 @@ class Statement(msgspec.Struct, frozen=True, kw_only=True):
     frames: tuple[int, ...] = ()
     records: tuple[int, ...] = ()
     attention: Severity | None = None
+
+    def __repr__(self) -> str:
+        return line(self, shortened(self.text, 120))
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,6 +60,9 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     claims: tuple[Claim, ...] = ()
     causes: tuple[Cause, ...] = ()
     notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return line(self, f"{self.number}:", *(shortened(text, 120) for text in self.sentences[:1]))
 
     @property
     def flagged(self) -> bool:

@@ -22,6 +22,7 @@ from msmq_wire.detection.folding import MOST_KEPT, FindingGroup, Fold
 from msmq_wire.detection.registry import RULES
 from msmq_wire.records.record import Record
 from msmq_wire.records.visibility import Visibility
+from msmq_wire.representation import line, shortened
 from msmq_wire.sessions import Moment, Story
 from msmq_wire.sessions.followed_message import moment_of
 
@@ -66,6 +67,9 @@ class DigestLine(msgspec.Struct, frozen=True, kw_only=True):
     command: str = ""
     count: int = 1
 
+    def __repr__(self) -> str:
+        return line(self, f"({self.severity}, {self.confidence})", shortened(self.text, 120))
+
     @property
     def said(self) -> str:
         """The line as sentences: what is wrong, where, and what to do."""
@@ -83,6 +87,14 @@ class Digest(msgspec.Struct, frozen=True, kw_only=True):
     lines: tuple[DigestLine, ...] = ()
     more: int = 0
     looked_at: str = ""
+
+    def __repr__(self) -> str:
+        found = (
+            [f"{len(self.causes) + self.more} causes:", self.causes[0].text]
+            if self.causes
+            else [self.nothing]
+        )
+        return line(self, *(shortened(text, 120) for text in found))
 
     @property
     def causes(self) -> tuple[DigestLine, ...]:

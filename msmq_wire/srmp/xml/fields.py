@@ -17,6 +17,7 @@ from typing import Annotated, Any, ClassVar, Self, get_args, get_origin, get_typ
 import msgspec
 
 from msmq_wire.errors import EncodeError
+from msmq_wire.representation import struct_line
 from msmq_wire.spec import SpecRef, snake_case
 from msmq_wire.srmp.xml.element_tree import Attribute, Element, unplaced
 from msmq_wire.wire.musts import Anomaly, View
@@ -258,6 +259,8 @@ class XmlStruct(msgspec.Struct, frozen=True, kw_only=True):
     order: Annotated[tuple[str, ...], Public(among=_tags)] = ()
     mixed_text: str = ""
     written_as: Annotated[str, Public(among=_aliases)] = ""
+
+    __repr__ = struct_line
 
     @classmethod
     def stem(cls) -> str:

@@ -2,6 +2,7 @@
 
 from typing import Annotated, ClassVar
 
+from msmq_wire.representation import label_text, line, shortened
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
 from msmq_wire.wire.fields import Limit, Node, Opt, Rest, Tell
@@ -65,6 +66,26 @@ class MessageHeaders(BinaryPacket, frozen=True, kw_only=True, gc=False):
         Opt(this.user_header.flags & 0x800000 != 0, Node(MultiQueueFormatHeader)),
         "If MQ.",
     ] = None
+
+    @property
+    def queue_and_label(self) -> tuple[str, str]:
+        """The format name of the destination queue and the label, empty where they are not known."""
+        user, properties = self.user_header, self.message_properties_header
+        queue = label = None
+        if isinstance(user, UserHeader) and isinstance(user.flags, int):
+            queue = user.format_name("destination_queue")
+        if isinstance(properties, MessagePropertiesHeader) and isinstance(properties.label, bytes):
+            label = properties.label.text
+        return queue or "", label or ""
+
+    def __repr__(self) -> str:
+        queue, label = self.queue_and_label
+        size = getattr(self.base_header, "packet_size", None)
+        parts = (
+            f"to {shortened(queue, 56)}" if queue else "",
+            f"{size} bytes" if isinstance(size, int) else "",
+        )
+        return line(self, label_text(label), ", ".join(filter(None, parts)))
 
 
 HEADERS = MessageHeaders.__struct_fields__

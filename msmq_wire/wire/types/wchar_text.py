@@ -3,10 +3,14 @@
 from codecs import utf_16_le_decode
 from typing import ClassVar, Self
 
+from msmq_wire.representation import line, literal, shortened
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import this
 from msmq_wire.wire.fields import Bytes
 from msmq_wire.wire.musts import CodedMust
+
+_SHORT = 64
+"""Bytes of a text that is shown whole."""
 
 
 class WcharText(bytes):
@@ -54,7 +58,18 @@ class WcharText(bytes):
         return self.text
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({bytes(self)!r})"
+        if len(self) > _SHORT:
+            return line(self, f'"{shortened(self.start)}"', f"{len(self)} bytes")
+        return self._made_by() if self and self.exact else f"{type(self).__name__}({bytes(self)!r})"
+
+    @property
+    def start(self) -> str:
+        """The first characters of the text, without a look at the rest."""
+        return WcharText(self[: _SHORT + 2]).text
+
+    def _made_by(self) -> str:
+        """The call that makes these bytes of their text."""
+        return f"{type(self).__name__}.of({literal(self.text)})"
 
 
 class FixedWcharText(WcharText):
@@ -84,6 +99,9 @@ class FixedWcharText(WcharText):
     def exact(self) -> bool:
         """Whether ``text`` and zeros give these bytes again."""
         return self.text.encode("utf-16-le").ljust(len(self), b"\0") == self
+
+    def _made_by(self) -> str:
+        return f"{type(self).__name__}.padded({literal(self.text)}, {len(self)})"
 
 
 _ALL = Bytes(this.size, WcharText)

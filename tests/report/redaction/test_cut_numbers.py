@@ -8,6 +8,7 @@ from msmq_wire import build_message, encode, inspect
 from msmq_wire.records.record import Record
 from msmq_wire.report.redaction.cut_numbers import may_be_text
 from msmq_wire.report.redaction.redactor import Redaction, Redactor
+from tests.whole_repr import whole_repr
 
 _PACKET = encode(build_message("DIRECT=OS:srv\\private$\\q", b"body", label="lab"))
 _COUNT, _SIZE, _PACKET_SIZE = 64, 136, 8
@@ -26,7 +27,7 @@ def shown(data: bytes) -> tuple[str, str]:
         anomalies=result.anomalies,
     )
     assert record.error is not None
-    return str(Redactor({Redaction.HOSTS}).record(record)), str(record)
+    return whole_repr(Redactor({Redaction.HOSTS}).record(record)), whole_repr(record)
 
 
 @pytest.mark.parametrize(

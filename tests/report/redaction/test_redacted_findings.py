@@ -19,6 +19,7 @@ from msmq_wire.report.redaction.redacted_findings import NOT_TOLD, RedactedFindi
 from msmq_wire.report.redaction.redactor import Redaction, Redactor
 from msmq_wire.sessions import Leaving, Story, budget, follow
 from tests.cli.conftest import Outcome, pcap_bytes, tcp_frame
+from tests.whole_repr import whole_repr
 
 _CAPTURES = Path(__file__).resolve().parents[3] / "fixtures" / "captures"
 _EVERYTHING = set(Redaction)
@@ -166,10 +167,10 @@ def test_no_record_or_finding_has_a_body_that_is_redacted_but_the_story_knows_wh
 def test_neither_records_nor_the_story_name_a_host_or_a_label_that_is_redacted() -> None:
     plain, _, story = _all_told({}, set())
     labels = {label for one in plain if one.type == "user_message" for label in _labels(one)}
-    named = repr(plain) + repr(story.sessions) + repr(list(story.lives))
+    named = whole_repr(plain) + whole_repr(story.sessions) + whole_repr(list(story.lives))
     assert [word for word in ("192.0.2.", *labels) if word not in named] == []
     shown, _, story = _all_told({}, _EVERYTHING)
-    named = repr(shown) + repr(story.sessions) + repr(list(story.lives))
+    named = whole_repr(shown) + whole_repr(story.sessions) + whole_repr(list(story.lives))
     assert [word for word in ("192.0.2.", *labels) if word in named] == []
     assert {one.client for one in story.sessions} <= {one.src for one in shown}
 
@@ -184,7 +185,7 @@ def test_what_is_followed_no_longer_is_told_as_the_story_is(
     for record in read_capture(str(_CAPTURES / "demo.pcap"), streams=True):
         telling.feed(record)
     assert left != []
-    assert ("192.0.2." in repr(left)) is (not what)
+    assert ("192.0.2." in whole_repr(left)) is (not what)
 
 
 @pytest.mark.parametrize("what", [set(), {Redaction.BODIES}, _EVERYTHING], ids=len)
