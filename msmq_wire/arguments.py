@@ -46,6 +46,12 @@ def wrong_type(name: str, expected: str, value: object, hint: str = "") -> str:
     return f"{name} must be {expected}, not {type(value).__name__}{hint and f': {hint}'}"
 
 
+def check_text(name: str, value: object) -> None:
+    """Raises TypeError for what is no text."""
+    if not isinstance(value, str):
+        raise TypeError(wrong_type(name, "text", value))
+
+
 def shown(value: object) -> str:
     """A wrong value as an error shows it: its first characters where it is long."""
     text = repr(value)

@@ -121,7 +121,7 @@ def _give(function: Callable[..., Any], parameter: str, value: object) -> None:
     needed = {
         name: others.get(name, b"" if _takes_bytes(one.annotation) else 0)
         for name, one in inspect.signature(function).parameters.items()
-        if one.default is one.empty
+        if one.default is one.empty and one.kind is not one.VAR_KEYWORD
     }
     function(**{**needed, parameter: value})
 

@@ -106,16 +106,14 @@ class Bits(int):
             raise AttributeError(name)
         try:
             return self.table.extract(int(self), name.rstrip("_"))
-        except KeyError:
-            raise AttributeError(name) from None
+        except ValueError as error:
+            raise AttributeError(str(error)) from None
 
     def with_bits(self, **bits: int) -> Bits:
         """The word with named bits changed; ValueError for a value that does not fit its bits."""
         word, given = int(self), self.given
         for name, value in bits.items():
             plain = name.rstrip("_")
-            if plain not in self.table.bits:
-                raise ValueError(f"no bits are called {plain!r}")
             word = self.table.insert(word, plain, value)
             given |= self.table.bits[plain].mask
         return Bits(word, self.table, given)

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import Any, Literal, get_args
 
-from msmq_wire.arguments import nearest, out_of_range, shown, wrong_type
+from msmq_wire.arguments import check_text, nearest, out_of_range, shown, wrong_type
 from msmq_wire.buffers import as_bytes
 from msmq_wire.errors import EncodeError
 from msmq_wire.wire.fields import WireStruct, fields
@@ -115,8 +115,7 @@ def _check_numbers(arguments: Mapping[str, Any]) -> None:
 
 
 def _check_label(value: Any) -> None:
-    if not isinstance(value, str):
-        raise TypeError(wrong_type("label", "text", value))
+    check_text("label", value)
     # A character outside of the basic plane is two units; the terminator is one.
     units = len(value.encode("utf-16-le", "surrogatepass")) // 2
     if units >= MAX_LABEL_LENGTH:

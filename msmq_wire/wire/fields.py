@@ -139,16 +139,19 @@ class WireStruct(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return known(getattr(self, name))
 
     def bit(self, name: str) -> int:
-        """The value of a named bit or bit group (``"in"``, ``"dq"``); KeyError when there is none."""
+        """The value of a named bit or bit group (``"in"``, ``"dq"``); ValueError when there is none."""
         if self.BITS is None:
-            raise KeyError(name)
+            raise ValueError(f"{self.stem()} has no bits")
         value: int = self.BITS.extract(getattr(self, self.BITS.field), name)
         return value
 
     def with_bits(self, **bits: int) -> Self:
-        """A copy with bits changed; a name that is a Python keyword takes a trailing underscore."""
+        """A copy with bits changed; a name that is a Python keyword takes a trailing underscore.
+
+        Raises ValueError for a name that is none and a value that does not fit, TypeError for no integer.
+        """
         if self.BITS is None:
-            raise KeyError(next(iter(bits), ""))
+            raise ValueError(f"{self.stem()} has no bits")
         word = getattr(self, self.BITS.field)
         for name, value in bits.items():
             word = self.BITS.insert(word, name.rstrip("_"), value)

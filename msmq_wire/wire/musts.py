@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from msmq_wire.arguments import out_of_range, shown
 from msmq_wire.representation import line, shortened
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.expressions import UNDETERMINED, Expression, Undetermined
@@ -201,13 +202,25 @@ class BitTable:
         self.bits: Mapping[str, Bit] = table
 
     def extract(self, word: int, name: str) -> int:
-        """The value of a named bit in a word."""
-        bit = self.bits[name]
+        """The value of a named bit in a word; ValueError for a name that is none."""
+        bit = self._bit(name)
         return (word & bit.mask) >> bit.shift
 
     def insert(self, word: int, name: str, value: int) -> int:
-        """The word with a named bit set to a value that fits it; ValueError if it does not."""
-        bit = self.bits[name]
-        if value < 0 or value >> bit.width:
-            raise ValueError(f"{value} does not fit the {bit.width} bits of {name}")
+        """The word with a named bit set to a value that fits it; ValueError if it does not.
+
+        TypeError for a value that is no integer.
+        """
+        bit = self._bit(name)
+        problem = out_of_range(name, value, (1 << bit.width) - 1)
+        if problem:
+            raise ValueError(problem)
         return (word & ~bit.mask) | (value << bit.shift)
+
+    def _bit(self, name: str) -> Bit:
+        try:
+            return self.bits[name]
+        except KeyError:
+            raise ValueError(
+                f"{self.field} has no bit {shown(name)}: it has {', '.join(self.bits)}"
+            ) from None

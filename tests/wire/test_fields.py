@@ -79,11 +79,43 @@ def test_expressions_see_absent_parts_and_unreached_fields_apart() -> None:
 def test_bits_are_read_and_changed_by_name() -> None:
     header = BaseHeader(flags=0).with_bits(pr=3, in_=1)
     assert (header.flags, header.bit("pr"), header.bit("in")) == (0x0B, 3, 1)
-    bare = registry.TYPES["sid"]()
-    with pytest.raises(KeyError):
-        bare.bit("pr")
-    with pytest.raises(KeyError):
-        bare.with_bits(pr=1)
+
+
+@pytest.mark.parametrize(
+    ("stem", "bits", "error", "text"),
+    [
+        (
+            "base_header",
+            {"foo": 1},
+            ValueError,
+            "flags has no bit 'foo': it has pr, in, sh, dh, x9, x8, tr, x6, x5, x4, x3, x2, x1, x0",
+        ),
+        ("base_header", {"pr": 8}, ValueError, "pr is 8: it is 0 to 7"),
+        ("base_header", {"in_": -1}, ValueError, "in is -1: it is 0 to 1"),
+        ("base_header", {"pr": "3"}, TypeError, "pr must be an integer, not str"),
+        ("sid", {"pr": 1}, ValueError, "sid has no bits"),
+        ("sid", {}, ValueError, "sid has no bits"),
+    ],
+)
+def test_a_bit_that_cannot_be_set_is_told(
+    stem: str, bits: dict[str, Any], error: type[Exception], text: str
+) -> None:
+    with pytest.raises(error) as caught:
+        registry.STRUCTURES[stem]().with_bits(**bits)
+    assert str(caught.value) == text
+
+
+@pytest.mark.parametrize(
+    ("stem", "name", "text"),
+    [
+        ("ping", "foo", "flags has no bit 'foo': it has rc, rf, x"),
+        ("sid", "pr", "sid has no bits"),
+    ],
+)
+def test_a_bit_that_is_none_is_told(stem: str, name: str, text: str) -> None:
+    with pytest.raises(ValueError) as caught:  # noqa: PT011  (the whole text is compared)
+        registry.STRUCTURES[stem]().bit(name)
+    assert str(caught.value) == text
 
 
 def test_a_partial_value_ends_in_unset_fields() -> None:

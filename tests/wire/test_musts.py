@@ -61,7 +61,7 @@ def test_a_value_that_does_not_fit_its_bits_is_refused(value: int) -> None:
 
 
 def test_a_name_that_is_not_in_the_table_is_refused() -> None:
-    with pytest.raises(KeyError):
+    with pytest.raises(ValueError, match="no bit 'in_'"):
         _TABLE.extract(0, "in_")
 
 

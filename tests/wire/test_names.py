@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -666,3 +668,16 @@ def test_each_broken_rule_is_told() -> None:
 def test_the_system_flag_stands_with_journals_and_dead_letter_queues() -> None:
     assert FormatName.parse(f"MACHINE={GUID};JOURNAL").queue_format() == (4, QUEUE_FORMAT_FLAG_SYSTEM | 1)
     assert FormatName.parse(f"CONNECTOR={GUID};XACTONLY").queue_format() == (5, 4)
+
+
+@pytest.mark.parametrize(
+    ("parse", "text"),
+    [
+        (FormatName.parse, "a format name must be text, not bytes"),
+        (PathName.parse, "a path name must be text, not bytes"),
+    ],
+)
+def test_a_name_that_is_no_text_is_a_wrong_type(parse: Callable[[Any], object], text: str) -> None:
+    with pytest.raises(TypeError) as caught:
+        parse(b"DIRECT=OS:host")
+    assert str(caught.value) == text

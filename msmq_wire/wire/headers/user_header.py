@@ -5,6 +5,7 @@ from typing import Annotated, ClassVar
 
 from construct import Int16ul, Int32ul
 
+from msmq_wire.arguments import unknown_name
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire import names
 from msmq_wire.wire.expressions import one_of, this
@@ -186,8 +187,12 @@ class UserHeader(WireStruct, frozen=True, kw_only=True, gc=False):
 
         None when there is no such queue, it was not decoded, or its host cannot be known. A queue number
         takes its host from this header: the destination queue manager or the source, by the queue's type.
+        Raises ValueError for any other name.
         """
-        selector = self.bit(QUEUES[queue])
+        try:
+            selector = self.bit(QUEUES[queue])
+        except KeyError:
+            raise ValueError(unknown_name("queue", queue, QUEUES)) from None
         value = getattr(self, queue)
         if queue == "response_queue" and selector == QueueType.SAME_AS_ADMIN_QUEUE:
             return self.format_name("admin_queue")

@@ -14,6 +14,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from msmq_wire import arguments
 from msmq_wire.errors import EncodeError, FormatNameError
 from msmq_wire.wire.names.grammar import (
     BACKSLASH,
@@ -162,6 +163,7 @@ class FormatName(msgspec.Struct, frozen=True, kw_only=True):
 
         Raises FormatNameError that names the wrong part and the character in it.
         """
+        arguments.check_text("a format name", text)
         keyword, equals, rest = text.removeprefix(_prefix_of(text)).partition("=")
         kind = _KEYWORDS.get(keyword.lower()) if equals else None
         try:

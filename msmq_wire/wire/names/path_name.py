@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from msmq_wire import arguments
 from msmq_wire.errors import FormatNameError
 from msmq_wire.wire.names.grammar import (
     BACKSLASH,
@@ -41,6 +42,7 @@ class PathName(msgspec.Struct, frozen=True, kw_only=True):
 
         Raises FormatNameError that names the wrong part and the character in it.
         """
+        arguments.check_text("a path name", text)
         name, suffix, subqueue = split_suffix(text)
         computer, backslash, rest = name.partition(BACKSLASH)
         try:

@@ -3,6 +3,7 @@
 import uuid
 from typing import ClassVar, Self
 
+from msmq_wire.arguments import check_text, shown
 from msmq_wire.buffers import as_bytes
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.fields import Bytes
@@ -34,7 +35,11 @@ class GUID(bytes):
     @classmethod
     def parse(cls, text: str) -> Self:
         """Read the text form, with or without braces; ValueError when it is none."""
-        return cls(uuid.UUID(text).bytes_le)
+        check_text("a GUID", text)
+        try:
+            return cls(uuid.UUID(text).bytes_le)
+        except ValueError:
+            raise ValueError(f"{shown(text)} is no GUID, such as {uuid.UUID(int=0)}") from None
 
     def __str__(self) -> str:
         a = self.hex()

@@ -47,6 +47,6 @@ CASES = Cases(
 
 
 def test_the_names_of_bits_are_checked() -> None:
-    with pytest.raises(KeyError):
+    with pytest.raises(ValueError, match="no bit 'x7'"):
         CASES.value.bit("x7")
     assert (CASES.value.bit("pr"), CASES.value.bit("in"), CASES.value.bit("sh")) == (3, 1, 0)

@@ -109,3 +109,8 @@ def test_a_queue_number_takes_its_host_from_the_header(
 ) -> None:
     data = CASES.data[:44] + flags.to_bytes(4, "little") + number.to_bytes(4, "little") * 3
     assert decode(data, "user_header").format_name(queue) == expected
+
+
+def test_a_queue_that_no_header_has_is_told_with_the_nearest_one() -> None:
+    with pytest.raises(ValueError, match="no queue is called 'adminqueue': did you mean 'admin_queue'"):
+        CASES.value.format_name("adminqueue")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import uuid
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -34,8 +35,14 @@ def test_the_text_is_read_with_and_without_braces(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "557358d1", _TEXT[:-1], f"{_TEXT}0"])
 def test_what_is_no_guid_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="UUID"):
+    with pytest.raises(ValueError, match="is no GUID, such as 00000000-0000-0000-0000-000000000000"):
         GUID.parse(text)
+
+
+def test_a_guid_is_read_from_text_only() -> None:
+    wrong: Any = CASES.data
+    with pytest.raises(TypeError, match=r"^a GUID must be text, not bytes$"):
+        GUID.parse(wrong)
 
 
 @given(st.binary(min_size=16, max_size=16))
