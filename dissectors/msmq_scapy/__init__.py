@@ -9,9 +9,18 @@ this loads no scapy and binds nothing: see `register`.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING
 
 from msmq_scapy.declarations import structures
+from msmq_wire.arguments import nearest
+
+if TYPE_CHECKING:
+    from msmq_scapy.binding import register, unregister
+    from msmq_scapy.judging import anomalies, view
+    from msmq_scapy.packets import MSMQ, StructurePacket
+    from msmq_scapy.session import MSMQSession
+    from msmq_scapy.stubs import MSMQStub
+    from msmq_scapy.values import value_of
 
 _ON_DEMAND = {
     "MSMQ": "msmq_scapy.packets",
@@ -24,10 +33,20 @@ _ON_DEMAND = {
     "view": "msmq_scapy.judging",
 }
 
-__all__ = sorted([*_ON_DEMAND, *structures()])
+__all__ = [
+    "MSMQ",
+    "MSMQSession",
+    "MSMQStub",
+    "anomalies",
+    "register",
+    "unregister",
+    "value_of",
+    "view",
+    *structures(),
+]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> type[StructurePacket] | type[MSMQStub]:
     if name in _ON_DEMAND:
         value = getattr(import_module(_ON_DEMAND[name]), name)
     elif name in structures():
@@ -35,9 +54,13 @@ def __getattr__(name: str) -> Any:
     elif name.startswith("MSMQ_"):
         value = import_module("msmq_scapy.stubs").stub_named(name)
     else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        near = nearest(name, [*_ON_DEMAND, *structures()])
+        raise AttributeError(
+            f"module {__name__!r} has no attribute {name!r}{near and f': did you mean {near!r}?'}"
+        )
     globals()[name] = value
-    return value
+    found: type[StructurePacket] | type[MSMQStub] = value
+    return found
 
 
 def __dir__() -> list[str]:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, cast
 
+from scapy.packet import Packet
+
 from msmq_scapy.packets import StructurePacket
 from msmq_scapy.stubs import MSMQStub
 from msmq_scapy.values import complete, value_of
@@ -21,7 +23,7 @@ from msmq_wire.wire.musts import Anomaly, Must
 __all__ = ["anomalies", "view"]
 
 
-def _layer(pkt: Any) -> Any:
+def _layer(pkt: Packet) -> StructurePacket | MSMQStub:
     """The first layer of MSMQ in a packet; ValueError when there is none."""
     for layer in pkt.iterpayloads():
         if isinstance(layer, StructurePacket | MSMQStub):
@@ -29,7 +31,7 @@ def _layer(pkt: Any) -> Any:
     raise ValueError(f"{pkt.summary()} has no layer of MSMQ")
 
 
-def _dissected(pkt: StructurePacket) -> Any:
+def _dissected(pkt: StructurePacket) -> StructurePacket:
     return pkt if complete(pkt) and _placed(pkt) else type(pkt)(bytes(pkt), _context=pkt.context)
 
 
@@ -41,7 +43,7 @@ def _placed(pkt: StructurePacket) -> bool:
     return own and all(_placed(item) for item in items if isinstance(item, StructurePacket))
 
 
-def view(pkt: Any) -> Any:
+def view(pkt: Packet) -> dict[str, Any]:
     """The first layer of MSMQ in a packet as the JSON that msmq_wire shows for it.
 
     ValueError when there is none.
@@ -50,14 +52,14 @@ def view(pkt: Any) -> Any:
     if isinstance(pkt, MSMQStub):
         return pkt.view()
     pkt = _dissected(pkt)
-    shown = renderer.view(value_of(pkt))
+    shown: dict[str, Any] = renderer.view(value_of(pkt))
     for name in getattr(pkt.structure, "INSIDE", ()):
         inside = pkt.fields.get(name)
         shown[name] = None if inside is None else view(inside)
     return shown
 
 
-def anomalies(pkt: Any) -> tuple[Anomaly, ...]:
+def anomalies(pkt: Packet) -> tuple[Anomaly, ...]:
     """The MUSTs that are expressions and that the first layer of MSMQ breaks, at most 100.
 
     Offsets count from the start of that layer. MUSTs that are functions (`CodedMust`) are judged by

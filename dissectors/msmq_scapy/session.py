@@ -18,6 +18,7 @@ from scapy.layers.inet6 import IPv6, IPv6ExtHdrFragment
 from scapy.packet import Packet
 from scapy.pton_ntop import inet_pton
 from scapy.sessions import DefaultSession
+from scapy.supersocket import SuperSocket
 
 from msmq_scapy.calls import CallFollower, FoundStub
 from msmq_scapy.packets import MSMQ, packet_class
@@ -53,7 +54,11 @@ class MSMQSession(DefaultSession):
     """
 
     def __init__(
-        self, supersession: Any = None, *, ports: Ports = (), negotiator: Negotiator | None = None
+        self,
+        supersession: MSMQSession | None = None,
+        *,
+        ports: Ports = (),
+        negotiator: Negotiator | None = None,
     ) -> None:
         super().__init__(supersession)
         self._calls = CallFollower(negotiator)
@@ -62,12 +67,12 @@ class MSMQSession(DefaultSession):
         self._carriers: OrderedDict[tuple[str, str], Any] = OrderedDict()
         self._number = 0
 
-    def process(self, pkt: Any) -> Any:
+    def process(self, pkt: Packet) -> Packet | None:
         """The last packet that a frame completes, None without one."""
         found = self.feed(pkt)
         return found[-1] if found else None
 
-    def recv(self, sock: Any) -> Iterator[Any]:
+    def recv(self, sock: SuperSocket) -> Iterator[Packet]:
         try:
             pkt = sock.recv(stop_dissection_after=TCP)
         except EOFError:
@@ -76,7 +81,7 @@ class MSMQSession(DefaultSession):
         if pkt:
             yield from self.feed(pkt)
 
-    def feed(self, pkt: Any) -> list[Any]:
+    def feed(self, pkt: Packet) -> list[Packet]:
         """Take a frame; return the packets it completes, or the frame where it is none of MSMQ."""
         self._number += 1
         whole = self._joined(pkt)
@@ -88,7 +93,7 @@ class MSMQSession(DefaultSession):
             return [self._datagram(whole, whole[UDP])]
         return [whole]
 
-    def finish(self) -> list[Any]:
+    def finish(self) -> list[Packet]:
         """Return what was left open: nothing more comes."""
         return [*self._packets(self._finder.finish()), *self._stubs(self._calls.finish())]
 

@@ -165,9 +165,10 @@ class MSMQStub(Packet):
             }
         )
 
-    def view(self) -> Any:
+    def view(self) -> dict[str, Any]:
         """The parameters as JSON."""
-        return renderer.view(self.value())
+        shown: dict[str, Any] = renderer.view(self.value())
+        return shown
 
     def self_build(self) -> bytes:
         if self.exact is not None and self.exact[1] == self.fields:

@@ -8,7 +8,7 @@ from the declared default that stands in the same place.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeGuard
 
 import msgspec
 from scapy.fields import RawVal
@@ -21,13 +21,13 @@ from msmq_wire.wire.fields import WireStruct, fields
 __all__ = ["complete", "fitted_value", "internal", "value_of"]
 
 
-def value_of(pkt: Any, base: Any = None, *, whole: bool = False) -> Any:
+def value_of(pkt: Packet, base: WireStruct | None = None, *, whole: bool = False) -> WireStruct:
     """The value of msmq_wire with the fields of a packet.
 
     ``base`` has the values of what was not given. Fields that a cut packet does not reach are UNSET, or those
     of ``base`` where the value has to be ``whole``.
     """
-    cls = pkt.structure
+    cls: type[WireStruct] = pkt.structure
     base = base if type(base) is cls else cls()
     values: dict[str, Any] = {}
     for field in fields(cls):
@@ -50,7 +50,7 @@ def value_of(pkt: Any, base: Any = None, *, whole: bool = False) -> Any:
     return value
 
 
-def _is_structure(value: Any) -> bool:
+def _is_structure(value: object) -> TypeGuard[Packet]:
     return isinstance(value, Packet) and hasattr(value, "structure")
 
 
