@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 from scapy.config import conf
 from scapy.fields import RawVal
@@ -22,6 +22,7 @@ from msmq_scapy.reading import Left, ReachedFields, Reading
 from msmq_scapy.structure_fields import ConditionalInsideField
 from msmq_scapy.summary import story
 from msmq_scapy.values import complete, fitted_value, internal, value_of
+from msmq_wire.engines.codec import inspect
 from msmq_wire.errors import DecodeError
 from msmq_wire.reassembly.packet_framer import is_credible
 from msmq_wire.wire import registry
@@ -335,18 +336,63 @@ def packet_class(cls: type[WireStruct]) -> type[StructurePacket]:
 
 
 class MSMQ(Packet):
-    """A packet of any kind: ``MSMQ(data)`` gives the class that the bytes are of, `Raw` when they are none.
+    """A packet of any kind: ``MSMQ(data)`` gives the class that the bytes are of.
 
-    ``as_`` is the stem of the kind (``"message_packet"``, which no bytes can tell). Without data it is a
-    user message.
+    Bytes that are no packet give a layer without fields. Its ``error`` says what is wrong, the bytes are its
+    payload. As the payload of another layer such bytes are `Raw`: a segment may hold the middle of a packet.
+    ``as_`` is the stem of the kind (``"message_packet"``, which no bytes can tell); ValueError for a stem
+    that is none. Without data it is a user message.
     """
 
+    __slots__ = ("error",)
+
+    error: DecodeError | None
+
     @classmethod
-    def dispatch_hook(cls, _pkt: Any = b"", *arguments: Any, as_: str | None = None, **values: Any) -> Any:
+    def dispatch_hook(
+        cls, _pkt: bytes = b"", *arguments: Any, as_: str | None = None, **values: Any
+    ) -> type[Packet]:
         if as_ is not None:
-            return packet_class(registry.structure_with_fields(as_))
+            try:
+                return packet_class(registry.structure_with_fields(as_))
+            except ValueError:
+                # scapy would go on with Raw; this class raises the same when it is made.
+                return UnrecognisedPacket
         kind = recognised(bytes(_pkt)) if _pkt else UserMessage
-        return conf.raw_layer if kind is None else packet_class(kind)
+        if kind is not None:
+            return packet_class(kind)
+        raw: type[Packet] = conf.raw_layer
+        return raw if values.get("_underlayer") is not None else UnrecognisedPacket
+
+
+class UnrecognisedPacket(MSMQ):
+    """What `MSMQ` gives for bytes that are no packet: ``error`` says why."""
+
+    name = MSMQ.__name__
+    fields_desc: ClassVar[list[Any]] = []
+
+    def __init__(self, *arguments: Any, as_: str | None = None, **values: Any) -> None:
+        if as_ is not None:
+            registry.structure_with_fields(as_)
+        self.error = None
+        super().__init__(*arguments, **values)
+
+    def do_dissect(self, s: bytes) -> bytes:
+        self.error = inspect(bytes(s)).error
+        return s
+
+    def clone_with(self, payload: Any = None, **values: Any) -> UnrecognisedPacket:
+        return self._carry(super().clone_with(payload, **values))
+
+    def copy(self) -> UnrecognisedPacket:
+        return self._carry(super().copy())
+
+    def _carry(self, clone: Any) -> UnrecognisedPacket:
+        clone.error = self.error
+        return clone  # type: ignore[no-any-return]  # a packet of the same class
+
+    def mysummary(self) -> str:
+        return f"{self.name}: {self.error}"
 
 
 StructurePacket.any_kind = MSMQ
