@@ -14,6 +14,7 @@ from io import BufferedReader
 from types import TracebackType
 from typing import BinaryIO, Protocol, cast
 
+from msmq_wire.arguments import wrong_type
 from msmq_wire.capture.opened_file import OpenedFile, reason_of
 from msmq_wire.capture.pcap import PCAP_MAGICS, Frame, Window, read_pcap
 from msmq_wire.capture.pcapng import PCAPNG_MAGIC, CaptureLosses, read_pcapng
@@ -80,8 +81,8 @@ class Source:
                 raise CaptureError(f"cannot open {self.name}: {reason_of(error)}") from error
             self._owned = True
         elif not callable(getattr(source, "read", None)):
-            kind = type(source).__name__
-            raise TypeError(f"source must be a path, '-' or a binary file object, not {kind}")
+            hint = "io.BytesIO(data)" if isinstance(source, bytes | bytearray | memoryview) else ""
+            raise TypeError(wrong_type("source", "a path, '-' or a binary file object", source, hint))
         else:
             self.name = str(getattr(source, "name", "the stream"))
             self._file = source

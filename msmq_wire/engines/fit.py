@@ -9,6 +9,7 @@ from __future__ import annotations
 import operator
 from typing import Any, TypeVar
 
+from msmq_wire.arguments import wrong_type
 from msmq_wire.engines import reference
 from msmq_wire.errors import DecodeError, EncodeError
 from msmq_wire.wire.expressions import (
@@ -50,7 +51,7 @@ def fit(packet: _Struct) -> _Struct:
     Raises EncodeError when no size field can hold what is there.
     """
     if not isinstance(packet, WireStruct):
-        raise EncodeError(f"a {type(packet).__name__} has nothing to fit")
+        raise EncodeError(wrong_type("packet", "a structure of this package", packet))
     draft = _Draft(packet, None)
     settled = _consistent(packet)
     draft.announce(settled=settled)

@@ -12,6 +12,7 @@ from typing import Any
 
 import construct
 
+from msmq_wire.arguments import wrong_type
 from msmq_wire.errors import DecodeError, EncodeError
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.musts import Anomaly, View
@@ -78,7 +79,7 @@ def _lay_out(value: Any, missing: Sequence[Range], wanted: Collection[str] | Non
 
 def _write(value: Any, writer: WireWriter) -> WireWriter:
     if not hasattr(type(value), "schema") or isinstance(value, type):
-        raise EncodeError(f"a {type(value).__name__} is no structure of this package")
+        raise EncodeError(wrong_type("packet", "a structure of this package", value))
     scope = {"size": writer.extent(len(value)) if isinstance(value, bytes) else 0}
     try:
         type(value).schema()._build(value, writer, scope, "")

@@ -15,12 +15,14 @@ import tracemalloc
 import zlib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from msmq_wire.capture.pcap import Frame
+from msmq_wire.capture.reader import read_capture
 from msmq_wire.capture.source import Source, read_frames
 from msmq_wire.errors import CaptureError
 
@@ -376,3 +378,39 @@ def test_what_holds_no_frames_is_named_with_the_way_out() -> None:
         _, error = read(io.BytesIO(data))
         assert error is not None
         assert words in error.message
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        (
+            b"\xd4\xc3\xb2\xa1",
+            "source must be a path, '-' or a binary file object, not bytes: io.BytesIO(data)",
+        ),
+        (5, "source must be a path, '-' or a binary file object, not int"),
+        (None, "source must be a path, '-' or a binary file object, not NoneType"),
+    ],
+)
+def test_what_is_no_source_is_refused_in_one_line(source: Any, text: str) -> None:
+    with pytest.raises(TypeError) as caught:
+        list(read_capture(source))
+    assert str(caught.value) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("folder", "cannot open {path}: Is a directory"),
+        ("missing.pcap", "cannot open {path}: No such file or directory"),
+        ("notes.txt", "{path} is text, not pcap or pcapng"),
+        ("empty.pcap", "{path} is empty"),
+    ],
+)
+def test_what_is_no_capture_is_told_in_one_line(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "notes.txt").write_text("lines of text\n" * 20)
+    (tmp_path / "empty.pcap").touch()
+    path = tmp_path / name
+    with pytest.raises(CaptureError) as caught:
+        list(read_capture(path))
+    assert str(caught.value) == text.format(path=path)

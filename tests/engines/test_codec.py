@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from msmq_wire.engines.codec import InspectResult, decode, encode, inspect
+from msmq_wire.engines.fit import fit
 from msmq_wire.errors import DecodeError, EncodeError
 from msmq_wire.wire.packets.ping import Ping
 from msmq_wire.wire.packets.user_message import UserMessage
@@ -119,3 +122,11 @@ def test_a_bent_message_is_a_value_or_a_decode_error(at: int, new: bytes) -> Non
 def test_encode_refuses_what_contradicts_itself() -> None:
     with pytest.raises(EncodeError, match="undeclared"):
         encode(UserMessage(undeclared=b"x"))
+
+
+@pytest.mark.parametrize("wrong", [5, None, {}, Ping])
+def test_what_is_no_structure_is_not_encoded(wrong: Any) -> None:
+    for function in (encode, fit):
+        with pytest.raises(EncodeError) as caught:
+            function(wrong)
+        assert str(caught.value) == f"packet must be a structure of this package, not {type(wrong).__name__}"
