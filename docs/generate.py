@@ -1,9 +1,9 @@
 """Writes the generated parts of the documentation; with ``--check`` says what is out of date.
 
 Structure pages, methods of calls, elements of SRMP, enumerations, anomaly codes, rules, the coverage table,
-columns of messages, Arrow tables, what Spark reads and fills, generated code, the command reference, manual
-pages and the JSON Schemas are made from the declarations and the program itself. Text outside the markers is
-written by hand and kept.
+columns of messages, their attributes in Python, Arrow tables, what Spark reads and fills, generated code, the
+command reference, manual pages and the JSON Schemas are made from the declarations and the program itself.
+Text outside the markers is written by hand and kept.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ sys.path.insert(0, str(ROOT))
 from docs.generators import (
     anomalies,
     arrow_tables,
+    attributes,
     bodies,
     call_constants,
     calls,
@@ -98,6 +99,8 @@ def generated() -> dict[Path, str]:
         files[DOCS / "man" / name] = text
     for name, text in schemas.files().items():
         files[DOCS / "schema" / name] = text
+    for name, text in attributes.modules().items():
+        files[ROOT / "msmq_wire" / "api" / f"{name}.py"] = text
     return files
 
 

@@ -87,6 +87,10 @@ class TopologyError(MsmqWireError):
     """A description of an enterprise that contradicts itself; the message begins with the entry that does."""
 
 
+class NoSuchMessageError(MsmqWireError, LookupError):
+    """No message fits what somebody called one, or several do where one was wanted."""
+
+
 class MissingExtraError(MsmqWireError):
     """What was asked for needs packages that are not installed; the message says which extra has them."""
 

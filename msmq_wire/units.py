@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+MICROSECOND = 1000
 MILLISECOND = 1_000_000
 SECOND = 1000 * MILLISECOND
 

@@ -16,6 +16,7 @@ from msmq_wire.errors import (
     FormatNameError,
     MissingExtraError,
     MsmqWireError,
+    NoSuchMessageError,
     RoutingError,
     TopologyError,
 )
@@ -42,6 +43,7 @@ EVERY: list[MsmqWireError] = [
     CaptureError("cut"),
     CaptureError("cut", offset=24),
     TopologyError("site A: another site has the same name"),
+    NoSuchMessageError("no message is called 'x'"),
     RoutingError("no way"),
     MissingExtraError("pip install it"),
 ]

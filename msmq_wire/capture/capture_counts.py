@@ -41,6 +41,17 @@ class CaptureCounts(msgspec.Struct, eq=False):
         self.packets.update(summary.packets)
         self.notices.update(summary.notices)
 
+    @property
+    def may_hide_msmq(self) -> Counter[str]:
+        """What was skipped and may hold MSMQ: tunnels, link types and protocols that are not read."""
+        return Counter(
+            {
+                why: count
+                for why, count in self.skipped.items()
+                if "not read" in why or why.startswith("link type")
+            }
+        )
+
     def take_opened(self, found: OpenedBody) -> None:
         """Count a body that a key opened, or that it did not by the reason."""
         self.bodies[found.why] += 1

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
+from msmq_wire.api.limits import dropped_text
 from msmq_wire.capture.capture_sequence import CaptureSequence, Seen, damage_text, named
 from msmq_wire.capture.hashing import FileRead, Hashing
 from msmq_wire.capture.named_captures import captures_named
@@ -222,21 +223,14 @@ class CaptureSet(CaptureSequence):
 
     def tell_left_out(self, left_out: LeftOut) -> None:
         """Say that not everything was followed to the end for want of memory, if that is so."""
-        counts = (
-            (left_out.sessions, "session", "sessions"),
-            (left_out.lives, "message", "messages"),
-            (left_out.streams, "transactional sequence", "transactional sequences"),
-            (left_out.reads, "remote read", "remote reads"),
-            (left_out.waiting, "packet that waited", "packets that waited"),
-        )
-        reported = [f"{count:,} {one if count == 1 else more}" for count, one, more in counts if count]
+        reported = dropped_text(left_out)
         if reported:
             # Whoever has left something out has loaded it.
             from msmq_wire.sessions import BUDGET
 
             size = max(1, (self.memory or BUDGET) >> 20)
             print_note(
-                f"dropped to save memory, the oldest first: {', '.join(reported)}, "
+                f"dropped to save memory, the oldest first: {reported}, "
                 f"told as they stood in {size} MiB; "
                 f"what came for them later is not told of them: --memory {8 * size}m follows more"
             )

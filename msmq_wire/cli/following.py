@@ -7,15 +7,16 @@ from typing import NamedTuple, NoReturn
 
 import typer
 
+from msmq_wire.api.following import follow_story
+from msmq_wire.api.limits import READ_TWICE
 from msmq_wire.cli.capture_set import CaptureSet
-from msmq_wire.cli.options import READ_TWICE
 from msmq_wire.cli.reading_options import ReadingOptions
 from msmq_wire.cli.render.safe_text import escaped
 from msmq_wire.cli.reporting import print_error
-from msmq_wire.detection.diagnosis.naming import matching
+from msmq_wire.detection.diagnosis.naming import matching, no_message
 from msmq_wire.detection.diagnosis.phrases import Phrases
 from msmq_wire.report.redaction.redactor import Redaction, Redactor
-from msmq_wire.sessions import Story, StoryFollower
+from msmq_wire.sessions import Story
 
 MESSAGE_HELP = (
     "text in its label or queue, GUID\\NUMBER, the first digits of its GUID with \\NUMBER, NUMBER alone, "
@@ -52,7 +53,7 @@ class CaptureStory(NamedTuple):
             hidden = (
                 "; labels and names may be redacted, ids and frames are not" if self.redactor.what else ""
             )
-            print_error(f"no message is called {called}, by name, number, label, queue, frame or id{hidden}")
+            print_error(f"{no_message(called)}{hidden}")
         return found
 
     def end(self, status: int) -> NoReturn:
@@ -72,11 +73,5 @@ def followed(files: Sequence[str], options: ReadingOptions, *, twice: bool = Fal
     reading = options.reading(files, redactor, streams=True)
     if twice and reading.once:
         raise typer.BadParameter(f"a session {READ_TWICE}", param_hint="--session")
-    follower = StoryFollower(budget=reading.budget)
-    captures: list[tuple[int, str]] = []
-    for record in reading:
-        shown = redactor.record(record)
-        if not captures or captures[-1][1] != shown.capture:
-            captures.append((shown.id, shown.capture))
-        follower.feed(shown)
-    return CaptureStory(reading, redactor, follower.finish(), Phrases(captures))
+    story, words = follow_story(reading, redactor)
+    return CaptureStory(reading, redactor, story, words)

@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 
 import typer
 
+from msmq_wire.api.limits import READ_TWICE
 from msmq_wire.cli.completion import redactions
 from msmq_wire.cli.render.screen import Screen
 from msmq_wire.errors import MsmqWireError
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from msmq_wire.records.filter.compiling import Filter
 
 _BODY_LIMIT = 512
-READ_TWICE = "needs two readings, and this capture can be read only once: save it to a file first"
-"""What is said of a pipe, and of standard input, behind what needs them."""
 
 
 class Color(StrEnum):

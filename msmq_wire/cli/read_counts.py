@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
 
 from msmq_wire.capture.capture_counts import CaptureCounts, most_text
 from msmq_wire.capture.capture_counts import nothing_found as nothing_of_msmq
@@ -29,7 +28,7 @@ class ReadCounts(CaptureCounts, eq=False):
         if skipped:
             text += f", {skipped} skipped"
         # What is in a tunnel or behind a link type that is not read may be MSMQ: that is told to everybody.
-        reasons = self.skipped if verbose else Counter(_may_hide_msmq(self.skipped))
+        reasons = self.skipped if verbose else self.may_hide_msmq
         text += f" ({most_text(reasons)})" if reasons else ""
         if verbose:
             packets = {type_: count for type_, count in self.packets.items() if count}
@@ -80,11 +79,6 @@ def _by_connection(notices: Counter[str], *, anonymous: bool) -> list[str]:
     if len(connections) > _REASONS:
         texts.append(f"{count_text(len(connections) - _REASONS, 'other notice')}")
     return texts
-
-
-def _may_hide_msmq(skipped: Mapping[str, int]) -> dict[str, int]:
-    """What was skipped and may hold MSMQ: tunnels, link types and protocols that are not read."""
-    return {why: count for why, count in skipped.items() if "not read" in why or why.startswith("link type")}
 
 
 def nothing_found(reader: CaptureReader, frames: int, *, streams: bool) -> str:

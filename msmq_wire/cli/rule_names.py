@@ -1,39 +1,19 @@
-"""Rules by the ids, or the references in them, that somebody typed."""
+"""Rules by the ids that somebody typed on the command line."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 import typer
 
-from msmq_wire.detection import RULES
+from msmq_wire.detection.named_rules import rules_named as rules_by_name
 from msmq_wire.detection.rule import Rule
+from msmq_wire.errors import MsmqWireError
 
 
 def rules_named(ids: Iterable[str], hint: str, *, also: Iterable[str] = ()) -> dict[str, Rule]:
-    """The rules with these ids, in any case and with ``-`` or ``_``, in the order given.
-
-    Raises typer.BadParameter, which names ``hint`` and the ids that come close, ``also`` of these.
-    """
-    found = {}
-    for text in ids:
-        id_ = _plain(text)
-        if id_ not in RULES:
-            naming = [rule.id for rule in rules_that_name(text)]
-            close = naming or get_close_matches(id_[:40], [*RULES, *also], n=3, cutoff=0.5)
-            near = f"; did you mean {' or '.join(close)}?" if close else "; explain --list names all"
-            raise typer.BadParameter(f"no rule is called {text!r}{near}", param_hint=hint)
-        found[id_] = RULES[id_]
-    return found
-
-
-def rules_that_name(reference: str) -> list[Rule]:
-    """The rules that name a CVE, or a bulletin or article of Microsoft: none for another text."""
-    wanted = _plain(reference)
-    # The id of a rule is none: nothing needs the other rules to know that.
-    return [] if wanted in RULES else [rule for rule in RULES.values() if wanted in rule.references]
-
-
-def _plain(text: str) -> str:
-    return text.strip().upper().replace("_", "-")
+    """The rules with these ids. Raises typer.BadParameter, which names ``hint``."""
+    try:
+        return rules_by_name(ids, also=also)
+    except MsmqWireError as error:
+        raise typer.BadParameter(str(error), param_hint=hint) from None

@@ -24,7 +24,7 @@ from msmq_wire.rpc.ndr.pointers import Pointer
 from msmq_wire.rpc.types.queue_format import QueueFormat
 from msmq_wire.srmp.xml.element_tree import Element
 from msmq_wire.srmp.xml.fields import IsoDate, XmlStruct, xml_fields
-from msmq_wire.units import SECOND
+from msmq_wire.units import MICROSECOND, SECOND
 from msmq_wire.wire.fields import Field, WireStruct, fields
 from msmq_wire.wire.headers.user_header import UserHeader
 from msmq_wire.wire.musts import Anomaly
@@ -103,6 +103,16 @@ def time_text(nanoseconds: int | None) -> str | None:
     return f"{start}.{rest:09d}Z" if start else None
 
 
+def date_time(nanoseconds: int | None) -> datetime.datetime | None:
+    """A time in UTC as Python has it, to the microsecond; None also for a year that it does not know."""
+    if nanoseconds is None:
+        return None
+    try:
+        return _EPOCH + datetime.timedelta(microseconds=nanoseconds // MICROSECOND)
+    except OverflowError:
+        return None
+
+
 def _second(second: int) -> str:
     try:
         return f"{datetime.datetime.fromtimestamp(second, datetime.UTC):%Y-%m-%dT%H:%M:%S}"
@@ -111,6 +121,7 @@ def _second(second: int) -> str:
 
 
 _seconds = BoundedCache(_second)
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 
 def record_view(record: Record) -> Json:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from msmq_wire.detection.diagnosis import Answer
-from msmq_wire.detection.diagnosis.digest import Digest, DigestLine
+from msmq_wire.detection.diagnosis.digest_lines import Digest, DigestLine
 from msmq_wire.detection.finding import SEVERITIES
 from msmq_wire.report.links import PageLinks
 from msmq_wire.report.markup import Markup, badge, joined, tag, visible

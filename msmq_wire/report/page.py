@@ -15,7 +15,7 @@ import msgspec
 
 from msmq_wire.capture.hashing import FileRead
 from msmq_wire.detection.diagnosis import Answer
-from msmq_wire.detection.diagnosis.digest import Digest
+from msmq_wire.detection.diagnosis.digest_lines import Digest
 from msmq_wire.records.outcome import OUTCOMES
 from msmq_wire.report.at_rest import AtRest
 from msmq_wire.report.evicted_totals import EvictedTotals

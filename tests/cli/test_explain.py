@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from msmq_wire import findings
+from msmq_wire import detection
 from msmq_wire.cli.app import main
 from msmq_wire.detection import RULES
 from msmq_wire.detection.vulnerabilities import REFERENCES
@@ -78,7 +78,7 @@ def test_rows_and_rules_come_in_the_order_asked_for(run: Run) -> None:
 
 def _named_in_source() -> list[tuple[str, str]]:
     """Every CVE, bulletin and article that the source of a rule names, with the id of the rule."""
-    folder = Path(findings.__file__).parent / "rules"
+    folder = Path(detection.__file__).parent / "rules"
     named = []
     for path in sorted(folder.glob("*.py")):
         id_ = path.stem.upper().replace("_", "-")

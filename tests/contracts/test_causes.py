@@ -9,7 +9,7 @@ from msmq_wire.capture.reader import read_capture
 from msmq_wire.detection import RULES, SEVERITIES, Finding, Judge
 from msmq_wire.detection.causes import causes
 from msmq_wire.detection.diagnosis import Diagnosis, rules_for_diagnosis
-from msmq_wire.detection.diagnosis.digest import Digest
+from msmq_wire.detection.diagnosis.digest_lines import Digest
 from msmq_wire.detection.folding import Fold
 from tests.effort import in_batches, remembered
 

@@ -14,7 +14,7 @@ from msmq_wire.capture.source import read_frames
 from msmq_wire.cli.capture_set import CaptureSet
 from msmq_wire.detection import RULES, Finding, Judge
 from msmq_wire.detection.diagnosis import Diagnosis
-from msmq_wire.detection.diagnosis.digest import Digest
+from msmq_wire.detection.diagnosis.digest_lines import Digest
 from msmq_wire.detection.finding import SEVERITIES
 from msmq_wire.records.endpoint import host_of
 from msmq_wire.records.record import Record

@@ -17,7 +17,7 @@ from fixtures.build_imperfect_huge import write_huge
 from fixtures.build_imperfect_truth import Book
 from msmq_wire.detection import Finding
 from msmq_wire.detection.diagnosis import QUESTIONS
-from msmq_wire.detection.diagnosis.digest import DigestLine
+from msmq_wire.detection.diagnosis.digest_lines import DigestLine
 from tests.effort import in_batches, remembered
 from tests.imperfect.judging import Said, judged
 

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 
 from msmq_wire.detection import Finding
 from msmq_wire.detection.diagnosis import Answer
-from msmq_wire.detection.diagnosis.digest import Digest
+from msmq_wire.detection.diagnosis.digest_lines import Digest
 from msmq_wire.engines.codec import inspect
 from msmq_wire.records.record import Record
 from msmq_wire.report.finding_section import FindingSample

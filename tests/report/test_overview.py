@@ -6,7 +6,7 @@ import re
 
 from msmq_wire.detection import Evidence, Finding
 from msmq_wire.detection.diagnosis import Answer, Statement
-from msmq_wire.detection.diagnosis.digest import Digest, DigestLine
+from msmq_wire.detection.diagnosis.digest_lines import Digest, DigestLine
 from msmq_wire.engines.codec import encode
 from msmq_wire.engines.message_builder import build_message
 from tests.report.pages import START, Page, message_record, page_text

@@ -16,7 +16,7 @@ import pytest
 from msmq_wire.capture.hashing import FileRead
 from msmq_wire.detection import SEVERITIES, Evidence, Finding
 from msmq_wire.detection.diagnosis import Answer, Statement
-from msmq_wire.detection.diagnosis.digest import Digest, DigestLine
+from msmq_wire.detection.diagnosis.digest_lines import Digest, DigestLine
 from msmq_wire.engines.codec import encode
 from msmq_wire.engines.fit import fit
 from msmq_wire.engines.message_builder import build_message

@@ -10,11 +10,11 @@ from typing import Annotated
 
 import typer
 
+from msmq_wire.api.diagnosis import diagnosed
 from msmq_wire.capture.reader import read_capture
 from msmq_wire.cli.built_in import demo_capture
 from msmq_wire.cli.capture_set import CaptureSet
 from msmq_wire.cli.columns import RowValues
-from msmq_wire.cli.diagnosing import diagnosed
 from msmq_wire.cli.options import (
     Color,
     ColorOption,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from msmq_wire.cli.diagnosing import diagnosed
+from msmq_wire.api.diagnosis import diagnosed
 from msmq_wire.cli.options import CaptureFiles
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
 from msmq_wire.cli.render.answer_text import AnswerText

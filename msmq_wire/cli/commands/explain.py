@@ -16,8 +16,9 @@ from msmq_wire.cli.render.finding_table import SEVERITY_STYLES
 from msmq_wire.cli.render.screen import Screen, Segment, fold
 from msmq_wire.cli.render.table import Table
 from msmq_wire.cli.render.value_text import count_text
-from msmq_wire.cli.rule_names import rules_named, rules_that_name
+from msmq_wire.cli.rule_names import rules_named
 from msmq_wire.detection import RULES
+from msmq_wire.detection.named_rules import rules_that_name
 from msmq_wire.detection.rule import Rule
 from msmq_wire.detection.vulnerabilities import REFERENCES
 from msmq_wire.records.display import Display

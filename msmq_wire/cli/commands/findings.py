@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Annotated
 
 import typer
 
 import msmq_wire
+from msmq_wire.api.findings import judged
 from msmq_wire.cli.columns import Columns
 from msmq_wire.cli.completion import rule_ids
 from msmq_wire.cli.options import CaptureFiles, Filters, finding_filter_for
@@ -30,7 +31,6 @@ from msmq_wire.detection.folding import Fold
 from msmq_wire.detection.judge import HopAuditor, beyond
 from msmq_wire.detection.rule import Rule
 from msmq_wire.engines.text.escaping import json_line
-from msmq_wire.records.record import Record
 from msmq_wire.report.redaction.redacted_findings import RedactingJudge
 
 TopologyOfFindings = Annotated[
@@ -157,30 +157,15 @@ def findings(
     write = _row_of(output) if rows else _writer(format_, fold, kept)
     judge = RedactingJudge(asked, redactor, _auditor(topology, quiet=options.quiet), budget=reading.budget)
     counts: Counter[str] = Counter()
-    judged = 0
-
-    def take(found: Iterable[Finding]) -> None:
-        nonlocal judged
-        for finding in found:
-            judged += 1
-            if wanted is not None and finding not in wanted:
-                continue
-            counts[finding.severity] += 1
-            # A note is shown with what explains it.
-            if as_table or finding.rank >= least.rank:
-                write(finding)
-
-    for item in reading.batched():
-        if isinstance(item, Record):
-            if wanted is not None:
-                wanted.see(item)
-            take(judge.feed(item))
-        else:
-            if wanted is not None:
-                wanted.take(item)
-            take(judge.take(item))
-    if reading.at_end:
-        take(judge.finish())
+    found = 0
+    for finding in judged(reading, judge, wanted):
+        found += 1
+        if wanted is not None and finding not in wanted:
+            continue
+        counts[finding.severity] += 1
+        # A note is shown with what explains it.
+        if as_table or finding.rank >= least.rank:
+            write(finding)
     found_causes = (group for group in causes(fold.groups()) if group.rank >= least.rank)
     groups = sorted(found_causes, key=lambda group: group.place)
     table = FindingTable(options.screen(), max(map(len, asked)), zone, several=reading.several)
@@ -203,7 +188,7 @@ def findings(
         if as_table
         else sum(counts[name] for name in SEVERITIES[least.rank :])
     )
-    reading.print_summary(_reported(counts, judged, shown, None if not as_table else least), *more)
+    reading.print_summary(_reported(counts, found, shown, None if not as_table else least), *more)
     found_bad = fail_on is not None and any(counts[name] for name in SEVERITIES[fail_on.rank :])
     raise typer.Exit(_FOUND if found_bad else reading.status)
 

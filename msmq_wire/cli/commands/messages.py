@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from msmq_wire.api.limits import READ_TWICE
 from msmq_wire.cli.body_files import INDEX, BodyFiles
 from msmq_wire.cli.columns import Columns, RowValues, columns_left_out
 from msmq_wire.cli.formats import RowFormat
 from msmq_wire.cli.jobs import Jobs, in_parts
 from msmq_wire.cli.message_column_sets import CARVED_MESSAGE_COLUMNS, LIVE_MESSAGE_COLUMNS, MESSAGE_COLUMNS
 from msmq_wire.cli.options import (
-    READ_TWICE,
     CaptureFiles,
     Filters,
     Force,

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from msmq_wire.api.why import explained
 from msmq_wire.capture.listing import is_capture_name
 from msmq_wire.cli.following import MESSAGE_HELP, CaptureStory, followed
 from msmq_wire.cli.formats import LineFormat
@@ -126,20 +127,19 @@ def _several(out: StepText, lives: list[MessageLife], read: CaptureStory, called
 
 
 def _row(life: MessageLife, story: Story, words: Phrases) -> dict[str, Any]:
-    reported = reasons.why(life, story, words)
-    capture, frame = words.located(life.first)
+    one = explained(life, story, words)
     return {
-        "message_id": life.message_id,
-        "record": life.first.record,
-        "capture": capture,
-        "frame": frame,
-        "time": time_text(life.first.time),
-        "label": life.label,
-        "queue": life.queue,
-        "outcome": reported.outcome,
-        "sentence": reported.sentence,
-        "reason": reported.reason,
-        "action": reported.action,
-        "unknown": list(reported.unknown),
+        "message_id": one.message_id,
+        "record": one.record,
+        "capture": one.capture,
+        "frame": one.frame,
+        "time": time_text(one.time_ns),
+        "label": one.label,
+        "queue": one.queue,
+        "outcome": one.outcome,
+        "sentence": one.sentence,
+        "reason": one.reason,
+        "action": one.action,
+        "unknown": list(one.unknown),
         "steps": [step_view(step, words) for step in message_steps(life, story)],
     }

@@ -14,20 +14,13 @@ from rich.cells import cell_len
 from msmq_wire.cli.render.finding_table import SEVERITY_STYLES
 from msmq_wire.cli.render.screen import Screen, Segment, fold
 from msmq_wire.cli.render.table import table_of
-from msmq_wire.cli.render.value_text import count_text
-from msmq_wire.detection import Confidence
 from msmq_wire.detection.diagnosis import QUESTIONS, Answer, Digest, DigestLine
+from msmq_wire.detection.diagnosis.digest_lines import ORDER, TITLE
 from msmq_wire.detection.diagnosis.inventory import INVENTORY_COLUMNS
 from msmq_wire.detection.diagnosis.phrases import listed
 
 _INDENT = "    "
 _MOST_ROWS = 20
-_SURE: dict[Confidence, str] = {
-    "published": "as published",
-    "certain": "certain",
-    "likely": "likely",
-    "guess": "a guess",
-}
 _LOOK = {"low": "look", "medium": "look here", "high": "look here first"}
 
 
@@ -62,28 +55,21 @@ class AnswerText:
                 self._folded(f"{line.text} {line.action}".rstrip(), "strong", ("", ""))
             self._folded(digest.nothing, "strong", ("", ""))
             return
-        title, more = "What is wrong", ", most important first [severity, how sure]"
-        has_room = self.screen.width is None or len(title + more) <= self.screen.width
-        self.screen.line([(title, "title"), (more if has_room else "", "dim")])
+        has_room = self.screen.width is None or len(TITLE + ORDER) <= self.screen.width
+        self.screen.line([(TITLE, "title"), (ORDER if has_room else "", "dim")])
         for number, line in enumerate(digest.lines, 1):
             self._line(f"{number:>2}. ", line)
-        if digest.more:
-            more = f"{count_text(digest.more, 'more cause')}: the answers and msmq-wire findings have them"
-            self._folded(f"And {more}.", "")
+        self._folded(digest.more_text, "")
         self._folded(f"Looked at {digest.looked_at}.", "dim")
 
     def _line(self, number: str, line: DigestLine) -> None:
         begun: Segment = (number, "dim")
-        mark = f"[{line.severity}, {_SURE[line.confidence]}] ", SEVERITY_STYLES[line.severity]
-        rule = "" if line.rule is None or line.command.endswith(line.rule) else line.rule
-        reported = "; ".join(part for part in (line.where, rule, line.command) if part)
+        mark = f"{line.mark} ", SEVERITY_STYLES[line.severity]
         if self.screen.width is None:
-            where = f" ({reported})" if reported else ""
-            self._folded(f"{line.text}{where} {line.action}".rstrip(), "", begun, mark)
+            self._folded(line.whole, "", begun, mark)
             return
         self._folded(line.text, "", begun, mark)
-        if reported:
-            self._folded(reported, "spec")
+        self._folded(line.details, "spec")
         if line.action:
             self._folded(line.action, "", (_INDENT, ""), (self.screen.choose("→ ", "-> "), "name"))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from msmq_wire.detection.diagnosis.answer import Answer, Statement
-from msmq_wire.detection.diagnosis.digest import Digest, DigestLine
+from msmq_wire.detection.diagnosis.digest_lines import Digest, DigestLine
 from msmq_wire.detection.diagnosis.peers import rules_for_diagnosis
 from msmq_wire.detection.diagnosis.questions import JUDGED, QUESTIONS, Diagnosis, Question
 

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from msmq_wire.detection.diagnosis.answer import Answer, Statement
-from msmq_wire.detection.diagnosis.digest import Digest
+from msmq_wire.detection.diagnosis.digest_lines import Digest, DigestLine
 from msmq_wire.detection.finding import SEVERITIES
 
 _QUESTION = "What is wrong?"
@@ -26,11 +26,17 @@ def digest_view(digest: Digest) -> dict[str, Any]:
     )
     return answer_view(answer) | {
         "digest": {
-            "lines": [msgspec.to_builtins(one) for one in lines],
+            "lines": [_line_view(one) for one in lines],
             "more": digest.more,
             "looked_at": digest.looked_at,
         }
     }
+
+
+def _line_view(line: DigestLine) -> dict[str, Any]:
+    """A line whole; its times are in ``where``, as words."""
+    row: dict[str, Any] = msgspec.to_builtins(line)
+    return {name: value for name, value in row.items() if name not in ("first", "last")}
 
 
 def answer_view(answer: Answer) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import msgspec
 from msmq_wire.detection.cause import Cause
 from msmq_wire.detection.causes import causes, is_standing
 from msmq_wire.detection.diagnosis.answer import Answer
+from msmq_wire.detection.diagnosis.digest_lines import NOTHING, Digest, DigestLine
 from msmq_wire.detection.diagnosis.facts import Facts
 from msmq_wire.detection.diagnosis.naming import named
 from msmq_wire.detection.diagnosis.phrases import Phrases, count, listed
@@ -22,14 +23,12 @@ from msmq_wire.detection.folding import MOST_KEPT, FindingGroup, Fold
 from msmq_wire.detection.registry import RULES
 from msmq_wire.records.record import Record
 from msmq_wire.records.visibility import Visibility
-from msmq_wire.representation import line, shortened
 from msmq_wire.sessions import Moment, Story
 from msmq_wire.sessions.followed_message import moment_of
 
 MOST_LINES = 5
 """Lines of a digest, at most."""
 _MOST_FRAMES = 64
-_NOTHING = "nothing of MSMQ"
 _MOST_ALSO = 3
 _MOST_CHARACTERS = 200
 _MOST_HOSTS = 3
@@ -40,74 +39,6 @@ _FROM = SEVERITIES.index("low")
 _IDENTITY, _ANY = "ID-", "FRM-MUST"
 _NAME = re.compile(r"[A-Z][a-z]*[^a-z\s]|[A-Z]{2}")
 """The start of a title that begins with a name: ``PacketSize``, ``SRMP``."""
-
-
-class DigestLine(msgspec.Struct, frozen=True, kw_only=True):
-    """One cause: what is wrong, at which hosts, how sure it is, the evidence, and what to do.
-
-    The first host of ``who`` is the source of the problem. ``frames`` (1-based) and ``records`` (ids) are the
-    evidence, at most 64 each. ``where`` names the frames in words, with the time of the first one, and with
-    their file if there are several. ``action`` is one short imperative.
-
-    ``rule`` is the rule of the finding, ``question`` the answer with the details; a line about the capture
-    itself has neither. ``command`` shows the details, with the capture as its first argument. ``count`` is
-    the number of findings or messages that the cause explains.
-    """
-
-    severity: Severity
-    confidence: Confidence
-    text: str
-    who: tuple[str, ...] = ()
-    frames: tuple[int, ...] = ()
-    records: tuple[int, ...] = ()
-    where: str = ""
-    action: str = ""
-    rule: str | None = None
-    question: int | None = None
-    command: str = ""
-    count: int = 1
-
-    def __repr__(self) -> str:
-        return line(self, f"({self.severity}, {self.confidence})", shortened(self.text, 120))
-
-    @property
-    def said(self) -> str:
-        """The line as sentences: what is wrong, where, and what to do."""
-        where = f"{self.where[:1].upper()}{self.where[1:]}." if self.where else ""
-        return " ".join(part for part in (self.text, where, self.action) if part)
-
-
-class Digest(msgspec.Struct, frozen=True, kw_only=True):
-    """What is wrong: first a line about what the capture lacks, then ``causes``, the root cause first.
-
-    Without ``causes``, nothing wrong was seen. ``more`` counts the causes that are left out. ``looked_at``
-    says what was examined, and what the capture does not show.
-    """
-
-    lines: tuple[DigestLine, ...] = ()
-    more: int = 0
-    looked_at: str = ""
-
-    def __repr__(self) -> str:
-        found = (
-            [f"{len(self.causes) + self.more} causes:", self.causes[0].text]
-            if self.causes
-            else [self.nothing]
-        )
-        return line(self, *(shortened(text, 120) for text in found))
-
-    @property
-    def causes(self) -> tuple[DigestLine, ...]:
-        """The lines that are not about the capture."""
-        return tuple(line for line in self.lines if line.rule or line.question)
-
-    @property
-    def nothing(self) -> str:
-        """The sentence if there is no cause."""
-        else_ = " else" if self.lines else ""
-        nothing = "" if self.looked_at.startswith(_NOTHING) else f"nothing{else_} wrong seen in "
-        text = f"{nothing}{self.looked_at}"
-        return f"{text[:1].upper()}{text[1:]}."
 
 
 class _Draft(msgspec.Struct):
@@ -136,6 +67,8 @@ class _Draft(msgspec.Struct):
     """The records of the cause itself, not of the findings that it explains."""
     about: str = ""
     """The first affected message, or the queue."""
+    span: tuple[int | None, int | None] = (None, None)
+    """The times of its first and last finding."""
 
     @property
     def said(self) -> str:
@@ -179,7 +112,7 @@ def looked(answers: Iterable[Answer], facts: Facts, story: Story, frames: int | 
     # Whoever has messages, sessions or calls need not hear how many records that was.
     shown = {noun: number for noun, number in numbers.items() if number and noun != "record"}
     shown = shown or ({"record": facts.records} if facts.records else {})
-    text = listed([count(number, noun) for noun, number in shown.items()]) or _NOTHING
+    text = listed([count(number, noun) for noun, number in shown.items()]) or NOTHING
     if numbers["message"] and story.left_out.lives:
         # Of what was let go for memory no end is known, and it is not counted.
         text = f"at least {text}"
@@ -283,6 +216,7 @@ def _capture_line(visibility: Visibility, words: Phrases) -> tuple[DigestLine, .
     elif visibility.cut:
         unknown = "What was cut off is not known"
     text = "; ".join(text for text, _ in said)
+    first, last = _span(one.time for one in moments)
     # The number of bytes of a frame that pktmon records by default.
     whole = _PKTMON if visibility.cut and visibility.snapped <= _PKTMON_SIZE else ""
     return (
@@ -294,6 +228,8 @@ def _capture_line(visibility: Visibility, words: Phrases) -> tuple[DigestLine, .
             frames=tuple(one.frame for one in moments if one.frame is not None),
             records=tuple(one.record for one in moments),
             count=max(1, visibility.holes),
+            first=first,
+            last=last,
         ),
     )
 
@@ -327,6 +263,7 @@ def _merged(drafts: Sequence[_Draft]) -> Iterator[_Draft]:
         first.frames |= draft.frames
         first.also |= draft.also
         first.seen += draft.seen
+        first.span = _span((*first.span, *draft.span))
     yield from (draft for draft in drafts if not draft.senders or by_rule[draft.rule] is draft)
 
 
@@ -394,6 +331,7 @@ def _of_rule(lead: FindingGroup) -> _Draft:
         senders={sender: None} if sender and not lead.lead.id.startswith(_IDENTITY) else {},
         many=len(lead.hosts) >= MOST_KEPT,
         times=lead.count,
+        span=(lead.first, lead.last),
     )
     if said and said != lead.lead.title:
         draft.text += f": {_cut(said)}"
@@ -466,6 +404,7 @@ def _moments(group: FindingGroup) -> list[Moment]:
 def _line(draft: _Draft, words: Phrases) -> DigestLine:
     moments = sorted(dict.fromkeys(draft.moments), key=lambda one: one.record)[:_MOST_FRAMES]
     frames = dict.fromkeys(one.frame for one in moments if one.frame is not None)
+    first, last = _span((*draft.span, *(one.time for one in draft.moments)))
     return DigestLine(
         severity=draft.severity,
         confidence=draft.confidence,
@@ -479,4 +418,12 @@ def _line(draft: _Draft, words: Phrases) -> DigestLine:
         question=draft.question,
         command=_command(draft),
         count=draft.count,
+        first=first,
+        last=last,
     )
+
+
+def _span(times: Iterable[int | None]) -> tuple[int | None, int | None]:
+    """The first and the last of the times that are known."""
+    known = [one for one in times if one]
+    return min(known, default=None), max(known, default=None)

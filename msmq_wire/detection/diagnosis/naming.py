@@ -56,6 +56,11 @@ def matching(story: Story, wanted: str, most: int = 10, words: Phrases | None = 
     return _taken(found or [one for one in own if text in (one.queue or "").casefold()], most)
 
 
+def no_message(called: str) -> str:
+    """What is said where `matching` finds none."""
+    return f"no message is called {called}, by name, number, label, queue, frame or id"
+
+
 class NamedSubject(NamedTuple):
     """The subject of a record: ``what`` is a message or a queue, ``place`` the queue as in tables.
 

@@ -16,7 +16,8 @@ from msmq_wire.detection.diagnosis.answer import Answer, AnswerBuilder
 from msmq_wire.detection.diagnosis.captured import captured
 from msmq_wire.detection.diagnosis.content import bodies, security
 from msmq_wire.detection.diagnosis.deadlines import SharedTimes, shared_times
-from msmq_wire.detection.diagnosis.digest import Digest, causes_of, digest_of, looked
+from msmq_wire.detection.diagnosis.digest import causes_of, digest_of, looked
+from msmq_wire.detection.diagnosis.digest_lines import Digest
 from msmq_wire.detection.diagnosis.endpoints import addresses, connections, identities, ports
 from msmq_wire.detection.diagnosis.facts import Facts
 from msmq_wire.detection.diagnosis.inventory import inventory

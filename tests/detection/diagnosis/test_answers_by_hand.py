@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from fixtures.build_answers import build
-from msmq_wire.detection.diagnosis.digest import DigestLine
+from msmq_wire.detection.diagnosis.digest_lines import DigestLine
 from msmq_wire.detection.finding import SEVERITIES
 from tests.effort import in_batches, remembered
 from tests.imperfect.judging import Said, judged

@@ -1,0 +1,128 @@
+"""`CaptureIterator`: what a function of the Python API gives for captures, one item after the other.
+
+The rule kept here: nothing is lost in silence. A capture that cannot be read raises; what else a reader has
+to know is in ``errors`` and ``notices`` when the iteration has ended.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from types import TracebackType
+from typing import BinaryIO, TypeAlias, TypeVar
+
+from msmq_wire.api.limits import dropped_text
+from msmq_wire.capture.capture_counts import most_text
+from msmq_wire.capture.capture_sequence import CaptureSequence
+from msmq_wire.capture.named_captures import captures_named
+from msmq_wire.errors import CaptureError, MsmqWireError
+from msmq_wire.records.recognition import Ports
+from msmq_wire.rpc.pdu_protection import Negotiator
+from msmq_wire.sessions import LeftOut
+
+_T = TypeVar("_T", covariant=True)
+Path: TypeAlias = str | os.PathLike[str]
+Captures: TypeAlias = Path | BinaryIO | Sequence[Path]
+"""A path, ``"-"`` for standard input, a binary file object, or several paths."""
+
+
+class CaptureIterator(Iterator[_T]):
+    """Iterates over what captures hold, as they are read; iterate once.
+
+    ``errors`` and ``notices`` are complete when the iteration has ended. `close` ends it early and closes the
+    file, as the end of a ``with`` block does.
+    """
+
+    def __init__(self, reading: CaptureReport, items: Iterator[_T]) -> None:
+        self._reading = reading
+        self._items = items
+
+    def __iter__(self) -> CaptureIterator[_T]:
+        return self
+
+    def __next__(self) -> _T:
+        return next(self._items)
+
+    def __enter__(self) -> CaptureIterator[_T]:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def errors(self) -> tuple[CaptureError, ...]:
+        """Why files could not be read to their end; what is before the damage was given."""
+        return self._reading.errors
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What else to know: captures without MSMQ, sealed calls, what was left out."""
+        return self._reading.notices
+
+    @property
+    def frames(self) -> int:
+        """How many frames were read so far."""
+        return self._reading.sequence.counts.frames
+
+    def close(self) -> None:
+        """End the iteration and close the file."""
+        close: Callable[[], None] | None = getattr(self._items, "close", None)
+        if close is not None:
+            close()
+
+
+class CaptureReport:
+    """A reading of captures, and what has to be known of it afterwards."""
+
+    def __init__(
+        self,
+        captures: Captures,
+        *,
+        ports: Ports = (),
+        streams: bool = False,
+        negotiator: Negotiator | None = None,
+        memory: int | None = None,
+        recursive: bool = False,
+    ) -> None:
+        given: dict[str, BinaryIO] = {}
+        self._left_out = 0
+        if isinstance(captures, (str, os.PathLike)):
+            files = [os.fspath(captures)]
+        elif isinstance(captures, Sequence):
+            files = [os.fspath(one) for one in captures]
+        else:
+            name = str(getattr(captures, "name", "the stream"))
+            files, given = [name], {name: captures}
+        if not given:
+            files, self._left_out, _ = captures_named(files, recursive)
+        if not files:
+            raise MsmqWireError("no capture is given")
+        self.sequence = CaptureSequence(
+            files, given=given, ports=ports, streams=streams, negotiator=negotiator, memory=memory
+        )
+        self.dropped = LeftOut()
+        self.more: tuple[str, ...] = ()
+
+    @property
+    def errors(self) -> tuple[CaptureError, ...]:
+        """Why files could not be read to their end."""
+        return tuple(self.sequence.errors)
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What else to know."""
+        counts = self.sequence.counts
+        sealed = counts.sealed if self.sequence.negotiator is None else 0
+        other = [f"{self._left_out} other files of the folder are no captures by their names"]
+        closed = [f"{sealed} sealed calls could not be read: a negotiator opens them"]
+        dropped = dropped_text(self.dropped)
+        return (
+            *self.sequence.notices,
+            *(most_text(one) for one in (counts.may_hide_msmq, counts.notices) if one),
+            *(closed if sealed else ()),
+            *(other if self._left_out else ()),
+            *((f"dropped to save memory, the oldest first: {dropped}",) if dropped else ()),
+            *self.more,
+        )

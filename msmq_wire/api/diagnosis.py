@@ -1,0 +1,101 @@
+"""`diagnose`: what is wrong in captures, as a Python object: causes, answers and the story behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, tzinfo
+
+import msgspec
+
+from msmq_wire.api.capture_iterator import CaptureReport, Captures
+from msmq_wire.capture.capture_sequence import CaptureSequence
+from msmq_wire.detection.diagnosis import (
+    JUDGED,
+    QUESTIONS,
+    Answer,
+    Diagnosis,
+    Digest,
+    DigestLine,
+    rules_for_diagnosis,
+)
+from msmq_wire.errors import CaptureError
+from msmq_wire.invisible import escaped
+from msmq_wire.records.recognition import Ports
+from msmq_wire.report.redaction.redacted_findings import RedactedFindings
+from msmq_wire.report.redaction.redactor import Redactor
+from msmq_wire.rpc.pdu_protection import Negotiator
+from msmq_wire.sessions import Story
+
+
+class DiagnosisResult(msgspec.Struct, frozen=True):
+    """What was found: ``causes``, the most important first, and the ``answers`` to all questions.
+
+    ``str`` gives the text of the command ``diagnose``. Without a ``digest`` no causes were asked for, or
+    nothing could be read. ``story`` has the sessions and messages. ``errors`` say which files could not be
+    read to their end, ``notices`` what else to know of the reading.
+    """
+
+    story: Story
+    digest: Digest | None = None
+    answers: tuple[Answer, ...] = ()
+    errors: tuple[CaptureError, ...] = ()
+    notices: tuple[str, ...] = ()
+
+    @property
+    def causes(self) -> tuple[DigestLine, ...]:
+        """What is wrong: at most five lines of the digest, the root cause first."""
+        return () if self.digest is None else self.digest.causes
+
+    @property
+    def lacking(self) -> tuple[DigestLine, ...]:
+        """The line of the digest about what the capture does not hold, if there is one."""
+        lines = () if self.digest is None else self.digest.lines
+        return tuple(line for line in lines if line not in self.causes)
+
+    def __str__(self) -> str:
+        return "" if self.digest is None else "\n".join(map(escaped, self.digest.text_lines()))
+
+
+def diagnose(
+    path: Captures,
+    *,
+    ports: Ports = (),
+    negotiator: Negotiator | None = None,
+    memory: int | None = None,
+    recursive: bool = False,
+) -> DiagnosisResult:
+    """Say what is wrong in captures; arguments and errors as for `messages`, times in UTC.
+
+    Captures are read once, and wholly.
+    """
+    report = CaptureReport(
+        path, ports=ports, streams=True, negotiator=negotiator, memory=memory, recursive=recursive
+    )
+    found = diagnosed(report.sequence, Redactor(set()), UTC)
+    report.dropped = found.story.left_out
+    return msgspec.structs.replace(found, errors=report.errors, notices=report.notices)
+
+
+def diagnosed(
+    reading: CaptureSequence, redactor: Redactor, zone: tzinfo | None, questions: Sequence[int] = ()
+) -> DiagnosisResult:
+    """Read captures and diagnose them; with ``questions`` only these are answered, without a digest."""
+    numbers = sorted(set(questions or QUESTIONS))
+    story, diagnosis = _follow(reading, redactor, judged=bool(JUDGED & set(numbers)))
+    if not reading.counts.frames and reading.counts.status:
+        return DiagnosisResult(story)
+    answers = diagnosis.answers(story, numbers=numbers, zone=zone)
+    digest = None if questions else diagnosis.digest(answers, story, frames=reading.counts.frames)
+    return DiagnosisResult(story, digest, answers)
+
+
+def _follow(reading: CaptureSequence, redactor: Redactor, *, judged: bool) -> tuple[Story, Diagnosis]:
+    """Follow and diagnose all records as they may be shown.
+
+    Rules see what was captured, and take most of the time: they are asked only where an answer heeds them.
+    """
+    redacted = RedactedFindings(rules_for_diagnosis() if judged else {}, redactor, budget=reading.budget)
+    for _ in redacted.judged(reading.batched()):
+        pass
+    _, story = redacted.finish()
+    return story, redacted.diagnosis

@@ -1,0 +1,89 @@
+"""`findings`: what the rules find in captures, as Python objects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from operator import is_
+
+import msgspec
+
+from msmq_wire.api.capture_iterator import CaptureIterator, CaptureReport, Captures
+from msmq_wire.api.filters import Expressions, expressions_in
+from msmq_wire.capture.capture_sequence import CaptureSequence
+from msmq_wire.detection import RULES, SEVERITIES, Finding, Severity
+from msmq_wire.detection.filtering import FindingFilter
+from msmq_wire.detection.judge import beyond
+from msmq_wire.detection.named_rules import rules_named
+from msmq_wire.errors import MsmqWireError
+from msmq_wire.records.joined_capture import located
+from msmq_wire.records.recognition import Ports
+from msmq_wire.records.record import Record
+from msmq_wire.report.redaction.redacted_findings import RedactingJudge
+from msmq_wire.report.redaction.redactor import Redactor
+from msmq_wire.rpc.pdu_protection import Negotiator
+
+
+def findings(
+    path: Captures,
+    *,
+    level: Severity = "info",
+    rules: str | Sequence[str] | None = None,
+    filter: Expressions = None,
+    ports: Ports = (),
+    negotiator: Negotiator | None = None,
+    memory: int | None = None,
+    recursive: bool = False,
+) -> CaptureIterator[Finding]:
+    """Iterate over the findings in captures, in the order of JSON lines; other arguments as for `messages`.
+
+    ``level`` is the least severity, ``rules`` are the ids of the rules to ask, all by default. ``filter``
+    asks what a finding says, and the item in which it has evidence. Signatures are checked within
+    `msmq_wire.records.signatures.checking_signatures`. Rules about routing need a topology and do not run.
+
+    Raises MsmqWireError for a wrong filter, rule or level, and CaptureError as `messages` does.
+    """
+    if level not in SEVERITIES:
+        raise MsmqWireError(f"level is one of {', '.join(SEVERITIES)}, not {level!r}")
+    asked = RULES if rules is None else rules_named([rules] if isinstance(rules, str) else rules)
+    wanted = FindingFilter(expressions_in(filter)) if expressions_in(filter) else None
+    report = CaptureReport(
+        path, ports=ports, streams=True, negotiator=negotiator, memory=memory, recursive=recursive
+    )
+    judge = RedactingJudge(asked, Redactor(set()), budget=report.sequence.budget)
+    return CaptureIterator(report, _findings(report, judge, wanted, SEVERITIES.index(level)))
+
+
+def judged(
+    reading: CaptureSequence, judge: RedactingJudge, wanted: FindingFilter | None
+) -> Iterator[Finding]:
+    """Judge what is read, to its end; a filter sees each item before its findings."""
+    for item in reading.batched():
+        if isinstance(item, Record):
+            if wanted is not None:
+                wanted.see(item)
+            yield from judge.feed(item)
+        else:
+            if wanted is not None:
+                wanted.take(item)
+            yield from judge.take(item)
+    if reading.at_end:
+        yield from judge.finish()
+
+
+def _findings(
+    report: CaptureReport, judge: RedactingJudge, wanted: FindingFilter | None, least: int
+) -> Iterator[Finding]:
+    for finding in judged(report.sequence, judge, wanted):
+        if finding.rank >= least and (wanted is None or finding in wanted):
+            yield _located(finding)
+    report.dropped = judge.left_out
+    report.more = tuple(beyond(judge.more))
+
+
+def _located(finding: Finding) -> Finding:
+    """A finding with the files and the frames of its evidence where a capture lies in several files."""
+    evidence = tuple(map(located, finding.evidence))
+    cause = finding.cause if finding.cause is None else located(finding.cause)
+    if all(map(is_, (*evidence, cause), (*finding.evidence, finding.cause))):
+        return finding
+    return msgspec.structs.replace(finding, evidence=evidence, cause=cause)

@@ -1,0 +1,226 @@
+"""`why`: what became of a message, and why, as a Python object."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from datetime import datetime
+
+import msgspec
+
+from msmq_wire.api.capture_iterator import CaptureReport, Captures
+from msmq_wire.api.following import follow_story
+from msmq_wire.detection import Evidence
+from msmq_wire.detection.diagnosis import why as reasons
+from msmq_wire.detection.diagnosis.naming import matching, no_message
+from msmq_wire.detection.diagnosis.phrases import Phrases, count, short
+from msmq_wire.detection.diagnosis.timeline import TimelineStep, message_steps
+from msmq_wire.errors import CaptureError, NoSuchMessageError
+from msmq_wire.records.outcome import Outcome
+from msmq_wire.records.recognition import Ports
+from msmq_wire.records.view import date_time
+from msmq_wire.report.redaction.redactor import Redactor
+from msmq_wire.rpc.pdu_protection import Negotiator
+from msmq_wire.sessions import MessageLife, Story
+
+
+class ExplainedStep(msgspec.Struct, frozen=True, kw_only=True):
+    """One step of a message: the time, the sender, the receiver, and the event, with where it was seen."""
+
+    record: int
+    capture: str
+    frame: int | None
+    time_ns: int | None
+    src: str
+    dst: str
+    what: str
+    detail: str
+
+    @property
+    def time(self) -> datetime | None:
+        """When it happened, in UTC."""
+        return date_time(self.time_ns)
+
+    @property
+    def text(self) -> str:
+        """The event with what is known of it."""
+        return f"{self.what}: {self.detail}" if self.detail else self.what
+
+
+class ExplainedMessage(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a message.
+
+    ``sentence`` tells it, with the ``reason`` and the ``action``, empty if nothing is to be done. ``unknown``
+    is what the capture does not show. ``record``, ``capture``, ``frame`` and ``time`` are those of the packet
+    that brought it first, ``steps`` all that happened to it, in order.
+    """
+
+    message_id: str
+    record: int
+    capture: str
+    frame: int | None
+    time_ns: int | None
+    label: str | None
+    queue: str | None
+    outcome: Outcome
+    sentence: str
+    reason: str
+    action: str
+    unknown: tuple[str, ...]
+    steps: tuple[ExplainedStep, ...]
+
+    @property
+    def time(self) -> datetime | None:
+        """When it was seen first, in UTC."""
+        return date_time(self.time_ns)
+
+    @property
+    def evidence(self) -> tuple[Evidence, ...]:
+        """The places that show the steps, each once."""
+        return tuple(dict.fromkeys(map(_evidence, self.steps)))
+
+
+class WhyAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """The ``messages`` that somebody meant, at least one.
+
+    Where one fits, its outcome, sentence, steps and so on are attributes of the answer, too. Where several
+    fit, these raise NoSuchMessageError, which says how many there are. ``errors`` say which files could not
+    be read to their end, ``notices`` what else to know of the reading.
+    """
+
+    words: str
+    messages: tuple[ExplainedMessage, ...]
+    errors: tuple[CaptureError, ...] = ()
+    notices: tuple[str, ...] = ()
+
+    def __iter__(self) -> Iterator[ExplainedMessage]:
+        return iter(self.messages)
+
+    def __len__(self) -> int:
+        return len(self.messages)
+
+    def __str__(self) -> str:
+        return "\n".join(one.sentence for one in self.messages)
+
+    @property
+    def message(self) -> ExplainedMessage:
+        """The only message. Raises NoSuchMessageError where several fit."""
+        first, *others = self.messages
+        if others:
+            counts = Counter(one.outcome for one in self.messages).most_common()
+            outcomes = ", ".join(f"{number:,} {outcome}" for outcome, number in counts)
+            raise NoSuchMessageError(
+                f"{count(len(self.messages), 'message')} fit {self.words!r} ({outcomes}): "
+                f"take one of .messages, or name one, as {short(first.message_id)}"
+            )
+        return first
+
+    @property
+    def outcome(self) -> Outcome:
+        """What became of it."""
+        return self.message.outcome
+
+    @property
+    def sentence(self) -> str:
+        """What became of it, in a sentence."""
+        return self.message.sentence
+
+    @property
+    def reason(self) -> str:
+        """Why."""
+        return self.message.reason
+
+    @property
+    def action(self) -> str:
+        """What to do; empty if nothing is to be done."""
+        return self.message.action
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """What the capture does not show."""
+        return self.message.unknown
+
+    @property
+    def steps(self) -> tuple[ExplainedStep, ...]:
+        """All that happened to it, in order."""
+        return self.message.steps
+
+    @property
+    def evidence(self) -> tuple[Evidence, ...]:
+        """The places that show the steps."""
+        return self.message.evidence
+
+
+def why(
+    path: Captures,
+    words: str,
+    *,
+    ports: Ports = (),
+    negotiator: Negotiator | None = None,
+    memory: int | None = None,
+    recursive: bool = False,
+) -> WhyAnswer:
+    """Say what became of a message, and why; other arguments as for `messages`.
+
+    ``words`` are text in its label or queue, ``GUID\\NUMBER``, the first digits of its GUID with
+    ``\\NUMBER``, ``NUMBER`` alone, ``frame N``, ``frame N of FILE`` or ``id N``.
+
+    Raises NoSuchMessageError where no message fits, and CaptureError for a file that cannot be read.
+    """
+    report = CaptureReport(
+        path, ports=ports, streams=True, negotiator=negotiator, memory=memory, recursive=recursive
+    )
+    story, phrases = follow_story(report.sequence, Redactor(set()))
+    report.dropped = story.left_out
+    found = matching(story, words, len(story.lives), phrases)
+    if not found:
+        raise NoSuchMessageError(no_message(repr(words)))
+    lives = [life for life in story.lives if life.message_id in found]
+    messages = tuple(explained(life, story, phrases) for life in lives)
+    return WhyAnswer(words=words, messages=messages, errors=report.errors, notices=report.notices)
+
+
+def explained(life: MessageLife, story: Story, words: Phrases) -> ExplainedMessage:
+    """What became of a message of a story."""
+    reported = reasons.why(life, story, words)
+    capture, frame = words.located(life.first)
+    return ExplainedMessage(
+        message_id=life.message_id,
+        record=life.first.record,
+        capture=capture,
+        frame=frame,
+        time_ns=life.first.time,
+        label=life.label,
+        queue=life.queue,
+        outcome=reported.outcome,
+        sentence=reported.sentence,
+        reason=reported.reason,
+        action=reported.action,
+        unknown=reported.unknown,
+        steps=tuple(_step(step, words) for step in message_steps(life, story)),
+    )
+
+
+def _step(step: TimelineStep, words: Phrases) -> ExplainedStep:
+    capture, frame = words.located(step.at)
+    return ExplainedStep(
+        record=step.at.record,
+        capture=capture,
+        frame=frame,
+        time_ns=step.at.time,
+        src=step.src,
+        dst=step.dst,
+        what=step.what,
+        detail=step.detail,
+    )
+
+
+def _evidence(step: ExplainedStep) -> Evidence:
+    return Evidence(
+        capture=step.capture,
+        record=step.record,
+        frames=() if step.frame is None else (step.frame,),
+        time=step.time_ns,
+        src=step.src or None,
+        dst=step.dst or None,
+    )
