@@ -220,10 +220,12 @@ class CaptureSequence:
 
     def _damaged(self, file: str, record: Record) -> None:
         """Say that a file cannot be read to its end."""
+        self.counts.status = 1
         self.errors.append(CaptureError(damage_text(file, record), offset=record.offset))
 
     def _nothing_found(self, name: str, reader: CaptureReader, frames: int) -> None:
         """Say that a capture holds nothing of MSMQ."""
+        self.counts.status = 1
         self.notices.append(named(name, nothing_found(reader, frames)))
 
 
