@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import BinaryIO, TypeAlias, TypeVar
 
+from msmq_wire.api.accounts import default_negotiator, without_secrets
 from msmq_wire.api.limits import dropped_text
 from msmq_wire.capture.capture_counts import most_text
 from msmq_wire.capture.capture_sequence import CaptureSequence
@@ -100,7 +101,12 @@ class CaptureReport:
         if not files:
             raise MsmqWireError("no capture is given")
         self.sequence = CaptureSequence(
-            files, given=given, ports=ports, streams=streams, negotiator=negotiator, memory=memory
+            files,
+            given=given,
+            ports=ports,
+            streams=streams,
+            negotiator=negotiator or default_negotiator(),
+            memory=memory,
         )
         self.dropped = LeftOut()
         self.more: tuple[str, ...] = ()
@@ -114,7 +120,7 @@ class CaptureReport:
     def notices(self) -> tuple[str, ...]:
         """What else to know."""
         counts = self.sequence.counts
-        sealed = counts.sealed if self.sequence.negotiator is None else 0
+        sealed = counts.sealed if self.sequence.negotiator in (None, without_secrets) else 0
         other = [f"{self._left_out} other files of the folder are no captures by their names"]
         closed = [f"{sealed} sealed calls could not be read: a negotiator opens them"]
         dropped = dropped_text(self.dropped)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
+from msmq_wire.api.accounts import without_secrets
 from msmq_wire.api.limits import dropped_text
 from msmq_wire.capture.capture_sequence import CaptureSequence, Seen, damage_text, named
 from msmq_wire.capture.hashing import FileRead, Hashing
@@ -24,7 +25,6 @@ from msmq_wire.cli.progress import Progress
 from msmq_wire.cli.read_counts import ReadCounts, nothing_found
 from msmq_wire.cli.render.value_text import count_text
 from msmq_wire.cli.reporting import hide_file, print_error, print_note
-from msmq_wire.cli.secret_options import without_secrets
 from msmq_wire.errors import CaptureError
 from msmq_wire.records.joined_capture import JoinedCapture
 from msmq_wire.records.recognition import Ports

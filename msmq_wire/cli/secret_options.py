@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 
 import typer
 
+from msmq_wire.api.accounts import default_negotiator
 from msmq_wire.cli.help_text import KEYS
 from msmq_wire.cli.reporting import print_error
 from msmq_wire.errors import DecodeError, MsmqWireError
 from msmq_wire.records.body_keys import OpensBodies
-from msmq_wire.rpc.pdu_protection import Negotiation, Negotiator
+from msmq_wire.rpc.pdu_protection import Negotiator
 
 if TYPE_CHECKING:
     from msmq_wire.sealing.certificates import TrustedCertificates
@@ -127,7 +127,7 @@ def negotiator_for(
     hashes = [one for text in _given(_HASH, nt_hashes) for one in _lines(_HASH, text)]
     files = [_read(_KEYTAB, path, _LARGEST_KEYTAB) for path in _given(_KEYTAB, keytabs)]
     if not words and not hashes and not files:
-        return None if find_spec("cryptography") is None else without_secrets
+        return default_negotiator()
     try:
         from msmq_wire.rpc.unseal.negotiation import negotiator
         from msmq_wire.rpc.unseal.secrets import Secrets
@@ -214,17 +214,6 @@ def _of_sealing(option: str, read: Callable[[Any], _T]) -> _T:
         return read(keys)
     except MsmqWireError as error:
         raise typer.BadParameter(str(error), param_hint=option) from None
-
-
-def without_secrets(auth_type: int) -> Negotiation | None:
-    """What opens nothing, but tells whom clients say they are."""
-    # Loaded when a capture has something to negotiate: most have not.
-    try:
-        from msmq_wire.rpc.unseal.negotiation import negotiator
-        from msmq_wire.rpc.unseal.secrets import Secrets
-    except ImportError:
-        return None
-    return negotiator(Secrets())(auth_type)
 
 
 def mistyped_secret(arguments: Iterable[str]) -> str | None:
