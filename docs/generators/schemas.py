@@ -30,9 +30,8 @@ from msmq_wire.reassembly.packet_framer import HoleReason
 from msmq_wire.reassembly.tcp_events import Kind
 from msmq_wire.records.call import CALL_COLUMNS
 from msmq_wire.records.column import PLACE, RECORD_COLUMNS, Column
-from msmq_wire.records.composed import COMPOSED
+from msmq_wire.records.composed import COMPOSED, RECORD_TYPES
 from msmq_wire.records.message import COLUMNS
-from msmq_wire.records.record import UNKNOWN_PACKET
 from msmq_wire.routing.hop_view import HOP_COLUMNS
 from msmq_wire.wire.fields import Bytes, Choice, Field, Items, Node, Opt, WireStruct, ZeroTerminated, fields
 from msmq_wire.wire.registry import PACKETS, STRUCTURES
@@ -303,7 +302,7 @@ _LEFT_OUT = ("frames_missing", "reason", "event", "grade")
 
 
 def _record() -> Json:
-    kinds = [*PACKETS, UNKNOWN_PACKET, *COMPOSED, "gap", "error", "tcp_stream"]
+    kinds = [*RECORD_TYPES]
     reasons = [reason for part in get_args(HoleReason) for reason in (get_args(part) or (part,))]
     reasons += [reason for reason in (*GAP_REASONS, "dropped") if reason not in reasons]
     columns = {one.name: one for one in RECORD_COLUMNS}

@@ -239,7 +239,23 @@ def read_capture(
     ports: Ports = (),
     streams: bool = False,
     negotiator: Negotiator | None = None,
+    type: str | None = None,
 ) -> Iterator[Record]:
-    """Yield the records of a capture; arguments and errors as for `CaptureReader`."""
+    """Yield the records of a capture, those of one ``type`` where it is given.
+
+    The type ``tcp_stream`` asks for ``streams``. The other arguments, and errors, as for `CaptureReader`;
+    ValueError where no record is of such a type.
+    """
+    if type is not None:
+        _check_type(type)
+        streams = streams or type == "tcp_stream"
     with CaptureReader(source, ports=ports, streams=streams, negotiator=negotiator) as reader:
-        yield from reader
+        yield from (record for record in reader if type is None or record.type == type)
+
+
+def _check_type(name: str) -> None:
+    # Loads what calls and SRMP are made of.
+    from msmq_wire.records.composed import RECORD_TYPES
+
+    if name not in RECORD_TYPES:
+        raise ValueError(f"no record is of type {name!r}: there are {', '.join(sorted(RECORD_TYPES))}")

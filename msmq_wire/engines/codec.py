@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Generic, Literal
 
 import msgspec
 
@@ -29,12 +29,22 @@ from msmq_wire.wire.packets.identification import (
 from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.stream import Range
 
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    # A packet of any kind, where nobody says more.
+    _PacketT_co = TypeVar("_PacketT_co", covariant=True, default=Any)
+else:
+    from typing import TypeVar
+
+    _PacketT_co = TypeVar("_PacketT_co", covariant=True)
+
 Engine = Literal["rows", "reference"]
 _ENGINES: dict[str, Any] = {"rows": rows, "reference": reference}
 _JUDGES: dict[str, Any] = {"rows": must_checks.find_anomalies, "reference": reference.find_anomalies}
 
 
-class InspectResult(msgspec.Struct, frozen=True, kw_only=True):
+class InspectResult(msgspec.Struct, Generic[_PacketT_co], frozen=True, kw_only=True):
     """What `inspect` found in some bytes.
 
     ``type`` is the stem, None when the bytes are no packet. ``packet`` is the value, partial when there is
@@ -43,7 +53,7 @@ class InspectResult(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     type: str | None
-    packet: Any
+    packet: _PacketT_co
     anomalies: tuple[Anomaly, ...]
     consumed: int
     remainder: bytes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal, Protocol, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, Protocol, TypeAlias, TypedDict
 
 import msgspec
 
@@ -15,6 +15,16 @@ from msmq_wire.representation import label_text, line, shortened
 from msmq_wire.units import MILLISECOND, SECOND
 from msmq_wire.wire.musts import Anomaly, View
 from msmq_wire.wire.private import ENDPOINT, FILE, PUBLIC, Private
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    # A record of any type, where nobody says more.
+    _PacketT_co = TypeVar("_PacketT_co", covariant=True, default=Any)
+else:
+    from typing import TypeVar
+
+    _PacketT_co = TypeVar("_PacketT_co", covariant=True)
 
 UNKNOWN_PACKET = "unknown_packet"
 """The type of a packet whose kind is not defined, or was cut off."""
@@ -42,7 +52,7 @@ def _named_in_reason(record: View) -> tuple[str, ...]:
     return found.capture, *filter(None, proxied(found.path))
 
 
-class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class Record(msgspec.Struct, Generic[_PacketT_co], frozen=True, kw_only=True, gc=False):
     """A packet, a gap, an event of a connection or a file error, with where it was found.
 
     ``frames`` are the 1-based numbers of the frames that carry it (those that a ``gap`` lies between),
@@ -72,7 +82,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     stream: int | None = None
     offset: int = 0
     length: int = 0
-    packet: Any = None
+    packet: _PacketT_co = None  # type: ignore[assignment]  # that of a record without one
     anomalies: tuple[Anomaly, ...] = ()
     consumed: int = 0
     remainder: bytes = b""

@@ -4,7 +4,7 @@ import importlib
 import pkgutil
 from collections.abc import Iterator, Mapping
 from enum import IntEnum
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias, get_args
 
 from msmq_wire.arguments import unknown_name
 from msmq_wire.spec import SpecRef
@@ -66,18 +66,20 @@ def _by_stem(*classes: Any) -> Mapping[str, Any]:
 
 TYPES: Mapping[str, Any] = _by_stem(*sorted(_declared(types), key=_place))
 HEADERS: Mapping[str, type[WireStruct]] = _by_stem(*sorted(_declared(headers), key=_place))
-PACKETS: Mapping[str, type[WireStruct]] = _by_stem(
-    Ping,
-    EstablishConnection,
-    ConnectionParameters,
-    SessionAck,
-    UserMessage,
-    OrderAck,
-    FinalAck,
-    MessagePacket,
-    TopologyClientRequest,
-    TopologyServerReply,
+Packet: TypeAlias = (
+    Ping
+    | EstablishConnection
+    | ConnectionParameters
+    | SessionAck
+    | UserMessage
+    | OrderAck
+    | FinalAck
+    | MessagePacket
+    | TopologyClientRequest
+    | TopologyServerReply
 )
+"""Any packet."""
+PACKETS: Mapping[str, type[WireStruct]] = _by_stem(*get_args(Packet))
 STRUCTURES: Mapping[str, Any] = {**TYPES, **HEADERS, **PACKETS}
 """Types, headers and packets by stem."""
 

@@ -84,6 +84,19 @@ def test_the_demo_gives_its_records_in_order_and_numbers_steps_that_are_not_show
     assert [record.error for record in records] == [None] * 13
 
 
+def test_one_type_of_record_is_chosen_and_keeps_its_ids() -> None:
+    whole = list(read_capture(DEMO))
+    chosen = list(read_capture(DEMO, type="user_message"))
+    assert chosen == [record for record in whole if record.type == "user_message"]
+    assert len(chosen) == 3
+    assert {record.event for record in read_capture(DEMO, type="tcp_stream")} >= {"syn", "fin"}
+
+
+def test_a_type_that_no_record_has_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"no record is of type 'usermessage': there are .*user_message"):
+        next(read_capture(DEMO, type="usermessage"))
+
+
 def test_first_id_lets_one_numbering_run_over_several_files() -> None:
     ids: list[int] = []
     captures: list[str] = []

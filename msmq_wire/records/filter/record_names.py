@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from msmq_wire.records.call import CALL_COLUMNS, call_of
 from msmq_wire.records.column import RECORD_COLUMNS, Column
-from msmq_wire.records.composed import COMPOSED
+from msmq_wire.records.composed import RECORD_TYPES
 from msmq_wire.records.filter.field import FOLDED, NUMBER, WORDS, FilterField, Kind, numbers_of
 from msmq_wire.records.filter.paths import PREFIXES, call_places, paths
 from msmq_wire.records.filter.subject import Subject, at
@@ -24,15 +24,13 @@ from msmq_wire.records.filter.vocabulary import Name, Vocabulary
 from msmq_wire.records.message import COLUMNS, DATES, MessageColumn
 from msmq_wire.records.message_body import message_body
 from msmq_wire.records.outcome import OUTCOME
-from msmq_wire.records.record import UNKNOWN_PACKET
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.records.view import anomaly_view, error_view
-from msmq_wire.wire.registry import PACKETS
 
 RecordName: TypeAlias = Name[Subject]
 Values: TypeAlias = Callable[[Subject], tuple[Any, ...]]
 
-_TYPES = tuple(sorted((*PACKETS, *COMPOSED, UNKNOWN_PACKET, "gap", "error", "tcp_stream")))
+_TYPES = tuple(sorted(RECORD_TYPES))
 _ADDRESS = FilterField("address")
 _INDEX = re.compile(r"\[\d+\]")
 _KINDS: Mapping[str, Kind] = {
