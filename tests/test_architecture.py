@@ -268,6 +268,7 @@ MAY_WRITE_FILES = {
     "spark/landing.py": "the log of a stream: drafts whose names nobody can guess",
     "spark/split_planning.py": "the store of the job: a draft whose name nobody can guess",
     "spark/session.py": "the log of Java, in a folder that was just made for it",
+    "tables/table_file.py": "writes to a file that its caller has opened",
     "tables/store/table_files.py": "files of tables: hidden files whose names nobody can guess",
     "dissectors/msmq_dissect/images/members.py": "only reads: its flags follow no link and wait for no pipe",
     "dissectors/generate.py": "writes what is generated and committed, for developers",

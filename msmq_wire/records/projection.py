@@ -21,6 +21,11 @@ class ProjectedRows(msgspec.Struct, frozen=True):
     lines: list[Any]
 
 
+def rows_of_values(values: Sequence[list[Any]]) -> list[Any]:
+    """Rows as they are, of a list for each column: one that `Projection.make` may be."""
+    return list(zip(*values, strict=True))
+
+
 class Projection(msgspec.Struct, frozen=True):
     """What is asked of messages: columns, and what ``make`` makes of each row of their values.
 

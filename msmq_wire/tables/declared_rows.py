@@ -1,0 +1,148 @@
+"""Rows of declared columns as Arrow record batches: what ``--to`` writes, and `msmq_wire.table` gives.
+
+The rule kept here: a row has the values of its columns, not their JSON. A time is a time, bytes are bytes.
+Everything else is what JSON lines print. Null stands for a number that int64 cannot hold, and for a value of
+another kind: where rows are about many kinds of records, a name can mean different things.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
+
+from msmq_wire.capture.tables import column_field
+from msmq_wire.records.column import Column
+from msmq_wire.records.display import Kind
+from msmq_wire.tables.spark_types import fitting
+
+ROWS = 1 << 13
+"""Rows of a batch."""
+_MOST_TEXT = 1 << 24
+"""Characters of bodies that wait for a batch: one may be 4 MB."""
+
+
+def rows_schema(columns: Iterable[Column]) -> Any:
+    """The Arrow schema of rows with these columns."""
+    return pa.schema(map(column_field, columns))
+
+
+class RowBatches:
+    """Takes rows, each a value for each column; gives a record batch as soon as there are enough of them."""
+
+    def __init__(self, columns: Sequence[Column]) -> None:
+        self.schema = rows_schema(columns)
+        self._columns = [_cells(one) for one in columns]
+        self._bodies = [place for place, one in enumerate(columns) if one.reveals == "body"]
+        self._rows: list[Sequence[Any]] = []
+        self._text = 0
+
+    def add(self, rows: Sequence[Sequence[Any]]) -> Iterator[Any]:
+        """Take rows; give the batches that they complete."""
+        self._rows += rows
+        for place in self._bodies:
+            self._text += sum(len(row[place] or "") for row in rows)
+        while len(self._rows) >= ROWS:
+            yield self._batch(ROWS)
+        if self._text > _MOST_TEXT:
+            yield from self.rest()
+
+    def rest(self) -> Iterator[Any]:
+        """Give a batch of the rows that still wait, if there are any."""
+        if self._rows:
+            yield self._batch(len(self._rows))
+
+    def _batch(self, count: int) -> Any:
+        rows, self._rows = self._rows[:count], self._rows[count:]
+        self._text = 0
+        values = zip(*rows, strict=True)
+        arrays = [
+            array(column, field.type)
+            for array, column, field in zip(self._columns, values, self.schema, strict=True)
+        ]
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+
+def row_batches(columns: Sequence[Column], rows: Iterable[Sequence[Sequence[Any]]]) -> Iterator[Any]:
+    """Record batches of rows that come some at a time."""
+    batches = RowBatches(columns)
+    for some in rows:
+        yield from batches.add(some)
+    yield from batches.rest()
+
+
+_Values = Sequence[Any]
+_Array = Callable[[_Values, Any], Any]
+
+
+def _as_they_are(values: _Values, kind: Any) -> Any:
+    return pa.array(values, kind)
+
+
+def _texts(values: _Values, kind: Any) -> Any:
+    try:
+        return pa.array(values, kind)
+    except (UnicodeEncodeError, pa.ArrowTypeError):
+        # The name of a file may be no text.
+        return pa.array([_text(one) if isinstance(one, str) else None for one in values], kind)
+
+
+def _text(value: str) -> str:
+    return value.encode("utf-8", "replace").decode("utf-8")
+
+
+def _numbers(values: _Values, kind: Any) -> Any:
+    try:
+        return pa.array(values, kind)
+    except (OverflowError, pa.ArrowInvalid, pa.ArrowTypeError):
+        return pa.array([fitting(one) if type(one) is int else None for one in values], kind)
+
+
+def _flags(values: _Values, kind: Any) -> Any:
+    return pa.array([one if isinstance(one, bool) else None for one in values], kind)
+
+
+def _named(values: _Values, kind: Any) -> Any:
+    return pa.array([None if one is None else str(one) for one in values], kind)
+
+
+def _lists(values: _Values, kind: Any) -> Any:
+    return pa.array([None if one is None else list(map(str, one)) for one in values], kind)
+
+
+_ARRAYS: Mapping[Kind, _Array] = {
+    "number": _numbers,
+    "duration": _numbers,
+    "flag": _flags,
+    "time": _numbers,
+    "text": _texts,
+    "endpoint": _texts,
+    "guid": _named,
+    "section": _named,
+    "guids": _lists,
+    "sections": _lists,
+}
+"""What makes an array of the values of a column, where they are not those of Arrow already."""
+
+
+def _cells(column: Column) -> _Array:
+    if not column.columns:
+        return _ARRAYS.get(column.kind, _as_they_are)
+    inner = column.columns
+    makers = [_cells(one) for one in inner]
+
+    def objects(values: _Values, kind: Any) -> Any:
+        lists = [list(one or ()) for one in values]
+        found = [one for some in lists for one in some]
+        members = [
+            make([one.value(each) for each in found], member.type)
+            for make, one, member in zip(makers, inner, kind.value_type, strict=True)
+        ]
+        ends = [0]
+        for some in lists:
+            ends.append(ends[-1] + len(some))
+        structs = pa.StructArray.from_arrays(members, fields=list(kind.value_type))
+        return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), structs, kind)
+
+    return objects
