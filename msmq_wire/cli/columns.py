@@ -37,6 +37,9 @@ class RecordSource(Protocol):
     def __contains__(self, name: object, /) -> bool:
         """Whether it has a column."""
 
+    def __getitem__(self, name: str, /) -> Any:
+        """The value of a column."""
+
     def json(self, name: str, /) -> Any:
         """The value of a column as JSON."""
 
@@ -53,19 +56,28 @@ class RowValues:
         self._hidden = hidden
 
     def __getitem__(self, name: str) -> Any:
+        """The value of a column, None without one; a list where a path leads to several."""
+        if name in self._hidden:
+            return None
+        for reported in self._reported:
+            if name in reported:
+                return reported[name]
+        return self._at(name)
+
+    def get(self, name: str) -> Any:
+        """The same as JSON."""
         if name in self._hidden:
             return None
         for reported in self._reported:
             if name in reported:
                 return reported.json(name)
+        return self._at(name)
+
+    def _at(self, name: str) -> Any:
         from msmq_wire.records.filter.record_names import values_at
 
         found = values_at(self._subject, name)
         return None if not found else found[0] if len(found) == 1 else list(found)
-
-    def get(self, name: str) -> Any:
-        """The value of a column, None without one; a list where a path leads to several."""
-        return self[name]
 
     @cached_property
     def _subject(self) -> Subject:

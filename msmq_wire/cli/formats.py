@@ -20,6 +20,13 @@ class TableFormat(StrEnum):
     JSONL = "jsonl"
 
 
+class FileFormat(StrEnum):
+    """Rows in a file that other programs read as a table."""
+
+    PARQUET = "parquet"
+    ARROW = "arrow"
+
+
 class LineFormat(StrEnum):
     """Text for people, or lines for programs."""
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from msmq_wire.records.column import RECORD_COLUMNS
-from msmq_wire.records.display import ColumnDeclaration, Display
+from msmq_wire.records.column import RECORD_COLUMNS, Column
+from msmq_wire.records.display import Display
 from msmq_wire.records.message import COLUMNS
 from msmq_wire.records.outcome import OUTCOME
 
@@ -18,14 +18,14 @@ class MessageColumnSet(msgspec.Struct, frozen=True):
     ``table_widths`` maps a column to the least terminal width at which a table shows it.
     """
 
-    available: tuple[ColumnDeclaration, ...]
+    available: tuple[Column, ...]
     by_default: Sequence[str] = ()
     table_widths: Mapping[str, int] | None = None
 
 
 def _carved_columns() -> MessageColumnSet:
     known = {one.name: one for one in RECORD_COLUMNS}
-    found: list[ColumnDeclaration] = [known[name] for name in ("grade", "offset", "reason", "places")]
+    found: list[Column] = [known[name] for name in ("grade", "offset", "reason", "places")]
     found[1] = msgspec.structs.replace(found[1], display=Display("offset"))
     by_default = (*(one.name for one in COLUMNS if not one.asked), *(one.name for one in found))
     table_widths = {

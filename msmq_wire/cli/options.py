@@ -13,6 +13,7 @@ import typer
 
 from msmq_wire.api.limits import READ_TWICE
 from msmq_wire.cli.completion import redactions
+from msmq_wire.cli.formats import FileFormat
 from msmq_wire.cli.render.screen import Screen
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.output import folder_refusal, refusal
@@ -190,9 +191,10 @@ def redactor_for(words: list[str] | None) -> Redactor:
 
 def refuse_without_effect(format_: str, given: Mapping[str, bool]) -> None:
     """Raise typer.BadParameter if an option was given that changes nothing in a format."""
+    where = "with --to" if isinstance(format_, FileFormat) else f"in --format {format_}"
     for option, is_given in given.items():
         if is_given:
-            raise typer.BadParameter(f"{option} changes nothing in --format {format_}")
+            raise typer.BadParameter(f"{option} changes nothing {where}")
 
 
 def check_output(path: str, hint: str, *, force: bool, in_place: bool = False) -> None:

@@ -22,6 +22,7 @@ class _Outcome:
     def __contains__(self, name: object) -> bool:
         return name == OUTCOME.name
 
-    def json(self, name: str) -> Any:
-        """The value of the column."""
+    def __getitem__(self, name: str) -> Any:
         return self._outcome
+
+    json = __getitem__

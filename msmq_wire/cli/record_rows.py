@@ -10,24 +10,25 @@ from msmq_wire.cli.capture_set import CaptureSet
 from msmq_wire.cli.columns import RowValues, columns_left_out
 from msmq_wire.cli.render.screen import Screen
 from msmq_wire.cli.row_output import RowOutput
+from msmq_wire.cli.table_output import TableOutput
 from msmq_wire.records.call import CALL_COLUMNS, call_of
-from msmq_wire.records.column import ENCAPSULATION, RECORD_COLUMNS, RecordRow
-from msmq_wire.records.display import ColumnDeclaration, Display
+from msmq_wire.records.column import ENCAPSULATION, RECORD_COLUMNS, Column, RecordRow
+from msmq_wire.records.display import Display
 from msmq_wire.records.message import COLUMNS, message_of
 from msmq_wire.records.record import Record
 from msmq_wire.records.summary import summary
 from msmq_wire.report.redaction.redactor import Redactor
 
 
-def _declared(*, at_rest: bool) -> list[ColumnDeclaration]:
-    """The columns of records, of messages and of calls, each name once."""
-    found: dict[str, ColumnDeclaration] = {}
-    every: tuple[ColumnDeclaration, ...] = (*RECORD_COLUMNS, *COLUMNS, *CALL_COLUMNS)
-    for one in every:
-        found.setdefault(one.name, one)
+def _declared(*, at_rest: bool) -> list[Column]:
+    """The columns of records, of messages and of calls, each name once; only records have some always."""
+    found: dict[str, Column] = {one.name: one for one in RECORD_COLUMNS}
+    others: tuple[Column, ...] = (*COLUMNS, *CALL_COLUMNS)
+    for one in others:
+        found.setdefault(one.name, msgspec.structs.replace(one, optional=True))
     display = Display("what", 90, 16, style="note", last=True)
     found["what"] = msgspec.structs.replace(
-        found["what"], display=display, doc="What it is about, in one line."
+        found["what"], display=display, doc="What it is about, in one line.", optional=False
     )
     if at_rest:
         # An offset in a connection says little, that in a file is where something lies.
@@ -61,8 +62,10 @@ class _Summary:
     def __contains__(self, name: object) -> bool:
         return name == "what"
 
-    def json(self, name: str) -> str:
+    def __getitem__(self, name: str) -> str:
         return summary(self._record)
+
+    json = __getitem__
 
 
 class RecordRows:
@@ -76,6 +79,8 @@ class RecordRows:
         screen: Screen,
         zone: tzinfo | None,
         redactor: Redactor,
+        *,
+        to: TableOutput | None = None,
     ) -> None:
         usual, shown = (_USUAL + _AT_REST, _SHOWN_AT_REST) if reading.at_rest else (_USUAL, _SHOWN)
         self.output = RowOutput(
@@ -87,6 +92,7 @@ class RecordRows:
             zone,
             usual=usual,
             shown=shown,
+            to=to,
         )
         self._hidden = columns_left_out(redactor.what)
 

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import marshal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import tzinfo
 from io import BufferedReader
 from typing import IO, Any
 
 import msgspec
+import typer
 
 from msmq_wire.cli.capture_set import CaptureSet
 from msmq_wire.cli.columns import columns_for, print_hidden_columns
 from msmq_wire.cli.render.screen import Screen
 from msmq_wire.cli.render.table import TableRow, table_of
 from msmq_wire.cli.row_writers import CsvWriter, JsonWriter
+from msmq_wire.cli.table_output import TableOutput
+from msmq_wire.records.column import Column
 from msmq_wire.records.display import ColumnDeclaration
 
 _NO_OTHER_NAMES: Mapping[str, str] = {}
@@ -28,13 +31,13 @@ class RowOutput:
     ``usual`` are those of JSON lines and CSV where none are wanted, ``shown`` those of a table, each with the
     width of a terminal that has room for it; without, a table shows what has a look. ``also`` has other names
     of columns. Raises typer.BadParameter for a name that is no column; with ``paths`` fields of packets are
-    columns, too.
+    columns, too. With ``to`` rows go there, and `writing` is the block in which they do.
     """
 
     def __init__(
         self,
         format_: str,
-        declared: Sequence[ColumnDeclaration],
+        declared: Sequence[Column],
         wanted: str | None,
         reading: CaptureSet,
         screen: Screen,
@@ -44,6 +47,7 @@ class RowOutput:
         shown: Mapping[str, int] | None = None,
         also: Mapping[str, str] = _NO_OTHER_NAMES,
         paths: bool = True,
+        to: TableOutput | None = None,
     ) -> None:
         several, at_once = reading.several, reading.as_it_comes
         as_table = format_ == "table"
@@ -58,23 +62,45 @@ class RowOutput:
         others = {"body": "body_text", **heads, **also}
         aliases = {other: name for other, name in others.items() if other not in known and name in known}
         self.names = columns_for(wanted, usual, known | aliases, paths=paths)
+        for name in self.names or () if to is not None else ():
+            if name not in known:
+                # It may lead to values of any type, and to several.
+                raise typer.BadParameter(
+                    f"{name} is a path, and a file has declared columns only: --format csv has paths",
+                    param_hint="--columns",
+                )
         self.keys = self.names or (table.keys if as_table else usual)
         if as_table and self.names is not None:
             table = table_of(declared, screen, zone, self.names, at_once=at_once)
         self.table = table if as_table else None
         reading.show_waiting = table.show_waiting if as_table else None
         self._write = JsonWriter() if format_ == "jsonl" else CsvWriter(self.keys)
+        self._to, self._declared, self._reading = to, {one.name: one for one in declared}, reading
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[None]:
+        """Rows are written in the block, the last of them at its end. Raises as `TableOutput`."""
+        if self._to is None:
+            yield
+            return
+        with self._to.opened([self._declared[name] for name in self.keys], self._reading):
+            yield
 
     def write(self, row: TableRow) -> None:
         """Write a row."""
-        if self.table is not None:
+        if self._to is not None:
+            self._to.take(([row[name] for name in self.keys],))
+        elif self.table is not None:
             self.table.add(row)
         else:
             self._write({name: row.get(name) for name in self.keys})
 
     def lines(self, lines: Sequence[Any]) -> None:
-        """Write rows that were made already: lines of their format, or what `Table.cells` makes."""
-        (self._write if self.table is None else self.table).lines(lines)
+        """Write rows that were made already: lines of their format, what `Table.cells` makes, or values."""
+        if self._to is not None:
+            self._to.take(lines)
+        else:
+            (self._write if self.table is None else self.table).lines(lines)
 
     def keep(self, kept: IO[bytes]) -> Callable[[int], None] | None:
         """Keep rows for the process that prints them, which knows how wide they are.

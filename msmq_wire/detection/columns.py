@@ -110,3 +110,9 @@ class FindingRow(ColumnRow, columns=FINDING_COLUMNS):
     """The values of a finding and of its first evidence."""
 
     __slots__ = ()
+
+
+class FindingView(ColumnRow, columns=JSON_COLUMNS):
+    """The values of a finding with all its evidence, as JSON lines have them."""
+
+    __slots__ = ()

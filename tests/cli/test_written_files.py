@@ -12,8 +12,12 @@ from tests.cli.conftest import Outcome, is_refused
 Run = Callable[..., Outcome]
 _DEMO = Path(__file__).resolve().parents[2] / "fixtures" / "captures" / "demo.pcap"
 _WRITES: Mapping[str, tuple[object, ...]] = {
+    "calls": (_DEMO, "--to"),
+    "decode": (_DEMO, "--to"),
     "demo": ("--save",),
     "export": (_DEMO, "--to"),
+    "findings": (_DEMO, "--to"),
+    "messages": (_DEMO, "--to"),
     "report": (_DEMO, "-o"),
     "suricata rules": ("-o",),
 }
@@ -29,7 +33,7 @@ def write(run: Run) -> Run:
 
 @writes
 def test_a_file_that_is_there_is_replaced_with_force_only(write: Run, tmp_path: Path, command: str) -> None:
-    out = tmp_path / "out"
+    out = tmp_path / "out.parquet"
     assert write(command, out).status == 0
     made = out.read_bytes()
     out.write_bytes(b"precious")
@@ -47,7 +51,7 @@ def test_a_file_that_is_there_is_replaced_with_force_only(write: Run, tmp_path: 
 def test_a_link_is_not_written_through(
     write: Run, tmp_path: Path, command: str, force: tuple[str, ...], there: bool
 ) -> None:
-    target, link = tmp_path / "precious", tmp_path / "link"
+    target, link = tmp_path / "precious", tmp_path / "link.parquet"
     link.symlink_to(target)
     if there:
         target.write_bytes(b"precious")
@@ -72,6 +76,6 @@ def test_a_capture_that_is_read_is_never_written_over(
 
 @writes
 def test_a_folder_that_is_not_there_is_one_line(write: Run, tmp_path: Path, command: str) -> None:
-    outcome = write(command, tmp_path / "none" / "out")
+    outcome = write(command, tmp_path / "none" / "out.parquet")
     assert (outcome.status, outcome.out, outcome.err.count("\n")) == (1, "", 1)
     assert str(tmp_path / "none") in outcome.err

@@ -9,10 +9,11 @@ import typer
 from msmq_wire.cli.columns import Columns, RowValues
 from msmq_wire.cli.formats import RowFormat
 from msmq_wire.cli.jobs import Jobs, in_parts
-from msmq_wire.cli.options import CaptureFiles, Filters, Ids, filter_for
+from msmq_wire.cli.options import CaptureFiles, Filters, Force, Ids, filter_for
 from msmq_wire.cli.reading_options import BODY_KEYS, ReadingOptions, with_reading_options
 from msmq_wire.cli.row_output import RowOutput
 from msmq_wire.cli.selection import Selection
+from msmq_wire.cli.table_output import TableFileName, table_output
 from msmq_wire.records.call import CALL_COLUMNS, CallFinder
 from msmq_wire.records.joined_capture import located
 from msmq_wire.records.rpc_packets import RpcCall
@@ -21,7 +22,11 @@ from msmq_wire.records.rpc_packets import RpcCall
 @with_reading_options(but=BODY_KEYS)
 def calls(
     files: CaptureFiles,
-    format_: Annotated[RowFormat, typer.Option("--format", help="How to print them.")] = RowFormat.TABLE,
+    format_: Annotated[
+        RowFormat | None, typer.Option("--format", help="How to print them.", show_default="table")
+    ] = None,
+    to: TableFileName = None,
+    force: Force = False,
     filters: Filters = None,
     ids: Ids = None,
     columns: Columns = None,
@@ -34,7 +39,7 @@ def calls(
     The calls of RemoteRead, qmcomm, qmcomm2, qm2qm, qmmgmt, dscomm and dscomm2 are found on any port. Most
     are sealed: with the password or NT hash of the caller, or the keytab of the server, they can be read. In
     JSON lines and CSV latency is in nanoseconds and status a number, in the table they are milliseconds and a
-    name. Filters: see filter --help.
+    name. Filters: see filter --help. With --to the rows go to a table for pandas, Polars or DuckDB.
 
     A terminal that has no room for all columns shows client, queue, status and what else fits, and says what
     it leaves out. Columns by name: those of JSON lines; any path of a packet, as request.ul_timeout. Where
@@ -53,11 +58,13 @@ def calls(
         msmq-wire calls *.pcap --keytab server.keytab --format csv > calls.csv
     """
     # With a filter a zone says what its times mean.
-    zone = options.zone(None if format_ is RowFormat.TABLE or filters else format_)
+    table = table_output(to, format_, files, force=force, jobs=jobs)
+    kind = (format_ or RowFormat.TABLE) if table is None else table.format
+    zone = options.zone(None if kind is RowFormat.TABLE or filters else kind)
     redactor = options.redactor()
     selection = Selection(filter_for(filters, zone), frozenset(ids or ()))
     reading = options.reading(files, redactor, rows=True)
-    output = RowOutput(format_, CALL_COLUMNS, columns, reading, options.screen(), zone)
+    output = RowOutput(kind, CALL_COLUMNS, columns, reading, options.screen(), zone, to=table)
 
     def show() -> tuple[int, int]:
         found = CallFinder()
@@ -73,9 +80,11 @@ def calls(
             output.write(RowValues(call.record, call))
         return matching, items
 
-    # What stands for a host is the same in all files.
-    shown = [*in_parts(reading, 1 if redactor.what else jobs, show, output=output)]
+    with output.writing():
+        # What stands for a host is the same in all files.
+        shown = [*in_parts(reading, 1 if redactor.what else jobs, show, output=output)]
     matching, items = map(sum, zip((0, 0), *shown, strict=True))
     output.finish(quiet=options.quiet)
-    reading.print_summary(*(selection.described(matching, items, "call") if items else ("no calls",)))
+    more = selection.described(matching, items, "call") if items else ("no calls",)
+    reading.print_summary(*more, *(() if table is None else (table.described(),)))
     raise typer.Exit(reading.status)

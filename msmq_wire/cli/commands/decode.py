@@ -11,12 +11,14 @@ import typer
 
 from msmq_wire.cli.capture_set import CaptureSet
 from msmq_wire.cli.columns import Columns
+from msmq_wire.cli.formats import FileFormat
 from msmq_wire.cli.jobs import Jobs, in_parts
 from msmq_wire.cli.live import LiveReading
 from msmq_wire.cli.options import (
     CAPTURES,
     BodyLimit,
     Filters,
+    Force,
     Ids,
     ShowHex,
     filter_for,
@@ -26,6 +28,7 @@ from msmq_wire.cli.options import (
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
 from msmq_wire.cli.render.tree_writer import TreeWriter
 from msmq_wire.cli.selection import Selection
+from msmq_wire.cli.table_output import TableFileName, table_output
 from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.records.joined_capture import located
 from msmq_wire.records.json_lines import record_line
@@ -56,6 +59,8 @@ def decode(
             "--format", help="How to print it.", show_default="tree; table on a terminal or with --columns"
         ),
     ] = None,
+    to: TableFileName = None,
+    force: Force = False,
     filters: Filters = None,
     ids: Ids = None,
     columns: Columns = None,
@@ -93,6 +98,8 @@ def decode(
     files of a ring buffer are read as one capture, in order of time: their names differ in digits only. A
     summary goes to standard error.
 
+    With --to a row for each packet or call goes to a table for pandas, Polars or DuckDB.
+
     With --live packets are shown as they come, and Ctrl-C ends the capture; it needs Wireshark and the extra
     wireshark.
 
@@ -125,19 +132,25 @@ def decode(
     if options.carve and (live is not None or streams):
         raise typer.BadParameter("--carve searches files: it knows no connections", param_hint="--carve")
     screen = options.screen()
-    if format_ is None:
+    table = table_output(to, format_, files or (), force=force, jobs=jobs)
+    kind: DecodeFormat | FileFormat
+    if table is not None:
+        kind = table.format
+    elif format_ is not None:
+        kind = format_
+    else:
         # On a terminal a line for each, and the fields of those that are asked for.
         fields = ids or hex_ or body_limit is not None or options.verbose or not screen.terminal
-        format_ = DecodeFormat.TREE if columns is None and fields else DecodeFormat.TABLE
-    if format_ is DecodeFormat.TREE and columns is not None:
+        kind = DecodeFormat.TREE if columns is None and fields else DecodeFormat.TABLE
+    if kind is DecodeFormat.TREE and columns is not None:
         raise typer.BadParameter(
             "a tree has no columns; --format table, csv or jsonl has", param_hint="--columns"
         )
     trees_only = {"--hex": hex_, "--body-limit": body_limit is not None}
-    refuse_without_effect(format_, {} if format_ is DecodeFormat.TREE else trees_only)
+    refuse_without_effect(kind, {} if kind is DecodeFormat.TREE else trees_only)
     # A zone still says what the times of a filter mean.
-    shown_in = filters or format_ in (DecodeFormat.TREE, DecodeFormat.TABLE)
-    zone = options.zone(None if shown_in else format_)
+    shown_in = filters or kind in (DecodeFormat.TREE, DecodeFormat.TABLE)
+    zone = options.zone(None if shown_in else kind)
     selection = Selection(filter_for(filters, zone), frozenset(ids or ()))
     redactor = options.redactor()
     if options.verify and redactor.what:
@@ -153,11 +166,11 @@ def decode(
         given = options.given(redactor, streams=streams, rows=True)
         reading = options.with_keys(LiveReading(live, capture_filter, **given))
     rows = None
-    if columns is not None or format_ in (DecodeFormat.TABLE, DecodeFormat.CSV):
+    if columns is not None or table is not None or kind in (DecodeFormat.TABLE, DecodeFormat.CSV):
         # Trees and whole items do without what rows need.
         from msmq_wire.cli.record_rows import RecordRows
 
-        rows = RecordRows(format_, columns, reading, screen, zone, redactor)
+        rows = RecordRows(kind, columns, reading, screen, zone, redactor, to=table)
 
     def show() -> tuple[int, int]:
         capture = None
@@ -173,7 +186,7 @@ def decode(
                 shown = redactor.record(record)
                 if rows is not None:
                     rows.write(shown)
-                elif format_ is DecodeFormat.JSONL:
+                elif kind is DecodeFormat.JSONL:
                     # Writers know values as they were decoded.
                     line = record_line(record) if shown is record else json_line(record_view(shown))
                     sys.stdout.write(line + "\n")
@@ -187,11 +200,13 @@ def decode(
 
     # What stands for a host is the same in all files.
     jobs = 1 if redactor.what else jobs
-    shown = [*in_parts(reading, jobs, show, screen, None if rows is None else rows.output)]
+    with contextlib.nullcontext() if rows is None else rows.output.writing():
+        shown = [*in_parts(reading, jobs, show, screen, None if rows is None else rows.output)]
     matching, items = map(sum, zip((0, 0), *shown, strict=True))
     if rows is not None:
         rows.finish(quiet=options.quiet)
-    reading.print_summary(*selection.described(matching, items, "item"))
+    to_file = () if table is None else (table.described(),)
+    reading.print_summary(*selection.described(matching, items, "item"), *to_file)
     raise typer.Exit(reading.status)
 
 

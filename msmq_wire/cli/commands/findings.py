@@ -14,7 +14,8 @@ import msmq_wire
 from msmq_wire.api.findings import judged
 from msmq_wire.cli.columns import Columns
 from msmq_wire.cli.completion import rule_ids
-from msmq_wire.cli.options import CaptureFiles, Filters, finding_filter_for
+from msmq_wire.cli.formats import FileFormat
+from msmq_wire.cli.options import CaptureFiles, Filters, Force, finding_filter_for
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
 from msmq_wire.cli.render.finding_table import FindingTable, TableOrder
 from msmq_wire.cli.render.sarif import sarif_log
@@ -22,10 +23,17 @@ from msmq_wire.cli.render.value_text import count_text
 from msmq_wire.cli.row_output import RowOutput
 from msmq_wire.cli.rule_names import rules_named
 from msmq_wire.cli.severity import Level
+from msmq_wire.cli.table_output import TableFileName, table_output
 from msmq_wire.cli.topology_input import read_topology
 from msmq_wire.detection import RULES, SEVERITIES, Finding
 from msmq_wire.detection.causes import causes
-from msmq_wire.detection.columns import FINDING_ALIASES, FINDING_COLUMNS, FindingRow
+from msmq_wire.detection.columns import (
+    FINDING_ALIASES,
+    FINDING_COLUMNS,
+    JSON_COLUMNS,
+    FindingRow,
+    FindingView,
+)
 from msmq_wire.detection.finding_view import finding_view
 from msmq_wire.detection.folding import Fold
 from msmq_wire.detection.judge import HopAuditor, beyond
@@ -59,8 +67,10 @@ class FindingsFormat(StrEnum):
 def findings(
     files: CaptureFiles,
     format_: Annotated[
-        FindingsFormat, typer.Option("--format", help="How to print them.")
-    ] = FindingsFormat.TABLE,
+        FindingsFormat | None, typer.Option("--format", help="How to print them.", show_default="table")
+    ] = None,
+    to: TableFileName = None,
+    force: Force = False,
     level: Annotated[
         Level | None,
         typer.Option(
@@ -112,6 +122,7 @@ def findings(
     counted, and what is only another sight of the same cause stands behind "also:". All findings, each by
     itself, are in JSON lines, CSV and SARIF, and in the rows of --columns, as in
     severity,rule,time,src,frames,message. A row has the place of the first evidence.
+    With --to findings go to a table for pandas, Polars or DuckDB, with all their evidence.
 
     Exit status: 0 done; 1 a FILE or the topology could not be read, a FILE was damaged or held no MSMQ
     traffic; 2 bad usage; 3 a finding that matches is at or above --fail-on, whether it is shown or not and
@@ -132,17 +143,19 @@ def findings(
         msmq-wire findings capture.pcapng --topology enterprise.toml
     """
     # With a filter a zone says what its times mean.
-    zone = options.zone(None if format_ is FindingsFormat.TABLE or filters else format_)
+    table = table_output(to, format_, files, force=force)
+    kind = (format_ or FindingsFormat.TABLE) if table is None else table.format
+    zone = options.zone(None if kind is FindingsFormat.TABLE or filters else kind)
     asked: Mapping[str, Rule] = rules_named(rules, "--rule") if rules else RULES
     for rule in asked.values() if rules and topology is None else ():
         if rule.over == "hop":
             raise typer.BadParameter(f"{rule.id} needs --topology", param_hint="--rule")
     if topology == "-" and "-" in files:
         raise typer.BadParameter("standard input cannot be both a capture and the topology")
-    if columns is not None and format_ is FindingsFormat.SARIF:
+    if columns is not None and kind is FindingsFormat.SARIF:
         raise typer.BadParameter("a SARIF log has no columns", param_hint="--columns")
-    rows = columns is not None or format_ is FindingsFormat.CSV
-    as_table = format_ is FindingsFormat.TABLE and not rows
+    rows = columns is not None or table is not None or kind is FindingsFormat.CSV
+    as_table = kind is FindingsFormat.TABLE and not rows
     if by is not None and not as_table:
         raise typer.BadParameter("only the table is ordered by something", param_hint="--by")
     least = level or (Level.LOW if as_table else Level.INFO)
@@ -150,29 +163,40 @@ def findings(
     redactor = options.redactor()
     reading = options.reading(files, redactor, streams=True, rows=True)
     kept: list[Finding] = []
+    # As in JSON lines: rows of all evidence, where no columns are wanted.
+    whole = table is not None and columns is None
     output = RowOutput(
-        format_, FINDING_COLUMNS, columns, reading, options.screen(), zone, also=FINDING_ALIASES, paths=False
+        kind,
+        JSON_COLUMNS if whole else FINDING_COLUMNS,
+        columns,
+        reading,
+        options.screen(),
+        zone,
+        also={} if whole else FINDING_ALIASES,
+        paths=False,
+        to=table,
     )
     fold = Fold(by_capture=by is TableOrder.FILE)
-    write = _row_of(output) if rows else _writer(format_, fold, kept)
+    write = _row_of(output, FindingView if whole else FindingRow) if rows else _writer(kind, fold, kept)
     judge = RedactingJudge(asked, redactor, _auditor(topology, quiet=options.quiet), budget=reading.budget)
     counts: Counter[str] = Counter()
     found = 0
-    for finding in judged(reading, judge, wanted):
-        found += 1
-        if wanted is not None and finding not in wanted:
-            continue
-        counts[finding.severity] += 1
-        # A note is shown with what explains it.
-        if as_table or finding.rank >= least.rank:
-            write(finding)
+    with output.writing():
+        for finding in judged(reading, judge, wanted):
+            found += 1
+            if wanted is not None and finding not in wanted:
+                continue
+            counts[finding.severity] += 1
+            # A note is shown with what explains it.
+            if as_table or finding.rank >= least.rank:
+                write(finding)
     found_causes = (group for group in causes(fold.groups()) if group.rank >= least.rank)
     groups = sorted(found_causes, key=lambda group: group.place)
-    table = FindingTable(options.screen(), max(map(len, asked)), zone, several=reading.several)
-    table.print(groups, by)
+    listed = FindingTable(options.screen(), max(map(len, asked)), zone, several=reading.several)
+    listed.print(groups, by)
     output.finish(quiet=options.quiet)
     more = beyond(judge.more)
-    if format_ is FindingsFormat.SARIF:
+    if kind is FindingsFormat.SARIF:
         log = sarif_log(
             kept,
             asked,
@@ -188,7 +212,8 @@ def findings(
         if as_table
         else sum(counts[name] for name in SEVERITIES[least.rank :])
     )
-    reading.print_summary(_reported(counts, found, shown, None if not as_table else least), *more)
+    to_file = () if table is None else (table.described(),)
+    reading.print_summary(_reported(counts, found, shown, None if not as_table else least), *more, *to_file)
     found_bad = fail_on is not None and any(counts[name] for name in SEVERITIES[fail_on.rank :])
     raise typer.Exit(_FOUND if found_bad else reading.status)
 
@@ -203,12 +228,12 @@ def _auditor(topology: str | None, *, quiet: bool) -> HopAuditor | None:
     return Auditor(known)
 
 
-def _row_of(output: RowOutput) -> Callable[[Finding], None]:
-    return lambda finding: output.write(FindingRow(finding))
+def _row_of(output: RowOutput, row: type[FindingRow | FindingView]) -> Callable[[Finding], None]:
+    return lambda finding: output.write(row(finding))
 
 
-def _writer(format_: FindingsFormat, fold: Fold, kept: list[Finding]) -> Callable[[Finding], None]:
-    match format_:
+def _writer(kind: FindingsFormat | FileFormat, fold: Fold, kept: list[Finding]) -> Callable[[Finding], None]:
+    match kind:
         case FindingsFormat.JSONL:
             return lambda finding: print(json_line(finding_view(finding)))
         case FindingsFormat.SARIF:

@@ -12,7 +12,7 @@ import typer
 from msmq_wire.api.limits import READ_TWICE
 from msmq_wire.cli.body_files import INDEX, BodyFiles
 from msmq_wire.cli.columns import Columns, RowValues, columns_left_out
-from msmq_wire.cli.formats import RowFormat
+from msmq_wire.cli.formats import FileFormat, RowFormat
 from msmq_wire.cli.jobs import Jobs, in_parts
 from msmq_wire.cli.message_column_sets import CARVED_MESSAGE_COLUMNS, LIVE_MESSAGE_COLUMNS, MESSAGE_COLUMNS
 from msmq_wire.cli.options import (
@@ -30,6 +30,7 @@ from msmq_wire.cli.render.value_text import count_text
 from msmq_wire.cli.reporting import print_error
 from msmq_wire.cli.row_output import RowOutput
 from msmq_wire.cli.selection import Selection
+from msmq_wire.cli.table_output import TableFileName, table_output
 from msmq_wire.errors import CaptureError
 from msmq_wire.records.column import RecordRow
 from msmq_wire.records.joined_capture import located
@@ -37,7 +38,7 @@ from msmq_wire.records.message import COLUMNS, message_of
 from msmq_wire.records.message_body import MessageBody, message_body
 from msmq_wire.records.message_lines import csv_lines, json_lines
 from msmq_wire.records.outcome import OUTCOME
-from msmq_wire.records.projection import ProjectedRows, Projection
+from msmq_wire.records.projection import ProjectedRows, Projection, rows_of_values
 
 if TYPE_CHECKING:
     from msmq_wire.api.outcomes import Outcomes
@@ -52,7 +53,10 @@ _LINES = {RowFormat.JSONL: json_lines, RowFormat.CSV: csv_lines}
 @with_reading_options(carves=True, follows=True)
 def messages(
     files: CaptureFiles,
-    format_: Annotated[RowFormat, typer.Option("--format", help="How to print them.")] = RowFormat.TABLE,
+    format_: Annotated[
+        RowFormat | None, typer.Option("--format", help="How to print them.", show_default="table")
+    ] = None,
+    to: TableFileName = None,
     bodies: Annotated[
         str | None,
         typer.Option(
@@ -82,12 +86,14 @@ def messages(
     name is there, no more bodies are written unless --force is given. Messages in sealed calls need a key.
     Filters: see filter --help.
 
+    With --to the rows go to a table for pandas, Polars or DuckDB: those of JSON lines, with times as times.
+
     A terminal that has no room for all columns shows sender, receiver, queue and what else fits, and says
     what it leaves out. Columns by name: those of JSON lines; outcome, capture, sent_at, message_class_name,
     body_type_name, body, body_text; any path of a packet, as user_header.message_id.
 
     Exit status: 0 done; 1 a FILE could not be read, was damaged or held no MSMQ traffic; 2 bad usage, or a
-    file in DIR is there.
+    file in DIR is there, or that of --to.
 
     Examples:
 
@@ -102,14 +108,18 @@ def messages(
         msmq-wire messages capture.pcapng --columns time,src,queue,label,body
 
         msmq-wire messages capture.pcapng --columns +outcome --format jsonl
+
+        msmq-wire messages capture.pcapng --to messages.parquet
     """
     # With a filter a zone says what its times mean.
-    zone = options.zone(None if format_ is RowFormat.TABLE or filters else format_)
+    table = table_output(to, format_, files, force=force and to is not None, jobs=jobs)
+    kind = (format_ or RowFormat.TABLE) if table is None else table.format
+    zone = options.zone(None if kind is RowFormat.TABLE or filters else kind)
     redactor = options.redactor()
     if bodies is not None and redactor.what:
         raise typer.BadParameter("--bodies writes bodies as they are: it cannot be used with --redact")
-    if bodies is None and force:
-        raise typer.BadParameter("--force changes nothing without --bodies")
+    if bodies is None and to is None and force:
+        raise typer.BadParameter("--force changes nothing without --bodies or --to")
     if bodies is not None and jobs > 1:
         raise typer.BadParameter("--bodies writes to one folder: it cannot be used with --jobs")
     if bodies is not None:
@@ -124,7 +134,7 @@ def messages(
             raise typer.BadParameter(f"{OUTCOME.name} {READ_TWICE}", param_hint="--columns")
     by_outcome = filters_by_outcome(filters, reading)
     output = RowOutput(
-        format_,
+        kind,
         found.available,
         columns,
         reading,
@@ -132,6 +142,7 @@ def messages(
         zone,
         usual=found.by_default,
         shown=found.table_widths,
+        to=table,
     )
     try:
         body_files = None if bodies is None else BodyFiles(bodies, force=force)
@@ -148,7 +159,7 @@ def messages(
         outcomes = Outcomes(reading)
     selection = Selection(matches, outcome_of=None if outcomes is None else outcomes.of_record)
     if not (filters or redactor.what or body_files):
-        projection = _briefing(format_, output, outcomes, acknowledgments=all_)
+        projection = _briefing(kind, output, outcomes, acknowledgments=all_)
     status = without_body = 0
 
     def show() -> tuple[int, int]:
@@ -179,7 +190,7 @@ def messages(
                     status = _write_body(body_files, message.row(), body, record.capture)
         return matching, items
 
-    with body_files or contextlib.nullcontext():
+    with body_files or contextlib.nullcontext(), output.writing():
         # What stands for a host is the same in all files.
         shown = [*in_parts(reading, 1 if redactor.what else jobs, show, output=output)]
     matching, items = map(sum, zip((0, 0), *shown, strict=True))
@@ -187,6 +198,8 @@ def messages(
     if outcomes is not None:
         reading.tell_left_out(outcomes.left_out)
     more = list(selection.described(matching, items, "message") if items else ("no messages",))
+    if table is not None:
+        more.append(table.described())
     if body_files is not None:
         cut = f", {body_files.cut} of them cut" if body_files.cut else ""
         more.append(f"{count_text(body_files.written, 'file')} written to {bodies}{cut}")
@@ -197,23 +210,25 @@ def messages(
 
 
 def _briefing(
-    format_: RowFormat, output: RowOutput, outcomes: Outcomes | None, *, acknowledgments: bool
+    kind: RowFormat | FileFormat, output: RowOutput, outcomes: Outcomes | None, *, acknowledgments: bool
 ) -> Projection | None:
     """What makes rows without a record for each, where all columns can be had so."""
     names = output.keys
     wanted = tuple(_KNOWN[name] for name in names if name in _KNOWN)
+    make = rows_of_values if isinstance(kind, FileFormat) else None
+    if output.table is not None:
+        make = output.table.cells
     if outcomes is None:
         if len(wanted) < len(names):
             return None
-        make = _LINES[format_](wanted) if output.table is None else output.table.cells
-        return Projection(wanted, make, acknowledgments=acknowledgments)
-    table, place, became = output.table, names.index(OUTCOME.name), outcomes.of_all
-    if table is None or len(wanted) + 1 < len(names):
+        return Projection(wanted, make or _LINES[RowFormat(kind)](wanted), acknowledgments=acknowledgments)
+    place, became = names.index(OUTCOME.name), outcomes.of_all
+    if make is None or len(wanted) + 1 < len(names):
         return None
 
-    def cells(values: Sequence[list[Any]]) -> list[Sequence[str]]:
+    def cells(values: Sequence[list[Any]]) -> list[Any]:
         *shown, records, message_ids = values
-        return table.cells([*shown[:place], became(records, message_ids), *shown[place:]])
+        return make([*shown[:place], became(records, message_ids), *shown[place:]])
 
     return Projection((*wanted, _KNOWN["id"], _KNOWN["message_id"]), cells, acknowledgments=acknowledgments)
 
