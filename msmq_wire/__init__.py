@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from msmq_wire.capture.reader import CaptureReader, read_capture
     from msmq_wire.detection.finding import Finding
     from msmq_wire.records.record import Record
+    from msmq_wire.records.tree.tree_text import tree
 
 __version__ = "0.2.0"
 
@@ -70,6 +71,7 @@ __all__ = [
     "messages",
     "read_capture",
     "split_sections",
+    "tree",
     "why",
 ]
 
@@ -88,6 +90,7 @@ _ON_DEMAND = {
     "findings": "msmq_wire.api.findings",
     "messages": "msmq_wire.api.messages",
     "read_capture": "msmq_wire.capture.reader",
+    "tree": "msmq_wire.records.tree.tree_text",
     "why": "msmq_wire.api.why",
 }
 

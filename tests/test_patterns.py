@@ -144,7 +144,7 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
     "msmq_wire.cli.reporting:hide_paths": using("search", ("", "a")),
     "msmq_wire.cli.render.table:_DECLARATION": using("match", ("", " ", "!"), ("<?xml", "?"), ("", "<?xml")),
     # A row of a dump has no more of them.
-    "msmq_wire.cli.render.tree:_ENDS": using("sub", ("", f"{' ' * 40}\n"), ("", f"{' ' * 40}x")),
+    "msmq_wire.records.tree.tree:_ENDS": using("sub", ("", f"{' ' * 40}\n"), ("", f"{' ' * 40}x")),
     "msmq_wire.cli.spark_session:_MEMORY": using("fullmatch", ("1", "0")),
     "msmq_wire.report.redaction.web_forms:_HEADER_VALUES": using("fullmatch", ("", "0"), ("", "close")),
     "msmq_wire.report.redaction.web_forms:_URL": using(

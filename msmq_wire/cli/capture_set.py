@@ -23,12 +23,12 @@ from msmq_wire.cli.folders import NAMED_IS_READ, nothing_in_folder
 from msmq_wire.cli.interrupts import Interrupts
 from msmq_wire.cli.progress import Progress
 from msmq_wire.cli.read_counts import ReadCounts, nothing_found
-from msmq_wire.cli.render.value_text import count_text
 from msmq_wire.cli.reporting import hide_file, print_error, print_note
 from msmq_wire.errors import CaptureError
 from msmq_wire.records.joined_capture import JoinedCapture
 from msmq_wire.records.recognition import Ports
 from msmq_wire.records.record import Record
+from msmq_wire.records.tree.value_text import count_text
 from msmq_wire.report.redaction.redactor import Redactor
 from msmq_wire.rpc.pdu_protection import Negotiator
 

@@ -16,8 +16,8 @@ from msmq_wire.capture.listing import list_files
 from msmq_wire.capture.named_captures import folders_in, is_folder
 from msmq_wire.cli.capture_set import CaptureSet
 from msmq_wire.cli.progress import Progress
-from msmq_wire.cli.render.value_text import count_text
 from msmq_wire.cli.reporting import print_note
+from msmq_wire.records.tree.value_text import count_text
 from msmq_wire.units import size_text
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msmq_wire.capture.listing import list_files
 from msmq_wire.capture.named_captures import folders_in
-from msmq_wire.cli.render.value_text import count_text
+from msmq_wire.records.tree.value_text import count_text
 
 NAMED_IS_READ = "a file that is named itself is read, whatever its name"
 

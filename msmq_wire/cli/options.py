@@ -22,9 +22,9 @@ from msmq_wire.report.redaction.redactor import Redaction, Redactor
 
 if TYPE_CHECKING:
     from msmq_wire.cli.capture_set import CaptureSet
-    from msmq_wire.cli.render.tree import TreeOptions
     from msmq_wire.detection.filtering import FindingFilter
     from msmq_wire.records.filter.compiling import Filter
+    from msmq_wire.records.tree.tree import TreeOptions
 
 _BODY_LIMIT = 512
 
@@ -172,7 +172,7 @@ def zone_for(utc: bool, local: bool, timezone: str | None) -> tzinfo | None:
 
 def tree_options(hex_: bool, body_limit: int | None, zone: tzinfo | None) -> TreeOptions:
     """How trees are printed."""
-    from msmq_wire.cli.render.tree import TreeOptions
+    from msmq_wire.records.tree.tree import TreeOptions
 
     return TreeOptions(hex=hex_, body_limit=_BODY_LIMIT if body_limit is None else body_limit, zone=zone)
 

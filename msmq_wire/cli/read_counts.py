@@ -8,9 +8,9 @@ from collections import Counter
 from msmq_wire.capture.capture_counts import CaptureCounts, most_text
 from msmq_wire.capture.capture_counts import nothing_found as nothing_of_msmq
 from msmq_wire.capture.reader import CaptureReader
-from msmq_wire.cli.render.value_text import count_text
 from msmq_wire.cli.secret_options import KEY_OPTIONS
 from msmq_wire.records.other_ports import NOT_MSMQ
+from msmq_wire.records.tree.value_text import count_text
 
 _REASONS = 6
 _CONNECTION = re.compile(r"(?:(\S+:\d+ to \S+:\d+)|DCE/RPC): ")

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from msmq_wire.cli.render.value_text import count_text
 from msmq_wire.records.filter.subject import Subject
 from msmq_wire.records.record import Record
+from msmq_wire.records.tree.value_text import count_text
 
 if TYPE_CHECKING:
     from msmq_wire.records.filter.compiling import Filter

@@ -13,11 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from msmq_wire.cli.render.packet_nodes import packet_nodes
 from msmq_wire.cli.render.screen import Screen
-from msmq_wire.cli.render.tree import Heading, TreeOptions, print_packet
-from msmq_wire.cli.render.tree_node import NodeOptions, TreeNode
 from msmq_wire.engines.codec import inspect
+from msmq_wire.records.tree.heading import Heading
+from msmq_wire.records.tree.packet_nodes import packet_nodes
+from msmq_wire.records.tree.tree import TreeOptions, print_packet
+from msmq_wire.records.tree.tree_node import NodeOptions, TreeNode
 from msmq_wire.wire import registry
 from tests.effort import share
 from tests.hex_files import hex_bytes

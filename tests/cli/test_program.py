@@ -102,7 +102,7 @@ def test_packets_are_listed_without_what_only_others_need() -> None:
             "msmq_wire.sessions",
             "msmq_wire.rpc.interfaces",
             "msmq_wire.records.filter.record_names",
-            "msmq_wire.cli.render.tree",
+            "msmq_wire.records.tree.tree",
         ),
         *("msmq_wire.replay", "msmq_wire.routing", "msmq_wire.report.page", "msmq_wire.lab"),
     }

@@ -15,14 +15,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from msmq_wire.capture.reader import CaptureReader
-from msmq_wire.cli.render.call_values import call_number_text, status_text
-from msmq_wire.cli.render.rpc_nodes import rpc_nodes
 from msmq_wire.cli.render.screen import Screen
-from msmq_wire.cli.render.tree import TreeOptions, print_record
-from msmq_wire.cli.render.tree_node import NodeOptions, TreeNode
 from msmq_wire.errors import DecodeError
 from msmq_wire.records.call import CallFinder, CallValues
 from msmq_wire.records.rpc_packets import RpcBind, RpcBindContext, RpcCall, RpcFault, TransferBuffer
+from msmq_wire.records.tree.call_values import call_number_text, status_text
+from msmq_wire.records.tree.rpc_nodes import rpc_nodes
+from msmq_wire.records.tree.tree import TreeOptions, print_record
+from msmq_wire.records.tree.tree_node import NodeOptions, TreeNode
 from msmq_wire.report.redaction.redactor import Redaction, Redactor
 from msmq_wire.rpc.constants import AccessMode, RemoteReadAck
 from msmq_wire.rpc.interfaces.qm2qm import RemoteQMStartReceiveRequest

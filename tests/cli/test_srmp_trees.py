@@ -15,9 +15,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from msmq_wire.cli.render.screen import Screen
-from msmq_wire.cli.render.srmp_nodes import srmp_nodes
-from msmq_wire.cli.render.tree import TreeOptions, print_record
-from msmq_wire.cli.render.tree_node import NodeOptions, TreeNode
 from msmq_wire.engines.codec import inspect
 from msmq_wire.reassembly.tcp_events import ACK, FIN, PSH, SYN, TcpSegment
 from msmq_wire.records.decoder import decoded
@@ -25,6 +22,9 @@ from msmq_wire.records.finder import PacketFinder
 from msmq_wire.records.record import Item, Record
 from msmq_wire.records.srmp_packets import SrmpMessage
 from msmq_wire.records.stored_srmp import stored_message
+from msmq_wire.records.tree.srmp_nodes import srmp_nodes
+from msmq_wire.records.tree.tree import TreeOptions, print_record
+from msmq_wire.records.tree.tree_node import NodeOptions, TreeNode
 from tests.hex_files import hex_bytes
 
 _FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"

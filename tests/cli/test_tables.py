@@ -16,12 +16,13 @@ from msmq_wire.cli.render.deviation_table import DeviationTable
 from msmq_wire.cli.render.screen import Screen
 from msmq_wire.cli.render.step_text import StepText
 from msmq_wire.cli.render.table import Table, table_of
-from msmq_wire.cli.render.tree import Heading, TreeOptions, print_packet
 from msmq_wire.detection.diagnosis.timeline import TimelineStep
 from msmq_wire.records.call import CALL_COLUMNS
 from msmq_wire.records.display import Display
 from msmq_wire.records.message import COLUMNS
 from msmq_wire.records.rpc_packets import RpcCall, TransferBuffer
+from msmq_wire.records.tree.heading import Heading
+from msmq_wire.records.tree.tree import TreeOptions, print_packet
 from msmq_wire.replay.deviation import ProcessingRule, ReplayDeviation
 from msmq_wire.rpc.transfer_properties import MessageProperties
 from msmq_wire.sessions import Moment

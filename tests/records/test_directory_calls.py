@@ -8,11 +8,11 @@ import pytest
 
 from fixtures.build_rpc_types import GUID_A, GUID_B
 from msmq_wire.capture.reader import read_capture
-from msmq_wire.cli.render.call_nodes import call_nodes
-from msmq_wire.cli.render.tree_node import NodeOptions, TreeNode
 from msmq_wire.records.call_story import call_story
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
+from msmq_wire.records.tree.call_nodes import call_nodes
+from msmq_wire.records.tree.tree_node import NodeOptions, TreeNode
 from tests.routing.directory_calls import Conversation, guid, text
 
 

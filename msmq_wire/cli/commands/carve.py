@@ -24,12 +24,12 @@ from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
 from msmq_wire.cli.record_rows import RecordRows
 from msmq_wire.cli.render.screen import Screen
 from msmq_wire.cli.render.table import table_of
-from msmq_wire.cli.render.value_text import count_text
 from msmq_wire.cli.reporting import print_error
 from msmq_wire.cli.selection import Selection
 from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.errors import CaptureError, MsmqWireError
 from msmq_wire.records.message import message_of
+from msmq_wire.records.tree.value_text import count_text
 from msmq_wire.units import size_text
 
 

@@ -11,7 +11,6 @@ from msmq_wire.cli.formats import TableFormat
 from msmq_wire.cli.reading_options import BODY_KEYS, ReadingOptions, with_reading_options
 from msmq_wire.cli.recording_folder import RecordingFolder, default_scenario, read_folder
 from msmq_wire.cli.render.comparison_table import print_comparison
-from msmq_wire.cli.render.value_text import count_text
 from msmq_wire.cli.reporting import print_error
 from msmq_wire.detection import RULES
 from msmq_wire.detection.judge import beyond
@@ -21,6 +20,7 @@ from msmq_wire.lab.recordings.compare import RecordingComparison
 from msmq_wire.lab.recordings.compare_values import ComparisonResult
 from msmq_wire.lab.recordings.compare_view import compared_rows
 from msmq_wire.lab.recordings.redaction import publishable
+from msmq_wire.records.tree.value_text import count_text
 from msmq_wire.report.redaction.redacted_findings import RedactingJudge
 from msmq_wire.report.redaction.redactor import Redaction, Redactor
 

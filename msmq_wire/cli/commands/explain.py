@@ -13,15 +13,16 @@ import typer
 from msmq_wire.cli.completion import explainable
 from msmq_wire.cli.options import Color, ColorOption, screen_for
 from msmq_wire.cli.render.finding_table import SEVERITY_STYLES
-from msmq_wire.cli.render.screen import Screen, Segment, fold
+from msmq_wire.cli.render.screen import Screen, fold
 from msmq_wire.cli.render.table import Table
-from msmq_wire.cli.render.value_text import count_text
 from msmq_wire.cli.rule_names import rules_named
 from msmq_wire.detection import RULES
 from msmq_wire.detection.named_rules import rules_that_name
 from msmq_wire.detection.rule import Rule
 from msmq_wire.detection.vulnerabilities import REFERENCES
 from msmq_wire.records.display import Display
+from msmq_wire.records.tree.tree_screen import Segment
+from msmq_wire.records.tree.value_text import count_text
 
 if TYPE_CHECKING:
     from msmq_wire.replay.rule_table import RuleRow

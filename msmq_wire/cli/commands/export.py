@@ -30,13 +30,13 @@ from msmq_wire.cli.options import (
     filters_by_outcome,
 )
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
-from msmq_wire.cli.render.value_text import count_text
 from msmq_wire.cli.reporting import print_error
 from msmq_wire.cli.selection import Selection
 from msmq_wire.errors import CaptureError
 from msmq_wire.reassembly.tcp_events import TcpSegment
 from msmq_wire.records.endpoint import endpoint
 from msmq_wire.records.joined_capture import frames_by_file, located
+from msmq_wire.records.tree.value_text import count_text
 
 _Ends: TypeAlias = frozenset[str]
 """The two ends of a connection."""

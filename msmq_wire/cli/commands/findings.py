@@ -19,7 +19,6 @@ from msmq_wire.cli.options import CaptureFiles, Filters, Force, finding_filter_f
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
 from msmq_wire.cli.render.finding_table import FindingTable, TableOrder
 from msmq_wire.cli.render.sarif import sarif_log
-from msmq_wire.cli.render.value_text import count_text
 from msmq_wire.cli.row_output import RowOutput
 from msmq_wire.cli.rule_names import rules_named
 from msmq_wire.cli.severity import Level
@@ -39,6 +38,7 @@ from msmq_wire.detection.folding import Fold
 from msmq_wire.detection.judge import HopAuditor, beyond
 from msmq_wire.detection.rule import Rule
 from msmq_wire.engines.text.escaping import json_line
+from msmq_wire.records.tree.value_text import count_text
 from msmq_wire.report.redaction.redacted_findings import RedactingJudge
 
 TopologyOfFindings = Annotated[

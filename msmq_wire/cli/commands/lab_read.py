@@ -23,7 +23,6 @@ from msmq_wire.cli.lab_options import (
 )
 from msmq_wire.cli.options import Force
 from msmq_wire.cli.render.safe_text import escaped
-from msmq_wire.cli.render.value_text import count_text, unix_time_text
 from msmq_wire.cli.reporting import print_error, print_note
 from msmq_wire.engines.codec import inspect
 from msmq_wire.engines.text.escaping import json_line
@@ -39,6 +38,7 @@ from msmq_wire.lab.queue_reader import (
 from msmq_wire.records.bodies import preview
 from msmq_wire.records.message_body import message_body
 from msmq_wire.records.record import Record
+from msmq_wire.records.tree.value_text import count_text, unix_time_text
 from msmq_wire.rpc.statuses import Status
 
 _RPC_PORT = 2103

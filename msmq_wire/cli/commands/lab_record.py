@@ -11,11 +11,11 @@ import typer
 
 from msmq_wire.cli.options import Force, check_folder, check_output
 from msmq_wire.cli.recording_folder import default_scenario
-from msmq_wire.cli.render.value_text import count_text
 from msmq_wire.cli.reporting import print_error, print_note
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.lab.recorder import files_of, record
 from msmq_wire.output import make_folder
+from msmq_wire.records.tree.value_text import count_text
 
 _MOST_BYTES = 1 << 20
 

@@ -27,7 +27,6 @@ from msmq_wire.cli.lab_options import (
     run_lab,
 )
 from msmq_wire.cli.options import Force
-from msmq_wire.cli.render.value_text import count_text
 from msmq_wire.cli.reporting import print_error, print_note
 from msmq_wire.cli.secret_options import RsaKeyPasswords, sealer_for, signer_for
 from msmq_wire.engines.message_builder import build_message
@@ -39,6 +38,7 @@ from msmq_wire.lab.log import LabEvent, LabLog
 from msmq_wire.lab.model.data.elements import ModelQueueManager
 from msmq_wire.lab.model.data.timers import Timers
 from msmq_wire.records.endpoint import MSMQ_PORT
+from msmq_wire.records.tree.value_text import count_text
 from msmq_wire.srmp.building import build_srmp
 from msmq_wire.wire.headers.transaction_header import TransactionHeader
 from msmq_wire.wire.packets.user_message import UserMessage

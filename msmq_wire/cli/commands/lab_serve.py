@@ -27,7 +27,6 @@ from msmq_wire.cli.lab_options import (
 )
 from msmq_wire.cli.options import Force
 from msmq_wire.cli.render.safe_text import escaped
-from msmq_wire.cli.render.value_text import timestamp_text
 from msmq_wire.cli.reporting import print_error, print_note
 from msmq_wire.cli.secret_options import RsaKeyPasswords, RsaKeys, private_keys_for
 from msmq_wire.engines.text.escaping import json_line
@@ -35,6 +34,7 @@ from msmq_wire.lab.log import LabEvent
 from msmq_wire.lab.model.data.message_security import MessageSecurity
 from msmq_wire.lab.server import DEFAULT_IDENTIFIER, LabServer, LabServices, LabSettings, raise_file_limit
 from msmq_wire.records.endpoint import MSMQ_PORT, PING_PORT
+from msmq_wire.records.tree.value_text import timestamp_text
 from msmq_wire.units import SECOND
 
 _NOT_FOR_PRODUCTION = (

@@ -26,7 +26,6 @@ from msmq_wire.cli.options import (
 )
 from msmq_wire.cli.outcome_column import outcome_source
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
-from msmq_wire.cli.render.value_text import count_text
 from msmq_wire.cli.reporting import print_error
 from msmq_wire.cli.row_output import RowOutput
 from msmq_wire.cli.selection import Selection
@@ -39,6 +38,7 @@ from msmq_wire.records.message_body import MessageBody, message_body
 from msmq_wire.records.message_lines import csv_lines, json_lines
 from msmq_wire.records.outcome import OUTCOME
 from msmq_wire.records.projection import ProjectedRows, Projection, rows_of_values
+from msmq_wire.records.tree.value_text import count_text
 
 if TYPE_CHECKING:
     from msmq_wire.api.outcomes import Outcomes

@@ -24,12 +24,13 @@ from msmq_wire.cli.options import (
     zone_for,
 )
 from msmq_wire.cli.packet_input import MAX_INPUT, read_packet_input
-from msmq_wire.cli.render.tree import Heading, TreeOptions, print_packet
-from msmq_wire.cli.render.value_text import count_text
 from msmq_wire.cli.reporting import print_error
 from msmq_wire.engines.codec import InspectResult, inspect
 from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.errors import MsmqWireError
+from msmq_wire.records.tree.heading import Heading
+from msmq_wire.records.tree.tree import TreeOptions, print_packet
+from msmq_wire.records.tree.value_text import count_text
 from msmq_wire.records.view import inspect_view
 from msmq_wire.wire import registry
 

@@ -14,7 +14,6 @@ from msmq_wire.cli.formats import TableFormat
 from msmq_wire.cli.options import CaptureFiles, Filters, filter_for
 from msmq_wire.cli.reading_options import BODY_KEYS, ReadingOptions, with_reading_options
 from msmq_wire.cli.render.deviation_table import DeviationTable
-from msmq_wire.cli.render.value_text import count_text
 from msmq_wire.cli.selection import Selection
 from msmq_wire.cli.severity import Level
 from msmq_wire.detection import SEVERITIES, Finding, Severity
@@ -22,6 +21,7 @@ from msmq_wire.detection.conduct import CONDUCT, conduct_deviation
 from msmq_wire.detection.rule import Rule
 from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.records.record import Record
+from msmq_wire.records.tree.value_text import count_text
 from msmq_wire.replay.deviation import ReplayDeviation
 from msmq_wire.replay.deviation_view import deviation_view
 from msmq_wire.report.redaction.redacted_findings import RedactingJudge

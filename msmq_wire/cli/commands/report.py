@@ -15,12 +15,12 @@ from msmq_wire.capture.carve.queue_totals import Queues
 from msmq_wire.cli.capture_set import CaptureSet
 from msmq_wire.cli.options import CaptureFiles, Force, check_output
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
-from msmq_wire.cli.render.value_text import count_text
 from msmq_wire.cli.reporting import print_error, version_text
 from msmq_wire.detection import RULES, SEVERITIES, Finding
 from msmq_wire.output import whole_file
 from msmq_wire.records.joined_capture import located
 from msmq_wire.records.record import Record
+from msmq_wire.records.tree.value_text import count_text
 from msmq_wire.report.at_rest import AtRest
 from msmq_wire.report.evicted_totals import EvictedTotals
 from msmq_wire.report.finding_section import FindingSample

@@ -17,7 +17,6 @@ from msmq_wire.cli.options import Filters, filter_for
 from msmq_wire.cli.reading_options import BODY_KEYS, ReadingOptions, with_reading_options
 from msmq_wire.cli.render.hop_table import HopTable
 from msmq_wire.cli.render.screen import Screen
-from msmq_wire.cli.render.value_text import count_text
 from msmq_wire.cli.reporting import print_error, print_note
 from msmq_wire.cli.row_writers import CsvWriter, JsonWriter
 from msmq_wire.cli.selection import Selection
@@ -27,6 +26,7 @@ from msmq_wire.errors import CaptureError
 from msmq_wire.records.endpoint import host_of
 from msmq_wire.records.message import message_view
 from msmq_wire.records.record import Record
+from msmq_wire.records.tree.value_text import count_text
 from msmq_wire.report.redaction.forms import without_guids
 from msmq_wire.report.redaction.redactor import Redactor
 from msmq_wire.routing.hop import ObservedHop

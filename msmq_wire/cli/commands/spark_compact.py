@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from msmq_wire.cli.options import Quiet
-from msmq_wire.cli.render.value_text import count_text
 from msmq_wire.cli.reporting import print_note
 from msmq_wire.cli.spark_session import DriverMemory, Master, check_spark, running_session
 from msmq_wire.cli.store_options import TablesFolder, errors_told, size_of
+from msmq_wire.records.tree.value_text import count_text
 from msmq_wire.units import size_text
 
 if TYPE_CHECKING:

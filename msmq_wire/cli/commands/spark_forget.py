@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from msmq_wire.cli.options import Quiet
-from msmq_wire.cli.render.value_text import count_text
 from msmq_wire.cli.reporting import print_note
 from msmq_wire.cli.store_options import TablesFolder, opened_store
+from msmq_wire.records.tree.value_text import count_text
 
 
 def forget(

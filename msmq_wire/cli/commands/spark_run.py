@@ -13,10 +13,10 @@ from msgspec.structs import replace
 
 from msmq_wire.capture.listing import list_files
 from msmq_wire.cli.options import Quiet, check_folder
-from msmq_wire.cli.render.value_text import count_text
 from msmq_wire.cli.reporting import print_error, print_note
 from msmq_wire.cli.spark_session import DriverMemory, Master, check_spark, running_session
 from msmq_wire.errors import MsmqWireError
+from msmq_wire.records.tree.value_text import count_text
 from msmq_wire.spark.read_options import ReadOptions
 
 if TYPE_CHECKING:

@@ -12,13 +12,13 @@ from msmq_wire.cli.options import Color, ColorOption, Quiet, screen_for
 from msmq_wire.cli.render.safe_text import escaped
 from msmq_wire.cli.render.screen import Screen
 from msmq_wire.cli.render.table import Table, TableRow
-from msmq_wire.cli.render.value_text import count_text
 from msmq_wire.cli.reporting import print_error, print_note
 from msmq_wire.cli.row_writers import CsvWriter, JsonWriter
 from msmq_wire.cli.spark_rows import cell_of, distinct_names, plain_value
 from msmq_wire.cli.spark_session import DriverMemory, Master, check_spark, running_session
 from msmq_wire.cli.store_options import errors_told
 from msmq_wire.records.display import Display
+from msmq_wire.records.tree.value_text import count_text
 from msmq_wire.spark.queries import QUERIES, query_problem
 from msmq_wire.spark.session import spark_problem
 

@@ -10,11 +10,11 @@ from msmq_wire.cli.formats import TableFormat
 from msmq_wire.cli.options import Color, ColorOption, screen_for
 from msmq_wire.cli.render.screen import Screen
 from msmq_wire.cli.render.table import Table
-from msmq_wire.cli.render.value_text import count_text
 from msmq_wire.cli.row_writers import JsonWriter
 from msmq_wire.cli.spark_rows import plain_value
 from msmq_wire.cli.store_options import opened_store
 from msmq_wire.records.display import Display
+from msmq_wire.records.tree.value_text import count_text
 from msmq_wire.units import size_text
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ from typing import Annotated
 import typer
 
 from msmq_wire.cli.options import Force, Quiet, check_output
-from msmq_wire.cli.render.value_text import count_text
 from msmq_wire.cli.reporting import print_error, print_note
 from msmq_wire.detection.suricata_rules import FIRST_SID, rendered, rule_file
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.output import whole_file
+from msmq_wire.records.tree.value_text import count_text
 
 
 def rules(

@@ -12,13 +12,13 @@ from msmq_wire.cli.formats import LineFormat
 from msmq_wire.cli.options import CaptureFiles
 from msmq_wire.cli.reading_options import BODY_KEYS, ReadingOptions, with_reading_options
 from msmq_wire.cli.render.safe_text import escaped
-from msmq_wire.cli.render.srmp_nodes import shortened
 from msmq_wire.cli.render.step_text import StepText
-from msmq_wire.cli.render.value_text import count_text, timestamp_text
 from msmq_wire.cli.reporting import print_error
 from msmq_wire.detection.diagnosis.phrases import Phrases, quoted, short
 from msmq_wire.detection.diagnosis.timeline import SessionSteps, TimelineStep, message_steps, step_view
 from msmq_wire.engines.text.escaping import json_line
+from msmq_wire.records.tree.srmp_nodes import shortened
+from msmq_wire.records.tree.value_text import count_text, timestamp_text
 from msmq_wire.records.view import time_text
 from msmq_wire.sessions import MessageLife, Session
 

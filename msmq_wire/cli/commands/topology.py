@@ -6,9 +6,9 @@ import typer
 
 from msmq_wire.cli.options import CaptureFiles
 from msmq_wire.cli.reading_options import BODY_KEYS, ReadingOptions, with_reading_options
-from msmq_wire.cli.render.value_text import count_text
 from msmq_wire.cli.reporting import print_error, print_note
 from msmq_wire.errors import TopologyError
+from msmq_wire.records.tree.value_text import count_text
 from msmq_wire.routing.topology_calls import DirectoryCalls
 from msmq_wire.routing.topology_text import topology_text
 

@@ -15,11 +15,11 @@ from msmq_wire.cli.formats import LineFormat
 from msmq_wire.cli.options import CaptureFiles
 from msmq_wire.cli.reading_options import BODY_KEYS, ReadingOptions, with_reading_options
 from msmq_wire.cli.render.step_text import StepText
-from msmq_wire.cli.render.value_text import count_text
 from msmq_wire.detection.diagnosis import why as reasons
 from msmq_wire.detection.diagnosis.phrases import Phrases, quoted, short
 from msmq_wire.detection.diagnosis.timeline import message_steps, step_view
 from msmq_wire.engines.text.escaping import json_line
+from msmq_wire.records.tree.value_text import count_text
 from msmq_wire.records.view import time_text
 from msmq_wire.sessions import MessageLife, Story
 

@@ -12,12 +12,13 @@ from typing import Any
 from rich.cells import cell_len
 
 from msmq_wire.cli.render.finding_table import SEVERITY_STYLES
-from msmq_wire.cli.render.screen import Screen, Segment, fold
+from msmq_wire.cli.render.screen import Screen, fold
 from msmq_wire.cli.render.table import table_of
 from msmq_wire.detection.diagnosis import QUESTIONS, Answer, Digest, DigestLine
 from msmq_wire.detection.diagnosis.digest_lines import ORDER, TITLE
 from msmq_wire.detection.diagnosis.inventory import INVENTORY_COLUMNS
 from msmq_wire.detection.diagnosis.phrases import listed
+from msmq_wire.records.tree.tree_screen import Segment
 
 _INDENT = "    "
 _MOST_ROWS = 20

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from rich.cells import cell_len
 
-from msmq_wire.cli.render.screen import Screen, Segment, fold
+from msmq_wire.cli.render.screen import Screen, fold
+from msmq_wire.records.tree.tree_screen import Segment
 
 GAP = "  "
 """Between two texts of a line."""

@@ -11,8 +11,7 @@ from datetime import UTC, tzinfo
 
 from msmq_wire.cli.render.block import GAP, WHOLE_SECONDS, folded, head
 from msmq_wire.cli.render.finding_table import frames_text
-from msmq_wire.cli.render.screen import Screen, Segment
-from msmq_wire.cli.render.value_text import count_text, timestamp_text
+from msmq_wire.cli.render.screen import Screen
 from msmq_wire.lab.recordings.compare_values import (
     Agreement,
     Comparable,
@@ -20,6 +19,8 @@ from msmq_wire.lab.recordings.compare_values import (
     Difference,
     NotCompared,
 )
+from msmq_wire.records.tree.tree_screen import Segment
+from msmq_wire.records.tree.value_text import count_text, timestamp_text
 from msmq_wire.rpc.hresults import describe
 
 _LONGEST = 200

@@ -11,12 +11,13 @@ from datetime import UTC, tzinfo
 
 from msmq_wire.cli.render.block import GAP, WHOLE_SECONDS, ends_text, folded, head
 from msmq_wire.cli.render.finding_table import SEVERITY_STYLES, frames_text
-from msmq_wire.cli.render.screen import Screen, Segment
-from msmq_wire.cli.render.srmp_nodes import shortened
-from msmq_wire.cli.render.value_text import timestamp_text
+from msmq_wire.cli.render.screen import Screen
 from msmq_wire.detection import SEVERITIES, Severity
 from msmq_wire.detection.conduct import CONDUCT
 from msmq_wire.records.joined_capture import located
+from msmq_wire.records.tree.srmp_nodes import shortened
+from msmq_wire.records.tree.tree_screen import Segment
+from msmq_wire.records.tree.value_text import timestamp_text
 from msmq_wire.replay.deviation import ReplayDeviation, ReplayKind
 
 _SEVERITY_WIDTH = max(map(len, SEVERITIES))

@@ -13,12 +13,13 @@ from enum import StrEnum
 from rich.cells import cell_len
 
 from msmq_wire.cli.render.block import GAP, WHOLE_SECONDS, ends_text, folded, head
-from msmq_wire.cli.render.screen import Screen, Segment
-from msmq_wire.cli.render.value_text import count_text, timestamp_text
+from msmq_wire.cli.render.screen import Screen
 from msmq_wire.detection import SEVERITIES, Evidence, Severity
 from msmq_wire.detection.folding import MOST_KEPT, FindingGroup
 from msmq_wire.records.capture_names import short_names
 from msmq_wire.records.joined_capture import files_of, first_file
+from msmq_wire.records.tree.tree_screen import Segment
+from msmq_wire.records.tree.value_text import count_text, timestamp_text
 
 SEVERITY_STYLES: dict[Severity, str] = {"info": "dim", "low": "name", "medium": "warning", "high": "error"}
 """The style of each severity."""

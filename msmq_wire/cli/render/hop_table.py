@@ -13,10 +13,11 @@ import msgspec
 from rich.cells import cell_len, set_cell_size
 
 from msmq_wire.cli.render.finding_table import frames_text
-from msmq_wire.cli.render.screen import Screen, Segment, fold
-from msmq_wire.cli.render.value_text import timestamp_text
+from msmq_wire.cli.render.screen import Screen, fold
 from msmq_wire.records.endpoint import host_of
 from msmq_wire.records.joined_capture import located
+from msmq_wire.records.tree.tree_screen import Segment
+from msmq_wire.records.tree.value_text import timestamp_text
 from msmq_wire.routing.hop import Deviation, DeviationKind, ObservedHop
 from msmq_wire.routing.topology import Topology
 from msmq_wire.wire.types.guid import GUID

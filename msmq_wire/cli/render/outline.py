@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import msgspec
 
-from msmq_wire.cli.render.packet_nodes import packet_nodes
 from msmq_wire.cli.render.screen import Screen
-from msmq_wire.cli.render.tree import Tree, TreeOptions, record_heading
-from msmq_wire.cli.render.tree_node import Kind, NodeOptions, TreeNode
-from msmq_wire.cli.render.value_text import count_text
 from msmq_wire.records.record import Record
+from msmq_wire.records.tree.heading import record_heading
+from msmq_wire.records.tree.packet_nodes import packet_nodes
+from msmq_wire.records.tree.tree import Tree, TreeOptions
+from msmq_wire.records.tree.tree_node import Kind, NodeOptions, TreeNode
+from msmq_wire.records.tree.value_text import count_text
 
 
 def print_outline(screen: Screen, record: Record, options: TreeOptions) -> None:

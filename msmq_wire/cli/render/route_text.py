@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from rich.cells import cell_len
 
 from msmq_wire.cli.render.screen import Screen, fold
-from msmq_wire.cli.render.value_text import count_text
+from msmq_wire.records.tree.value_text import count_text
 from msmq_wire.routing.algorithm import HopRule
 from msmq_wire.routing.directory import QueueManager
 from msmq_wire.routing.prediction import PredictedHop, PredictedPath, Prediction

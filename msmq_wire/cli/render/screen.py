@@ -13,10 +13,9 @@ from typing import Literal, TextIO
 from rich.cells import cell_len, chop_cells
 
 from msmq_wire.cli.render.safe_text import escaped
+from msmq_wire.records.tree.tree_screen import Segment
 
 ColorMode = Literal["auto", "always", "never"]
-Segment = tuple[str, str]
-"""A text and the name of its style."""
 
 _ASKING = {"FORCE_COLOR", "TTY_COMPATIBLE"}
 """Where one of these is set, rich knows whether colours are wanted in a pipe, too."""
@@ -73,6 +72,14 @@ class Screen:
         if not self.color or not text or not _STYLES[style]:
             return text
         return f"\x1b[{_STYLES[style]}m{text}\x1b[0m"
+
+    def cells(self, text: str) -> int:
+        """How many cells a text takes."""
+        return cell_len(text)
+
+    def fold(self, text: str, width: int) -> Iterator[str]:
+        """The text in pieces of at most ``width`` cells."""
+        return fold(text, width)
 
     def line(self, segments: Iterable[Segment]) -> None:
         """Print one line; the texts are taken to be safe."""

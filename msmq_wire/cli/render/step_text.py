@@ -13,10 +13,10 @@ from rich.cells import cell_len
 
 from msmq_wire.cli.render.answer_text import plain_dots
 from msmq_wire.cli.render.screen import Screen, fold
-from msmq_wire.cli.render.srmp_nodes import shortened
-from msmq_wire.cli.render.value_text import timestamp_text
 from msmq_wire.detection.diagnosis.phrases import Phrases
 from msmq_wire.detection.diagnosis.timeline import TimelineStep
+from msmq_wire.records.tree.srmp_nodes import shortened
+from msmq_wire.records.tree.value_text import timestamp_text
 from msmq_wire.sessions import Moment
 from msmq_wire.units import SECOND
 

@@ -19,12 +19,12 @@ import msgspec
 from rich.cells import cell_len, set_cell_size
 
 from msmq_wire.cli.render.screen import Screen
-from msmq_wire.cli.render.value_text import rfc3339_text, timestamp_text
 from msmq_wire.engines.text.bounded_cache import BoundedCache
 from msmq_wire.records.bodies import Body, preview
 from msmq_wire.records.display import ColumnDeclaration, Display
 from msmq_wire.records.endpoint import host_of
 from msmq_wire.records.message_body import MessageBody
+from msmq_wire.records.tree.value_text import rfc3339_text, timestamp_text
 from msmq_wire.units import MILLISECOND
 
 _SAMPLE = 100

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Literal, TypeAlias
 
-from msmq_wire.cli.render.meanings import bit_rows
-from msmq_wire.cli.render.tree import Tree
-from msmq_wire.cli.render.tree_node import TreeNode
-from msmq_wire.cli.render.value_text import value_and_meaning, word_text
+from msmq_wire.records.tree.meanings import bit_rows
+from msmq_wire.records.tree.tree import Tree
+from msmq_wire.records.tree.tree_node import TreeNode
+from msmq_wire.records.tree.value_text import value_and_meaning, word_text
 from msmq_wire.wire.fields import Field
 from msmq_wire.wire.stream import Span
 

@@ -13,12 +13,16 @@ from functools import partial
 from types import NoneType
 from typing import Any, NamedTuple, TypeAlias, get_args, get_origin
 
-from msmq_wire.cli.render.body_nodes import body_node, extension_node
-from msmq_wire.cli.render.meanings import selected
-from msmq_wire.cli.render.packet_nodes import block_node, text_node
 from msmq_wire.cli.render.tree_layout import END, LayoutLine
-from msmq_wire.cli.render.tree_node import NodeOptions, TreeNode
-from msmq_wire.cli.render.value_text import (
+from msmq_wire.engines import field_offsets
+from msmq_wire.engines.python_source import Code
+from msmq_wire.engines.text.bounded_cache import BoundedCache
+from msmq_wire.records.message_body import properties_body
+from msmq_wire.records.tree.body_nodes import body_node, extension_node
+from msmq_wire.records.tree.meanings import selected
+from msmq_wire.records.tree.packet_nodes import block_node, text_node
+from msmq_wire.records.tree.tree_node import NodeOptions, TreeNode
+from msmq_wire.records.tree.value_text import (
     INLINE_BYTES,
     bytes_text,
     correlation_text,
@@ -29,10 +33,6 @@ from msmq_wire.cli.render.value_text import (
     number_words,
     value_and_meaning,
 )
-from msmq_wire.engines import field_offsets
-from msmq_wire.engines.python_source import Code
-from msmq_wire.engines.text.bounded_cache import BoundedCache
-from msmq_wire.records.message_body import properties_body
 from msmq_wire.wire.fields import Field, WireStruct, fields
 from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
 from msmq_wire.wire.headers.user_header import QUEUES, UserHeader

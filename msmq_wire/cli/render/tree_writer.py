@@ -12,15 +12,15 @@ from itertools import accumulate
 from rich.cells import cell_len
 
 from msmq_wire.cli.render.screen import Screen
-from msmq_wire.cli.render.srmp_nodes import shortened
-from msmq_wire.cli.render.tree import WIDE_NAMES, Tree, TreeOptions, print_record, walk
 from msmq_wire.cli.render.tree_layout import Layout, LayoutLine, LayoutRow, RowGroup
 from msmq_wire.cli.render.tree_lines import PacketLines
-from msmq_wire.cli.render.tree_node import TreeNode
-from msmq_wire.cli.render.value_text import count_text, timestamp_text, value_and_meaning
 from msmq_wire.engines.text.bounded_cache import BoundedCache
 from msmq_wire.records.record import Record
 from msmq_wire.records.signatures import signatures_are_asked
+from msmq_wire.records.tree.srmp_nodes import shortened
+from msmq_wire.records.tree.tree import WIDE_NAMES, Tree, TreeOptions, print_record, walk
+from msmq_wire.records.tree.tree_node import TreeNode
+from msmq_wire.records.tree.value_text import count_text, timestamp_text, value_and_meaning
 from msmq_wire.wire.packets.message_packet import MessagePacket
 from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.registry import PACKETS

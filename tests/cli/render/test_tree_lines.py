@@ -8,7 +8,7 @@ import pytest
 
 from msmq_wire import build_message, decode, encode
 from msmq_wire.cli.render.tree_lines import PacketLines
-from msmq_wire.cli.render.value_text import is_bare, number_words
+from msmq_wire.records.tree.value_text import is_bare, number_words
 from msmq_wire.wire.fields import fields
 from msmq_wire.wire.registry import HEADERS, PACKETS
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import msgspec
 
-from msmq_wire.cli.render.call_values import call_number_text, enumerated_text, status_text
-from msmq_wire.cli.render.tree_node import Block, NodeOptions, TreeNode
-from msmq_wire.cli.render.value_text import INLINE_BYTES, bytes_text, count_text, duration_text
 from msmq_wire.records.com_packets import ComCall, ComObject, ReceiveArguments
 from msmq_wire.records.rpc_packets import RpcCall
+from msmq_wire.records.tree.call_values import call_number_text, enumerated_text, status_text
+from msmq_wire.records.tree.tree_node import Block, NodeOptions, TreeNode
+from msmq_wire.records.tree.value_text import INLINE_BYTES, bytes_text, count_text, duration_text
 from msmq_wire.rpc.com.queue_interfaces import COM_INTERFACES
 from msmq_wire.rpc.com.variant import Variant, variant_type_name
 from msmq_wire.rpc.constants import TransferType

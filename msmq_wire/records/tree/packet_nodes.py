@@ -12,10 +12,14 @@ from typing import Any
 
 import msgspec
 
-from msmq_wire.cli.render.body_nodes import body_node, extension_node
-from msmq_wire.cli.render.meanings import bit_rows, selected
-from msmq_wire.cli.render.tree_node import Block, NodeOptions, TreeNode
-from msmq_wire.cli.render.value_text import (
+from msmq_wire.engines import codec, field_offsets, reference
+from msmq_wire.errors import DecodeError, EncodeError
+from msmq_wire.records.message_body import properties_body
+from msmq_wire.records.signatures import checked_packet, signatures_are_asked
+from msmq_wire.records.tree.body_nodes import body_node, extension_node
+from msmq_wire.records.tree.meanings import bit_rows, selected
+from msmq_wire.records.tree.tree_node import Block, NodeOptions, TreeNode
+from msmq_wire.records.tree.value_text import (
     INLINE_BYTES,
     bytes_text,
     correlation_text,
@@ -26,10 +30,6 @@ from msmq_wire.cli.render.value_text import (
     unix_time_text,
     word_text,
 )
-from msmq_wire.engines import codec, field_offsets, reference
-from msmq_wire.errors import DecodeError, EncodeError
-from msmq_wire.records.message_body import properties_body
-from msmq_wire.records.signatures import checked_packet, signatures_are_asked
 from msmq_wire.wire.fields import Field, WireStruct, fields
 from msmq_wire.wire.headers.base_header import INFINITE
 from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader

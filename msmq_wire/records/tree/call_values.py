@@ -7,7 +7,7 @@ from datetime import UTC, tzinfo
 from enum import Enum, IntFlag
 from typing import Any
 
-from msmq_wire.cli.render.value_text import count_text, duration_text, unix_time_text
+from msmq_wire.records.tree.value_text import count_text, duration_text, unix_time_text
 from msmq_wire.rpc.constants import (
     Acknowledgment,
     Auditing,

@@ -11,19 +11,19 @@ from typing import Any
 
 import msgspec
 
-from msmq_wire.cli.render.body_nodes import body_node, extension_node
-from msmq_wire.cli.render.packet_nodes import place_marks
-from msmq_wire.cli.render.tree_node import Block, NodeOptions, TreeNode
-from msmq_wire.cli.render.value_text import (
+from msmq_wire.errors import DecodeError
+from msmq_wire.records.message_body import MessageBody, srmp_body
+from msmq_wire.records.srmp_packets import SrmpField, SrmpMessage, SrmpPart, SrmpResponse
+from msmq_wire.records.tree.body_nodes import body_node, extension_node
+from msmq_wire.records.tree.packet_nodes import place_marks
+from msmq_wire.records.tree.tree_node import Block, NodeOptions, TreeNode
+from msmq_wire.records.tree.value_text import (
     bytes_text,
     count_text,
     enumeration_text,
     identifier_text,
     unix_time_text,
 )
-from msmq_wire.errors import DecodeError
-from msmq_wire.records.message_body import MessageBody, srmp_body
-from msmq_wire.records.srmp_packets import SrmpField, SrmpMessage, SrmpPart, SrmpResponse
 from msmq_wire.srmp.elements.envelope import SoapBody
 from msmq_wire.srmp.xml.element_tree import Attribute, Element
 from msmq_wire.srmp.xml.fields import Flag, IsoDate, Text, XmlAttribute, XmlField, XmlStruct, xml_fields

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from msmq_wire.cli.render.body_nodes import body_node, extension_node
-from msmq_wire.cli.render.call_nodes import call_nodes
-from msmq_wire.cli.render.call_values import call_number_text, enumerated_text, status_text
-from msmq_wire.cli.render.packet_nodes import place_marks
-from msmq_wire.cli.render.tree_node import Block, NodeOptions, TreeNode
-from msmq_wire.cli.render.value_text import INLINE_BYTES, bytes_text, count_text, identifier_text
 from msmq_wire.errors import DecodeError
 from msmq_wire.records.message_body import transfer_body
 from msmq_wire.records.rpc_packets import RpcBind, RpcBindContext, RpcCall, RpcFault, TransferBuffer
+from msmq_wire.records.tree.body_nodes import body_node, extension_node
+from msmq_wire.records.tree.call_nodes import call_nodes
+from msmq_wire.records.tree.call_values import call_number_text, enumerated_text, status_text
+from msmq_wire.records.tree.packet_nodes import place_marks
+from msmq_wire.records.tree.tree_node import Block, NodeOptions, TreeNode
+from msmq_wire.records.tree.value_text import INLINE_BYTES, bytes_text, count_text, identifier_text
 from msmq_wire.rpc.pdu_protection import AuthenticationLevel, AuthenticationType
 from msmq_wire.rpc.transfer_properties import MessageProperties
 from msmq_wire.rpc.types.queue_format import ObjectId

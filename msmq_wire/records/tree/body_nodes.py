@@ -9,12 +9,12 @@ from collections.abc import Iterator
 
 import msgspec
 
-from msmq_wire.cli.render.tree_node import Block, NodeOptions, TreeNode
-from msmq_wire.cli.render.value_text import INLINE_BYTES, bytes_text, count_text
 from msmq_wire.records.bodies import Body, caption, layout, open_body
 from msmq_wire.records.bodies.conventions import envelope_members, extension_headers
 from msmq_wire.records.bodies.queued_components import EXTENSION, NAME
 from msmq_wire.records.message_body import MessageBody
+from msmq_wire.records.tree.tree_node import Block, NodeOptions, TreeNode
+from msmq_wire.records.tree.value_text import INLINE_BYTES, bytes_text, count_text
 from msmq_wire.wire.stream import Span
 
 _DETAILS = 40

@@ -15,22 +15,17 @@ from struct import Struct
 from typing import Any
 
 import msgspec
-from rich.cells import cell_len
 
-from msmq_wire.cli.render.packet_nodes import packet_nodes
-from msmq_wire.cli.render.rpc_nodes import is_rpc_packet, rpc_nodes
-from msmq_wire.cli.render.screen import Screen, Segment, fold
-from msmq_wire.cli.render.srmp_nodes import shortened, srmp_nodes, status_words
-from msmq_wire.cli.render.tree_node import Block, NodeOptions, TreeNode
-from msmq_wire.cli.render.value_text import count_text, timestamp_text, value_and_meaning
 from msmq_wire.errors import DecodeError
 from msmq_wire.records.record import Record
-from msmq_wire.records.rpc_packets import RpcCall, TransferBuffer
 from msmq_wire.records.srmp_packets import SrmpMessage
-from msmq_wire.records.summary import frames_text
-from msmq_wire.rpc.hresults import describe
-from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
-from msmq_wire.wire.headers.user_header import UserHeader
+from msmq_wire.records.tree.heading import Heading, heading_segments, record_heading
+from msmq_wire.records.tree.packet_nodes import packet_nodes
+from msmq_wire.records.tree.rpc_nodes import is_rpc_packet, rpc_nodes
+from msmq_wire.records.tree.srmp_nodes import srmp_nodes
+from msmq_wire.records.tree.tree_node import Block, NodeOptions, TreeNode
+from msmq_wire.records.tree.tree_screen import Segment, TreeScreen
+from msmq_wire.records.tree.value_text import count_text, value_and_meaning
 from msmq_wire.wire.musts import Anomaly
 
 WIDE_NAMES = 38
@@ -54,22 +49,8 @@ class TreeOptions(msgspec.Struct, frozen=True):
     zone: tzinfo | None = UTC
 
 
-class Heading(msgspec.Struct, frozen=True, kw_only=True):
-    """What the first line of a record says; empty parts are left out. ``time`` is in nanoseconds."""
-
-    type: str
-    id: int | None = None
-    time: int | None = None
-    src: str = ""
-    dst: str = ""
-    via: str = ""
-    size: int | None = None
-    frames: Sequence[int] = ()
-    words: str = ""
-
-
 def print_packet(
-    screen: Screen,
+    screen: TreeScreen,
     heading: Heading,
     packet: Any,
     options: TreeOptions,
@@ -99,7 +80,7 @@ def print_packet(
     Tree(screen, options).nodes(nodes)
 
 
-def print_record(screen: Screen, record: Record, options: TreeOptions, *, via: str = "") -> None:
+def print_record(screen: TreeScreen, record: Record, options: TreeOptions, *, via: str = "") -> None:
     """Print a record: a packet as a tree, a gap, an error or an event of a stream as one line."""
     heading = record_heading(record, via)
     if heading.size is None:
@@ -118,113 +99,13 @@ def print_record(screen: Screen, record: Record, options: TreeOptions, *, via: s
     screen.line(())
 
 
-def record_heading(record: Record, via: str) -> Heading:
-    """What the first line of a record says; without a size it is the only one."""
-    words = [record.event or ""]
-    if record.missing is not None:
-        words.append(f"{count_text(record.missing, 'byte')} missing")
-    words.append(frames_text(record) or record.reason or "")
-    if record.grade is not None:
-        words = [_lies(record), *words]
-    if isinstance(record.packet, RpcCall):
-        words += _call_words(record.packet)
-    if isinstance(record.packet, SrmpMessage):
-        words += _exchange_words(record.packet, record.parent)
-    has_packet = record.packet is not None or record.error is not None
-    return Heading(
-        type=record.type,
-        id=record.id,
-        time=record.time,
-        src=record.src or "",
-        dst=record.dst or "",
-        via="" if record.grade is not None else via,
-        size=record.length if has_packet else None,
-        frames=record.frames,
-        words=", ".join(word for word in words if word),
-    )
-
-
-def _lies(record: Record) -> str:
-    """The grade of what was found at rest, and where it lies."""
-    more = len(record.locations) - 1
-    also = f" and {count_text(more, 'other place')}" if more else ""
-    return f"{record.grade} at offset {record.offset} of {record.capture}{also}"
-
-
-def heading_segments(screen: Screen, heading: Heading, packet: Any, zone: tzinfo | None) -> list[Segment]:
-    """The parts of a record's first line."""
-    safe = screen.safe
-    parts: list[Segment] = []
-    if heading.id is not None:
-        parts.append((f"#{heading.id}", "strong"))
-    if heading.time is not None:
-        parts.append((timestamp_text(heading.time, zone), ""))
-    if heading.src or heading.dst:
-        arrow = screen.choose("→", "->")
-        parts.append((f"{safe(heading.src)} {arrow} {safe(heading.dst)}", ""))
-    parts.append((heading.type, "title"))
-    queue, label = map(shortened, _queue_and_label(packet))
-    if queue:
-        parts.append((safe(queue), "name"))
-    if label:
-        parts.append((f'"{safe(label)}"', "note"))
-    if heading.words:
-        parts.append((safe(heading.words), ""))
-    if heading.size is not None:
-        parts.append((count_text(heading.size, "byte"), ""))
-    if heading.via:
-        parts.append((f"via {heading.via}", ""))
-    if heading.frames:
-        shown = ", ".join(map(str, heading.frames[:3]))
-        more = screen.choose("…", "...") if len(heading.frames) > 3 else ""
-        parts.append((f"{'frame' if len(heading.frames) == 1 else 'frames'} {shown}{more}", "dim"))
-    return parts
-
-
-def _call_words(call: RpcCall) -> Iterator[str]:
-    """The method of a call and how it ended."""
-    yield call.method or f"{call.interface} opnum {call.opnum}"
-    if call.status is not None:
-        yield f"{'fault ' if call.fault else ''}{describe(call.status).symbol if call.status else 'ok'}"
-    elif call.sealed:
-        yield "sealed"
-    elif call.response is None:
-        yield "no answer"
-
-
-def _exchange_words(message: SrmpMessage, parent: int | None) -> Iterator[str]:
-    """What a message over HTTP is, and how it was answered or where it was found."""
-    if message.kind != "message":
-        yield message.kind.replace("_", " ")
-    yield status_words(message) if parent is None else f"stored in #{parent}"
-
-
-def _queue_and_label(packet: Any) -> tuple[str, str]:
-    if isinstance(packet, RpcCall):
-        return packet.queue or "", ""
-    if isinstance(packet, SrmpMessage):
-        return packet.queue or "", packet.label or ""
-    if isinstance(packet, TransferBuffer):
-        message = packet.properties
-        queue = message.destination_queue_format_name or packet.queue
-        return queue or "", "" if message.label is None else message.label.text
-    user = getattr(packet, "user_header", None)
-    properties = getattr(packet, "message_properties_header", None)
-    queue = label = None
-    if isinstance(user, UserHeader) and isinstance(user.flags, int):
-        queue = user.format_name("destination_queue")
-    if isinstance(properties, MessagePropertiesHeader) and isinstance(properties.label, bytes):
-        label = properties.label.text
-    return queue or "", label or ""
-
-
 class Tree:
     """Prints nodes, one line below the other.
 
     ``offsets`` and ``names`` are the widths of the columns of offsets, and of names with what is before them.
     """
 
-    def __init__(self, screen: Screen, options: TreeOptions) -> None:
+    def __init__(self, screen: TreeScreen, options: TreeOptions) -> None:
         self.screen = screen
         self.options = options
         self.branch = screen.choose("├─ ", "|- ")
@@ -247,18 +128,18 @@ class Tree:
         line: list[Segment] = []
         used = 0
         for text, style in parts:
-            size = cell_len(text) + 2
+            size = self.screen.cells(text) + 2
             if line and used + size > width:
                 self.screen.line(line)
                 line, used = [("    ", "")], 4
             if size > width - used:
-                pieces = list(fold(text, width - used))
+                pieces = list(self.screen.fold(text, width - used))
                 for piece in pieces[:-1]:
                     self.screen.line([*line, (piece, style)])
                     line, used = [("    ", "")], 4
                 text = pieces[-1]
             line += [(text, style), ("  ", "")]
-            used += cell_len(text) + 2
+            used += self.screen.cells(text) + 2
         self.screen.line(line)
 
     def nodes(self, nodes: list[TreeNode]) -> None:
@@ -269,7 +150,7 @@ class Tree:
         self.offsets = max(4, len(str(largest))) if placed else 0
         # Values of calls have no bytes of their own.
         self.hexed = self.options.hex and any(n.wire for n, _ in shown)
-        widths = [3 * depth + cell_len(n.name) for n, depth in shown if n.kind in ("field", "bit")]
+        widths = [3 * depth + self.screen.cells(n.name) for n, depth in shown if n.kind in ("field", "bit")]
         narrow = self.hexed and self.row == 4
         self.names = min(max(widths, default=0), _NARROW_NAMES if narrow else WIDE_NAMES) + 2
         for node in nodes:
@@ -302,7 +183,7 @@ class Tree:
         text = f"{sign} {safe(node.name)}: {safe(node.value)}{note}"
         margin = " " * self.left
         room = self.room(margin + guide)
-        for index, piece in enumerate(fold(text, room) if room else [text]):
+        for index, piece in enumerate(self.screen.fold(text, room) if room else [text]):
             lead = guide if index == 0 else below + "  "
             self.screen.line([(margin, ""), (lead, "dim"), (piece, style)])
 
@@ -313,7 +194,7 @@ class Tree:
 
     def room(self, before: str) -> int:
         """Cells left on a line, 0 where lines are not folded."""
-        return 0 if self.screen.width is None else max(self.screen.width - cell_len(before), 16)
+        return 0 if self.screen.width is None else max(self.screen.width - self.screen.cells(before), 16)
 
     def entry(self, node: TreeNode, guide: str, below: str, style: str) -> None:
         """A node's own lines: offset, bytes, guides, name, value and meaning."""
@@ -321,16 +202,16 @@ class Tree:
         offset = "" if node.span is None or node.kind == "bit" else str(node.span.offset)
         gap = 2
         if node.kind != "structure":
-            gap = max(self.names - cell_len(guide) - cell_len(node.name), 2)
+            gap = max(self.names - self.screen.cells(guide) - self.screen.cells(node.name), 2)
         if self.screen.width is None and not (self.screen.color or self.hexed):
             text = value_and_meaning(safe(node.value), safe(node.note))
             name = f"{guide}{safe(node.name)}{' ' * gap}"
             self.screen.lines((f"{offset.rjust(self.offsets)}  {name}{text}",))
             return
-        lead = cell_len(guide) + cell_len(node.name) + gap
+        lead = self.screen.cells(guide) + self.screen.cells(node.name) + gap
         note_style = "spec" if node.kind == "structure" else "note"
         room = 0 if self.screen.width is None else max(self.screen.width - self.left - lead, 16)
-        rows = list(_value_rows(safe(node.value), safe(node.note), note_style, room))
+        rows = list(self._value_rows(safe(node.value), safe(node.note), note_style, room))
         hexes = self.hexes(node)
         for index in range(max(len(rows), len(hexes))):
             parts: list[Segment] = [((offset if index == 0 else "").rjust(self.offsets), "dim"), ("  ", "")]
@@ -340,7 +221,7 @@ class Tree:
             if index == 0:
                 parts += [(guide, "dim"), (safe(node.name), style), (" " * gap, "")]
             else:
-                parts += [(below, "dim"), (" " * max(lead - cell_len(below), 0), "")]
+                parts += [(below, "dim"), (" " * max(lead - self.screen.cells(below), 0), "")]
             self.screen.line([*parts, *(rows[index] if index < len(rows) else ())])
 
     def hexes(self, node: TreeNode) -> list[str]:
@@ -370,14 +251,14 @@ class Tree:
         shown = text[:limit] if self.options.body_limit else text
         for line in shown.replace("\r\n", "\n").split("\n"):
             safe = self.screen.safe(line.replace("\t", "    "))
-            for piece in fold(safe, room) if room else [safe]:
+            for piece in self.screen.fold(safe, room) if room else [safe]:
                 self.screen.line([(margin, ""), (guide, "dim"), (piece, "note")])
         self.more(len(text) - len(shown), "character", guide)
 
     def dump(self, block: Block, limit: int, guide: str) -> None:
         data = block.data[:limit]
         step = _DUMP_ROW
-        lead = self.offsets + 2 + cell_len(guide)
+        lead = self.offsets + 2 + self.screen.cells(guide)
         while self.screen.width is not None and step > 4 and lead + step * 4 + 1 > self.screen.width:
             step //= 2
         for at in range(0, len(data), _ROWS * step):
@@ -412,6 +293,22 @@ class Tree:
         text = f"{self.ellipsis} {count} more {noun}{'' if count == 1 else 's'}; --body-limit 0 shows all"
         self.screen.line([(margin, ""), (guide, "dim"), (text, "dim")])
 
+    def _value_rows(self, value: str, note: str, note_style: str, room: int) -> Iterator[list[Segment]]:
+        """A value and its meaning side by side if they fit in ``room`` cells, else one below the other."""
+        cells, fold = self.screen.cells, self.screen.fold
+        used = cells(value) + 2 if value and note else 0
+        if not room or cells(value) + cells(note) + 2 * bool(used) <= room:
+            yield [(value, ""), ("  " if used else "", ""), (note, note_style)]
+            return
+        if used and used <= room // 3:
+            for index, piece in enumerate(fold(note, room - used)):
+                yield [(value if index == 0 else " " * (used - 2), ""), ("  ", ""), (piece, note_style)]
+            return
+        if value:
+            yield from ([(piece, "")] for piece in fold(value, room))
+        if note:
+            yield from ([(piece, note_style)] for piece in fold(note, room))
+
 
 @lru_cache(maxsize=256)
 def _row_parts(rows: range, width: int, guide: str) -> tuple[list[bytes], Struct, Struct]:
@@ -419,22 +316,6 @@ def _row_parts(rows: range, width: int, guide: str) -> tuple[list[bytes], Struct
     leads = [f"{row:>{width}}  {guide}".encode() for row in rows]
     leads[1:] = [b"\n" + lead for lead in leads[1:]]
     return leads, Struct(f"{3 * rows.step}s" * len(rows)), Struct(f"{rows.step}s" * len(rows))
-
-
-def _value_rows(value: str, note: str, note_style: str, room: int) -> Iterator[list[Segment]]:
-    """A value and its meaning side by side if they fit in ``room`` cells, else one below the other."""
-    used = cell_len(value) + 2 if value and note else 0
-    if not room or cell_len(value) + cell_len(note) + 2 * bool(used) <= room:
-        yield [(value, ""), ("  " if used else "", ""), (note, note_style)]
-        return
-    if used and used <= room // 3:
-        for index, piece in enumerate(fold(note, room - used)):
-            yield [(value if index == 0 else " " * (used - 2), ""), ("  ", ""), (piece, note_style)]
-        return
-    if value:
-        yield from ([(piece, "")] for piece in fold(value, room))
-    if note:
-        yield from ([(piece, note_style)] for piece in fold(note, room))
 
 
 def walk(nodes: list[TreeNode], depth: int) -> Iterator[tuple[TreeNode, int]]:

@@ -1,0 +1,1 @@
+"""Records and packets as trees of lines, for a screen or as text."""
