@@ -16,9 +16,9 @@ from msmq_wire.cli.render.safe_text import escaped
 from msmq_wire.cli.row_writers import CsvWriter
 from msmq_wire.engines.text.escaping import json_line, json_string
 from msmq_wire.invisible import DEFAULT_IGNORABLE, UNSEEN, numbered, seen
+from msmq_wire.markup import script_json, tag, visible
 from msmq_wire.records.bodies.body import Body
 from msmq_wire.records.bodies.showing import preview
-from msmq_wire.report.markup import script_json, tag, visible
 from msmq_wire.routing.topology_names import shown
 from msmq_wire.rpc.unseal.protection import one_line
 

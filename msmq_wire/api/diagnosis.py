@@ -19,6 +19,7 @@ from msmq_wire.detection.diagnosis import (
     rules_for_diagnosis,
 )
 from msmq_wire.errors import CaptureError
+from msmq_wire.html_values import facts_html, rows_html
 from msmq_wire.invisible import escaped
 from msmq_wire.records.recognition import Ports
 from msmq_wire.report.redaction.redacted_findings import RedactedFindings
@@ -51,6 +52,12 @@ class DiagnosisResult(msgspec.Struct, frozen=True):
         """The line of the digest about what the capture does not hold, if there is one."""
         lines = () if self.digest is None else self.digest.lines
         return tuple(line for line in lines if line not in self.causes)
+
+    def _repr_html_(self) -> str:
+        if self.digest is None or not self.digest.causes:
+            return facts_html("Diagnosis", (("result", "" if self.digest is None else self.digest.nothing),))
+        rows = [(one.severity, one.confidence, one.text, one.where, one.action) for one in self.digest.lines]
+        return rows_html("What is wrong", ("severity", "how sure", "what", "where", "what to do"), rows)
 
     def __str__(self) -> str:
         return "" if self.digest is None else "\n".join(map(escaped, self.digest.text_lines()))

@@ -12,6 +12,7 @@ from msmq_wire.api.limits import READ_TWICE
 from msmq_wire.api.message_attributes import MessageAttributes
 from msmq_wire.api.outcomes import Outcomes
 from msmq_wire.errors import MsmqWireError
+from msmq_wire.html_values import facts_html
 from msmq_wire.records.filter.subject import Subject
 from msmq_wire.records.joined_capture import located
 from msmq_wire.records.message import MessageValues, message_of
@@ -41,6 +42,10 @@ class Message(MessageAttributes, frozen=True, kw_only=True):
     def __repr__(self) -> str:
         shown = (f"{name}={getattr(self, name)!r}" for name in ("id", "queue", "label", "outcome"))
         return f"<Message {' '.join(shown)}>"
+
+    def _repr_html_(self) -> str:
+        names = ("sent_at", "time", "src", "dst", "queue", "label", "message_id", "outcome", "text")
+        return facts_html(f"message {self.id}", ((name, getattr(self, name, None)) for name in names))
 
     @cached_property
     def _values(self) -> MessageValues:

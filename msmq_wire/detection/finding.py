@@ -9,6 +9,7 @@ from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
+from msmq_wire.html_values import facts_html
 from msmq_wire.records.endpoint import host_of
 from msmq_wire.representation import line, shortened, struct_line
 from msmq_wire.wire.private import ENDPOINT, FILE, Private
@@ -81,6 +82,24 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
     def __repr__(self) -> str:
         return line(self, f"{self.id} ({self.severity}, {self.confidence}):", shortened(self.message, 120))
+
+    def _repr_html_(self) -> str:
+        place = self.evidence[0] if self.evidence else None
+        frames = () if place is None else place.frames
+        return facts_html(
+            f"{self.id}: {self.title}",
+            (
+                ("severity", f"{self.severity} ({self.confidence})"),
+                ("observed", self.message),
+                ("note", " ".join(self.caveats)),
+                ("from", None if place is None else place.src),
+                ("to", None if place is None else place.dst),
+                ("frames", ", ".join(map(str, frames[:5])) + ("…" if len(frames) > 5 else "")),
+                ("field", None if place is None else place.path),
+                ("evidence", f"{len(self.evidence)} places" if len(self.evidence) > 1 else ""),
+                ("section", self.spec),
+            ),
+        )
 
     @property
     def sender(self) -> str:

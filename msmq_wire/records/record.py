@@ -9,6 +9,7 @@ import msgspec
 
 from msmq_wire.engines.codec import inspect
 from msmq_wire.errors import DecodeError
+from msmq_wire.html_values import facts_html
 from msmq_wire.records.endpoint import proxied
 from msmq_wire.records.queue_names import short_queue
 from msmq_wire.representation import label_text, line, shortened
@@ -111,6 +112,33 @@ class Record(msgspec.Struct, Generic[_PacketT_co], frozen=True, kw_only=True, gc
             shortened(method) if isinstance(method, str) and self.type.endswith("_call") else "",
             shortened(reason),
         )
+
+    def _repr_html_(self) -> str:
+        queue, label = getattr(self.packet, "queue_and_label", ("", ""))
+        frames = ", ".join(map(str, self.frames[:_MOST]))
+        wrong = [anomaly.message for anomaly in self.anomalies[:_MOST]]
+        if len(self.anomalies) > _MOST:
+            wrong.append(f"and {len(self.anomalies) - _MOST} more")
+        return facts_html(
+            f"{self.type} {self.id}",
+            (
+                ("time", _moment(self.time)),
+                ("from", self.src),
+                ("to", self.dst),
+                ("queue", queue),
+                ("label", label),
+                ("method", getattr(self.packet, "method", None)),
+                ("length", f"{self.length} bytes"),
+                ("frames", f"{frames}…" if len(self.frames) > _MOST else frames),
+                ("capture", self.capture),
+                ("breaks", "; ".join(wrong)),
+                ("error", "" if self.error is None else str(self.error)),
+                ("reason", self.reason),
+            ),
+        )
+
+
+_MOST = 5
 
 
 def _moment(nanoseconds: int | None) -> str:

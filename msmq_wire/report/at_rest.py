@@ -10,8 +10,8 @@ import msgspec
 from msmq_wire.capture.carve.hashing import HashedFile
 from msmq_wire.capture.carve.queue_totals import QUEUE_COLUMNS, Queues, QueueTotals
 from msmq_wire.capture.carve.reader import SearchedFile
+from msmq_wire.markup import Markup, joined, tag
 from msmq_wire.report.html_tables import table, when
-from msmq_wire.report.markup import Markup, joined, tag
 from msmq_wire.report.wording import bytes_text, count_text
 
 _MOST = 1000

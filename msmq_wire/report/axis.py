@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import NamedTuple
 
-from msmq_wire.report.markup import Markup, joined, tag
+from msmq_wire.markup import Markup, joined, tag
 from msmq_wire.report.wording import clock_text, duration_text
 from msmq_wire.units import SECOND
 

@@ -11,9 +11,9 @@ from msmq_wire.detection import RULES, SEVERITIES, Evidence, Finding
 from msmq_wire.detection.causes import causes
 from msmq_wire.detection.folding import FindingGroup, Fold
 from msmq_wire.detection.judge import beyond
+from msmq_wire.markup import Markup, badge, joined, scrolling, tag, visible
 from msmq_wire.records.joined_capture import located
 from msmq_wire.report.links import PageLinks
-from msmq_wire.report.markup import Markup, badge, joined, scrolling, tag, visible
 from msmq_wire.report.wording import count_text, date_text
 
 _KEPT = 10

@@ -8,9 +8,9 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 
+from msmq_wire.markup import Markup, joined, scrolling, tag
 from msmq_wire.report.evicted_totals import EvictedTotals
 from msmq_wire.report.html_tables import table
-from msmq_wire.report.markup import Markup, joined, scrolling, tag
 from msmq_wire.report.totals import Edge, Totals
 from msmq_wire.report.wording import bytes_text, count_text, host_of
 from msmq_wire.sessions import Story

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from itertools import chain, islice, repeat
 
+from msmq_wire.markup import Markup, joined, scrolling, tag, visible
 from msmq_wire.records.outcome import OUTCOMES
-from msmq_wire.report.markup import Markup, joined, scrolling, tag, visible
 from msmq_wire.report.outcome_totals import OutcomeTotals, QueueLine
 from msmq_wire.report.wording import bytes_text, count_text, date_text, duration_text, host_of
 from msmq_wire.rpc.constants import ReceiveAction

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from msmq_wire.detection import Evidence
 from msmq_wire.detection.folding import FindingGroup
-from msmq_wire.report.markup import Markup, tag
+from msmq_wire.markup import Markup, tag
 from msmq_wire.report.totals import Totals
 from msmq_wire.sessions import Session
 

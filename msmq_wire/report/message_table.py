@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from msmq_wire.markup import Markup, joined, script_json, tag, visible
 from msmq_wire.report.html_tables import table
-from msmq_wire.report.markup import Markup, joined, script_json, tag, visible
 from msmq_wire.report.outcome_totals import outcome_text
 from msmq_wire.report.row_maker import MessageRow
 from msmq_wire.report.totals import Totals

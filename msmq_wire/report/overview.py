@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from msmq_wire.detection.diagnosis import Answer
 from msmq_wire.detection.diagnosis.digest_lines import Digest, DigestLine
 from msmq_wire.detection.finding import SEVERITIES
+from msmq_wire.markup import Markup, badge, joined, tag, visible
 from msmq_wire.report.links import PageLinks
-from msmq_wire.report.markup import Markup, badge, joined, tag, visible
 from msmq_wire.report.wording import count_text
 
 _FLAGGED = ("high", "medium")

@@ -16,6 +16,7 @@ import msgspec
 from msmq_wire.capture.hashing import FileRead
 from msmq_wire.detection.diagnosis import Answer
 from msmq_wire.detection.diagnosis.digest_lines import Digest
+from msmq_wire.markup import Markup, joined, tag
 from msmq_wire.records.outcome import OUTCOMES
 from msmq_wire.report.at_rest import AtRest
 from msmq_wire.report.evicted_totals import EvictedTotals
@@ -23,7 +24,6 @@ from msmq_wire.report.finding_section import FindingSample, ReportedFindings, fi
 from msmq_wire.report.hosts import hosts_of, talk_section
 from msmq_wire.report.html_tables import queue_section, read_section, table, when
 from msmq_wire.report.links import PageLinks
-from msmq_wire.report.markup import Markup, joined, tag
 from msmq_wire.report.message_table import message_section
 from msmq_wire.report.outcome_totals import OutcomeTotals
 from msmq_wire.report.overview import answer_section, digest_section, flagged_hosts_of, verdict

@@ -9,9 +9,9 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
+from msmq_wire.markup import Markup, joined, scrolling, tag
 from msmq_wire.report.axis import TimeAxis
 from msmq_wire.report.buckets import Durations, TimeBuckets
-from msmq_wire.report.markup import Markup, joined, scrolling, tag
 from msmq_wire.report.outcome_totals import OutcomeTotals
 from msmq_wire.report.wording import count_text, date_text, duration_text
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import msgspec
 
+from msmq_wire.markup import visible
 from msmq_wire.records.bodies import preview
 from msmq_wire.records.message import COLUMNS, DATES, MessageColumn, MessageValues
 from msmq_wire.records.message_body import MessageBody
 from msmq_wire.records.record import Record
-from msmq_wire.report.markup import visible
 from msmq_wire.report.wording import date_text, duration_text
 from msmq_wire.units import SECOND
 from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader

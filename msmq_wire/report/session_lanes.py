@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from msmq_wire.markup import Markup, joined, scrolling, tag
 from msmq_wire.report.axis import TimeAxis
 from msmq_wire.report.html_tables import table, when
-from msmq_wire.report.markup import Markup, joined, scrolling, tag
 from msmq_wire.report.totals import Lane, Totals
 from msmq_wire.report.wording import count_text, date_text, duration_text
 from msmq_wire.sessions import Moment, Session, Story

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from msmq_wire.markup import script_json
 from msmq_wire.records.message import MessageValues, message_of
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.records.summary import frames_text
 from msmq_wire.report.buckets import TimeBuckets
-from msmq_wire.report.markup import script_json
 from msmq_wire.report.row_maker import MessageRow, RowMaker
 from msmq_wire.report.wording import host_of
 

@@ -28,7 +28,7 @@ from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 from tests.report.pages import START, Page, message_record, page_text
-from tests.report.test_markup import HOSTILE
+from tests.test_markup import HOSTILE
 
 _QUEUE = r"DIRECT=OS:msg01\private$\orders"
 _SENDER = GUID(bytes(range(16)))

@@ -14,10 +14,10 @@ from msmq_wire.capture.batch_builder import batch_of
 from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.engines.codec import encode
 from msmq_wire.engines.message_builder import build_message
+from msmq_wire.markup import script_json
 from msmq_wire.records.record import FoundPacket, Record
 from msmq_wire.report import totals
 from msmq_wire.report.buckets import TimeBuckets
-from msmq_wire.report.markup import script_json
 from msmq_wire.report.totals import Totals
 from tests.hex_files import hex_bytes
 from tests.report.pages import START

@@ -13,7 +13,7 @@ from itertools import islice
 import msgspec
 from rich.cells import chop_cells
 
-from msmq_wire.report.markup import Markup, joined, tag, visible
+from msmq_wire.markup import Markup, joined, tag, visible
 from msmq_wire.routing.prediction import PredictedHop, Prediction
 from msmq_wire.routing.prediction_view import (
     called,

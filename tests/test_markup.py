@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from msmq_wire.report.markup import Markup, escaped, joined, script_json, tag, visible
+from msmq_wire.markup import Markup, escaped, joined, script_json, tag, visible
 from tests.report.pages import Page
 
 HOSTILE = (
