@@ -12,9 +12,9 @@ import typer
 
 from msmq_wire.cli.formats import FileFormat
 from msmq_wire.cli.options import check_output
-from msmq_wire.cli.render.value_text import count_text
 from msmq_wire.cli.reporting import print_error
 from msmq_wire.output import whole_file
+from msmq_wire.records.tree.value_text import count_text
 
 if TYPE_CHECKING:
     from msmq_wire.cli.capture_set import CaptureSet
