@@ -130,7 +130,7 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
     "msmq_wire.cli.packet_input:_SEPARATORS": using("sub", ("", "0x"), ("", " ,"), ("", "0 ")),
     "msmq_wire.cli.packet_input:_HEX": using("fullmatch", ("", "0", "!")),
     "msmq_wire.cli.packet_input:_BASE64": using("fullmatch", ("", "A", "!"), ("A", "=")),
-    "msmq_wire.cli.read_counts:_CONNECTION": using(
+    "msmq_wire.capture.capture_counts:CONNECTION": using(
         "match", ("", ":1"), ("a:", "1"), ("a:1 to b", ":1", "!"), ("", "a:1 to ")
     ),
     "msmq_wire.detection.suricata_options:_PLAIN": "it is asked about one byte",

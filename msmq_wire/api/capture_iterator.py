@@ -126,7 +126,8 @@ class CaptureReport:
         dropped = dropped_text(self.dropped)
         return (
             *self.sequence.notices,
-            *(most_text(one) for one in (counts.may_hide_msmq, counts.notices) if one),
+            *((most_text(counts.may_hide_msmq),) if counts.may_hide_msmq else ()),
+            *counts.notice_texts,
             *(closed if sealed else ()),
             *(other if self._left_out else ()),
             *((f"dropped to save memory, the oldest first: {dropped}",) if dropped else ()),

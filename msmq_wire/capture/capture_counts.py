@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 import msgspec
@@ -12,6 +13,8 @@ from msmq_wire.records.other_ports import UNKNOWN_CALLS
 
 _REASONS = 6
 _SHOWN = 2
+CONNECTION = re.compile(r"(?:(\S+:\d+ to \S+:\d+)|DCE/RPC): ")
+"""How a notice about a connection begins; all others are counted."""
 
 
 class CaptureCounts(msgspec.Struct, eq=False):
@@ -50,6 +53,14 @@ class CaptureCounts(msgspec.Struct, eq=False):
                 for why, count in self.skipped.items()
                 if "not read" in why or why.startswith("link type")
             }
+        )
+
+    @property
+    def notice_texts(self) -> tuple[str, ...]:
+        """The notices, those that are not about a connection with their number."""
+        return tuple(
+            notice if CONNECTION.match(notice) else f"{number} {notice}"
+            for notice, number in self.notices.items()
         )
 
     def take_opened(self, found: OpenedBody) -> None:

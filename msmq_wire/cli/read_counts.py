@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 
-from msmq_wire.capture.capture_counts import CaptureCounts, most_text
+from msmq_wire.capture.capture_counts import CONNECTION, CaptureCounts, most_text
 from msmq_wire.capture.capture_counts import nothing_found as nothing_of_msmq
 from msmq_wire.capture.reader import CaptureReader
 from msmq_wire.cli.secret_options import KEY_OPTIONS
@@ -13,7 +12,6 @@ from msmq_wire.records.other_ports import NOT_MSMQ
 from msmq_wire.records.tree.value_text import count_text
 
 _REASONS = 6
-_CONNECTION = re.compile(r"(?:(\S+:\d+ to \S+:\d+)|DCE/RPC): ")
 
 
 class ReadCounts(CaptureCounts, eq=False):
@@ -64,7 +62,7 @@ def _by_connection(notices: Counter[str], *, anonymous: bool) -> list[str]:
     connections: dict[str, list[str]] = {}
     others: Counter[str] = Counter()
     for notice, count in notices.items():
-        match = _CONNECTION.match(notice)
+        match = CONNECTION.match(notice)
         if match is None:
             others[notice] += count
             continue
