@@ -71,7 +71,10 @@ def test_a_stale_page_is_named(tmp_path: Path) -> None:
         target = copy / path.relative_to(_DOCS)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(path.read_bytes())
-    (tmp_path / "mkdocs.yml").write_bytes((_ROOT / "mkdocs.yml").read_bytes())
+    modules = [f"msmq_wire/api/{noun}_attributes.py" for noun in ("message", "call")]
+    (tmp_path / modules[0]).parent.mkdir(parents=True)
+    for name in ("mkdocs.yml", *modules):
+        (tmp_path / name).write_bytes((_ROOT / name).read_bytes())
     page = copy / "structures" / "ping.md"
     page.write_text(page.read_text(encoding="utf-8").replace("cookie", "biscuit"), encoding="utf-8")
     result = subprocess.run(
