@@ -22,8 +22,8 @@ from msmq_wire.rpc.pdu_protection import Negotiator
 from msmq_wire.sessions import LeftOut
 
 _T = TypeVar("_T", covariant=True)
-Path: TypeAlias = str | os.PathLike[str]
-Captures: TypeAlias = Path | BinaryIO | Sequence[Path]
+CapturePath: TypeAlias = str | os.PathLike[str]
+Captures: TypeAlias = CapturePath | BinaryIO | Sequence[CapturePath]
 """A path, ``"-"`` for standard input, a binary file object, or several paths."""
 
 
@@ -88,7 +88,7 @@ class CaptureReport:
         recursive: bool = False,
     ) -> None:
         given: dict[str, BinaryIO] = {}
-        self._left_out = 0
+        self._left_out = self._deeper = 0
         if isinstance(captures, (str, os.PathLike)):
             files = [os.fspath(captures)]
         elif isinstance(captures, Sequence):
@@ -97,7 +97,7 @@ class CaptureReport:
             name = str(getattr(captures, "name", "the stream"))
             files, given = [name], {name: captures}
         if not given:
-            files, self._left_out, _ = captures_named(files, recursive)
+            files, self._left_out, self._deeper = captures_named(files, recursive)
         if not files:
             raise MsmqWireError("no capture is given")
         self.sequence = CaptureSequence(
@@ -121,7 +121,8 @@ class CaptureReport:
         """What else to know."""
         counts = self.sequence.counts
         sealed = counts.sealed if self.sequence.negotiator in (None, without_secrets) else 0
-        other = [f"{self._left_out} other files of the folder are no captures by their names"]
+        named = f"files left out of folders, as their names are not those of captures: {self._left_out}"
+        deeper = f"folders inside left out: {self._deeper}; recursive=True reads those, too"
         closed = [f"{sealed} sealed calls could not be read: a negotiator opens them"]
         dropped = dropped_text(self.dropped)
         return (
@@ -129,7 +130,8 @@ class CaptureReport:
             *((most_text(counts.may_hide_msmq),) if counts.may_hide_msmq else ()),
             *counts.notice_texts,
             *(closed if sealed else ()),
-            *(other if self._left_out else ()),
+            *((named,) if self._left_out else ()),
+            *((deeper,) if self._deeper else ()),
             *((f"dropped to save memory, the oldest first: {dropped}",) if dropped else ()),
             *self.more,
         )

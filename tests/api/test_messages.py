@@ -122,6 +122,19 @@ def test_files_of_a_ring_are_one_capture_with_the_frames_of_each(tmp_path: Path)
         assert [one.frames for one in found] == [(11,), (1,), (3, 4, 5)]
 
 
+def test_what_is_left_out_of_a_folder_is_a_notice(tmp_path: Path) -> None:
+    (tmp_path / "inside").mkdir()
+    for name in ("demo.pcap", "inside/demo.pcap", "notes.txt"):
+        (tmp_path / name).write_bytes(_DEMO.read_bytes())
+    found = mw.messages(tmp_path)
+    assert len(list(found)) == 3
+    assert found.notices == (
+        "files left out of folders, as their names are not those of captures: 1",
+        "folders inside left out: 1; recursive=True reads those, too",
+    )
+    assert len(list(mw.messages(tmp_path, recursive=True))) == 6
+
+
 def test_what_cannot_be_read_raises() -> None:
     for path, words in (
         ("no such file", "cannot open"),
