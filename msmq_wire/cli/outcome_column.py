@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from msmq_wire.cli.columns import RecordSource
 from msmq_wire.records.outcome import OUTCOME
+from msmq_wire.records.row_values import RecordSource
 
 
 def outcome_source(outcome: str | None) -> RecordSource:

@@ -19,6 +19,7 @@ from msmq_wire.cli.render.table import TableRow, table_of
 from msmq_wire.cli.row_writers import CsvWriter, JsonWriter
 from msmq_wire.cli.table_output import TableOutput
 from msmq_wire.records.column import Column
+from msmq_wire.records.column_choice import column_names
 from msmq_wire.records.display import ColumnDeclaration
 
 _NO_OTHER_NAMES: Mapping[str, str] = {}
@@ -54,16 +55,10 @@ class RowOutput:
         looked = declared if shown is None else _looked(declared, shown)
         table = table_of(looked, screen, zone, several=several, at_once=at_once)
         usual = table.usual if as_table else usual or [one.name for one in declared if not one.asked]
-        known = {one.name: one.name for one in declared if as_table or one.kind != "body"}
-        heads = {
-            one.display.head: one.name for one in declared if one.display is not None and one.name in known
-        }
-        # A table shows of a body what it is and how it begins; elsewhere it is its text.
-        others = {"body": "body_text", **heads, **also}
-        aliases = {other: name for other, name in others.items() if other not in known and name in known}
-        self.names = columns_for(wanted, usual, known | aliases, paths=paths)
+        known = column_names(declared, also, bodies=as_table)
+        self.names = columns_for(wanted, usual, known, paths=paths)
         for name in self.names or () if to is not None else ():
-            if name not in known:
+            if name not in known.values():
                 # It may lead to values of any type, and to several.
                 raise typer.BadParameter(
                     f"{name} is a path, and a file has declared columns only: --format csv has paths",

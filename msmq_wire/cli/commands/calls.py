@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from msmq_wire.cli.columns import Columns, RowValues
+from msmq_wire.cli.columns import Columns
 from msmq_wire.cli.formats import RowFormat
 from msmq_wire.cli.jobs import Jobs, in_parts
 from msmq_wire.cli.options import CaptureFiles, Filters, Force, Ids, filter_for
@@ -16,6 +16,7 @@ from msmq_wire.cli.selection import Selection
 from msmq_wire.cli.table_output import TableFileName, table_output
 from msmq_wire.records.call import CALL_COLUMNS, CallFinder
 from msmq_wire.records.joined_capture import located
+from msmq_wire.records.row_values import RowValues
 from msmq_wire.records.rpc_packets import RpcCall
 
 

@@ -14,7 +14,6 @@ from msmq_wire.api.diagnosis import diagnosed
 from msmq_wire.capture.reader import read_capture
 from msmq_wire.cli.built_in import demo_capture
 from msmq_wire.cli.capture_set import CaptureSet
-from msmq_wire.cli.columns import RowValues
 from msmq_wire.cli.options import (
     Color,
     ColorOption,
@@ -33,6 +32,7 @@ from msmq_wire.cli.reporting import PROGRAM, print_error, print_note
 from msmq_wire.output import whole_file
 from msmq_wire.records.message import COLUMNS, message_of
 from msmq_wire.records.record import Record
+from msmq_wire.records.row_values import RowValues
 
 _FILE = "demo.pcap"
 _COLUMNS = ("id", "time", "src", "queue", "label", "message_class")

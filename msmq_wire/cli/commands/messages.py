@@ -11,7 +11,7 @@ import typer
 
 from msmq_wire.api.limits import READ_TWICE
 from msmq_wire.cli.body_files import INDEX, BodyFiles
-from msmq_wire.cli.columns import Columns, RowValues, columns_left_out
+from msmq_wire.cli.columns import Columns, columns_left_out
 from msmq_wire.cli.formats import FileFormat, RowFormat
 from msmq_wire.cli.jobs import Jobs, in_parts
 from msmq_wire.cli.message_column_sets import CARVED_MESSAGE_COLUMNS, LIVE_MESSAGE_COLUMNS, MESSAGE_COLUMNS
@@ -38,6 +38,7 @@ from msmq_wire.records.message_body import MessageBody, message_body
 from msmq_wire.records.message_lines import csv_lines, json_lines
 from msmq_wire.records.outcome import OUTCOME
 from msmq_wire.records.projection import ProjectedRows, Projection, rows_of_values
+from msmq_wire.records.row_values import RowValues
 from msmq_wire.records.tree.value_text import count_text
 
 if TYPE_CHECKING:
