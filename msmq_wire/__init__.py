@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from msmq_wire.api.diagnosis import DiagnosisResult, diagnose
     from msmq_wire.api.findings import findings
     from msmq_wire.api.messages import Message, messages
+    from msmq_wire.api.table import table
     from msmq_wire.api.why import WhyAnswer, why
     from msmq_wire.capture.reader import CaptureReader, read_capture
     from msmq_wire.detection.finding import Finding
@@ -71,6 +72,7 @@ __all__ = [
     "messages",
     "read_capture",
     "split_sections",
+    "table",
     "tree",
     "why",
 ]
@@ -92,6 +94,7 @@ _ON_DEMAND = {
     "read_capture": "msmq_wire.capture.reader",
     "tree": "msmq_wire.records.tree.tree_text",
     "why": "msmq_wire.api.why",
+    "table": "msmq_wire.api.table",
 }
 
 

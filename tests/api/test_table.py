@@ -1,0 +1,150 @@
+"""`mw.table`: what Polars, pandas, DuckDB and pyarrow read is what the command line writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
+import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it has no stubs
+import pytest
+
+import msmq_wire as mw
+from msmq_wire.api import table as module
+from msmq_wire.api.table import Rows
+from msmq_wire.cli.app import main
+from msmq_wire.cli.secret_options import without_secrets
+from msmq_wire.errors import CaptureError, MsmqWireError
+from tests.effort import in_batches
+
+_FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
+_DEMO = _FIXTURES / "captures" / "demo.pcap"
+_CALLS = _FIXTURES / "rpc_captures" / "rpc_none_ndr.pcap"
+_LABELS = ["order 4711", "payment 93", "catalogue 2026-11-20"]
+_COMMANDS = {"messages": "messages", "calls": "calls", "findings": "findings", "packets": "decode"}
+
+
+@in_batches(sorted(_FIXTURES.glob("**/*.pcap*")))
+def test_a_table_is_what_the_command_writes(tmp_path: Path, path: Path) -> None:
+    out = tmp_path / "rows.parquet"
+    for rows in get_args(Rows):
+        # What becomes of a message is known at the end of a capture, and a table is read once.
+        every = "+all,-outcome" if rows == "messages" else "+all"
+        for columns, chosen in ((None, ()), ("+all", ("--columns", every))):
+            out.unlink(missing_ok=True)
+            main([_COMMANDS[rows], str(path), "--to", str(out), "-q", *chosen])
+            if out.exists():
+                table = pa.table(mw.table(path, rows, columns=columns, negotiator=without_secrets))
+                assert table.schema.names == pq.read_schema(out).names, rows
+                assert table.to_pydict() == pq.read_table(out).to_pydict(), rows
+
+
+def test_a_table_can_be_read_more_than_once() -> None:
+    table = mw.table(_DEMO, "messages")
+    for _ in range(2):
+        assert pa.table(table).column("label").to_pylist() == _LABELS
+        assert pa.RecordBatchReader.from_stream(table).read_all().num_rows == 3
+
+
+def test_the_schema_needs_no_reading() -> None:
+    schema = mw.table("nowhere.pcap", "calls", columns="id,time,client,fault,latency").schema
+    assert [(one.name, str(one.type)) for one in schema] == [
+        ("id", "int64"),
+        ("time", "timestamp[ns, tz=UTC]"),
+        ("client", "string"),
+        ("fault", "bool"),
+        ("latency", "int64"),
+    ]
+
+
+def test_rows_come_as_they_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def values(*_: Any) -> Iterator[Any]:
+        for number in range(100):
+            asked.append(number)
+            yield [(number,)] * 8192
+
+    monkeypatch.setitem(module._VALUES, "messages", values)
+    reader = mw.table(_DEMO, "messages", columns="id").reader()
+    assert reader.read_next_batch().num_rows == 8192
+    assert len(asked) < 3
+
+
+@pytest.mark.parametrize(
+    ("rows", "path", "filter_", "count"),
+    [
+        ("messages", _DEMO, 'label ~ "order"', 1),
+        ("calls", _CALLS, "status != 0", None),
+        ("findings", _DEMO, "severity >= high", 0),
+        ("packets", _DEMO, "type == ping", 2),
+    ],
+)
+def test_a_filter_is_that_of_the_command(
+    rows: Rows, path: Path, filter_: str, count: int | None, tmp_path: Path
+) -> None:
+    out = tmp_path / "rows.parquet"
+    assert main([_COMMANDS[rows], str(path), "--to", str(out), "-q", "--filter", filter_]) == 0
+    table = pa.table(mw.table(path, rows, filter=filter_))
+    assert table.to_pydict() == pq.read_table(out).to_pydict()
+    assert table.num_rows == (table.num_rows if count is None else count)
+
+
+@pytest.mark.parametrize(
+    ("columns", "names"),
+    [
+        ("label,id", ["label", "id"]),
+        (["label", "id"], ["label", "id"]),
+        ("size,body", ["body_size", "body_text"]),
+        ("+all,-id", None),
+    ],
+)
+def test_columns_are_named_as_on_the_command_line(columns: Any, names: list[str] | None) -> None:
+    found = mw.table(_DEMO, "messages", columns=columns).schema.names
+    assert found == names if names else "id" not in found and "body_text" in found
+
+
+def test_what_is_wrong_is_said_before_the_table_is_read() -> None:
+    with pytest.raises(ValueError, match="'message' is none of messages, calls, findings, packets"):
+        mw.table(_DEMO, "message")  # type: ignore[arg-type]
+    with pytest.raises(MsmqWireError, match=r"no column is called 'lable'\. Did you mean 'label'"):
+        mw.table(_DEMO, "messages", columns="lable")
+    with pytest.raises(MsmqWireError, match="column 1"):
+        mw.table(_DEMO, "messages", filter="nonsense == 1")
+    with pytest.raises(MsmqWireError, match="column 1"):
+        mw.table(_DEMO, "findings", filter="nonsense == 1")
+
+
+def test_what_is_no_capture_is_an_error_of_the_one_who_reads(tmp_path: Path) -> None:
+    none = tmp_path / "none.pcap"
+    none.write_bytes(b"no capture at all")
+    for path, words in ((none, "pcap"), (tmp_path / "missing.pcap", "cannot open")):
+        with pytest.raises(CaptureError, match=words):
+            pa.table(mw.table(path, "messages"))
+
+
+def test_without_its_extra_the_error_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    with pytest.raises(ImportError, match=r'pip install "msmq-wire\[arrow\]"'):
+        mw.table(_DEMO, "messages")
+
+
+def test_its_text_says_what_it_is() -> None:
+    assert repr(mw.table("a.pcap", "calls", columns="id,time")) == "<calls of a.pcap: id, time>"
+
+
+@pytest.mark.needs("duckdb", "pandas", "polars")
+def test_polars_pandas_and_duckdb_take_a_table_in_one_line() -> None:
+    import duckdb
+    import polars as pl
+
+    messages = mw.table(_DEMO, "messages")
+    assert pl.DataFrame(messages)["label"].to_list() == _LABELS
+    assert messages.to_pandas()["time"][0].isoformat() == "2026-11-20T09:14:07.525000+00:00"
+    found = duckdb.sql("select label from messages order by id")
+    assert found is not None
+    assert [label for (label,) in found.fetchall()] == _LABELS
+    findings = mw.table(_DEMO, "findings")
+    assert pl.DataFrame(findings)["evidence"].list.len().to_list() == [1, 1]
+    assert findings.to_pandas()["id"].tolist() == ["CNT-CLEAR", "CNT-CLEAR"]
