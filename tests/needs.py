@@ -101,7 +101,18 @@ _PROGRAMS = {
 """Programs, and the packages of Debian that have them."""
 _DISTRIBUTIONS = (
     *("artifacts", "check-jsonschema", "coverage", "dissect.cstruct", "dissect.extfs", "dpkt", "duckdb"),
-    *("hatchling", "impacket", "import-linter", "moto", "pandas", "polars", "pytest-cov", "scapy-rpc"),
+    *(
+        "hatchling",
+        "impacket",
+        "import-linter",
+        "ipykernel",
+        "moto",
+        "nbclient",
+        "pandas",
+        "polars",
+        "pytest-cov",
+        "scapy-rpc",
+    ),
     *("tree-sitter", "tree-sitter-powershell", "twine", "yara-python"),
 )
 """Distributions of the extra ``dev``: oracles of tests, tools for releases, an S3 server."""

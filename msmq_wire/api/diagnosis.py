@@ -24,6 +24,7 @@ from msmq_wire.invisible import escaped
 from msmq_wire.records.recognition import Ports
 from msmq_wire.report.redaction.redacted_findings import RedactedFindings
 from msmq_wire.report.redaction.redactor import Redactor
+from msmq_wire.representation import line, shortened
 from msmq_wire.rpc.pdu_protection import Negotiator
 from msmq_wire.sessions import Story
 
@@ -52,6 +53,11 @@ class DiagnosisResult(msgspec.Struct, frozen=True):
         """The line of the digest about what the capture does not hold, if there is one."""
         lines = () if self.digest is None else self.digest.lines
         return tuple(line for line in lines if line not in self.causes)
+
+    def __repr__(self) -> str:
+        if not self.causes:
+            return line(self, "" if self.digest is None else shortened(self.digest.nothing, 120))
+        return line(self, f"{len(self.causes)} causes:", shortened(self.causes[0].text, 120))
 
     def _repr_html_(self) -> str:
         if self.digest is None or not self.digest.causes:
