@@ -41,8 +41,7 @@ def label_text(label: str | None) -> str:
 
 def line(value: object, *parts: str) -> str:
     """The line of a value from its parts; empty ones are left out."""
-    text = " ".join((type(value).__name__, *filter(None, parts)))
-    return f"<{text}>" if len(text) <= LONGEST - 2 else f"<{text[: LONGEST - 3]}…>"
+    return f"<{shortened(' '.join((type(value).__name__, *filter(None, parts))), LONGEST - 2)}>"
 
 
 def struct_line(value: msgspec.Struct) -> str:

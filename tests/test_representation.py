@@ -136,6 +136,9 @@ def test_a_value_is_one_short_line_with_its_texts(value: Any, text: str) -> None
         ),
         msgspec.structs.replace(_ANOMALY, code=_HOSTILE, message=_HOSTILE),
         msgspec.structs.replace(_FINDING, message=_HOSTILE),
+        mw.Message(
+            record=msgspec.structs.replace(_RECORD, packet=msgspec.structs.replace(_HTTP, label=_HOSTILE))
+        ),
         msgspec.structs.replace(_CALL, queue=_HOSTILE, method=_HOSTILE),
         SrmpField(name=_HOSTILE, value=_HOSTILE),
         Evidence(capture=_HOSTILE, path=_HOSTILE),

@@ -15,6 +15,7 @@ from msmq_wire.records.filter.subject import Subject
 from msmq_wire.records.joined_capture import located
 from msmq_wire.records.recognition import Ports
 from msmq_wire.records.rpc_packets import RpcCall
+from msmq_wire.representation import line
 from msmq_wire.rpc.pdu_protection import Negotiator
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class Call(CallAttributes, frozen=True, kw_only=True):
 
     def __repr__(self) -> str:
         shown = (f"{name}={getattr(self, name)!r}" for name in ("id", "method", "queue", "status_name"))
-        return f"<Call {' '.join(shown)}>"
+        return line(self, *shown)
 
     @cached_property
     def _values(self) -> CallValues:

@@ -19,6 +19,7 @@ from msmq_wire.records.message import MessageValues, message_of
 from msmq_wire.records.message_body import MessageBody
 from msmq_wire.records.outcome import OUTCOME, Outcome
 from msmq_wire.records.recognition import Ports
+from msmq_wire.representation import line
 from msmq_wire.rpc.pdu_protection import Negotiator
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class Message(MessageAttributes, frozen=True, kw_only=True):
 
     def __repr__(self) -> str:
         shown = (f"{name}={getattr(self, name)!r}" for name in ("id", "queue", "label", "outcome"))
-        return f"<Message {' '.join(shown)}>"
+        return line(self, *shown)
 
     def _repr_html_(self) -> str:
         names = ("sent_at", "time", "src", "dst", "queue", "label", "message_id", "outcome", "text")
