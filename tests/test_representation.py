@@ -182,3 +182,12 @@ def test_what_a_test_prints_of_two_packets_names_the_fields_that_differ() -> Non
     [line] = differences(_MESSAGE, other)
     assert line.startswith("message_properties_header.label: b'O\\x00r\\x00d")
     assert "BaseHeader(version_number=16" in whole_repr(_MESSAGE)
+
+
+def test_what_a_diagnosis_and_an_explanation_hold_is_one_line_each() -> None:
+    found = mw.diagnose(str(_DEMO))
+    [life, *_], [session, *_] = found.story.lives, found.story.sessions
+    asked = mw.why(str(_DEMO), "order 4711")
+    for value in (found, found.story, life, session, asked, asked.message, *asked.steps):
+        assert len(repr(value)) <= LONGEST
+        assert repr(value).startswith((f"<{type(value).__name__} ", f"{type(value).__name__}("))

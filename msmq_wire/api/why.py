@@ -20,6 +20,7 @@ from msmq_wire.records.outcome import Outcome
 from msmq_wire.records.recognition import Ports
 from msmq_wire.records.view import date_time
 from msmq_wire.report.redaction.redactor import Redactor
+from msmq_wire.representation import struct_line
 from msmq_wire.rpc.pdu_protection import Negotiator
 from msmq_wire.sessions import MessageLife, Story
 
@@ -35,6 +36,8 @@ class ExplainedStep(msgspec.Struct, frozen=True, kw_only=True):
     dst: str
     what: str
     detail: str
+
+    __repr__ = struct_line
 
     @property
     def time(self) -> datetime | None:
@@ -69,6 +72,8 @@ class ExplainedMessage(msgspec.Struct, frozen=True, kw_only=True):
     unknown: tuple[str, ...]
     steps: tuple[ExplainedStep, ...]
 
+    __repr__ = struct_line
+
     @property
     def time(self) -> datetime | None:
         """When it was seen first, in UTC."""
@@ -92,6 +97,8 @@ class WhyAnswer(msgspec.Struct, frozen=True, kw_only=True):
     messages: tuple[ExplainedMessage, ...]
     errors: tuple[CaptureError, ...] = ()
     notices: tuple[str, ...] = ()
+
+    __repr__ = struct_line
 
     def __iter__(self) -> Iterator[ExplainedMessage]:
         return iter(self.messages)

@@ -10,6 +10,7 @@ from typing import Literal, Protocol, TypeAlias
 
 import msgspec
 
+from msmq_wire.representation import struct_line
 from msmq_wire.wire.types.guid import GUID
 
 SessionState: TypeAlias = Literal[
@@ -265,3 +266,5 @@ class Session(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     ping: PingExchange | None = None
     notes: tuple[SessionNote, ...] = ()
     certain: bool = True
+
+    __repr__ = struct_line

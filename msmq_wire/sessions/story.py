@@ -15,6 +15,7 @@ import msgspec
 from msmq_wire.records.record import Record, is_read
 from msmq_wire.records.run import Run, bounds
 from msmq_wire.records.visibility import Visibility
+from msmq_wire.representation import struct_line
 from msmq_wire.sessions.budget import Budget
 from msmq_wire.sessions.clocks import Clocks, sender_of
 from msmq_wire.sessions.conversation import Conversation
@@ -92,6 +93,8 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
     visibility: Visibility
     discoveries: tuple[ServerDiscovery, ...] = ()
     followed: frozenset[tuple[str, str]] = frozenset()
+
+    __repr__ = struct_line
 
     @classmethod
     def of_stream(cls, stream: TransactionalStream, now: int | None) -> Story:
