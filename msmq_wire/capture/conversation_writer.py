@@ -11,8 +11,9 @@ import os
 import struct
 import time
 from collections.abc import Callable, Sequence
+from io import FileIO
 from types import TracebackType
-from typing import Any, Self, TypeAlias
+from typing import IO, Any, Self, TypeAlias
 
 from msmq_wire.errors import CaptureError
 from msmq_wire.output import open_stream
@@ -98,11 +99,13 @@ class CaptureWriter:
     changes nothing. A disk that fails later ends no conversation: nothing more is written, and `close`
     raises. A file with no room within ``most_bytes`` for what comes next gets nothing more. It can be read,
     ``is_full`` is true, and ``full`` is called once.
+
+    ``path`` may be an open binary file instead; `close` leaves it open.
     """
 
     def __init__(
         self,
-        path: str | os.PathLike[str],
+        path: str | os.PathLike[str] | IO[bytes],
         *,
         clock: Callable[[], int] = time.time_ns,
         force: bool = True,
@@ -117,10 +120,15 @@ class CaptureWriter:
         self._number = 0
         self._connections = 0
         self._failure: OSError | None = None
-        try:
-            self._file = open_stream(path, force=force)
-        except OSError as error:
-            raise CaptureError(f"cannot write the capture {path}: {error.strerror or error}") from error
+        self._is_own = isinstance(path, str | os.PathLike)
+        self._file: IO[bytes] | FileIO
+        if isinstance(path, str | os.PathLike):
+            try:
+                self._file = open_stream(path, force=force)
+            except OSError as error:
+                raise CaptureError(f"cannot write the capture {path}: {error.strerror or error}") from error
+        else:
+            self._file = path
         self._append(struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, _SNAP_LENGTH, _RAW_IP))
 
     def __enter__(self) -> Self:
@@ -158,7 +166,8 @@ class CaptureWriter:
 
     def close(self) -> None:
         """Close the file; `CaptureError` if not all of it could be written."""
-        self._file.close()
+        if self._is_own:
+            self._file.close()
         if self._failure is not None:
             error = self._failure
             raise CaptureError(f"the capture is not complete: {error.strerror or error}") from error
