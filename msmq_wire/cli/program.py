@@ -60,6 +60,7 @@ _SECTIONS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
     "Other tools": {
         "wireshark": ("wireshark:wireshark", "Install or check the MSMQ dissector for Wireshark."),
         "suricata rules": ("suricata_rules:rules", "Write detection rules for Suricata."),
+        "corpus": ("corpus:corpus", "Write samples to test a parser with, and their meaning."),
         "doctor": ("doctor:doctor", "Check what is installed and what works."),
     },
     "Lab": {
