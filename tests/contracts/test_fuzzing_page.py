@@ -1,0 +1,144 @@
+"""The recipes of docs/fuzzing.md run, pass for a right parser, and find each fault of a wrong one."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import runpy
+import sys
+import types
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+
+from msmq_wire.cli.app import main
+from tests.strategies.mine import FAULTS, Fault, Parser
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "fuzzing.md"
+FENCE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PROFILE = settings(
+    max_examples=40,
+    phases=[Phase.generate],
+    derandomize=True,
+    database=None,
+    deadline=None,
+    print_blob=False,
+    suppress_health_check=list(HealthCheck),
+)
+PROPERTIES = (
+    "test_a_valid_message_has_the_same_fields",
+    "test_damaged_bytes_are_refused_or_read_alike",
+    "test_a_body_that_is_not_there_is_refused",
+)
+OF_A_STREAM: tuple[Fault, ...] = ("endianness", "padding")
+"""The faults that a session of valid messages can show: it compares their numbers."""
+
+
+@cache
+def recipes() -> tuple[str, str, str]:
+    one, two, three = FENCE.findall(PAGE.read_text(encoding="utf-8"))
+    return one, two, three
+
+
+@contextlib.contextmanager
+def parser(fault: Fault) -> Iterator[None]:
+    """Let ``import mine`` give a parser with a fault."""
+    module = types.ModuleType("mine")
+    vars(module)["parse"] = Parser(fault).parse
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "mine", module)
+        settings.register_profile("before the page", settings())
+        settings.register_profile("page", PROFILE)
+        settings.load_profile("page")
+        try:
+            yield
+        finally:
+            settings.load_profile("before the page")
+
+
+def properties(folder: Path) -> dict[str, Any]:
+    """What the first recipe defines; hypothesis reads its source."""
+    path = folder / "test_mine.py"
+    path.write_text(recipes()[0], encoding="utf-8")
+    return runpy.run_path(str(path))
+
+
+def fails(test: Callable[[], Any]) -> bool:
+    with contextlib.redirect_stdout(io.StringIO()):
+        try:
+            test()
+        except Exception:  # noqa: BLE001  # a crash of the parser is what it finds, whatever it is
+            return True
+    return False
+
+
+@pytest.mark.slow
+def test_a_right_parser_has_all_properties(tmp_path: Path) -> None:
+    with parser(""):
+        found = properties(tmp_path)
+        for name in PROPERTIES:
+            found[name]()
+        found["TestSession"]("runTest").runTest()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", FAULTS)
+def test_properties_find_each_fault(fault: Fault, tmp_path: Path) -> None:
+    with parser(fault):
+        found = properties(tmp_path)
+        assert any(fails(found[name]) for name in PROPERTIES)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", OF_A_STREAM)
+def test_a_session_finds_faults_that_change_what_arrives(fault: Fault, tmp_path: Path) -> None:
+    with parser(fault):
+        assert fails(properties(tmp_path)["TestSession"]("runTest").runTest)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = tmp_path_factory.mktemp("corpus")
+    assert main(["corpus", str(found / "samples"), "--only", "user_message", "-q"]) == 0
+    return found
+
+
+def reported(fault: Fault, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    monkeypatch.chdir(folder)
+    lines: list[str] = []
+    with parser(fault):
+        exec(compile(recipes()[1], str(PAGE), "exec"), {"print": lines.append, "__name__": "recipe"})
+    return lines
+
+
+def test_a_corpus_finds_nothing_in_a_right_parser(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert reported("", folder, monkeypatch) == []
+
+
+@pytest.mark.parametrize(
+    ("fault", "problem"),
+    [
+        ("endianness", "user_header.message_id is 1, not 16777216"),
+        ("padding", "refused: a length past the end"),
+        ("length", "a crash: IndexError"),
+        ("bit", "base_header.pr is 1, not"),
+        ("presence", "a TransactionHeader that is not there"),
+    ],
+)
+def test_a_corpus_finds_each_fault(
+    fault: Fault, problem: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert any(problem in line for line in reported(fault, folder, monkeypatch))
+
+
+@pytest.mark.slow
+def test_the_lab_still_answers_after_broken_packets() -> None:
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(recipes()[2], str(PAGE), "exec"), {"__name__": "recipe"})
+    assert printed.getvalue() == "50 broken packets; the server still answers: True\n"
