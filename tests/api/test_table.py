@@ -12,9 +12,9 @@ import pytest
 
 import msmq_wire as mw
 from msmq_wire.api import table as module
+from msmq_wire.api.accounts import without_secrets
 from msmq_wire.api.table import Rows
 from msmq_wire.cli.app import main
-from msmq_wire.cli.secret_options import without_secrets
 from msmq_wire.errors import CaptureError, MsmqWireError
 from tests.effort import in_batches
 

@@ -10,11 +10,11 @@ import typer
 
 from msmq_wire.cli.body_files import INDEX
 from msmq_wire.cli.options import Force, Quiet, check_folder, check_output
-from msmq_wire.cli.render.value_text import count_text
 from msmq_wire.cli.reporting import print_error
 from msmq_wire.corpus import GROUPS, Sample, every_sample
 from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.output import make_folder, whole_file
+from msmq_wire.records.tree.value_text import count_text
 from msmq_wire.units import size_text
 
 
