@@ -11,7 +11,7 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it has no stubs
 TableFormat: TypeAlias = Literal["parquet", "arrow"]
 """What a file is, as its name ends."""
 
-_ROWS = 1 << 17
+_ROWS = 1 << 16
 _BYTES = 1 << 26
 """What a row group of Parquet holds at most: readers skip and divide a file by row groups."""
 
