@@ -2,8 +2,8 @@
 
 Structure pages, methods of calls, elements of SRMP, enumerations, anomaly codes, rules, the coverage table,
 columns of messages, their attributes in Python, Arrow tables, what Spark reads and fills, generated code, the
-command reference, manual pages and the JSON Schemas are made from the declarations and the program itself.
-Text outside the markers is written by hand and kept.
+command reference, manual pages, the JSON Schemas and the signatures for type checkers are made from the
+declarations and the program itself. Text outside the markers is written by hand and kept.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ from docs.generators import (
     findings,
     link_types,
     man_pages,
+    overloads,
+    python_names,
     replay_rules,
     schemas,
     spark_tables,
@@ -54,6 +56,7 @@ def generated() -> dict[Path, str]:
         text = path.read_text(encoding="utf-8") if path.exists() else page(title, blocks)
         files[path] = filled(text, blocks)
 
+    files[ROOT / "msmq_wire" / "overloads.pyi"] = overloads.text()
     for stem, (title, block) in structures.pages().items():
         fill(DOCS / "structures" / f"{stem}.md", title, {"structure": block})
     fill(DOCS / "structures" / "index.md", "Structures", {"index": structures.index()})
@@ -85,6 +88,7 @@ def generated() -> dict[Path, str]:
     fill(DOCS / "coverage.md", "Coverage", {"coverage": coverage.block(), "link-types": link_types.block()})
     fill(DOCS / "arrow.md", "Columns and Arrow tables", {"tables": arrow_tables.block()})
     fill(DOCS / "engines.md", "Engines", engines.blocks())
+    fill(DOCS / "python-api.md", "Python API", python_names.blocks())
     fill(DOCS / "json.md", "JSON output", columns.blocks())
     fill(DOCS / "replay.md", "Replay", {"rules": replay_rules.block()})
     fill(DOCS / "spec-coverage.md", "Coverage of the rules", spec_coverage.blocks())

@@ -39,7 +39,7 @@ class DecodeError(MsmqWireError):
         path: str = "",
         offset: int = 0,
         spec: SpecRef | None = None,
-        partial: Any = None,
+        partial: object = None,
     ) -> None:
         super().__init__(code, message, path, offset, spec)
         self.code = code

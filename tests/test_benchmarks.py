@@ -19,6 +19,7 @@ from benchmarks.report import GROUPS, page_with, ratios, table_text
 from benchmarks.scaling import Scaling
 from benchmarks.traffic import disordered, in_order, write
 from benchmarks.workload import MIX_CYCLE, message, messages, mixed
+from msmq_wire.capture.reader import read_capture
 
 pytestmark = pytest.mark.needs("dissect.cstruct", "dpkt", "impacket", "scapy-rpc")
 
@@ -103,7 +104,9 @@ def test_a_message_has_the_size_it_is_asked_for() -> None:
     for size in (600, 4096):
         packets = list(messages(40, size))
         assert {len(packet) for packet in packets} == {size}
-        assert [mw.decode(packet).user_header.message_id for packet in packets] == list(range(40))
+        assert [mw.decode(packet, as_="user_message").user_header.message_id for packet in packets] == list(
+            range(40)
+        )
         assert len(set(packets)) == 40
 
 
@@ -134,7 +137,7 @@ def test_a_mix_has_every_kind_and_nothing_that_does_not_decode() -> None:
 def test_a_capture_carries_every_message_once(shape: Any, tmp_path: Path) -> None:
     packets = list(messages(150, 2000))
     written = write(tmp_path / "messages.pcap", shape(packets))
-    records = list(mw.read_capture(written.path))
+    records = list(read_capture(written.path))
     assert {record.type for record in records} == {"user_message"}
     assert sorted(mw.encode(record.packet) for record in records) == sorted(packets)
     data = written.path.read_bytes()

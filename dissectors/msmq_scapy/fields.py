@@ -248,9 +248,9 @@ class MsmqBytesField(Field[Any, bytes]):
         try:
             left, data = take(pkt, s, self.wanted(pkt, s))
         except DecodeError as error:
-            if error.partial:
-                error.partial = self.kind(error.partial)
+            if error.partial and isinstance(error.partial, bytes):
                 _failed(pkt, s[len(error.partial) :])
+                error.partial = self.kind(error.partial)
             raise
         return left, self.kind(data)
 

@@ -253,11 +253,12 @@ def _missing(
 
 def _head(data: bytes, missing: Sequence[Range]) -> MessagePacket:
     """Return a first section's packet as far as it goes; it has a BaseHeader at least."""
-    packet: MessagePacket
+    packet: object
     try:
         packet, _ = parse(MessagePacket, data, missing)
     except DecodeError as error:
         packet = error.partial
+    assert isinstance(packet, MessagePacket)
     return packet
 
 

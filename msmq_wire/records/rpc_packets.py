@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 
 import msgspec
 
@@ -15,6 +15,12 @@ from msmq_wire.wire.types.guid import GUID
 
 if TYPE_CHECKING:
     from msmq_wire.rpc.interfaces import Members, Role
+    from msmq_wire.wire.fields import WireStruct
+
+    _Parameters: TypeAlias = WireStruct | None
+else:
+    # Each method has a structure of its own: a table holds JSON text.
+    _Parameters = Any
 
 
 class RpcBindContext(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -83,8 +89,8 @@ class RpcCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     opnum: Annotated[int | None, "Number of the method."]
     method: Annotated[str | None, PUBLIC, "Name of the method."]
     syntax: Annotated[str | None, PUBLIC, "ndr, ndr64, or the UUID of another transfer syntax."]
-    request: Annotated[Any, "Parameters of the request; JSON text in a table."] = None
-    response: Annotated[Any, "Parameters of the response; JSON text in a table."] = None
+    request: Annotated[_Parameters, "Parameters of the request; JSON text in a table."] = None
+    response: Annotated[_Parameters, "Parameters of the response; JSON text in a table."] = None
     status: Annotated[int | None, "HRESULT of the response, or the code of the fault."] = None
     fault: Annotated[bool, "Whether the server answered with a fault."] = False
     queue: Annotated[

@@ -87,7 +87,8 @@ class Bytes(WireConstruct):
             data = stream.take(length)
         except DecodeError as error:
             # A part of a fixed field (half a GUID) is no value; a part of a variable one is evidence.
-            error.partial = self.kind(error.partial) if callable(self.length) and error.partial else None
+            part = error.partial if callable(self.length) else None
+            error.partial = self.kind(part) if part and isinstance(part, bytes) else None
             raise
         return data if self.kind is bytes else self.kind(data)
 

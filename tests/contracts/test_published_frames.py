@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any, cast
 
 import pytest
 
@@ -51,7 +52,7 @@ def test_the_cut_frame_keeps_its_label_and_says_where_it_ends(packet_bytes: Load
     assert (error.code, error.path) == ("missing-bytes", "message_properties_header.message_body")
     assert error.offset == 222
     assert str(error.spec) == "[MS-MQMQ] 2.2.19.3"
-    properties = error.partial.message_properties_header
+    properties = cast(Any, error.partial).message_properties_header
     assert properties.label.text == "mqsender label"
     assert properties.message_body == data[222:]
     result = inspect(data)

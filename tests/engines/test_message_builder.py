@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from msmq_wire import GUID, FormatName, build_message, decode, encode, inspect
+from msmq_wire import GUID, FormatName, build_message
+from msmq_wire.engines.codec import decode, encode, inspect
 from msmq_wire.wire.headers.transaction_header import TransactionHeader
 
 SOURCE = GUID.parse("11111111-2222-3333-4444-555555555555")

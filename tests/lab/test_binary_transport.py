@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from msmq_wire import decode, encode
 from msmq_wire.capture.conversation_writer import CaptureWriter
+from msmq_wire.engines.codec import decode, encode
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.lab.binary_client import BinaryClient, ping
 from msmq_wire.lab.faults import FaultPlan

@@ -14,8 +14,8 @@ from typing import Literal, get_args
 import msgspec
 import pytest
 
-from msmq_wire import decode
 from msmq_wire.capture.conversation_writer import CaptureWriter
+from msmq_wire.engines.codec import decode
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.lab import binary_server
 from msmq_wire.lab.binary_client import BinaryClient, ping

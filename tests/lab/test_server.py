@@ -15,8 +15,9 @@ from uuid import UUID
 import msgspec
 import pytest
 
-from msmq_wire import GUID, decode
+from msmq_wire import GUID
 from msmq_wire.capture.conversation_writer import CaptureWriter
+from msmq_wire.engines.codec import decode
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.lab.binary_client import BinaryClient
 from msmq_wire.lab.faults import FaultPlan

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -59,8 +59,8 @@ def test_values_of_a_lookup_have_the_properties_that_it_began_with(records: list
     assert begun.columns == ()
     assert first.columns == last.columns == (301, 302)
     assert first.opened_frame is not None
-    assert len(first.response.pb_buffer) == 4
-    assert last.response.pb_buffer == ()
+    assert len(cast(Any, first.response).pb_buffer) == 4
+    assert cast(Any, last.response).pb_buffer == ()
 
 
 def test_handles_of_servers_outlive_a_lookup(records: list[Record]) -> None:

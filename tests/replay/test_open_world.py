@@ -320,7 +320,7 @@ _NAMES = sorted(
 @st.composite
 def _records(draw: st.DrawFn) -> Record:
     interface, method = draw(st.sampled_from(_METHODS))
-    odd = st.dictionaries(st.sampled_from(_NAMES), _ODD, max_size=8).map(_Odd)
+    odd: st.SearchStrategy[Any] = st.dictionaries(st.sampled_from(_NAMES), _ODD, max_size=8).map(_Odd)
     packet = RpcCall(
         interface=interface,
         opnum=method.opnum,

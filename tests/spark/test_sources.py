@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from msmq_wire import read_capture
 from msmq_wire.capture.listing import captures_of, list_files
+from msmq_wire.capture.reader import read_capture
 from msmq_wire.capture.source import read_frames
 from msmq_wire.errors import CaptureError, MsmqWireError
 from msmq_wire.records.message import message_view

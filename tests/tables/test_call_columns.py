@@ -8,9 +8,9 @@ from typing import Any
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 import pytest
 
-from msmq_wire import read_capture
 from msmq_wire.capture.capture_reading import CaptureReading
 from msmq_wire.capture.listing import captures_of, list_files
+from msmq_wire.capture.reader import read_capture
 from msmq_wire.capture.tables import read_tables
 from msmq_wire.errors import CaptureError
 from msmq_wire.records.call_story import CarriedMessage, call_story, carries_packet, is_answered

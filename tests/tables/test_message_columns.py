@@ -11,13 +11,14 @@ import pytest
 
 from fixtures.build_frames import pcap
 from fixtures.build_scene import Scene
-from msmq_wire import encode, read_capture
 from msmq_wire.capture.batch_builder import batch_of
 from msmq_wire.capture.capture_reading import CaptureReading, Numbering
 from msmq_wire.capture.frames import FrameDecoder
 from msmq_wire.capture.listing import captures_of, list_files
+from msmq_wire.capture.reader import read_capture
 from msmq_wire.capture.source import read_frames
 from msmq_wire.capture.tables import OTHER, read_tables
+from msmq_wire.engines.codec import encode
 from msmq_wire.errors import CaptureError
 from msmq_wire.records.body_keys import opening_bodies
 from msmq_wire.records.decoder import decoded

@@ -121,7 +121,7 @@ def test_a_bit_that_is_none_is_told(stem: str, name: str, text: str) -> None:
 def test_a_partial_value_ends_in_unset_fields() -> None:
     with pytest.raises(DecodeError) as caught:
         decode(bytes.fromhex("10 00 0300 4c494f52 78"), "base_header")
-    partial = caught.value.partial
+    partial: Any = caught.value.partial
     assert (partial.version_number, partial.signature) == (0x10, 0x524F494C)
     assert partial.packet_size is msgspec.UNSET
     assert partial.time_to_reach_queue is msgspec.UNSET
@@ -132,10 +132,11 @@ def test_a_partial_value_nests() -> None:
     with pytest.raises(DecodeError) as caught:
         decode(whole[:50], "user_message")
     error = caught.value
+    partial: Any = error.partial
     assert (error.path, error.offset) == ("user_header.time_to_be_received", 48)
-    assert error.partial.base_header.packet_size == 120
-    assert error.partial.user_header.time_to_be_received is msgspec.UNSET
-    assert error.partial.message_properties_header is msgspec.UNSET
+    assert partial.base_header.packet_size == 120
+    assert partial.user_header.time_to_be_received is msgspec.UNSET
+    assert partial.message_properties_header is msgspec.UNSET
 
 
 def test_nothing_decoded_is_no_partial_value() -> None:

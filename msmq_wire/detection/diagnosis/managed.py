@@ -104,7 +104,7 @@ class ManagementAnswers:
             return
         client, server, queue = host(record.src or ""), host(record.dst or ""), call.queue or ""
         if call.role is Role.ASK_STATE:
-            self._answer(call, (call.request.property_kind, server, queue), client, moment)
+            self._answer(call, (getattr(call.request, "property_kind", None), server, queue), client, moment)
         elif call.role is Role.MANAGE:
             action = getattr(call.request, "lpwsz_action", None)
             text = action.text.partition("\0")[0].upper() if isinstance(action, WcharText) else ""
@@ -112,7 +112,11 @@ class ManagementAnswers:
                 self.done[server, queue] = _AdminAction(client, text, moment)
 
     def _answer(self, call: RpcCall, key: Any, client: str, moment: Moment) -> None:
-        kind, asked, values = key[0], call.request.a_prop, getattr(call.response, "ap_var", None)
+        kind, asked, values = (
+            key[0],
+            getattr(call.request, "a_prop", None),
+            getattr(call.response, "ap_var", None),
+        )
         if kind is None or not isinstance(asked, tuple) or not isinstance(values, tuple):
             return
         if key not in self.reported and len(self.reported) >= _MOST:

@@ -78,7 +78,11 @@ def parse_keytab(data: bytes) -> tuple[KeytabEntry, ...]:
         try:
             return _entries(data, "big", components_with_realm=True)
         except DecodeError as big:
-            raise max(little, big, key=lambda error: len(error.partial)) from None
+            raise max(little, big, key=_count) from None
+
+
+def _count(error: DecodeError) -> int:
+    return len(error.partial) if isinstance(error.partial, tuple) else 0
 
 
 def _entries(data: bytes, order: _Order, *, components_with_realm: bool) -> tuple[KeytabEntry, ...]:

@@ -106,9 +106,7 @@ def test_a_change_deep_inside_a_dissected_packet_is_built(packet_bytes: Callable
     properties = copy[ms.MSMQMessagePropertiesHeader]
     properties.label = "another label"
     del properties.label_length, properties.padding, copy[ms.MSMQBaseHeader].packet_size
-    result = mw.inspect(bytes(copy))
-    assert result.error is None
-    assert result.packet.message_properties_header.label.text == "another label"
+    assert _inspected(copy).message_properties_header.label.text == "another label"
 
 
 def test_a_packet_is_pickled_compared_and_printed(packet_bytes: Callable[[str], bytes]) -> None:

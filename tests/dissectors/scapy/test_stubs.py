@@ -86,8 +86,8 @@ def test_a_cut_stub_shows_what_it_has_and_keeps_its_bytes(fixtures: Path) -> Non
 @pytest.mark.parametrize("path", _CAPTURES, ids=[path.name for path in _CAPTURES])
 def test_a_session_gives_the_stubs_of_the_calls_that_read_capture_gives(path: Path) -> None:
     expected = []
-    for record in mw.read_capture(str(path)):
-        if record.type == "rpc_call" and not record.packet.guessed:
+    for record in mw.read_capture(str(path), type="rpc_call"):
+        if not record.packet.guessed:
             for side in ("request", "response"):
                 value = getattr(record.packet, side)
                 if value is not None:

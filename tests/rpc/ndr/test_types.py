@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, cast
 
 import construct
 import pytest
@@ -90,7 +90,7 @@ def test_an_error_in_a_construct_counts_from_where_the_bytes_start() -> None:
     with pytest.raises(DecodeError) as caught:
         Node(Framed).parse(bytes.fromhex("09 05000000 00000200 0700"))
     assert (caught.value.path, caught.value.offset) == ("pair.target", 9)
-    assert caught.value.partial.pair.number == 5
+    assert cast(Any, caught.value.partial).pair.number == 5
 
 
 def test_a_construct_refuses_what_does_not_fit() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import pytest
 
@@ -87,7 +87,7 @@ def test_a_selector_without_an_arm_is_an_error_with_its_place(syntax: Syntax, ki
     error = caught.value
     assert (error.code, error.path) == ("unknown-selector", "arm")
     assert error.offset == (8 if syntax.wide else 2)
-    assert error.partial.kind == kind
+    assert cast(Any, error.partial).kind == kind
 
 
 def test_a_repeated_selector_that_differs_is_told_and_comes_back() -> None:

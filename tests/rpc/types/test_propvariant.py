@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -134,7 +134,7 @@ def test_a_type_without_an_arm_is_an_error(vt: int) -> None:
     with pytest.raises(DecodeError, match=f"{vt} selects nothing") as caught:
         decode_stub(PROPVARIANT, _head(vt, wide=False) + bytes(30))
     assert (caught.value.code, caught.value.path, caught.value.offset) == ("unknown-selector", "arm", 8)
-    assert caught.value.partial.vt == vt
+    assert cast(Any, caught.value.partial).vt == vt
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any, cast
 
 import pytest
 
@@ -142,8 +142,8 @@ def test_cut_sections_yield_the_error_and_the_part_of_the_idl() -> None:
         decode_stub(SECTIONS, stub)
     error = caught.value
     assert (error.path, error.offset) == ("sections[0].data", 48)
-    assert error.partial.sections[0].data == b"\xaa"
-    assert error.partial.sections[0].section_size_alloc == 9
+    assert cast(Any, error.partial).sections[0].data == b"\xaa"
+    assert cast(Any, error.partial).sections[0].section_size_alloc == 9
 
 
 def test_a_section_with_a_pointer_to_nothing_differs_from_one_with_null() -> None:

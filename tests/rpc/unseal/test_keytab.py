@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from typing import Literal
+from typing import Any, Literal, cast
 
 import pytest
 from hypothesis import given
@@ -108,5 +108,5 @@ def test_bytes_are_entries_or_a_decode_error(data: bytes, version: bytes) -> Non
     try:
         entries = parse_keytab(version + data)
     except DecodeError as error:
-        entries = error.partial
+        entries = cast(Any, error.partial)
     assert sum(len(entry.key) + len(entry.principal) - 1 for entry in entries) <= len(data)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import pytest
 
 from msmq_wire.engines.codec import decode, encode, inspect
@@ -72,4 +74,4 @@ def test_the_size_is_a_multiple_of_four(text: str, size: int) -> None:
 def test_a_cut_name_keeps_the_bytes_that_are_there() -> None:
     with pytest.raises(DecodeError) as caught:
         decode(CASES.data[:8], "direct_queue_format_name")
-    assert caught.value.partial.direct_format_name == WcharText("OS:".encode("utf-16-le"))
+    assert cast(Any, caught.value.partial).direct_format_name == WcharText("OS:".encode("utf-16-le"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import pytest
 
 from msmq_wire.engines.codec import decode
@@ -42,4 +44,4 @@ def test_the_text_is_the_usual_one() -> None:
 def test_a_cut_keeps_the_sub_authorities_before_it() -> None:
     with pytest.raises(DecodeError) as caught:
         decode(CASES.data[:15], "sid")
-    assert caught.value.partial.sub_authority == (32,)
+    assert cast(Any, caught.value.partial).sub_authority == (32,)

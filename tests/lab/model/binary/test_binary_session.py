@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from msmq_wire import GUID, decode, encode
+from msmq_wire import GUID
+from msmq_wire.engines.codec import decode, encode
 from msmq_wire.lab.model.binary.acknowledgments import order_ack, order_queue
 from msmq_wire.lab.model.binary.binary_session import BinarySession
 from msmq_wire.lab.model.binary.outgoing import TransmissionQueue

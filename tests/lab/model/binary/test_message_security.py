@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from msmq_wire import decode, encode
+from msmq_wire.engines.codec import decode, encode
 from msmq_wire.engines.fit import fit
 from msmq_wire.lab.message_keys import LabSecurity
 from msmq_wire.lab.model.binary.settings import BinarySettings

@@ -8,7 +8,8 @@ from typing import Any, Literal
 
 from msgspec.structs import replace
 
-from msmq_wire import GUID, build_message, decode
+from msmq_wire import GUID, build_message
+from msmq_wire.engines.codec import decode
 from msmq_wire.lab.model.binary.binary_session import BinarySession
 from msmq_wire.lab.model.binary.outgoing import TransmissionQueue
 from msmq_wire.lab.model.binary.outgoing_message import Outcome, OutgoingMessage

@@ -1,0 +1,102 @@
+"""What type checkers read of `msmq_wire`: a program that uses it passes, and one with a typo does not."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+import subprocess
+import sys
+from enum import IntEnum
+from pathlib import Path
+
+import pytest
+
+import msmq_wire as mw
+from msmq_wire.records.composed import RECORD_TYPES
+from msmq_wire.wire.registry import ENUMERATIONS, STRUCTURES
+
+_ROOT = Path(__file__).resolve().parents[2]
+_FACE = _ROOT / "tests" / "contracts" / "typed_face.py"
+_WRONG = {
+    'mw.decode(b"", as_="ping").cooky': '"Ping" has no attribute "cooky"',
+    'mw.decode(b"", as_="ping").cookie.text': '"int" has no attribute "text"',
+    'mw.decode(b"", as_="pnig").cookie': "has no attribute",
+    'mw.decode(b"").cookie': 'of "Ping | EstablishConnection',
+    'mw.decode(b"", kind="ping")': "No overload variant",
+    'mw.decode("text", as_="ping")': "No overload variant",
+    'mw.inspect(b"", as_="ping").pakcet': '"InspectResult[Ping | None]" has no attribute "pakcet"',
+    'mw.inspect(b"", as_="ping").packet.cookie': 'Item "None" of "Ping | None" has no attribute "cookie"',
+    'mw.encode("text")': 'Argument 1 to "encode" has incompatible type "str"',
+    'mw.build_message("q", priorty=3)': "priorty",
+    'mw.build_message("q").mesage_properties_header': '"UserMessage" has no attribute',
+    'mw.build_message("q", acknowledge=["px"])': "List item 0 has incompatible type",
+    "mw.fit(mw.Ping()).base_header": '"Ping" has no attribute "base_header"',
+    'next(mw.read_capture("f", type="ping")).packet.user_header': '"Ping" has no attribute "user_header"',
+    'next(mw.read_capture("f", type="gap")).packet.cookie': '"None" has no attribute "cookie"',
+    'next(mw.read_capture("f")).frame': "has no attribute",
+    'next(mw.read_capture("f", typ="ping"))': "No overload variant",
+    "mw.MessageClass.MQMSG_CLAS_NORMAL": 'has no attribute "MQMSG_CLAS_NORMAL"',
+    'mw.Verifier().check(mw.build_message("q")).verdikt': "verdikt",
+    "mw.UserMesage": 'Module has no attribute "UserMesage"',
+}
+"""Expressions with a mistake, and what is said of each."""
+
+
+def _checked(path: Path, cache: Path) -> list[str]:
+    options = ("--strict", "--disallow-any-expr", "--no-error-summary", "--hide-error-context")
+    result = subprocess.run(
+        [sys.executable, "-m", "mypy", *options, f"--cache-dir={cache}", "--config-file=", str(path)],
+        cwd=path.parent,
+        env={**os.environ, "MYPYPATH": str(_ROOT)},
+        capture_output=True,
+        text=True,
+    )
+    return [line for line in result.stdout.splitlines() if ": error: " in line and path.name in line]
+
+
+@pytest.mark.slow
+def test_a_program_has_no_any_and_each_mistake_in_one_is_an_error(tmp_path: Path) -> None:
+    face = tmp_path / "face.py"
+    face.write_bytes(_FACE.read_bytes())
+    assert _checked(face, tmp_path / "cache") == []
+    wrong = tmp_path / "wrong.py"
+    wrong.write_text("import msmq_wire as mw\n\n" + "\n".join(_WRONG) + "\n", encoding="utf-8")
+    found: dict[int, str] = {}
+    for line in _checked(wrong, tmp_path / "cache"):
+        at = re.search(r"wrong\.py:(\d+): error: (.*)", line)
+        assert at is not None
+        found[int(at[1])] = found.get(int(at[1]), "") + at[2]
+    missed = {
+        expression: found.get(number, "")
+        for number, (expression, error) in enumerate(_WRONG.items(), 3)
+        if error not in found.get(number, "")
+    }
+    assert missed == {}
+
+
+def test_every_structure_and_enumeration_is_exported() -> None:
+    declared: list[type] = [*STRUCTURES.values(), *ENUMERATIONS.values()]
+    assert [one.__name__ for one in declared if getattr(mw, one.__name__, None) is not one] == []
+    assert {one.__name__ for one in declared} - set(mw.__all__) == set()
+    assert issubclass(mw.MessageClass, IntEnum)
+
+
+def test_every_name_is_there_once() -> None:
+    assert len(set(mw.__all__)) == len(mw.__all__)
+    assert [name for name in (*mw.__all__, *mw._WITH_UNSEAL) if not hasattr(mw, name)] == []
+    assert not {*mw.__all__} & {*mw._WITH_UNSEAL}
+
+
+def test_a_type_of_record_has_a_signature_of_its_own() -> None:
+    text = (_ROOT / "msmq_wire" / "overloads.pyi").read_text(encoding="utf-8")
+    named = re.findall(r"Literal\[([^\]]+)\]", text.partition("def read_capture(")[2])
+    assert sorted(re.findall(r'"(\w+)"', " ".join(named))) == sorted(RECORD_TYPES)
+    assert "type" in inspect.signature(mw.read_capture).parameters
+
+
+def test_what_needs_an_extra_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(vars(mw), "Verifier", raising=False)
+    monkeypatch.setitem(sys.modules, "msmq_wire.sealing.verifying", None)
+    with pytest.raises(mw.MissingExtraError, match=r"Verifier needs .*msmq-wire\[unseal\]"):
+        _ = mw.Verifier

@@ -1,0 +1,93 @@
+"""What a user of the Python face writes; type checkers read it, nobody runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msmq_wire as mw
+
+
+def cookies(data: bytes) -> tuple[int, mw.GUID]:
+    ping = mw.decode(data, as_="ping")
+    return ping.cookie, ping.qm_guid
+
+
+def message_number(packet: mw.Packet) -> int | None:
+    match packet:
+        case mw.UserMessage() | mw.MessagePacket():
+            return packet.user_header.message_id
+        case mw.Ping():
+            return packet.cookie
+    return None
+
+
+def number(data: bytes) -> int | None:
+    return message_number(mw.decode(data))
+
+
+def labels(path: str) -> Iterator[tuple[str, mw.MessageClass | None, str]]:
+    record: mw.Record[mw.UserMessage]
+    for record in mw.read_capture(path, type="user_message"):
+        properties = record.packet.message_properties_header
+        if properties is not None and properties.message_class == mw.MessageClass.MQMSG_CLASS_NORMAL:
+            yield properties.label.text, mw.MessageClass.MQMSG_CLASS_NORMAL, record.src or ""
+
+
+def methods(path: str) -> list[str]:
+    return [record.packet.method or "" for record in mw.read_capture(path, type="rpc_call")]
+
+
+def kinds(path: str) -> dict[int, mw.RecordPacket]:
+    with mw.CaptureReader(path) as reader:
+        found = {record.id: record.packet for record in reader}
+        print(reader.summary.frames, reader.summary.skipped.most_common(1))
+    return found
+
+
+def worst(data: bytes) -> str:
+    result = mw.inspect(data, as_="user_message")
+    if result.error is not None:
+        error = result.error
+        return f"{error.code} {error.message} {error.path} {error.offset} {error.spec} {error.partial}"
+    for anomaly in result.anomalies:
+        print(anomaly.code, anomaly.offset, anomaly.spec.document)
+    packet = result.packet
+    return "" if packet is None else str(packet.user_header.format_name("destination_queue"))
+
+
+def any_structure(data: bytes, stem: str) -> bytes:
+    return mw.encode(mw.decode(data, stem)) + (mw.inspect(data, stem).remainder)
+
+
+def message() -> mw.UserMessage:
+    wanted: list[mw.Acknowledgment] = ["pa"]
+    transaction = mw.TransactionHeader()
+    built = mw.build_message(r"DIRECT=OS:h\q", b"x", acknowledge=wanted, transaction=transaction)
+    return mw.fit(built.with_bits())
+
+
+def rejoined(data: bytes) -> mw.JoinedPacket:
+    sections = mw.split_sections(data, max_body_size=4, max_compound_message_size=0)
+    if sections[0].section_buffer_type == mw.SectionType.stFullPacket:
+        print(sections[0].section_size, sections[0].data)
+    joined = mw.join_sections(sections)
+    print(joined.data, joined.missing, joined.complete, joined.problems)
+    return joined
+
+
+def host(text: str) -> str:
+    name = mw.FormatName.parse(text)
+    return name.host if name.kind == mw.QueueFormatType.DIRECT else name.guid
+
+
+def opened(packet: mw.UserMessage, key: bytes) -> bytes | None:
+    opening = mw.BodyOpener([mw.read_private_key(key)]).open(packet)
+    check = mw.Verifier().check(packet, opened=opening)
+    if check is not None and check.verdict == "verified" and check.certificate is not None:
+        print(check.certificate.subject)
+    return None if opening is None else opening.body
+
+
+def unsealed(path: str, password: str) -> Iterator[mw.Record[mw.RpcCall]]:
+    secrets = mw.Secrets.of([password])
+    yield from mw.read_capture(path, negotiator=mw.negotiator(secrets), type="rpc_call")
