@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from msmq_wire.corpus.sample import Change, Expected, Sample
+from msmq_wire.corpus.sample import Expected, Sample, SampleEdit
 from msmq_wire.corpus.samples import GROUPS, every_sample
 
-__all__ = ["GROUPS", "Change", "Expected", "Sample", "every_sample"]
+__all__ = ["GROUPS", "Expected", "Sample", "SampleEdit", "every_sample"]

@@ -14,7 +14,7 @@ from msmq_wire.capture.conversation_writer import CaptureWriter, Endpoint
 from msmq_wire.capture.reader import CaptureReader
 from msmq_wire.corpus.bases import bases
 from msmq_wire.corpus.messages import pdus, request
-from msmq_wire.corpus.sample import Change, Expected, Numbering, Place, Sample
+from msmq_wire.corpus.sample import Expected, ExpectedPlace, Sample, SampleEdit, SampleSequence
 from msmq_wire.engines import reference
 from msmq_wire.errors import CaptureError
 from msmq_wire.records.record import Record
@@ -86,13 +86,13 @@ CAPTURES = ("binary", "call", "srmp", "all")
 
 def capture_samples(name: str) -> Iterator[Sample]:
     """The samples of a capture: whole, and cut at the border of each of its first frames and inside of it."""
-    numbering = Numbering("captures", name, {"as": "capture"})
+    sequence = SampleSequence("captures", name, {"as": "capture"})
     data = captures()[name]
-    numbering.sees(data)
-    yield numbering.sample(data, _expected(data))
+    sequence.sees(data)
+    yield sequence.sample(data, _expected(data))
     for size in sorted({0, 23, *_borders(data)})[:_MOST_CUTS]:
-        if size < len(data) and numbering.sees(data[:size]):
-            yield numbering.sample(data[:size], _expected(data[:size]), Change(how="cut", offset=size))
+        if size < len(data) and sequence.sees(data[:size]):
+            yield sequence.sample(data[:size], _expected(data[:size]), SampleEdit(how="cut", offset=size))
 
 
 def _borders(data: bytes) -> Iterator[int]:
@@ -109,12 +109,12 @@ def _expected(data: bytes) -> Expected:
         reader = CaptureReader(io.BytesIO(data), columns=False)
         records = list(reader)
     except CaptureError as error:
-        return Expected(consumed=0, error=Place(code="no-capture", path="", offset=error.offset))
+        return Expected(consumed=0, error=ExpectedPlace(code="no-capture", path="", offset=error.offset))
     broken = [one for one in records if one.type == "error"]
     return Expected(
         type="capture",
         consumed=len(data),
-        error=Place(code="damaged-capture", path="", offset=0) if broken else None,
+        error=ExpectedPlace(code="damaged-capture", path="", offset=0) if broken else None,
         detail={"frames": reader.summary.frames, "records": [_record(one) for one in records]},
     )
 

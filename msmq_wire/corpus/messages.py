@@ -8,11 +8,19 @@ from uuid import UUID
 
 import msgspec
 
-from msmq_wire.corpus.sample import Change, Expected, Numbering, Place, Sample, error_place, places
+from msmq_wire.corpus.sample import (
+    Expected,
+    ExpectedPlace,
+    Sample,
+    SampleEdit,
+    SampleSequence,
+    error_place,
+    places,
+)
 from msmq_wire.errors import DecodeError
 from msmq_wire.records.view import view
 from msmq_wire.rpc.events import SyntaxId
-from msmq_wire.rpc.interfaces import INTERFACES
+from msmq_wire.rpc.interfaces import INTERFACES, METHODS
 from msmq_wire.rpc.pdu.decoding import decode_pdu
 from msmq_wire.rpc.pdu.encoding import encode_pdu
 from msmq_wire.rpc.pdu.values import (
@@ -40,6 +48,8 @@ from msmq_wire.srmp.http.connection import parse_message
 from msmq_wire.srmp.mime import parse_multipart
 from msmq_wire.wire.types.guid import GUID
 
+_ASKED = next(iter(METHODS.values()))
+"""The method of the request."""
 _QUEUE = "http://example.com/msmq/private$/orders"
 _SENDER = UUID("00112233-4455-6677-8899-aabbccddeeff")
 _NDR = SyntaxId(GUID.parse("8a885d04-1ceb-11c9-9fe8-08002b104860"), 2, 0)
@@ -75,26 +85,26 @@ def request(name: str) -> bytes:
 
 def request_samples(name: str) -> Iterator[Sample]:
     """The samples of a request: whole, cut at the end of each line, and with false lines."""
-    numbering = Numbering("srmp", name, {"as": "http request"})
+    sequence = SampleSequence("srmp", name, {"as": "http request"})
     data = request(name)
-    numbering.sees(data)
-    yield numbering.sample(data, _expected_request(data))
+    sequence.sees(data)
+    yield sequence.sample(data, _expected_request(data))
     ends = [at + 2 for at in range(len(data)) if data[at : at + 2] == b"\r\n"]
     for size in (0, *ends, len(data) - 1):
-        if size < len(data) and numbering.sees(data[:size]):
+        if size < len(data) and sequence.sees(data[:size]):
             cut = data[:size]
-            yield numbering.sample(cut, _expected_request(cut), Change(how="cut", offset=size))
+            yield sequence.sample(cut, _expected_request(cut), SampleEdit(how="cut", offset=size))
     for old, new in _FROM_PLAIN.values():
         changed = data.replace(old, new, 1)
-        if numbering.sees(changed):
-            change = Change(how="set", offset=data.index(old), length=len(old), path=old.decode())
-            yield numbering.sample(changed, _expected_request(changed), change)
+        if sequence.sees(changed):
+            change = SampleEdit(how="set", offset=data.index(old), length=len(old), path=old.decode())
+            yield sequence.sample(changed, _expected_request(changed), change)
 
 
 def _expected_request(data: bytes) -> Expected:
     message, rest = parse_message(data)
     if message is None:
-        return Expected(consumed=0, error=Place(code="no-message", path="", offset=0))
+        return Expected(consumed=0, error=ExpectedPlace(code="no-message", path="", offset=0))
     found = parse_multipart(message.header("content-type") or "", message.body)
     xml = found.parts[0].data if found.parts else message.body
     parsed = parse_envelope(xml)
@@ -126,7 +136,7 @@ def pdus() -> dict[str, Pdu]:
         "alter_context": AlterContext(max_xmit_frag=5840, contexts=(context, context)),
         "alter_context_resp": AlterContextResp(sec_addr_padding=b"\0\0", results=(accepted,)),
         "auth3": Auth3(sec_trailer=_SIGNED),
-        "request": Request(call_id=1, alloc_hint=8, opnum=3, stub=bytes(range(8))),
+        "request": Request(call_id=1, alloc_hint=8, opnum=_ASKED.opnum, stub=bytes(range(8))),
         "response": Response(call_id=1, alloc_hint=5, stub=bytes(range(5))),
         "fault": Fault(call_id=1, status=0x1C010002),
         "shutdown": Shutdown(),
@@ -141,18 +151,18 @@ def pdus() -> dict[str, Pdu]:
 
 def pdu_samples(name: str) -> Iterator[Sample]:
     """The samples of a PDU: whole, each byte of its head at the ends of its range, cut at each place."""
-    numbering = Numbering("pdus", name, {"as": "pdu"})
+    sequence = SampleSequence("pdus", name, {"as": "pdu"})
     data = encode_pdu(pdus()[name])
-    numbering.sees(data)
-    yield numbering.sample(data, _expected_pdu(data, whole=True))
+    sequence.sees(data)
+    yield sequence.sample(data, _expected_pdu(data, whole=True))
     for at in range(len(data)):
         for value in (0, 0xFF):
             changed = data[:at] + bytes([value]) + data[at + 1 :]
-            if numbering.sees(changed):
-                yield numbering.sample(
-                    changed, _expected_pdu(changed), Change(how="set", offset=at, length=1, value=value)
+            if sequence.sees(changed):
+                yield sequence.sample(
+                    changed, _expected_pdu(changed), SampleEdit(how="set", offset=at, length=1, value=value)
                 )
-        yield numbering.sample(data[:at], _expected_pdu(data[:at]), Change(how="cut", offset=at))
+        yield sequence.sample(data[:at], _expected_pdu(data[:at]), SampleEdit(how="cut", offset=at))
 
 
 def _expected_pdu(data: bytes, *, whole: bool = False) -> Expected:

@@ -13,7 +13,7 @@ from msmq_wire.wire.musts import Anomaly
 Kind: TypeAlias = Literal["valid", "boundary", "broken"]
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class SampleEdit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What was done to valid bytes.
 
     ``how`` is "set" (the bytes of the field at ``path`` hold ``value``), "cut" (the bytes end at
@@ -27,7 +27,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     value: int | None = None
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
+class ExpectedPlace(msgspec.Struct, frozen=True, kw_only=True):
     """An anomaly or an error: its code, and the field that it is about."""
 
     code: str
@@ -46,8 +46,8 @@ class Expected(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     consumed: int
     type: str = ""
-    anomalies: tuple[Place, ...] = ()
-    error: Place | None = None
+    anomalies: tuple[ExpectedPlace, ...] = ()
+    error: ExpectedPlace | None = None
     fields: Mapping[str, int | str] = {}
     bits: Mapping[str, int] = {}
     absent: Sequence[str] = ()
@@ -63,7 +63,7 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     number: int
     data: bytes
     expected: Expected
-    changed: Change | None = None
+    changed: SampleEdit | None = None
     parse_as: Mapping[str, Any] = {}
 
     @property
@@ -72,19 +72,19 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.group}/{self.stem}/{self.kind}-{self.number:04}.bin"
 
 
-def places(anomalies: Sequence[Anomaly]) -> tuple[Place, ...]:
+def places(anomalies: Sequence[Anomaly]) -> tuple[ExpectedPlace, ...]:
     """Anomalies as a sample has them."""
     return tuple(
-        Place(code=one.code, path=one.path, offset=one.offset, length=one.length) for one in anomalies
+        ExpectedPlace(code=one.code, path=one.path, offset=one.offset, length=one.length) for one in anomalies
     )
 
 
-def error_place(error: DecodeError | None) -> Place | None:
+def error_place(error: DecodeError | None) -> ExpectedPlace | None:
     """An error as a sample has it."""
-    return None if error is None else Place(code=error.code, path=error.path, offset=error.offset)
+    return None if error is None else ExpectedPlace(code=error.code, path=error.path, offset=error.offset)
 
 
-class Numbering:
+class SampleSequence:
     """Makes the samples of one stem: leaves out bytes that were there, and counts each kind."""
 
     def __init__(self, group: str, stem: str, parse_as: Mapping[str, Any]) -> None:
@@ -101,7 +101,7 @@ class Numbering:
         self._seen.add(data)
         return True
 
-    def sample(self, data: bytes, expected: Expected, changed: Change | None = None) -> Sample:
+    def sample(self, data: bytes, expected: Expected, changed: SampleEdit | None = None) -> Sample:
         """A sample of these bytes: broken where a rule is, else valid if nothing was changed."""
         broken = expected.error is not None or bool(expected.anomalies)
         kind: Kind = "broken" if broken else "valid" if changed is None else "boundary"

@@ -11,7 +11,7 @@ from typing import Any
 
 from msmq_wire.corpus.bases import bases, scalar_bases
 from msmq_wire.corpus.leaves import Leaf, absent_parts, leaves, named_bits
-from msmq_wire.corpus.sample import Change, Expected, Numbering, Sample, error_place, places
+from msmq_wire.corpus.sample import Expected, Sample, SampleEdit, SampleSequence, error_place, places
 from msmq_wire.engines import reference
 from msmq_wire.engines.codec import InspectResult, inspect
 from msmq_wire.wire.fields import WireStruct
@@ -26,12 +26,12 @@ _WIDEST = 8
 def structure_samples(group: str, stem: str) -> Iterator[Sample]:
     """The samples of a structure, always the same."""
     cls = GROUPS[group][stem]
-    numbering = Numbering(group, stem, {"as": stem})
+    sequence = SampleSequence(group, stem, {"as": stem})
     values = bases(cls) if issubclass(cls, WireStruct) else scalar_bases(cls)
     encoded = [_patterned(stem, reference.build(value)) for value in values]
     for data in encoded:
-        if numbering.sees(data):
-            yield numbering.sample(data, _expected(stem, data, whole=True))
+        if sequence.sees(data):
+            yield sequence.sample(data, _expected(stem, data, whole=True))
     tried: set[str] = set()
     for place, data in enumerate(encoded):
         found = _leaves(stem, data)
@@ -40,13 +40,13 @@ def structure_samples(group: str, stem: str) -> Iterator[Sample]:
         tried.update(leaf.path for leaf in found)
         for leaf in new:
             for value in _numbers(leaf):
-                yield from _set(numbering, stem, data, leaf, value)
+                yield from _set(sequence, stem, data, leaf, value)
         if place < 2:
-            yield from _cuts(numbering, stem, data, found)
+            yield from _cuts(sequence, stem, data, found)
     data = encoded[0] + b"\xaa\x55"
-    if numbering.sees(data):
-        yield numbering.sample(
-            data, _expected(stem, data), Change(how="append", offset=len(encoded[0]), length=2)
+    if sequence.sees(data):
+        yield sequence.sample(
+            data, _expected(stem, data), SampleEdit(how="append", offset=len(encoded[0]), length=2)
         )
 
 
@@ -88,23 +88,23 @@ def _numbers(leaf: Leaf) -> list[int]:
     return [one for one in dict.fromkeys((*numbers, *near, *single, *flipped)) if 0 <= one <= top]
 
 
-def _set(numbering: Numbering, stem: str, data: bytes, leaf: Leaf, value: int) -> Iterator[Sample]:
+def _set(sequence: SampleSequence, stem: str, data: bytes, leaf: Leaf, value: int) -> Iterator[Sample]:
     changed = _replaced(data, leaf, value.to_bytes(leaf.span.length, "little"))
-    if numbering.sees(changed):
-        change = Change(
+    if sequence.sees(changed):
+        change = SampleEdit(
             how="set", path=leaf.path, offset=leaf.span.offset, length=leaf.span.length, value=value
         )
-        yield numbering.sample(changed, _expected(stem, changed, about=leaf.path), change)
+        yield sequence.sample(changed, _expected(stem, changed, about=leaf.path), change)
 
 
-def _cuts(numbering: Numbering, stem: str, data: bytes, found: list[Leaf]) -> Iterator[Sample]:
+def _cuts(sequence: SampleSequence, stem: str, data: bytes, found: list[Leaf]) -> Iterator[Sample]:
     """The bytes cut in front of each field, and inside of it."""
     borders = {leaf.span.offset for leaf in found}
     inside = {leaf.span.offset + leaf.span.length - 1 for leaf in found if leaf.span.length > 1}
     for size in sorted(borders | inside or range(len(data)))[:_MOST_CUTS]:
         cut = data[:size]
-        if size < len(data) and numbering.sees(cut):
-            yield numbering.sample(cut, _expected(stem, cut), Change(how="cut", offset=size))
+        if size < len(data) and sequence.sees(cut):
+            yield sequence.sample(cut, _expected(stem, cut), SampleEdit(how="cut", offset=size))
 
 
 def _expected(stem: str, data: bytes, *, whole: bool = False, about: str = "") -> Expected:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msmq_wire.corpus.parameters import parameter_values
-from msmq_wire.corpus.sample import Change, Expected, Numbering, Sample, error_place, places
+from msmq_wire.corpus.sample import Expected, Sample, SampleEdit, SampleSequence, error_place, places
 from msmq_wire.errors import EncodeError
 from msmq_wire.records.view import view
 from msmq_wire.rpc.interfaces import METHODS, Method
@@ -32,12 +32,12 @@ def stub_samples(stem: str) -> Iterator[Sample]:
             said = {"method": method.name, "side": side, "syntax": name}
             most = _MOST_BIG_ENDIAN if syntax is NDR_BIG_ENDIAN else _MOST_VALUES
             step = -(-len(values) // most) or 1
-            numbering = Numbering("stubs", f"{stem}-{side}-{name}", said)
-            yield from _samples(numbering, method, side, syntax, values[::step])
+            sequence = SampleSequence("stubs", f"{stem}-{side}-{name}", said)
+            yield from _samples(sequence, method, side, syntax, values[::step])
 
 
 def _samples(
-    numbering: Numbering, method: Method, side: Side, syntax: Syntax, values: list[object]
+    sequence: SampleSequence, method: Method, side: Side, syntax: Syntax, values: list[object]
 ) -> Iterator[Sample]:
     longest = b""
     for value in values:
@@ -46,20 +46,22 @@ def _samples(
         except EncodeError:
             # What fits one syntax can be too large for the other.
             continue
-        if numbering.sees(data):
+        if sequence.sees(data):
             longest = max(longest, data, key=len)
-            yield numbering.sample(data, _expected(method, side, syntax, data, whole=True))
+            yield sequence.sample(data, _expected(method, side, syntax, data, whole=True))
     if syntax is NDR_BIG_ENDIAN:
         return
     for at in range(0, min(len(longest), _CHANGED), 4):
         for lie in _LIES:
             data = longest[:at] + lie + longest[at + 4 :]
-            if len(data) == len(longest) and numbering.sees(data):
-                change = Change(how="set", offset=at, length=4, value=int.from_bytes(lie, "little"))
-                yield numbering.sample(data, _expected(method, side, syntax, data), change)
-        if numbering.sees(longest[:at]):
-            yield numbering.sample(
-                longest[:at], _expected(method, side, syntax, longest[:at]), Change(how="cut", offset=at)
+            if len(data) == len(longest) and sequence.sees(data):
+                change = SampleEdit(how="set", offset=at, length=4, value=int.from_bytes(lie, "little"))
+                yield sequence.sample(data, _expected(method, side, syntax, data), change)
+        if sequence.sees(longest[:at]):
+            yield sequence.sample(
+                longest[:at],
+                _expected(method, side, syntax, longest[:at]),
+                SampleEdit(how="cut", offset=at),
             )
 
 

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from hypothesis import strategies as st
 
+from msmq_wire.buffers import as_bytes
 from msmq_wire.engines import reference
 from msmq_wire.reassembly.sections import split_sections
 from msmq_wire.srmp.building import build_srmp
@@ -65,9 +66,16 @@ def sections(draw: st.DrawFn) -> tuple[bytes, tuple[SectionBuffer, ...]]:
     )
 
 
+def chunks(data: bytes | bytearray | memoryview) -> st.SearchStrategy[list[bytes]]:
+    """The pieces in which a stream arrives: cut at up to 8 places, none of them empty.
+
+    Raises TypeError where ``data`` is no buffer of bytes.
+    """
+    return _chunks(as_bytes(data))
+
+
 @st.composite
-def chunks(draw: st.DrawFn, data: bytes) -> list[bytes]:
-    """The pieces in which a stream arrives: cut at up to 8 places, none of them empty."""
+def _chunks(draw: st.DrawFn, data: bytes) -> list[bytes]:
     places = draw(st.lists(st.integers(0, len(data)), max_size=8))
     borders = sorted({0, *places, len(data)})
     return [data[start:end] for start, end in itertools.pairwise(borders)]
