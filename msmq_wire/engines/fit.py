@@ -9,6 +9,9 @@ from __future__ import annotations
 import operator
 from typing import Any, TypeVar
 
+import construct
+import msgspec
+
 from msmq_wire.arguments import wrong_type
 from msmq_wire.engines import reference
 from msmq_wire.errors import DecodeError, EncodeError
@@ -38,6 +41,7 @@ from msmq_wire.wire.fields import (
     fields,
     known,
 )
+from msmq_wire.wire.nodes import ZeroTerminated, named
 from msmq_wire.wire.packets.base import BinaryPacket, Total
 
 _Struct = TypeVar("_Struct", bound=WireStruct)
@@ -48,10 +52,11 @@ def fit(packet: _Struct) -> _Struct:
 
     Parts decide: a part that is there is announced, one that is None is not. Pad bytes of the right length
     stay as they are, and so do bytes that no header claims. A packet that is right already comes back equal.
-    Raises EncodeError when no size field can hold what is there.
+    Raises EncodeError when no size field can hold what is there, or a field has a value of a wrong type.
     """
     if not isinstance(packet, WireStruct):
         raise EncodeError(wrong_type("packet", "a structure of this package", packet))
+    _check_types(packet)
     draft = _Draft(packet, None)
     settled = _consistent(packet)
     draft.announce(settled=settled)
@@ -60,6 +65,50 @@ def fit(packet: _Struct) -> _Struct:
         draft.lay_out(0, settled=settled)
     fitted: _Struct = draft.value()
     return fitted
+
+
+def _check_types(structure: WireStruct) -> None:
+    """Raises EncodeError for the first field whose value has a type that the field cannot hold."""
+    for field in fields(type(structure)):
+        if field.position or isinstance(field.subcon, Value):
+            continue
+        try:
+            _check_type(getattr(structure, field.name), field.subcon)
+        except EncodeError as error:
+            raise named(error, field.name) from None
+
+
+def _check_type(value: Any, subcon: Any) -> None:
+    if value is msgspec.UNSET:
+        raise EncodeError("this was not decoded, so it cannot be encoded")
+    while isinstance(subcon, Opt):
+        subcon = subcon.subcon
+    if value is None:
+        return
+    if isinstance(subcon, Items):
+        if not isinstance(value, tuple):
+            raise EncodeError(f"a {type(value).__name__} where a tuple belongs")
+        for number, item in enumerate(value):
+            try:
+                _check_type(item, subcon.subcon)
+            except EncodeError as error:
+                raise named(error, f"[{number}]") from None
+    elif isinstance(subcon, Bytes | Align | ZeroTerminated) and not isinstance(value, bytes):
+        raise EncodeError(f"a {type(value).__name__} where bytes belong")
+    elif isinstance(subcon, Node) and not isinstance(value, subcon.cls):
+        raise EncodeError(f"a {type(value).__name__} where a {subcon.cls.__name__} belongs")
+    elif isinstance(subcon, Choice) and not any(subcon.chosen(key, value) for key in subcon.cases):
+        raise EncodeError(f"a {type(value).__name__} where {_cases(subcon)} belongs")
+    elif isinstance(subcon, construct.FormatField) and not isinstance(value, int):
+        raise EncodeError(f"a {type(value).__name__} where a number belongs")
+    if isinstance(value, WireStruct):
+        _check_types(value)
+
+
+def _cases(subcon: Choice) -> str:
+    """What a field can hold, in words."""
+    names = dict.fromkeys(case.cls.__name__ for case in subcon.cases.values() if isinstance(case, Node))
+    return f"a {' or '.join(names)}"
 
 
 def _consistent(packet: WireStruct) -> bool:

@@ -197,3 +197,54 @@ def test_a_lying_packet_size_is_mended_and_an_unfitted_one_is_refused() -> None:
     with pytest.raises(EncodeError, match="undeclared"):
         encode(packet)
     assert fit(packet).base_header.packet_size == 120
+
+
+@pytest.mark.parametrize(
+    ("part", "field", "value", "message"),
+    [
+        ("base_header", "packet_size", "208", "a str where a number belongs at base_header.packet_size"),
+        (
+            "message_properties_header",
+            "label",
+            "Order",
+            "a str where bytes belong at message_properties_header.label",
+        ),
+        (
+            "message_properties_header",
+            "message_body",
+            7,
+            "a int where bytes belong at message_properties_header.message_body",
+        ),
+        (
+            "user_header",
+            "destination_queue",
+            "DIRECT=OS:host\\q",
+            "a str where a PrivateQueueFormatNameId or PublicQueueFormatName or DirectQueueFormatName "
+            "belongs at user_header.destination_queue",
+        ),
+        (
+            "base_header",
+            "flags",
+            msgspec.UNSET,
+            "this was not decoded, so it cannot be encoded at base_header.flags",
+        ),
+    ],
+)
+def test_a_value_of_a_wrong_type_is_refused_by_its_path(
+    part: str, field: str, value: object, message: str
+) -> None:
+    packet = UserMessage(message_properties_header=MessagePropertiesHeader())
+    header = msgspec.structs.replace(getattr(packet, part), **{field: value})
+    with pytest.raises(EncodeError) as caught:
+        fit(msgspec.structs.replace(packet, **{part: header}))
+    assert str(caught.value) == message
+
+
+def test_a_list_of_a_wrong_type_is_refused_by_its_path() -> None:
+    header = MultiQueueFormatHeader()
+    wrong = MQFAddressHeader(format_name_list=["DIRECT=OS:host\\q"])  # type: ignore[arg-type]  # the mistake
+    with pytest.raises(EncodeError, match=r"a list where a tuple belongs at destination\.format_name_list"):
+        fit(msgspec.structs.replace(header, destination=wrong))
+    wrong = MQFAddressHeader(format_name_list=("DIRECT=OS:host\\q",))  # type: ignore[arg-type]  # the mistake
+    with pytest.raises(EncodeError, match=r"MQFFormatNameElement belongs at destination\.\w+\[0\]"):
+        fit(msgspec.structs.replace(header, destination=wrong))
