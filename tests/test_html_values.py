@@ -75,3 +75,17 @@ def test_a_diagnosis_is_a_table_of_its_causes() -> None:
     text = mw.diagnose(str(Path(_DEMO).parents[1] / "digest" / "fault_and_attack.pcap"))._repr_html_()
     assert ">What is wrong</caption>" in text
     assert f'<td style="{_CELL}">high</td>' in text
+
+
+def test_an_explanation_is_a_table_of_facts_and_one_of_steps() -> None:
+    text = mw.why(_DEMO, "payment 93")._repr_html_()
+    assert f'outcome</th><td style="{_CELL}">received</td>' in text
+    assert ">Steps</caption>" in text
+    assert f'<td style="{_CELL}">OrderAck: the destination saved it</td>' in text
+    assert text == mw.why(_DEMO, "payment 93").message._repr_html_()
+
+
+def test_an_explanation_of_several_messages_is_a_table_of_them() -> None:
+    text = mw.why(_DEMO, "private$")._repr_html_()
+    assert f'<td style="{_CELL}">order 4711</td><td style="{_CELL}">acknowledged</td>' in text
+    assert text.count("<tr>") == 1 + 3

@@ -120,6 +120,22 @@ _PARTIAL = mw.inspect(mw.encode(_MESSAGE)[:40])
             "<Answer 3: None.>",
         ),
         (Statement(text="None."), "<Statement None.>"),
+        (
+            mw.why(_DEMO, "payment 93").steps[1],
+            r"<ExplainedStep 2026-11-20 09:14:08.167Z sent: DIRECT=OS:msg01\private$\payments, "
+            'transactional, "payment 93", 69 bytes>',
+        ),
+        (
+            mw.why(_DEMO, "payment 93"),
+            '<WhyAnswer (received) Message "payment 93" from 192.0.2.21 to '
+            r"DIRECT=OS:msg01\private$\payments was received.>",
+        ),
+        (
+            mw.why(_DEMO, "payment 93").message,
+            '<ExplainedMessage (received) Message "payment 93" from 192.0.2.21 to '
+            r"DIRECT=OS:msg01\private$\payments was received.>",
+        ),
+        (mw.why(_DEMO, "private$"), "<WhyAnswer 3 messages fit 'private$'>"),
     ],
 )
 def test_a_value_is_one_short_line_with_its_texts(value: Any, text: str) -> None:

@@ -16,11 +16,12 @@ from msmq_wire.detection.diagnosis.naming import matching, no_message
 from msmq_wire.detection.diagnosis.phrases import Phrases, count, short
 from msmq_wire.detection.diagnosis.timeline import TimelineStep, message_steps
 from msmq_wire.errors import CaptureError, NoSuchMessageError
+from msmq_wire.html_values import facts_html, rows_html
 from msmq_wire.records.outcome import Outcome
 from msmq_wire.records.recognition import Ports
 from msmq_wire.records.view import date_time
 from msmq_wire.report.redaction.redactor import Redactor
-from msmq_wire.representation import struct_line
+from msmq_wire.representation import line, shortened
 from msmq_wire.rpc.pdu_protection import Negotiator
 from msmq_wire.sessions import MessageLife, Story
 
@@ -37,7 +38,9 @@ class ExplainedStep(msgspec.Struct, frozen=True, kw_only=True):
     what: str
     detail: str
 
-    __repr__ = struct_line
+    def __repr__(self) -> str:
+        time = "" if self.time is None else f"{self.time:%Y-%m-%d %H:%M:%S.%f}"[:-3] + "Z"
+        return line(self, time, shortened(self.text, 120))
 
     @property
     def time(self) -> datetime | None:
@@ -72,7 +75,16 @@ class ExplainedMessage(msgspec.Struct, frozen=True, kw_only=True):
     unknown: tuple[str, ...]
     steps: tuple[ExplainedStep, ...]
 
-    __repr__ = struct_line
+    def __repr__(self) -> str:
+        return line(self, f"({self.outcome})", shortened(self.sentence, 120))
+
+    def _repr_html_(self) -> str:
+        names = ("outcome", "sentence", "reason", "action")
+        facts = [(name, getattr(self, name)) for name in names]
+        steps = [(step.time, step.src, step.dst, step.text) for step in self.steps]
+        return facts_html(f"message {self.message_id}", [*facts, ("unknown", " ".join(self.unknown))]) + (
+            rows_html("Steps", ("time", "from", "to", "what"), steps)
+        )
 
     @property
     def time(self) -> datetime | None:
@@ -98,7 +110,16 @@ class WhyAnswer(msgspec.Struct, frozen=True, kw_only=True):
     errors: tuple[CaptureError, ...] = ()
     notices: tuple[str, ...] = ()
 
-    __repr__ = struct_line
+    def __repr__(self) -> str:
+        if len(self.messages) == 1:
+            return line(self, f"({self.outcome})", shortened(self.sentence, 120))
+        return line(self, f"{len(self.messages):,} messages fit {shortened(repr(self.words))}")
+
+    def _repr_html_(self) -> str:
+        if len(self.messages) == 1:
+            return self.message._repr_html_()
+        rows = [(one.time, one.queue, one.label, one.outcome) for one in self.messages]
+        return rows_html(f"Messages that fit {self.words!r}", ("time", "queue", "label", "outcome"), rows)
 
     def __iter__(self) -> Iterator[ExplainedMessage]:
         return iter(self.messages)
