@@ -17,12 +17,15 @@ from msmq_wire.records.rpc_packets import RpcCall, TransferBuffer
 from msmq_wire.records.srmp_packets import SrmpField, SrmpMessage
 from msmq_wire.representation import LONGEST, shortened
 from msmq_wire.rpc.transfer_properties import MessageProperties
+from msmq_wire.sessions import StoryFollower
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.headers.base_header import BaseHeader
+from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
 from msmq_wire.wire.headers.user_header import UserHeader
 from msmq_wire.wire.musts import Anomaly
 from msmq_wire.wire.packets.final_ack import FinalAck
 from msmq_wire.wire.packets.ping import Ping
+from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import FixedWcharText, WcharText
 from tests.whole_repr import differences, whole_repr
@@ -121,6 +124,15 @@ _PARTIAL = mw.inspect(mw.encode(_MESSAGE)[:40])
         ),
         (Statement(text="None."), "<Statement None.>"),
         (
+            mw.DiagnosisResult(
+                story=StoryFollower().finish(),
+                digest=Digest(
+                    lines=(DigestLine(severity="low", confidence="guess", text="It is slow.", question=3),)
+                ),
+            ),
+            "<DiagnosisResult 1 cause: It is slow.>",
+        ),
+        (
             mw.why(_DEMO, "payment 93").steps[1],
             r"<ExplainedStep 2026-11-20 09:14:08.167Z sent: DIRECT=OS:msg01\private$\payments, "
             'transactional, "payment 93", 69 bytes>',
@@ -136,6 +148,10 @@ _PARTIAL = mw.inspect(mw.encode(_MESSAGE)[:40])
             r"DIRECT=OS:msg01\private$\payments was received.>",
         ),
         (mw.why(_DEMO, "private$"), "<WhyAnswer 3 messages fit 'private$'>"),
+        (
+            UserMessage(message_properties_header=MessagePropertiesHeader(label=b"a\0")),  # type: ignore[arg-type]
+            "<UserMessage 120 bytes>",
+        ),
     ],
 )
 def test_a_value_is_one_short_line_with_its_texts(value: Any, text: str) -> None:

@@ -18,6 +18,7 @@ from msmq_wire.detection.diagnosis import (
     DigestLine,
     rules_for_diagnosis,
 )
+from msmq_wire.detection.diagnosis.phrases import count
 from msmq_wire.errors import CaptureError
 from msmq_wire.html_values import facts_html, rows_html
 from msmq_wire.invisible import escaped
@@ -57,7 +58,7 @@ class DiagnosisResult(msgspec.Struct, frozen=True):
     def __repr__(self) -> str:
         if not self.causes:
             return line(self, "" if self.digest is None else shortened(self.digest.nothing, 120))
-        return line(self, f"{len(self.causes)} causes:", shortened(self.causes[0].text, 120))
+        return line(self, f"{count(len(self.causes), 'cause')}:", shortened(self.causes[0].text, 120))
 
     def _repr_html_(self) -> str:
         if self.digest is None or not self.digest.causes:

@@ -20,6 +20,7 @@ from msmq_wire.wire.headers.user_header import UserHeader
 from msmq_wire.wire.musts import Must, Musts
 from msmq_wire.wire.packets.base import PACKET_SIZE, UNDECLARED, BinaryPacket, Total
 from msmq_wire.wire.types.guid import NULL_GUID
+from msmq_wire.wire.types.wchar_text import WcharText
 
 _USER = SpecRef("MS-MQMQ", "2.2.19.2")
 
@@ -74,7 +75,7 @@ class MessageHeaders(BinaryPacket, frozen=True, kw_only=True, gc=False):
         queue = label = None
         if isinstance(user, UserHeader) and isinstance(user.flags, int):
             queue = user.format_name("destination_queue")
-        if isinstance(properties, MessagePropertiesHeader) and isinstance(properties.label, bytes):
+        if isinstance(properties, MessagePropertiesHeader) and isinstance(properties.label, WcharText):
             label = properties.label.text
         return queue or "", label or ""
 
