@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
+from msmq_wire.arguments import wrong_type
 from msmq_wire.records.filter.compiling import asks_for_outcome, compile_filter
 
 if TYPE_CHECKING:
@@ -15,8 +16,14 @@ Expressions: TypeAlias = str | Sequence[str] | None
 
 
 def expressions_in(given: Expressions) -> tuple[str, ...]:
-    """The expressions that were given."""
-    return () if given is None else (given,) if isinstance(given, str) else tuple(given)
+    """The expressions that were given. Raises TypeError for what is no text."""
+    if given is None:
+        return ()
+    if isinstance(given, str):
+        return (given,)
+    if not isinstance(given, Sequence) or not all(isinstance(one, str) for one in given):
+        raise TypeError(wrong_type("filter", "text or a list of texts", given))
+    return tuple(given)
 
 
 def filter_of(given: Expressions, *, outcomes: bool = False) -> Filter | None:

@@ -10,6 +10,7 @@ import msgspec
 
 from msmq_wire.api.capture_iterator import CaptureReport, Captures
 from msmq_wire.api.following import follow_story
+from msmq_wire.arguments import check_text
 from msmq_wire.detection import Evidence
 from msmq_wire.detection.diagnosis import why as reasons
 from msmq_wire.detection.diagnosis.naming import matching, no_message
@@ -193,8 +194,10 @@ def why(
     ``words`` are text in its label or queue, ``GUID\\NUMBER``, the first digits of its GUID with
     ``\\NUMBER``, ``NUMBER`` alone, ``frame N``, ``frame N of FILE`` or ``id N``.
 
-    Raises NoSuchMessageError where no message fits, and CaptureError for a file that cannot be read.
+    Raises NoSuchMessageError where no message fits, CaptureError for a file that cannot be read, and
+    TypeError where ``words`` is no text.
     """
+    check_text("words", words)
     report = CaptureReport(
         path, ports=ports, streams=True, negotiator=negotiator, memory=memory, recursive=recursive
     )

@@ -6,6 +6,7 @@ import io
 import pickle
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -81,6 +82,14 @@ def test_acknowledgments_are_listed_on_request() -> None:
 )
 def test_a_filter_chooses_messages(filter_: str | list[str], labels: list[str]) -> None:
     assert [one.label for one in mw.messages(_DEMO, filter=filter_)] == labels
+
+
+@pytest.mark.parametrize(
+    ("filter_", "kind"), [(5, "int"), (b"label ~ order", "bytes"), (["label ~ order", 5], "list")]
+)
+def test_a_filter_that_is_no_text_is_refused(filter_: Any, kind: str) -> None:
+    with pytest.raises(TypeError, match=f"^filter must be text or a list of texts, not {kind}$"):
+        mw.messages(_DEMO, filter=filter_)
 
 
 def test_a_wrong_filter_says_what_the_command_says_before_anything_is_read() -> None:

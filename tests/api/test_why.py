@@ -73,3 +73,8 @@ def test_no_message_raises_what_the_command_says() -> None:
         "no message is called 'order 9999', by name, number, label, queue, frame or id"
     )
     assert isinstance(caught.value, LookupError)
+
+
+def test_what_is_no_text_is_refused_by_the_name_of_the_argument() -> None:
+    with pytest.raises(TypeError, match=r"^words must be text, not int$"):
+        mw.why(_DEMO, 4711)  # type: ignore[arg-type]  # the mistake
