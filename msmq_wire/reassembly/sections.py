@@ -151,7 +151,7 @@ def join_sections(sections: Sequence[SectionBuffer]) -> JoinedPacket:
             raise TypeError(f"sections must be SectionBuffer values, not {type(section).__name__}")
         as_bytes(section.data, "the data of a section")
     if not sections:
-        raise DecodeError("sections", "no section, no packet", spec=_SECTION)
+        raise DecodeError("sections", "no section is given", spec=_SECTION)
     kinds = [section.section_buffer_type for section in sections]
     problems: list[Anomaly] = []
     if len(kinds) == 2 and kinds[0] in _SECOND and kinds[1] in _FIRST:
