@@ -73,10 +73,12 @@ def build_message(
     ``queue``, ``admin_queue`` and ``response_queue`` are format names (``DIRECT=OS:host\\private$\\q``,
     ``PRIVATE=guid\\0000000f``, ``PUBLIC=guid``). The GUID of a private destination becomes
     QueueManagerAddress; a public destination needs ``queue_manager_address``. ``body`` is bytes, or text,
-    which becomes VT_LPWSTR. Times are in seconds, ``sent_time`` since 1970. ``acknowledge`` names the bits
-    of MessagePropertiesHeader.Flags. A transaction sets recoverable delivery and priority 0. ``headers`` are
-    whole headers by stem (``security_header=...``). ``sign`` signs it, and ``seal`` then encrypts its body
-    (`msmq_wire.sealing`). Raises EncodeError for what a packet cannot hold,
+    which becomes VT_LPWSTR. Times are in seconds, ``sent_time`` since 1970. ``acknowledge`` names the
+    acknowledgments that ``admin_queue`` gets, by their bits in MessagePropertiesHeader.Flags: ``"pa"`` that
+    it reached the queue, ``"na"`` that it did not, ``"pr"`` that it was received, ``"nr"`` that it was not.
+    A transaction sets recoverable delivery and priority 0. ``headers`` are whole headers by stem
+    (``security_header=...``). ``sign`` signs it, and ``seal`` then encrypts its body (`msmq_wire.sealing`).
+    Raises EncodeError for what a packet cannot hold,
     FormatNameError for a name that is none, TypeError for an argument of a wrong type or name.
     """
     given = locals()
