@@ -7,6 +7,8 @@ MILLISECOND = 1_000_000
 SECOND = 1000 * MILLISECOND
 
 _UNITS = ("bytes", "kB", "MB", "GB", "TB", "PB")
+_BITS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
+_MOST_DIGITS = 15
 
 
 def size_text(count: int) -> str:
@@ -15,3 +17,13 @@ def size_text(count: int) -> str:
     while size >= 999.95 and unit < len(_UNITS) - 1:
         size, unit = size / 1000, unit + 1
     return f"{size:.1f} {_UNITS[unit]}" if unit else f"{count} {'byte' if count == 1 else 'bytes'}"
+
+
+def byte_count(text: str) -> int | None:
+    """Bytes that a text as ``128m`` or ``1GB`` says; None where it says none."""
+    bare = text.lower().removesuffix("b")
+    digits = bare.rstrip("kmgt")
+    bits = _BITS.get(bare[len(digits) :])
+    if bits is None or not (digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS):
+        return None
+    return int(digits) << bits or None

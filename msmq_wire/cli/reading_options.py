@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import os
 from collections.abc import Callable, Mapping, Sequence
 from datetime import tzinfo
 from functools import wraps
 from inspect import Parameter, Signature, signature
-from pathlib import Path
 from typing import Any, TypeVar, get_args, get_type_hints
 
 import msgspec
 import typer
 
+from msmq_wire.capture.machine_memory import MEMORY, default_memory
 from msmq_wire.cli.capture_set import CaptureSet
 from msmq_wire.cli.options import (
     Carve,
@@ -60,13 +58,6 @@ BODY_KEYS = ("rsa_keys", "rsa_key_passwords", "trusted")
 
 _R = TypeVar("_R", bound=CaptureSet)
 _NOTHING: Mapping[str, Sequence[str]] = {}
-
-MEMORY = "MSMQ_WIRE_MEMORY"
-"""The variable that counts without the option."""
-_MOST_MEMORY = 2 << 30
-_PART_OF_MEMORY = 4
-_CGROUPS = Path("/sys/fs/cgroup")
-_OWN = Path("/proc/self/cgroup")
 
 
 class ReadingOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -233,54 +224,9 @@ def with_reading_options(
 
 
 def memory_for(text: str | None) -> int:
-    """Bytes that a text asks for, or `MEMORY`, else the smaller of 2 GiB and a quarter of what there is.
+    """Bytes that a text asks for, or `MEMORY`, else as much as `default_memory` says.
 
     Raises typer.BadParameter for what is no size.
     """
     asked = text or os.environ.get(MEMORY)
-    if asked:
-        return size_of(asked, "--memory" if text else MEMORY)
-    there = machine_memory()
-    return _MOST_MEMORY if there is None else min(_MOST_MEMORY, there // _PART_OF_MEMORY)
-
-
-def machine_memory() -> int | None:
-    """Bytes of memory of the machine, or as many as its container may have; None where nobody says."""
-    known = [one for one in (_physical(), *_limits()) if one is not None]
-    return min(known, default=None)
-
-
-def _physical() -> int | None:
-    if os.name == "nt":
-        return _of_windows()
-    with contextlib.suppress(AttributeError, OSError, ValueError):
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return None
-
-
-def _of_windows() -> int | None:
-    """GlobalMemoryStatusEx, of which the second half of the first 16 bytes counts what there is."""
-    status = (ctypes.c_ulonglong * 8)()
-    ctypes.c_ulong.from_buffer(status).value = ctypes.sizeof(status)
-    found = ctypes.windll.kernel32.GlobalMemoryStatusEx(status)  # type: ignore[attr-defined]  # of Windows
-    return int(status[1]) if found else None
-
-
-def _limits() -> list[int]:
-    """What control groups allow: of version 2 each around this process, of version 1 its own."""
-    folders = [_CGROUPS / "memory"]
-    for line in _text(_OWN).splitlines():
-        number, _, place = line.partition("::")
-        if number == "0":
-            own = _CGROUPS / place.strip("/")
-            folders += [own, *own.parents]
-    names = ("memory.max", "memory.limit_in_bytes")
-    inside = [folder for folder in folders if folder.is_relative_to(_CGROUPS)]
-    said = [_text(folder / name).strip() for folder in inside for name in names]
-    return [int(one) for one in said if one.isascii() and one.isdigit()]
-
-
-def _text(path: Path) -> str:
-    with contextlib.suppress(OSError, UnicodeDecodeError):
-        return path.read_text(encoding="ascii")
-    return ""
+    return size_of(asked, "--memory" if text else MEMORY) if asked else default_memory()

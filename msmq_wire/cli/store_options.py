@@ -14,13 +14,12 @@ import typer
 
 from msmq_wire.cli.reporting import print_error
 from msmq_wire.errors import MsmqWireError
+from msmq_wire.units import byte_count
 
 if TYPE_CHECKING:
     from msmq_wire.tables.store.store import Store
 
 _NEEDED = ("deltalake", "numpy", "pyarrow")
-_MOST_DIGITS = 15
-_BITS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
 
 TablesFolder = Annotated[
     str,
@@ -62,11 +61,7 @@ def opened_store(tables: str) -> Iterator[Store]:
 
 def size_of(text: str, hint: str) -> int:
     """Bytes that a text as ``128m`` says. Raises typer.BadParameter."""
-    bare = text.lower().removesuffix("b")
-    digits = bare.rstrip("kmgt")
-    bits = _BITS.get(bare[len(digits) :])
-    if not (digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS and int(digits)):
-        bits = None
-    if bits is None:
+    size = byte_count(text)
+    if size is None:
         raise typer.BadParameter(f"{text} is no size as 128m or 1g", param_hint=hint)
-    return int(digits) << bits
+    return size
