@@ -15,6 +15,7 @@ from msmq_wire.api.accounts import default_negotiator, without_secrets
 from msmq_wire.api.limits import dropped_text
 from msmq_wire.capture.capture_counts import most_text
 from msmq_wire.capture.capture_sequence import CaptureSequence
+from msmq_wire.capture.machine_memory import default_memory
 from msmq_wire.capture.named_captures import captures_named
 from msmq_wire.errors import CaptureError, MsmqWireError
 from msmq_wire.records.recognition import Ports
@@ -106,7 +107,7 @@ class CaptureReport:
             ports=ports,
             streams=streams,
             negotiator=negotiator or default_negotiator(),
-            memory=memory,
+            memory=default_memory() if memory is None else memory,
         )
         self.dropped = LeftOut()
         self.more: tuple[str, ...] = ()

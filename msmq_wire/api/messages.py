@@ -89,7 +89,7 @@ def messages(
     within `msmq_wire.records.body_keys.opening_bodies`.
 
     For outcomes the captures are read once to their end before the first message is given: ``memory`` bounds
-    the bytes that this takes, 40 MiB for what is followed by default. ``outcomes=False`` reads them once.
+    the bytes that this takes, by default as `--memory` of the command. ``outcomes=False`` reads them once.
 
     Raises MsmqWireError for a wrong filter, and for outcomes of what can be read only once. Iterating raises
     CaptureError for a file that cannot be opened or is no capture. A damaged file gives what is before the
