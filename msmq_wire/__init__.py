@@ -11,6 +11,7 @@ from msmq_wire.engines.message_arguments import Acknowledgment
 from msmq_wire.engines.message_builder import build_message
 from msmq_wire.errors import (
     CaptureError,
+    CaptureWarning,
     DecodeError,
     EncodeError,
     FormatNameError,
@@ -142,6 +143,7 @@ __all__ = [
     "CaptureError",
     "CaptureIterator",
     "CaptureReader",
+    "CaptureWarning",
     "ComCall",
     "CompoundMessageHeader",
     "ConnectionParameters",
@@ -273,9 +275,9 @@ _ON_DEMAND = {
     "TransferBuffer": "msmq_wire.records.rpc_packets",
     "opening_bodies": "msmq_wire.records.body_keys",
     "read_capture": "msmq_wire.capture.reader",
+    "table": "msmq_wire.api.table",
     "tree": "msmq_wire.records.tree.tree_text",
     "why": "msmq_wire.api.why",
-    "table": "msmq_wire.api.table",
 }
 
 # Those need the extra unseal, so they are not in __all__: "from msmq_wire import *" works without it.

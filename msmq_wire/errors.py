@@ -1,4 +1,4 @@
-"""The one exception tree. Nothing from construct, struct or a codec escapes this package."""
+"""The one exception tree, and a warning. Nothing from construct, struct or a codec escapes this package."""
 
 from __future__ import annotations
 
@@ -81,6 +81,10 @@ class CaptureError(MsmqWireError):
 
     def __str__(self) -> str:
         return f"{self.message} (at byte {self.offset})" if self.offset else self.message
+
+
+class CaptureWarning(UserWarning):
+    """An answer that lacks something: a file is damaged, or something was left out or dropped."""
 
 
 class TopologyError(MsmqWireError):

@@ -7,7 +7,9 @@ to know is in ``errors`` and ``notices`` when the iteration has ended.
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterator, Sequence
+from inspect import currentframe
 from types import TracebackType
 from typing import BinaryIO, TypeAlias, TypeVar
 
@@ -17,12 +19,13 @@ from msmq_wire.capture.capture_counts import most_text
 from msmq_wire.capture.capture_sequence import CaptureSequence
 from msmq_wire.capture.machine_memory import default_memory
 from msmq_wire.capture.named_captures import captures_named
-from msmq_wire.errors import CaptureError, MsmqWireError
+from msmq_wire.errors import CaptureError, CaptureWarning, MsmqWireError
 from msmq_wire.records.recognition import Ports
 from msmq_wire.rpc.pdu_protection import Negotiator
 from msmq_wire.sessions import LeftOut
 
 _T = TypeVar("_T", covariant=True)
+_PACKAGE = "msmq_wire."
 CapturePath: TypeAlias = str | os.PathLike[str]
 Captures: TypeAlias = CapturePath | BinaryIO | Sequence[CapturePath]
 """A path, ``"-"`` for standard input, a binary file object, or several paths."""
@@ -31,8 +34,8 @@ Captures: TypeAlias = CapturePath | BinaryIO | Sequence[CapturePath]
 class CaptureIterator(Iterator[_T]):
     """Iterates over what captures hold, as they are read; iterate once.
 
-    ``errors`` and ``notices`` are complete when the iteration has ended. `close` ends it early and closes the
-    file, as the end of a ``with`` block does.
+    ``errors`` and ``notices`` are complete when the iteration has ended; a CaptureWarning then says what is
+    missing. `close` ends it early and closes the file, as the end of a ``with`` block does.
     """
 
     def __init__(self, reading: CaptureReport, items: Iterator[_T]) -> None:
@@ -43,7 +46,11 @@ class CaptureIterator(Iterator[_T]):
         return self
 
     def __next__(self) -> _T:
-        return next(self._items)
+        try:
+            return next(self._items)
+        except StopIteration:
+            self._reading.warn()
+            raise
 
     def __enter__(self) -> CaptureIterator[_T]:
         return self
@@ -76,7 +83,7 @@ class CaptureIterator(Iterator[_T]):
 
 
 class CaptureReport:
-    """A reading of captures, and what has to be known of it afterwards."""
+    """A reading of captures, and what has to be known of it afterwards; call `warn` at its end."""
 
     def __init__(
         self,
@@ -109,6 +116,7 @@ class CaptureReport:
             negotiator=negotiator or default_negotiator(),
             memory=default_memory() if memory is None else memory,
         )
+        self._warned = False
         self.dropped = LeftOut()
         self.more: tuple[str, ...] = ()
 
@@ -122,17 +130,39 @@ class CaptureReport:
         """What else to know."""
         counts = self.sequence.counts
         sealed = counts.sealed if self.sequence.negotiator in (None, without_secrets) else 0
-        named = f"files left out of folders, as their names are not those of captures: {self._left_out}"
-        deeper = f"folders inside left out: {self._deeper}; recursive=True reads those, too"
-        closed = [f"{sealed} sealed calls could not be read: a negotiator opens them"]
-        dropped = dropped_text(self.dropped)
+        closed = f"{sealed} sealed calls could not be read: a negotiator opens them"
         return (
             *self.sequence.notices,
             *((most_text(counts.may_hide_msmq),) if counts.may_hide_msmq else ()),
             *counts.notice_texts,
-            *(closed if sealed else ()),
+            *((closed,) if sealed else ()),
+            *self._missing,
+        )
+
+    @property
+    def _missing(self) -> tuple[str, ...]:
+        """What is not in the answer, though it was captured."""
+        named = f"files left out of folders, as their names are not those of captures: {self._left_out}"
+        deeper = f"folders inside left out: {self._deeper}; recursive=True reads those, too"
+        dropped = dropped_text(self.dropped)
+        return (
             *((named,) if self._left_out else ()),
             *((deeper,) if self._deeper else ()),
             *((f"dropped to save memory, the oldest first: {dropped}",) if dropped else ()),
             *self.more,
         )
+
+    def warn(self) -> None:
+        """Warn whoever called this package of each error, and of what is missing; once."""
+        texts = () if self._warned else (*map(str, self.errors), *self._missing)
+        self._warned = True
+        for text in texts:
+            warnings.warn(text, CaptureWarning, stacklevel=_outside())
+
+
+def _outside() -> int:
+    """The stack level, as seen by who asks for it, of the first function that is not of this package."""
+    level, frame = 0, currentframe()
+    while frame is not None and frame.f_globals.get("__name__", "").startswith(_PACKAGE):
+        level, frame = level + 1, frame.f_back
+    return level

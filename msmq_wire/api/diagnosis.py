@@ -87,6 +87,7 @@ def diagnose(
     )
     found = diagnosed(report.sequence, Redactor(set()), UTC)
     report.dropped = found.story.left_out
+    report.warn()
     return msgspec.structs.replace(found, errors=report.errors, notices=report.notices)
 
 

@@ -203,6 +203,7 @@ def why(
     )
     story, phrases = follow_story(report.sequence, Redactor(set()))
     report.dropped = story.left_out
+    report.warn()
     found = matching(story, words, len(story.lives), phrases)
     if not found:
         raise NoSuchMessageError(no_message(repr(words)))

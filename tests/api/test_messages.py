@@ -136,12 +136,15 @@ def test_what_is_left_out_of_a_folder_is_a_notice(tmp_path: Path) -> None:
     for name in ("demo.pcap", "inside/demo.pcap", "notes.txt"):
         (tmp_path / name).write_bytes(_DEMO.read_bytes())
     found = mw.messages(tmp_path)
-    assert len(list(found)) == 3
+    with pytest.warns(mw.CaptureWarning) as warned:
+        assert len(list(found)) == 3
+    assert len(warned) == 2
     assert found.notices == (
         "files left out of folders, as their names are not those of captures: 1",
         "folders inside left out: 1; recursive=True reads those, too",
     )
-    assert len(list(mw.messages(tmp_path, recursive=True))) == 6
+    with pytest.warns(mw.CaptureWarning, match="^files left out of folders"):
+        assert len(list(mw.messages(tmp_path, recursive=True))) == 6
 
 
 def test_what_cannot_be_read_raises() -> None:
@@ -157,7 +160,7 @@ def test_what_cannot_be_read_raises() -> None:
 
 
 def test_a_damaged_file_gives_what_is_before_the_damage_and_says_so() -> None:
-    with mw.messages(_CUT, all=True) as found:
+    with pytest.warns(mw.CaptureWarning, match="cut"), mw.messages(_CUT, all=True) as found:
         assert [one.id for one in found] == [4]
     assert [(error.message, error.offset) for error in found.errors] == [
         (f"{_CUT}: the file is cut inside a record of 60 bytes", 856)
