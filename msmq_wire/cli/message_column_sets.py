@@ -9,6 +9,7 @@ import msgspec
 from msmq_wire.records.column import RECORD_COLUMNS, Column
 from msmq_wire.records.display import Display
 from msmq_wire.records.message import COLUMNS
+from msmq_wire.records.message_rows import MESSAGE_ROW_COLUMNS
 from msmq_wire.records.outcome import OUTCOME
 
 
@@ -53,7 +54,7 @@ _TABLE_WIDTHS = {
 }
 _TABLE_WIDTHS |= {"cut": 58, "body_size": 120, "via": 140, "body": 110}
 MESSAGE_COLUMNS = MessageColumnSet(
-    (*COLUMNS, OUTCOME), tuple(one.name for one in COLUMNS if not one.asked), _TABLE_WIDTHS
+    MESSAGE_ROW_COLUMNS, tuple(one.name for one in COLUMNS if not one.asked), _TABLE_WIDTHS
 )
 # The outcome is known only at the end of a capture.
 LIVE_MESSAGE_COLUMNS = MessageColumnSet(

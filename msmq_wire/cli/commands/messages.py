@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -24,21 +24,19 @@ from msmq_wire.cli.options import (
     filter_for,
     filters_by_outcome,
 )
-from msmq_wire.cli.outcome_column import outcome_source
 from msmq_wire.cli.reading_options import ReadingOptions, with_reading_options
 from msmq_wire.cli.reporting import print_error
 from msmq_wire.cli.row_output import RowOutput
 from msmq_wire.cli.selection import Selection
 from msmq_wire.cli.table_output import TableFileName, table_output
 from msmq_wire.errors import CaptureError
-from msmq_wire.records.column import RecordRow
 from msmq_wire.records.joined_capture import located
 from msmq_wire.records.message import COLUMNS, message_of
 from msmq_wire.records.message_body import MessageBody, message_body
 from msmq_wire.records.message_lines import csv_lines, json_lines
+from msmq_wire.records.message_rows import message_projection, message_row, names_outcome
 from msmq_wire.records.outcome import OUTCOME
 from msmq_wire.records.projection import ProjectedRows, Projection, rows_of_values
-from msmq_wire.records.row_values import RowValues
 from msmq_wire.records.tree.value_text import count_text
 
 if TYPE_CHECKING:
@@ -131,7 +129,7 @@ def messages(
     found = CARVED_MESSAGE_COLUMNS if options.carve else MESSAGE_COLUMNS
     if reading.once and not options.carve:
         found = LIVE_MESSAGE_COLUMNS
-        if any(name.strip(" +") == OUTCOME.name for name in (columns or "").split(",")):
+        if names_outcome(columns):
             raise typer.BadParameter(f"{OUTCOME.name} {READ_TWICE}", param_hint="--columns")
     by_outcome = filters_by_outcome(filters, reading)
     output = RowOutput(
@@ -160,7 +158,7 @@ def messages(
         outcomes = Outcomes(reading)
     selection = Selection(matches, outcome_of=None if outcomes is None else outcomes.of_record)
     if not (filters or redactor.what or body_files):
-        projection = _briefing(kind, output, outcomes, acknowledgments=all_)
+        projection = _projection(kind, output, outcomes, acknowledgments=all_)
     status = without_body = 0
 
     def show() -> tuple[int, int]:
@@ -181,8 +179,8 @@ def messages(
             if record not in selection:
                 continue
             matching += 1
-            became = () if outcomes is None else (outcome_source(outcomes.of_record(record)),)
-            output.write(RowValues(shown, message, RecordRow(shown), *became, hidden=hidden))
+            became = None if outcomes is None else outcomes.of_record(record)
+            output.write(message_row(shown, message, became, hidden=hidden))
             if body_files is not None and status == 0:
                 body = message_body(shown)
                 if body is None:
@@ -210,28 +208,19 @@ def messages(
     raise typer.Exit(reading.status or status)
 
 
-def _briefing(
+def _projection(
     kind: RowFormat | FileFormat, output: RowOutput, outcomes: Outcomes | None, *, acknowledgments: bool
 ) -> Projection | None:
     """What makes rows without a record for each, where all columns can be had so."""
-    names = output.keys
-    wanted = tuple(_KNOWN[name] for name in names if name in _KNOWN)
-    make = rows_of_values if isinstance(kind, FileFormat) else None
+    of_all = None if outcomes is None else outcomes.of_all
+    make: Callable[[Sequence[list[Any]]], list[Any]] | None = None
     if output.table is not None:
         make = output.table.cells
-    if outcomes is None:
-        if len(wanted) < len(names):
-            return None
-        return Projection(wanted, make or _LINES[RowFormat(kind)](wanted), acknowledgments=acknowledgments)
-    place, became = names.index(OUTCOME.name), outcomes.of_all
-    if make is None or len(wanted) + 1 < len(names):
-        return None
-
-    def cells(values: Sequence[list[Any]]) -> list[Any]:
-        *shown, records, message_ids = values
-        return make([*shown[:place], became(records, message_ids), *shown[place:]])
-
-    return Projection((*wanted, _KNOWN["id"], _KNOWN["message_id"]), cells, acknowledgments=acknowledgments)
+    elif isinstance(kind, FileFormat):
+        make = rows_of_values
+    elif outcomes is None:
+        make = _LINES[kind](tuple(_KNOWN[name] for name in output.keys if name in _KNOWN))
+    return message_projection(output.keys, make, of_all, acknowledgments=acknowledgments)
 
 
 def _write_body(body_files: BodyFiles, row: Mapping[str, Any], body: MessageBody, capture: str) -> int:
