@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from msmq_wire.api.call_attributes import CallAttributes
 from msmq_wire.api.capture_iterator import CaptureIterator, CaptureReport, Captures
 from msmq_wire.api.filters import Expressions, filter_of
+from msmq_wire.capture.capture_sequence import CaptureSequence
+from msmq_wire.html_values import facts_html
 from msmq_wire.records.call import CallFinder, CallValues
 from msmq_wire.records.call_story import CarriedMessage
 from msmq_wire.records.filter.subject import Subject
@@ -34,6 +36,10 @@ class Call(CallAttributes, frozen=True, kw_only=True):
     def __repr__(self) -> str:
         shown = (f"{name}={getattr(self, name)!r}" for name in ("id", "method", "queue", "status_name"))
         return line(self, *shown)
+
+    def _repr_html_(self) -> str:
+        names = ("time", "client", "server", "interface", "method", "queue", "status_name", "latency", "what")
+        return facts_html(f"call {self.id}", ((name, getattr(self, name)) for name in names))
 
     @cached_property
     def _values(self) -> CallValues:
@@ -65,13 +71,15 @@ def calls(
     return CaptureIterator(report, _calls(report, matches))
 
 
-def _calls(report: CaptureReport, matches: Filter | None) -> Iterator[Call]:
+def call_values(reading: CaptureSequence, matches: Filter | None) -> Iterator[CallValues]:
+    """What is known of each call that is read, and matches."""
     finder = CallFinder()
-    for record in map(located, report.sequence):
+    for record in map(located, reading):
         wanted = isinstance(record.packet, RpcCall) and (matches is None or matches(Subject(record)))
-        yield from map(_call, finder.take(record, wanted=wanted))
-    yield from map(_call, finder.finish())
+        yield from finder.take(record, wanted=wanted)
+    yield from finder.finish()
 
 
-def _call(values: CallValues) -> Call:
-    return Call(record=values.record, carried=values.carried)
+def _calls(report: CaptureReport, matches: Filter | None) -> Iterator[Call]:
+    for values in call_values(report.sequence, matches):
+        yield Call(record=values.record, carried=values.carried)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from operator import is_
 
 import msgspec
@@ -14,6 +14,7 @@ from msmq_wire.detection import RULES, SEVERITIES, Finding, Severity
 from msmq_wire.detection.filtering import FindingFilter
 from msmq_wire.detection.judge import beyond
 from msmq_wire.detection.named_rules import rules_named
+from msmq_wire.detection.rule import Rule
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.records.joined_capture import located
 from msmq_wire.records.recognition import Ports
@@ -44,13 +45,14 @@ def findings(
     """
     if level not in SEVERITIES:
         raise MsmqWireError(f"level is one of {', '.join(SEVERITIES)}, not {level!r}")
-    asked = RULES if rules is None else rules_named([rules] if isinstance(rules, str) else rules)
+    asked: Mapping[str, Rule] = (
+        RULES if rules is None else rules_named([rules] if isinstance(rules, str) else rules)
+    )
     wanted = FindingFilter(expressions_in(filter)) if expressions_in(filter) else None
     report = CaptureReport(
         path, ports=ports, streams=True, negotiator=negotiator, memory=memory, recursive=recursive
     )
-    judge = RedactingJudge(asked, Redactor(set()), budget=report.sequence.budget)
-    return CaptureIterator(report, _findings(report, judge, wanted, SEVERITIES.index(level)))
+    return CaptureIterator(report, matching_findings(report, asked, wanted, SEVERITIES.index(level)))
 
 
 def judged(
@@ -70,9 +72,11 @@ def judged(
         yield from judge.finish()
 
 
-def _findings(
-    report: CaptureReport, judge: RedactingJudge, wanted: FindingFilter | None, least: int
+def matching_findings(
+    report: CaptureReport, rules: Mapping[str, Rule], wanted: FindingFilter | None, least: int = 0
 ) -> Iterator[Finding]:
+    """The findings of some rules that match, from the severity with the number ``least`` on."""
+    judge = RedactingJudge(rules, Redactor(set()), budget=report.sequence.budget)
     for finding in judged(report.sequence, judge, wanted):
         if finding.rank >= least and (wanted is None or finding in wanted):
             yield _located(finding)

@@ -8,7 +8,8 @@ if TYPE_CHECKING:
     from msmq_wire.sessions import LeftOut
 
 
-READ_TWICE = "needs two readings, and this capture can be read only once: save it to a file first"
+READ_ONCE = "this capture can be read only once: save it to a file first"
+READ_TWICE = f"needs two readings, and {READ_ONCE}"
 """What is said of a pipe, and of standard input, behind what needs them."""
 
 

@@ -1,4 +1,4 @@
-"""`table`: what is in a capture as a table, for whatever reads Arrow: Polars, pandas, DuckDB, pyarrow.
+"""`table`: what is in captures as a table, for whatever reads Arrow: Polars, pandas, DuckDB, pyarrow.
 
 The rule kept here: a table is what the command of its name writes with ``--to``: the same columns and rows.
 It is read anew each time, and never held whole.
@@ -10,12 +10,17 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from itertools import chain
-from typing import Any, Literal, TypeAlias, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import msgspec
 
-from msmq_wire.capture.reader import CaptureReader
-from msmq_wire.detection import Judge
+from msmq_wire.api.calls import call_values
+from msmq_wire.api.capture_iterator import CaptureReport, Captures
+from msmq_wire.api.filters import Expressions, expressions_in, filter_of, filters_by_outcome
+from msmq_wire.api.findings import matching_findings
+from msmq_wire.api.limits import READ_ONCE, READ_TWICE
+from msmq_wire.api.outcomes import Outcomes
+from msmq_wire.detection import RULES
 from msmq_wire.detection.columns import (
     FINDING_ALIASES,
     FINDING_COLUMNS,
@@ -24,19 +29,28 @@ from msmq_wire.detection.columns import (
     FindingView,
 )
 from msmq_wire.detection.filtering import FindingFilter
-from msmq_wire.records.call import CALL_COLUMNS, CallFinder
-from msmq_wire.records.column import Column, RecordRow
+from msmq_wire.errors import CaptureError, MsmqWireError
+from msmq_wire.html_values import rows_html
+from msmq_wire.records.call import CALL_COLUMNS
+from msmq_wire.records.column import Column
 from msmq_wire.records.column_choice import chosen_columns, column_names
-from msmq_wire.records.filter.compiling import compile_filter
 from msmq_wire.records.filter.subject import Subject
 from msmq_wire.records.item_rows import USUAL, item_columns, item_row
-from msmq_wire.records.message import COLUMNS, MessageColumn, message_of
-from msmq_wire.records.projection import ProjectedRows, Projection, rows_of_values
+from msmq_wire.records.joined_capture import located
+from msmq_wire.records.message import COLUMNS, message_of
+from msmq_wire.records.message_rows import (
+    MESSAGE_ROW_COLUMNS,
+    message_projection,
+    message_row,
+    names_outcome,
+)
+from msmq_wire.records.outcome import OUTCOME
+from msmq_wire.records.projection import ProjectedRows, rows_of_values
 from msmq_wire.records.recognition import Ports
-from msmq_wire.records.record import Record
-from msmq_wire.records.row_values import RowValues
-from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.rpc.pdu_protection import Negotiator
+
+if TYPE_CHECKING:
+    from msmq_wire.records.filter.compiling import Filter
 
 Rows: TypeAlias = Literal["messages", "calls", "findings", "packets"]
 """What a table has a row for."""
@@ -45,29 +59,35 @@ _Values: TypeAlias = Iterator[Sequence[Sequence[Any]]]
 """Rows, some at a time, each a value for each column."""
 
 
+class _Choice(msgspec.Struct, frozen=True):
+    """The columns of a table, and what its rows must match."""
+
+    columns: tuple[Column, ...]
+    matches: Filter | None = None
+    findings: FindingFilter | None = None
+    by_outcome: bool = False
+
+    @property
+    def names(self) -> list[str]:
+        return [one.name for one in self.columns]
+
+
 class CaptureTable:
-    """The rows of a capture, read anew by each that asks: ``pl.DataFrame(table)``, ``pa.table(table)``.
+    """The rows of captures, read anew by each that asks: ``pl.DataFrame(table)``, ``pa.table(table)``.
 
     DuckDB finds a variable by its name: ``duckdb.sql("select * from table")``. Needs numpy and pyarrow. What
-    cannot be opened, or is no capture, raises CaptureError when it is read; damage later on ends the rows.
+    cannot be opened, or is no capture, raises CaptureError when it is read. After rows that lack something
+    there is a CaptureWarning. ``errors`` and ``notices`` are those of the last reading, complete at its end.
     """
 
     def __init__(
-        self,
-        path: str | os.PathLike[str],
-        rows: Rows,
-        columns: tuple[Column, ...],
-        filter_: str | None,
-        *,
-        ports: Ports = (),
-        negotiator: Negotiator | None = None,
+        self, captures: Captures, rows: Rows, choice: _Choice, read: Callable[[], CaptureReport]
     ) -> None:
-        self._ports = ports
-        self._negotiator = negotiator
-        self._path = os.fspath(path)
+        self._captures = captures
         self._rows = rows
-        self._columns = columns
-        self._filter = filter_
+        self._choice = choice
+        self._read = read
+        self._last: CaptureReport | None = None
 
     @property
     def schema(self) -> Any:
@@ -75,15 +95,30 @@ class CaptureTable:
         # Loads pyarrow.
         from msmq_wire.tables.declared_rows import rows_schema
 
-        return rows_schema(self._columns)
+        return rows_schema(self._choice.columns)
+
+    @property
+    def errors(self) -> tuple[CaptureError, ...]:
+        """Why files could not be read to their end, in the last reading."""
+        return () if self._last is None else self._last.errors
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What else to know of the last reading."""
+        return () if self._last is None else self._last.notices
 
     def reader(self) -> Any:
-        """A pyarrow.RecordBatchReader over the rows, which reads as it is asked."""
+        """A pyarrow.RecordBatchReader over the rows, which reads as it is asked.
+
+        Raises MsmqWireError for the second reading of what can be read only once.
+        """
         import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 
-        from msmq_wire.tables.declared_rows import row_batches
-
-        batches = row_batches(self._columns, self._values())
+        report = self._read()
+        if self._last is not None and report.sequence.once:
+            raise MsmqWireError(f"the rows were read already, and {READ_ONCE}")
+        self._last = report
+        batches = self._batches(report)
         # What is no capture is an error of this call, and not of the program that reads the stream.
         first = next(batches, None)
         return pa.RecordBatchReader.from_batches(
@@ -103,44 +138,79 @@ class CaptureTable:
         return self.reader().read_pandas()
 
     def __repr__(self) -> str:
-        names = ", ".join(one.name for one in self._columns)
-        return f"<{self._rows} of {self._path}: {names}>"
+        return f"<{self._title}: {', '.join(self._choice.names)}>"
 
-    def _values(self) -> _Values:
-        # Rules ask how connections begin and end.
-        streams = self._rows == "findings"
-        with CaptureReader(
-            self._path, ports=self._ports, streams=streams, negotiator=self._negotiator
-        ) as reader:
-            yield from _VALUES[self._rows](reader, self._columns, self._filter)
+    def _repr_html_(self) -> str:
+        shown = [
+            (one.name, str(field.type), one.doc)
+            for one, field in zip(self._choice.columns, self.schema, strict=True)
+        ]
+        return rows_html(self._title, ("column", "type", "meaning"), shown)
+
+    @property
+    def _title(self) -> str:
+        captures = self._captures
+        if isinstance(captures, (str, os.PathLike)):
+            name = os.fspath(captures)
+        elif isinstance(captures, Sequence):
+            name = ", ".join(os.fspath(one) for one in captures)
+        else:
+            name = str(getattr(captures, "name", "a stream"))
+        return f"{self._rows} of {name}"
+
+    def _batches(self, report: CaptureReport) -> Iterator[Any]:
+        from msmq_wire.tables.declared_rows import row_batches
+
+        yield from row_batches(self._choice.columns, _VALUES[self._rows](report, self._choice))
+        report.warn()
 
 
 def table(
-    path: str | os.PathLike[str],
+    path: Captures,
     rows: Rows,
     *,
     columns: str | Sequence[str] | None = None,
-    filter: str | None = None,
+    filter: Expressions = None,
     ports: Ports = (),
     negotiator: Negotiator | None = None,
+    memory: int | None = None,
+    recursive: bool = False,
 ) -> CaptureTable:
-    """The messages, calls, findings or packets of a capture as a `CaptureTable`.
+    """The messages, calls, findings or packets of captures as a `CaptureTable`.
 
-    ``columns`` are names as ``--columns`` of the command takes them: ``"id,time,label"``, ``"+body_text"``,
-    ``"all"``, or a list. ``filter`` is an expression as ``--filter`` takes it. ``ports`` and ``negotiator``
-    are those of `CaptureReader`. Raises MsmqWireError for a
-    name that is no column and for a filter that is none, ImportError without the extra ``arrow``.
+    ``columns`` are names as ``--columns`` of the command takes them: ``"id,time,label"``, ``"+outcome"``,
+    ``"all"``, or a list. All other arguments are those of `messages`. Where messages have their ``outcome``,
+    or ``filter`` asks for it, captures are read twice.
+
+    A table is read anew by each that asks, so give it paths. A file object that can seek is read from where
+    it is now. A pipe and ``"-"`` give their rows once, and no outcomes.
+
+    Raises MsmqWireError for a name that is no column, for a wrong filter and for outcomes of what can be read
+    only once, ImportError without the extra ``arrow``.
     """
     if rows not in get_args(Rows):
         raise ValueError(f"{rows!r} is none of {', '.join(get_args(Rows))}")
     if any(find_spec(name) is None for name in ("numpy", "pyarrow")):
         raise ImportError('a table needs numpy and pyarrow: pip install "msmq-wire[arrow]"')
+    stream = None if isinstance(path, (str, os.PathLike, Sequence)) else path
+    start = stream.tell() if stream is not None and stream.seekable() else None
+
+    def read() -> CaptureReport:
+        if stream is not None and start is not None:
+            stream.seek(start)
+        return CaptureReport(
+            path,
+            ports=ports,
+            # Rules ask how connections begin and end.
+            streams=rows == "findings",
+            negotiator=negotiator,
+            memory=memory,
+            recursive=recursive,
+        )
+
+    # What is wrong is said at once, and not when the table is read.
     wanted = columns if columns is None or isinstance(columns, str) else ",".join(columns)
-    if filter is not None:
-        # What is wrong with it is said at once, and not when the table is read.
-        check: Callable[[str], object] = _finding_filter if rows == "findings" else _matches
-        check(filter)
-    return CaptureTable(path, rows, _chosen(rows, wanted), filter, ports=ports, negotiator=negotiator)
+    return CaptureTable(path, rows, _chosen(rows, wanted, filter, once=read().sequence.once), read)
 
 
 class _Columns(msgspec.Struct, frozen=True):
@@ -151,21 +221,34 @@ class _Columns(msgspec.Struct, frozen=True):
     also: Mapping[str, str] = {}
 
 
-def _chosen(rows: Rows, wanted: str | None) -> tuple[Column, ...]:
-    if rows == "findings" and wanted is None:
-        return JSON_COLUMNS
-    of = _columns(rows)
+def _chosen(rows: Rows, wanted: str | None, filter_: Expressions, *, once: bool) -> _Choice:
+    """What was asked for. Raises MsmqWireError."""
+    messages = rows == "messages"
+    if messages and once and (names_outcome(wanted) or filters_by_outcome(filter_)):
+        raise MsmqWireError(f"{OUTCOME.name} {READ_TWICE}")
+    if rows == "findings":
+        expressions = expressions_in(filter_)
+        matches, findings = None, FindingFilter(expressions) if expressions else None
+    else:
+        matches, findings = filter_of(filter_, outcomes=messages), None
+    chosen = JSON_COLUMNS if rows == "findings" and wanted is None else _named(rows, wanted, once=once)
+    by_outcome = messages and (OUTCOME in chosen or filters_by_outcome(filter_))
+    return _Choice(chosen, matches, findings, by_outcome)
+
+
+def _named(rows: Rows, wanted: str | None, *, once: bool) -> tuple[Column, ...]:
+    of = _columns(rows, once=once)
     known = column_names(of.declared, of.also)
     names = chosen_columns(wanted, of.usual, known, paths=False) or of.usual
     declared = {one.name: one for one in of.declared}
     return tuple(declared[name] for name in names)
 
 
-def _columns(rows: Rows) -> _Columns:
+def _columns(rows: Rows, *, once: bool) -> _Columns:
     if rows == "packets":
         return _Columns(tuple(item_columns()), USUAL)
     declared: Mapping[str, tuple[Column, ...]] = {
-        "messages": COLUMNS,
+        "messages": COLUMNS if once else MESSAGE_ROW_COLUMNS,
         "calls": CALL_COLUMNS,
         "findings": FINDING_COLUMNS,
     }
@@ -173,69 +256,46 @@ def _columns(rows: Rows) -> _Columns:
     return _Columns(declared[rows], usual, FINDING_ALIASES if rows == "findings" else {})
 
 
-def _finding_filter(expression: str | None) -> FindingFilter | None:
-    return None if expression is None else FindingFilter([expression])
-
-
-def _matches(expression: str | None) -> Callable[[Record], bool]:
-    if expression is None:
-        return lambda record: True
-    compiled = compile_filter(expression)
-    return lambda record: compiled(Subject(record))
-
-
-def _messages(reader: CaptureReader, columns: Sequence[Column], filter_: str | None) -> _Values:
-    names, matches = [one.name for one in columns], _matches(filter_)
-    items: Iterator[Record | ProjectedRows] = iter(reader)
-    if filter_ is None:
-        items = reader.projected(Projection(cast("tuple[MessageColumn, ...]", columns), rows_of_values))
-    for item in items:
+def _messages(report: CaptureReport, choice: _Choice) -> _Values:
+    outcomes = Outcomes(report.sequence) if choice.by_outcome else None
+    outcome_of, of_all = (None, None) if outcomes is None else (outcomes.of_record, outcomes.of_all)
+    if outcomes is not None:
+        report.dropped = outcomes.left_out
+    names, projection = choice.names, None
+    if choice.matches is None:
+        projection = message_projection(names, rows_of_values, of_all, acknowledgments=False)
+    for item in report.sequence.projected(projection):
         if isinstance(item, ProjectedRows):
             yield item.lines
             continue
-        message = message_of(item)
-        if message is not None and matches(item):
-            row = RowValues(item, message, RecordRow(item))
+        record = located(item)
+        message = message_of(record)
+        if message is not None and (choice.matches is None or choice.matches(Subject(record, outcome_of))):
+            row = message_row(record, message, None if outcome_of is None else outcome_of(record))
             yield ([row[name] for name in names],)
 
 
-def _calls(reader: CaptureReader, columns: Sequence[Column], filter_: str | None) -> _Values:
-    found, matches = CallFinder(), _matches(filter_)
-    for record in reader:
-        wanted = isinstance(record.packet, RpcCall) and matches(record)
-        for call in found.take(record, wanted=wanted):
-            yield ([one.value(call) for one in columns],)
-    for call in found.finish():
-        yield ([one.value(call) for one in columns],)
+def _calls(report: CaptureReport, choice: _Choice) -> _Values:
+    for call in call_values(report.sequence, choice.matches):
+        yield ([one.value(call) for one in choice.columns],)
 
 
-def _findings(reader: CaptureReader, columns: Sequence[Column], filter_: str | None) -> _Values:
-    judge, wanted = Judge(), _finding_filter(filter_)
-    row = FindingView if columns is JSON_COLUMNS else FindingRow
-    for item in chain(reader.batched(), (None,)):
-        if item is None:
-            found = judge.finish()
-        elif isinstance(item, Record):
-            if wanted is not None:
-                wanted.see(item)
-            found = judge.feed(item)
-        else:
-            if wanted is not None:
-                wanted.take(item)
-            found = judge.take(item)
-        rows = [row(one) for one in found if wanted is None or one in wanted]
-        yield [[one[column.name] for column in columns] for one in rows]
+def _findings(report: CaptureReport, choice: _Choice) -> _Values:
+    row = FindingView if choice.columns is JSON_COLUMNS else FindingRow
+    names = choice.names
+    for finding in map(row, matching_findings(report, RULES, choice.findings)):
+        yield ([finding[name] for name in names],)
 
 
-def _packets(reader: CaptureReader, columns: Sequence[Column], filter_: str | None) -> _Values:
-    names, matches = [one.name for one in columns], _matches(filter_)
-    for record in reader:
-        if matches(record):
+def _packets(report: CaptureReport, choice: _Choice) -> _Values:
+    names = choice.names
+    for record in map(located, report.sequence):
+        if choice.matches is None or choice.matches(Subject(record)):
             row = item_row(record)
             yield ([row[name] for name in names],)
 
 
-_VALUES: Mapping[Rows, Callable[[CaptureReader, Sequence[Column], str | None], _Values]] = {
+_VALUES: Mapping[Rows, Callable[[CaptureReport, _Choice], _Values]] = {
     "messages": _messages,
     "calls": _calls,
     "findings": _findings,

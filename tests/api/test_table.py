@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
@@ -12,11 +14,11 @@ import pytest
 
 import msmq_wire as mw
 from msmq_wire.api import table as module
-from msmq_wire.api.accounts import without_secrets
 from msmq_wire.api.table import Rows
 from msmq_wire.cli.app import main
 from msmq_wire.errors import CaptureError, MsmqWireError
 from tests.effort import in_batches
+from tests.splitting import split
 
 _FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 _DEMO = _FIXTURES / "captures" / "demo.pcap"
@@ -29,13 +31,14 @@ _COMMANDS = {"messages": "messages", "calls": "calls", "findings": "findings", "
 def test_a_table_is_what_the_command_writes(tmp_path: Path, path: Path) -> None:
     out = tmp_path / "rows.parquet"
     for rows in get_args(Rows):
-        # What becomes of a message is known at the end of a capture, and a table is read once.
-        every = "+all,-outcome" if rows == "messages" else "+all"
-        for columns, chosen in ((None, ()), ("+all", ("--columns", every))):
+        for columns, chosen in ((None, ()), ("+all", ("--columns", "+all"))):
             out.unlink(missing_ok=True)
             main([_COMMANDS[rows], str(path), "--to", str(out), "-q", *chosen])
             if out.exists():
-                table = pa.table(mw.table(path, rows, columns=columns, negotiator=without_secrets))
+                with warnings.catch_warnings():
+                    # The command says the same on standard error.
+                    warnings.simplefilter("ignore", mw.CaptureWarning)
+                    table = pa.table(mw.table(path, rows, columns=columns))
                 assert table.schema.names == pq.read_schema(out).names, rows
                 assert table.to_pydict() == pq.read_table(out).to_pydict(), rows
 
@@ -45,6 +48,99 @@ def test_a_table_can_be_read_more_than_once() -> None:
     for _ in range(2):
         assert pa.table(table).column("label").to_pylist() == _LABELS
         assert pa.RecordBatchReader.from_stream(table).read_all().num_rows == 3
+
+
+def test_messages_have_their_outcome_where_it_is_asked_for() -> None:
+    outcomes = ["acknowledged", "received", "acknowledged"]
+    table = mw.table(_DEMO, "messages", columns="label,outcome")
+    assert pa.table(table).to_pydict() == {"label": _LABELS, "outcome": outcomes}
+    # A column that is made of records only.
+    table = mw.table(_DEMO, "messages", columns="body_text,outcome")
+    assert pa.table(table).column("outcome").to_pylist() == outcomes
+    table = mw.table(_DEMO, "messages", columns="label", filter=["outcome == received", "priority == 0"])
+    assert pa.table(table).to_pydict() == {"label": ["payment 93"]}
+
+
+@pytest.fixture
+def ring(tmp_path: Path) -> list[Path]:
+    """The demo capture as two files of a ring, the first of which ends in the middle of a session."""
+    names = ("ring_00001_20261128120000.pcap", "ring_00002_20261128121500.pcap")
+    return split(_DEMO, tmp_path, names, (12,))
+
+
+@pytest.mark.parametrize("columns", ["id,capture,frames", "id,capture,frames,body_text,outcome"])
+def test_files_of_a_ring_are_one_capture_with_the_frames_of_each(
+    ring: list[Path], tmp_path: Path, columns: str
+) -> None:
+    for path in ([str(one) for one in reversed(ring)], tmp_path):
+        found = pa.table(mw.table(path, "messages", columns=columns)).to_pydict()
+        assert found["id"] == [10, 11, 13]
+        assert [Path(one).name for one in found["capture"]] == [ring[0].name, ring[1].name, ring[1].name]
+        assert found["frames"] == [[11], [1], [3, 4, 5]]
+
+
+@pytest.mark.parametrize("rows", get_args(Rows))
+def test_a_table_of_a_ring_is_what_the_command_writes(ring: list[Path], tmp_path: Path, rows: Rows) -> None:
+    out = tmp_path / "rows.parquet"
+    main([_COMMANDS[rows], *map(str, ring), "--to", str(out), "-q"])
+    assert pa.table(mw.table(ring, rows)).to_pydict() == pq.read_table(out).to_pydict()
+
+
+def test_a_file_object_is_read_from_where_it_is_each_time() -> None:
+    stream = io.BytesIO(b"before" + _DEMO.read_bytes())
+    stream.seek(6)
+    table = mw.table(stream, "messages", columns="label,outcome")
+    for _ in range(2):
+        assert pa.table(table).column("label").to_pylist() == _LABELS
+
+
+class _Pipe(io.BytesIO):
+    def seekable(self) -> bool:
+        return False
+
+
+def test_what_is_read_only_once_gives_its_rows_once_and_no_outcomes() -> None:
+    needs = "needs two readings, and this capture can be read only once: save it to a file first"
+    for given in ({"columns": "+outcome"}, {"filter": "outcome == received"}):
+        with pytest.raises(MsmqWireError, match=f"^outcome {needs}$"):
+            mw.table(_Pipe(_DEMO.read_bytes()), "messages", **given)  # type: ignore[arg-type]
+    table = mw.table(_Pipe(_DEMO.read_bytes()), "messages", columns="all")
+    assert "outcome" not in table.schema.names
+    assert pa.table(table).column("label").to_pylist() == _LABELS
+    with pytest.raises(MsmqWireError) as caught:
+        pa.table(table)
+    assert str(caught.value) == (
+        "the rows were read already, and this capture can be read only once: save it to a file first"
+    )
+
+
+@pytest.mark.parametrize(("rows", "count"), [("messages", 1), ("calls", 0), ("findings", 4), ("packets", 3)])
+def test_damage_is_a_warning_behind_the_rows(rows: Rows, count: int) -> None:
+    path = _FIXTURES / "captures" / "path_cut_file.pcap"
+    text = f"{path}: the file is cut inside a record of 60 bytes (at byte 856)"
+    table = mw.table(path, rows)
+    assert (table.errors, table.notices) == ((), ())
+    for _ in range(2):
+        with pytest.warns(mw.CaptureWarning) as warned:
+            assert pa.table(table).num_rows == count
+        assert [(str(one.message), one.filename) for one in warned] == [(text, __file__)]
+        assert [str(error) for error in table.errors] == [text]
+
+
+@pytest.mark.parametrize("rows", get_args(Rows))
+def test_a_whole_capture_warns_of_nothing(rows: Rows) -> None:
+    # A warning is an error in all tests.
+    table = mw.table(_DEMO, rows)
+    assert pa.table(table).num_rows > 0 or rows == "calls"
+    assert table.errors == ()
+
+
+def test_what_is_dropped_to_save_memory_is_a_warning() -> None:
+    for given in ({"rows": "findings"}, {"rows": "messages", "columns": "label,outcome"}):
+        table = mw.table(_DEMO, memory=1, **given)  # type: ignore[arg-type]
+        with pytest.warns(mw.CaptureWarning, match=r"^dropped to save memory, .*, 3 messages, "):
+            pa.table(table)
+        assert table.notices[-1].startswith("dropped to save memory")
 
 
 def test_the_schema_needs_no_reading() -> None:
@@ -132,6 +228,7 @@ def test_without_its_extra_the_error_says_how_to_install_it(monkeypatch: pytest.
 
 def test_its_text_says_what_it_is() -> None:
     assert repr(mw.table("a.pcap", "calls", columns="id,time")) == "<calls of a.pcap: id, time>"
+    assert repr(mw.table(["a", "b"], "packets", columns="id")) == "<packets of a, b: id>"
 
 
 @pytest.mark.needs("duckdb", "pandas", "polars")
