@@ -80,6 +80,53 @@ class ExplainedMessage(msgspec.Struct, frozen=True, kw_only=True):
         return line(self, f"({self.outcome})", shortened(self.sentence, 120))
 
     def _repr_html_(self) -> str:
+        facts = (
+            ("what", self.sentence),
+            ("why", self.reason),
+            ("to do", self.action),
+            ("unknown", "\n".join(self.unknown)),
+        )
+        steps = [(step.time, step.src, step.dst, step.text) for step in self.steps]
+        title = f"message {short(self.message_id)}: {self.outcome}"
+        return facts_html(title, facts) + rows_html("Steps", ("time", "from", "to", "event"), steps)
+
+    @property
+    def time(self) -> datetime | None:
+        """When it happened, in UTC."""
+        return date_time(self.time_ns)
+
+    @property
+    def text(self) -> str:
+        """The event with what is known of it."""
+        return f"{self.what}: {self.detail}" if self.detail else self.what
+
+
+class ExplainedMessage(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a message.
+
+    ``sentence`` tells it, with the ``reason`` and the ``action``, empty if nothing is to be done. ``unknown``
+    is what the capture does not show. ``record``, ``capture``, ``frame`` and ``time`` are those of the packet
+    that brought it first, ``steps`` all that happened to it, in order.
+    """
+
+    message_id: str
+    record: int
+    capture: str
+    frame: int | None
+    time_ns: int | None
+    label: str | None
+    queue: str | None
+    outcome: Outcome
+    sentence: str
+    reason: str
+    action: str
+    unknown: tuple[str, ...]
+    steps: tuple[ExplainedStep, ...]
+
+    def __repr__(self) -> str:
+        return line(self, f"({self.outcome})", shortened(self.sentence, 120))
+
+    def _repr_html_(self) -> str:
         names = ("outcome", "sentence", "reason", "action")
         facts = [(name, getattr(self, name)) for name in names]
         steps = [(step.time, step.src, step.dst, step.text) for step in self.steps]
@@ -116,12 +163,6 @@ class WhyAnswer(msgspec.Struct, frozen=True, kw_only=True):
             return line(self, f"({self.outcome})", shortened(self.sentence, 120))
         return line(self, f"{len(self.messages):,} messages fit {shortened(repr(self.words))}")
 
-    def _repr_html_(self) -> str:
-        if len(self.messages) == 1:
-            return self.message._repr_html_()
-        rows = [(one.time, one.queue, one.label, one.outcome) for one in self.messages]
-        return rows_html(f"Messages that fit {self.words!r}", ("time", "queue", "label", "outcome"), rows)
-
     def __iter__(self) -> Iterator[ExplainedMessage]:
         return iter(self.messages)
 
@@ -130,6 +171,12 @@ class WhyAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         return "\n".join(one.sentence for one in self.messages)
+
+    def _repr_html_(self) -> str:
+        if len(self.messages) == 1:
+            return self.message._repr_html_()
+        rows = [(short(one.message_id), one.label, one.outcome, one.sentence) for one in self.messages]
+        return rows_html(f"Messages for {self.words!r}", ("message", "label", "outcome", "what"), rows)
 
     @property
     def message(self) -> ExplainedMessage:

@@ -11,6 +11,7 @@ from datetime import datetime
 import msgspec
 
 from msmq_wire.detection.finding import Confidence, Severity
+from msmq_wire.html_values import facts_html
 from msmq_wire.records.view import date_time
 from msmq_wire.representation import line, shortened
 
@@ -56,6 +57,17 @@ class DigestLine(msgspec.Struct, frozen=True, kw_only=True):
 
     def __repr__(self) -> str:
         return line(self, f"({self.severity}, {self.confidence})", shortened(self.text, 120))
+
+    def _repr_html_(self) -> str:
+        facts = (
+            ("how sure", self.confidence),
+            ("where", self.where),
+            ("what to do", self.action),
+            ("times", self.count),
+            ("rule", self.rule),
+            ("command", self.command),
+        )
+        return facts_html(f"{self.severity}: {self.text}", facts)
 
     @property
     def first_time(self) -> datetime | None:
