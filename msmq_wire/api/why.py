@@ -92,50 +92,6 @@ class ExplainedMessage(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def time(self) -> datetime | None:
-        """When it happened, in UTC."""
-        return date_time(self.time_ns)
-
-    @property
-    def text(self) -> str:
-        """The event with what is known of it."""
-        return f"{self.what}: {self.detail}" if self.detail else self.what
-
-
-class ExplainedMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a message.
-
-    ``sentence`` tells it, with the ``reason`` and the ``action``, empty if nothing is to be done. ``unknown``
-    is what the capture does not show. ``record``, ``capture``, ``frame`` and ``time`` are those of the packet
-    that brought it first, ``steps`` all that happened to it, in order.
-    """
-
-    message_id: str
-    record: int
-    capture: str
-    frame: int | None
-    time_ns: int | None
-    label: str | None
-    queue: str | None
-    outcome: Outcome
-    sentence: str
-    reason: str
-    action: str
-    unknown: tuple[str, ...]
-    steps: tuple[ExplainedStep, ...]
-
-    def __repr__(self) -> str:
-        return line(self, f"({self.outcome})", shortened(self.sentence, 120))
-
-    def _repr_html_(self) -> str:
-        names = ("outcome", "sentence", "reason", "action")
-        facts = [(name, getattr(self, name)) for name in names]
-        steps = [(step.time, step.src, step.dst, step.text) for step in self.steps]
-        return facts_html(f"message {self.message_id}", [*facts, ("unknown", " ".join(self.unknown))]) + (
-            rows_html("Steps", ("time", "from", "to", "what"), steps)
-        )
-
-    @property
-    def time(self) -> datetime | None:
         """When it was seen first, in UTC."""
         return date_time(self.time_ns)
 
