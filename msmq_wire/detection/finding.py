@@ -9,7 +9,6 @@ from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
-from msmq_wire.html_values import facts_html
 from msmq_wire.records.endpoint import host_of
 from msmq_wire.representation import line, shortened, struct_line
 from msmq_wire.wire.private import ENDPOINT, FILE, Private
@@ -84,6 +83,9 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         return line(self, f"{self.id} ({self.severity}, {self.confidence}):", shortened(self.message, 120))
 
     def _repr_html_(self) -> str:
+        # Loads what only a notebook needs.
+        from msmq_wire.html_values import facts_html
+
         place = self.evidence[0] if self.evidence else None
         frames = () if place is None else place.frames
         return facts_html(

@@ -9,7 +9,6 @@ import msgspec
 
 from msmq_wire.engines.codec import inspect
 from msmq_wire.errors import DecodeError
-from msmq_wire.html_values import facts_html
 from msmq_wire.records.endpoint import proxied
 from msmq_wire.records.queue_names import short_queue
 from msmq_wire.representation import label_text, line, shortened
@@ -114,6 +113,9 @@ class Record(msgspec.Struct, Generic[_PacketT_co], frozen=True, kw_only=True, gc
         )
 
     def _repr_html_(self) -> str:
+        # Loads what only a notebook needs.
+        from msmq_wire.html_values import facts_html
+
         queue, label = getattr(self.packet, "queue_and_label", ("", ""))
         frames = ", ".join(map(str, self.frames[:_MOST]))
         wrong = [anomaly.message for anomaly in self.anomalies[:_MOST]]

@@ -11,7 +11,6 @@ from datetime import datetime
 import msgspec
 
 from msmq_wire.detection.finding import Confidence, Severity
-from msmq_wire.html_values import facts_html
 from msmq_wire.records.view import date_time
 from msmq_wire.representation import line, shortened
 
@@ -59,6 +58,9 @@ class DigestLine(msgspec.Struct, frozen=True, kw_only=True):
         return line(self, f"({self.severity}, {self.confidence})", shortened(self.text, 120))
 
     def _repr_html_(self) -> str:
+        # Loads what only a notebook needs.
+        from msmq_wire.html_values import facts_html
+
         facts = (
             ("how sure", self.confidence),
             ("where", self.where),
