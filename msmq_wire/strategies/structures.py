@@ -170,6 +170,9 @@ def _bytes(field: Field, kind: type[bytes], length: Any) -> st.SearchStrategy[An
         return st.just(kind()) | _text().map(WcharText.of)
     if callable(length):
         return st.binary(max_size=_MAX_BYTES).map(kind)
+    if length > _MAX_BYTES:
+        # Many bytes that are drawn one by one are all that a test of several packets can draw.
+        return st.binary(min_size=1, max_size=_MAX_BYTES).map(lambda piece: kind((piece * length)[:length]))
     return st.binary(min_size=length, max_size=length).map(kind)
 
 

@@ -1,78 +1,219 @@
-"""A parser of user messages as a reader of docs/fuzzing.md may have one, with faults that can be planted."""
+"""A parser and reassembler as a reader of docs/fuzzing.md may have them, with faults that can be planted."""
 
 from __future__ import annotations
 
 import struct
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
-Fault: TypeAlias = Literal["", "endianness", "padding", "length", "bit", "presence"]
-FAULTS: tuple[Fault, ...] = ("endianness", "padding", "length", "bit", "presence")
+Fault: TypeAlias = Literal[
+    "", "endianness", "padding", "length", "sign", "bit", "order", "session", "boundary"
+]
+FAULTS: tuple[Fault, ...] = tuple(fault for fault in get_args(Fault) if fault)
+"""A big-endian field, one padding for several items, a length that may pass PacketSize, a signed number,
+a bit one place off, ConnectorType too early, a SessionHeader counted twice, a packet given a byte late."""
+
+
+class _Cursor:
+    """Reads up to a limit."""
+
+    def __init__(self, data: bytes, at: int, limit: int) -> None:
+        self.data, self.at, self.limit = data, at, limit
+
+    def take(self, n: int) -> bytes:
+        if self.at + n > self.limit:
+            raise ValueError(f"{n} bytes at {self.at} pass the end {self.limit}")
+        piece = self.data[self.at : self.at + n]
+        self.at += n
+        return piece
+
+    def unpack(self, form: str) -> tuple[Any, ...]:
+        return struct.unpack(form, self.take(struct.calcsize(form)))
 
 
 class Parser:
-    """``parse`` returns a dictionary, or raises ValueError for what it refuses."""
+    """``parse`` returns the fields of a packet by name, or raises ValueError for what it refuses."""
 
     def __init__(self, fault: Fault = "") -> None:
         self._fault = fault
 
     def parse(self, data: bytes) -> dict[str, Any]:
-        """The fields of a user message."""
-        if len(data) < 68:
-            raise ValueError("no headers")
-        flags, signature, size = struct.unpack_from("<HII", data, 2)
-        if signature != 0x524F494C or not 68 <= size <= len(data):
-            raise ValueError("no packet")
-        data = data[:size]
-        order = ">" if self._fault == "endianness" else "<"
-        [message_id] = struct.unpack_from(f"{order}I", data, 56)
-        [user] = struct.unpack_from("<I", data, 60)
-        at = 64
-        for shift in (10, 13, 16):
-            at = self._queue(data, at, user >> shift & 7, shift)
-        at += 16 * (user >> 22 & 1)
-        found: dict[str, Any] = {
+        """Fields of a packet by name; ValueError if they do not fit."""
+        if len(data) < 16:
+            raise ValueError("no BaseHeader")
+        version, _, flags, signature, size, ttrq = struct.unpack_from("<BBHIII", data)
+        if signature != 0x524F494C or version != 0x10:
+            raise ValueError("not a packet")
+        if size < 16 or size > len(data):
+            raise ValueError("PacketSize")
+        out = {
+            "version": version,
+            "priority": flags >> (self._fault == "bit") & 7,
+            "internal": flags >> 3 & 1,
+            "has_session": flags >> 4 & 1,
+            "has_debug": flags >> 5 & 1,
             "size": size,
-            "priority": flags >> 1 & 7 if self._fault == "bit" else flags & 7,
-            "message_id": message_id,
-            "hops": user & 31,
-            "sequence_number": None,
+            "ttrq": ttrq,
         }
-        if user >> 20 & 1 or self._fault == "presence":
-            transaction, found["sequence_number"] = self._unpack("<I8xI4x", data, at)
-            at += 20 + 16 * (transaction & 1)
-        if user >> 19 & 1:
-            at += 16 + sum(self._security(data, at))
-        label, body_type, body, extension = self._unpack("<xB22xI4xI16xI", data, at)
-        at += 56
-        if at + 2 * label + extension + body > size and self._fault != "length":
-            raise ValueError("a length past the end")
-        found["label"] = data[at : at + 2 * label]
-        at += 2 * label + extension
-        found["body_type"] = body_type
-        # Where the length is trusted, this reads past the end.
-        found["body"] = bytes(data[at + place] for place in range(min(body, 1 << 16)))
-        return found
+        cursor = _Cursor(data, 16, len(data) if self._fault == "length" else size)
+        if flags & 8:
+            _reserved, internal = cursor.unpack("<HH")
+            kind = internal & 15
+            out |= {"kind": kind, "refused": internal >> 4 & 1}
+            if kind == 1:
+                out |= self._session_header(cursor)
+            elif kind == 2:
+                out["client"], out["server"] = cursor.take(16), cursor.take(16)
+                form = "<iHH" if self._fault == "sign" else "<IHH"
+                out["time_stamp"], system, _ = cursor.unpack(form)
+                out["no_ping"], out["server_class"], out["qos"] = (
+                    system >> 8 & 1,
+                    system >> 9 & 1,
+                    system >> 10 & 1,
+                )
+                cursor.take(512)
+            elif kind == 3:
+                out["recoverable_timeout"], out["ack_timeout"], _, out["window"] = cursor.unpack("<IIHH")
+            else:
+                raise ValueError("packet type")
+            return out
+        out |= {"kind": 0} | self._user_header(cursor)
+        uf = out["user_flags"]
+        out["sequence_number"] = None
+        if uf >> 20 & 1:
+            [tf] = cursor.unpack("<I")
+            out["tx_first"], out["tx_last"], out["tx_fa"] = tf >> 2 & 1, tf >> 3 & 1, tf >> 1 & 1
+            out["sequence"] = cursor.take(8)
+            out["sequence_number"], out["previous_number"] = cursor.unpack("<II")
+            if tf & 1:
+                out["tx_connector"] = cursor.take(16)
+        encrypted = 0
+        if uf >> 19 & 1:
+            sec, encrypted = self._security_header(cursor)
+            out |= sec
+        if uf >> 21 & 1:
+            out |= self._properties(cursor, encrypted, size)
+        if flags & 16:
+            out |= self._session_header(_Cursor(data, size, len(data)))
+        return out
 
-    def _unpack(self, layout: str, data: bytes, at: int) -> tuple[Any, ...]:
-        if at + struct.calcsize(layout) > len(data):
-            raise ValueError("cut")
-        return struct.unpack_from(layout, data, at)
+    def _session_header(self, cursor: _Cursor) -> dict[str, int]:
+        names = ("acknowledged", "rec_acked", "recoverable_bits", "sent", "rec_sent", "window", "_")
+        raw = cursor.take(16)
+        values = dict(zip(names, struct.unpack("<HHIHHHH", raw), strict=True))
+        if self._fault == "endianness":
+            values["recoverable_bits"] = int.from_bytes(raw[4:8], "big")
+        del values["_"]
+        return values
 
-    def _security(self, data: bytes, at: int) -> tuple[int, int]:
-        flags, sender, key, signature, certificate, provider = self._unpack("<HHHHII", data, at)
-        sizes = (sender, key, signature, certificate, provider)
-        del flags
-        return sum(size + (-size & 3) for size in sizes), 0
+    def _queue(self, cursor: _Cursor, kind: int, allowed: tuple[int, ...]) -> bytes | None:
+        if kind not in allowed:
+            raise ValueError(f"queue type {kind}")
+        if kind in (0, 1):
+            return None
+        if kind in (2, 3, 4):
+            return cursor.take(4)
+        if kind == 5:
+            return cursor.take(16)
+        if kind == 6:
+            return cursor.take(20)
+        [count] = cursor.unpack("<H")
+        name = cursor.take(count)
+        cursor.take(-(count + 2) & 3)
+        return name
 
-    def _queue(self, data: bytes, at: int, kind: int, shift: int) -> int:
-        sizes = {0: 0, 2: 4, 3: 4, 5: 16, 6: 20}
-        if shift == 16:
-            sizes |= {1: 0, 4: 4}
-        if shift == 10:
-            sizes = {0: 0, 3: 4, 5: 16}
-        if kind == 7:
-            [count] = self._unpack("<H", data, at)
-            return at + 2 + int(count) + (0 if self._fault == "padding" else -(count + 2) & 3)
-        if kind not in sizes:
-            raise ValueError("no such queue")
-        return at + sizes[kind]
+    def _user_header(self, cursor: _Cursor) -> dict[str, Any]:
+        source, address = cursor.take(16), cursor.take(16)
+        ttbr, sent_time, number, flags = cursor.unpack("<IIII")
+        out = {
+            "source": source,
+            "address": address,
+            "ttbr": ttbr,
+            "sent_time": sent_time,
+            "message_id": number,
+            "user_flags": flags,
+            "hops": flags & 31,
+            "delivery": flags >> 5 & 3,
+            "journal_dead": flags >> 8 & 1,
+            "journal": flags >> 9 & 1,
+        }
+        out["destination"] = self._queue(cursor, flags >> 10 & 7, (0, 3, 5, 7))
+        out["admin"] = self._queue(cursor, flags >> 13 & 7, (0, 2, 3, 5, 6, 7))
+        connector = flags >> 22 & 1
+        if connector and self._fault == "order":
+            out["connector"] = cursor.take(16)
+        out["response"] = self._queue(cursor, flags >> 16 & 7, (0, 1, 2, 3, 4, 5, 6, 7))
+        if connector and self._fault != "order":
+            out["connector"] = cursor.take(16)
+        return out
+
+    def _security_header(self, cursor: _Cursor) -> tuple[dict[str, Any], int]:
+        flags, sid, key, sign = cursor.unpack("<HHHH")
+        cert, provider = cursor.unpack("<II")
+        out = {"sender_type": flags & 15, "authenticated": flags >> 4 & 1}
+        total = 0
+        for name, n in (
+            ("sid", sid),
+            ("key", key),
+            ("signature", sign),
+            ("cert", cert),
+            ("provider", provider),
+        ):
+            out[name] = cursor.take(n)
+            if self._fault == "padding":
+                total += n
+            else:
+                cursor.take(-n & 3)
+        if self._fault == "padding":
+            cursor.take(-total & 3)
+        return out, flags >> 5 & 1
+
+    def _properties(self, cursor: _Cursor, encrypted: int, size: int) -> dict[str, Any]:
+        flags, label, klass = cursor.unpack("<BBH")
+        correlation = cursor.take(20)
+        body_type, tag, length, allocated, privacy, hashing, cipher, extension = cursor.unpack("<IIIIIIII")
+        if (
+            encrypted
+            and allocated > length
+            and (cursor.at + 2 * label + extension + allocated + 3) & ~3 <= size
+        ):
+            length = allocated
+        out = {
+            "acks": flags & 15,
+            "class": klass,
+            "correlation": correlation,
+            "body_type": body_type,
+            "tag": tag,
+            "label": cursor.take(2 * label),
+            "extension": cursor.take(extension),
+            "body": cursor.take(length),
+            "privacy": privacy,
+            "hash": hashing,
+            "cipher": cipher,
+        }
+        cursor.take(-(2 * label + extension + length) & 3)
+        return out
+
+
+class Stream:
+    """Cuts packets out of bytes that arrive in any pieces."""
+
+    def __init__(self, fault: Fault = "") -> None:
+        self._fault = fault
+        self._held = b""
+
+    def feed(self, piece: bytes) -> list[bytes]:
+        """The packets that are whole now."""
+        self._held += piece
+        packets = []
+        while len(self._held) >= 16:
+            [flags] = struct.unpack_from("<H", self._held, 2)
+            [size] = struct.unpack_from("<I", self._held, 8)
+            if self._held[4:8] != b"LIOR" or not 16 <= size <= 0x400000:
+                raise ValueError("lost the packet boundary")
+            if flags & 16 and (self._fault == "session" or not flags & 8):
+                size += 16
+            if len(self._held) < size or (self._fault == "boundary" and len(self._held) == size):
+                break
+            packets.append(self._held[:size])
+            self._held = self._held[size:]
+        return packets
