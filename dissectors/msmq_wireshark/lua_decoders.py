@@ -89,7 +89,8 @@ class Decoder:
         """The line that makes the table, with room for all of it: growing takes longer than reading."""
         constants = {
             name: value
-            for name, value in vars(self.cls).items()
+            for cls in reversed(self.cls.__mro__)
+            for name, value in vars(cls).items()
             if name.islower() and isinstance(value, int) and not name.startswith("_")
         }
         filled = {"_": "parent", "_stem": quoted(self.cls.stem()), "_at": "p", "_size": "nil", **constants}

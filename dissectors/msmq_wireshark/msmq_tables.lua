@@ -57,7 +57,7 @@ D.connected_network = function(p, parent)
 end
 
 D.connection_parameters = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "connection_parameters", _at = p, _size = nil, base_header = nil, internal_header = nil, connection_parameters_header = nil, undeclared = nil, ["@undeclared"] = nil}, r.data, r.stop
+  local v, data, stop = {_ = parent, _stem = "connection_parameters", _at = p, _size = nil, remote_read = 0, base_header = nil, internal_header = nil, connection_parameters_header = nil, undeclared = nil, ["@undeclared"] = nil}, r.data, r.stop
   v.base_header, p = D.base_header(p, v)
   if not p then return r.within(v, "base_header") end
   r.bind(v.base_header.packet_size)
@@ -145,7 +145,7 @@ D.direct_queue_format_name = function(p, parent)
 end
 
 D.establish_connection = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "establish_connection", _at = p, _size = nil, base_header = nil, internal_header = nil, establish_connection_header = nil, undeclared = nil, ["@undeclared"] = nil}, r.data, r.stop
+  local v, data, stop = {_ = parent, _stem = "establish_connection", _at = p, _size = nil, remote_read = 0, base_header = nil, internal_header = nil, establish_connection_header = nil, undeclared = nil, ["@undeclared"] = nil}, r.data, r.stop
   v.base_header, p = D.base_header(p, v)
   if not p then return r.within(v, "base_header") end
   r.bind(v.base_header.packet_size)
@@ -208,7 +208,7 @@ D.extension_header = function(p, parent)
 end
 
 D.final_ack = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "final_ack", _at = p, _size = nil, base_header = nil, user_header = nil, transaction_header = nil, security_header = nil, message_properties_header = nil, debug_header = nil, srmp_envelope_header = nil, compound_message_header = nil, soap_header = nil, multi_queue_format_header = nil, undeclared = nil, ["@undeclared"] = nil, session_header = nil}, r.data, r.stop
+  local v, data, stop = {_ = parent, _stem = "final_ack", _at = p, _size = nil, remote_read = 0, base_header = nil, user_header = nil, transaction_header = nil, security_header = nil, message_properties_header = nil, debug_header = nil, srmp_envelope_header = nil, compound_message_header = nil, soap_header = nil, multi_queue_format_header = nil, undeclared = nil, ["@undeclared"] = nil, session_header = nil}, r.data, r.stop
   v.base_header, p = D.base_header(p, v)
   if not p then return r.within(v, "base_header") end
   r.bind(v.base_header.packet_size)
@@ -656,7 +656,7 @@ D.object_id = function(p, parent)
 end
 
 D.order_ack = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "order_ack", _at = p, _size = nil, base_header = nil, user_header = nil, transaction_header = nil, security_header = nil, message_properties_header = nil, debug_header = nil, srmp_envelope_header = nil, compound_message_header = nil, soap_header = nil, multi_queue_format_header = nil, undeclared = nil, ["@undeclared"] = nil, session_header = nil}, r.data, r.stop
+  local v, data, stop = {_ = parent, _stem = "order_ack", _at = p, _size = nil, remote_read = 0, base_header = nil, user_header = nil, transaction_header = nil, security_header = nil, message_properties_header = nil, debug_header = nil, srmp_envelope_header = nil, compound_message_header = nil, soap_header = nil, multi_queue_format_header = nil, undeclared = nil, ["@undeclared"] = nil, session_header = nil}, r.data, r.stop
   v.base_header, p = D.base_header(p, v)
   if not p then return r.within(v, "base_header") end
   r.bind(v.base_header.packet_size)
@@ -886,7 +886,7 @@ D.security_header = function(p, parent)
 end
 
 D.session_ack = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "session_ack", _at = p, _size = nil, base_header = nil, internal_header = nil, session_header = nil, undeclared = nil, ["@undeclared"] = nil}, r.data, r.stop
+  local v, data, stop = {_ = parent, _stem = "session_ack", _at = p, _size = nil, remote_read = 0, base_header = nil, internal_header = nil, session_header = nil, undeclared = nil, ["@undeclared"] = nil}, r.data, r.stop
   v.base_header, p = D.base_header(p, v)
   if not p then return r.within(v, "base_header") end
   r.bind(v.base_header.packet_size)
@@ -1278,7 +1278,7 @@ D.user_header_remote_read_1 = function(p, parent)
 end
 
 D.user_message = function(p, parent)
-  local v, data, stop = {_ = parent, _stem = "user_message", _at = p, _size = nil, base_header = nil, user_header = nil, transaction_header = nil, security_header = nil, message_properties_header = nil, debug_header = nil, srmp_envelope_header = nil, compound_message_header = nil, soap_header = nil, multi_queue_format_header = nil, undeclared = nil, ["@undeclared"] = nil, session_header = nil}, r.data, r.stop
+  local v, data, stop = {_ = parent, _stem = "user_message", _at = p, _size = nil, remote_read = 0, base_header = nil, user_header = nil, transaction_header = nil, security_header = nil, message_properties_header = nil, debug_header = nil, srmp_envelope_header = nil, compound_message_header = nil, soap_header = nil, multi_queue_format_header = nil, undeclared = nil, ["@undeclared"] = nil, session_header = nil}, r.data, r.stop
   v.base_header, p = D.base_header(p, v)
   if not p then return r.within(v, "base_header") end
   r.bind(v.base_header.packet_size)
