@@ -71,6 +71,10 @@ class FormatNameError(MsmqWireError, ValueError):
     """Text that is no format name or path name by [MS-MQMQ] 2.1."""
 
 
+class ArgumentError(MsmqWireError, ValueError):
+    """An argument that is wrong by its value: a filter, a level, a rule, a column, the name of a type."""
+
+
 class CaptureError(MsmqWireError):
     """A capture file that is no capture, or is damaged; ``offset`` counts bytes in the file."""
 

@@ -83,8 +83,8 @@ def decode(
     ``as_`` the kind is recognised by [MS-MQQB] 3.1.5.1.1; a ``message_packet`` never is. ``missing`` are
     (start, length) ranges, in packet offsets, that a section split left out. ``engine`` is ``"rows"``
     (generated, the default) or ``"reference"``; they give the same. Returns a `WireStruct` (or a bytes
-    subclass for scalar types). Raises DecodeError; ValueError for an unknown ``as_`` or ``engine``; TypeError
-    where ``data`` is no buffer of bytes.
+    subclass for scalar types). Raises DecodeError; ArgumentError for an unknown ``as_`` or ``engine``;
+    TypeError where ``data`` is no buffer of bytes.
     """
 
 @overload

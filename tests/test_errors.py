@@ -10,6 +10,7 @@ import pytest
 
 from msmq_wire import errors
 from msmq_wire.errors import (
+    ArgumentError,
     CaptureError,
     DecodeError,
     EncodeError,
@@ -40,6 +41,7 @@ EVERY: list[MsmqWireError] = [
     EncodeError("too large"),
     EncodeError("too large", path="user_header"),
     FormatNameError("no name"),
+    ArgumentError("no column is called 'lable'"),
     CaptureError("cut"),
     CaptureError("cut", offset=24),
     TopologyError("site A: another site has the same name"),

@@ -104,7 +104,7 @@ class FindingFilter:
     """Selects the findings that match all expressions; takes records, or runs, before their findings."""
 
     def __init__(self, expressions: Sequence[str], zone: tzinfo | None = UTC) -> None:
-        """Raises MsmqWireError, as `msmq_wire.records.filter.compile_filter` does."""
+        """Raises ArgumentError, as `msmq_wire.records.filter.compile_filter` does."""
         self._parts: list[tuple[Callable[[Subject], bool], Numbers]] = []
         self._matches = [self._compiled(one, zone) for one in expressions]
 

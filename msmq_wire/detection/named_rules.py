@@ -7,13 +7,13 @@ from difflib import get_close_matches
 
 from msmq_wire.detection.registry import RULES
 from msmq_wire.detection.rule import Rule
-from msmq_wire.errors import MsmqWireError
+from msmq_wire.errors import ArgumentError
 
 
 def rules_named(ids: Iterable[str], *, also: Iterable[str] = ()) -> dict[str, Rule]:
     """The rules with these ids, in any case and with ``-`` or ``_``, in the order given.
 
-    Raises MsmqWireError, which names the ids that come close, ``also`` of these.
+    Raises ArgumentError, which names the ids that come close, ``also`` of these.
     """
     found = {}
     for text in ids:
@@ -22,7 +22,7 @@ def rules_named(ids: Iterable[str], *, also: Iterable[str] = ()) -> dict[str, Ru
             naming = [rule.id for rule in rules_that_name(text)]
             close = naming or get_close_matches(id_[:40], [*RULES, *also], n=3, cutoff=0.5)
             near = f"; did you mean {' or '.join(close)}?" if close else "; explain --list names all"
-            raise MsmqWireError(f"no rule is called {text!r}{near}")
+            raise ArgumentError(f"no rule is called {text!r}{near}")
         found[id_] = RULES[id_]
     return found
 

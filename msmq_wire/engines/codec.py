@@ -13,7 +13,7 @@ from msmq_wire.buffers import as_bytes
 from msmq_wire.engines import must_checks, reference
 from msmq_wire.engines.field_offsets import span
 from msmq_wire.engines.rows import engine as rows
-from msmq_wire.errors import DecodeError
+from msmq_wire.errors import ArgumentError, DecodeError
 from msmq_wire.representation import line, shortened
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire import registry
@@ -71,14 +71,14 @@ class InspectResult(msgspec.Struct, Generic[_PacketT_co], frozen=True, kw_only=T
 
 def _checked(engine: str) -> str:
     if engine not in _ENGINES:
-        raise ValueError(f"no engine is called {shown(engine)}: there are {' and '.join(_ENGINES)}")
+        raise ArgumentError(f"no engine is called {shown(engine)}: there are {' and '.join(_ENGINES)}")
     return engine
 
 
 def default_engine() -> str:
     """The engine that does the work when none is named: ``MSMQ_WIRE_ENGINE``, or rows.
 
-    The variable is read once. Raises ValueError when it names no engine.
+    The variable is read once. Raises ArgumentError when it names no engine.
     """
     global _default
     if not _default:
@@ -155,8 +155,8 @@ def decode(
     ``as_`` the kind is recognised by [MS-MQQB] 3.1.5.1.1; a ``message_packet`` never is. ``missing`` are
     (start, length) ranges, in packet offsets, that a section split left out. ``engine`` is ``"rows"``
     (generated, the default) or ``"reference"``; they give the same. Returns a `WireStruct` (or a bytes
-    subclass for scalar types). Raises DecodeError; ValueError for an unknown ``as_`` or ``engine``; TypeError
-    where ``data`` is no buffer of bytes.
+    subclass for scalar types). Raises DecodeError; ArgumentError for an unknown ``as_`` or ``engine``;
+    TypeError where ``data`` is no buffer of bytes.
     """
     if data.__class__ is not bytes:
         data = as_bytes(data)

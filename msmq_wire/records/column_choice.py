@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.util import find_spec
 
-from msmq_wire.errors import MsmqWireError
+from msmq_wire.errors import ArgumentError
 from msmq_wire.records.display import ColumnDeclaration
 from msmq_wire.records.message import COLUMNS
 
@@ -31,7 +31,7 @@ def column_names(
 def chosen_columns(
     wanted: str | None, usual: Sequence[str], known: Mapping[str, str], *, paths: bool = True
 ) -> tuple[str, ...] | None:
-    """The columns that ``wanted`` names, None where nothing is wanted. Raises MsmqWireError.
+    """The columns that ``wanted`` names, None where nothing is wanted. Raises ArgumentError.
 
     ``usual`` are those that ``+`` and ``-`` change. ``known`` has the names of all columns, and whatever else
     they are called, each with its column; with ``paths`` the fields of packets are columns too.
@@ -50,14 +50,14 @@ def chosen_columns(
         elif paths and _is_path(name.removeprefix("packet.")):
             names = [name.removeprefix("packet.")]
         else:
-            raise MsmqWireError(_unknown(name, known, paths=paths))
+            raise ArgumentError(_unknown(name, known, paths=paths))
         for one in names:
             if word[0] == "-":
                 found.pop(one, None)
             else:
                 found[one] = None
     if not found:
-        raise MsmqWireError("no column is left")
+        raise ArgumentError("no column is left")
     return tuple(found)
 
 

@@ -40,7 +40,7 @@ _MAX_ITEMS = 4
 def structure(stem: str) -> st.SearchStrategy[Any]:
     """Valid values of a structure: ``decode(encode(value), stem) == value`` and no anomalies.
 
-    Raises ValueError for a stem that is none, as `edge` does, and `mutated` when it draws.
+    Raises ArgumentError for a stem that is none, as `edge` does, and `mutated` when it draws.
     """
     cls = registry.structure(stem)
     if not issubclass(cls, WireStruct):

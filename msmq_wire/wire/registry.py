@@ -7,6 +7,7 @@ from enum import IntEnum
 from typing import Any, Protocol, TypeAlias, get_args
 
 from msmq_wire.arguments import unknown_name
+from msmq_wire.errors import ArgumentError
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire import headers, types
 from msmq_wire.wire.fields import WireStruct
@@ -85,21 +86,21 @@ STRUCTURES: Mapping[str, Any] = {**TYPES, **HEADERS, **PACKETS}
 
 
 def structure(stem: str) -> Any:
-    """The type, header or packet of a stem; ValueError for a stem that is none, with the nearest one."""
+    """The type, header or packet of a stem; ArgumentError for a stem that is none, with the nearest one."""
     try:
         return STRUCTURES[stem]
     except (KeyError, TypeError):
-        raise ValueError(unknown_name("structure", stem, STRUCTURES)) from None
+        raise ArgumentError(unknown_name("structure", stem, STRUCTURES)) from None
 
 
 def structure_with_fields(stem: str) -> type[WireStruct]:
-    """The structure of a stem, which has fields; ValueError for any other, with the nearest one."""
+    """The structure of a stem, which has fields; ArgumentError for any other, with the nearest one."""
     known: dict[str, type[WireStruct]]
     known = {name: one for name, one in STRUCTURES.items() if issubclass(one, WireStruct)}
     try:
         return known[stem]
     except (KeyError, TypeError):
-        raise ValueError(unknown_name("structure with fields", stem, known)) from None
+        raise ArgumentError(unknown_name("structure with fields", stem, known)) from None
 
 
 ENUMERATIONS: Mapping[str, type[IntEnum]] = {

@@ -26,7 +26,7 @@ def compile_filter(expression: str, zone: tzinfo | None = UTC, *, outcomes: bool
     """Compile an expression to a function of a `Subject`.
 
     Times without a zone of their own are in ``zone``, None for that of this machine. With ``outcomes`` the
-    subjects know what became of their messages. Raises MsmqWireError that names the column.
+    subjects know what became of their messages. Raises ArgumentError that names the column.
     """
     vocabulary = records(outcomes=outcomes)
     return composed(parsed(expression, vocabulary), leaves(expression, vocabulary, zone))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final, NoReturn
 
-from msmq_wire.errors import MsmqWireError
+from msmq_wire.errors import ArgumentError
 from msmq_wire.records.filter.expression_tree import Both, Comparison, Either, Negation, Presence, Tree
 from msmq_wire.records.filter.times import DATE, TIME_OF_DAY
 from msmq_wire.records.filter.vocabulary import Vocabulary
@@ -54,9 +54,9 @@ _INSTEAD = {
 """What other languages write, and what is written here."""
 
 
-def misplaced(expression: str, column: int, message: str) -> MsmqWireError:
+def misplaced(expression: str, column: int, message: str) -> ArgumentError:
     """A mistake in an expression at a column, which is shown with what is around it."""
-    return MsmqWireError(f"column {column + 1} of {_cut(expression, _QUOTE)!r}: {_cut(message, _SAID)}")
+    return ArgumentError(f"column {column + 1} of {_cut(expression, _QUOTE)!r}: {_cut(message, _SAID)}")
 
 
 def _cut(text: str, most: int) -> str:
@@ -64,9 +64,9 @@ def _cut(text: str, most: int) -> str:
 
 
 def parsed(expression: str, vocabulary: Vocabulary[Any]) -> Tree:
-    """What an expression says; MsmqWireError that names the column of a mistake."""
+    """What an expression says; ArgumentError that names the column of a mistake."""
     if len(expression) > _LONGEST:
-        raise MsmqWireError(f"a filter has at most {_LONGEST} characters, this one has {len(expression)}")
+        raise ArgumentError(f"a filter has at most {_LONGEST} characters, this one has {len(expression)}")
     parser = _Parser(expression, vocabulary)
     found = parser.disjunction(0)
     if parser.at < len(expression):
@@ -155,7 +155,7 @@ class _Parser:
             self.fail(f"a name is expected before {given!r}", column)
         try:
             name = self.vocabulary[given]
-        except MsmqWireError as error:
+        except ArgumentError as error:
             self.fail(str(error), column)
         before = self.at
         negated = self.keyword("not")

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from msmq_wire.errors import MsmqWireError
+from msmq_wire.errors import ArgumentError
 from msmq_wire.records.filter.field import FilterField
 
 Seen = TypeVar("Seen")
@@ -54,18 +54,18 @@ class Vocabulary(Generic[Seen]):
         return self.names.get(name) or self._others(name) or self._aliases.get(name)
 
     def __getitem__(self, name: str) -> Name[Seen]:
-        """What is called ``name``. Raises MsmqWireError, with what is called nearly so."""
+        """What is called ``name``. Raises ArgumentError, with what is called nearly so."""
         found = self.known(name)
         if found is not None:
             return found
         if name in self.refused:
-            raise MsmqWireError(self.refused[name])
+            raise ArgumentError(self.refused[name])
         known = (*self.names, *self._aliases)
         near = difflib.get_close_matches(name[:_SHOWN].lower(), known, n=1, cutoff=0.7)
         hint = f"did you mean {near[0]!r}? " if near else ""
         if name in self._mistaken:
             meant = self._mistaken[name]
             hint = f"did you mean {meant.name!r}? {meant.doc} "
-        raise MsmqWireError(
+        raise ArgumentError(
             f"nothing is called {name[:_SHOWN]!r}; {hint}msmq-wire filter --help has the names"
         )
