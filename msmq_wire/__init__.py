@@ -10,6 +10,7 @@ from msmq_wire.engines.fit import fit
 from msmq_wire.engines.message_arguments import Acknowledgment
 from msmq_wire.engines.message_builder import build_message
 from msmq_wire.errors import (
+    ArgumentError,
     CaptureError,
     CaptureWarning,
     DecodeError,
@@ -98,9 +99,10 @@ if TYPE_CHECKING:
     from msmq_wire.api.diagnosis import DiagnosisResult, diagnose
     from msmq_wire.api.findings import findings
     from msmq_wire.api.messages import Message, messages
-    from msmq_wire.api.table import table
-    from msmq_wire.api.why import WhyAnswer, why
-    from msmq_wire.detection.finding import Finding
+    from msmq_wire.api.table import CaptureTable, table
+    from msmq_wire.api.why import ExplainedMessage, ExplainedStep, WhyAnswer, why
+    from msmq_wire.detection.diagnosis.digest_lines import DigestLine
+    from msmq_wire.detection.finding import Evidence, Finding
     from msmq_wire.overloads import CaptureReader, decode, encode, inspect, read_capture
     from msmq_wire.records.body_keys import opening_bodies
     from msmq_wire.records.com_packets import ComCall
@@ -137,12 +139,14 @@ __all__ = [
     "AddressOverlay",
     "AddressType",
     "Anomaly",
+    "ArgumentError",
     "BaseHeader",
     "BodyType",
     "Call",
     "CaptureError",
     "CaptureIterator",
     "CaptureReader",
+    "CaptureTable",
     "CaptureWarning",
     "ComCall",
     "CompoundMessageHeader",
@@ -153,11 +157,15 @@ __all__ = [
     "DecodeError",
     "DeliveryMode",
     "DiagnosisResult",
+    "DigestLine",
     "DirectQueueFormatName",
     "EncodeError",
     "EncryptionAlgorithm",
     "EstablishConnection",
     "EstablishConnectionHeader",
+    "Evidence",
+    "ExplainedMessage",
+    "ExplainedStep",
     "ExtendedAddressHeader",
     "ExtensionHeader",
     "FinalAck",
@@ -256,7 +264,12 @@ _ON_DEMAND = {
     "Call": "msmq_wire.api.calls",
     "CaptureIterator": "msmq_wire.api.capture_iterator",
     "CaptureReader": "msmq_wire.capture.reader",
+    "CaptureTable": "msmq_wire.api.table",
     "DiagnosisResult": "msmq_wire.api.diagnosis",
+    "DigestLine": "msmq_wire.detection.diagnosis.digest_lines",
+    "Evidence": "msmq_wire.detection.finding",
+    "ExplainedMessage": "msmq_wire.api.why",
+    "ExplainedStep": "msmq_wire.api.why",
     "Finding": "msmq_wire.detection.finding",
     "Message": "msmq_wire.api.messages",
     "Record": "msmq_wire.records.record",
@@ -319,4 +332,5 @@ if not TYPE_CHECKING:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_WITH_UNSEAL})
+    dunders = (name for name in globals() if name.startswith("__") and name.endswith("__"))
+    return sorted({*dunders, *__all__, *_WITH_UNSEAL})

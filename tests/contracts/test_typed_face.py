@@ -88,6 +88,12 @@ def test_every_name_is_there_once() -> None:
     assert not {*mw.__all__} & {*mw._WITH_UNSEAL}
 
 
+def test_a_listing_of_the_package_has_its_names_only() -> None:
+    names = {one for one in dir(mw) if not (one.startswith("__") and one.endswith("__"))}
+    assert names == {*mw.__all__, *mw._WITH_UNSEAL}
+    assert {"__version__", "__doc__"} <= {*dir(mw)}
+
+
 def test_a_type_of_record_has_a_signature_of_its_own() -> None:
     text = (_ROOT / "msmq_wire" / "overloads.pyi").read_text(encoding="utf-8")
     named = re.findall(r"Literal\[([^\]]+)\]", text.partition("def read_capture(")[2])
