@@ -921,7 +921,7 @@ def read_capture(
     r"""Yield the records of a capture, those of one ``type`` where it is given.
 
     The type ``tcp_stream`` asks for ``streams``. The other arguments, and errors, as for `CaptureReader`;
-    ValueError where no record is of such a type.
+    ArgumentError where no record is of such a type.
     """
 
 @overload

@@ -44,6 +44,12 @@ def line(value: object, *parts: str) -> str:
     return f"<{shortened(' '.join((type(value).__name__, *filter(None, parts))), LONGEST - 2)}>"
 
 
+def reading_line(reading: object, source: str, item: str, given: int, *, ended: bool) -> str:
+    """The line of what is iterated once: what it reads, how much it gave, and whether there is more."""
+    items = f"{given:,} {item}{'' if given == 1 else 's'}"
+    return line(reading, f"{shortened(source, 60)}:", f"{items}, ended" if ended else f"{items} so far")
+
+
 def struct_line(value: msgspec.Struct) -> str:
     """The line of a value with fields: those that are not what they are by default."""
     names = value.__struct_fields__

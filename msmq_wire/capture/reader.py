@@ -11,16 +11,18 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
+from msmq_wire.arguments import nearest, shown
 from msmq_wire.capture.frames import FrameDecoder
 from msmq_wire.capture.source import CaptureSource, Source
 from msmq_wire.engines.codec import default_engine
-from msmq_wire.errors import CaptureError
+from msmq_wire.errors import ArgumentError, CaptureError
 from msmq_wire.records.decoder import decoded
 from msmq_wire.records.finder import PacketFinder
 from msmq_wire.records.joined_capture import JoinedCapture
 from msmq_wire.records.projection import ProjectedRows, Projection
 from msmq_wire.records.recognition import Ports
 from msmq_wire.records.record import Record
+from msmq_wire.representation import reading_line
 from msmq_wire.rpc.pdu_protection import Negotiator
 
 if TYPE_CHECKING:
@@ -104,6 +106,11 @@ class CaptureReader:
         else:
             self._finder, self._decoder = after._finder, after._decoder
         self._streams = streams
+        self._ended = False
+
+    def __repr__(self) -> str:
+        given = self.summary.packets.total()
+        return reading_line(self, self.source.name, "record", given, ended=self._ended)
 
     def __enter__(self) -> CaptureReader:
         return self
@@ -111,6 +118,7 @@ class CaptureReader:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._ended = True
         self.source.close()
 
     def __iter__(self) -> Iterator[Record]:
@@ -169,6 +177,7 @@ class CaptureReader:
             if self._joined is not None:
                 self._joined.own(record.id, self.source.name)
             yield record
+        self._ended = True
 
     @property
     def on_ports(self) -> bool:
@@ -244,7 +253,7 @@ def read_capture(
     """Yield the records of a capture, those of one ``type`` where it is given.
 
     The type ``tcp_stream`` asks for ``streams``. The other arguments, and errors, as for `CaptureReader`;
-    ValueError where no record is of such a type.
+    ArgumentError where no record is of such a type.
     """
     if type is not None:
         _check_type(type)
@@ -258,4 +267,6 @@ def _check_type(name: str) -> None:
     from msmq_wire.records.composed import RECORD_TYPES
 
     if name not in RECORD_TYPES:
-        raise ValueError(f"no record is of type {name!r}: there are {', '.join(sorted(RECORD_TYPES))}")
+        near = nearest(name, RECORD_TYPES)
+        known = f"did you mean {near!r}?" if near else f"there are {', '.join(sorted(RECORD_TYPES))}"
+        raise ArgumentError(f"no record is of type {shown(name)}: {known}")

@@ -93,8 +93,30 @@ def test_one_type_of_record_is_chosen_and_keeps_its_ids() -> None:
 
 
 def test_a_type_that_no_record_has_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"no record is of type 'usermessage': there are .*user_message"):
+    with pytest.raises(
+        ValueError, match=r"^no record is of type 'usermessage': did you mean 'user_message'\?$"
+    ):
         next(read_capture(DEMO, type="usermessage"))
+
+
+def test_a_type_that_looks_like_none_is_refused_with_all_there_are() -> None:
+    with pytest.raises(
+        ValueError, match=r"^no record is of type 'http': there are com_call, .*, user_message$"
+    ):
+        next(read_capture(DEMO, type="http"))
+
+
+def test_a_reader_says_how_far_it_is() -> None:
+    reader = CaptureReader(io.BytesIO(DEMO.read_bytes()))
+    assert repr(reader) == "<CaptureReader the stream: 0 records so far>"
+    records = iter(reader)
+    next(records)
+    assert repr(reader) == "<CaptureReader the stream: 1 record so far>"
+    assert len(list(records)) == 12
+    assert repr(reader) == "<CaptureReader the stream: 13 records, ended>"
+    with CaptureReader(DEMO) as closed:
+        next(iter(closed))
+    assert repr(closed).endswith("demo.pcap: 1 record, ended>")
 
 
 def test_first_id_lets_one_numbering_run_over_several_files() -> None:
