@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from msmq_wire.arguments import wrong_type
 from msmq_wire.engines.codec import encode, inspect
 from msmq_wire.errors import EncodeError
 from msmq_wire.records.message import message_of
@@ -16,9 +17,11 @@ from msmq_wire.records.tree.tree import Tree, TreeOptions, print_packet, print_r
 from msmq_wire.records.tree.tree_node import NodeOptions
 from msmq_wire.records.tree.tree_screen import TextScreen, TreeScreen
 from msmq_wire.spec import snake_case
-from msmq_wire.wire.registry import PACKETS
+from msmq_wire.wire.fields import WireStruct
+from msmq_wire.wire.registry import PACKETS, STRUCTURES
 
 _OPTIONS = TreeOptions()
+_SCALARS = tuple(one for one in STRUCTURES.values() if not issubclass(one, WireStruct))
 
 
 def tree(value: Any) -> str:
@@ -26,7 +29,7 @@ def tree(value: Any) -> str:
 
     It is the text that ``msmq-wire decode`` writes of a record to a file, and ``msmq-wire packet`` of a
     packet. What breaks a rule stands right where it is. A body is cut after 512 bytes. Nothing that a sender
-    wrote can control a terminal.
+    wrote can control a terminal. Raises TypeError for anything else.
     """
     screen = TextScreen()
     if isinstance(value, Record):
@@ -36,8 +39,11 @@ def tree(value: Any) -> str:
         _print_packet(screen, value)
     elif is_rpc_packet(value) or isinstance(value, SrmpMessage):
         print_packet(screen, Heading(type=snake_case(type(value).__name__)), value, _OPTIONS)
-    else:
+    elif isinstance(value, (WireStruct, *_SCALARS)):
         Tree(screen, _OPTIONS).nodes(packet_nodes(value, NodeOptions()))
+    else:
+        hint = next((f"tree(value.{name})" for name in ("record", "packet") if hasattr(value, name)), "")
+        raise TypeError(wrong_type("value", "a record, a packet or a header", value, hint))
     return screen.text.rstrip("\n")
 
 

@@ -143,3 +143,25 @@ def test_a_tree_needs_no_terminal_library() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("ping  24 bytes\n", "")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "value must be a record, a packet or a header, not NoneType"),
+        (5, "value must be a record, a packet or a header, not int"),
+        (_PING, "value must be a record, a packet or a header, not bytes"),
+        (
+            mw.inspect(_PING),
+            "value must be a record, a packet or a header, not InspectResult: tree(value.packet)",
+        ),
+    ],
+)
+def test_what_has_no_tree_is_a_wrong_type(value: object, text: str) -> None:
+    with pytest.raises(TypeError) as caught:
+        mw.tree(value)
+    assert str(caught.value) == text
+
+
+def test_a_type_without_fields_is_a_tree_of_one_line() -> None:
+    assert mw.tree(mw.GUID(bytes(16))).split() == ["0", "guid", "00000000-0000-0000-0000-000000000000"]
