@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from operator import index
 
 _SHOWN = 60
@@ -50,6 +50,22 @@ def check_text(name: str, value: object) -> None:
     """Raises TypeError for what is no text."""
     if not isinstance(value, str):
         raise TypeError(wrong_type(name, "text", value))
+
+
+def texts(name: str, value: object) -> tuple[str, ...]:
+    """One text or several as a tuple. Raises TypeError for anything else."""
+    if isinstance(value, str):
+        return (value,)
+    if not isinstance(value, Sequence) or not all(isinstance(one, str) for one in value):
+        raise TypeError(wrong_type(name, "text or a list of texts", value))
+    return tuple(value)
+
+
+def none_of(value: object, known: Iterable[str]) -> str:
+    """``'message' is none of messages, calls: did you mean 'messages'?``, or without a guess."""
+    names = tuple(known)
+    near = nearest(value, names)
+    return f"{shown(value)} is none of {', '.join(names)}{near and f': did you mean {near!r}?'}"
 
 
 def shown(value: object) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from msmq_wire.arguments import nearest, out_of_range, shown, unknown_name, wrong_type
+from msmq_wire.arguments import nearest, none_of, out_of_range, shown, texts, unknown_name, wrong_type
 
 _KNOWN = ("user_message", "user_header", "srmp_envelope_header", "ping")
 
@@ -72,3 +72,31 @@ def test_a_wrong_type_may_have_a_hint() -> None:
 def test_a_long_value_is_cut() -> None:
     assert shown("short") == "'short'"
     assert shown(b"\0" * 100) == "b'" + r"\x00" * 14 + r"\x" + "..."
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("pnig", "'pnig' is none of ping, user_message: did you mean 'ping'?"),
+        ("tcp", "'tcp' is none of ping, user_message"),
+        (None, "None is none of ping, user_message"),
+    ],
+)
+def test_a_choice_that_is_none_is_told_with_all_and_the_nearest(value: object, text: str) -> None:
+    assert none_of(value, ("ping", "user_message")) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "found"), [("a,b", ("a,b",)), (["a", "b"], ("a", "b")), ((), ()), ("", ("",))]
+)
+def test_one_text_or_several_are_a_tuple(value: object, found: tuple[str, ...]) -> None:
+    assert texts("rules", value) == found
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"), [(5, "int"), (b"a", "bytes"), (["a", 5], "list"), (None, "NoneType")]
+)
+def test_what_is_no_text_is_told_by_its_name(value: object, kind: str) -> None:
+    with pytest.raises(TypeError) as caught:
+        texts("rules", value)
+    assert str(caught.value) == f"rules must be text or a list of texts, not {kind}"

@@ -10,30 +10,37 @@ import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from inspect import currentframe
+from operator import index
 from types import TracebackType
-from typing import BinaryIO, TypeAlias, TypeVar
+from typing import BinaryIO, TypeAlias, TypeVar, cast
 
 from msmq_wire.api.accounts import default_negotiator, without_secrets
 from msmq_wire.api.limits import dropped_text
+from msmq_wire.arguments import wrong_type
 from msmq_wire.capture.capture_counts import most_text
 from msmq_wire.capture.capture_sequence import CaptureSequence
 from msmq_wire.capture.machine_memory import default_memory
 from msmq_wire.capture.named_captures import captures_named
-from msmq_wire.errors import CaptureError, CaptureWarning, MsmqWireError
+from msmq_wire.capture.source import check_file
+from msmq_wire.errors import ArgumentError, CaptureError, CaptureWarning
 from msmq_wire.records.recognition import Ports
+from msmq_wire.representation import reading_line
 from msmq_wire.rpc.pdu_protection import Negotiator
 from msmq_wire.sessions import LeftOut
+from msmq_wire.units import byte_count
 
 _T = TypeVar("_T", covariant=True)
 _PACKAGE = "msmq_wire."
 CapturePath: TypeAlias = str | os.PathLike[str]
 Captures: TypeAlias = CapturePath | BinaryIO | Sequence[CapturePath]
 """A path, ``"-"`` for standard input, a binary file object, or several paths."""
+_CAPTURES = "a path, '-', a binary file object or a list of paths"
 
 
 class CaptureIterator(Iterator[_T]):
-    """Iterates over what captures hold, as they are read; iterate once.
+    """Iterates over what captures hold, as they are read.
 
+    Iterate once: a second loop gives nothing, and ``repr`` says that it has ended. `list` keeps the items.
     ``errors`` and ``notices`` are complete when the iteration has ended; a CaptureWarning then says what is
     missing. `close` ends it early and closes the file, as the end of a ``with`` block does.
     """
@@ -41,16 +48,24 @@ class CaptureIterator(Iterator[_T]):
     def __init__(self, reading: CaptureReport, items: Iterator[_T]) -> None:
         self._reading = reading
         self._items = items
+        self._given = 0
+        self._ended = False
+
+    def __repr__(self) -> str:
+        return reading_line(self, self._reading.title, "item", self._given, ended=self._ended)
 
     def __iter__(self) -> CaptureIterator[_T]:
         return self
 
     def __next__(self) -> _T:
         try:
-            return next(self._items)
+            item = next(self._items)
         except StopIteration:
+            self._ended = True
             self._reading.warn()
             raise
+        self._given += 1
+        return item
 
     def __enter__(self) -> CaptureIterator[_T]:
         return self
@@ -77,6 +92,7 @@ class CaptureIterator(Iterator[_T]):
 
     def close(self) -> None:
         """End the iteration and close the file."""
+        self._ended = True
         close: Callable[[], None] | None = getattr(self._items, "close", None)
         if close is not None:
             close()
@@ -95,26 +111,20 @@ class CaptureReport:
         memory: int | None = None,
         recursive: bool = False,
     ) -> None:
-        given: dict[str, BinaryIO] = {}
+        files, stream = _named(captures)
+        self.title = ", ".join(files)
         self._left_out = self._deeper = 0
-        if isinstance(captures, (str, os.PathLike)):
-            files = [os.fspath(captures)]
-        elif isinstance(captures, Sequence):
-            files = [os.fspath(one) for one in captures]
-        else:
-            name = str(getattr(captures, "name", "the stream"))
-            files, given = [name], {name: captures}
-        if not given:
+        if stream is None:
             files, self._left_out, self._deeper = captures_named(files, recursive)
         if not files:
-            raise MsmqWireError("no capture is given")
+            raise ArgumentError("no capture is given")
         self.sequence = CaptureSequence(
             files,
-            given=given,
+            given={} if stream is None else {self.title: stream},
             ports=ports,
             streams=streams,
             negotiator=negotiator or default_negotiator(),
-            memory=default_memory() if memory is None else memory,
+            memory=_bytes_of(memory),
         )
         self._warned = False
         self.dropped = LeftOut()
@@ -158,6 +168,43 @@ class CaptureReport:
         self._warned = True
         for text in texts:
             warnings.warn(text, CaptureWarning, stacklevel=_outside())
+
+
+def stream_of(captures: Captures) -> BinaryIO | None:
+    """The file object that is to be read; None for paths. Raises TypeError for what is neither."""
+    if isinstance(captures, (str, os.PathLike)):
+        return None
+    if isinstance(captures, Sequence) and not isinstance(captures, bytes | bytearray | memoryview):
+        for place, one in enumerate(captures):
+            if not isinstance(one, (str, os.PathLike)):
+                raise TypeError(wrong_type(f"path[{place}]", "a path", one))
+        return None
+    check_file("path", captures, _CAPTURES)
+    return cast("BinaryIO", captures)
+
+
+def _named(captures: Captures) -> tuple[list[str], BinaryIO | None]:
+    """The names of what is to be read, and the file object where that is one."""
+    stream = stream_of(captures)
+    if stream is not None:
+        return [str(getattr(stream, "name", "the stream"))], stream
+    paths = [captures] if isinstance(captures, (str, os.PathLike)) else captures
+    return [os.fspath(one) for one in cast("Sequence[CapturePath]", paths)], None
+
+
+def _bytes_of(memory: int | None) -> int:
+    """What may be used. Raises TypeError or ArgumentError for what is no size."""
+    if memory is None:
+        return default_memory()
+    try:
+        size = index(memory)
+    except TypeError:
+        meant = byte_count(memory) if isinstance(memory, str) else None
+        hint = "" if meant is None else f"memory={meant}"
+        raise TypeError(wrong_type("memory", "a number of bytes", memory, hint)) from None
+    if size < 1:
+        raise ArgumentError(f"memory is {size}: it is a number of bytes, at least 1")
+    return size
 
 
 def _outside() -> int:

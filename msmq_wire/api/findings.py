@@ -8,15 +8,19 @@ from operator import is_
 import msgspec
 
 from msmq_wire.api.capture_iterator import CaptureIterator, CaptureReport, Captures
-from msmq_wire.api.filters import Expressions, expressions_in
+from msmq_wire.api.filters import OUTCOME_AT_END, OUTCOME_WAY, Expressions, expressions_in
+from msmq_wire.arguments import shown, texts
 from msmq_wire.capture.capture_sequence import CaptureSequence
 from msmq_wire.detection import RULES, SEVERITIES, Finding, Severity
-from msmq_wire.detection.filtering import FindingFilter
+from msmq_wire.detection.filtering import FindingFilter, findings_vocabulary
 from msmq_wire.detection.judge import beyond
 from msmq_wire.detection.named_rules import rules_named
 from msmq_wire.detection.rule import Rule
-from msmq_wire.errors import MsmqWireError
+from msmq_wire.errors import ArgumentError
+from msmq_wire.records.filter.expression_tree import names_in
+from msmq_wire.records.filter.parser import parsed
 from msmq_wire.records.joined_capture import located
+from msmq_wire.records.outcome import OUTCOME
 from msmq_wire.records.recognition import Ports
 from msmq_wire.records.record import Record
 from msmq_wire.report.redaction.redacted_findings import RedactingJudge
@@ -41,18 +45,25 @@ def findings(
     asks what a finding says, and the item in which it has evidence. Signatures are checked within
     `msmq_wire.records.signatures.checking_signatures`. Rules about routing need a topology and do not run.
 
-    Raises MsmqWireError for a wrong filter, rule or level, and CaptureError as `messages` does.
+    Raises ArgumentError for a wrong filter, rule or level, and CaptureError as `messages` does.
     """
     if level not in SEVERITIES:
-        raise MsmqWireError(f"level is one of {', '.join(SEVERITIES)}, not {level!r}")
-    asked: Mapping[str, Rule] = (
-        RULES if rules is None else rules_named([rules] if isinstance(rules, str) else rules)
-    )
-    wanted = FindingFilter(expressions_in(filter)) if expressions_in(filter) else None
+        raise ArgumentError(f"level is one of {', '.join(SEVERITIES)}, not {shown(level)}")
+    asked: Mapping[str, Rule] = RULES if rules is None else rules_named(texts("rules", rules))
+    wanted = finding_filter_of(filter)
     report = CaptureReport(
         path, ports=ports, streams=True, negotiator=negotiator, memory=memory, recursive=recursive
     )
     return CaptureIterator(report, matching_findings(report, asked, wanted, SEVERITIES.index(level)))
+
+
+def finding_filter_of(given: Expressions) -> FindingFilter | None:
+    """The expressions as a filter of findings, None without any. Raises ArgumentError."""
+    expressions = expressions_in(given)
+    vocabulary = findings_vocabulary(outcomes=True)
+    if any(OUTCOME.name in names_in(parsed(one, vocabulary)) for one in expressions):
+        raise ArgumentError(f"{OUTCOME_AT_END}: {OUTCOME_WAY}")
+    return FindingFilter(expressions) if expressions else None
 
 
 def judged(

@@ -11,7 +11,7 @@ from msmq_wire.api.filters import Expressions, filter_of, filters_by_outcome
 from msmq_wire.api.limits import READ_TWICE
 from msmq_wire.api.message_attributes import MessageAttributes
 from msmq_wire.api.outcomes import Outcomes
-from msmq_wire.errors import MsmqWireError
+from msmq_wire.errors import ArgumentError
 from msmq_wire.html_values import facts_html
 from msmq_wire.records.filter.subject import Subject
 from msmq_wire.records.joined_capture import located
@@ -91,15 +91,15 @@ def messages(
     For outcomes the captures are read once to their end before the first message is given: ``memory`` bounds
     the bytes that this takes, by default as `--memory` of the command. ``outcomes=False`` reads them once.
 
-    Raises MsmqWireError for a wrong filter, and for outcomes of what can be read only once. Iterating raises
+    Raises ArgumentError for a wrong filter, and for outcomes of what can be read only once. Iterating raises
     CaptureError for a file that cannot be opened or is no capture. A damaged file gives what is before the
     damage; ``errors`` and ``notices`` of the iterator say so afterwards.
     """
-    matches = filter_of(filter, outcomes=outcomes)
+    matches = filter_of(filter, outcomes=outcomes, way="outcomes=True filters by it")
     report = CaptureReport(path, ports=ports, negotiator=negotiator, memory=memory, recursive=recursive)
     if outcomes and report.sequence.once:
         way = "" if filters_by_outcome(filter) else ", or use outcomes=False"
-        raise MsmqWireError(f"{OUTCOME.name} {READ_TWICE}{way}")
+        raise ArgumentError(f"{OUTCOME.name} {READ_TWICE}{way}")
     return CaptureIterator(report, _messages(report, matches, outcomes=outcomes, acknowledgments=all))
 
 

@@ -6,7 +6,6 @@ It is read anew each time, and never held whole.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from itertools import chain
@@ -15,11 +14,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import msgspec
 
 from msmq_wire.api.calls import call_values
-from msmq_wire.api.capture_iterator import CaptureReport, Captures
-from msmq_wire.api.filters import Expressions, expressions_in, filter_of, filters_by_outcome
-from msmq_wire.api.findings import matching_findings
+from msmq_wire.api.capture_iterator import CaptureReport, Captures, stream_of
+from msmq_wire.api.filters import Expressions, filter_of, filters_by_outcome
+from msmq_wire.api.findings import finding_filter_of, matching_findings
 from msmq_wire.api.limits import READ_ONCE, READ_TWICE
 from msmq_wire.api.outcomes import Outcomes
+from msmq_wire.arguments import none_of, texts
+from msmq_wire.capture.source import can_seek
 from msmq_wire.detection import RULES
 from msmq_wire.detection.columns import (
     FINDING_ALIASES,
@@ -29,7 +30,7 @@ from msmq_wire.detection.columns import (
     FindingView,
 )
 from msmq_wire.detection.filtering import FindingFilter
-from msmq_wire.errors import CaptureError, MsmqWireError
+from msmq_wire.errors import ArgumentError, CaptureError, MsmqWireError
 from msmq_wire.html_values import rows_html
 from msmq_wire.records.call import CALL_COLUMNS
 from msmq_wire.records.column import Column
@@ -80,10 +81,8 @@ class CaptureTable:
     there is a CaptureWarning. ``errors`` and ``notices`` are those of the last reading, complete at its end.
     """
 
-    def __init__(
-        self, captures: Captures, rows: Rows, choice: _Choice, read: Callable[[], CaptureReport]
-    ) -> None:
-        self._captures = captures
+    def __init__(self, title: str, rows: Rows, choice: _Choice, read: Callable[[], CaptureReport]) -> None:
+        self._title = title
         self._rows = rows
         self._choice = choice
         self._read = read
@@ -147,17 +146,6 @@ class CaptureTable:
         ]
         return rows_html(self._title, ("column", "type", "meaning"), shown)
 
-    @property
-    def _title(self) -> str:
-        captures = self._captures
-        if isinstance(captures, (str, os.PathLike)):
-            name = os.fspath(captures)
-        elif isinstance(captures, Sequence):
-            name = ", ".join(os.fspath(one) for one in captures)
-        else:
-            name = str(getattr(captures, "name", "a stream"))
-        return f"{self._rows} of {name}"
-
     def _batches(self, report: CaptureReport) -> Iterator[Any]:
         from msmq_wire.tables.declared_rows import row_batches
 
@@ -185,15 +173,15 @@ def table(
     A table is read anew by each that asks, so give it paths. A file object that can seek is read from where
     it is now. A pipe and ``"-"`` give their rows once, and no outcomes.
 
-    Raises MsmqWireError for a name that is no column, for a wrong filter and for outcomes of what can be read
+    Raises ArgumentError for a name that is no column, for a wrong filter and for outcomes of what can be read
     only once, ImportError without the extra ``arrow``.
     """
     if rows not in get_args(Rows):
-        raise ValueError(f"{rows!r} is none of {', '.join(get_args(Rows))}")
+        raise ArgumentError(none_of(rows, get_args(Rows)))
     if any(find_spec(name) is None for name in ("numpy", "pyarrow")):
         raise ImportError('a table needs numpy and pyarrow: pip install "msmq-wire[arrow]"')
-    stream = None if isinstance(path, (str, os.PathLike, Sequence)) else path
-    start = stream.tell() if stream is not None and stream.seekable() else None
+    stream = stream_of(path)
+    start = stream.tell() if stream is not None and can_seek(stream) else None
 
     def read() -> CaptureReport:
         if stream is not None and start is not None:
@@ -209,8 +197,10 @@ def table(
         )
 
     # What is wrong is said at once, and not when the table is read.
-    wanted = columns if columns is None or isinstance(columns, str) else ",".join(columns)
-    return CaptureTable(path, rows, _chosen(rows, wanted, filter, once=read().sequence.once), read)
+    wanted = None if columns is None else ",".join(texts("columns", columns))
+    report = read()
+    choice = _chosen(rows, wanted, filter, once=report.sequence.once)
+    return CaptureTable(f"{rows} of {report.title}", rows, choice, read)
 
 
 class _Columns(msgspec.Struct, frozen=True):
@@ -222,13 +212,12 @@ class _Columns(msgspec.Struct, frozen=True):
 
 
 def _chosen(rows: Rows, wanted: str | None, filter_: Expressions, *, once: bool) -> _Choice:
-    """What was asked for. Raises MsmqWireError."""
+    """What was asked for. Raises ArgumentError."""
     messages = rows == "messages"
     if messages and once and (names_outcome(wanted) or filters_by_outcome(filter_)):
-        raise MsmqWireError(f"{OUTCOME.name} {READ_TWICE}")
+        raise ArgumentError(f"{OUTCOME.name} {READ_TWICE}")
     if rows == "findings":
-        expressions = expressions_in(filter_)
-        matches, findings = None, FindingFilter(expressions) if expressions else None
+        matches, findings = None, finding_filter_of(filter_)
     else:
         matches, findings = filter_of(filter_, outcomes=messages), None
     chosen = JSON_COLUMNS if rows == "findings" and wanted is None else _named(rows, wanted, once=once)

@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, BinaryIO, TypeAlias, cast
 from msmq_wire.capture.capture_counts import CaptureCounts, nothing_found
 from msmq_wire.capture.reader import CaptureReader
 from msmq_wire.capture.rings import rings
+from msmq_wire.capture.source import can_seek
 from msmq_wire.errors import CaptureError
 from msmq_wire.records.joined_capture import JoinedCapture
 from msmq_wire.records.projection import ProjectedRows, Projection
-from msmq_wire.records.recognition import Ports
+from msmq_wire.records.recognition import Ports, check_ports
 from msmq_wire.records.record import Record, is_file_error
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.rpc.pdu_protection import Negotiator
@@ -57,6 +58,7 @@ class CaptureSequence:
         negotiator: Negotiator | None = None,
         memory: int | None = None,
     ) -> None:
+        check_ports(ports)
         self.files = list(files)
         self.ports = ports
         self.streams = streams
@@ -67,7 +69,7 @@ class CaptureSequence:
         self.notices: list[str] = []
         self.counts = CaptureCounts()
         self._given = given or {}
-        self._starts = {name: file.tell() for name, file in self._given.items() if file.seekable()}
+        self._starts = {name: file.tell() for name, file in self._given.items() if can_seek(file)}
         self._last_id = 0
 
     def __iter__(self) -> Iterator[Record]:

@@ -10,7 +10,7 @@ import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from io import BufferedReader
+from io import BufferedReader, TextIOBase
 from types import TracebackType
 from typing import BinaryIO, Protocol, cast
 
@@ -80,10 +80,8 @@ class Source:
             except (OSError, ValueError) as error:
                 raise CaptureError(f"cannot open {self.name}: {reason_of(error)}") from error
             self._owned = True
-        elif not callable(getattr(source, "read", None)):
-            hint = "io.BytesIO(data)" if isinstance(source, bytes | bytearray | memoryview) else ""
-            raise TypeError(wrong_type("source", "a path, '-' or a binary file object", source, hint))
         else:
+            check_file("source", source, "a path, '-' or a binary file object")
             self.name = str(getattr(source, "name", "the stream"))
             self._file = source
         self.total = _size(self._file)
@@ -188,6 +186,24 @@ class Source:
             if self.after_read is not None:
                 self.after_read(chunk)
             yield bytes(chunk)
+
+
+def check_file(name: str, value: object, expected: str) -> None:
+    """Raises TypeError for what is no binary file object, with what to write instead where that is known."""
+    hint = ""
+    if isinstance(value, bytes | bytearray | memoryview):
+        hint = "io.BytesIO(data)"
+    elif isinstance(value, TextIOBase):
+        hint = 'open it with "rb"'
+    elif callable(getattr(value, "read", None)):
+        return
+    raise TypeError(wrong_type(name, expected, value, hint))
+
+
+def can_seek(file: BinaryIO) -> bool:
+    """Whether a file object can be read again."""
+    seekable: Callable[[], bool] | None = getattr(file, "seekable", None)
+    return seekable is not None and seekable()
 
 
 def read_frames(source: CaptureSource | Source) -> Iterator[Frame]:

@@ -27,7 +27,7 @@ from msmq_wire.records.networks import Networks, address_of
 from msmq_wire.records.other_ports import OtherPorts
 from msmq_wire.records.packet_reader import PacketReader
 from msmq_wire.records.proxy_header import HEADER_BEGINS, Front, ProxyHeaders
-from msmq_wire.records.recognition import Content, Ports, content_of, datagram_kind
+from msmq_wire.records.recognition import Content, Ports, check_ports, content_of, datagram_kind
 from msmq_wire.records.record import FoundPacket, Item, Record
 from msmq_wire.rpc.pdu_protection import Negotiator
 from msmq_wire.wire.headers.base_header import SIGNATURE
@@ -81,6 +81,7 @@ class PacketFinder:
         first_id: int = 1,
         negotiator: Negotiator | None = None,
     ) -> None:
+        check_ports(ports)
         self._capture = capture
         self.ports = frozenset((MSMQ_PORT, *ports))
         self._own_ports = self.ports | RPC_PORTS

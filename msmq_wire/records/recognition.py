@@ -8,8 +8,10 @@ them decides nothing.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
+from msmq_wire.arguments import none_of, out_of_range, wrong_type
+from msmq_wire.errors import ArgumentError
 from msmq_wire.reassembly.packet_framer import begins as begins_packet
 from msmq_wire.reassembly.packet_framer import is_credible as starts_packet
 from msmq_wire.records.endpoint import MSMQ_PORT, PING_PORT
@@ -34,6 +36,7 @@ LOOKED_AT = 8 << 10
 """Bytes of a segment that decide."""
 NOT_MSMQ_UDP = "UDP, not MSMQ"
 """Why a datagram is skipped that is on no port of MSMQ."""
+_LAST_PORT = 0xFFFF
 _COMMON_HEADER = 16
 _POST = b"POST "
 _LINE = 256
@@ -42,6 +45,19 @@ _HEADER = 1 << 10
 """Bytes of a PROXY header that are waited for, where it comes in several segments."""
 _DREP = (0x00, 0x10)
 _OPENING = (PduType.BIND, PduType.BIND_ACK, PduType.ALTER_CONTEXT, PduType.ALTER_CONTEXT_RESP)
+
+
+def check_ports(ports: object) -> None:
+    """Raises TypeError or ArgumentError for what are no TCP ports."""
+    if not isinstance(ports, Collection) or isinstance(ports, str | bytes | bytearray | memoryview):
+        hint = f"ports=[{ports}]" if isinstance(ports, int) or str(ports).isdecimal() else ""
+        raise TypeError(wrong_type("ports", "a list of numbers, or a mapping of them", ports, hint))
+    wrong = next(filter(None, (out_of_range("a port in ports", port, _LAST_PORT) for port in ports)), "")
+    if wrong:
+        raise ArgumentError(wrong)
+    for port, content in ports.items() if isinstance(ports, Mapping) else ():
+        if content not in (None, *get_args(Content)):
+            raise ArgumentError(f"ports[{port}]: {none_of(content, get_args(Content))}")
 
 
 def recognise(payload: bytes, dport: int) -> Content | None:

@@ -190,7 +190,11 @@ def test_paths_that_cannot_be_opened_are_capture_errors(tmp_path: Path) -> None:
 
 
 def test_a_stream_of_text_is_a_capture_error() -> None:
-    error = read(io.StringIO("text"))[1]  # type: ignore[arg-type]  # what a caller may do by mistake
+    class Words:
+        def read(self, size: int = -1) -> str:
+            return "text"
+
+    error = read(Words())[1]  # type: ignore[arg-type]  # what a caller may do by mistake
     assert error is not None
     assert "binary" in error.message
 
@@ -386,6 +390,10 @@ def test_what_holds_no_frames_is_named_with_the_way_out() -> None:
         (
             b"\xd4\xc3\xb2\xa1",
             "source must be a path, '-' or a binary file object, not bytes: io.BytesIO(data)",
+        ),
+        (
+            io.StringIO("text"),
+            "source must be a path, '-' or a binary file object, not StringIO: open it with \"rb\"",
         ),
         (5, "source must be a path, '-' or a binary file object, not int"),
         (None, "source must be a path, '-' or a binary file object, not NoneType"),

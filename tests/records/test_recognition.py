@@ -6,7 +6,15 @@ import struct
 
 import pytest
 
-from msmq_wire.records.recognition import FIRST_BYTES, LOOKED_AT, content_of, datagram_kind, recognise
+from msmq_wire.errors import ArgumentError
+from msmq_wire.records.recognition import (
+    FIRST_BYTES,
+    LOOKED_AT,
+    check_ports,
+    content_of,
+    datagram_kind,
+    recognise,
+)
 
 _BIND = struct.pack("<BBBB4sHHI", 5, 0, 11, 3, b"\x10\0\0\0", 72, 0, 1) + bytes(56)
 _PACKET = bytes((0x10, 0, 3, 0)) + b"LIOR" + (200).to_bytes(4, "little") + b"\xff\xff\xff\xff" + bytes(184)
@@ -90,3 +98,42 @@ def test_a_datagram_is_a_ping_by_its_port_and_its_signature_or_size(
     found = datagram_kind(*ports, payload)
     assert found[0] == kind
     assert kind or found[1] == reason
+
+
+@pytest.mark.parametrize(
+    "ports", [(), [8085], {8085}, range(8000, 8010), {8085: "http"}, {8085: None}, [0, 65535]]
+)
+def test_ports_are_numbers_or_a_mapping_of_them(ports: object) -> None:
+    check_ports(ports)
+
+
+@pytest.mark.parametrize(
+    ("ports", "kind", "text"),
+    [
+        (
+            1801,
+            TypeError,
+            "ports must be a list of numbers, or a mapping of them, not int: ports=[1801]",
+        ),
+        (
+            "1801",
+            TypeError,
+            "ports must be a list of numbers, or a mapping of them, not str: ports=[1801]",
+        ),
+        ("http", TypeError, "ports must be a list of numbers, or a mapping of them, not str"),
+        (None, TypeError, "ports must be a list of numbers, or a mapping of them, not NoneType"),
+        (["1801"], TypeError, "a port in ports must be an integer, not str"),
+        ([1801, 65536], ArgumentError, "a port in ports is 65536: it is 0 to 65535"),
+        ({-1: "http"}, ArgumentError, "a port in ports is -1: it is 0 to 65535"),
+        (
+            {8085: "htp"},
+            ArgumentError,
+            "ports[8085]: 'htp' is none of msmq, rpc, http: did you mean 'http'?",
+        ),
+        ({8085: 5}, ArgumentError, "ports[8085]: 5 is none of msmq, rpc, http"),
+    ],
+)
+def test_what_are_no_ports_is_told(ports: object, kind: type[Exception], text: str) -> None:
+    with pytest.raises(kind) as caught:
+        check_ports(ports)
+    assert str(caught.value) == text
