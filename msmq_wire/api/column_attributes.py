@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from enum import IntEnum
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
@@ -16,13 +16,16 @@ from msmq_wire.records.message_body import MessageBody
 from msmq_wire.records.record import Record
 from msmq_wire.units import MICROSECOND
 
+if TYPE_CHECKING:
+    from msmq_wire.records.composed import RecordPacket
+
 _Names = TypeVar("_Names", bound=IntEnum)
 
 
 class ColumnAttributes(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """What is read from ``record``, the item of the capture."""
 
-    record: Record
+    record: Record[RecordPacket]
 
     def _column(self, name: str) -> Any:
         """The value of a column."""

@@ -51,6 +51,9 @@ from msmq_wire.records.recognition import Ports
 from msmq_wire.rpc.pdu_protection import Negotiator
 
 if TYPE_CHECKING:
+    import pandas as pd  # type: ignore[import-untyped]  # its types are in pandas-stubs
+
+    from msmq_wire.api.arrow_protocols import ArrowReader, ArrowSchema
     from msmq_wire.records.filter.compiling import Filter
 
 Rows: TypeAlias = Literal["messages", "calls", "findings", "packets"]
@@ -89,12 +92,13 @@ class CaptureTable:
         self._last: CaptureReport | None = None
 
     @property
-    def schema(self) -> Any:
+    def schema(self) -> ArrowSchema:
         """The pyarrow schema: the name, the type and the meaning of each column."""
         # Loads pyarrow.
         from msmq_wire.tables.declared_rows import rows_schema
 
-        return rows_schema(self._choice.columns)
+        schema: ArrowSchema = rows_schema(self._choice.columns)
+        return schema
 
     @property
     def errors(self) -> tuple[CaptureError, ...]:
@@ -106,7 +110,7 @@ class CaptureTable:
         """What else to know of the last reading."""
         return () if self._last is None else self._last.notices
 
-    def reader(self) -> Any:
+    def reader(self) -> ArrowReader:
         """A pyarrow.RecordBatchReader over the rows, which reads as it is asked.
 
         Raises MsmqWireError for the second reading of what can be read only once.
@@ -120,9 +124,10 @@ class CaptureTable:
         batches = self._batches(report)
         # What is no capture is an error of this call, and not of the program that reads the stream.
         first = next(batches, None)
-        return pa.RecordBatchReader.from_batches(
+        reader: ArrowReader = pa.RecordBatchReader.from_batches(
             self.schema, batches if first is None else chain((first,), batches)
         )
+        return reader
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The rows as a stream of the Arrow C data interface."""
@@ -132,7 +137,7 @@ class CaptureTable:
         """The schema by the same interface."""
         return self.schema.__arrow_c_schema__()
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self) -> pd.DataFrame:
         """All rows as a pandas.DataFrame."""
         return self.reader().read_pandas()
 

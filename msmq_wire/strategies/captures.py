@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 import msgspec
 from hypothesis import strategies as st
@@ -25,6 +26,9 @@ class DrawnCapture(msgspec.Struct, frozen=True, kw_only=True):
     messages: Sequence[UserMessage]
 
 
+_MESSAGES = cast("st.SearchStrategy[UserMessage]", structure("user_message"))
+
+
 @st.composite
 def captures(draw: st.DrawFn) -> DrawnCapture:
     """Captures of up to three connections: binary sessions, and SRMP requests. Segments are cut anywhere."""
@@ -33,7 +37,7 @@ def captures(draw: st.DrawFn) -> DrawnCapture:
     messages: list[UserMessage] = []
     for _ in range(draw(st.integers(1, _MOST_CONNECTIONS))):
         if draw(st.booleans()):
-            sent = draw(st.lists(structure("user_message"), min_size=1, max_size=3))
+            sent = draw(st.lists(_MESSAGES, min_size=1, max_size=3))
             pieces = session_pieces(*map(reference.build, sent))
             types += ["establish_connection"] * 2 + ["connection_parameters"] * 2
             types += ["user_message"] * len(sent) + ["session_ack"]

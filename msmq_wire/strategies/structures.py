@@ -37,7 +37,7 @@ _MAX_BYTES = 64
 _MAX_ITEMS = 4
 
 
-def structure(stem: str) -> st.SearchStrategy[Any]:
+def structure(stem: str) -> st.SearchStrategy[WireStruct | bytes]:
     """Valid values of a structure: ``decode(encode(value), stem) == value`` and no anomalies.
 
     Raises ArgumentError for a stem that is none, as `edge` does, and `mutated` when it draws.
@@ -50,7 +50,7 @@ def structure(stem: str) -> st.SearchStrategy[Any]:
     return _structs(cls).map(valid)
 
 
-def edge(stem: str) -> st.SearchStrategy[Any]:
+def edge(stem: str) -> st.SearchStrategy[WireStruct | bytes]:
     """Values that encode, with numbers at the ends of their ranges; MUSTs may be broken."""
     cls = registry.structure(stem)
     if not issubclass(cls, WireStruct):

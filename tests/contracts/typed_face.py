@@ -88,6 +88,48 @@ def opened(packet: mw.UserMessage, key: bytes) -> bytes | None:
     return None if opening is None else opening.body
 
 
+def numbers(path: str) -> Iterator[tuple[int, str | None, bytes | None]]:
+    found: mw.CaptureIterator[mw.Message] = mw.messages(path, filter=["label ~ order"], memory=1 << 30)
+    for message in found:
+        print(message.sent_at, message.outcome, message.record.packet, mw.tree(message.record))
+        yield message.id, message.label, message.body
+    print(found.errors, found.notices, found.frames)
+    for call in mw.calls(path, ports={8085: "http"}):
+        print(call.method, call.latency, call.packet.request)
+
+
+def evidence(path: str) -> list[mw.Evidence]:
+    return [found.evidence[0] for found in mw.findings(path, level="high", rules=["LEN-ENV"])]
+
+
+def causes(path: str) -> list[mw.DigestLine]:
+    diagnosis: mw.DiagnosisResult = mw.diagnose(path)
+    print(diagnosis.answers[0].question, diagnosis.errors)
+    return [cause for cause in diagnosis.causes if cause.first_time is not None]
+
+
+def steps(path: str) -> Iterator[mw.ExplainedStep]:
+    answer: mw.WhyAnswer = mw.why(path, "order 4711")
+    message: mw.ExplainedMessage = answer.message
+    print(answer.outcome, message.sentence, message.evidence[0].frames)
+    yield from answer.steps
+
+
+def columns(path: str) -> list[str]:
+    table: mw.CaptureTable = mw.table(path, "messages", columns=["id", "label"])
+    for rows in table.reader():
+        print(rows.num_rows, rows.to_pylist())
+    print(table.schema.field("label").type, table.errors, table.notices)
+    return table.schema.names
+
+
+def mistake(path: str) -> str:
+    try:
+        return repr(mw.messages(path, filter="lable ~ order"))
+    except mw.ArgumentError as error:
+        return str(error)
+
+
 def unsealed(path: str, password: str) -> Iterator[mw.Record[mw.RpcCall]]:
     secrets = mw.Secrets.of([password])
     yield from mw.read_capture(path, negotiator=mw.negotiator(secrets), type="rpc_call")

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 from msmq_wire.arguments import wrong_type
 from msmq_wire.engines.codec import encode, inspect
 from msmq_wire.errors import EncodeError
 from msmq_wire.records.message import message_of
 from msmq_wire.records.record import Record
+from msmq_wire.records.rpc_packets import RpcBind, RpcCall, RpcFault, TransferBuffer
 from msmq_wire.records.srmp_packets import SrmpMessage
 from msmq_wire.records.tree.heading import Heading
 from msmq_wire.records.tree.packet_nodes import packet_nodes
-from msmq_wire.records.tree.rpc_nodes import is_rpc_packet
 from msmq_wire.records.tree.tree import Tree, TreeOptions, print_packet, print_record
 from msmq_wire.records.tree.tree_node import NodeOptions
 from msmq_wire.records.tree.tree_screen import TextScreen, TreeScreen
@@ -20,11 +20,13 @@ from msmq_wire.spec import snake_case
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.registry import PACKETS, STRUCTURES
 
+ComposedPacket: TypeAlias = RpcBind | RpcCall | RpcFault | TransferBuffer | SrmpMessage
+"""A packet of a record that is no structure of the registry."""
 _OPTIONS = TreeOptions()
 _SCALARS = tuple(one for one in STRUCTURES.values() if not issubclass(one, WireStruct))
 
 
-def tree(value: Any) -> str:
+def tree(value: Record | ComposedPacket | WireStruct | bytes) -> str:
     """A record, a packet or a header as a tree: offset, name, value and meaning of each field.
 
     It is the text that ``msmq-wire decode`` writes of a record to a file, and ``msmq-wire packet`` of a
@@ -37,7 +39,7 @@ def tree(value: Any) -> str:
         print_record(screen, value, _OPTIONS, via="" if message is None else message["via"])
     elif type(value) in PACKETS.values():
         _print_packet(screen, value)
-    elif is_rpc_packet(value) or isinstance(value, SrmpMessage):
+    elif isinstance(value, ComposedPacket):
         print_packet(screen, Heading(type=snake_case(type(value).__name__)), value, _OPTIONS)
     elif isinstance(value, (WireStruct, *_SCALARS)):
         Tree(screen, _OPTIONS).nodes(packet_nodes(value, NodeOptions()))

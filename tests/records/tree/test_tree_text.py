@@ -101,6 +101,7 @@ def test_what_breaks_a_rule_stands_below_its_field() -> None:
 
 def test_a_part_of_a_packet_has_the_fields_that_were_reached() -> None:
     part = mw.inspect(mw.encode(_MESSAGE)[:40]).packet
+    assert part is not None
     assert mw.tree(part).splitlines()[0] == "user_message"
     assert "source_queue_manager" in mw.tree(part)
     assert "destination_queue" not in mw.tree(part)
@@ -157,7 +158,7 @@ def test_a_tree_needs_no_terminal_library() -> None:
         ),
     ],
 )
-def test_what_has_no_tree_is_a_wrong_type(value: object, text: str) -> None:
+def test_what_has_no_tree_is_a_wrong_type(value: Any, text: str) -> None:
     with pytest.raises(TypeError) as caught:
         mw.tree(value)
     assert str(caught.value) == text
