@@ -112,7 +112,7 @@ class CaptureReport:
         recursive: bool = False,
     ) -> None:
         files, stream = _named(captures)
-        self.title = ", ".join(files)
+        self.title = ", ".join("standard input" if file == "-" else file for file in files)
         self._left_out = self._deeper = 0
         if stream is None:
             files, self._left_out, self._deeper = captures_named(files, recursive)
@@ -120,7 +120,7 @@ class CaptureReport:
             raise ArgumentError("no capture is given")
         self.sequence = CaptureSequence(
             files,
-            given={} if stream is None else {self.title: stream},
+            given={} if stream is None else {files[0]: stream},
             ports=ports,
             streams=streams,
             negotiator=negotiator or default_negotiator(),

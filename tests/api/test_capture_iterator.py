@@ -195,6 +195,7 @@ def test_an_iterator_says_how_far_it_is() -> None:
     assert len(list(found)) == 2
     assert repr(found).endswith("demo.pcap: 3 items, ended>")
     assert list(found) == []
+    assert repr(mw.calls(["-", "b"])) == "<CaptureIterator standard input, b: 0 items so far>"
     with mw.calls(io.BytesIO(_DEMO.read_bytes())) as read:
         assert repr(read) == "<CaptureIterator the stream: 0 items so far>"
     assert repr(read) == "<CaptureIterator the stream: 0 items, ended>"
