@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from msmq_wire.corpus.valid import FINAL_CLASSES, acknowledgment, sent_by, valid
+from msmq_wire.corpus.valid import FINAL_CLASSES, acknowledgment, encodes, sent_by, valid
 from msmq_wire.engines import reference
 from msmq_wire.wire.fields import (
     Align,
@@ -73,7 +73,7 @@ def _candidates(cls: type[WireStruct]) -> Iterator[Any]:
         yield from _acknowledgments(cls)
         return
     default = cls()
-    choices = {field.name: _values(field, field.subcon) for field in fields(cls) if not field.position}
+    choices = {field.name: _candidate_values(default, field) for field in fields(cls) if not field.position}
     yield default
     whole = msgspec.structs.replace(default, **{name: all_[-1] for name, all_ in choices.items() if all_})
     yield sent_by(whole) if isinstance(whole, SecurityHeader) else whole
@@ -81,6 +81,18 @@ def _candidates(cls: type[WireStruct]) -> Iterator[Any]:
         for value in all_:
             changed = msgspec.structs.replace(default, **{name: value})
             yield sent_by(changed) if isinstance(changed, SecurityHeader) else changed
+
+
+def _candidate_values(default: WireStruct, field: Field) -> tuple[Any, ...]:
+    """Values that a field of the structure can hold.
+
+    A case of a choice may need more than a fit can change: QueueManagerAddress is an AddressOverlay in remote
+    read only.
+    """
+    values = _values(field, field.subcon)
+    if not isinstance(field.subcon, Choice):
+        return values
+    return tuple(one for one in values if encodes(msgspec.structs.replace(default, **{field.name: one})))
 
 
 def _acknowledgments(cls: Any) -> Iterator[Any]:

@@ -57,6 +57,15 @@ def encodable(value: WireStruct) -> WireStruct:
         return fit(type(value)())
 
 
+def encodes(value: WireStruct) -> bool:
+    """Whether the value has an encoding once its sizes fit."""
+    try:
+        reference.build(fit(value))
+    except EncodeError:
+        return False
+    return True
+
+
 def _reset(value: WireStruct, path: list[str]) -> WireStruct:
     name, _, index = path[0].partition("[")
     part = getattr(value, name)

@@ -11,9 +11,12 @@ from msmq_wire.engines import reference
 from msmq_wire.engines.codec import inspect
 from msmq_wire.wire.headers.base_header import BaseHeader
 from msmq_wire.wire.headers.final_ack_body import FinalAckBody
+from msmq_wire.wire.headers.user_header import UserHeader
 from msmq_wire.wire.packets.final_ack import FinalAck
 from msmq_wire.wire.packets.ping import Ping
 from msmq_wire.wire.packets.user_message import UserMessage
+from msmq_wire.wire.types.direct_queue_format_name import DirectQueueFormatName
+from msmq_wire.wire.types.guid import GUID
 
 
 def test_a_field_that_breaks_a_must_becomes_its_default_and_the_others_stay() -> None:
@@ -32,6 +35,15 @@ def test_the_second_base_of_a_message_has_every_part_that_it_can_have() -> None:
     assert full.transaction_header is not None
     assert full.security_header is not None
     assert full.message_properties_header.message_body
+
+
+def test_the_second_base_of_a_user_header_has_each_queue_and_a_connector() -> None:
+    user = bases(UserHeader)[1]
+    queues = (user.destination_queue, user.admin_queue, user.response_queue)
+    assert [type(one) for one in queues] == [DirectQueueFormatName] * 3
+    assert isinstance(user.queue_manager_address, GUID)
+    assert user.connector_type is not None
+    assert bases(UserMessage)[1].user_header.connector_type == user.connector_type
 
 
 def test_the_leaves_of_a_structure_cover_its_bytes() -> None:
