@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, Phase, settings
 
 from msmq_wire.cli.app import main
 from tests.strategies.mine import FAULTS, Fault, Parser, Stream
+from tests.strategies.mine_server import LabAsMine, Lie, Server
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "fuzzing.md"
 FENCE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -139,9 +140,94 @@ def test_a_corpus_finds_each_fault(
     assert any(problem in line for line in reported(fault, folder, monkeypatch))
 
 
+@contextlib.contextmanager
+def against(server: Any, folder: Path, monkeypatch: pytest.MonkeyPatch, *, patience: int) -> Iterator[Any]:
+    """What the third recipe defines, with a server that runs as the context."""
+    with parser(""):
+        monkeypatch.syspath_prepend(folder)
+        monkeypatch.delitem(sys.modules, "test_mine", raising=False)
+        properties(folder)
+        path = folder / "test_server.py"
+        source = recipes()[2].replace("PATIENCE = 20", f"PATIENCE = {patience}")
+        path.write_text(source, encoding="utf-8")
+        try:
+            with server:
+                yield runpy.run_path(str(path))
+        finally:
+            sys.modules.pop("test_mine", None)
+
+
+CLOSED = "the server closed the session|Connection reset|Broken pipe"
+SERVER_TESTS = (
+    "test_valid_messages_are_acknowledged_and_kept",
+    "test_a_changed_message_is_refused_or_kept_alike",
+    "test_a_length_past_the_end_is_refused",
+    "test_damaged_packets_do_no_harm",
+)
+
+
 @pytest.mark.slow
-def test_the_lab_still_answers_after_broken_packets() -> None:
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
-        exec(compile(recipes()[2], str(PAGE), "exec"), {"__name__": "recipe"})
-    assert printed.getvalue() == "50 broken packets; the server still answers: True\n"
+@pytest.mark.parametrize("name", SERVER_TESTS)
+def test_a_right_server_passes(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = Server("")
+    with against(server, tmp_path, monkeypatch, patience=20) as found:
+        found[name](server=server)
+    assert len(server.stored()) > 10 or name == "test_damaged_packets_do_no_harm"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SERVER_TESTS)
+def test_the_lab_passes(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = LabAsMine()
+    with against(server, tmp_path, monkeypatch, patience=20) as found:
+        # It keeps no SessionHeader.
+        for field in ("acknowledged", "recoverable_bits"):
+            del sys.modules["test_mine"].FIELDS[field]
+        found[name](server=server)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("fault", "test", "problem"),
+    [
+        ("endianness", 0, "'recoverable_bits'"),
+        ("padding", 0, CLOSED),
+        ("length", 2, "before the end that PacketSize sets"),
+        ("sign", 0, CLOSED),
+        ("bit", 0, "'priority'"),
+        ("order", 0, f"'connector'|{CLOSED}"),
+        ("session", 0, CLOSED),
+        ("boundary", 0, "timed out"),
+    ],
+)
+def test_a_server_shows_each_fault(
+    fault: Fault, test: int, problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = Server(fault)
+    with (
+        against(server, tmp_path, monkeypatch, patience=2) as found,
+        pytest.raises((AssertionError, OSError), match=problem),
+    ):
+        found[SERVER_TESTS[test]](server=server)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("lie", "problem"),
+    [
+        (Lie(received=-1), "timed out"),
+        (Lie(recoverable=1), "timed out"),
+        (Lie(bits=1), "timed out"),
+        (Lie(sent=1), "a wrong answer: message_counts"),
+    ],
+    ids=("received", "recoverable", "bits", "sent"),
+)
+def test_a_wrong_acknowledgment_is_found(
+    lie: Lie, problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = Server(lie=lie)
+    with (
+        against(server, tmp_path, monkeypatch, patience=2) as found,
+        pytest.raises((AssertionError, OSError), match=problem),
+    ):
+        found[SERVER_TESTS[0]](server=server)
