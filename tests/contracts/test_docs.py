@@ -71,8 +71,11 @@ def test_a_stale_page_is_named(tmp_path: Path) -> None:
         target = copy / path.relative_to(_DOCS)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(path.read_bytes())
-    modules = [f"msmq_wire/api/{noun}_attributes.py" for noun in ("message", "call")]
-    (tmp_path / modules[0]).parent.mkdir(parents=True)
+    modules = [
+        "msmq_wire/overloads.pyi",
+        *(f"msmq_wire/api/{noun}_attributes.py" for noun in ("message", "call")),
+    ]
+    (tmp_path / "msmq_wire" / "api").mkdir(parents=True)
     for name in ("mkdocs.yml", *modules):
         (tmp_path / name).write_bytes((_ROOT / name).read_bytes())
     page = copy / "structures" / "ping.md"
