@@ -58,7 +58,7 @@ def test_the_wheel_has_what_is_imported_and_the_texts_of_three_licences(built: P
     own = {f"msmq_wire-{_VERSION}.dist-info", f"msmq_wire-{_VERSION}.data"}
     assert tops == packages | shims | own
     ends = {Path(name).suffix for name in names if not name.startswith("msmq_wire-")}
-    assert ends == {".py", ".lua", ".md", ".pcap", ".json", ".css", ".js", ".typed", ""}
+    assert ends == {".py", ".pyi", ".lua", ".md", ".pcap", ".json", ".css", ".js", ".typed", ""}
     licences = [name for name in names if ".dist-info/licenses/" in name]
     assert [name.partition("licenses/")[2] for name in licences] == [
         "LICENSE", "dissectors/LICENSE", "dissectors/msmq_dissect/LICENSE",

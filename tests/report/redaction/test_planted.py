@@ -14,9 +14,10 @@ import msgspec
 import pytest
 from construct import Int32ul
 
+from msmq_wire.capture import capture_sequence
 from msmq_wire.capture.carve.reader import SearchedFile
 from msmq_wire.capture.reader import Summary
-from msmq_wire.cli import capture_set, carve_reading
+from msmq_wire.cli import carve_reading
 from msmq_wire.engines.codec import inspect
 from msmq_wire.errors import CaptureError
 from msmq_wire.records.record import FileLocation, Record
@@ -324,7 +325,7 @@ def printed(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callab
 
     def print_(command: Command, records: Sequence[Record], marker: str, *more: str) -> str:
         PlantedReader.records, PlantedReader.marker = records, marker
-        monkeypatch.setattr(capture_set, "CaptureReader", PlantedReader)
+        monkeypatch.setattr(capture_sequence, "CaptureReader", PlantedReader)
         monkeypatch.setattr(carve_reading, "CarveReader", PlantedCarving)
         folder = tmp_path / "out"
         folder.mkdir(exist_ok=True)
