@@ -30,6 +30,7 @@ READING = ("decode_", "inspect_", "parse_", "split_", "join_", "open_", "from_")
 """How a function is called that reads bytes which somebody else wrote."""
 INSIDE = {
     "open_rc4": "takes a key, not what was read",
+    "tree": "takes values; of bytes, only those of the declared types",
 }
 """Functions that no user calls, and why they look as if one did."""
 
