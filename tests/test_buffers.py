@@ -25,12 +25,11 @@ pytestmark = pytest.mark.needs("pyspark")
 
 ROOT = Path(__file__).resolve().parents[1]
 WRONG = (5, 2_000_000_000, None, "text", [1, 2], 1.5)
-NOT_BYTES = re.compile(r"(?<!\w)(?:type|IO|Callable|dict)\[")
+NOT_BYTES = re.compile(r"(?<!\w)(?:type|IO|Callable|dict)\[|^Record \| ")
 READING = ("decode_", "inspect_", "parse_", "split_", "join_", "open_", "from_")
 """How a function is called that reads bytes which somebody else wrote."""
 INSIDE = {
     "open_rc4": "takes a key, not what was read",
-    "tree": "takes values; of bytes, only those of the declared types",
 }
 """Functions that no user calls, and why they look as if one did."""
 
