@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import ipaddress
 import operator
 from collections.abc import Callable, Iterable, Mapping
 from datetime import tzinfo
 from typing import Any, Final
 
+from msmq_wire.arguments import nearest
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.records.filter.field import FilterField
 from msmq_wire.records.filter.times import time_matcher
@@ -26,7 +26,6 @@ _COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
     ">=": operator.ge,
 }
 _LISTED = 30
-_LONGEST = 100
 _LONGEST_NUMBER = 40
 
 _LONGEST_PATTERN: Final = 1000
@@ -119,9 +118,8 @@ def _none_of(place: FilterField, text: str) -> str:
 
 def _nearest(words: Iterable[str], text: str) -> str:
     """A question for the word that is nearly a text, where there is one."""
-    known = {word.casefold(): word for word in words}
-    near = difflib.get_close_matches(text[:_LONGEST].casefold(), known, n=1, cutoff=0.7)
-    return f": did you mean {known[near[0]]!r}?" if near else ""
+    near = nearest(text, words)
+    return f": did you mean {near!r}?" if near else ""
 
 
 def _number(text: str, names: Mapping[str, int]) -> int | None:

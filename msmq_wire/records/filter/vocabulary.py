@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from msmq_wire.arguments import nearest
 from msmq_wire.errors import ArgumentError
 from msmq_wire.records.filter.field import FilterField
 
@@ -61,8 +61,8 @@ class Vocabulary(Generic[Seen]):
         if name in self.refused:
             raise ArgumentError(self.refused[name])
         known = (*self.names, *self._aliases)
-        near = difflib.get_close_matches(name[:_SHOWN].lower(), known, n=1, cutoff=0.7)
-        hint = f"did you mean {near[0]!r}? " if near else ""
+        near = nearest(name, known)
+        hint = f"did you mean {near!r}? " if near else ""
         if name in self._mistaken:
             meant = self._mistaken[name]
             hint = f"did you mean {meant.name!r}? {meant.doc} "
