@@ -241,7 +241,9 @@ def test_a_wrong_name_in_the_environment_is_told() -> None:
     reported = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, env={"MSMQ_WIRE_ENGINE": "fast"}
     )
-    assert reported.stderr.endswith("ValueError: no engine is called 'fast': there are rows and reference\n")
+    assert reported.stderr.endswith(
+        "ArgumentError: no engine is called 'fast': there are rows and reference\n"
+    )
 
 
 def test_missing_ranges_are_left_to_the_reference_engine() -> None:
