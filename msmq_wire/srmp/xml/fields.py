@@ -12,6 +12,7 @@ import datetime
 import re
 from collections.abc import Collection
 from functools import cache
+from operator import itemgetter
 from typing import Annotated, Any, ClassVar, Self, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -271,15 +272,11 @@ class XmlStruct(msgspec.Struct, frozen=True, kw_only=True):
     def from_element(cls, element: Element, reading: ParseState, path: str = "") -> Self:
         """The value of an element; what is wrong with it goes to ``reading``. Never raises."""
         values: dict[str, Any] = _attribute_values(cls, element, reading, path)
-        by_name = {
-            (_namespace(cls, field), tag): (name, field)
-            for name, field in xml_fields(cls).items()
-            if not isinstance(field, XmlAttribute)
-            for tag in _names(field)
-        }
+        layout = _layout(cls)
         others: list[Element] = []
+        ranked: list[tuple[int, str]] = []
         for child in element.children:
-            name, field = by_name.get((child.namespace, child.name), ("", None))
+            rank, name, field = layout.children.get((child.namespace, child.name), _UNDECLARED)
             full = f"{path}.{name}" if path else name
             if field is None:
                 others.append(unplaced(child))
@@ -290,26 +287,29 @@ class XmlStruct(msgspec.Struct, frozen=True, kw_only=True):
                 spec = _spec(cls, field)
                 reading.say(f"{cls.stem()}.duplicate", f"<{child.name}> again", full, child, spec)
                 others.append(unplaced(child))
+                rank = _LAST
             else:
                 reading.places[full] = (child.offset, child.length)
                 values[name] = _value(cls, field, child, reading, full)
+            ranked.append((rank, child.name))
         # What an element without its end lacks may stand behind the place where the reading ended.
-        expected = {} if element.offset in reading.unclosed else xml_fields(cls)
-        for name, field in expected.items():
-            if field.required and not isinstance(field, XmlAttribute) and name not in values:
+        expected = () if element.offset in reading.unclosed else layout.required
+        for name, field in expected:
+            if name not in values:
                 full = f"{path}.{name}" if path else name
                 message = f"<{field.tag}> is missing in <{cls.TAG}>"
                 reading.say(f"{cls.stem()}.missing", message, full, element, _spec(cls, field))
-        order = tuple(child.name for child in element.children)
-        value = cls(
+        order = [name for _, name in ranked]
+        # Only an order that says something is kept, so that values built by hand equal parsed ones.
+        ranked.sort(key=itemgetter(0))
+        natural = [name for _, name in ranked]
+        return cls(
             **values,
             other_elements=tuple(others),
+            order=() if natural == order else tuple(order),
             mixed_text=element.text if element.text.strip(_SPACE) else "",
             written_as=element.name if element.name != cls.TAG else "",
         )
-        # Only an order that says something is kept, so that values built by hand equal parsed ones.
-        natural = tuple(child.name for child in value.to_element().children)
-        return value if natural == order else msgspec.structs.replace(value, order=order)
 
     def to_element(self) -> Element:
         """The element of this value, without positions; EncodeError for a value that no text can say."""
@@ -356,6 +356,34 @@ def xml_fields(cls: type[XmlStruct]) -> dict[str, XmlField]:
     }
 
 
+class _Layout(msgspec.Struct, frozen=True):
+    """The fields of an element as reading needs them: each child by its namespace and tag, with its rank."""
+
+    attributes: tuple[tuple[str, XmlAttribute], ...]
+    children: dict[tuple[str, str], tuple[int, str, XmlField]]
+    required: tuple[tuple[str, XmlField], ...]
+
+
+_LAST = 1 << 16
+"""The rank of what no field takes: it comes behind the fields."""
+_UNDECLARED = (_LAST, "", None)
+
+
+@cache
+def _layout(cls: type[XmlStruct]) -> _Layout:
+    declared = xml_fields(cls).items()
+    children = [(name, field) for name, field in declared if not isinstance(field, XmlAttribute)]
+    return _Layout(
+        attributes=tuple((name, field) for name, field in declared if isinstance(field, XmlAttribute)),
+        children={
+            (_namespace(cls, field), tag): (rank, name, field)
+            for rank, (name, field) in enumerate(children)
+            for tag in _names(field)
+        },
+        required=tuple((name, field) for name, field in children if field.required),
+    )
+
+
 def _names(field: XmlField) -> tuple[str, ...]:
     """What the field may be called."""
     return (field.tag, *(field.cls.ALIASES if isinstance(field, Child) else ()))
@@ -385,9 +413,7 @@ def _attribute_values(
 ) -> dict[str, Any]:
     values: dict[str, Any] = {}
     there = {(one.namespace, one.name): one for one in element.attributes}
-    for name, field in xml_fields(cls).items():
-        if not isinstance(field, XmlAttribute):
-            continue
+    for name, field in _layout(cls).attributes:
         found = there.pop((field.namespace, field.tag), None)
         full = f"{path}.{name}" if path else name
         if found is not None:

@@ -236,6 +236,35 @@ def test_what_no_field_names_is_kept_and_written_back() -> None:
     assert [(one.namespace, one.name, one.text) for one in header.other_elements] == [("urn:x", "x", "t")]
 
 
+@pytest.mark.parametrize(
+    ("inside", "order"),
+    [
+        ("<expiresAt>x</expiresAt><sentAt>x</sentAt><y/>", ()),
+        ("<sentAt>x</sentAt><expiresAt>x</expiresAt>", ("sentAt", "expiresAt")),
+        ("<y/><expiresAt>x</expiresAt>", ("y", "expiresAt")),
+        # One behind all that is declared stands where it would be written.
+        ("<expiresAt>x</expiresAt><sentAt>x</sentAt><expiresAt>2</expiresAt>", ()),
+        (
+            "<expiresAt>x</expiresAt><expiresAt>2</expiresAt><sentAt>x</sentAt>",
+            ("expiresAt",) * 2 + ("sentAt",),
+        ),
+        # Names of two namespaces change places unseen.
+        ('<expiresAt xmlns="urn:x"/><expiresAt>x</expiresAt>', ()),
+    ],
+)
+def test_the_order_of_elements_is_kept_where_they_would_be_written_otherwise(
+    inside: str, order: tuple[str, ...]
+) -> None:
+    header = _header(PATH, f'<properties se:mustUnderstand="1">{inside}</properties>')
+    assert header.properties is not None
+    assert header.properties.order == order
+
+
+def test_an_element_written_in_its_other_case_stands_in_its_place() -> None:
+    header = _header(PATH, PROPERTIES, DURABLE, f"<Stream><streamId>{STREAM_ID}</streamId></Stream>", MSMQ)
+    assert header.order == ()
+
+
 def test_a_cut_envelope_has_a_value_and_an_error() -> None:
     data = _envelope(PATH, PROPERTIES).encode()
     parsed = parse_envelope(data[: data.index(b"<properties")])
