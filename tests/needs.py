@@ -102,6 +102,7 @@ _PROGRAMS = {
 _DISTRIBUTIONS = (
     *("artifacts", "check-jsonschema", "coverage", "dissect.cstruct", "dissect.extfs", "dpkt", "duckdb"),
     *(
+        "h11",
         "hatchling",
         "impacket",
         "import-linter",

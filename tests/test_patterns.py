@@ -280,7 +280,21 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
     "msmq_wire.records.capture_names:short_names": using("split", ("", "/")),
     "msmq_wire.report.links:_UNSAFE": using("sub", ("", "!"), ("", "a!")),
     "msmq_wire.report.totals:_PLAIN": using("fullmatch", ("", "a", '"')),
-    "msmq_wire.srmp.http.message:_QUOTED": using("sub", ("", "b'"), ("", "bytearray("), ("b'", "a")),
+    "msmq_wire.srmp.http.chunks:_SIZE": using("fullmatch", ("0;", " ", "\n"), ("0", " ", "!"), ("0;", "\r")),
+    "msmq_wire.srmp.http.grammar:_START": using(
+        "match", ("", "a"), ("GET ", "a"), ("HTTP/1.1 200 ", "a", "\0"), ("HTTP/1.1 200 ", "\r")
+    ),
+    "msmq_wire.srmp.http.grammar:_FIELDS": using(
+        "match",
+        ("", "a:b\r\n"),
+        ("a:", "b\r\n\t", "\0"),
+        ("a:", "\n ", "\0"),
+        ("", "a"),
+        ("a:b\n", "c:", "\0"),
+    ),
+    "msmq_wire.srmp.http.grammar:_WHOLE_FIELD": using("match", ("", "\n "), ("", "a")),
+    "msmq_wire.srmp.http.grammar:_FOLD": using("sub", ("", "\r\n "), ("", "\r"), ("\n", " ")),
+    "msmq_wire.srmp.http.grammar:_LENGTH": using("fullmatch", ("", "1")),
     "msmq_wire.srmp.http.message:_BEGINNING": using("match", ("GET ", " ")),
     "msmq_wire.srmp.http.message:_TO_MSMQ": using("search", ("", "/msmq")),
     "msmq_wire.srmp.http.message:_SRMP_HEADER": using(

@@ -96,7 +96,7 @@ def test_packets_are_listed_without_what_only_others_need() -> None:
     # The table has outcomes, for which sessions are followed.
     imported = _imported("messages", _DEMO, "-q", "--format", "jsonl")
     others = {
-        *("pydantic", "rich.console", "rich.progress", "urllib.request", "h11", "numpy", "pandas", "pyarrow"),
+        *("pydantic", "rich.console", "rich.progress", "urllib.request", "numpy", "pandas", "pyarrow"),
         *("msmq_wire.records.rpc_reader", "msmq_wire.records.srmp_reader", "msmq_wire.detection"),
         *(
             "msmq_wire.sessions",

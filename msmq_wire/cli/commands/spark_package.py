@@ -24,7 +24,7 @@ def package(
     """Write the files that spark-submit needs.
 
     These are this package as msmq_wire.zip, and msmq_wire_job.py, which runs it. The program takes what
-    msmq-wire spark takes. What must be installed on the machines of the cluster: construct, h11, msgspec,
+    msmq-wire spark takes. What must be installed on the machines of the cluster: construct, msgspec,
     numpy, pandas and pyarrow, for captures with zstd backports.zstd, and for sealed calls cryptography; typer
     and rich too where the driver runs. Other files of these names are replaced with --force only.
 

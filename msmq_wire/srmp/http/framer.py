@@ -13,9 +13,11 @@ The rules kept here:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
+from msmq_wire.srmp.http.chunks import ChunkReader
 from msmq_wire.srmp.http.message import (
+    BLANK_LINES,
     LONGEST_SEARCHED,
     MAX_HEAD,
     Head,
@@ -31,9 +33,6 @@ from msmq_wire.srmp.http.message import (
 )
 from msmq_wire.wire.musts import Anomaly
 
-if TYPE_CHECKING:
-    import h11
-
 MAX_BODY = 16 << 20
 """Bytes of one body that are held."""
 _MAX_LINE = 8 << 10
@@ -42,8 +41,6 @@ _MAX_MISSING = 256
 _PIECE = 4 << 10  # bytes looked at in one step: what is given back after it costs little
 _SHOWN = 256
 _MARK_COST = 176
-_CHUNKED_HEAD = b"POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n"
-_BLANK_LINES = (b"\n\r\n", b"\n\n")
 
 FramerItem: TypeAlias = HttpMessage | HttpHole
 _Mark: TypeAlias = tuple[int, int, int]  # (offset, frame, time)
@@ -80,7 +77,6 @@ class HttpFramer:
         "_taken",
         "_trailers",
         "answered",
-        "chunks",
         "room",
     )
 
@@ -111,14 +107,18 @@ class HttpFramer:
         self._missing: list[tuple[int, int]] = []
         self._problems: list[Anomaly] = []
         self._trailers: HeaderFields = ()
-        self._chunks: h11.Connection | None = None
-        self.chunks = 0
-        """Chunks of the body so far."""
+        self._chunks: ChunkReader | None = None
 
     @property
     def held_bytes(self) -> int:
         """What the bytes held cost, and a little for every frame that carried some."""
-        return len(self._kept) + len(self._body) + _MARK_COST * len(self._marks)
+        chunks = 0 if self._chunks is None else self._chunks.held_bytes
+        return len(self._kept) + len(self._body) + chunks + _MARK_COST * len(self._marks)
+
+    @property
+    def chunks(self) -> int:
+        """Chunks of the body so far."""
+        return 0 if self._chunks is None else self._chunks.count
 
     @property
     def lost(self) -> bool:
@@ -236,7 +236,7 @@ class HttpFramer:
                 return self._fall(piece, at + len(piece))
             self._line_seen = True
         begin = max(0, self._scanned - 2)
-        ends = [found + len(line) for line in _BLANK_LINES if (found := head.find(line, begin)) >= 0]
+        ends = [found + len(line) for line in BLANK_LINES if (found := head.find(line, begin)) >= 0]
         end = min(ends, default=-1)
         self._scanned = len(head)
         if end < 0 and len(head) <= MAX_HEAD:
@@ -267,41 +267,24 @@ class HttpFramer:
             return self._message(complete=True)
         self._state, self._remaining = how.kind, how.length
         if how.kind == "chunked":
-            import h11
-
-            # Chunks follow a head; this one has nothing that h11 could refuse.
-            chunks = self._chunks = h11.Connection(h11.SERVER)
-            chunks.receive_data(_CHUNKED_HEAD)
-            chunks.next_event()
+            self._chunks = ChunkReader()
         return None
 
     def _step_chunked(self, data: bytes, at: int) -> tuple[int, FramerItem | None]:
-        import h11
-
         chunks = self._chunks
         assert chunks is not None
-        piece = data[at : at + _PIECE]
-        chunks.receive_data(piece)
-        wrong = ""
-        try:
-            while isinstance(event := chunks.next_event(), h11.Data):
-                self._take_body(bytes(event.data), 0, len(event.data))
-                self.chunks += 1
-        except h11.RemoteProtocolError as error:
-            wrong = str(error)[:160]
-        if not wrong and event is h11.NEED_DATA:
-            self._offset += len(piece)
-            return at + len(piece), None
-        surplus = min(len(chunks.trailing_data[0]), len(piece))
-        self._offset += len(piece) - surplus
-        if wrong:
-            self._note("http.chunk", wrong, "body")
-        elif isinstance(event, h11.EndOfMessage):
-            self._trailers = tuple((bytes(name), bytes(value)) for name, value in event.headers.raw_items())
-        message = self._message(complete=not wrong)
-        if wrong:
+        used, count = chunks.step(data, at, min(len(data), at + _PIECE))
+        self._take_body(data, at, count)
+        self._offset += used - at
+        if chunks.problem:
+            self._note("http.chunk", chunks.problem, "body")
+            message = self._message(complete=False)
             self._lose()
-        return at + len(piece) - surplus, message
+            return used, message
+        if not chunks.done:
+            return used, None
+        self._trailers = chunks.trailers
+        return used, self._message(complete=True)
 
     def _take_body(self, data: bytes, at: int, count: int) -> None:
         body = self._body

@@ -1,7 +1,6 @@
 """HTTP messages as plain values, and what their heads say.
 
-A head is judged twice: h11 says whether it keeps the grammar of HTTP/1.1, and a lenient reading gives the
-fields of heads that do not, since broken heads are evidence as well.
+Heads are read leniently, since broken ones are evidence as well; `grammar` says what breaks the rules.
 """
 
 from __future__ import annotations
@@ -13,23 +12,25 @@ import msgspec
 
 from msmq_wire.buffers import as_bytes
 from msmq_wire.spec import SpecRef
+from msmq_wire.srmp.http.grammar import TOKEN, head_problem
 from msmq_wire.wire.musts import Anomaly
 
 MAX_HEAD = 64 << 10
 """Bytes of start line and headers that are read as one head."""
+BLANK_LINES = (b"\n\r\n", b"\n\n")
+"""What a head ends with."""
 _MAX_FIELDS = 256
 _MAX_DIGITS = 19
-_QUOTED = re.compile(r"(?:bytearray\()?\bb(['\"])(.{0,2000}?)\1\)?")
-_MAX_TOLD = 160  # characters of what h11 says, which quotes the traffic
 _SPEC = SpecRef("MC-MQSRM", "2.1.1")
 
 HeaderFields: TypeAlias = tuple[tuple[bytes, bytes], ...]
 HoleReason: TypeAlias = Literal["loss", "snaplen", "pending-limit", "no-start-line"]
 
-_TOKEN = rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,32}"
 _START_LINE = re.compile(
     # Receivers take more blanks than one, and the name of the protocol in any case.
-    rb"(?P<method>" + _TOKEN + rb") {1,8}(?P<target>[^\r\n]*[^\r\n ]) {1,8}(?i:HTTP)/(?P<version>\d\.\d)\r?\n"
+    rb"(?P<method>"
+    + TOKEN
+    + rb"{1,32}) {1,8}(?P<target>[^\r\n]*[^\r\n ]) {1,8}(?i:HTTP)/(?P<version>\d\.\d)\r?\n"
     rb"|HTTP/(?P<answered>\d\.\d) (?P<status>\d{3})(?: (?P<reason>[^\r\n]*))?\r?\n"
 )
 # No repetition here runs into another candidate for long, so a search is linear.
@@ -188,15 +189,16 @@ def is_credible(data: bytes) -> bool:
 def parse_head(head: bytes) -> Head:
     """Read a head whose first line is a start line; bytes behind the headers must not follow.
 
-    Problems have the codes ``http.grammar`` (what h11 says), ``http.header-line`` (no name and colon) and
-    ``http.header-count`` (more fields than a message keeps).
+    Problems have the codes ``http.grammar`` (by `head_problem`), ``http.header-line`` (no name and colon)
+    and ``http.header-count`` (more fields than a message keeps).
     """
     head = as_bytes(head, "head")
     found = _START_LINE.match(head)
     parts = found.groupdict() if found else {}
     fields, broken = header_fields(head[found.end() if found else 0 :])
     problems = []
-    reported = _judge(head, bool(parts.get("method")))
+    # A head that was cut breaks nothing by its end.
+    reported = head_problem(head, fields) if head.endswith(BLANK_LINES) else ""
     if reported:
         problems.append(anomaly("http.grammar", reported, "head", 0, len(head)))
     if broken:
@@ -233,26 +235,6 @@ def header_fields(block: bytes) -> tuple[HeaderFields, int]:
         else:
             broken += 1
     return tuple((name, b" ".join(values)) for name, values in fields), broken
-
-
-def _judge(head: bytes, is_request: bool) -> str:
-    """What h11 finds wrong with a head; empty when nothing."""
-    # Few captures hold any HTTP.
-    import h11
-
-    connection = h11.Connection(
-        h11.SERVER if is_request else h11.CLIENT, max_incomplete_event_size=MAX_HEAD + 1024
-    )
-    if not is_request:
-        # A response 1xx answers a request, 101 one that asks for it.
-        connection.send(h11.Request(method="GET", target="/", headers=[("Host", "h"), ("Upgrade", "h")]))
-        connection.send(h11.EndOfMessage())
-    try:
-        connection.receive_data(head)
-        connection.next_event()
-    except h11.RemoteProtocolError as error:
-        return _QUOTED.sub(r'"\2"', str(error))[:_MAX_TOLD]
-    return ""
 
 
 def framing(head: Head, answered: str) -> Framing:
