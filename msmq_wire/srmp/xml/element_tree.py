@@ -10,10 +10,13 @@ from __future__ import annotations
 import codecs
 import re
 from bisect import bisect_right
+from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 from xml.parsers import expat
 
 import msgspec
+from msgspec.structs import replace
 
 from msmq_wire.buffers import as_bytes
 from msmq_wire.errors import DecodeError
@@ -30,7 +33,7 @@ _CHUNK = 1 << 16
 # Does not occur in a namespace name: expat refuses one that contains it.
 _SEPARATOR = "\n"
 # Expat takes these in names of UTF-16 text, though XML does not and its own UTF-8 reading does not.
-_NO_NAME = "\u00aa\u00b5\u00ba"
+_NO_NAME = frozenset("\u00aa\u00b5\u00ba")
 _UTF8_NAMES = ("utf-8", "utf8", "us-ascii")
 _UTF16_NAMES = ("utf-16", "utf-16le", "utf-16be", "ucs-2", "unicode")
 _DECLARED = re.compile(
@@ -103,16 +106,21 @@ def parse_xml(data: bytes) -> XmlTree:
     data = as_bytes(data)
     encoding, start, end = _encoding(data)
     declared = declared_encoding(data) if encoding == "UTF-8" and start == 0 else None
-    if declared is not None:
-        text = data.decode(declared)
-        reader = _Reader("UTF-8", 0, _Places(text, declared))
-        utf8 = text.encode("utf-8")
-        problem = reader.read(utf8, len(utf8))
-        encoding = declared
-    else:
+    if declared is None:
         reader = _Reader(encoding, start)
         problem = _named(reader.read(data, end) or _broken_text(data[start:end], encoding, start), data)
-    return XmlTree(root=reader.root, problem=problem, encoding=encoding, unclosed=reader.unclosed)
+        return XmlTree(root=reader.root, problem=problem, encoding=encoding, unclosed=reader.unclosed)
+    text = data.decode(declared)
+    utf8 = text.encode("utf-8")
+    reader = _Reader("UTF-8", 0, recoded=True)
+    problem = reader.read(utf8, len(utf8))
+    place = _Places(text, declared).raw
+    return XmlTree(
+        root=None if reader.root is None else _moved(reader.root, place),
+        problem=None if problem is None else replace(problem, offset=place(problem.offset)),
+        encoding=declared,
+        unclosed=tuple(map(place, reader.unclosed)),
+    )
 
 
 def _broken_text(data: bytes, encoding: str, start: int) -> XmlProblem | None:
@@ -136,9 +144,7 @@ def _named(problem: XmlProblem | None, data: bytes) -> XmlProblem | None:
     name = found[1].decode("ascii")
     if name.lower() in (*_UTF8_NAMES, *_UTF16_NAMES) or _codec(name) is not None:
         return problem
-    return msgspec.structs.replace(
-        problem, message=f"{problem.message}; declared as {name}, which is not read"
-    )
+    return replace(problem, message=f"{problem.message}; declared as {name}, which is not read")
 
 
 def _codec(name: str) -> str | None:
@@ -198,8 +204,15 @@ class _Places:
 
 def unplaced(element: Element) -> Element:
     """The element without positions, so that it equals the same element elsewhere."""
-    children = tuple(unplaced(child) for child in element.children)
-    return msgspec.structs.replace(element, children=children, offset=0, length=0)
+    return _moved(element, lambda _: 0)
+
+
+def _moved(element: Element, place: Callable[[int], int]) -> Element:
+    """The element with other positions."""
+    children = tuple(_moved(child, place) for child in element.children)
+    offset = place(element.offset)
+    length = place(element.offset + element.length) - offset
+    return replace(element, children=children, offset=offset, length=length)
 
 
 def _encoding(data: bytes) -> tuple[str, int, int]:
@@ -217,42 +230,38 @@ def _encoding(data: bytes) -> tuple[str, int, int]:
     return encoding, start, end
 
 
-def _local(name: str) -> str:
-    return name.rpartition(_SEPARATOR)[2]
+@lru_cache(maxsize=1024)
+def _split(name: str) -> tuple[str, str]:
+    """The namespace and the name in what expat calls a name; another name is empty."""
+    namespace, _, local = name.rpartition(_SEPARATOR)
+    return namespace, local if _NO_NAME.isdisjoint(local) else ""
 
 
-class _Open:
+class _Open(msgspec.Struct):
     """An element whose end was not reached."""
 
-    __slots__ = ("attributes", "children", "name", "namespace", "offset", "text")
-
-    def __init__(self, name: str, attributes: tuple[Attribute, ...], offset: int) -> None:
-        self.namespace, _, self.name = name.rpartition(_SEPARATOR)
-        self.attributes = attributes
-        self.offset = offset
-        self.text: list[str] = []
-        self.children: list[Element] = []
+    namespace: str
+    name: str
+    attributes: tuple[Attribute, ...]
+    offset: int
+    text: list[str] = []
+    children: list[Element] = []
 
     def closed(self, end: int) -> Element:
-        return Element(
-            namespace=self.namespace,
-            name=self.name,
-            attributes=self.attributes,
-            text="".join(self.text),
-            children=tuple(self.children),
-            offset=self.offset,
-            length=end - self.offset,
-        )
+        text, children = "".join(self.text), tuple(self.children)
+        length = end - self.offset
+        return Element(self.namespace, self.name, self.attributes, text, children, self.offset, length)
 
 
 class _Reader:
     """Collects what expat reports. A handler stops the reading with a DecodeError."""
 
-    def __init__(self, encoding: str, start: int, places: _Places | None = None) -> None:
+    def __init__(self, encoding: str, start: int, *, recoded: bool = False) -> None:
         self.root: Element | None = None
         self.unclosed: tuple[int, ...] = ()
         self._start = start
-        self._places = places
+        # Of text that was written anew the declaration says what it was.
+        self._recoded = recoded
         self._encoding = encoding
         self._open: list[_Open] = []
         # Expat tells where an end tag starts; it ends where the next event is.
@@ -281,52 +290,50 @@ class _Reader:
                 step = min(_CHUNK, end - at)
                 self._parser.Parse(data[at : at + step], False)
                 at += step
-                if at - self._parsed() > MAX_TAG:
+                if at - self._here() > MAX_TAG:
                     raise self._stop("xml.tag", f"a tag or comment of more than {MAX_TAG} bytes")
             self._parser.Parse(b"", True)
         except DecodeError as error:
             stopped = XmlProblem(error.code, error.message, error.offset)
         except expat.ExpatError as error:
-            offset = self._place(min(self._start + max(self._parser.ErrorByteIndex, 0), end))
+            offset = min(self._start + max(self._parser.ErrorByteIndex, 0), end)
             undefined = error.code == expat.errors.codes[expat.errors.XML_ERROR_UNDEFINED_ENTITY]
             code = "xml.entity" if undefined else "xml.not-well-formed"
             stopped = XmlProblem(code, expat.ErrorString(error.code), offset)
-        last = self._place(end) if stopped is None else stopped.offset
+        last = end if stopped is None else stopped.offset
         if stopped is not None and self._open and self._open[-1].text:
             self._open[-1].text.append(CUT)
-        self._settle(last)
+        if self._ending is not None:
+            self._close(self._ending, last)
         self.unclosed = tuple(one.offset for one in self._open)
         while self._open:
-            self._ending = self._open.pop()
-            self._settle(last)
+            self._close(self._open.pop(), last)
+        # It holds this reader: without a cycle both go at once, with what expat holds.
+        del self._parser
         return stopped or self._declared
 
-    def _parsed(self) -> int:
-        """How far the parser is, in the bytes that it was given."""
-        return self._start + max(self._parser.CurrentByteIndex, 0)
-
-    def _place(self, offset: int) -> int:
-        return offset if self._places is None else self._places.raw(offset)
-
     def _here(self) -> int:
-        return self._place(self._parsed())
+        """How far the parser is."""
+        return self._start + max(self._parser.CurrentByteIndex, 0)
 
     def _stop(self, code: str, message: str) -> DecodeError:
         return DecodeError(code, message, offset=self._here())
 
-    def _settle(self, end: int) -> None:
-        if self._ending is None:
-            return
-        element = self._ending.closed(end)
-        self._ending = None
+    def _settle(self) -> None:
+        """What ended ends here."""
+        if self._ending is not None:
+            self._close(self._ending, self._here())
+            self._ending = None
+
+    def _close(self, ended: _Open, end: int) -> None:
         if self._open:
-            self._open[-1].children.append(element)
+            self._open[-1].children.append(ended.closed(end))
         else:
-            self.root = element
+            self.root = ended.closed(end)
 
     def _declaration(self, version: str, encoding: str | None, standalone: int) -> None:
         allowed = _UTF8_NAMES if self._encoding == "UTF-8" else _UTF16_NAMES
-        if self._places is None and encoding is not None and encoding.lower() not in allowed:
+        if not self._recoded and encoding is not None and encoding.lower() not in allowed:
             message = f"declared as {encoding[:40]}, read as {self._encoding}"
             self._declared = XmlProblem("xml.encoding", message, self._here())
 
@@ -334,12 +341,11 @@ class _Reader:
         raise self._stop("xml.doctype", "a document type is not allowed")
 
     def _instruction(self, *_: Any) -> None:
-        self._settle(self._here())
+        self._settle()
         raise self._stop("xml.processing-instruction", "a processing instruction is not allowed")
 
     def _begin(self, name: str, attributes: list[str]) -> None:
-        here = self._here()
-        self._settle(here)
+        self._settle()
         self._count += 1
         if self._count > MAX_ELEMENTS:
             raise self._stop("xml.elements", f"more than {MAX_ELEMENTS} elements")
@@ -347,25 +353,32 @@ class _Reader:
             raise self._stop("xml.depth", f"elements nested deeper than {MAX_DEPTH}")
         if len(attributes) > 2 * MAX_ATTRIBUTES:
             raise self._stop("xml.attributes", f"more than {MAX_ATTRIBUTES} attributes")
-        if len(name) > MAX_NAME or any(len(key) > MAX_NAME for key in attributes[::2]):
+        namespace, local = self._named(name)
+        kept = (
+            tuple(
+                Attribute(*self._named(key), value)
+                for key, value in zip(attributes[::2], attributes[1::2], strict=True)
+            )
+            if attributes
+            else ()
+        )
+        self._open.append(_Open(namespace, local, kept, self._here()))
+
+    def _named(self, name: str) -> tuple[str, str]:
+        if len(name) > MAX_NAME:
             raise self._stop("xml.name", f"a name of more than {MAX_NAME} characters")
-        if any(character in _NO_NAME for key in (name, *attributes[::2]) for character in _local(key)):
+        split = _split(name)
+        if not split[1]:
             raise self._stop("xml.not-well-formed", "a name has a character that no name has")
-        kept = []
-        for key, value in zip(attributes[::2], attributes[1::2], strict=True):
-            namespace, _, local = key.rpartition(_SEPARATOR)
-            kept.append(Attribute(namespace, local, value))
-        self._open.append(_Open(name, tuple(kept), here))
+        return split
 
     def _finish(self, name: str) -> None:
-        self._settle(self._here())
+        self._settle()
         self._ending = self._open.pop()
 
     def _characters(self, text: str) -> None:
-        if self._ending is not None:
-            self._settle(self._here())
+        self._settle()
         self._open[-1].text.append(text)
 
     def _other(self, *_: Any) -> None:
-        if self._ending is not None:
-            self._settle(self._here())
+        self._settle()
