@@ -27,6 +27,7 @@ _SYMBOLS: dict[Any, str] = {
     operator.add: "+",
     operator.sub: "-",
     operator.mul: "*",
+    operator.floordiv: "//",
     operator.mod: "%",
     operator.and_: "&",
     operator.or_: "|",
@@ -173,6 +174,11 @@ class Code:
         """
         lines = self._lines if self._held is None or first else self._held
         lines.append(_Line(self.depth, text, defines))
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is no line yet."""
+        return not self._lines
 
     def use(self, name: str) -> str:
         """Take note that a line of `line` is needed."""

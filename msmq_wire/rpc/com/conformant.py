@@ -184,12 +184,16 @@ class Opaque(Conformant):
 # A compiled decoder gives up on all of these: the type objects read them.
 @flat.register(ConformantFields)
 @flat.register(LittleEndianFields)
-@flat.register(StubRemainder)
 @flat.register(Opaque)
 def _(type_: Any, emitter: Emitter) -> Any:
     emitter.settle()
-    emitter.line("raise Irregular")
+    emitter.irregular("True")
     return "None"
+
+
+@flat.register
+def _(type_: StubRemainder, emitter: Emitter) -> Any:
+    return emitter.octets(f"max(0, end - p - {type_.but})")
 
 
 @deferred.register(ConformantFields)

@@ -1,8 +1,9 @@
 """Compiles decoders, each for one parameter list in one syntax, on first use.
 
-The rule kept here: a decoder reads regular stubs only. It gives up on padding that is not zero, on a count
-that differs from the declaration, and on missing bytes. The type objects then read the stub again, so that
-only they judge irregular stubs. Little-endian syntaxes only.
+The rule kept here: a decoder reads regular stubs only, which have no anomaly. It gives up on padding that is
+not zero, on a count that differs from the declaration, on a number outside its range, on a broken MUST, and
+on missing bytes. The type objects then read the stub again, so that only they judge irregular stubs.
+Little-endian syntaxes only.
 
 A type without a rule cannot be compiled, which is an error. Lists have no decoder, and are left to the type
 objects, where an array in them has elements of no fixed size in place (PROPVARIANT).
@@ -16,14 +17,16 @@ from contextlib import contextmanager
 from functools import cache, singledispatch
 from typing import Any
 
-from msmq_wire.rpc.ndr.arrays import Array, Conformant, ConformantVarying
-from msmq_wire.rpc.ndr.pointers import NULL_POINTEE, Pointer, PresentEmpty
-from msmq_wire.rpc.ndr.scalars import Scalar
+from msmq_wire.engines.python_source import Code, Term, nested, translate
+from msmq_wire.rpc.ndr.arrays import Array, Conformant, ConformantVarying, String
+from msmq_wire.rpc.ndr.pointers import NULL_POINTEE, EmbeddedRef, Pointer, PresentEmpty
+from msmq_wire.rpc.ndr.scalars import Ranged, Scalar
 from msmq_wire.rpc.ndr.structures import Fields, Parameters
 from msmq_wire.rpc.ndr.syntax import Syntax
 from msmq_wire.rpc.ndr.types import NdrType
 from msmq_wire.rpc.ndr.unions import Union
-from msmq_wire.wire.expressions import Operation, parts
+from msmq_wire.wire.expressions import Expression
+from msmq_wire.wire.musts import CodedMust, Must, View
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 
@@ -44,48 +47,33 @@ class _NotFixed(Exception):
 class Emitter:
     """Writes the body of a decoder; places are ``p`` and a number that is known while it is written.
 
-    ``scope`` are the expressions for the members of the structure that is being read, for size expressions.
+    ``scope`` has the variables of the numbers in the structure that is being read, for size expressions.
     """
 
-    def __init__(self, syntax: Syntax) -> None:
+    def __init__(self, syntax: Syntax, code: Code) -> None:
         self.syntax = syntax
-        self.names: dict[str, Any] = {"Irregular": CompilerFallback, "GUID": GUID, "WcharText": WcharText}
-        self.lines: list[str] = []
+        self.code = code
+        self.line = code.line
+        self.constant = code.constant
         self.scope: dict[str, str] = {}
-        self._depth = 1
         self._count = 0
         self._known = 8
         self._offset = 0
         self._letters = ""
         self._targets: list[str] = []
-        self._gaps: list[str] = []
+        self._conditions: list[str] = []
         self._referents: list[str] = []
         self._start = 0
-
-    def line(self, text: str) -> None:
-        """Write a line."""
-        self.lines.append("    " * self._depth + text)
 
     def name(self, stem: str) -> str:
         """Make a new local name."""
         self._count += 1
         return f"{stem}{self._count}"
 
-    def constant(self, stem: str, value: Any) -> str:
-        """Make a global name for an object that the decoder uses."""
-        for known, held in self.names.items():
-            if held is value:
-                return known
-        name = self.name(stem)
-        self.names[name] = value
-        return name
-
-    @contextmanager
-    def indented(self) -> Iterator[None]:
-        """Indent the lines inside."""
-        self._depth += 1
-        yield
-        self._depth -= 1
+    def irregular(self, *conditions: str) -> None:
+        """Give up where one of the conditions holds."""
+        if conditions:
+            self.line(f"if {' or '.join(conditions)}: raise {self.constant('Irregular', CompilerFallback)}")
 
     def align(self, to: int) -> None:
         """Skip zero padding up to a multiple of ``to``."""
@@ -95,13 +83,13 @@ class Emitter:
                 for letter in _GAPS[lacking]:
                     gap = self.name("g")
                     self._take(letter, gap)
-                    self._gaps.append(gap)
+                    self._conditions.append(gap)
             return
         self.settle()
         gap = self.name("g")
         self.line(f"{gap} = -p & {to - 1}")
         with self.branch(gap):
-            self.line(f"if any(d[p : p + {gap}]): raise Irregular")
+            self.irregular(f"any(d[p : p + {gap}])")
             self.line(f"p += {gap}")
         self._known, self._offset = to, 0
 
@@ -113,6 +101,10 @@ class Emitter:
         if referent:
             self._referents.append(target)
         return target
+
+    def limit(self, target: str, first: int, last: int) -> None:
+        """Limit a number to a range."""
+        self._conditions.append(f"not {first} <= {target} <= {last}")
 
     def _take(self, letter: str, target: str) -> None:
         if not self._letters:
@@ -128,12 +120,15 @@ class Emitter:
         unpack = self.constant("unpack", self.syntax.layout(self._letters).unpack_from)
         at = f"p + {self._start}" if self._start else "p"
         self.line(f"{', '.join(self._targets)}, = {unpack}(d, {at})")
-        if self._gaps:
-            self.line(f"if {' | '.join(self._gaps)}: raise Irregular")
-        for referent in self._referents:
-            self.line(f"if {referent}: refer({referent})")
+        self._check(self)
         self._letters = ""
-        self._targets, self._gaps, self._referents = [], [], []
+        self._targets, self._conditions, self._referents = [], [], []
+
+    def _check(self, fields: Emitter) -> None:
+        """Check the fields that were read, which ``fields`` collected."""
+        self.irregular(*fields._conditions)
+        for referent in fields._referents:
+            self.line(f"if {referent}: refer({referent})")
 
     def settle(self) -> None:
         """Set ``p`` to the current offset."""
@@ -149,7 +144,7 @@ class Emitter:
         self.settle()
         data, stop = self.name("b"), self.name("e")
         self.line(f"{stop} = p + {count}")
-        self.line(f"if {stop} > end: raise Irregular")
+        self.irregular(f"{stop} > end")
         self.line(f"{data} = d[p:{stop}]")
         self.line(f"p = {stop}")
         self._known = 1
@@ -160,8 +155,7 @@ class Emitter:
         """Run the lines inside under a condition; less is known of the offset after it."""
         self.settle()
         before = self._known
-        self.line(f"{word} {condition}:" if condition else f"{word}:")
-        with self.indented():
+        with self.code.block(f"{word} {condition}:"):
             yield
             self.settle()
         self._known = min(before, self._known)
@@ -171,34 +165,42 @@ class Emitter:
         """Run the lines inside in a loop; nothing is known of the offset after it."""
         self.settle()
         self._known = 1
-        self.line(f"{head}:")
-        with self.indented():
+        with self.code.block(f"{head}:"):
             yield
             self.settle()
         self._known = 1
 
-    def expression(self, expression: Any) -> str:
-        """A size expression in Python: a number, or a member that was read before."""
-        found = parts(expression)
-        if isinstance(found, int):
-            return str(found)
-        if isinstance(found, tuple) and len(found) == 1:
-            return self.scope[found[0]]
-        raise TypeError(f"{found if isinstance(found, Operation) else expression!r} as a size")
+    def expression(self, expression: Expression) -> str:
+        """A size expression or a MUST in Python, on numbers that were read before."""
 
-    def fixed(self, element: NdrType) -> tuple[str, list[str], list[str], list[str], Any]:
-        """The layout of an element that has a fixed size in place.
+        def length(path: tuple[str, ...]) -> Term:
+            raise TypeError(f"the length of {'.'.join(path)} in an expression")
 
-        Returns `struct` letters, the names for what they give, gaps and referents among them, and the state.
+        return translate(expression, lambda path: Term(self.scope[".".join(path)]), length).text
+
+    def rows(self, element: NdrType, count: str) -> tuple[str, str, Any]:
+        """Read the inline part of ``count`` elements of a fixed size.
+
+        Returns the variable that holds the rows, the variables of one row, and the state of an element.
         """
-        inner = Emitter(self.syntax)
+        inner = Emitter(self.syntax, Code("", "", ""))
         inner._count = self._count
         state = flat(element, inner)
-        size, alignment = inner._offset, element.alignment(self.syntax)
+        alignment = element.alignment(self.syntax)
         self._count = inner._count
-        if inner.lines or size % alignment:
+        if not inner.code.empty or inner._offset % alignment:
             raise _NotFixed
-        return inner._letters, inner._targets, inner._gaps, inner._referents, state
+        layout = self.syntax.layout(inner._letters)
+        rows, row = self.name("rows"), f"{', '.join(inner._targets)},"
+        self.line(f"{rows} = ()")
+        with self.branch(count):
+            self.align(alignment)
+            data = self.octets(f"{count} * {layout.size}")
+            self.line(f"{rows} = list({self.constant('iterate', layout.iter_unpack)}({data}))")
+            if inner._conditions or inner._referents:
+                with self.loop(f"for {row} in {rows}"):
+                    self._check(inner)
+        return rows, row, state
 
 
 @singledispatch
@@ -225,12 +227,15 @@ def whole(type_: NdrType, emitter: Emitter) -> str:
 @flat.register
 def _(type_: Scalar, emitter: Emitter) -> Any:
     syntax = emitter.syntax
-    return emitter.scalar(type_.letter(syntax), type_.size(syntax), type_.alignment(syntax))
+    target = emitter.scalar(type_.letter(syntax), type_.size(syntax), type_.alignment(syntax))
+    if isinstance(type_, Ranged):
+        emitter.limit(target, type_.first, type_.last)
+    return target
 
 
 @deferred.register
 def _(type_: Scalar, emitter: Emitter, state: Any) -> str:
-    return str(state) if type_.plain(emitter.syntax) else f"GUID({state})"
+    return str(state) if type_.plain(emitter.syntax) else f"{emitter.constant('GUID', GUID)}({state})"
 
 
 @flat.register
@@ -243,18 +248,17 @@ def _(type_: Pointer, emitter: Emitter) -> Any:
 def _(type_: Pointer, emitter: Emitter, state: Any) -> str:
     emitter.flush()
     value = emitter.name("x")
-    null = emitter.constant("null", type_.null)
+    if isinstance(type_, EmbeddedRef):
+        emitter.irregular(f"not {state}")
+    emitter.line(f"{value} = {emitter.constant('null', type_.null)}")
     with emitter.branch(str(state)):
         emitter.line(f"{value} = {whole(type_.target, emitter)}")
         if isinstance(type_.target, Pointer):
             missing = emitter.constant("null_pointee", NULL_POINTEE)
             emitter.line(f"if {value} is None: {value} = {missing}")
         if type_.null == b"":
-            empty = emitter.constant("present_empty", PresentEmpty)
+            empty = emitter.constant("PresentEmpty", PresentEmpty)
             emitter.line(f"if not {value}: {value} = {empty}()")
-    emitter.line("else:")
-    with emitter.indented():
-        emitter.line(f"{value} = {null}")
     return value
 
 
@@ -267,6 +271,8 @@ def _count(emitter: Emitter) -> str:
 def _(type_: Conformant, emitter: Emitter) -> Any:
     count = _count(emitter)
     emitter.flush()
+    if type_.size is not None:
+        emitter.irregular(f"{count} != {nested(emitter.expression(type_.size))}")
     return _elements(type_, emitter, count)
 
 
@@ -274,18 +280,27 @@ def _(type_: Conformant, emitter: Emitter) -> Any:
 def _(type_: ConformantVarying, emitter: Emitter) -> Any:
     maximum, offset, actual = _count(emitter), _count(emitter), _count(emitter)
     emitter.flush()
-    natural = actual
-    if type_.size is not None:
-        natural = emitter.expression(type_.size)
-    emitter.line(f"if {maximum} != {natural} or {offset}: raise Irregular")
+    natural = actual if type_.size is None else nested(emitter.expression(type_.size))
+    emitter.irregular(f"{maximum} != {natural}", offset, f"{actual} > {maximum}")
+    if type_.length_is is not None:
+        emitter.irregular(f"{actual} != {nested(emitter.expression(type_.length_is))}")
     return _elements(type_, emitter, actual)
+
+
+@flat.register
+def _(type_: String, emitter: Emitter) -> Any:
+    text = emitter.name("t")
+    emitter.line(f"{text} = {flat.dispatch(ConformantVarying)(type_, emitter)}")
+    emitter.irregular(f"{text}[-2:] != b'\\0\\0'")
+    return text
 
 
 def _elements(type_: Array, emitter: Emitter, count: str) -> Any:
     element, syntax = type_.element, emitter.syntax
     if type_.kind is WcharText:
         emitter.align(2)
-        return f"WcharText({emitter.octets(f'{count} * 2')})"
+        data = emitter.octets(f"{count} * 2")
+        return f"{emitter.constant('WcharText', WcharText)}({data})"
     if type_.kind is not None:
         return emitter.octets(count)
     if isinstance(element, Scalar):
@@ -299,27 +314,7 @@ def _elements(type_: Array, emitter: Emitter, count: str) -> Any:
         return f"tuple([{deferred(element, emitter, 'v')} for v, in {iterate}({data})])"
     if not isinstance(element, Fields | Pointer):
         raise _NotFixed
-    return _structures(element, emitter, count)
-
-
-def _structures(element: NdrType, emitter: Emitter, count: str) -> Any:
-    letters, targets, gaps, referents, state = emitter.fixed(element)
-    syntax = emitter.syntax
-    layout = syntax.layout(letters)
-    rows, row = emitter.name("rows"), f"{', '.join(targets)},"
-    emitter.line(f"{rows} = ()")
-    with emitter.branch(count):
-        emitter.align(element.alignment(syntax))
-        data = emitter.octets(f"{count} * {layout.size}")
-        iterate = emitter.constant("iterate", layout.iter_unpack)
-        emitter.line(f"{rows} = list({iterate}({data}))")
-        if gaps or referents:
-            with emitter.loop(f"for {row} in {rows}"):
-                if gaps:
-                    emitter.line(f"if {' | '.join(gaps)}: raise Irregular")
-                for referent in referents:
-                    emitter.line(f"if {referent}: refer({referent})")
-    return rows, row, state
+    return emitter.rows(element, count)
 
 
 @deferred.register
@@ -350,23 +345,44 @@ def _members(type_: Fields, emitter: Emitter) -> list[Any]:
     outer, emitter.scope = emitter.scope, {}
     states = []
     for name, one in zip(type_.names, type_.types, strict=True):
-        state = flat(one, emitter)
-        if isinstance(state, str):
-            emitter.scope[name] = state
-        states.append(state)
+        states.append(flat(one, emitter))
+        if _is_number(one, emitter):
+            emitter.scope[name] = states[-1]
     emitter.scope = outer
     return states
 
 
+def _is_number(type_: NdrType, emitter: Emitter) -> bool:
+    return isinstance(type_, Scalar) and type_.plain(emitter.syntax)
+
+
 @deferred.register
 def _(type_: Fields, emitter: Emitter, state: Any) -> str:
-    outer = emitter.scope
-    emitter.scope = {name: one for name, one in zip(type_.names, state, strict=True) if isinstance(one, str)}
-    values = []
-    for name, one, own in zip(type_.names, type_.types, state, strict=True):
-        values.append(f"{name}={deferred(one, emitter, own)}")
+    outer, members = emitter.scope, list(zip(type_.names, type_.types, state, strict=True))
+    emitter.scope = {name: own for name, one, own in members if _is_number(one, emitter)}
+    made = _made(type_, emitter, [f"{name}={deferred(one, emitter, own)}" for name, one, own in members])
     emitter.scope = outer
-    return f"{emitter.constant('cls', type_.cls)}({', '.join(values)})"
+    return made
+
+
+def _made(type_: Fields, emitter: Emitter, values: list[str]) -> str:
+    """The expression for a structure; it is made here where its MUSTs are judged."""
+    cls = type_.cls
+    made = f"{emitter.constant(cls.__name__, cls)}({', '.join(values)})"
+    if not cls.MUSTS:
+        return made
+    value = emitter.name("s")
+    emitter.line(f"{value} = {made}")
+    emitter.irregular(*(f"not {nested(_condition(must, emitter, value))}" for must in cls.MUSTS))
+    return value
+
+
+def _condition(must: Must | CodedMust, emitter: Emitter, value: str) -> str:
+    if isinstance(must, Must):
+        return emitter.expression(must.expression)
+    view = f"{emitter.constant('View', View)}({value})"
+    arguments = ", ".join(emitter.scope[name] for name in must.of) or view
+    return f"{emitter.constant('check', must.check)}({arguments})"
 
 
 @flat.register
@@ -374,10 +390,10 @@ def _(type_: Union, emitter: Emitter) -> Any:
     syntax, tag = emitter.syntax, type_.tag
     if syntax.wide:
         emitter.align(type_.alignment(syntax))
-    repeated = emitter.scalar(tag.letter(syntax), tag.size(syntax), tag.alignment(syntax))
+    repeated = flat(tag, emitter)
     emitter.flush()
     selected = emitter.expression(type_.selector)
-    emitter.line(f"if {repeated} != {selected}: raise Irregular")
+    emitter.irregular(f"{repeated} != {selected}", f"{selected} not in {tuple(map(int, type_.arms))}")
     state = emitter.name("arm")
     arms: dict[int, Any] = {}
     after: list[int] = []
@@ -390,7 +406,6 @@ def _(type_: Union, emitter: Emitter) -> Any:
             emitter.settle()
             emitter.line("pass")
         after.append(emitter._known)
-    emitter.line("else: raise Irregular")
     emitter._known = min(after)
     return state, selected, arms
 
@@ -418,28 +433,27 @@ def _body(parameters: Parameters, emitter: Emitter) -> None:
     for name, one in zip(parameters.names, parameters.types, strict=True):
         # Numbers in a row are read at once; a pointee follows its pointer.
         value = deferred(one, emitter, flat(one, emitter)) if isinstance(one, Scalar) else whole(one, emitter)
-        if isinstance(one, Scalar) and one.plain(emitter.syntax):
+        if _is_number(one, emitter):
             emitter.scope[name] = value
         values.append(f"{name}={value}")
     emitter.settle()
-    emitter.line("if p > end: raise Irregular")
-    emitter.line(f"return {emitter.constant('cls', parameters.cls)}({', '.join(values)}), refs, p")
+    emitter.irregular("p > end")
+    emitter.line(f"return {_made(parameters, emitter, values)}, refs, p")
 
 
-@cache
 @cache
 def decoder(parameters: Parameters, syntax: Syntax) -> Decoder | None:
     """The decoder of a parameter list in a syntax; None where there is none."""
     if syntax.big_endian:
         return None
-    emitter = Emitter(syntax)
+    cls = parameters.cls
+    about = f"the declaration of {cls.__name__} in {syntax.name.upper()}"
+    emitter = Emitter(syntax, Code(f"decode_{cls.stem()}_{syntax.name}", "d", about))
+    emitter.line("p, end, refs = 0, len(d), []")
+    emitter.line("refer = refs.append")
     try:
         _body(parameters, emitter)
     except _NotFixed:
         return None
-    head = ["def decode(d):", "    p, end, refs = 0, len(d), []", "    refer = refs.append"]
-    text = "\n".join([*head, *emitter.lines, ""])
-    space = dict(emitter.names)
-    exec(compile(text, f"<ndr decoder of {parameters.cls.__name__}>", "exec"), space)
-    made: Decoder = space["decode"]
+    made: Decoder = emitter.code.compiled()
     return made

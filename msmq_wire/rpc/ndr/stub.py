@@ -46,18 +46,25 @@ class InspectedStub(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 def decode_stub(type_: NdrType, data: bytes, syntax: Syntax = NDR) -> StubValue:
     """Decode a stub as ``type_``, usually the `Parameters` of a request or response; raises DecodeError."""
     data = as_bytes(data)
-    compiled = decoder(type_, syntax) if isinstance(type_, Parameters) else None
-    if compiled is not None:
-        try:
-            value, referents, end = compiled(data)
-        except (CompilerFallback, struct.error):
-            pass
-        else:
-            residue = Residue(tuple(referents)) if referents else NO_RESIDUE
-            return StubValue(value, residue, data[end:] if end < len(data) else b"")
+    regular = _regular(type_, data, syntax)
+    if regular is not None:
+        return regular
     reader = NdrReader(data, syntax)
     value = type_.read(reader, _NOTHING)
     return StubValue(value, reader.residue(), data[reader.pos :])
+
+
+def _regular(type_: NdrType, data: bytes, syntax: Syntax) -> StubValue | None:
+    """A stub that has no anomaly, read by a compiled decoder; None for any other."""
+    compiled = decoder(type_, syntax) if isinstance(type_, Parameters) else None
+    if compiled is None:
+        return None
+    try:
+        value, referents, end = compiled(data)
+    except (CompilerFallback, struct.error):
+        return None
+    residue = Residue(tuple(referents)) if referents else NO_RESIDUE
+    return StubValue(value, residue, data[end:] if end < len(data) else b"")
 
 
 def encode_stub(type_: NdrType, stub: StubValue, syntax: Syntax = NDR) -> bytes:
@@ -73,6 +80,9 @@ def inspect_stub(type_: NdrType, data: bytes, syntax: Syntax = NDR) -> Inspected
     Anomalies are counts and numbers that a server with strict NDR checks refuses ([MS-RPCE] 3.3.1.6).
     """
     data = as_bytes(data)
+    regular = _regular(type_, data, syntax)
+    if regular is not None:
+        return InspectedStub(value=regular.value, residue=regular.residue, remainder=regular.remainder)
     reader = NdrReader(data, syntax, judging=True)
     error: DecodeError | None = None
     try:

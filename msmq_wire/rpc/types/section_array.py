@@ -96,5 +96,5 @@ def _(type_: SectionArray, emitter: Emitter) -> Any:
 @deferred.register
 def _(type_: SectionArray, emitter: Emitter, state: Any) -> str:
     value = deferred(type_.by_idl, emitter, state)
-    emitter.line(f"if len({value} or ()) != {emitter.expression(type_.count)}: raise Irregular")
+    emitter.irregular(f"len({value} or ()) != {emitter.expression(type_.count)}")
     return value
