@@ -81,7 +81,9 @@ class RegularFrames(msgspec.Struct, frozen=True, eq=False):
 
     def path_at(self, row: int) -> bytes:
         """Return the path of a segment."""
-        number = 0 if self.path is None else int(self.path[row])
+        if self.path is None:
+            return b""
+        number = int(self.path[row])
         return self.other_paths[-1 - number] if number < 0 else _path(number)
 
     def _with_paths(self, segments: list[TcpSegment]) -> tuple[Array | None, tuple[bytes, ...]]:

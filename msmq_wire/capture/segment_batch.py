@@ -15,7 +15,6 @@ import numpy as np
 
 from msmq_wire.capture.batch_builder import BatchBuilder
 from msmq_wire.capture.index import Array, Chunk, rows_at
-from msmq_wire.capture.link import dissect
 from msmq_wire.capture.regular_frames import RegularFrames
 from msmq_wire.reassembly.bulk import Connections, PacketChain, Payloads, Runs, credible, gather, group
 from msmq_wire.reassembly.packet_framer import MAX_PENDING
@@ -331,12 +330,7 @@ class SegmentBatch:
 
     def _take_one(self, cursor: _Cursor, index: int) -> None:
         """Give one segment to the finder."""
-        segment = self._odd.get(index)
-        if segment is None:
-            found = dissect(self._chunk.frame(index))[0]
-            if not isinstance(found, TcpSegment):
-                raise AssertionError(f"frame {self._chunk.numbers[index]} is plain for one reader only")
-            segment = found
+        segment = self._odd.get(index) or self._segment(cursor, index)
         self._builder.add(self._finder.segment(segment), index)
         place, until = cursor.place, self._payloads.place
         if cursor.low < self._payloads.split and until[cursor.low] == place:
@@ -346,6 +340,28 @@ class SegmentBatch:
         cursor.place = place + 1
         if cursor.place == self._runs.start[cursor.run + 1]:
             cursor.run += 1
+
+    def _segment(self, cursor: _Cursor, index: int) -> TcpSegment:
+        """The segment at the place of a cursor, from its columns."""
+        chunk, place = self._chunk, cursor.place
+        src, sport, dst, dport = cursor.endpoints
+        if self._connections.reverse[place]:
+            src, sport, dst, dport = dst, dport, src, sport
+        at, row = int(self._at[place]), int(self._connections.order[place])
+        return TcpSegment(
+            src=src,
+            sport=sport,
+            dst=dst,
+            dport=dport,
+            seq=int(self._seq[place]),
+            ack=int(self._ack[place]),
+            flags=int(self._flags[place]),
+            payload=bytes(chunk.data[at : at + int(self._size[place])]),
+            frame=int(chunk.numbers[index]),
+            time=int(chunk.time[index]),
+            cut=int(self._regular.cut[row]),
+            path=self._regular.path_at(row),
+        )
 
     def _leap(self, cursor: _Cursor) -> None:
         """Skip the segments of a connection that is not followed, up to one that may change that."""
