@@ -22,7 +22,8 @@ from typing import Literal
 import msgspec
 
 from msmq_wire.buffers import as_bytes
-from msmq_wire.engines.reference import find_anomalies, layout, parse
+from msmq_wire.engines.must_checks import find_anomalies
+from msmq_wire.engines.reference import layout, parse
 from msmq_wire.errors import DecodeError
 from msmq_wire.representation import struct_line
 from msmq_wire.spec import SpecRef
