@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import base64
 import datetime
+from collections.abc import Callable, Mapping
 from functools import cache
+from types import NoneType
 from typing import Any
 
 import msgspec
@@ -41,19 +43,8 @@ def view(value: Any) -> Any:
 
     Fields that were not reached (UNSET) are left out.
     """
-    if isinstance(value, WireStruct):
-        return _ndr(value) if isinstance(value, NdrStruct) else _struct(value)
-    if isinstance(value, XmlStruct):
-        return _xml(value)
-    if isinstance(value, IsoDate):
-        return value.text
-    if isinstance(value, Element):
-        shown = _plain(value)
-        # What no field names is kept without positions.
-        return {name: shown[name] for name in shown if name not in ("offset", "length")}
-    if isinstance(value, msgspec.Struct):
-        return _plain(value)
-    return _scalar(value)
+    cls = value.__class__
+    return value if cls in _AS_THEY_ARE else _view_of(cls)(value)
 
 
 def anomaly_view(anomaly: Anomaly) -> Json:
@@ -178,20 +169,6 @@ def places_view(record: Record) -> list[Json]:
     ]
 
 
-def _scalar(value: Any) -> Any:
-    if isinstance(value, GUID):
-        return str(value)
-    if isinstance(value, WcharText):
-        return value.text
-    if isinstance(value, bytes):
-        return _base64(value)
-    if isinstance(value, tuple):
-        return [view(item) for item in value]
-    if isinstance(value, NullPointee):
-        return {"pointee": None}
-    return int(value) if isinstance(value, int) and not isinstance(value, bool) else value
-
-
 def _base64(data: bytes) -> str:
     return base64.b64encode(data).decode("ascii")
 
@@ -296,3 +273,33 @@ def _ndr(value: WireStruct) -> Json:
     if isinstance(value, QueueFormat):
         shown["format_name"] = value.shown_name
     return shown
+
+
+def _element(value: Element) -> Json:
+    """What no field names: an element, without its position."""
+    shown = _plain(value)
+    return {name: shown[name] for name in shown if name not in ("offset", "length")}
+
+
+_AS_THEY_ARE = frozenset((int, str, bool, float, NoneType))
+_VIEWS: Mapping[type, Callable[[Any], Any]] = {
+    NdrStruct: _ndr,
+    WireStruct: _struct,
+    XmlStruct: _xml,
+    IsoDate: lambda date: date.text,
+    Element: _element,
+    msgspec.Struct: _plain,
+    GUID: str,
+    WcharText: lambda text: text.text,
+    bytes: _base64,
+    tuple: lambda items: [view(item) for item in items],
+    NullPointee: lambda _: {"pointee": None},
+    int: int,
+    object: lambda value: value,
+}
+"""How a value is shown: by the first class here that it is of."""
+
+
+@cache
+def _view_of(cls: type) -> Callable[[Any], Any]:
+    return next(show for base, show in _VIEWS.items() if issubclass(cls, base))
