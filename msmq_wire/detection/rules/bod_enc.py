@@ -37,9 +37,12 @@ def _check(record: Record, context: Context) -> Iterator[Detection]:
     if not _has_many_values(body.data[:_FIRST]):
         return
     head = body.data[:_LOOKED_AT]
+    # Quicker than the entropy of all.
+    if not _looks_random(head):
+        return
     entropy = _entropy(head)
     # With few bytes even chance does not reach 8 bits.
-    if entropy < min(8.0, log2(len(head))) - _SPARE or not _looks_random(head):
+    if entropy < min(8.0, log2(len(head))) - _SPARE:
         return
     if marked_body(body.data) is not None or inflate(body.data[:_LOOKED_AT]) is not None:
         return
