@@ -32,7 +32,6 @@ from docs.generators import (
     findings,
     link_types,
     man_pages,
-    overloads,
     python_names,
     replay_rules,
     schemas,
@@ -41,6 +40,7 @@ from docs.generators import (
     srmp,
     structures,
     suricata,
+    type_stub,
     visibility,
 )
 from docs.generators.markers import filled, page
@@ -56,7 +56,7 @@ def generated() -> dict[Path, str]:
         text = path.read_text(encoding="utf-8") if path.exists() else page(title, blocks)
         files[path] = filled(text, blocks)
 
-    files[ROOT / "msmq_wire" / "overloads.pyi"] = overloads.text()
+    files[ROOT / "msmq_wire" / "__init__.pyi"] = type_stub.text()
     for stem, (title, block) in structures.pages().items():
         fill(DOCS / "structures" / f"{stem}.md", title, {"structure": block})
     fill(DOCS / "structures" / "index.md", "Structures", {"index": structures.index()})

@@ -13,7 +13,7 @@ import msgspec
 
 import msmq_wire
 from docs.generators.markers import code, table
-from docs.generators.overloads import PRECISE
+from docs.generators.type_stub import PRECISE
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.registry import STRUCTURES
 
@@ -31,7 +31,8 @@ _ROLE = re.compile(r"``([^`]+)``|(?<!`)`([^`]+)`(?!`)")
 
 def _names() -> list[str]:
     """The names of the package, and those that the extra ``unseal`` brings."""
-    return sorted({*msmq_wire.__all__, *msmq_wire._WITH_UNSEAL}, key=lambda name: (name.lower(), name))
+    names = (name for name in dir(msmq_wire) if not name.startswith("__"))
+    return sorted(names, key=lambda name: (name.lower(), name))
 
 
 def _plain(text: str) -> str:
@@ -92,7 +93,7 @@ def _members(cls: type) -> list[str]:
 
 def _section(name: str, value: Any) -> str:
     """A function or a class with all that its docstring says."""
-    extra = ' Needs `pip install "msmq-wire[unseal]"`.' if name in msmq_wire._WITH_UNSEAL else ""
+    extra = ' Needs `pip install "msmq-wire[unseal]"`.' if name not in msmq_wire.__all__ else ""
     parts = [f"### {name} {{ #{name.lower()}-{'class' if isinstance(value, type) else 'function'} }}"]
     if not isinstance(value, type) or not issubclass(value, msgspec.Struct | enum.Enum | BaseException):
         parts.append(f"```python\n{_signature(name, value)}\n```")
@@ -147,7 +148,7 @@ def blocks() -> dict[str, str]:
             ("Class", "What it says"), [(code(name), _first(cls)) for name, cls in kinds["errors"]]
         ),
     }
-    unseal = ", ".join(code(name) for name in sorted(msmq_wire._WITH_UNSEAL))
+    unseal = ", ".join(code(name) for name in sorted(_names()) if name not in msmq_wire.__all__)
     rows["stable"] = table(
         ("Names", "From 0.3.0 on"),
         [

@@ -247,11 +247,7 @@ DUMMIES: Mapping[str, Mapping[str, Edit]] = {
             ),
         ),
         "msmq_wire/__init__.py": _before(
-            (
-                "from msmq_wire.wire.headers.establish_connection_header",
-                "from msmq_wire.wire.headers.dummy_header import DummyHeader\n",
-            ),
-            ('    "EncodeError",\n', '    "DummyHeader",\n'),
+            ('    "EncodeError": ', '    "DummyHeader": "msmq_wire.wire.headers.dummy_header",\n'),
         ),
         "tests/wire/headers/test_dummy_header.py": _written(_HEADER_TEST),
     },

@@ -72,7 +72,7 @@ def test_a_stale_page_is_named(tmp_path: Path) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(path.read_bytes())
     modules = [
-        "msmq_wire/overloads.pyi",
+        "msmq_wire/__init__.pyi",
         *(f"msmq_wire/api/{noun}_attributes.py" for noun in ("message", "call")),
     ]
     (tmp_path / "msmq_wire" / "api").mkdir(parents=True)

@@ -1,73 +1,282 @@
-"""Signatures for type checkers. generated: python docs/generate.py writes this file."""
+"""The package for type checkers. generated: python docs/generate.py writes this file."""
 
-from collections.abc import Iterator, Sequence
-from typing import Literal, Self, overload
-
-from typing_extensions import Buffer
-
+from collections.abc import Iterator
+from collections.abc import Sequence
+from typing import Literal
+from typing import Self
+from typing import overload
 from msmq_wire.capture import reader
-from msmq_wire.capture.source import CaptureSource
-from msmq_wire.engines.codec import Engine, InspectResult
-from msmq_wire.records.com_packets import ComCall
-from msmq_wire.records.composed import RecordPacket
+from typing_extensions import Buffer
 from msmq_wire.records.recognition import Ports
-from msmq_wire.records.record import Record
-from msmq_wire.records.rpc_packets import RpcBind, RpcCall, RpcFault, TransferBuffer
-from msmq_wire.records.srmp_packets import SrmpMessage
+from msmq_wire.capture.source import CaptureSource
+from msmq_wire.engines.codec import Engine
 from msmq_wire.rpc.pdu_protection import Negotiator
-from msmq_wire.wire.fields import WireStruct
-from msmq_wire.wire.headers.base_header import BaseHeader
-from msmq_wire.wire.headers.compound_message_header import CompoundMessageHeader
-from msmq_wire.wire.headers.connection_parameters_header import ConnectionParametersHeader
-from msmq_wire.wire.headers.dead_letter_header import DeadLetterHeader
-from msmq_wire.wire.headers.debug_header import DebugHeader
-from msmq_wire.wire.headers.establish_connection_header import EstablishConnectionHeader
-from msmq_wire.wire.headers.extended_address_header import ExtendedAddressHeader
-from msmq_wire.wire.headers.extension_header import ExtensionHeader
-from msmq_wire.wire.headers.final_ack_body import FinalAckBody
-from msmq_wire.wire.headers.internal_header import InternalHeader
-from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
-from msmq_wire.wire.headers.mqf_address_header import MQFAddressHeader
-from msmq_wire.wire.headers.mqf_signature_header import MQFSignatureHeader
-from msmq_wire.wire.headers.multi_queue_format_header import MultiQueueFormatHeader
-from msmq_wire.wire.headers.order_ack_body import OrderAckBody
-from msmq_wire.wire.headers.security_header import SecurityHeader
-from msmq_wire.wire.headers.session_header import SessionHeader
-from msmq_wire.wire.headers.soap_header import SoapHeader
-from msmq_wire.wire.headers.srmp_envelope_header import SRMPEnvelopeHeader
-from msmq_wire.wire.headers.subqueue_header import SubqueueHeader
-from msmq_wire.wire.headers.topology_packet_header import TopologyPacketHeader
-from msmq_wire.wire.headers.transaction_header import TransactionHeader
-from msmq_wire.wire.headers.user_header import UserHeader
-from msmq_wire.wire.packets.base import InternalPacket
-from msmq_wire.wire.packets.connection_parameters import ConnectionParameters
-from msmq_wire.wire.packets.establish_connection import EstablishConnection
-from msmq_wire.wire.packets.final_ack import FinalAck
-from msmq_wire.wire.packets.message_packet import MessagePacket
-from msmq_wire.wire.packets.order_ack import OrderAck
-from msmq_wire.wire.packets.ping import Ping
-from msmq_wire.wire.packets.session_ack import SessionAck
-from msmq_wire.wire.packets.topology_client_request import TopologyClientRequest
-from msmq_wire.wire.packets.topology_server_reply import TopologyServerReply
-from msmq_wire.wire.packets.user_message import UserMessage
-from msmq_wire.wire.registry import Packet
 from msmq_wire.wire.stream import Range
-from msmq_wire.wire.types.direct_queue_format_name import DirectQueueFormatName
-from msmq_wire.wire.types.guid import GUID
-from msmq_wire.wire.types.message_identifier import MessageIdentifier
-from msmq_wire.wire.types.mqf_direct_queue_format_name import MQFDirectQueueFormatName
-from msmq_wire.wire.types.mqf_distribution_queue_format_name import MQFDistributionQueueFormatName
-from msmq_wire.wire.types.mqf_format_name_element import MQFFormatNameElement
-from msmq_wire.wire.types.multicast_id import MulticastID
-from msmq_wire.wire.types.object_id import ObjectID
-from msmq_wire.wire.types.private_queue_format_name import PrivateQueueFormatName
-from msmq_wire.wire.types.private_queue_format_name_id import PrivateQueueFormatNameId
-from msmq_wire.wire.types.public_queue_format_name import PublicQueueFormatName
-from msmq_wire.wire.types.section_buffer import SectionBuffer
-from msmq_wire.wire.types.sid import SID
-from msmq_wire.wire.types.tx_sequence_id import TxSequenceID
-from msmq_wire.wire.types.wchar_text import WcharText
-from msmq_wire.wire.types.xactuow import XACTUOW
+from msmq_wire.wire.types.guid import GUID as GUID
+from msmq_wire.wire.types.sid import SID as SID
+from msmq_wire.wire.types.xactuow import XACTUOW as XACTUOW
+from msmq_wire.engines.message_arguments import Acknowledgment as Acknowledgment
+from msmq_wire.wire.headers.user_header import AddressOverlay as AddressOverlay
+from msmq_wire.wire.types.enumerations import AddressType as AddressType
+from msmq_wire.wire.musts import Anomaly as Anomaly
+from msmq_wire.errors import ArgumentError as ArgumentError
+from msmq_wire.wire.headers.base_header import BaseHeader as BaseHeader
+from msmq_wire.wire.types.enumerations import BodyType as BodyType
+from msmq_wire.api.calls import Call as Call
+from msmq_wire.errors import CaptureError as CaptureError
+from msmq_wire.api.capture_iterator import CaptureIterator as CaptureIterator
+from msmq_wire.api.table import CaptureTable as CaptureTable
+from msmq_wire.errors import CaptureWarning as CaptureWarning
+from msmq_wire.records.com_packets import ComCall as ComCall
+from msmq_wire.wire.headers.compound_message_header import CompoundMessageHeader as CompoundMessageHeader
+from msmq_wire.wire.packets.connection_parameters import ConnectionParameters as ConnectionParameters
+from msmq_wire.wire.headers.connection_parameters_header import ConnectionParametersHeader as ConnectionParametersHeader
+from msmq_wire.wire.headers.dead_letter_header import DeadLetterHeader as DeadLetterHeader
+from msmq_wire.wire.headers.debug_header import DebugHeader as DebugHeader
+from msmq_wire.errors import DecodeError as DecodeError
+from msmq_wire.wire.types.enumerations import DeliveryMode as DeliveryMode
+from msmq_wire.api.diagnosis import DiagnosisResult as DiagnosisResult
+from msmq_wire.detection.diagnosis.digest_lines import DigestLine as DigestLine
+from msmq_wire.wire.types.direct_queue_format_name import DirectQueueFormatName as DirectQueueFormatName
+from msmq_wire.errors import EncodeError as EncodeError
+from msmq_wire.wire.types.enumerations import EncryptionAlgorithm as EncryptionAlgorithm
+from msmq_wire.wire.packets.establish_connection import EstablishConnection as EstablishConnection
+from msmq_wire.wire.headers.establish_connection_header import EstablishConnectionHeader as EstablishConnectionHeader
+from msmq_wire.detection.finding import Evidence as Evidence
+from msmq_wire.api.why import ExplainedMessage as ExplainedMessage
+from msmq_wire.api.why import ExplainedStep as ExplainedStep
+from msmq_wire.wire.headers.extended_address_header import ExtendedAddressHeader as ExtendedAddressHeader
+from msmq_wire.wire.headers.extension_header import ExtensionHeader as ExtensionHeader
+from msmq_wire.wire.packets.final_ack import FinalAck as FinalAck
+from msmq_wire.wire.headers.final_ack_body import FinalAckBody as FinalAckBody
+from msmq_wire.detection.finding import Finding as Finding
+from msmq_wire.wire.names import FormatName as FormatName
+from msmq_wire.errors import FormatNameError as FormatNameError
+from msmq_wire.wire.types.enumerations import HashAlgorithm as HashAlgorithm
+from msmq_wire.engines.codec import InspectResult as InspectResult
+from msmq_wire.wire.headers.internal_header import InternalHeader as InternalHeader
+from msmq_wire.wire.packets.base import InternalPacket as InternalPacket
+from msmq_wire.wire.types.enumerations import InternalPacketType as InternalPacketType
+from msmq_wire.reassembly.sections import JoinedPacket as JoinedPacket
+from msmq_wire.wire.headers.mqf_address_header import MQFAddressHeader as MQFAddressHeader
+from msmq_wire.wire.types.mqf_direct_queue_format_name import MQFDirectQueueFormatName as MQFDirectQueueFormatName
+from msmq_wire.wire.types.mqf_distribution_queue_format_name import MQFDistributionQueueFormatName as MQFDistributionQueueFormatName
+from msmq_wire.wire.types.mqf_format_name_element import MQFFormatNameElement as MQFFormatNameElement
+from msmq_wire.wire.types.enumerations import MQFFormatType as MQFFormatType
+from msmq_wire.wire.types.enumerations import MQFHeaderId as MQFHeaderId
+from msmq_wire.wire.headers.mqf_signature_header import MQFSignatureHeader as MQFSignatureHeader
+from msmq_wire.api.messages import Message as Message
+from msmq_wire.wire.types.enumerations import MessageClass as MessageClass
+from msmq_wire.wire.types.message_identifier import MessageIdentifier as MessageIdentifier
+from msmq_wire.wire.packets.message_packet import MessagePacket as MessagePacket
+from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader as MessagePropertiesHeader
+from msmq_wire.errors import MissingExtraError as MissingExtraError
+from msmq_wire.errors import MsmqWireError as MsmqWireError
+from msmq_wire.wire.headers.multi_queue_format_header import MultiQueueFormatHeader as MultiQueueFormatHeader
+from msmq_wire.wire.types.multicast_id import MulticastID as MulticastID
+from msmq_wire.errors import NoSuchMessageError as NoSuchMessageError
+from msmq_wire.wire.types.object_id import ObjectID as ObjectID
+from msmq_wire.wire.packets.order_ack import OrderAck as OrderAck
+from msmq_wire.wire.headers.order_ack_body import OrderAckBody as OrderAckBody
+from msmq_wire.wire.registry import Packet as Packet
+from msmq_wire.wire.names import PathName as PathName
+from msmq_wire.wire.packets.ping import Ping as Ping
+from msmq_wire.wire.types.enumerations import PrivacyLevel as PrivacyLevel
+from msmq_wire.wire.types.private_queue_format_name import PrivateQueueFormatName as PrivateQueueFormatName
+from msmq_wire.wire.types.private_queue_format_name_id import PrivateQueueFormatNameId as PrivateQueueFormatNameId
+from msmq_wire.wire.headers.security_header import ProviderInfo as ProviderInfo
+from msmq_wire.wire.types.public_queue_format_name import PublicQueueFormatName as PublicQueueFormatName
+from msmq_wire.wire.names import QueueFormatType as QueueFormatType
+from msmq_wire.wire.names import QueueSuffixType as QueueSuffixType
+from msmq_wire.wire.types.enumerations import QueueType as QueueType
+from msmq_wire.records.record import Record as Record
+from msmq_wire.records.composed import RecordPacket as RecordPacket
+from msmq_wire.records.rpc_packets import RpcBind as RpcBind
+from msmq_wire.records.rpc_packets import RpcBindContext as RpcBindContext
+from msmq_wire.records.rpc_packets import RpcCall as RpcCall
+from msmq_wire.records.rpc_packets import RpcFault as RpcFault
+from msmq_wire.wire.headers.srmp_envelope_header import SRMPEnvelopeHeader as SRMPEnvelopeHeader
+from msmq_wire.wire.types.section_buffer import SectionBuffer as SectionBuffer
+from msmq_wire.wire.types.section_buffer import SectionType as SectionType
+from msmq_wire.wire.headers.security_header import SecurityData as SecurityData
+from msmq_wire.wire.headers.security_header import SecurityHeader as SecurityHeader
+from msmq_wire.wire.types.enumerations import SenderIdType as SenderIdType
+from msmq_wire.wire.packets.session_ack import SessionAck as SessionAck
+from msmq_wire.wire.headers.session_header import SessionHeader as SessionHeader
+from msmq_wire.wire.headers.soap_header import SoapHeader as SoapHeader
+from msmq_wire.spec import SpecRef as SpecRef
+from msmq_wire.records.srmp_packets import SrmpMessage as SrmpMessage
+from msmq_wire.wire.headers.subqueue_header import SubqueueHeader as SubqueueHeader
+from msmq_wire.wire.packets.topology_client_request import TopologyClientRequest as TopologyClientRequest
+from msmq_wire.wire.headers.topology_packet_header import TopologyPacketHeader as TopologyPacketHeader
+from msmq_wire.wire.types.enumerations import TopologyPacketType as TopologyPacketType
+from msmq_wire.wire.packets.topology_server_reply import TopologyServerReply as TopologyServerReply
+from msmq_wire.wire.types.enumerations import TraceQueueType as TraceQueueType
+from msmq_wire.wire.headers.transaction_header import TransactionHeader as TransactionHeader
+from msmq_wire.records.rpc_packets import TransferBuffer as TransferBuffer
+from msmq_wire.wire.types.tx_sequence_id import TxSequenceID as TxSequenceID
+from msmq_wire.wire.headers.user_header import UserHeader as UserHeader
+from msmq_wire.wire.packets.user_message import UserMessage as UserMessage
+from msmq_wire.wire.types.wchar_text import WcharText as WcharText
+from msmq_wire.api.why import WhyAnswer as WhyAnswer
+from msmq_wire.wire.fields import WireStruct as WireStruct
+from msmq_wire.engines.message_builder import build_message as build_message
+from msmq_wire.api.calls import calls as calls
+from msmq_wire.api.diagnosis import diagnose as diagnose
+from msmq_wire.api.findings import findings as findings
+from msmq_wire.engines.fit import fit as fit
+from msmq_wire.reassembly.sections import join_sections as join_sections
+from msmq_wire.api.messages import messages as messages
+from msmq_wire.records.body_keys import opening_bodies as opening_bodies
+from msmq_wire.reassembly.sections import split_sections as split_sections
+from msmq_wire.api.table import table as table
+from msmq_wire.records.tree.tree_text import tree as tree
+from msmq_wire.api.why import why as why
+from msmq_wire.sealing.opening import BodyOpener as BodyOpener
+from msmq_wire.sealing.making import BodySealer as BodySealer
+from msmq_wire.sealing.certificates import Certificate as Certificate
+from msmq_wire.sealing.making import MessageSigner as MessageSigner
+from msmq_wire.sealing.opening import Opening as Opening
+from msmq_wire.rpc.unseal.secrets import Secrets as Secrets
+from msmq_wire.sealing.verifying import SignatureCheck as SignatureCheck
+from msmq_wire.sealing.certificates import TrustedCertificates as TrustedCertificates
+from msmq_wire.sealing.verifying import Verifier as Verifier
+from msmq_wire.rpc.unseal.negotiation import negotiator as negotiator
+from msmq_wire.sealing.keys import read_certificates as read_certificates
+from msmq_wire.sealing.keys import read_identity as read_identity
+from msmq_wire.sealing.keys import read_private_key as read_private_key
+from msmq_wire.sealing.keys import read_private_keys as read_private_keys
+from msmq_wire.sealing.keys import read_public_key as read_public_key
+
+__version__: str
+
+__all__ = [
+    "GUID",
+    "SID",
+    "XACTUOW",
+    "Acknowledgment",
+    "AddressOverlay",
+    "AddressType",
+    "Anomaly",
+    "ArgumentError",
+    "BaseHeader",
+    "BodyType",
+    "Call",
+    "CaptureError",
+    "CaptureIterator",
+    "CaptureReader",
+    "CaptureTable",
+    "CaptureWarning",
+    "ComCall",
+    "CompoundMessageHeader",
+    "ConnectionParameters",
+    "ConnectionParametersHeader",
+    "DeadLetterHeader",
+    "DebugHeader",
+    "DecodeError",
+    "DeliveryMode",
+    "DiagnosisResult",
+    "DigestLine",
+    "DirectQueueFormatName",
+    "EncodeError",
+    "EncryptionAlgorithm",
+    "EstablishConnection",
+    "EstablishConnectionHeader",
+    "Evidence",
+    "ExplainedMessage",
+    "ExplainedStep",
+    "ExtendedAddressHeader",
+    "ExtensionHeader",
+    "FinalAck",
+    "FinalAckBody",
+    "Finding",
+    "FormatName",
+    "FormatNameError",
+    "HashAlgorithm",
+    "InspectResult",
+    "InternalHeader",
+    "InternalPacket",
+    "InternalPacketType",
+    "JoinedPacket",
+    "MQFAddressHeader",
+    "MQFDirectQueueFormatName",
+    "MQFDistributionQueueFormatName",
+    "MQFFormatNameElement",
+    "MQFFormatType",
+    "MQFHeaderId",
+    "MQFSignatureHeader",
+    "Message",
+    "MessageClass",
+    "MessageIdentifier",
+    "MessagePacket",
+    "MessagePropertiesHeader",
+    "MissingExtraError",
+    "MsmqWireError",
+    "MultiQueueFormatHeader",
+    "MulticastID",
+    "NoSuchMessageError",
+    "ObjectID",
+    "OrderAck",
+    "OrderAckBody",
+    "Packet",
+    "PathName",
+    "Ping",
+    "PrivacyLevel",
+    "PrivateQueueFormatName",
+    "PrivateQueueFormatNameId",
+    "ProviderInfo",
+    "PublicQueueFormatName",
+    "QueueFormatType",
+    "QueueSuffixType",
+    "QueueType",
+    "Record",
+    "RecordPacket",
+    "RpcBind",
+    "RpcBindContext",
+    "RpcCall",
+    "RpcFault",
+    "SRMPEnvelopeHeader",
+    "SectionBuffer",
+    "SectionType",
+    "SecurityData",
+    "SecurityHeader",
+    "SenderIdType",
+    "SessionAck",
+    "SessionHeader",
+    "SoapHeader",
+    "SpecRef",
+    "SrmpMessage",
+    "SubqueueHeader",
+    "TopologyClientRequest",
+    "TopologyPacketHeader",
+    "TopologyPacketType",
+    "TopologyServerReply",
+    "TraceQueueType",
+    "TransactionHeader",
+    "TransferBuffer",
+    "TxSequenceID",
+    "UserHeader",
+    "UserMessage",
+    "WcharText",
+    "WhyAnswer",
+    "WireStruct",
+    "build_message",
+    "calls",
+    "decode",
+    "diagnose",
+    "encode",
+    "findings",
+    "fit",
+    "inspect",
+    "join_sections",
+    "messages",
+    "opening_bodies",
+    "read_capture",
+    "split_sections",
+    "table",
+    "tree",
+    "why",
+]
 
 @overload
 def decode(

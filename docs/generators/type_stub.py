@@ -1,14 +1,16 @@
-"""What type checkers read of `decode`, `encode`, `inspect` and `read_capture`: a signature for every stem."""
+"""What type checkers read of `msmq_wire`: its names, and the signatures of `decode` and the like by stem."""
 
 from __future__ import annotations
 
 import inspect
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from textwrap import indent
 from types import NoneType
 from typing import Any, get_args
 
+import msmq_wire
 from msmq_wire.capture.reader import read_capture
 from msmq_wire.engines import codec
 from msmq_wire.records.composed import RECORD_TYPES
@@ -16,7 +18,7 @@ from msmq_wire.wire.registry import STRUCTURES
 
 __all__ = ["PRECISE", "text"]
 
-_HEAD = '"""Signatures for type checkers. generated: python docs/generate.py writes this file."""\n'
+_HEAD = '"""The package for type checkers. generated: python docs/generate.py writes this file."""\n'
 _WIDTH = 110
 _IMPORTS = {
     "Iterator": "collections.abc",
@@ -29,16 +31,10 @@ _IMPORTS = {
     "Ports": "msmq_wire.records.recognition",
     "CaptureSource": "msmq_wire.capture.source",
     "Engine": "msmq_wire.engines.codec",
-    "InspectResult": "msmq_wire.engines.codec",
-    "InternalPacket": "msmq_wire.wire.packets.base",
     "Negotiator": "msmq_wire.rpc.pdu_protection",
-    "Packet": "msmq_wire.wire.registry",
     "Range": "msmq_wire.wire.stream",
-    "Record": "msmq_wire.records.record",
-    "RecordPacket": "msmq_wire.records.composed",
-    "WireStruct": "msmq_wire.wire.fields",
 }
-"""Where the names of the signatures are from, beside the structures."""
+"""Where the names of the signatures are from, beside those of the package."""
 _READER = """class CaptureReader(reader.CaptureReader):
     def __enter__(self) -> Self: ...
     def __iter__(self) -> Iterator[Record[RecordPacket]]: ..."""
@@ -106,16 +102,6 @@ def _inspected() -> Mapping[str, Any]:
 
 def text() -> str:
     """The file that type checkers read."""
-    imports = dict(_IMPORTS)
-    for kind in (*STRUCTURES.values(), *RECORD_TYPES.values()):
-        imports.update({one.__name__: one.__module__ for one in _kinds(kind) if one is not NoneType})
-    modules: dict[str, list[str]] = defaultdict(list)
-    for name, module in imports.items():
-        modules[module].append(name)
-    ours = sorted(module for module in modules if module.startswith("msmq_wire."))
-    others = sorted(modules.keys() - {*ours, "typing_extensions"})
-    groups = (others, ["typing_extensions"], ours)
-    lines = ["\n".join(f"from {one} import {', '.join(sorted(modules[one]))}" for one in of) for of in groups]
     functions = (
         *_overloads(codec.decode, "as_", "{}", "Packet", _STRUCTURE, STRUCTURES),
         _signature(codec.encode, "bytes", None, explained=True),
@@ -132,4 +118,12 @@ def text() -> str:
         ),
         f"\n{_READER}",
     )
-    return "\n".join((_HEAD, "\n\n".join(lines) + "\n", "\n".join(functions))) + "\n"
+    declared = re.findall(r"^(?:def|class) (\w+)", "\n".join(functions), re.MULTILINE)
+    imports = [f"from {module} import {name}" for name, module in _IMPORTS.items()]
+    for name, module in vars(msmq_wire)["_MODULES"].items():
+        if name not in declared:
+            # A name that is imported as itself is a public one; editors list no other.
+            imports.append(f"from {module} import {name} as {name}")
+    names = "".join(f'    "{name}",\n' for name in msmq_wire.__all__)
+    listed = f"__version__: str\n\n__all__ = [\n{names}]\n"
+    return "\n".join((_HEAD, *imports, "", listed, "\n".join(functions))) + "\n"
