@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from msmq_wire.spec import SpecRef
+if TYPE_CHECKING:
+    # An error of a command line says nothing of a section, and waits for no library.
+    from msmq_wire.spec import SpecRef
 
 
 class MsmqWireError(Exception):

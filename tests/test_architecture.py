@@ -38,7 +38,7 @@ import sys
 
 class Witness:
     def find_spec(self, name, path=None, target=None):
-        print(name)
+        print(name, file=sys.stderr)
 
 sys.meta_path.insert(0, Witness())
 """
@@ -121,7 +121,7 @@ def test_a_page_that_shows_the_layers_shows_those_of_the_contract(page: str) -> 
 
 def modules_asked_for(statement: str) -> set[str]:
     command = [sys.executable, "-c", IMPORT_AND_TELL + statement]
-    return set(subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split())
+    return set(subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stderr.split())
 
 
 def test_importing_the_package_imports_no_other_module_of_it_and_no_library() -> None:
@@ -141,6 +141,17 @@ def test_what_reads_captures_waits_until_somebody_asks_for_it() -> None:
     waiting = {"msmq_wire.capture", "msmq_wire.records"}
     assert layers("from msmq_wire import decode") & waiting == set()
     assert layers("from msmq_wire import read_capture") & waiting == waiting
+
+
+def test_the_help_of_the_program_needs_no_room_but_its_own_and_no_library_that_checks_values() -> None:
+    asked_for = modules_asked_for("from msmq_wire.cli.app import main; main(['--help'])")
+    assert {name.split(".")[1] for name in asked_for if name.startswith("msmq_wire.")} == {
+        *("cli", "errors", "invisible", "urls"),
+    }
+    assert (
+        asked_for & {"construct", "cryptography", "jinja2", "msgspec", "numpy", "pyarrow", "pydantic"}
+        == set()
+    )
 
 
 def test_a_name_that_the_package_does_not_have_is_an_attribute_error() -> None:

@@ -116,7 +116,6 @@ def _run(arguments: list[str]) -> int:
         )
         return 1
     from msmq_wire.cli.program import program
-    from msmq_wire.cli.secret_options import mistyped_secret
 
     # Names and labels may hold what the encoding of the terminal lacks.
     for stream in (sys.stdout, sys.stderr):
@@ -127,6 +126,8 @@ def _run(arguments: list[str]) -> int:
     except TyperException as error:
         message = _message(error)
         if message and error.exit_code == _BAD_USAGE:
+            from msmq_wire.cli.secret_options import mistyped_secret
+
             message = f"{mistyped_secret(arguments) or message} (see {_command(error, arguments)} --help)"
         if message:
             print_error(message)

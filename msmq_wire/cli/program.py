@@ -18,7 +18,6 @@ from typer.main import get_command
 
 from msmq_wire.cli.plain_values import PlainCommand, PlainGroup
 from msmq_wire.cli.reporting import PROGRAM, print_error, version_text
-from msmq_wire.engines.codec import default_engine
 
 _BAD_USAGE = 2
 _DEFAULT = "diagnose"
@@ -251,6 +250,9 @@ def _program(
     Start with "msmq-wire FILE": it says what is wrong in a capture. "msmq-wire demo" shows an example.
     "msmq-wire COMMAND --help" explains a command.
     """
+    # The help is shown without it.
+    from msmq_wire.engines.codec import default_engine
+
     try:
         default_engine()
     except ValueError as error:
