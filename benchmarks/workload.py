@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import msgspec
 
 import msmq_wire as mw
+from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.headers.connection_parameters_header import ConnectionParametersHeader
 from msmq_wire.wire.headers.debug_header import DebugHeader
 from msmq_wire.wire.headers.establish_connection_header import EstablishConnectionHeader
@@ -30,11 +31,15 @@ from msmq_wire.wire.types.sid import SID
 from msmq_wire.wire.types.tx_sequence_id import TxSequenceID
 from msmq_wire.wire.types.wchar_text import WcharText
 
-__all__ = ["MIX_CYCLE", "message", "messages", "mixed"]
+__all__ = [
+    "HOST", "MIX_CYCLE", "PEER", "USER_MESSAGES", "body", "message", "messages", "mixed", "numbered",
+]  # fmt: skip
 
 _SID = SID(sub_authority_count=5, sub_authority=(21, 1111111111, 2222222222, 3333333333, 1105))
-_HOST = mw.GUID.parse("8b1c1d55-7e2d-4b8f-9f3b-0c3f5a5e1a20")
-_PEER = mw.GUID.parse("5d0d3f2a-1f4e-4c7b-8a92-6e1b7c3d9f04")
+HOST = mw.GUID.parse("8b1c1d55-7e2d-4b8f-9f3b-0c3f5a5e1a20")
+"""The queue manager that sends."""
+PEER = mw.GUID.parse("5d0d3f2a-1f4e-4c7b-8a92-6e1b7c3d9f04")
+"""The queue manager that receives."""
 _PUBLIC = mw.GUID.parse("c2a8e6b0-94d3-4f1a-b7c5-2d8e0f6a1b93")
 _QUEUES = 16
 """Queues that typical messages go to, in turn."""
@@ -47,10 +52,11 @@ MIX_CYCLE = 100
 def message(number: int, size: int = 600) -> UserMessage:
     """A transactional message of ``size`` bytes: direct destination, private admin queue, SID, label."""
     draft = _message(number, b"")
-    return _message(number, _body(number, size - draft.base_header.packet_size))
+    return _message(number, body(number, size - draft.base_header.packet_size))
 
 
-def _body(number: int, size: int) -> bytes:
+def body(number: int, size: int) -> bytes:
+    """Return ``size`` bytes, others for every number."""
     size = max(0, size)
     at = number * 7919 % (len(_POOL) - size)
     return _POOL[at : at + size]
@@ -60,13 +66,13 @@ def _label(number: int) -> str:
     return f"order confirmation {number % 1_000_000:06}"
 
 
-def _message(number: int, body: bytes) -> UserMessage:
+def _message(number: int, content: bytes) -> UserMessage:
     return mw.build_message(
         rf"DIRECT=OS:server01\private$\orders{number % _QUEUES:02}",
-        body,
+        content,
         label=_label(number),
-        source_queue_manager=_HOST,
-        admin_queue=rf"PRIVATE={_HOST}\0000000f",
+        source_queue_manager=HOST,
+        admin_queue=rf"PRIVATE={HOST}\0000000f",
         acknowledge=("pa", "na"),
         message_id=number,
         sent_time=1_700_000_000 + number // 1000,
@@ -89,25 +95,29 @@ def _transaction(number: int) -> TransactionHeader:
 
 def messages(count: int, size: int = 600, *, first: int = 0) -> Iterator[bytes]:
     """Yield ``count`` typical messages, numbered from ``first``: identifiers, labels and bodies differ."""
-    replace = msgspec.structs.replace
     templates = [message(number, size) for number in range(_QUEUES)]
     for number in range(first, first + count):
-        template = templates[number % _QUEUES]
-        properties = template.message_properties_header
-        assert properties is not None
-        packet = replace(
-            template,
-            user_header=replace(
-                template.user_header, message_id=number, sent_time=1_700_000_000 + number // 1000
-            ),
-            transaction_header=_transaction(number),
-            message_properties_header=replace(
-                properties,
-                label=WcharText.of(_label(number)),
-                message_body=_body(number, len(properties.message_body)),
-            ),
-        )
-        yield mw.encode(packet)
+        packet = numbered(templates[number % _QUEUES], number)
+        yield mw.encode(msgspec.structs.replace(packet, transaction_header=_transaction(number)))
+
+
+def numbered(template: UserMessage, number: int) -> UserMessage:
+    """Return the message with another number, and the time, label and body of that number; of equal size."""
+    replace = msgspec.structs.replace
+    properties = template.message_properties_header
+    assert properties is not None
+    label = WcharText.of(_label(number))
+    return replace(
+        template,
+        user_header=replace(
+            template.user_header, message_id=number, sent_time=1_700_000_000 + number // 1000
+        ),
+        message_properties_header=replace(
+            properties,
+            label=label if len(label) == len(properties.label) else properties.label,
+            message_body=body(number, len(properties.message_body)),
+        ),
+    )
 
 
 def mixed(count: int) -> list[bytes]:
@@ -119,51 +129,43 @@ def mixed(count: int) -> list[bytes]:
     packets: list[bytes] = []
     while len(packets) < count:
         first = len(packets)
-        cycle = [shape(first + at, source.randrange(2000)) for at, shape in enumerate(_CYCLE)]
+        cycle = [mw.encode(shape(first + at, source.randrange(2000))) for at, shape in enumerate(_CYCLE)]
         source.shuffle(cycle)
         packets += cycle
     return packets[:count]
 
 
-def _typical(number: int, size: int) -> bytes:
-    return mw.encode(message(number, size))
-
-
-def _public(number: int, size: int) -> bytes:
+def _public(number: int, size: int) -> UserMessage:
     """Express, to a public queue, with a public response queue."""
-    return mw.encode(
-        mw.build_message(
-            f"PUBLIC={_PUBLIC}",
-            _body(number, size),
-            label=_label(number),
-            source_queue_manager=_HOST,
-            queue_manager_address=_PEER,
-            response_queue=f"PUBLIC={_HOST}",
-            message_id=number,
-            sent_time=1_700_000_000,
-        )
+    return mw.build_message(
+        f"PUBLIC={_PUBLIC}",
+        body(number, size),
+        label=_label(number),
+        source_queue_manager=HOST,
+        queue_manager_address=PEER,
+        response_queue=f"PUBLIC={HOST}",
+        message_id=number,
+        sent_time=1_700_000_000,
     )
 
 
-def _private(number: int, size: int) -> bytes:
+def _private(number: int, size: int) -> UserMessage:
     """Recoverable, to a private queue, with a private admin queue and a connector type."""
-    return mw.encode(
-        mw.build_message(
-            rf"PRIVATE={_PEER}\{number % 5 + 16:08x}",
-            _body(number, size),
-            delivery="recoverable",
-            source_queue_manager=_HOST,
-            admin_queue=rf"PRIVATE={_HOST}\0000000f",
-            response_queue=r"DIRECT=TCP:192.0.2.7\private$\answers",
-            acknowledge=("pr",),
-            connector_type=_PUBLIC,
-            extension=b"extension",
-            message_id=number,
-        )
+    return mw.build_message(
+        rf"PRIVATE={PEER}\{number % 5 + 16:08x}",
+        body(number, size),
+        delivery="recoverable",
+        source_queue_manager=HOST,
+        admin_queue=rf"PRIVATE={HOST}\0000000f",
+        response_queue=r"DIRECT=TCP:192.0.2.7\private$\answers",
+        acknowledge=("pr",),
+        connector_type=_PUBLIC,
+        extension=b"extension",
+        message_id=number,
     )
 
 
-def _signed(number: int, size: int) -> bytes:
+def _signed(number: int, size: int) -> UserMessage:
     """With a signature and a certificate."""
     security = SecurityHeader(
         flags=0xC1,
@@ -172,39 +174,35 @@ def _signed(number: int, size: int) -> bytes:
         sender_cert_size=701,
         security_data=SecurityData(
             security_id=mw.encode(_SID),
-            signature=_body(number, 128),
-            sender_cert=_body(number, 701),
+            signature=body(number, 128),
+            sender_cert=body(number, 701),
             sender_cert_padding=bytes(3),
         ),
     )
-    return mw.encode(
-        mw.build_message(
-            r"DIRECT=OS:server01\private$\signed",
-            _body(number, size),
-            label=_label(number),
-            source_queue_manager=_HOST,
-            message_id=number,
-            security_header=security,
-        )
+    return mw.build_message(
+        r"DIRECT=OS:server01\private$\signed",
+        body(number, size),
+        label=_label(number),
+        source_queue_manager=HOST,
+        message_id=number,
+        security_header=security,
     )
 
 
-def _traced(number: int, size: int) -> bytes:
+def _traced(number: int, size: int) -> UserMessage:
     """With a debug header, and a session header behind it."""
-    return mw.encode(
-        mw.build_message(
-            r"DIRECT=OS:server02\private$\traced",
-            _body(number, size),
-            label="traced",
-            source_queue_manager=_HOST,
-            message_id=number,
-            debug_header=DebugHeader(flags=1, queue_identifier=_PUBLIC),
-            session_header=_session(number),
-        )
+    return mw.build_message(
+        r"DIRECT=OS:server02\private$\traced",
+        body(number, size),
+        label="traced",
+        source_queue_manager=HOST,
+        message_id=number,
+        debug_header=DebugHeader(flags=1, queue_identifier=_PUBLIC),
+        session_header=_session(number),
     )
 
 
-def _multi_queue(number: int, size: int) -> bytes:
+def _multi_queue(number: int, size: int) -> UserMessage:
     """To three queues, with lists of administration and response queues."""
 
     def queues(header_id: int, *names: str) -> MQFAddressHeader:
@@ -221,52 +219,48 @@ def _multi_queue(number: int, size: int) -> bytes:
         administration=queues(MQFHeaderId.ADMIN, r"OS:server09\private$\admin"),
         response=queues(MQFHeaderId.RESPONSE, r"OS:server09\private$\answer"),
     )
-    return mw.encode(
-        mw.build_message(
-            r"DIRECT=OS:server01\private$\orders",
-            _body(number, size),
-            label=_label(number),
-            source_queue_manager=_HOST,
-            message_id=number,
-            multi_queue_format_header=header,
-        )
+    return mw.build_message(
+        r"DIRECT=OS:server01\private$\orders",
+        body(number, size),
+        label=_label(number),
+        source_queue_manager=HOST,
+        message_id=number,
+        multi_queue_format_header=header,
     )
 
 
-def _broken_rule(number: int, size: int) -> bytes:
+def _broken_rule(number: int, size: int) -> UserMessage:
     """More hops than a message may have."""
     packet = message(number, size)
-    return mw.encode(msgspec.structs.replace(packet, user_header=packet.user_header.with_bits(rc=0x1F)))
+    return msgspec.structs.replace(packet, user_header=packet.user_header.with_bits(rc=0x1F))
 
 
-def _acknowledgment(number: int, body: bytes, message_class: int) -> bytes:
-    return mw.encode(
-        mw.build_message(
-            r"DIRECT=OS:client01\private$\order_queue$",
-            body,
-            label="QM Ordering Ack",
-            priority=0,
-            delivery="recoverable",
-            source_queue_manager=_PEER,
-            message_id=number,
-            message_class=message_class,
-        )
+def _acknowledgment(number: int, content: WireStruct, message_class: int) -> UserMessage:
+    return mw.build_message(
+        r"DIRECT=OS:client01\private$\order_queue$",
+        mw.encode(content),
+        label="QM Ordering Ack",
+        priority=0,
+        delivery="recoverable",
+        source_queue_manager=PEER,
+        message_id=number,
+        message_class=message_class,
     )
 
 
-def _order_ack(number: int, _: int) -> bytes:
-    body = OrderAckBody(tx_sequence_number=number + 1, tx_previous_sequence_number=number)
-    return _acknowledgment(number, mw.encode(body), MessageClass.MQMSG_CLASS_ORDER_ACK)
+def _order_ack(number: int, _: int) -> UserMessage:
+    content = OrderAckBody(tx_sequence_number=number + 1, tx_previous_sequence_number=number)
+    return _acknowledgment(number, content, MessageClass.MQMSG_CLASS_ORDER_ACK)
 
 
-def _final_ack(number: int, _: int) -> bytes:
-    body = FinalAckBody(
+def _final_ack(number: int, _: int) -> UserMessage:
+    content = FinalAckBody(
         tx_sequence_number=number + 1,
         tx_previous_sequence_number=number,
-        source_guid=_HOST,
+        source_guid=HOST,
         message_id=number,
     )
-    return _acknowledgment(number, mw.encode(body), MessageClass.MQMSG_CLASS_ACK_RECEIVE)
+    return _acknowledgment(number, content, MessageClass.MQMSG_CLASS_ACK_RECEIVE)
 
 
 def _session(number: int) -> SessionHeader:
@@ -278,32 +272,36 @@ def _session(number: int) -> SessionHeader:
     )
 
 
-def _session_ack(number: int, _: int) -> bytes:
-    return mw.encode(SessionAck(session_header=_session(number)))
+def _session_ack(number: int, _: int) -> WireStruct:
+    return SessionAck(session_header=_session(number))
 
 
-def _establish_connection(number: int, _: int) -> bytes:
-    header = EstablishConnectionHeader(client_guid=_HOST, server_guid=_PEER, time_stamp=number)
-    return mw.encode(EstablishConnection(establish_connection_header=header))
+def _establish_connection(number: int, _: int) -> WireStruct:
+    header = EstablishConnectionHeader(client_guid=HOST, server_guid=PEER, time_stamp=number)
+    return EstablishConnection(establish_connection_header=header)
 
 
-def _connection_parameters(number: int, _: int) -> bytes:
+def _connection_parameters(number: int, _: int) -> WireStruct:
     header = ConnectionParametersHeader(window_size=number % 64 + 1)
-    return mw.encode(ConnectionParameters(connection_parameters_header=header))
+    return ConnectionParameters(connection_parameters_header=header)
 
 
-def _ping(number: int, _: int) -> bytes:
-    return mw.encode(Ping(cookie=number, qm_guid=_HOST))
+def _ping(number: int, _: int) -> Ping:
+    return Ping(cookie=number, qm_guid=HOST)
 
 
-_CYCLE = (
-    *(_typical,) * 20,
+USER_MESSAGES: tuple[Callable[[int, int], UserMessage], ...] = (
+    *(message,) * 20,
     *(_public,) * 8,
     *(_private,) * 8,
     *(_signed,) * 8,
     *(_traced,) * 6,
     *(_multi_queue,) * 2,
     *(_broken_rule,) * 2,
+)
+"""User messages of a mix, each as often as it comes: a number and a size in bytes make one."""
+_CYCLE: tuple[Callable[[int, int], WireStruct], ...] = (
+    *USER_MESSAGES,
     *(_order_ack,) * 8,
     *(_final_ack,) * 6,
     *(_session_ack,) * 25,
