@@ -1,17 +1,19 @@
 """Contestants side by side: interleaved rounds, rates, medians, and ratios taken round by round.
 
-A busy machine slows all contestants of a round alike, so ratios within a round say more than rates.
+A busy machine slows all contestants of a round alike, so ratios within a round say more than rates, and
+ratios of CPU time more than those of the clock.
 """
 
 from __future__ import annotations
 
 import gc
 import os
+import resource
 import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import msgspec
@@ -37,7 +39,11 @@ class Contestant(msgspec.Struct, frozen=True):
 
 
 class Result(msgspec.Struct, frozen=True):
-    """The rates of one contestant, in items a second, one for every round of its group."""
+    """The rates of one contestant, in items a second, one for every round of its group.
+
+    ``cpu_rates`` are items for each second of user and system time, that of ended children counted; empty
+    where another process did the work.
+    """
 
     group: str
     contestant: str
@@ -46,6 +52,7 @@ class Result(msgspec.Struct, frozen=True):
     min: float
     max: float
     rates: tuple[float, ...]
+    cpu_rates: tuple[float, ...] = ()
 
 
 def anonymous_memory(process: int) -> int:
@@ -107,35 +114,48 @@ def _seconds() -> tuple[float, float, float] | None:
 
 def measure(group: str, unit: str, contestants: Sequence[Contestant], rounds: int) -> list[Result]:
     """Run every contestant once for nothing, then once in each round; one `Result` for each."""
-    rates: dict[str, list[float]] = {contestant.name: [] for contestant in contestants}
+    found: dict[str, list[tuple[float, float]]] = {contestant.name: [] for contestant in contestants}
     for number in range(rounds + 1):
         for contestant in contestants:
-            rate = _rate(contestant)
+            rates = _rates(contestant)
             if number:
-                rates[contestant.name].append(rate)
-    return [
-        Result(group, name, unit, statistics.median(each), min(each), max(each), tuple(each))
-        for name, each in rates.items()
-    ]
+                found[contestant.name].append(rates)
+    return [_result(group, name, unit, *zip(*each, strict=True)) for name, each in found.items()]
 
 
-def _rate(contestant: Contestant) -> float:
-    if contestant.every_core:
-        with all_cores():
-            return _timed(contestant.work)
-    return _timed(contestant.work)
+def _result(
+    group: str, name: str, unit: str, rates: tuple[float, ...], cpu_rates: tuple[float, ...]
+) -> Result:
+    return Result(group, name, unit, statistics.median(rates), min(rates), max(rates), rates, cpu_rates)
 
 
-def _timed(work: Callable[[], int]) -> float:
-    gc.collect()
-    start = time.perf_counter()
-    done = work()
-    return done / (time.perf_counter() - start)
+def _rates(contestant: Contestant) -> tuple[float, float]:
+    """Items a second, by the clock and by the CPU time."""
+    with all_cores() if contestant.every_core else nullcontext():
+        gc.collect()
+        start, used = time.perf_counter(), _cpu_seconds()
+        done = contestant.work()
+        return done / (time.perf_counter() - start), done / max(_cpu_seconds() - used, 1e-6)
 
 
-def ratio_of(results: Sequence[Result], group: str, contestant: str, baseline: str) -> tuple[float, ...]:
-    """The ratio of two contestants in each round; empty when one of them did not run."""
-    found = {result.contestant: result.rates for result in results if result.group == group}
+def _cpu_seconds() -> float:
+    """User and system time of this process and of its children that have ended."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in used)
+
+
+def ratio_of(
+    results: Sequence[Result], group: str, contestant: str, baseline: str, *, cpu: bool = False
+) -> tuple[float, ...]:
+    """The ratio of two contestants in each round, by the clock or by CPU time.
+
+    It is empty when one of them did not run, or its CPU time is not known.
+    """
+    found = {
+        result.contestant: result.cpu_rates if cpu else result.rates
+        for result in results
+        if result.group == group
+    }
     if contestant not in found or baseline not in found:
         return ()
     pairs = zip(found[contestant], found[baseline], strict=True)

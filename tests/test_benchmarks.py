@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 import msmq_wire as mw
@@ -161,13 +162,25 @@ def test_every_contestant_runs_in_every_round_and_once_before() -> None:
         "group", "items/s", [Contestant("a", lambda: work("a")), Contestant("b", lambda: work("b"))], 3
     )
     assert order == ["a", "b"] * 4
-    assert [(result.contestant, len(result.rates)) for result in results] == [("a", 3), ("b", 3)]
+    assert [(each.contestant, len(each.rates), len(each.cpu_rates)) for each in results] == [
+        ("a", 3, 3),
+        ("b", 3, 3),
+    ]
 
 
 def test_a_ratio_is_taken_round_by_round() -> None:
     results = [_result("decode_600", "ours", 10, 40, 90), _result("decode_600", "theirs", 10, 20, 30)]
     assert ratio_of(results, "decode_600", "ours", "theirs") == (1, 2, 3)
     assert ratio_of(results, "decode_600", "ours", "absent") == ()
+
+
+def test_a_ratio_of_cpu_time_is_none_where_that_is_not_known() -> None:
+    timed = Result("decode_600", "ours", "messages/s", 8, 8, 8, (8,), (30,))
+    other = Result("decode_600", "theirs", "messages/s", 2, 2, 2, (2,), (10,))
+    assert ratio_of([timed, other], "decode_600", "ours", "theirs") == (4,)
+    assert ratio_of([timed, other], "decode_600", "ours", "theirs", cpu=True) == (3,)
+    unknown = [msgspec.structs.replace(each, cpu_rates=()) for each in (timed, other)]
+    assert ratio_of(unknown, "decode_600", "ours", "theirs", cpu=True) == ()
 
 
 def test_ratios_have_the_names_that_others_read() -> None:
