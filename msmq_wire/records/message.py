@@ -215,14 +215,12 @@ class MessageValues:
 
     def json(self, name: str) -> Any:
         """The value of a column as JSON."""
-        as_json = AS_JSON.get(_by_name()[name].kind)
-        value = self[name]
-        return value if as_json is None else as_json(value)
+        return _shown(self.carrier)[name](self.record)
 
     def row(self) -> dict[str, Any]:
         """The columns as JSON: a row of ``messages``."""
-        record = self.record
-        return {name: value(record) for name, value in _shown(self.carrier)}
+        record, shown = self.record, _shown(self.carrier)
+        return {one.name: shown[one.name](record) for one in ROW}
 
 
 def message_of(
@@ -426,11 +424,11 @@ def _by_name() -> Mapping[str, MessageColumn]:
 
 
 @cache
-def _shown(carrier: Carrier) -> tuple[tuple[str, Value], ...]:
-    """What gives the values of a row as JSON."""
+def _shown(carrier: Carrier) -> Mapping[str, Value]:
+    """What gives the value of each column as JSON."""
 
     def shown(column: MessageColumn) -> Value:
         as_json, value = AS_JSON.get(column.kind), column.values[carrier]
         return value if as_json is None else lambda record: as_json(value(record))
 
-    return tuple((one.name, shown(one)) for one in ROW)
+    return {one.name: shown(one) for one in COLUMNS}

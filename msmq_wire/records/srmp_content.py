@@ -40,15 +40,17 @@ _MSMQ = re.compile(r"/msmq/[^?#]", re.IGNORECASE)
 
 
 class SrmpRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A request taken apart; ``behind`` is what follows the first hole in its body.
+    """A request taken apart; ``roles`` are its parts with what they are: envelope, body, extension, or empty.
 
-    ``packed`` is how its body was compressed, empty where it was not; ``unpacked`` is how far that is read:
-    None not at all. ``lacks`` is the code of why the parts are not all of the request, empty where they are.
+    ``behind`` is what follows the first hole in its body. ``packed`` is how its body was compressed, empty
+    where it was not; ``unpacked`` is how far that is read: None not at all. ``lacks`` is the code of why the
+    parts are not all of the request, empty where they are.
     """
 
     http: HttpMessage
     multipart: Multipart
     parsed: ParsedEnvelope
+    roles: tuple[tuple[MimePart, str], ...]
     behind: bytes = b""
     packed: str = ""
     unpacked: int | None = None
@@ -80,6 +82,7 @@ def take_apart(http: HttpMessage) -> SrmpRequest:
         http=http,
         multipart=multipart,
         parsed=parsed,
+        roles=tuple(_roles(multipart, parsed)),
         behind=http.body[hole:],
         packed=packed,
         unpacked=None if opened is None else len(body),
@@ -112,13 +115,13 @@ def is_srmp(http: HttpMessage) -> bool:
     return value is not None and value.header is not None and value.header.path is not None
 
 
-def roles(request: SrmpRequest) -> list[tuple[MimePart, str]]:
+def _roles(multipart: Multipart, parsed: ParsedEnvelope) -> list[tuple[MimePart, str]]:
     """The parts with what they are, by their Content-Id; a second one of a kind has no role.
 
     Windows names the body in the Content-Id; others name it as they like, and say its name in the envelope.
     """
-    root, found, free = request.multipart.root, [], set(_ROLES)
-    for part in request.multipart.parts:
+    root, found, free = multipart.root, [], set(_ROLES)
+    for part in multipart.parts:
         role = part.content_id.partition("@")[0].lower()
         if part is root:
             role = "envelope"
@@ -127,7 +130,7 @@ def roles(request: SrmpRequest) -> list[tuple[MimePart, str]]:
         else:
             role = ""
         found.append((part, role))
-    named = set(_named_parts(request)) if "body" in free else set()
+    named = set(_named_parts(parsed)) if "body" in free else set()
     for place, (part, role) in enumerate(found):
         if "body" in free and not role and part.content_id in named:
             free.remove("body")
@@ -139,10 +142,10 @@ def roles(request: SrmpRequest) -> list[tuple[MimePart, str]]:
     return found
 
 
-def _named_parts(request: SrmpRequest) -> Iterator[str]:
+def _named_parts(parsed: ParsedEnvelope) -> Iterator[str]:
     """The Content-Ids that the envelope names by an ``href``."""
-    if request.parsed.value is not None:
-        for url in hrefs(request.parsed.value):
+    if parsed.value is not None:
+        for url in hrefs(parsed.value):
             named = content_id_of(url)
             if named:
                 yield named
@@ -156,8 +159,7 @@ def packet_of(request: SrmpRequest) -> SrmpMessage:
     action = None if path is None else path.action
     # Where the envelope breaks off, it is not known that it would not have been one of MSMQ.
     is_msmq = request.parsed.error is not None or (header is not None and header.msmq is not None)
-    found = roles(request)
-    data = {role: part.content for part, role in found}
+    data = {role: part.content for part, role in request.roles}
     return SrmpMessage(
         kind=request.parsed.kind,
         queue=(None if path is None else _queue(_whole(request, path.to))) or _asked(http),
@@ -180,7 +182,7 @@ def packet_of(request: SrmpRequest) -> SrmpMessage:
                 length=len(part.data),
                 data=part.data if not role or (role == "envelope" and value is None) else b"",
             )
-            for part, role in found
+            for part, role in request.roles
         ),
         preamble=request.multipart.preamble,
         complete=http.complete,
@@ -280,8 +282,7 @@ def under(prefix: str, anomalies: Sequence[Anomaly], base: int) -> Iterator[Anom
 
 def _judge_parts(request: SrmpRequest, head: int) -> Iterator[Anomaly]:
     """Whether the parts are those that a message has, and those that its signature names."""
-    found = roles(request)
-    for place, (part, role) in enumerate(found):
+    for place, (part, role) in enumerate(request.roles):
         if role == "envelope" or (role and part.content_id):
             continue
         if not part.content_id:
@@ -303,7 +304,7 @@ def _judge_parts(request: SrmpRequest, head: int) -> Iterator[Anomaly]:
     if signature is None or signature.signed_info is None:
         return
     named = Counter(_reference(one.uri) for one in signature.signed_info.references)
-    there = {f"cid:{part.content_id}" for part, role in found if role in _ROLES}
+    there = {f"cid:{part.content_id}" for part, role in request.roles if role in _ROLES}
     for uri in named:
         if uri not in there:
             message = "the signature covers a part that is not there"

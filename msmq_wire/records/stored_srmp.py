@@ -11,7 +11,7 @@ import msgspec
 
 from msmq_wire.engines.field_offsets import span
 from msmq_wire.records.record import NewRecord, Record
-from msmq_wire.records.srmp_content import SrmpRequest, error_of, judge_request, packet_of, roles, take_apart
+from msmq_wire.records.srmp_content import SrmpRequest, error_of, judge_request, packet_of, take_apart
 from msmq_wire.records.srmp_records import record_type
 from msmq_wire.spec import SpecRef
 from msmq_wire.srmp.envelope import parse_envelope
@@ -109,7 +109,7 @@ class _Judge:
 
 def _judge_body(compound: CompoundMessageHeader, request: SrmpRequest, judge: _Judge) -> None:
     """Whether MsgBodyOffset and MsgBodySize are where the part is that holds the body."""
-    body = next((part for part, role in roles(request) if role == "body"), None)
+    body = next((part for part, role in request.roles if role == "body"), None)
     if body is None:
         if compound.msg_body_size:
             message = "MsgBodySize is not 0, but the HTTP message has no part that is a body"

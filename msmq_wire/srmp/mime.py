@@ -59,7 +59,7 @@ class MimePart(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     @property
     def content_type(self) -> str:
         """The media type in lower case, without parameters; empty when the part does not say."""
-        return parse_content_type(self.header("content-type") or "")[0]
+        return _media_type(self.header("content-type") or "")
 
     @property
     def content(self) -> bytes:
@@ -100,8 +100,8 @@ class Multipart(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     def root(self) -> MimePart | None:
         """The part that ``start`` names, else the first one; None when there are none."""
         wanted = _bare(self.start)
-        named = [part for part in self.parts if wanted and part.content_id == wanted]
-        return next(iter(named or self.parts), None)
+        named = (part for part in self.parts if part.content_id == wanted) if wanted else iter(())
+        return next(named, self.parts[0] if self.parts else None)
 
 
 def parse_content_type(value: str) -> tuple[str, dict[str, str]]:
@@ -109,7 +109,7 @@ def parse_content_type(value: str) -> tuple[str, dict[str, str]]:
 
     Values may be quoted, and need not be where they hold blanks.
     """
-    media, semicolon, rest = value.partition(";")
+    _, semicolon, rest = value.partition(";")
     parameters: dict[str, str] = {}
     for number, found in enumerate(_PARAMETER.finditer(semicolon + rest)):
         if number >= _MAX_PARAMETERS:
@@ -117,7 +117,11 @@ def parse_content_type(value: str) -> tuple[str, dict[str, str]]:
         name, quoted, plain = found.groups()
         text = plain.strip() if quoted is None else _QUOTED_PAIR.sub(r"\1", quoted)
         parameters.setdefault(name.lower(), text)
-    return media.strip().lower(), parameters
+    return _media_type(value), parameters
+
+
+def _media_type(content_type: str) -> str:
+    return content_type.partition(";")[0].strip().lower()
 
 
 def parse_multipart(content_type: str, body: bytes) -> Multipart:
@@ -305,7 +309,10 @@ def _header_line(name: str, value: str, path: str) -> bytes:
 
 
 def _field(headers: HeaderFields, name: bytes) -> bytes | None:
-    return next((value for key, value in headers if key.lower() == name), None)
+    for key, value in headers:
+        if key.lower() == name:
+            return value
+    return None
 
 
 def _bare(content_id: str) -> str:

@@ -176,16 +176,16 @@ class HttpConnection:
 
     def _make_room(self, size: int, events: list[HttpEvent]) -> None:
         """Give up what waits, the oldest first, until ``size`` more bytes may be held."""
-        for asking in (1, 0):
-            while self.held_bytes + size > self._max_held:
-                if self._requests[asking]:
-                    self._shaken = True
-                    self._emit(asking, self._next(asking), None, events)
-                elif self._responses[asking]:
-                    self._shaken = True
-                    self._emit(asking, None, self._next_answer(asking), events)
-                else:
-                    break
+        while self.held_bytes + size > self._max_held:
+            asking = 1 if self._requests[1] or self._responses[1] else 0
+            if self._requests[asking]:
+                self._shaken = True
+                self._emit(asking, self._next(asking), None, events)
+            elif self._responses[asking]:
+                self._shaken = True
+                self._emit(asking, None, self._next_answer(asking), events)
+            else:
+                break
 
     def _next(self, asking: int) -> HttpMessage:
         request = self._requests[asking].popleft()

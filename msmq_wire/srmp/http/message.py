@@ -92,7 +92,10 @@ class HttpMessage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     def header(self, name: str) -> str | None:
         """The value of the first header ``name`` in any case, read as Latin-1; None when there is none."""
         wanted = name.lower().encode("latin-1", "replace")
-        return next((value.decode("latin-1") for key, value in self.headers if key.lower() == wanted), None)
+        for key, value in self.headers:
+            if key.lower() == wanted:
+                return value.decode("latin-1")
+        return None
 
 
 class HttpExchange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -194,7 +197,8 @@ def parse_head(head: bytes) -> Head:
     """
     head = as_bytes(head, "head")
     found = _START_LINE.match(head)
-    parts = found.groupdict() if found else {}
+    parts = found.groups(b"") if found else (b"",) * _START_LINE.groups
+    method, target, version, answered, status, reason = (part.decode("latin-1") for part in parts)
     fields, broken = header_fields(head[found.end() if found else 0 :])
     problems = []
     # A head that was cut breaks nothing by its end.
@@ -207,13 +211,7 @@ def parse_head(head: bytes) -> Head:
     if len(fields) > _MAX_FIELDS:
         message = f"{len(fields)} headers, of which the first {_MAX_FIELDS} are kept"
         problems.append(anomaly("http.header-count", message, "headers", 0, len(head)))
-
-    def text(name: str) -> str:
-        return (parts.get(name) or b"").decode("latin-1")
-
-    version = text("version") or text("answered")
-    status = int(text("status") or 0)
-    return Head(text("method"), text("target"), status, text("reason"), version, fields, tuple(problems))
+    return Head(method, target, int(status or 0), reason, version or answered, fields, tuple(problems))
 
 
 def header_fields(block: bytes) -> tuple[HeaderFields, int]:

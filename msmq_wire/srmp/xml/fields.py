@@ -140,9 +140,10 @@ class UnsignedLong(XmlField):
 
     def read(self, text: str) -> tuple[int | str, bool]:
         found = _NUMBER.fullmatch(text.strip(_SPACE))
-        if found is None or int(found.group(1)) >> 64:
+        number = None if found is None else int(found[1])
+        if number is None or number >> 64:
             return text, False
-        return int(found.group(1)), int(found.group(1)) <= self.most
+        return number, number <= self.most
 
 
 class Iso8601Date(XmlField):
