@@ -345,7 +345,8 @@ class _Reader:
         raise self._stop("xml.processing-instruction", "a processing instruction is not allowed")
 
     def _begin(self, name: str, attributes: list[str]) -> None:
-        self._settle()
+        if self._ending is not None:
+            self._settle()
         self._count += 1
         if self._count > MAX_ELEMENTS:
             raise self._stop("xml.elements", f"more than {MAX_ELEMENTS} elements")
@@ -373,11 +374,13 @@ class _Reader:
         return split
 
     def _finish(self, name: str) -> None:
-        self._settle()
+        if self._ending is not None:
+            self._settle()
         self._ending = self._open.pop()
 
     def _characters(self, text: str) -> None:
-        self._settle()
+        if self._ending is not None:
+            self._settle()
         self._open[-1].text.append(text)
 
     def _other(self, *_: Any) -> None:

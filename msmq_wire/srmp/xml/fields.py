@@ -12,7 +12,6 @@ import datetime
 import re
 from collections.abc import Collection
 from functools import cache
-from operator import itemgetter
 from typing import Annotated, Any, ClassVar, Self, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -275,7 +274,7 @@ class XmlStruct(msgspec.Struct, frozen=True, kw_only=True):
         values: dict[str, Any] = _attribute_values(cls, element, reading, path)
         layout = _layout(cls)
         others: list[Element] = []
-        ranked: list[tuple[int, str]] = []
+        ranks: list[int] = []
         for child in element.children:
             rank, name, field = layout.children.get((child.namespace, child.name), _UNDECLARED)
             full = f"{path}.{name}" if path else name
@@ -292,7 +291,7 @@ class XmlStruct(msgspec.Struct, frozen=True, kw_only=True):
             else:
                 reading.places[full] = (child.offset, child.length)
                 values[name] = _value(cls, field, child, reading, full)
-            ranked.append((rank, child.name))
+            ranks.append(rank)
         # What an element without its end lacks may stand behind the place where the reading ended.
         expected = () if element.offset in reading.unclosed else layout.required
         for name, field in expected:
@@ -300,14 +299,10 @@ class XmlStruct(msgspec.Struct, frozen=True, kw_only=True):
                 full = f"{path}.{name}" if path else name
                 message = f"<{field.tag}> is missing in <{cls.TAG}>"
                 reading.say(f"{cls.stem()}.missing", message, full, element, _spec(cls, field))
-        order = [name for _, name in ranked]
-        # Only an order that says something is kept, so that values built by hand equal parsed ones.
-        ranked.sort(key=itemgetter(0))
-        natural = [name for _, name in ranked]
         return cls(
             **values,
             other_elements=tuple(others),
-            order=() if natural == order else tuple(order),
+            order=() if ranks == sorted(ranks) else _order(element, ranks),
             mixed_text=element.text if element.text.strip(_SPACE) else "",
             written_as=element.name if element.name != cls.TAG else "",
         )
@@ -365,6 +360,16 @@ class _Layout(msgspec.Struct, frozen=True):
     required: tuple[tuple[str, XmlField], ...]
 
 
+def _order(element: Element, ranks: list[int]) -> tuple[str, ...]:
+    """The names of the children as they came, where they would be written in another order.
+
+    Only such an order is kept, so that values built by hand equal parsed ones.
+    """
+    names = tuple(child.name for child in element.children)
+    natural = tuple(names[place] for place in sorted(range(len(ranks)), key=ranks.__getitem__))
+    return () if natural == names else names
+
+
 _LAST = 1 << 16
 """The rank of what no field takes: it comes behind the fields."""
 _UNDECLARED = (_LAST, "", None)
@@ -412,9 +417,12 @@ def _spec(cls: type[XmlStruct], field: XmlField) -> SpecRef:
 def _attribute_values(
     cls: type[XmlStruct], element: Element, reading: ParseState, path: str
 ) -> dict[str, Any]:
+    declared = _layout(cls).attributes
+    if not declared and not element.attributes:
+        return {}
     values: dict[str, Any] = {}
     there = {(one.namespace, one.name): one for one in element.attributes}
-    for name, field in _layout(cls).attributes:
+    for name, field in declared:
         found = there.pop((field.namespace, field.tag), None)
         full = f"{path}.{name}" if path else name
         if found is not None:
