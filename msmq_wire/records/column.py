@@ -43,12 +43,15 @@ class Column(ColumnDeclaration, frozen=True):
         where = self.where or self.name
         return attrgetter(where) if isinstance(where, str) else where
 
-    def json(self, about: Any) -> Any:
-        """The same as JSON."""
-        as_json, value = AS_JSON.get(self.kind), self.value(about)
-        if self.columns:
-            return [{column.name: column.json(one) for column in self.columns} for one in value]
-        return value if as_json is None or value is None else as_json(value)
+    @cached_property
+    def json(self) -> Callable[[Any], Any]:
+        """What gives the same as JSON."""
+        value, as_json, columns = self.value, AS_JSON.get(self.kind), self.columns
+        if columns:
+            return lambda about: [{one.name: one.json(each) for one in columns} for each in value(about)]
+        if as_json is None:
+            return value
+        return lambda about: None if (found := value(about)) is None else as_json(found)
 
 
 @cache
