@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
+from functools import cached_property
 
 import numpy as np
 
@@ -132,6 +133,10 @@ class SegmentBatch:
         self._leapt = np.zeros(len(self._index), np.bool_)
         self._watched = wanted.copy()
         self._skipped = 0
+        endpoints: dict[int, Endpoints] = {}
+        for number in np.flatnonzero(~wanted).tolist() if finder.others else ():
+            endpoints[number] = self._endpoints(int(rows[number]))
+            wanted[number] = self._watched[number] = finder.follows(endpoints[number])
         if wanted.all():
             return wanted
         foreign = np.flatnonzero(~connections.spread(wanted))
@@ -156,16 +161,14 @@ class SegmentBatch:
             undecided &= syns | credibles | beginnings
         new = 0
         for number in np.flatnonzero(undecided).tolist():
-            endpoints = self._endpoints(int(rows[number]))
-            if finder.follows(endpoints):
-                wanted[number] = self._watched[number] = True
-            elif beginnings[number] or finder.others.holds_beginning(endpoints):
+            ends = endpoints.get(number) or self._endpoints(int(rows[number]))
+            if beginnings[number] or finder.others.holds_beginning(ends):
                 # It takes more segments than one to tell.
                 return None
             elif credibles[number]:
                 new += 1
                 wanted[number] = self._watched[number] = True
-            elif syns[number] or finder.others.hesitates(endpoints):
+            elif syns[number] or finder.others.hesitates(ends):
                 self._watched[number] = True
         if finder.others.may_forget(new):
             return None
@@ -330,7 +333,7 @@ class SegmentBatch:
 
     def _take_one(self, cursor: _Cursor, index: int) -> None:
         """Give one segment to the finder."""
-        segment = self._odd.get(index) or self._segment(cursor, index)
+        segment = self._odd.get(index) or self._segment(cursor)
         self._builder.add(self._finder.segment(segment), index)
         place, until = cursor.place, self._payloads.place
         if cursor.low < self._payloads.split and until[cursor.low] == place:
@@ -341,27 +344,22 @@ class SegmentBatch:
         if cursor.place == self._runs.start[cursor.run + 1]:
             cursor.run += 1
 
-    def _segment(self, cursor: _Cursor, index: int) -> TcpSegment:
+    def _segment(self, cursor: _Cursor) -> TcpSegment:
         """The segment at the place of a cursor, from its columns."""
-        chunk, place = self._chunk, cursor.place
+        row, reverse, seq, ack, flags, at, size, cut, frame, time = self._rows[cursor.place].tolist()
         src, sport, dst, dport = cursor.endpoints
-        if self._connections.reverse[place]:
+        if reverse:
             src, sport, dst, dport = dst, dport, src, sport
-        at, row = int(self._at[place]), int(self._connections.order[place])
-        return TcpSegment(
-            src=src,
-            sport=sport,
-            dst=dst,
-            dport=dport,
-            seq=int(self._seq[place]),
-            ack=int(self._ack[place]),
-            flags=int(self._flags[place]),
-            payload=bytes(chunk.data[at : at + int(self._size[place])]),
-            frame=int(chunk.numbers[index]),
-            time=int(chunk.time[index]),
-            cut=int(self._regular.cut[row]),
-            path=self._regular.path_at(row),
-        )
+        payload, path = bytes(self._chunk.data[at : at + size]), self._regular.path_at(row)
+        return TcpSegment(src, sport, dst, dport, seq, ack, flags, payload, frame, time, cut, path)
+
+    @cached_property
+    def _rows(self) -> Array:
+        """The columns by place as rows, for segments that are taken one by one."""
+        chunk, order, reverse = self._chunk, self._connections.order, self._connections.reverse
+        tcp = (self._seq, self._ack, self._flags, self._at, self._size, self._regular.cut[order])
+        columns = (order, reverse, *tcp, chunk.numbers[self._index], chunk.time[self._index])
+        return np.stack(columns, axis=1, dtype=np.int64)
 
     def _leap(self, cursor: _Cursor) -> None:
         """Skip the segments of a connection that is not followed, up to one that may change that."""

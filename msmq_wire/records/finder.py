@@ -134,7 +134,7 @@ class PacketFinder:
     def wants_each(self, endpoints: Endpoints) -> bool:
         """Whether segments between ``(src, sport, dst, dport)`` must come one by one: not to ``packets``."""
         flow = self.tcp.flow(endpoints)
-        if self._headers and flow is not None and flow.connection.stream in self._headers:
+        if flow is not None and flow.connection.stream in self._headers:
             return True
         if self._is_msmq(endpoints):
             return False
