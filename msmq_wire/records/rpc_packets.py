@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 
 import msgspec
@@ -14,7 +15,7 @@ from msmq_wire.wire.private import HOST, IDENTIFIER, NOTE, PUBLIC, QUEUE_NAME, P
 from msmq_wire.wire.types.guid import GUID
 
 if TYPE_CHECKING:
-    from msmq_wire.rpc.interfaces import Members, Role
+    from msmq_wire.rpc.interfaces import Members, Method, Role
     from msmq_wire.wire.fields import WireStruct
 
     _Parameters: TypeAlias = WireStruct | None
@@ -141,27 +142,20 @@ class RpcCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     @property
     def role(self) -> Role | None:
         """What its method does; None where the method is not known, or nothing depends on it."""
-        # Interfaces are loaded where calls are, not with every capture.
-        from msmq_wire.rpc.interfaces import METHODS
-
-        known = METHODS.get(self.method or "")
+        known = _known(self.method)
         return None if known is None else known.role
 
     @property
     def does(self) -> str:
         """What its method does in words; empty where the method is not known, or its role says it."""
-        from msmq_wire.rpc.interfaces import METHODS
-
-        known = METHODS.get(self.method or "")
+        known = _known(self.method)
         return "" if known is None else known.does
 
     @property
     def members(self) -> Members:
         """Which of its parameters are what."""
-        from msmq_wire.rpc.interfaces import METHODS, Members
-
-        known = METHODS.get(self.method or "")
-        return Members() if known is None else known.members
+        known = _known(self.method)
+        return _no_members() if known is None else known.members
 
     def asked(self, path: str) -> int | None:
         """The number in a member of the request, by its name in `members`; None where there is none."""
@@ -170,6 +164,21 @@ class RpcCall(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     def number_at(self, path: str) -> int | None:
         """The number in a member of the response."""
         return reached_number(self.response, path)
+
+
+# Interfaces are loaded where calls are, not with every capture.
+@lru_cache(256)
+def _known(method: str | None) -> Method | None:
+    from msmq_wire.rpc.interfaces import METHODS
+
+    return METHODS.get(method or "")
+
+
+@cache
+def _no_members() -> Members:
+    from msmq_wire.rpc.interfaces import Members
+
+    return Members()
 
 
 class RpcFault(msgspec.Struct, frozen=True, kw_only=True, gc=False):

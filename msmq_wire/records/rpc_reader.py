@@ -152,8 +152,9 @@ class RpcReader(StreamReader[_Connection]):
                 return
         call = call or DecodedCall(event=event)
         self._tell(place, event)
-        links = self._queues.take(place.server.rpartition(":")[0], call, max(frames_of(event), default=0))
-        record = place.call(call, links, connection.association.account)
+        frames = frames_of(event)
+        links = self._queues.take(place.server.rpartition(":")[0], call, max(frames, default=0))
+        record = place.call(call, frames, links, connection.association.account)
         yield record
         yield from place.messages(call, record, links.queue)
 
@@ -181,8 +182,9 @@ class RpcReader(StreamReader[_Connection]):
         event = call.event
         self._tell(place, event)
         known = self._objects.find(event)
-        self._objects.take(call, max(frames_of(event), default=0))
-        record = place.call(call, CallContext(), connection.association.account)
+        frames = frames_of(event)
+        self._objects.take(call, max(frames, default=0))
+        record = place.call(call, frames, CallContext(), connection.association.account)
         yield com_record(record, None if known is None else known.frame)
 
     def _guess(self, connection: _Connection, event: CallEvent, asked: GUID | None) -> DecodedCall | None:

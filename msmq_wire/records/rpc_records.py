@@ -86,8 +86,8 @@ class RpcPlace:
         )
         return self._of("rpc_bind", event, packet)
 
-    def call(self, call: DecodedCall, links: CallContext, account: str) -> Record:
-        """The record of a call; ``account`` is whom the client says it is."""
+    def call(self, call: DecodedCall, frames: tuple[int, ...], links: CallContext, account: str) -> Record:
+        """The record of a call that ``frames`` carried; ``account`` is whom the client says it is."""
         event = call.event
         request, response = event.request, event.response
         last = response or event.fault or request
@@ -129,7 +129,7 @@ class RpcPlace:
         length = sum(part.length for part in (request, response, event.fault) if part is not None)
         return self._record(
             type="rpc_call",
-            frames=self._frames(frames_of(event)),
+            frames=self._frames(frames),
             time=last.time if last is not None else None,
             src=self.server if event.callback else self.client,
             dst=self.client if event.callback else self.server,
@@ -286,13 +286,13 @@ def _how(parent: Record) -> Literal["received", "peeked", "read"]:
 def frames_of(event: CallEvent) -> tuple[int, ...]:
     """The distinct frames that carried a call, those of the request first."""
     parts = (event.request, event.response, event.fault)
-    return tuple(dict.fromkeys(frame for part in parts if part is not None for frame in part.frames))
+    return tuple(dict.fromkeys([frame for part in parts if part is not None for frame in part.frames]))
 
 
 def notes_of(event: CallEvent) -> tuple[str, ...]:
     """What the PDU layer says of the stubs of a call."""
     stubs = (event.request, event.response)
-    return tuple(dict.fromkeys(stub.note for stub in stubs if stub is not None and stub.note))
+    return tuple(dict.fromkeys([stub.note for stub in stubs if stub is not None and stub.note]))
 
 
 def _verified(stubs: list[Stub]) -> bool | None:

@@ -105,8 +105,10 @@ class Association:
     @property
     def held_bytes(self) -> int:
         """What is held for PDUs, binds and calls, contexts included, and what it costs to hold it."""
-        held = sum(framer.held_bytes for framer in self._framers if framer is not None)
-        held += self._fragments[0].held + self._fragments[1].held
+        held = self._fragments[0].held + self._fragments[1].held
+        for framer in self._framers:
+            if framer is not None:
+                held += framer.held_bytes
         if self._calls is not None:
             held += self._calls.held
         if self._binds is not None:

@@ -154,9 +154,10 @@ class Members(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     def closed(self, request: Any, response: Any) -> HandleKey | None:
         """The handle that came back as another, or as none; what is not given back stays."""
+        if not isinstance(reached_at(response, self.handle), ContextHandle):
+            return None
         used = self.used(request)
-        back = isinstance(reached_at(response, self.handle), ContextHandle)
-        return used if back and used not in self.given(response) else None
+        return None if used in self.given(response) else used
 
     def begun(self, request: Any, response: Any) -> tuple[ReceiveKey, ...]:
         """What the receive that a call begins is ended or cancelled by."""
