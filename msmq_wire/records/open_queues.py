@@ -59,7 +59,8 @@ class OpenQueues:
         request = None if call.request is None else call.request.value
         response = None if call.response is None else call.response.value
         queue = _named_queue(request, members)
-        opened = self._opened.get((server, members.used(request)))
+        used = members.used(request)
+        opened = self._opened.get((server, used))
         if queue is None and opened is not None:
             queue = opened.queue
         started = None
@@ -72,20 +73,20 @@ class OpenQueues:
                 _put(self._started, (server, begun), frame)
         if not call.status:
             columns = _listed(request, members.properties) if role is Role.BEGIN_LOOKUP else ()
-            self._remember(
-                server, members, request, response, _Opened(queue, frame, members.given(response), columns)
-            )
+            given = members.given(response)
+            now = _Opened(queue, frame, given, columns)
+            for key in given:
+                if key != used:
+                    _put(self._opened, (server, key), now)
+            self._forget(server, members.closed(request, response))
         request_id = reached_number(request, members.request_id)
         if opened is None:
             return CallContext(queue, request_id, None, started)
         columns = opened.columns if role is Role.LOOK_UP else ()
         return CallContext(queue, request_id, opened.frame, started, columns)
 
-    def _remember(self, server: str, members: Members, request: Any, response: Any, opened: _Opened) -> None:
-        for key in opened.keys:
-            if key != members.used(request):
-                _put(self._opened, (server, key), opened)
-        closed = self._opened.get((server, members.closed(request, response)))
+    def _forget(self, server: str, handle: HandleKey | None) -> None:
+        closed = self._opened.get((server, handle))
         for key in () if closed is None else closed.keys:
             if self._opened.get((server, key)) is closed:
                 del self._opened[server, key]

@@ -201,9 +201,10 @@ class PduFramer:
             if len(held) >= _SIZED and not _starts(held, 0):
                 self._lose()
             return stop
-        stop = min(len(data), at + _length(held, 0) - len(held))
+        length = _length(held, 0)
+        stop = min(len(data), at + length - len(held))
         self._hold(data[at:stop], frame, time)
-        if len(held) == _length(held, 0):
+        if len(held) == length:
             self._emit(True, events)
         return stop
 
