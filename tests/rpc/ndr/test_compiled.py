@@ -20,18 +20,27 @@ from msmq_wire.rpc.com.queue_interfaces import COM_INTERFACES
 from msmq_wire.rpc.interfaces import INTERFACES
 from msmq_wire.rpc.interfaces.method import Method, Side
 from msmq_wire.rpc.ndr import (
+    BYTE,
+    DWORD,
     NDR,
     NDR64,
     NDR_BIG_ENDIAN,
+    Conformant,
+    ConformantVarying,
     NdrStruct,
     Parameters,
+    String,
     Syntax,
     decode_stub,
     encode_stub,
 )
 from msmq_wire.rpc.ndr.compiled import CompilerFallback, decoder
+from msmq_wire.rpc.ndr.pointers import EmbeddedRef
+from msmq_wire.rpc.ndr.scalars import Ranged
 from msmq_wire.rpc.ndr.stub_stream import NdrReader, Residue
 from msmq_wire.rpc.ndr.types import NdrType
+from msmq_wire.rpc.types.section_array import SECTION_BUFFER
+from msmq_wire.wire.expressions import this
 
 FIXTURES = Path(__file__).resolve().parents[3] / "fixtures" / "rpc"
 SIDES: tuple[Side, Side] = ("request", "response")
@@ -117,6 +126,53 @@ def test_every_parameter_list_but_those_with_arrays_of_variants_has_a_decoder() 
                 expected = (method.name, side) not in INTERPRETED
                 assert (decoder(method.parameters(side), syntax) is not None) is expected, method.name
             assert decoder(method.parameters(side), NDR_BIG_ENDIAN) is None
+
+
+class Counted(NdrStruct, frozen=True, kw_only=True, gc=False):
+    count: int = 0
+    value: Any = None
+
+
+@pytest.mark.parametrize(
+    ("type_", "regular", "odd", "code"),
+    [
+        (Ranged(DWORD, 1, 2), "02000000", "03000000", "range"),
+        (Conformant(BYTE, size=this.count), "02000000 aabb", "03000000 aabbcc", "size-is"),
+        (
+            ConformantVarying(BYTE, length=this.count),
+            "02000000 00000000 02000000 aabb",
+            "01000000 00000000 01000000 aa",
+            "length-is",
+        ),
+        (
+            ConformantVarying(BYTE, size=this.count),
+            "02000000 00000000 02000000 aabb",
+            "02000000 00000000 03000000 aabbcc",
+            "past-max-count",
+        ),
+        (
+            String(),
+            "02000000 00000000 02000000 61000000",
+            "02000000 00000000 02000000 61006200",
+            "string-terminator",
+        ),
+        (EmbeddedRef(DWORD), "00000200 07000000", "00000000", "ref-pointer"),
+        (
+            SECTION_BUFFER,
+            "00000000 01000000 01000000 00000200 01000000 aa",
+            "00000000 02000000 01000000 00000200 01000000 aa",
+            "section_buffer.section-size-alloc-whole",
+        ),
+    ],
+)
+def test_a_decoder_gives_up_where_the_type_objects_find_a_problem(
+    type_: NdrType, regular: str, odd: str, code: str
+) -> None:
+    parameters = Parameters(Counted, {"count": DWORD, "value": type_})
+    count = "02000000"
+    assert assert_agreement(parameters, bytes.fromhex(count + regular), NDR)
+    assert read_by_decoder(parameters, bytes.fromhex(count + odd), NDR) is None
+    assert read_by_types(parameters, bytes.fromhex(count + odd), NDR)[3] == [code]
 
 
 def test_a_type_without_a_rule_is_an_error() -> None:
