@@ -19,7 +19,7 @@ from msmq_wire.errors import ArgumentError, CaptureError
 from msmq_wire.records.decoder import decoded
 from msmq_wire.records.finder import PacketFinder
 from msmq_wire.records.joined_capture import JoinedCapture
-from msmq_wire.records.projection import ProjectedRows, Projection
+from msmq_wire.records.projection import ProjectedRows, Projection, projected_records
 from msmq_wire.records.recognition import Ports
 from msmq_wire.records.record import Record
 from msmq_wire.representation import reading_line
@@ -127,7 +127,11 @@ class CaptureReader:
             yield record
 
     def projected(self, projection: Projection) -> Iterator[Record | ProjectedRows]:
-        """Iterate over records, and briefs of what needs no record; where frames are read by column."""
+        """Iterate over records, and over rows in place of those that are messages."""
+        if not self._columns:
+            # A row of a pipe must not wait for the next one.
+            yield from projected_records(self, projection, at_once=self.source.total is None)
+            return
         for item in self._walk(partial(_briefed, projection)):
             self.summary.packets.update((item.type,) if isinstance(item, Record) else item.types)
             yield item

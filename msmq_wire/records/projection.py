@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from msmq_wire.records.message import MessageColumn
+from msmq_wire.records.joined_capture import located
+from msmq_wire.records.message import MessageColumn, message_of
+from msmq_wire.records.record import Record
+
+_AT_ONCE = 256
+"""Messages whose rows are made together where nobody waits for the first."""
 
 
 class ProjectedRows(msgspec.Struct, frozen=True):
     """Packets one after the other, and the ``lines`` that a `Projection` made of the messages among them.
 
-    ``id`` is that of the last one, ``types`` counts them.
+    ``id`` is that of the last one, ``types`` counts those that never were records.
     """
 
     id: int
@@ -35,3 +40,32 @@ class Projection(msgspec.Struct, frozen=True):
     columns: tuple[MessageColumn, ...]
     make: Callable[[Sequence[list[Any]]], list[Any]]
     acknowledgments: bool = False
+
+
+def projected_records(
+    records: Iterable[Record], projection: Projection, *, at_once: bool
+) -> Iterator[Record | ProjectedRows]:
+    """Yield the records that are no messages, and rows of those that are.
+
+    Rows come many together, and after records that were found later, unless they are wanted ``at_once``.
+    """
+    getters = [column.values for column in projection.columns]
+    rows: list[list[Any]] = []
+    last = 0
+
+    def made() -> ProjectedRows:
+        values = [list(column) for column in zip(*rows, strict=True)]
+        rows.clear()
+        return ProjectedRows(last, {}, projection.make(values))
+
+    for record in records:
+        message = message_of(record, acknowledgments=projection.acknowledgments)
+        if message is None:
+            yield record
+            continue
+        found, carrier, last = located(record), message.carrier, record.id
+        rows.append([values[carrier](found) for values in getters])
+        if at_once or len(rows) == _AT_ONCE:
+            yield made()
+    if rows:
+        yield made()
