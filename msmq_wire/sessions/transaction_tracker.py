@@ -29,7 +29,7 @@ from msmq_wire.sessions.streams import (
 from msmq_wire.wire.partial import reached
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
-_STREAM = 1300
+_STREAM = 2100
 """Bytes of a sequence, beside the name of its queue."""
 _NUMBER = 48
 _ACK = 120
@@ -43,6 +43,9 @@ _MAX_STRAY = 1000
 
 StreamKey: TypeAlias = tuple[bytes, int, str | None]
 """What names a sequence: the queue manager that sends it, its identifier, and the queue that it goes to."""
+
+_Meant: TypeAlias = tuple[int, bytes | None, tuple[str, str] | None]
+"""What an acknowledgment may know of a sequence: its identifier, who sends it, and between which hosts."""
 
 Place: TypeAlias = tuple[int, int, int]
 """The number of a message in its sequence, the one before it, and the flags of its TransactionHeader."""
@@ -78,6 +81,11 @@ class _Stream:
         self.certain = True
         self.taken = 0
 
+    def meant(self) -> tuple[_Meant, ...]:
+        """What acknowledgments may know of it."""
+        way = (host_of(self.src), host_of(self.dst))
+        return tuple((self.sequence, source, one) for source in (None, self.source) for one in (None, way))
+
     @property
     def size(self) -> int:
         """Bytes that it takes."""
@@ -102,7 +110,7 @@ class TransactionTracker:
         self._share = (budget or Budget()).share(self._give)
         self._leave = leave
         self._streams: OrderedDict[StreamKey, _Stream] = OrderedDict()
-        self._by_sequence: dict[int, list[_Stream]] = {}
+        self._meant: dict[_Meant, list[_Stream]] = {}
         self._numbered: dict[int, _Stream] = {}
         self._changed: dict[_Stream, None] = {}
         self._accepted: dict[int, AcceptedSequence] = {}
@@ -193,7 +201,8 @@ class TransactionTracker:
         stream = self._streams[key] = _Stream(self._count, source, sequence, queue, ends, at)
         self._numbered[self._count] = stream
         self._count += 1
-        self._by_sequence.setdefault(sequence, []).append(stream)
+        for meant in stream.meant():
+            self._meant.setdefault(meant, []).append(stream)
         return stream
 
     def weigh(self) -> None:
@@ -209,10 +218,12 @@ class TransactionTracker:
             return
         _, oldest = self._streams.popitem(last=False)
         del self._numbered[oldest.number]
-        same = self._by_sequence[oldest.sequence]
-        same.remove(oldest)
-        if not same:
-            del self._by_sequence[oldest.sequence]
+        for meant in oldest.meant():
+            same = self._meant[meant]
+            # No other one began before it.
+            del same[0]
+            if not same:
+                del self._meant[meant]
         accepted = self._accepted.get(oldest.sequence)
         if accepted is not None and accepted.stream == oldest.number:
             del self._accepted[oldest.sequence]
@@ -331,15 +342,11 @@ class TransactionTracker:
 
     def _acknowledged(self, sequence: int, target: bytes | None, ends: tuple[str, str]) -> _Stream | None:
         """The sequence that an acknowledgment means: that of the host, then the queue manager, it goes to."""
-        streams = self._by_sequence.get(sequence)
-        if not streams:
-            return None
-        if len(streams) == 1:
-            return streams[0]
-        if target and target != NULL_GUID:
-            streams = [stream for stream in streams if stream.source == target] or streams
+        known = target and target != NULL_GUID and (sequence, target, None) in self._meant
+        source = target if known else None
         way = (host_of(ends[1]), host_of(ends[0]))
-        return next((one for one in streams if (host_of(one.src), host_of(one.dst)) == way), streams[0])
+        found = self._meant.get((sequence, source, way)) or self._meant.get((sequence, source, None))
+        return found[0] if found else None
 
     def stray(
         self,
