@@ -13,9 +13,9 @@ from functools import partial
 from pathlib import Path
 from uuid import UUID
 
+from benchmarks.calls import small_calls
 from benchmarks.capture_groups import find_tshark
 from benchmarks.measure import Contestant, Result, all_cores, measure
-from benchmarks.rpc_groups import small_calls
 from benchmarks.traffic import Sender, Written, in_order, write
 from benchmarks.workload import messages, mixed
 from msmq_wire.srmp.building import build_srmp

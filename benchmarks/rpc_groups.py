@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -16,13 +15,13 @@ from scapy.layers.inet import TCP
 from scapy.packet import bind_bottom_up
 from scapy.sendrecv import sniff
 
+from benchmarks.calls import METHODS, call_payloads, small_calls
 from benchmarks.measure import Contestant, Result, measure
-from benchmarks.traffic import Sender, write
+from benchmarks.traffic import write
 from msmq_wire.capture.reader import CaptureReader
 from msmq_wire.rpc.association import Association
 from msmq_wire.rpc.events import CallEvent
-from msmq_wire.rpc.interfaces import INTERFACES
-from msmq_wire.rpc.interfaces.remote_read import StartReceiveRequest, StartReceiveResponse
+from msmq_wire.rpc.interfaces.remote_read import StartReceiveResponse
 from msmq_wire.rpc.ndr import NDR, NDR64, StubValue, Syntax, decode_stub, encode_stub, inspect_stub
 from msmq_wire.rpc.types.section_array import PointerArray
 from msmq_wire.wire.types.section_buffer import SectionBuffer
@@ -37,7 +36,6 @@ __all__ = [
     "SCAPY_SESSION",
     "check",
     "run",
-    "small_calls",
 ]
 
 DECODE = "msmq_wire, decode_stub"
@@ -48,8 +46,7 @@ READ_CAPTURE = "msmq_wire, read_capture"
 ASSOCIATION = "msmq_wire, Association"
 SCAPY_SESSION = "scapy, DceRpcSession"
 
-_REMOTE_READ = next(one for one in INTERFACES.values() if one.name == "RemoteRead")
-_START_RECEIVE = _REMOTE_READ.methods[7]
+_START_RECEIVE = METHODS["R_StartReceive"]
 _BODY = bytes(range(256)) * 16
 _SYNTAXES = {"ndr": NDR, "ndr64": NDR64}
 
@@ -168,7 +165,7 @@ def check(folder: Path) -> list[str]:
     capture = _capture(folder / "rpc_check.pcap", 20)
     counts = {
         READ_CAPTURE: _read_capture(capture),
-        ASSOCIATION: _associate(list(_payloads(20))),
+        ASSOCIATION: _associate(list(call_payloads(20))),
         SCAPY_SESSION: _scapy_session(capture),
     }
     return lines + [
@@ -191,7 +188,7 @@ def run(folder: Path, *, stubs: int, calls: int, rounds: int) -> list[Result]:
         contestants = [Contestant(one, partial(_repeat, *each)) for one, each in work.items()]
         results += measure(f"ndr_{name}", "stubs a second", contestants, rounds)
     whole, part = _capture(folder / "rpc.pcap", calls), _capture(folder / "rpc_part.pcap", calls // 20)
-    payloads = list(_payloads(calls))
+    payloads = list(call_payloads(calls))
     results += measure(
         "pdu_small",
         "PDUs a second",
@@ -211,47 +208,10 @@ def _repeat(work: Callable[[], Any], count: int) -> int:
     return count
 
 
-# A conversation of small calls, one PDU a segment: what scapy's session can follow.
-
-
-def _pdu(ptype: int, call: int, body: bytes) -> bytes:
-    header = struct.pack("<BBBB4sHHI", 5, 0, ptype, 3, b"\x10\0\0\0", 16 + len(body), 0, call)
-    return header + body
-
-
-_NDR_SYNTAX = bytes.fromhex("045d888aeb1cc9119fe808002b10486002000000")
-
-
-def _payloads(calls: int) -> Iterator[tuple[bool, bytes]]:
-    """Bind, bind_ack and as many R_StartReceive calls that find no message: (from client, PDU)."""
-    offered = struct.pack("<HBB", 0, 1, 0) + _REMOTE_READ.uuid + struct.pack("<HH", 1, 0) + _NDR_SYNTAX
-    yield True, _pdu(11, 1, struct.pack("<HHIB3x", 4280, 4280, 0, 1) + offered)
-    accepted = struct.pack("<H", 5) + b"2103\0" + bytes(1) + struct.pack("<B3xHH", 1, 0, 0) + _NDR_SYNTAX
-    yield False, _pdu(12, 1, struct.pack("<HHI", 4280, 4280, 7) + accepted)
-    empty = StubValue(StartReceiveResponse(status=0xC00E001B))
-    answer = encode_stub(_START_RECEIVE.response, empty, NDR)
-    for call in range(2, calls + 2):
-        asked = encode_stub(
-            _START_RECEIVE.request,
-            StubValue(StartReceiveRequest(ul_timeout=1000, dw_request_id=call, dw_max_body_size=4096)),
-            NDR,
-        )
-        yield True, _pdu(0, call, struct.pack("<IHH", len(asked), 0, 7) + asked)
-        yield False, _pdu(2, call, struct.pack("<IHBB", len(answer), 0, 0, 0) + answer)
-
-
 def _capture(path: Path, calls: int) -> str:
     """Write the conversation as a capture of a connection to port 2103."""
     write(path, small_calls(calls))
     return str(path)
-
-
-def small_calls(calls: int) -> Iterator[bytes]:
-    """Yield the frames of the conversation."""
-    connection = Sender(port=2103)
-    yield from connection.open()
-    for sent, payload in _payloads(calls):
-        yield connection.say(payload, sent=sent)
 
 
 def _read_capture(path: str) -> int:

@@ -101,7 +101,7 @@ def messages(count: int, size: int = 600, *, first: int = 0) -> Iterator[bytes]:
         yield mw.encode(msgspec.structs.replace(packet, transaction_header=_transaction(number)))
 
 
-def numbered(template: UserMessage, number: int) -> UserMessage:
+def numbered(template: UserMessage, number: int, content: Callable[[int, int], bytes] = body) -> UserMessage:
     """Return the message with another number, and the time, label and body of that number; of equal size."""
     replace = msgspec.structs.replace
     properties = template.message_properties_header
@@ -115,7 +115,7 @@ def numbered(template: UserMessage, number: int) -> UserMessage:
         message_properties_header=replace(
             properties,
             label=label if len(label) == len(properties.label) else properties.label,
-            message_body=body(number, len(properties.message_body)),
+            message_body=content(number, len(properties.message_body)),
         ),
     )
 

@@ -6,6 +6,8 @@ import json
 import struct
 import subprocess
 import sys
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +17,15 @@ import pytest
 import msmq_wire as mw
 from benchmarks import codec_groups, lean_construct
 from benchmarks.agreement import Facts, differences
+from benchmarks.calls import remote_reads
+from benchmarks.conversations import other_traffic, short_connections, srmp, two_way_session
 from benchmarks.measure import Contestant, Result, measure, ratio_of
 from benchmarks.report import GROUPS, page_with, ratios, table_text
 from benchmarks.scaling import Scaling
-from benchmarks.traffic import disordered, in_order, write
+from benchmarks.traffic import disordered, in_order, lossy, payload_of, write
 from benchmarks.workload import MIX_CYCLE, message, messages, mixed
 from msmq_wire.capture.reader import read_capture
+from msmq_wire.records.record import Record
 
 pytestmark = pytest.mark.needs("dissect.cstruct", "dpkt", "impacket", "scapy-rpc")
 
@@ -148,6 +153,136 @@ def test_a_capture_carries_every_message_once(shape: Any, tmp_path: Path) -> Non
         at += 16 + sizes[-1]
     assert len(sizes) == written.frames
     assert sum(size - 54 for size in sizes) == written.payload
+
+
+def _records(tmp_path: Path, frames: Iterable[bytes]) -> list[Record]:
+    return list(read_capture(write(tmp_path / "records.pcap", frames).path))
+
+
+def test_a_two_way_session_goes_as_between_queue_managers(tmp_path: Path) -> None:
+    sent: list[bytes] = []
+    records = _records(tmp_path, two_way_session(400, sent))
+    assert len(records) == len(sent)
+    assert {record.error for record in records} == {None}
+    # From eight clients, and to them; a message is told from the acknowledgment of one by its class.
+    counts = Counter((record.type, str(record.dst).startswith("192.0.2.254:")) for record in records)
+    for opening in ("ping", "establish_connection", "connection_parameters"):
+        assert (counts[opening, True], counts[opening, False]) == (8, 8)
+    assert counts["user_message", True] == 400
+    assert counts["order_ack", True] == counts["final_ack", True] == 0
+    assert counts["session_ack", True] > 0 < counts["session_ack", False]
+    messages_ = [record.packet for record in records if record.type == "user_message"]
+    # Of every sequence the fourth, eighth ... asks for a FinalAck, and each eighth and the last are ordered.
+    numbers = Counter(
+        (packet.user_header.source_queue_manager, packet.transaction_header.tx_sequence_id)
+        for packet in messages_
+        if packet.transaction_header is not None
+    )
+    assert counts["final_ack", False] == sum(number // 4 for number in numbers.values())
+    assert counts["order_ack", False] == sum(-(-number // 8) for number in numbers.values())
+    receipts = [
+        packet.message_properties_header.correlation_id
+        for packet in messages_
+        if packet.message_properties_header.message_class
+    ]
+    asked = [
+        packet.user_header.source_queue_manager + packet.user_header.message_id.to_bytes(4, "little")
+        for packet in messages_
+        if not packet.message_properties_header.message_class and packet.message_properties_header.flags & 3
+    ]
+    assert receipts == asked
+
+
+@pytest.mark.slow
+def test_nothing_is_wrong_with_a_two_way_session_but_what_its_messages_carry(tmp_path: Path) -> None:
+    written = write(tmp_path / "session.pcap", two_way_session(2100, []))
+    done = subprocess.run(
+        [sys.executable, "-m", "msmq_wire", "findings", "--format", "jsonl", str(written.path)],
+        capture_output=True,
+        check=False,
+    )
+    found = {json.loads(line)["id"] for line in done.stdout.splitlines()}
+    # Random bytes, text in clear, certificates that are none; and the rule that a few messages break.
+    assert found == {"BOD-ENC", "CNT-CLEAR", "CNT-CERT", "FLG-RC"}
+
+
+@pytest.mark.slow
+def test_a_lossy_capture_of_a_session_lacks_the_packets_of_missing_segments(tmp_path: Path) -> None:
+    perfect: list[bytes] = []
+    frames = list(two_way_session(1000, perfect))
+    sent: list[bytes] = []
+    received = list(lossy(two_way_session(1000, sent), sent))
+    segments = [frame for frame in frames if payload_of(frame)]
+    kept = Counter(frame for frame in received if payload_of(frame))
+    assert set(kept) < set(segments)
+    missing = len(segments) - len(kept)
+    assert 0.004 < missing / len(segments) < 0.006
+    assert 0.008 < (kept.total() - len(kept)) / len(segments) < 0.012
+    assert Counter(frames) - Counter(received) == Counter(set(segments) - set(kept))
+    lost = [payload_of(frame) for frame in segments if frame not in kept]
+    whole = [
+        packet
+        for packet in perfect
+        if not any(packet[at : at + 1460] in lost for at in range(0, len(packet), 1460))
+    ]
+    assert sent == whole
+    assert missing >= len(perfect) - len(sent) > missing // 2
+    records = _records(tmp_path, received)
+    read = [mw.encode(one.packet) for one in records if one.error is None and one.type != "gap"]
+    assert sorted(read) == sorted(whole)
+
+
+def _behind(frames: list[bytes]) -> int:
+    """How many segments come directly behind the one that follows them."""
+    last: dict[bytes, int] = {}
+    behind = 0
+    for frame in frames:
+        number = int.from_bytes(frame[38:42], "big")
+        behind += number < last.get(frame[26:38], 0)
+        last[frame[26:38]] = max(number, last.get(frame[26:38], 0))
+    return behind
+
+
+@pytest.mark.slow
+def test_a_lossy_capture_has_one_segment_of_a_hundred_behind_the_next() -> None:
+    sent: list[bytes] = []
+    frames = list(dict.fromkeys(lossy(two_way_session(1000, sent), sent)))
+    segments = [frame for frame in frames if payload_of(frame)]
+    assert _behind([frame for frame in two_way_session(1000, []) if payload_of(frame)]) == 0
+    assert 0.008 < _behind(segments) / len(segments) < 0.012
+
+
+@pytest.mark.parametrize(
+    ("shape", "count", "expected"),
+    [
+        # Bind, R_OpenQueue, and two calls for each message.
+        (remote_reads, 10, {"rpc_bind": 1, "rpc_call": 21, "message_packet": 10}),
+        (srmp, 10, {"srmp_message": 10}),
+        # A message with each twentieth request.
+        (other_traffic, 41, {"user_message": 3}),
+    ],
+    ids=["calls", "srmp", "other"],
+)
+def test_a_capture_of_another_protocol_has_these_records(
+    shape: Any, count: int, expected: dict[str, int], tmp_path: Path
+) -> None:
+    sent: list[bytes] = []
+    records = _records(tmp_path, shape(count, sent))
+    assert Counter(record.type for record in records if record.error is None) == expected
+    assert len(sent) == sum(expected.values())
+
+
+def test_short_connections_have_a_handshake_one_or_two_messages_and_an_end(tmp_path: Path) -> None:
+    sent: list[bytes] = []
+    frames = list(short_connections(5, sent))
+    flags = Counter(frame[47] & 0x07 for frame in frames)
+    # SYN, and SYN with ACK; FIN of both sides; no RST.
+    assert (flags[2], flags[1], flags[4]) == (10, 10, 0)
+    records = _records(tmp_path, frames)
+    assert len(records) == len(sent)
+    counts = Counter(record.type for record in records if str(record.dst).endswith(":1801"))
+    assert counts["establish_connection"] == counts["connection_parameters"] == 5
+    assert counts["user_message"] == 1 + 2 + 1 + 2 + 1
 
 
 @pytest.mark.check
