@@ -7,31 +7,23 @@ import itertools
 import json
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from benchmarks import capture_groups, codec_groups, command_groups, rpc_groups, scaling, spark_groups
-from benchmarks.capture_groups import Part
+from benchmarks.captures import CAPTURES
 from benchmarks.codec_groups import Sizes
 from benchmarks.measure import BUSY, Neighbours, Result, pin
-from benchmarks.report import document, page_with, table_text
-from benchmarks.traffic import Written, disordered, in_order, write
+from benchmarks.report import document, page_with, summary, table_text
 from benchmarks.workload import MIX_CYCLE, messages, mixed
 
 _DOCS = Path(__file__).resolve().parent.parent / "docs"
 
 _PAGES = {"commands": "command-performance.md", "spark": "spark-performance.md"}
 """Where the figures of a run of its own stand."""
-
-Shape = tuple[int, Callable[[Iterable[bytes]], Iterator[bytes]]]
-_CAPTURES: dict[str, Shape] = {
-    "600": (600, in_order),
-    "4k": (4096, in_order),
-    "reordered": (4096, disordered),
-}
 
 
 class _Plan(msgspec.Struct, frozen=True):
@@ -68,8 +60,8 @@ def _check(folder: Path) -> bool:
     agreed = True
     for group in ("600", "4k", "mixed"):
         agreed &= _agree(codec_groups.check(_packets(group, 2 * MIX_CYCLE)), group)
-    for group, (size, shape) in _CAPTURES.items():
-        agreed &= _agree(capture_groups.check(folder, list(messages(100, size)), shape), f"capture {group}")
+    for name in CAPTURES:
+        agreed &= _agree(capture_groups.check(folder, name), f"capture {name}")
     agreed &= _agree(rpc_groups.check(folder), "calls")
     agreed &= _agree(command_groups.check(folder), "commands")
     return agreed
@@ -88,20 +80,8 @@ def _codec(plan: _Plan) -> Iterator[list[Result]]:
 
 
 def _captures(plan: _Plan, folder: Path) -> Iterator[list[Result]]:
-    for group, (size, shape) in _CAPTURES.items():
-        # Frames for one message: its segments, and an acknowledgment for every other one.
-        count = int(plan.frames / (-(-size // 1460) * 1.5))
-
-        def part(name: str, packets: int, size: int = size, shape: Any = shape) -> Written:
-            return write(folder / f"{name}.pcap", shape(messages(packets, size)))
-
-        captures = Part(
-            whole=part(group, count),
-            tenth=part(f"{group}_tenth", count // 10),
-            hundredth=part(f"{group}_hundredth", count // 100),
-            packets=count,
-        )
-        yield capture_groups.run(group, captures, plan.rounds)
+    for name in CAPTURES:
+        yield capture_groups.run(folder, name, plan.frames, plan.rounds)
 
 
 def _calls(plan: _Plan, folder: Path) -> Iterator[list[Result]]:
@@ -116,7 +96,7 @@ def _measured(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     if options.spark:
         groups = spark_groups.run(folder, plan.frames * 2, plan.rounds)
     elif options.commands:
-        groups = command_groups.run(folder, plan.frames, max(1, plan.rounds // 2))
+        groups = command_groups.run(folder, plan.frames * 3 // 2, 3)
     else:
         groups = itertools.chain(_codec(plan), _captures(plan, folder), _calls(plan, folder))
     for found in groups:
@@ -139,7 +119,7 @@ def _measured(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
 def _arguments() -> argparse.Namespace:
     description = (__doc__ or "").partition(": ")[2]
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=description)
-    parser.add_argument("--quick", action="store_true", help="fewer messages and rounds: about a minute")
+    parser.add_argument("--quick", action="store_true", help="fewer messages and rounds: a few minutes")
     parser.add_argument("--check", action="store_true", help="see that all agree, measure nothing")
     parser.add_argument("--scale", action="store_true", help="captures of 1 and 5 million frames, too: 3 GB")
     parser.add_argument(
@@ -175,9 +155,8 @@ def main() -> int:
             if options.check:
                 return 0
             found = _measured(options, folder)
-        print("\nRatios, medians of the rounds")
-        for name, value in found["ratios"].items():
-            print(f"{name:48} {value:,.4g}")
+        print("\nRatios of the rounds, by the clock and by CPU time")
+        print(*summary(found), sep="\n")
     if options.json is not None:
         options.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     if options.docs:

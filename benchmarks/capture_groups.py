@@ -11,12 +11,11 @@ import json
 import mmap
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
 import dpkt  # type: ignore[import-untyped]  # it comes without types
-import msgspec
 import numpy as np
 import pyshark  # type: ignore[import-untyped]  # it comes without types
 from scapy.layers.inet import TCP
@@ -24,22 +23,24 @@ from scapy.utils import PcapReader
 
 import msmq_wire as mw
 from benchmarks.agreement import Facts, differences, facts_of_arrow, facts_of_value
+from benchmarks.captures import CAPTURES
 from benchmarks.measure import Contestant, Result, measure
-from benchmarks.traffic import Written, write
+from benchmarks.traffic import Written, payload_of, write
 from msmq_wire.capture.batches import read_batches
-from msmq_wire.capture.tables import read_tables
+from msmq_wire.capture.tables import OTHER, read_tables
+from msmq_wire.records.record import Record
 
 __all__ = [
     "ARROW",
     "BATCHES",
     "DPKT",
     "FLOOR",
+    "JUDGED",
     "PYSHARK",
     "ROWS",
     "SCAPY",
     "TSHARK_EK",
     "TSHARK_FIELDS",
-    "Part",
     "check",
     "find_tshark",
     "run",
@@ -54,20 +55,11 @@ SCAPY = "scapy PcapReader"
 DPKT = "dpkt, frames and TCP"
 ROWS = "msmq_wire.read_capture"
 BATCHES = "msmq_wire, packets in batches (nothing decoded)"
+JUDGED = "msmq_wire, packets in batches, judged"
 ARROW = "msmq_wire, capture to Arrow"
 FLOOR = "mmap, every byte touched"
 
 Payloads = Iterator[bytes]
-Frames = Callable[[], Iterator[bytes]]
-
-
-class Part(msgspec.Struct, frozen=True):
-    """A capture, and what slow contestants get of the same traffic."""
-
-    whole: Written
-    tenth: Written
-    hundredth: Written
-    packets: int
 
 
 @functools.cache
@@ -111,28 +103,31 @@ def _tshark_ek(path: Path) -> Payloads:
     for line in done.stdout.splitlines():
         layers = json.loads(line).get("layers")
         if layers is not None:
-            yield bytes.fromhex(layers["tcp"].get("tcp_tcp_payload", "").replace(":", ""))
+            yield bytes.fromhex(layers.get("tcp", {}).get("tcp_tcp_payload", "").replace(":", ""))
 
 
 def _pyshark(path: Path) -> Payloads:
     with pyshark.FileCapture(str(path), keep_packets=False) as capture:
         for packet in capture:
-            yield bytes.fromhex(getattr(packet.tcp, "payload", "").replace(":", ""))
+            if "tcp" in packet:
+                yield bytes.fromhex(getattr(packet.tcp, "payload", "").replace(":", ""))
 
 
 def scapy_payloads(path: Path) -> Payloads:
     """What the TCP segments of a capture carry, read by scapy."""
     with PcapReader(str(path)) as reader:
         for packet in reader:
-            tcp = packet[TCP]
-            # Ethernet pads short frames, and scapy gives the padding a layer of its own.
-            yield bytes(tcp.payload)
+            if TCP in packet:
+                # Ethernet pads short frames, and scapy gives the padding a layer of its own.
+                yield bytes(packet[TCP].payload)
 
 
 def _dpkt(path: Path) -> Payloads:
     with path.open("rb") as file:
         for _, frame in dpkt.pcap.Reader(file):
-            yield dpkt.ethernet.Ethernet(frame).data.data.data
+            segment = dpkt.ethernet.Ethernet(frame).data.data
+            if isinstance(segment, dpkt.tcp.TCP):
+                yield segment.data
 
 
 def _count(read: Callable[[Path], Payloads], written: Written) -> int:
@@ -146,22 +141,47 @@ def _expect(found: int, expected: int, what: str) -> None:
         raise RuntimeError(f"{found} {what} where there are {expected}")
 
 
-def _rows(part: Part) -> int:
-    found = sum(record.error is None and record.type != "gap" for record in mw.read_capture(part.whole.path))
-    _expect(found, part.packets, "packets")
-    return part.whole.frames
+def _rows(written: Written) -> int:
+    return _whole(mw.read_capture(written.path))
 
 
-def _batches(part: Part) -> int:
-    found = sum(len(batch) + len(batch.others) for batch in read_batches(part.whole.path))
-    _expect(found, part.packets, "packets")
-    return part.whole.frames
+def _whole(records: Iterable[Record]) -> int:
+    """How many records are no gaps and nothing that a gap has cut."""
+    return sum(record.error is None and record.type != "gap" for record in records)
 
 
-def _arrow(part: Part) -> int:
-    found = sum(table.num_rows for tables in read_tables(part.whole.path) for table in tables.values())
-    _expect(found, part.packets, "packets")
-    return part.whole.frames
+def _batches(written: Written) -> int:
+    return sum(len(batch) + _whole(batch.others) for batch in read_batches(written.path))
+
+
+def _judged(written: Written) -> int:
+    found = 0
+    for batch in read_batches(written.path):
+        rest = np.ones(len(batch), bool)
+        for proven in batch.proven():
+            rest[proven.places] = False
+            found += len(proven.places)
+        # What is not proven by column is judged by itself.
+        found += _whole(map(batch.record, np.flatnonzero(rest).tolist())) + _whole(batch.others)
+    return found
+
+
+def _arrow(written: Written) -> int:
+    return sum(
+        table["error"].null_count
+        for tables in read_tables(written.path)
+        for name, table in tables.items()
+        if name != OTHER
+    )
+
+
+_READERS = {ROWS: _rows, BATCHES: _batches, JUDGED: _judged, ARROW: _arrow}
+"""Ours, each with what counts the rows that it finds."""
+
+
+def _found(count: Callable[[Written], int], written: Written) -> int:
+    _expect(count(written), written.rows, "rows")
+    return written.frames
 
 
 def _floor(written: Written) -> int:
@@ -174,26 +194,33 @@ def _floor(written: Written) -> int:
     return written.frames
 
 
-def check(folder: Path, packets: list[bytes], frames: Callable[[list[bytes]], Iterator[bytes]]) -> list[str]:
-    """One line for every contestant that reads this traffic differently; none if all agree."""
-    made = list(frames(packets))
-    written = write(folder / "check.pcap", made)
+def check(folder: Path, name: str) -> list[str]:
+    """One line for every contestant that reads 100 messages of a capture differently; none if all agree."""
+    capture = CAPTURES[name]
+    sent: list[bytes] = []
+    made = list(capture.frames(100, sent))
+    written = write(folder / f"check_{name}.pcap", made)
     path = written.path
-    payloads = [payload for frame in made if (payload := frame[54:])]
     carried: dict[str, list[bytes]] = {SCAPY: _full(scapy_payloads(path)), DPKT: _full(_dpkt(path))}
     if find_tshark() is not None:
         carried[TSHARK_FIELDS] = _full(_tshark_fields(path))
         carried[TSHARK_EK] = _full(_tshark_ek(path))
         carried[PYSHARK] = _full(_pyshark(path))
-    expected = sorted(facts_of_value(mw.decode(data, engine="reference")) for data in packets)
-    read = {
-        ROWS: sorted(facts_of_value(record.packet) for record in mw.read_capture(path)),
-        ARROW: sorted(_facts_of_tables(path)),
-    }
-    return differences(carried, payloads) + differences(read, expected)
+    lines = differences(carried, _full(map(payload_of, made)))
+    counts = {contestant: count(written) for contestant, count in _READERS.items()}
+    lines += [
+        f"{one}: {rows} rows, {len(sent)} are there" for one, rows in counts.items() if rows != len(sent)
+    ]
+    if capture.binary:
+        read = {
+            ROWS: sorted(facts_of_value(one.packet) for one in mw.read_capture(path) if _whole([one])),
+            ARROW: sorted(_facts_of_tables(path)),
+        }
+        lines += differences(read, sorted(facts_of_value(mw.decode(one, engine="reference")) for one in sent))
+    return lines
 
 
-def _full(payloads: Payloads) -> list[bytes]:
+def _full(payloads: Iterable[bytes]) -> list[bytes]:
     return [payload for payload in payloads if payload]
 
 
@@ -201,23 +228,26 @@ def _facts_of_tables(path: Path) -> Iterator[Facts]:
     for tables in read_tables(path):
         for stem, table in tables.items():
             # pandas, which pyarrow wants for nanoseconds, is not needed for anything else.
-            yield from (facts_of_arrow(stem, row) for row in table.drop_columns(["time"]).to_pylist())
+            for row in table.drop_columns(["time"]).to_pylist():
+                if stem != OTHER and row["error"] is None:
+                    yield facts_of_arrow(stem, row)
 
 
-def run(suffix: str, part: Part, rounds: int) -> list[Result]:
-    """Measure the group ``capture_<suffix>``; the start of a program counts."""
+def run(folder: Path, name: str, frames: int, rounds: int) -> list[Result]:
+    """Measure the group ``capture_<name>``; slow contestants read less, and the start of a program counts."""
+    whole, tenth, hundredth = (
+        CAPTURES[name].write(folder / f"{name}_{part}.pcap", frames // part) for part in (1, 10, 100)
+    )
     contestants = [
-        Contestant(SCAPY, partial(_count, scapy_payloads, part.tenth)),
-        Contestant(DPKT, partial(_count, _dpkt, part.whole)),
-        Contestant(ROWS, partial(_rows, part)),
-        Contestant(BATCHES, partial(_batches, part)),
-        Contestant(ARROW, partial(_arrow, part)),
-        Contestant(FLOOR, partial(_floor, part.whole)),
+        Contestant(SCAPY, partial(_count, scapy_payloads, tenth)),
+        Contestant(DPKT, partial(_count, _dpkt, whole)),
+        *(Contestant(one, partial(_found, count, whole)) for one, count in _READERS.items()),
+        Contestant(FLOOR, partial(_floor, whole)),
     ]
     if find_tshark() is not None:
         contestants += [
-            Contestant(TSHARK_FIELDS, partial(_run_tshark, _FIELDS, part.whole), every_core=True),
-            Contestant(TSHARK_EK, partial(_run_tshark, _EK, part.whole), every_core=True),
-            Contestant(PYSHARK, partial(_count, _pyshark, part.hundredth), every_core=True),
+            Contestant(TSHARK_FIELDS, partial(_run_tshark, _FIELDS, whole), every_core=True),
+            Contestant(TSHARK_EK, partial(_run_tshark, _EK, whole), every_core=True),
+            Contestant(PYSHARK, partial(_count, _pyshark, hundredth), every_core=True),
         ]
-    return measure(f"capture_{suffix}", "frames/s", contestants, rounds)
+    return measure(f"capture_{name}", "frames/s", contestants, rounds)

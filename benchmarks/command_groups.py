@@ -11,14 +11,12 @@ import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from uuid import UUID
 
-from benchmarks.calls import small_calls
+import msgspec
+
 from benchmarks.capture_groups import find_tshark
-from benchmarks.measure import Contestant, Result, all_cores, measure
-from benchmarks.traffic import Sender, Written, in_order, write
-from benchmarks.workload import messages, mixed
-from msmq_wire.srmp.building import build_srmp
+from benchmarks.captures import CAPTURES
+from benchmarks.measure import Contestant, Result, measure
 
 __all__ = [
     "CALLS",
@@ -28,9 +26,12 @@ __all__ = [
     "EXPLAIN",
     "FINDINGS",
     "HELP",
+    "IMPORT",
     "JSON_LINES",
     "REPORT",
     "START",
+    "START_MESSAGES",
+    "SUITES",
     "TABLE",
     "TREE",
     "TSHARK_EK",
@@ -38,6 +39,7 @@ __all__ = [
     "TSHARK_PAYLOAD",
     "TSHARK_START",
     "TSHARK_V",
+    "Suite",
     "check",
     "run",
 ]
@@ -51,9 +53,10 @@ CALLS = "msmq-wire calls --format jsonl"
 FINDINGS = "msmq-wire findings --format jsonl"
 DIAGNOSE = "msmq-wire diagnose"
 REPORT = "msmq-wire report -o -"
-START = "msmq-wire messages demo.pcap"
+START_MESSAGES = "msmq-wire messages demo.pcap"
 HELP = "msmq-wire --help"
 EXPLAIN = "msmq-wire explain BAS-VERSION"
+IMPORT = "import msmq_wire"
 TSHARK_EK = "tshark -T ek"
 TSHARK_V = "tshark -V"
 TSHARK_FIELDS = "tshark -T fields, time, ends and payload"
@@ -63,14 +66,50 @@ TSHARK_START = "tshark -r demo.pcap"
 _DEMO = Path(__file__).resolve().parents[1] / "fixtures" / "captures" / "demo.pcap"
 _MAIN = "from msmq_wire.cli.app import main; main()"
 _FIELDS = ("frame.number", "frame.time_epoch", "ip.src", "ip.dst", "tcp.payload")
-_SENDER = UUID("8b1c1d55-7e2d-4b8f-9f3b-0c3f5a5e1a20")
-_OURS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "decode": (TSHARK_EK, (DECODE,)),
-    "tree": (TSHARK_V, (TREE,)),
-    "messages": (TSHARK_FIELDS, (JSON_LINES, CSV, TABLE)),
-    "judged": (TSHARK_PAYLOAD, (FINDINGS, DIAGNOSE, REPORT)),
+
+
+class Suite(msgspec.Struct, frozen=True):
+    """Commands measured beside a peer: the title of their table, and contestants by the name of a ratio."""
+
+    title: str
+    peer: str
+    ours: dict[str, str]
+
+
+SUITES: dict[str, Suite] = {
+    "decode": Suite("Command decode, JSON lines", TSHARK_EK, {"decode_jsonl_vs_tshark_ek": DECODE}),
+    "tree": Suite("Command decode, trees", TSHARK_V, {"decode_tree_vs_tshark_v": TREE}),
+    "messages": Suite(
+        "Command messages",
+        TSHARK_FIELDS,
+        {
+            "messages_jsonl_vs_tshark_fields": JSON_LINES,
+            "messages_csv_vs_tshark_fields": CSV,
+            "messages_table_vs_tshark_fields": TABLE,
+        },
+    ),
+    "calls": Suite("Command calls", TSHARK_FIELDS, {"calls_jsonl_vs_tshark_fields": CALLS}),
+    "judged": Suite(
+        "Commands that judge",
+        TSHARK_PAYLOAD,
+        {
+            "findings_jsonl_vs_tshark_payload": FINDINGS,
+            "diagnose_vs_tshark_payload": DIAGNOSE,
+            "report_vs_tshark_payload": REPORT,
+        },
+    ),
 }
-"""By suite: its peer, and what is measured beside it."""
+"""What is measured on the captures that name it."""
+START = Suite(
+    "Start of a command",
+    TSHARK_START,
+    {
+        "start_messages_vs_tshark": START_MESSAGES,
+        "start_help_vs_tshark": HELP,
+        "start_explain_vs_tshark": EXPLAIN,
+        "start_import_vs_tshark": IMPORT,
+    },
+)
 
 
 def _arguments(name: str, path: Path) -> list[str]:
@@ -86,6 +125,8 @@ def _arguments(name: str, path: Path) -> list[str]:
             TSHARK_START: [],
         }
         return [tshark, "-n", *options[name], "-r", str(path)]
+    if name == IMPORT:
+        return [sys.executable, "-c", IMPORT]
     words = name.split()[1:]
     wanted = [] if name in (HELP, EXPLAIN) else [str(path)]
     return [sys.executable, "-c", _MAIN, *(word for word in words if word != _DEMO.name), *wanted]
@@ -104,66 +145,33 @@ def _run(name: str, path: Path, done: int) -> int:
     return done
 
 
-def _other_protocols(count: int) -> Iterator[bytes]:
-    """Yield the frames of remote read calls, and of messages over HTTP with their answers."""
-    yield from small_calls(count)
-    connection = Sender(1, port=80)
-    yield from connection.open()
-    for number in range(count // 10):
-        request = build_srmp(
-            "http://server01/msmq/private$/orders",
-            bytes(400),
-            source_qm_guid=_SENDER,
-            message_number=number,
-            sent_at=1_700_000_000,
-            label=f"order {number}",
-        )
-        yield from connection.send(request)
-        yield connection.say(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", sent=False)
-
-
-def _captures(folder: Path, count: int) -> Iterator[tuple[str, Written]]:
-    yield "600", write(folder / "commands_600.pcap", in_order(messages(count)))
-    yield "mixed", write(folder / "commands_mixed.pcap", in_order(mixed(count)))
-    yield "others", write(folder / "commands_others.pcap", _other_protocols(count // 5))
-
-
 def check(folder: Path) -> list[str]:
-    """One line for every command that prints another number of rows than there are; none if all are well."""
-    # A ping is none on a connection; a connection of calls has what binds it, too.
-    expected = {"600": 100, "mixed": 97, "others": 20 + 1 + 2}
+    """One line for every capture of which a command prints another number of rows than there are."""
     lines = []
-    for name, written in _captures(folder, 100):
+    for name, capture in CAPTURES.items():
+        written = capture.write(folder / f"commands_{name}.pcap", 1000)
         done = subprocess.run(_arguments(DECODE, written.path), capture_output=True, check=True)
-        found = done.stdout.count(b'"packet":{')
-        if found != expected[name]:
-            lines.append(f"{DECODE}, {name}: {found} packets, {expected[name]} are there")
+        found = sum(b'"packet":{' in line and b'"error":{' not in line for line in done.stdout.splitlines())
+        if found != written.rows:
+            lines.append(f"{DECODE}, {name}: {found} rows, {written.rows} are there")
     return lines
 
 
-def run(folder: Path, count: int, rounds: int) -> Iterator[list[Result]]:
-    """Measure every suite on messages of 600 bytes, a mixed session, and calls with HTTP; then the start."""
+def run(folder: Path, frames: int, rounds: int) -> Iterator[list[Result]]:
+    """Measure every suite on the captures that name it; then the start."""
     if find_tshark() is None:
         return
-    for suffix, written in _captures(folder, count):
-        for suite, (peer, ours) in _OURS.items():
-            calls = (CALLS,) if suffix == "others" and suite == "messages" else ()
-            yield measure(
-                f"commands_{suite}_{suffix}",
-                "frames/s",
-                [
-                    Contestant(name, partial(_run, name, written.path, written.frames), every_core=True)
-                    for name in (peer, *ours, *calls)
-                ],
-                rounds,
-            )
-    with all_cores():
-        yield measure(
-            "commands_start",
-            "starts/s",
-            [
-                Contestant(name, partial(_run, name, _DEMO, 1))
-                for name in (TSHARK_START, START, HELP, EXPLAIN)
-            ],
-            4 * rounds,
-        )
+    for name, capture in CAPTURES.items():
+        written = capture.write(folder / f"commands_{name}.pcap", frames) if capture.suites else None
+        for key in capture.suites:
+            assert written is not None
+            contestants = _contestants(SUITES[key], written.path, written.frames)
+            yield measure(f"commands_{key}_{name}", "frames/s", contestants, rounds)
+    yield measure("commands_start", "starts/s", _contestants(START, _DEMO, 1), 4 * rounds)
+
+
+def _contestants(suite: Suite, path: Path, done: int) -> list[Contestant]:
+    return [
+        Contestant(name, partial(_run, name, path, done), every_core=True)
+        for name in (suite.peer, *suite.ours.values())
+    ]

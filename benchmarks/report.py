@@ -7,7 +7,7 @@ import platform
 import re
 import statistics
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -20,12 +20,13 @@ from benchmarks import codec_groups as codec
 from benchmarks import command_groups as commands
 from benchmarks import rpc_groups as rpc
 from benchmarks import spark_groups as spark
+from benchmarks.captures import CAPTURES
 from benchmarks.measure import Result, ratio_of
 from benchmarks.scaling import Scaling
 from benchmarks.spark_groups import Growth
 from docs.generators.markers import code, filled, table
 
-__all__ = ["GROUPS", "document", "page_with", "ratios", "table_text"]
+__all__ = ["GROUPS", "document", "page_with", "ratios", "summary", "table_text"]
 
 GROUPS: dict[str, tuple[str, str]] = {
     "decode_600": ("Decode, messages of 600 bytes", codec.LEAN),
@@ -34,34 +35,25 @@ GROUPS: dict[str, tuple[str, str]] = {
     "encode_600": ("Encode, messages of 600 bytes", codec.LEAN),
     "encode_4k": ("Encode, messages of 4,096 bytes", codec.LEAN),
     "encode_mixed": ("Encode, every kind of packet", codec.LEAN),
-    "capture_600": ("Capture, messages of 600 bytes, one in a segment", capture.TSHARK_FIELDS),
-    "capture_4k": ("Capture, messages of 4,096 bytes over segments", capture.TSHARK_FIELDS),
+    **{f"capture_{name}": (f"Capture, {one.title}", capture.TSHARK_FIELDS) for name, one in CAPTURES.items()},
     "ndr_ndr": ("R_StartReceive reply with 4,096 bytes of body, NDR", rpc.SCAPY_RPC),
     "ndr_ndr64": ("R_StartReceive reply with 4,096 bytes of body, NDR64", rpc.SCAPY_RPC),
     "pdu_small": ("Small remote read calls of a capture", rpc.SCAPY_SESSION),
-    "capture_reordered": ("Capture, segments cut anywhere, late and twice", capture.TSHARK_FIELDS),
     **{
-        f"commands_{suite}_{suffix}": (f"{title}, {traffic}", peer)
-        for suffix, traffic in (
-            ("600", "messages of 600 bytes"),
-            ("mixed", "every kind of packet"),
-            ("others", "calls and HTTP"),
-        )
-        for suite, title, peer in (
-            ("decode", "Command decode, JSON lines", commands.TSHARK_EK),
-            ("tree", "Command decode, trees", commands.TSHARK_V),
-            ("messages", "Command messages", commands.TSHARK_FIELDS),
-            ("judged", "Commands that judge", commands.TSHARK_PAYLOAD),
-        )
+        f"commands_{key}_{name}": (f"{commands.SUITES[key].title}, {one.title}", commands.SUITES[key].peer)
+        for name, one in CAPTURES.items()
+        for key in one.suites
     },
-    "commands_start": ("Start of a command", commands.TSHARK_START),
+    "commands_start": (commands.START.title, commands.START.peer),
     "spark": ("Messages of 4,096 bytes to tables, Spark with two cores", spark.TSHARK_SPARK),
-    "spark_mixed": ("Every kind of packet to tables, Spark with two cores", spark.TSHARK_SPARK),
+    "spark_session": ("A two-way session to tables, Spark with two cores", spark.TSHARK_SPARK),
 }
 """Title and baseline of every group."""
 
 _CODEC_SUFFIXES = {"600": "", "4k": "_4k", "mixed": "_mixed"}
-_CAPTURE_SUFFIXES = {"4k": "", "600": "_600", "reordered": "_reordered"}
+_CAPTURE_SUFFIXES = {name: "" if name == "4k" else f"_{name}" for name in CAPTURES}
+_FLOOR = "vs_memory_floor"
+"""Ends the names of ratios that are shown in percent."""
 _DECODE_RATIOS = {
     "rows_decode_vs_construct_lean": (codec.ROWS, codec.LEAN),
     "rows_decode_vs_construct_idiomatic": (codec.ROWS, codec.IDIOMATIC),
@@ -82,7 +74,8 @@ _CAPTURE_RATIOS = {
     "capture_rows_vs_dpkt": (capture.ROWS, capture.DPKT),
     "capture_arrow_vs_tshark_fields": (capture.ARROW, capture.TSHARK_FIELDS),
     "capture_arrow_vs_tshark_ek": (capture.ARROW, capture.TSHARK_EK),
-    "capture_arrow_vs_memory_floor": (capture.ARROW, capture.FLOOR),
+    f"capture_judged_{_FLOOR}": (capture.JUDGED, capture.FLOOR),
+    f"capture_arrow_{_FLOOR}": (capture.ARROW, capture.FLOOR),
 }
 _NDR_SUFFIXES = {"ndr": "", "ndr64": "_ndr64"}
 _NDR_RATIOS = {
@@ -94,27 +87,13 @@ _PDU_RATIOS = {
     "pdu_vs_scapy": (rpc.READ_CAPTURE, rpc.SCAPY_SESSION),
     "pdu_association_vs_scapy": (rpc.ASSOCIATION, rpc.SCAPY_SESSION),
 }
-_COMMAND_SUFFIXES = {"600": "", "mixed": "_mixed", "others": "_others"}
-_COMMAND_RATIOS = {
-    "decode": {"commands_decode_jsonl_vs_tshark_ek": (commands.DECODE, commands.TSHARK_EK)},
-    "tree": {"commands_decode_tree_vs_tshark_v": (commands.TREE, commands.TSHARK_V)},
-    "messages": {
-        "commands_messages_jsonl_vs_tshark_fields": (commands.JSON_LINES, commands.TSHARK_FIELDS),
-        "commands_messages_csv_vs_tshark_fields": (commands.CSV, commands.TSHARK_FIELDS),
-        "commands_messages_table_vs_tshark_fields": (commands.TABLE, commands.TSHARK_FIELDS),
-        "commands_calls_jsonl_vs_tshark_fields": (commands.CALLS, commands.TSHARK_FIELDS),
-    },
-    "judged": {
-        "commands_findings_jsonl_vs_tshark_payload": (commands.FINDINGS, commands.TSHARK_PAYLOAD),
-        "commands_diagnose_vs_tshark_payload": (commands.DIAGNOSE, commands.TSHARK_PAYLOAD),
-        "commands_report_vs_tshark_payload": (commands.REPORT, commands.TSHARK_PAYLOAD),
-    },
-}
-_START_RATIOS = {
-    "commands_start_messages_vs_tshark": (commands.START, commands.TSHARK_START),
-    "commands_start_help_vs_tshark": (commands.HELP, commands.TSHARK_START),
-    "commands_start_explain_vs_tshark": (commands.EXPLAIN, commands.TSHARK_START),
-}
+_COMMAND_SUFFIXES = {name: "" if name == "600" else f"_{name}" for name in CAPTURES}
+
+
+def _command_ratios(suite: commands.Suite) -> dict[str, tuple[str, str]]:
+    return {f"commands_{name}": (contestant, suite.peer) for name, contestant in suite.ours.items()}
+
+
 _SPARK_RATIOS = {
     "spark_parquet_vs_tshark_ek_spark": (spark.JOB, spark.TSHARK_SPARK),
     "spark_source_vs_tshark_ek_spark": (spark.SOURCE, spark.TSHARK_SPARK),
@@ -139,10 +118,16 @@ _DISTRIBUTIONS = (
 
 
 def ratios(
-    results: Sequence[Result], scaling: Sequence[Scaling] = (), jobs: Sequence[Growth] = ()
+    results: Sequence[Result],
+    scaling: Sequence[Scaling] = (),
+    jobs: Sequence[Growth] = (),
+    *,
+    cpu: bool = False,
+    pick: Callable[[Sequence[float]], float] = statistics.median,
 ) -> dict[str, float]:
     """Medians of the ratios of the rounds: how many times as fast the first of a name is as the second.
 
+    ``cpu`` takes user and system time and not the clock, ``pick`` another one than the median.
     ``scaling_<work>_5m_vs_1m`` is the cost of a frame in the largest capture over that in the smallest,
     ``spark_growth_<files>_vs_1`` the cost of a byte of so many files over that of one.
     """
@@ -153,15 +138,18 @@ def ratios(
         ("capture", _CAPTURE_SUFFIXES, _CAPTURE_RATIOS),
         ("ndr", _NDR_SUFFIXES, _NDR_RATIOS),
         ("pdu", {"small": ""}, _PDU_RATIOS),
-        *((f"commands_{suite}", _COMMAND_SUFFIXES, pairs) for suite, pairs in _COMMAND_RATIOS.items()),
-        ("commands_start", {"": ""}, _START_RATIOS),
-        ("spark", {"": "", "mixed": "_mixed"}, _SPARK_RATIOS),
+        *(
+            (f"commands_{key}", _COMMAND_SUFFIXES, _command_ratios(suite))
+            for key, suite in commands.SUITES.items()
+        ),
+        ("commands_start", {"": ""}, _command_ratios(commands.START)),
+        ("spark", {"": "", "session": "_session"}, _SPARK_RATIOS),
     ):
         for group, suffix in suffixes.items():
             for name, (contestant, baseline) in pairs.items():
-                each = ratio_of(results, f"{prefix}_{group}".rstrip("_"), contestant, baseline)
+                each = ratio_of(results, f"{prefix}_{group}".rstrip("_"), contestant, baseline, cpu=cpu)
                 if each:
-                    found[name + suffix] = statistics.median(each)
+                    found[name + suffix] = pick(each)
     for work in {each.work for each in scaling}:
         costs = {each.frames: each.nanoseconds for each in scaling if each.work == work}
         found[f"scaling_{work}_5m_vs_1m"] = costs[max(costs)] / costs[min(costs)]
@@ -220,49 +208,70 @@ def document(
         "scaling": msgspec.to_builtins(scaling),
         "jobs": msgspec.to_builtins(jobs),
         "ratios": ratios(results, scaling, jobs),
+        "lowest_ratios": ratios(results, pick=min),
+        "cpu_ratios": ratios(results, cpu=True),
+        "lowest_cpu_ratios": ratios(results, cpu=True, pick=min),
     }
 
 
-def _rows(results: Sequence[Result], group: str) -> Iterator[tuple[str, str, str, str, str, str]]:
+def summary(found: dict[str, Any]) -> Iterator[str]:
+    """Every ratio of a document as a line: median and lowest of the rounds, by the clock and by CPU."""
+    kinds = ("ratios", "lowest_ratios", "cpu_ratios", "lowest_cpu_ratios")
+    yield f"{'':52}{'median':>10}{'lowest':>10}{'CPU':>10}{'lowest':>10}"
+    for name in found["ratios"]:
+        yield f"{name:52}" + "".join(f"{_shown(name, found[kind]):>10}" for kind in kinds)
+
+
+def _shown(name: str, of: dict[str, float]) -> str:
+    """A ratio by its name, "" where there is none."""
+    if name not in of:
+        return ""
+    return f"{100 * of[name]:.3g} %" if _FLOOR in name else f"{of[name]:,.4g}"
+
+
+def _rows(results: Sequence[Result], group: str) -> Iterator[tuple[str, ...]]:
     baseline = GROUPS[group][1]
     for result in sorted((each for each in results if each.group == group), key=lambda each: each.median):
-        ratio = ratio_of(results, group, result.contestant, baseline)
-        middle = f"{statistics.median(ratio):,.4g}" if ratio else ""
-        spread = f"{min(ratio):,.4g} to {max(ratio):,.4g}" if ratio else ""
-        rate, low, high = (f"{rate:,.0f}" for rate in (result.median, result.min, result.max))
-        yield (result.contestant, rate, low, high, middle, spread)
+        shown = [f"{rate:,.0f}" for rate in (result.median, result.min, result.max)]
+        for cpu in (False, True):
+            ratio = ratio_of(results, group, result.contestant, baseline, cpu=cpu)
+            shown.append(f"{statistics.median(ratio):,.4g}" if ratio else "")
+            shown.append(f"{min(ratio):,.4g} to {max(ratio):,.4g}" if ratio else "")
+        yield (result.contestant, *shown)
 
 
 def table_text(results: Sequence[Result], group: str) -> str:
-    """One group for a terminal: rates and their range, ratios to the baseline and their range."""
+    """One group for a terminal: rates, and ratios to the baseline by the clock and by CPU, with ranges."""
     title, baseline = GROUPS[group]
     unit = next(result.unit for result in results if result.group == group)
     lines = [f"\n{title}; {unit}, ratio to: {baseline}"]
-    for name, rate, low, high, ratio, spread in _rows(results, group):
-        lines.append(f"  {name:48} {rate:>12} ({low} to {high})   x {ratio} ({spread})")
+    for name, rate, low, high, ratio, spread, cpu, cpu_spread in _rows(results, group):
+        used = f"   CPU x {cpu} ({cpu_spread})" if cpu else ""
+        lines.append(f"  {name:48} {rate:>12} ({low} to {high})   x {ratio} ({spread}){used}")
     return "\n".join(lines)
 
 
 _CODEC_COLUMNS = {"": "600 bytes", "_4k": "4,096 bytes", "_mixed": "mixed"}
 _NDR_COLUMNS = {"": "NDR", "_ndr64": "NDR64"}
-_OF_CALLS = ("ndr_", "pdu_")
-_OF_CAPTURES = ("capture_", "scaling_")
-_OF_COMMANDS = ("commands_",)
-_OF_SPARK = ("spark_",)
-_COMMAND_COLUMNS = {"": "600 bytes", "_mixed": "mixed", "_others": "calls and HTTP"}
-_CAPTURE_COLUMNS = {
-    "": "4,096 bytes in segments",
-    "_600": "600 bytes, one in a segment",
-    "_reordered": "reordered",
+_COMMAND_COLUMNS = {suffix: name for name, suffix in _COMMAND_SUFFIXES.items() if CAPTURES[name].suites}
+_CAPTURE_COLUMNS = {suffix: name for name, suffix in _CAPTURE_SUFFIXES.items()}
+_RATIO_TABLES: dict[tuple[str, ...], dict[str, str]] = {
+    ("rows_", "columns_", "encode_"): _CODEC_COLUMNS,
+    ("capture_", "scaling_"): _CAPTURE_COLUMNS,
+    ("ndr_", "pdu_"): _NDR_COLUMNS,
+    ("commands_",): _COMMAND_COLUMNS,
+    ("spark_",): {"": "times"},
 }
+"""Columns by suffix, for the ratios that begin like this."""
 
 
-def _ratio_table(found: dict[str, float], columns: dict[str, str]) -> str:
+def _ratio_table(found: dict[str, Any], names: Sequence[str], columns: dict[str, str]) -> str:
     """One line for every ratio, one column for every workload; ratios of the growth have a single value."""
     lines: dict[str, dict[str, str]] = {}
-    for name, value in found.items():
-        suffix = next((suffix for suffix in reversed(columns) if name.endswith(suffix)), "")
-        lines.setdefault(name.removesuffix(suffix), {})[suffix] = f"{value:,.4g}"
+    for name in names:
+        suffix = next((suffix for suffix in columns if suffix and name.endswith(suffix)), "")
+        by_clock, by_cpu = (_shown(name, found[kind]) for kind in ("ratios", "cpu_ratios"))
+        lines.setdefault(name.removesuffix(suffix), {})[suffix] = f"{by_clock} / {by_cpu}".removesuffix(" / ")
     return table(
         ("Ratio", *columns.values()),
         [(code(name), *(values.get(suffix, "") for suffix in columns)) for name, values in lines.items()],
@@ -282,27 +291,16 @@ def _blocks(found: dict[str, Any]) -> Iterator[str]:
         f"{one}{load}. {programs}.{short}"
     )
     yield "### Ratios"
-    ratios = found["ratios"]
-    captures = {name: value for name, value in ratios.items() if name.startswith(_OF_CAPTURES)}
-    calls = {name: value for name, value in ratios.items() if name.startswith(_OF_CALLS)}
-    jobs = {name: value for name, value in ratios.items() if name.startswith(_OF_SPARK)}
-    commands = {name: value for name, value in ratios.items() if name.startswith(_OF_COMMANDS)}
-    others = captures | calls | jobs | commands
-    codecs = {name: value for name, value in ratios.items() if name not in others}
-    for some, columns in (
-        (codecs, _CODEC_COLUMNS),
-        (captures, _CAPTURE_COLUMNS),
-        (calls, _NDR_COLUMNS),
-        (commands, _COMMAND_COLUMNS),
-        (jobs, {"": "times"}),
-    ):
-        if some:
-            yield _ratio_table(some, columns)
+    for prefixes, columns in _RATIO_TABLES.items():
+        names = [name for name in found["ratios"] if name.startswith(prefixes)]
+        if names:
+            yield _ratio_table(found, names, columns)
     for group, (title, baseline) in GROUPS.items():
         if any(result.group == group for result in results):
             unit = next(result.unit for result in results if result.group == group)
             yield f"### {title}"
-            head = ("Contestant", unit, "lowest", "highest", f"Ratio to {baseline}", "lowest to highest")
+            spread = "lowest to highest"
+            head = ("Contestant", unit, "lowest", "highest", f"Ratio to {baseline}", spread, "CPU", spread)
             yield table(head, _rows(results, group))
     if found.get("jobs"):
         yield "### Growth of the job"

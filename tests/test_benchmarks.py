@@ -18,9 +18,10 @@ import msmq_wire as mw
 from benchmarks import codec_groups, lean_construct
 from benchmarks.agreement import Facts, differences
 from benchmarks.calls import remote_reads
+from benchmarks.captures import CAPTURES
 from benchmarks.conversations import other_traffic, short_connections, srmp, two_way_session
 from benchmarks.measure import Contestant, Result, measure, ratio_of
-from benchmarks.report import GROUPS, page_with, ratios, table_text
+from benchmarks.report import GROUPS, page_with, ratios, summary, table_text
 from benchmarks.scaling import Scaling
 from benchmarks.traffic import disordered, in_order, lossy, payload_of, write
 from benchmarks.workload import MIX_CYCLE, message, messages, mixed
@@ -39,14 +40,21 @@ _REQUIRED = {
     "capture_arrow_vs_tshark_fields",
     "capture_arrow_vs_tshark_ek",
     "capture_arrow_vs_memory_floor",
+    "capture_judged_vs_memory_floor",
+    "capture_judged_vs_memory_floor_other",
 }
-_OF_COMMANDS = {"commands_decode_jsonl_vs_tshark_ek_mixed", "commands_start_messages_vs_tshark"}
+_OF_COMMANDS = {
+    "commands_decode_jsonl_vs_tshark_ek_session",
+    "commands_messages_jsonl_vs_tshark_fields_short",
+    "commands_calls_jsonl_vs_tshark_fields_calls",
+    "commands_start_messages_vs_tshark",
+    "commands_start_import_vs_tshark",
+}
 
 
 def _result(group: str, contestant: str, *rates: float) -> Result:
-    return Result(
-        group, contestant, "messages/s", sorted(rates)[len(rates) // 2], min(rates), max(rates), rates
-    )
+    middle = sorted(rates)[len(rates) // 2]
+    return Result(group, contestant, "messages/s", middle, min(rates), max(rates), rates, rates)
 
 
 def _of_every_contestant() -> list[Result]:
@@ -60,7 +68,7 @@ def _of_every_contestant() -> list[Result]:
 
 def _contestants(module: str) -> list[str]:
     found = vars(sys.modules[f"benchmarks.{module}"])
-    return [found[name] for name in found["__all__"] if name.isupper()]
+    return [found[name] for name in found["__all__"] if name.isupper() and isinstance(found[name], str)]
 
 
 def _document(**changes: Any) -> dict[str, Any]:
@@ -73,6 +81,7 @@ def _document(**changes: Any) -> dict[str, Any]:
         "results": [{name: getattr(result, name) for name in result.__struct_fields__} for result in results],
         "scaling": [],
         "ratios": ratios(results),
+        "cpu_ratios": ratios(results, cpu=True),
         **changes,
     }
 
@@ -285,6 +294,15 @@ def test_short_connections_have_a_handshake_one_or_two_messages_and_an_end(tmp_p
     assert counts["user_message"] == 1 + 2 + 1 + 2 + 1
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CAPTURES)
+def test_a_capture_is_the_same_each_time_and_about_as_long_as_asked(name: str, tmp_path: Path) -> None:
+    first, second = (CAPTURES[name].write(tmp_path / f"{number}.pcap", 3000) for number in range(2))
+    assert first.path.read_bytes() == second.path.read_bytes()
+    assert first.rows == second.rows > 0
+    assert 2400 < first.frames < 3600
+
+
 @pytest.mark.check
 def test_every_contestant_runs_in_every_round_and_once_before() -> None:
     order: list[str] = []
@@ -318,11 +336,27 @@ def test_a_ratio_of_cpu_time_is_none_where_that_is_not_known() -> None:
     assert ratio_of(unknown, "decode_600", "ours", "theirs", cpu=True) == ()
 
 
+def test_the_summary_has_the_median_and_the_lowest_of_both_clocks_and_percent_of_the_floor() -> None:
+    judged, arrow = "capture_judged_vs_memory_floor_session", "spark_parquet_vs_cli"
+    found = {
+        "ratios": {judged: 0.0416, arrow: 12.5},
+        "lowest_ratios": {judged: 0.03, arrow: 11.0},
+        "cpu_ratios": {judged: 0.05},
+        "lowest_cpu_ratios": {judged: 0.045},
+    }
+    assert [line.split() for line in summary(found)] == [
+        ["median", "lowest", "CPU", "lowest"],
+        [judged, "4.16", "%", "3", "%", "5", "%", "4.5", "%"],
+        [arrow, "12.5", "11"],
+    ]
+
+
 def test_ratios_have_the_names_that_others_read() -> None:
     found = ratios(_of_every_contestant())
     assert set(found) >= _REQUIRED | _OF_COMMANDS
     for name in _REQUIRED:
-        assert f"{name}{'_600' if name.startswith('capture') else '_4k'}" in found
+        if not name.endswith("_other"):
+            assert f"{name}{'_600' if name.startswith('capture') else '_4k'}" in found
     assert set(found.values()) == {1}
 
 
@@ -337,7 +371,7 @@ def test_a_group_for_a_terminal_shows_rates_and_ratios() -> None:
         [_result("decode_600", lean, 10_000.0, 11_000), _result("decode_600", rows, 250_000, 253_000)],
         "decode_600",
     )
-    assert f"{rows:48}      253,000 (250,000 to 253,000)   x 24 (23 to 25)" in text
+    assert f"{rows:48}      253,000 (250,000 to 253,000)   x 24 (23 to 25)   CPU x 24 (23 to 25)" in text
 
 
 @pytest.mark.slow
@@ -361,7 +395,7 @@ def test_the_page_takes_the_figures_of_a_run_and_keeps_its_text() -> None:
     assert filled.startswith(before)
     assert filled.endswith(marker + page.split(marker)[1])
     assert "Measured on 2026-01-02: a processor, 2 cores, Linux, one core for this process" in filled
-    assert "| `rows_decode_vs_construct_lean` | 1 | 1 | 1 |" in filled
+    assert "| `rows_decode_vs_construct_lean` | 1 / 1 | 1 / 1 | 1 / 1 |" in filled
     assert "| capture to arrow | 1,000,000 | 900 | 850 to 900 | 9 |" in filled
     assert page_with(filled, _document()) == page_with(page, _document())
 
