@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 import msmq_wire as mw
-from benchmarks import codec_groups, lean_construct
+from benchmarks import capture_groups, codec_groups, lean_construct
 from benchmarks.agreement import Facts, differences
 from benchmarks.calls import remote_reads
 from benchmarks.captures import CAPTURES
@@ -292,6 +292,13 @@ def test_short_connections_have_a_handshake_one_or_two_messages_and_an_end(tmp_p
     counts = Counter(record.type for record in records if str(record.dst).endswith(":1801"))
     assert counts["establish_connection"] == counts["connection_parameters"] == 5
     assert counts["user_message"] == 1 + 2 + 1 + 2 + 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("reader", capture_groups.READERS)
+def test_each_reader_finds_what_a_lossy_capture_has_left(reader: str, tmp_path: Path) -> None:
+    written = CAPTURES["lossy"].write(tmp_path / "lossy.pcap", 6000)
+    assert capture_groups.READERS[reader](written) == written.rows
 
 
 @pytest.mark.slow
