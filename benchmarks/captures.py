@@ -23,7 +23,8 @@ class Capture(msgspec.Struct, frozen=True):
 
     ``frames`` yields those of so many messages, and adds to a list what a reader has to find in them: packets
     of the binary protocol, or whatever makes a record where ``binary`` is false. ``frames_each`` is about how
-    many frames a message takes, ``suites`` are those of `benchmarks.command_groups.SUITES` that read it.
+    many frames a message takes. ``suites`` are those of `benchmarks.command_groups.SUITES` that read it.
+    ``fewer`` divides the frames that are asked for, where contestants are slow.
     """
 
     title: str
@@ -31,11 +32,12 @@ class Capture(msgspec.Struct, frozen=True):
     frames_each: float
     suites: tuple[str, ...] = _USUAL
     binary: bool = True
+    fewer: int = 1
 
     def write(self, path: Path, frames: int) -> Written:
         """Write a capture of about so many frames, with at least one message."""
         sent: list[bytes] = []
-        written = write(path, self.frames(max(1, int(frames / self.frames_each)), sent))
+        written = write(path, self.frames(max(1, int(frames / self.fewer / self.frames_each)), sent))
         return msgspec.structs.replace(written, rows=len(sent))
 
 
@@ -63,8 +65,8 @@ CAPTURES: dict[str, Capture] = {
     "session": Capture("a two-way session", two_way_session, 3.8),
     "lossy": Capture("the same session with segments lost, late and twice", _lossy_session, 3.8),
     "short": Capture("short connections", short_connections, 20),
-    "calls": Capture("remote read calls", remote_reads, 7.7, (*_USUAL, "calls"), binary=False),
-    "srmp": Capture("messages over HTTP", srmp, 4.5, binary=False),
+    "calls": Capture("remote read calls", remote_reads, 7.7, (*_USUAL, "calls"), binary=False, fewer=5),
+    "srmp": Capture("messages over HTTP", srmp, 4.5, binary=False, fewer=5),
     "other": Capture("other protocols", other_traffic, 15, ("messages", "judged")),
 }
 """By the name that groups of results and ratios end in. A message of other traffic is a request over TLS."""
