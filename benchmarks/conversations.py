@@ -96,7 +96,7 @@ class _Pair:
 
     def __init__(self, number: int, sent: list[bytes], server_ids: Iterator[int]) -> None:
         self._number = number
-        self._address = bytes((10, *number.to_bytes(3, "big")))
+        self._address = bytes((10, *(number + 1).to_bytes(3, "big")))
         self._host = HOST[:12] + number.to_bytes(4, "big")
         self._order_queue = order_queue(PEER, ".".join(map(str, self._address)), direct=True)
         self._packets = sent
