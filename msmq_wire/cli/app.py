@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -22,12 +23,15 @@ if TYPE_CHECKING:
 _BAD_USAGE = 2
 _NEAREST, _ALIKE = 2, 0.75
 _INTERRUPTED = 130
+_COLLECTED = 20_000
+"""New objects before a search for cycles, which records and rows never make."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line (that of the process by default) and return its exit status."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     _replace_closed_streams()
+    gc.set_threshold(_COLLECTED)
     try:
         status = _run(arguments)
         sys.stdout.flush()
