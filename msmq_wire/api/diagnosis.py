@@ -16,9 +16,10 @@ from msmq_wire.detection.diagnosis import (
     Diagnosis,
     Digest,
     DigestLine,
-    rules_for_diagnosis,
+    diagnosis_needs,
 )
 from msmq_wire.detection.diagnosis.phrases import count
+from msmq_wire.detection.registry import RULES
 from msmq_wire.errors import CaptureError
 from msmq_wire.html_values import facts_html, rows_html
 from msmq_wire.invisible import escaped
@@ -109,7 +110,8 @@ def _follow(reading: CaptureSequence, redactor: Redactor, *, judged: bool) -> tu
 
     Rules see what was captured, and take most of the time: they are asked only where an answer heeds them.
     """
-    redacted = RedactedFindings(rules_for_diagnosis() if judged else {}, redactor, budget=reading.budget)
+    rules = RULES if judged else {}
+    redacted = RedactedFindings(rules, redactor, budget=reading.budget, wanted=diagnosis_needs)
     for _ in redacted.judged(reading.batched()):
         pass
     _, story = redacted.finish()

@@ -21,7 +21,8 @@ from msmq_wire.detection.finding import SEVERITIES, Finding
 from msmq_wire.detection.packet_conditions import compile_conditions
 from msmq_wire.detection.record_captures import Sources
 from msmq_wire.detection.registry import RULES
-from msmq_wire.detection.rule import Detection, Rule
+from msmq_wire.detection.rule import Detection, Over, Rule
+from msmq_wire.detection.rule_index import RuleIndex
 from msmq_wire.records.coverage import Position
 from msmq_wire.records.record import Record, is_read
 from msmq_wire.records.run import Run, ids_of, in_order, time_until
@@ -59,6 +60,8 @@ _WIRE_TYPES = frozenset(
         "unknown_packet",
     )
 )
+_OVER: Mapping[type, Over] = {MessageLife: "life", Session: "session", TransactionalStream: "story"}
+"""What the rules take that judge an item which is not followed any more."""
 
 
 class HopAuditor(Protocol):
@@ -83,10 +86,10 @@ class _Held(msgspec.Struct):
 class Judge:
     """Takes records in the order of their ids, one by one or in runs; call `finish` at the end.
 
-    ``rules`` are the rules to run, all by default. ``more`` counts findings over the limit, by rule; a rule
-    of severity info stops at the limit. ``lowered`` and ``withheld`` count findings whose severity was
-    lowered, or that were dropped, because the capture is incomplete. ``story`` has the sessions and messages
-    at the end.
+    ``rules`` are the rules to run, all by default; those that are not ``wanted`` do not run. ``more`` counts
+    findings over the limit, by rule; a rule of severity info stops at the limit. ``lowered`` and ``withheld``
+    count findings whose severity was lowered, or that were dropped, because the capture is incomplete.
+    ``story`` has the sessions and messages at the end.
 
     ``follower`` follows sessions; ``budget`` and ``messages`` limit its memory. Sessions, messages and
     transactional sequences that it drops early are judged alone at that time. They are passed to ``leave``,
@@ -103,34 +106,18 @@ class Judge:
         leave: Callable[[Leaving], None] | None = None,
         auditor: HopAuditor | None = None,
         answers: bool = False,
+        wanted: Callable[[Rule], bool] | None = None,
     ) -> None:
         self._auditor = auditor
-        self._rules = list(rules.values())
-        over_records = [rule for rule in self._rules if rule.over == "record"]
-        self._of_any = [rule for rule in over_records if not rule.types and not rule.codes]
-        self._by_type: dict[str, list[Rule]] = {}
-        self._by_code: dict[str, list[Rule]] = {}
-        for rule in over_records:
-            for code in rule.codes:
-                self._by_code.setdefault(code, []).append(rule)
-            for type_ in () if rule.codes else rule.types:
-                self._by_type.setdefault(type_, []).append(rule)
-        self._explaining = {id_ for rule in over_records for id_ in rule.behind}
-        self._explaining |= {rule.id for rule in over_records if rule.explains or rule.explains_later}
-        self._of_hops = [rule for rule in self._rules if rule.over == "hop"]
-        self._of_replies = [rule for rule in self._rules if rule.over == "reply"]
-        self._of_leaving: dict[type, list[Rule]] = {
-            kind: [rule for rule in self._rules if rule.over == over]
-            for kind, over in ((MessageLife, "life"), (Session, "session"), (TransactionalStream, "story"))
-        }
-        blames = any(rule.over == "cause" for rule in self._rules)
+        self._rules = RuleIndex(rules, wanted)
+        blames = self._rules.has("cause")
         self._cause_collector = _cause_collector(rules, answers=answers) if blames else None
         self.diagnosis = (
             self._cause_collector.diagnosis if self._cause_collector is not None and answers else None
         )
-        lives = leave is not None or blames or bool(self._of_leaving[MessageLife])
+        lives = leave is not None or blames or self._rules.has("life")
         self.follower = StoryFollower(budget=budget, messages=messages, leave=self._left, lives=lives)
-        self._replayer = _replayer(self.follower) if self._of_replies else None
+        self._replayer = _replayer(self.follower) if self._rules.has("reply") else None
         self._leave = leave
         self._of_the_gone: list[Finding] = []
         self._timed: list[tuple[Rule, Detection]] = []
@@ -144,7 +131,6 @@ class Judge:
         self._keys: OrderedDict[bytes, str] = OrderedDict()
         self._held: deque[_Held] = deque()
         self._going: dict[int, list[Leaving]] | None = None
-        self._retired: set[str] = set()
         self._whole: Counter[tuple[str, type[WireStruct]]] = Counter()
         self._asking: dict[tuple[str, type[WireStruct]], Callable[[Record], list[Rule]]] = {}
         self._last: int | None = None
@@ -199,7 +185,7 @@ class Judge:
             self._replay(one)
         others = {record.id: record for record in run.others}
         held = {number: _Held(record, None, []) for number, record in others.items()}
-        for number, place, rules in packets_to_check(run, self._rules_of, self._counted):
+        for number, place, rules in packets_to_check(run, self._rules.of_type, self._counted):
             held[number] = _Held(run.record(place), rules, [])
         for number, deviation in () if self._replayer is None else self._replayer.take(run):
             at = held.setdefault(number, _Held(None, None, []))
@@ -267,17 +253,21 @@ class Judge:
     def _left(self, gone: Leaving) -> None:
         if self._going is None:
             self._judge_leaving(gone)
-        elif self._of_leaving.get(type(gone)):
+        elif self._of_leaving(gone):
             self._going.setdefault(self.follower.at, []).append(gone)
         if self._cause_collector is not None:
             self._cause_collector.leave(gone)
         if self._leave is not None:
             self._leave(gone)
 
+    def _of_leaving(self, gone: Leaving) -> list[Rule]:
+        over = _OVER.get(type(gone))
+        return [] if over is None else self._rules.over(over)
+
     def _judge_leaving(self, gone: Leaving) -> None:
         # A sequence is judged alone, because its relations to others are no longer known.
         judged = Story.of_stream(gone, self._last) if isinstance(gone, TransactionalStream) else gone
-        for rule in self._of_leaving.get(type(gone), ()):
+        for rule in self._of_leaving(gone):
             for one in self._seen(rule, judged):
                 self._give(rule, one, self._of_the_gone)
 
@@ -304,13 +294,9 @@ class Judge:
         self._of_the_gone = []
         return found
 
-    def _rules_of(self, type_: str) -> list[Rule]:
-        """The rules over records that check whole packets of a type."""
-        return [*self._of_any, *self._by_type.get(type_, ())]
-
     def _counted(self, rule: Rule, number: int) -> bool:
         """Count so many detections of a rule, if the rule is over its limit."""
-        if rule.severity == "info" or rule.id in self._explaining:
+        if rule.severity == "info" or rule.id in self._rules.explaining:
             return False
         so_far, count = (self._given, self.more) if rule.by_clock is None else (self._waiting, self._waiting)
         if so_far[rule.id] < MOST_OF_A_RULE:
@@ -322,7 +308,10 @@ class Judge:
         if rules is None:
             rules = self._concerned(record)
         sightings = [
-            (rule, one) for rule in rules if rule.id not in self._retired for one in self._seen(rule, record)
+            (rule, one)
+            for rule in rules
+            if rule.id not in self._rules.retired
+            for one in self._seen(rule, record)
         ]
         for rule, one in explained(sightings):
             self._give(rule, one, found)
@@ -340,31 +329,21 @@ class Judge:
                 return self._asking[key](record)
             self._whole[key] += 1
             if self._whole[key] == _WORTH_ASKING:
-                self._asking[key] = compile_conditions(key[1], self._rules_of(type_))
-        rules = self._rules_of(type_)
-        if codes:
-            of_codes = {rule.id: rule for code in codes for rule in self._by_code.get(code, ())}
-            rules += (rule for rule in of_codes.values() if not rule.types or type_ in rule.types)
-        return rules
+                self._asking[key] = compile_conditions(key[1], self._rules.of_type(type_))
+        return self._rules.of_type(type_) + self._rules.of_codes(type_, codes)
 
     def _hop(self, auditor: HopAuditor, record: Record, found: list[Finding]) -> None:
         hop = auditor.feed(record)
         if hop is not None and hop.deviations:
-            for rule in self._of_hops:
+            for rule in self._rules.over("hop"):
                 for one in self._seen(rule, hop):
                     self._give(rule, one, found)
 
     def _replies(self, deviations: Iterable[ReplayDeviation], found: list[Finding]) -> None:
         for deviation in deviations:
-            for rule in self._of_replies:
+            for rule in self._rules.over("reply"):
                 for one in self._seen(rule, deviation):
                     self._give(rule, one, found)
-
-    def _retire(self, rule: Rule) -> None:
-        self._retired.add(rule.id)
-        for rules in (self._of_any, *self._by_type.values(), *self._by_code.values()):
-            if rule in rules:
-                rules.remove(rule)
 
     def _give(self, rule: Rule, one: Detection, found: list[Finding]) -> None:
         if one.timed is None:
@@ -374,7 +353,7 @@ class Judge:
         if self._waiting[rule.id] <= MOST_OF_A_RULE:
             self._timed.append((rule, one))
         elif rule.severity == "info":
-            self._retire(rule)
+            self._rules.retire(rule)
 
     def _seen(self, rule: Rule, item: Any) -> Iterator[Detection]:
         """The detections of a rule in an item, with severities lowered where the capture is incomplete."""
@@ -407,7 +386,7 @@ class Judge:
         if self._given[rule.id] >= MOST_OF_A_RULE:
             self.more[rule.id] += 1
             if rule.severity == "info":
-                self._retire(rule)
+                self._rules.retire(rule)
             return
         self._given[rule.id] += 1
         one = self._explainers.explain(rule, one)

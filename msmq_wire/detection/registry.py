@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from msmq_wire.detection.rule import Rule
-from msmq_wire.detection.rules import rule_of, stems
+from msmq_wire.detection.rules import module_of, rule_of, stems
 
 _ORDER = """
     frm_sig frm_size_min frm_size_max frm_size_stream frm_trunc frm_leftover frm_overlap frm_wrap32
@@ -38,6 +38,17 @@ _ORDER = """
     fpr_sample fpr_nuclei fpr_zgrab fpr_metasploit fpr_script fpr_sensor
 """
 _SHOWN_FIRST = _ORDER.split()
+BROKEN = "broken"
+"""What the rules wait for that need a record with an anomaly or an error."""
+_WAITING: Mapping[str, frozenset[str]] = {
+    "frm_must": frozenset((BROKEN,)),
+    "replayed": frozenset(("reply",)),
+    "routes": frozenset(("hop",)),
+    "rpc": frozenset(("rpc_bind", "rpc_call", "com_call", "message_packet", "gap")),
+    "srm": frozenset(("srmp_message", "srmp_receipt")),
+}
+"""Modules, and families of modules, with what their rules wait for: types of records, or `Rule.over`. Nothing
+is in a finding of such a rule before one of these comes."""
 _FAMILIES = list(dict.fromkeys(stem.partition("_")[0] for stem in _SHOWN_FIRST))
 
 
@@ -46,6 +57,16 @@ def _place(stem: str) -> tuple[int, int, str]:
     family = stem.partition("_")[0]
     named = _SHOWN_FIRST.index(stem) if stem in _SHOWN_FIRST else len(_SHOWN_FIRST)
     return _FAMILIES.index(family) if family in _FAMILIES else len(_FAMILIES), named, stem
+
+
+def waits_for(id_: str) -> frozenset[str]:
+    """What has to come before a rule can see anything; empty: it is asked from the beginning."""
+    module = module_of(_stem(id_))
+    return _WAITING.get(module) or _WAITING.get(module.partition("_")[0], frozenset())
+
+
+def _stem(id_: str) -> str:
+    return id_.lower().replace("-", "_")
 
 
 class _Rules(Mapping[str, Rule]):

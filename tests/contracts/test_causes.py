@@ -8,7 +8,7 @@ from pathlib import Path
 from msmq_wire.capture.reader import read_capture
 from msmq_wire.detection import RULES, SEVERITIES, Finding, Judge
 from msmq_wire.detection.causes import causes
-from msmq_wire.detection.diagnosis import Diagnosis, rules_for_diagnosis
+from msmq_wire.detection.diagnosis import Diagnosis, diagnosis_needs
 from msmq_wire.detection.diagnosis.digest_lines import Digest
 from msmq_wire.detection.folding import Fold
 from tests.effort import in_batches, remembered
@@ -33,7 +33,7 @@ def _judged(path: Path, rules: Collection[str] = RULES) -> tuple[list[Finding], 
 
 @in_batches(_CAPTURES)
 def test_causes_are_the_same_for_who_wants_no_answers(path: Path) -> None:
-    quick, whole, judge = Diagnosis(answers=False), Diagnosis(), Judge(rules_for_diagnosis())
+    quick, whole, judge = Diagnosis(answers=False), Diagnosis(), Judge(wanted=diagnosis_needs)
     for record in read_capture(path, streams=True):
         found = judge.feed(record)
         quick.feed(record, found)
@@ -50,7 +50,10 @@ def test_causes_are_the_same_for_who_wants_no_answers(path: Path) -> None:
 
 @in_batches(_CAPTURES)
 def test_a_diagnosis_says_the_same_whether_all_rules_are_asked_or_those_that_it_heeds(path: Path) -> None:
-    assert _judged(path, tuple(rules_for_diagnosis()))[1].lines == _judged(path)[1].lines
+    assert (
+        _judged(path, tuple(id_ for id_, rule in RULES.items() if diagnosis_needs(rule)))[1].lines
+        == _judged(path)[1].lines
+    )
 
 
 @in_batches(_CAPTURES)

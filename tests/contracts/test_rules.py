@@ -13,6 +13,7 @@ import pytest
 from msmq_wire.capture.reader import read_capture
 from msmq_wire.detection import RULES, SEVERITIES, Finding, judge
 from msmq_wire.detection.finding_view import finding_view
+from msmq_wire.detection.registry import BROKEN, waits_for
 from msmq_wire.detection.rule import Rule
 from msmq_wire.detection.rules import module_of, modules, rules_in
 from msmq_wire.records.signatures import checking_signatures, trusting
@@ -77,6 +78,20 @@ def test_every_module_of_rules_has_rules_and_every_rule_is_in_one() -> None:
 def test_every_folder_of_fixtures_belongs_to_a_rule() -> None:
     folders = {path.name for path in (_FIXTURES / "findings").glob("*") if path.is_dir()}
     assert folders == set(RULES)
+
+
+_ABOUT_READS = {"RPC-AGAIN", "RPC-PENDING"}
+"""Rules over the whole story that judge remote reads only: without a call there is none."""
+
+
+@in_batches([rule for rule in _RULES if waits_for(rule.id)], name="rule")
+def test_a_rule_that_waits_sees_nothing_before_that_has_come(rule: Rule) -> None:
+    if rule.over == "record":
+        assert (rule.types and {*rule.types} <= waits_for(rule.id)) or (
+            rule.codes and waits_for(rule.id) == {BROKEN}
+        )
+    else:
+        assert rule.over in waits_for(rule.id) or rule.id in _ABOUT_READS
 
 
 @in_batches(_RULES, name="rule", every=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msmq_wire.detection.diagnosis.answer import Answer, Statement
 from msmq_wire.detection.diagnosis.digest_lines import Digest, DigestLine
-from msmq_wire.detection.diagnosis.peers import rules_for_diagnosis
+from msmq_wire.detection.diagnosis.peers import diagnosis_needs
 from msmq_wire.detection.diagnosis.questions import JUDGED, QUESTIONS, Diagnosis, Question
 
 __all__ = [
@@ -16,5 +16,5 @@ __all__ = [
     "DigestLine",
     "Question",
     "Statement",
-    "rules_for_diagnosis",
+    "diagnosis_needs",
 ]

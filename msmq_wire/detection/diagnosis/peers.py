@@ -15,7 +15,6 @@ from msmq_wire.detection.diagnosis.message_sums import SenderTrouble
 from msmq_wire.detection.diagnosis.phrases import ASK, Phrases, count, host, listed, part
 from msmq_wire.detection.finding import SEVERITIES, Evidence, Finding, Severity
 from msmq_wire.detection.folding import Fold
-from msmq_wire.detection.registry import RULES
 from msmq_wire.detection.rule import Rule
 from msmq_wire.detection.session_places import needs_of, noted, position_of
 from msmq_wire.records.visibility import Visibility
@@ -43,14 +42,13 @@ class _Marks(msgspec.Struct):
 _EVEN = "BOD-ENC"
 
 
-def rules_for_diagnosis() -> dict[str, Rule]:
-    """The rules whose findings a diagnosis needs, by id.
+def diagnosis_needs(rule: Rule) -> bool:
+    """Whether a diagnosis needs the findings of a rule.
 
     Of the rules with severity info, it needs only the one about bodies that look random. It makes the
     findings over causes itself.
     """
-    wanted = (rule for rule in RULES.values() if rule.severity != "info" or rule.id == _EVEN)
-    return {rule.id: rule for rule in wanted if rule.over != "cause"}
+    return rule.over != "cause" and (rule.severity != "info" or rule.id == _EVEN)
 
 
 class FindingSums:

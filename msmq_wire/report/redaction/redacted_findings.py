@@ -49,12 +49,13 @@ class RedactingJudge:
         auditor: HopAuditor | None = None,
         *,
         budget: int | None = None,
+        wanted: Callable[[Rule], bool] | None = None,
     ) -> None:
         self._redactor = redactor
         # Where something is redacted, two follow what the budget is for.
         budget = _halved(budget, redactor)
-        self._judge = Judge(rules, auditor=auditor, budget=budget)
-        self._teller = Judge(rules, budget=budget) if redactor.what else None
+        self._judge = Judge(rules, auditor=auditor, budget=budget, wanted=wanted)
+        self._teller = Judge(rules, budget=budget, wanted=wanted) if redactor.what else None
         self.more = self._judge.more
 
     def feed(self, record: Record) -> list[Finding]:
@@ -136,6 +137,7 @@ class RedactedFindings:
         leave: Callable[[Leaving], None] | None = None,
         *,
         budget: int | None = None,
+        wanted: Callable[[Rule], bool] | None = None,
     ) -> None:
         # An acknowledgment has its numbers in its body, and no story shows a body: that stays for the story.
         self._names = redactor.only({Redaction.LABELS, Redaction.HOSTS})
@@ -148,9 +150,9 @@ class RedactedFindings:
         self.diagnosis, self._feeds = Diagnosis(), True
         if redactor.what:
             self._follower = StoryFollower(budget=shared, leave=self._left)
-            self._judge = RedactingJudge(rules, redactor, budget=shared)
+            self._judge = RedactingJudge(rules, redactor, budget=shared, wanted=wanted)
         else:
-            self._judge = judge = Judge(rules, budget=budget, leave=self._left, answers=True)
+            self._judge = judge = Judge(rules, budget=budget, leave=self._left, answers=True, wanted=wanted)
             if judge.diagnosis is not None:
                 # The judge feeds it.
                 self.diagnosis, self._feeds = judge.diagnosis, False

@@ -15,7 +15,7 @@ from fixtures.build_frames import pcap
 from fixtures.build_sessions import Script, Step
 from msmq_wire.capture.reader import read_capture
 from msmq_wire.detection import RULES, Evidence, Finding, Judge
-from msmq_wire.detection.diagnosis import Answer, Diagnosis, Digest, rules_for_diagnosis
+from msmq_wire.detection.diagnosis import Answer, Diagnosis, Digest, diagnosis_needs
 from msmq_wire.detection.diagnosis.answer import AnswerBuilder
 from msmq_wire.detection.diagnosis.delivery_failures import REMEDIES
 from msmq_wire.detection.diagnosis.digest import MOST_LINES, digest_of
@@ -30,7 +30,6 @@ from tests.sessions.tape import Tape
 FIXTURES = Path(__file__).parents[3] / "fixtures"
 CAPTURES = sorted(path for path in FIXTURES.rglob("*.pcap*") if path.suffix in (".pcap", ".pcapng"))
 CLEAN = [path for path in CAPTURES if path.name.startswith("clean_")]
-TOLD = rules_for_diagnosis()
 
 EXPECTED = tomllib.loads((FIXTURES / "digest" / "expected.toml").read_text(encoding="utf-8"))
 """What the first line has to say, written from the scenarios and apart from the code; its head says how it is
@@ -91,7 +90,7 @@ OTHERWISE = {name: reason for reason, names in _REASONS.items() for name in name
 def digest(
     path: Path, change: Callable[[Record], Record] = lambda record: record
 ) -> tuple[Digest, tuple[Answer, ...]]:
-    diagnosis, judge = Diagnosis(), Judge(TOLD)
+    diagnosis, judge = Diagnosis(), Judge(wanted=diagnosis_needs)
     for record in map(change, read_capture(path, streams=True)):
         diagnosis.feed(record, judge.feed(record))
     diagnosis.found(judge.finish())
