@@ -57,6 +57,7 @@ def generated() -> dict[Path, str]:
         files[path] = filled(text, blocks)
 
     files[ROOT / "msmq_wire" / "__init__.pyi"] = type_stub.text()
+    files[ROOT / "msmq_wire" / "strategies" / "overloads.pyi"] = type_stub.strategies_text()
     for stem, (title, block) in structures.pages().items():
         fill(DOCS / "structures" / f"{stem}.md", title, {"structure": block})
     fill(DOCS / "structures" / "index.md", "Structures", {"index": structures.index()})

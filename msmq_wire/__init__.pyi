@@ -7,11 +7,13 @@ from typing import Self
 from typing import overload
 from msmq_wire.capture import reader
 from typing_extensions import Buffer
+from typing_extensions import TypeVar
 from msmq_wire.records.recognition import Ports
 from msmq_wire.capture.source import CaptureSource
 from msmq_wire.engines.codec import Engine
 from msmq_wire.rpc.pdu_protection import Negotiator
 from msmq_wire.wire.stream import Range
+from msmq_wire.engines import codec
 from msmq_wire.wire.types.guid import GUID as GUID
 from msmq_wire.wire.types.sid import SID as SID
 from msmq_wire.wire.types.xactuow import XACTUOW as XACTUOW
@@ -53,7 +55,6 @@ from msmq_wire.detection.finding import Finding as Finding
 from msmq_wire.wire.names import FormatName as FormatName
 from msmq_wire.errors import FormatNameError as FormatNameError
 from msmq_wire.wire.types.enumerations import HashAlgorithm as HashAlgorithm
-from msmq_wire.engines.codec import InspectResult as InspectResult
 from msmq_wire.wire.headers.internal_header import InternalHeader as InternalHeader
 from msmq_wire.wire.packets.base import InternalPacket as InternalPacket
 from msmq_wire.wire.types.enumerations import InternalPacketType as InternalPacketType
@@ -89,7 +90,7 @@ from msmq_wire.wire.types.public_queue_format_name import PublicQueueFormatName 
 from msmq_wire.wire.names import QueueFormatType as QueueFormatType
 from msmq_wire.wire.names import QueueSuffixType as QueueSuffixType
 from msmq_wire.wire.types.enumerations import QueueType as QueueType
-from msmq_wire.records.record import Record as Record
+from msmq_wire.records.public_record import Record as Record
 from msmq_wire.records.composed import RecordPacket as RecordPacket
 from msmq_wire.records.rpc_packets import RpcBind as RpcBind
 from msmq_wire.records.rpc_packets import RpcBindContext as RpcBindContext
@@ -277,6 +278,10 @@ __all__ = [
     "tree",
     "why",
 ]
+
+_PacketT_co = TypeVar("_PacketT_co", covariant=True, default=Packet | InternalPacket | None)
+
+class InspectResult(codec.InspectResult[_PacketT_co], frozen=True, kw_only=True): ...
 
 @overload
 def decode(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from hypothesis import strategies as st
 
 from msmq_wire import build_message, encode, strategies
@@ -42,8 +40,7 @@ def to_queues(*numbers: int, answers: int | None = None) -> bytes:
     return encode(fit(build_message(r"DIRECT=OS:h\q", b"body", multi_queue_format_header=header)))
 
 
-_ELEMENT = cast("st.SearchStrategy[MQFFormatNameElement]", strategies.structure("mqf_format_name_element"))
-_ELEMENTS = st.lists(_ELEMENT, max_size=9)
+_ELEMENTS = st.lists(strategies.structure("mqf_format_name_element"), max_size=9)
 
 
 @st.composite

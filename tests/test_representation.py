@@ -12,7 +12,6 @@ import msmq_wire as mw
 from msmq_wire.detection.diagnosis import Answer, Digest, DigestLine, Statement
 from msmq_wire.detection.finding import Evidence, Finding
 from msmq_wire.invisible import RANGES, UNSEEN
-from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall, TransferBuffer
 from msmq_wire.records.srmp_packets import SrmpField, SrmpMessage
 from msmq_wire.representation import LONGEST, shortened
@@ -32,7 +31,7 @@ from tests.whole_repr import differences, whole_repr
 
 _DEMO = Path(__file__).parent.parent / "fixtures" / "captures" / "demo.pcap"
 _MESSAGE = mw.build_message(r"DIRECT=OS:msg01\private$\orders", "Order 4711", label="Order")
-_RECORD = Record(
+_RECORD = mw.Record(
     id=7,
     type="user_message",
     time=1795770847_512_345_678,
@@ -101,9 +100,9 @@ _PARTIAL = mw.inspect(mw.encode(_MESSAGE)[:40])
             "<Record 7 user_message 2026-11-27 09:14:07.512Z 192.0.2.21:49731 -> 192.0.2.10:1801 "
             '"Order" to msg01 orders>',
         ),
-        (Record(id=1, type="gap", reason="loss"), "<Record 1 gap loss>"),
-        (Record(id=1, type="ping", time=10**30), "<Record 1 ping 1000000000000000000000000000000 ns>"),
-        (Record(id=2, type="rpc_call", packet=_CALL), "<Record 2 rpc_call to PUBLIC=a>"),
+        (mw.Record(id=1, type="gap", reason="loss"), "<Record 1 gap loss>"),
+        (mw.Record(id=1, type="ping", time=10**30), "<Record 1 ping 1000000000000000000000000000000 ns>"),
+        (mw.Record(id=2, type="rpc_call", packet=_CALL), "<Record 2 rpc_call to PUBLIC=a>"),
         (_FINDING, "<Finding FRM-SIG (high, certain): The signature is wrong.>"),
         (Evidence(record=7, frames=(1, 2)), "Evidence(record=7, frames=(1, 2))"),
         (

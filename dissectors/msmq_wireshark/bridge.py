@@ -17,12 +17,12 @@ from pyshark.capture.capture import (  # type: ignore[import-untyped]  # it has 
 )
 from pyshark.packet.layers.ek_layer import EkLayer  # type: ignore[import-untyped]  # it has no annotations
 
+from msmq_wire import Record
 from msmq_wire.capture.reader import Summary
 from msmq_wire.errors import CaptureError
 from msmq_wire.records.decoder import decoded
 from msmq_wire.records.finder import PacketFinder
 from msmq_wire.records.recognition import Ports
-from msmq_wire.records.record import Record
 from msmq_wire.rpc.pdu_protection import Negotiator
 from msmq_wireshark.frames import FrameFeeder
 from msmq_wireshark.stubs import DecryptedStubs
@@ -135,7 +135,7 @@ class TsharkReader:
         if self._capture is not None:
             self._capture.close()
 
-    def _walk(self) -> Iterator[Record]:
+    def _walk(self) -> Iterator[Any]:
         finder, summary = self._finder, self.summary
         summary.skipped, summary.notices = finder.skipped, finder.notices
         frames: Any = self._capture.layers() if self._capture is not None else _layers_of(self._others)

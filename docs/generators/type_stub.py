@@ -1,11 +1,11 @@
-"""What type checkers read of `msmq_wire`: its names, and the signatures of `decode` and the like by stem."""
+"""What type checkers read of `msmq_wire`: its names, and a signature of `decode` and others by stem."""
 
 from __future__ import annotations
 
 import inspect
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from textwrap import indent
 from types import NoneType
 from typing import Any, get_args
@@ -14,11 +14,12 @@ import msmq_wire
 from msmq_wire.capture.reader import read_capture
 from msmq_wire.engines import codec
 from msmq_wire.records.composed import RECORD_TYPES
+from msmq_wire.strategies.structures import edge, structure
 from msmq_wire.wire.registry import STRUCTURES
 
-__all__ = ["PRECISE", "text"]
+__all__ = ["PRECISE", "strategies_text", "text"]
 
-_HEAD = '"""The package for type checkers. generated: python docs/generate.py writes this file."""\n'
+_HEAD = '"""{} for type checkers. generated: python docs/generate.py writes this file."""\n'
 _WIDTH = 110
 _IMPORTS = {
     "Iterator": "collections.abc",
@@ -28,13 +29,30 @@ _IMPORTS = {
     "overload": "typing",
     "reader": "msmq_wire.capture",
     "Buffer": "typing_extensions",
+    "TypeVar": "typing_extensions",
     "Ports": "msmq_wire.records.recognition",
     "CaptureSource": "msmq_wire.capture.source",
     "Engine": "msmq_wire.engines.codec",
     "Negotiator": "msmq_wire.rpc.pdu_protection",
     "Range": "msmq_wire.wire.stream",
+    "codec": "msmq_wire.engines",
 }
 """Where the names of the signatures are from, beside those of the package."""
+_STUBS = {"Record": "msmq_wire.records.public_record"}
+"""Names that type checkers read in another module than programs."""
+_STRATEGY_IMPORTS = {
+    "Literal": "typing",
+    "overload": "typing",
+    "SearchStrategy": "hypothesis.strategies",
+    "WireStruct": "msmq_wire.wire.fields",
+}
+_FIRST = next(iter(STRUCTURES))
+_INSPECTED = "Packet | InternalPacket | None"
+"""All that `inspect` finds in bytes of a kind that nobody says."""
+_RESULT = f"""_PacketT_co = TypeVar("_PacketT_co", covariant=True, default={_INSPECTED})
+
+class InspectResult(codec.InspectResult[_PacketT_co], frozen=True, kw_only=True): ...
+"""
 _READER = """class CaptureReader(reader.CaptureReader):
     def __enter__(self) -> Self: ...
     def __iter__(self) -> Iterator[Record[RecordPacket]]: ..."""
@@ -96,20 +114,34 @@ def _overloads(
     yield _signature(function, returns.format(other), {parameter: "str | None"})
 
 
+def _by_stem(function: Callable[..., Any]) -> Iterator[str]:
+    """The overloads of a strategy by the stem of what it draws."""
+    for stem, cls in STRUCTURES.items():
+        chosen = {"stem": f'Literal["{stem}"]'}
+        yield _signature(function, f"SearchStrategy[{cls.__name__}]", chosen, explained=stem == _FIRST)
+    yield _signature(function, f"SearchStrategy[{_STRUCTURE}]", {"stem": "str"})
+
+
 def _inspected() -> Mapping[str, Any]:
     return {stem: cls | None for stem, cls in STRUCTURES.items()}
 
 
+def _stub(what: str, imports: Mapping[str, str], parts: Iterable[str]) -> str:
+    lines = (f"from {module} import {name}" for name, module in imports.items())
+    return "\n".join((_HEAD.format(what), *lines, "", *parts)) + "\n"
+
+
 def text() -> str:
-    """The file that type checkers read."""
-    functions = (
+    """The file that type checkers read in place of the package."""
+    parts = (
+        _RESULT,
         *_overloads(codec.decode, "as_", "{}", "Packet", _STRUCTURE, STRUCTURES),
         _signature(codec.encode, "bytes", None, explained=True),
         *_overloads(
             codec.inspect,
             "as_",
             "InspectResult[{}]",
-            "Packet | InternalPacket | None",
+            _INSPECTED,
             f"{_STRUCTURE} | None",
             _inspected(),
         ),
@@ -118,12 +150,18 @@ def text() -> str:
         ),
         f"\n{_READER}",
     )
-    declared = re.findall(r"^(?:def|class) (\w+)", "\n".join(functions), re.MULTILINE)
-    imports = [f"from {module} import {name}" for name, module in _IMPORTS.items()]
+    declared = re.findall(r"^(?:def|class) (\w+)", "\n".join(parts), re.MULTILINE)
+    imports = dict(_IMPORTS)
     for name, module in vars(msmq_wire)["_MODULES"].items():
         if name not in declared:
             # A name that is imported as itself is a public one; editors list no other.
-            imports.append(f"from {module} import {name} as {name}")
+            imports[f"{name} as {name}"] = _STUBS.get(name, module)
     names = "".join(f'    "{name}",\n' for name in msmq_wire.__all__)
     listed = f"__version__: str\n\n__all__ = [\n{names}]\n"
-    return "\n".join((_HEAD, *imports, "", listed, "\n".join(functions))) + "\n"
+    return _stub("The package", imports, (listed, *parts))
+
+
+def strategies_text() -> str:
+    """What type checkers read of the strategies whose type depends on a stem."""
+    imports = _STRATEGY_IMPORTS | {cls.__name__: cls.__module__ for cls in STRUCTURES.values()}
+    return _stub("Strategies", imports, (*_by_stem(structure), *_by_stem(edge)))

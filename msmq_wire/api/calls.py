@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from msmq_wire.api.call_attributes import CallAttributes
 from msmq_wire.api.capture_iterator import CaptureIterator, CaptureReport, Captures
@@ -21,6 +21,7 @@ from msmq_wire.representation import line
 from msmq_wire.rpc.pdu_protection import Negotiator
 
 if TYPE_CHECKING:
+    from msmq_wire.records import public_record
     from msmq_wire.records.filter.compiling import Filter
 
 
@@ -82,4 +83,4 @@ def call_values(reading: CaptureSequence, matches: Filter | None) -> Iterator[Ca
 
 def _calls(report: CaptureReport, matches: Filter | None) -> Iterator[Call]:
     for values in call_values(report.sequence, matches):
-        yield Call(record=values.record, carried=values.carried)
+        yield Call(record=cast("public_record.Record", values.record), carried=values.carried)

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from msmq_wire.records.message_body import MessageBody
-from msmq_wire.records.record import Record
 from msmq_wire.units import MICROSECOND
 
 if TYPE_CHECKING:
-    from msmq_wire.records.composed import RecordPacket
+    from msmq_wire.records import public_record
 
 _Names = TypeVar("_Names", bound=IntEnum)
 
@@ -25,7 +24,7 @@ _Names = TypeVar("_Names", bound=IntEnum)
 class ColumnAttributes(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """What is read from ``record``, the item of the capture."""
 
-    record: Record[RecordPacket]
+    record: public_record.Record
 
     def _column(self, name: str) -> Any:
         """The value of a column."""

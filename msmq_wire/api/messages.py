@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from msmq_wire.api.capture_iterator import CaptureIterator, CaptureReport, Captures
 from msmq_wire.api.filters import Expressions, filter_of, filters_by_outcome
@@ -23,6 +23,7 @@ from msmq_wire.representation import line
 from msmq_wire.rpc.pdu_protection import Negotiator
 
 if TYPE_CHECKING:
+    from msmq_wire.records import public_record
     from msmq_wire.records.filter.compiling import Filter
 
 
@@ -114,4 +115,5 @@ def _messages(
         if message_of(record, acknowledgments=acknowledgments) is None:
             continue
         if matches is None or matches(Subject(record, outcome_of)):
-            yield Message(record=record, outcome=None if outcome_of is None else outcome_of(record))
+            outcome = None if outcome_of is None else outcome_of(record)
+            yield Message(record=cast("public_record.Record", record), outcome=outcome)

@@ -9,10 +9,19 @@ values at the ends of their fields' ranges; ``mutated(stem)`` draws bytes that w
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from msmq_wire.strategies.calls import DrawnStub, pdus, stubs
 from msmq_wire.strategies.captures import DrawnCapture, captures
 from msmq_wire.strategies.messages import chunks, sections, srmp_requests
-from msmq_wire.strategies.structures import acknowledgments, edge, mutated, packets, structure
+from msmq_wire.strategies.structures import acknowledgments, mutated, packets
+
+if TYPE_CHECKING:
+    from msmq_wire.strategies import overloads
+
+    edge, structure = overloads.edge, overloads.structure
+else:
+    from msmq_wire.strategies.structures import edge, structure
 
 __all__ = [
     "DrawnCapture",

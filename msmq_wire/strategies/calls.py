@@ -14,6 +14,7 @@ from msmq_wire.errors import EncodeError
 from msmq_wire.rpc.interfaces import METHODS
 from msmq_wire.rpc.interfaces.method import Side
 from msmq_wire.rpc.ndr import NDR, NDR64, NDR_BIG_ENDIAN, Syntax, encode_stub
+from msmq_wire.rpc.ndr.structures import NdrStruct
 from msmq_wire.rpc.ndr.stub import StubValue
 from msmq_wire.rpc.pdu.encoding import encode_pdu
 from msmq_wire.rpc.pdu.values import Pdu, Request, Response
@@ -28,7 +29,7 @@ class DrawnStub(msgspec.Struct, frozen=True, kw_only=True):
     method: str
     side: Side
     syntax: Syntax
-    value: Any
+    value: NdrStruct
     data: bytes
 
 

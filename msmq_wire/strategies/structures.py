@@ -30,7 +30,7 @@ from msmq_wire.wire.headers.security_header import SecurityHeader
 from msmq_wire.wire.packets.final_ack import FinalAck
 from msmq_wire.wire.packets.order_ack import OrderAck
 from msmq_wire.wire.packets.user_message import UserMessage
-from msmq_wire.wire.registry import PACKETS
+from msmq_wire.wire.registry import PACKETS, Packet
 from msmq_wire.wire.types.wchar_text import FixedWcharText, WcharText
 
 _MAX_BYTES = 64
@@ -62,9 +62,10 @@ _BY_NAME = {"message_packet", "topology_client_request", "topology_server_reply"
 """Packets that are read where somebody says what they are: a call, or a port."""
 
 
-def packets() -> st.SearchStrategy[Any]:
+def packets() -> st.SearchStrategy[Packet]:
     """Valid packets of every kind that is recognised by its bytes (a ``message_packet`` is not)."""
-    return st.sampled_from(sorted(set(PACKETS) - _BY_NAME)).flatmap(structure)
+    found: st.SearchStrategy[Any] = st.sampled_from(sorted(set(PACKETS) - _BY_NAME)).flatmap(structure)
+    return found
 
 
 def acknowledgments() -> st.SearchStrategy[UserMessage]:

@@ -73,9 +73,11 @@ def test_a_stale_page_is_named(tmp_path: Path) -> None:
         target.write_bytes(path.read_bytes())
     modules = [
         "msmq_wire/__init__.pyi",
+        "msmq_wire/strategies/overloads.pyi",
         *(f"msmq_wire/api/{noun}_attributes.py" for noun in ("message", "call")),
     ]
-    (tmp_path / "msmq_wire" / "api").mkdir(parents=True)
+    for folder in ("api", "strategies"):
+        (tmp_path / "msmq_wire" / folder).mkdir(parents=True)
     for name in ("mkdocs.yml", *modules):
         (tmp_path / name).write_bytes((_ROOT / name).read_bytes())
     page = copy / "structures" / "ping.md"

@@ -17,6 +17,7 @@ from msmq_wire.records.composed import RECORD_TYPES
 from msmq_wire.wire.registry import ENUMERATIONS, STRUCTURES
 
 _ROOT = Path(__file__).resolve().parents[2]
+_IMPORTS = ("import msmq_wire as mw", "from msmq_wire import strategies")
 _FACE = _ROOT / "tests" / "contracts" / "typed_face.py"
 _WRONG = {
     'mw.decode(b"", as_="ping").cooky': '"Ping" has no attribute "cooky"',
@@ -53,6 +54,9 @@ _WRONG = {
     'mw.table("f", "calls").shcema': '"CaptureTable" has no attribute "shcema"',
     'mw.table("f", "calls").schema.nmaes': '"ArrowSchema" has no attribute "nmaes"',
     'mw.table("f", "calls").reader().read_al()': '"ArrowReader" has no attribute "read_al"',
+    'next(mw.messages("f")).record.pakcet': '"Record[Ping | EstablishConnection',
+    'strategies.structure("ping").example().cooky': '"Ping" has no attribute "cooky"',
+    "strategies.packets().example().cookie": "has no attribute",
     "mw.tree(None)": 'Argument 1 to "tree" has incompatible type "None"',
     "mw.UserMesage": 'Module has no attribute "UserMesage"',
 }
@@ -83,7 +87,7 @@ def test_a_program_has_no_any_and_each_mistake_in_one_is_an_error(tmp_path: Path
     face.write_bytes(_FACE.read_bytes())
     assert _checked(face, tmp_path / "cache") == []
     wrong = tmp_path / "wrong.py"
-    wrong.write_text("import msmq_wire as mw\n\n" + "\n".join(_WRONG) + "\n", encoding="utf-8")
+    wrong.write_text("\n".join((*_IMPORTS, "", *_WRONG)) + "\n", encoding="utf-8")
     found: dict[int, str] = {}
     for line in _checked(wrong, tmp_path / "cache"):
         at = re.search(r"wrong\.py:(\d+): error: (.*)", line)
@@ -91,7 +95,7 @@ def test_a_program_has_no_any_and_each_mistake_in_one_is_an_error(tmp_path: Path
         found[int(at[1])] = found.get(int(at[1]), "") + at[2]
     missed = {
         expression: found.get(number, "")
-        for number, (expression, error) in enumerate(_WRONG.items(), 3)
+        for number, (expression, error) in enumerate(_WRONG.items(), len(_IMPORTS) + 2)
         if error not in found.get(number, "")
     }
     assert missed == {}

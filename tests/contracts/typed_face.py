@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from hypothesis.strategies import SearchStrategy
+
 import msmq_wire as mw
+from msmq_wire import strategies
 
 
 def cookies(data: bytes) -> tuple[int, mw.GUID]:
@@ -42,6 +45,51 @@ def kinds(path: str) -> dict[int, mw.RecordPacket]:
         found = {record.id: record.packet for record in reader}
         print(reader.summary.frames, reader.summary.skipped.most_common(1))
     return found
+
+
+def label(record: mw.Record) -> str | None:
+    packet: mw.RecordPacket = record.packet
+    match packet:
+        case mw.SrmpMessage():
+            return packet.label
+        case mw.UserMessage(message_properties_header=mw.MessagePropertiesHeader() as properties):
+            return properties.label.text
+    return record.reason
+
+
+def first(path: str) -> tuple[mw.Record, mw.Record]:
+    record: mw.Record = next(mw.read_capture(path, type="ping"))
+    match record:
+        case mw.Record(type="ping", packet=mw.Ping() as ping):
+            print(ping.cookie, label(next(mw.messages(path)).record))
+    return record, mw.Record(id=record.id, type="gap")
+
+
+def inspected(data: bytes) -> mw.InspectResult:
+    result: mw.InspectResult = mw.inspect(data)
+    packet: mw.Packet | mw.InternalPacket | None = result.packet
+    print(packet, mw.inspect(data, as_="ping") == result)
+    return result
+
+
+def drawn() -> tuple[SearchStrategy[mw.Packet], SearchStrategy[mw.Ping], SearchStrategy[mw.GUID]]:
+    valid: list[SearchStrategy[mw.UserMessage]] = [
+        strategies.structure("user_message"),
+        strategies.acknowledgments(),
+        strategies.captures().map(lambda drawn: drawn.messages[0]),
+    ]
+    several: list[SearchStrategy[list[bytes]]] = [
+        strategies.chunks(b"data"),
+        strategies.sections().map(lambda drawn: [drawn[0], *(one.data for one in drawn[1])]),
+        strategies.stubs("R_OpenQueue").map(lambda drawn: [drawn.data, repr(drawn.value).encode()]),
+    ]
+    bytes_: list[SearchStrategy[bytes]] = [
+        strategies.mutated("ping"),
+        strategies.pdus(),
+        strategies.srmp_requests(),
+    ]
+    print(valid, several, bytes_)
+    return strategies.packets(), strategies.edge("ping"), strategies.structure("guid")
 
 
 def worst(data: bytes) -> str:

@@ -13,7 +13,7 @@ import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it has no stubs
 import pytest
 
-from msmq_wire import Record, read_capture
+from msmq_wire import read_capture
 from msmq_wire.capture.listing import Capture, CaptureFile, captures_of, list_files
 from msmq_wire.capture.pcap import Frame
 from msmq_wire.capture.places import Place, place_of
@@ -22,6 +22,7 @@ from msmq_wire.capture.source import read_frames
 from msmq_wire.capture.writer import write_pcap
 from msmq_wire.detection import Finding, Judge
 from msmq_wire.errors import CaptureError
+from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.sessions import Session, Story, budget, follow
 from msmq_wire.spark import capture_job

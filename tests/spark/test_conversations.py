@@ -17,13 +17,14 @@ from backports import zstd
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from msmq_wire import Record, read_capture
+from msmq_wire import read_capture
 from msmq_wire.capture.listing import list_files
 from msmq_wire.capture.pcap import Frame
 from msmq_wire.capture.reader import CaptureReader
 from msmq_wire.capture.source import read_frames
 from msmq_wire.capture.writer import write_pcap
 from msmq_wire.errors import CaptureError
+from msmq_wire.records.record import Record
 from msmq_wire.spark import conversations
 from msmq_wire.spark.conversations import Conversations
 from msmq_wire.spark.frame_runs import RUN_ORDER, RUN_SCHEMA

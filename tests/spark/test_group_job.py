@@ -16,12 +16,12 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import rand
 
-from msmq_wire import Record
 from msmq_wire.capture.listing import Capture, captures_of, list_files
 from msmq_wire.capture.pcap import Frame
 from msmq_wire.capture.places import Place
 from msmq_wire.capture.source import read_frames
 from msmq_wire.capture.writer import write_pcap
+from msmq_wire.records.record import Record
 from msmq_wire.spark import group_job
 from msmq_wire.spark.capture_job import TaskResult
 from msmq_wire.spark.conversations import Conversations

@@ -8,9 +8,9 @@ from typing import Any
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 import pytest
 
-from msmq_wire import Record
 from msmq_wire.capture.capture_reading import CaptureReading
 from msmq_wire.capture.listing import captures_of, list_files
+from msmq_wire.records.record import Record
 from msmq_wire.spark.item_rows import ITEM_FIELDS, item_columns, items_of, run_of
 from tests.effort import in_batches
 from tests.whole_repr import whole_repr

@@ -13,13 +13,14 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from msmq_wire import Record, encode, inspect, read_capture, strategies
+from msmq_wire import encode, inspect, read_capture, strategies
 from msmq_wire.cli.render import tree_writer
 from msmq_wire.cli.render.screen import Screen
 from msmq_wire.cli.render.tree_writer import TreeWriter
 from msmq_wire.engines.message_builder import build_message
 from msmq_wire.errors import CaptureError
 from msmq_wire.records.message import message_of
+from msmq_wire.records.record import Record
 from msmq_wire.records.tree.tree import Tree, TreeOptions, print_record
 from msmq_wire.records.tree.tree_node import Block
 from msmq_wire.wire.registry import PACKETS

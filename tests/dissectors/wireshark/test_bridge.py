@@ -14,9 +14,10 @@ from typing import Any
 
 import pytest
 
-from msmq_wire import CaptureError, Record, read_capture
+from msmq_wire import CaptureError, read_capture
 from msmq_wire.records.decoder import decoded
 from msmq_wire.records.finder import PacketFinder
+from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.records.view import record_view
 from msmq_wire.rpc.pdu_protection import Negotiation, ProtectedPdu, Unwrapped
