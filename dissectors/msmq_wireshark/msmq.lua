@@ -637,9 +637,9 @@ local function decode(data, stem)
     v._stem = kind
     for _, inside in ipairs(roots[kind].inside or {}) do
       local holder = v
-      for i = 1, #inside.at - 1 do holder = holder and holder[inside.at[i]] end
+      for i = 1, #inside.at - 1 do holder = holder and reached(holder, inside.at[i]) end
       local last = inside.at[#inside.at]
-      if holder and holder[last] == inside.size then
+      if holder and reached(holder, last) == inside.size then
         -- Its offsets count in the packet, as all others.
         v[inside.name] = D[inside.decoder](holder["@" .. last], v)
       end

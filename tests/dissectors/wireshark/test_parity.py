@@ -137,7 +137,7 @@ def _compare(result: InspectResult, shown: Shown) -> list[str]:
     value, expected = result.packet, view(result.packet)
     root = node
     if name == "msmq" and result.type in _PORTS:
-        root = node.children[result.type][0]
+        root = node.children.get(result.type, [Node()])[0]
     if not isinstance(value, WireStruct):
         if value is not None:
             found += _difference("value", expected, None, root, "value")
