@@ -17,14 +17,18 @@ class SampleEdit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What was done to valid bytes.
 
     ``how`` is "set" (the bytes of the field at ``path`` hold ``value``), "cut" (the bytes end at
-    ``offset``) or "append" (bytes were added there).
+    ``offset``), "append" (bytes were added there) or "several" (each field in ``edits`` was set, and sizes
+    and bits that announce parts agree with that). ``breaks`` is the code of the rule that several changes
+    were made to break.
     """
 
-    how: Literal["set", "cut", "append"]
+    how: Literal["set", "cut", "append", "several"]
     offset: int
     path: str = ""
     length: int = 0
     value: int | None = None
+    breaks: str = ""
+    edits: tuple[SampleEdit, ...] = ()
 
 
 class ExpectedPlace(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,17 +1,18 @@
 """Samples of the declared structures: valid ones, each field at the ends of its range, each cut.
 
 The rule kept here: a field is set in the bytes, whatever else it decides. So a length, a count, a selector
-and a presence bit each lie once, and nobody lists them.
+and a presence bit each lie once, and nobody lists them. Where a rule needs several fields, they are declared.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from msmq_wire.corpus.bases import bases, scalar_bases
 from msmq_wire.corpus.leaves import Leaf, absent_parts, leaves, named_bits
 from msmq_wire.corpus.sample import Expected, Sample, SampleEdit, SampleSequence, error_place, places
+from msmq_wire.corpus.violations import VIOLATIONS, violating
 from msmq_wire.engines import reference
 from msmq_wire.engines.codec import InspectResult, inspect
 from msmq_wire.wire.fields import WireStruct
@@ -48,6 +49,10 @@ def structure_samples(group: str, stem: str) -> Iterator[Sample]:
         yield sequence.sample(
             data, _expected(stem, data), SampleEdit(how="append", offset=len(encoded[0]), length=2)
         )
+    for must in cls.MUSTS if issubclass(cls, WireStruct) else ():
+        rule = f"{stem}.{must.code}"
+        if rule in VIOLATIONS:
+            yield _broken(sequence, stem, values[0], rule)
 
 
 def _patterned(stem: str, data: bytes) -> bytes:
@@ -94,7 +99,7 @@ def _set(sequence: SampleSequence, stem: str, data: bytes, leaf: Leaf, value: in
         change = SampleEdit(
             how="set", path=leaf.path, offset=leaf.span.offset, length=leaf.span.length, value=value
         )
-        yield sequence.sample(changed, _expected(stem, changed, about=leaf.path), change)
+        yield sequence.sample(changed, _expected(stem, changed, about=(leaf.path,)), change)
 
 
 def _cuts(sequence: SampleSequence, stem: str, data: bytes, found: list[Leaf]) -> Iterator[Sample]:
@@ -107,12 +112,37 @@ def _cuts(sequence: SampleSequence, stem: str, data: bytes, found: list[Leaf]) -
             yield sequence.sample(cut, _expected(stem, cut), SampleEdit(how="cut", offset=size))
 
 
-def _expected(stem: str, data: bytes, *, whole: bool = False, about: str = "") -> Expected:
+def _broken(sequence: SampleSequence, stem: str, value: WireStruct, rule: str) -> Sample:
+    """The value with the changes that break a rule together."""
+    violation = VIOLATIONS[rule]
+    data = reference.build(violating(value, violation))
+    paths = (*violation.fields, *violation.lies)
+    edits = [
+        SampleEdit(
+            how="set",
+            path=leaf.path,
+            offset=leaf.span.offset,
+            length=leaf.span.length,
+            value=leaf.value if isinstance(leaf.value, int) else None,
+        )
+        for leaf in _leaves(stem, data)
+        if _is_in(leaf.path, paths)
+    ]
+    change = SampleEdit(how="several", offset=edits[0].offset, breaks=rule, edits=tuple(edits))
+    return sequence.sample(data, _expected(stem, data, about=paths), change)
+
+
+def _is_in(path: str, parts: Sequence[str]) -> bool:
+    """Whether a field is one of some parts, or in one of them."""
+    return any(path == part or path.startswith((f"{part}.", f"{part}[")) for part in parts)
+
+
+def _expected(stem: str, data: bytes, *, whole: bool = False, about: Sequence[str] = ()) -> Expected:
     result: InspectResult = inspect(data, stem, engine="reference")
     shown: list[Leaf] = []
     absent: list[str] = []
     if isinstance(result.packet, WireStruct):
-        shown = [one for one in leaves(result.packet) if whole or one.path == about]
+        shown = [leaf for leaf in leaves(result.packet) if whole or _is_in(leaf.path, about)]
         absent = absent_parts(result.packet) if whole else []
     return Expected(
         type=result.type or "",
