@@ -25,6 +25,8 @@ _RETURNS = {
     "read_capture": "Iterator[Record[RecordPacket]]",
 }
 """What type checkers read of functions whose type depends on a parameter, without it."""
+_STABLE_IN_LAB = ("BinaryProtocol", "BinarySettings", "ModelQueueManager", "SessionState", "Timers")
+"""What the third recipe of the page Fuzzing imports."""
 _SPACES = re.compile(r"\s+")
 _ROLE = re.compile(r"``([^`]+)``|(?<!`)`([^`]+)`(?!`)")
 
@@ -149,11 +151,14 @@ def blocks() -> dict[str, str]:
         ),
     }
     unseal = ", ".join(code(name) for name in sorted(_names()) if name not in msmq_wire.__all__)
+    lab = ", ".join(map(code, _STABLE_IN_LAB))
     rows["stable"] = table(
         ("Names", "From 0.3.0 on"),
         [
             ("the names in `msmq_wire.__all__`, with their parameters and fields", "only grow"),
             (f"with the extra `unseal`: {unseal}", "only grow"),
+            ("with the extra `fuzz`: the names in `msmq_wire.strategies.__all__`", "only grow"),
+            (f"in `msmq_wire.lab.model`, as [Fuzzing](fuzzing.md) uses them: {lab}", "only grow"),
             ("stems, fields and bits of structures, types of records, codes of anomalies", "only grow"),
             ("any other module, and every name that begins with `_`", "may change"),
             ("texts of errors, reprs, pickles", "may change"),

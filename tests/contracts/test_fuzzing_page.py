@@ -36,7 +36,8 @@ PROPERTIES = (
     "test_damaged_bytes_are_refused_or_read_alike",
     "test_a_length_past_the_end_is_refused",
 )
-OF_A_STREAM: tuple[Fault, ...] = ("session", "boundary")
+STREAM = "test_a_stream_gives_each_packet_with_its_last_byte"
+OF_A_STREAM: tuple[Fault, ...] = ("session", "boundary", "merged")
 """The faults of the reassembler, which the properties of single packets do not use."""
 
 
@@ -82,7 +83,7 @@ def fails(test: Callable[[], Any]) -> bool:
 def test_a_right_parser_has_all_properties(tmp_path: Path) -> None:
     with parser(""):
         found = properties(tmp_path)
-        for name in PROPERTIES:
+        for name in (*PROPERTIES, STREAM):
             found[name]()
         found["TestSession"]("runTest").runTest()
 
@@ -96,7 +97,14 @@ def test_properties_find_each_fault(fault: Fault, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fault", ["endianness", "sign", "bit", *OF_A_STREAM])
+@pytest.mark.parametrize("fault", OF_A_STREAM)
+def test_the_property_of_a_stream_finds_each_fault_of_the_reassembler(fault: Fault, tmp_path: Path) -> None:
+    with parser(fault):
+        assert fails(properties(tmp_path)[STREAM])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", ["endianness", "sign", "bit", "session", "boundary"])
 def test_a_session_finds_faults_of_valid_packets_and_of_the_stream(fault: Fault, tmp_path: Path) -> None:
     with parser(fault):
         assert fails(properties(tmp_path)["TestSession"]("runTest").runTest)
@@ -130,8 +138,9 @@ def test_a_corpus_finds_nothing_in_a_right_parser(folder: Path, monkeypatch: pyt
         ("sign", "establish_connection_header.time_stamp is 3048386476, not -1246580820"),
         ("bit", "base_header.pr is 1, not"),
         ("order", "user_message/valid-0002.bin: refused: "),
-        ("session", "does not give the packet"),
-        ("boundary", "does not give the packet"),
+        ("session", "is refused: lost the packet boundary"),
+        ("boundary", "does not give both packets"),
+        ("merged", "does not give both packets"),
     ],
 )
 def test_a_corpus_finds_each_fault(
@@ -164,6 +173,19 @@ SERVER_TESTS = (
     "test_a_length_past_the_end_is_refused",
     "test_damaged_packets_do_no_harm",
 )
+
+
+def test_what_the_recipes_import_is_stable() -> None:
+    found = {
+        name
+        for recipe in recipes()
+        for module, names in re.findall(r"^from (msmq_wire[\w.]*) import (.+)$", recipe, re.MULTILINE)
+        for name in names.split(", ")
+        if (module, names) != ("msmq_wire", "strategies")
+    }
+    table = (PAGE.parent / "python-api.md").read_text(encoding="utf-8").partition("## What is stable")[2]
+    assert found == {"BinaryProtocol", "BinarySettings", "ModelQueueManager", "SessionState", "Timers"}
+    assert [name for name in found if f"`{name}`" not in table.partition("## Functions")[0]] == []
 
 
 @pytest.mark.slow

@@ -6,11 +6,12 @@ import struct
 from typing import Any, Literal, TypeAlias, get_args
 
 Fault: TypeAlias = Literal[
-    "", "endianness", "padding", "length", "sign", "bit", "order", "session", "boundary"
+    "", "endianness", "padding", "length", "sign", "bit", "order", "session", "boundary", "merged"
 ]
 FAULTS: tuple[Fault, ...] = tuple(fault for fault in get_args(Fault) if fault)
 """A big-endian field, one padding for several items, a length that may pass PacketSize, a signed number,
-a bit one place off, ConnectorType too early, a SessionHeader counted twice, a packet given a byte late."""
+a bit one place off, ConnectorType too early, a SessionHeader counted twice, a packet given a byte late,
+one packet of those that arrive in one piece."""
 
 
 class _Cursor:
@@ -204,8 +205,8 @@ class Stream:
     def feed(self, piece: bytes) -> list[bytes]:
         """The packets that are whole now."""
         self._held += piece
-        packets = []
-        while len(self._held) >= 16:
+        packets: list[bytes] = []
+        while len(self._held) >= 16 and not (packets and self._fault == "merged"):
             [flags] = struct.unpack_from("<H", self._held, 2)
             [size] = struct.unpack_from("<I", self._held, 8)
             if self._held[4:8] != b"LIOR" or not 16 <= size <= 0x400000:
