@@ -42,7 +42,8 @@ class CaptureIterator(Iterator[_T]):
 
     Iterate once: a second loop gives nothing, and ``repr`` says that it has ended. `list` keeps the items.
     ``errors`` and ``notices`` are complete when the iteration has ended; a CaptureWarning then says what is
-    missing. `close` ends it early and closes the file, as the end of a ``with`` block does.
+    missing. `close` ends it early and closes the file, as the end of a ``with`` block does; the warning is
+    then of what was met until there.
     """
 
     def __init__(self, reading: CaptureReport, items: Iterator[_T]) -> None:
@@ -91,11 +92,12 @@ class CaptureIterator(Iterator[_T]):
         return self._reading.sequence.counts.frames
 
     def close(self) -> None:
-        """End the iteration and close the file."""
+        """End the iteration and close the file; what is missing so far is a CaptureWarning."""
         self._ended = True
         close: Callable[[], None] | None = getattr(self._items, "close", None)
         if close is not None:
             close()
+        self._reading.warn()
 
 
 class CaptureReport:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from operator import is_
+from typing import Self
 
 import msgspec
 
 from msmq_wire.api.capture_iterator import CaptureIterator, CaptureReport, Captures
 from msmq_wire.api.filters import OUTCOME_AT_END, OUTCOME_WAY, Expressions, expressions_in
-from msmq_wire.arguments import shown, texts
+from msmq_wire.arguments import nearest, shown, texts
 from msmq_wire.capture.capture_sequence import CaptureSequence
 from msmq_wire.detection import RULES, SEVERITIES, Finding, Severity
 from msmq_wire.detection.filtering import FindingFilter, findings_vocabulary
@@ -47,14 +48,29 @@ def findings(
 
     Raises ArgumentError for a wrong filter, rule or level, and CaptureError as `messages` does.
     """
-    if level not in SEVERITIES:
-        raise ArgumentError(f"level is one of {', '.join(SEVERITIES)}, not {shown(level)}")
-    asked: Mapping[str, Rule] = RULES if rules is None else rules_named(texts("rules", rules))
-    wanted = finding_filter_of(filter)
+    asked = FindingChoice.of(level, rules, filter)
     report = CaptureReport(
         path, ports=ports, streams=True, negotiator=negotiator, memory=memory, recursive=recursive
     )
-    return CaptureIterator(report, matching_findings(report, asked, wanted, SEVERITIES.index(level)))
+    return CaptureIterator(report, matching_findings(report, asked))
+
+
+class FindingChoice(msgspec.Struct, frozen=True):
+    """Which findings are asked for: of some rules, from a severity on, those that match."""
+
+    rules: Mapping[str, Rule] = RULES
+    least: int = 0
+    matches: FindingFilter | None = None
+
+    @classmethod
+    def of(cls, level: Severity, rules: str | Sequence[str] | None, filter_: Expressions) -> Self:
+        """What the arguments ask for. Raises ArgumentError for a wrong one."""
+        if level not in SEVERITIES:
+            near = nearest(level, SEVERITIES)
+            guess = near and f": did you mean {near!r}?"
+            raise ArgumentError(f"level is one of {', '.join(SEVERITIES)}, not {shown(level)}{guess}")
+        asked = RULES if rules is None else rules_named(texts("rules", rules))
+        return cls(asked, SEVERITIES.index(level), finding_filter_of(filter_))
 
 
 def finding_filter_of(given: Expressions) -> FindingFilter | None:
@@ -83,13 +99,11 @@ def judged(
         yield from judge.finish()
 
 
-def matching_findings(
-    report: CaptureReport, rules: Mapping[str, Rule], wanted: FindingFilter | None, least: int = 0
-) -> Iterator[Finding]:
-    """The findings of some rules that match, from the severity with the number ``least`` on."""
-    judge = RedactingJudge(rules, Redactor(set()), budget=report.sequence.budget)
-    for finding in judged(report.sequence, judge, wanted):
-        if finding.rank >= least and (wanted is None or finding in wanted):
+def matching_findings(report: CaptureReport, asked: FindingChoice) -> Iterator[Finding]:
+    """The findings that are asked for."""
+    judge = RedactingJudge(asked.rules, Redactor(set()), budget=report.sequence.budget)
+    for finding in judged(report.sequence, judge, asked.matches):
+        if finding.rank >= asked.least and (asked.matches is None or finding in asked.matches):
             yield _located(finding)
     report.dropped = judge.left_out
     report.more = tuple(beyond(judge.more))

@@ -16,12 +16,12 @@ import msgspec
 from msmq_wire.api.calls import call_values
 from msmq_wire.api.capture_iterator import CaptureReport, Captures, stream_of
 from msmq_wire.api.filters import Expressions, filter_of, filters_by_outcome
-from msmq_wire.api.findings import finding_filter_of, matching_findings
+from msmq_wire.api.findings import FindingChoice, matching_findings
 from msmq_wire.api.limits import READ_ONCE, READ_TWICE
 from msmq_wire.api.outcomes import Outcomes
 from msmq_wire.arguments import none_of, texts
 from msmq_wire.capture.source import can_seek
-from msmq_wire.detection import RULES
+from msmq_wire.detection import Severity
 from msmq_wire.detection.columns import (
     FINDING_ALIASES,
     FINDING_COLUMNS,
@@ -29,7 +29,6 @@ from msmq_wire.detection.columns import (
     FindingRow,
     FindingView,
 )
-from msmq_wire.detection.filtering import FindingFilter
 from msmq_wire.errors import ArgumentError, CaptureError, MsmqWireError
 from msmq_wire.html_values import rows_html
 from msmq_wire.records.call import CALL_COLUMNS
@@ -68,7 +67,8 @@ class _Choice(msgspec.Struct, frozen=True):
 
     columns: tuple[Column, ...]
     matches: Filter | None = None
-    findings: FindingFilter | None = None
+    findings: FindingChoice = FindingChoice()
+    acknowledgments: bool = False
     by_outcome: bool = False
 
     @property
@@ -164,6 +164,9 @@ def table(
     *,
     columns: str | Sequence[str] | None = None,
     filter: Expressions = None,
+    all: bool = False,
+    level: Severity = "info",
+    rules: str | Sequence[str] | None = None,
     ports: Ports = (),
     negotiator: Negotiator | None = None,
     memory: int | None = None,
@@ -172,19 +175,22 @@ def table(
     """The messages, calls, findings or packets of captures as a `CaptureTable`.
 
     ``columns`` are names as ``--columns`` of the command takes them: ``"id,time,label"``, ``"+outcome"``,
-    ``"all"``, or a list. All other arguments are those of `messages`. Where messages have their ``outcome``,
-    or ``filter`` asks for it, captures are read twice.
+    ``"all"``, or a list. ``level`` and ``rules`` are those of `findings`, ``all`` and the other arguments
+    those of `messages`. Where messages have their ``outcome``, or ``filter`` asks for it, captures are read
+    twice.
 
     A table is read anew by each that asks, so give it paths. A file object that can seek is read from where
     it is now. A pipe and ``"-"`` give their rows once, and no outcomes.
 
-    Raises ArgumentError for a name that is no column, for a wrong filter and for outcomes of what can be read
-    only once, ImportError without the extra ``arrow``.
+    Raises ArgumentError for a name that is no column, for a wrong filter, rule or level, for an argument of
+    other rows, and for outcomes of what can be read only once, ImportError without the extra ``arrow``.
     """
     if rows not in get_args(Rows):
         raise ArgumentError(none_of(rows, get_args(Rows)))
     if any(find_spec(name) is None for name in ("numpy", "pyarrow")):
         raise ImportError('a table needs numpy and pyarrow: pip install "msmq-wire[arrow]"')
+    _check_belongs(rows, "messages", all=all)
+    _check_belongs(rows, "findings", level=level != "info", rules=rules is not None)
     stream = stream_of(path)
     start = stream.tell() if stream is not None and can_seek(stream) else None
 
@@ -205,7 +211,18 @@ def table(
     wanted = None if columns is None else ",".join(texts("columns", columns))
     report = read()
     choice = _chosen(rows, wanted, filter, once=report.sequence.once)
+    if rows == "findings":
+        choice = msgspec.structs.replace(choice, findings=FindingChoice.of(level, rules, filter))
+    else:
+        choice = msgspec.structs.replace(choice, acknowledgments=all)
     return CaptureTable(f"{rows} of {report.title}", rows, choice, read)
+
+
+def _check_belongs(rows: Rows, to: Rows, **given: bool) -> None:
+    """Raises ArgumentError for an argument that rows of another kind have."""
+    for name, is_given in given.items():
+        if is_given and rows != to:
+            raise ArgumentError(f"{name} is an argument for {to}, not for {rows}")
 
 
 class _Columns(msgspec.Struct, frozen=True):
@@ -221,13 +238,10 @@ def _chosen(rows: Rows, wanted: str | None, filter_: Expressions, *, once: bool)
     messages = rows == "messages"
     if messages and once and (names_outcome(wanted) or filters_by_outcome(filter_)):
         raise ArgumentError(f"{OUTCOME.name} {READ_TWICE}")
-    if rows == "findings":
-        matches, findings = None, finding_filter_of(filter_)
-    else:
-        matches, findings = filter_of(filter_, outcomes=messages), None
+    matches = None if rows == "findings" else filter_of(filter_, outcomes=messages)
     chosen = JSON_COLUMNS if rows == "findings" and wanted is None else _named(rows, wanted, once=once)
     by_outcome = messages and (OUTCOME in chosen or filters_by_outcome(filter_))
-    return _Choice(chosen, matches, findings, by_outcome)
+    return _Choice(chosen, matches, by_outcome=by_outcome)
 
 
 def _named(rows: Rows, wanted: str | None, *, once: bool) -> tuple[Column, ...]:
@@ -255,15 +269,15 @@ def _messages(report: CaptureReport, choice: _Choice) -> _Values:
     outcome_of, of_all = (None, None) if outcomes is None else (outcomes.of_record, outcomes.of_all)
     if outcomes is not None:
         report.dropped = outcomes.left_out
-    names, projection = choice.names, None
+    names, projection, acknowledgments = choice.names, None, choice.acknowledgments
     if choice.matches is None:
-        projection = message_projection(names, rows_of_values, of_all, acknowledgments=False)
+        projection = message_projection(names, rows_of_values, of_all, acknowledgments=acknowledgments)
     for item in report.sequence.projected(projection):
         if isinstance(item, ProjectedRows):
             yield item.lines
             continue
         record = located(item)
-        message = message_of(record)
+        message = message_of(record, acknowledgments=acknowledgments)
         if message is not None and (choice.matches is None or choice.matches(Subject(record, outcome_of))):
             row = message_row(record, message, None if outcome_of is None else outcome_of(record))
             yield ([row[name] for name in names],)
@@ -277,7 +291,7 @@ def _calls(report: CaptureReport, choice: _Choice) -> _Values:
 def _findings(report: CaptureReport, choice: _Choice) -> _Values:
     row = FindingView if choice.columns is JSON_COLUMNS else FindingRow
     names = choice.names
-    for finding in map(row, matching_findings(report, RULES, choice.findings)):
+    for finding in map(row, matching_findings(report, choice.findings)):
         yield ([finding[name] for name in names],)
 
 

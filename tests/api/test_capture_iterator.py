@@ -83,6 +83,25 @@ def test_each_warning_comes_once_and_only_at_the_end() -> None:
     assert [str(error) for error in found.errors] == [_DAMAGE]
 
 
+def test_closing_early_warns_of_what_was_met_until_then() -> None:
+    found = mw.messages([_CUT, _DEMO], outcomes=False)
+    assert [next(found).label, next(found).label] == ["first", "order 4711"]
+    assert _warned(found.close) == [_DAMAGE]
+    assert _warned(found.close) == []
+    # The damage is behind the first message.
+    found = mw.messages(_CUT, outcomes=False)
+    assert next(found).label == "first"
+    assert _warned(found.close) == []
+
+
+def test_a_block_that_ends_early_warns_of_what_was_met_until_then() -> None:
+    with (
+        pytest.warns(mw.CaptureWarning, match="is cut inside a record"),
+        mw.messages([_CUT, _DEMO], outcomes=False) as found,
+    ):
+        assert [next(found).label, next(found).label] == ["first", "order 4711"]
+
+
 def test_a_warning_that_is_an_error_comes_after_all_items() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -26,6 +26,8 @@ def test_what_is_wrong_is_said_before_anything_is_read() -> None:
         mw.findings("no such file", rules=["LEN-EVN"])
     with pytest.raises(mw.MsmqWireError, match="level is one of info, low, medium, high, not 'severe'"):
         mw.findings("no such file", level="severe")  # type: ignore[arg-type]  # it is none
+    with pytest.raises(mw.MsmqWireError, match=r"high, not 'hgih': did you mean 'high'\?$"):
+        mw.findings("no such file", level="hgih")  # type: ignore[arg-type]  # it is none
     with pytest.raises(mw.MsmqWireError, match="nothing is called 'lable'"):
         mw.findings("no such file", filter="lable ~ order")
     with pytest.raises(mw.CaptureError, match="cannot open"):

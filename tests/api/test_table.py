@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +23,7 @@ from tests.splitting import split
 
 _FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 _DEMO = _FIXTURES / "captures" / "demo.pcap"
+_ATTACK = _FIXTURES / "digest" / "fault_and_attack.pcap"
 _CALLS = _FIXTURES / "rpc_captures" / "rpc_none_ndr.pcap"
 _LABELS = ["order 4711", "payment 93", "catalogue 2026-11-20"]
 _COMMANDS = {"messages": "messages", "calls": "calls", "findings": "findings", "packets": "decode"}
@@ -48,6 +50,45 @@ def test_a_table_can_be_read_more_than_once() -> None:
     for _ in range(2):
         assert pa.table(table).column("label").to_pylist() == _LABELS
         assert pa.RecordBatchReader.from_stream(table).read_all().num_rows == 3
+
+
+def test_findings_are_chosen_by_level_and_rule() -> None:
+    def found(**given: Any) -> list[str]:
+        ids: list[str] = pa.table(mw.table(_ATTACK, "findings", columns="rule", **given))[0].to_pylist()
+        return ids
+
+    assert found(level="high") == ["LEN-ENV", "SES-NAKED"]
+    assert found(rules="len_env") == ["LEN-ENV"]
+    assert found(level="high", rules=["SES-NAKED", "LEN-ENV"], filter="rule != LEN-ENV") == ["SES-NAKED"]
+    assert len(found()) > 2
+
+
+def test_messages_have_acknowledgments_where_all_are_asked_for() -> None:
+    for columns in ("id", "id,body_text"):
+        for all_, ids in ((False, [10, 11, 13]), (True, [10, 11, 12, 13, 15])):
+            table = pa.table(mw.table(_DEMO, "messages", all=all_, columns=columns))
+            assert table["id"].to_pylist() == ids
+
+
+@pytest.mark.parametrize(
+    ("rows", "given", "text"),
+    [
+        ("messages", {"level": "high"}, "level is an argument for findings, not for messages"),
+        ("calls", {"rules": "LEN-ENV"}, "rules is an argument for findings, not for calls"),
+        ("findings", {"all": True}, "all is an argument for messages, not for findings"),
+        ("findings", {"level": "hgih"}, "not 'hgih': did you mean 'high'?"),
+        (
+            "findings",
+            {"rules": "LEN-EVN"},
+            "no rule is called 'LEN-EVN'; did you mean LEN-ENV or LEN-SEC or LEN-EXT?",
+        ),
+    ],
+)
+def test_an_argument_that_is_wrong_or_of_other_rows_is_refused(
+    rows: Rows, given: dict[str, Any], text: str
+) -> None:
+    with pytest.raises(mw.ArgumentError, match=f"{re.escape(text)}$"):
+        mw.table(_DEMO, rows, **given)
 
 
 def test_messages_have_their_outcome_where_it_is_asked_for() -> None:

@@ -164,7 +164,8 @@ def steps(path: str) -> Iterator[mw.ExplainedStep]:
 
 
 def columns(path: str) -> list[str]:
-    table: mw.CaptureTable = mw.table(path, "messages", columns=["id", "label"])
+    table: mw.CaptureTable = mw.table(path, "messages", columns=["id", "label"], all=True)
+    print(mw.table(path, "findings", level="high", rules="LEN-ENV"))
     for rows in table.reader():
         print(rows.num_rows, rows.to_pylist())
     print(table.schema.field("label").type, table.errors, table.notices)
