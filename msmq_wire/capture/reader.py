@@ -32,8 +32,10 @@ _T = TypeVar("_T")
 _CHUNK_SIZE = 1 << 21
 """Bytes that are taken together: rows gain nothing from more, and what is made of small frames is 20 times as
 much."""
-_WORTH_COLUMNS = 1 << 20
+_WORTH_COLUMNS = 3 << 20
 """Bytes of a file that take longer to read frame by frame than it takes to load numpy and pyarrow."""
+_GAIN_OF_BATCHES = 3
+"""Taking batches gains so many times as much as taking records."""
 
 
 class Summary(msgspec.Struct):
@@ -90,7 +92,7 @@ class CaptureReader:
     ) -> None:
         self.source = Source(source)
         self.summary: Summary = Summary() if after is None else Summary(packets=after.summary.packets)
-        self._columns = self._worth_columns() if columns is None else columns
+        self._columns = columns
         self._joined = joined
         self._after: int = 0 if after is None else after._after + after.summary.frames
         if joined is not None:
@@ -128,7 +130,7 @@ class CaptureReader:
 
     def projected(self, projection: Projection) -> Iterator[Record | ProjectedRows]:
         """Iterate over records, and over rows in place of those that are messages."""
-        if not self._columns:
+        if not self._by_column():
             # A row of a pipe must not wait for the next one.
             yield from projected_records(self, projection, at_once=self.source.total is None)
             return
@@ -138,6 +140,7 @@ class CaptureReader:
 
     def batched(self) -> Iterator[Record | PacketBatch]:
         """Iterate over batches where frames are read by column, and over the records of all else."""
+        self._columns = self._by_column(_GAIN_OF_BATCHES)
         for item in self._walk(lambda batch: iter((batch,))):
             self.summary.packets.update((item.type,) if isinstance(item, Record) else item.types())
             yield item
@@ -153,9 +156,12 @@ class CaptureReader:
             pass
         return self.last_id
 
-    def _worth_columns(self) -> bool:
+    def _by_column(self, gain: int = 1) -> bool:
+        """Whether frames are read by column, which is said or gains time."""
+        if self._columns is not None:
+            return self._columns
         total = self.source.total
-        if total is None or total < _WORTH_COLUMNS or default_engine() == "reference":
+        if total is None or total * gain < _WORTH_COLUMNS or default_engine() == "reference":
             return False
         return find_spec("numpy") is not None and find_spec("pyarrow") is not None
 
@@ -165,7 +171,7 @@ class CaptureReader:
         summary.skipped, summary.notices = finder.skipped, finder.notices
         failure: CaptureError | None = None
         try:
-            yield from self._read_columns(reported) if self._columns else self._read_frames()
+            yield from self._read_columns(reported) if self._by_column() else self._read_frames()
         except CaptureError as error:
             if not self.source.is_capture:
                 raise

@@ -323,7 +323,7 @@ def test_a_pipe_a_small_file_and_the_reference_engine_are_read_frame_by_frame(
         def seekable(self) -> bool:
             return False
 
-    def by_column(source: Any) -> bool:
+    def by_column(source: Any, *, batched: bool = False) -> bool:
         built: list[BatchReader] = []
         build = BatchReader.__init__
 
@@ -333,7 +333,7 @@ def test_a_pipe_a_small_file_and_the_reference_engine_are_read_frame_by_frame(
 
         with monkeypatch.context() as patch:
             patch.setattr(BatchReader, "__init__", noted)
-            list(read_capture(source))
+            list(CaptureReader(source).batched() if batched else read_capture(source))
         return bool(built)
 
     data = traffic(2, 30, 0)
@@ -344,6 +344,9 @@ def test_a_pipe_a_small_file_and_the_reference_engine_are_read_frame_by_frame(
     assert by_column(io.BytesIO(data))
     assert not by_column(Pipe(data))
     assert not by_column(DEMO)
+    monkeypatch.setattr(reader, "_WORTH_COLUMNS", 3 * len(data))
+    assert not by_column(path)
+    assert by_column(path, batched=True)
     monkeypatch.setattr(reader, "default_engine", lambda: "reference")
     assert not by_column(path)
 
