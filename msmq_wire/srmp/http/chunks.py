@@ -74,6 +74,6 @@ class ChunkReader:
         block = bytes(self._line)
         if block in (b"\r\n", b"\n") or block.endswith(BLANK_LINES):
             self.trailers, _ = header_fields(block)
-            self.problem = fields_problem(block, self.trailers)
-            self.done = not self.problem
+            self.done = not fields_problem(block, self.trailers)
+            self.problem = "" if self.done else "the trailers break the grammar of headers"
             self._line.clear()
