@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 
 __version__ = "0.2.0"
 
@@ -180,4 +181,5 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     dunders = (name for name in globals() if name.startswith("__") and name.endswith("__"))
-    return sorted({*dunders, *_MODULES})
+    # What `help` and editors find must be there.
+    return sorted({*dunders, *(_MODULES if find_spec("cryptography") else __all__)})

@@ -17,6 +17,9 @@ from msmq_wire.units import MICROSECOND
 
 if TYPE_CHECKING:
     from msmq_wire.records import public_record
+else:
+    # `help` evaluates the annotation.
+    from msmq_wire.records import record as public_record
 
 _Names = TypeVar("_Names", bound=IntEnum)
 

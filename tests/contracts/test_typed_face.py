@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import inspect
 import os
+import pydoc
 import re
 import subprocess
 import sys
 from enum import IntEnum
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -114,6 +116,20 @@ def test_every_name_is_there_and_in_no_listing_with_another() -> None:
     assert {*names} - {*mw.__all__} == _WITH_UNSEAL
     assert {*mw.__all__} < {*names}
     assert {"__version__", "__doc__"} <= {*dir(mw)}
+
+
+def test_without_the_extra_its_names_are_not_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mw, "find_spec", {"cryptography": None}.get)
+    assert {*mw.__all__} <= {*dir(mw)}
+    assert not {*dir(mw)} & _WITH_UNSEAL
+
+
+@pytest.mark.parametrize("name", mw.__all__)
+def test_help_shows_every_name(name: str) -> None:
+    value = getattr(mw, name)
+    # Of a type that is made of others `help` shows what it is, not what it is called.
+    shown = type(value).__name__ if get_args(value) else name
+    assert shown in pydoc.render_doc(value, renderer=pydoc.plaintext)
 
 
 def test_type_checkers_and_editors_find_every_name() -> None:
