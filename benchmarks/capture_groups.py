@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 
 import dpkt  # type: ignore[import-untyped]  # it comes without types
+import msgspec
 import numpy as np
 import pyshark  # type: ignore[import-untyped]  # it comes without types
 from scapy.layers.inet import TCP
@@ -202,7 +203,7 @@ def check(folder: Path, name: str) -> list[str]:
     capture = CAPTURES[name]
     sent: list[bytes] = []
     made = list(capture.frames(100, sent))
-    written = write(folder / f"check_{name}.pcap", made)
+    written = msgspec.structs.replace(write(folder / f"check_{name}.pcap", made), rows=len(sent))
     path = written.path
     carried: dict[str, list[bytes]] = {SCAPY: _full(scapy_payloads(path)), DPKT: _full(_dpkt(path))}
     if find_tshark() is not None:
@@ -212,7 +213,9 @@ def check(folder: Path, name: str) -> list[str]:
     lines = differences(carried, _full(map(payload_of, made)))
     counts = {contestant: count(written) for contestant, count in READERS.items()}
     lines += [
-        f"{one}: {rows} rows, {len(sent)} are there" for one, rows in counts.items() if rows != len(sent)
+        f"{one}: {rows} rows, {written.rows} are there"
+        for one, rows in counts.items()
+        if rows != written.rows
     ]
     if capture.binary:
         read = {

@@ -23,7 +23,7 @@ _CAPTURES = sorted(_FIXTURES.glob("**/*.pcap*"))
 _DEMO = _FIXTURES / "captures" / "demo.pcap"
 _CALLS = _FIXTURES / "rpc_captures" / "rpc_none_ndr.pcap"
 _EVERY = 3 if EVERY_TEST else 9
-"""CI asks more captures than of others: a value of a kind that Arrow takes otherwise may be in any of them."""
+"""CI asks more captures than of others: values that Arrow takes otherwise may be in any of them."""
 _LARGEST = (1 << 63) - 1
 _COMMANDS = ("messages", "calls", "findings", "decode")
 command = pytest.mark.parametrize("command", _COMMANDS)
