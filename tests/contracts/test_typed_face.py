@@ -129,7 +129,7 @@ def test_help_shows_every_name(name: str) -> None:
     value = getattr(mw, name)
     # Of a type that is made of others `help` shows what it is, not what it is called.
     shown = type(value).__name__ if get_args(value) else name
-    assert shown in pydoc.render_doc(value, renderer=pydoc.plaintext)
+    assert shown in pydoc.plain(pydoc.render_doc(value))
 
 
 def test_type_checkers_and_editors_find_every_name() -> None:
