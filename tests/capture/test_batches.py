@@ -333,7 +333,8 @@ def test_a_pipe_a_small_file_and_the_reference_engine_are_read_frame_by_frame(
 
         with monkeypatch.context() as patch:
             patch.setattr(BatchReader, "__init__", noted)
-            list(CaptureReader(source).batched() if batched else read_capture(source))
+            with CaptureReader(source) as reader:
+                list(reader.batched() if batched else reader)
         return bool(built)
 
     data = traffic(2, 30, 0)
