@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import Protocol
 
+from msmq_wire.arguments import wrong_type
+
 
 class OpenedBody(Protocol):
     """What became of a cipher text: ``body`` and ``how`` it was opened, or ``why`` it was not.
@@ -73,7 +75,11 @@ def put_in_force(opener: OpensBodies | None, tell: Callable[[OpenedBody], None] 
 
 @contextlib.contextmanager
 def opening_bodies(opener: OpensBodies | None) -> Iterator[None]:
-    """Let bodies be opened while this lasts."""
+    """Let bodies be opened while this lasts. Raises TypeError for what opens none."""
+    if opener is not None and not callable(getattr(opener, "open_body", None)):
+        raise TypeError(
+            wrong_type("opener", "an object with a method 'open_body'", opener, "BodyOpener(keys)")
+        )
     token = _IN_FORCE.set(None)
     put_in_force(opener)
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -45,6 +46,16 @@ def test_a_body_is_opened_while_a_key_is_in_force() -> None:
     after = message_body(record)
     assert after is not None
     assert after.content.kind == "encrypted"
+
+
+@pytest.mark.parametrize(("opener", "kind"), [(5, "int"), (["x"], "list")])
+def test_what_opens_no_bodies_is_refused_by_the_name_of_the_argument(opener: Any, kind: str) -> None:
+    with pytest.raises(TypeError) as caught, opening_bodies(opener):
+        pass
+    assert str(caught.value) == (
+        f"opener must be an object with a method 'open_body', not {kind}: BodyOpener(keys)"
+    )
+    assert not keys_in_force()
 
 
 def test_one_that_stays_closed_says_why() -> None:
