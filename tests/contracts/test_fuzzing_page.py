@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
+import msmq_wire as mw
 from msmq_wire.cli.app import main
 from tests.strategies.mine import FAULTS, Fault, Parser, Stream
 from tests.strategies.mine_server import LabAsMine, Lie, Server
@@ -77,6 +78,15 @@ def fails(test: Callable[[], Any]) -> bool:
         except Exception:  # noqa: BLE001  # a crash of the parser is what it finds, whatever it is
             return True
     return False
+
+
+def test_packet_size_counts_the_session_header_of_an_acknowledgment_and_of_no_message() -> None:
+    """The sentence of the page about framing."""
+    header = mw.SessionHeader()
+    ack = mw.fit(mw.SessionAck(session_header=header))
+    message = mw.fit(mw.UserMessage(session_header=header))
+    assert (ack.base_header.packet_size, len(mw.encode(ack))) == (36, 36)
+    assert (message.base_header.packet_size, len(mw.encode(message))) == (120, 136)
 
 
 @pytest.mark.slow
