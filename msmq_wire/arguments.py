@@ -41,6 +41,15 @@ def out_of_range(name: str, value: object, most: int) -> str:
     return "" if 0 <= number <= most else f"{name} is {shown(value)}: it is 0 to {most}"
 
 
+def misfit(value: object, size: int, *, signed: bool = False) -> str:
+    """Why a value is no integer of ``size`` bytes: ``300 is not in 0 to 255``."""
+    if not hasattr(value, "__index__"):
+        return f"a {type(value).__name__} where a number belongs"
+    values = 1 << 8 * size
+    first = -(values >> 1) if signed else 0
+    return f"{shown(value)} is not in {first} to {first + values - 1}"
+
+
 def wrong_type(name: str, expected: str, value: object, hint: str = "") -> str:
     """``label must be text, not bytes``; a hint says what to write instead."""
     return f"{name} must be {expected}, not {type(value).__name__}{hint and f': {hint}'}"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from msmq_wire.arguments import nearest, none_of, out_of_range, shown, texts, unknown_name, wrong_type
+from msmq_wire.arguments import misfit, nearest, none_of, out_of_range, shown, texts, unknown_name, wrong_type
 
 _KNOWN = ("user_message", "user_header", "srmp_envelope_header", "ping")
 
@@ -62,6 +62,22 @@ def test_what_is_no_integer_is_a_wrong_type(value: object, kind: str) -> None:
     with pytest.raises(TypeError) as caught:
         out_of_range("priority", value, 7)
     assert str(caught.value) == f"priority must be an integer, not {kind}"
+
+
+@pytest.mark.parametrize(
+    ("value", "signed", "text"),
+    [
+        (300, False, "300 is not in 0 to 255"),
+        (-1, False, "-1 is not in 0 to 255"),
+        (128, True, "128 is not in -128 to 127"),
+        (10**99, False, f"1{'0' * 59}... is not in 0 to 255"),
+        ("1", False, "a str where a number belongs"),
+        (1.0, True, "a float where a number belongs"),
+        (None, False, "a NoneType where a number belongs"),
+    ],
+)
+def test_what_is_no_integer_of_a_field_is_told_with_its_range(value: object, signed: bool, text: str) -> None:
+    assert misfit(value, 1, signed=signed) == text
 
 
 def test_a_wrong_type_may_have_a_hint() -> None:

@@ -14,6 +14,7 @@ from typing import Annotated, Any, ClassVar, Final, Self, get_args, get_origin, 
 import construct
 import msgspec
 
+from msmq_wire.arguments import misfit
 from msmq_wire.errors import DecodeError, EncodeError
 from msmq_wire.representation import struct_line
 from msmq_wire.spec import SpecRef, snake_case
@@ -271,9 +272,7 @@ class Node(WireConstruct):
             except EncodeError as error:
                 raise named(error, field.name) from None
             except construct.ConstructError:
-                raise EncodeError(
-                    f"{value!r} does not fit {field.subcon.sizeof()} bytes", path=field.name
-                ) from None
+                raise EncodeError(misfit(value, field.subcon.sizeof()), path=field.name) from None
             stream.wrote(start)
             stream.names.pop()
         return obj

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import construct
 
+from msmq_wire.arguments import misfit
 from msmq_wire.errors import DecodeError, EncodeError
 from msmq_wire.wire.expressions import ABSENT, UNDETERMINED, Expression, Undetermined, evaluate
 from msmq_wire.wire.generation import Generator
@@ -305,7 +306,7 @@ class Items(WireConstruct):
             except EncodeError as error:
                 raise named(error, f"[{index}]") from None
             except construct.ConstructError:
-                raise EncodeError(f"{item!r} is out of range", path=f"[{index}]") from None
+                raise EncodeError(misfit(item, self.subcon.sizeof()), path=f"[{index}]") from None
             stream.wrote(start)
         if stream.names:
             stream.names[-1] = name

@@ -20,6 +20,7 @@ from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHe
 from msmq_wire.wire.headers.user_header import UserHeader
 from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types.enumerations import MessageClass
+from msmq_wire.wire.types.sid import SID
 
 _STRUCTS = [cls for cls in registry.STRUCTURES.values() if issubclass(cls, WireStruct)]
 
@@ -161,19 +162,33 @@ def test_the_field_that_was_not_reached_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "path"),
+    ("value", "text"),
     [
-        (UserMessage(base_header=BaseHeader(packet_size=120, flags=1 << 16)), "base_header.flags"),
-        (msgspec.structs.replace(UserMessage(), user_header=BaseHeader()), "user_header"),
-        (msgspec.structs.replace(UserMessage(), base_header=None), "base_header"),
-        (BaseHeader(flags="3"), "flags"),  # type: ignore[arg-type]  # a caller's mistake
-        (BaseHeader(flags=None), "flags"),  # type: ignore[arg-type]  # a caller's mistake
+        (
+            UserMessage(base_header=BaseHeader(packet_size=120, flags=1 << 16)),
+            "65536 is not in 0 to 65535 at base_header.flags",
+        ),
+        (
+            msgspec.structs.replace(UserMessage(), user_header=BaseHeader()),
+            "a BaseHeader where a UserHeader belongs at user_header",
+        ),
+        (
+            msgspec.structs.replace(UserMessage(), base_header=None),
+            "a NoneType where a BaseHeader belongs at base_header",
+        ),
+        (BaseHeader(flags="3"), "a str where a number belongs at flags"),  # type: ignore[arg-type]  # a caller's mistake
+        (BaseHeader(flags=None), "a NoneType where a number belongs at flags"),  # type: ignore[arg-type]  # a caller's mistake
+        (SID(identifier_authority=-1), "-1 is not in 0 to 281474976710655 at identifier_authority"),
+        (
+            SID(sub_authority_count=1, sub_authority=(1 << 32,)),
+            "4294967296 is not in 0 to 4294967295 at sub_authority[0]",
+        ),
     ],
 )
-def test_a_value_that_does_not_fit_names_its_field(value: Any, path: str) -> None:
+def test_a_value_that_does_not_fit_names_its_field(value: Any, text: str) -> None:
     with pytest.raises(EncodeError) as caught:
         encode(value)
-    assert caught.value.path == path
+    assert str(caught.value) == text
 
 
 def test_the_layout_names_every_field_by_its_path() -> None:

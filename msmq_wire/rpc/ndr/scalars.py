@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from typing import Any
 
+from msmq_wire.arguments import misfit
 from msmq_wire.errors import EncodeError
 from msmq_wire.rpc.ndr.stub_stream import NdrReader, NdrWriter
 from msmq_wire.rpc.ndr.syntax import Syntax
@@ -52,7 +53,8 @@ class Scalar(NdrType):
         try:
             writer.write(syntax.layout(self.letter(syntax)).pack(self.to_wire(value, syntax)))
         except struct.error:
-            raise EncodeError(f"{value!r} does not fit {self.size(syntax)} bytes") from None
+            signed = self.letter(syntax).islower()
+            raise EncodeError(misfit(value, self.size(syntax), signed=signed)) from None
 
 
 class Number(Scalar):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type
 
 import msgspec
 
+from msmq_wire.arguments import misfit
 from msmq_wire.errors import DecodeError, EncodeError
 from msmq_wire.rpc.ndr.plans import PackedMembers, Plan, Single
 from msmq_wire.rpc.ndr.scalars import Scalar
@@ -323,9 +324,8 @@ class Fields(NdrType):
             try:
                 syntax.layout(letter).pack(number)
             except struct.error:
-                return EncodeError(
-                    f"{number!r} does not fit {one.minimum_size(syntax)} bytes", path=self.names[place]
-                )
+                text = misfit(number, one.minimum_size(syntax), signed=letter.islower())
+                return EncodeError(text, path=self.names[place])
         raise AssertionError("a run that was refused has a member that is")
 
     def write_deferred(self, writer: NdrWriter, value: Any, scope: Scope) -> None:

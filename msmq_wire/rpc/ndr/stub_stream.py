@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from msmq_wire.arguments import misfit
 from msmq_wire.errors import DecodeError, EncodeError
 from msmq_wire.rpc.ndr.syntax import Syntax
 from msmq_wire.spec import SpecRef
@@ -278,7 +279,7 @@ class NdrWriter:
         try:
             self.write(layout.pack(value))
         except struct.error:
-            raise EncodeError(f"{value!r} does not fit {size} bytes") from None
+            raise EncodeError(misfit(value, size)) from None
 
     def referent(self) -> int:
         """The referent id of the next pointer that is not NULL."""

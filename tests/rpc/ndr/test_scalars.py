@@ -113,6 +113,11 @@ def test_what_does_not_fit_is_refused(type_: Scalar, value: Any) -> None:
         encode_stub(type_, StubValue(value))
 
 
+def test_a_signed_number_is_refused_with_its_range() -> None:
+    with pytest.raises(EncodeError, match=r"^128 is not in -128 to 127$"):
+        encode_stub(SMALL, StubValue(128))
+
+
 @pytest.mark.parametrize(("value", "fine"), [(0, False), (1, True), (2, True), (3, False)])
 def test_a_number_outside_its_range_is_kept_and_told(value: int, fine: bool) -> None:
     type_ = Ranged(DWORD, 1, 2)

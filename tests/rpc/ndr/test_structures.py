@@ -253,6 +253,13 @@ def test_a_wrong_member_is_refused_by_its_path(value: Outer, path: str) -> None:
     assert caught.value.path == path
 
 
+def test_a_number_that_does_not_fit_is_refused_with_its_range() -> None:
+    with pytest.raises(EncodeError, match=r"^256 is not in 0 to 255 at flag$"):
+        encode_stub(OUTER, StubValue(Outer(flag=256)))
+    with pytest.raises(EncodeError, match=r"^a str where a number belongs at flag$"):
+        encode_stub(OUTER, StubValue(Outer(flag="1")))  # type: ignore[arg-type]  # wrong on purpose
+
+
 def test_a_value_of_another_structure_is_refused() -> None:
     with pytest.raises(EncodeError, match="a Mixed where a Listed belongs"):
         encode_stub(LISTED, StubValue(Mixed()))

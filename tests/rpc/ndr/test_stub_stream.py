@@ -160,7 +160,14 @@ def test_the_residue_of_another_value_is_refused(residue: Residue) -> None:
         writer.getvalue()
 
 
-@pytest.mark.parametrize("value", [-1, 1 << 32, None])
-def test_a_count_out_of_range_is_refused(value: int) -> None:
-    with pytest.raises(EncodeError, match="does not fit 4 bytes"):
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (-1, "-1 is not in 0 to 4294967295"),
+        (1 << 32, "4294967296 is not in 0 to 4294967295"),
+        (None, "a NoneType where a number belongs"),
+    ],
+)
+def test_a_count_out_of_range_is_refused(value: int, text: str) -> None:
+    with pytest.raises(EncodeError, match=f"^{text}$"):
         NdrWriter(NDR).count(value)
