@@ -172,9 +172,7 @@ def __getattr__(name: str) -> object:
             raise
         from msmq_wire.errors import MissingExtraError
 
-        raise MissingExtraError(
-            f'{name} needs cryptography and pycryptodomex: pip install "msmq-wire[unseal]"'
-        ) from None
+        raise MissingExtraError.of(name, "cryptography and pycryptodomex", "msmq-wire[unseal]") from None
     globals()[name] = value
     return value
 

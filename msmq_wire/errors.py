@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     # An error of a command line says nothing of a section, and waits for no library.
@@ -101,8 +101,13 @@ class NoSuchMessageError(MsmqWireError, LookupError):
     """No message fits what somebody called one, or several do where one was wanted."""
 
 
-class MissingExtraError(MsmqWireError):
-    """What was asked for needs packages that are not installed; the message says which extra has them."""
+class MissingExtraError(MsmqWireError, ImportError):
+    """What was asked for needs packages that are not installed; the message has the command for them."""
+
+    @classmethod
+    def of(cls, what: str, needed: str, install: str) -> Self:
+        """The error of something that needs packages, which ``pip install`` brings."""
+        return cls(f'{what} needs {needed}: pip install "{install}"')
 
 
 class RoutingError(MsmqWireError):

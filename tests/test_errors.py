@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import pickle
+import sys
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -48,7 +50,34 @@ EVERY: list[MsmqWireError] = [
     NoSuchMessageError("no message is called 'x'"),
     RoutingError("no way"),
     MissingExtraError("pip install it"),
+    MissingExtraError.of("a table", "numpy and pyarrow", "msmq-wire[arrow]"),
 ]
+
+
+@pytest.mark.parametrize(
+    ("module", "lacking", "text"),
+    [
+        (
+            "msmq_wire.engines.arrow",
+            "pyarrow",
+            'msmq_wire.engines.arrow needs numpy and pyarrow: pip install "msmq-wire[arrow]"',
+        ),
+        (
+            "msmq_wire.strategies",
+            "hypothesis",
+            'msmq_wire.strategies needs hypothesis: pip install "msmq-wire[fuzz]"',
+        ),
+    ],
+)
+def test_a_module_without_its_extra_says_how_to_install_it(
+    module: str, lacking: str, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, module, raising=False)
+    monkeypatch.setitem(sys.modules, lacking, None)
+    with pytest.raises(MissingExtraError) as caught:
+        import_module(module)
+    assert str(caught.value) == text
+    assert isinstance(caught.value, ImportError)
 
 
 def values(error: BaseException) -> dict[str, Any]:

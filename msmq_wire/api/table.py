@@ -29,7 +29,7 @@ from msmq_wire.detection.columns import (
     FindingRow,
     FindingView,
 )
-from msmq_wire.errors import ArgumentError, CaptureError, MsmqWireError
+from msmq_wire.errors import ArgumentError, CaptureError, MissingExtraError, MsmqWireError
 from msmq_wire.html_values import rows_html
 from msmq_wire.records.call import CALL_COLUMNS
 from msmq_wire.records.column import Column
@@ -138,7 +138,9 @@ class CaptureTable:
         return self.schema.__arrow_c_schema__()
 
     def to_pandas(self) -> pd.DataFrame:
-        """All rows as a pandas.DataFrame."""
+        """All rows as a pandas.DataFrame. Raises MissingExtraError without pandas."""
+        if find_spec("pandas") is None:
+            raise MissingExtraError.of("to_pandas", "pandas", "pandas")
         return self.reader().read_pandas()
 
     def __repr__(self) -> str:
@@ -183,12 +185,12 @@ def table(
     it is now. A pipe and ``"-"`` give their rows once, and no outcomes.
 
     Raises ArgumentError for a name that is no column, for a wrong filter, rule or level, for an argument of
-    other rows, and for outcomes of what can be read only once, ImportError without the extra ``arrow``.
+    other rows, and for outcomes of what can be read only once, MissingExtraError without the extra ``arrow``.
     """
     if rows not in get_args(Rows):
         raise ArgumentError(none_of(rows, get_args(Rows)))
     if any(find_spec(name) is None for name in ("numpy", "pyarrow")):
-        raise ImportError('a table needs numpy and pyarrow: pip install "msmq-wire[arrow]"')
+        raise MissingExtraError.of("a table", "numpy and pyarrow", "msmq-wire[arrow]")
     _check_belongs(rows, "messages", all=all)
     _check_belongs(rows, "findings", level=level != "info", rules=rules is not None)
     stream = stream_of(path)

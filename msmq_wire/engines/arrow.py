@@ -9,8 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
+from msmq_wire.errors import MissingExtraError
+
+try:
+    import numpy as np
+    import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
+except ModuleNotFoundError:
+    raise MissingExtraError.of(__name__, "numpy and pyarrow", "msmq-wire[arrow]") from None
 
 from msmq_wire.engines.arrow_cells import cells, interleave
 from msmq_wire.engines.arrow_columns import Columns, ViewBuffer

@@ -79,8 +79,8 @@ def _checked_with(trusted: Any) -> _Checked:
     try:
         from msmq_wire.sealing.verifying import Verifier
     except ImportError:
-        raise MissingExtraError(
-            'checking signatures needs cryptography and pycryptodomex: pip install "msmq-wire[unseal]"'
+        raise MissingExtraError.of(
+            "checking signatures", "cryptography and pycryptodomex", "msmq-wire[unseal]"
         ) from None
     return _Checked(Verifier(trusted))
 

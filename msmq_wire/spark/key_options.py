@@ -5,7 +5,7 @@ The rule kept here: keys are read where captures are decoded, so no secret is pa
 
 from __future__ import annotations
 
-from msmq_wire.errors import MsmqWireError
+from msmq_wire.errors import MissingExtraError, MsmqWireError
 from msmq_wire.records.body_keys import OpensBodies, put_in_force
 from msmq_wire.rpc.pdu_protection import Negotiator
 from msmq_wire.spark.read_options import ReadOptions
@@ -26,8 +26,8 @@ def negotiator_of(options: ReadOptions) -> Negotiator | None:
     except ImportError:
         if not given:
             return None
-        raise MsmqWireError(
-            'opening sealed calls needs cryptography and pycryptodomex: pip install "msmq-wire[unseal]"'
+        raise MissingExtraError.of(
+            "opening sealed calls", "cryptography and pycryptodomex", "msmq-wire[unseal]"
         ) from None
     return negotiator(
         Secrets.of(
@@ -54,8 +54,8 @@ def body_opener_of(options: ReadOptions) -> OpensBodies | None:
         from msmq_wire.sealing.keys import read_private_keys
         from msmq_wire.sealing.opening import BodyOpener
     except ImportError:
-        raise MsmqWireError(
-            'opening bodies needs cryptography and pycryptodomex: pip install "msmq-wire[unseal]"'
+        raise MissingExtraError.of(
+            "opening bodies", "cryptography and pycryptodomex", "msmq-wire[unseal]"
         ) from None
     passwords = [one.encode() for one in _lines("rsaKeyPasswordFile", options.rsa_key_password_file)]
     files = [_read("rsaKey", path) for path in options.rsa_keys]

@@ -11,6 +11,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msmq_wire.errors import MissingExtraError
+
+try:
+    import hypothesis  # noqa: F401  (only to know that it can be imported)
+except ModuleNotFoundError:
+    raise MissingExtraError.of(__name__, "hypothesis", "msmq-wire[fuzz]") from None
+
 from msmq_wire.strategies.calls import DrawnStub, pdus, stubs
 from msmq_wire.strategies.captures import DrawnCapture, captures
 from msmq_wire.strategies.messages import chunks, sections, srmp_requests

@@ -263,8 +263,17 @@ def test_what_is_no_capture_is_an_error_of_the_one_who_reads(tmp_path: Path) -> 
 
 def test_without_its_extra_the_error_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "find_spec", lambda name: None)
-    with pytest.raises(ImportError, match=r'pip install "msmq-wire\[arrow\]"'):
+    with pytest.raises(mw.MissingExtraError) as caught:
         mw.table(_DEMO, "messages")
+    assert str(caught.value) == 'a table needs numpy and pyarrow: pip install "msmq-wire[arrow]"'
+
+
+def test_without_pandas_the_error_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    messages = mw.table(_DEMO, "messages")
+    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    with pytest.raises(mw.MissingExtraError) as caught:
+        messages.to_pandas()
+    assert str(caught.value) == 'to_pandas needs pandas: pip install "pandas"'
 
 
 def test_its_text_says_what_it_is() -> None:

@@ -9,7 +9,7 @@ from datetime import tzinfo
 from typing import Any, Final
 
 from msmq_wire.arguments import nearest
-from msmq_wire.errors import MsmqWireError
+from msmq_wire.errors import MissingExtraError, MsmqWireError
 from msmq_wire.records.filter.field import FilterField
 from msmq_wire.records.filter.times import time_matcher
 from msmq_wire.records.view import time_text
@@ -222,7 +222,7 @@ def _searcher(pattern: str) -> Callable[[str], bool]:
     try:
         import re2  # type: ignore[import-untyped]  # it comes without types
     except ImportError:
-        raise MsmqWireError('matches needs google-re2: pip install "msmq-wire[cli]"') from None
+        raise MissingExtraError.of("matches", "google-re2", "msmq-wire[cli]") from None
     options = re2.Options()
     options.case_sensitive = options.log_errors = False
     options.never_capture = True
