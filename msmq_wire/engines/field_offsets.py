@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping
 from functools import cache
-from typing import Any, get_args
+from typing import Any, TypeAlias, get_args
 
 import construct
 
 from msmq_wire.wire.fields import Field, WireStruct, fields
 from msmq_wire.wire.stream import Span
+
+_Parts: TypeAlias = tuple[int, tuple[tuple[str, int], ...]]
+"""Bytes of the parts whose size never differs, and the names of the others, with the size of a number."""
 
 
 def span(value: Any, path: str) -> tuple[int, int]:
@@ -23,10 +26,8 @@ def span(value: Any, path: str) -> tuple[int, int]:
         if name in getattr(value, "INSIDE", ()):
             offset, _ = span(value, value.INSIDE[name][0])
         else:
-            for field, fixed in _sizes(value.__class__):
-                if field == name:
-                    break
-                offset += _size(getattr(value, field), fixed)
+            before, fixed = _parts(value.__class__, name)
+            offset += _sum(value, before)
         value = getattr(value, name)
     return offset, _size(value, fixed)
 
@@ -81,14 +82,35 @@ def _size(value: Any, fixed: int) -> int:
     if isinstance(value, bytes):
         return len(value)
     if isinstance(value, WireStruct):
-        total = constant_size(value.__class__)
-        if not total:
-            for field, size in _sizes(value.__class__):
-                total += _size(getattr(value, field), size)
-        return total
+        return _sum(value, _parts(value.__class__)[0])
     if isinstance(value, tuple):
         return sum(_size(item, fixed) for item in value)
     return 0 if value is None else fixed
+
+
+def _sum(value: WireStruct, parts: _Parts) -> int:
+    total, differing = parts
+    for name, fixed in differing:
+        total += _size(getattr(value, name), fixed)
+    return total
+
+
+@cache
+def _parts(cls: type[WireStruct], until: str = "") -> tuple[_Parts, int]:
+    """The parts before a field, by default all, and the size that a number in that field has."""
+    total, fixed = 0, 0
+    differing: list[tuple[str, int]] = []
+    for field in fields(cls):
+        if field.position:
+            continue
+        fixed = number_size(field)
+        if field.name == until:
+            break
+        constant = 0 if field.optional else _constant(field.subcon)
+        total += constant
+        if not constant:
+            differing.append((field.name, fixed))
+    return (total, tuple(differing)), fixed
 
 
 @cache
@@ -100,8 +122,12 @@ def _sizes(cls: type[WireStruct]) -> tuple[tuple[str, int], ...]:
 @cache
 def constant_size(cls: type[WireStruct]) -> int:
     """The size that every value of a structure has, 0 when they differ."""
+    return _constant(cls.schema())
+
+
+def _constant(subcon: Any) -> int:
     try:
-        return int(cls.schema().sizeof())
+        return int(subcon.sizeof())
     except construct.SizeofError:
         return 0
 
