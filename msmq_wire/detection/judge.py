@@ -367,7 +367,8 @@ class Judge:
             place = one.evidence[0]
             first, last = (min(place.frames), max(place.frames)) if place.frames else (0, 0)
             where = Position(place.capture, place.record or 0, first, place.src, place.dst, last)
-            lacking, less = visibility.lacking(needs, where), visibility.lacking(prefers, where)
+            lacking = visibility.lacking(needs, where)
+            less = visibility.lacking(prefers, where) if prefers else ()
             if lacking and rule.withheld:
                 self.withheld[rule.id] += 1
             elif lacking or less:
