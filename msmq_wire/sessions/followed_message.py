@@ -15,6 +15,7 @@ from msmq_wire.records.record import Record
 from msmq_wire.sessions.session import Moment
 from msmq_wire.wire.headers.user_header import UserHeader
 from msmq_wire.wire.partial import reached
+from msmq_wire.wire.types.enumerations import MessageClass
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 
@@ -26,6 +27,7 @@ _KEPT = 1 << 22
 """Bytes of the texts of queues, and of labels, that are kept to be shared."""
 _ENTRY = 500
 """Those of an entry beside its text: what it was read from."""
+_ACKNOWLEDGMENTS = frozenset(int(one) for one in MessageClass if one & 0xC002 and one != 0x00FF)
 _SYSTEM_QUEUES = {
     ";JOURNAL": "journal",
     ";DEADLETTER": "dead_letter",
@@ -98,6 +100,11 @@ class FollowedMessage(msgspec.Struct, gc=False):
     history: History | None = None
     transaction: int = 0
 
+    @property
+    def acknowledged_key(self) -> bytes | None:
+        """The key of the message that it acknowledges, if it is an administration ack."""
+        return self.correlation_id if self.message_class in _ACKNOWLEDGMENTS else None
+
     def begun_history(self) -> History:
         """Its history, begun if it has none."""
         if self.history is None:
@@ -109,6 +116,11 @@ _OF_PACKET = (
     "size", "queue", "label", "message_class", "priority", "delivery", "sent_time", "time_to_reach_queue",
     "time_to_be_received", "flags", "wanted", "admin_queue", "correlation_id",
 )  # fmt: skip
+
+
+def is_acknowledgment(class_: int | None) -> bool:
+    """Whether a message class is that of an administration ack, [MS-MQMQ] 2.2.18.1.6."""
+    return class_ in _ACKNOWLEDGMENTS
 
 
 def moment_of(record: Record) -> Moment:

@@ -37,7 +37,6 @@ from msmq_wire.sessions.id_collisions import IdCollisions, colliding_with
 from msmq_wire.sessions.life import Hop, MessageAcknowledgment, MessageLife
 from msmq_wire.sessions.session import Moment
 from msmq_wire.wire.partial import reached
-from msmq_wire.wire.types.enumerations import MessageClass
 from msmq_wire.wire.types.guid import GUID
 
 _GO_TOGETHER = 64
@@ -52,7 +51,6 @@ _MAX_HISTORY = 64
 """Entries of one kind that are kept for one message."""
 _MAX_CALLS = 1 << 12
 _INFINITE = 0xFFFFFFFF
-_ACKNOWLEDGMENTS = frozenset(int(one) for one in MessageClass if one & 0xC002 and one != 0x00FF)
 _DECISIONS: dict[str | None, int] = {"positive": 0x4000, "negative": 0xC000}
 """What a commitment receipt says, as a class; another word, or none, says nothing. [MC-MQSRM] 2.2.5.5"""
 
@@ -86,16 +84,22 @@ class MessageLives(Sequence[MessageLife]):
     def __iter__(self) -> Iterator[MessageLife]:
         return map(self._tell, self._messages)
 
-    def odd(self) -> Iterator[MessageLife | FollowedMessage]:
-        """The lives of messages with something to tell; of the plain ones, if any are, what was kept."""
-        tell, is_plain = self._tell, self._is_plain
-        if is_plain is None:
-            return iter(self)
-        return (message if is_plain(message) else tell(message) for message in self._messages)
+    def odd(self, *, plain: bool = False) -> Iterator[MessageLife | FollowedMessage]:
+        """The lives of messages; of acknowledgments, and without ``plain`` of plain ones, what was kept."""
+        is_plain = None if plain else self._is_plain
+        for message in self._messages:
+            if message.acknowledged_key is not None and message.place is None:
+                yield message
+            else:
+                yield message if is_plain is not None and is_plain(message) else self._tell(message)
+
+    def kept(self, message_id: str) -> FollowedMessage | None:
+        """What was kept of ``guid\\number``, the first of several; None if it was not seen."""
+        return self._by_key.get(_key_of(message_id))
 
     def by_id(self, message_id: str) -> MessageLife | None:
         """The life of ``guid\\number``, the first of several; None if it was not seen."""
-        message = self._by_key.get(_key_of(message_id))
+        message = self.kept(message_id)
         return None if message is None else self._tell(message)
 
     def sent_in(self, records: Container[int]) -> dict[int, MessageLife]:
@@ -213,15 +217,13 @@ class LifeTracker:
 
     def acknowledgment(self, message: FollowedMessage, ends: tuple[str, str], moment: Moment) -> bool:
         """Take a message that may be an administration ack; tell whether it is one of a message not seen."""
-        class_, correlation = message.message_class, message.correlation_id
-        if not is_acknowledgment(class_) or correlation is None:
+        if message.acknowledged_key is None:
             return False
-        original = self.collisions.named(correlation, ends[1])
+        original = self.collisions.named(message.acknowledged_key, ends[1])
         if original is None or original is message:
             return True
-        self.acknowledged(
-            original, "administration_ack", class_ or 0, ends, moment, message_name(message.key)
-        )
+        class_, name = message.message_class or 0, message_name(message.key)
+        self.acknowledged(original, "administration_ack", class_, ends, moment, name)
         return False
 
     def acknowledged(
@@ -429,11 +431,6 @@ def _given(end: int | None, sent_time: int | None) -> int | None:
     if end is None or sent_time is None or end == _INFINITE:
         return end
     return (end - sent_time) & _INFINITE if end >= sent_time - 1 else None
-
-
-def is_acknowledgment(class_: int | None) -> bool:
-    """Whether a message class is that of an administration ack, [MS-MQMQ] 2.2.18.1.6."""
-    return class_ in _ACKNOWLEDGMENTS
 
 
 def _http_message(key: bytes | str, packet: SrmpMessage, record: Record, moment: Moment) -> FollowedMessage:

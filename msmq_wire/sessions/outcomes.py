@@ -61,7 +61,6 @@ UNLISTED_REASONS: Mapping[int, str] = {
 _WANTED = 0xF
 """Bits of MessagePropertiesHeader that ask for acknowledgments. [MS-MQMQ] 2.2.19.3"""
 _NO_LIMIT = (INFINITE, None)
-_ACKNOWLEDGING = frozenset((*NACK_REASONS, _ACK_RECEIVE, _ACK_REACH_QUEUE))
 
 
 class _Told(NamedTuple):
@@ -113,10 +112,8 @@ def life_of(
     first, key = message.first, message.key
     reach_by = _end(message, message.time_to_reach_queue)
     receive_by = _end(message, message.time_to_be_received)
-    correlation, flags = message.correlation_id, message.flags
-    acknowledges = None
-    if correlation is not None and message.message_class in _ACKNOWLEDGING:
-        acknowledges = message_name(correlation)
+    original, flags = message.acknowledged_key, message.flags
+    acknowledges = None if original is None else message_name(original)
     reported = _carried(message, ordered) if message.history is None else _judge(message, history, ordered)
     clock = clock if clock is not None and clock.sure else None
     expired = None

@@ -13,7 +13,7 @@ from msmq_wire.capture.reader import read_capture
 from msmq_wire.records.rpc_packets import TransferBuffer
 from msmq_wire.rpc.transfer_properties import MessageProperties
 from msmq_wire.rpc.types.queue_format import ObjectId
-from msmq_wire.sessions import NACK_REASONS, StoryFollower, follow
+from msmq_wire.sessions import NACK_REASONS, MessageLife, StoryFollower, follow
 from msmq_wire.wire.types.enumerations import MessageClass
 from tests.sessions.tape import QUEUE, RECEIVER, SECOND, SENDER, START, Tape
 
@@ -259,6 +259,21 @@ def test_lives_are_found_by_name_and_by_place(tape: Tape) -> None:
     assert lives.by_id(lives[0].message_id) == lives[0]
     assert lives.by_id("not a name") is None
     assert lives[:1] == [lives[0]]
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_of_acknowledgments_and_unless_asked_of_plain_messages_no_life_is_told(
+    tape: Tape, plain: bool
+) -> None:
+    tape.open()
+    tape.message(1, delivery="express", time_to_reach_queue=0xFFFFFFFF)
+    tape.ack(1)
+    tape.message(2)
+    tape.administration_ack(2, 0x0002)
+    lives = tape.story().lives
+    told = [one.message_id for one in lives.odd(plain=plain) if isinstance(one, MessageLife)]
+    assert told == ([lives[0].message_id] if plain else []) + [lives[1].message_id]
+    assert len(list(lives.odd(plain=plain))) == 3
 
 
 def test_a_final_ack_that_tells_no_class_has_class_0(tape: Tape) -> None:

@@ -18,8 +18,7 @@ from msmq_wire.records.display import Display
 from msmq_wire.records.message import message_of
 from msmq_wire.records.record import Record
 from msmq_wire.sessions import Moment
-from msmq_wire.sessions.followed_message import UserMessageReader
-from msmq_wire.sessions.message_lives import is_acknowledgment
+from msmq_wire.sessions.followed_message import UserMessageReader, is_acknowledgment
 from msmq_wire.wire.partial import reached
 
 _MOST_ROWS = 1024

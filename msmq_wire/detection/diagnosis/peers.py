@@ -123,9 +123,9 @@ def is_naked(session: Session, visibility: Visibility) -> bool:
 def _unacknowledged(there: SessionDirection, story: Story) -> Iterator[str]:
     """The messages of a session without a session acknowledgment, if identifiers distinguish them."""
     for message_id in there.unacknowledged_ids:
-        life = story.lives.by_id(message_id)
+        message = story.lives.kept(message_id)
         # Where nothing was sent again, another message with that identifier was acknowledged.
-        if life is None or life.acknowledged is None or life.resends:
+        if message is None or message.acknowledged is None or message.resends:
             yield message_id
 
 

@@ -40,6 +40,7 @@ from msmq_wire.detection.folding import FindingGroup
 from msmq_wire.records.record import Record
 from msmq_wire.records.run import Run
 from msmq_wire.sessions import Leaving, MessageLife, RemoteRead, Story
+from msmq_wire.sessions.followed_message import FollowedMessage
 
 
 class Question(NamedTuple):
@@ -109,14 +110,17 @@ class LifeSums:
         self.unacknowledged = MissingAcknowledgments()
         self.volumes = Volumes()
 
-    def feed(self, life: MessageLife) -> None:
-        """Take a message."""
+    def feed(self, life: MessageLife | FollowedMessage) -> None:
+        """Take a message; of what was kept of one only its volume counts, and whether it acknowledges one."""
+        self.volumes.feed(life)
+        if isinstance(life, FollowedMessage):
+            self.sums.acknowledgments += life.acknowledged_key is not None
+            return
         self.sums.feed(life)
         self.sent.feed(life)
         self.kept.feed(life)
         self.shared.feed(life)
         self.unacknowledged.feed(life)
-        self.volumes.feed(life)
 
 
 class Diagnosis:
@@ -132,6 +136,7 @@ class Diagnosis:
         self._findings = FindingSums()
         self._gone = LifeSums()
         self._summed: tuple[Story, LifeSums] | None = None
+        self._plain = answers
         self._dropped = 0
 
     def feed(self, record: Record, findings: Iterable[Finding] = ()) -> None:
@@ -237,26 +242,15 @@ class Diagnosis:
 
     def causes(self, story: Story) -> Iterator[tuple[Cause, FindingGroup | None]]:
         """Yield the causes that the digest counts, each with the findings that explain it."""
-        known = self._summed is not None and self._summed[0] is story
-        lives = self._sums_of(story) if known else self._odd_of(story)
-        return causes_of(self._answers(story, lives, tuple(QUESTIONS)), self._findings.candidates)
-
-    def _odd_of(self, story: Story) -> LifeSums:
-        """The sums for causes only; regular messages add only their volume, which is much faster."""
-        lives = deepcopy(self._gone)
-        for one in story.lives.odd():
-            if isinstance(one, MessageLife):
-                lives.feed(one)
-            else:
-                lives.volumes.feed(one)
-        return lives
+        answers = self._answers(story, self._sums_of(story), tuple(QUESTIONS))
+        return causes_of(answers, self._findings.candidates)
 
     def _sums_of(self, story: Story) -> LifeSums:
-        """The sums over all messages, computed once."""
+        """The sums over all messages, computed once; for causes only, plain ones just add their volume."""
         if self._summed is None or self._summed[0] is not story:
             lives = deepcopy(self._gone)
-            for life in story.lives:
-                lives.feed(life)
+            for one in story.lives.odd(plain=self._plain):
+                lives.feed(one)
             self._summed = story, lives
         return self._summed[1]
 

@@ -98,7 +98,8 @@ def test_all_that_was_refused_is_counted_and_the_first_are_named() -> None:
     diagnosis, story = Diagnosis(), tape.story()
     for record in tape.records:
         diagnosis.feed(record)
-    answer = diagnosis.answers(story, numbers=(5,))[0]
+    sent, answer = diagnosis.answers(story, numbers=(3, 5))
+    assert (sent.facts["messages"], sent.facts["acknowledgments"]) == (120, 120)
     assert answer.sentences[0].startswith("120 messages from 192.0.2.21 to ")
     assert " and 110 more" in answer.sentences[0]
     assert "dead-letter" not in answer.sentences[0]
