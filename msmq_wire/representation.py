@@ -44,6 +44,12 @@ def line(value: object, *parts: str) -> str:
     return f"<{shortened(' '.join((type(value).__name__, *filter(None, parts))), LONGEST - 2)}>"
 
 
+def parse_line(value: object) -> str:
+    """The line of a value that its class parses from its text."""
+    whole = f"{type(value).__name__}.parse({literal(str(value))})"
+    return whole if len(whole) <= LONGEST else line(value, str(value))
+
+
 def reading_line(reading: object, source: str, item: str, given: int, *, ended: bool) -> str:
     """The line of what is iterated once: what it reads, how much it gave, and whether there is more."""
     items = f"{given:,} {item}{'' if given == 1 else 's'}"

@@ -12,6 +12,8 @@ import msmq_wire as mw
 from msmq_wire.detection.diagnosis import Answer, Digest, DigestLine, Statement
 from msmq_wire.detection.finding import Evidence, Finding
 from msmq_wire.invisible import RANGES, UNSEEN
+from msmq_wire.records.bodies import Body
+from msmq_wire.records.message_body import IN_PACKET, MessageBody
 from msmq_wire.records.rpc_packets import RpcCall, TransferBuffer
 from msmq_wire.records.srmp_packets import SrmpField, SrmpMessage
 from msmq_wire.representation import LONGEST, shortened
@@ -146,6 +148,31 @@ _PARTIAL = mw.inspect(mw.encode(_MESSAGE)[:40])
             '<ExplainedMessage (received) Message "payment 93" from 192.0.2.21 to '
             r"DIRECT=OS:msg01\private$\payments was received.>",
         ),
+        (
+            mw.FormatName.parse(r"direct=os:msg01\private$\orders;JOURNAL"),
+            r"FormatName.parse('DIRECT=OS:msg01\\private$\\orders;JOURNAL')",
+        ),
+        (
+            mw.FormatName.parse(f"DIRECT=OS:msg01\\{'q' * 124}"),
+            rf"<FormatName DIRECT=OS:msg01\{'q' * 90}…>",
+        ),
+        (mw.PathName.parse(r".\private$\orders;retry"), r"PathName.parse('.\\private$\\orders;retry')"),
+        (MessageBody(data=b"<a/>", size=9), "MessageBody(data=b'<a/>', size=9)"),
+        (
+            MessageBody(data=b"x" * 4_700, size=4_762, path=IN_PACKET, label="Order"),
+            "<MessageBody data=4700 bytes…, size=4762, path='message_properties_header.messag'…, "
+            "label='Order'>",
+        ),
+        (
+            Body(kind="xml", confidence="certain", text="<a>" * 1_000),
+            "<Body kind='xml', confidence='certain', text='<a><a><a><a><a><a><a><a><a><a><a'…>",
+        ),
+        (mw.Opening(body=b"x" * 17, how="RC4"), "<Opening body=17 bytes…, how='RC4'>"),
+        (
+            mw.table("a.pcap", "messages"),
+            "<messages of a.pcap: id, parent, time, src, dst, queue, label, message_class, priority, "
+            "delivery, sent_time, message_i…>",
+        ),
         (mw.why(_DEMO, "private$"), "<WhyAnswer 3 messages fit 'private$'>"),
         (
             UserMessage(message_properties_header=MessagePropertiesHeader(label=b"a\0")),  # type: ignore[arg-type]
@@ -173,6 +200,9 @@ def test_a_value_is_one_short_line_with_its_texts(value: Any, text: str) -> None
         msgspec.structs.replace(_CALL, queue=_HOSTILE, method=_HOSTILE),
         SrmpField(name=_HOSTILE, value=_HOSTILE),
         Evidence(capture=_HOSTILE, path=_HOSTILE),
+        MessageBody(data=_HOSTILE.encode("utf-8", "replace"), size=1, label=_HOSTILE, path=_HOSTILE),
+        Body(kind=_HOSTILE, confidence="certain", text=_HOSTILE, details=((_HOSTILE, _HOSTILE),)),
+        mw.table("\x1b" * 200, "calls"),
         BaseHeader(packet_size=10**400),
         mw.JoinedPacket(data=b"", missing=((0, 1),) * 100_000, complete=False, problems=(_ANOMALY,) * 9),
     ],
@@ -184,13 +214,16 @@ def test_no_sender_makes_a_line_long_or_moves_the_screen(value: Any) -> None:
 
 
 def test_a_line_that_leaves_nothing_out_makes_the_value_again() -> None:
-    names = {one.__name__: one for one in (WcharText, FixedWcharText, Ping, GUID, SrmpField, UserHeader)}
+    classes = (WcharText, FixedWcharText, Ping, GUID, SrmpField, UserHeader, mw.FormatName, mw.PathName)
+    names = {one.__name__: one for one in classes}
     for value in (
         WcharText.of("it's \\ \u202e"),
         FixedWcharText.padded("sq", 8),
         Ping(cookie=4, qm_guid=GUID.parse("557358d1-9150-9595-4997-b6e611ea26c6")),
         SrmpField(name="a\u3164", value="'\""),
         UserHeader(flags=3),
+        mw.FormatName.parse(r"PRIVATE=557358d1-9150-9595-4997-b6e611ea26c6\0000001f"),
+        mw.PathName.parse(r".\private$\it's"),
     ):
         assert eval(repr(value), names) == value
 

@@ -47,6 +47,7 @@ from msmq_wire.records.message_rows import (
 from msmq_wire.records.outcome import OUTCOME
 from msmq_wire.records.projection import ProjectedRows, rows_of_values
 from msmq_wire.records.recognition import Ports
+from msmq_wire.representation import LONGEST, shortened
 from msmq_wire.rpc.pdu_protection import Negotiator
 
 if TYPE_CHECKING:
@@ -144,7 +145,8 @@ class CaptureTable:
         return self.reader().read_pandas()
 
     def __repr__(self) -> str:
-        return f"<{self._title}: {', '.join(self._choice.names)}>"
+        shown = f"{shortened(self._title, 60)}: {', '.join(self._choice.names)}"
+        return f"<{shortened(shown, LONGEST - 2)}>"
 
     def _repr_html_(self) -> str:
         shown = [

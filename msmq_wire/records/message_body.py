@@ -12,6 +12,7 @@ from msmq_wire.records.body_keys import opened
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import TransferBuffer
 from msmq_wire.records.srmp_packets import SrmpMessage
+from msmq_wire.representation import struct_line
 from msmq_wire.rpc.transfer_properties import MessageProperties
 from msmq_wire.wire.headers.compound_message_header import CompoundMessageHeader
 from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
@@ -43,6 +44,8 @@ class MessageBody(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     opened_with: str = ""
     doubtful: bool = False
     not_opened: str = ""
+
+    __repr__ = struct_line
 
     @property
     def cut(self) -> bool:

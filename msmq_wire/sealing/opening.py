@@ -18,6 +18,7 @@ from Cryptodome.PublicKey import RSA
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 
 from msmq_wire.buffers import as_bytes
+from msmq_wire.representation import struct_line
 from msmq_wire.sealing.ciphers import KEY_SIZES, LEVELS, Decrypts, is_text, readings
 from msmq_wire.sealing.simple_blob import SimpleBlob
 from msmq_wire.wire.packets.user_message import UserMessage
@@ -39,6 +40,8 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
     how: str = ""
     why: str = ""
     doubtful: bool = False
+
+    __repr__ = struct_line
 
 
 class BodyOpener:

@@ -7,6 +7,8 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
+from msmq_wire.representation import struct_line
+
 Confidence = Literal["declared", "certain", "likely", "guess"]
 Details = tuple[tuple[str, str], ...]
 
@@ -42,6 +44,8 @@ class Body(msgspec.Struct, frozen=True, kw_only=True):
     extension: str = "bin"
     convention: str = ""
     outside_section: bool = False
+
+    __repr__ = struct_line
 
     @property
     def scalar(self) -> bool:

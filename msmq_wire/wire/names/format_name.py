@@ -16,6 +16,7 @@ import msgspec
 
 from msmq_wire import arguments
 from msmq_wire.errors import EncodeError, FormatNameError
+from msmq_wire.representation import parse_line
 from msmq_wire.wire.names.grammar import (
     BACKSLASH,
     check_computer,
@@ -211,6 +212,8 @@ class FormatName(msgspec.Struct, frozen=True, kw_only=True):
             suffix=suffix,
             subqueue=subqueue,
         )
+
+    __repr__ = parse_line
 
     def __str__(self) -> str:
         match self.kind:

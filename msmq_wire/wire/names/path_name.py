@@ -6,6 +6,7 @@ import msgspec
 
 from msmq_wire import arguments
 from msmq_wire.errors import FormatNameError
+from msmq_wire.representation import parse_line
 from msmq_wire.wire.names.grammar import (
     BACKSLASH,
     check_computer,
@@ -49,6 +50,8 @@ class PathName(msgspec.Struct, frozen=True, kw_only=True):
             return cls(computer=computer, path=backslash + rest, suffix=suffix, subqueue=subqueue)
         except FormatNameError as error:
             raise FormatNameError(f"{error}: {text[:80]!r} is no path name") from None
+
+    __repr__ = parse_line
 
     def __str__(self) -> str:
         return f"{self.computer}{self.path}{suffix_text(self.suffix, self.subqueue)}"
