@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from datetime import datetime
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 
@@ -14,21 +15,39 @@ from msmq_wire.arguments import check_text
 from msmq_wire.detection import Evidence
 from msmq_wire.detection.diagnosis import why as reasons
 from msmq_wire.detection.diagnosis.naming import matching, no_message
-from msmq_wire.detection.diagnosis.phrases import Phrases, count, short
-from msmq_wire.detection.diagnosis.timeline import TimelineStep, message_steps
+from msmq_wire.detection.diagnosis.phrases import Phrases, count, quoted, short
+from msmq_wire.detection.diagnosis.timeline import TimelineStep, message_steps, step_texts
 from msmq_wire.errors import CaptureError, NoSuchMessageError
 from msmq_wire.html_values import facts_html, rows_html
+from msmq_wire.invisible import escaped
 from msmq_wire.records.outcome import Outcome
 from msmq_wire.records.recognition import Ports
+from msmq_wire.records.tree.value_text import count_text
 from msmq_wire.records.view import date_time
 from msmq_wire.report.redaction.redactor import Redactor
 from msmq_wire.representation import line, shortened
 from msmq_wire.rpc.pdu_protection import Negotiator
 from msmq_wire.sessions import MessageLife, Story
 
+_SHOWN = 20
+"""Messages that are listed of those that fit; all of them are counted."""
+FoundMessage: TypeAlias = tuple[int, str, str | None, Outcome, str]
+"""One of several messages: its record, identifier, label, outcome and reason."""
+
+
+class TextLine(NamedTuple):
+    """A line of the command: its text, its style, and how far what goes on below is indented."""
+
+    text: str
+    style: str = ""
+    hang: int = 0
+
 
 class ExplainedStep(msgspec.Struct, frozen=True, kw_only=True):
-    """One step of a message: the time, the sender, the receiver, and the event, with where it was seen."""
+    """One step of a message: the time, the sender, the receiver, and the event, with where it was seen.
+
+    ``file`` is the short name of the capture if there are several.
+    """
 
     record: int
     capture: str
@@ -38,6 +57,7 @@ class ExplainedStep(msgspec.Struct, frozen=True, kw_only=True):
     dst: str
     what: str
     detail: str
+    file: str = ""
 
     def __repr__(self) -> str:
         time = "" if self.time is None else f"{self.time:%Y-%m-%d %H:%M:%S.%f}"[:-3] + "Z"
@@ -59,7 +79,7 @@ class ExplainedMessage(msgspec.Struct, frozen=True, kw_only=True):
 
     ``sentence`` tells it, with the ``reason`` and the ``action``, empty if nothing is to be done. ``unknown``
     is what the capture does not show. ``record``, ``capture``, ``frame`` and ``time`` are those of the packet
-    that brought it first, ``steps`` all that happened to it, in order.
+    that brought it first, ``steps`` all that happened to it, in order. ``str`` gives the text of the command.
     """
 
     message_id: str
@@ -78,6 +98,20 @@ class ExplainedMessage(msgspec.Struct, frozen=True, kw_only=True):
 
     def __repr__(self) -> str:
         return line(self, f"({self.outcome})", shortened(self.sentence, 120))
+
+    def __str__(self) -> str:
+        above, below = ([one.text for one in lines] for lines in (heading(self), gaps(self)))
+        return "\n".join(escaped(one).rstrip() for one in (*above, *self._step_lines(), *below))
+
+    def _step_lines(self) -> Iterator[str]:
+        start = next((step.time_ns for step in self.steps if step.time_ns is not None), None)
+        width = max((len(step.what) for step in self.steps), default=0)
+        file = ""
+        for step in self.steps:
+            if step.file != file:
+                file = step.file
+                yield f"in {file}:"
+            yield step_texts(step, step.time_ns, step.frame, start, UTC, "→").line(width)
 
     def _repr_html_(self) -> str:
         facts = (
@@ -102,7 +136,7 @@ class ExplainedMessage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WhyAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """The ``messages`` that somebody meant, at least one.
+    """The ``messages`` that somebody meant, at least one. ``str`` gives the text of the command ``why``.
 
     Where one fits, its outcome, sentence, steps and so on are attributes of the answer, too. Where several
     fit, these raise NoSuchMessageError, which says how many there are. ``errors`` say which files could not
@@ -126,7 +160,10 @@ class WhyAnswer(msgspec.Struct, frozen=True, kw_only=True):
         return len(self.messages)
 
     def __str__(self) -> str:
-        return "\n".join(one.sentence for one in self.messages)
+        if len(self.messages) == 1:
+            return str(self.message)
+        found = [(one.record, one.message_id, one.label, one.outcome, one.reason) for one in self.messages]
+        return "\n".join(escaped(one.text) for one in several(found, self.words))
 
     def _repr_html_(self) -> str:
         if len(self.messages) == 1:
@@ -236,6 +273,36 @@ def explained(life: MessageLife, story: Story, words: Phrases) -> ExplainedMessa
     )
 
 
+def heading(message: ExplainedMessage) -> Iterator[TextLine]:
+    """The lines about a message above its steps."""
+    yield TextLine(message.sentence, "strong")
+    yield TextLine(f"Why: {message.reason}", hang=5)
+    if message.action:
+        yield TextLine(f"To do: {message.action}.", hang=7)
+    yield TextLine(f"Message {message.message_id}, id {message.record}:", "dim")
+
+
+def gaps(message: ExplainedMessage) -> Iterator[TextLine]:
+    """The lines below the steps: what the capture cannot tell."""
+    if message.unknown:
+        yield TextLine("The capture cannot tell:")
+        yield from (TextLine(f"- {text}", hang=2) for text in message.unknown)
+
+
+def several(found: Sequence[FoundMessage], called: str) -> Iterator[TextLine]:
+    """The lines about several messages that fit: how many by outcome, and a line for each, the rare first."""
+    outcomes = Counter(outcome for _, _, _, outcome, _ in found)
+    counts = ", ".join(f"{number:,} {outcome}" for outcome, number in outcomes.most_common())
+    yield TextLine(f"{count_text(len(found), 'message')} fit {called}: {counts}.", "strong")
+    # What is rare is what somebody looks for.
+    ranked = sorted(found, key=lambda one: (outcomes[one[3]], one[0]))
+    for _, message_id, label, outcome, reason in ranked[:_SHOWN]:
+        yield TextLine(f"{short(message_id)}{quoted(label)}: {outcome}, {reason.removesuffix('.')}", hang=2)
+    if len(ranked) > _SHOWN:
+        yield TextLine(f"and {count_text(len(ranked) - _SHOWN, 'more message')}")
+    yield TextLine(f'One of them: msmq-wire why FILE "{short(ranked[0][1])}"', "dim")
+
+
 def _step(step: TimelineStep, words: Phrases) -> ExplainedStep:
     capture, frame = words.located(step.at)
     return ExplainedStep(
@@ -247,6 +314,7 @@ def _step(step: TimelineStep, words: Phrases) -> ExplainedStep:
         dst=step.dst,
         what=step.what,
         detail=step.detail,
+        file=words.file(step.at),
     )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import msmq_wire as mw
+from msmq_wire.detection.diagnosis import DigestLine
 
 _FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 _ATTACK = _FIXTURES / "digest" / "fault_and_attack.pcap"
@@ -34,6 +35,18 @@ def test_the_text_is_that_of_the_command() -> None:
     assert first.startswith(" 1. [high, as published] SRMP envelope longer than its packet")
     assert second.startswith(" 2. [medium, certain] 2 messages, first 0f9a63c8…\\2004")
     assert looked_at == "    Looked at 21 messages and 3 sessions in 154 frames."
+
+
+def test_the_text_of_a_cause_is_all_of_its_line() -> None:
+    found = mw.diagnose(_ATTACK)
+    lines = str(found).splitlines()
+    assert [f" {number}. {cause}" for number, cause in enumerate(found.causes, 1)] == lines[1:3]
+    assert str(found.causes[1]).endswith(found.causes[1].action)
+
+
+def test_the_text_of_a_cause_controls_no_screen() -> None:
+    cause = DigestLine(severity="low", confidence="guess", text="It is \x1b[2Jslow.", action="Wait.\u202e")
+    assert str(cause) == r"[low, a guess] It is \x1b[2Jslow. Wait.\u202e"
 
 
 def test_a_capture_without_a_cause_says_so() -> None:

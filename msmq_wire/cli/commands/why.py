@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 import typer
 
-from msmq_wire.api.why import explained
+from msmq_wire.api.why import TextLine, explained, gaps, heading, several
 from msmq_wire.capture.listing import is_capture_name
 from msmq_wire.cli.following import MESSAGE_HELP, CaptureStory, followed
 from msmq_wire.cli.formats import LineFormat
@@ -16,15 +16,11 @@ from msmq_wire.cli.options import CaptureFiles
 from msmq_wire.cli.reading_options import BODY_KEYS, ReadingOptions, with_reading_options
 from msmq_wire.cli.render.step_text import StepText
 from msmq_wire.detection.diagnosis import why as reasons
-from msmq_wire.detection.diagnosis.phrases import Phrases, quoted, short
+from msmq_wire.detection.diagnosis.phrases import Phrases
 from msmq_wire.detection.diagnosis.timeline import message_steps, step_view
 from msmq_wire.engines.text.escaping import json_line
-from msmq_wire.records.tree.value_text import count_text
 from msmq_wire.records.view import time_text
 from msmq_wire.sessions import MessageLife, Story
-
-_SHOWN = 20
-"""Messages that are listed of those that fit; all of them are counted."""
 
 
 def _no_capture(text: str) -> str:
@@ -96,34 +92,23 @@ def why(
 
 
 def _one(out: StepText, life: MessageLife, story: Story, words: Phrases) -> None:
-    reported = reasons.why(life, story, words)
-    out.line(reported.sentence, "strong")
-    out.line(f"Why: {reported.reason}", hang=5)
-    if reported.action:
-        out.line(f"To do: {reported.action}.", hang=7)
-    out.line(f"Message {life.message_id}, id {life.first.record}:", "dim")
+    message = explained(life, story, words)
+    _print(out, heading(message))
     out.steps(message_steps(life, story))
-    if reported.unknown:
-        out.line("The capture cannot tell:")
-        for text in reported.unknown:
-            out.line(f"- {text}", hang=2)
+    _print(out, gaps(message))
 
 
 def _several(out: StepText, lives: list[MessageLife], read: CaptureStory, called: str) -> None:
-    reported = [(life, reasons.why(life, read.story, read.words)) for life in lives]
-    outcomes = Counter(one.outcome for _, one in reported)
-    counts = ", ".join(f"{number:,} {outcome}" for outcome, number in outcomes.most_common())
-    out.line(f"{count_text(len(reported), 'message')} fit {called}: {counts}.", "strong")
-    # What is rare is what somebody looks for.
-    ranked = sorted(reported, key=lambda pair: (outcomes[pair[1].outcome], pair[0].first.record))
-    for life, one in ranked[:_SHOWN]:
-        out.line(
-            f"{short(life.message_id)}{quoted(life.label)}: {one.outcome}, {one.reason.removesuffix('.')}",
-            hang=2,
-        )
-    if len(ranked) > _SHOWN:
-        out.line(f"and {count_text(len(ranked) - _SHOWN, 'more message')}")
-    out.line(f'One of them: msmq-wire why FILE "{short(ranked[0][0].message_id)}"', "dim")
+    found = []
+    for life in lives:
+        one = reasons.why(life, read.story, read.words)
+        found.append((life.first.record, life.message_id, life.label, one.outcome, one.reason))
+    _print(out, several(found, called))
+
+
+def _print(out: StepText, lines: Iterable[TextLine]) -> None:
+    for text, style, hang in lines:
+        out.line(text, style, hang)
 
 
 def _row(life: MessageLife, story: Story, words: Phrases) -> dict[str, Any]:

@@ -14,9 +14,8 @@ from rich.cells import cell_len
 from msmq_wire.cli.render.answer_text import plain_dots
 from msmq_wire.cli.render.screen import Screen, fold
 from msmq_wire.detection.diagnosis.phrases import Phrases
-from msmq_wire.detection.diagnosis.timeline import TimelineStep
+from msmq_wire.detection.diagnosis.timeline import TimelineStep, since_text, step_texts
 from msmq_wire.records.tree.srmp_nodes import shortened
-from msmq_wire.records.tree.value_text import timestamp_text
 from msmq_wire.sessions import Moment
 from msmq_wire.units import SECOND
 
@@ -62,14 +61,11 @@ class StepText:
         file = ""
         for step in steps:
             file = self.heading(step.at, file)
-            clock = "" if step.at.time is None else timestamp_text(step.at.time, self._zone)
-            if not wide:
-                clock = clock[11:26].rstrip("Z")
-            head = f"{clock}  {_since(step, start)}  {self._frame(step)}  "
-            ends = f"{step.src} {arrow} {step.dst}" if step.src or step.dst else ""
-            text = f"{plain_dots(self.screen, step.what):<{what}}"
-            rest = "  ".join(part for part in (plain_dots(self.screen, shortened(step.detail)), ends) if part)
-            self._hung(head, text, f"  {rest}" if rest else "")
+            texts = step_texts(step, step.at.time, self._number(step), start, self._zone, arrow)
+            clock = texts.clock if wide else texts.clock[11:26].rstrip("Z")
+            text = f"{plain_dots(self.screen, texts.what):<{what}}"
+            rest = plain_dots(self.screen, texts.rest)
+            self._hung(f"{clock}  {texts.place}  ", text, f"  {rest}" if rest else "")
 
     def _hung(self, head: str, what: str, rest: str) -> None:
         width = self.screen.width
@@ -81,8 +77,11 @@ class StepText:
         for piece in fold(self.screen.safe(rest.strip()), width - len(indent)):
             self.screen.line([(indent, ""), (piece, "")])
 
+    def _number(self, step: TimelineStep) -> int | None:
+        return self._words.located(step.at)[1]
+
     def _frame(self, step: TimelineStep) -> str:
-        frame = self._words.located(step.at)[1]
+        frame = self._number(step)
         return f"{'' if frame is None else frame:>7}"
 
     def diagram(self, steps: Sequence[TimelineStep], client: str, server: str) -> None:
@@ -115,14 +114,8 @@ class StepText:
         dashes = lane - cell_len(first) - 5
         line = "-" * dashes
         arrow = f"|-- {first} {line}>|" if rightward else f"|<{line} {first} --|"
-        self.screen.line([(f"{_since(step, start)} {self._frame(step)} ", "dim"), (arrow, "")])
+        self.screen.line([(f"{since_text(step.at.time, start)} {self._frame(step)} ", "dim"), (arrow, "")])
         for other in others:
             space = lane - cell_len(other) - 4
             line = f"|    {other}{' ' * space}|" if rightward else f"|{' ' * space}{other}    |"
             self.screen.line([(" " * _LEFT, ""), (line, "")])
-
-
-def _since(step: TimelineStep, start: int | None) -> str:
-    if start is None or step.at.time is None:
-        return f"{'':>9}"
-    return f"{(step.at.time - start) / SECOND:>9.3f}"

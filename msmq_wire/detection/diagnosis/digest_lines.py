@@ -11,6 +11,7 @@ from datetime import datetime
 import msgspec
 
 from msmq_wire.detection.finding import Confidence, Severity
+from msmq_wire.invisible import escaped
 from msmq_wire.records.view import date_time
 from msmq_wire.representation import line, shortened
 
@@ -27,6 +28,8 @@ NOTHING = "nothing of MSMQ"
 
 class DigestLine(msgspec.Struct, frozen=True, kw_only=True):
     """One cause: what is wrong, at which hosts, how sure it is, the evidence, and what to do.
+
+    ``str`` gives all of it in a line, as the command ``diagnose`` does.
 
     The first host of ``who`` is the source of the problem. ``frames`` (1-based) and ``records`` (ids) are the
     evidence, at most 64 each. ``where`` names the frames in words, with the time of the first one, and with
@@ -56,6 +59,9 @@ class DigestLine(msgspec.Struct, frozen=True, kw_only=True):
 
     def __repr__(self) -> str:
         return line(self, f"({self.severity}, {self.confidence})", shortened(self.text, 120))
+
+    def __str__(self) -> str:
+        return escaped(f"{self.mark} {self.whole}")
 
     def _repr_html_(self) -> str:
         # Loads what only a notebook needs.
@@ -150,5 +156,5 @@ class Digest(msgspec.Struct, frozen=True, kw_only=True):
             yield self.nothing
             return
         yield f"{TITLE}{ORDER}"
-        yield from (f"{number:>2}. {line.mark} {line.whole}" for number, line in enumerate(self.lines, 1))
+        yield from (f"{number:>2}. {line}" for number, line in enumerate(self.lines, 1))
         yield from (f"    {one}" for one in (self.more_text, f"Looked at {self.looked_at}.") if one)

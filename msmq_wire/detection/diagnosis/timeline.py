@@ -6,19 +6,39 @@ The rule kept here: one frame shows each step. Conclusions from several frames a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from datetime import tzinfo
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
 from msmq_wire.detection.diagnosis.phrases import Phrases, short
 from msmq_wire.records.record import Record
+from msmq_wire.records.tree.srmp_nodes import shortened
+from msmq_wire.records.tree.value_text import timestamp_text
 from msmq_wire.records.view import time_text
 from msmq_wire.sessions import MessageLife, Moment, Story, class_words
 from msmq_wire.sessions.followed_message import message_key, message_name, moment_of
+from msmq_wire.units import SECOND
 from msmq_wire.wire.partial import reached
 from msmq_wire.wire.types.guid import NULL_GUID
 
 _MOST = 10_000
+
+
+class AnyStep(Protocol):
+    """What a step says, whatever it knows of its time and frame."""
+
+    @property
+    def src(self) -> str: ...
+
+    @property
+    def dst(self) -> str: ...
+
+    @property
+    def what(self) -> str: ...
+
+    @property
+    def detail(self) -> str: ...
 
 
 class TimelineStep(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,6 +52,37 @@ class TimelineStep(msgspec.Struct, frozen=True, kw_only=True):
     dst: str
     what: str
     detail: str = ""
+
+
+class StepTexts(NamedTuple):
+    """The texts of a step in a list: its time, the time since the first step, and the event."""
+
+    clock: str
+    place: str
+    what: str
+    rest: str
+
+    def line(self, width: int) -> str:
+        """The texts as a line, with ``what`` filled to a width."""
+        return f"{self.clock}  {self.place}  {self.what:<{width}}{f'  {self.rest}' if self.rest else ''}"
+
+
+def step_texts(
+    step: AnyStep, time: int | None, frame: int | None, start: int | None, zone: tzinfo | None, arrow: str
+) -> StepTexts:
+    """The texts of a step at a time; ``start`` is the time of the first step."""
+    ends = f"{step.src} {arrow} {step.dst}" if step.src or step.dst else ""
+    return StepTexts(
+        clock="" if time is None else timestamp_text(time, zone),
+        place=f"{since_text(time, start)}  {'' if frame is None else frame:>7}",
+        what=step.what,
+        rest="  ".join(part for part in (shortened(step.detail), ends) if part),
+    )
+
+
+def since_text(time: int | None, start: int | None) -> str:
+    """The seconds since the first step."""
+    return f"{'':>9}" if start is None or time is None else f"{(time - start) / SECOND:>9.3f}"
 
 
 def step_view(step: TimelineStep, words: Phrases) -> dict[str, Any]:
