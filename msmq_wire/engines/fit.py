@@ -41,7 +41,7 @@ from msmq_wire.wire.fields import (
     fields,
     known,
 )
-from msmq_wire.wire.nodes import ZeroTerminated, named
+from msmq_wire.wire.nodes import ZeroTerminated, named, require_bytes
 from msmq_wire.wire.packets.base import BinaryPacket, Total
 
 _Struct = TypeVar("_Struct", bound=WireStruct)
@@ -93,8 +93,10 @@ def _check_type(value: Any, subcon: Any) -> None:
                 _check_type(item, subcon.subcon)
             except EncodeError as error:
                 raise named(error, f"[{number}]") from None
-    elif isinstance(subcon, Bytes | Align | ZeroTerminated) and not isinstance(value, bytes):
-        raise EncodeError(f"a {type(value).__name__} where bytes belong")
+    elif isinstance(subcon, Bytes | ZeroTerminated):
+        require_bytes(value, subcon.kind)
+    elif isinstance(subcon, Align):
+        require_bytes(value)
     elif isinstance(subcon, Node) and not isinstance(value, subcon.cls):
         raise EncodeError(f"a {type(value).__name__} where a {subcon.cls.__name__} belongs")
     elif isinstance(subcon, Choice) and not any(subcon.chosen(key, value) for key in subcon.cases):

@@ -96,7 +96,7 @@ def _check_guids(arguments: Mapping[str, Any]) -> None:
         value = arguments[name]
         absent = value is None and name != "source_queue_manager"
         if not absent and not isinstance(value, GUID):
-            hint = "GUID.parse(text)" if isinstance(value, str) else ""
+            hint = GUID.MADE_BY if isinstance(value, str) else ""
             raise TypeError(wrong_type(name, "a GUID", value, hint))
 
 

@@ -62,9 +62,12 @@ def named(error: EncodeError, name: str) -> EncodeError:
     return EncodeError(error.message, path=f"{name}{separator}{error.path}")
 
 
-def _require_bytes(obj: Any) -> None:
+def require_bytes(obj: Any, kind: type[bytes] = bytes) -> None:
+    """Raises EncodeError for what is no bytes, with the class of a field and how it is made."""
     if not isinstance(obj, bytes):
-        raise EncodeError(f"a {type(obj).__name__} where bytes belong")
+        made_by = getattr(kind, "MADE_BY", "")
+        wanted = f"a {kind.__name__} belongs ({made_by})" if made_by else "bytes belong"
+        raise EncodeError(f"a {type(obj).__name__} where {wanted}")
 
 
 class Bytes(WireConstruct):
@@ -94,7 +97,7 @@ class Bytes(WireConstruct):
         return data if self.kind is bytes else self.kind(data)
 
     def _build(self, obj: Any, stream: Any, context: Any, path: Any) -> Any:
-        _require_bytes(obj)
+        require_bytes(obj, self.kind)
         length = evaluate(self.length, context)
         absent = 0
         if not isinstance(length, Undetermined):
@@ -155,7 +158,7 @@ class Align(WireConstruct):
         return stream.take(length) if length and stream.remaining >= length else b""
 
     def _build(self, obj: Any, stream: Any, context: Any, path: Any) -> Any:
-        _require_bytes(obj)
+        require_bytes(obj)
         length = -stream.tell() % self.to
         absent = stream.absent(length)
         if len(obj) not in (0, length - absent):
@@ -188,7 +191,7 @@ class ZeroTerminated(WireConstruct):
         return self.kind(stream.take(distance + 2))
 
     def _build(self, obj: Any, stream: Any, context: Any, path: Any) -> Any:
-        _require_bytes(obj)
+        require_bytes(obj, self.kind)
         units = range(0, len(obj) - 2, 2)
         if len(obj) % 2 or obj[-2:] != b"\0\0" or any(obj[i : i + 2] == b"\0\0" for i in units):
             raise EncodeError("text that does not end with its only terminator")

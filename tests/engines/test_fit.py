@@ -207,7 +207,13 @@ def test_a_lying_packet_size_is_mended_and_an_unfitted_one_is_refused() -> None:
             "message_properties_header",
             "label",
             "Order",
-            "a str where bytes belong at message_properties_header.label",
+            "a str where a WcharText belongs (WcharText.of(text)) at message_properties_header.label",
+        ),
+        (
+            "user_header",
+            "source_queue_manager",
+            "b05a2d6c-3c9f-4f6d-9a55-4f7e1a1b2c3d",
+            "a str where a GUID belongs (GUID.parse(text)) at user_header.source_queue_manager",
         ),
         (
             "message_properties_header",

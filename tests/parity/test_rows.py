@@ -201,5 +201,6 @@ def test_a_subclass_of_bytes_a_view_and_a_bytearray_decode_alike(stem: str) -> N
 
 @pytest.mark.parametrize("value", [(), [], bytearray(), None, 0, ""])
 def test_what_is_not_bytes_is_refused_in_padding_too(value: Any) -> None:
-    for header in (MQFSignatureHeader(padding=value), MQFDirectQueueFormatName(direct_format_name=value)):
-        assert "where bytes belong" in str(_both_write(header))
+    name = MQFDirectQueueFormatName(direct_format_name=value)
+    assert "where bytes belong" in str(_both_write(MQFSignatureHeader(padding=value)))
+    assert "where a WcharText belongs (WcharText.of(text))" in str(_both_write(name))

@@ -17,6 +17,7 @@ class GUID(bytes):
 
     __slots__ = ()
     SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMQ", "2.2.18.1.1")
+    MADE_BY: ClassVar[str] = "GUID.parse(text)"
 
     def __new__(cls, data: bytes = b"") -> Self:
         """Take the bytes of a buffer; their number is judged where they are encoded."""

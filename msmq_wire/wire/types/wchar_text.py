@@ -22,6 +22,7 @@ class WcharText(bytes):
 
     __slots__ = ()
     SPEC: ClassVar[SpecRef] = SpecRef("MS-DTYP", "2.2.60")
+    MADE_BY: ClassVar[str] = "WcharText.of(text)"
 
     @classmethod
     def stem(cls) -> str:
@@ -76,6 +77,7 @@ class FixedWcharText(WcharText):
     """Text in a field of fixed size: it ends at the first NUL, zeros fill the rest."""
 
     __slots__ = ()
+    MADE_BY: ClassVar[str] = "FixedWcharText.padded(text, size)"
 
     @classmethod
     def padded(cls, text: str, size: int) -> Self:

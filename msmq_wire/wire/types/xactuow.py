@@ -12,6 +12,7 @@ class XACTUOW(GUID):
 
     __slots__ = ()
     SPEC: ClassVar[SpecRef] = SpecRef("MS-MQMQ", "2.2.18.1.8")
+    MADE_BY: ClassVar[str] = "XACTUOW.parse(text)"
 
     @classmethod
     def stem(cls) -> str:
