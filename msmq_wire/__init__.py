@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.util import find_spec
 
 __version__ = "0.2.0"
 
@@ -178,6 +177,8 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
+    from importlib.util import find_spec
+
     dunders = (name for name in globals() if name.startswith("__") and name.endswith("__"))
     # What `help` and editors find must be there.
     return sorted({*dunders, *(_MODULES if find_spec("cryptography") else __all__)})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import inspect
 import os
 import pydoc
@@ -119,7 +120,7 @@ def test_every_name_is_there_and_in_no_listing_with_another() -> None:
 
 
 def test_without_the_extra_its_names_are_not_listed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mw, "find_spec", {"cryptography": None}.get)
+    monkeypatch.setattr(importlib.util, "find_spec", {"cryptography": None}.get)
     assert {*mw.__all__} <= {*dir(mw)}
     assert not {*dir(mw)} & _WITH_UNSEAL
 
