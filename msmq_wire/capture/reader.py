@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -34,8 +35,12 @@ _CHUNK_SIZE = 1 << 21
 much."""
 _WORTH_COLUMNS = 3 << 20
 """Bytes of a file that take longer to read frame by frame than it takes to load numpy and pyarrow."""
-_GAIN_OF_BATCHES = 3
-"""Taking batches gains so many times as much as taking records."""
+_SOONER = 3
+"""The part of them that is enough for batches, which gain more than records, and where both are loaded."""
+
+
+def _loaded() -> bool:
+    return "pyarrow" in sys.modules
 
 
 class Summary(msgspec.Struct):
@@ -131,8 +136,7 @@ class CaptureReader:
     def projected(self, projection: Projection) -> Iterator[Record | ProjectedRows]:
         """Iterate over records, and over rows in place of those that are messages."""
         if not self._by_column():
-            # A row of a pipe must not wait for the next one.
-            yield from projected_records(self, projection, at_once=self.source.total is None)
+            yield from projected_records(self, projection)
             return
         for item in self._walk(partial(_briefed, projection)):
             self.summary.packets.update((item.type,) if isinstance(item, Record) else item.types)
@@ -140,7 +144,7 @@ class CaptureReader:
 
     def batched(self) -> Iterator[Record | PacketBatch]:
         """Iterate over batches where frames are read by column, and over the records of all else."""
-        self._columns = self._by_column(_GAIN_OF_BATCHES)
+        self._columns = self._by_column(batched=True)
         for item in self._walk(lambda batch: iter((batch,))):
             self.summary.packets.update((item.type,) if isinstance(item, Record) else item.types())
             yield item
@@ -156,12 +160,14 @@ class CaptureReader:
             pass
         return self.last_id
 
-    def _by_column(self, gain: int = 1) -> bool:
+    def _by_column(self, *, batched: bool = False) -> bool:
         """Whether frames are read by column, which is said or gains time."""
         if self._columns is not None:
             return self._columns
-        total = self.source.total
-        if total is None or total * gain < _WORTH_COLUMNS or default_engine() == "reference":
+        total, enough = self.source.total, _WORTH_COLUMNS
+        if batched or _loaded():
+            enough //= _SOONER
+        if total is None or total < enough or default_engine() == "reference":
             return False
         return find_spec("numpy") is not None and find_spec("pyarrow") is not None
 

@@ -11,9 +11,6 @@ from msmq_wire.records.joined_capture import located
 from msmq_wire.records.message import MessageColumn, message_of
 from msmq_wire.records.record import Record
 
-_AT_ONCE = 256
-"""Messages whose rows are made together where nobody waits for the first."""
-
 
 class ProjectedRows(msgspec.Struct, frozen=True):
     """Packets one after the other, and the ``lines`` that a `Projection` made of the messages among them.
@@ -42,30 +39,14 @@ class Projection(msgspec.Struct, frozen=True):
     acknowledgments: bool = False
 
 
-def projected_records(
-    records: Iterable[Record], projection: Projection, *, at_once: bool
-) -> Iterator[Record | ProjectedRows]:
-    """Yield the records that are no messages, and rows of those that are.
-
-    Rows come many together, and after records that were found later, unless they are wanted ``at_once``.
-    """
+def projected_records(records: Iterable[Record], projection: Projection) -> Iterator[Record | ProjectedRows]:
+    """Yield the records that are no messages, and the row of each that is one, as it comes."""
     getters = [column.values for column in projection.columns]
-    rows: list[list[Any]] = []
-    last = 0
-
-    def made() -> ProjectedRows:
-        values = [list(column) for column in zip(*rows, strict=True)]
-        rows.clear()
-        return ProjectedRows(last, {}, projection.make(values))
-
     for record in records:
         message = message_of(record, acknowledgments=projection.acknowledgments)
         if message is None:
             yield record
             continue
-        found, carrier, last = located(record), message.carrier, record.id
-        rows.append([values[carrier](found) for values in getters])
-        if at_once or len(rows) == _AT_ONCE:
-            yield made()
-    if rows:
-        yield made()
+        found, carrier = located(record), message.carrier
+        values = [[value[carrier](found)] for value in getters]
+        yield ProjectedRows(record.id, {}, projection.make(values))

@@ -346,6 +346,8 @@ def test_a_pipe_a_small_file_and_the_reference_engine_are_read_frame_by_frame(
     assert not by_column(Pipe(data))
     assert not by_column(DEMO)
     monkeypatch.setattr(reader, "_WORTH_COLUMNS", 3 * len(data))
+    assert by_column(path)
+    monkeypatch.setattr(reader, "_loaded", lambda: False)
     assert not by_column(path)
     assert by_column(path, batched=True)
     monkeypatch.setattr(reader, "default_engine", lambda: "reference")
