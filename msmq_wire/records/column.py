@@ -122,7 +122,8 @@ class ColumnRow:
 
     def json(self, name: str) -> Any:
         """The value of a column as JSON."""
-        return self.columns[name].json(self._about)
+        given = self._given
+        return self.columns[name].json(self if given is None else given)
 
     get = json
 
