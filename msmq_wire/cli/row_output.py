@@ -18,7 +18,7 @@ from msmq_wire.cli.render.screen import Screen
 from msmq_wire.cli.render.table import TableRow, table_of
 from msmq_wire.cli.row_writers import CsvWriter, JsonWriter
 from msmq_wire.cli.table_output import TableOutput
-from msmq_wire.records.column import Column
+from msmq_wire.records.column import Column, ColumnRow
 from msmq_wire.records.column_choice import column_names
 from msmq_wire.records.display import ColumnDeclaration
 
@@ -27,7 +27,8 @@ _NO_OTHER_NAMES: Mapping[str, str] = {}
 
 class RowOutput:
     """Writes rows; call `finish` after the last one. ``names`` are the columns that are ``wanted``, or None,
-    ``keys`` those that there are, ``table`` what shows them on a screen.
+    ``keys`` those that there are, ``table`` what shows them on a screen. It ``has_paths`` where one of them is
+    the path of a field.
 
     ``usual`` are those of JSON lines and CSV where none are wanted, ``shown`` those of a table, each with the
     width of a terminal that has room for it; without, a table shows what has a look. ``also`` has other names
@@ -71,6 +72,7 @@ class RowOutput:
         reading.show_waiting = table.show_waiting if as_table else None
         self._write = JsonWriter() if format_ == "jsonl" else CsvWriter(self.keys)
         self._to, self._declared, self._reading = to, {one.name: one for one in declared}, reading
+        self.has_paths = not self._declared.keys() >= set(self.keys)
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
@@ -87,6 +89,8 @@ class RowOutput:
             self._to.take(([row[name] for name in self.keys],))
         elif self.table is not None:
             self.table.add(row)
+        elif isinstance(row, ColumnRow):
+            self._write(row.as_json(self.keys))
         else:
             self._write({name: row.get(name) for name in self.keys})
 

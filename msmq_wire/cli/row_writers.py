@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from msmq_wire.engines.text.csv import csv_line
@@ -15,8 +15,8 @@ class JsonWriter:
 
     headed = True
 
-    def __call__(self, row: Mapping[str, Any]) -> None:
-        print(json_line(dict(row)))
+    def __call__(self, row: dict[str, Any]) -> None:
+        sys.stdout.write(json_line(row) + "\n")
 
     def head(self) -> None:
         """Write what comes above all rows, unless it is written."""
@@ -33,7 +33,7 @@ class CsvWriter(JsonWriter):
         self._keys = keys
         self.headed = False
 
-    def __call__(self, row: Mapping[str, Any]) -> None:
+    def __call__(self, row: dict[str, Any]) -> None:
         self.lines((csv_line(map(row.get, self._keys)),))
 
     def head(self) -> None:

@@ -127,9 +127,14 @@ class ColumnRow:
 
     get = json
 
+    def as_json(self, names: Iterable[str]) -> dict[str, Any]:
+        """The columns of these names as JSON. Raises KeyError for a name that is no column."""
+        columns, about = self.columns, self._about
+        return {name: columns[name].json(about) for name in names}
+
     def row(self) -> dict[str, Any]:
         """The columns as JSON, but for those that have to be asked for."""
-        return {name: one.json(self._about) for name, one in self.columns.items() if not one.asked}
+        return self.as_json(name for name, one in self.columns.items() if not one.asked)
 
 
 def _error(record: Record) -> str | None:

@@ -91,6 +91,14 @@ def test_a_call_waits_for_the_message_that_it_brought() -> None:
     assert len(reported) == len(alone) == 15
 
 
+def test_a_row_as_json_has_the_named_columns_in_the_order_of_their_names() -> None:
+    call = next(one for one in _calls(_CALLS) if one["method"] == "R_OpenQueue")
+    shown = call.as_json(("method", "frames", "opnum"))
+    assert [*shown.items()] == [("method", "R_OpenQueue"), ("frames", [*call["frames"]]), ("opnum", 2)]
+    with pytest.raises(KeyError):
+        call.as_json(("request.ul_timeout",))
+
+
 def _calls(path: Path) -> list[CallValues]:
     calls = CallFinder()
     found = [call for record in read_capture(str(path)) for call in calls.take(record)]

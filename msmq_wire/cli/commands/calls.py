@@ -10,11 +10,12 @@ from msmq_wire.cli.columns import Columns
 from msmq_wire.cli.formats import RowFormat
 from msmq_wire.cli.jobs import Jobs, in_parts
 from msmq_wire.cli.options import CaptureFiles, Filters, Force, Ids, filter_for
+from msmq_wire.cli.render.table import TableRow
 from msmq_wire.cli.reading_options import BODY_KEYS, ReadingOptions, with_reading_options
 from msmq_wire.cli.row_output import RowOutput
 from msmq_wire.cli.selection import Selection
 from msmq_wire.cli.table_output import TableFileName, table_output
-from msmq_wire.records.call import CALL_COLUMNS, CallFinder
+from msmq_wire.records.call import CALL_COLUMNS, CallFinder, CallValues
 from msmq_wire.records.joined_capture import located
 from msmq_wire.records.row_values import RowValues
 from msmq_wire.records.rpc_packets import RpcCall
@@ -67,6 +68,9 @@ def calls(
     reading = options.reading(files, redactor, rows=True)
     output = RowOutput(kind, CALL_COLUMNS, columns, reading, options.screen(), zone, to=table)
 
+    def row(call: CallValues) -> TableRow:
+        return RowValues(call.record, call) if output.has_paths else call
+
     def show() -> tuple[int, int]:
         found = CallFinder()
         items = matching = 0
@@ -76,9 +80,9 @@ def calls(
             items += is_call
             matching += wanted
             for call in found.take(redactor.record(record), wanted=wanted):
-                output.write(RowValues(call.record, call))
+                output.write(row(call))
         for call in found.finish() if reading.at_end else ():
-            output.write(RowValues(call.record, call))
+            output.write(row(call))
         return matching, items
 
     with output.writing():

@@ -16,6 +16,8 @@ from msmq_wire.invisible import UNSEEN
 SCHEMA_VERSION = 1
 """Of documents and rows that are JSON, and of docs/schema: it grows when a key takes another meaning."""
 
+_ON_ONE_LINE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
 
 def _number(match: re.Match[str]) -> str:
     code = ord(match[0])
@@ -33,8 +35,10 @@ def json_string(text: str) -> str:
 
 def json_line(value: Any, *, indent: int | None = None) -> str:
     """A JSON text whose strings hold no unsafe character unescaped; on one line without ``indent``."""
-    separators = (",", ":") if indent is None else (",", ": ")
-    text = json.dumps(value, ensure_ascii=False, indent=indent, separators=separators)
+    if indent is None:
+        text = _ON_ONE_LINE(value)
+    else:
+        text = json.dumps(value, ensure_ascii=False, indent=indent, separators=(",", ": "))
     if text.isascii() and "\x7f" not in text:
         # JSON itself escapes the controls of ASCII, all but DEL.
         return text
