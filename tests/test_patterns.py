@@ -200,6 +200,16 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
     "msmq_wire.wire.types.direct_queue_format_name:_DIRECTORY": using(
         "sub", ("http://", "a"), ("http://a/", "a"), ("", "http://a/")
     ),
+    "msmq_wire.wire.report_message:_LABEL": using(
+        "fullmatch", ("a1b2:1:1 received by ", "a"), ("a1b2:1:1 sent from a to ", "b", " at")
+    ),
+    "msmq_wire.wire.report_message:_TIME": using("fullmatch", ("10:00", ":00"), ("", "1")),
+    "msmq_wire.wire.report_message:_BODY": using(
+        "fullmatch",
+        ("<MESSAGE ID>1</MESSAGE ID>\n<TARGET QUEUE>", "</TARGET QUEUE>"),
+        ("<MESSAGE ID>1</MESSAGE ID>\n<TARGET QUEUE>", " "),
+        ("<MESSAGE ID>1</MESSAGE ID>\n<TARGET QUEUE>a</TARGET QUEUE>\n<NEXT HOP>", "</NEXT HOP>"),
+    ),
     "msmq_wire.wire.names.grammar:_NEVER_IN_A_NAME": using("search", ("a", " ", "a")),
     "msmq_wire.records.bodies.json_text:_TOKEN": using(
         "finditer", ("", '"\\'), ('"', "a"), ("", "[{"), ("", "\\")
