@@ -68,7 +68,7 @@ def check(arguments: Mapping[str, Any], headers: Mapping[str, Any]) -> None:
             raise TypeError(wrong_type(name, f"an object with a method {name!r}", arguments[name]))
 
 
-def _check_headers(headers: Mapping[str, Any], arguments: Collection[str]) -> None:
+def _check_headers(headers: Mapping[str, Any], arguments: Mapping[str, Any]) -> None:
     known = {field.name: field for field in fields(UserMessage) if field.optional}
     for name, value in headers.items():
         if name in _MADE:
@@ -76,6 +76,8 @@ def _check_headers(headers: Mapping[str, Any], arguments: Collection[str]) -> No
         if name not in known:
             near = nearest(name, [*arguments, *known])
             raise TypeError(f"build_message takes no {name!r}{f': did you mean {near!r}?' if near else ''}")
+        if name == "debug_header" and value is not None and arguments["report_queue"] is not None:
+            raise EncodeError("debug_header is made from report_queue: give one of them")
         _check_header(name, value, *known[name].structures)
 
 
@@ -92,7 +94,7 @@ def _check_queues(arguments: Mapping[str, Any]) -> None:
 
 
 def _check_guids(arguments: Mapping[str, Any]) -> None:
-    for name in ("source_queue_manager", "queue_manager_address", "connector_type"):
+    for name in ("source_queue_manager", "queue_manager_address", "connector_type", "report_queue"):
         value = arguments[name]
         absent = value is None and name != "source_queue_manager"
         if not absent and not isinstance(value, GUID):

@@ -13,13 +13,14 @@ from msmq_wire.engines.reference import find_anomalies
 from msmq_wire.errors import EncodeError
 from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.headers.base_header import INFINITE, BaseHeader
+from msmq_wire.wire.headers.debug_header import DebugHeader
 from msmq_wire.wire.headers.message_properties_header import MessagePropertiesHeader
 from msmq_wire.wire.headers.transaction_header import TransactionHeader
 from msmq_wire.wire.headers.user_header import UserHeader
 from msmq_wire.wire.names import FormatName, QueueFormatType
 from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types.direct_queue_format_name import DirectQueueFormatName
-from msmq_wire.wire.types.enumerations import BodyType, QueueType
+from msmq_wire.wire.types.enumerations import BodyType, QueueType, TraceQueueType
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from msmq_wire.wire.types.private_queue_format_name import PrivateQueueFormatName
 from msmq_wire.wire.types.private_queue_format_name_id import PrivateQueueFormatNameId
@@ -55,6 +56,7 @@ def build_message(
     acknowledge: Sequence[Acknowledgment] = (),
     response_queue: str | FormatName | None = None,
     connector_type: GUID | None = None,
+    report_queue: GUID | None = None,
     message_id: int = 0,
     message_class: int = 0,
     correlation_id: bytes = bytes(20),
@@ -76,6 +78,7 @@ def build_message(
     which becomes VT_LPWSTR. Times are in seconds, ``sent_time`` since 1970. ``acknowledge`` names the
     acknowledgments that ``admin_queue`` gets, by their bits in MessagePropertiesHeader.Flags: ``"pa"`` that
     it reached the queue, ``"na"`` that it did not, ``"pr"`` that it was received, ``"nr"`` that it was not.
+    ``report_queue`` has the message traced: the public queue of this identifier gets the report messages.
     A transaction sets recoverable delivery and priority 0. ``headers`` are whole headers by stem
     (``security_header=...``). ``sign`` signs it, and ``seal`` then encrypts its body (`msmq_wire.sealing`).
     Raises EncodeError for what a packet cannot hold,
@@ -125,8 +128,11 @@ def build_message(
         message_body=body,
     )
     properties = properties.with_bits(**dict.fromkeys(acknowledge, 1))
-    base = BaseHeader(time_to_reach_queue=time_to_reach_queue).with_bits(pr=priority)
+    traced = int(report_queue is not None)
+    base = BaseHeader(time_to_reach_queue=time_to_reach_queue).with_bits(pr=priority, tr=traced)
     parts: dict[str, Any] = {"transaction_header": transaction, **headers}
+    if report_queue is not None:
+        parts["debug_header"] = DebugHeader(queue_identifier=report_queue).with_bits(qt=TraceQueueType.PUBLIC)
     packet = fit(
         UserMessage(base_header=base, user_header=user, message_properties_header=properties, **parts)
     )

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from msmq_wire import GUID, EncodeError, FormatNameError, build_message, encode, inspect
+from msmq_wire.wire.headers.debug_header import DebugHeader
 from msmq_wire.wire.headers.security_header import SecurityHeader
 
 DIRECT = r"DIRECT=OS:host\private$\orders"
@@ -119,6 +120,10 @@ def test_a_value_that_no_packet_can_have_is_told_with_its_argument(
         ),
         ({"queue_manager_address": 5}, "queue_manager_address must be a GUID, not int"),
         ({"connector_type": bytes(16)}, "connector_type must be a GUID, not bytes"),
+        (
+            {"report_queue": "11111111-2222-3333-4444-555555555555"},
+            "report_queue must be a GUID, not str: GUID.parse(text)",
+        ),
         ({"sign": 5}, "sign must be an object with a method 'sign', not int"),
         ({"seal": "key"}, "seal must be an object with a method 'seal', not str"),
         ({"security_header": 5}, "security_header must be a SecurityHeader, not int"),
@@ -162,3 +167,9 @@ def test_a_value_at_the_end_of_its_range_is_taken(arguments: dict[str, Any]) -> 
 
 def test_a_header_is_taken_by_its_stem() -> None:
     assert build_message(DIRECT, security_header=SecurityHeader()).security_header is not None
+
+
+def test_a_debug_header_is_given_or_made_from_the_report_queue() -> None:
+    with pytest.raises(EncodeError, match="debug_header is made from report_queue: give one of them"):
+        build_message(DIRECT, report_queue=GUID(bytes(16)), debug_header=DebugHeader())
+    assert build_message(DIRECT, debug_header=DebugHeader()).base_header.bit("tr") == 0

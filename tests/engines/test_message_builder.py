@@ -77,3 +77,13 @@ def test_a_transaction_is_recoverable_and_has_no_priority() -> None:
     decoded = decode(encode(packet))
     assert decoded.transaction_header.tx_sequence_number == 7
     assert inspect(encode(packet)).anomalies == ()
+
+
+def test_a_report_queue_has_the_message_traced() -> None:
+    packet = build_message(DIRECT, report_queue=OTHER)
+    # [MS-MQMQ] 2.2.19.1: priority 3, DH 0x0020, TR 0x0100; 2.2.20.8: QT 1, two reserved bytes, the GUID.
+    assert packet.base_header.flags == 0x0123
+    assert encode(packet.debug_header) == bytes.fromhex("0100 0000") + bytes(OTHER)
+    result = inspect(encode(packet))
+    assert (result.error, result.anomalies) == (None, ())
+    assert build_message(DIRECT).base_header.flags == 0x0003
