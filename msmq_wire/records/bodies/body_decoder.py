@@ -20,6 +20,7 @@ from msmq_wire.records.bodies import (
     magic,
     message_framing,
     queued_components,
+    report_message,
     text,
     typed,
 )
@@ -33,6 +34,7 @@ from msmq_wire.records.bodies.encrypted import EncryptedBody, encrypted_as
 from msmq_wire.records.bodies.magic import marked_body
 from msmq_wire.records.bodies.message_framing import message_framing_body
 from msmq_wire.records.bodies.queued_components import queued_components_body
+from msmq_wire.records.bodies.report_message import report_message_body
 from msmq_wire.records.bodies.text import is_utf8, looks_wide, text_body, with_byte_order_mark
 from msmq_wire.records.bodies.typed import (
     BINARY_OBJECT,
@@ -58,6 +60,7 @@ KINDS: tuple[BodyKinds, ...] = (
     *message_framing.KINDS,
     *queued_components.KINDS,
     *change_notification.KINDS,
+    *report_message.KINDS,
     *compressed.KINDS,
     BodyKinds(("binary",), "nothing of that", "the bytes"),
 )
@@ -123,7 +126,7 @@ def _by_type(data: bytes, body_type: int) -> Body | None:
         narrow = data.rstrip(b"\0")
         if len(narrow) >= _SURELY_NARROW and 0 not in narrow[:4096] and is_utf8(narrow[:4096]):
             return text_body(narrow, "utf-8", "likely")
-        return _by_mark(data) or text_body(data, "utf-16-le", "declared")
+        return report_message_body(data) or _by_mark(data) or text_body(data, "utf-16-le", "declared")
     if body_type == NARROW_STRING:
         return _by_mark(data) or text_body(data, "utf-8", "declared") or text_body(data, "cp1252", "likely")
     if body_type == STREAMED:
@@ -224,6 +227,7 @@ _BY_CONTENT: tuple[tuple[tuple[bytes, ...], Callable[[bytes], Body | None]], ...
     (message_framing.BEGINS, message_framing_body),
     (queued_components.BEGINS, queued_components_body),
     (change_notification.BEGINS, change_notification_body),
+    (report_message.BEGINS, report_message_body),
     ((b"",), _as_text),
     ((b"",), _unpacked),
 )
