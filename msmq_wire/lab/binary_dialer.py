@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from ipaddress import ip_address
 
 from msmq_wire.lab.binary_connection import BinaryConnection, BinaryConnections
 from msmq_wire.lab.log import why
@@ -13,13 +14,17 @@ class BinaryDialer:
     """Connects the outgoing queues of ``connections``; `close` it before the loop ends.
 
     ``failure`` is why the last connection failed, None if it succeeded. ``reached`` counts connections.
+    ``local_address`` is where connections come from, where that can reach the other host.
     """
 
-    def __init__(self, connections: BinaryConnections, *, ping_sent: bool = False) -> None:
+    def __init__(
+        self, connections: BinaryConnections, *, ping_sent: bool = False, local_address: str = ""
+    ) -> None:
         self.failure: OSError | None = None
         self.reached = 0
         self._connections = connections
         self._ping_sent = ping_sent
+        self._local_address = local_address
         self._dialing: set[asyncio.Task[None]] = set()
 
     def dial(self, outgoing: TransmissionQueue, host: str, port: int) -> None:
@@ -48,7 +53,9 @@ class BinaryDialer:
             )
 
         try:
-            _, made = await asyncio.get_running_loop().create_connection(connection, host, port)
+            own = (self._local_address, 0) if _reaches(self._local_address, host) else None
+            loop = asyncio.get_running_loop()
+            _, made = await loop.create_connection(connection, host, port, local_addr=own)
         except OSError as error:
             self.failure = error
             shared.log.say("connect-failed", reason=why(error))
@@ -61,3 +68,13 @@ class BinaryDialer:
                 # There are too many connections here, or it is gone already.
                 with shared.clock.event():
                     outgoing.failed()
+
+
+def _reaches(own: str, other: str) -> bool:
+    """Whether a connection to an address can come from another one: both or neither are loopback."""
+    try:
+        here, there = ip_address(own), ip_address(other)
+    except ValueError:
+        return False
+    alike = here.version == there.version and here.is_loopback == there.is_loopback
+    return alike and not here.is_unspecified

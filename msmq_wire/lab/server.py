@@ -250,7 +250,7 @@ class LabServer(Closing):
             log=self.log,
         )
         self._neighbours = {name.casefold(): where for name, where in settings.neighbours.items()}
-        self._dialer = BinaryDialer(self._connections)
+        self._dialer = BinaryDialer(self._connections, local_address=settings.host)
         self._sending = Sending(protocol, self._connect)
         self._binary = BinaryServer(self._connections)
         self._http = HttpServer(

@@ -13,8 +13,12 @@ from msmq_wire.capture.conversation_writer import CaptureWriter
 from msmq_wire.engines.codec import decode, encode
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.lab.binary_client import BinaryClient, ping
+from msmq_wire.lab.binary_connection import BinaryConnections
+from msmq_wire.lab.binary_dialer import BinaryDialer
+from msmq_wire.lab.clock import LoopClock
 from msmq_wire.lab.faults import FaultPlan
 from msmq_wire.lab.log import LabEvent
+from msmq_wire.lab.model.binary.protocol import BinaryProtocol
 from msmq_wire.lab.model.binary.session_opening import establish_request
 from msmq_wire.lab.server import LabServer
 from msmq_wire.sessions import follow
@@ -182,3 +186,39 @@ async def test_two_labs_do_not_answer_each_other_without_end() -> None:
         for _ in range(5):
             assert await ping(client_manager(), *there.ping)
     assert [one.event for one in events].count("ping") < 3
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "reaches"),
+    [
+        ("127.0.0.2", "127.0.0.3", True),
+        ("192.0.2.10", "192.0.2.11", True),
+        ("2001:db8::1", "2001:db8::2", True),
+        ("127.0.0.1", "192.0.2.11", False),
+        ("192.0.2.10", "127.0.0.1", False),
+        ("192.0.2.10", "2001:db8::2", False),
+        ("0.0.0.0", "192.0.2.11", False),
+        ("127.0.0.1", "lab", False),
+        ("", "127.0.0.1", False),
+    ],
+)
+async def test_a_connection_comes_from_the_own_address_where_that_reaches_the_other(
+    own: str, other: str, reaches: bool
+) -> None:
+    asked: dict[str, Any] = {}
+
+    async def create_connection(*_: Any, **how: Any) -> None:
+        asked.update(how)
+        raise ConnectionRefusedError
+
+    asyncio.get_running_loop().create_connection = create_connection  # type: ignore[assignment]  # no socket
+    manager = client_manager()
+    protocol = BinaryProtocol(manager)
+    clock = LoopClock(manager.timers)
+    dialer = BinaryDialer(BinaryConnections(protocol, clock, log=QUIET), local_address=own)
+    dialer.dial(protocol.outgoing_queue(remote_address="b"), other, 1801)
+    while not asked:
+        await asyncio.sleep(0)
+    await dialer.close()
+    clock.stop()
+    assert asked == {"local_addr": (own, 0) if reaches else None}
