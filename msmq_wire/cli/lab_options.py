@@ -90,6 +90,14 @@ def _machine(host: str) -> str:
     return f"TCP:{address}" if address.version == 4 else "OS:localhost"
 
 
+def guid_of(text: str, option: str) -> GUID:
+    """The GUID that an option names."""
+    try:
+        return GUID.parse(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint=option) from None
+
+
 def faults_of(text: str | None) -> FaultPlan | None:
     """The faults that an option asks for."""
     if text is None:

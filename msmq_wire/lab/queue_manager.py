@@ -21,7 +21,7 @@ from msmq_wire.lab.model.events.queue import create_queue, queue_key
 from msmq_wire.lab.model.interface_server import ClientAssociation
 from msmq_wire.rpc.statuses import Status
 from msmq_wire.wire.types.enumerations import MessageClass
-from msmq_wire.wire.types.guid import GUID
+from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
 _MESSAGE_COST = 1600
 """Bytes that a message takes besides its packet and body."""
@@ -85,11 +85,15 @@ class LabQueueManager(ModelQueueManager, eq=False, kw_only=True):
             if queue.journal_queue_reference is not None:
                 yield queue.journal_queue_reference
 
-    def add_queue(self, name: str, *, transactional: bool = False) -> Queue:
-        """Make a queue, named as ``private$\\orders``; raises `MsmqWireError` for what is no such name."""
+    def add_queue(self, name: str, *, transactional: bool = False, identifier: GUID = NULL_GUID) -> Queue:
+        """Make a queue, named as ``private$\\orders``, or ``orders`` for a public one, with its identifier.
+
+        Raises `MsmqWireError` for what is no such name.
+        """
         queue = Queue(
             queue_manager=self,
             pathname=f"{self.computer_name}\\{name}",
+            identifier=identifier,
             transactional=transactional,
             journal_quota=_JOURNAL_QUOTA,
         )

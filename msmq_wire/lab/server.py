@@ -68,7 +68,9 @@ class LabSettings(msgspec.Struct, frozen=True, kw_only=True):
     ``queues`` and ``transactional_queues`` are named as ``private$\\orders``. ``time`` is in seconds since
     1970, when the lab starts; None for that of the computer. ``quota`` bounds in kilobytes what all queues
     hold, with what it costs here. ``neighbours`` are the queue managers to which it sends, by the names or
-    addresses that direct format names have for them. ``faults`` are drawn from ``seed``. ``security`` checks
+    addresses that direct format names have for them. ``routes`` have the neighbour that is the next hop to a
+    queue manager. ``public_queues`` are here, by their identifiers; ``public_queue_owners`` has the queue
+    managers of those elsewhere. ``faults`` are drawn from ``seed``. ``security`` checks
     signatures and opens bodies, as `msmq_wire.lab.message_keys` does; without it bodies that are
     encrypted are refused.
     """
@@ -85,6 +87,9 @@ class LabSettings(msgspec.Struct, frozen=True, kw_only=True):
     quota: int = 64 << 10
     time: int | None = None
     neighbours: Mapping[str, Endpoint] = {}
+    routes: Mapping[GUID, str] = {}
+    public_queues: Mapping[GUID, str] = {}
+    public_queue_owners: Mapping[GUID, GUID] = {}
     faults: FaultPlan | None = None
     seed: int = 0
     security: MessageSecurity | None = None
@@ -224,6 +229,10 @@ class LabServer(Closing):
             self.manager.add_queue(name)
         for name in settings.transactional_queues:
             self.manager.add_queue(name, transactional=True)
+        for identifier, name in settings.public_queues.items():
+            self.manager.add_queue(name, identifier=identifier)
+        self.manager.routing_table = dict(settings.routes)
+        self.manager.public_queue_owners = dict(settings.public_queue_owners)
         self._settings = settings
         self._exporter = ObjectExporter(self.manager)
         self._interfaces = self._own_interfaces() if interfaces is None else list(interfaces(self.manager))

@@ -24,6 +24,7 @@ from tests.lab.lab_process import ROOT, LabProcess
 
 Run = Callable[..., Outcome]
 ORDERS = "private$\\orders"
+REPORTS = "e5a0c3d7-91b4-4f6e-8a2d-3c5b7f9e1d60"
 PROGRAM = "import sys; from msmq_wire.cli.app import main; sys.exit(main())"
 
 
@@ -154,6 +155,10 @@ def test_what_the_server_refuses_is_one_line_and_status_1(
         (("serve", "--neighbour", "b"), "b is no NAME=HOST[:PORT]"),
         (("serve", "--neighbour", "=127.0.0.1"), "=127.0.0.1 is no NAME=HOST[:PORT]"),
         (("serve", "--neighbour", "b=127.0.0.1:x"), "is no HOST:PORT"),
+        (("serve", "--route", "b"), "b is no GUID=NAME"),
+        (("serve", "--route", "b=c"), "'b' is no GUID, such as"),
+        (("serve", "--public-queue", f"{REPORTS}="), f"{REPORTS}= is no GUID=NAME"),
+        (("serve", "--identifier", "1"), "'1' is no GUID, such as"),
         (("serve", "--force"), "--force changes nothing without --capture"),
         (("serve", "--capture", "-"), "- is no file here"),
         (("send", ":1", ORDERS, "--capture", __file__), "is there: --force writes over it"),

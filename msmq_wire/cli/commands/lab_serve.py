@@ -6,7 +6,7 @@ import asyncio
 import ipaddress
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any
 
@@ -21,6 +21,7 @@ from msmq_wire.cli.lab_options import (
     address_of,
     check_capture,
     faults_of,
+    guid_of,
     new_capture,
     new_identifier,
     run_lab,
@@ -36,6 +37,7 @@ from msmq_wire.lab.server import DEFAULT_IDENTIFIER, LabServer, LabServices, Lab
 from msmq_wire.records.endpoint import MSMQ_PORT, PING_PORT
 from msmq_wire.records.tree.value_text import timestamp_text
 from msmq_wire.units import SECOND
+from msmq_wire.wire.types.guid import GUID
 
 _NOT_FOR_PRODUCTION = (
     "this is a lab, not a production queue manager: messages are in memory only, nobody is authenticated"
@@ -82,6 +84,34 @@ def serve(
             metavar="NAME=HOST[:PORT]",
             help="Another queue manager, as DIRECT=OS:NAME or DIRECT=TCP:NAME has it: what clients send to "
             "its queues goes there over the binary protocol. May be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    identifier: Annotated[
+        str | None,
+        typer.Option(
+            "--identifier",
+            metavar="GUID",
+            help="Its GUID, as in PRIVATE=GUID\\00000001. One with neighbours has a new one by default.",
+            show_default=False,
+        ),
+    ] = None,
+    routes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--route",
+            metavar="GUID=NAME",
+            help="Forward what is for the queue manager GUID to the neighbour NAME. May be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    public_queues: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--public-queue",
+            metavar="GUID=NAME",
+            help="A public queue here. A GUID in place of NAME is the queue manager that has it. May be "
+            "repeated.",
             show_default=False,
         ),
     ] = None,
@@ -141,6 +171,7 @@ def serve(
         msmq-wire lab serve --computer-name a --neighbour b=127.0.0.2
     """
     check_capture(capture, force=force)
+    here, elsewhere = _public_queues(public_queues or ())
     settings = LabSettings(
         host=host,
         port=port,
@@ -153,8 +184,11 @@ def serve(
         ),
         computer_name=name,
         # Two queue managers that send to each other need different identifiers.
-        identifier=new_identifier() if neighbours else DEFAULT_IDENTIFIER,
+        identifier=_identifier(identifier, new=bool(neighbours)),
         neighbours=dict(map(_neighbour, neighbours or ())),
+        routes=dict(_pair(one, "--route") for one in routes or ()),
+        public_queues=here,
+        public_queue_owners=elsewhere,
         time=seconds,
         faults=faults_of(fault),
         seed=seed,
@@ -187,6 +221,32 @@ def _neighbour(text: str) -> tuple[str, tuple[str, int]]:
     if not (name and equals and where):
         raise typer.BadParameter(f"{text} is no NAME=HOST[:PORT]", param_hint="--neighbour")
     return name, address_of(where, LabSettings().port)
+
+
+def _identifier(text: str | None, *, new: bool) -> GUID:
+    if text is not None:
+        return guid_of(text, "--identifier")
+    return new_identifier() if new else DEFAULT_IDENTIFIER
+
+
+def _pair(text: str, option: str) -> tuple[GUID, str]:
+    """Parse ``GUID=NAME``."""
+    guid, equals, name = text.partition("=")
+    if not (equals and name):
+        raise typer.BadParameter(f"{text} is no GUID=NAME", param_hint=option)
+    return guid_of(guid, option), name
+
+
+def _public_queues(texts: Iterable[str]) -> tuple[dict[GUID, str], dict[GUID, GUID]]:
+    """The public queues here, by name, and those elsewhere, by queue manager."""
+    here, elsewhere = dict[GUID, str](), dict[GUID, GUID]()
+    for text in texts:
+        guid, name = _pair(text, "--public-queue")
+        try:
+            elsewhere[guid] = GUID.parse(name)
+        except ValueError:
+            here[guid] = name
+    return here, elsewhere
 
 
 def _is_loopback(host: str) -> bool:

@@ -115,7 +115,7 @@ class Delivery:
         if refusal is None and queue is not None and not isinstance(kept, int):
             message = message_of(kept, data if kept is packet else None)
             message.source_address = channel.remote_address
-            status = self._enqueue(queue, message, packet, channel)
+            status = self._enqueue(queue, message, kept, channel)
             if status == _MANAGER_FULL:
                 return False
             refusal = _NOT_ENQUEUED.get(status)
@@ -128,17 +128,22 @@ class Delivery:
         return True
 
     def _destination(self, packet: UserMessage) -> Queue | None:
-        """Determining Message Destination; nothing is routed to other queue managers. [MS-MQQB] 3.1.5.8.5"""
-        user = packet.user_header
-        if user.queue_manager_address not in (NULL_GUID, self._manager.identifier):
-            return None
-        return self._ledger.local_queue(user.format_name("destination_queue"))
+        """Determining Message Destination: here, or the outgoing queue to the next hop. [MS-MQQB] 3.1.5.8.5
+
+        The acknowledgments of a sequence go to the host that sent the packet, which would be a router. So
+        transactional messages are not forwarded.
+        """
+        if self._is_for_another(packet):
+            forwarded = packet.transaction_header is None
+            return self._ledger.queue_to_forward(packet) if forwarded else None
+        return self._ledger.local_queue(packet.user_header.format_name("destination_queue"))
+
+    def _is_for_another(self, packet: UserMessage) -> bool:
+        return packet.user_header.queue_manager_address not in (NULL_GUID, self._manager.identifier)
 
     def _refusal(self, packet: UserMessage, queue: Queue | None) -> int | None:
         """The class with which a message is refused. [MS-MQQB] 3.1.5.8.2, 3.1.7.1.2"""
-        user = packet.user_header
-        elsewhere = user.queue_manager_address not in (NULL_GUID, self._manager.identifier)
-        if elsewhere and user.bit("rc") + 1 > _MOST_HOPS:
+        if self._is_for_another(packet) and packet.user_header.bit("rc") + 1 > _MOST_HOPS:
             return MessageClass.MQMSG_CLASS_NACK_HOP_COUNT_EXCEEDED
         if queue is None:
             return MessageClass.MQMSG_CLASS_NACK_BAD_DST_Q
@@ -154,7 +159,11 @@ class Delivery:
         """The message as it is kept, or the class with which it is refused. [MS-MQQB] 3.1.5.8.3, 3.1.7.1.2
 
         Without keys encrypted bodies are refused, and where a queue takes authenticated messages only, all.
+        What is forwarded is not looked at: it gets one more hop ([MS-MQQB] 3.1.5.8.2).
         """
+        if isinstance(queue, Elsewhere):
+            user = packet.user_header
+            return msgspec.structs.replace(packet, user_header=user.with_bits(rc=user.bit("rc") + 1))
         checks, header = self._manager.message_security, packet.security_header
         kept: UserMessage | int = packet
         if checks is not None:
@@ -180,7 +189,8 @@ class Delivery:
         finally:
             self._held_reasons = before
         properties = packet.message_properties_header
-        if not status and properties is not None and properties.bit("pa"):
+        arrived = not status and not isinstance(queue, Elsewhere)
+        if arrived and properties is not None and properties.bit("pa"):
             self._ledger.acknowledge(packet, MessageClass.MQMSG_CLASS_ACK_REACH_QUEUE, channel)
         for position, reason in held:
             self._tell(position, reason)

@@ -15,12 +15,12 @@ from msmq_wire.errors import FormatNameError
 from msmq_wire.lab.model.binary.acknowledgments import INSECURE_NACKS, administration_ack
 from msmq_wire.lab.model.binary.outgoing_message import OutgoingChannel, OutgoingMessage, OutgoingSequence
 from msmq_wire.lab.model.binary.settings import BinarySettings
-from msmq_wire.lab.model.data.elements import ModelQueueManager, Queue
+from msmq_wire.lab.model.data.elements import ModelQueueManager, OutgoingQueue, Queue
 from msmq_wire.lab.model.data.stored_message import message_of
 from msmq_wire.lab.model.data.timers import INFINITE
 from msmq_wire.lab.model.events.enqueue import enqueue_message
 from msmq_wire.lab.model.events.journaling import keep_message
-from msmq_wire.lab.model.events.queue import find_queue
+from msmq_wire.lab.model.events.queue import find_queue, queue_to_forward
 from msmq_wire.wire.names import FormatName
 from msmq_wire.wire.names.queue_format_types import QueueSuffixType
 from msmq_wire.wire.packets.final_ack import FinalAck
@@ -165,9 +165,22 @@ class Ledger:
         made = administration_ack(self.manager.identifier, packet, message_class)
         if made is None:
             return
-        queue = self.local_queue(packet.user_header.format_name("admin_queue"))
+        self._post(made, self.local_queue(packet.user_header.format_name("admin_queue")), channel)
+
+    def _post(self, made: UserMessage, local: Queue | None, channel: OutgoingChannel | None) -> None:
+        """Put a packet that was made here into a queue here, or on its way; else into a channel."""
+        queue = local or self.queue_to_forward(made)
         if queue is None:
             if channel is not None:
                 channel.send(made)
         elif not queue.transactional:
             enqueue_message(queue, message_of(self.identified(made)))
+
+    def queue_to_forward(self, packet: UserMessage) -> OutgoingQueue | None:
+        """The outgoing queue of a packet for another queue manager; None without a next hop."""
+        user = packet.user_header
+        try:
+            name = FormatName.parse(user.format_name("destination_queue") or "")
+        except FormatNameError:
+            return None
+        return queue_to_forward(self.manager, name, user.queue_manager_address)

@@ -38,7 +38,7 @@ class Sending:
     """Hands the messages of outgoing queues to the binary protocol.
 
     One queue of the protocol leads to each address, whatever queues there are named; ``connect`` is theirs.
-    Messages for names over HTTP, multicast ones, and those whose computer only a directory knows stay.
+    Messages for names over HTTP, multicast ones, and those for whose queue manager no next hop is known stay.
     """
 
     def __init__(self, protocol: BinaryProtocol, connect: Callable[[TransmissionQueue], None]) -> None:
@@ -148,13 +148,13 @@ class Sending:
 
 
 def _address(queue: Elsewhere) -> str | None:
-    """The computer that messages of an outgoing queue go to by the binary protocol."""
+    """The computer that messages of an outgoing queue go to by the binary protocol, perhaps the next hop."""
     if queue.multicast:
         return None
     name = FormatName.parse(queue.destination_format_name)
-    if name.kind is not QueueFormatType.DIRECT or name.protocol in ("HTTP", "HTTPS"):
-        return None
-    return name.host
+    if name.kind is not QueueFormatType.DIRECT:
+        return queue.queue_manager.routing_table.get(queue.destination_queue_manager)
+    return None if name.protocol in ("HTTP", "HTTPS") else name.host
 
 
 def _next_hops(address: str) -> Iterator[str]:

@@ -168,10 +168,12 @@ class OutgoingTransferInfo(msgspec.Struct, frozen=True, kw_only=True):
 class OutgoingQueue(Queue, eq=False, kw_only=True):
     """Messages for a queue of another queue manager, until it has them. [MS-MQDMPR] 3.1.1.3
 
-    ``pathname`` is its ``destination_format_name``.
+    ``pathname`` is its ``destination_format_name``. ``destination_queue_manager`` has that queue; it is NULL
+    for a direct name, which names the host.
     """
 
     destination_format_name: str
+    destination_queue_manager: GUID = NULL_GUID
     next_hops: tuple[str, ...] = ()
     multicast: bool = False
     state: OutgoingQueueState = OutgoingQueueState.INACTIVE
@@ -268,6 +270,8 @@ class ModelQueueManager(msgspec.Struct, eq=False, kw_only=True):
     queues of [MS-MQMP] 3.1.1.2 and 3.1.1.4 are one, by the number that rpc_ACReceiveMessageEx knows.
     Outgoing queues are in a collection of their own, by their destination, since that names no queue here.
     ``message_id_ordinal`` is MessageIdOrdinal of [MS-MQQB] 3.1.1.3: the number of the last message sent.
+    ``routing_table`` has the next hop to a queue manager: the name or the address of a neighbour.
+    ``public_queue_owners`` has the queue managers of public queues elsewhere.
     ``message_security`` checks signatures and opens bodies; without it no signature is looked at.
     ``looked_at`` is told of a queue before its state is, so that who transfers its messages can put down how
     far that is; ``administered`` of what an administrator does to an outgoing queue.
@@ -292,6 +296,8 @@ class ModelQueueManager(msgspec.Struct, eq=False, kw_only=True):
     message_id_ordinal: int = 0
     queue_collection: dict[str, Queue] = {}
     outgoing_queue_collection: dict[str, OutgoingQueue] = {}
+    routing_table: dict[GUID, str] = {}
+    public_queue_owners: dict[GUID, GUID] = {}
     transaction_collection: dict[bytes, Transaction] = {}
     system_journal_queue: Queue | None = None
     system_deadletter_queue: Queue | None = None

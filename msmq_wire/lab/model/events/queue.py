@@ -26,10 +26,11 @@ from msmq_wire.wire.names import FormatName, PathName
 from msmq_wire.wire.names.format_name import parse_multiple
 from msmq_wire.wire.names.queue_format_types import QueueFormatType, QueueSuffixType
 from msmq_wire.wire.types.enumerations import MessageClass
-from msmq_wire.wire.types.guid import NULL_GUID
+from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
 _RECEIVING = (QueueAccessType.RECEIVE_ACCESS, QueueAccessType.RECEIVE_ADMIN_ACCESS)
 _PEEKING = (QueueAccessType.PEEK_ACCESS, QueueAccessType.PEEK_ADMIN_ACCESS)
+_MOST_FORWARDED = 1 << 12
 _ADMINISTERING = (QueueAccessType.RECEIVE_ADMIN_ACCESS, QueueAccessType.PEEK_ADMIN_ACCESS)
 
 
@@ -173,7 +174,8 @@ def open_queue(
 ) -> tuple[int, OpenQueueDescriptor | None]:
     """Open Queue: the status and, with MQ_OK, a descriptor. [MS-MQDMPR] 3.1.7.1.5
 
-    There is no directory to ask. Whether anything takes messages out of an outgoing queue is another matter.
+    There is no directory to ask: of public queues elsewhere those in ``public_queue_owners`` are known.
+    Whether anything takes messages out of an outgoing queue is another matter.
     """
     expanded = expand_format_name(format_name)
     if expanded is None:
@@ -187,10 +189,11 @@ def open_queue(
     if (sending and machine) or (not sending and (http or name.kind is QueueFormatType.MULTICAST)):
         return Status.MQ_ERROR_UNSUPPORTED_FORMATNAME_OPERATION, None
     queue = find_queue(manager, name)
-    if queue is None and sending and name.kind is QueueFormatType.PUBLIC:
+    owner = owner_of(manager, name)
+    if queue is None and sending and name.kind is QueueFormatType.PUBLIC and owner == NULL_GUID:
         return Status.MQ_ERROR_UNSUPPORTED_FORMATNAME_OPERATION, None
     if queue is None and (sending or required_access in _ADMINISTERING):
-        queue = _outgoing_queue(manager, name, made=sending)
+        queue = _outgoing_queue(manager, name, owner, made=sending)
     if queue is None:
         return Status.MQ_ERROR_QUEUE_NOT_FOUND, None
     if _shared(queue, required_access, shared_mode):
@@ -200,7 +203,31 @@ def open_queue(
     return Status.MQ_OK, descriptor
 
 
-def _outgoing_queue(manager: ModelQueueManager, name: FormatName, *, made: bool) -> OutgoingQueue | None:
+def owner_of(manager: ModelQueueManager, name: FormatName) -> GUID:
+    """The queue manager that has a queue elsewhere; NULL where that is not known."""
+    match name.kind:
+        case QueueFormatType.PUBLIC:
+            return manager.public_queue_owners.get(GUID.parse(name.guid), NULL_GUID)
+        case QueueFormatType.PRIVATE | QueueFormatType.MACHINE | QueueFormatType.CONNECTOR:
+            return GUID.parse(name.guid)
+    return NULL_GUID
+
+
+def queue_to_forward(manager: ModelQueueManager, name: FormatName, owner: GUID) -> OutgoingQueue | None:
+    """The outgoing queue of a message that came on its way to the queue manager ``owner``.
+
+    None where no next hop is known, and for direct names, which are not routed. [MS-MQQB] 3.1.5.8.5
+    """
+    if name.kind is QueueFormatType.DIRECT or owner not in manager.routing_table:
+        return None
+    # Who sends can make up names of queues without end.
+    room = len(manager.outgoing_queue_collection) < _MOST_FORWARDED
+    return _outgoing_queue(manager, name, owner, made=room)
+
+
+def _outgoing_queue(
+    manager: ModelQueueManager, name: FormatName, owner: GUID, *, made: bool
+) -> OutgoingQueue | None:
     """The outgoing queue to a queue of another queue manager, perhaps a new one."""
     here = {QueueFormatType.DIRECT: manager.is_called(name.host)}
     if here.get(name.kind, name.guid == str(manager.identifier)):
@@ -214,6 +241,7 @@ def _outgoing_queue(manager: ModelQueueManager, name: FormatName, *, made: bool)
             identifier=manager.new_guid(),
             label=str(name),
             destination_format_name=str(name),
+            destination_queue_manager=owner,
             multicast=name.kind is QueueFormatType.MULTICAST,
             state=OutgoingQueueState.LOCKED if locked else OutgoingQueueState.INACTIVE,
         )

@@ -20,13 +20,16 @@ from msmq_wire.lab.model.data.elements import (
     OpenQueueDescriptor,
     Transaction,
 )
+from msmq_wire.lab.model.events.queue import owner_of
 from msmq_wire.rpc.constants import AuthenticatedBy
 from msmq_wire.rpc.transfer_properties import MessageProperties, member_at, message_properties
 from msmq_wire.rpc.types.cac_transfer_buffer import CACTransferBufferV2
 from msmq_wire.rpc.types.queue_format import ObjectId
 from msmq_wire.wire.headers.security_header import ProviderInfo, SecurityData, SecurityHeader
 from msmq_wire.wire.headers.transaction_header import TransactionHeader
+from msmq_wire.wire.names import FormatName
 from msmq_wire.wire.packets.user_message import UserMessage
+from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from msmq_wire.wire.types.tx_sequence_id import TxSequenceID
 from msmq_wire.wire.types.wchar_text import WcharText
 
@@ -146,7 +149,7 @@ def user_message_of(properties: MessageProperties, manager: ModelQueueManager) -
         priority=_NORMAL_PRIORITY if properties.priority is None else properties.priority,
         transaction=transaction,
         source_queue_manager=manager.identifier,
-        queue_manager_address=None if destination.upper().startswith("DIRECT=") else manager.identifier,
+        queue_manager_address=_queue_manager_of(destination, manager),
         admin_queue=properties.administration_queue_format_name,
         # An application may name an administration queue and ask for nothing; what it asks for comes below.
         acknowledge=("pa",) if properties.administration_queue_format_name else (),
@@ -161,6 +164,14 @@ def user_message_of(properties: MessageProperties, manager: ModelQueueManager) -
         time_to_be_received=_seconds(properties.time_to_be_received),
     )
     return fit(_with_free_values(packet, properties))
+
+
+def _queue_manager_of(destination: str, manager: ModelQueueManager) -> GUID | None:
+    """QueueManagerAddress; None for a direct name. A public queue of no known owner is here."""
+    if destination.upper().startswith("DIRECT="):
+        return None
+    owner = owner_of(manager, FormatName.parse(destination))
+    return manager.identifier if owner == NULL_GUID else owner
 
 
 def _with_free_values(packet: UserMessage, properties: MessageProperties) -> UserMessage:

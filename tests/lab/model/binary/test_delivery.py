@@ -41,6 +41,7 @@ from tests.lab.model.scene import make_queue, open_descriptor
 ACK = MessageClass.MQMSG_CLASS_ACK_RECEIVE
 REACHED = MessageClass.MQMSG_CLASS_ACK_REACH_QUEUE
 BAD_QUEUE = MessageClass.MQMSG_CLASS_NACK_BAD_DST_Q
+THIRD = GUID.parse("b1c95d02-3d6a-4c4b-8d05-f21b9ac83e44")
 NO_QUEUE = "DIRECT=OS:receiver\\private$\\nothing"
 INSECURE = BinarySettings(send_insecure_nacks=True)
 ALL: dict[str, Any] = {"acknowledge": ["pa", "pr", "na", "nr"], "admin_queue": ADMIN}
@@ -107,6 +108,36 @@ def test_hops_are_counted_for_other_queue_managers_only(world: World) -> None:
         world.outgoing.send(replace(packet, user_header=packet.user_header.with_bits(rc=0x1D)))
     world.run(30_000)
     assert classes(world.admin) == [MessageClass.MQMSG_CLASS_NACK_HOP_COUNT_EXCEEDED, REACHED]
+
+
+def test_a_message_for_another_queue_manager_waits_for_the_next_hop(world: World) -> None:
+    world.receiver.routing_table = {THIRD: "third"}
+    name = f"PRIVATE={THIRD}\\00000001"
+    world.sent(message(queue=name, body=b"over a router", **ALL))
+    world.sent(message("transactional", queue=name, body=b"in order"))
+    world.run(30_000)
+    assert world.outcomes == ["refused", "acknowledged"]
+    (outgoing,) = world.receiver.outgoing_queue_collection.values()
+    assert (outgoing.pathname, outgoing.destination_queue_manager) == (name, THIRD)
+    assert bodies(outgoing) == [b"over a router"]
+    (waiting,) = outgoing.message_position_list
+    user = decode(waiting.message_reference.packet, "user_message").user_header
+    assert (user.bit("rc"), user.source_queue_manager, user.message_id) == (1, SENDER, 1)
+    # It has not reached its queue.
+    assert classes(world.admin) == []
+
+
+def test_outgoing_queues_for_others_are_bounded(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("msmq_wire.lab.model.events.queue._MOST_FORWARDED", 2)
+    world.receiver.routing_table = {THIRD: "third"}
+    for number in (1, 2, 3, 2):
+        world.sent(message(queue=f"PRIVATE={THIRD}\\{number:08x}", **ALL))
+    world.run(30_000)
+    assert [len(one.message_position_list) for one in world.receiver.outgoing_queue_collection.values()] == [
+        1,
+        2,
+    ]
+    assert classes(world.admin) == [BAD_QUEUE]
 
 
 def test_by_default_nobody_is_told_that_a_queue_does_not_exist() -> None:

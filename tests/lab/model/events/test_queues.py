@@ -28,7 +28,7 @@ from msmq_wire.lab.model.events.queue import (
 from msmq_wire.lab.model.events.transaction import create_transaction
 from msmq_wire.rpc.statuses import Status
 from msmq_wire.wire.names import FormatName
-from msmq_wire.wire.types.guid import NULL_GUID
+from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from tests.lab.model.events.scene import opened, reasons
 from tests.lab.model.scene import (
     START,
@@ -200,6 +200,18 @@ def test_names_that_open_nothing(
     make_queue(manager)
     assert open_queue(manager, name, access) == (status, None)
     assert manager.descriptors == {}
+
+
+def test_a_public_queue_whose_queue_manager_is_known_is_opened_to_send(manager: ModelQueueManager) -> None:
+    owner = GUID(b"b" * 16)
+    manager.public_queue_owners = {GUID.parse(GUID_TEXT): owner}
+    status, descriptor = open_queue(manager, f"PUBLIC={GUID_TEXT}", SEND)
+    assert status == Status.MQ_OK
+    assert descriptor is not None
+    queue = descriptor.queue_reference
+    assert isinstance(queue, OutgoingQueue)
+    assert (queue.pathname, queue.destination_queue_manager) == (f"PUBLIC={GUID_TEXT}", owner)
+    assert open_queue(manager, f"PUBLIC={GUID_TEXT}", RECEIVE) == (NOT_FOUND, None)
 
 
 @pytest.mark.rule("MQDMPR-3.1.7.1.5-25")
