@@ -22,6 +22,7 @@ from msmq_wire.lab.model.binary.protocol import BinaryProtocol
 from msmq_wire.lab.model.binary.settings import BinarySettings
 from msmq_wire.lab.model.data.elements import ModelQueueManager
 from msmq_wire.wire.packets.user_message import UserMessage
+from msmq_wire.wire.types.enumerations import MessageClass
 from msmq_wire.wire.types.guid import NULL_GUID
 
 _HALF_WINDOW = 32
@@ -83,6 +84,8 @@ class BinaryClient(Closing):
         self._queue = self._protocol.outgoing_queue(
             remote_address=host, connect=self._connect, settled=self._settled
         )
+        # A client has no directory: its reports go where its messages go.
+        self._protocol.ledger.report_channel = self._queue
         self._news = asyncio.Event()
 
     @property
@@ -142,7 +145,9 @@ class BinaryClient(Closing):
         self._dialer.dial(outgoing, *self._server)
 
     def _settled(self, message: OutgoingMessage, outcome: Outcome) -> None:
-        self.outcomes[outcome] += 1
+        properties = message.packet.message_properties_header
+        if properties is None or properties.message_class != MessageClass.MQMSG_CLASS_REPORT:
+            self.outcomes[outcome] += 1
         self._news.set()
 
 

@@ -46,8 +46,8 @@ class BinaryDialer:
         def connection() -> BinaryConnection:
             return BinaryConnection(
                 shared,
-                lambda _, changed: shared.protocol.initiate(
-                    outgoing, ping_sent=self._ping_sent, changed=changed
+                lambda peer, changed: shared.protocol.initiate(
+                    outgoing, peer_address=peer, ping_sent=self._ping_sent, changed=changed
                 ),
                 is_client=True,
             )

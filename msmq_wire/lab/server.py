@@ -54,7 +54,7 @@ from msmq_wire.lab.rpc_service import RpcLimits
 from msmq_wire.records.endpoint import MSMQ_PORT, PING_PORT
 from msmq_wire.rpc.interfaces.role import CREATES_CURSOR, Role
 from msmq_wire.units import MILLISECOND, SECOND
-from msmq_wire.wire.types.guid import GUID
+from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
 DEFAULT_IDENTIFIER = GUID.parse("1ab0c0de-0000-4000-8000-000000000001")
 _FILES = 4096
@@ -70,7 +70,8 @@ class LabSettings(msgspec.Struct, frozen=True, kw_only=True):
     hold, with what it costs here. ``neighbours`` are the queue managers to which it sends, by the names or
     addresses that direct format names have for them. ``routes`` have the neighbour that is the next hop to a
     queue manager. ``public_queues`` are here, by their identifiers; ``public_queue_owners`` has the queue
-    managers of those elsewhere. ``faults`` are drawn from ``seed``. ``security`` checks
+    managers of those elsewhere. ``report_queue`` is the public queue that gets the report messages of what
+    clients of qmcomm have traced. ``faults`` are drawn from ``seed``. ``security`` checks
     signatures and opens bodies, as `msmq_wire.lab.message_keys` does; without it bodies that are
     encrypted are refused.
     """
@@ -90,6 +91,7 @@ class LabSettings(msgspec.Struct, frozen=True, kw_only=True):
     routes: Mapping[GUID, str] = {}
     public_queues: Mapping[GUID, str] = {}
     public_queue_owners: Mapping[GUID, GUID] = {}
+    report_queue: GUID = NULL_GUID
     faults: FaultPlan | None = None
     seed: int = 0
     security: MessageSecurity | None = None
@@ -233,6 +235,7 @@ class LabServer(Closing):
             self.manager.add_queue(name, identifier=identifier)
         self.manager.routing_table = dict(settings.routes)
         self.manager.public_queue_owners = dict(settings.public_queue_owners)
+        self.manager.report_queue = settings.report_queue
         self._settings = settings
         self._exporter = ObjectExporter(self.manager)
         self._interfaces = self._own_interfaces() if interfaces is None else list(interfaces(self.manager))

@@ -159,6 +159,9 @@ def test_what_the_server_refuses_is_one_line_and_status_1(
         (("serve", "--route", "b=c"), "'b' is no GUID, such as"),
         (("serve", "--public-queue", f"{REPORTS}="), f"{REPORTS}= is no GUID=NAME"),
         (("serve", "--identifier", "1"), "'1' is no GUID, such as"),
+        (("serve", "--report-queue", "reports"), "'reports' is no GUID, such as"),
+        (("send", ":1", ORDERS, "--trace", "reports"), "'reports' is no GUID, such as"),
+        (("send", ":1", ORDERS, "--http", "--trace", REPORTS), "not with --trace"),
         (("serve", "--force"), "--force changes nothing without --capture"),
         (("serve", "--capture", "-"), "- is no file here"),
         (("send", ":1", ORDERS, "--capture", __file__), "is there: --force writes over it"),
@@ -170,6 +173,20 @@ def test_bad_usage_is_status_2(run: Run, arguments: tuple[str, ...], message: st
     refused = run("lab", *arguments)
     assert (refused.status, refused.out) == (2, "")
     assert message in refused.err
+
+
+@pytest.mark.slow
+def test_a_traced_message_is_reported_by_who_sends_and_by_who_receives(run: Run) -> None:
+    known = "1ab0c0de-0000-4000-8000-00000000000a"
+    with LabProcess("--public-queue", f"{REPORTS}=reports", "--identifier", known) as one:
+        sent = run("lab", "send", at(one, "binary"), ORDERS, "--count", 3, "--trace", REPORTS)
+        assert (sent.status, sent.out.partition(";")[0]) == (0, "3 messages: 3 acknowledged")
+        seen = run("lab", "peek", at(one, "rpc"), "reports", "--format", "jsonl").out
+    labels = [json.loads(line)["label"] for line in seen.splitlines()]
+    assert len(labels) == 6
+    reporters = [label.partition(" received by ")[2].partition(" at ")[0] for label in labels]
+    assert reporters.count(known.upper()) == 3
+    assert {label[4:9] for label in labels} == {":0000"}
 
 
 def test_the_capture_of_a_server_is_no_link(run: Run, tmp_path: Path) -> None:

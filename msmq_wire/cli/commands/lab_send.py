@@ -22,6 +22,7 @@ from msmq_wire.cli.lab_options import (
     capture_to,
     faults_of,
     format_name_of,
+    guid_of,
     new_identifier,
     new_randomness,
     run_lab,
@@ -118,6 +119,15 @@ def send(
         ),
     ] = None,
     rsa_key_passwords: RsaKeyPasswords = None,
+    trace: Annotated[
+        str | None,
+        typer.Option(
+            "--trace",
+            metavar="GUID",
+            help="Have it traced: the public queue of this GUID gets a report message for each hop.",
+            show_default=False,
+        ),
+    ] = None,
     capture: Capture = None,
     force: Force = False,
     fault: Fault = None,
@@ -139,6 +149,8 @@ def send(
         msmq-wire lab send :1801 "private$\\orders_tx" --delivery transactional --count 1000 --fault drop=0.01
 
         msmq-wire lab send :1801 "private$\\orders" --body "Order 4711" --sign me.pem --seal lab.crt
+
+        msmq-wire lab send :1801 "private$\\orders" --trace e5a0c3d7-91b4-4f6e-8a2d-3c5b7f9e1d60
     """
     if http and (sign is not None or seal is not None):
         raise typer.BadParameter("not with --sign or --seal: SRMP has its own", param_hint="--http")
@@ -146,6 +158,8 @@ def send(
         raise typer.BadParameter("it opens the file of --sign", param_hint="--rsa-key-password")
     if http and (delivery is DeliveryChoice.TRANSACTIONAL or fault is not None or ping_port is not None):
         raise typer.BadParameter("not with transactional messages, faults or pings", param_hint="--http")
+    if http and trace is not None:
+        raise typer.BadParameter("not with --trace: SRMP names no report queue", param_hint="--http")
     host, port = address_of(server, _HTTP_PORT if http else MSMQ_PORT)
     content: bytes | str = body
     if body_file is not None:
@@ -157,21 +171,29 @@ def send(
         except OSError as error:
             raise typer.BadParameter(f"{body_file}: {error.strerror}", param_hint="--body-file") from None
     faults = faults_of(fault)
-    secured: dict[str, Any] = {"source_queue_manager": new_identifier()}
+    common: dict[str, Any] = {"source_queue_manager": new_identifier()}
+    if trace is not None:
+        common["report_queue"] = guid_of(trace, "--trace")
     if sign is not None:
-        secured["sign"] = signer_for(sign, rsa_key_passwords)
+        common["sign"] = signer_for(sign, rsa_key_passwords)
     if seal is not None:
-        secured["seal"] = sealer_for(seal)
+        common["seal"] = sealer_for(seal)
     try:
         with capture_to(capture, force=force) as writer:
             if http:
                 posts = _posts(host, port, queue, content, label, delivery, priority, count)
                 run_lab(_post(host, port, posts, writer, patience))
                 return
-            made = partial(_packet, format_name_of(queue, host), content, delivery, priority, secured)
+            made = partial(_packet, format_name_of(queue, host), content, delivery, priority, common)
             packets = map(made, _labels(label, count))
-            identifier = secured["source_queue_manager"]
-            run_lab(_send(identifier, host, port, packets, writer, faults, seed, ping_port, patience, count))
+            identifier = common["source_queue_manager"]
+            # A report message follows each message.
+            window = window_for(count if trace is None else 2 * count)
+            run_lab(
+                _send(
+                    identifier, host, port, packets, writer, faults, seed, ping_port, patience, count, window
+                )
+            )
     except MsmqWireError as error:
         print_error(str(error))
         raise typer.Exit(1) from None
@@ -187,10 +209,10 @@ def _packet(
     body: bytes | str,
     delivery: DeliveryChoice,
     priority: int,
-    secured: dict[str, Any],
+    common: dict[str, Any],
     label: str,
 ) -> UserMessage:
-    """A message; ``secured`` names its source, which a signature covers, and what signs and encrypts."""
+    """A message; ``common`` has its source, which a signature covers, its report queue, and its keys."""
     transaction = None
     if delivery is DeliveryChoice.TRANSACTIONAL:
         transaction = TransactionHeader().with_bits(fm=1, lm=1)
@@ -201,7 +223,7 @@ def _packet(
         delivery="express" if delivery is DeliveryChoice.EXPRESS else "recoverable",
         priority=priority,
         transaction=transaction,
-        **secured,
+        **common,
     )
 
 
@@ -233,6 +255,7 @@ async def _send(
     ping_port: int | None,
     patience: float,
     count: int,
+    window: int,
 ) -> None:
     manager = ModelQueueManager(
         identifier=identifier,
@@ -253,7 +276,7 @@ async def _send(
         seed=seed,
         log=LabLog(lambda: 0, _Waiting(f"{host} port {port}", patience).event),
         ping_sent=ping_port is not None,
-        window_size=window_for(count),
+        window_size=window,
     ) as client:
         try:
             outcomes = await client.send(packets, patience=patience)

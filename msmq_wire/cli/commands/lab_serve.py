@@ -37,7 +37,7 @@ from msmq_wire.lab.server import DEFAULT_IDENTIFIER, LabServer, LabServices, Lab
 from msmq_wire.records.endpoint import MSMQ_PORT, PING_PORT
 from msmq_wire.records.tree.value_text import timestamp_text
 from msmq_wire.units import SECOND
-from msmq_wire.wire.types.guid import GUID
+from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
 _NOT_FOR_PRODUCTION = (
     "this is a lab, not a production queue manager: messages are in memory only, nobody is authenticated"
@@ -115,6 +115,15 @@ def serve(
             show_default=False,
         ),
     ] = None,
+    report_queue: Annotated[
+        str | None,
+        typer.Option(
+            "--report-queue",
+            metavar="GUID",
+            help="The public queue for the report messages of what clients of qmcomm have traced.",
+            show_default=False,
+        ),
+    ] = None,
     rsa_keys: RsaKeys = None,
     rsa_key_passwords: RsaKeyPasswords = None,
     capture: Capture = None,
@@ -169,6 +178,8 @@ def serve(
         msmq-wire lab serve --queue "private$\\bills" --fault drop=0.01,delay=20ms --seed 7
 
         msmq-wire lab serve --computer-name a --neighbour b=127.0.0.2
+
+        msmq-wire lab serve --public-queue e5a0c3d7-91b4-4f6e-8a2d-3c5b7f9e1d60=reports
     """
     check_capture(capture, force=force)
     here, elsewhere = _public_queues(public_queues or ())
@@ -189,6 +200,7 @@ def serve(
         routes=dict(_pair(one, "--route") for one in routes or ()),
         public_queues=here,
         public_queue_owners=elsewhere,
+        report_queue=NULL_GUID if report_queue is None else guid_of(report_queue, "--report-queue"),
         time=seconds,
         faults=faults_of(fault),
         seed=seed,

@@ -83,6 +83,7 @@ class BinarySession:
         *,
         outgoing: TransmissionQueue | None = None,
         remote_address: str = "",
+        peer_address: str = "",
         ping_sent: bool = False,
         changed: Callable[[BinarySession], None] | None = None,
     ) -> None:
@@ -92,6 +93,7 @@ class BinarySession:
         self.role = role
         self.outgoing = outgoing
         self.remote_address = remote_address
+        self._peer_address = peer_address or remote_address
         self.remote_queue_manager = NULL_GUID if outgoing is None else outgoing.requested_queue_manager
         self.state = SessionState.WAITING_EC_MSG
         self.close_reason: ClosedFor | None = None
@@ -358,6 +360,7 @@ class BinarySession:
             self._wait_for_ack()
         self._active = True
         self._emit(packet)
+        self.host.ledger.report(message.packet, self._peer_address)
 
     @property
     def _acknowledgment_due(self) -> bool:

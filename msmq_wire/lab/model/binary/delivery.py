@@ -180,12 +180,18 @@ class Delivery:
     def _enqueue(
         self, queue: Queue, message: ModelMessage, packet: UserMessage, channel: TransmissionQueue
     ) -> int:
-        """Inserting a Message into a Local Queue, and its acknowledgment. [MS-MQQB] 3.1.5.8.8, 3.1.5.8.10"""
+        """Inserting a Message into a Local Queue, its report and its acknowledgment.
+
+        [MS-MQQB] 3.1.5.8.8 to 3.1.5.8.10
+        """
         # Somebody may wait and take it at once; that it arrived is told first.
         held: list[tuple[MessagePosition, int]] = []
         before, self._held_reasons = self._held_reasons, held
         try:
-            status = enqueue_message(queue, message)
+            with self._ledger.reports_held():
+                status = enqueue_message(queue, message)
+                if not status:
+                    self._ledger.report(packet)
         finally:
             self._held_reasons = before
         properties = packet.message_properties_header

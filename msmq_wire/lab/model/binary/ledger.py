@@ -7,13 +7,15 @@ awaited. What a peer can make up is bounded; the oldest goes first.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import msgspec
 
 from msmq_wire.errors import FormatNameError
 from msmq_wire.lab.model.binary.acknowledgments import INSECURE_NACKS, administration_ack
 from msmq_wire.lab.model.binary.outgoing_message import OutgoingChannel, OutgoingMessage, OutgoingSequence
+from msmq_wire.lab.model.binary.report_messages import report_message, report_queue_of
 from msmq_wire.lab.model.binary.settings import BinarySettings
 from msmq_wire.lab.model.data.elements import ModelQueueManager, OutgoingQueue, Queue
 from msmq_wire.lab.model.data.stored_message import message_of
@@ -21,7 +23,7 @@ from msmq_wire.lab.model.data.timers import INFINITE
 from msmq_wire.lab.model.events.enqueue import enqueue_message
 from msmq_wire.lab.model.events.journaling import keep_message
 from msmq_wire.lab.model.events.queue import find_queue, queue_to_forward
-from msmq_wire.wire.names import FormatName
+from msmq_wire.wire.names import FormatName, public
 from msmq_wire.wire.names.queue_format_types import QueueSuffixType
 from msmq_wire.wire.packets.final_ack import FinalAck
 from msmq_wire.wire.packets.order_ack import OrderAck
@@ -35,11 +37,16 @@ _MOST_AWAITED = 1 << 16
 
 
 class Ledger:
-    """One for a queue manager; its outgoing queues and its deliveries write and read it."""
+    """One for a queue manager; its outgoing queues and its deliveries write and read it.
+
+    ``report_channel`` takes the report messages whose queue is unknown here. Without it they are discarded.
+    """
 
     def __init__(self, manager: ModelQueueManager, settings: BinarySettings) -> None:
         self.manager = manager
         self.settings = settings
+        self.report_channel: OutgoingChannel | None = None
+        self._held_reports: list[tuple[UserMessage, str]] | None = None
         self._awaited: OrderedDict[int, OutgoingMessage] = OrderedDict()
         self._sequences: dict[int, OutgoingSequence] = {}
         self._last_time_stamp = 0
@@ -166,6 +173,36 @@ class Ledger:
         if made is None:
             return
         self._post(made, self.local_queue(packet.user_header.format_name("admin_queue")), channel)
+
+    def report(self, packet: UserMessage, next_hop: str | None = None) -> None:
+        """Send a report about a traced packet that was received, or that was sent to an address.
+
+        [MS-MQQB] 3.1.5.8.9, 3.1.7.1.7
+        """
+        queue, channel, manager = report_queue_of(packet), self.report_channel, self.manager
+        if queue is None:
+            return
+        if next_hop is not None and self._held_reports is not None:
+            self._held_reports.append((packet, next_hop))
+            return
+        local = self.local_queue(public(str(queue)))
+        owner = manager.public_queue_owners.get(queue, NULL_GUID) if local is None else manager.identifier
+        if owner == NULL_GUID and channel is not None:
+            owner = channel.remote_queue_manager
+        made = report_message(packet, queue, owner, manager.identifier, manager.current_time, next_hop)
+        if made is not None:
+            self._post(made, local, channel)
+
+    @contextmanager
+    def reports_held(self) -> Iterator[None]:
+        """Within, what is sent is not reported yet: that it was received comes first."""
+        before, self._held_reports = self._held_reports, []
+        try:
+            yield
+        finally:
+            held, self._held_reports = self._held_reports, before
+            for packet, next_hop in held:
+                self.report(packet, next_hop)
 
     def _post(self, made: UserMessage, local: Queue | None, channel: OutgoingChannel | None) -> None:
         """Put a packet that was made here into a queue here, or on its way; else into a channel."""

@@ -17,6 +17,7 @@ from msmq_wire.lab.model.data.elements import OutgoingTransferInfo
 from msmq_wire.lab.model.data.timers import Timer, Timers
 from msmq_wire.rpc.types.sequence_info import SequenceInfo
 from msmq_wire.wire.packets.user_message import UserMessage
+from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.tx_sequence_id import TxSequenceID
 
 Outcome: TypeAlias = Literal["acknowledged", "stored", "ordered", "received", "refused", "expired"]
@@ -26,6 +27,8 @@ Outcome: TypeAlias = Literal["acknowledged", "stored", "ordered", "received", "r
 
 class OutgoingChannel(Protocol):
     """What leads to another queue manager, as it is used from below: see `TransmissionQueue`."""
+
+    remote_queue_manager: GUID
 
     def send(self, packet: UserMessage) -> OutgoingMessage | None:
         """Take a message; None where there is no room."""

@@ -63,18 +63,20 @@ class BinaryProtocol:
         self,
         outgoing: TransmissionQueue,
         *,
+        peer_address: str = "",
         ping_sent: bool = False,
         changed: Callable[[BinarySession], None] | None = None,
     ) -> BinarySession:
         """Establish a Protocol Session on a connection that was made; its first bytes are there at once.
 
-        [MS-MQQB] 3.1.5.2.3
+        ``peer_address`` is the IP address of a queue that has a name for it. [MS-MQQB] 3.1.5.2.3
         """
         session = BinarySession(
             self,
             "initiator",
             outgoing=outgoing,
             remote_address=outgoing.remote_address,
+            peer_address=peer_address,
             ping_sent=ping_sent,
             changed=changed,
         )

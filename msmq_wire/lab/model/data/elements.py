@@ -271,7 +271,8 @@ class ModelQueueManager(msgspec.Struct, eq=False, kw_only=True):
     Outgoing queues are in a collection of their own, by their destination, since that names no queue here.
     ``message_id_ordinal`` is MessageIdOrdinal of [MS-MQQB] 3.1.1.3: the number of the last message sent.
     ``routing_table`` has the next hop to a queue manager: the name or the address of a neighbour.
-    ``public_queue_owners`` has the queue managers of public queues elsewhere.
+    ``public_queue_owners`` has the queue managers of public queues elsewhere. ``report_queue`` is the public
+    queue that gets the report messages of what applications have traced.
     ``message_security`` checks signatures and opens bodies; without it no signature is looked at.
     ``looked_at`` is told of a queue before its state is, so that who transfers its messages can put down how
     far that is; ``administered`` of what an administrator does to an outgoing queue.
@@ -298,6 +299,7 @@ class ModelQueueManager(msgspec.Struct, eq=False, kw_only=True):
     outgoing_queue_collection: dict[str, OutgoingQueue] = {}
     routing_table: dict[GUID, str] = {}
     public_queue_owners: dict[GUID, GUID] = {}
+    report_queue: GUID = NULL_GUID
     transaction_collection: dict[bytes, Transaction] = {}
     system_journal_queue: Queue | None = None
     system_deadletter_queue: Queue | None = None

@@ -25,6 +25,7 @@ from msmq_wire.rpc.constants import AuthenticatedBy
 from msmq_wire.rpc.transfer_properties import MessageProperties, member_at, message_properties
 from msmq_wire.rpc.types.cac_transfer_buffer import CACTransferBufferV2
 from msmq_wire.rpc.types.queue_format import ObjectId
+from msmq_wire.wire.headers.debug_header import DebugHeader
 from msmq_wire.wire.headers.security_header import ProviderInfo, SecurityData, SecurityHeader
 from msmq_wire.wire.headers.transaction_header import TransactionHeader
 from msmq_wire.wire.names import FormatName
@@ -155,6 +156,7 @@ def user_message_of(properties: MessageProperties, manager: ModelQueueManager) -
         acknowledge=("pa",) if properties.administration_queue_format_name else (),
         response_queue=properties.response_queue_format_name,
         connector_type=properties.connector_type_identifier,
+        report_queue=_report_queue(properties, manager),
         message_id=name.uniquifier,
         correlation_id=properties.correlation_identifier or bytes(20),
         application_tag=properties.application_tag or 0,
@@ -172,6 +174,12 @@ def _queue_manager_of(destination: str, manager: ModelQueueManager) -> GUID | No
         return None
     owner = owner_of(manager, FormatName.parse(destination))
     return manager.identifier if owner == NULL_GUID else owner
+
+
+def _report_queue(properties: MessageProperties, manager: ModelQueueManager) -> GUID | None:
+    """TracingQueueIdentifier of a message that is traced, where there is one. [MS-MQDMPR] 3.1.1.12"""
+    traced = properties.tracing_requested and manager.report_queue != NULL_GUID
+    return manager.report_queue if traced else None
 
 
 def _with_free_values(packet: UserMessage, properties: MessageProperties) -> UserMessage:
@@ -196,6 +204,10 @@ def _with_free_values(packet: UserMessage, properties: MessageProperties) -> Use
     parts: dict[str, Any] = {"message_properties_header": header, "user_header": user}
     if properties.authentication_level:
         parts["security_header"] = _security_header(properties)
+    if properties.tracing_requested and packet.debug_header is None:
+        # [MS-MQDMPR] 3.1.7.1.32: TR and DH are set, whether there is a report queue or not.
+        parts["base_header"] = packet.base_header.with_bits(tr=1)
+        parts["debug_header"] = DebugHeader()
     free: UserMessage = msgspec.structs.replace(packet, **parts)
     return free
 
