@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from fixtures.record_lab import SCENES, record
+from fixtures.record_lab import SCENES, TRACED, record
 from msmq_wire.capture.reader import read_capture
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.sessions import follow
 from tests.lab.lab_scene import deviations_of, records_of
 
 CAPTURES = Path(__file__).resolve().parents[2] / "fixtures" / "captures"
+NAMES = [*SCENES, *TRACED]
 
 
 @pytest.fixture(scope="module")
@@ -22,17 +23,17 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("name", SCENES)
+@pytest.mark.parametrize("name", NAMES)
 def test_recording_gives_the_committed_bytes(recorded: Path, name: str) -> None:
     path = CAPTURES / f"{name}.pcap"
     assert (recorded / f"{name}.pcap").read_bytes() == path.read_bytes()
 
 
 def test_every_capture_of_the_lab_is_recorded() -> None:
-    assert {path.stem for path in CAPTURES.glob("lab_*")} == set(SCENES)
+    assert {path.stem for path in CAPTURES.glob("lab_*")} == set(NAMES)
 
 
-@pytest.mark.parametrize("name", SCENES)
+@pytest.mark.parametrize("name", NAMES)
 def test_a_recorded_capture_keeps_the_rules(name: str) -> None:
     path = CAPTURES / f"{name}.pcap"
     assert deviations_of(path) == []
