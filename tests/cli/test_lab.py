@@ -157,6 +157,7 @@ def test_what_the_server_refuses_is_one_line_and_status_1(
         (("serve", "--neighbour", "b=127.0.0.1:x"), "is no HOST:PORT"),
         (("serve", "--route", "b"), "b is no GUID=NAME"),
         (("serve", "--route", "b=c"), "'b' is no GUID, such as"),
+        (("serve", "--route", f"{REPORTS}=c"), "c is no neighbour: add --neighbour c=HOST"),
         (("serve", "--public-queue", f"{REPORTS}="), f"{REPORTS}= is no GUID=NAME"),
         (("serve", "--identifier", "1"), "'1' is no GUID, such as"),
         (("serve", "--report-queue", "reports"), "'reports' is no GUID, such as"),

@@ -182,6 +182,7 @@ def serve(
         msmq-wire lab serve --public-queue e5a0c3d7-91b4-4f6e-8a2d-3c5b7f9e1d60=reports
     """
     check_capture(capture, force=force)
+    known = dict(map(_neighbour, neighbours or ()))
     here, elsewhere = _public_queues(public_queues or ())
     settings = LabSettings(
         host=host,
@@ -196,8 +197,8 @@ def serve(
         computer_name=name,
         # Two queue managers that send to each other need different identifiers.
         identifier=_identifier(identifier, new=bool(neighbours)),
-        neighbours=dict(map(_neighbour, neighbours or ())),
-        routes=dict(_pair(one, "--route") for one in routes or ()),
+        neighbours=known,
+        routes=dict(_route(one, known) for one in routes or ()),
         public_queues=here,
         public_queue_owners=elsewhere,
         report_queue=NULL_GUID if report_queue is None else guid_of(report_queue, "--report-queue"),
@@ -247,6 +248,14 @@ def _pair(text: str, option: str) -> tuple[GUID, str]:
     if not (equals and name):
         raise typer.BadParameter(f"{text} is no GUID=NAME", param_hint=option)
     return guid_of(guid, option), name
+
+
+def _route(text: str, neighbours: Iterable[str]) -> tuple[GUID, str]:
+    """Parse ``GUID=NAME``, where NAME is a neighbour."""
+    guid, name = _pair(text, "--route")
+    if name.casefold() not in {one.casefold() for one in neighbours}:
+        raise typer.BadParameter(f"{name} is no neighbour: add --neighbour {name}=HOST", param_hint="--route")
+    return guid, name
 
 
 def _public_queues(texts: Iterable[str]) -> tuple[dict[GUID, str], dict[GUID, GUID]]:
