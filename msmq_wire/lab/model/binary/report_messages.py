@@ -16,6 +16,8 @@ from msmq_wire.wire.report_message import report_texts
 from msmq_wire.wire.types.enumerations import MessageClass
 from msmq_wire.wire.types.guid import GUID
 
+_TIME_TO_REACH_QUEUE = 345_600
+"""The default of a message: the sections give no other value. [MS-MQDMPR] 3.1.1.12"""
 _SYSTEM_CLASSES = frozenset(MessageClass) - {MessageClass.MQMSG_CLASS_NORMAL}
 
 
@@ -56,6 +58,7 @@ def report_message(
             message_class=MessageClass.MQMSG_CLASS_REPORT,
             source_queue_manager=reporter,
             queue_manager_address=owner,
+            time_to_reach_queue=_TIME_TO_REACH_QUEUE,
         )
     except (EncodeError, FormatNameError):
         return None

@@ -63,7 +63,10 @@ def test_a_message_that_arrives_is_reported_to_the_report_queue() -> None:
     assert (user.bit("dq"), user.bit("dm"), user.sent_time) == (QueueType.PUBLIC, 0, START)
     assert user.format_name("destination_queue") == f"PUBLIC={REPORTS}"
     assert (user.source_queue_manager, user.message_id) == (RECEIVER, 1)
-    assert (packet.base_header.bit("tr"), packet.debug_header) == (0, None)
+    base = packet.base_header
+    assert (base.bit("tr"), base.bit("pr"), packet.debug_header) == (0, 3, None)
+    # [MS-MQDMPR] 3.1.1.12: the defaults of a message.
+    assert (base.time_to_reach_queue, user.time_to_be_received) == (345_600, 0xFFFFFFFF)
 
 
 def test_a_message_that_is_sent_is_reported_with_its_next_hop() -> None:
