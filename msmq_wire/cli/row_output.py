@@ -27,8 +27,8 @@ _NO_OTHER_NAMES: Mapping[str, str] = {}
 
 class RowOutput:
     """Writes rows; call `finish` after the last one. ``names`` are the columns that are ``wanted``, or None,
-    ``keys`` those that there are, ``table`` what shows them on a screen. It ``has_paths`` where one of them is
-    the path of a field.
+    ``keys`` those that there are, ``table`` what shows them on a screen. It ``has_paths`` where one
+    of them is the path of a field.
 
     ``usual`` are those of JSON lines and CSV where none are wanted, ``shown`` those of a table, each with the
     width of a terminal that has room for it; without, a table shows what has a look. ``also`` has other names

@@ -10,8 +10,8 @@ from msmq_wire.cli.columns import Columns
 from msmq_wire.cli.formats import RowFormat
 from msmq_wire.cli.jobs import Jobs, in_parts
 from msmq_wire.cli.options import CaptureFiles, Filters, Force, Ids, filter_for
-from msmq_wire.cli.render.table import TableRow
 from msmq_wire.cli.reading_options import BODY_KEYS, ReadingOptions, with_reading_options
+from msmq_wire.cli.render.table import TableRow
 from msmq_wire.cli.row_output import RowOutput
 from msmq_wire.cli.selection import Selection
 from msmq_wire.cli.table_output import TableFileName, table_output

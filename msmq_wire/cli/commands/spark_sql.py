@@ -175,7 +175,7 @@ def _write(
     if format_ is RowFormat.JSONL:
         write = JsonWriter()
         for row in rows:
-            write(row)
+            write(dict(row))
         return
     cells = ({name: cell_of(row[name]) for name in names} for row in rows)
     if format_ is RowFormat.CSV:
