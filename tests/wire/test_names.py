@@ -133,6 +133,7 @@ REFUSED = [
     (f"PRIVATE={GUID}\\\u0663", "not 1 to 8 hexadecimal digits"),
     (f"DL={GUID}@", "domain name is empty"),
     (f"DL={GUID}@{'d' * 256}", "domain name has 256 characters, at most 255"),
+    (f"DL={GUID}@dö", "domain name cannot hold U.00F6, its character 2"),
     (f"DL={GUID};JOURNAL", "cannot have the suffix JOURNAL"),
     (f"CONNECTOR={GUID};DEADXACT", "cannot have the suffix DEADXACT"),
     (f"MACHINE={GUID};XACTONLY", "cannot have the suffix XACTONLY"),
@@ -302,7 +303,9 @@ def _names(*, writable: bool = False) -> st.SearchStrategy[str]:
         http,
         st.builds("PUBLIC={}{}".format, _guids, journal),
         st.builds("PRIVATE={}\\{:08x}{}".format, _guids, st.integers(0, 0xFFFFFFFF), journal),
-        st.builds("DL={}{}".format, _guids, st.one_of(st.just(""), _hosts.map("@{}".format))),
+        st.builds(
+            "DL={}{}".format, _guids, st.one_of(st.just(""), _hosts.filter(str.isascii).map("@{}".format))
+        ),
         st.builds("CONNECTOR={}{}".format, _guids, st.sampled_from(["", ";XACTONLY"])),
         st.builds(
             "MULTICAST={}.{}.{}.{}:{}".format,

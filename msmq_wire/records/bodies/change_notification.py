@@ -71,9 +71,11 @@ def _of_queue_manager(data: bytes) -> Body | None:
     event, identifier, server = values
     if rest or event not in _EVENTS or not _is_guid(identifier) or not 0 < len(server) <= 256:
         return None
+    # VCHAR, %x21-7E: what has another character in the name of a server is near to the grammar only.
+    visible = server.isascii() and server.isprintable() and " " not in server
     return Body(
         kind="change_notification",
-        confidence="certain",
+        confidence="certain" if visible else "likely",
         title=f"change notification: {_EVENTS[event]}",
         text=text,
         encoding="UTF-16",

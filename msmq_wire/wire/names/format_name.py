@@ -157,6 +157,11 @@ class FormatName(msgspec.Struct, frozen=True, kw_only=True):
             raise FormatNameError("the queue number does not fit in 32 bits")
         if self.domain:
             check_text("domain name", self.domain, DOMAIN_LIMIT, " \\;,")
+            # VCHAR, [MS-MQMQ] 2.1.5: the domain is not of those names that hold letters beyond ASCII.
+            beyond = next((at for at, char in enumerate(self.domain) if char > "~"), None)
+            if beyond is not None:
+                code = f"U+{ord(self.domain[beyond]):04X}"
+                raise FormatNameError(f"domain name cannot hold {code}, its character {beyond + 1}")
 
     @classmethod
     def parse(cls, text: str) -> FormatName:

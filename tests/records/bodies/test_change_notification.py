@@ -69,6 +69,17 @@ def test_a_queue_manager_says_what_happened_to_which_object(event: str, words: s
     assert body.text == XML.format(event, GUID_TEXT, "dc01.example")
 
 
+@pytest.mark.parametrize(
+    ("server", "confidence"),
+    [("!~", "certain"), ("d c", "likely"), ("dö", "likely"), ("d\t", "likely"), ("d\x7f", "likely")],
+)
+def test_the_name_of_a_server_that_the_grammar_does_not_allow_is_not_certain(
+    server: str, confidence: str
+) -> None:
+    body = found(by_queue_manager(server=server))
+    assert (body.confidence, dict(body.details)["domain_controller"]) == (confidence, server)
+
+
 def test_the_end_of_an_element_may_have_the_space_of_the_grammar() -> None:
     data = by_queue_manager()
     spaced = "</ObjectGuid>".encode("utf-16-le"), "</ObjectGuid >".encode("utf-16-le")
