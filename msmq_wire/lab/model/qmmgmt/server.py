@@ -138,7 +138,9 @@ class QmmgmtServer(InterfaceServer):
         if queue is None:
             return status
         if not isinstance(queue, OutgoingQueue):
-            return Status.MQ_ERROR_INVALID_PARAMETER
+            # A local queue has no sequence to send again; the other actions are for outgoing queues only.
+            resends = action is ManagementAction.EOD_RESEND
+            return Status.MQ_OK if resends else Status.MQ_ERROR_INVALID_PARAMETER
         {
             ManagementAction.PAUSE: pause_queue,
             ManagementAction.RESUME: resume_queue,

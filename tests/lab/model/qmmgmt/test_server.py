@@ -350,6 +350,15 @@ def test_only_an_outgoing_queue_that_is_there_can_be_paused(scene: Scene) -> Non
     assert answer.status == Status.MQ_ERROR_ILLEGAL_FORMATNAME
 
 
+@pytest.mark.rule("MQMR-3.1.4.2-14")
+def test_a_local_queue_has_no_sequence_to_send_again(scene: Scene) -> None:
+    reported: list[Any] = []
+    scene.manager.administered.append(lambda queue, action: reported.append(action))
+    put(scene.queue)
+    assert scene.act("EOD_RESEND", ORDERS) == Status.MQ_OK
+    assert (reported, len(scene.queue.message_position_list)) == ([], 1)
+
+
 @pytest.mark.rule("MQMR-3.1.4.2-10")
 def test_tidy_purges_every_queue_as_the_rule_says(scene: Scene) -> None:
     put(scene.queue)
