@@ -32,7 +32,6 @@ from msmq_wire.rpc.types.queue_format import QueueFormat
 from msmq_wire.rpc.types.remote_read_descriptor import RemoteReadDesc2, read_descriptor
 from msmq_wire.wire.names import FormatName, QueueFormatType, QueueSuffixType
 from msmq_wire.wire.names.queue_format_types import suffix_problems
-from msmq_wire.wire.types.enumerations import MessageClass
 from msmq_wire.wire.types.guid import NULL_GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 
@@ -45,7 +44,6 @@ _RECEIVE, _SEND, _PEEK, _ADMIN = (
 _TO_MOVE = frozenset({int(AccessMode.MQ_MOVE_ACCESS)})
 _TO_OPEN = frozenset({_RECEIVE, _SEND, _PEEK, _RECEIVE | _ADMIN, _PEEK | _ADMIN})
 _LARGEST_PACKET, _LARGEST_NAME, _LARGEST_COOKIE = 0x0042_0000, 524_288, 131_072
-_CLASSES = frozenset({0, int(MessageClass.MQMSG_CLASS_NACK_RECEIVE_REJECTED)})
 _BOUND = {"a fault, nca_s_fault_invalid_bound": "a fault: the number is out of its bounds"}
 
 
@@ -247,7 +245,6 @@ _REFUSALS = (
         certain=False,
     ),
     Refusal("no-token", "a propagation token that is empty", _zero("cb_propagation_token"), certain=False),
-    Refusal("class", "a message class that is not a rejection", outside("us_class", _CLASSES), certain=False),
     *SEND_REFUSALS,
     *RECEIVE_REFUSALS,
 )

@@ -303,8 +303,6 @@ class RemoteReadServer(RemoteReadReceives):
         descriptor = self.descriptor(context)
         if descriptor is None or descriptor.access_type is not QueueAccessType.RECEIVE_ACCESS:
             return Status.MQ_ERROR_INVALID_HANDLE
-        if request.us_class not in (0, MessageClass.MQMSG_CLASS_NACK_RECEIVE_REJECTED):
-            return Status.MQ_ERROR_INVALID_PARAMETER
         queue = descriptor.queue_reference
         position = None if queue is None else queue.message_position_list.find(request.lookup_id)
         if position is None:
@@ -323,6 +321,7 @@ class RemoteReadServer(RemoteReadReceives):
         if operation is None or operation.operation_type is not OperationType.DEQUEUE:
             return Status.MQ_ERROR_TRANSACTION_USAGE
         if request.us_class:
+            # Whichever it is: the two values bind the client.
             operation.dequeue_reason = MessageClass.MQMSG_CLASS_NACK_RECEIVE_REJECTED
         return Status.MQ_OK
 

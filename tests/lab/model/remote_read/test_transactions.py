@@ -477,12 +477,12 @@ def test_only_a_handle_to_receive_rejects(scene: Scene, access: int) -> None:
 
 
 @pytest.mark.rule("MQRR-3.1.4.14-5")
-@pytest.mark.parametrize("us_class", [1, 0xC001, 0x4000, 0xFFFF])
-def test_another_class_is_refused(scene: Scene, us_class: int) -> None:
+@pytest.mark.parametrize("us_class", [1, 0x1234, 0xC001, 0x4000, 0xFFFF])
+def test_another_class_than_none_rejects(scene: Scene, us_class: int) -> None:
     handle, message = _received(scene)
-    assert scene.client.classify(handle, message.lookup_identifier, us_class) == INVALID_PARAMETER
+    assert scene.client.classify(handle, message.lookup_identifier, us_class) == OK
     transaction_commit(scene.manager, TRANSACTION)
-    assert scene.deleted == [("a", int(MessageClass.MQMSG_CLASS_ACK_RECEIVE))]
+    assert scene.deleted == [("a", int(MessageClass.MQMSG_CLASS_NACK_RECEIVE_REJECTED))]
 
 
 @pytest.mark.rule("MQRR-3.1.4.14-6")
