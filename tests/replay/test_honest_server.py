@@ -171,6 +171,27 @@ def test_no_conversation_over_all_methods_deviates(steps: list[tuple[int, int, i
     assert [(str(one.rule), one.message) for one in talk.deviations()] == []
 
 
+def test_a_receive_that_was_ended_while_it_waited_frees_its_number() -> None:
+    talk = Talk()
+    handle = talk.opened()
+
+    def end() -> int | None:
+        answer = talk.ask(END, ph_context=handle, dw_request_id=1, dw_ack=2)
+        assert answer is not None
+        return answer.status
+
+    for _ in range(2):
+        assert talk.ask(START, ph_context=handle, dw_request_id=1, ul_timeout=20_000) is None
+        talk.wait(3000)
+        assert end() == 0xC00E0088
+    talk.arrive()
+    talk.arrive()
+    talk.wait(3000)
+    # Both receives have a message, and nobody can end them.
+    assert end() == 0xC00E0007
+    assert [(str(one.rule), one.message) for one in talk.deviations()] == []
+
+
 _REFUSALS = {
     ("R_EndReceive", 0xC00E0006),
     ("R_EndReceive", 0xC00E0007),

@@ -27,6 +27,7 @@ from msmq_wire.rpc.statuses import Status
 from msmq_wire.units import SECOND
 
 _MISMATCH = "a fault, nca_s_fault_context_mismatch"
+NO_ENTRY = (Status.MQ_ERROR_INVALID_HANDLE, Status.MQ_ERROR_INVALID_PARAMETER)
 _REFUSED = "MQ_ERROR_INVALID_HANDLE or MQ_ERROR_INVALID_PARAMETER"
 
 
@@ -105,7 +106,11 @@ def judge_request(
             until,
             lambda: known.pending(pending, until),
         )
-    elif answered is not None and _overlap(answered, call) > SECOND:
+    elif (
+        answered is not None
+        and _overlap(answered, call) > SECOND
+        and not _given_up(known, key, answered.begun)
+    ):
         yield call.deviation(
             ReplayKind.REQUEST,
             waits or row,
@@ -114,6 +119,12 @@ def judge_request(
             path=path,
             certain=waits is not None,
         )
+
+
+def _given_up(known: ServerState, key: tuple[int, int | None], since: int) -> bool:
+    """Whether a receive was ended that waited since then: its entry is gone. [MS-MQRR] 3.1.4.9"""
+    ended = known.cancelled.get(("ended", *key))
+    return ended is not None and ended.ended >= since
 
 
 def _overlap(one: EventTime, other: ObservedCall) -> int:
@@ -242,7 +253,11 @@ def learn_read(
         return None
     if read.request_id is not None:
         known.answered.put((used.number, read.request_id), EventTime.of(call))
-    if not read.removes or call.role is Role.RECEIVE:
+    if (
+        not read.removes
+        or call.role is Role.RECEIVE
+        or _given_up(known, (used.number, read.request_id), call.begun)
+    ):
         return None
     found = KnownRead(
         handle=used,
@@ -263,6 +278,8 @@ def learn_end(known: ServerState, call: ObservedCall, used: KnownHandle | None) 
             known.cancelled.put(key, EventTime.of(call))
         elif call.call.interface == "RemoteRead" and call.call.status == Status.STATUS_NOT_FOUND:
             known.cancelled.put(("refused", *key), EventTime.of(call))
+    elif call.role is Role.END and used is not None and call.ok is False and call.status not in NO_ENTRY:
+        known.cancelled.put(("ended", used.number, _request_id(call)), EventTime.of(call))
     read = ended_read(known, call, used)
     if read is None or (read.ending is not None and read.ending.ok):
         return

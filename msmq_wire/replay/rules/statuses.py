@@ -13,6 +13,7 @@ from msmq_wire.replay.observed_call import ObservedCall, handle
 from msmq_wire.replay.read import ObservedRead
 from msmq_wire.replay.rule_table import RuleRow
 from msmq_wire.replay.rules.cursors import used_cursor
+from msmq_wire.replay.rules.ends import NO_ENTRY
 from msmq_wire.replay.state import (
     SURE,
     Found,
@@ -36,7 +37,6 @@ _UNKNOWN_HANDLE = (
     Status.STATUS_INVALID_HANDLE,
     0x1C00001A,
 )
-_NO_ENTRY = (Status.MQ_ERROR_INVALID_HANDLE, Status.MQ_ERROR_INVALID_PARAMETER)
 _LATE = 10 * SECOND
 
 
@@ -99,7 +99,7 @@ def _judge_claim(
     """A failure that says that something is not there, which is."""
     status, until = call.call.status, call.ended
     receive, live = call.row("denies-receive"), call.row("denies-handle")
-    if ended is not None and receive is not None and status in _NO_ENTRY:
+    if ended is not None and receive is not None and status in NO_ENTRY:
         right_end = ended.transactional is call.members.in_transaction
         if right_end and until - ended.happened.ended < SURE and _begun(known, ended, until):
             begun_by, begun = ended, call.begun

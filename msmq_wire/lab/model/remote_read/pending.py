@@ -55,7 +55,7 @@ class PendingRequestTable:
     """Entries by queue context handle and request identifier. [MS-MQRR] 3.1.1.3
 
     Each has a Pending Request Cleanup Timer of ``cleanup_timeout`` milliseconds; it counts from the answer
-    of the call, since nobody can end a receive that still waits.
+    of the call. One that was ended while it waited has it, too: nobody else could let go of its message.
     """
 
     def __init__(self, manager: ModelQueueManager, cleanup_timeout: int = CLEANUP_TIMEOUT) -> None:

@@ -273,9 +273,9 @@ class RemoteReadReceives(InterfaceServer):
         # One that was begun for a transaction but without one may be ended either way.
         if entry is None or (not entry.transactional if transactional else entry.transaction is not None):
             return Status.MQ_ERROR_INVALID_PARAMETER
+        table.remove(entry)
         if entry.waiting:
             return Status.MQ_ERROR_MESSAGE_NOT_FOUND
-        table.remove(entry)
         if self.descriptor(context) is None:
             return Status.MQ_ERROR_INVALID_HANDLE
         return table.end(entry, delete_message=request.dw_ack == RemoteReadAck.RR_ACK)

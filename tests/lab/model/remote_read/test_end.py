@@ -154,13 +154,21 @@ def test_each_way_to_receive_has_its_own_end(scene: Scene, way: GUID | None) -> 
 @pytest.mark.rule("MQRR-3.1.4.9-9", "MQRR-3.1.4.15-9")
 @both
 @pytest.mark.parametrize("ack", [ACK, NACK])
-def test_a_receive_that_waits_is_not_ended(scene: Scene, handle: ContextHandle, ack: int) -> None:
+def test_the_end_of_a_receive_that_waits_takes_its_entry(
+    scene: Scene, handle: ContextHandle, ack: int
+) -> None:
     waiting = scene.client.begin(handle, timeout=1000)
-    with scene.unchanged():
-        assert scene.client.end(handle, ack) == MESSAGE_NOT_FOUND
+    _, timer = scene.pending(handle)
+    assert scene.client.end(handle, ack) == MESSAGE_NOT_FOUND
+    assert scene.entry(handle) is None
+    assert not timer.running
+    assert scene.client.end(handle, ack) == INVALID_HANDLE
     put(scene.queue, b"a")
     assert waiting.status == OK
-    assert scene.client.end(handle, ack) == OK
+    assert states(scene.queue) == ["Locked"]
+    # Nobody can end it: it comes back by itself.
+    pass_time(scene.manager, FIVE_MINUTES)
+    assert states(scene.queue) == ["Available"]
 
 
 @pytest.mark.rule("MQRR-3.1.4.9-10", "MQRR-3.1.4.9-11", "MQRR-3.1.4.15-10", "MQRR-3.1.4.15-11")
