@@ -84,25 +84,26 @@ def receive_arguments(request: ReceiveCurrentRequest) -> ReceiveArguments:
                 return VariantType.VT_ERROR, default
             problems.append(f"{name} was not read")
             return VariantType.VT_EMPTY, None
-        kind, value = found
+        kind, value = found[0] & ~VariantType.VT_BYREF, found[1]
         if (kind, value) == (VariantType.VT_ERROR, DISP_E_PARAMNOTFOUND):
             return kind, default
         specified.append(name)
-        if kind not in types:
-            problems.append(f"{name} is {variant_type_name(kind)}")
+        if found[0] not in types:
+            problems.append(f"{name} is {variant_type_name(found[0])}")
         if value is msgspec.UNSET:
             return kind, None
         if kind in (VariantType.VT_DISPATCH, VariantType.VT_UNKNOWN):
             return kind, value
         return kind, meaning(value) if isinstance(value, int) and kind in _NUMBERS | types else None
 
-    number = frozenset((VariantType.VT_I4,))
-    boolean = frozenset((VariantType.VT_BOOL,))
+    number = frozenset((VariantType.VT_I4, VariantType.VT_I4 | VariantType.VT_BYREF))
+    boolean = frozenset((VariantType.VT_BOOL, VariantType.VT_BOOL | VariantType.VT_BYREF))
+    # Here the text has a number by value only, and an object in either way.
+    of_transaction = frozenset(
+        (VariantType.VT_I4, VariantType.VT_DISPATCH, VariantType.VT_DISPATCH | VariantType.VT_BYREF)
+    )
     kind, transaction = argument(
-        "transaction",
-        MqTransaction.MQ_MTS_TRANSACTION.name,
-        number | {VariantType.VT_DISPATCH},
-        _transaction_name,
+        "transaction", MqTransaction.MQ_MTS_TRANSACTION.name, of_transaction, _transaction_name
     )
     is_object = kind in (VariantType.VT_DISPATCH, VariantType.VT_UNKNOWN)
     queue_wanted = argument("want_destination_queue", False, boolean, bool)[1]

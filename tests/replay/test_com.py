@@ -149,6 +149,12 @@ def test_an_answer_that_breaks_a_rule_is_found(records: list[Record], expected: 
 
 
 def test_a_wait_that_ends_long_after_its_time_is_likely_wrong() -> None:
+def test_a_number_that_is_pointed_at_is_no_transaction() -> None:
+    problem = "transaction is VT_BYREF | VT_I4"
+    taken = call(0, returned=message(), arguments=other(problems=(problem,)))
+    assert found(taken) == [("action", "MQAC-3.11.4.1.11-25", True)]
+
+
     assert found(call(60, _TIMED_OUT, latency=60 * _SECOND)) == [("time", "MQAC-3.11.4.1.11-44", False)]
 
 

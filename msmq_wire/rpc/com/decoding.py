@@ -140,7 +140,7 @@ def _takes(stub: InspectedStub | None) -> bool:
         found = pointed_at(getattr(value, name))
         if found is None:
             return False
-        kind, content = found
+        kind, content = found[0] & ~VariantType.VT_BYREF, found[1]
         if kind not in types and (kind, content) != (VariantType.VT_ERROR, DISP_E_PARAMNOTFOUND):
             return False
     return True

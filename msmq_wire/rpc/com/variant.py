@@ -189,8 +189,8 @@ def variant_type_name(vt: int) -> str:
 def pointed_at(variant: Variant | NullPointee | None) -> tuple[int, Any] | None:
     """The type and the value of a variant, through pointers to variants and to values.
 
-    An interface pointer is `MInterfacePointer`, or None for NULL. None for a VARIANT that is NULL or was not
-    read.
+    The type has VT_BYREF where the value was pointed at. An interface pointer is `MInterfacePointer`, or None
+    for NULL. None for a VARIANT that is NULL or was not read.
     """
     seen: Any = variant
     while isinstance(seen, Variant) and seen.vt == VariantType.VT_VARIANT | _BYREF:
@@ -202,4 +202,4 @@ def pointed_at(variant: Variant | NullPointee | None) -> tuple[int, Any] | None:
         value = None
     if seen.vt & ~_BYREF in (VariantType.VT_DISPATCH, VariantType.VT_UNKNOWN):
         value = value if isinstance(value, MInterfacePointer) else None
-    return seen.vt & ~_BYREF, value
+    return seen.vt, value

@@ -146,13 +146,16 @@ def test_variants_in_variants_end_at_the_deepest_level_that_is_read() -> None:
     ("variant", "found"),
     [
         (Variant(vt=VariantType.VT_I4, arm=5), (VariantType.VT_I4, 5)),
-        (Variant(vt=VariantType.VT_I4 | BYREF, arm=5), (VariantType.VT_I4, 5)),
+        (Variant(vt=VariantType.VT_I4 | BYREF, arm=5), (VariantType.VT_I4 | BYREF, 5)),
         (
             Variant(vt=VariantType.VT_VARIANT | BYREF, arm=Variant(vt=VariantType.VT_BOOL, arm=-1)),
             (VariantType.VT_BOOL, -1),
         ),
         (Variant(vt=VariantType.VT_VARIANT | BYREF, arm=NULL_POINTEE), None),
-        (Variant(vt=VariantType.VT_DISPATCH | BYREF, arm=NULL_POINTEE), (VariantType.VT_DISPATCH, None)),
+        (
+            Variant(vt=VariantType.VT_DISPATCH | BYREF, arm=NULL_POINTEE),
+            (VariantType.VT_DISPATCH | BYREF, None),
+        ),
         (None, None),
     ],
 )

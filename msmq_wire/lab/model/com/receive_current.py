@@ -205,10 +205,10 @@ def _transaction_identifier(argument: Argument, context_transaction: bytes | Non
     """The transaction identifier of a Transaction argument. [MC-MQAC] 2.2.2.1, 3.11.4.1.11"""
     kind, value = int(VariantType.VT_I4), MqTransaction.MQ_MTS_TRANSACTION
     if argument is not None and _specified(argument):
-        kind, value = argument[0] & ~_BYREF, argument[1]
+        kind, value = argument
     if kind == VariantType.VT_I4 and value in tuple(MqTransaction):
         return context_transaction if value in _COORDINATED else None
-    if kind != VariantType.VT_DISPATCH or not isinstance(value, MsmqTransaction):
+    if kind & ~_BYREF != VariantType.VT_DISPATCH or not isinstance(value, MsmqTransaction):
         return _Refused(E_INVALIDARG)
     if value.transaction is None or value.ended:
         return _Refused(Status.MQ_ERROR_TRANSACTION_USAGE)

@@ -385,6 +385,7 @@ def test_a_transaction_object_without_a_transaction_cannot_be_used(ended: bool) 
     [
         (VariantType.VT_BSTR, "1"),
         (VariantType.VT_I2, 0),
+        (VariantType.VT_I4 | VariantType.VT_BYREF, 0),
         (VariantType.VT_UNKNOWN, MsmqTransaction()),
         (VariantType.VT_NULL, None),
     ],
