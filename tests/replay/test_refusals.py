@@ -214,7 +214,7 @@ _SENDS: list[tuple[str, dict[str, Any]]] = [
     ("MQMP-3.1.5.2-59", _SIGNED | {"f_default_provider": 1}),
     ("MQMP-3.1.5.2-65", _SIGNED | {"pul_auth_prov_name_len_prop": 99}),
     ("MQMP-2.2.3.2-37", {"p_delivery": 2}),
-    ("MQMP-2.2.3.2-46", {"p_acknowledge": 3}),
+    ("MQMP-2.2.3.2-46", {"p_acknowledge": 0x10}),
     ("MQMP-2.2.3.2-51", {"p_auditing": 4}),
     ("MQMP-2.2.3.2-60", {"p_trace": 2}),
     ("MQMP-2.2.3.2-64", {"pul_sender_id_type": 0, "pp_sender_id": b"x", "u_sender_id_len": 1}),

@@ -18,7 +18,7 @@ from msmq_wire.rpc.types.queue_format import QueueFormat
 _NAME_LIMIT, _LABEL_LIMIT = 1024, 250
 _HASHES = frozenset({0x8001, 0x8002, 0x8003, 0x8004, 0x800C, 0x800E})
 _CIPHERS = frozenset({0x6602, 0x6801})
-_ACKNOWLEDGMENTS = frozenset({0x00, 0x01, 0x02, 0x04, 0x05, 0x08, 0x0C, 0x0E})
+_ACKNOWLEDGMENTS = 0x0F
 _PROV_RSA_FULL = 1
 Broken: TypeAlias = Callable[[Any], bool]
 """Whether a request has to be refused."""
@@ -189,7 +189,11 @@ SEND_REFUSALS = (
     ),
     Refusal("signature-lengths", "a signature whose parts have no length", _signed(_lengths)),
     Refusal("delivery", "an undefined pDelivery", _sends(_not_in("p_delivery", _ZERO_TO_ONE))),
-    Refusal("acknowledge", "an undefined pAcknowledge", _sends(_not_in("p_acknowledge", _ACKNOWLEDGMENTS))),
+    Refusal(
+        "acknowledge",
+        "a pAcknowledge with undefined bits",
+        _sends(lambda old: bool((old.p_acknowledge or 0) & ~_ACKNOWLEDGMENTS)),
+    ),
     Refusal("auditing", "a pAuditing above 3", _sends(lambda old: (old.p_auditing or 0) > 3)),
     Refusal("trace", "an undefined pTrace", _sends(_not_in("p_trace", _ZERO_TO_ONE))),
     Refusal(

@@ -29,7 +29,8 @@ _LABEL_LIMIT = 250
 _HASHES = frozenset(HashAlgorithm)
 _CIPHERS = frozenset({EncryptionAlgorithm.RC2, EncryptionAlgorithm.RC4})
 _SENDER_ID_TYPES = frozenset(SenderIdType)
-_ACKNOWLEDGMENTS = frozenset({0x00, 0x01, 0x02, 0x04, 0x05, 0x08, 0x0C, 0x0E})
+_ACKNOWLEDGMENTS = 0x0F
+"""Any of the four bits, as in a packet. [MS-MQMQ] 2.2.19.3"""
 _PROV_RSA_FULL = 1
 _ACTIONS = frozenset(
     {
@@ -136,7 +137,7 @@ _SEND: tuple[tuple[_Broken, int], ...] = (
     (_provider, Status.MQ_ERROR_PROPERTY),
     (_two_signatures, Status.MQ_ERROR_INVALID_PARAMETER),
     (lambda old: _not_in(old.p_delivery, frozenset({0, 1})), Status.MQ_ERROR_PROPERTY),
-    (lambda old: _not_in(old.p_acknowledge, _ACKNOWLEDGMENTS), Status.MQ_ERROR_PROPERTY),
+    (lambda old: bool((old.p_acknowledge or 0) & ~_ACKNOWLEDGMENTS), Status.MQ_ERROR_PROPERTY),
     (lambda old: (old.p_auditing or 0) > 3, Status.MQ_ERROR_PROPERTY),
     (lambda old: _not_in(old.p_trace, frozenset({0, 1})), Status.MQ_ERROR_PROPERTY),
     (lambda old: _not_in(old.pul_priv_level, frozenset({0, 1, 2})), Status.MQ_ERROR_PROPERTY),

@@ -194,7 +194,7 @@ SENDER: dict[str, Any] = {"pp_sender_id": b"x", "u_sender_id_len": 1}
     ("MQMP-3.1.5.2-65", NAMED | {"pul_auth_prov_name_len_prop": 13}, INVALID),
     pytest.param("", NAMED | {"pul_auth_prov_name_len_prop": 3}, INVALID, id="a negative length"),
     ("MQMP-2.2.3.2-37", {"p_delivery": 2}, PROPERTY),
-    ("MQMP-2.2.3.2-46", {"p_acknowledge": 3}, PROPERTY),
+    ("MQMP-2.2.3.2-46", {"p_acknowledge": 0x10}, PROPERTY),
     ("MQMP-2.2.3.2-51", {"p_auditing": 4}, PROPERTY),
     ("MQMP-2.2.3.2-60", {"p_trace": 2}, PROPERTY),
     ("MQMP-2.2.3.2-64", SENDER | {"pul_sender_id_type": 0}, PROPERTY),
