@@ -20,6 +20,8 @@ _IDS = """
 """
 CONDUCT: Mapping[str, Rule] = {id_: RULES[id_] for id_ in _IDS.split()}
 """The session rules about queue managers that break the protocol, by id; no others are imported."""
+_CONTRADICTED = {"SES-GUID": "C3", "TXN-ACK": "C6"}
+"""Rules -> the row of docs/deviations.md about the value that they judge."""
 
 
 def conduct_deviation(finding: Finding) -> ReplayDeviation | None:
@@ -32,6 +34,7 @@ def conduct_deviation(finding: Finding) -> ReplayDeviation | None:
     if finding.severity == "info" or finding.confidence == "guess" or place.record is None:
         return None
     document, section = _rests_on(finding.spec)
+    contradiction = _CONTRADICTED.get(finding.id, "")
     return ReplayDeviation(
         kind=finding.id.lower(),
         record=place.record,
@@ -49,7 +52,8 @@ def conduct_deviation(finding: Finding) -> ReplayDeviation | None:
         expected="",
         came="",
         rule=ProcessingRule(document.removeprefix("MS-"), section),
-        certain=finding.confidence == "certain",
+        certain=finding.confidence == "certain" and not contradiction,
+        contradiction=contradiction,
     )
 
 

@@ -83,7 +83,8 @@ def judge_administration_ack(copies: SentCopies, ack: MessageAck, record: Asked)
     if unasked is not None:
         section, due = unasked
         text = f"an administration acknowledgment comes for {named}, which asks for none of this kind"
-        yield _unasked(record(), mqqb(section), text, due, class_)
+        # Another reading takes it for a FinalAck, which the message may ask for.
+        yield _unasked(record(), mqqb(section), text, due, class_, contradiction="R12")
     yield from _outcome(copies, ack, record, named)
 
 
@@ -130,9 +131,13 @@ def stranger(
         )  # fmt: skip
 
 
-def _unasked(record: Record, rule: ProcessingRule, message: str, due: str, class_: int) -> ReplayDeviation:
+def _unasked(
+    record: Record, rule: ProcessingRule, message: str, due: str, class_: int, contradiction: str = ""
+) -> ReplayDeviation:
     path = "message_properties_header.message_class"
-    return packet_deviation(ReplayKind.UNASKED, record, rule, message, due, _words(class_), path=path)
+    return packet_deviation(
+        ReplayKind.UNASKED, record, rule, message, due, _words(class_), path=path, contradiction=contradiction
+    )
 
 
 def _why_unasked(copies: SentCopies, class_: int) -> tuple[str, str] | None:

@@ -152,5 +152,6 @@ def _wrong(
         expected=expected or row.due,
         came=name(status) if status else "S_OK",
         rule=row.rule,
-        certain=certain and not call.guessed,
+        certain=certain and not call.guessed and not row.contradiction,
+        contradiction=row.contradiction,
     )

@@ -95,7 +95,8 @@ class ReplayDeviation(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     ``record``, ``frames``, ``time``, ``src``, ``dst`` and ``stream`` are those of the call's record;
     ``path`` is the member of it that contradicts. ``server`` is the address of the server without a port.
     ``message`` says what is wrong, ``expected`` what the rule asks for and ``came`` what was answered, in
-    words without a full stop. ``certain`` is False where something that was not captured may explain it.
+    words without a full stop. ``certain`` is False where something that was not captured may explain it, or
+    where ``contradiction``, a row of docs/deviations.md, does.
 
     Of a session ``server`` is the address of the queue manager that sent the packet, ``interface`` is MQQB
     and ``method`` names the packet, as ``SessionAck``. ``kind`` is a `ReplayKind`, or what those that tell of
@@ -120,6 +121,7 @@ class ReplayDeviation(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     came: str
     rule: ProcessingRule
     certain: bool = True
+    contradiction: Annotated[str, PUBLIC] = ""
 
     @property
     def spec(self) -> SpecRef:

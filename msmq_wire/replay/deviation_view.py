@@ -13,7 +13,8 @@ DEVIATION_COLUMNS: tuple[Column, ...] = (
         "kind", "text", "In what it contradicts the rules.", lambda one: str(one.kind), optional=False
     ),
     Column(
-        "certain", "flag", "false where something that was not captured may explain it.", optional=False
+        "certain", "flag", "false where something that was not captured may explain it, or where documents "
+        "contradict each other.", optional=False,
     ),
     Column("server", "text", "Its address, without a port.", optional=False),
     Column("interface", "text", "Of the call; for a session what it is of.", optional=False),

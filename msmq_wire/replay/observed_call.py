@@ -139,11 +139,12 @@ class ObservedCall(msgspec.Struct, frozen=True, kw_only=True):
         path: str = "opnum",
         certain: bool = True,
     ) -> ReplayDeviation:
-        """What is wrong with its reply, by a row; a guess is likely at most.
+        """What is wrong with its reply, by a row; a guess, or what a document contradicts, is likely at most.
 
         ``expected`` is what the row says of the reply where nothing else is said.
         """
         record = self.record
+        row = rule if isinstance(rule, RuleRow) else None
         return ReplayDeviation(
             kind=kind,
             **place_of(record),
@@ -154,10 +155,11 @@ class ObservedCall(msgspec.Struct, frozen=True, kw_only=True):
             method=self.method,
             queue=self.queue,
             message=message,
-            expected=expected or (rule.due if isinstance(rule, RuleRow) else ""),
+            expected=expected or (row.due if row else ""),
             came=came or self.came,
             rule=rule.rule if isinstance(rule, RuleRow) else rule,
-            certain=certain and not self.call.guessed,
+            certain=certain and not self.call.guessed and not (row and row.contradiction),
+            contradiction=row.contradiction if row else "",
         )
 
 

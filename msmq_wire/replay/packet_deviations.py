@@ -44,8 +44,12 @@ def packet_deviation(
     path: str,
     queue: str | None = None,
     certain: bool = True,
+    contradiction: str = "",
 ) -> ReplayDeviation:
-    """A deviation of the queue manager that sent the packet of a record."""
+    """A deviation of the queue manager that sent the packet of a record.
+
+    ``contradiction`` is the row of docs/deviations.md that contradicts the rule: it is likely at most then.
+    """
     return ReplayDeviation(
         kind=kind,
         **place_of(record),
@@ -59,5 +63,6 @@ def packet_deviation(
         expected=expected,
         came=came,
         rule=rule,
-        certain=certain,
+        certain=certain and not contradiction,
+        contradiction=contradiction,
     )

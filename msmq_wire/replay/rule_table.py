@@ -4,7 +4,9 @@ The rule kept here: a row stands in the table of its interface, ``rules/<interfa
 number: code asks by the name of a check. The cell "Check" holds the names of checks in code spans, or the
 name of the reason why a breach is not told (`REASONS`). ``null-handle`` is the check of the method that the
 section is about, ``R_StartTransactionalReceive next`` that of another method, too. A row of a section that is
-about no method is that of all. "Untested" says why no test of the model is marked with the row.
+about no method is that of all. Behind a check may stand the row of docs/deviations.md that contradicts it, in
+brackets: `` `class` (K4)``. What such a check tells is likely at most. "Untested" says why no test of the
+model is marked with the row.
 """
 
 from __future__ import annotations
@@ -54,7 +56,7 @@ REASONS = {
 
 _NOTHING = "-"
 _ID = re.compile(r"C?M[SQ][A-Z]*-[0-9.]+-[0-9]+")
-_CHECK = re.compile(r"`([^`]+)`")
+_CHECK = re.compile(r"`([^`]+)`(?: \(([CRK][0-9]+)\))?")
 _SYMBOL = re.compile(r"\b(?:(?:MQ|STATUS|RPC|E|S)_[A-Z_]+|nca_\w+)\b")
 _CELLS = 6
 
@@ -65,6 +67,8 @@ class RuleRow(msgspec.Struct, frozen=True, kw_only=True):
     ``id`` is document, section and number, as ``MQRR-3.1.4.7-33``; it never becomes another's. ``heading`` is
     the title of its table. ``checks`` are the names of the checks that tell a breach, ``reason`` one of
     `REASONS` where none does, else empty. ``untested`` is empty where tests of the model are marked with it.
+    ``contradictions`` are rows of docs/deviations.md by check; ``contradiction`` is that of the check by
+    which the row was found, else empty.
     """
 
     id: str
@@ -76,6 +80,8 @@ class RuleRow(msgspec.Struct, frozen=True, kw_only=True):
     checks: tuple[str, ...]
     reason: str
     untested: str
+    contradictions: Mapping[str, str]
+    contradiction: str = ""
 
     @property
     def rule(self) -> ProcessingRule:
@@ -136,7 +142,7 @@ def parse(part: str, text: str) -> Iterator[RuleRow]:
             if len(cells) != _CELLS:
                 raise ValueError(f"a row has {_CELLS} cells: {line}")
             id_, when, does, reply, check, untested = cells
-            checks = tuple(_CHECK.findall(check))
+            checks = dict(_CHECK.findall(check))
             reason = "" if checks or check == _NOTHING else check
             if reason and reason not in REASONS:
                 raise ValueError(f"{id_}: {reason!r} is neither a check in a code span nor a reason")
@@ -147,9 +153,10 @@ def parse(part: str, text: str) -> Iterator[RuleRow]:
                 when=when,
                 does=does,
                 reply=reply,
-                checks=checks,
+                checks=tuple(checks),
                 reason=reason,
                 untested="" if untested == _NOTHING else untested,
+                contradictions={name: id_ for name, id_ in checks.items() if id_},
             )
 
 
@@ -176,7 +183,10 @@ def _checked() -> Mapping[str, Mapping[str, RuleRow]]:
             of_method = found.setdefault(other or own, {})
             if name in of_method:
                 raise ValueError(f"{row.id} and {of_method[name].id} have one check, {check}")
-            of_method[name] = row
+            contradiction = row.contradictions.get(check, "")
+            of_method[name] = (
+                msgspec.structs.replace(row, contradiction=contradiction) if contradiction else row
+            )
     return found
 
 

@@ -34,6 +34,8 @@ _ECHOED = {
 }
 """The fields that an answer repeats: name, packet, section, and the words for what is due and what came."""
 _SE = 0x100
+_CONTRADICTED = {"ClientGuid": "C88", "SE": "C15", "client_guid": "C88", "server_guid": "C3"}
+"""Fields of the opening, and refusals by them -> the row of docs/deviations.md about its bytes."""
 _REFUSALS: Mapping[Refusal, str] = {
     "refused": "was refused: CS is set in the answer to EstablishConnection",
     "client_guid": "was answered with another ClientGuid",
@@ -83,6 +85,7 @@ class SessionRules:
                     ReplayKind.ECHO, self._record(at), mqqb(section),
                     f"the answer to {packet} has another {name} than the request",
                     due.format(**words), shown.format(**words), path=f"{response.stem()}.{field}",
+                    contradiction=_CONTRADICTED.get(name, ""),
                 ))  # fmt: skip
 
     def goes_on(self, refusal: Refusal, since: Moment, at: Moment) -> None:
@@ -91,6 +94,7 @@ class SessionRules:
             ReplayKind.GOES_ON, self._record(at), mqqb("3.1.5.3.2"),
             f"the session goes on, though it {_REFUSALS[refusal]}" + frame_text(since.frame),
             "the end of the connection", "another packet", path="",
+            contradiction=_CONTRADICTED.get(refusal, ""),
         ))  # fmt: skip
 
     def acknowledged_again(self, number: int, at: Moment) -> None:
@@ -132,7 +136,7 @@ class SessionRules:
                 ReplayKind.ORDER_ACK, record(), mqqb("3.1.1.6.2"),
                 f"the OrderAck of {named} goes back to number {number}, after one for number {before[0]}"
                 f"{frame_text(before[1])}",
-                f"{before[0]} or a higher number", str(number), path=path,
+                f"{before[0]} or a higher number", str(number), path=path, contradiction="C6",
             ))  # fmt: skip
         elif sequence.accepted < number <= sequence.last:
             early = EarlyOrderAck(number, at.time or 0)

@@ -14,10 +14,12 @@ from msmq_wire.engines.message_builder import build_message
 from msmq_wire.reassembly.sections import join_sections, split_sections
 from msmq_wire.wire.headers.compound_message_header import CompoundMessageHeader
 from msmq_wire.wire.headers.extension_header import ExtensionHeader
+from msmq_wire.wire.headers.security_header import SecurityData, SecurityHeader
 from msmq_wire.wire.headers.srmp_envelope_header import SRMPEnvelopeHeader
 from msmq_wire.wire.types.section_buffer import SectionBuffer, SectionType
 from tests.lab.model.scene import make_packet, put
 from tests.replay.talk import END, END_TRANSACTIONAL, START, TRANSACTIONAL, Talk
+from tests.replay.world import deviations
 
 ORDERS = "DIRECT=OS:host\\private$\\orders"
 _BOTH = (START, TRANSACTIONAL)
@@ -243,6 +245,47 @@ def test_a_message_that_is_cut_wrongly_is_found(rule: str, method: str, wanted: 
     sent = 100 if rule.endswith(("121", "107")) else 50
     place = limited(talk, method, make_packet(bytes(100)), sent)
     assert asked_for(talk, place, dw_max_body_size=wanted) == [("size", rule)]
+
+
+@pytest.mark.parametrize(("limit", "certain"), [(50, False), (53, False), (54, True)])
+def test_a_body_that_is_cut_in_its_padding_is_not_certainly_cut_wrongly(limit: int, certain: bool) -> None:
+    talk = Talk()
+    place = limited(talk, START, make_packet(bytes(50)), 49)
+    call = talk.calls()[place]
+    asked = msgspec.structs.replace(call[0].packet.request, dw_max_body_size=limit)
+    packet = msgspec.structs.replace(call[0].packet, request=asked)
+    (found,) = deviations([msgspec.structs.replace(call[0], packet=packet), *call[1:]])
+    assert (str(found.rule), found.certain, found.contradiction) == (
+        "MQRR-3.1.4.7-118",
+        certain,
+        "" if certain else "C13",
+    )
+
+
+@pytest.mark.parametrize(
+    ("limit", "wanted", "rules"),
+    [
+        (200, 10, ["MQRR-3.1.4.7-121"]),
+        # Between the sizes of the clear text and of the cipher text either is right.
+        (200, 100, []),
+        (100, 100, []),
+        (100, 130, ["MQRR-3.1.4.7-123"]),
+        (100, 200, ["MQRR-3.1.4.7-118"]),
+    ],
+)
+def test_an_encrypted_body_is_cut_wrongly_if_it_is_by_both_sizes(
+    limit: int, wanted: int, rules: list[str]
+) -> None:
+    whole = build_message(ORDERS, bytes(144))
+    sealed = SecurityHeader(security_data=SecurityData(encryption_key=b"key!"))
+    clear = fit(msgspec.structs.replace(whole, security_header=sealed.with_bits(st=0, eb=1, de=1, ai=1)))
+    assert clear.message_properties_header is not None
+    header = msgspec.structs.replace(clear.message_properties_header, message_size=90)
+    talk = Talk()
+    place = limited(
+        talk, START, encode(msgspec.structs.replace(clear, message_properties_header=header)), limit
+    )
+    assert [rule for _, rule in asked_for(talk, place, dw_max_body_size=wanted)] == rules
 
 
 @pytest.mark.parametrize(

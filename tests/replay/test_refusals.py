@@ -291,6 +291,46 @@ def test_who_sends_what_cannot_be_sent_is_found(rule: str, changes: dict[str, An
     check(rule, make)
 
 
+_OPEN: list[tuple[str, dict[str, Any]]] = [
+    ("K4", {"pul_priv_level": 3, "pul_encrypt_alg": 0x6602}),
+    ("K4", {"pul_priv_level": 5, "pul_encrypt_alg": 0x6602}),
+    ("K4", {"pul_priv_level": 1, "pul_encrypt_alg": 0x6610}),
+    ("C86", {"pul_priv_level": 0}),
+    ("C86", {"pul_priv_level": 1}),
+    ("C86", _SIGNED | {"pul_hash_alg": None}),
+    ("C87", _SIGNED | {"pul_hash_alg": 0x8005}),
+    ("C87", _SIGNED | {"pul_hash_alg": 0x800D}),
+    ("", {"pul_priv_level": 4, "pul_encrypt_alg": 0x6602}),
+    ("", {"p_acknowledge": 0x1F}),
+    ("", _SIGNED | {"pul_hash_alg": 7}),
+]
+"""What the documents leave open by contradicting each other, and what they do not."""
+
+
+@pytest.mark.parametrize(("contradiction", "changes"), _OPEN)
+def test_what_documents_contradict_is_not_certain(contradiction: str, changes: dict[str, Any]) -> None:
+    servers = Servers()
+    handle, _ = servers.open(2, p_queue_format=public_name(servers))
+    queue = servers.format()
+    buffer = sending(**changes)
+    for method, asked in (
+        ("rpc_ACSendMessageEx", {"h_queue": handle}),
+        ("QMSendMessageInternalEx", {"p_queue_format": queue}),
+    ):
+        servers.call(method, None, ptb=buffer, **asked)
+        (found,) = servers.found(servers.last_granted())
+        assert (found.contradiction, found.certain) == (contradiction, not contradiction)
+
+
+@pytest.mark.parametrize("wanted", range(16))
+def test_any_acknowledgments_may_be_wanted(wanted: int) -> None:
+    servers = Servers()
+    handle, _ = servers.open(2)
+    servers.call("rpc_ACSendMessageEx", None, h_queue=handle, ptb=sending(p_acknowledge=wanted))
+    assert servers.calls[-1].answer.status == 0
+    assert rules(servers.found()) == []
+
+
 def public_name(servers: Servers) -> QueueFormat:
     """The private format name of a queue: one that is not direct may be encrypted for."""
     queue = servers.queues[0]

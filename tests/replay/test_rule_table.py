@@ -112,6 +112,42 @@ def test_a_check_is_that_of_its_method_of_another_one_or_of_all() -> None:
     assert find("no such check", "R_OpenQueue") is None
 
 
+_CONTRADICTIONS = {
+    "com-no-message": "C89",
+    "cut-in-padding": "C13",
+    "encryption-algorithm": "K4",
+    "hash-algorithm-of-applications": "C87",
+    "no-transaction": "K3",
+    "packet-size": "K7",
+    "privacy-level-of-applications": "K4",
+    "privacy-without-cipher": "C86",
+    "signature-without-hash": "C86",
+    "time-to-reach-queue": "C23",
+    "value-to-create": "K2",
+    "value-to-set": "K2",
+    "without-lookup-id:MQ_LOOKUP_RECEIVE_PREV": "C11",
+}
+
+
+def test_checks_that_documents_contradict_name_the_row_of_the_page() -> None:
+    declared = [item for row in all_rows().values() for item in row.contradictions.items()]
+    assert {check.rpartition(" ")[2]: id_ for check, id_ in declared} == _CONTRADICTIONS
+    page = (_TESTS.parent / "docs" / "deviations.md").read_text(encoding="utf-8")
+    assert [id_ for _, id_ in declared if f"\n| {id_} | " not in page] == []
+
+
+def test_a_check_of_a_row_is_contradicted_and_not_its_neighbours() -> None:
+    (row,) = parse("remote_read", _ROW.format(1, "`port`, `other port` (K4), `R_OpenQueue port` (C23)", "-"))
+    assert row.checks == ("port", "other port", "R_OpenQueue port")
+    assert row.contradictions == {"other port": "K4", "R_OpenQueue port": "C23"}
+    level = find("privacy-level", "rpc_ACSendMessageEx")
+    of_applications = find("privacy-level-of-applications", "rpc_ACSendMessageEx")
+    assert level is not None
+    assert of_applications is not None
+    assert (level.id, level.contradiction) == ("MQMP-2.2.3.2-69", "")
+    assert (of_applications.id, of_applications.contradiction) == ("MQMP-2.2.3.2-69", "K4")
+
+
 @pytest.mark.parametrize(
     ("line", "what"),
     [

@@ -65,6 +65,7 @@ def _reported(records: Iterable[Record]) -> Told:
     found += replay(numbered)
     assert {one.interface for one in found} <= {"MQQB"}
     assert all(one.server and one.method and one.message for one in found)
+    assert not any(one.certain and one.contradiction for one in found)
     return {(str(one.kind), str(one.rule)) for one in found}
 
 
@@ -319,6 +320,26 @@ def test_honest_queue_managers_are_not_blamed_and_say_all_that_is_judged() -> No
 def test_a_queue_manager_that_breaks_a_rule_is_told_with_the_section(name: str) -> None:
     broken, reported = _BROKEN[name]
     assert _reported(broken(list(_honest()))) == reported
+
+
+@pytest.mark.parametrize(
+    ("name", "contradictions"),
+    [
+        ("the answer has another TimeStamp", {""}),
+        ("the answer has another ClientGuid, and the client does not look", {"C88"}),
+        ("the answer has another SE", {"C15"}),
+        ("another queue manager answers, and the client does not look", {"C3"}),
+        ("the client goes on after a refusal", {""}),
+        ("the answer has another AckTimeout", {""}),
+        ("an OrderAck goes back", {"C6"}),
+        ("the arrival of a message is acknowledged that does not want it", {"R12"}),
+        ("a message that goes to no journal gets a FinalAck", {""}),
+    ],
+)
+def test_what_documents_contradict_about_packets_is_not_certain(name: str, contradictions: set[str]) -> None:
+    found = list(replay(_BROKEN[name][0](list(_honest()))))
+    assert {one.contradiction for one in found} == contradictions
+    assert {one.certain for one in found} == {not one for one in contradictions}
 
 
 def test_who_is_blamed_is_who_sent_the_packet() -> None:

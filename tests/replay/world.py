@@ -135,6 +135,7 @@ def deviations(*calls: list[Record]) -> list[ReplayDeviation]:
             parent = None if one.parent is None else first
             records.append(Record(**values | {"id": number, "parent": parent}))
     found = list(replay(records))
+    assert [one for one in found if one.certain and one.contradiction] == []
     own = (one for one in found if one.kind not in _OF_EARLIER_CALLS)
     assert [one for one in own if one.rule.prefix not in _OWNERS[one.interface]] == []
     return found

@@ -79,7 +79,10 @@ class DeviationTable:
         yield one.message
         if one.expected:
             yield f"due: {one.expected}; came: {one.came}"
-        if not one.certain:
+        if one.contradiction:
+            where = f"docs/deviations.md, {one.contradiction}"
+            yield f"but: likely only, the documents contradict each other ({where})"
+        elif not one.certain:
             yield "but: likely only, something that was not captured may explain it"
 
     def _time(self, one: ReplayDeviation) -> str:

@@ -16,7 +16,11 @@ def _check(kind: ReplayKind, one: ReplayDeviation, context: Context) -> Iterator
     if one.kind is not kind:
         return
     caveats = []
-    if not one.certain:
+    if one.contradiction:
+        caveats.append(
+            f"the documents contradict each other about it (docs/deviations.md, {one.contradiction})"
+        )
+    elif not one.certain:
         caveats.append("traffic that was not captured or cannot be read may explain it")
     yield Detection(
         message=f"{one.message}; expected: {one.expected} (rule {one.rule})",

@@ -121,13 +121,14 @@ RULES_READINGS: Mapping[str, tuple[str, ...]] = {
     "RPC-SEC-SEQ": ("C13",),
     "RPC-SEC-SIZE": ("C13", "K11"),
     "RPC-FRAG": ("K8", "K9", "K10"),
-    "RPL-ACTION": ("C11", "K3"),
+    "RPL-ACTION": ("C11", "C85", "C86", "C87", "K2", "K3", "K4"),
     "RPL-CONTENT": ("C13", "C23", "K7"),
-    "RPL-ECHO": ("C3",),
-    "RPL-GOESON": ("C2",),
+    "RPL-ECHO": ("C15", "C88"),
+    "RPL-GOESON": ("C2", "C3", "C88"),
     "RPL-LOOKUP": ("C11",),
     "RPL-ORDERACK": ("C4", "C6"),
-    "RPL-SIZE": ("C13", "K11"),
+    "RPL-SIZE": ("C13", "C22", "K7", "K11"),
+    "RPL-UNASKED": ("R12",),
 }
 """The readings behind rules of findings."""
 

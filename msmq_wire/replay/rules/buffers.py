@@ -17,6 +17,8 @@ from msmq_wire.rpc.types.queue_format import QueueFormat
 
 _NAME_LIMIT, _LABEL_LIMIT = 1024, 250
 _HASHES = frozenset({0x8001, 0x8002, 0x8003, 0x8004, 0x800C, 0x800E})
+_OTHER_HASHES = frozenset({0x8005, 0x800D})
+"""Those that System.Messaging knows besides."""
 _CIPHERS = frozenset({0x6602, 0x6801})
 _ACKNOWLEDGMENTS = 0x0F
 _PROV_RSA_FULL = 1
@@ -29,7 +31,7 @@ class Refusal(msgspec.Struct, frozen=True):
     """A check whose breach stands in the request: ``broken`` says whether the request has to be refused.
 
     ``expected`` is what the row says where it is empty. ``certain`` is False where the rule is a SHOULD, or
-    some servers do not follow it.
+    some servers do not follow it; what documents contradict, the row of the check names.
     """
 
     check: str
@@ -103,6 +105,8 @@ def _lengths(old: CACTransferBufferV1) -> bool:
 
 _ZERO_TO_ONE = frozenset({0, 1})
 _ZERO_TO_TWO = frozenset({0, 1, 2})
+_OTHER_LEVELS = frozenset({3, 5})
+"""Privacy levels of packets, and of mq.h."""
 
 SEND_REFUSALS = (
     Refusal(
@@ -138,7 +142,12 @@ SEND_REFUSALS = (
     Refusal(
         "hash-algorithm",
         "a signature with an undefined pulHashAlg",
-        _signed(_not_in("pul_hash_alg", _HASHES)),
+        _signed(_not_in("pul_hash_alg", _HASHES | _OTHER_HASHES)),
+    ),
+    Refusal(
+        "hash-algorithm-of-applications",
+        "a signature with an undefined pulHashAlg",
+        _signed(lambda old: old.pul_hash_alg in _OTHER_HASHES),
     ),
     Refusal(
         "privacy-without-cipher",
@@ -149,7 +158,6 @@ SEND_REFUSALS = (
         "encryption-algorithm",
         "an undefined pulEncryptAlg",
         _sends(lambda old: bool(old.pul_priv_level) and _not_in("pul_encrypt_alg", _CIPHERS)(old)),
-        certain=False,
     ),
     Refusal(
         "certificate-length",
@@ -206,7 +214,16 @@ SEND_REFUSALS = (
         "an undefined pulSenderIDType",
         _sends(lambda old: not null(old.pp_sender_id) and _not_in("pul_sender_id_type", _ZERO_TO_TWO)(old)),
     ),
-    Refusal("privacy-level", "an undefined pulPrivLevel", _sends(_not_in("pul_priv_level", _ZERO_TO_TWO))),
+    Refusal(
+        "privacy-level",
+        "an undefined pulPrivLevel",
+        _sends(_not_in("pul_priv_level", _ZERO_TO_TWO | _OTHER_LEVELS)),
+    ),
+    Refusal(
+        "privacy-level-of-applications",
+        "an undefined pulPrivLevel",
+        _sends(lambda old: old.pul_priv_level in _OTHER_LEVELS),
+    ),
 )
 """What forbids to send, in the order in which it is told."""
 

@@ -14,7 +14,7 @@ import msgspec
 
 from msmq_wire.replay.deviation import ReplayDeviation, ReplayKind
 from msmq_wire.replay.observed_call import ObservedCall, number
-from msmq_wire.replay.rule_table import RuleRow, find
+from msmq_wire.replay.rule_table import RuleRow, find, row_of
 from msmq_wire.replay.rules.buffers import (
     RECEIVE_REFUSALS,
     SEND_REFUSALS,
@@ -242,7 +242,6 @@ _REFUSALS = (
         "no-transaction",
         "a transaction that is all zero",
         lambda request: getattr(request, "p_transaction_id", None) == NULL_GUID,
-        certain=False,
     ),
     Refusal("no-token", "a propagation token that is empty", _zero("cb_propagation_token"), certain=False),
     *SEND_REFUSALS,
@@ -254,8 +253,11 @@ _REFUSALS = (
 @cache
 def _refusals(method: str) -> tuple[tuple[RuleRow, Refusal], ...]:
     """Those that rows of a method tell."""
-    buffer = find("unsendable", method)
-    found = [(find(one.check, method), one) for one in _REFUSALS] + [(buffer, one) for one in SEND_REFUSALS]
+    found = [(find(one.check, method), one) for one in _REFUSALS]
+    unsendable = find("unsendable", method)
+    if unsendable is not None:
+        of_send = [(row_of(one.check, "rpc_ACSendMessageEx").contradiction, one) for one in SEND_REFUSALS]
+        found += [(msgspec.structs.replace(unsendable, contradiction=id_), one) for id_, one in of_send]
     return tuple((row, one) for row, one in found if row is not None)
 
 

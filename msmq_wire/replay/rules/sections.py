@@ -1,7 +1,8 @@
 """The sections of a message against the limits of the request. [MS-MQRR] 3.1.4.7, 2.2.6
 
 What contradicts itself without the request is an anomaly of the message that came; here is only what the
-request tells. Where a body ends is left open by the text in three bytes of padding: the limit is not.
+request tells. Where a body ends is left open by the text in three bytes of padding: the limit is not. Of an
+encrypted body two sizes may be meant (docs/deviations.md, C22): what is wrong is wrong by both.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from msmq_wire.wire.types.section_buffer import SectionBuffer, SectionType
 _SECTIONS = "pp_packet_sections"
 _FIRST = (SectionType.stBinaryFirstSection, SectionType.stSrmpFirstSection)
 _EB = 0x20
+_PADDING = 4
 _HEADER = 16
 """Bytes of CompoundMessageHeader before its data; they count for its limit."""
 
@@ -72,14 +74,14 @@ def _judge_limit(call: ObservedCall, sections: Sequence[SectionBuffer]) -> Itera
     size = number(header, "http_body_size" if srmp else "message_size")
     security = number(reached(packet, "security_header"), "flags")
     allocated = number(header, "allocation_body_size")
-    if security is not None and security & _EB and size is not None and allocated is not None:
-        # What is cut is the cipher text, [MS-MQQB] 3.1.7.1.5.
-        size = max(size, allocated)
     name = "dw_max_compound_message_size" if srmp else "dw_max_body_size"
     limit = number(call.request, name)
     if size is None or limit is None:
         return
-    actual = size + _HEADER if srmp else size
+    actual = most = size + _HEADER if srmp else size
+    if security is not None and security & _EB and allocated is not None:
+        # The clear text, or the cipher text: [MS-MQQB] 3.1.7.1.5.
+        actual, most = min(actual, allocated), max(most, allocated)
     what = "a CompoundMessageHeader" if srmp else "a body"
     parameter = "dwMaxCompoundMessageSize" if srmp else "dwMaxBodySize"
     kind = sections[0].section_buffer_type
@@ -102,11 +104,11 @@ def _judge_limit(call: ObservedCall, sections: Sequence[SectionBuffer]) -> Itera
             first.name,
             SectionType(kind).name,
         )
-    elif kind in _FIRST and limit >= actual:
+    elif kind in _FIRST and limit >= most:
         yield _wrong(
             call,
-            "cut-needlessly",
-            f"cuts {what} of {actual} bytes, though {parameter} is {limit}",
+            "cut-in-padding" if limit - most < _PADDING else "cut-needlessly",
+            f"cuts {what} of {most} bytes, though {parameter} is {limit}",
             SectionType.stFullPacket.name,
             first.name,
         )
