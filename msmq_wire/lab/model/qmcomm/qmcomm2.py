@@ -44,7 +44,7 @@ from msmq_wire.lab.model.qmcomm.local_queue_context import (
     rundown_queue_handles,
 )
 from msmq_wire.lab.model.qmcomm.remote_receive import receive_remotely
-from msmq_wire.lab.model.qmcomm.sent_message import properties_to_send, sent_message
+from msmq_wire.lab.model.qmcomm.sent_message import properties_to_send, sent_message, sent_to
 from msmq_wire.lab.model.qmcomm.transfer_buffers import filled_buffer, properties_to_receive
 from msmq_wire.lab.model.qmcomm.transfer_checks import check_receive, check_send, undispatched
 from msmq_wire.rpc.constants import ReceiveAction
@@ -206,7 +206,7 @@ class Qmcomm2Server(InterfaceServer):
             transaction = self.manager.transaction_collection.get(bytes(buffer.old.p_uow))
             if transaction is None:
                 return Status.MQ_ERROR_TRANSACTION_ENLIST, None
-        properties = properties_to_send(buffer, self.manager, descriptor, transaction)
+        properties = properties_to_send(buffer, self.manager, transaction)
         here = not isinstance(descriptor.queue_reference, OutgoingQueue)
         if here and properties.body_encrypted and properties.symmetric_key:
             body = self.decrypt(properties)
@@ -215,12 +215,17 @@ class Qmcomm2Server(InterfaceServer):
             properties = msgspec.structs.replace(
                 properties, body=body, body_length=len(body), body_encrypted=False
             )
+        # The packet for each queue of several has its own destination.
+        several = descriptor.open_queue_descriptor_collection if descriptor.multiple else (descriptor,)
         try:
-            message = sent_message(properties, self.manager, transaction)
+            messages = [
+                (one, sent_message(sent_to(properties, one), self.manager, transaction)) for one in several
+            ]
         except (EncodeError, FormatNameError):
             return Status.MQ_ERROR_INVALID_PARAMETER, None
-        if enqueue_message_to_an_open_queue(descriptor, message, transaction):
-            return Status.MQ_ERROR_INSUFFICIENT_RESOURCES, None
+        for one, message in messages:
+            if enqueue_message_to_an_open_queue(one, message, transaction):
+                return Status.MQ_ERROR_INSUFFICIENT_RESOURCES, None
         return Status.MQ_OK, properties.identifier
 
     def rpc_ac_receive_message_ex(self, call: ServerCall, request: RpcACReceiveMessageExRequest) -> None:

@@ -42,13 +42,12 @@ _NORMAL_PRIORITY = 3
 def properties_to_send(
     buffer: CACTransferBufferV2,
     manager: ModelQueueManager,
-    descriptor: OpenQueueDescriptor,
     transaction: Transaction | None,
 ) -> MessageProperties:
     """The properties of a message that is sent, with the defaults for what is NULL in the buffer.
 
     Its identifier, the time and the machine are those of the server. In a transaction it is recoverable and
-    has no priority.
+    has no priority. Where it goes `sent_to` says.
     """
     given = message_properties(buffer)
     label = WcharText() if given.label is None else given.label[: 2 * LABEL_LIMIT]
@@ -72,8 +71,6 @@ def properties_to_send(
     found = {name: value for name, value in defaults.items() if getattr(given, name) is None}
     found["label"] = WcharText(label)
     found["authentication_level"] = _authentication_level(buffer, given)
-    # A packet has room for one name; an opening of several queues gives each copy its own.
-    found["destination_queue_format_name"] = descriptor.format_name.partition(",")[0]
     found["identifier"] = ObjectId(lineage=manager.identifier, uniquifier=manager.new_message_id())
     found["sent_time"] = manager.current_time
     found["source_machine_identifier"] = manager.identifier
@@ -83,6 +80,14 @@ def properties_to_send(
         found["priority"] = 0
         found["delivery_guarantee"] = 1
     sent: MessageProperties = msgspec.structs.replace(given, **found)
+    return sent
+
+
+def sent_to(properties: MessageProperties, descriptor: OpenQueueDescriptor) -> MessageProperties:
+    """The properties of the message for one queue: an opening of several has a packet for each."""
+    sent: MessageProperties = msgspec.structs.replace(
+        properties, destination_queue_format_name=descriptor.format_name
+    )
     return sent
 
 
