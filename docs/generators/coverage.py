@@ -1,165 +1,177 @@
-"""Which sections of the specifications are covered by which structure, and which are not."""
+"""Which sections of the specifications are covered, by what, and which are not.
+
+The rule kept here: nobody writes down what covers a section. Declarations name their section: structures,
+enumerations, interfaces, elements of SRMP, kinds of bodies, rows of the processing rules, rules of findings;
+where none does, modules that name it do. ``sections.txt`` has the titles of the documents, and nothing else.
+"""
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator
+from enum import Enum
+from functools import cache
+from importlib import import_module
+from itertools import groupby
+from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any
 
+import msmq_wire
+from docs.generators.calls import structures_of_calls
 from docs.generators.markers import code, table
+from docs.generators.srmp import elements
 from docs.generators.structures import structures_of
+from msmq_wire.detection import RULES
+from msmq_wire.records.bodies.body_decoder import KINDS
+from msmq_wire.replay.rule_table import PARTS, all_rows
+from msmq_wire.rpc import constants, types
+from msmq_wire.rpc.com.queue_interfaces import COM_INTERFACES
+from msmq_wire.rpc.interfaces import INTERFACES
+from msmq_wire.rpc.ndr import NdrStruct
 from msmq_wire.spec import SpecRef
-from msmq_wire.wire.registry import STRUCTURES
+from msmq_wire.srmp.xml.fields import xml_fields
+from msmq_wire.wire.names.queue_format_types import QueueFormatType, QueueSuffixType
+from msmq_wire.wire.registry import ENUMERATIONS, STRUCTURES, defined_in
 
 __all__ = ["block"]
 
-_NAMES = "`msmq_wire.wire.names`: text to value and back"
-_DIRECTORY = (
-    "Not covered: it belongs to directory objects, their security and management calls, not to packets."
-)
-_HEADING = "A heading of the document; its parts are below."
-
-SECTIONS: dict[str, dict[str, tuple[str, str]]] = {
-    "MS-MQMQ": {
-        "2.1.1": ("Path names", f"{_NAMES} (`PathName`)"),
-        "2.1.2": ("Direct format names", f"{_NAMES} (`FormatName`)"),
-        "2.1.3": ("Public format names", f"{_NAMES} (`FormatName`)"),
-        "2.1.4": ("Private format names", f"{_NAMES} (`FormatName`)"),
-        "2.1.5": ("Distribution list format names", f"{_NAMES} (`FormatName`)"),
-        "2.1.6": ("Machine, connector and multicast format names", f"{_NAMES} (`FormatName`)"),
-        "2.1.7": ("Multiple-element format names", f"{_NAMES} (`parse_multiple`, `format_multiple`)"),
-        "2.2.1 to 2.2.5": ("MQDSPUBLICKEY to SEQUENCE_INFO", _DIRECTORY),
-        "2.2.6": ("QUEUE_FORMAT_TYPE", "`msmq_wire.wire.names.QueueFormatType`"),
-        "2.2.7": (
-            "QUEUE_FORMAT",
-            "[QueueFormat](rpc-methods.md#queue_format); its text form in `msmq_wire.wire.names`.",
-        ),
-        "2.2.8": ("OBJECTID", "[ObjectId](rpc-methods.md#object_id)"),
-        "2.2.9": ("DL_ID", "[DlId](rpc-methods.md#dl_id); its text form in `msmq_wire.wire.names`."),
-        "2.2.10": ("MULTICAST_ID", "[MulticastId](rpc-methods.md#multicast_id)"),
-        "2.2.11": ("QUEUE_SUFFIX_TYPE", "`msmq_wire.wire.names.QueueSuffixType`"),
-        "2.2.12": ("PROPVARIANT type constants", "[BodyType](enumerations.md#bodytype)"),
-        "2.2.13 to 2.2.17": ("PROPVARIANT and its parts", "[PropVariant](rpc-methods.md#prop_variant)"),
-        "2.2.18.1.1": ("GUID", ""),
-        "2.2.18.1.2": ("TxSequenceID", ""),
-        "2.2.18.1.3": ("MessageIdentifier", ""),
-        "2.2.18.1.4": ("MQFFormatNameElement", ""),
-        "2.2.18.1.4.1": ("MQFDirectQueueFormatName", ""),
-        "2.2.18.1.4.2": ("MQFDistributionQueueFormatName", ""),
-        "2.2.18.1.5": ("Queue format type", _HEADING),
-        "2.2.18.1.5.1": ("PrivateQueueFormatNameId", ""),
-        "2.2.18.1.5.2": ("DirectQueueFormatName", ""),
-        "2.2.18.1.6": ("Message class identifiers", "[MessageClass](enumerations.md#messageclass)"),
-        "2.2.18.1.7": ("Common queue formats", _HEADING),
-        "2.2.18.1.7.1": ("PublicQueueFormatName", ""),
-        "2.2.18.1.7.2": ("PrivateQueueFormatName", ""),
-        "2.2.18.1.8": ("XACTUOW", ""),
-        "2.2.19.1": ("BaseHeader", ""),
-        "2.2.19.2": ("UserHeader", ""),
-        "2.2.19.3": ("MessagePropertiesHeader", ""),
-        "2.2.20": ("UserMessage packet", ""),
-        "2.2.20.1": ("MultiQueueFormatHeader", ""),
-        "2.2.20.2": ("MQFAddressHeader", ""),
-        "2.2.20.3": ("MQFSignatureHeader", ""),
-        "2.2.20.4": ("SessionHeader", ""),
-        "2.2.20.5": ("TransactionHeader", ""),
-        "2.2.20.6": ("SecurityHeader", ""),
-        "2.2.20.7": ("SoapHeader", ""),
-        "2.2.20.8": ("DebugHeader", ""),
-        "2.2.21 to 2.2.27": ("MQUSERSIGNCERTS to the access masks", _DIRECTORY),
-        "2.5.1 to 2.5.3": ("What digital signatures cover", "[Signatures](signatures.md#what-is-hashed)"),
-    },
-    "MS-MQQB": {
-        "2.2.1": ("InternalHeader", ""),
-        "2.2.2": ("ConnectionParameters packet", ""),
-        "2.2.2.1": ("ConnectionParametersHeader", ""),
-        "2.2.3": ("EstablishConnection packet", ""),
-        "2.2.3.1": ("EstablishConnectionHeader", ""),
-        "2.2.4": ("OrderAck packet", ""),
-        "2.2.4.1": ("OrderAck body", ""),
-        "2.2.5": ("FinalAck packet", ""),
-        "2.2.5.1": ("FinalAck body", ""),
-        "2.2.6": ("SessionAck packet", ""),
-        "2.2.7": ("Ping packet", ""),
-        "2.4.1": ("PUBLICKEYBLOB", "Not covered: directory objects have it, no packet."),
-        "2.4.2": ("SIMPLEBLOB", "[Signatures](signatures.md): `msmq_wire.sealing.simple_blob`"),
-    },
-    "MS-MQRR": {
-        "2.2.5": ("Message packet structure", ""),
-        "2.2.5.1": ("UserMessage, with the address in UserHeader", ""),
-        "2.2.5.1.1": ("Binary message", "[message_packet](structures/message_packet.md) without AH"),
-        "2.2.5.1.2": ("SRMP message", "[message_packet](structures/message_packet.md) with AH"),
-        "2.2.5.1.2.1": ("SRMPEnvelopeHeader", ""),
-        "2.2.5.1.2.2": ("CompoundMessageHeader", ""),
-        "2.2.5.2": ("ExtensionHeader", ""),
-        "2.2.5.3": ("SubqueueHeader", ""),
-        "2.2.5.4": ("DeadLetterHeader", ""),
-        "2.2.5.5": ("ExtendedAddressHeader", ""),
-        "2.2.6": ("SectionBuffer", "`split_sections`, `join_sections`"),
-        "2.2.7": ("SectionType", "[SectionType](enumerations.md#sectiontype)"),
-        "3.1.4": ("Methods of RemoteRead", "[RemoteRead](rpc-methods.md#remoteread)"),
-    },
-    "MS-MQMP": {
-        "2.2.2.1": ("TRANSFER_TYPE", "[TransferType](enumerations.md#transfertype)"),
-        "2.2.3.2": ("CACTransferBufferV1", "[CACTransferBufferV1](rpc-methods.md#cac_transfer_buffer_v1)"),
-        "2.2.3.3": ("CACTransferBufferV2", "[CACTransferBufferV2](rpc-methods.md#cac_transfer_buffer_v2)"),
-        "2.2.3.4": (
-            "CACCreateRemoteCursor",
-            "[CACCreateRemoteCursor](rpc-methods.md#cac_create_remote_cursor)",
-        ),
-        "2.2.3.5": ("OBJECT_FORMAT", "[ObjectFormat](rpc-methods.md#object_format)"),
-        "3.1.1.11": ("Messages in transfer buffers", "[transfer_buffer](arrow.md#transfer_buffer)"),
-        "3.1.4": ("Methods of qmcomm", "[qmcomm](rpc-methods.md#qmcomm)"),
-        "3.1.5": ("Methods of qmcomm2", "[qmcomm2](rpc-methods.md#qmcomm2)"),
-    },
-    "MS-MQQP": {
-        "2.2.1.3": ("REMOTEREADACK", "[RemoteReadAck](enumerations.md#remotereadack)"),
-        "2.2.2.1": ("REMOTEREADDESC", "[RemoteReadDesc](rpc-methods.md#remote_read_desc)"),
-        "2.2.2.2": ("REMOTEREADDESC2", "[RemoteReadDesc2](rpc-methods.md#remote_read_desc2)"),
-        "3.1.4": ("Methods of qm2qm", "[qm2qm](rpc-methods.md#qm2qm)"),
-    },
-    "MS-MQMR": {
-        "2.2.2.1": ("MgmtObjectType", "[MgmtObjectType](enumerations.md#mgmtobjecttype)"),
-        "2.2.1.2": ("MGMT_OBJECT", "[MgmtObject](rpc-methods.md#mgmt_object)"),
-        "3.1.4": ("Methods of qmmgmt", "[qmmgmt](rpc-methods.md#qmmgmt)"),
-    },
-    "MS-MQSD": {},
-    "MS-RPCE": {
-        "2.2.2": ("Connection-oriented PDUs", "[Remote read and other calls](rpc.md)"),
-        "2.2.2.13": ("Verification trailer", "[Remote read and other calls](rpc.md)"),
-        "2.2.4, 2.2.5": ("NDR and NDR64", "[Methods of calls](rpc-methods.md)"),
-    },
-    "MS-DTYP": {
-        "2.2.60": ("WCHAR", ""),
-        "2.4.2.2": ("SID", ""),
-    },
-}
-
-
-def _structures() -> Iterator[tuple[Any, str]]:
-    """Every structure with a link to where it is described."""
-    for stem, cls in STRUCTURES.items():
-        yield cls, f"[{stem}](structures/{stem}.md)"
-        for inner in structures_of(cls)[1:]:
-            if inner.SPEC != cls.SPEC:
-                yield inner, f"[{inner.stem()}](structures/{stem}.md#{inner.stem()})"
+_TITLES = Path(__file__).with_name("sections.txt")
+_CITED = re.compile(r"\[(M[SC]-[A-Z]+)\] ([0-9][0-9.]*(?:(?:, | to | and )[0-9][0-9.]*)*)")
+_READERS = ("wire", "rpc", "srmp", "sealing", "routing", "records")
+"""Packages that read what the documents define."""
 
 
 def block() -> str:
-    """A table for every document: the sections above, and those of structures that are none of them."""
-    sections = {document: dict(titles) for document, titles in SECTIONS.items()}
-    covering: dict[SpecRef, list[str]] = defaultdict(list)
-    for cls, link in _structures():
-        covering[cls.SPEC].append(link)
-        sections.setdefault(cls.SPEC.document, {}).setdefault(cls.SPEC.section, (cls.__name__, ""))
+    """For every document a table of the sections that are covered, and those that are not."""
+    titles = _titles()
+    covering: dict[str, dict[str, dict[str, None]]] = defaultdict(lambda: defaultdict(dict))
+    names: dict[SpecRef, str] = {}
+    for ref, name, link in _declared():
+        section = _place(ref, titles.get(ref.document, {}), own=bool(name))
+        covering[ref.document][section][link] = None
+        names.setdefault(SpecRef(ref.document, section), name)
     parts = []
-    for document, titles in sections.items():
-        rows = []
-        for section, (title, note) in titles.items():
-            links = covering.get(SpecRef(document, section), [])
-            if not links and not note:
-                raise ValueError(f"[{document}] {section} is not covered, and no reason is given")
-            rows.append((section, title, " ".join(filter(None, [", ".join(links), note]))))
+    for document in dict.fromkeys((*titles, *covering)):
+        known, covered = titles.get(document, {}), covering[document]
+        for section in known:
+            readers = _sources().get(SpecRef(document, section), {})
+            if section not in covered and section.startswith("2") and readers:
+                covered[section] = readers
+        rows = [
+            (one, known.get(one) or names[SpecRef(document, one)], ", ".join(covered[one]))
+            for one in sorted(covered, key=_numbers)
+        ]
         head = ("Section", "What it defines", "Covered by")
-        parts.append(f"## {code(f'[{document}]')}\n\n" + table(head, rows))
+        parts.append(f"## {code(f'[{document}]')}\n\n{table(head, rows)}")
+        left = [one for one in known if not (_within(one, covered) or _within(one, known, own=False))]
+        if left:
+            parts.append(f"Nothing names: {', '.join(f'{one} {known[one]}' for one in left)}.")
     return "\n\n".join(parts)
+
+
+@cache
+def _titles() -> dict[str, dict[str, str]]:
+    found: dict[str, dict[str, str]] = defaultdict(dict)
+    for line in _TITLES.read_text(encoding="utf-8").splitlines():
+        document, section, title = line.split(" ", 2)
+        found[document][section] = title
+    return found
+
+
+def _numbers(section: str) -> list[int]:
+    return [int(number) for number in section.split(".")]
+
+
+def _within(section: str, others: Any, *, own: bool = True) -> bool:
+    """Whether a section, or one below it, is among others."""
+    return (own and section in others) or any(other.startswith(f"{section}.") for other in others)
+
+
+def _place(ref: SpecRef, known: dict[str, str], *, own: bool) -> str:
+    """The row for what is about a section: that of the nearest title; its ``own`` where it has a name."""
+    parts = ref.section.split(".")
+    sections = [".".join(parts[:length]) for length in range(len(parts), 0, -1)]
+    nearest = next((one for one in sections if one in known), sections[max(0, len(sections) - 3)])
+    return sections[0] if own else nearest
+
+
+def _declared() -> Iterator[tuple[SpecRef, str, str]]:
+    """Section, name ("" for what is about a part of a document), and link of all that names its section."""
+    for stem, cls in STRUCTURES.items():
+        yield cls.SPEC, cls.__name__, f"[{stem}](structures/{stem}.md)"
+        for inner in structures_of(cls)[1:]:
+            if inner.SPEC != cls.SPEC:
+                yield inner.SPEC, inner.__name__, f"[{inner.stem()}](structures/{stem}.md#{inner.stem()})"
+    of_calls = structures_of_calls()
+    for cls in of_calls:
+        yield cls.SPEC, cls.__name__, f"[{cls.__name__}](rpc-methods.md#{cls.stem()})"
+    for cls in _other_types():
+        if cls not in of_calls:
+            yield cls.SPEC, cls.__name__, code(f"{cls.__module__}.{cls.__name__}")
+    for interface in INTERFACES.values():
+        yield interface.spec, "", f"[{interface.name}](rpc-methods.md#{interface.name.lower()})"
+    for interface in COM_INTERFACES.values():
+        document, section = interface.spec.document, interface.spec.section
+        yield SpecRef(document, ".".join(section.split(".")[:3])), interface.name, "[queue objects](com.md)"
+    declared: tuple[Any, ...] = (
+        *ENUMERATIONS.values(),
+        *defined_in(constants),
+        QueueFormatType,
+        QueueSuffixType,
+    )
+    for members in declared:
+        if isinstance(members, type) and issubclass(members, Enum):
+            for ref in _cited(members.__doc__ or ""):
+                yield ref, "", f"[{members.__name__}](enumerations.md#{members.__name__.lower()})"
+    for kind in KINDS:
+        for ref in _cited(kind.recognised):
+            yield ref, "", f"[{kind.kinds[0]}](bodies.md)"
+    for element in elements():
+        yield element.SPEC, element.TAG, "[SRMP](srmp.md)"
+        for field in xml_fields(element).values():
+            if field.section:
+                yield SpecRef(element.SPEC.document, field.section), field.tag, "[SRMP](srmp.md)"
+    for part, rows in groupby(all_rows().values(), lambda row: row.part):
+        for row in rows:
+            yield row.spec, "", f"[rules: {PARTS[part].partition(',')[0]}](spec-coverage/{part}.md)"
+    for rule in RULES.values():
+        for ref in rule.spec:
+            # What a structure must be has its own page.
+            if ref.section.startswith("3"):
+                yield ref, "", f"[{rule.id}](findings/{rule.stem}.md)"
+
+
+def _other_types() -> Iterator[type[NdrStruct]]:
+    """Structures of calls that no parameter holds: they stand in other values."""
+    for module in iter_modules(types.__path__, f"{types.__name__}."):
+        for cls in vars(import_module(module.name)).values():
+            own = isinstance(cls, type) and cls.__module__ == module.name
+            if own and issubclass(cls, NdrStruct) and STRUCTURES.get(cls.stem()) is not cls:
+                yield cls
+
+
+def _cited(text: str) -> Iterator[SpecRef]:
+    """The sections that a text names: ``[MS-MQMQ] 2.1.2 to 2.1.6``, ``[MS-MQCN] 2.2.4 and 2.2.6``."""
+    for document, listed in _CITED.findall(text):
+        before: list[int] = []
+        for word, section in re.findall(r"(to )?([0-9][0-9.]*)", listed):
+            last = _numbers(section.rstrip("."))
+            if word and before[:-1] == last[:-1]:
+                for number in range(before[-1] + 1, last[-1]):
+                    yield SpecRef(document, ".".join(map(str, (*last[:-1], number))))
+            yield SpecRef(document, ".".join(map(str, last)))
+            before = last
+
+
+@cache
+def _sources() -> dict[SpecRef, dict[str, None]]:
+    """The modules whose source names a section: what reads its texts or runs its algorithm."""
+    root = Path(msmq_wire.__file__).parent
+    found: dict[SpecRef, dict[str, None]] = defaultdict(dict)
+    for path in sorted(one for package in _READERS for one in (root / package).rglob("*.py")):
+        name = ".".join(path.relative_to(root.parent).with_suffix("").parts).removesuffix(".__init__")
+        for ref in _cited(path.read_text(encoding="utf-8")):
+            found[ref][code(name)] = None
+    return found

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 import msmq_wire
+from docs.generators import coverage
 from msmq_wire.capture.reader import read_capture
 from msmq_wire.cli.app import main
 from msmq_wire.cli.program import COMMANDS, GROUPS
@@ -26,6 +27,7 @@ from msmq_wire.errors import CaptureError
 from msmq_wire.records.call import call_of
 from msmq_wire.records.message import message_view
 from msmq_wire.records.view import inspect_view, record_view
+from msmq_wire.replay.rule_table import all_rows
 from msmq_wire.wire.registry import ENUMERATIONS, STRUCTURES
 from tests.effort import in_batches
 from tests.schemas import schema_of
@@ -107,11 +109,25 @@ def test_every_structure_has_a_page_that_shows_all_its_fields() -> None:
 
 def test_every_structure_is_in_the_navigation_and_the_coverage_table() -> None:
     navigation = (_ROOT / "mkdocs.yml").read_text(encoding="utf-8")
-    coverage = (_DOCS / "coverage.md").read_text(encoding="utf-8")
+    page = (_DOCS / "coverage.md").read_text(encoding="utf-8")
     index = (_DOCS / "structures" / "index.md").read_text(encoding="utf-8")
     assert [stem for stem in STRUCTURES if f"- structures/{stem}.md" not in navigation] == []
-    assert [stem for stem in STRUCTURES if f"](structures/{stem}.md)" not in coverage] == []
+    assert [stem for stem in STRUCTURES if f"](structures/{stem}.md)" not in page] == []
     assert [stem for stem in STRUCTURES if f"]({stem}.md)" not in index] == []
+
+
+def test_the_coverage_table_has_a_part_for_each_document_and_no_section_that_is_covered_as_missing() -> None:
+    parts = coverage.block().split("## `[")[1:]
+    documents = {part.partition("]")[0] for part in parts}
+    assert documents >= {"MS-MQDS", "MS-MQCN", "MS-MQBR", "MS-MQSD", "MS-MQQB", "MC-MQSRM"}
+    assert documents >= {row.spec.document for row in all_rows().values()}
+    assert any(
+        "| 2.2.5.1 | SEQUENCE_INFO (Packet) | `msmq_wire.rpc.types.sequence_info" in part for part in parts
+    )
+    for part in parts:
+        named = re.findall(r"^\| ([0-9.]+) \|", part, re.MULTILINE)
+        missing = re.findall(r"(?:: |, )([0-9][0-9.]+) ", part.partition("Nothing names")[2])
+        assert set(named) & set(missing) == set()
 
 
 def test_a_bit_table_on_a_page_has_the_masks_of_the_specification() -> None:
