@@ -109,7 +109,8 @@ RULES = (
         "or does not act on them.",
         action="Look at the queue manager of the sender: restart it, and compare its outgoing queue "
         "with the destination queue.",
-        harmless="OrderAcks that are lost between the place of the capture and the sender.",
+        harmless="OrderAcks that are lost between the place of the capture and the sender. Session "
+        "acknowledgments that do not come: a sender waits for both.",
     ),
     _rule(
         "QM-STATE",

@@ -73,28 +73,30 @@ class Ledger:
         self._last_time_stamp = max(self._last_time_stamp + 1, self.manager.current_time)
         identifier = TxSequenceID(ordinal=1, time_stamp=self._last_time_stamp & 0xFFFF_FFFF)
         made = OutgoingSequence(identifier, self.manager.timers, self.settings.resend_intervals, resend)
-        self._sequences[identifier.value] = made
+        self._sequences[identifier.time_stamp] = made
         return made
 
     def order_acknowledged(self, packet: OrderAck) -> None:
         """Receiving an OrderAck Packet. [MS-MQQB] 3.1.5.6"""
         body = packet.order_ack_body
-        sequence = None if body is None else self._sequences.pop(body.tx_sequence_id.value, None)
-        if body is None or sequence is None:
+        sequence = None if body is None else self._sequences.get(body.tx_sequence_id.time_stamp)
+        # One of a sequence before says nothing about the messages of this one, which have the same numbers.
+        if body is None or sequence is None or sequence.identifier != body.tx_sequence_id:
             return
-        covered = sequence.acknowledge(body.tx_sequence_number)
-        # It may have begun anew, with another identifier.
-        self._sequences[sequence.identifier.value] = sequence
-        for message in covered:
-            if not message.wants_final_ack:
-                self._awaited.pop(message.message_id, None)
+        for message in sequence.acknowledge(body.tx_sequence_number):
             message.queue.settle(message, "ordered")
+        sequence.begin_anew()
 
     def await_final_ack(self, message: OutgoingMessage) -> None:
         """A FinalAck may come for a message, before its OrderAck or after. [MS-MQQB] 3.1.1.3.1"""
         self._awaited[message.message_id] = message
         if len(self._awaited) > _MOST_AWAITED:
             self._awaited.popitem(last=False)
+
+    def ordered(self, message: OutgoingMessage) -> None:
+        """A message was ordered; only one that asks for a FinalAck is kept for it. [MS-MQQB] 3.1.5.6"""
+        if not message.wants_final_ack:
+            self._awaited.pop(message.message_id, None)
 
     def unread(self, sequence: OutgoingSequence) -> int:
         """How many messages of a sequence are known to have arrived, and not yet what became of them."""
@@ -110,8 +112,6 @@ class Ledger:
             return
         message.final_class = properties.message_class
         received = message.final_class == MessageClass.MQMSG_CLASS_ACK_RECEIVE
-        if message.sequence is not None:
-            message.sequence.leave_out(message)
         message.queue.settle(message, "received" if received else "refused")
         user = message.packet.user_header
         if received and user.bit("jp"):

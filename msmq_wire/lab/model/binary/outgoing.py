@@ -124,8 +124,6 @@ class TransmissionQueue:
         """Send a message no more: it was taken away, or a newer one says more. Where it was sent it may have
         arrived.
         """
-        if message.sequence is not None:
-            message.sequence.leave_out(message)
         self._forget(message)
 
     @property
@@ -157,6 +155,8 @@ class TransmissionQueue:
         self.remote_queue_manager = session.remote_queue_manager
         self.remote_address = session.remote_address or self.remote_address
         self._note(ConnectionStatus.ESTABLISHED)
+        for sequence in self._sequences.values():
+            sequence.begin_session()
         self._begin_again()
         self.dispatch()
 
@@ -166,6 +166,8 @@ class TransmissionQueue:
             return
         opened = self.session is not None
         self.session = None
+        for sequence in self._sequences.values():
+            sequence.stop()
         self._begin_again()
         if opened:
             self._try_later()
@@ -207,8 +209,6 @@ class TransmissionQueue:
             self._connect(self)
 
     def _begin_again(self) -> None:
-        for sequence in self._sequences.values():
-            sequence.begin_again()
         for message in self._kept.values():
             message.waiting = True
             self._await_lateness(message)
@@ -216,7 +216,7 @@ class TransmissionQueue:
         heapify(self._heap)
 
     def _resend(self, messages: list[OutgoingMessage]) -> None:
-        """Send again what no OrderAck came for. [MS-MQQB] 3.1.6.5"""
+        """Send again what was sent. [MS-MQQB] 3.1.6.5"""
         for message in messages:
             if not message.waiting:
                 message.waiting = True
@@ -263,8 +263,6 @@ class TransmissionQueue:
             self._expire(message)
 
     def _expire(self, message: OutgoingMessage) -> None:
-        if message.sequence is not None:
-            message.sequence.leave_out(message)
         self._ledger.expire(message)
         self.settle(message, "expired")
 
@@ -276,6 +274,8 @@ class TransmissionQueue:
         self._forget(message)
         if outcome in ("acknowledged", "stored"):
             self._ledger.journal(message)
+        elif outcome == "ordered":
+            self._ledger.ordered(message)
         if self._settled is not None:
             self._settled(message, outcome)
 
@@ -286,3 +286,5 @@ class TransmissionQueue:
             message.lateness = None
         if self._kept.pop(message.number, None) is not None:
             self._budget.used -= message.size
+            if message.sequence is not None:
+                message.sequence.leave_out(message)

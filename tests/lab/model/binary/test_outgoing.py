@@ -11,7 +11,7 @@ from msmq_wire import GUID
 from msmq_wire.lab.model.binary.acknowledgments import final_ack, order_ack, order_queue
 from msmq_wire.lab.model.binary.ledger import Ledger
 from msmq_wire.lab.model.binary.outgoing import ByteQuota, TransmissionQueue
-from msmq_wire.lab.model.binary.outgoing_message import OutgoingMessage
+from msmq_wire.lab.model.binary.outgoing_message import OutgoingMessage, OutgoingSequence
 from msmq_wire.lab.model.binary.protocol import BinaryProtocol
 from msmq_wire.lab.model.binary.settings import BinarySettings
 from msmq_wire.lab.model.data.timers import Timers
@@ -181,15 +181,168 @@ def test_each_queue_has_a_sequence_of_its_own(world: World) -> None:
     assert len({one.tx_sequence_id for one in streams}) == 2
 
 
-def test_only_what_no_order_ack_covered_is_sent_again(world: World) -> None:
-    kept = [world.sent(message("transactional", b"%d" % number)) for number in range(4)]
-    world.settle()
-    header = transaction_of(kept[0])
-    acknowledge(world, 2, header.tx_sequence_id)
+def without_order_acks(count: int = 0, **settings: Any) -> World:
+    """Who receives sends no OrderAck of its own; ``count`` messages are there, and a session said so."""
+    world = World(
+        settings=BinarySettings(**settings), receiver_settings=BinarySettings(order_ack_timeout=1 << 40)
+    )
+    for number in range(count):
+        world.outgoing.send(message("transactional", b"%d" % number))
+    world.run(1000)
+    return world
+
+
+def sequence_of(world: World) -> OutgoingSequence:
+    sequence = world.outgoing.sequence(ORDERS_TX)
+    assert sequence is not None
+    return sequence
+
+
+def test_only_what_no_order_ack_covered_is_sent_again() -> None:
+    world = without_order_acks(4)
+    acknowledge(world, 2, sequence_of(world).identifier)
     assert world.outcomes == ["ordered", "ordered"]
     world.wire.drop()
     world.run(20_000)
     assert numbers(world)[4:] == [(3, 2), (4, 3)]
+
+
+def test_the_interval_grows_with_each_order_ack_until_nothing_is_unacknowledged() -> None:
+    world = without_order_acks(6, resend_intervals=(10, 20, 30, 40))
+    sequence = sequence_of(world)
+    # OrderAck, then EodResendCount, EodResendInterval, EodNoAckCount, EodLastAck and EodLastAckCount.
+    for came, *expected in (
+        (1, 1, 20, 5, 1, 1),
+        (2, 2, 30, 4, 2, 2),
+        (2, 3, 40, 4, 2, 3),
+        (1, 3, 40, 4, 2, 4),
+        (5, 3, 40, 1, 5, 5),
+        (6, 0, 10, 0, 6, 6),
+    ):
+        acknowledge(world, came, sequence.identifier)
+        info = sequence.transfer_info(START, 0)
+        found = [info.eod_resend_count, info.eod_resend_interval, info.eod_no_ack_count]
+        assert [*found, info.eod_last_ack.seq_no, info.eod_last_ack_count] == expected
+    assert info.eod_last_ack_time == START + 1
+    assert world.outcomes == ["ordered"] * 6
+
+
+def test_the_next_time_out_comes_after_the_interval_that_an_order_ack_left() -> None:
+    world = without_order_acks(resend_intervals=(10, 20, 30, 40), cleanup_interval=1 << 40)
+    sent = world.timers.now
+    for _ in range(3):
+        world.outgoing.send(message("transactional"))
+    world.run(1000)
+    acknowledge(world, 1, sequence_of(world).identifier)
+    # The timer that runs is left alone; then the interval has grown by the OrderAck, and by each time-out.
+    found: list[int] = []
+    while len(found) < 4:
+        found.append(sequence_of(world).transfer_info(START, 0).eod_resend_time - START)
+        world.run(found[-1] * 1000 - world.timers.now)
+    assert found == [sent // 1000 + after for after in (10, 10 + 30, 10 + 30 + 40, 10 + 30 + 40 + 40)]
+
+
+@pytest.mark.parametrize("first", ["order_ack", "session_ack"])
+def test_a_transactional_message_leaves_when_both_acknowledgments_are_there(first: str) -> None:
+    world = without_order_acks()
+    for _ in range(2):
+        world.outgoing.send(message("transactional"))
+    world.settle()
+    identifier = sequence_of(world).identifier
+    if first == "order_ack":
+        acknowledge(world, 2, identifier)
+    else:
+        world.run(1000)
+    assert (world.outcomes, len(world.outgoing)) == ([], 2)
+    if first == "order_ack":
+        world.run(1000)
+    else:
+        acknowledge(world, 2, identifier)
+    assert (world.outcomes, len(world.outgoing)) == (["ordered"] * 2, 0)
+    # Then the next sequence begins.
+    world.outgoing.send(message("transactional"))
+    world.settle()
+    assert numbers(world) == [(1, 0), (2, 1), (1, 0)]
+    assert sequence_of(world).identifier.ordinal == identifier.ordinal + 1
+
+
+def test_what_has_an_order_ack_and_no_session_acknowledgment_is_sent_again_too() -> None:
+    world = without_order_acks()
+    for _ in range(2):
+        world.outgoing.send(message("transactional"))
+    client, server = world.wire.ends
+    while not client.sent.messages:
+        world.wire.step(5000)
+    client.take()
+    acknowledge(world, 1, sequence_of(world).identifier)
+    world.timers.advance(world.timers.now + 30_000)
+    server.feed(client.take())
+    found = world.remote.delivery.sequence(SENDER, ORDERS_TX)
+    assert found is not None
+    assert (world.outcomes, found.number, bodies(world.orders_tx)) == ([], 2, [b"body"] * 2)
+
+
+def test_what_is_sent_again_waits_for_another_session_acknowledgment() -> None:
+    world = without_order_acks(1)
+    world.run(29_000)
+    assert numbers(world) == [(1, 0)] * 2
+    acknowledge(world, 1, sequence_of(world).identifier)
+    assert world.outcomes == []
+    world.run(500)
+    assert world.outcomes == ["ordered"]
+
+
+def test_last_ack_takes_the_number_that_came() -> None:
+    world = without_order_acks(2)
+    sequence = sequence_of(world)
+    world.outgoing.send(message("transactional", b"2"))
+    world.settle()
+    # The third has no session acknowledgment yet, so the sequence goes on.
+    acknowledge(world, 9, sequence.identifier)
+    info = sequence.transfer_info(START, 0)
+    assert (info.eod_last_ack.seq_no, info.eod_no_ack_count, world.outcomes) == (9, 0, ["ordered"] * 2)
+    world.outgoing.send(message("transactional", b"3"))
+    world.settle()
+    assert sequence.transfer_info(START, 0).eod_no_ack_count == 1
+    acknowledge(world, 3, sequence.identifier)
+    info = sequence.transfer_info(START, 0)
+    assert (info.eod_last_ack.seq_no, info.eod_no_ack_count) == (9, 0)
+    world.run(1000)
+    # The fourth waits for an OrderAck that covers it.
+    assert (world.outcomes, len(world.outgoing)) == (["ordered"] * 3, 1)
+    acknowledge(world, 4, sequence.identifier)
+    assert world.outcomes == ["ordered"] * 4
+
+
+def test_a_session_begins_with_the_first_interval_and_no_acknowledgment() -> None:
+    world = without_order_acks(3)
+    sequence = sequence_of(world)
+    for number in (1, 2):
+        acknowledge(world, number, sequence.identifier)
+    assert (sequence.interval, sequence.acks, sequence.last_ack) == (2, 2, 2)
+    world.wire.drop()
+    world.run(5000)
+    # The receiver says at once that it has the third. It leaves when this session has acknowledged it, too.
+    assert (sequence.acks, sequence.interval, world.outcomes) == (1, 0, ["ordered"] * 2)
+    world.run(500)
+    assert world.outcomes == ["ordered"] * 3
+
+
+def test_a_final_ack_of_a_message_that_has_left_says_nothing_about_the_next_sequence() -> None:
+    world = without_order_acks()
+    first = world.sent(message("transactional", b"first", jp=1))
+    world.run(1000)
+    acknowledge(world, 1, sequence_of(world).identifier)
+    world.outgoing.send(message("transactional", b"second"))
+    world.run(1000)
+    header = transaction_of(first)
+    received = MessageClass.MQMSG_CLASS_ACK_RECEIVE
+    queue = order_queue(SENDER, "", direct=False)
+    packet = final_ack(queue, RECEIVER, first.packet, header, received)
+    world.local.ledger.finally_acknowledged(as_ack(FinalAck, packet))
+    acknowledge(world, 1, sequence_of(world).identifier)
+    assert world.outcomes == ["ordered", "ordered"]
+    assert journal(world.sender) == [b"first"]
 
 
 def test_an_order_ack_of_another_sequence_says_nothing(world: World) -> None:
@@ -205,9 +358,8 @@ def test_an_order_ack_ahead_covers_what_was_sent_and_no_more() -> None:
     while not world.wire.ends[0].sent.messages:
         world.wire.step(5000)
     header = transaction_of(kept[0])
-    assert world.outcomes == []
     acknowledge(world, 0xFFFFFFFF, header.tx_sequence_id)
-    assert world.outcomes == ["ordered", "ordered"]
+    assert [one.received_order_ack for one in kept] == [True, True, False, False, False]
     world.run(60_000)
     assert world.outcomes == ["ordered"] * 5
     assert bodies(world.orders_tx) == [b"body"] * 5

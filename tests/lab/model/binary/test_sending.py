@@ -333,7 +333,7 @@ def test_an_administrator_sees_how_far_a_sequence_is_at_both_ends() -> None:
     scene.run(2_000)
     info = sending(scene, BY_ADDRESS_TX)[1]
     assert (info.eod_no_ack_count, info.eod_no_read_count, info.eod_last_ack_count) == (0, 1, 1)
-    assert info.eod_last_ack == SequenceInfo(seq_id=identifier, seq_no=2, prev_no=0)
+    assert info.eod_last_ack == SequenceInfo(seq_id=identifier, seq_no=2, prev_no=1)
     assert START <= info.eod_last_ack_time <= START + 2
     assert info.eod_next_seq == SequenceInfo(seq_id=identifier + 1, seq_no=1, prev_no=0)
     assert info.eod_resend_time == 0
