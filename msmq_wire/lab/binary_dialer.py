@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from ipaddress import ip_address
+from socket import gaierror
 
 from msmq_wire.lab.binary_connection import BinaryConnection, BinaryConnections
 from msmq_wire.lab.log import why
 from msmq_wire.lab.model.binary.outgoing import TransmissionQueue
+from msmq_wire.rpc.constants import ConnectionStatus
 
 
 class BinaryDialer:
@@ -60,14 +62,16 @@ class BinaryDialer:
             self.failure = error
             shared.log.say("connect-failed", reason=why(error))
             with shared.clock.event():
-                outgoing.failed()
+                no_name = isinstance(error, gaierror)
+                status = ConnectionStatus.DNS_FAILURE if no_name else ConnectionStatus.SOCKET_CONNECT_FAILURE
+                outgoing.failed(status)
         else:
             self.failure = None
             self.reached += 1
             if made.session is None:
                 # There are too many connections here, or it is gone already.
                 with shared.clock.event():
-                    outgoing.failed()
+                    outgoing.failed(ConnectionStatus.CONNECTION_LIMIT_REACHED)
 
 
 def _reaches(own: str, other: str) -> bool:

@@ -31,6 +31,7 @@ from msmq_wire.lab.model.binary.session_opening import (
 )
 from msmq_wire.lab.model.data.timers import INFINITE, Timer
 from msmq_wire.reassembly.packet_framer import FramedPacket, PacketFramer
+from msmq_wire.rpc.constants import ConnectionStatus
 from msmq_wire.wire.headers.base_header import VERSION_NUMBER
 from msmq_wire.wire.headers.session_header import SessionHeader
 from msmq_wire.wire.packets.connection_parameters import ConnectionParameters
@@ -277,6 +278,8 @@ class BinarySession:
                 parameters_request(self.recoverable_ack_send_timeout, self.ack_wait_timeout, self.window_size)
             )
             self.state = SessionState.WAITING_CPR_MSG
+            if self.outgoing is not None:
+                self.outgoing.note(ConnectionStatus.ESTABLISH_PACKET_RECEIVED)
 
     def _agreed(self, packet: ConnectionParameters) -> None:
         """Receiving a ConnectionParameters Packet. [MS-MQQB] 3.1.5.4
@@ -355,7 +358,8 @@ class BinarySession:
         # The flags of an OrderAck or a FinalAck are 0, so neither has room for it.
         if self._acknowledgment_due and acknowledgment_type(packet) is None:
             base = msgspec.structs.replace(packet.base_header, flags=packet.base_header.flags | _SH)
-            packet = msgspec.structs.replace(packet, base_header=base, session_header=self._header())
+            header = self._header(self.window_size)
+            packet = msgspec.structs.replace(packet, base_header=base, session_header=header)
         if self._ack_wait is None or not self._ack_wait.running:
             self._wait_for_ack()
         self._active = True
@@ -370,16 +374,23 @@ class BinarySession:
         elapsed = self._ack_send_time - (timer.due - self._timers.now)
         return elapsed > _PIGGYBACK * self._ack_send_time
 
-    def _header(self) -> SessionHeader:
+    def _header(self, window: int) -> SessionHeader:
         # With nothing left to acknowledge the timer waits for the next packet.
         if self._ack_send is not None:
             self._ack_send.cancel()
-        return self.received.header(self.sent, self.window_size)
+        return self.received.header(self.sent, window)
 
     def _acknowledge(self) -> None:
-        """Session Ack Send Timer Event. [MS-MQQB] 3.1.6.4"""
-        if self.received.unacknowledged:
-            self._emit(SessionAck(session_header=self._header()))
+        """Session Ack Send Timer Event. [MS-MQQB] 3.1.6.4
+
+        There is something to acknowledge: each header stops the timer.
+        """
+        self._emit(SessionAck(session_header=self._header(self.window_size)))
+
+    def pause(self) -> None:
+        """Pause Queue Event: the other side is to send one packet at a time. [MS-MQQB] 3.1.7.13"""
+        self._emit(SessionAck(session_header=self._header(1)))
+        self._active = False
 
     def _start_ack_send(self, milliseconds: int) -> None:
         if self._ack_send is not None:

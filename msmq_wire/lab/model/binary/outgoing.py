@@ -52,6 +52,9 @@ class OpenSession(Protocol):
     def transmit(self, message: OutgoingMessage) -> None:
         """Send a user packet."""
 
+    def pause(self) -> None:
+        """Tell the other side that the queue is paused."""
+
 
 class TransmissionQueue:
     """What waits for one remote queue manager, for any queue there. One session at a time sends it.
@@ -154,14 +157,17 @@ class TransmissionQueue:
         self._connecting = False
         self.remote_queue_manager = session.remote_queue_manager
         self.remote_address = session.remote_address or self.remote_address
-        self._note(ConnectionStatus.ESTABLISHED)
+        self.note(ConnectionStatus.ESTABLISHED)
         for sequence in self._sequences.values():
             sequence.begin_session()
         self._begin_again()
         self.dispatch()
 
-    def lost(self, session: OpenSession) -> None:
-        """A session was closed, perhaps before it was open. [MS-MQQB] 3.1.5.9"""
+    def lost(self, session: OpenSession, *, refused: bool = False) -> None:
+        """A session was closed, perhaps before it was open: then the other side may have refused it.
+
+        [MS-MQQB] 3.1.5.9
+        """
         if self.session is not None and self.session is not session:
             return
         opened = self.session is not None
@@ -172,15 +178,15 @@ class TransmissionQueue:
         if opened:
             self._try_later()
         else:
-            self.failed()
+            self.failed(ConnectionStatus.CONNECTION_REFUSED if refused else ConnectionStatus.UNKNOWN_FAILURE)
 
-    def failed(self) -> None:
+    def failed(self, status: ConnectionStatus = ConnectionStatus.UNKNOWN_FAILURE) -> None:
         """There is no connection: try again after a while, if there is anything to send."""
-        self._note(ConnectionStatus.UNKNOWN_FAILURE, Status.MQ_ERROR_REMOTE_MACHINE_NOT_AVAILABLE)
+        self.note(status, Status.MQ_ERROR_REMOTE_MACHINE_NOT_AVAILABLE)
         self._try_later()
 
-    def _note(self, status: ConnectionStatus, error: int = 0) -> None:
-        """Append an entry to ConnectionHistory. [MS-MQQB] 3.1.5.2, 3.1.5.2.3, 3.1.5.4"""
+    def note(self, status: ConnectionStatus, error: int = 0) -> None:
+        """Append an entry to ConnectionHistory. [MS-MQQB] 3.1.5.2, 3.1.5.2.3, 3.1.5.3.2, 3.1.5.4.2"""
         now = self._ledger.manager.current_time
         self.connection_history.append(
             ConnectionAttempt(status=status, time=now, error=int(error), addresses=(self.remote_address,))
@@ -205,7 +211,7 @@ class TransmissionQueue:
             return
         if self._kept:
             self._connecting = True
-            self._note(ConnectionStatus.IN_PROCESS)
+            self.note(ConnectionStatus.IN_PROCESS)
             self._connect(self)
 
     def _begin_again(self) -> None:

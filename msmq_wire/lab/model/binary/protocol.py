@@ -137,4 +137,4 @@ class BinaryProtocol:
         if session in self.sessions:
             self.sessions.remove(session)
         if session.outgoing is not None:
-            session.outgoing.lost(session)
+            session.outgoing.lost(session, refused=session.close_reason == "refused")

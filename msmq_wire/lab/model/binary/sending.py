@@ -112,7 +112,7 @@ class Sending:
             elif channel.waits_for_session:
                 queue.state = OutgoingQueueState.WAITING
             else:
-                queue.state = OutgoingQueueState.INACTIVE
+                queue.state = OutgoingQueueState.DISCONNECTED
         queue.connection_history = tuple(channel.connection_history)
         queue.next_hops = tuple(_next_hops(channel.remote_address))
         sequence = channel.sequence(queue.destination_format_name)
@@ -124,14 +124,17 @@ class Sending:
     def _administer(self, queue: Elsewhere, action: AdministrativeAction) -> None:
         """Pause and Resume Queue Event, and to send a sequence again. [MS-MQQB] 3.1.7.13, 3.1.7.14"""
         address = _address(queue)
+        channel = None if address is None else self._ways.get(address.casefold())
         if action is AdministrativeAction.PAUSE:
+            if channel is not None and channel.session is not None:
+                channel.session.pause()
             for position in queue.message_position_list:
                 self._take_back(position)
         elif action is AdministrativeAction.RESUME:
             for position in list(queue.message_position_list):
                 if position.state is PositionState.AVAILABLE:
                     self._available(queue, position)
-        elif address is not None and (channel := self._ways.get(address.casefold())) is not None:
+        elif channel is not None:
             sequence = channel.sequence(queue.destination_format_name)
             if sequence is not None:
                 sequence.resend()

@@ -337,6 +337,10 @@ def test_an_administrator_sees_how_far_a_sequence_is_at_both_ends() -> None:
     assert START <= info.eod_last_ack_time <= START + 2
     assert info.eod_next_seq == SequenceInfo(seq_id=identifier + 1, seq_no=1, prev_no=0)
     assert info.eod_resend_time == 0
+    scene.send(b"three", BY_ADDRESS_TX, "transactional")
+    (source,) = display(scene.receiver, ORDERS_TX).incoming_transactional_transfer_info_collection
+    assert (source.sequence_identifier, source.sequence_number) == (identifier + 1, 1)
+    assert source.last_access_time == START + 2
 
 
 def test_a_queue_that_cannot_connect_waits_and_one_without_a_way_is_inactive() -> None:
@@ -348,17 +352,26 @@ def test_a_queue_that_cannot_connect_waits_and_one_without_a_way_is_inactive() -
     tried, failed = sending(scene, ORDERS)[0].connection_history
     assert (tried.status, tried.error) == (ConnectionStatus.IN_PROCESS, 0)
     assert (failed.status, failed.time) == (ConnectionStatus.UNKNOWN_FAILURE, START)
+    assert tried.addresses == failed.addresses == ("receiver",)
     assert failed.error == Status.MQ_ERROR_REMOTE_MACHINE_NOT_AVAILABLE
     scene.reachable = True
     scene.run(10_000)
-    *_, tried, open_ = sending(scene, ORDERS)[0].connection_history
+    *_, tried, received, open_ = sending(scene, ORDERS)[0].connection_history
     assert (tried.status, open_.status) == (ConnectionStatus.IN_PROCESS, ConnectionStatus.ESTABLISHED)
+    assert received.status == ConnectionStatus.ESTABLISH_PACKET_RECEIVED
     assert open_.addresses == ("receiver",)
     # One session leads to all queues of a computer.
     scene.opened(f"{ORDERS}_far")
     assert sending(scene, f"{ORDERS}_far")[0].state is OutgoingQueueState.CONNECTED
     scene.opened("DIRECT=OS:nowhere\\private$\\orders")
     assert sending(scene, "DIRECT=OS:nowhere\\private$\\orders")[0].state is OutgoingQueueState.INACTIVE
+
+
+def test_why_there_is_no_connection_stands_in_its_history() -> None:
+    scene = Scene()
+    scene.remote.accepting = False
+    scene.send(name=ORDERS)
+    assert sending(scene, ORDERS)[0].connection_history[-1].status == ConnectionStatus.CONNECTION_REFUSED
 
 
 def test_what_is_paused_comes_back_from_its_way_and_goes_when_it_is_resumed() -> None:
@@ -375,6 +388,36 @@ def test_what_is_paused_comes_back_from_its_way_and_goes_when_it_is_resumed() ->
     resume_queue(queue)
     scene.run(60_000)
     assert bodies(scene.orders) == [b"1", b"2"]
+
+
+def test_who_pauses_a_queue_tells_the_other_side_to_send_one_at_a_time() -> None:
+    scene = Scene()
+    # Its acknowledgment comes back in the session, and is not acknowledged yet.
+    scene.send(name=ORDERS, kind="recoverable", acknowledge=("pa",), admin_queue=ADMIN)
+    assert classes(scene.admin) == [MessageClass.MQMSG_CLASS_ACK_REACH_QUEUE]
+    pause_queue(sending(scene, ORDERS)[0])
+    scene.run(299_000)
+    (header,) = [
+        record.packet.session_header
+        for record in scene.records
+        if record.type == "session_ack" and (record.dst or "").endswith(":1801")
+    ]
+    assert (header.window_size, header.ack_sequence_number, header.user_msg_sequence_number) == (1, 1, 1)
+    assert (header.recoverable_msg_ack_seq_number, header.recoverable_msg_ack_flags) == (1, 1)
+    client, server = scene.wire.ends
+    assert (server.received_window_size, client.closed) == (1, False)
+    scene.run(1000)
+    assert client.close_reason == "idle"
+
+
+def test_a_queue_whose_session_was_idle_is_disconnected() -> None:
+    scene = Scene()
+    scene.send(name=ORDERS)
+    scene.run(300_000)
+    assert sending(scene, ORDERS)[0].state is OutgoingQueueState.CONNECTED
+    scene.run(300_000)
+    assert scene.wire.ends[0].close_reason == "idle"
+    assert sending(scene, ORDERS)[0].state is OutgoingQueueState.DISCONNECTED
 
 
 def test_a_sequence_that_is_wanted_again_comes_twice_and_is_kept_once() -> None:
