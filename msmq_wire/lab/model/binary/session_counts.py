@@ -70,7 +70,7 @@ class SentCounts(Generic[T]):
         first = self._number(low, self.recoverable, self.recoverable - next(iter(self._unstored)))
         if first is None:
             return []
-        numbers = list(takewhile(lambda number: number < first, self._unstored))
+        numbers = list(takewhile(lambda number: number <= first, self._unstored))
         numbers += [first + bit for bit in range(_FLAGS) if flags >> bit & 1]
         return [self._unstored.pop(number) for number in numbers if number in self._unstored]
 

@@ -35,6 +35,8 @@ def test_flags_name_stored_packets_from_the_lowest_number_on() -> None:
     assert counts.acknowledge(header) == ([], [])
     header = SessionHeader(recoverable_msg_ack_seq_number=3, recoverable_msg_ack_flags=1)
     assert counts.acknowledge(header) == ([], [4])
+    # The lowest number is that of a stored packet, whatever bit 0 says.
+    assert sent([True, True]).acknowledge(SessionHeader(recoverable_msg_ack_seq_number=1)) == ([], [1])
 
 
 def test_flags_of_what_was_not_sent_say_nothing() -> None:
