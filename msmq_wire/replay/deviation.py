@@ -72,7 +72,8 @@ class ReplayKind(StrEnum):
 class ProcessingRule(msgspec.Struct, frozen=True):
     """The number of a `RuleRow`: document, section and place, as MQRR-3.1.4.7-27.
 
-    Sessions and the RPC runtime have no rows: ``ProcessingRule("MQQB", "3.1.5.4.1")`` is MQQB-3.1.5.4.1.
+    Of sessions and the RPC runtime it names a section: ``ProcessingRule("MQQB", "3.1.5.4.1")`` is
+    MQQB-3.1.5.4.1.
     """
 
     prefix: Annotated[str, PUBLIC]

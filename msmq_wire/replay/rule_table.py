@@ -31,17 +31,20 @@ PARTS = {
     "receive_current": "ReceiveCurrent_v1, [MC-MQAC]",
     "shared_events": "Shared events, [MS-MQDMPR]",
     "routing": "Routing, [MS-MQBR]",
+    "binary": "Binary protocol, [MS-MQQB]",
 }
 JUDGED = ("remote_read", "qm2qm", "qmcomm", "qmcomm2", "qmmgmt", "receive_current")
 """The parts whose rows a replay checks, or says why not."""
+FOUND = ("binary",)
+"""The parts whose checks are rules of findings and codes of anomalies."""
 REASONS = {
     "elsewhere": "it is told as the breach of another rule, which says the same of the same answer",
     "findings": "a finding or an anomaly tells it of the message alone",
     "unjudged": "it could be told by the answers, and is not yet",
     "server": "the answer is a failure, or rests on what only the server knows; which failure it is, the "
     "documents leave open",
-    "state": "only what the server keeps changes; what comes of it is seen in later calls, by their own "
-    "rules",
+    "state": "only what the server keeps changes; what comes of it is seen in later calls or packets, by "
+    "their own rules",
     "values": "what the value should be is known only to who knows the message, the queue or the setting",
     "allowed": "the server may, should, or is free not to look: either is right",
     "ignored": "what is to be ignored shows only where the server fails for it, and why it fails is not told",
@@ -107,8 +110,8 @@ class RuleRow(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def binds(self) -> str:
-        """Whom: the server, the client, or the queue manager that routes."""
-        if self.part == "routing":
+        """Whom: the server, the client, or a queue manager that routes or has sessions."""
+        if self.part in ("routing", "binary"):
             return "queue manager"
         return "client" if self.id.startswith("C") else "server"
 

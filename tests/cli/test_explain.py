@@ -13,7 +13,7 @@ from msmq_wire import detection
 from msmq_wire.cli.app import main
 from msmq_wire.detection import RULES
 from msmq_wire.detection.vulnerabilities import REFERENCES
-from msmq_wire.replay.rule_table import REASONS, all_rows
+from msmq_wire.replay.rule_table import FOUND, REASONS, all_rows
 from tests.cli.conftest import Outcome
 from tests.effort import share
 
@@ -61,8 +61,11 @@ def test_everything_a_row_says_is_printed_in_eighty_columns(run: Run) -> None:
         texts = [f"When: {row.when}", f"The {row.binds}: {row.does}", f"Section: {row.spec}"]
         assert [text for text in texts if _letters(text) not in shown] == []
         assert (_letters(f"The reply: {row.reply}") in shown) is (row.reply != "-")
-        assert (_letters("A breach: msmq-wire replay tells it.") in shown) is bool(row.checks)
-        why = f"A replay tells no breach: {REASONS.get(row.reason)}."
+        breach, no_breach = "msmq-wire replay tells it.", "A replay tells no breach"
+        if row.part in FOUND:
+            breach, no_breach = f"told by {', '.join(row.checks)}.", "No finding tells a breach"
+        assert (_letters(f"A breach: {breach}") in shown) is bool(row.checks)
+        why = f"{no_breach}: {REASONS.get(row.reason)}."
         assert (_letters(why) in shown) is bool(row.reason)
 
 

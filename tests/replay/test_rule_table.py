@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 
 from docs.generators.spec_coverage import TESTED, rules_with_tests
+from docs.generators.structures import structures_of
 from msmq_wire import replay
-from msmq_wire.replay.rule_table import JUDGED, PARTS, REASONS, all_rows, find, parse, rows
+from msmq_wire.detection.registry import RULES
+from msmq_wire.replay.rule_table import FOUND, JUDGED, PARTS, REASONS, all_rows, find, parse, rows
+from msmq_wire.wire.registry import STRUCTURES
 from tests.needs import need, needs_of_module
 from tests.replay.broken import broken_rules
 from tests.rules import marked_rules
@@ -41,18 +44,24 @@ def test_every_row_says_something_in_each_cell() -> None:
     assert [row.id for row in all_rows().values() if not (row.when and row.does and row.reply)] == []
 
 
-def test_a_row_of_a_server_has_a_check_or_a_reason() -> None:
-    found = [row for part in JUDGED for row in rows(part) if row.binds == "server"]
+def test_a_row_of_who_is_judged_has_a_check_or_a_reason() -> None:
+    found = [row for part in (*JUDGED, *FOUND) for row in rows(part) if row.binds != "client"]
     assert [row.id for row in found if bool(row.checks) is bool(row.reason)] == []
 
 
 def test_every_check_of_a_row_is_asked_for() -> None:
     source = "".join(path.read_text(encoding="utf-8") for path in _REPLAY.rglob("*.py"))
     # Behind a colon stands the action or the member that a check is about: the code puts it there.
-    names = {
-        check.rpartition(" ")[2].partition(":")[0] for row in all_rows().values() for check in row.checks
-    }
+    judged = [row for part in JUDGED for row in rows(part)]
+    names = {check.rpartition(" ")[2].partition(":")[0] for row in judged for check in row.checks}
     assert sorted(name for name in names if f'"{name}"' not in source and f'"{name}:' not in source) == []
+
+
+def test_a_check_of_the_binary_protocol_is_a_rule_of_findings_or_an_anomaly() -> None:
+    checks = {check for part in FOUND for row in rows(part) for check in row.checks}
+    structures = {structure for cls in STRUCTURES.values() for structure in structures_of(cls)}
+    anomalies = {f"{structure.stem()}.{must.code}" for structure in structures for must in structure.MUSTS}
+    assert sorted(checks - set(RULES) - anomalies) == []
 
 
 def test_nobody_checks_what_a_client_does() -> None:
@@ -83,7 +92,7 @@ def test_the_numbers_in_the_source_of_tests_are_those_of_their_marks(folder: str
 
 
 def test_a_breach_is_told_where_a_test_breaks_the_rule_and_nowhere_else() -> None:
-    reported = {row.id for row in all_rows().values() if row.checks}
+    reported = {row.id for part in JUDGED for row in rows(part) if row.checks}
     assert sorted(reported ^ broken_rules()) == []
 
 
@@ -96,6 +105,7 @@ def test_a_row_knows_its_section_its_method_and_whom_it_binds() -> None:
     assert row.binds == "server"
     assert all_rows()["CMQRR-3.1.4.7-1"].binds == "client"
     assert all_rows()["MQBR-3.1.5.1-4"].binds == "queue manager"
+    assert all_rows()["MQQB-3.1.5.6-4"].binds == "queue manager"
 
 
 def test_a_check_is_that_of_its_method_of_another_one_or_of_all() -> None:

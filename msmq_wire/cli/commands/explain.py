@@ -203,7 +203,7 @@ def _explained(rule: Rule, width: int) -> Lines:
 
 
 def _row(row: RuleRow, width: int) -> Lines:
-    from msmq_wire.replay.rule_table import REASONS
+    from msmq_wire.replay.rule_table import FOUND, REASONS
 
     yield [(row.id, "title"), ("  ", ""), (f"binds the {row.binds}", "dim")]
     yield from _paragraph("", f"{row.heading}.", width, "strong")
@@ -211,10 +211,14 @@ def _row(row: RuleRow, width: int) -> Lines:
     yield from _paragraph(f"The {row.binds}: ", row.does, width, blank=False)
     if row.reply != "-":
         yield from _paragraph("The reply: ", row.reply, width, blank=False)
-    if row.checks:
+    found = row.part in FOUND
+    if row.checks and found:
+        yield from _paragraph("A breach: ", f"told by {', '.join(row.checks)}.", width)
+    elif row.checks:
         yield from _paragraph("A breach: ", "msmq-wire replay tells it.", width)
     elif row.reason:
-        yield from _paragraph("A replay tells no breach: ", f"{REASONS[row.reason]}.", width)
+        teller = "No finding tells a breach" if found else "A replay tells no breach"
+        yield from _paragraph(f"{teller}: ", f"{REASONS[row.reason]}.", width)
     yield []
     yield from _paragraph("Section: ", str(row.spec), width, blank=False)
     if row.method is not None and row.method.role is not None:

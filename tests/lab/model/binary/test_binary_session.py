@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,20 +12,29 @@ from msgspec.structs import replace
 
 from msmq_wire import GUID
 from msmq_wire.engines.codec import decode, encode
-from msmq_wire.lab.model.binary.acknowledgments import order_ack, order_queue
+from msmq_wire.engines.fit import fit
+from msmq_wire.lab.model.binary.acknowledgments import final_ack, order_ack, order_queue
 from msmq_wire.lab.model.binary.binary_session import BinarySession
 from msmq_wire.lab.model.binary.outgoing import TransmissionQueue
 from msmq_wire.lab.model.binary.protocol import BinaryProtocol
 from msmq_wire.lab.model.binary.session_opening import SessionState
 from msmq_wire.lab.model.binary.settings import BinarySettings
 from msmq_wire.lab.model.data.timers import Timers
+from msmq_wire.wire.fields import WireStruct
 from msmq_wire.wire.headers.connection_parameters_header import ConnectionParametersHeader
 from msmq_wire.wire.headers.session_header import SessionHeader
+from msmq_wire.wire.headers.transaction_header import TransactionHeader
 from msmq_wire.wire.packets.connection_parameters import ConnectionParameters
 from msmq_wire.wire.packets.establish_connection import EstablishConnection
+from msmq_wire.wire.packets.final_ack import FinalAck
+from msmq_wire.wire.packets.identification import recognise
+from msmq_wire.wire.packets.order_ack import OrderAck
 from msmq_wire.wire.packets.session_ack import SessionAck
+from msmq_wire.wire.packets.user_message import UserMessage
+from msmq_wire.wire.types.enumerations import MessageClass
 from msmq_wire.wire.types.guid import NULL_GUID
 from msmq_wire.wire.types.tx_sequence_id import TxSequenceID
+from msmq_wire.wire.types.wchar_text import WcharText
 from tests.lab.model.binary.world import RECEIVER, SENDER, World, bodies, frame, message, queue_manager
 
 OTHER = GUID.parse("00000000-0000-4000-8000-000000000001")
@@ -103,6 +113,80 @@ def sent(session: BinarySession) -> list[Any]:
     return found
 
 
+@pytest.mark.rule("MQQB-3.1.5.1.1-1", "MQQB-3.1.5.1.1-2", "MQQB-3.1.5.1.1-3", "MQQB-3.1.5.1.1-6")
+@pytest.mark.parametrize(
+    ("flags", "internal", "expected"),
+    [
+        (0x000B, 0x0002, EstablishConnection),
+        (0x000B, 0x0003, ConnectionParameters),
+        (0x001B, 0x0001, SessionAck),
+        (0x000B, 0x0001, SessionAck),
+        (0x0003, 0x0002, UserMessage),
+        (0x0013, 0x0001, UserMessage),
+        (0x0000, 0x0003, UserMessage),
+    ],
+)
+def test_a_packet_is_what_its_flags_say(flags: int, internal: int, expected: type[WireStruct]) -> None:
+    base = bytes.fromhex("1000") + flags.to_bytes(2, "little") + bytes.fromhex("4c494f52 14000000 ffffffff")
+    assert recognise(base + bytes(2) + internal.to_bytes(2, "little")) is expected
+
+
+def _acknowledgments() -> Iterator[Any]:
+    """Acknowledgments as they are, and with one mark that is another."""
+    queue, header = order_queue(SENDER, "", direct=False), TransactionHeader(tx_sequence_number=1)
+    about, received = message("transactional", message_id=5), MessageClass.MQMSG_CLASS_ACK_RECEIVE
+    for name in (queue, f"PRIVATE={SENDER}\\00000005"):
+        marked = name == queue
+        order, final = (
+            order_ack(name, RECEIVER, TxSequenceID(ordinal=1), 1),
+            final_ack(name, RECEIVER, about, header, received),
+        )
+        yield pytest.param(order, OrderAck if marked else UserMessage, id=f"order_{name[-1]}")
+        yield pytest.param(final, FinalAck if marked else UserMessage, id=f"final_{name[-1]}")
+        if not marked:
+            continue
+        for packet, kind, class_ in ((order, OrderAck, 0x3FFF), (final, FinalAck, 0x3FFF)):
+            assert packet is not None
+            properties, base = packet.message_properties_header, packet.base_header
+            assert properties is not None
+            label = WcharText.of("QM Ordering Nak")
+            short = replace(properties, message_body=bytes(35), message_size=35, allocation_body_size=35)
+            for name, stem, changed, expected in (
+                ("priority", "base_header", replace(base, flags=3), UserMessage),
+                ("label", "message_properties_header", replace(properties, label=label), UserMessage),
+                (
+                    "class",
+                    "message_properties_header",
+                    replace(properties, message_class=class_),
+                    UserMessage,
+                ),
+                ("size", "message_properties_header", short, UserMessage if kind is OrderAck else FinalAck),
+            ):
+                yield pytest.param(
+                    fit(replace(packet, **{stem: changed})), expected, id=f"{kind.stem()}_{name}"
+                )
+
+
+@pytest.mark.rule("MQQB-3.1.5.1.1-4", "MQQB-3.1.5.1.1-5")
+@pytest.mark.parametrize(("packet", "expected"), list(_acknowledgments()))
+def test_an_acknowledgment_is_known_by_all_its_marks(packet: UserMessage, expected: type[WireStruct]) -> None:
+    assert type(decode(encode(packet))) is expected
+
+
+@pytest.mark.rule(
+    "MQQB-3.1.5.3.1-1",
+    "MQQB-3.1.5.3.1-2",
+    "MQQB-3.1.5.3.1-4",
+    "MQQB-3.1.5.3.1-5",
+    "MQQB-3.1.5.3.1-7",
+    "MQQB-3.1.5.3.1-8",
+    "MQQB-3.1.5.3.1-9",
+    "MQQB-3.1.5.3.1-10",
+    "MQQB-3.1.5.3.1-11",
+    "MQQB-3.1.5.3.1-12",
+    "MQQB-3.1.5.4.1-4",
+    "MQQB-3.1.5.4.1-8",
+)
 def test_the_request_of_the_published_conversation_is_answered_as_there() -> None:
     # The published response names two queue managers of another conversation, so the names are ours.
     session = protocol(GUID.parse("43cd8907-394c-8f11-4445-9078909ea0fc")).accept()
@@ -113,12 +197,23 @@ def test_the_request_of_the_published_conversation_is_answered_as_there() -> Non
     assert answer[20:52] == frame("establish_connection/frame_3_request")[20:52]
     assert answer[52:56] == bytes.fromhex("4ecade1d")
     assert answer[56:] == published[56:]
+    assert bytes(session.remote_queue_manager) == frame("establish_connection/frame_3_request")[20:36]
     session.feed(frame("connection_parameters/frame_5_request"))
     assert session.take()[2:] == frame("connection_parameters/frame_6_response")[2:]
     assert session.state is SessionState.OPEN
     assert (session.recoverable_ack_send_timeout, session.ack_wait_timeout) == (0x5D8, 0x1D4C0)
 
 
+@pytest.mark.rule(
+    "MQQB-3.1.5.2.2-1",
+    "MQQB-3.1.5.2.3-2",
+    "MQQB-3.1.5.2.3-3",
+    "MQQB-3.1.5.2.3-4",
+    "MQQB-3.1.5.2.3-6",
+    "MQQB-3.1.5.2.3-7",
+    "MQQB-3.1.5.2.3-8",
+    "MQQB-3.1.5.2.3-9",
+)
 def test_an_initiator_says_who_it_is_and_when() -> None:
     one = protocol(SENDER)
     one.manager.timers.advance(0x1_0000_0203)
@@ -128,10 +223,12 @@ def test_an_initiator_says_who_it_is_and_when() -> None:
     assert (data[20:36], data[36:52]) == (bytes(SENDER), bytes(RECEIVER))
     # The low 32 bits of the time, RE and OS, and SE only where no ping was sent.
     assert data[52:60] == bytes.fromhex("03020000 1002 0000")
+    assert one.initiate(one.outgoing_queue()).take()[56:58] == bytes.fromhex("1003")
     assert len(data) == 572
     assert session.state is SessionState.WAITING_ECR_MSG
 
 
+@pytest.mark.rule("MQQB-3.1.5.3.2-1", "MQQB-3.1.5.3.2-3", "MQQB-3.1.5.3.2-4", "MQQB-3.1.5.3.2-5")
 def test_an_initiator_proposes_eight_round_trips_within_limits() -> None:
     for waited, expected in ((0, 500), (100, 800), (60_000 - 1, 120_000)):
         session = initiator()
@@ -143,12 +240,21 @@ def test_an_initiator_proposes_eight_round_trips_within_limits() -> None:
         )
         session.feed(encode(answer))
         (proposed,) = sent(session)
+        assert proposed.internal_header.flags == 3
         header = proposed.connection_parameters_header
         assert (header.recoverable_ack_timeout, header.ack_timeout) == (expected, 20_000)
         assert header.window_size == 64
         assert session.remote_queue_manager == RECEIVER
 
 
+@pytest.mark.rule(
+    "MQQB-3.1.5.4.1-1",
+    "MQQB-3.1.5.4.1-2",
+    "MQQB-3.1.5.4.1-3",
+    "MQQB-3.1.5.4.1-4",
+    "MQQB-3.1.5.4.1-5",
+    "MQQB-3.1.5.4.1-6",
+)
 def test_an_acceptor_keeps_the_nearest_times_that_are_allowed() -> None:
     session = acceptor()
     session.feed(encode(request()))
@@ -161,6 +267,7 @@ def test_an_acceptor_keeps_the_nearest_times_that_are_allowed() -> None:
     assert session.received_window_size == 3
 
 
+@pytest.mark.rule("MQQB-3.1.5.3.1-6", "MQQB-3.1.5.3.1-12")
 def test_a_request_for_another_queue_manager_is_refused() -> None:
     session = acceptor()
     session.feed(encode(request(OTHER)))
@@ -170,6 +277,7 @@ def test_a_request_for_another_queue_manager_is_refused() -> None:
     assert session.close_reason == "wrong_queue_manager"
 
 
+@pytest.mark.rule("MQQB-3.1.5.3.1-3")
 def test_a_queue_manager_that_accepts_nobody_refuses() -> None:
     one = protocol()
     one.accepting = False
@@ -181,6 +289,7 @@ def test_a_queue_manager_that_accepts_nobody_refuses() -> None:
     assert one.sessions == []
 
 
+@pytest.mark.rule("MQQB-3.1.5.3.2-2")
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
@@ -196,6 +305,20 @@ def test_an_initiator_takes_only_the_right_answer(answer: EstablishConnection, r
     assert (session.close_reason, session.take()) == (reason, b"")
 
 
+@pytest.mark.rule("MQQB-3.1.5.4.2-2", "MQQB-3.1.5.4.2-5")
+def test_the_window_of_the_answer_bounds_what_is_sent() -> None:
+    session = initiator()
+    session.feed(encode(request(RECEIVER)))
+    header = ConnectionParametersHeader(window_size=2)
+    session.feed(encode(ConnectionParameters(connection_parameters_header=header)))
+    session.take()
+    for _ in range(3):
+        queue_of(session).send(message())
+    assert (session.state, session.received_window_size) == (SessionState.OPEN, 2)
+    assert len(sent(session)) == 2
+
+
+@pytest.mark.rule("MQQB-3.1.5.3.2-6", "MQQB-3.1.5.4.2-1")
 def test_parameters_that_are_refused_close_the_session() -> None:
     session = initiator()
     session.feed(encode(request(RECEIVER)))
@@ -203,6 +326,14 @@ def test_parameters_that_are_refused_close_the_session() -> None:
     assert session.close_reason == "refused"
 
 
+@pytest.mark.rule(
+    "MQQB-3.1.5.4-1",
+    "MQQB-3.1.5.5-1",
+    "MQQB-3.1.5.6-1",
+    "MQQB-3.1.5.7-1",
+    "MQQB-3.1.5.8-1",
+    "MQQB-3.1.5.10-1",
+)
 @pytest.mark.parametrize("role", ["acceptor", "initiator"])
 @pytest.mark.parametrize(
     "data",
@@ -215,6 +346,7 @@ def test_a_packet_before_its_time_closes_the_session(role: str, data: bytes) -> 
     assert session.close_reason == "not_open"
 
 
+@pytest.mark.rule("MQQB-3.1.5.3-1", "MQQB-3.1.5.4-1")
 @pytest.mark.parametrize("role", ["acceptor", "initiator"])
 def test_a_session_is_opened_once(role: str) -> None:
     for packet in (request(), ConnectionParameters()):
@@ -223,12 +355,16 @@ def test_a_session_is_opened_once(role: str) -> None:
         assert session.close_reason == "second_establish"
 
 
+@pytest.mark.rule("MQQB-3.1.5.3-1")
 def test_a_second_request_before_parameters_closes_the_session() -> None:
     session = acceptor()
     session.feed(encode(request()) * 2)
     assert session.close_reason == "second_establish"
 
 
+@pytest.mark.rule(
+    "MQQB-3.1.5.1-2", "MQQB-3.1.5.1.2-1", "MQQB-3.1.5.1.2-2", "MQQB-3.1.5.1.3-1", "MQQB-3.1.5.1.3-2"
+)
 @pytest.mark.parametrize(
     "data",
     [
@@ -249,6 +385,7 @@ def test_what_is_no_packet_closes_the_session(data: bytes) -> None:
     assert session.take() == b""
 
 
+@pytest.mark.rule("MQQB-3.1.5.1.3-1")
 def test_a_packet_without_message_properties_closes_the_session() -> None:
     packet = message(message_id=1)
     user = packet.user_header.with_bits(mp=0)
@@ -307,6 +444,7 @@ def test_a_conversation_that_is_bent_anywhere_closes_or_goes_on(data: st.DataObj
         assert session.close_reason != "disconnected"
 
 
+@pytest.mark.rule("MQQB-3.1.5.2.3-11", "MQQB-3.1.5.10-2", "MQQB-3.1.6.6-1")
 @pytest.mark.parametrize("role", ["acceptor", "initiator"])
 def test_a_session_that_is_not_opened_in_a_minute_is_closed(role: str) -> None:
     session = acceptor() if role == "acceptor" else initiator()
@@ -316,11 +454,13 @@ def test_a_session_that_is_not_opened_in_a_minute_is_closed(role: str) -> None:
     assert session.close_reason == "initialization_timeout"
 
 
+@pytest.mark.rule("MQQB-3.1.5.4.1-7")
 def test_an_open_session_has_no_initialization_timer(session: BinarySession) -> None:
     advance(session, 60_001)
     assert not session.closed
 
 
+@pytest.mark.rule("MQQB-3.1.5.8.2-10", "MQQB-3.1.6.2-1", "MQQB-3.1.6.2-2")
 def test_an_idle_session_is_closed_when_the_cleanup_timer_found_it_so(session: BinarySession) -> None:
     session.feed(user_packet())
     advance(session, 300_000)
@@ -329,6 +469,7 @@ def test_an_idle_session_is_closed_when_the_cleanup_timer_found_it_so(session: B
     assert session.close_reason == "idle"
 
 
+@pytest.mark.rule("MQQB-3.1.5.8.2-9", "MQQB-3.1.6.4-1", "MQQB-3.1.6.4-3", "MQQB-3.1.6.4-7", "MQQB-3.1.6.4-9")
 def test_an_express_message_is_acknowledged_after_half_the_ack_timeout(session: BinarySession) -> None:
     session.feed(user_packet())
     advance(session, 59_999)
@@ -343,6 +484,7 @@ def test_an_express_message_is_acknowledged_after_half_the_ack_timeout(session: 
     assert session.take() == b""
 
 
+@pytest.mark.rule("MQQB-3.1.5.8.2-23", "MQQB-3.1.5.8.7-6", "MQQB-3.1.6.4-6")
 def test_a_recoverable_message_is_acknowledged_after_its_own_time(session: BinarySession) -> None:
     session.feed(user_packet(1))
     advance(session, 1000)
@@ -361,6 +503,7 @@ def test_a_recoverable_message_is_acknowledged_after_its_own_time(session: Binar
     assert (header.recoverable_msg_ack_seq_number, header.recoverable_msg_ack_flags) == (3, 1)
 
 
+@pytest.mark.rule("MQQB-3.1.5.8.2-3")
 def test_half_a_window_is_acknowledged_at_once(session: BinarySession) -> None:
     session.feed(b"".join(user_packet(number) for number in range(1, 32)))
     assert session.take() == b""
@@ -369,6 +512,7 @@ def test_half_a_window_is_acknowledged_at_once(session: BinarySession) -> None:
     assert ack.session_header.ack_sequence_number == 32
 
 
+@pytest.mark.rule("MQQB-3.1.5.8.7-1", "MQQB-3.1.5.8.7-2", "MQQB-3.1.5.8.7-3")
 def test_no_more_than_thirty_two_recoverable_messages_wait_for_their_bit() -> None:
     # The window is so large that nothing else makes it acknowledge.
     one = protocol(window_size=1000)
@@ -389,6 +533,9 @@ def test_no_more_than_thirty_two_recoverable_messages_wait_for_their_bit() -> No
     assert (header_.recoverable_msg_ack_seq_number, header_.recoverable_msg_ack_flags) == (33, 1)
 
 
+@pytest.mark.rule(
+    "MQQB-3.1.6.4-2", "MQQB-3.1.7.1.3-10", "MQQB-3.1.7.1.3-11", "MQQB-3.1.7.11-2", "MQQB-3.1.7.11-3"
+)
 @pytest.mark.parametrize(("elapsed", "carried"), [(45_000, False), (45_001, True)])
 def test_a_message_carries_the_acknowledgment_after_three_quarters_of_its_time(
     session: BinarySession, elapsed: int, carried: bool
@@ -410,6 +557,7 @@ def test_a_message_carries_the_acknowledgment_after_three_quarters_of_its_time(
         assert packet.session_header is None
 
 
+@pytest.mark.rule("MQQB-3.1.7.11-2")
 def test_acknowledgments_of_sequences_never_carry_a_session_header(session: BinarySession) -> None:
     session.feed(user_packet())
     advance(session, 50_000)
@@ -423,6 +571,7 @@ def test_acknowledgments_of_sequences_never_carry_a_session_header(session: Bina
     assert found.session_header.ack_sequence_number == 1
 
 
+@pytest.mark.rule("MQQB-3.1.5.5.5-1")
 @pytest.mark.parametrize(
     "counts",
     [
@@ -437,6 +586,7 @@ def test_counts_that_disagree_close_the_session(session: BinarySession, counts: 
     assert session.close_reason == "message_counts"
 
 
+@pytest.mark.rule("MQQB-3.1.5.5-2", "MQQB-3.1.5.8-2", "MQQB-3.1.5.8.4-1")
 def test_a_message_with_wrong_counts_is_delivered_before_the_session_is_closed() -> None:
     world = World()
     wire = world.open()
@@ -448,6 +598,7 @@ def test_a_message_with_wrong_counts_is_delivered_before_the_session_is_closed()
     assert bodies(world.orders) == [b"body", b"last"]
 
 
+@pytest.mark.rule("MQQB-3.1.5.5.2-1")
 def test_acknowledgments_of_what_was_never_sent_say_nothing(session: BinarySession) -> None:
     for number in range(3):
         queue_of(session).send(message("recoverable" if number else "express"))
@@ -459,6 +610,7 @@ def test_acknowledgments_of_what_was_never_sent_say_nothing(session: BinarySessi
     assert (len(queue_of(session)), session.sent.unacknowledged) == (1, 1)
 
 
+@pytest.mark.rule("MQQB-3.1.5.5.1-2", "MQQB-3.1.5.5.1-3", "MQQB-3.1.7.1-2")
 def test_a_window_of_one_lets_one_message_through_at_a_time(session: BinarySession) -> None:
     acknowledge(session, window_size=1)
     for _ in range(3):
@@ -468,6 +620,7 @@ def test_a_window_of_one_lets_one_message_through_at_a_time(session: BinarySessi
     assert len(sent(session)) == 2
 
 
+@pytest.mark.rule("MQQB-3.1.5.4.1-3", "MQQB-3.1.6.3-1", "MQQB-3.1.6.3-3", "MQQB-3.1.7.1.3-13")
 @pytest.mark.parametrize(("known", "timeout"), [(True, 20_000), (False, 40_000)])
 def test_a_session_whose_messages_are_not_acknowledged_is_closed(known: bool, timeout: int) -> None:
     world = World(known=known)
@@ -484,6 +637,7 @@ def test_a_session_whose_messages_are_not_acknowledged_is_closed(known: bool, ti
     assert client.close_reason == "ack_timeout"
 
 
+@pytest.mark.rule("MQQB-3.1.5.1-1", "MQQB-3.1.5.4.2-4", "MQQB-3.1.6.3-4")
 def test_a_session_that_hears_something_waits_once_more_for_its_acknowledgment() -> None:
     session = opened("initiator")
     queue_of(session).send(message())
@@ -492,6 +646,20 @@ def test_a_session_that_hears_something_waits_once_more_for_its_acknowledgment()
     advance(session, 1000)
     assert not session.closed
     advance(session, 39_999)
+    assert not session.closed
+    advance(session, 1)
+    assert session.close_reason == "ack_timeout"
+
+
+@pytest.mark.rule("MQQB-3.1.5.5.5-2")
+def test_an_acknowledgment_of_a_part_lets_the_session_wait_anew_for_the_rest() -> None:
+    session = opened("initiator")
+    for _ in range(2):
+        queue_of(session).send(message())
+    advance(session, 30_000)
+    acknowledge(session, ack_sequence_number=1)
+    # From 30 s on it waits for 40 s, and once more, since it has heard something.
+    advance(session, 79_999)
     assert not session.closed
     advance(session, 1)
     assert session.close_reason == "ack_timeout"
@@ -509,6 +677,7 @@ def test_the_message_of_a_session_that_died_silently_is_sent_in_the_next_one() -
     assert bodies(world.orders) == [b"body", b"again"]
 
 
+@pytest.mark.rule("MQQB-3.1.6.3-2")
 def test_nothing_is_waited_for_when_everything_is_acknowledged(session: BinarySession) -> None:
     queue_of(session).send(message())
     acknowledge(session, ack_sequence_number=1)
@@ -516,6 +685,7 @@ def test_nothing_is_waited_for_when_everything_is_acknowledged(session: BinarySe
     assert not session.closed
 
 
+@pytest.mark.rule("MQQB-3.1.5.9-3", "MQQB-3.1.6.7-2", "MQQB-3.1.7.3-1")
 def test_a_closed_session_leaves_no_timer() -> None:
     for reason in ("disconnected", "stopped"):
         session = opened()
@@ -532,6 +702,7 @@ def test_a_closed_session_leaves_no_timer() -> None:
         assert timers.running == 0
 
 
+@pytest.mark.rule("MQQB-3.1.5.9-2", "MQQB-3.1.5.9-4")
 def test_who_owns_the_connection_is_told_of_bytes_and_of_the_end() -> None:
     seen: list[tuple[SessionState, int]] = []
     one = protocol()

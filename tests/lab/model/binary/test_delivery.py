@@ -60,6 +60,7 @@ def world() -> World:
     return World(settings=INSECURE)
 
 
+@pytest.mark.rule("MQQB-3.1.5.8.5-1", "MQQB-3.1.5.8.8-1", "MQQB-3.1.5.8.8-2", "MQQB-3.1.7.10-1")
 def test_a_message_is_stored_as_it_came(world: World) -> None:
     sent = world.sent(message("recoverable", b"hello", label="greeting", priority=6))
     world.run(1000)
@@ -73,6 +74,7 @@ def test_a_message_is_stored_as_it_came(world: World) -> None:
     assert not stored.transactional
 
 
+@pytest.mark.rule("MQQB-3.1.5.8.5-1")
 def test_a_private_queue_is_found_by_its_number(world: World) -> None:
     number = world.orders.private_queue_number
     world.outgoing.send(message(queue=f"PRIVATE={RECEIVER}\\{number:08x}", body=b"by number"))
@@ -80,6 +82,9 @@ def test_a_private_queue_is_found_by_its_number(world: World) -> None:
     assert bodies(world.orders) == [b"by number"]
 
 
+@pytest.mark.rule(
+    "MQQB-3.1.5.8.2-11", "MQQB-3.1.5.8.2-12", "MQQB-3.1.5.8.2-17", "MQQB-3.1.7.15-3", "MQQB-3.1.7.15-13"
+)
 @pytest.mark.parametrize(
     ("packet", "expected"),
     [
@@ -140,6 +145,7 @@ def test_outgoing_queues_for_others_are_bounded(world: World, monkeypatch: pytes
     assert classes(world.admin) == [BAD_QUEUE]
 
 
+@pytest.mark.rule("MQQB-3.1.5.8.2-18", "MQQB-3.1.7.15-2")
 def test_by_default_nobody_is_told_that_a_queue_does_not_exist() -> None:
     world = World()
     world.outgoing.send(message(queue=NO_QUEUE, **ALL))
@@ -148,6 +154,41 @@ def test_by_default_nobody_is_told_that_a_queue_does_not_exist() -> None:
     assert classes(world.admin) == [MessageClass.MQMSG_CLASS_NACK_NOT_TRANSACTIONAL_MSG]
 
 
+@pytest.mark.rule(
+    "MQQB-3.1.5.8.2-12", "MQQB-3.1.5.8.2-15", "MQQB-3.1.5.8.2-18", "MQQB-3.1.5.8.10-1", "MQQB-3.1.7.2.1-2"
+)
+@pytest.mark.parametrize(
+    ("asked", "queue", "expected"),
+    [
+        ("pa pr nr", NO_QUEUE, []),
+        ("pa pr nr", ORDERS_TX, []),
+        ("na", NO_QUEUE, [BAD_QUEUE]),
+        ("na pr nr", ORDERS, [ACK]),
+        ("pa na nr", ORDERS, [REACHED]),
+    ],
+)
+def test_nobody_is_told_what_was_not_asked_for(
+    world: World, asked: str, queue: str, expected: list[int]
+) -> None:
+    world.outgoing.send(message(queue=queue, acknowledge=asked.split(), admin_queue=ADMIN))
+    world.run(30_000)
+    if bodies(world.orders):
+        receive(world.orders)
+    world.run(30_000)
+    assert classes(world.admin) == expected
+
+
+@pytest.mark.rule("MQQB-3.1.7.2.1-3")
+def test_what_is_purged_is_told_to_who_asked_for_it(world: World) -> None:
+    for asked in ("pr na", "nr"):
+        world.outgoing.send(message(acknowledge=asked.split(), admin_queue=ADMIN))
+        world.run(30_000)
+        purge_queue(world.orders)
+        world.run(30_000)
+    assert classes(world.admin) == [MessageClass.MQMSG_CLASS_NACK_Q_PURGED]
+
+
+@pytest.mark.rule("MQQB-3.1.5.8.2-14", "MQQB-3.1.5.8.2-15", "MQQB-3.1.5.8.2-16")
 def test_a_transactional_message_needs_a_transactional_queue(world: World) -> None:
     world.outgoing.send(message("transactional", b"first", queue=ORDERS, jn=1, **ALL))
     world.outgoing.send(message("transactional", b"second", queue=ORDERS, **ALL))
@@ -160,6 +201,7 @@ def test_a_transactional_message_needs_a_transactional_queue(world: World) -> No
     assert [stream.gaps for stream in world.story().streams] == [()]
 
 
+@pytest.mark.rule("MQQB-3.1.5.8.2-13")
 def test_a_transactional_message_without_a_queue_is_refused_each_time(world: World) -> None:
     for number in range(2):
         world.outgoing.send(message("transactional", b"%d" % number, queue=NO_QUEUE, jn=1, **ALL))
@@ -176,6 +218,7 @@ def test_a_transactional_message_without_a_queue_is_refused_each_time(world: Wor
     assert world.outcomes[2:] == ["ordered"]
 
 
+@pytest.mark.rule("MQQB-3.1.7.15-13")
 def test_a_message_is_refused_where_it_cannot_be_read_or_authenticated(world: World) -> None:
     world.orders.authentication = True
     world.outgoing.send(message(**ALL))
@@ -195,6 +238,7 @@ def test_a_message_is_refused_where_it_cannot_be_read_or_authenticated(world: Wo
     assert bodies(world.admin) == [b"body", b""]
 
 
+@pytest.mark.rule("MQQB-3.1.7.1.2-5")
 def test_a_message_that_comes_too_late_is_refused(world: World) -> None:
     packet = message(jn=1, sent_time=START - 100, time_to_reach_queue=100, **ALL)
     world.outgoing.send(packet)
@@ -213,6 +257,7 @@ def test_a_message_that_comes_too_late_is_refused(world: World) -> None:
     assert dead(world.receiver) == [b"body"]
 
 
+@pytest.mark.rule("MQQB-3.1.5.8.8-3", "MQQB-3.1.5.8.8-4", "MQQB-3.1.5.8.8-5", "MQQB-3.1.5.8.8-6")
 def test_a_full_queue_refuses(world: World) -> None:
     world.orders.quota = world.orders_tx.quota = 1
     for kind in ("express", "transactional"):
@@ -227,6 +272,7 @@ def test_a_full_queue_refuses(world: World) -> None:
     assert dead(world.receiver) == [bytes(600) + b"1"]
 
 
+@pytest.mark.rule("MQQB-3.1.5.8.2-5", "MQQB-3.1.5.8.6-9", "MQQB-3.1.5.8.8-7")
 @pytest.mark.parametrize("kind", ["express", "recoverable", "transactional"])
 def test_a_full_queue_manager_closes_the_session_and_the_message_comes_again(kind: Any) -> None:
     world = World()
@@ -242,6 +288,7 @@ def test_a_full_queue_manager_closes_the_session_and_the_message_comes_again(kin
     assert classes(world.admin) == [REACHED]
 
 
+@pytest.mark.rule("MQQB-3.1.5.8.1-3", "MQQB-3.1.5.8.2-2", "MQQB-3.1.5.8.2-5", "MQQB-3.1.5.8.2-7")
 def test_a_duplicate_is_dropped_and_counted() -> None:
     world = World()
     wire = world.open()
@@ -257,6 +304,7 @@ def test_a_duplicate_is_dropped_and_counted() -> None:
     assert world.outcomes == ["acknowledged"] * 4
 
 
+@pytest.mark.rule("MQQB-3.1.5.8.1-2", "MQQB-3.1.5.8.2-8", "MQQB-3.1.6.7-1", "MQQB-3.1.6.7-2")
 def test_a_number_is_remembered_for_half_an_hour_after_it_was_seen_last() -> None:
     world = World()
     packet = message(message_id=9)
@@ -272,6 +320,7 @@ def test_a_number_is_remembered_for_half_an_hour_after_it_was_seen_last() -> Non
     assert send_after(91) == 2
 
 
+@pytest.mark.rule("MQQB-3.1.5.8.2-6")
 def test_the_history_of_numbers_is_bounded_and_the_oldest_goes() -> None:
     world = World(settings=BinarySettings(history_size=2))
     for number in (1, 2, 1, 3, 1, 2):
@@ -280,18 +329,26 @@ def test_the_history_of_numbers_is_bounded_and_the_oldest_goes() -> None:
     assert bodies(world.orders) == [b"1", b"2", b"3", b"2"]
 
 
+@pytest.mark.rule(
+    "MQQB-3.1.5.8.1-1",
+    "MQQB-3.1.5.8.6-4",
+    "MQQB-3.1.5.8.6-5",
+    "MQQB-3.1.5.8.6-6",
+    "MQQB-3.1.5.8.6-7",
+    "MQQB-3.1.5.8.6-9",
+)
 def test_a_sequence_takes_the_next_message_only(world: World) -> None:
     wire = world.open()
-    for identifier, number, previous in (
-        (5, 1, 0),
-        (5, 2, 1),
-        (5, 2, 1),
-        (5, 4, 3),
-        (5, 5, 2),
-        (4, 9, 0),
-        (6, 2, 1),
-        (6, 0, 0),
-        (6, 3, 0),
+    for identifier, number, previous, rejected in (
+        (5, 1, 0, 0),
+        (5, 2, 1, 0),
+        (5, 2, 1, 1),
+        (5, 4, 3, 2),
+        (5, 5, 2, 0),
+        (4, 9, 0, 1),
+        (6, 2, 1, 2),
+        (6, 0, 0, 3),
+        (6, 3, 0, 0),
     ):
         header = replace(
             transaction(),
@@ -304,12 +361,16 @@ def test_a_sequence_takes_the_next_message_only(world: World) -> None:
         server = wire.ends[1]
         assert server.outgoing is not None
         assert world.remote.delivery.deliver(packet, encode(packet), server.outgoing) is True
+        sequence = world.remote.delivery.sequence(SENDER, ORDERS_TX)
+        assert sequence is not None
+        assert sequence.reject_count == rejected
     assert bodies(world.orders_tx) == [b"5.1", b"5.2", b"5.5", b"6.3"]
     sequence = world.remote.delivery.sequence(SENDER, ORDERS_TX)
     assert sequence is not None
-    assert (sequence.identifier.value, sequence.number, sequence.reject_count) == (6, 3, 0)
+    assert (sequence.identifier.value, sequence.number) == (6, 3)
 
 
+@pytest.mark.rule("MQQB-3.1.5.8.6-1", "MQQB-3.1.5.8.6-2", "MQQB-3.1.5.8.6-3", "MQQB-3.1.6.9-1")
 def test_an_order_ack_follows_half_a_second_after_the_last_message_of_a_burst() -> None:
     world = World()
     world.outgoing.send(message("transactional"))
@@ -329,6 +390,7 @@ def test_an_order_ack_follows_half_a_second_after_the_last_message_of_a_burst() 
     assert world.outcomes == ["ordered", "ordered"]
 
 
+@pytest.mark.rule("MQQB-3.1.5.8.6-2")
 def test_a_burst_that_does_not_end_is_acknowledged_in_ten_seconds() -> None:
     world = World()
     for _ in range(30):
@@ -374,6 +436,7 @@ def test_sessions_that_are_too_short_for_an_order_ack_still_get_everything_throu
     assert world.timers.now < 10_000
 
 
+@pytest.mark.rule("MQQB-3.1.6.9-2")
 def test_one_session_is_told_once_of_what_it_sends_again() -> None:
     world = World()
     world.outgoing.send(message("transactional"))
@@ -423,6 +486,7 @@ def test_only_the_newest_order_ack_is_sent_again() -> None:
     assert len(order_acks(world)) == 4 + 2
 
 
+@pytest.mark.rule("MQQB-3.1.5.8.2-4", "MQQB-3.1.7.17-6", "MQQB-3.1.7.17-8")
 def test_acknowledgments_of_a_session_by_address_go_to_that_address(world: World) -> None:
     world.outgoing.send(message("transactional"))
     world.outgoing.send(message("transactional", queue=ORDERS))
@@ -434,6 +498,7 @@ def test_acknowledgments_of_a_session_by_address_go_to_that_address(world: World
     assert names == {"DIRECT=TCP:192.0.2.21\\PRIVATE$\\order_queue$"}
 
 
+@pytest.mark.rule("MQQB-3.1.7.17-7")
 def test_acknowledgments_of_a_session_by_identifier_go_to_queue_four() -> None:
     world = World(known=True)
     number = world.orders_tx.private_queue_number
@@ -444,6 +509,15 @@ def test_acknowledgments_of_a_session_by_identifier_go_to_queue_four() -> None:
     assert packet.user_header.flags == 0x200C00
 
 
+@pytest.mark.rule(
+    "MQQB-3.1.5.8.10-1",
+    "MQQB-3.1.5.11-1",
+    "MQQB-3.1.7.2-1",
+    "MQQB-3.1.7.2.1-1",
+    "MQQB-3.1.7.2.1-2",
+    "MQQB-3.1.7.15-9",
+    "MQQB-3.1.7.15-11",
+)
 def test_a_receiver_is_acknowledged_when_it_takes_the_message(world: World) -> None:
     for kind in ("express", "recoverable"):
         world.outgoing.send(message(kind, **ALL))
@@ -464,6 +538,7 @@ def test_a_receiver_is_acknowledged_when_it_takes_the_message(world: World) -> N
     assert journal(world.sender) == [b"body"]
 
 
+@pytest.mark.rule("MQQB-3.1.7.2.2-1")
 @pytest.mark.parametrize(
     ("flags", "final"), [({}, False), ({"fa": 1}, True), ({"jn": 1}, True), ({"jp": 1}, True)]
 )
@@ -485,6 +560,7 @@ def test_a_final_ack_is_sent_to_who_wants_one(world: World, flags: dict[str, Any
         assert packet.user_header.bit("dm") == 1
 
 
+@pytest.mark.rule("MQQB-3.1.7.2.1-3", "MQQB-3.1.7.17-1")
 def test_what_is_purged_deleted_or_timed_out_is_told(world: World) -> None:
     def one(**more: Any) -> None:
         world.outgoing.send(message("transactional", jn=1, **more, **ALL))
@@ -507,6 +583,7 @@ def test_what_is_purged_deleted_or_timed_out_is_told(world: World) -> None:
     assert dead(world.sender, transactional=True) == [b"body"] * 3
 
 
+@pytest.mark.rule("MQQB-3.1.7.2.1-3")
 def test_a_receiver_that_rejects_is_told_so(world: World) -> None:
     world.outgoing.send(message("transactional", jn=1, **ALL))
     world.run(1000)
@@ -518,6 +595,7 @@ def test_a_receiver_that_rejects_is_told_so(world: World) -> None:
     assert (classes(world.admin)[1:], finals(world)) == ([rejected], [rejected])
 
 
+@pytest.mark.rule("MQQB-3.1.5.8.10-1")
 def test_that_it_arrived_is_told_before_that_somebody_took_it(world: World) -> None:
     descriptor = open_descriptor(world.receiver, ORDERS)
     got: list[int] = []
@@ -527,6 +605,7 @@ def test_that_it_arrived_is_told_before_that_somebody_took_it(world: World) -> N
     assert (got, classes(world.admin)) == ([0], [REACHED, ACK])
 
 
+@pytest.mark.rule("MQQB-3.1.7.15-14")
 def test_an_administration_queue_of_the_receiver_gets_its_acknowledgment_there(world: World) -> None:
     here = make_queue(world.receiver, "admin")
     name = "DIRECT=OS:receiver\\private$\\admin"
@@ -550,6 +629,42 @@ def test_a_queue_with_a_journal_keeps_what_was_received(world: World) -> None:
     assert [position.message_reference.sent_time for position in journal.message_position_list] == [START]
 
 
+@pytest.mark.rule(
+    "MQQB-3.1.7.15-4", "MQQB-3.1.7.15-5", "MQQB-3.1.7.15-6", "MQQB-3.1.7.15-7", "MQQB-3.1.7.15-8"
+)
+@pytest.mark.parametrize(
+    ("aq", "queue"),
+    [
+        (2, f"PRIVATE={SENDER}\\00000005"),
+        (3, f"PRIVATE={RECEIVER}\\00000005"),
+        (5, "PUBLIC=00000000-0000-4000-8000-000000000001"),
+        (6, "PRIVATE=00000000-0000-4000-8000-000000000001\\00000005"),
+        (7, ADMIN),
+    ],
+)
+def test_an_administration_acknowledgment_goes_to_the_queue_that_the_message_names(
+    aq: int, queue: str
+) -> None:
+    asked: dict[str, Any] = {"acknowledge": ["pa"], "admin_queue": queue}
+    packet = message(queue=f"PRIVATE={RECEIVER}\\00000001", **asked)
+    made = administration_ack(RECEIVER, packet, REACHED)
+    assert made is not None
+    assert (packet.user_header.bit("aq"), made.user_header.format_name("destination_queue")) == (aq, queue)
+
+
+@pytest.mark.rule("MQQB-3.1.7.15-10", "MQQB-3.1.7.15-12")
+def test_an_administration_acknowledgment_says_the_rest_as_the_text_wants_it() -> None:
+    times: dict[str, Any] = {"time_to_reach_queue": 60, "time_to_be_received": 60}
+    made = administration_ack(RECEIVER, message(jn=1, jp=1, **times, **ALL), BAD_QUEUE)
+    assert made is not None
+    user, properties = made.user_header, made.message_properties_header
+    assert properties is not None
+    assert (user.bit("jn"), user.bit("jp"), properties.flags, properties.privacy_level) == (0, 0, 0, 0)
+    assert (made.base_header.time_to_reach_queue, user.time_to_be_received) == (0xFFFFFFFF, 0xFFFFFFFF)
+    assert (made.security_header, user.format_name("response_queue")) == (None, ORDERS)
+
+
+@pytest.mark.rule("MQQB-3.1.7.15-1", "MQQB-3.1.7.15-15")
 def test_names_that_are_none_are_acknowledged_to_nobody() -> None:
     packet = message(**ALL)
     assert administration_ack(RECEIVER, message(), ACK) is None
@@ -559,6 +674,7 @@ def test_names_that_are_none_are_acknowledged_to_nobody() -> None:
     assert administration_ack(RECEIVER, replace(packet, user_header=header), ACK) is None
 
 
+@pytest.mark.rule("MQQB-3.1.7.17-2", "MQQB-3.1.7.17-3", "MQQB-3.1.7.17-4", "MQQB-3.1.7.17-5")
 def test_the_acknowledgments_of_sequences_have_the_layout_of_the_text() -> None:
     queue = order_queue(SENDER, "192.0.2.21", direct=True)
     made = order_ack(queue, RECEIVER, TxSequenceID(ordinal=2, time_stamp=3), 7)
@@ -585,6 +701,11 @@ def test_the_acknowledgments_of_sequences_have_the_layout_of_the_text() -> None:
     assert made.user_header.queue_manager_address == NULL_GUID
     assert order_queue(SENDER, "2001:db8::1", direct=True) == "DIRECT=TCP:2001:db8::1\\PRIVATE$\\order_queue$"
     assert order_queue(SENDER, "nowhere", direct=True) == f"PRIVATE={SENDER}\\00000004"
-    for one in (made, final):
+    for one, class_, recoverable in ((made, MessageClass.MQMSG_CLASS_ORDER_ACK, 0), (final, ACK, 1)):
         assert isinstance(one, UserMessage)
+        user, properties = one.user_header, one.message_properties_header
+        assert properties is not None
+        assert (properties.label.text, properties.body_type, properties.flags) == ("QM Ordering Ack", 0, 0)
+        assert (user.bit("dm"), user.bit("jn"), user.bit("jp"), user.bit("aq")) == (recoverable, 0, 0, 0)
+        assert (properties.message_class, properties.privacy_level) == (class_, 0)
         assert one.base_header.flags == 0

@@ -129,6 +129,7 @@ def test_messages_that_are_received_meanwhile_arrive_once_and_are_acknowledged()
     assert sorted(map(int, journal(world.sender))) == list(range(60))
 
 
+@pytest.mark.rule("MQQB-3.1.7.1-2", "MQQB-3.1.7.1.3-9")
 def test_one_window_is_sent_and_the_rest_waits_for_acknowledgments() -> None:
     world = World(0, BinarySettings(window_size=10))
     wire = world.open()

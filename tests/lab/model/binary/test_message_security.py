@@ -20,7 +20,7 @@ from msmq_wire.wire.headers.security_header import SecurityHeader
 from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types.enumerations import EncryptionAlgorithm, MessageClass, PrivacyLevel
 from tests.lab.model.binary.world import ADMIN, World, bodies, classes, message
-from tests.sealing.sealed_scene import certificate, key, sealer_for
+from tests.sealing.sealed_scene import certificate, key, queue_lists, sealer_for
 
 INSECURE = BinarySettings(send_insecure_nacks=True)
 ALL: dict[str, Any] = {"acknowledge": ["pa", "na"], "admin_queue": ADMIN}
@@ -69,6 +69,7 @@ def stored(world: World) -> UserMessage:
     return packet
 
 
+@pytest.mark.rule("MQQB-3.1.5.8.3-2", "MQQB-3.1.5.8.3-3", "MQQB-3.1.7.1.4-2")
 @pytest.mark.parametrize("version", ["1.0", "2.0"])
 def test_a_signature_that_fits_is_put_down(world: World, version: Any) -> None:
     world.orders.authentication = True
@@ -79,6 +80,26 @@ def test_a_signature_that_fits_is_put_down(world: World, version: Any) -> None:
     assert header.bit("as") == AS[version]
 
 
+@pytest.mark.rule("MQQB-3.1.5.8.3-4", "MQQB-3.1.7.1.4-1")
+def test_a_signature_for_several_queues_is_put_down(world: World) -> None:
+    sign = MessageSigner(key(), certificate())
+    packet = message(multi_queue_format_header=queue_lists(), sign=sign, **ALL)
+    assert packet.multi_queue_format_header is not None
+    assert packet.multi_queue_format_header.signature is not None
+    assert reported(world, packet) == [REACHED]
+    header = stored(world).security_header
+    assert header is not None
+    assert header.bit("as") == AS["3.0"]
+
+
+@pytest.mark.rule(
+    "MQQB-3.1.5.8.3-16",
+    "MQQB-3.1.5.8.3-20",
+    "MQQB-3.1.7.1.5-1",
+    "MQQB-3.1.7.1.5-6",
+    "MQQB-3.1.7.1.5-7",
+    "MQQB-3.1.7.1.5-8",
+)
 def test_a_body_is_kept_open(world: World) -> None:
     assert reported(world, sealed(sign=MessageSigner(key(), certificate()))) == [REACHED]
     packet = stored(world)
@@ -90,6 +111,7 @@ def test_a_body_is_kept_open(world: World) -> None:
     assert (properties.privacy_level, properties.message_size) == (PrivacyLevel.NONE, 4)
 
 
+@pytest.mark.rule("MQQB-3.1.5.8.3-5")
 def test_what_says_of_itself_that_it_is_authenticated_is_not_believed(world: World) -> None:
     world.orders.authentication = True
     packet = message(security_header=SecurityHeader(), **ALL)
@@ -124,6 +146,7 @@ def _bad_signatures() -> list[Any]:
     ]
 
 
+@pytest.mark.rule("MQQB-3.1.5.8.3-5", "MQQB-3.1.5.8.3-6", "MQQB-3.1.5.8.3-11")
 @pytest.mark.parametrize("packet", _bad_signatures())
 def test_every_signature_that_fails_gets_the_same_answer(world: World, packet: UserMessage) -> None:
     assert reported(world, packet) == [BAD_SIGNATURE]
@@ -166,12 +189,14 @@ def _opened(packet: UserMessage, body: bytes) -> bytes | None:
     return opening.body
 
 
+@pytest.mark.rule("MQQB-3.1.5.8.3-12", "MQQB-3.1.5.8.3-13", "MQQB-3.1.5.8.3-21")
 @pytest.mark.parametrize("packet", _not_opened())
 def test_every_body_that_does_not_open_gets_the_same_answer(world: World, packet: UserMessage) -> None:
     assert reported(world, packet) == [BAD_ENCRYPTION]
     assert bodies(world.orders) == []
 
 
+@pytest.mark.rule("MQQB-3.1.5.8.3-7", "MQQB-3.1.5.8.3-14")
 def test_of_a_transactional_message_the_final_ack_says_the_same(world: World) -> None:
     for packet, expected in (
         (
@@ -204,6 +229,7 @@ def test_no_bytes_get_another_answer(data: bytes, blob: bytes, signature: bytes 
     assert LabSecurity([key()]).check(decode(encode(packet))) == expected
 
 
+@pytest.mark.rule("MQQB-3.1.5.8.3-1")
 def test_without_security_header_nothing_is_changed() -> None:
     packet = message()
     assert LabSecurity().check(packet) is packet

@@ -78,6 +78,7 @@ def acknowledge(world: World, number: int, identifier: TxSequenceID) -> None:
     world.local.ledger.order_acknowledged(as_ack(OrderAck, order_ack(queue, RECEIVER, identifier, number)))
 
 
+@pytest.mark.rule("MQQB-3.1.5.5.1-4")
 def test_messages_are_sent_by_priority_and_then_as_they_came() -> None:
     world = World(settings=BinarySettings(window_size=1))
     world.reachable = False
@@ -90,6 +91,7 @@ def test_messages_are_sent_by_priority_and_then_as_they_came() -> None:
     assert arrived(world) == [b"2", b"4", b"0", b"3", b"1", b"tx", b"6"]
 
 
+@pytest.mark.rule("MQQB-3.1.7.1.1-1")
 def test_messages_get_source_number_and_time(world: World) -> None:
     world.reachable = False
     bare = message()
@@ -105,6 +107,7 @@ def test_messages_get_source_number_and_time(world: World) -> None:
     assert following.message_id == 2
 
 
+@pytest.mark.rule("MQQB-3.1.7.1.1-1")
 def test_numbers_go_round_without_zero() -> None:
     manager = queue_manager("sender", SENDER, Timers())
     protocol = BinaryProtocol(manager, message_id_ordinal=0xFFFFFFFE)
@@ -113,6 +116,7 @@ def test_numbers_go_round_without_zero() -> None:
     assert [one.message_id for one in sent if one] == [0xFFFFFFFF, 1, 2]
 
 
+@pytest.mark.rule("MQQB-3.1.5.2-1", "MQQB-3.1.5.9-5", "MQQB-3.1.6.1-1", "MQQB-3.1.7.12-2")
 def test_a_connection_is_wanted_once_and_again_after_five_seconds() -> None:
     timers, wanted = Timers(), []
     protocol = BinaryProtocol(queue_manager("sender", SENDER, timers))
@@ -132,6 +136,7 @@ def test_a_connection_is_wanted_once_and_again_after_five_seconds() -> None:
     assert [time for time, _ in wanted] == [0, 5000, 10_000]
 
 
+@pytest.mark.rule("MQQB-3.1.7.12-2")
 def test_nobody_connects_while_nothing_waits(world: World) -> None:
     world.open()
     world.run(60_000)
@@ -143,6 +148,7 @@ def test_nobody_connects_while_nothing_waits(world: World) -> None:
     assert (len(world.wires), bodies(world.orders)) == (2, [b"body", b"later"])
 
 
+@pytest.mark.rule("MQQB-3.1.3.2-2", "MQQB-3.1.6.1-3", "MQQB-3.1.7.1.3-12", "MQQB-3.1.7.1.6-3")
 @pytest.mark.parametrize("kind", ["express", "recoverable", "transactional"])
 def test_what_was_sent_and_not_acknowledged_is_sent_again(world: World, kind: Any) -> None:
     wire = world.open()
@@ -156,6 +162,7 @@ def test_what_was_sent_and_not_acknowledged_is_sent_again(world: World, kind: An
     assert len(world.outgoing) == 0
 
 
+@pytest.mark.rule("MQQB-3.1.5.6-11", "MQQB-3.1.7.1.3-1", "MQQB-3.1.7.1.3-2", "MQQB-3.1.7.1.3-3")
 def test_a_sequence_has_places_and_a_new_one_begins_when_all_is_acknowledged(world: World) -> None:
     for _ in range(3):
         world.outgoing.send(message("transactional"))
@@ -207,6 +214,15 @@ def test_only_what_no_order_ack_covered_is_sent_again() -> None:
     assert numbers(world)[4:] == [(3, 2), (4, 3)]
 
 
+@pytest.mark.rule(
+    "MQQB-3.1.5.6-2",
+    "MQQB-3.1.5.6-3",
+    "MQQB-3.1.5.6-4",
+    "MQQB-3.1.5.6-6",
+    "MQQB-3.1.5.6-7",
+    "MQQB-3.1.5.6-8",
+    "MQQB-3.1.5.6-16",
+)
 def test_the_interval_grows_with_each_order_ack_until_nothing_is_unacknowledged() -> None:
     world = without_order_acks(6, resend_intervals=(10, 20, 30, 40))
     sequence = sequence_of(world)
@@ -227,6 +243,7 @@ def test_the_interval_grows_with_each_order_ack_until_nothing_is_unacknowledged(
     assert world.outcomes == ["ordered"] * 6
 
 
+@pytest.mark.rule("MQQB-3.1.2.6-1", "MQQB-3.1.5.6-16", "MQQB-3.1.6.5-3")
 def test_the_next_time_out_comes_after_the_interval_that_an_order_ack_left() -> None:
     world = without_order_acks(resend_intervals=(10, 20, 30, 40), cleanup_interval=1 << 40)
     sent = world.timers.now
@@ -242,6 +259,9 @@ def test_the_next_time_out_comes_after_the_interval_that_an_order_ack_left() -> 
     assert found == [sent // 1000 + after for after in (10, 10 + 30, 10 + 30 + 40, 10 + 30 + 40 + 40)]
 
 
+@pytest.mark.rule(
+    "MQQB-3.1.1.5-2", "MQQB-3.1.5.5.1-1", "MQQB-3.1.5.5.3-3", "MQQB-3.1.5.5.5-3", "MQQB-3.1.5.6-9"
+)
 @pytest.mark.parametrize("first", ["order_ack", "session_ack"])
 def test_a_transactional_message_leaves_when_both_acknowledgments_are_there(first: str) -> None:
     world = without_order_acks()
@@ -266,6 +286,7 @@ def test_a_transactional_message_leaves_when_both_acknowledgments_are_there(firs
     assert sequence_of(world).identifier.ordinal == identifier.ordinal + 1
 
 
+@pytest.mark.rule("MQQB-3.1.6.5-2")
 def test_what_has_an_order_ack_and_no_session_acknowledgment_is_sent_again_too() -> None:
     world = without_order_acks()
     for _ in range(2):
@@ -282,6 +303,7 @@ def test_what_has_an_order_ack_and_no_session_acknowledgment_is_sent_again_too()
     assert (world.outcomes, found.number, bodies(world.orders_tx)) == ([], 2, [b"body"] * 2)
 
 
+@pytest.mark.rule("MQQB-3.1.6.5-2")
 def test_what_is_sent_again_waits_for_another_session_acknowledgment() -> None:
     world = without_order_acks(1)
     world.run(29_000)
@@ -292,6 +314,7 @@ def test_what_is_sent_again_waits_for_another_session_acknowledgment() -> None:
     assert world.outcomes == ["ordered"]
 
 
+@pytest.mark.rule("MQQB-3.1.5.6-5", "MQQB-3.1.5.6-6")
 def test_last_ack_takes_the_number_that_came() -> None:
     world = without_order_acks(2)
     sequence = sequence_of(world)
@@ -314,6 +337,7 @@ def test_last_ack_takes_the_number_that_came() -> None:
     assert world.outcomes == ["ordered"] * 4
 
 
+@pytest.mark.rule("MQQB-3.1.3.2-1", "MQQB-3.1.3.2-2")
 def test_a_session_begins_with_the_first_interval_and_no_acknowledgment() -> None:
     world = without_order_acks(3)
     sequence = sequence_of(world)
@@ -328,6 +352,7 @@ def test_a_session_begins_with_the_first_interval_and_no_acknowledgment() -> Non
     assert world.outcomes == ["ordered"] * 3
 
 
+@pytest.mark.rule("MQQB-3.1.5.6-10")
 def test_a_final_ack_of_a_message_that_has_left_says_nothing_about_the_next_sequence() -> None:
     world = without_order_acks()
     first = world.sent(message("transactional", b"first", jp=1))
@@ -345,6 +370,7 @@ def test_a_final_ack_of_a_message_that_has_left_says_nothing_about_the_next_sequ
     assert journal(world.sender) == [b"first"]
 
 
+@pytest.mark.rule("MQQB-3.1.5.6-12")
 def test_an_order_ack_of_another_sequence_says_nothing(world: World) -> None:
     world.outgoing.send(message("transactional"))
     world.settle()
@@ -365,6 +391,7 @@ def test_an_order_ack_ahead_covers_what_was_sent_and_no_more() -> None:
     assert bodies(world.orders_tx) == [b"body"] * 5
 
 
+@pytest.mark.rule("MQQB-3.1.6.5-1", "MQQB-3.1.7.1.3-5")
 def test_without_an_order_ack_messages_are_sent_again_in_growing_intervals() -> None:
     quiet = BinarySettings(order_ack_timeout=1 << 40, cleanup_interval=1 << 40)
     world = World(receiver_settings=quiet, settings=BinarySettings(cleanup_interval=1 << 40))
@@ -385,6 +412,7 @@ def test_without_an_order_ack_messages_are_sent_again_in_growing_intervals() -> 
     assert world.wire.up
 
 
+@pytest.mark.rule("MQQB-3.1.7.1.2-1", "MQQB-3.1.7.1.2-2", "MQQB-3.1.7.1.2-4")
 def test_a_message_that_expires_while_it_waits_is_not_sent(world: World) -> None:
     world.reachable = False
     asked: dict[str, Any] = {"acknowledge": ["na"], "admin_queue": ADMIN}
@@ -401,6 +429,7 @@ def test_a_message_that_expires_while_it_waits_is_not_sent(world: World) -> None
     assert dead(world.sender, transactional=True) == [b"late tx"]
 
 
+@pytest.mark.rule("MQQB-3.1.7.1.3-6", "MQQB-3.1.7.1.6-2")
 def test_what_expires_in_the_middle_of_a_sequence_leaves_no_gap(world: World) -> None:
     kept = [
         world.outgoing.send(
@@ -427,6 +456,7 @@ def test_what_expires_in_the_middle_of_a_sequence_leaves_no_gap(world: World) ->
     assert [(one.number, one.previous) for one in world.story().streams[0].bridges] == [(3, 1)]
 
 
+@pytest.mark.rule("MQQB-3.1.5.5.4-1")
 @pytest.mark.parametrize("kind", ["express", "recoverable"])
 def test_an_acknowledged_message_is_journaled_where_its_sender_wants_it(world: World, kind: Any) -> None:
     world.outgoing.send(message(kind, b"kept", jp=1))
@@ -435,6 +465,7 @@ def test_an_acknowledged_message_is_journaled_where_its_sender_wants_it(world: W
     assert journal(world.sender) == [b"kept"]
 
 
+@pytest.mark.rule("MQQB-3.1.5.7-2", "MQQB-3.1.5.7-3")
 @pytest.mark.parametrize(
     ("class_", "outcome", "journaled", "died"),
     [
@@ -459,6 +490,7 @@ def test_a_final_ack_decides_also_before_the_order_ack(
     assert len(world.outgoing) == 0
 
 
+@pytest.mark.rule("MQQB-3.1.5.7-4")
 def test_a_final_ack_about_another_queue_manager_says_nothing(world: World) -> None:
     sent = world.sent(message("transactional", jn=1))
     header = transaction_of(sent)
@@ -501,6 +533,7 @@ def test_what_waits_for_who_came_first_gives_way(world: World) -> None:
     assert [len(queue) for queue in queues] == [0, 3, 3]
 
 
+@pytest.mark.rule("MQQB-3.1.5.2.3-5")
 def test_a_session_by_address_takes_whoever_is_there(world: World) -> None:
     world.open()
     world.run(30_000)
@@ -518,6 +551,7 @@ def test_a_session_by_address_takes_whoever_is_there(world: World) -> None:
     assert bodies(world.orders) == [b"body", b"to another"]
 
 
+@pytest.mark.rule("MQQB-3.1.7.1-3")
 def test_the_newest_session_of_a_queue_manager_gets_what_waits_for_it() -> None:
     world = World(settings=BinarySettings(send_insecure_nacks=True))
     asked: dict[str, Any] = {"acknowledge": ["pa"], "admin_queue": ADMIN}

@@ -26,6 +26,7 @@ def manager(identifier: GUID = RECEIVER) -> ModelQueueManager:
     return queue_manager("receiver", identifier, Timers())
 
 
+@pytest.mark.rule("MQQB-3.1.7.7-2", "MQQB-3.1.7.7-3", "MQQB-3.1.7.7-4")
 def test_the_published_request_is_answered_as_there() -> None:
     one = manager(GUID.parse("43cd8907-394c-8f11-4445-9078909ea0fc"))
     answer = PingResponder(one).answer(frame("ping/frame_1_request"), SOURCE)
@@ -35,12 +36,14 @@ def test_the_published_request_is_answered_as_there() -> None:
     assert answer[2:] == frame("ping/frame_2_response")[2:]
 
 
+@pytest.mark.rule("MQQB-3.1.7.7-2")
 def test_who_accepts_nobody_says_so() -> None:
     assert PingResponder(manager()).answer(ping(7), SOURCE, accepting=False) == (
         bytes.fromhex("0200485507000000") + bytes(RECEIVER)
     )
 
 
+@pytest.mark.rule("MQQB-3.1.5.1.1-7", "MQQB-3.1.7.7-1")
 @pytest.mark.parametrize(
     "data", [b"", frame("ping/wrong_signature"), frame("ping/cut_in_qm_guid"), bytes(25)]
 )
@@ -54,6 +57,7 @@ def test_any_datagram_is_answered_with_a_ping_or_not_at_all(data: bytes) -> None
     assert answer is None or (len(answer) == 24 and data[2:8] == answer[2:8])
 
 
+@pytest.mark.rule("MQQB-3.1.7.7-4")
 def test_an_answer_is_not_answered() -> None:
     responder = PingResponder(manager())
     assert responder.answer(ping(7, source=RECEIVER), SOURCE) is None
@@ -115,6 +119,18 @@ def test_what_is_remembered_of_pings_is_bounded() -> None:
     assert sources < 2_000_000
 
 
+@pytest.mark.rule(
+    "MQQB-3.1.5.2.2-2",
+    "MQQB-3.1.7.6-1",
+    "MQQB-3.1.7.6-2",
+    "MQQB-3.1.7.6-3",
+    "MQQB-3.1.7.6-5",
+    "MQQB-3.1.7.8-1",
+    "MQQB-3.1.7.8-2",
+    "MQQB-3.1.7.8-3",
+    "MQQB-3.1.7.8-4",
+    "MQQB-3.1.7.9-1",
+)
 def test_a_request_has_the_next_cookie_and_waits_for_its_answer() -> None:
     one = manager(SENDER)
     seen: list[bool] = []
@@ -131,6 +147,7 @@ def test_a_request_has_the_next_cookie_and_waits_for_its_answer() -> None:
     assert seen == [True]
 
 
+@pytest.mark.rule("MQQB-3.1.6.8-1", "MQQB-3.1.7.6-4", "MQQB-3.1.7.6-5")
 def test_an_answer_that_refuses_or_does_not_come_is_no() -> None:
     one = manager(SENDER)
     seen: list[bool] = []

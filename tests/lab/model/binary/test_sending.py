@@ -96,6 +96,9 @@ def scene() -> Scene:
     return Scene()
 
 
+@pytest.mark.rule(
+    "MQQB-3.1.7.1-4", "MQQB-3.1.7.1.1-2", "MQQB-3.1.7.1.6-1", "MQQB-3.1.7.12-4", "MQQB-3.1.7.16-1"
+)
 @pytest.mark.parametrize("kind", ["express", "recoverable", "transactional"])
 def test_a_message_for_another_queue_manager_arrives_there_and_leaves_its_outgoing_queue(kind: Kind) -> None:
     scene = Scene()
@@ -109,6 +112,7 @@ def test_a_message_for_another_queue_manager_arrives_there_and_leaves_its_outgoi
     assert scene.reasons == [MessageClass.MQMSG_CLASS_ACK_REACH_QUEUE]
 
 
+@pytest.mark.rule("MQQB-3.1.7.1-1", "MQQB-3.1.7.12-3")
 def test_what_is_sent_waits_until_the_other_queue_manager_can_be_reached(scene: Scene) -> None:
     scene.reachable = False
     for number in range(3):
@@ -119,6 +123,7 @@ def test_what_is_sent_waits_until_the_other_queue_manager_can_be_reached(scene: 
     assert (scene.waiting(), bodies(scene.orders)) == ([], [b"0", b"1", b"2"])
 
 
+@pytest.mark.rule("MQQB-3.1.5.2.1-1", "MQQB-3.1.5.2.1-2", "MQQB-3.1.5.2.1-3", "MQQB-3.1.7.4-1")
 def test_one_session_leads_to_an_address_whatever_queues_are_named_there(scene: Scene) -> None:
     scene.send(b"1")
     scene.send(b"2", "DIRECT=OS:RECEIVER\\private$\\Orders")
@@ -138,6 +143,7 @@ def test_addresses_to_which_nothing_leads_any_more_are_forgotten(scene: Scene) -
     assert bodies(scene.orders) == [b"body", b"body", b"again"]
 
 
+@pytest.mark.rule("MQQB-3.1.7.11-1")
 @pytest.mark.parametrize("commits", [True, False])
 def test_what_is_sent_in_a_transaction_goes_when_it_commits(scene: Scene, commits: bool) -> None:
     transaction = create_transaction(scene.sender, UOW)
@@ -160,6 +166,7 @@ def test_what_is_sent_in_a_transaction_goes_when_it_commits(scene: Scene, commit
     assert bodies(scene.orders_tx) == [b"body"] * commits
 
 
+@pytest.mark.rule("MQQB-3.1.7.12-1")
 @pytest.mark.parametrize(
     "name",
     [
@@ -175,6 +182,7 @@ def test_what_the_binary_protocol_does_not_carry_or_cannot_find_stays(scene: Sce
     assert (scene.wanted, scene.waiting(name)) == ([], [b"body"])
 
 
+@pytest.mark.rule("MQQB-3.1.7.12-1")
 def test_a_locked_queue_sends_nothing(scene: Scene) -> None:
     scene.sender.hardened_security = True
     scene.send()
@@ -215,6 +223,7 @@ def test_a_purged_outgoing_queue_sends_nothing_and_tells_nobody(scene: Scene) ->
     assert (bodies(scene.orders), bodies(scene.admin)) == ([], [])
 
 
+@pytest.mark.rule("MQQB-3.1.7.1.2-3")
 def test_what_came_too_late_to_be_sent_is_told_once(scene: Scene) -> None:
     scene.reachable = False
     scene.send(admin_queue=ADMIN, acknowledge=("na", "nr"), time_to_reach_queue=60, sent_time=1_795_166_047)
@@ -271,6 +280,7 @@ def test_a_refused_transactional_message_leaves_with_the_class_of_its_final_ack(
     assert scene.reasons == [MessageClass.MQMSG_CLASS_NACK_BAD_DST_Q]
 
 
+@pytest.mark.rule("MQQB-3.1.7.16-2")
 def test_a_message_that_is_put_back_is_not_sent_twice(scene: Scene) -> None:
     scene.reachable = False
     scene.send()
@@ -306,6 +316,20 @@ def sending(scene: Scene, name: str = ORDERS_TX) -> tuple[OutgoingQueue, Outgoin
     return queue, queue.outgoing_transfer_info_reference
 
 
+@pytest.mark.rule(
+    "MQQB-3.1.1.5-1",
+    "MQQB-3.1.5.4.2-3",
+    "MQQB-3.1.5.4.2-7",
+    "MQQB-3.1.5.6-13",
+    "MQQB-3.1.5.6-14",
+    "MQQB-3.1.5.6-15",
+    "MQQB-3.1.5.8.6-8",
+    "MQQB-3.1.5.8.8-8",
+    "MQQB-3.1.5.8.8-9",
+    "MQQB-3.1.5.8.8-10",
+    "MQQB-3.1.5.8.8-12",
+    "MQQB-3.1.7.1.3-4",
+)
 def test_an_administrator_sees_how_far_a_sequence_is_at_both_ends() -> None:
     scene = Scene()
     scene.send(b"one", BY_ADDRESS_TX, "transactional", jn=1)
@@ -343,6 +367,14 @@ def test_an_administrator_sees_how_far_a_sequence_is_at_both_ends() -> None:
     assert source.last_access_time == START + 2
 
 
+@pytest.mark.rule(
+    "MQQB-3.1.5.2-2",
+    "MQQB-3.1.5.2-3",
+    "MQQB-3.1.5.2.3-10",
+    "MQQB-3.1.5.2.3-12",
+    "MQQB-3.1.5.3.2-7",
+    "MQQB-3.1.5.4.2-6",
+)
 def test_a_queue_that_cannot_connect_waits_and_one_without_a_way_is_inactive() -> None:
     scene = Scene()
     scene.reachable = False
@@ -367,6 +399,7 @@ def test_a_queue_that_cannot_connect_waits_and_one_without_a_way_is_inactive() -
     assert sending(scene, "DIRECT=OS:nowhere\\private$\\orders")[0].state is OutgoingQueueState.INACTIVE
 
 
+@pytest.mark.rule("MQQB-3.1.5.2-3")
 def test_why_there_is_no_connection_stands_in_its_history() -> None:
     scene = Scene()
     scene.remote.accepting = False
@@ -374,6 +407,7 @@ def test_why_there_is_no_connection_stands_in_its_history() -> None:
     assert sending(scene, ORDERS)[0].connection_history[-1].status == ConnectionStatus.CONNECTION_REFUSED
 
 
+@pytest.mark.rule("MQQB-3.1.7.12-1", "MQQB-3.1.7.13-5", "MQQB-3.1.7.14-1", "MQQB-3.1.7.14-2")
 def test_what_is_paused_comes_back_from_its_way_and_goes_when_it_is_resumed() -> None:
     scene = Scene()
     scene.reachable = False
@@ -390,6 +424,7 @@ def test_what_is_paused_comes_back_from_its_way_and_goes_when_it_is_resumed() ->
     assert bodies(scene.orders) == [b"1", b"2"]
 
 
+@pytest.mark.rule("MQQB-3.1.7.13-1", "MQQB-3.1.7.13-2", "MQQB-3.1.7.13-3", "MQQB-3.1.7.13-4")
 def test_who_pauses_a_queue_tells_the_other_side_to_send_one_at_a_time() -> None:
     scene = Scene()
     # Its acknowledgment comes back in the session, and is not acknowledged yet.
@@ -410,6 +445,7 @@ def test_who_pauses_a_queue_tells_the_other_side_to_send_one_at_a_time() -> None
     assert client.close_reason == "idle"
 
 
+@pytest.mark.rule("MQQB-3.1.5.9-1", "MQQB-3.1.7.1.3-14")
 def test_a_queue_whose_session_was_idle_is_disconnected() -> None:
     scene = Scene()
     scene.send(name=ORDERS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,6 +18,7 @@ def sent(recoverable: list[bool]) -> SentCounts[int]:
     return counts
 
 
+@pytest.mark.rule("MQQB-3.1.5.5.2-1", "MQQB-3.1.7.1.3-7")
 def test_an_acknowledgment_covers_all_up_to_its_number() -> None:
     counts = sent([False] * 5)
     assert counts.acknowledge(SessionHeader(ack_sequence_number=3)) == ([1, 2, 3], [])
@@ -27,6 +29,7 @@ def test_an_acknowledgment_covers_all_up_to_its_number() -> None:
     assert (counts.unacknowledged, counts.waiting) == (0, False)
 
 
+@pytest.mark.rule("MQQB-3.1.5.5.3-1", "MQQB-3.1.5.5.3-2", "MQQB-3.1.7.1.3-8")
 def test_flags_name_stored_packets_from_the_lowest_number_on() -> None:
     counts = sent([True, False, True, True, True])
     header = SessionHeader(recoverable_msg_ack_seq_number=2, recoverable_msg_ack_flags=0b101)
@@ -48,6 +51,9 @@ def test_flags_of_what_was_not_sent_say_nothing() -> None:
     assert counts.acknowledge(header) == ([], [1, 2])
 
 
+@pytest.mark.rule(
+    "MQQB-3.1.5.8.7-5", "MQQB-3.1.5.8.7-7", "MQQB-3.1.6.4-4", "MQQB-3.1.6.4-5", "MQQB-3.1.6.4-8"
+)
 def test_a_header_names_the_lowest_recoverable_number_that_was_not_acknowledged() -> None:
     counts, nothing = ReceivedCounts(), sent([])
     for recoverable in (False, True, True):
