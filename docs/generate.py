@@ -79,7 +79,8 @@ def generated() -> dict[Path, str]:
     }
     fill(DOCS / "com.md", "Queue objects: calls over COM", blocks)
     fill(DOCS / "bodies.md", "Message bodies", {"kinds": bodies.kinds_block()})
-    fill(DOCS / "srmp.md", "SRMP: messages over HTTP", {"elements": srmp.elements_block()})
+    blocks = {"answers": srmp.answers_block(), "elements": srmp.elements_block()}
+    fill(DOCS / "srmp.md", "SRMP: messages over HTTP", blocks)
     fill(DOCS / "anomalies.md", "Anomaly codes", {"anomalies": anomalies.block()})
     fill(DOCS / "findings.md", "Findings", {"index": findings.index()})
     title = "What a capture can and cannot tell"

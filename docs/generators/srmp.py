@@ -1,14 +1,16 @@
-"""The elements of an SRMP envelope: every element with its fields, from the declarations."""
+"""The elements of an SRMP envelope with their fields, and the answers of the lab, from the declarations."""
 
 from __future__ import annotations
 
 from docs.generators.markers import code, table
 from docs.generators.structures import documentation
 from docs.generators.wording import redacted_with
+from msmq_wire.lab.srmp_outcome import SrmpOutcome
+from msmq_wire.spec import SpecRef
 from msmq_wire.srmp.elements.envelope import SrmpEnvelope
 from msmq_wire.srmp.xml.fields import Child, Children, XmlAttribute, XmlField, XmlStruct, xml_fields
 
-__all__ = ["elements", "elements_block"]
+__all__ = ["answers_block", "elements", "elements_block"]
 
 _KINDS = {
     "Text": "text",
@@ -20,6 +22,15 @@ _KINDS = {
     "Names": "format names",
     "Flag": "empty",
 }
+
+
+def answers_block() -> str:
+    """How the lab answers a POST."""
+    rows = [
+        (str(one.status), one.reason or "the message is in its queue", SpecRef("MC-MQSRM", one.section))
+        for one in SrmpOutcome
+    ]
+    return table(("Status", "What is said", "Section"), rows)
 
 
 def elements(root: type[XmlStruct] = SrmpEnvelope) -> list[type[XmlStruct]]:

@@ -1,7 +1,7 @@
 """SRMP over HTTP: messages that are posted, and a plain list of the queues. [MC-MQSRM] 2.1
 
-The rule kept here: every request is answered once, in its order. 200 says that the message is in its queue,
-500 that it is not; what is no request for this server ends the connection with 400. One request is answered
+The rule kept here: every request is answered once, in its order. What a status says of a message is declared
+in `SrmpOutcome`; what is no request for this server ends the connection with 400. One request is answered
 in a turn of the loop, and none while the client does not read (`Backpressure`).
 """
 
@@ -25,7 +25,8 @@ from msmq_wire.lab.log import LabLog
 from msmq_wire.lab.model.events.enqueue import enqueue_message
 from msmq_wire.lab.model.events.queue import queue_key
 from msmq_wire.lab.queue_manager import LabQueueManager
-from msmq_wire.lab.srmp_message import SrmpRefusal, srmp_message
+from msmq_wire.lab.srmp_message import UNIDENTIFIED, srmp_message
+from msmq_wire.lab.srmp_outcome import OUTCOME_OF_ENQUEUE, SrmpAnswer, SrmpOutcome
 from msmq_wire.srmp.http.framer import HttpFramer
 from msmq_wire.srmp.http.message import HttpMessage
 
@@ -71,11 +72,16 @@ def response(
     return "\r\n".join([*head, "", ""]).encode("ascii") + content
 
 
+def _bare(host: str) -> str:
+    return host.casefold().removesuffix(".")
+
+
 class HttpServer:
     """Serves HTTP for a queue manager; `close` it before the loop ends.
 
-    ``names`` are the hosts for which it answers, besides loopback and the address that a client reached. A
-    page in a browser can have its own name point to this server, and so another name is refused.
+    ``names`` are those of this host, besides loopback and the address that a client reached. It answers for
+    ``neighbours``, too, and takes nothing for their queues. A page in a browser can have its own name point
+    to this server, and so another name is refused.
     """
 
     def __init__(
@@ -84,6 +90,7 @@ class HttpServer:
         clock: LoopClock,
         *,
         names: Collection[str] = (),
+        neighbours: Collection[str] = (),
         capture: CaptureWriter | None = None,
         faults: FaultPlan | None = None,
         seed: int = 0,
@@ -94,11 +101,12 @@ class HttpServer:
         self.open: ConnectionTable[_HttpConnection] = ConnectionTable(_CONNECTIONS, _HELD)
         self._manager = manager
         self._names = {"localhost", *(one.casefold() for one in names)}
+        self._neighbours = {one.casefold() for one in neighbours} - self._names
         self._clock = clock
         self._faults = faults
         self._seed = seed
         self._count = 0
-        self._known: OrderedDict[str, None] = OrderedDict()
+        self._known: OrderedDict[bytes, None] = OrderedDict()
         self._listeners: list[asyncio.Server] = []
         self._round: asyncio.TimerHandle | None = None
 
@@ -149,34 +157,42 @@ class HttpServer:
             return response(200, self._queues(), "application/json")
         if request.method != "POST":
             return response(404)
-        status, said = (500, "refused on request") if refuse else self._take(request, peer)
-        self.log.say("srmp-post", peer=peer, target=request.target, status=status, reason=said or None)
-        return response(status, said.encode("utf-8", "replace"))
+        answer = SrmpAnswer(SrmpOutcome.FAULT) if refuse else self._take(request, peer, here)
+        status = answer.outcome.status
+        self.log.say("srmp-post", peer=peer, target=request.target, status=status, reason=answer.text or None)
+        return response(status, answer.text.encode("utf-8", "replace"))
 
-    def _take(self, request: HttpMessage, peer: str) -> tuple[int, str]:
+    def _take(self, request: HttpMessage, peer: str, here: str) -> SrmpAnswer:
         with self._clock.event():
-            found = srmp_message(self._manager, request)
-            if isinstance(found, SrmpRefusal):
-                return 500, found.reason
+            found = srmp_message(self._manager, request, lambda host: self._is_here(host, here))
+            if isinstance(found, SrmpAnswer):
+                return found
             queue, message = found
             message.source_address = peer
             # A sender that got no answer posts the same bytes again.
-            name = f"{message.identifier.hex()} {queue_key(queue.pathname)}"
-            if name in self._known:
-                self._known.move_to_end(name)
-                return 200, ""
-            if enqueue_message(queue, message):
-                return 500, "there is no room"
-            self._known[name] = None
-            if len(self._known) > _HISTORY:
-                self._known.popitem(last=False)
-        return 200, ""
+            if message.identifier in self._known:
+                self._known.move_to_end(message.identifier)
+                return SrmpAnswer(SrmpOutcome.DUPLICATE)
+            outcome = OUTCOME_OF_ENQUEUE[enqueue_message(queue, message)]
+            # What found no room can come again.
+            if outcome is SrmpOutcome.ENQUEUED and message.identifier != UNIDENTIFIED:
+                self._known[message.identifier] = None
+                if len(self._known) > _HISTORY:
+                    self._known.popitem(last=False)
+        return SrmpAnswer(outcome)
 
     def _answers_for(self, host: str, here: str) -> bool:
         found = _HOST.fullmatch(host.strip())
         if found is None:
             return False
-        name = (found[1] or found[2]).casefold().removesuffix(".")
+        name = found[1] or found[2]
+        return self._is_here(name, here) or _bare(name) in self._neighbours
+
+    def _is_here(self, host: str, here: str) -> bool:
+        """Whether a host is this one, for a client that reached it at the address ``here``."""
+        name = _bare(host)
+        if name in self._neighbours:
+            return False
         try:
             address = ipaddress.ip_address(name)
         except ValueError:

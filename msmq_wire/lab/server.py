@@ -269,6 +269,7 @@ class LabServer(Closing):
             self.manager,
             self.clock,
             names=self._host_names(),
+            neighbours=self._neighbours,
             capture=capture,
             faults=faults,
             seed=seed,
@@ -334,7 +335,7 @@ class LabServer(Closing):
     def _host_names(self) -> set[str]:
         """The names and addresses that clients may have for this lab."""
         settings = self._settings
-        known = {settings.computer_name, settings.host, socket.gethostname(), *settings.neighbours}
+        known = {settings.computer_name, settings.host, socket.gethostname()}
         return known.union(self.manager.addresses).difference(_EVERY_ADDRESS)
 
     def _own_interfaces(self) -> list[InterfaceServer]:

@@ -12,7 +12,8 @@ from msmq_wire.wire.private import ENDPOINT, FILE, PUBLIC
 
 _DOCUMENTS = {
     "MQRR": "MS-MQRR", "MQQP": "MS-MQQP", "MQMP": "MS-MQMP", "MQQB": "MS-MQQB", "MQMQ": "MS-MQMQ",
-    "MQDMPR": "MS-MQDMPR", "MQBR": "MS-MQBR", "MQAC": "MC-MQAC", "MQMR": "MS-MQMR", "RPCE": "MS-RPCE",
+    "MQDMPR": "MS-MQDMPR", "MQBR": "MS-MQBR", "MQAC": "MC-MQAC", "MQMR": "MS-MQMR", "MQSRM": "MC-MQSRM",
+    "RPCE": "MS-RPCE",
 }  # fmt: skip
 
 

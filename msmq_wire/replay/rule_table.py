@@ -32,10 +32,11 @@ PARTS = {
     "shared_events": "Shared events, [MS-MQDMPR]",
     "routing": "Routing, [MS-MQBR]",
     "binary": "Binary protocol, [MS-MQQB]",
+    "srmp": "SRMP, [MC-MQSRM]",
 }
 JUDGED = ("remote_read", "qm2qm", "qmcomm", "qmcomm2", "qmmgmt", "receive_current")
 """The parts whose rows a replay checks, or says why not."""
-FOUND = ("binary",)
+FOUND = ("binary", "srmp")
 """The parts whose checks are rules of findings and codes of anomalies."""
 REASONS = {
     "elsewhere": "it is told as the breach of another rule, which says the same of the same answer",

@@ -19,7 +19,7 @@ ORDER_ACK = "MSMQ:QM Ordering Ack"
 MESSAGE_ID = re.compile(rf"uuid:([0-9]{{1,20}})@({GUID.pattern})")
 """Id of a message: its number, and the GUID of its queue manager."""
 _STREAM_ID = re.compile(rf"uid:{GUID.pattern}\\([0-9]{{1,20}})")
-_WEB = ("http://", "https://")
+WEB = ("http://", "https://")
 _MULTICAST = "MSMQ:MULTICAST="
 
 
@@ -130,7 +130,7 @@ def _action(header: SrmpHeader) -> Iterator[Breach]:
 def _destination(header: SrmpHeader) -> Iterator[Breach]:
     if header.path is None or header.path.to is None:
         return
-    if not header.path.to.lower().startswith((*_WEB, _MULTICAST.lower())):
+    if not header.path.to.lower().startswith((*WEB, _MULTICAST.lower())):
         message = f"neither http://, https:// nor {_MULTICAST}"
         yield Breach("path.to", message, "header.path.to", "2.2.4.2")
 
@@ -148,7 +148,7 @@ def _receipt_queues(header: SrmpHeader) -> Iterator[Breach]:
         start = header.stream.start
         queues.append(("stream.start.send_receipts_to", start.send_receipts_to, "2.2.5.3.4"))
     for path, queue, section in queues:
-        if queue is not None and not queue.lower().startswith(_WEB):
+        if queue is not None and not queue.lower().startswith(WEB):
             owner, _, name = path.rpartition(".")
             code = f"{owner.rpartition('.')[2]}.{name.replace('_', '-')}"
             yield Breach(code, "neither http:// nor https://", f"header.{path}", section)
