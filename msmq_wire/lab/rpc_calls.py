@@ -19,7 +19,12 @@ import msgspec
 
 from msmq_wire.errors import EncodeError
 from msmq_wire.lab.faults import ConnectionFaults
-from msmq_wire.lab.model.interface_server import CallResult, ClientAssociation, InterfaceServer
+from msmq_wire.lab.model.interface_server import (
+    BAD_STUB_DATA,
+    CallResult,
+    ClientAssociation,
+    InterfaceServer,
+)
 from msmq_wire.lab.rpc_fragments import JoinedStub, fragments
 from msmq_wire.lab.rpc_negotiation import AcceptedContext, stub_syntax
 from msmq_wire.lab.rpc_service import RpcService
@@ -43,24 +48,12 @@ from msmq_wire.rpc.types.context_handle import ContextHandle
 
 _REQUEST_TOO_LARGE = 0x00000005  # [MS-RPCE] 3.3.3.5.4
 _SECURITY_PACKAGE = 0x00000721
-_BAD_STUB_DATA = 0x000006F7
-_INVALID_TAG = 0x1C000006
-_INVALID_BOUND = 0x1C000007
 _UNSPECIFIED = 0x1C000012
 _CONTEXT_MISMATCH = 0x1C00001A
 _INVALID_CONTEXT_ID = 0x1C00001C
 _NO_SUCH_METHOD = 0x1C010002
 _NO_SUCH_INTERFACE = 0x1C010003
 _TOO_BUSY = 0x1C010014
-_STUB_FAULTS = {
-    "ndr.union-tag": _INVALID_TAG,
-    "ndr.range": _INVALID_BOUND,
-    "ndr.size-is": _INVALID_BOUND,
-    "ndr.length-is": _INVALID_BOUND,
-    "ndr.array-offset": _INVALID_BOUND,
-    "ndr.past-max-count": _INVALID_BOUND,
-}
-"""What is told of a stub that decodes and breaks a rule of marshalling; of any other rule, bad stub data."""
 
 
 class _Incoming(msgspec.Struct, eq=False):
@@ -180,9 +173,7 @@ class RpcCalls:
             return
         server, method, syntax = found
         stub = inspect_stub(method.request, incoming.stub.join(), stub_syntax(syntax, first.big_endian))
-        problem = _stub_problem(stub)
-        if problem is None:
-            problem = self._handle_problem(method, stub.value)
+        problem = BAD_STUB_DATA if _is_refused(stub) else self._handle_problem(method, stub.value)
         if problem is not None:
             self.fault(first.call_id, first.context_id, problem)
             return
@@ -272,12 +263,9 @@ class RpcCalls:
         )
 
 
-def _stub_problem(stub: InspectedStub) -> int | None:
-    """The status of a fault for a stub that the RPC runtime refuses; it knows no rules of the protocol."""
-    if stub.error is not None:
-        return _BAD_STUB_DATA
-    broken = next((one.code for one in stub.anomalies if one.code.startswith("ndr.")), None)
-    return None if broken is None else _STUB_FAULTS.get(broken, _BAD_STUB_DATA)
+def _is_refused(stub: InspectedStub) -> bool:
+    """Whether the RPC runtime refuses a stub; it knows no rules of the protocol."""
+    return stub.error is not None or any(one.code.startswith("ndr.") for one in stub.anomalies)
 
 
 def refusal(method: Method) -> CallResult:

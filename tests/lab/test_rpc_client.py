@@ -32,7 +32,7 @@ from tests.lab.conftest import REFUSED, SmallServer
 
 RR = rr.INTERFACE
 PORT, OPEN, CLOSE, CLOSE_CURSOR, PURGE, RECEIVE, ENLIST = 0, 2, 3, 5, 6, 7, 12
-MISMATCH, BAD_STUB, INVALID_BOUND = 0x1C00001A, 0x6F7, 0x1C000007
+MISMATCH, BAD_STUB_DATA = 0x1C00001A, 0x6F7
 
 
 async def connected(port: int, **options: object) -> RpcClient:
@@ -301,7 +301,7 @@ async def test_what_is_out_of_the_range_of_the_interface_is_not_served(small_ser
         handle = await opened(client)
         request = rr.EndReceiveRequest(ph_context=handle, dw_ack=3)
         small_server.r_end_receive = None  # type: ignore[attr-defined]  # never called
-        assert await client.call(RR, 9, request) == CallResult(fault=INVALID_BOUND)
+        assert await client.call(RR, 9, request) == CallResult(fault=BAD_STUB_DATA)
 
 
 def test_an_answer_that_cannot_be_encoded_is_a_fault_and_a_complaint(small_server: SmallServer) -> None:

@@ -17,6 +17,9 @@ from msmq_wire.rpc.interfaces.method import Interface, Method
 from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.wire.types.guid import GUID
 
+BAD_STUB_DATA = 0x000006F7
+"""RPC_X_BAD_STUB_DATA: the fault for every request that the RPC runtime refuses. [MS-RPCE] 3.1.3.5.2"""
+
 
 class CallResult(msgspec.Struct, frozen=True):
     """What came of a call: the value of the response, or the status of a fault."""

@@ -44,7 +44,7 @@ _RECEIVE, _SEND, _PEEK, _ADMIN = (
 _TO_MOVE = frozenset({int(AccessMode.MQ_MOVE_ACCESS)})
 _TO_OPEN = frozenset({_RECEIVE, _SEND, _PEEK, _RECEIVE | _ADMIN, _PEEK | _ADMIN})
 _LARGEST_PACKET, _LARGEST_NAME, _LARGEST_COOKIE = 0x0042_0000, 524_288, 131_072
-_BOUND = {"a fault, nca_s_fault_invalid_bound": "a fault: the number is out of its bounds"}
+_BOUND = {"a fault, RPC_X_BAD_STUB_DATA": "a fault: the number is out of its bounds"}
 
 
 def _zero(name: str) -> Broken:

@@ -13,7 +13,7 @@ from msmq_wire.lab.model.data.enumerations import QueueAccessType, RemoteReadSta
 from msmq_wire.lab.model.events.message import purge_queue
 from msmq_wire.lab.model.events.position import cancel_waiting_message_read_request, close_cursor
 from msmq_wire.lab.model.events.queue import close_queue
-from msmq_wire.lab.model.interface_server import InterfaceServer, ServerCall
+from msmq_wire.lab.model.interface_server import BAD_STUB_DATA, InterfaceServer, ServerCall
 from msmq_wire.lab.model.qm2qm.entries import (
     OpenQueueEntry,
     OpenQueueEntryCollection,
@@ -28,8 +28,6 @@ from msmq_wire.rpc.statuses import Status
 
 CONTEXT_MISMATCH = 0x1C00001A
 """nca_s_fault_context_mismatch: the client holds no such context handle. [C706] appendix E"""
-INVALID_BOUND = 0x1C000007
-"""nca_s_fault_invalid_bound: a value is out of its range. [C706] appendix E"""
 
 _HIGHEST_MQS = 16
 _RECEIVING = (
@@ -58,7 +56,7 @@ class Qm2qmQueues(InterfaceServer):
     def remote_qm_open_queue(self, call: ServerCall, request: qm2qm.RemoteQMOpenQueueRequest) -> None:
         """RemoteQMOpenQueue. [MS-MQQP] 3.1.4.3"""
         if request.dw_mqs > _HIGHEST_MQS:
-            call.throw(INVALID_BOUND)
+            call.throw(BAD_STUB_DATA)
             return
         old = self.configuration.windows_2000
         if (

@@ -21,9 +21,9 @@ from msmq_wire.lab.model.events.message import (
     peek_next_message,
     read_message_by_lookup_identifier,
 )
-from msmq_wire.lab.model.interface_server import CallResult, ClientAssociation, ServerCall
+from msmq_wire.lab.model.interface_server import BAD_STUB_DATA, CallResult, ClientAssociation, ServerCall
 from msmq_wire.lab.model.qm2qm.entries import OpenQueueEntry, RemoteReadEntry
-from msmq_wire.lab.model.qm2qm.queues import CONTEXT_MISMATCH, INVALID_BOUND, Qm2qmQueues, may_receive
+from msmq_wire.lab.model.qm2qm.queues import CONTEXT_MISMATCH, Qm2qmQueues, may_receive
 from msmq_wire.rpc.constants import PortProtocol, ReceiveAction, RemoteReadAck
 from msmq_wire.rpc.interfaces import Role, qm2qm
 from msmq_wire.rpc.interfaces.shared_parameters import NoParameters, PortResponse
@@ -120,7 +120,7 @@ class Qm2qmServer(Qm2qmQueues):
         wanted = request.lp_remote_read_desc2.p_remote_read_desc
         answer = _answering2(call, request)
         if wanted is not None and wanted.dw_size > _LARGEST_PACKET:
-            call.throw(INVALID_BOUND)
+            call.throw(BAD_STUB_DATA)
             return
         found = self._lookup_queue(wanted, request.lookup_id)
         if wanted is None or isinstance(found, Status):
@@ -144,7 +144,7 @@ class Qm2qmServer(Qm2qmQueues):
         if entry is None and not handle.null:
             call.throw(CONTEXT_MISMATCH)
         elif request.dw_ack not in (RemoteReadAck.RR_NACK, RemoteReadAck.RR_ACK):
-            call.throw(INVALID_BOUND)
+            call.throw(BAD_STUB_DATA)
         elif entry is None:
             call.reply(qm2qm.HandleResponse(pph_context=handle, status=Status.MQ_ERROR_INVALID_HANDLE))
         elif self.configuration.search_open_queues and not self._open(entry.open_queue_descriptor_handle):
@@ -174,7 +174,7 @@ class Qm2qmServer(Qm2qmQueues):
     def _start(self, call: ServerCall, wanted: RemoteReadDesc | None, answer: _Answering) -> None:
         """The steps that RemoteQMStartReceive and RemoteQMStartReceive2 have in common."""
         if wanted is not None and wanted.dw_size > _LARGEST_PACKET:
-            call.throw(INVALID_BOUND)
+            call.throw(BAD_STUB_DATA)
             return
         found = self._queue(wanted)
         if wanted is None or isinstance(found, Status):

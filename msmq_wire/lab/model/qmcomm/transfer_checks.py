@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from msmq_wire.lab.model.interface_server import BAD_STUB_DATA
 from msmq_wire.rpc.constants import ReceiveAction, TransferType
 from msmq_wire.rpc.ndr import NullPointee
 from msmq_wire.rpc.statuses import Status
@@ -20,9 +21,6 @@ from msmq_wire.rpc.types.cac_transfer_buffer import (
 )
 from msmq_wire.rpc.types.queue_format import QueueFormat
 from msmq_wire.wire.types.enumerations import EncryptionAlgorithm, HashAlgorithm, SenderIdType
-
-RPC_X_BAD_STUB_DATA = 0x000006F7
-"""The fault of the RPC runtime, which sees to the bounds of the interface."""
 
 _NAME_LIMIT = 1024
 _LABEL_LIMIT = 250
@@ -62,7 +60,7 @@ def undispatched(buffer: CACTransferBufferV2) -> int | None:
         or any(length > _NAME_LIMIT for length in names)
         or (isinstance(correlation, bytes) and len(correlation) != 20)
     )
-    return RPC_X_BAD_STUB_DATA if beyond else None
+    return BAD_STUB_DATA if beyond else None
 
 
 def _null(value: Any) -> bool:

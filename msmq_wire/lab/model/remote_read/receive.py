@@ -25,7 +25,7 @@ from msmq_wire.lab.model.events.message import (
 )
 from msmq_wire.lab.model.events.position import cancel_waiting_message_read_request
 from msmq_wire.lab.model.events.transaction import create_transaction
-from msmq_wire.lab.model.interface_server import InterfaceServer, ServerCall
+from msmq_wire.lab.model.interface_server import BAD_STUB_DATA, InterfaceServer, ServerCall
 from msmq_wire.lab.model.remote_read.pending import CLEANUP_TIMEOUT, PendingRequestTable, QueueContext
 from msmq_wire.rpc.constants import ReceiveAction, RemoteReadAck
 from msmq_wire.rpc.interfaces.method import Interface
@@ -44,8 +44,6 @@ from msmq_wire.wire.types.guid import NULL_GUID
 
 CONTEXT_MISMATCH = 0x1C00001A
 """nca_s_fault_context_mismatch"""
-INVALID_BOUND = 0x1C000007
-"""nca_s_fault_invalid_bound"""
 
 _ACTIONS = {int(action): action for action in ReceiveAction}
 _SEEKS = {
@@ -259,7 +257,7 @@ class RemoteReadReceives(InterfaceServer):
 
     def _end(self, call: ServerCall, request: EndReceiveRequest, *, transactional: bool) -> None:
         if request.dw_ack not in (RemoteReadAck.RR_NACK, RemoteReadAck.RR_ACK):
-            call.throw(INVALID_BOUND)
+            call.throw(BAD_STUB_DATA)
             return
         context = self.context(call, request.ph_context)
         if context is not None:

@@ -26,9 +26,9 @@ from msmq_wire.lab.model.events.message import move_message, purge_queue
 from msmq_wire.lab.model.events.position import close_cursor
 from msmq_wire.lab.model.events.queue import close_queue, find_queue, open_queue
 from msmq_wire.lab.model.events.transaction import create_transaction
-from msmq_wire.lab.model.interface_server import ClientAssociation, ServerCall
+from msmq_wire.lab.model.interface_server import BAD_STUB_DATA, ClientAssociation, ServerCall
 from msmq_wire.lab.model.remote_read.pending import CLEANUP_TIMEOUT, QueueContext
-from msmq_wire.lab.model.remote_read.receive import INVALID_BOUND, RemoteReadReceives
+from msmq_wire.lab.model.remote_read.receive import RemoteReadReceives
 from msmq_wire.rpc.constants import AccessMode, ShareMode
 from msmq_wire.rpc.interfaces.remote_read import (
     CloseCursorRequest,
@@ -56,8 +56,6 @@ Permits: TypeAlias = Callable[[ClientAssociation, Queue, QueueAccessType], bool]
 Enlist: TypeAlias = Callable[[bytes, bytes], int]
 """Takes a transaction's identifier and propagation token to its transaction manager; gives a status."""
 
-_INVALID_TAG = 0x1C000006
-"""nca_s_fault_invalid_tag"""
 _TOKEN_LIMIT = 131_072
 _FIRST_PORT, _PORT_STEP, _PORT_LIMIT = 2103, 11, 0x10000
 _NAMES = (
@@ -138,7 +136,7 @@ class RemoteReadServer(RemoteReadReceives):
         queue_format: QueueFormat | None = request.p_queue_format
         client_id: GUID | None = request.p_client_id
         if queue_format is not None and queue_format.m_qft > max(QueueFormatType):
-            call.throw(_INVALID_TAG)
+            call.throw(BAD_STUB_DATA)
             return None
         name = None if queue_format is None else _format_name(queue_format)
         mode = _SHARE_MODES.get(request.dw_share_mode)
@@ -280,7 +278,7 @@ class RemoteReadServer(RemoteReadReceives):
         token: bytes | None = request.pb_propagation_token
         size = request.cb_propagation_token
         if size > _TOKEN_LIMIT or (token is not None and size != len(token)):
-            call.throw(INVALID_BOUND)
+            call.throw(BAD_STUB_DATA)
             return
         transaction_id: GUID | None = request.p_transaction_id
         status: int = Status.MQ_ERROR_INVALID_PARAMETER

@@ -231,5 +231,5 @@ def test_a_failure_returns_neither_a_message_nor_a_handle(scene: Scene) -> None:
 
 @pytest.mark.rule("MQQP-2.2.2.1-1")
 def test_a_size_out_of_range_is_a_fault(three: Scene) -> None:
-    assert three.lookup(RECEIVE_NEXT, 0, dw_size=0x420001).fault == 0x1C000007
+    assert three.lookup(RECEIVE_NEXT, 0, dw_size=0x420001).fault == 0x6F7
     assert three.nothing_happened(three.messages[0])

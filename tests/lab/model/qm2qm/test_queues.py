@@ -27,7 +27,7 @@ from tests.lab.model.qm2qm.scene import LICENCE, NULL, PEEK, RECEIVE, START, STA
 from tests.lab.model.scene import Client, format_name, labels, pass_time, position, put, states
 from tests.rules import rule_table
 
-CONTEXT_MISMATCH, INVALID_BOUND, UNKNOWN_METHOD = 0x1C00001A, 0x1C000007, 0x1C010002
+BAD_STUB_DATA, CONTEXT_MISMATCH, UNKNOWN_METHOD = 0x000006F7, 0x1C00001A, 0x1C010002
 ACK, NACK = RemoteReadAck.RR_ACK, RemoteReadAck.RR_NACK
 both_acks = pytest.mark.parametrize("ack", [ACK, NACK])
 
@@ -66,7 +66,7 @@ def test_a_receive_that_the_client_does_not_have_is_a_fault(scene: Scene) -> Non
 @pytest.mark.rule("MQQP-3.1.4.2-3")
 def test_an_acknowledgment_out_of_range_is_a_fault_and_ends_nothing(scene: Scene, ack: int) -> None:
     message, handle = _received(scene)
-    assert scene.end(handle, ack).fault == INVALID_BOUND
+    assert scene.end(handle, ack).fault == BAD_STUB_DATA
     assert position(message).state is PositionState.LOCKED
     assert scene.end(handle).status == Status.MQ_OK
 
@@ -173,7 +173,7 @@ def _open(
 @pytest.mark.rule("MQQP-3.1.4.3-1")
 def test_dw_mqs_out_of_range_is_a_fault() -> None:
     scene = Scene(opened=False)
-    assert _open(scene.client, mqs=17, p_queue=scene.handle, context=scene.handle).fault == INVALID_BOUND
+    assert _open(scene.client, mqs=17, p_queue=scene.handle, context=scene.handle).fault == BAD_STUB_DATA
     assert _open(scene.client, mqs=16, p_queue=scene.handle, context=scene.handle).status == Status.MQ_OK
 
 

@@ -32,7 +32,7 @@ from tests.lab.model.qm2qm.scene import (
 )
 from tests.lab.model.scene import labels, make_queue, pass_time, position, put, states
 
-INVALID_BOUND = 0x1C000007
+BAD_STUB_DATA = 0x000006F7
 EPOCH = 1_700_000_000
 every_action = pytest.mark.parametrize("action", [RECEIVE, PEEK, PEEK_NEXT])
 
@@ -428,7 +428,7 @@ def test_a_failure_returns_no_message_whatever_the_buffer_held(scene: Scene) -> 
 @pytest.mark.rule("MQQP-2.2.2.1-1")
 def test_a_size_out_of_range_is_a_fault(scene: Scene) -> None:
     message = put(scene.queue, b"m")
-    assert scene.start(RECEIVE, dw_size=0x420001).status == INVALID_BOUND
+    assert scene.start(RECEIVE, dw_size=0x420001).status == BAD_STUB_DATA
     assert scene.nothing_happened(message)
     assert scene.read(PEEK, dw_size=0x420000, lp_buffer=None).status == Status.MQ_OK
 

@@ -35,7 +35,7 @@ from tests.lab.model.qmcomm.scene import (
 from tests.lab.model.scene import QUEUE_MANAGER, START, make_manager, make_queue, pass_time, put
 from tests.rules import rule_table
 
-INVALID_BOUND = 0x1C000007
+BAD_STUB_DATA = 0x000006F7
 ILLEGAL_SECURITY = 0xC00E0021
 INVALID = Status.MQ_ERROR_INVALID_PARAMETER
 ILLEGAL_NAME = Status.MQ_ERROR_ILLEGAL_FORMATNAME
@@ -98,7 +98,7 @@ def test_a_queue_that_cannot_be_made(request_: CreateObjectInternalRequest, stat
     ("MQMP-3.1.4.5-10", creating(sd_size=4, p_security_descriptor=b"12345")),
 )
 def test_a_request_out_of_its_bounds_is_not_dispatched(request_: CreateObjectInternalRequest) -> None:
-    assert Scene().fault(CREATE, request_) == INVALID_BOUND
+    assert Scene().fault(CREATE, request_) == BAD_STUB_DATA
 
 
 @pytest.mark.rule("MQMP-3.1.4.5-17", "MQMP-3.1.4.5-18", "MQMP-3.1.4.5-7")

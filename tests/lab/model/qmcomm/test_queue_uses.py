@@ -36,7 +36,7 @@ from tests.lab.model.qmcomm.scene import ELSEWHERE, ORDERS, REMOTE_HANDLE, Scene
 from tests.lab.model.scene import QUEUE_MANAGER, labels, pass_time, put, states
 from tests.rules import rule_table
 
-INVALID_BOUND = 0x1C000007
+BAD_STUB_DATA = 0x000006F7
 NOT_AVAILABLE = 0xC00E0069
 ILLEGAL_OPERATION = 0xC00E0064
 INVALID_HANDLE = Status.MQ_ERROR_INVALID_HANDLE
@@ -269,7 +269,7 @@ def test_a_cursor_is_tied_to_that_of_the_other_queue_manager() -> None:
 @pytest.mark.rule("MQMP-3.1.4.21-3")
 def test_too_much_room_for_a_format_name_is_not_dispatched(scene: Scene) -> None:
     request = naming(scene.open().ph_queue, 524289)
-    assert scene.fault(NAME, request) == INVALID_BOUND
+    assert scene.fault(NAME, request) == BAD_STUB_DATA
 
 
 @pytest.mark.rule("MQMP-3.1.4.21-4", "MQMP-3.1.4.21-6")

@@ -20,7 +20,7 @@ from msmq_wire.rpc.statuses import Status
 from tests.lab.model.qmcomm.scene import UOW, Coordinator, Scene
 from tests.lab.model.scene import labels, put, states
 
-INVALID_BOUND = 0x1C000007
+BAD_STUB_DATA = 0x000006F7
 BUFFER_TOO_SMALL = 0xC00E0028
 BEGINNING = EnlistInternalTransactionRequest(p_uow=UOW)
 WHEREABOUTS = "r_qm_get_tm_whereabouts"
@@ -37,8 +37,8 @@ def enlisting(cookie: bytes = b"cookie") -> EnlistTransactionRequest:
 @pytest.mark.rule("MQMP-3.1.4.12-2", "MQMP-3.1.4.13-2")
 def test_too_much_room_or_cookie_is_not_dispatched() -> None:
     scene = Scene(transaction_manager=Coordinator())
-    assert scene.fault(WHEREABOUTS, GetTmWhereaboutsRequest(cb_buf_size=131073)) == INVALID_BOUND
-    assert scene.fault(ENLIST, enlisting(bytes(131073))) == INVALID_BOUND
+    assert scene.fault(WHEREABOUTS, GetTmWhereaboutsRequest(cb_buf_size=131073)) == BAD_STUB_DATA
+    assert scene.fault(ENLIST, enlisting(bytes(131073))) == BAD_STUB_DATA
 
 
 @pytest.mark.rule("MQMP-3.1.4.12-4", "MQMP-3.1.4.12-7", "MQMP-3.1.4.12-8")
@@ -73,7 +73,7 @@ def test_without_a_dtc_there_are_no_whereabouts(dtc: Coordinator | None) -> None
 def test_a_cookie_of_another_size_than_told_is_not_dispatched(size: int) -> None:
     scene = Scene(transaction_manager=Coordinator())
     request = EnlistTransactionRequest(p_uow=UOW, cb_cookie=size, pb_cookie=b"cookie")
-    assert scene.fault(ENLIST, request) == INVALID_BOUND
+    assert scene.fault(ENLIST, request) == BAD_STUB_DATA
 
 
 @pytest.mark.rule("MQMP-3.1.4.13-5")

@@ -15,9 +15,9 @@ from msmq_wire.wire.types.enumerations import MessageClass
 from msmq_wire.wire.types.guid import GUID
 from tests.lab.model.remote_read.scene import (
     ACK,
+    BAD_STUB_DATA,
     CANCELLED,
     CONTEXT_MISMATCH,
-    INVALID_BOUND,
     INVALID_HANDLE,
     INVALID_PARAMETER,
     MESSAGE_NOT_FOUND,
@@ -108,7 +108,7 @@ def test_a_cursor_whose_wait_is_cancelled_is_unread(scene: Scene, handle: Contex
 def test_an_acknowledgment_out_of_range_is_a_fault(scene: Scene, ack: int) -> None:
     handle, _ = scene.taken()
     with scene.unchanged():
-        assert scene.client.end(handle, ack) == INVALID_BOUND
+        assert scene.client.end(handle, ack) == BAD_STUB_DATA
 
 
 @pytest.mark.rule("MQRR-3.1.4.9-4", "MQRR-3.1.4.15-4")

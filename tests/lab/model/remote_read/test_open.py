@@ -17,6 +17,7 @@ from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 from tests.lab.model.remote_read.scene import (
     ACCESS_DENIED,
+    BAD_STUB_DATA,
     CANCELLED,
     CONTEXT_MISMATCH,
     INVALID_HANDLE,
@@ -123,7 +124,7 @@ def test_no_client_identifier_is_thrown_back(scene: Scene, stem: str) -> None:
 @pytest.mark.rule("MQRR-3.1.4.2-7")
 @pytest.mark.parametrize("m_qft", [9, 255])
 def test_a_kind_of_name_beyond_the_union_is_a_fault_of_the_transport(scene: Scene, m_qft: int) -> None:
-    _refused(scene, "r_open_queue", 0x1C000006, p_queue_format=QueueFormat(m_qft=m_qft))
+    _refused(scene, "r_open_queue", BAD_STUB_DATA, p_queue_format=QueueFormat(m_qft=m_qft))
 
 
 @pytest.mark.rule("MQRR-3.1.4.2-14", "MQRR-3.1.4.11-7")

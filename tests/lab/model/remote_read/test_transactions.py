@@ -19,7 +19,7 @@ from msmq_wire.wire.types.enumerations import MessageClass
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from tests.lab.model.remote_read.scene import (
     ACK,
-    INVALID_BOUND,
+    BAD_STUB_DATA,
     INVALID_HANDLE,
     INVALID_PARAMETER,
     LOOKUP_PEEK_CURRENT,
@@ -420,7 +420,7 @@ def test_a_token_of_another_size_is_a_fault(scene: Scene, size: int, length: int
     request = QMEnlistRemoteTransactionRequest(
         p_transaction_id=TRANSACTION, cb_propagation_token=size, pb_propagation_token=b"t" * length
     )
-    assert scene.client.call("r_qm_enlist_remote_transaction", request).fault == INVALID_BOUND
+    assert scene.client.call("r_qm_enlist_remote_transaction", request).fault == BAD_STUB_DATA
     assert not scene.manager.transaction_collection
 
 
