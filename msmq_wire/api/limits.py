@@ -20,6 +20,7 @@ def dropped_text(left_out: LeftOut) -> str:
         (left_out.lives, "message", "messages"),
         (left_out.streams, "transactional sequence", "transactional sequences"),
         (left_out.reads, "remote read", "remote reads"),
+        (left_out.reports, "report message", "report messages"),
         (left_out.waiting, "packet that waited", "packets that waited"),
     )
     return ", ".join(f"{count:,} {one if count == 1 else more}" for count, one, more in counts if count)

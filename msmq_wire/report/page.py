@@ -341,4 +341,5 @@ _NAMES = {
     "lives": "messages",
     "waiting": "packets that waited for an acknowledgment",
     "strays": "acknowledgments of messages that were not seen",
+    "reports": "report messages",
 }

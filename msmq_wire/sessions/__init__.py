@@ -23,6 +23,7 @@ from msmq_wire.sessions.session import (
 )
 from msmq_wire.sessions.story import Leaving, LeftOut, Story, StoryFollower, follow
 from msmq_wire.sessions.streams import StrayAck, TransactionalStream, TransactionBridge, TransactionGap
+from msmq_wire.sessions.trace_step import Trace, TraceStep
 
 __all__ = [
     "BUDGET",
@@ -49,6 +50,8 @@ __all__ = [
     "Story",
     "StoryFollower",
     "StrayAck",
+    "Trace",
+    "TraceStep",
     "TransactionBridge",
     "TransactionGap",
     "TransactionalStream",

@@ -172,6 +172,7 @@ def _messages(packets: _Packets) -> SeenMessages:
     pairs, pair_of = run.pair[packets.places], run.pairs
     flags = numbers(top, "user_header.flags", rows)
     sent = packets.numbers("user_header.sent_time")
+    traced = numbers(top, "base_header.flags.tr", rows) != 0
     classes = packets.numbers("message_properties_header.message_class")
     queues, queue_names = _names(header, "destination_queue", rows)
     admins, admin_names = _names(header, "admin_queue", rows)
@@ -206,6 +207,7 @@ def _messages(packets: _Packets) -> SeenMessages:
         charged.tolist(),
         _looked_up(destinations, lambda code: destination_of(GUID(to[code]))),
         has(top, "multi_queue_format_header", rows).tolist(),
+        traced.tolist(),
     )
     ways = len(pair_of)
 
@@ -220,7 +222,7 @@ def _messages(packets: _Packets) -> SeenMessages:
         packets.headers(),
         _sequences_of(packets, (managers, names), (queues, queue_names)),
         _places(packets),
-        _until(packets, np.array(classes, np.int64) == 0),
+        _until(packets, (np.array(classes, np.int64) == 0) & ~traced),
         np.concatenate(([0], np.cumsum(charged * UNIT + _GROWS))),
     )
 

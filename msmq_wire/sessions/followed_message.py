@@ -27,6 +27,8 @@ _KEPT = 1 << 22
 """Bytes of the texts of queues, and of labels, that are kept to be shared."""
 _ENTRY = 500
 """Those of an entry beside its text: what it was read from."""
+_TR = 1 << 8
+"""BaseHeader.Flags: report messages are asked for. [MS-MQMQ] 2.2.19.1"""
 _ACKNOWLEDGMENTS = frozenset(int(one) for one in MessageClass if one & 0xC002 and one != 0x00FF)
 _SYSTEM_QUEUES = {
     ";JOURNAL": "journal",
@@ -36,7 +38,10 @@ _SYSTEM_QUEUES = {
 
 
 class History(msgspec.Struct):
-    """What happens to few messages only; fields as in `MessageLife`."""
+    """What happens to few messages only; fields as in `MessageLife`.
+
+    ``report`` is the `TraceStep` that a report message tells.
+    """
 
     resent_at: list[Moment] = []
     hops: list[Any] = []
@@ -53,6 +58,7 @@ class History(msgspec.Struct):
     copies: list[tuple[str, Moment]] = []
     accepted: Moment | None = None
     http_status: int | None = None
+    report: Any = None
 
 
 class FollowedMessage(msgspec.Struct, gc=False):
@@ -63,8 +69,8 @@ class FollowedMessage(msgspec.Struct, gc=False):
     UserHeader, ``wanted`` those of MessagePropertiesHeader, ``transaction`` those of TransactionHeader.
     ``content`` stands for what does not change when a message is sent again, None where it was not seen
     whole. ``destination`` is the queue manager that it is for, None where that is not known, and
-    ``several`` says that it is for several queues. ``charged`` is for whoever counts what it takes of a
-    budget.
+    ``several`` says that it is for several queues. ``traced`` is TR of BaseHeader. ``charged`` is for whoever
+    counts what it takes of a budget.
     """
 
     key: bytes | str
@@ -90,6 +96,7 @@ class FollowedMessage(msgspec.Struct, gc=False):
     charged: int = 0
     destination: GUID | None = None
     several: bool = False
+    traced: bool = False
     stream: int | None = None
     place: int | None = None
     acknowledged: Moment | None = None
@@ -227,6 +234,7 @@ class UserMessageReader:
             properties.correlation_id if class_ else None,
             destination=destination_of(user.queue_manager_address),
             several=reached(packet, "multi_queue_format_header") is not None,
+            traced=bool(base.flags & _TR),
         )
 
     def _read_part(self, key: bytes, record: Record, moment: Moment, via: str) -> FollowedMessage:
@@ -245,6 +253,7 @@ class UserMessageReader:
             time_to_reach_queue=base.time_to_reach_queue,
             time_to_be_received=user.time_to_be_received,
             priority=base.flags & 7,
+            traced=bool(base.flags & _TR),
         )
         if flags is None:
             return message

@@ -10,6 +10,7 @@ from msmq_wire.records.outcome import Outcome
 from msmq_wire.records.queue_names import short_queue
 from msmq_wire.representation import label_text, line, shortened
 from msmq_wire.sessions.session import Moment
+from msmq_wire.sessions.trace_step import TraceStep
 from msmq_wire.wire.types.guid import GUID
 
 
@@ -41,11 +42,12 @@ class MessageLife(msgspec.Struct, frozen=True, gc=False):
     """A message and what became of it.
 
     ``message_id`` is its queue manager and number (``guid\\number``), or the identifier of an SRMP message of
-    another form. ``first`` is where it was seen first, ``via`` how: ``tcp``, ``rpc`` or ``http``; ``session``
-    the number of its session. ``queue`` and ``admin_queue`` are format names, ``delivery`` is ``express``,
-    ``recoverable`` or ``transactional``, ``size`` the bytes of the body. ``sent_time`` is seconds since
-    1970 by the sender's clock, ``time_to_reach_queue`` and ``time_to_be_received`` are seconds (0xFFFFFFFF:
-    for ever); a message that only a remote read showed has their end in its packet, less its SentTime here.
+    another form. ``first`` is where it was seen first, ``via`` how: ``tcp``, ``rpc``, ``http``, or ``report``
+    for one that only report messages tell of; ``session`` is the number of its session. ``queue`` and
+    ``admin_queue`` are format names, ``delivery`` is ``express``, ``recoverable`` or ``transactional``,
+    ``size`` the bytes of the body. ``sent_time`` is seconds since 1970 by the sender's clock,
+    ``time_to_reach_queue`` and ``time_to_be_received`` are seconds (0xFFFFFFFF: for ever); a message
+    that only a remote read showed has their end in its packet, less its SentTime here.
     ``reach_by`` and ``receive_by`` are the ends of both, seconds since 1970. ``journal`` and ``dead_letter``
     are JP and JN, ``wanted`` the acknowledgments asked for (bits PA, PR, NA, NR). ``hops`` is RC where it was
     first seen, ``route`` the hosts that it went on to. ``acknowledges`` is the message that it acknowledges,
@@ -74,6 +76,9 @@ class MessageLife(msgspec.Struct, frozen=True, gc=False):
     missing from the capture make acknowledgments doubtful. ``twin`` says that another message has its
     identifier and was seen before: what names it may be about either. ``purged_by`` is the number of the
     `RemoteQueue` through which its queue was purged while it was there, as far as anybody saw.
+
+    ``traced`` says that it asks for report messages, ``reports`` are what they tell about it. ``reports_on``
+    are the messages that it may be about, if it is a report message.
     """
 
     message_id: str
@@ -131,11 +136,19 @@ class MessageLife(msgspec.Struct, frozen=True, gc=False):
     moved_to: tuple[str, ...] = ()
     twin: bool = False
     purged_by: int | None = None
+    traced: bool = False
+    reports: tuple[TraceStep, ...] = ()
+    reports_on: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         queue = f"to {shortened(short_queue(self.queue))}" if self.queue else ""
         parts = (label_text(self.label), queue, f"({self.outcome}):", shortened(self.reason, 120))
         return line(self, shortened(self.message_id, 48), *parts)
+
+    @property
+    def about(self) -> tuple[str, ...]:
+        """The messages that it acknowledges, or may report on."""
+        return self.reports_on if self.acknowledges is None else (self.acknowledges,)
 
     @property
     def failed(self) -> bool:

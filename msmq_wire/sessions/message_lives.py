@@ -36,6 +36,7 @@ from msmq_wire.sessions.followed_message import (
 from msmq_wire.sessions.id_collisions import IdCollisions, colliding_with
 from msmq_wire.sessions.life import Hop, MessageAcknowledgment, MessageLife
 from msmq_wire.sessions.session import Moment
+from msmq_wire.sessions.trace_tracker import TraceTracker
 from msmq_wire.wire.partial import reached
 from msmq_wire.wire.types.guid import GUID
 
@@ -108,7 +109,7 @@ class MessageLives(Sequence[MessageLife]):
             at.record: self._tell(one)
             for one in self._messages
             for at in (one.first, *(one.history.resent_at if one.history else ()))
-            if at.record in records
+            if at.record in records and one.via != "report"
         }
 
     @cached_property
@@ -148,7 +149,9 @@ class LifeTracker:
         self.messages: dict[bytes | str, FollowedMessage] = {}
         self.collisions = IdCollisions(self.messages)
         self.copies = CopyTracker(self.messages, self.collisions, self.reader)
-        self._share = (budget or Budget()).share(self._give)
+        budget = budget or Budget()
+        self._share = budget.share(self._give)
+        self.traces = TraceTracker(budget)
         self._most = most
         self._leave = leave
         self._sends: OrderedDict[tuple[str, int], bytes] = OrderedDict()
@@ -204,6 +207,7 @@ class LifeTracker:
         """Keep a message that was not seen before, and that was weighed."""
         self.messages[message.key] = message
         self._share.take(message.charged * UNIT)
+        self.traces.traced(message)
         self._bound()
 
     def placed(self, message: FollowedMessage, session: int) -> None:
@@ -321,6 +325,7 @@ class LifeTracker:
                 | bool(properties.positive_journaling_requested) << 9,
                 wanted=properties.acknowledgements_requested or 0,
                 admin_queue=properties.administration_queue_format_name,
+                traced=bool(properties.tracing_requested),
             )
         )
 
@@ -366,8 +371,22 @@ class LifeTracker:
     def _keep(self, message: FollowedMessage) -> FollowedMessage:
         self.messages[message.key] = message
         self.weigh(message, new=True)
+        self.traces.traced(message)
         self._bound()
         return message
+
+    def report(self, record: Record, message: FollowedMessage) -> None:
+        """Take a message that may be a report message, in whatever brought it."""
+        if self.traces.report(record, message):
+            self.weigh(message)
+
+    def with_reported(self) -> dict[bytes | str, FollowedMessage]:
+        """All messages, and those that only report messages tell of, in the order in which they appear."""
+        reported = [one for one in self.traces.uncaptured() if one.key not in self.messages]
+        if not reported:
+            return self.messages
+        together = sorted((*self.messages.values(), *reported), key=lambda one: one.first.record)
+        return {one.key: one for one in together}
 
     def room(self) -> int:
         """How many messages more surely are kept, as far as their number goes."""
@@ -449,6 +468,7 @@ def _http_message(key: bytes | str, packet: SrmpMessage, record: Record, moment:
         priority=message["priority"],
         delivery=message["delivery"],
         flags=bool(getattr(msmq, "dead_letter", False)) << 8 | bool(getattr(msmq, "journal", False)) << 9,
+        traced=bool(getattr(msmq, "trace", False)),
     )
 
 

@@ -18,6 +18,7 @@ from msmq_wire.sessions.id_collisions import IDENTIFIER
 from msmq_wire.sessions.life import MessageAcknowledgment, MessageLife
 from msmq_wire.sessions.reads import RemoteQueue
 from msmq_wire.sessions.session import Moment
+from msmq_wire.sessions.trace_step import TraceStep, in_order_of_path
 from msmq_wire.units import SECOND
 from msmq_wire.wire.headers.base_header import INFINITE
 from msmq_wire.wire.types.enumerations import MessageClass
@@ -61,6 +62,8 @@ UNLISTED_REASONS: Mapping[int, str] = {
 _WANTED = 0xF
 """Bits of MessagePropertiesHeader that ask for acknowledgments. [MS-MQMQ] 2.2.19.3"""
 _NO_LIMIT = (INFINITE, None)
+_ON_ITS_WAY = frozenset(("unknown", "acknowledged"))
+"""Outcomes of what may have come further than anything but a report shows."""
 
 
 class _Told(NamedTuple):
@@ -89,6 +92,7 @@ def is_plain(message: FollowedMessage) -> bool:
         and message.certain
         and message.stream is None
         and not message.message_class
+        and not message.traced
         and not message.wanted & _WANTED
         and message.via == "tcp"
         and message.time_to_reach_queue in _NO_LIMIT
@@ -103,10 +107,13 @@ def life_of(
     now: int | None,
     clock: HostClock | None = None,
     purges: Iterable[RemoteQueue] = (),
+    reports: tuple[TraceStep, ...] = (),
+    reports_on: tuple[str, ...] = (),
 ) -> MessageLife:
     """Tell the life of a message; ``ordered`` is its OrderAck, ``now`` the time of the last record (ns).
 
-    ``clock`` is that of its sender, ``purges`` are the queues of the name of its own that were purged.
+    ``clock`` is that of its sender, ``purges`` are the queues of the name of its own that were purged,
+    ``reports`` what report messages tell, ``reports_on`` the messages that it reports on.
     """
     history = message.history or _NOTHING
     first, key = message.first, message.key
@@ -115,6 +122,8 @@ def life_of(
     original, flags = message.acknowledged_key, message.flags
     acknowledges = None if original is None else message_name(original)
     reported = _carried(message, ordered) if message.history is None else _judge(message, history, ordered)
+    if reports and reported.outcome in _ON_ITS_WAY:
+        reported = _traced(reports, reported)
     clock = clock if clock is not None and clock.sure else None
     expired = None
     if reach_by is not None or receive_by is not None or reported.nack_class is not None:
@@ -181,6 +190,9 @@ def life_of(
         tuple(history.moved_to),
         len(key) > IDENTIFIER and not isinstance(key, str),
         reported.purged_by,
+        message.traced,
+        reports,
+        reports_on,
     )
 
 
@@ -239,6 +251,22 @@ def _carried(message: FollowedMessage, ordered: Moment | None) -> _Told:
     if message.acknowledged is not None:
         return _Told("acknowledged", "a session ack says that the next host has it", (message.acknowledged,))
     return _UNKNOWN
+
+
+def _traced(reports: tuple[TraceStep, ...], reported: _Told) -> _Told:
+    """What queue managers say of the way of a message that nothing else shows to be in its queue."""
+    sure = [one for one in in_order_of_path(reports) if one.sure]
+    came = [one for one in sure if one.came]
+    if came:
+        last = came[-1]
+        verb = "received it" if last.kind == "received" else f"sent it to {last.next_hop}"
+        reason = f"queue manager {last.queue_manager} says in a report message that it {verb}"
+        return _Told("acknowledged", reason, (*reported.evidence, last.at))
+    if sure and reported is _UNKNOWN:
+        first = sure[-1]
+        said = f"its queue manager says in a report message that it sent it to {first.next_hop}"
+        return reported._replace(reason=f"{said}, and {reported.reason}", evidence=(first.at,))
+    return reported
 
 
 def _purged(

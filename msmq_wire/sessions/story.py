@@ -37,6 +37,8 @@ from msmq_wire.sessions.outcomes import is_plain, life_of
 from msmq_wire.sessions.reads import ReadTracker, RemoteQueue, RemoteRead
 from msmq_wire.sessions.session import Moment, PingExchange, Session
 from msmq_wire.sessions.streams import StrayAck, TransactionalStream
+from msmq_wire.sessions.trace_step import Trace
+from msmq_wire.sessions.trace_tracker import REPORT
 from msmq_wire.sessions.tracker import SESSION_RECORDS, SessionTracker
 from msmq_wire.sessions.transaction_tracker import TransactionTracker, place_of
 
@@ -66,6 +68,7 @@ class LeftOut(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     pings: int = 0
     strays: int = 0
     discoveries: int = 0
+    reports: int = 0
 
 
 class Story(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,9 +77,9 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
     ``sessions`` by their numbers; ``streams`` are transactional sequences; ``reads`` remote reads and
     ``queues`` the queues opened for them; ``lives`` one value a message, made when looked at; ``pings`` the
     exchanges on UDP 3527, ``followed`` the hosts of those that a session came behind which is not kept;
-    ``discoveries`` those on UDP 1801; ``strays`` acknowledgments of what was not seen; ``clocks`` those of
-    the senders; ``visibility`` what the capture could see. ``first`` and ``last``
-    are the times of the first and the last record (ns since 1970, UTC).
+    ``discoveries`` those on UDP 1801; ``traces`` what report messages tell; ``strays`` acknowledgments of
+    what was not seen; ``clocks`` those of the senders; ``visibility`` what the capture could see. ``first``
+    and ``last`` are the times of the first and the last record (ns since 1970, UTC).
     """
 
     sessions: tuple[Session, ...]
@@ -93,6 +96,7 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
     visibility: Visibility
     discoveries: tuple[ServerDiscovery, ...] = ()
     followed: frozenset[tuple[str, str]] = frozenset()
+    traces: tuple[Trace, ...] = ()
 
     __repr__ = struct_line
 
@@ -349,7 +353,7 @@ class StoryFollower:
         if isinstance(one, SeenMessage):
             message = one.message
             key = message.key
-            if self._lives.collisions.knows(key):
+            if message.message_class == REPORT or self._lives.collisions.knows(key):
                 return False
             self._lives.put(message)
             conversation.message(direction, moment, key, message, message.flags, one.size, one.counts)
@@ -422,6 +426,7 @@ class StoryFollower:
                 conversation.carries(self._transactions.accept(place[0], message, place[1], to, moment.time))
         if message.message_class:
             self._acknowledges(message, ends, moment)
+            self._lives.report(record, message)
         if conversation is not None and is_whole(record):
             self._lives.copies.acknowledges(copy or message, moment)
 
@@ -438,6 +443,7 @@ class StoryFollower:
             return
         self._reads.carried(record, message)
         self._lives.found_in(message, self._reads.queue_of(record), moment_of(record))
+        self._lives.report(record, message)
         if message.message_class and message.via == "rpc":
             self._lives.acknowledgment(message, ends_of(record), moment_of(record))
 
@@ -446,7 +452,16 @@ class StoryFollower:
         key = message.key
         clock = None if isinstance(key, str) else self._clocks.of(sender_of(key[:16], message.src))
         purges = self._reads.purges_of(message.queue) if self._reads.purged else ()
-        return life_of(message, ordered, self._last, clock, purges)
+        traces, report = self._lives.traces, message.history and message.history.report
+        return life_of(
+            message,
+            ordered,
+            self._last,
+            clock,
+            purges,
+            traces.of(key) if message.traced else (),
+            traces.named(report) if report else (),
+        )
 
     def finish(self) -> Story:
         """Tell the story; the follower is used up."""
@@ -460,7 +475,9 @@ class StoryFollower:
             streams=streams,
             reads=reads,
             queues=queues,
-            lives=MessageLives(self._lives.messages, self._tell, None if self._reads.purged else is_plain),
+            lives=MessageLives(
+                self._lives.with_reported(), self._tell, None if self._reads.purged else is_plain
+            ),
             pings=pings.exchanges(),
             strays=tuple(transactions.strays),
             clocks=self._clocks,
@@ -475,10 +492,12 @@ class StoryFollower:
                 pings=pings.left_out,
                 strays=transactions.strays_left_out,
                 discoveries=self._sessions.discoveries.left_out,
+                reports=self._lives.traces.left_out,
             ),
             visibility=self.visibility,
             discoveries=self._sessions.discoveries.discoveries(),
             followed=frozenset(pings.followed),
+            traces=tuple(self._lives.traces.traces()),
         )
 
 
