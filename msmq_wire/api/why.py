@@ -46,7 +46,8 @@ class TextLine(NamedTuple):
 class ExplainedStep(msgspec.Struct, frozen=True, kw_only=True):
     """One step of a message: the time, the sender, the receiver, and the event, with where it was seen.
 
-    ``file`` is the short name of the capture if there are several.
+    ``told_by`` is the queue manager that tells the event in a report message, None where the frame itself
+    shows it. ``file`` is the short name of the capture if there are several.
     """
 
     record: int
@@ -58,6 +59,7 @@ class ExplainedStep(msgspec.Struct, frozen=True, kw_only=True):
     what: str
     detail: str
     file: str = ""
+    told_by: str | None = None
 
     def __repr__(self) -> str:
         time = "" if self.time is None else f"{self.time:%Y-%m-%d %H:%M:%S.%f}"[:-3] + "Z"
@@ -79,7 +81,8 @@ class ExplainedMessage(msgspec.Struct, frozen=True, kw_only=True):
 
     ``sentence`` tells it, with the ``reason`` and the ``action``, empty if nothing is to be done. ``unknown``
     is what the capture does not show. ``record``, ``capture``, ``frame`` and ``time`` are those of the packet
-    that brought it first, ``steps`` all that happened to it, in order. ``str`` gives the text of the command.
+    that brought it first, ``steps`` all that happened to it, in order. ``path`` is the way that report
+    messages tell, empty without any. ``str`` gives the text of the command.
     """
 
     message_id: str
@@ -95,6 +98,7 @@ class ExplainedMessage(msgspec.Struct, frozen=True, kw_only=True):
     action: str
     unknown: tuple[str, ...]
     steps: tuple[ExplainedStep, ...]
+    path: str = ""
 
     def __repr__(self) -> str:
         return line(self, f"({self.outcome})", shortened(self.sentence, 120))
@@ -117,6 +121,7 @@ class ExplainedMessage(msgspec.Struct, frozen=True, kw_only=True):
         facts = (
             ("what", self.sentence),
             ("why", self.reason),
+            ("told path", self.path),
             ("to do", self.action),
             ("unknown", "\n".join(self.unknown)),
         )
@@ -270,6 +275,7 @@ def explained(life: MessageLife, story: Story, words: Phrases) -> ExplainedMessa
         action=reported.action,
         unknown=reported.unknown,
         steps=tuple(_step(step, words) for step in message_steps(life, story)),
+        path=reported.path,
     )
 
 
@@ -277,6 +283,8 @@ def heading(message: ExplainedMessage) -> Iterator[TextLine]:
     """The lines about a message above its steps."""
     yield TextLine(message.sentence, "strong")
     yield TextLine(f"Why: {message.reason}", hang=5)
+    if message.path:
+        yield TextLine(f"Path, as queue managers tell it: {message.path}.", hang=6)
     if message.action:
         yield TextLine(f"To do: {message.action}.", hang=7)
     yield TextLine(f"Message {message.message_id}, id {message.record}:", "dim")
@@ -315,6 +323,7 @@ def _step(step: TimelineStep, words: Phrases) -> ExplainedStep:
         what=step.what,
         detail=step.detail,
         file=words.file(step.at),
+        told_by=None if step.told_by is None else str(step.told_by),
     )
 
 

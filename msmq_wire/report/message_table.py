@@ -93,6 +93,8 @@ def _reported(row: MessageRow, story: Story, gone: Mapping[str, str]) -> tuple[s
         return row.lies, None
     if row.message_class is not None and row.message_class & 0xC002 and row.message_class & 0xC000 != 0:
         return f"is an acknowledgment: {class_words(row.message_class)}", life
+    if life is not None and life.reports_on:
+        return f"is a report about {' or '.join(map(visible, life.reports_on))}", life
     return gone.get(row.message_id, "") if life is None else outcome_text(life), life
 
 
@@ -190,6 +192,9 @@ def _steps(life: MessageLife) -> Iterator[tuple[str, Moment | None]]:
     yield f"received by {visible(life.received_by or 'remote read')}", life.received
     yield from (("moved to another queue", moment) for moment in life.moved[:_MOST])
     yield "given back by its reader", life.rejected
+    for report in life.reports[:_MOST]:
+        may = "" if report.sure else ", may belong to this message"
+        yield f"told by a queue manager{may}: {visible(report.said)}", report.at
     yield from ((f"found in the {queue.replace('_', ' ')} queue", at) for queue, at in life.copies[:_MOST])
 
 

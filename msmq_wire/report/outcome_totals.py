@@ -37,8 +37,8 @@ class OutcomeTotals(msgspec.Struct):
 
     ``acknowledged`` is the time from a message to the session ack or the HTTP response that covers it,
     ``settled`` that to the first OrderAck, final or administration acknowledgment. ``acknowledgments`` counts
-    those of ``messages`` that acknowledge others. ``every`` is 1, or n where
-    only each n-th message was looked at.
+    those of ``messages`` that acknowledge others, ``reports`` those that report on others, ``reported`` those
+    that only reports tell of. ``every`` is 1, or n where only each n-th message was looked at.
     """
 
     queues: dict[str, QueueLine] = msgspec.field(default_factory=dict)
@@ -48,6 +48,8 @@ class OutcomeTotals(msgspec.Struct):
     settled: Durations = msgspec.field(default_factory=Durations)
     messages: int = 0
     acknowledgments: int = 0
+    reports: int = 0
+    reported: int = 0
     resends: int = 0
     every: int = 1
 
@@ -57,8 +59,12 @@ class OutcomeTotals(msgspec.Struct):
         self._look(life)
 
     def _look(self, life: MessageLife) -> None:
-        if life.acknowledges is not None:
-            self.acknowledgments += 1
+        if life.via == "report":
+            self.reported += 1
+            return
+        if life.about:
+            self.acknowledgments += life.acknowledges is not None
+            self.reports += bool(life.reports_on)
             return
         self.outcomes[life.outcome] += 1
         self.resends += life.resends

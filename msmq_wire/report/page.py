@@ -233,8 +233,15 @@ def _counted(outcome_totals: OutcomeTotals) -> Iterator[Markup]:
         f"{outcome_totals.outcomes[one]:,} {one}" for one in OUTCOMES if outcome_totals.outcomes[one]
     )
     if came:
-        acks = outcome_totals.acknowledgments
-        beside = f" Besides them {count_text(acks, 'message')} that acknowledged others." if acks else ""
+        more = (
+            (outcome_totals.acknowledgments, "acknowledged others"),
+            (outcome_totals.reports, "reported on others"),
+            (outcome_totals.reported, "only report messages tell of"),
+        )
+        others = " and ".join(
+            f"{count_text(number, 'message')} that {what}" for number, what in more if number
+        )
+        beside = f" Besides them {others}." if others else ""
         looked = count_text(outcome_totals.outcomes.total(), "different message")
         yield tag("p", f"Of {looked}: {came}.{beside}")
 

@@ -102,6 +102,7 @@ def test_a_refusal_says_why_and_in_which_frame(run: Run) -> None:
         "dst": "192.0.2.21:49731",
         "what": "administration ack",
         "detail": "the destination queue does not exist",
+        "told_by": None,
     } in rows
 
 

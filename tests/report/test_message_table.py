@@ -16,6 +16,7 @@ from msmq_wire.wire.headers.session_header import SessionHeader
 from msmq_wire.wire.packets.session_ack import SessionAck
 from msmq_wire.wire.types.guid import GUID
 from tests.report.pages import START, Page, message_record, page_text
+from tests.sessions.reports import SOURCE, TARGET, reports, traced
 
 
 def _cells(via: str, delivery: str, size: int | None, frame: int | None) -> list[str]:
@@ -140,3 +141,20 @@ def test_rows_full_of_everything_leave_a_page_below_twenty_megabytes() -> None:
     text = page_text(message_record(packets[number % 500], number) for number in range(1, 20_001))
     assert len(text) < 20_000_000
     assert "The table has the first" in text
+
+
+def test_a_row_opens_to_what_queue_managers_tell_and_a_report_says_what_it_is_about() -> None:
+    packets = [traced(), *reports(0, 3)]
+    records = [message_record(encode(packet), number) for number, packet in enumerate(packets, 1)]
+    data = json.loads(Page(page_text(records)).text_of("script")[0])
+    words = data["words"]
+    assert [words[row[8]] for row in data["rows"]] == [
+        "acknowledged",
+        *[f"is a report about {SOURCE}\\4162"] * 2,
+    ]
+    _, steps = data["lives"][data["rows"][0][15]]
+    sent, received = words[steps[0]], words[steps[3]]
+    told = "told by a queue manager: "
+    assert sent.startswith(f"{told}sent by queue manager {SOURCE} to 192.0.2.11 at ")
+    assert received.startswith(f"{told}received by queue manager {TARGET} at ")
+    assert (sent[-6:], received[-6:]) == (", hop 0"[-6:], ", hop 1"[-6:])

@@ -15,6 +15,7 @@ from msmq_wire.report.outcome_totals import OutcomeTotals
 from msmq_wire.sessions import follow
 from msmq_wire.wire.types.guid import GUID
 from tests.report.pages import message_record
+from tests.sessions.reports import captured, reports
 
 
 def _message(number: int, queue: str, delivery: Literal["express", "recoverable"]) -> Record:
@@ -87,3 +88,12 @@ def test_a_queue_that_was_only_read_is_shown() -> None:
     rows = _rows(queue_section(OutcomeTotals(), story))
     assert [row[1:4] for row in rows[1:]] == [["-", "192.0.2.21", "0"]] * (len(rows) - 1)
     assert len(rows) > 1
+
+
+def test_reports_and_what_only_they_tell_of_have_no_outcome_of_their_own() -> None:
+    outcome_totals = OutcomeTotals()
+    outcome_totals.look_at(follow(captured(*reports(0, 1, 2, 3))).lives)
+    assert (outcome_totals.outcomes, outcome_totals.reports) == ({"acknowledged": 1}, 4)
+    outcome_totals = OutcomeTotals()
+    outcome_totals.look_at(follow(captured(*reports(1, 3), message=False)).lives)
+    assert (outcome_totals.outcomes, outcome_totals.reports, outcome_totals.reported) == ({}, 2, 1)

@@ -125,6 +125,7 @@ def _row(life: MessageLife, story: Story, words: Phrases) -> dict[str, Any]:
         "sentence": one.sentence,
         "reason": one.reason,
         "action": one.action,
+        "path": one.path,
         "unknown": list(one.unknown),
         "steps": [step_view(step, words) for step in message_steps(life, story)],
     }

@@ -17,6 +17,7 @@ from msmq_wire.detection.diagnosis.delivery_failures import DeliveryFailures
 from msmq_wire.detection.diagnosis.phrases import Phrases, count, host, later, listed, part, short
 from msmq_wire.sessions import MessageAcknowledgment, MessageLife, Moment, class_words
 from msmq_wire.sessions.outcomes import TIMEOUTS
+from msmq_wire.sessions.trace_step import in_order_of_path
 from msmq_wire.units import SECOND
 
 _MOST_HOSTS = 1024
@@ -103,7 +104,7 @@ class MessageSums:
     """
 
     def __init__(self) -> None:
-        self.total = self.carried = self.acknowledgments = 0
+        self.total = self.carried = self.acknowledgments = self.reports = 0
         self.resends = self.duplicates = self.uncertain = 0
         self.outcomes: Counter[str] = Counter()
         self.acknowledged = self.recoverable = self.stored = 0
@@ -125,9 +126,10 @@ class MessageSums:
         self.confirmed_again: dict[tuple[str, str], ResentMessages] = {}
 
     def feed(self, life: MessageLife) -> None:
-        """Take a message; acknowledgment messages are only counted."""
-        if life.acknowledges is not None:
-            self.acknowledgments += 1
+        """Take a message; acknowledgments and reports are only counted."""
+        if life.about:
+            self.acknowledgments += life.acknowledges is not None
+            self.reports += bool(life.reports_on)
             return
         self.total += 1
         self.outcomes[life.outcome] += 1
@@ -233,12 +235,14 @@ def is_taken(life: MessageLife) -> bool:
         return True
     if life.order_ack is not None or life.accepted is not None:
         return True
+    if any(one.came and one.sure for one in life.reports):
+        return True
     return any(one.message_class for one in life.acknowledgments) if life.acknowledgments else False
 
 
 def is_settled(life: MessageLife) -> bool:
     """Whether everything about a message is known, so that later packets change no answer."""
-    if life.acknowledges is not None:
+    if life.about:
         return True
     if life.outcome == "expired" and life.nack_class is None:
         # It expired by the clock only: an acknowledgment may still come.
@@ -379,6 +383,10 @@ def _taken(life: MessageLife, words: Phrases) -> tuple[str, list[Moment | None]]
         if life.outcome in ("received", "delivered") and ack.message_class & _NEGATIVE:
             what += ", although another acknowledgment contradicts this,"
         steps.append((what, ack.at))
+    told = [one for one in in_order_of_path(life.reports) if one.came and one.sure]
+    if told:
+        manager = short(str(told[-1].queue_manager))
+        steps.append((f"told to have come to queue manager {manager} by its report message", told[-1].at))
     if len(steps) > 1 and steps[0][1] == steps[1][1] and steps[1][0] == _STORED:
         steps[:2] = [(f"acknowledged and {_STORED}", steps[0][1])]
     at = [f"{what} in {words.frame(moment)}{_after(life, moment)}" for what, moment in steps]

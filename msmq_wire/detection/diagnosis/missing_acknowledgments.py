@@ -45,7 +45,7 @@ class MissingAcknowledgments:
 
     def feed(self, life: MessageLife) -> None:
         """Take a message."""
-        if not life.wanted & _ARRIVAL or life.via != "tcp" or life.acknowledges is not None or life.route:
+        if not life.wanted & _ARRIVAL or life.via != "tcp" or life.about or life.route:
             return
         key = host(life.src), host(life.dst), life.queue
         requests = self._requests.get(key)

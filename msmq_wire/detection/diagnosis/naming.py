@@ -45,8 +45,8 @@ def matching(story: Story, wanted: str, most: int = 10, words: Phrases | None = 
         if named:
             return named
     text = wanted.casefold()
-    # An acknowledgment has the label of its message.
-    own = [one for one in story.lives if one.acknowledges is None] if text else []
+    # An acknowledgment has the label of its message, a report its number.
+    own = [one for one in story.lives if not one.about] if text else []
     labelled = [one for one in own if text in (one.label or "").casefold()]
     exact = [one for one in labelled if (one.label or "").casefold() == text]
     found = exact if len({one.message_id for one in exact}) == 1 else labelled
@@ -124,7 +124,7 @@ def _at(lives: Iterable[MessageLife], shows: Callable[[Moment], bool], most: int
     found = [life for life in lives if any(map(shows, _moments(life)))]
     names = {life.message_id for life in found}
     # What acknowledges a message tells of that message, and is meant only where nobody knows that one.
-    return _taken((life for life in found if life.acknowledges not in names), most)
+    return _taken((life for life in found if names.isdisjoint(life.about)), most)
 
 
 def _moments(life: MessageLife) -> Iterator[Moment]:
@@ -136,6 +136,7 @@ def _moments(life: MessageLife) -> Iterator[Moment]:
     yield from (*life.resent_at, *life.moved)
     yield from (one.at for one in life.route)
     yield from (one.at for one in life.acknowledgments)
+    yield from (one.at for one in life.reports)
 
 
 def _taken(lives: Iterable[MessageLife], most: int) -> dict[str, str]:

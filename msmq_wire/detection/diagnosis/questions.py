@@ -111,7 +111,12 @@ class LifeSums:
         self.volumes = Volumes()
 
     def feed(self, life: MessageLife | FollowedMessage) -> None:
-        """Take a message; of what was kept of one only its volume counts, and whether it acknowledges one."""
+        """Take a message; of what was kept of one only its volume counts, and whether it acknowledges one.
+
+        One that only reports tell of was not captured, so it counts nowhere.
+        """
+        if life.via == "report":
+            return
         self.volumes.feed(life)
         if isinstance(life, FollowedMessage):
             self.sums.acknowledgments += life.acknowledged_key is not None

@@ -74,7 +74,7 @@ class RetentionSums:
 
     def feed(self, life: MessageLife) -> None:
         """Take a message; only senders over TCP keep messages."""
-        if life.via != "tcp" or life.acknowledges is not None:
+        if life.via != "tcp" or life.about:
             return
         state, by = _state(life)
         if state is None:

@@ -75,8 +75,8 @@ class SentSums:
         self.ungrouped = 0
 
     def feed(self, life: MessageLife) -> None:
-        """Take a message; acknowledgment messages are ignored."""
-        if life.acknowledges is not None:
+        """Take a message; acknowledgments and reports are ignored."""
+        if life.about:
             return
         astray = life.clock_offset is not None and abs(life.clock_offset) > AHEAD
         key = (life.queue, life.via, life.delivery, host(life.src) if astray else "")
@@ -146,9 +146,12 @@ def sent(
     clocks = list(story.clocks)
     if builder.statements:
         _clocks(clocks, sums, builder)
+    if sums.reports:
+        builder.say(f"{count(sums.reports, 'report message')} about traced messages: why shows their paths.")
     builder.facts = {
         "messages": sums.total,
         "acknowledgments": sums.acknowledgments,
+        "reports": sums.reports,
         "clocks": [
             {
                 "host": clock.host,

@@ -1,6 +1,7 @@
 """`message_steps` and `SessionSteps`: every step of one message or session, in the order of time.
 
-The rule kept here: one frame shows each step. Conclusions from several frames are not steps.
+The rule kept here: one frame shows each step. Conclusions from several frames are not steps. What a queue
+manager tells in a report message is a step that the capture does not show: it says so.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from msmq_wire.sessions import MessageLife, Moment, Story, class_words
 from msmq_wire.sessions.followed_message import message_key, message_name, moment_of
 from msmq_wire.units import SECOND
 from msmq_wire.wire.partial import reached
-from msmq_wire.wire.types.guid import NULL_GUID
+from msmq_wire.wire.types.guid import GUID, NULL_GUID
 
 _MOST = 10_000
 
@@ -45,6 +46,8 @@ class TimelineStep(msgspec.Struct, frozen=True, kw_only=True):
     """One step: the time, the sender, the receiver, and the event.
 
     ``src`` and ``dst`` are ``address:port``, empty if nothing was sent. ``detail`` has more about the event.
+    ``told_by`` is the queue manager that tells the event in a report message, which the rest is about; None
+    for an event that the frame itself shows.
     """
 
     at: Moment
@@ -52,6 +55,7 @@ class TimelineStep(msgspec.Struct, frozen=True, kw_only=True):
     dst: str
     what: str
     detail: str = ""
+    told_by: GUID | None = None
 
 
 class StepTexts(NamedTuple):
@@ -97,6 +101,7 @@ def step_view(step: TimelineStep, words: Phrases) -> dict[str, Any]:
         "dst": step.dst or None,
         "what": step.what,
         "detail": step.detail,
+        "told_by": None if step.told_by is None else str(step.told_by),
     }
 
 
@@ -113,7 +118,17 @@ def _message_steps(life: MessageLife, story: Story) -> Iterator[TimelineStep]:
         src_, dst_ = session.server, session.client
         yield TimelineStep(at=session.opened, src=src_, dst=dst_, what="session open", detail=number)
     how = {"tcp": "sent", "http": "sent over HTTP", "rpc": "seen in a call"}.get(life.via, "sent")
-    yield TimelineStep(at=life.first, src=src, dst=dst, what=how, detail=_described(life))
+    if life.via != "report":
+        yield TimelineStep(at=life.first, src=src, dst=dst, what=how, detail=_described(life))
+    for report in life.reports:
+        yield TimelineStep(
+            at=report.at,
+            src=report.src,
+            dst=report.dst,
+            what="told by a queue manager",
+            detail=report.said if report.sure else f"may belong to this message: {report.said}",
+            told_by=report.queue_manager,
+        )
     for moment in life.resent_at:
         yield TimelineStep(at=moment, src=src, dst=dst, what="sent again")
     for hop in life.route:

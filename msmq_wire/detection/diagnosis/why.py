@@ -14,7 +14,8 @@ from msmq_wire.detection.diagnosis.delivery_failures import REMEDIES
 from msmq_wire.detection.diagnosis.phrases import Phrases, host, quoted, short
 from msmq_wire.records.coverage import Need, Position
 from msmq_wire.records.outcome import Outcome
-from msmq_wire.sessions import MessageLife, Story
+from msmq_wire.sessions import MessageLife, Story, TraceStep
+from msmq_wire.sessions.trace_step import in_order_of_path
 
 _NEEDS: tuple[Need, ...] = ("opening", "both_sides", "whole", "order", "read", "counted", "kept")
 _SENTENCES = {
@@ -44,7 +45,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     """What happened to a message, in words.
 
     ``outcome`` is the outcome of its life. ``action`` is empty if nothing is to be done. ``unknown`` is what
-    the capture does not show.
+    the capture does not show. ``path`` is the way that report messages tell, empty without any.
     """
 
     outcome: Outcome
@@ -52,6 +53,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
     action: str
     unknown: tuple[str, ...]
+    path: str = ""
 
 
 def why(life: MessageLife, story: Story, words: Phrases) -> Explanation:
@@ -63,7 +65,18 @@ def why(life: MessageLife, story: Story, words: Phrases) -> Explanation:
     if life.via == "rpc":
         # The server of a call has the queue and returned the message: who sent it was not captured.
         from_, dst = "", src
-    start = f"Message{quoted(name)}{from_} to {life.queue or 'a queue that is not known'}"
+    elif life.via == "report":
+        from_ = ""
+    told, came = [one for one in in_order_of_path(life.reports) if one.sure], _SENTENCES[life.outcome]
+    arrived = life.outcome == "acknowledged" and any(one.came for one in told)
+    if told and (arrived or life.outcome == "unknown"):
+        step = told[-1]
+        src = f"queue manager {step.queue_manager}"
+        dst = step.next_hop or src
+        if arrived:
+            way, who = ("came", "it") if step.kind == "received" else ("was sent", src)
+            came = f"{way} to {dst}, as {who} says, and nothing shows that it reached its queue"
+    start = f"{_noun(life)}{quoted(name)}{from_} to {life.queue or 'a queue that is not known'}"
     action = _DO.get(life.outcome, "").format(src=src, dst=dst)
     if life.nack_class is not None:
         action = REMEDIES.get(life.nack_class, action)
@@ -72,9 +85,14 @@ def why(life: MessageLife, story: Story, words: Phrases) -> Explanation:
     unknown = tuple(_unknown(life, story))
     purge = next((queue for queue in story.queues if queue.number == life.purged_by), None)
     if purge is None:
-        sentence = f"{start} {_SENTENCES[life.outcome]}."
+        sentence = f"{start} {came}."
         return Explanation(
-            outcome=life.outcome, sentence=sentence, reason=f"{life.reason}.", action=action, unknown=unknown
+            outcome=life.outcome,
+            sentence=sentence,
+            reason=f"{life.reason}.",
+            action=action,
+            unknown=unknown,
+            path=_path(told),
         )
     assert purge.purged is not None
     return Explanation(
@@ -84,13 +102,32 @@ def why(life: MessageLife, story: Story, words: Phrases) -> Explanation:
         "captured before: the purge deleted it, unless an application had received it.",
         action="ask the owners of the queue whether they purged it",
         unknown=unknown,
+        path=_path(told),
+    )
+
+
+def _noun(life: MessageLife) -> str:
+    if not life.reports_on:
+        return "Message"
+    be = "is" if len(life.reports_on) == 1 else "may be"
+    return f"Report message (it {be} about {' or '.join(map(short, life.reports_on))})"
+
+
+def _path(steps: list[TraceStep]) -> str:
+    """The way of a message as queue managers tell it, from its source on."""
+    return ", ".join(
+        f"{short(str(one.queue_manager))} "
+        f"{'received it' if one.kind == 'received' else f'sent it to {one.next_hop}'} (hop {one.hops})"
+        for one in steps
     )
 
 
 def _unknown(life: MessageLife, story: Story) -> Iterator[str]:
     """What the capture does not show about a message."""
     place = Position("", life.first.record, life.first.frame or 0, life.src, life.dst)
-    if life.outcome == "expired" or not (life.failed or life.outcome == "received"):
+    if life.via == "report":
+        yield "its own packet was not captured: only report messages tell of it"
+    elif life.outcome == "expired" or not (life.failed or life.outcome == "received"):
         yield from story.visibility.lacking(_NEEDS, place)
     if not life.certain:
         yield "bytes are missing: it is not certain which message an acknowledgment is about"
@@ -103,14 +140,35 @@ def _unknown(life: MessageLife, story: Story) -> Iterator[str]:
         )
         if life.wanted & bits and not any(one in answers or one & 0x8000 for one in classes)
     ]
-    if asked and life.acknowledges is None:
+    if asked and not life.about:
         yield f"it asks for an acknowledgment of its {' and '.join(asked)}, but none was captured"
-    if life.outcome in ("acknowledged", "stored", "delivered") and not life.wanted & _RECEIPT:
+    arrived = life.outcome in ("acknowledged", "stored", "delivered") and life.via != "report"
+    if arrived and not life.wanted & _RECEIPT:
         yield (
             "it asks for no acknowledgment of its receipt: the network does not show whether an application "
             "received it"
         )
     if life.outcome == "received" and life.received is not None:
         yield "the network does not show what the application did with it"
+    yield from _untold(life)
     if life.twin:
         yield "another message has the same identifier: an acknowledgment may be about either"
+
+
+def _untold(life: MessageLife) -> Iterator[str]:
+    """What report messages do not tell, or not surely."""
+    told = [one for one in in_order_of_path(life.reports) if one.sure]
+    if told and told[-1].kind == "sent":
+        yield (
+            f"no report that {told[-1].next_hop} received it was captured: a report may be lost, and its "
+            "queue manager may send none"
+        )
+    if len(told) < len({one.reported for one in life.reports}):
+        yield (
+            "a report message names its message by four digits of a queue manager and a number: another "
+            "message has the same"
+        )
+    if life.reports:
+        yield "no report message is signed: each is the word of its sender"
+    elif life.traced:
+        yield "it asks for report messages, but none was captured"
