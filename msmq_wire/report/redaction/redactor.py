@@ -29,6 +29,7 @@ from msmq_wire.wire.musts import Anomaly, View
 from msmq_wire.wire.packets.acknowledgment import is_order_queue
 from msmq_wire.wire.packets.base import BinaryPacket
 from msmq_wire.wire.private import FILE, Private, Public, What, privacy
+from msmq_wire.wire.types.enumerations import MessageClass
 from msmq_wire.wire.types.wchar_text import WcharText
 
 _S = TypeVar("_S", bound=msgspec.Struct)
@@ -112,6 +113,8 @@ class Redactor:
             if after is not before:
                 changed[name] = after
         shown = msgspec.structs.replace(value, **changed) if changed else value
+        if self.hides_hosts:
+            shown = _without_report(shown)
         return self._acknowledged(shown, value) if isinstance(value, BinaryPacket) else shown
 
     def _leaf(self, value: Any, marker: Private | Public | None, around: View | None) -> Any:
@@ -142,6 +145,29 @@ class Redactor:
         reported = schema.build(self._structure(declared, None))[: len(body)].ljust(len(body), b"\0")
         holder = msgspec.structs.replace(holder, message_body=reported)
         return msgspec.structs.replace(shown, message_properties_header=holder)
+
+
+_REPORT_TEXTS = (
+    ("message_class", "label", "message_body"),
+    ("message_class", "label", "body"),
+    ("p_class", "pp_title", "pp_body"),
+)
+"""The class, the label and the body of a message, in a packet, as properties, and in a call."""
+
+
+@cache
+def _report_texts(cls: type[msgspec.Struct]) -> tuple[str, ...]:
+    return next((names for names in _REPORT_TEXTS if {*names} <= {*cls.__struct_fields__}), ())
+
+
+def _without_report(shown: _S) -> _S:
+    """A structure without the texts of a report message: both name queue managers and addresses."""
+    names = _report_texts(type(shown))
+    if not names or getattr(shown, names[0]) != MessageClass.MQMSG_CLASS_REPORT:
+        return shown
+    found: dict[str, Any] = {name: getattr(shown, name) for name in names[1:]}
+    gone = {name: blank(value) for name, value in found.items() if isinstance(value, str | bytes)}
+    return msgspec.structs.replace(shown, **gone)
 
 
 @cache

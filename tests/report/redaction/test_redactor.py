@@ -31,6 +31,7 @@ from msmq_wire.wire.types.mqf_distribution_queue_format_name import MQFDistribut
 from msmq_wire.wire.types.multicast_id import MulticastID
 from msmq_wire.wire.types.public_queue_format_name import PublicQueueFormatName
 from msmq_wire.wire.types.wchar_text import FixedWcharText, WcharText
+from tests.sessions.reports import reports, traced
 
 _CAPTURES = Path(__file__).resolve().parents[3] / "fixtures" / "captures"
 _KEPT = {"public_queue_identifier", "distribution_list_identifier", "queue_identifier", "connector_type"}
@@ -262,3 +263,18 @@ def test_redactors_of_one_run_call_a_file_and_a_host_the_same() -> None:
 )
 def test_all_of_a_host_goes_whichever_stroke_is_in_it(name: str, shown: str) -> None:
     assert FORMS["queue"](StandIns(), name, None) == shown
+
+
+@pytest.mark.parametrize(("what", "goes"), [(Redaction.HOSTS, True), (Redaction.LABELS, False)])
+def test_the_texts_of_a_report_message_name_hosts(what: Redaction, goes: bool) -> None:
+    captured = reports(2)[0].message_properties_header
+    shown = Redactor({what}).redacted(captured)
+    assert captured is not None
+    assert shown is not None
+    assert (b"1\x009\x002\x00" not in shown.message_body) == goes
+    assert len(shown.message_body) == len(captured.message_body)
+    assert ("A1D3" not in shown.label.text) == (goes or what is Redaction.LABELS)
+    kept = Redactor({what}).redacted(traced().message_properties_header)
+    assert kept is not None
+    assert kept.message_body == b"body"
+    assert (kept.label.text == "order 4162") == (what is Redaction.HOSTS)
