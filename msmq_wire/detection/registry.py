@@ -20,6 +20,7 @@ _ORDER = """
     ses_slow ses_count ses_resend ses_recack
     msg_refused msg_expired msg_unacked msg_untold msg_waits
     txn_gap txn_ack txn_form txn_again
+    trc_forged trc_conflict trc_form
     id_clone id_many
     qm_state qm_outside
     tim_skew tim_expired tim_magic

@@ -144,3 +144,76 @@ def test_no_message_raises_what_the_command_says() -> None:
 def test_what_is_no_text_is_refused_by_the_name_of_the_argument() -> None:
     with pytest.raises(TypeError, match=r"^words must be text, not int$"):
         mw.why(_DEMO, 4711)  # type: ignore[arg-type]  # the mistake
+
+
+_TRACED = _FIXTURES / "findings" / "TRC-FORGED" / "miss_path.pcap"
+_A, _B, _C = (
+    "a1d30c5b-247e-4f45-9a31-c5d20e6f7788",
+    "b2e4716c-0f3d-4a52-8b1e-6d90a7c2e455",
+    "c277e190-3d6a-4c4b-8d05-f21b9ac83e44",
+)
+_PATH = (
+    "a1d30c5b… sent it to 192.0.2.11 (hop 0), b2e4716c… received it (hop 1), "
+    "b2e4716c… sent it to 192.0.2.10 (hop 1), c277e190… received it (hop 1)"
+)
+
+
+def test_the_path_of_a_traced_message_is_what_queue_managers_tell() -> None:
+    found = mw.why(_TRACED, "order 4162")
+    assert found.outcome == "acknowledged"
+    assert found.sentence == (
+        f'Message "order 4162" from 192.0.2.21 to PRIVATE={_C}\\0000000f came to queue manager {_C}, as it '
+        "says, and nothing shows that it reached its queue."
+    )
+    assert found.reason == f"queue manager {_C} says in a report message that it received it."
+    assert found.message.path == _PATH
+    assert f"Path, as queue managers tell it: {_PATH}." in str(found)
+    assert found.action == f"check whether queue manager {_C} has the queue, or routes the message on"
+    assert "no report message is signed: each is the word of its sender" in found.unknown
+
+
+def test_a_step_that_a_queue_manager_tells_is_none_that_the_capture_shows() -> None:
+    steps = [one for one in mw.why(_TRACED, "order 4162").steps if not one.what.startswith("session ")]
+    told = "told by a queue manager: "
+    assert [(step.frame, step.text, step.told_by) for step in steps] == [
+        (8, f'sent: PRIVATE={_C}\\0000000f, express, "order 4162", 18 bytes', None),
+        (20, f"{told}sent by queue manager {_A} to 192.0.2.11 at 09:14:08 UTC, hop 0", _A),
+        (32, f"{told}received by queue manager {_B} at 09:14:09 UTC, hop 1", _B),
+        (44, "sent on: hop 1", None),
+        (56, f"{told}sent by queue manager {_B} to 192.0.2.10 at 09:14:09 UTC, hop 1", _B),
+        (68, f"{told}received by queue manager {_C} at 09:14:09 UTC, hop 1", _C),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("words", ["4162", "a1d30c5b\\4162", f"{_A}\\4162", "frame 20", "frame 44"])
+def test_a_message_that_only_reports_tell_of_is_found_by_them(words: str) -> None:
+    found = mw.why(_TRACED.with_name("miss_monitor.pcap"), words)
+    message = found.message
+    assert (message.message_id, message.label, message.outcome) == (f"{_A}\\4162", None, "acknowledged")
+    assert message.path == _PATH
+    assert message.sentence.startswith(
+        f'Message "a1d30c5b…\\4162" to PRIVATE={_C}\\0000000f came to queue manager'
+    )
+    assert message.unknown == (
+        "its own packet was not captured: only report messages tell of it",
+        "no report message is signed: each is the word of its sender",
+    )
+    assert {step.told_by for step in message.steps} == {_A, _B, _C}
+
+
+def test_a_report_says_which_message_it_is_about() -> None:
+    found = mw.why(_TRACED, f"{_A}\\9009")
+    assert found.sentence.startswith("Report message (it is about a1d30c5b…\\4162)")
+
+
+def test_what_no_report_tells_is_unknown() -> None:
+    found = mw.why(_TRACED.with_name("hit_not_sent.pcap"), f"{_A}\\4162")
+    assert found.outcome == "unknown"
+    assert found.reason == (
+        "its queue manager says in a report message that it sent it to 192.0.2.11, and nothing that was "
+        "captured acknowledges it."
+    )
+    assert found.unknown[1] == (
+        "no report that 192.0.2.11 received it was captured: a report may be lost, and its queue manager may "
+        "send none"
+    )

@@ -28,6 +28,7 @@ _TELLING = (
     "build_findings_discovery.py",
     "build_findings_scanners.py",
     "build_findings_sessions.py",
+    "build_findings_traces.py",
     "build_findings_wire.py",
     "build_replay_scenes.py",
     "build_replay_sessions.py",

@@ -360,3 +360,17 @@ def test_a_slow_clock_makes_no_message_expire_that_was_acknowledged() -> None:
         "The clock of 192.0.2.21 is 5 days behind that of the capture: 5 of 5 messages over 4 min show it."
         in found[3].sentences
     )
+
+
+def test_reports_are_counted_apart_and_tell_how_far_their_message_came() -> None:
+    found = answers(FIXTURES / "findings" / "TRC-CONFLICT" / "miss_path.pcap")
+    sent, acknowledged = found[3], found[4]
+    assert (sent.facts["messages"], sent.facts["acknowledgments"], sent.facts["reports"]) == (1, 0, 4)
+    assert sent.statements[-1].text == "4 report messages about traced messages: why shows their paths."
+    assert (acknowledged.facts["acknowledged"], acknowledged.facts["never_acknowledged"]) == (1, 0)
+    assert acknowledged.statements[0].text == (
+        "Message a1d30c5b…\\4162 to PRIVATE=c277e190-3d6a-4c4b-8d05-f21b9ac83e44\\0000000f was told to have "
+        "come to queue manager c277e190… by its report message in frame 68 (5.08 s after it was sent)."
+    )
+    only_told = answers(FIXTURES / "findings" / "TRC-FORGED" / "miss_monitor.pcap")
+    assert (only_told[3].facts["messages"], only_told[3].facts["reports"]) == (0, 4)
