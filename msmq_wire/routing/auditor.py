@@ -17,6 +17,7 @@ from msmq_wire.records.record import Record, place_of
 from msmq_wire.routing.algorithm import HopRule
 from msmq_wire.routing.hop import Deviation, DeviationKind, ObservedHop, Sighting
 from msmq_wire.routing.prediction import MOST_ROUTERS, Prediction, Predictor
+from msmq_wire.routing.told_hops import ToldHops
 from msmq_wire.routing.topology import Topology
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.partial import reached
@@ -66,7 +67,7 @@ class Auditor:
 
     EstablishConnection packets name the queue managers at the two ends of a connection. Without them, the
     addresses in the topology do, then other connections of the same host. If a message has passed no routing
-    server, its sender is its source.
+    server, its sender is its source. `told` gives at the end the hops that only report messages tell.
     """
 
     def __init__(self, topology: Topology) -> None:
@@ -82,6 +83,7 @@ class Auditor:
         self._ends: OrderedDict[tuple[str, int | None], dict[str, GUID]] = OrderedDict()
         self._hosts: dict[str, GUID | None] = {}
         self._trails: OrderedDict[tuple[GUID, int], _Trail] = OrderedDict()
+        self._told = ToldHops()
 
     def feed(self, record: Record) -> ObservedHop | None:
         """Take a record; return a hop if it is a message on the binary protocol."""
@@ -93,7 +95,22 @@ class Auditor:
             )
             return None
         sighting = sighting_of(record)
-        return None if sighting is None else self.judge(sighting)
+        if sighting is None:
+            return None
+        hop = self.judge(sighting)
+        self._told.add(record, hop)
+        return hop
+
+    def told(self) -> Iterator[tuple[Record, ObservedHop]]:
+        """The hops that report messages tell and no record shows, each with its report, at the end."""
+        for told in self._told.hops(partial(self._queue_manager_at, ends={})):
+            if told.reason is None:
+                hop = self._judged(told.sighting, told.source, told.target)
+            else:
+                hop = ObservedHop(
+                    sighting=told.sighting, source=told.source, target=told.target, reason=told.reason
+                )
+            yield told.record, msgspec.structs.replace(hop, told_by=told.told_by)
 
     def add_establish_connection(
         self,
@@ -131,7 +148,9 @@ class Auditor:
         source = self._queue_manager_at(sighting.src, sighted_ends)
         if source is None and sighting.hops == 0:
             source = sighting.source_queue_manager
-        target = self._queue_manager_at(sighting.dst, sighted_ends)
+        return self._judged(sighting, source, self._queue_manager_at(sighting.dst, sighted_ends))
+
+    def _judged(self, sighting: Sighting, source: GUID | None, target: GUID | None) -> ObservedHop:
         destination = sighting.queue_manager_address
         reason = self._reason_not_judged(sighting, source, target)
         if reason is not None or destination is None:
@@ -318,9 +337,10 @@ def _unknown_end(source: GUID | None, target: GUID | None) -> str | None:
 
 
 def audit(records: Iterable[Record], topology: Topology) -> Iterator[ObservedHop]:
-    """Compare each hop in the records with the routes that a topology allows."""
+    """Compare each hop in the records with the routes that a topology allows, those only told last."""
     auditor = Auditor(topology)
     for record in records:
         hop = auditor.feed(record)
         if hop is not None:
             yield hop
+    yield from (hop for _, hop in auditor.told())

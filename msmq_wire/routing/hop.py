@@ -64,6 +64,9 @@ class ObservedHop(msgspec.Struct, frozen=True, kw_only=True):
     ``source`` and ``target`` are the queue managers at its ends, None if the capture does not show them.
     ``expected`` are the queue managers that the sender may choose. ``reason`` says why the hop could not be
     judged, None if it was. A judged hop without ``deviations`` is on a possible route.
+
+    ``told_by`` is the queue manager that tells the hop in a report message, which the sighting is that of;
+    None for a hop that was observed.
     """
 
     sighting: Sighting
@@ -72,6 +75,7 @@ class ObservedHop(msgspec.Struct, frozen=True, kw_only=True):
     expected: Annotated[tuple[GUID, ...], HOST] = ()
     deviations: tuple[Deviation, ...] = ()
     reason: Annotated[str | None, Private("host", "without_guids")] = None
+    told_by: Annotated[GUID | None, HOST] = None
 
     @property
     def verdict(self) -> str:

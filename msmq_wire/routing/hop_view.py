@@ -69,6 +69,11 @@ HOP_COLUMNS: tuple[Column, ...] = (
         optional=False, reveals="host",
     ),
     Column("reason", "text", "Why it could not be judged.", "hop.reason"),
+    Column(
+        "told_by", "guid",
+        "Queue manager that tells the hop in a report message; null for a hop that was observed.",
+        "hop.told_by", reveals="host",
+    ),
 )  # fmt: skip
 """The columns in their order."""
 

@@ -373,3 +373,88 @@ def test_without_deltalake_tables_are_refused_with_what_to_install(
     outcome = audited(tmp_path)
     assert outcome.status == 1
     assert outcome.err == 'msmq-wire: tables need deltalake: pip install "msmq-wire[spark]"\n'
+
+
+_TRACED = """
+[[site]]
+name = "S"
+identifier = "00000001-0000-0000-0000-00000000000a"
+
+[[queue_manager]]
+computer_name = "A"
+identifier = "a1d30c5b-247e-4f45-9a31-c5d20e6f7788"
+site_identifier_list = ["S"]
+out_routing_server_identifier_list = ["R"]
+
+[[queue_manager]]
+computer_name = "R"
+identifier = "b2e4716c-0f3d-4a52-8b1e-6d90a7c2e455"
+site_identifier_list = ["S"]
+routing_server = true
+
+[[queue_manager]]
+computer_name = "C"
+identifier = "c277e190-3d6a-4c4b-8d05-f21b9ac83e44"
+site_identifier_list = ["S"]
+"""
+_MONITOR = _FIXTURES / "findings" / "TRC-FORGED" / "miss_monitor.pcap"
+"""What the host of the report queue sees of a message from A over R to C."""
+
+
+@pytest.fixture
+def traced(run: Run, tmp_path: Path) -> Run:
+    """Run the command on what reports tell of a message from A over R to C."""
+    topology = tmp_path / "topology.toml"
+    topology.write_text(_TRACED, encoding="utf-8")
+    return lambda *words: run("route-audit", "--topology", topology, _MONITOR, *words)
+
+
+def test_a_hop_that_only_a_report_tells_says_who_tells_it(traced: Run) -> None:
+    outcome = traced()
+    told = [line for line in outcome.out.splitlines() if "told by" in line]
+    assert [[part.strip() for part in line.split("  ") if part.strip()] for line in told] == [
+        [
+            f"2026-11-20 09:14:0{second}.000000Z",
+            "A\\4162",
+            ends,
+            f"RC {hops}",
+            "on_path",
+            f"frame {frame}",
+            f"told by queue manager {manager} in a report message, not observed",
+        ]
+        for second, ends, hops, frame, manager in (
+            (8, "A → R", 0, 8, "a1d30c5b-247e-4f45-9a31-c5d20e6f7788"),
+            (9, "R → C", 1, 32, "b2e4716c-0f3d-4a52-8b1e-6d90a7c2e455"),
+        )
+    ]
+    assert outcome.err.rstrip().endswith("2 hops told by queue managers, not observed")
+
+
+def test_told_hops_are_rows_after_those_that_were_observed(traced: Run) -> None:
+    rows = _rows(traced("--all", "--format", "jsonl"))
+    assert [row["told_by"] for row in rows] == [
+        *[None] * 4,
+        "a1d30c5b-247e-4f45-9a31-c5d20e6f7788",
+        "b2e4716c-0f3d-4a52-8b1e-6d90a7c2e455",
+    ]
+    assert [(row["message_id"][-5:], row["hops"], row["dst"]) for row in rows[4:]] == [
+        ("\\4162", 0, "192.0.2.11"),
+        ("\\4162", 1, "192.0.2.10"),
+    ]
+
+
+def test_a_redacted_told_hop_names_no_host(traced: Run) -> None:
+    out = traced("--redact", "hosts").out
+    assert "host-1 → host-3" in out
+    assert "told by queue manager 00000000-0000-0000-0000-000000000001 in a report message" in out
+    assert [
+        name for name in ("192.0.2.", "a1d30c5b", "A1D30C5B", "b2e4716c", "c277e190") if name in out
+    ] == []
+
+
+def test_a_told_hop_never_fails_an_audit(run: Run, tmp_path: Path) -> None:
+    topology = tmp_path / "topology.toml"
+    topology.write_text(_TRACED.replace('["R"]', "[]"), encoding="utf-8")
+    outcome = run("route-audit", "--topology", topology, _MONITOR, "--fail")
+    assert "routed_though_direct" in outcome.out
+    assert outcome.status == 0

@@ -65,6 +65,7 @@ def test_a_hop_has_all_that_was_seen_and_said_under_the_names_of_its_keys() -> N
         ],
         "expected": ["00000001-0000-0000-6742-000000000000"],
         "reason": None,
+        "told_by": None,
     }
     assert json.loads(json.dumps(row)) == row
 

@@ -68,7 +68,9 @@ def route_audit(
     compared with all ways that [MS-MQBR] leaves open: who passed it to whom, and after how many routing
     servers (RC). Shown are the hops that deviate, and one of those that could not be judged for the same
     reason between the same hosts; direct format names are not routed and only counted. Captures that are
-    named together are judged together, those in tables each by itself. Filters: see filter --help. With
+    named together are judged together, those in tables each by itself. Hops of a traced message that no
+    capture shows are shown last, as a queue manager tells them in a report message; they do not count as
+    deviating, and tables do not have them. Filters: see filter --help. With
     --redact hosts, names of the topology and the sentences about deviations are left out.
 
     Exit status: 0 done; 1 a FILE or the topology could not be read, was damaged or held nothing; 2 bad usage;
@@ -104,7 +106,7 @@ def route_audit(
 
     def take(judged: Iterator[_Judged]) -> None:
         for record, hop, label in judged:
-            tally.hops += 1
+            tally.hops += hop.told_by is None
             if selection.filter is not None and record not in selection:
                 continue
             if tally.count(hop) or all_:
@@ -145,6 +147,8 @@ def _in_captures(reading: CaptureSet, topology: Topology) -> Iterator[_Judged]:
         hop = auditor.feed(record)
         if hop is not None:
             yield record, hop, None
+    for record, hop in auditor.told():
+        yield record, hop, ""
 
 
 def _in_tables(folder: str, topology: Topology, redactor: Redactor) -> Iterator[_Judged]:
@@ -188,19 +192,25 @@ def _flat(hop: ObservedHop) -> str:
 
 
 class _Tally:
-    """Counts hops by what was said of them; remembers some reasons, to show each once."""
+    """Counts hops by what was said of them; remembers some reasons, to show each once.
+
+    Those that are only told count apart, and never as deviating: nobody signs a report message.
+    """
 
     def __init__(self) -> None:
         self.hops = 0
         self.shown = 0
         self.deviating = 0
-        self._matching = 0
+        self._matching = self._told = 0
         self._kinds: Counter[str] = Counter()
         self._reasons: Counter[str] = Counter()
         self._seen: set[tuple[str, str, str]] = set()
 
     def count(self, hop: ObservedHop) -> bool:
         """Count a hop; whether it is worth a look."""
+        if hop.told_by is not None:
+            self._told += 1
+            return True
         self._matching += 1
         if hop.deviations:
             self.deviating += 1
@@ -219,8 +229,11 @@ class _Tally:
 
     def described(self, *, filtered: bool) -> tuple[str, ...]:
         """What was said, and how much of it was shown."""
+        told = (
+            (f"{count_text(self._told, 'hop')} told by queue managers, not observed",) if self._told else ()
+        )
         if not self.hops:
-            return ("no hops of messages",)
+            return ("no hops of messages", *told)
         hops = count_text(self.hops, "hop")
         found = f"{self._matching} of {hops} match" if filtered else hops
         not_judged = self._reasons.total()
@@ -231,9 +244,10 @@ class _Tally:
         ]
         words = [f"{count} {word}{more}" for count, word, more in parts if count]
         reported = found + (f": {', '.join(words)}" if words else "")
-        hidden = self._matching - self.shown
-        shown = f"{self.shown or 'none'} shown, --all shows {'the others' if self.shown else 'them'}"
-        return (reported, shown) if hidden else (reported,)
+        seen = self.shown - self._told
+        hidden = self._matching - seen
+        shown = f"{seen or 'none'} shown, --all shows {'the others' if seen else 'them'}"
+        return (reported, shown, *told) if hidden else (reported, *told)
 
 
 def _listed(words: str, counts: Counter[str]) -> str:

@@ -151,7 +151,12 @@ class HopTable:
 
 
 def _sentences(hop: ObservedHop) -> Iterator[str]:
-    """What is wrong with it, with the kinds where they are several; or why it could not be judged."""
+    """What is wrong with it, with the kinds where they are several; or why it could not be judged.
+
+    First, for a hop that was not observed, who tells it.
+    """
+    if hop.told_by is not None:
+        yield f"told by queue manager {hop.told_by} in a report message, not observed"
     several = len(hop.deviations) > 1
     for one in hop.deviations:
         if one.message:
