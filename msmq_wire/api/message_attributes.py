@@ -17,6 +17,7 @@ Delivery: TypeAlias = Literal["express", "recoverable", "transactional"]
 Via: TypeAlias = Literal["tcp", "rpc", "http", "file"]
 How: TypeAlias = Literal["sent", "received", "peeked", "read", "stored"]
 Signature: TypeAlias = Literal["verified", "not verified", "sealed, not checked", "no certificate"]
+Report: TypeAlias = Literal["received", "sent"]
 
 
 class MessageAttributes(ColumnAttributes, frozen=True, kw_only=True):
@@ -238,4 +239,28 @@ class MessageAttributes(ColumnAttributes, frozen=True, kw_only=True):
     def proxied_server(self) -> str | None:
         """Whom that client connected to, by the same header."""
         value: str | None = self._column("proxied_server")
+        return value
+
+    @property
+    def report(self) -> Report | None:
+        """What a report message tells of a traced message: received or sent."""
+        value: Report | None = self._column("report")
+        return value
+
+    @property
+    def traced_message(self) -> str | None:
+        """The traced message: four digits of its queue manager, a backslash and its number."""
+        value: str | None = self._column("traced_message")
+        return value
+
+    @property
+    def traced_hops(self) -> int | None:
+        """Hop count of the traced message."""
+        value: int | None = self._column("traced_hops")
+        return value
+
+    @property
+    def next_hop(self) -> str | None:
+        """Address to which the traced message was sent."""
+        value: str | None = self._column("next_hop")
         return value

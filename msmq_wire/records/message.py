@@ -18,7 +18,7 @@ import msgspec
 
 from msmq_wire.records.column import ENCAPSULATION, Column, placed
 from msmq_wire.records.display import AS_JSON, Display
-from msmq_wire.records.message_body import BODY_FIELDS, body_of, message_body
+from msmq_wire.records.message_body import BODY_FIELDS, MessageBody, body_of, message_body
 from msmq_wire.records.message_values import (
     buffer_delivery,
     buffer_message_id,
@@ -46,6 +46,7 @@ from msmq_wire.wire.fields import Field, fields
 from msmq_wire.wire.musts import Bit
 from msmq_wire.wire.private import Private, What, privacy
 from msmq_wire.wire.registry import HEADERS
+from msmq_wire.wire.report_message import ReportBody, ReportLabel, ReportMessage
 from msmq_wire.wire.types.enumerations import BodyType, MessageClass
 
 Carrier: TypeAlias = Literal["packet", "buffer", "srmp"]
@@ -290,6 +291,18 @@ def _action(carrier: Carrier) -> Callable[[Record], str]:
     return action
 
 
+def _reported(name: str) -> Callable[[MessageBody], Any]:
+    """Makes a value of what label and body of a report message say."""
+
+    def made(body: MessageBody) -> Any:
+        label, text = ReportLabel.parse(body.label), ReportBody.parse(body.data)
+        if label is None or text is None:
+            return None
+        return getattr(ReportMessage(label=label, body=text), name)
+
+    return made
+
+
 COLUMNS: tuple[MessageColumn, ...] = (
     *(placed(name, MessageColumn) for name in ("id", "parent", "time", "src", "dst")),
     MessageColumn(
@@ -411,6 +424,23 @@ COLUMNS: tuple[MessageColumn, ...] = (
         where=trusted_by, reveals="secret", asked=True, needs=_UNSEAL, whole=_UNSIGNED,
     ),
     *(MessageColumn(**msgspec.structs.asdict(one)) for one in ENCAPSULATION),
+    MessageColumn(
+        "report", "text", "What a report message tells of a traced message: received or sent.",
+        of="body", made=_reported("kind"), reveals="body", asked=True, choices=("received", "sent"),
+    ),
+    MessageColumn(
+        "traced_message", "text",
+        "The traced message: four digits of its queue manager, a backslash and its number.",
+        of="body", made=_reported("traced"), reveals="body", asked=True, pattern=r"^[0-9a-f]{4}\\[0-9]+$",
+    ),
+    MessageColumn(
+        "traced_hops", "number", "Hop count of the traced message.",
+        of="body", made=_reported("hops"), asked=True, most=255,
+    ),
+    MessageColumn(
+        "next_hop", "text", "Address to which the traced message was sent.",
+        of="body", made=_reported("next_hop"), reveals="body", asked=True,
+    ),
 )  # fmt: skip
 """The columns in their order."""
 

@@ -226,6 +226,11 @@ class ReportMessage(msgspec.Struct, frozen=True, kw_only=True):
         return None if said is None else said.message_id
 
     @property
+    def traced(self) -> str | None:
+        """The traced message: four digits of its queue manager, a backslash and its number."""
+        return None if self.label is None else f"{self.label.qm_id}\\{self.label.message_id}"
+
+    @property
     def next_hop(self) -> str | None:
         """The address that the packet was sent to."""
         if self.body is not None:

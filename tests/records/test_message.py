@@ -220,3 +220,36 @@ def test_a_delivery_mode_that_is_not_defined_is_not_express() -> None:
     user = _packet().packet.user_header
     reported = [delivery_of(user.with_bits(dm=mode).flags) for mode in range(4)]
     assert reported == ["express", "recoverable", "recoverable", "recoverable"]
+
+
+_SENT_ON = (
+    "<MESSAGE ID>00001042</MESSAGE ID>\r\n<TARGET QUEUE>DIRECT=OS:msg01\\private$\\orders</TARGET QUEUE>\r\n"
+    "<NEXT HOP>192.0.2.11</NEXT HOP>\r\n<HOP COUNT>02 </HOP COUNT>\r\n"
+)
+_TOLD = ("report", "traced_message", "traced_hops", "next_hop")
+
+
+@pytest.mark.parametrize(
+    ("label", "body", "values"),
+    [
+        (
+            "A1D3:00001042:02 received by HOST at 09:14:07 AM Fri,Nov 20 26",
+            _SENT_ON,
+            ("sent", "a1d3\\4162", 2, "192.0.2.11"),
+        ),
+        (
+            "A1D3:00001042:02 received by HOST at 09:14:07 AM Fri,Nov 20 26",
+            _SENT_ON.partition("<NEXT")[0],
+            ("received", "a1d3\\4162", 2, None),
+        ),
+        ("order 4162", _SENT_ON, (None, None, None, None)),
+        ("A1D3:00001042:02 received by HOST at 09:14:07 AM Fri,Nov 20 26", "order", (None, None, None, None)),
+    ],
+)
+def test_the_columns_of_a_report_message_are_those_of_its_label_and_its_body(
+    label: str, body: str, values: tuple[object, ...]
+) -> None:
+    packet = build_message(_QUEUE, body.encode("utf-16-le"), label=label, message_class=1)
+    message = message_of(Record(id=1, type="user_message", packet=packet))
+    assert message is not None
+    assert tuple(message[name] for name in _TOLD) == values
