@@ -7,6 +7,7 @@ a parameter is changed.
 
 from __future__ import annotations
 
+import sys
 from functools import cache
 from typing import Any, get_args
 
@@ -175,11 +176,14 @@ class MSMQStub(Packet):
             return self.exact[0]
         type_ = self.method.parameters(self.side)
         value = self.value()
+        # A crafted stub may have NULL where an array has a size.
+        residue = msgspec.structs.replace(self.residue, nulls=sys.maxsize)
         try:
-            return encode_stub(type_, StubValue(value, self.residue, self.remainder), self.syntax)
+            return encode_stub(type_, StubValue(value, residue, self.remainder), self.syntax)
         except EncodeError:
             # What was between the old parameters may have no place between the new ones.
-            return encode_stub(type_, StubValue(value, NO_RESIDUE, self.remainder), self.syntax)
+            residue = Residue(nulls=sys.maxsize)
+            return encode_stub(type_, StubValue(value, residue, self.remainder), self.syntax)
 
     def setfieldval(self, attr: str, val: Any) -> None:
         if self.reached is not None and attr in self.names and attr not in self.reached:

@@ -304,9 +304,18 @@ function flat.pointer(stub, _, record)
     record.at, record.len, record.ref = at, size, unsigned(stub, at, size)
 end
 
+-- A pointer that is NULL where its array has elements by the member that names their number.
+local function judge_null(stub, name, scope)
+    local size = type(name) == "string" and scope[name]
+    if size and size ~= 0 then
+        problem(stub, "ndr.null-array", string.format("NULL where size_is says %.0f", size))
+    end
+end
+
 function deferred.pointer(stub, t, record, scope)
     if record.ref == 0 then
         if t.ref then problem(stub, "ndr.ref-pointer", "a ref pointer must not be NULL") end
+        judge_null(stub, t.target.size_is, scope)
         return
     end
     record.target = new_record(stub, t.target)
@@ -418,6 +427,9 @@ local function read_members(stub, t, record, following)
             one.t.flat(stub, one.t, one, scope)
         end
         scope[member.name] = one.v
+    end
+    for _, one in ipairs(kids) do
+        if one.t.late and one.ref == 0 then judge_null(stub, one.t.late, scope) end
     end
     record.len = stub.pos - record.at
 end

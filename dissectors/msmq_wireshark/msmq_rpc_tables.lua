@@ -319,7 +319,7 @@ types = {
 [268] = {kind = "struct", members = {{name = "dw_object_type", type = 258, enumeration = "DirectoryObjectType"}, {name = "pwcs_path_name", type = 12}, {name = "security_information", type = 3, enumeration = "SecurityInformation"}, {name = "n_length", type = 124}, {name = "ph_server_auth", type = 18}, {name = "pdw_server_signature_size", type = 50}}},
 [269] = {kind = "struct", members = {{name = "p_security_descriptor", type = 169}, {name = "lpn_length_needed", type = 3}, {name = "pb_server_signature", type = 169}, {name = "pdw_server_signature_size", type = 50}, {name = "status", type = 3}}},
 [270] = {kind = "struct", members = {{name = "dw_object_type", type = 258, enumeration = "DirectoryObjectType"}, {name = "pwcs_path_name", type = 12}, {name = "security_information", type = 3, enumeration = "SecurityInformation"}, {name = "p_security_descriptor", type = 271}, {name = "n_length", type = 124}}},
-[271] = {kind = "pointer", target = 169},
+[271] = {kind = "pointer", target = 169, late = "n_length"},
 [272] = {kind = "struct", members = {{name = "status", type = 3}}},
 [273] = {kind = "struct", members = {{name = "pwcs_context", type = 13}, {name = "p_restriction", type = 279}, {name = "p_columns", type = 280}, {name = "p_sort", type = 287}, {name = "ph_server_auth", type = 18}}},
 [274] = {kind = "struct", members = {{name = "c_res", type = 275}, {name = "pa_prop_res", type = 278}}},

@@ -154,6 +154,7 @@ class _Tables:
                     "target": self.number(type_.target),
                     "ref": isinstance(type_, EmbeddedRef),
                     "empty": type_.null is not None,
+                    "late": _size(type_.size) if type_.late else None,
                 }
             case Array():
                 row = {

@@ -50,12 +50,7 @@ def _candidates(parameters: Parameters) -> Iterator[Any]:
     for count in _COUNTS:
         rich = _structure(parameters, count, 0)
         yield rich
-        lists = {
-            name: getattr(rich, name)
-            for name, one in zip(parameters.names, parameters.types, strict=True)
-            if isinstance(one, Array)
-        }
-        yield _agreeing(parameters, msgspec.structs.replace(default, **lists))
+        yield _agreeing(parameters, msgspec.structs.replace(default, **_lists(parameters, rich)))
         # Where all of it is no value, each member alone may be.
         for name in parameters.names:
             yield _agreeing(parameters, msgspec.structs.replace(default, **{name: getattr(rich, name)}))
@@ -73,8 +68,20 @@ def _arms(parameters: Fields, default: Any) -> Iterator[Any]:
             for part in _arms(inner, _default(inner, 1)):
                 yield msgspec.structs.replace(default, **{name: part})
         elif isinstance(inner, Array) and isinstance(inner.element, Fields):
+            # Others that are NULL may have the same count.
+            rich = _lists(parameters, _structure(parameters, 1, 0))
+            lists = {other: rich[other] for other in rich if getattr(default, other) is None}
             for part in _arms(inner.element, _default(inner.element, 1)):
-                yield _agreeing(parameters, msgspec.structs.replace(default, **{name: (part,)}))
+                yield _agreeing(parameters, msgspec.structs.replace(default, **lists | {name: (part,)}))
+
+
+def _lists(parameters: Fields, value: Any) -> dict[str, Any]:
+    """The lists of a structure, also those behind a pointer."""
+    return {
+        name: getattr(value, name)
+        for name, one in zip(parameters.names, parameters.types, strict=True)
+        if isinstance(one.target if isinstance(one, Pointer) else one, Array)
+    }
 
 
 def _default(type_: Fields, depth: int) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from msmq_wire.detection.finding import Severity
 from msmq_wire.detection.rule import Context, Detection, Rule, broken, evidence_of
@@ -18,25 +17,15 @@ _CODES = (
     "ndr.range",
     "ndr.string-terminator",
     "ndr.ref-pointer",
+    "ndr.null-array",
 )
-
-
-_COUNTED = (
-    ("cp", "a_prop"),
-    ("cp", "ap_var"),
-    ("sd_size", "p_security_descriptor"),
-    ("pdw_number_of_sections", "pp_packet_sections"),
-)
-"""Pairs of a count and the array that it counts; the pointer to the array may be NULL."""
 
 
 def _check(record: Record, context: Context) -> Iterator[Detection]:
     call = record.packet
-    nulls = [*_null_arrays("request", call.request), *_null_arrays("response", call.response)]
-    if not record.anomalies and record.error is None and not nulls:
+    if not record.anomalies and record.error is None:
         return
     severity: Severity | None = None
-    method = f"{call.method}: " if call.method else ""
     caveats: tuple[str, ...] = ()
     if call.guessed:
         severity, caveats = "low", ("the bind was not captured: interface and syntax are guesses",)
@@ -44,13 +33,6 @@ def _check(record: Record, context: Context) -> Iterator[Detection]:
         severity, caveats = "low", ("not all fragments of the call were captured",)
     elif record.type == "com_call":
         severity, caveats = "medium", ("calls of COM objects carry more than the interface says",)
-    for path, count, number in nulls:
-        yield Detection(
-            message=f"{method}{path} is NULL, but its number of elements, {count}, is {number}",
-            evidence=(evidence_of(record, path),),
-            severity=severity,
-            caveats=caveats,
-        )
     for anomaly, place in broken(record, _CODES):
         message = f"{anomaly.path}: {anomaly.message}"
         yield Detection(message=message, evidence=(place,), severity=severity, caveats=caveats)
@@ -62,14 +44,6 @@ def _check(record: Record, context: Context) -> Iterator[Detection]:
             severity=severity,
             caveats=caveats,
         )
-
-
-def _null_arrays(side: str, value: Any) -> Iterator[tuple[str, str, int]]:
-    """Arrays that are NULL although their count is not 0, each with the path and value of the count."""
-    for count, array in _COUNTED if value is not None else ():
-        number = getattr(value, count, None)
-        if isinstance(number, int) and number and getattr(value, array, b"") is None:
-            yield f"{side}.{array}", f"{side}.{count}", number
 
 
 RULE = Rule(

@@ -52,6 +52,7 @@ _TELLING = frozenset(
         "ndr.array-of-pointers",
         "ndr.array-offset",
         "ndr.length-is",
+        "ndr.null-array",
         "ndr.opaque",
         "ndr.past-max-count",
         "ndr.range",

@@ -25,6 +25,8 @@ from msmq_wire.rpc.types.context_handle import ContextHandle
 from msmq_wire.wire.expressions import this
 from msmq_wire.wire.types.guid import NULL_GUID
 
+_DESCRIPTOR = Unique(Conformant(BYTE), size=this.n_length)
+
 
 class DSCreateObjectRequest(NdrStruct, frozen=True, kw_only=True, gc=False):
     """An object to make, with its properties."""
@@ -134,7 +136,7 @@ class DSSetObjectSecurityRequest(NdrStruct, frozen=True, kw_only=True, gc=False)
     dw_object_type: ObjectKind = 1
     pwcs_path_name: PathName = EMPTY
     security_information: RequestedParts = 0
-    p_security_descriptor: Annotated[bytes | None, Unique(Conformant(BYTE)), "Who may do what."] = None
+    p_security_descriptor: Annotated[bytes | None, _DESCRIPTOR, "Who may do what."] = None
     n_length: DescriptorSize = 0
 
 
@@ -144,7 +146,7 @@ class DSSetObjectSecurityGuidRequest(NdrStruct, frozen=True, kw_only=True, gc=Fa
     dw_object_type: ObjectKind = 1
     p_guid: Identifier = NULL_GUID
     security_information: RequestedParts = 0
-    p_security_descriptor: Annotated[bytes | None, Unique(Conformant(BYTE)), "Who may do what."] = None
+    p_security_descriptor: Annotated[bytes | None, _DESCRIPTOR, "Who may do what."] = None
     n_length: DescriptorSize = 0
 
 

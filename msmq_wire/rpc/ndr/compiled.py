@@ -1,8 +1,9 @@
 """Compiles decoders, each for one parameter list in one syntax, on first use.
 
 The rule kept here: a decoder reads regular stubs only, which have no anomaly. It gives up on padding that is
-not zero, on a count that differs from the declaration, on a number outside its range, on a broken MUST, and
-on missing bytes. The type objects then read the stub again, so that only they judge irregular stubs.
+not zero, on a count that differs from the declaration, on NULL where an array has a size, on a number outside
+its range, on a broken MUST, and on missing bytes. The type objects then read the stub again, so that only
+they judge irregular stubs.
 Little-endian syntaxes only.
 
 A type without a rule cannot be compiled, which is an error. Lists have no decoder, and are left to the type
@@ -259,6 +260,9 @@ def _(type_: Pointer, emitter: Emitter, state: Any) -> str:
         if type_.null == b"":
             empty = emitter.constant("PresentEmpty", PresentEmpty)
             emitter.line(f"if not {value}: {value} = {empty}()")
+    if type_.size is not None and not type_.late:
+        with emitter.branch(emitter.expression(type_.size), "elif"):
+            emitter.irregular("True")
     return value
 
 
@@ -429,15 +433,19 @@ def _(type_: Union, emitter: Emitter, state: Any) -> str:
 
 
 def _body(parameters: Parameters, emitter: Emitter) -> None:
-    values = []
+    values: list[str] = []
+    later: list[tuple[str, Expression]] = []
     for name, one in zip(parameters.names, parameters.types, strict=True):
         # Numbers in a row are read at once; a pointee follows its pointer.
         value = deferred(one, emitter, flat(one, emitter)) if isinstance(one, Scalar) else whole(one, emitter)
         if _is_number(one, emitter):
             emitter.scope[name] = value
+        if isinstance(one, Pointer) and one.late:
+            later.append((value, one.size))
         values.append(f"{name}={value}")
     emitter.settle()
-    emitter.irregular("p > end")
+    nulls = [f"{value} is None and {emitter.expression(size)}" for value, size in later]
+    emitter.irregular("p > end", *nulls)
     emitter.line(f"return {_made(parameters, emitter, values)}, refs, p")
 
 

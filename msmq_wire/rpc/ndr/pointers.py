@@ -9,9 +9,11 @@ from typing import Any, Final
 
 import msgspec
 
+from msmq_wire.rpc.ndr.arrays import Array
 from msmq_wire.rpc.ndr.stub_stream import NdrReader, NdrWriter
 from msmq_wire.rpc.ndr.syntax import Syntax
-from msmq_wire.rpc.ndr.types import NdrType, Scope
+from msmq_wire.rpc.ndr.types import NdrType, Scope, size_evaluator
+from msmq_wire.wire.expressions import Expression
 
 
 class NullPointee:
@@ -39,13 +41,23 @@ class PresentEmpty(bytes):
 
 
 class Pointer(NdrType):
-    """An inline referent id with a deferred pointee; ``null`` is the value of NULL."""
+    """An inline referent id with a deferred pointee; ``null`` is the value of NULL.
 
-    __slots__ = ("null", "target")
+    NULL where ``size``, the size_is of the array that it points at, is not 0 is a problem ([MS-RPCE]
+    3.1.1.5.3.3.1.2). It is given here only where it is a later parameter of the same list.
+    """
 
-    def __init__(self, target: NdrType, *, null: Any = None) -> None:
+    __slots__ = ("_size", "late", "null", "size", "target")
+
+    def __init__(self, target: NdrType, *, null: Any = None, size: Expression = None) -> None:
         self.target = target
         self.null = null
+        self.late = size is not None
+        if isinstance(target, Array) and callable(target.size):
+            # A constant is no other parameter or field.
+            size = target.size
+        self.size = size
+        self._size = size_evaluator(size)
 
     def alignment(self, syntax: Syntax) -> int:
         return 8 if syntax.wide else 4
@@ -64,11 +76,20 @@ class Pointer(NdrType):
 
     def read_deferred(self, reader: NdrReader, state: Any, scope: Scope) -> Any:
         if not state:
+            if self.size is not None and not self.late:
+                self.judge_null(reader, scope)
             return self.null
         value = self.target.read(reader, scope)
         if value is None:
             return NULL_POINTEE
         return PresentEmpty() if self.null is not None and value == self.null else value
+
+    def judge_null(self, reader: NdrReader, scope: Scope, path: str = "") -> None:
+        """Report NULL if its array has elements by their number."""
+        size = self._size(scope)
+        if size:
+            reader.nulls += 1
+            reader.problem("null-array", f"NULL where size_is says {size}", reader.pos, 0, path)
 
     def partial_value(self, state: Any) -> Any:
         return msgspec.UNSET if state else self.null
@@ -90,6 +111,9 @@ class Pointer(NdrType):
 
     def write_deferred(self, writer: NdrWriter, value: Any, scope: Scope) -> None:
         if value is None or (value == self.null and type(value) is not PresentEmpty):
+            size = None if self.size is None else self._size(scope)
+            if size:
+                writer.null_array(size)
             return
         self.target.write(writer, None if value is NULL_POINTEE else value, scope)
 

@@ -16,6 +16,7 @@ import msgspec
 from msmq_wire.arguments import misfit
 from msmq_wire.errors import DecodeError, EncodeError
 from msmq_wire.rpc.ndr.plans import PackedMembers, Plan, Single
+from msmq_wire.rpc.ndr.pointers import Pointer
 from msmq_wire.rpc.ndr.scalars import Scalar
 from msmq_wire.rpc.ndr.stub_stream import NdrReader, NdrWriter
 from msmq_wire.rpc.ndr.syntax import Syntax
@@ -26,7 +27,9 @@ from msmq_wire.wire.musts import View
 from msmq_wire.wire.nodes import named
 
 _NOTHING: Scope = {}
-_LOOKED_UP = frozenset(("_make", "_has_deferred", "_deferred_places", "_uses_scope", "names", "types"))
+_LOOKED_UP = frozenset(
+    ("_make", "_has_deferred", "_deferred_places", "_late", "_uses_scope", "names", "types")
+)
 
 
 class NdrStruct(WireStruct, frozen=True, kw_only=True, gc=False):
@@ -92,6 +95,7 @@ class Fields(NdrType):
         "_deferred_places",
         "_forms",
         "_has_deferred",
+        "_late",
         "_make",
         "_plans",
         "_uses_scope",
@@ -126,6 +130,9 @@ class Fields(NdrType):
         self._make = _compile_constructor(self.cls, self.names)
         self._deferred_places = tuple(place for place, one in enumerate(self.types) if one.has_deferred())
         self._has_deferred = bool(self._deferred_places)
+        self._late = tuple(
+            (place, one) for place, one in enumerate(self.types) if isinstance(one, Pointer) and one.late
+        )
         self._uses_scope = any(one.uses_scope() for one in self.types)
 
     def alignment(self, syntax: Syntax) -> int:
@@ -357,6 +364,9 @@ class Parameters(Fields):
         states = _States()
         states.start = reader.pos
         self._read(reader, self._plan(reader.syntax), states)
+        for place, pointer in self._late:
+            if states[place] is None:
+                pointer.judge_null(reader, self._scope(states), self.names[place])
         return self._value(reader, states)
 
     def write_flat(self, writer: NdrWriter, value: Any, scope: Scope) -> None:

@@ -34,7 +34,8 @@ class Residue(msgspec.Struct, frozen=True, gc=False):
     bytes) of alignment gaps that are not zero; ``counts`` are (number of the varying array in wire order,
     max_count, offset) where these two are not what the declaration says; ``tags`` are (number of the union in
     wire order, discriminant) where it is not the member that switches the union; ``missing`` is how many
-    bytes of the alignment gap at the end are not there.
+    bytes of the alignment gap at the end are not there; ``nulls`` is how many pointers are NULL although
+    their array has elements by its size_is.
     """
 
     referent_ids: tuple[int, ...] = ()
@@ -42,6 +43,7 @@ class Residue(msgspec.Struct, frozen=True, gc=False):
     counts: tuple[tuple[int, int, int], ...] = ()
     tags: tuple[tuple[int, int], ...] = ()
     missing: int = 0
+    nulls: int = 0
 
 
 NO_RESIDUE = Residue()
@@ -78,6 +80,7 @@ class Mark(msgspec.Struct, frozen=True, gc=False):
     varying: int
     unions: int
     missing: int
+    nulls: int
     kept: tuple[int, ...]
 
 
@@ -96,6 +99,7 @@ class NdrReader:
         "filler",
         "judging",
         "missing",
+        "nulls",
         "number_layout",
         "number_size",
         "pos",
@@ -118,6 +122,7 @@ class NdrReader:
         self.varying = 0
         self.unions = 0
         self.missing = 0
+        self.nulls = 0
         self.referents: list[int] = []
         self.filler: list[tuple[int, bytes]] = []
         self.counts: list[tuple[int, int, int]] = []
@@ -210,12 +215,12 @@ class NdrReader:
     def mark(self) -> Mark:
         """Save the position."""
         kept = tuple(len(one) for one in self._kept())
-        return Mark(self.pos, self.depth, self.varying, self.unions, self.missing, kept)
+        return Mark(self.pos, self.depth, self.varying, self.unions, self.missing, self.nulls, kept)
 
     def restore(self, mark: Mark) -> None:
         """Restore a saved position, and drop the residue since."""
         self.pos, self.depth, self.missing = mark.pos, mark.depth, mark.missing
-        self.varying, self.unions = mark.varying, mark.unions
+        self.varying, self.unions, self.nulls = mark.varying, mark.unions, mark.nulls
         for kept, length in zip(self._kept(), mark.kept, strict=True):
             del kept[length:]
 
@@ -224,10 +229,15 @@ class NdrReader:
 
     def residue(self) -> Residue:
         """The `Residue` of the stub."""
-        if not (self.referents or self.filler or self.counts or self.tags or self.missing):
+        if not (self.referents or self.filler or self.counts or self.tags or self.missing or self.nulls):
             return NO_RESIDUE
         return Residue(
-            tuple(self.referents), tuple(self.filler), tuple(self.counts), tuple(self.tags), self.missing
+            tuple(self.referents),
+            tuple(self.filler),
+            tuple(self.counts),
+            tuple(self.tags),
+            self.missing,
+            self.nulls,
         )
 
 
@@ -238,6 +248,7 @@ class NdrWriter:
         "_counts",
         "_filler",
         "_missing",
+        "_nulls",
         "_parts",
         "_pointers",
         "_referents",
@@ -258,6 +269,7 @@ class NdrWriter:
         self._referents = residue.referent_ids
         self._filler = residue.filler
         self._missing = residue.missing
+        self._nulls = residue.nulls
         self._counts = {ordinal: (maximum, offset) for ordinal, maximum, offset in residue.counts}
         self._tags = dict(residue.tags)
 
@@ -296,6 +308,12 @@ class NdrWriter:
         """The discriminant of the next union; ``selected`` by its member."""
         self.unions += 1
         return self._tags.get(self.unions - 1, selected)
+
+    def null_array(self, size: int) -> None:
+        """Write a NULL pointer to an array of ``size`` elements; refused unless the residue has it."""
+        if not self._nulls:
+            raise EncodeError(f"NULL where size_is says {size}: give the elements, or the size 0")
+        self._nulls -= 1
 
     def getvalue(self) -> bytes:
         """Return the stub, with its padding as it was read."""

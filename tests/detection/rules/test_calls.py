@@ -67,8 +67,8 @@ _HITS = {
     "RPC-QFT/hit_url": (("medium", "certain", "request.p_queue_format.m_qft", 0, (6, 7)),),
     "RPC-NDR/hit_count": (("high", "certain", "request.p_queue_format.arm", 24, (6, 7)),),
     "RPC-NDR/hit_null": (
-        ("high", "certain", "request.a_prop", 0, (6, 7)),
-        ("high", "certain", "request.ap_var", 0, (6, 7)),
+        ("high", "certain", "request.a_prop", 44, (6, 7)),
+        ("high", "certain", "request.ap_var", 48, (6, 7)),
     ),
     "RPC-SEC-SEQ/hit_second_alone": (("medium", "certain", "", 0, (9,)),),
     "RPC-SEC-SEQ/hit_alloc": (("medium", "certain", "[0].section_size_alloc", 0, (9,)),),
@@ -357,8 +357,8 @@ def test_a_purge_that_the_server_did_not_confirm_is_told_with_its_answer(
     assert _of_call("RPC-PURGE", method="R_PurgeQueue", **answer).caveats == caveats
 
 
-def test_a_null_array_is_told_with_its_method_and_its_number_of_elements() -> None:
-    said = "R_QMSetObjectProperties: request.a_prop is NULL, but its number of elements, request.cp, is 1"
+def test_a_null_array_is_told_with_its_number_of_elements() -> None:
+    said = "request.a_prop: NULL where size_is says 1"
     assert said in {one.message for one in _own("RPC-NDR/hit_null")}
 
 

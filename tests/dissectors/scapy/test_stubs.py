@@ -75,6 +75,12 @@ def test_a_changed_parameter_is_written(fixtures: Path) -> None:
         bytes(copy)
 
 
+def test_null_can_be_crafted_where_an_array_has_a_size() -> None:
+    stub = ms.MSMQ_S_DSSetObjectSecurityGuid_request(security_information=4, n_length=5)
+    assert bytes(stub) == bytes.fromhex("01000000" + "00" * 16 + "04000000 00000000 05000000")
+    assert [one.code for one in ms.anomalies(type(stub)(bytes(stub)))] == ["ndr.null-array"]
+
+
 def test_a_cut_stub_shows_what_it_has_and_keeps_its_bytes(fixtures: Path) -> None:
     for data, stub in _stubs(fixtures / "rpc" / "remote_read" / "r_start_receive.json"):
         for size in range(1, len(data), 7):

@@ -705,6 +705,28 @@ def test_the_info_column_tells_method_queue_and_status() -> None:
 
 @pytest.mark.slow
 @pytest.mark.tshark
+def test_null_is_an_anomaly_where_the_size_of_its_array_is_a_later_parameter(tmp_path: Path) -> None:
+    conversation = Conversation()
+    context = bound(conversation)["dscomm", "ndr"]
+    numbers = [
+        # S_DSSetObjectSecurityGuid: kind of object, identifier, parts, no descriptor, its length.
+        conversation.send(
+            False,
+            Request(
+                call_id=2 + length,
+                context_id=context,
+                opnum=14,
+                stub=struct.pack("<I16xIII", 1, 4, 0, length),
+            ),
+        )
+        for length in (0, 5)
+    ]
+    trees = dissected(conversation.save(tmp_path / "later.pcap"))
+    assert [shown_in(trees[number][0], "anomaly") for number in numbers] == [[], ["ndr.null-array"]]
+
+
+@pytest.mark.slow
+@pytest.mark.tshark
 def test_sections_that_claim_much_cost_little_and_show_what_is_there(tmp_path: Path) -> None:
     conversation = Conversation()
     context = bound(conversation)["RemoteRead", "ndr"]

@@ -31,6 +31,7 @@ from msmq_wire.rpc.ndr import (
     Parameters,
     String,
     Syntax,
+    Unique,
     decode_stub,
     encode_stub,
 )
@@ -157,6 +158,12 @@ class Counted(NdrStruct, frozen=True, kw_only=True, gc=False):
             "string-terminator",
         ),
         (EmbeddedRef(DWORD), "00000200 07000000", "00000000", "ref-pointer"),
+        (
+            Unique(Conformant(BYTE, size=this.count)),
+            "00000200 02000000 aabb",
+            "00000000",
+            "null-array",
+        ),
         (
             SECTION_BUFFER,
             "00000000 01000000 01000000 00000200 01000000 aa",

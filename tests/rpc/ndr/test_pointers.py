@@ -16,10 +16,13 @@ from msmq_wire.rpc.ndr import (
     NDR_BIG_ENDIAN,
     NULL_POINTEE,
     Conformant,
+    ConformantVarying,
     EmbeddedRef,
     Fields,
     Full,
     NdrStruct,
+    NullPointee,
+    Parameters,
     StubValue,
     Syntax,
     Unique,
@@ -29,6 +32,7 @@ from msmq_wire.rpc.ndr import (
 )
 from msmq_wire.rpc.ndr.pointers import Pointer, PresentEmpty
 from msmq_wire.rpc.ndr.stub_stream import Residue
+from msmq_wire.wire.expressions import this
 
 
 class Pair(NdrStruct, frozen=True, kw_only=True, gc=False):
@@ -127,6 +131,90 @@ def test_a_null_ref_pointer_is_a_problem_and_comes_back() -> None:
     assert result.value == Referring(target=None)
     assert [(found.code, found.path) for found in result.anomalies] == [("ndr.ref-pointer", "target")]
     assert encode_stub(REFERRING, StubValue(result.value, result.residue)) == bytes(4)
+
+
+class Counted(NdrStruct, frozen=True, kw_only=True, gc=False):
+    """An array behind a pointer, and its size behind both."""
+
+    data: Annotated[bytes | None, Unique(Conformant(BYTE, size=this.count))] = None
+    twice: Annotated[bytes | NullPointee | None, Full(Unique(ConformantVarying(BYTE, size=this.count)))] = (
+        None
+    )
+    count: Annotated[int, DWORD] = 0
+
+
+COUNTED = Fields(Counted)
+
+
+@pytest.mark.parametrize(
+    ("stub", "paths", "nulls"),
+    [
+        ("00000000 00000000 00000000", [], 0),
+        ("00000000 00000000 02000000", ["data"], 1),
+        ("00000000 01000000 02000000 00000000", ["data", "twice"], 2),
+        ("01000000 01000000 02000000 02000000 aabb 0000 00000000", ["twice"], 1),
+        ("01000000 00000000 02000000 02000000 aabb", [], 0),
+        ("01000000 00000000 00000000 00000000", [], 0),
+    ],
+)
+def test_null_where_an_array_has_a_size_is_a_problem_and_comes_back(
+    stub: str, paths: list[str], nulls: int
+) -> None:
+    data = bytes.fromhex(stub)
+    result = inspect_stub(COUNTED, data)
+    assert [(found.code, found.path) for found in result.anomalies] == [
+        ("ndr.null-array", path) for path in paths
+    ]
+    assert result.residue.nulls == nulls
+    assert encode_stub(COUNTED, decode_stub(COUNTED, data)) == data
+
+
+@pytest.mark.parametrize(
+    ("value", "path"),
+    [(Counted(count=1), "data"), (Counted(data=b"a", twice=NULL_POINTEE, count=1), "twice")],
+)
+def test_null_where_an_array_has_a_size_is_not_written(value: Counted, path: str) -> None:
+    with pytest.raises(
+        EncodeError, match="NULL where size_is says 1: give the elements, or the size 0"
+    ) as caught:
+        encode_stub(COUNTED, StubValue(value))
+    assert caught.value.path == path
+    # One more than was read is one too many.
+    with pytest.raises(EncodeError):
+        encode_stub(COUNTED, StubValue(Counted(twice=NULL_POINTEE, count=1), Residue(nulls=1)))
+
+
+def test_null_is_no_problem_where_the_size_is_a_constant() -> None:
+    result = inspect_stub(Unique(Conformant(BYTE, size=20)), bytes(4))
+    assert (result.value, result.anomalies) == (None, ())
+
+
+class SizedLater(NdrStruct, frozen=True, kw_only=True, gc=False):
+    """Parameters: an array, and its size behind it."""
+
+    data: Annotated[bytes | None, Unique(Conformant(BYTE), size=this.count)] = None
+    count: Annotated[int, DWORD] = 0
+
+
+SIZED_LATER = Parameters(SizedLater)
+
+
+@pytest.mark.parametrize(
+    ("syntax", "stub", "codes"),
+    [
+        (NDR, "00000000 05000000", ["ndr.null-array"]),
+        (NDR_BIG_ENDIAN, "00000000 00000005", ["ndr.null-array"]),
+        (NDR64, "0000000000000000 05000000", ["ndr.null-array"]),
+        (NDR, "00000000 00000000", []),
+        (NDR, "01000000 02000000 aabb 0000 02000000", []),
+    ],
+)
+def test_the_size_can_be_a_later_parameter(syntax: Syntax, stub: str, codes: list[str]) -> None:
+    data = bytes.fromhex(stub)
+    result = inspect_stub(SIZED_LATER, data, syntax)
+    assert [found.code for found in result.anomalies] == codes
+    assert [found.path for found in result.anomalies] == ["data"] * len(codes)
+    assert encode_stub(SIZED_LATER, decode_stub(SIZED_LATER, data, syntax), syntax) == data
 
 
 def test_an_embedded_ref_pointer_has_a_referent() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import sys
 import tracemalloc
 from typing import Any
 
@@ -33,7 +34,7 @@ from msmq_wire.rpc.ndr.arrays import Array
 from msmq_wire.rpc.ndr.pointers import Pointer
 from msmq_wire.rpc.ndr.scalars import Number, Octets16
 from msmq_wire.rpc.ndr.structures import Fields
-from msmq_wire.rpc.ndr.stub_stream import MAX_PROBLEMS, NO_RESIDUE
+from msmq_wire.rpc.ndr.stub_stream import MAX_PROBLEMS, NO_RESIDUE, Residue
 from msmq_wire.rpc.ndr.types import NdrType
 from msmq_wire.rpc.types.propvariant import PROPVARIANT
 from msmq_wire.rpc.types.section_array import SECTION_BUFFER, SectionArray
@@ -124,7 +125,8 @@ def test_a_value_of_any_parameter_list_comes_back(syntax: Syntax, data: st.DataO
     side: Side = data.draw(st.sampled_from(("request", "response")))
     parameters = method.parameters(side)
     value = data.draw(_values(parameters))
-    stub = encode_stub(parameters, StubValue(value), syntax)
+    # Sizes are drawn, also those of arrays that are NULL.
+    stub = encode_stub(parameters, StubValue(value, Residue(nulls=sys.maxsize)), syntax)
     decoded = decode_stub(parameters, stub, syntax)
     assert decoded.value == value
     assert decoded.remainder == b""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from msmq_wire.rpc.ndr import NDR, NDR64, StubValue, Syntax, decode_stub, encode_stub, inspect_stub
+from msmq_wire.rpc.ndr.stub_stream import Residue
 from msmq_wire.rpc.types.remote_read_descriptor import (
     REMOTE_READ_DESC,
     REMOTE_READ_DESC2,
@@ -70,12 +71,11 @@ def test_the_second_descriptor_points_at_the_first(syntax: Syntax, digits: str) 
 
 
 def test_a_size_beyond_the_largest_packet_is_told() -> None:
-    stub = encode_stub(REMOTE_READ_DESC, StubValue(RemoteReadDesc(dw_size=0x00420001)))
-    assert [
-        (found.code, found.path, found.offset) for found in inspect_stub(REMOTE_READ_DESC, stub).anomalies
-    ] == [("ndr.range", "dw_size", 16)]
-    fine = encode_stub(REMOTE_READ_DESC, StubValue(RemoteReadDesc(dw_size=0x00420000)))
-    assert inspect_stub(REMOTE_READ_DESC, fine).anomalies == ()
+    null = ("ndr.null-array", "lp_buffer", 44)
+    for size, expected in ((0x00420001, [("ndr.range", "dw_size", 16), null]), (0x00420000, [null])):
+        value = StubValue(RemoteReadDesc(dw_size=size), Residue(nulls=1))
+        found = inspect_stub(REMOTE_READ_DESC, encode_stub(REMOTE_READ_DESC, value)).anomalies
+        assert [(one.code, one.path, one.offset) for one in found] == expected
 
 
 def test_a_cut_buffer_is_kept_as_far_as_it_goes() -> None:

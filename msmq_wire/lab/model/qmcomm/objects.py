@@ -63,8 +63,6 @@ class ObjectMethods(QmcommMethods):
         path = _private_path(request.lpwcs_path_name)
         if path is None or not self.manager.is_called(path.computer):
             return fail(call, Status.MQ_ERROR_ILLEGAL_QUEUE_PATHNAME)
-        if descriptor is None and request.sd_size:
-            return fail(call, Status.MQ_ERROR_INVALID_PARAMETER)
         if descriptor is not None and _descriptor(descriptor) is None:
             return fail(call, Status.MQ_ERROR_ILLEGAL_SECURITY_DESCRIPTOR)
         status = check_properties(request.a_prop, request.ap_var, "create")
@@ -180,9 +178,8 @@ class ObjectMethods(QmcommMethods):
         status, name = self.object_name(request.p_object_format)
         if name is None:
             return fail(call, status)
-        propids, values = request.a_prop, request.ap_var
-        if propids is None or values is None:
-            return fail(call, Status.MQ_ERROR_INVALID_PARAMETER)
+        # They are never NULL: RPC refuses that, since cp is at least 1.
+        propids, values = request.a_prop or (), request.ap_var or ()
         status = check_properties(propids, values, "set")
         if status != Status.MQ_OK:
             return fail(call, status)

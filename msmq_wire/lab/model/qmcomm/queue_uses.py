@@ -41,7 +41,7 @@ class QueueUseMethods(QmcommMethods):
         def refuse(status: int) -> None:
             fail(call, status, lpwcs_format_name=buffer, pdw_length=request.pdw_length)
 
-        if (room and buffer is None) or request.pdw_length != room:
+        if request.pdw_length != room:
             return refuse(Status.MQ_ERROR_INVALID_PARAMETER)
         thing = call.association.thing(request.h_queue)
         if isinstance(thing, LocalQueueContextHandle):

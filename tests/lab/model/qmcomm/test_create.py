@@ -75,7 +75,7 @@ NO_DESCRIPTORS = (b"", bytes(20), b"\x01", default_security()[:-1])
     ("MQMP-3.1.4.5-4", creating("\ud800\\private$\\new"), ILLEGAL_PATH),
     *cases("MQMP-3.1.4.5-5", ILLEGAL_PATH, *map(creating, NOT_PRIVATE)),
     ("MQMP-3.1.4.5-6", creating("elsewhere\\private$\\new"), ILLEGAL_PATH),
-    ("MQMP-3.1.4.5-9", creating(sd_size=5), INVALID),
+    ("MQMP-3.1.4.5-9", creating(sd_size=5), BAD_STUB_DATA),
     *cases("MQMP-3.1.4.5-10", ILLEGAL_SECURITY, *map(secured, NO_DESCRIPTORS)),
     *cases("MQMP-3.1.4.5-13", PROPERTY, *map(with_property, (1, 114, 201, 1101))),
     *cases("MQMP-3.1.4.5-14", PROPERTY, *map(with_property, (101, 109, 110, 124, 126))),

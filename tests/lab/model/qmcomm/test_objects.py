@@ -392,9 +392,9 @@ READ_ONLY = (101, 103, 109, 110, 113, 124, 126)
 @pytest.mark.rule("MQMP-3.1.1.12-37")
 @rule_table(
     "request_, status",
-    ("MQMP-3.1.4.10-7", setting(None, None), INVALID),
-    ("MQMP-3.1.4.10-7", setting((108,), None), INVALID),
-    ("MQMP-3.1.4.10-7", setting(None, (text("new"),)), INVALID),
+    ("MQMP-3.1.4.10-7", setting(None, None), BAD_STUB_DATA),
+    ("MQMP-3.1.4.10-7", setting((108,), None), BAD_STUB_DATA),
+    ("MQMP-3.1.4.10-7", setting(None, (text("new"),)), BAD_STUB_DATA),
     *cases("MQMP-3.1.4.10-9", PROPERTY, *map(label_and, (1, 114, 201, 1101))),
     *cases("MQMP-3.1.4.10-10", PROPERTY, *map(label_and, READ_ONLY)),
     ("MQMP-3.1.4.10-11", label_and(105, PropVariant(vt=17, arm=1)), PROPERTY),

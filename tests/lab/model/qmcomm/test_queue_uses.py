@@ -272,14 +272,16 @@ def test_too_much_room_for_a_format_name_is_not_dispatched(scene: Scene) -> None
     assert scene.fault(NAME, request) == BAD_STUB_DATA
 
 
-@pytest.mark.rule("MQMP-3.1.4.21-4", "MQMP-3.1.4.21-6")
-def test_room_for_a_format_name_that_is_not_there_or_of_two_sizes_is_refused(scene: Scene) -> None:
+@pytest.mark.rule("MQMP-3.1.4.21-4")
+def test_room_for_a_format_name_that_is_not_there_is_not_dispatched(scene: Scene) -> None:
+    request = naming(scene.open().ph_queue, 5, lpwcs_format_name=None)
+    assert scene.fault(NAME, request) == BAD_STUB_DATA
+
+
+@pytest.mark.rule("MQMP-3.1.4.21-6")
+def test_room_for_a_format_name_of_two_sizes_is_refused(scene: Scene) -> None:
     handle = scene.open().ph_queue
-    for request in (
-        naming(handle, 5, lpwcs_format_name=None),
-        naming(handle, 5, pdw_length=6),
-        naming(handle, 0, pdw_length=6),
-    ):
+    for request in (naming(handle, 5, pdw_length=6), naming(handle, 0, pdw_length=6)):
         assert scene.refusal(NAME, request) == Status.MQ_ERROR_INVALID_PARAMETER
 
 
