@@ -17,8 +17,8 @@ __all__ = ["TESTED", "blocks", "pages", "rules_with_tests"]
 
 # A copy of the documentation has no tests beside it.
 _TESTS = Path(msmq_wire.__file__).resolve().parents[1] / "tests"
-TESTED = ("lab", "routing")
-"""The folders of tests of servers and of routing."""
+TESTED = ("lab", "routing", "srmp")
+"""The folders of tests of servers, of routing and of messages over HTTP."""
 _NUMBERS = re.compile(r"[A-Z]+-[0-9.]+-[0-9]+(?: [A-Z]+-[0-9.]+-[0-9]+)*")
 """Numbers of rules, separated by spaces."""
 _OWN_CELLS = 2

@@ -119,9 +119,9 @@ def build_srmp(
             dead_letter=dead_letter,
             correlation=correlation,
             trace=trace,
-            app=app,
+            app=app or None,
             body_type=body_type,
-            hash_algorithm=hash_algorithm,
+            hash_algorithm=hash_algorithm or None,
             source_qm_guid=guid,
             t_trq=IsoDate.at(expires_at),
         ),
@@ -183,7 +183,7 @@ def _stream(guid: str, number: int, current: int, previous: int | None, receipts
         must_understand="1",
         stream_id=f"uid:{guid}\\{number}",
         current=current,
-        previous=previous,
+        previous=previous or None,
         start=None if receipts_to is None else Start(send_receipts_to=receipts_to),
     )
 

@@ -348,6 +348,14 @@ def test_what_is_not_there_is_refused_to_every_way_of_reading(tmp_path: Path) ->
     assert seconds(reported[2].ended) - seconds(reported[2].begun) >= 3
 
 
+@pytest.mark.rule("CMQSRM-3.1.7.2.2-1")
+def test_a_message_that_is_posted_has_the_number_behind_that_of_the_one_before(tmp_path: Path) -> None:
+    step = Step(name="post", do="send", queue="theirs", via="http", count=2)
+    (reported,) = recorded(tmp_path, step)
+    (source, first), (other, second) = (str(one.message_id).split("\\") for one in reported.messages)
+    assert (other, int(second)) == (source, int(first) + 1)
+
+
 def test_a_queue_that_is_not_there_is_refused_to_whatever_opens_it(tmp_path: Path) -> None:
     steps = [
         Step(name="receive", do="receive", queue="missing"),

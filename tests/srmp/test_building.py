@@ -15,6 +15,7 @@ from msmq_wire.srmp.elements.envelope import SrmpHeader
 from msmq_wire.srmp.envelope import parse_envelope
 from msmq_wire.srmp.http.connection import parse_message
 from msmq_wire.srmp.mime import MimePart, parse_multipart
+from tests.rules import rule_table
 
 GUID = UUID("32221eda-9376-46df-b6ed-783091123831")
 URL = "http://machine2/msmq/private$/q"
@@ -37,6 +38,101 @@ def _read(data: bytes) -> tuple[SrmpHeader, tuple[MimePart, ...]]:
     assert parsed.value is not None
     assert parsed.value.header is not None
     return parsed.value.header, multipart.parts[1:]
+
+
+def _xml(data: bytes) -> str:
+    return data[data.index(b"<se:Envelope") : data.index(b"</se:Envelope>") + 14].decode()
+
+
+@pytest.mark.rule(
+    "CMQSRM-3.1.7.2.4-1",
+    "CMQSRM-3.1.7.2.4-2",
+    "CMQSRM-3.1.7.2.4-3",
+    "CMQSRM-3.1.7.2.4-5",
+    "CMQSRM-3.1.7.2.4-6",
+    "CMQSRM-3.1.7.2.4-9",
+    "CMQSRM-3.1.7.2.4-19",
+)
+def test_an_envelope_has_its_elements_in_the_order_of_the_document() -> None:
+    assert _xml(_build(expires_at=1_182_287_214, body_type=8)) == (
+        '<se:Envelope xmlns:se="http://schemas.xmlsoap.org/soap/envelope/" '
+        'xmlns="http://schemas.xmlsoap.org/srmp/"><se:Header>'
+        '<path xmlns="http://schemas.xmlsoap.org/rp/" se:mustUnderstand="1"><action>MSMQ:</action>'
+        f"<to>{URL}</to><id>uuid:5@{GUID}</id></path>"
+        '<properties se:mustUnderstand="1"><expiresAt>20070619T210654</expiresAt>'
+        '<sentAt>20070618T210655</sentAt></properties><Msmq xmlns="msmq.namespace.xml"><Class>0</Class>'
+        "<Priority>3</Priority><Correlation>AAAAAAAAAAAAAAAAAAAAAAAAAAA=</Correlation>"
+        f"<BodyType>8</BodyType><SourceQmGuid>{GUID}</SourceQmGuid><TTrq>20070619T210654</TTrq></Msmq>"
+        "</se:Header><se:Body></se:Body></se:Envelope>"
+    )
+
+
+_RECEIPTS: dict[str, Any] = {"admin_queue": URL}
+
+
+@rule_table(
+    "properties, text",
+    ("CMQSRM-3.1.7.2.4-4", {"label": "a & b"}, "<action>MSMQ:a &amp; b</action>"),
+    ("CMQSRM-3.1.7.2.4-7", {"response_queue": URL}, f"</id><rev><via>{URL}</via></rev></path>"),
+    ("CMQSRM-3.1.7.2.4-8", {"expires_at": 1_182_287_214}, "<expiresAt>20070619T210654</expiresAt>"),
+    (
+        "CMQSRM-3.1.7.2.4-10 CMQSRM-3.1.7.2.4-11",
+        {"durable": True},
+        '</properties><services se:mustUnderstand="1"><durable/></services><Msmq',
+    ),
+    (
+        "CMQSRM-3.1.7.2.4-10 CMQSRM-3.1.7.2.4-12",
+        {"delivery_receipt": True, **_RECEIPTS},
+        f'<services se:mustUnderstand="1"><deliveryReceiptRequest><sendTo>{URL}</sendTo>'
+        "</deliveryReceiptRequest></services>",
+    ),
+    (
+        "CMQSRM-3.1.7.2.4-10 CMQSRM-3.1.7.2.4-13 CMQSRM-3.1.7.2.4-14",
+        {"positive_receipt": True, **_RECEIPTS},
+        f'<services se:mustUnderstand="1"><commitmentReceiptRequest><sendTo>{URL}</sendTo><positiveOnly/>'
+        "</commitmentReceiptRequest></services>",
+    ),
+    (
+        "CMQSRM-3.1.7.2.4-15",
+        {"positive_receipt": True, "negative_receipt": True, **_RECEIPTS},
+        "<positiveOnly/><negativeOnly/></commitmentReceiptRequest>",
+    ),
+    (
+        "CMQSRM-3.1.7.2.4-16 CMQSRM-3.1.7.2.4-18",
+        {"stream_number": 7, "stream_receipts_to": URL},
+        f'<stream se:mustUnderstand="1"><streamId>uid:{GUID}\\7</streamId><current>1</current>'
+        f"<start><sendReceiptsTo>{URL}</sendReceiptsTo></start></stream><Msmq",
+    ),
+    (
+        "CMQSRM-3.1.7.2.4-17",
+        {"stream_number": 7, "stream_current": 3, "stream_previous": 2},
+        "<current>3</current><previous>2</previous></stream>",
+    ),
+    (
+        "CMQSRM-3.1.7.2.4-17",
+        {"stream_number": 7, "stream_receipts_to": URL, "stream_previous": 0},
+        "<current>1</current><start>",
+    ),
+    ("CMQSRM-3.1.7.2.4-20", {"journal": True}, "</Priority><Journal/><Correlation>"),
+    ("CMQSRM-3.1.7.2.4-21", {"dead_letter": True}, "</Priority><DeadLetter/><Correlation>"),
+    (
+        "CMQSRM-3.1.7.2.4-22",
+        {"correlation": bytes(range(1, 21))},
+        "<Correlation>AQIDBAUGBwgJCgsMDQ4PEBESExQ=</Correlation><BodyType>",
+    ),
+    ("CMQSRM-3.1.7.2.4-23", {"trace": True}, "</Correlation><Trace/><BodyType>"),
+    ("CMQSRM-3.1.7.2.4-25", {"app": 36}, "</Correlation><App>36</App><BodyType>"),
+    ("CMQSRM-3.1.7.2.4-26", {"app": 0}, "</Correlation><BodyType>"),
+    (
+        "CMQSRM-3.1.7.2.4-27",
+        {"hash_algorithm": 0x8004},
+        "</BodyType><HashAlgorithm>32772</HashAlgorithm><Source",
+    ),
+    ("CMQSRM-3.1.7.2.4-28", {"hash_algorithm": 0}, "</BodyType><SourceQmGuid>"),
+    ("CMQSRM-3.1.7.2.4-32", {"expires_at": 1_182_287_214}, "<TTrq>20070619T210654</TTrq></Msmq>"),
+)
+def test_a_property_is_written_as_the_document_has_it(properties: dict[str, Any], text: str) -> None:
+    assert text in _xml(_build(**properties))
 
 
 def test_body_and_extension_are_parts_named_by_the_queue_manager() -> None:
