@@ -166,7 +166,8 @@ def _without_report(shown: _S) -> _S:
     if not names or getattr(shown, names[0]) != MessageClass.MQMSG_CLASS_REPORT:
         return shown
     found: dict[str, Any] = {name: getattr(shown, name) for name in names[1:]}
-    gone = {name: blank(value) for name, value in found.items() if isinstance(value, str | bytes)}
+    gone: dict[str, Any] = {name: blank(value) for name, value in found.items() if isinstance(value, str)}
+    gone |= {name: blank(value) for name, value in found.items() if isinstance(value, bytes)}
     return msgspec.structs.replace(shown, **gone)
 
 

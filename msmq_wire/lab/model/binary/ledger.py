@@ -29,7 +29,7 @@ from msmq_wire.wire.packets.final_ack import FinalAck
 from msmq_wire.wire.packets.order_ack import OrderAck
 from msmq_wire.wire.packets.user_message import UserMessage
 from msmq_wire.wire.types.enumerations import MessageClass
-from msmq_wire.wire.types.guid import NULL_GUID
+from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from msmq_wire.wire.types.tx_sequence_id import TxSequenceID
 
 _MOST_AWAITED = 1 << 16
@@ -216,8 +216,9 @@ class Ledger:
     def queue_to_forward(self, packet: UserMessage) -> OutgoingQueue | None:
         """The outgoing queue of a packet for another queue manager; None without a next hop."""
         user = packet.user_header
+        owner = user.queue_manager_address
         try:
             name = FormatName.parse(user.format_name("destination_queue") or "")
         except FormatNameError:
             return None
-        return queue_to_forward(self.manager, name, user.queue_manager_address)
+        return queue_to_forward(self.manager, name, owner) if isinstance(owner, GUID) else None
