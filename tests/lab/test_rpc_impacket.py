@@ -6,6 +6,7 @@ import asyncio
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,12 @@ import pytest
 from msmq_wire.capture.conversation_writer import CaptureWriter
 from msmq_wire.capture.reader import read_capture
 from msmq_wire.lab.clock import LoopClock
+from msmq_wire.lab.model.data.elements import ModelQueueManager
+from msmq_wire.lab.model.interface_server import InterfaceServer
+from msmq_wire.lab.model.qm2qm.server import Qm2qmServer
+from msmq_wire.lab.model.qmcomm.qmcomm2 import Qmcomm2Server
+from msmq_wire.lab.model.qmcomm.server import QmcommServer
+from msmq_wire.lab.model.qmmgmt.server import QmmgmtServer
 from msmq_wire.lab.model.remote_read.server import RemoteReadServer
 from msmq_wire.lab.rpc_server import RpcServer
 from msmq_wire.records.rpc_packets import RpcCall
@@ -27,20 +34,22 @@ SCRIPT = Path(__file__).with_name("impacket_client.py")
 def conversation(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, str], Path]:
     """What impacket was told, and the capture of it."""
     path = tmp_path_factory.mktemp("lab") / "impacket.pcap"
-    return asyncio.run(talk(path)), path
+    return asyncio.run(talk(path, RemoteReadServer)), path
 
 
-async def talk(path: Path) -> dict[str, str]:
+async def talk(path: Path, *servers: Callable[[ModelQueueManager], InterfaceServer]) -> dict[str, str]:
     manager = make_manager(name="lab01", start=0)
     make_queue(manager)
     clock = LoopClock(manager.timers)
     with CaptureWriter(path) as capture:
-        async with RpcServer([RemoteReadServer(manager)], clock=clock, capture=capture) as server:
+        served = [one(manager) for one in servers]
+        async with RpcServer(served, clock=clock, capture=capture) as server:
             _, port = await server.listen()
             process = await asyncio.create_subprocess_exec(
                 sys.executable,
                 str(SCRIPT),
                 str(port),
+                *(["inconsistent"] if len(servers) > 1 else []),
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
             )
@@ -101,6 +110,44 @@ def test_the_capture_decodes_to_the_same_calls(conversation: tuple[dict[str, str
         ("R_OpenQueue", "ndr64", None, False),
     ]
     assert [one.status for one in calls if one.method is None] == [0x1C010002]
+
+
+BAD_STUB, NO_HANDLE = "fault: rpc_x_bad_stub_data", "fault: nca_s_fault_context_mismatch"
+NULL_ARRAYS = {
+    "qmcomm descriptor": "p_security_descriptor",
+    "qmcomm name": "lpwcs_format_name",
+    "qmcomm2 certificate": "ptb.old.pp_sender_cert",
+    "qm2qm packet": "lp_remote_read_desc.lp_buffer",
+    "qmmgmt blob": "ap_var[0].arm.p_blob_data",
+}
+"""Requests with a NULL pointer to an array of five bytes or characters."""
+OTHERS = (
+    "qmcomm large room for a name",
+    "qm2qm large packet",
+    "qmmgmt no property",
+    "RemoteRead acknowledgment",
+    "RemoteRead token",
+)
+"""Requests with a number outside its range, or with fewer elements than they say."""
+
+
+@pytest.mark.slow
+@pytest.mark.rule("MQRR-3.1.4-1", "MQMR-3.1.4-1", "MQMR-3.1.4-2", "MQMR-3.1.4.1-1", "MQMP-3.1.4-2")
+def test_a_request_that_contradicts_itself_gets_one_fault_in_every_interface(tmp_path: Path) -> None:
+    path = tmp_path / "inconsistent.pcap"
+    servers = (RemoteReadServer, QmcommServer, Qmcomm2Server, Qm2qmServer, QmmgmtServer)
+    said = asyncio.run(talk(path, *servers))
+    # NULL where the size is 0, or in front of the pointer to the array, is no contradiction.
+    for what in ("qmcomm no room for a name", "qmcomm2 no pointer to a certificate"):
+        assert (said.pop(what).strip(), said.pop(f"{what} in ndr64").strip()) == (NO_HANDLE, NO_HANDLE)
+    for what in ("qm2qm no packet", "qm2qm no packet in ndr64", "qmmgmt empty blob"):
+        assert not said.pop(what).startswith("fault")
+    assert {what.removesuffix(" in ndr64") for what in said} == {*NULL_ARRAYS, *OTHERS}
+    assert {answer.strip() for answer in said.values()} == {BAD_STUB}
+    anomalies = [one for record in read_capture(path) for one in record.anomalies]
+    assert {one.path for one in anomalies if one.code == "ndr.null-array"} == {
+        f"request.{member}" for member in NULL_ARRAYS.values()
+    }
 
 
 @pytest.mark.check
