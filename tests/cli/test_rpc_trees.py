@@ -187,7 +187,7 @@ def test_anomalies_and_errors_stand_where_they_are_wrong() -> None:
         path="request.ul_timeout",
         offset=40,
         length=4,
-        spec=SpecRef("MS-RPCE", "3.3.1.6"),
+        spec=SpecRef("MS-RPCE", "3.1.1.5.3"),
     )
     error = DecodeError("missing-bytes", "4 bytes needed", path="response.status", offset=8)
     found = nodes(call("RemoteRead", 7, "R_StartReceive", request=request), anomalies=(anomaly,), error=error)

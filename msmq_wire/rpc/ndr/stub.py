@@ -21,7 +21,7 @@ from msmq_wire.spec import SpecRef
 from msmq_wire.wire.musts import Anomaly
 
 _NOTHING: dict[str, Any] = {}
-_RULES = SpecRef("MS-RPCE", "3.3.1.6")
+_RULES = SpecRef("MS-RPCE", "3.1.1.5.3")
 """Strict NDR data consistency checks."""
 
 
@@ -77,7 +77,7 @@ def encode_stub(type_: NdrType, stub: StubValue, syntax: Syntax = NDR) -> bytes:
 def inspect_stub(type_: NdrType, data: bytes, syntax: Syntax = NDR) -> InspectedStub:
     """Decode and check a stub; never raises on any bytes.
 
-    Anomalies are counts and numbers that a server with strict NDR checks refuses ([MS-RPCE] 3.3.1.6).
+    Anomalies are counts and numbers that a server with strict NDR checks refuses ([MS-RPCE] 3.1.1.5.3).
     """
     data = as_bytes(data)
     regular = _regular(type_, data, syntax)

@@ -186,7 +186,7 @@ def _refusal(method: Method, request: Any, association: ClientAssociation) -> in
     """The status of the fault that a request gives; None when the method may run.
 
     Such a request can be encoded, keeps the bounds of its declaration, and names only context handles that
-    the client holds. [C706] 14, [MS-RPCE] 3.3.1.6
+    the client holds. [C706] 14, [MS-RPCE] 3.1.1.5.3
     """
     if not _is_stub(method, request):
         return BAD_STUB_DATA
