@@ -26,6 +26,7 @@ from msmq_wire.srmp.envelope import ParsedEnvelope, parse_envelope
 from msmq_wire.srmp.http.message import HttpMessage
 from msmq_wire.srmp.mime import MimePart, Multipart, parse_multipart
 from msmq_wire.srmp.rules import LABEL_PREFIX, MESSAGE_ID, WEB, judge_receipt_parts, label_of
+from msmq_wire.srmp.xml.element_tree import xml_text
 from msmq_wire.wire.headers.base_header import INFINITE
 from msmq_wire.wire.headers.compound_message_header import CompoundMessageHeader
 from msmq_wire.wire.headers.debug_header import DebugHeader
@@ -182,7 +183,7 @@ def _message(
     content = b"" if body is None else body.data
     data = request.head + request.body
     root: Any = multipart.root
-    xml = WcharText.of(root.data.decode("utf-8", "replace"))
+    xml = WcharText.of(xml_text(root.data))
     # A packet of the binary protocol has no such headers; one that is stored has.
     packet = msgspec.structs.replace(
         packet,

@@ -61,9 +61,9 @@ def multipart(envelope: str, *parts: tuple[str, bytes]) -> bytes:
     return b"".join(b"--MSMQ - SOAP boundary, 7\r\n" + one for one in pieces) + b"--MSMQ - SOAP boundary, 7--"
 
 
-def post(envelope: str, *parts: tuple[str, bytes]) -> HttpMessage:
-    """The request with an envelope; without parts it is all of the body."""
-    body, kind = envelope.encode(), "text/xml"
+def post(envelope: str, *parts: tuple[str, bytes], encoding: str = "utf-8") -> HttpMessage:
+    """The request with an envelope; without parts it is all of the body, in any encoding."""
+    body, kind = envelope.encode(encoding), "text/xml"
     if parts:
         body = multipart(envelope, *parts)
         kind = 'multipart/related; boundary="MSMQ - SOAP boundary, 7"; type=text/xml'

@@ -258,6 +258,11 @@ def test_an_attribute_for_which_properties_have_no_place_is_kept(
     assert getattr(_stored(post(changed(change))), name) == value
 
 
+def test_what_becomes_of_a_message_over_http_is_told_over_no_other_protocol() -> None:
+    message = _stored(post(changed(_services(_DELIVERY))))
+    assert (message.acknowledgements_requested, message.properties.acknowledgements_requested) == (0, 0x01)
+
+
 @pytest.mark.rule("MQSRM-3.1.5.1.1-1", "MQSRM-3.1.5.1.1-6")
 def test_a_message_arrives_when_it_is_deserialized() -> None:
     message = _stored(post(changed(("<sentAt>20231114T221320", "<sentAt>20231114T120000"))))
@@ -303,6 +308,16 @@ def test_a_remote_reader_gets_the_attributes_that_a_packet_has() -> None:
         multipart(envelope, ("extension", b"more"), ("body", _BODY))
     )
     assert packet.compound_message_header.message_body == _BODY
+
+
+@pytest.mark.rule("MQSRM-3.1.5.1.1-3")
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-16-be", "iso8859-1"])
+def test_an_envelope_is_kept_as_text_in_whatever_encoding_it_came(encoding: str) -> None:
+    declared = '<?xml version="1.0" encoding="iso8859-1"?>' if encoding == "iso8859-1" else ""
+    envelope = declared + changed(("MSMQ:order", "MSMQ:B\u00fccher"))
+    message = _stored(post(envelope, encoding=encoding))
+    packet: Any = decode(message_packet(message), "message_packet")
+    assert (message.label, packet.srmp_envelope_header.data.text) == ("B\u00fccher", envelope)
 
 
 @pytest.mark.parametrize(

@@ -310,6 +310,7 @@ _DECISIONS = (
             [(MSMQ, ""), in_header(_DELIVERY_RECEIPT)],
             [_class(2), in_header(_DELIVERY_RECEIPT + _commitment_receipt("positive"))],
             [_class(255), in_header(_STREAM_RECEIPT)],
+            [_class(0x4000), in_header(_STREAM_RECEIPT + _commitment_receipt("positive"))],
             [_class(0x4000), in_header(_commitment_receipt("negative"))],
             [_class(0xC002), in_header(_commitment_receipt("positive"))],
             [_class(0xC004), in_header(_commitment_receipt("negative"))],

@@ -156,6 +156,13 @@ def _codec(name: str) -> str | None:
     return codec if _READ.fullmatch(codec) else None
 
 
+def xml_text(data: bytes) -> str:
+    """The characters of XML in the encoding in which `parse_xml` reads it, without a byte order mark."""
+    encoding, start, end = _encoding(data)
+    declared = declared_encoding(data) if encoding == "UTF-8" and start == 0 else None
+    return data[start:end].decode(declared or encoding, "replace")
+
+
 def declared_encoding(data: bytes) -> str | None:
     """The encoding that a text declares and has; None where it is UTF-8 all the same, or nobody knows."""
     found = _DECLARED.match(data)
