@@ -40,13 +40,15 @@ def report_message(
     packet that was received.
     """
     user = packet.user_header
+    target = user.format_name("destination_queue") or ""
     label, body = report_texts(
         source=user.source_queue_manager,
         message_id=user.message_id,
         hops=user.bit("rc"),
         reporter=reporter,
         moment=datetime.fromtimestamp(time, UTC).replace(tzinfo=None),
-        target_queue=user.format_name("destination_queue") or "",
+        # [MS-MQMQ] 2.1.3 writes a GUID in capitals; a direct name is what its sender wrote.
+        target_queue=target if target.startswith("DIRECT=") else target.upper(),
         # A zone of an IPv6 address means something on one host only.
         next_hop=None if next_hop is None else next_hop.partition("%")[0],
     )

@@ -107,6 +107,7 @@ def test_what_has_no_queue_here_is_refused(world: World, packet: dict[str, Any],
     assert (world.orders.subqueue_collection, finals(world)) == ([], [])
 
 
+@pytest.mark.rule("MQQB-3.1.5.8.2-20", "MQQB-3.1.5.8.2-21")
 def test_hops_are_counted_for_other_queue_managers_only(world: World) -> None:
     for queue in (f"PRIVATE={SENDER}\\00000001", ORDERS):
         packet = message(queue=queue, **ALL)
@@ -115,6 +116,15 @@ def test_hops_are_counted_for_other_queue_managers_only(world: World) -> None:
     assert classes(world.admin) == [MessageClass.MQMSG_CLASS_NACK_HOP_COUNT_EXCEEDED, REACHED]
 
 
+@pytest.mark.rule("MQQB-3.1.5.8.2-22")
+def test_a_transactional_message_over_its_last_hop_gets_a_final_ack(world: World) -> None:
+    packet = message("transactional", queue=f"PRIVATE={SENDER}\\00000001")
+    world.outgoing.send(replace(packet, user_header=packet.user_header.with_bits(rc=0x1D)))
+    world.run(30_000)
+    assert finals(world) == [MessageClass.MQMSG_CLASS_NACK_HOP_COUNT_EXCEEDED]
+
+
+@pytest.mark.rule("MQQB-3.1.5.8.2-19", "MQQB-3.1.5.8.5-2")
 def test_a_message_for_another_queue_manager_waits_for_the_next_hop(world: World) -> None:
     world.receiver.routing_table = {THIRD: "third"}
     name = f"PRIVATE={THIRD}\\00000001"

@@ -48,6 +48,9 @@ def traced(**more: Any) -> Any:
     return message(report_queue=REPORTS, **more)
 
 
+@pytest.mark.rule(
+    "MQQB-3.1.5.8.9-1", "MQQB-3.1.5.8.9-2", "MQQB-3.1.5.8.9-3", "MQQB-3.1.5.8.9-4", "MQQB-3.1.5.8.9-7"
+)
 def test_a_message_that_arrives_is_reported_to_the_report_queue() -> None:
     world = World()
     reports = report_queue(world.receiver)
@@ -69,6 +72,7 @@ def test_a_message_that_arrives_is_reported_to_the_report_queue() -> None:
     assert (base.time_to_reach_queue, user.time_to_be_received) == (345_600, 0xFFFFFFFF)
 
 
+@pytest.mark.rule("MQQB-3.1.7.1.7-1", "MQQB-3.1.7.1.7-2", "MQQB-3.1.7.1.7-3", "MQQB-3.1.7.1.7-4")
 def test_a_message_that_is_sent_is_reported_with_its_next_hop() -> None:
     world = World()
     reports = report_queue(world.sender)
@@ -119,6 +123,7 @@ def test_what_is_refused_is_not_reported_as_received(refused: dict[str, Any]) ->
     assert texts(reports) == []
 
 
+@pytest.mark.rule("MQQB-3.1.5.8.9-5", "MQQB-3.1.5.8.9-6")
 @pytest.mark.parametrize("transactional", [False, True])
 def test_a_report_without_a_queue_is_discarded(transactional: bool) -> None:
     world = World()
@@ -176,7 +181,7 @@ def test_a_router_counts_the_hop_before_it_reports_and_forwards() -> None:
     world.run(1000)
     ((label, body),) = texts(reports)
     assert label == BY_RECEIVER.replace(":00 received", ":01 received")
-    assert body == RECEIVED.replace("DIRECT=OS:receiver\\private$\\orders", name)
+    assert body == RECEIVED.replace("DIRECT=OS:receiver\\private$\\orders", name.upper())
     (outgoing,) = world.receiver.outgoing_queue_collection.values()
     (waiting,) = outgoing.message_position_list
     assert decode(waiting.message_reference.packet, "user_message").user_header.bit("rc") == 1
