@@ -181,7 +181,6 @@ def test_an_acknowledgment_is_known_by_all_its_marks(packet: UserMessage, expect
     "MQQB-3.1.5.3.1-7",
     "MQQB-3.1.5.3.1-8",
     "MQQB-3.1.5.3.1-9",
-    "MQQB-3.1.5.3.1-10",
     "MQQB-3.1.5.3.1-11",
     "MQQB-3.1.5.3.1-12",
     "MQQB-3.1.5.4.1-4",
@@ -267,6 +266,16 @@ def test_an_acceptor_keeps_the_nearest_times_that_are_allowed() -> None:
     assert session.received_window_size == 3
 
 
+@pytest.mark.rule("MQQB-3.1.5.3.1-10")
+@pytest.mark.parametrize("se", [0, 1])
+def test_an_acceptor_repeats_whether_there_was_a_ping(se: int) -> None:
+    session, asked = acceptor(), request()
+    header = asked.establish_connection_header.with_bits(se=se)
+    session.feed(encode(replace(asked, establish_connection_header=header)))
+    (answer,) = sent(session)
+    assert answer.establish_connection_header.bit("se") == se
+
+
 @pytest.mark.rule("MQQB-3.1.5.3.1-6", "MQQB-3.1.5.3.1-12")
 def test_a_request_for_another_queue_manager_is_refused() -> None:
     session = acceptor()
@@ -305,16 +314,18 @@ def test_an_initiator_takes_only_the_right_answer(answer: EstablishConnection, r
     assert (session.close_reason, session.take()) == (reason, b"")
 
 
-@pytest.mark.rule("MQQB-3.1.5.4.2-2", "MQQB-3.1.5.4.2-5")
-def test_the_window_of_the_answer_bounds_what_is_sent() -> None:
-    session = initiator()
+@pytest.mark.rule("MQQB-3.1.5.4.2-2", "MQQB-3.1.5.4.2-5", "MQQB-3.1.7.1-2")
+@pytest.mark.parametrize(("own", "answered"), [(64, 2), (2, 64)])
+def test_the_smaller_window_bounds_what_is_sent(own: int, answered: int) -> None:
+    one = protocol(SENDER, window_size=own)
+    session = one.initiate(one.outgoing_queue(remote_address="192.0.2.10"))
     session.feed(encode(request(RECEIVER)))
-    header = ConnectionParametersHeader(window_size=2)
+    header = ConnectionParametersHeader(window_size=answered)
     session.feed(encode(ConnectionParameters(connection_parameters_header=header)))
     session.take()
     for _ in range(3):
         queue_of(session).send(message())
-    assert (session.state, session.received_window_size) == (SessionState.OPEN, 2)
+    assert (session.state, session.received_window_size) == (SessionState.OPEN, answered)
     assert len(sent(session)) == 2
 
 
@@ -690,6 +701,7 @@ def test_a_closed_session_leaves_no_timer() -> None:
     for reason in ("disconnected", "stopped"):
         session = opened()
         session.feed(user_packet(1) + user_packet(2, "recoverable"))
+        queue_of(session).send(message())
         one = session.host
         assert isinstance(one, BinaryProtocol)
         session.disconnected() if reason == "disconnected" else one.stop()
@@ -698,6 +710,7 @@ def test_a_closed_session_leaves_no_timer() -> None:
         assert one.sessions == []
         timers = one.manager.timers
         # Only the history of messages goes on, for half an hour more.
+        assert timers.running == 1
         timers.advance(3_600_000 * 2)
         assert timers.running == 0
 
