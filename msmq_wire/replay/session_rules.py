@@ -34,7 +34,7 @@ _ECHOED = {
 }
 """The fields that an answer repeats: name, packet, section, and the words for what is due and what came."""
 _SE = 0x100
-_CONTRADICTED = {"ClientGuid": "C88", "SE": "C15", "client_guid": "C88", "server_guid": "C3"}
+_CONTRADICTED = {"ClientGuid": "C71", "SE": "C15", "client_guid": "C71", "server_guid": "C3"}
 """Fields of the opening, and refusals by them -> the row of docs/deviations.md about its bytes."""
 _REFUSALS: Mapping[Refusal, str] = {
     "refused": "was refused: CS is set in the answer to EstablishConnection",

@@ -123,15 +123,15 @@ def test_a_check_is_that_of_its_method_of_another_one_or_of_all() -> None:
 
 
 _CONTRADICTIONS = {
-    "com-no-message": "C89",
+    "com-no-message": "C72",
     "cut-in-padding": "C13",
     "encryption-algorithm": "K4",
-    "hash-algorithm-of-applications": "C87",
+    "hash-algorithm-of-applications": "C70",
     "no-transaction": "K3",
     "packet-size": "K7",
     "privacy-level-of-applications": "K4",
-    "privacy-without-cipher": "C86",
-    "signature-without-hash": "C86",
+    "privacy-without-cipher": "C69",
+    "signature-without-hash": "C69",
     "time-to-reach-queue": "C23",
     "value-to-create": "K2",
     "value-to-set": "K2",

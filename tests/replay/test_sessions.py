@@ -326,7 +326,7 @@ def test_a_queue_manager_that_breaks_a_rule_is_told_with_the_section(name: str) 
     ("name", "contradictions"),
     [
         ("the answer has another TimeStamp", {""}),
-        ("the answer has another ClientGuid, and the client does not look", {"C88"}),
+        ("the answer has another ClientGuid, and the client does not look", {"C71"}),
         ("the answer has another SE", {"C15"}),
         ("another queue manager answers, and the client does not look", {"C3"}),
         ("the client goes on after a refusal", {""}),
