@@ -99,7 +99,7 @@ class ToldHops:
     def hops(self, at: Callable[[str], GUID | None]) -> Iterator[ToldHop]:
         """The hops that only reports tell; ``at`` gives the queue manager at an address."""
         for key, of in self._reports.items():
-            captured = {hop.sighting.source_queue_manager for hop in of.observed}
+            captured = dict.fromkeys(hop.sighting.source_queue_manager for hop in of.observed)
             steps = tuple(step for _, step in of.steps)
             trace = Trace(*key, tuple(captured), steps)
             for source in trace.sources if steps else ():
@@ -159,14 +159,19 @@ def _told(record: Record, hop: _Hop, source: GUID, observed: list[ObservedHop]) 
         capture=record.capture,
         frames=record.frames,
         time=step.sent_time * SECOND if step.sent_time else record.time,
-        src="" if step.routed or hop.source is None else host_of(step.src),
-        dst=step.next_hop or "",
+        src="" if step.routed or hop.source is None else _end(host_of(step.src)),
+        dst=_end(step.next_hop or ""),
         source_queue_manager=source,
         message_id=step.number,
         queue_manager_address=destination,
         hops=step.hops & 0x1F,
     )
     return ToldHop(record, sighting, hop.source, hop.target, step.queue_manager, reason)
+
+
+def _end(host: str) -> str:
+    """An end whose port is not known."""
+    return f"[{host}]" if ":" in host else host
 
 
 def _destination(queue: str) -> tuple[GUID | None, str | None]:

@@ -6,6 +6,7 @@ report names it by four digits of its queue manager and a number, so which one i
 
 from __future__ import annotations
 
+import ipaddress
 from collections import OrderedDict
 from collections.abc import Iterator
 from itertools import islice
@@ -162,7 +163,7 @@ def step_of(record: Record, key: bytes, sent_time: int | None, flags: int) -> Tr
         kind=text.kind,
         queue_manager=manager_of(key[:16])[0],
         hops=label.hops,
-        next_hop=text.next_hop,
+        next_hop=None if text.next_hop is None else _address(text.next_hop),
         target=text.target_queue,
         computer=computer,
         label_time=label.time,
@@ -173,3 +174,11 @@ def step_of(record: Record, key: bytes, sent_time: int | None, flags: int) -> Tr
         src=record.src or "",
         dst=record.dst or "",
     )
+
+
+def _address(text: str) -> str:
+    """An address as the ends of connections have it, without brackets; another text as it is."""
+    try:
+        return str(ipaddress.ip_address(text.strip("[]")))
+    except ValueError:
+        return text

@@ -264,7 +264,7 @@ class ReportMessage(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(name for name, (one, other) in pairs.items() if one != other)
 
 
-def parse_report(label: WcharText, body: bytes) -> ReportMessage | None:
+def report_of(label: WcharText, body: bytes) -> ReportMessage | None:
     """Read a report message by its label and its body. None if neither has the form."""
     text = label.text
     read_label, read_body = ReportLabel.parse(text), ReportBody.parse(body)

@@ -217,3 +217,16 @@ def test_what_no_report_tells_is_unknown() -> None:
         "no report that 192.0.2.11 received it was captured: a report may be lost, and its queue manager may "
         "send none"
     )
+
+
+@pytest.mark.parametrize("name", ["lab_traced", "lab_traced_at_sender"])
+def test_the_path_is_read_from_labels_that_name_who_reports(name: str) -> None:
+    found = mw.why(_FIXTURES / "captures" / f"{name}.pcap", "traced order")
+    assert found.message.path == (
+        "b1c95d02… received it (hop 1), b1c95d02… sent it to 192.0.2.12 (hop 1), "
+        "c277e190… received it (hop 1)"
+    )
+    assert {step.told_by for step in found.steps if step.told_by is not None} == {
+        "b1c95d02-3d6a-4c4b-8d05-f21b9ac83e44",
+        "c277e190-3d6a-4c4b-8d05-f21b9ac83e44",
+    }

@@ -19,6 +19,7 @@ from tests.effort import in_batches
 _FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 _PORTS: dict[int, Content] = {1801: "msmq", 2103: "rpc", 2105: "rpc", 80: "http"}
 _CAPTURES = sorted((*(_FIXTURES / "captures").glob("*.pcap"), *(_FIXTURES / "rpc_captures").glob("*.pcap")))
+_MIDSTREAM = _FIXTURES / "captures" / "path_srmp_midstream.pcap"
 _BIND = bytes.fromhex("05000b03 10000000 48000000 01000000") + bytes(56)
 _REQUEST = b"POST /other HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc"
 
@@ -45,12 +46,21 @@ def _facts(record: Record) -> tuple[object, ...]:
     return record.id, record.type, record.src, record.dst, record.offset, record.length, record.reason
 
 
-@in_batches(_CAPTURES)
+@in_batches([path for path in _CAPTURES if path != _MIDSTREAM])
 def test_what_a_port_carries_may_be_said(path: Path) -> None:
     plain = [_facts(one) for one in read_capture(str(path))]
     for columns in (False, True):
         with CaptureReader(str(path), ports=_PORTS, columns=columns) as reader:
             assert [_facts(one) for one in reader] == plain
+
+
+def test_bytes_before_a_start_line_are_a_gap_on_a_port_that_is_said_to_carry_http() -> None:
+    with CaptureReader(str(_MIDSTREAM), ports=_PORTS) as reader:
+        found = [(one.type, one.offset, one.length) for one in reader]
+    assert found == [("gap", 0, 783), ("srmp_message", 783, 1286), ("srmp_message", 1997, 1488)]
+    # Without it the connection is followed from its first request on.
+    plain = [(one.type, one.offset, one.length) for one in read_capture(str(_MIDSTREAM))]
+    assert plain == [("srmp_message", 0, 1286), ("srmp_message", 1214, 1488)]
 
 
 @pytest.mark.parametrize("port", [1801, 8085])

@@ -94,14 +94,9 @@ def test_a_scenario_that_is_there_already_stays_and_another_one_does_not(
             '"body": "xx", "repeat": 4194304}]}',
             "step a has a body of more than 4194304 bytes",
         ),
-        (
-            '{"version": 1, "queues": [{"name": "q"}], "steps": [{"name": "a", "do": "send", "queue": "q", '
-            '"acknowledge": ["receive", "nack-receive"]}]}',
-            "step a: properties that no server takes: 0xC00E0002",
-        ),
         (" " * (1 << 20) + "{}", "larger than 1048576 bytes: no scenario"),
     ],
-    ids=("cut", "version", "more", "queue", "twice", "seconds", "body", "acknowledge", "large"),
+    ids=("cut", "version", "more", "queue", "twice", "seconds", "body", "large"),
 )
 def test_what_is_no_scenario_is_one_line_and_status_1(
     run: Run, tmp_path: Path, text: str, message: str

@@ -19,7 +19,7 @@ import pytest
 from msmq_wire.cli.recording_folder import default_scenario
 from msmq_wire.detection import Judge
 from msmq_wire.errors import MsmqWireError
-from msmq_wire.lab import recorded_hosts
+from msmq_wire.lab import recorded_hosts, step_actions
 from msmq_wire.lab.recorder import record
 from msmq_wire.lab.recordings.recording import RecordedMessage, RecordedStep, Recording, read_recording
 from msmq_wire.lab.recordings.scenario import Scenario, ScenarioQueue, Step, read_scenario
@@ -414,8 +414,12 @@ def test_a_step_that_cannot_be_done_is_skipped_for_its_reason(
     )
 
 
-def test_what_an_application_must_not_ask_for_ends_the_run_and_leaves_nothing(tmp_path: Path) -> None:
-    step = Step(name="odd", do="send", queue="theirs", acknowledge=("receive",) * 2 + ("nack-receive",))
+def test_what_an_application_must_not_ask_for_ends_the_run_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step = Step(name="odd", do="send", queue="theirs")
+    # No scenario can say it: there is no such bit.
+    monkeypatch.setattr(step_actions, "acknowledge_of", lambda _: 0x10)
     with pytest.raises(MsmqWireError, match="step odd: properties that no server takes"):
         recorded(tmp_path, step)
     assert list(tmp_path.iterdir()) == []

@@ -149,6 +149,13 @@ def test_a_told_hop_to_a_queue_of_an_unknown_queue_manager_is_not_judged(queue: 
     assert [one.reason for one in told] == [reason]
 
 
+def test_an_end_without_a_port_has_an_address_of_ipv6_in_brackets() -> None:
+    body = PATH[0][2].replace("192.0.2.11", "2001:db8::11")
+    record = sent(report(SOURCE, PATH[0][1], body), 1, src="[2001:db8::21]")
+    _, (hop,) = _hops([record])
+    assert (hop.sighting.src, hop.sighting.dst) == ("[2001:db8::21]", "[2001:db8::11]")
+
+
 def test_a_report_that_comes_twice_tells_a_hop_once() -> None:
     _, told = _hops([*captured(*reports(2), message=False), sent(reports(2)[0], 5, src="192.0.2.77")])
     assert _ends(told) == [(ROUTER, TARGET, 1)]

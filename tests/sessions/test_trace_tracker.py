@@ -64,6 +64,21 @@ def test_a_step_has_the_queue_the_clock_and_the_packet_of_its_report() -> None:
     assert (step.report_id, step.routed) == (f"{ROUTER}\\9003", 0)
 
 
+@pytest.mark.parametrize(
+    ("written", "address"),
+    [
+        ("192.0.2.11", "192.0.2.11"),
+        ("2001:DB8:0:0:0:0:0:11", "2001:db8::11"),
+        ("[2001:db8::11]", "2001:db8::11"),
+        ("router", "router"),
+    ],
+)
+def test_a_next_hop_is_written_as_the_ends_of_connections_are(written: str, address: str) -> None:
+    who, label, body = PATH[0]
+    life = _life(follow(captured(report(who, label, body.replace("192.0.2.11", written)))))
+    assert life.reports[0].next_hop == address
+
+
 def test_a_report_of_another_day_than_its_capture_has_the_date() -> None:
     who, label, body = PATH[1]
     life = _life(follow(captured(report(who, label, body, sent_time=1_795_079_648))))

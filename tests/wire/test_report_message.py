@@ -10,7 +10,7 @@ from msmq_wire.wire.report_message import (
     ReportBody,
     ReportLabel,
     ReportTime,
-    parse_report,
+    report_of,
     report_texts,
     time_text,
 )
@@ -157,7 +157,7 @@ def test_a_time_is_written_in_12_hours_with_seconds(moment: datetime, text: str)
 
 
 def test_a_report_says_which_message_was_traced_and_where_it_went() -> None:
-    report = parse_report(WcharText.of(LABEL), SENT.encode("utf-16-le"))
+    report = report_of(WcharText.of(LABEL), SENT.encode("utf-16-le"))
     assert report is not None
     assert (report.kind, report.message_id, report.hops, report.next_hop) == ("sent", 42, 1, "192.0.2.11")
     assert report.is_about(SENDER, 42)
@@ -167,11 +167,11 @@ def test_a_report_says_which_message_was_traced_and_where_it_went() -> None:
 
 
 def test_a_report_is_read_by_its_label_alone_and_by_its_body_alone() -> None:
-    label_only = parse_report(WcharText.of("a1b2:2a:1 sent from a to 192.0.2.9 at noon"), b"")
+    label_only = report_of(WcharText.of("a1b2:2a:1 sent from a to 192.0.2.9 at noon"), b"")
     assert label_only is not None
     assert label_only.body is None
     assert (label_only.kind, label_only.hops, label_only.next_hop) == ("sent", 1, "192.0.2.9")
-    body_only = parse_report(WcharText(), RECEIVED.encode("utf-16-le"))
+    body_only = report_of(WcharText(), RECEIVED.encode("utf-16-le"))
     assert body_only is not None
     assert body_only.label is None
     assert (body_only.kind, body_only.message_id, body_only.hops) == ("received", 42, None)
@@ -180,13 +180,13 @@ def test_a_report_is_read_by_its_label_alone_and_by_its_body_alone() -> None:
 
 def test_label_and_body_that_disagree_are_named() -> None:
     label = "A1B2:0000002B:02 sent from a to 192.0.2.12 at 02:05 PM Mon,Nov 30 26"
-    report = parse_report(WcharText.of(label), SENT.encode("utf-16-le"))
+    report = report_of(WcharText.of(label), SENT.encode("utf-16-le"))
     assert report is not None
     assert report.disagreements == ("message_id", "hops", "next_hop")
 
 
 def test_the_label_about_two_report_queues_is_known_from_the_help() -> None:
-    report = parse_report(WcharText.of("Report Message Conflict"), b"")
+    report = report_of(WcharText.of("Report Message Conflict"), b"")
     assert report is not None
     assert (report.conflict, report.message_id, report.kind) == (True, None, "received")
-    assert parse_report(WcharText.of("Report"), b"x") is None
+    assert report_of(WcharText.of("Report"), b"x") is None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from itertools import product
 
 from msmq_wire.detection.finding import Evidence
 from msmq_wire.detection.queue_manager_hosts import QueueManagerHosts, queue_manager_hosts
@@ -32,9 +33,8 @@ def _check(story: Story, context: Context) -> Iterator[Detection]:
     hosts = queue_manager_hosts(story) if story.traces else {}
     for trace in story.traces:
         names = [message_name(message_key(one, trace.number)) for one in trace.sources]
-        known = [
-            found for one in names if (found := story.lives.kept(one)) is not None and found.via == "tcp"
-        ]
+        kept = (story.lives.kept(one) for one in names)
+        known = [one for one in kept if one is not None and one.via != "report"]
         for step in trace.steps:
             yield from _from_another_host(story, step, hosts)
             if not trace.captured and len(known) == len(names) == 1:
@@ -58,7 +58,7 @@ def _from_another_host(story: Story, step: TraceStep, hosts: QueueManagerHosts) 
 
 def _unasked(step: TraceStep, name: str, message: FollowedMessage) -> Iterator[Detection]:
     """A report about a message that was captured, and does not ask for reports."""
-    if message.content is not None:
+    if message.content is not None and message.via == "tcp":
         yield _detection(
             f"message {name} does not ask for reports: TR is not set in its packet",
             step,
@@ -67,29 +67,49 @@ def _unasked(step: TraceStep, name: str, message: FollowedMessage) -> Iterator[D
 
 
 def _unsent(story: Story, trace: Trace, step: TraceStep, hosts: QueueManagerHosts) -> Iterator[Detection]:
-    """A report that its queue manager sent a message to a host, though all connections were captured."""
-    own = hosts.get(step.queue_manager, {})
-    if step.kind == "received" or not step.next_hop or not step.sent_time or story.left_out.lives:
+    """A report that a message went from one host to another, though no connection of the two carried it."""
+    if not step.sent_time or story.first is None or story.last is None or story.left_out.lives:
         return
-    if story.first is None or story.last is None or not story.first <= step.sent_time * SECOND <= story.last:
+    if not story.first <= step.sent_time * SECOND <= story.last:
         # It may have been sent before the capture began, or its clock is wrong.
         return
-    for host in own:
-        sessions = [one for one in story.sessions if _is_between(one, host, step.next_hop)]
+    way = _way(trace, step, hosts)
+    for sender, receiver in product(*way[:2]):
+        sessions = [one for one in story.sessions if _is_between(one, sender, receiver)]
         if not sessions or not all(one.started and one.reached == "open" for one in sessions):
             continue
-        before = sessions[0].first.record < step.at.record
-        frame = step.at.frame or 0
-        if before and not story.visibility.lacking_between(_NEEDS, frame, host, step.next_hop):
-            first = sessions[0]
+        first, frame = sessions[0], step.at.frame or 0
+        before = first.first.record < step.at.record
+        if before and not story.visibility.lacking_between(_NEEDS, frame, sender, receiver):
             yield _detection(
-                f"queue manager {step.queue_manager} says that it sent message {trace.qm_id}\\{trace.number} "
-                f"to {step.next_hop}, and no connection between the two carried it",
+                f"queue manager {step.queue_manager} says that {way[2]}, and no connection between "
+                f"{sender} and {receiver} carried it",
                 step,
                 place_at(first.first, first.client, first.server, first.capture),
                 caveats=("the two may have another connection that was not captured",),
             )
             return
+
+
+def _way(
+    trace: Trace, step: TraceStep, hosts: QueueManagerHosts
+) -> tuple[Collection[str], Collection[str], str]:
+    """Between which addresses a message went, as far as a report says it, and how it says it.
+
+    Who received it got it from its source if no routing server counted itself before.
+    """
+    name = f"message {trace.qm_id}\\{trace.number}"
+    if step.kind == "sent":
+        to = [step.next_hop] if step.next_hop else []
+        return hosts.get(step.queue_manager, ()), to, f"it sent {name} to {step.next_hop}"
+    passed_on = any(
+        one.kind == "sent" and (one.queue_manager, one.hops) == (step.queue_manager, step.hops)
+        for one in trace.steps
+    )
+    from_source = len(trace.sources) == 1 and step.hops == int(passed_on)
+    own = hosts.get(step.queue_manager, ()) if from_source else ()
+    source = hosts.get(trace.sources[0], ()) if from_source else ()
+    return source, own, f"it received {name}"
 
 
 def _is_between(session: Session, host: str, other: str) -> bool:

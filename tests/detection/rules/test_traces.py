@@ -161,10 +161,27 @@ def test_a_message_that_no_captured_connection_carried_makes_its_report_look_for
     (finding,) = _judged("TRC-FORGED", tmp_path, _OTHER_MESSAGE, _TELLS)
     assert finding.message == (
         f"{_FORGED}queue manager {_A} says that it sent message a1d3\\4162 to 192.0.2.11, and no connection "
-        "between the two carried it"
+        "between 192.0.2.21 and 192.0.2.11 carried it"
     )
     assert (finding.severity, finding.confidence) == ("medium", "likely")
     assert [place.frames for place in finding.evidence] == [(20,), (1,)]
+
+
+def test_a_queue_manager_that_received_a_message_from_its_source_shares_a_connection_with_it(
+    tmp_path: Path,
+) -> None:
+    received = Sent(ROUTER, MONITOR, report(ROUTER, 0))
+    (finding,) = _judged("TRC-FORGED", tmp_path, _OTHER_MESSAGE, received)
+    assert finding.message == (
+        f"{_FORGED}queue manager {_B} says that it received message a1d3\\4162, and no connection between "
+        "192.0.2.21 and 192.0.2.11 carried it"
+    )
+    # With hop count 1 it may be the destination, behind a routing server, unless it passed the message on.
+    counted = Sent(ROUTER, MONITOR, report(ROUTER, 1))
+    assert _judged("TRC-FORGED", tmp_path, _OTHER_MESSAGE, counted) == []
+    passed_on = Sent(ROUTER, MONITOR, report(ROUTER, 1, TARGET.address))
+    (finding,) = _judged("TRC-FORGED", tmp_path, _OTHER_MESSAGE, counted, passed_on)
+    assert "says that it received message a1d3" in finding.message
 
 
 @pytest.mark.parametrize("drop", [(1, 2, 3), (4,), (8,), (2, 5, 7, 9, 11)])
