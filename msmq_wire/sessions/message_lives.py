@@ -191,7 +191,7 @@ class LifeTracker:
         ways = [(host_of(known.src), known.flags & 0x1F)]
         if known.history is not None:
             ways += [(host_of(hop.src), hop.hops) for hop in known.history.hops]
-        if any(src == way for way, _ in ways):
+        if (src, hops) in ways:
             transactional = known.delivery == "transactional"
             again = ordered(known) if transactional else known.acknowledged is not None
             known.resends += 1

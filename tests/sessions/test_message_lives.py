@@ -130,15 +130,19 @@ def test_a_message_that_was_cut_when_it_was_seen_first_is_told_from_its_whole_co
         assert getattr(life, name) == getattr(whole, name), name
 
 
-def test_the_next_host_sends_it_on_as_a_hop_and_not_as_a_resend(tape: Tape) -> None:
+@pytest.mark.parametrize(
+    "host", ["192.0.2.10", None], ids=("another host", "another queue manager of the host")
+)
+def test_what_is_sent_with_a_higher_hop_count_is_a_hop_and_not_a_resend(tape: Tape, host: str | None) -> None:
     tape.open()
     record = tape.message(1)
+    src = f"{host or str(record.src).partition(':')[0]}:50000"
     header = msgspec.structs.replace(record.packet.user_header, flags=record.packet.user_header.flags + 1)
     packet = msgspec.structs.replace(record.packet, user_header=header)
-    tape.add("user_message", on=3, packet=packet, src="192.0.2.10:50000", dst="192.0.2.30:1801")
+    tape.add("user_message", on=3, packet=packet, src=src, dst="192.0.2.30:1801")
     life = tape.life()
     assert (life.resends, life.hops) == (0, 0)
-    assert [(hop.src, hop.hops, hop.session) for hop in life.route] == [("192.0.2.10:50000", 1, 1)]
+    assert [(hop.src, hop.hops, hop.session) for hop in life.route] == [(src, 1, 1)]
 
 
 def test_a_time_that_passes_without_an_acknowledgment_expires_the_message(tape: Tape) -> None:
