@@ -30,7 +30,6 @@ from msmq_wire.lab.rpc_negotiation import AcceptedContext, stub_syntax
 from msmq_wire.lab.rpc_service import RpcService
 from msmq_wire.rpc.interfaces import Method
 from msmq_wire.rpc.ndr import StubValue, Syntax, encode_stub, inspect_stub
-from msmq_wire.rpc.ndr.stub import InspectedStub
 from msmq_wire.rpc.pdu.encoding import encode_pdu
 from msmq_wire.rpc.pdu.values import (
     PFC_DID_NOT_EXECUTE,
@@ -173,7 +172,7 @@ class RpcCalls:
             return
         server, method, syntax = found
         stub = inspect_stub(method.request, incoming.stub.join(), stub_syntax(syntax, first.big_endian))
-        problem = BAD_STUB_DATA if _is_refused(stub) else self._handle_problem(method, stub.value)
+        problem = BAD_STUB_DATA if stub.breaks_ndr else self._handle_problem(method, stub.value)
         if problem is not None:
             self.fault(first.call_id, first.context_id, problem)
             return
@@ -261,11 +260,6 @@ class RpcCalls:
                 for flags, left, part in fragments(stub, self.fragment)
             )
         )
-
-
-def _is_refused(stub: InspectedStub) -> bool:
-    """Whether the RPC runtime refuses a stub; it knows no rules of the protocol."""
-    return stub.error is not None or any(one.code.startswith("ndr.") for one in stub.anomalies)
 
 
 def refusal(method: Method) -> CallResult:

@@ -28,7 +28,7 @@ from msmq_wire.lab.rpc_negotiation import (
     stub_syntax,
 )
 from msmq_wire.rpc.interfaces import Interface, Method
-from msmq_wire.rpc.ndr import NDR, NDR64, StubValue, Syntax, decode_stub, encode_stub
+from msmq_wire.rpc.ndr import NDR, NDR64, StubValue, Syntax, encode_stub, inspect_stub
 from msmq_wire.rpc.pdu.decoding import COMMON_HEADER, decode_pdu
 from msmq_wire.rpc.pdu.encoding import encode_pdu
 from msmq_wire.rpc.pdu.framer import FramedPdu, PduFramer
@@ -362,13 +362,14 @@ class RpcClient(Closing, asyncio.Protocol):
             self._break_off(f"the answer to {pending.method.name} is too large")
         elif pdu.pfc_flags & PFC_LAST_FRAG:
             syntax = stub_syntax(pending.syntax, pdu.big_endian)
-            try:
-                value = decode_stub(pending.method.response, pending.stub.join(), syntax).value
-            except DecodeError as error:
+            stub = inspect_stub(pending.method.response, pending.stub.join(), syntax)
+            if stub.breaks_ndr:
+                # The strict check of a client's runtime. [MS-MQMR] 3.2.4, [MS-RPCE] 3.1.2.5.1
                 del self._pending[pdu.call_id]
-                _fail(pending.answer, error)
+                broken = f"the answer to {pending.method.name} breaks NDR: "
+                _fail(pending.answer, stub.error or MsmqWireError(broken + stub.anomalies[0].message))
             else:
-                self._resolve(pending, CallResult(response=value))
+                self._resolve(pending, CallResult(response=stub.value))
 
     def _resolve(self, pending: PendingCall, answer: CallResult) -> None:
         del self._pending[pending.call_id]

@@ -320,6 +320,27 @@ def test_an_answer_that_cannot_be_encoded_is_a_fault_and_a_complaint(small_serve
     assert isinstance(complaint, EncodeError)
 
 
+# R_StartReceive, [MS-MQRR] 3.1.4.7: SectionSize and SectionSizeAlloc are 5, pSectionBuffer is NULL.
+_NULL_WITH_A_SIZE = bytes.fromhex(
+    "01000000 00000000 0200000000000000 01000000 00000200"
+    "01000000 00000000 05000000 05000000 00000000 00000000"
+)
+
+
+@pytest.mark.slow
+async def test_an_answer_with_null_for_an_array_that_has_a_size_is_refused(
+    small_server: SmallServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with RpcServer([small_server]) as server:
+        _, port = await server.listen()
+        async with await RpcClient.connect("127.0.0.1", port) as client:
+            await client.bind(RR, syntaxes=(NDR,))
+            request = rr.StartReceiveRequest(ph_context=await opened(client), dw_request_id=1)
+            monkeypatch.setattr("msmq_wire.lab.rpc_calls.encode_stub", lambda *_: _NULL_WITH_A_SIZE)
+            with pytest.raises(MsmqWireError, match="the answer to R_StartReceive breaks NDR: "):
+                await client.call(RR, RECEIVE, request)
+
+
 @pytest.mark.slow
 async def test_nack_answers_with_a_failure_and_serves_nothing(small_server: SmallServer) -> None:
     async with talking(small_server, faults=FaultPlan(nack=1.0)) as (_, client):

@@ -42,6 +42,11 @@ class InspectedStub(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     anomalies: tuple[Anomaly, ...] = ()
     error: DecodeError | None = None
 
+    @property
+    def breaks_ndr(self) -> bool:
+        """Whether an RPC runtime with strict checks refuses the stub; it knows no rules of the protocol."""
+        return self.error is not None or any(one.code.startswith("ndr.") for one in self.anomalies)
+
 
 def decode_stub(type_: NdrType, data: bytes, syntax: Syntax = NDR) -> StubValue:
     """Decode a stub as ``type_``, usually the `Parameters` of a request or response; raises DecodeError."""
