@@ -98,6 +98,11 @@ _RECEIPTS: dict[str, Any] = {"admin_queue": URL}
         "<positiveOnly/><negativeOnly/></commitmentReceiptRequest>",
     ),
     (
+        "CMQSRM-3.1.7.2.4-14",
+        {"negative_receipt": True, **_RECEIPTS},
+        "</sendTo><negativeOnly/></commitmentReceiptRequest>",
+    ),
+    (
         "CMQSRM-3.1.7.2.4-16 CMQSRM-3.1.7.2.4-18",
         {"stream_number": 7, "stream_receipts_to": URL},
         f'<stream se:mustUnderstand="1"><streamId>uid:{GUID}\\7</streamId><current>1</current>'
@@ -112,6 +117,12 @@ _RECEIPTS: dict[str, Any] = {"admin_queue": URL}
         "CMQSRM-3.1.7.2.4-17",
         {"stream_number": 7, "stream_receipts_to": URL, "stream_previous": 0},
         "<current>1</current><start>",
+    ),
+    (
+        "CMQSRM-3.1.7.2.4-19 CMQSRM-3.1.7.2.4-32",
+        {"priority": 0},
+        "<Class>0</Class><Priority>0</Priority><Correlation>AAAAAAAAAAAAAAAAAAAAAAAAAAA=</Correlation>"
+        f"<BodyType>0</BodyType><SourceQmGuid>{GUID}</SourceQmGuid><TTrq>20380119T031407</TTrq></Msmq>",
     ),
     ("CMQSRM-3.1.7.2.4-20", {"journal": True}, "</Priority><Journal/><Correlation>"),
     ("CMQSRM-3.1.7.2.4-21", {"dead_letter": True}, "</Priority><DeadLetter/><Correlation>"),
