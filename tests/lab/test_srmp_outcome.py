@@ -268,6 +268,11 @@ def test_a_message_that_expired_is_discarded_where_it_is_enqueued(lab: _Lab) -> 
         late = expired, ("<sentAt>20231114T221320</sentAt>", sent_at)
         assert lab.answer(post(changed(*late))) == (200, "discarded: the message has expired")
     assert lab.stored == []
+    # Enqueue Message compares the quota first, so nothing before it looks at the time.
+    queue = lab.manager.queue_collection["private$\\orders"]
+    queue.quota = 1
+    assert lab.answer(post(changed(*late))) == (200, "discarded: the queue is full")
+    queue.quota = 1000
     assert lab.status(("<TTrq>20231115T000000", "<TTrq>20231114T221320")) == 200
     assert len(lab.stored) == 1
 
