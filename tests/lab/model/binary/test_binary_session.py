@@ -118,6 +118,7 @@ def sent(session: BinarySession) -> list[Any]:
     ("flags", "internal", "expected"),
     [
         (0x000B, 0x0002, EstablishConnection),
+        (0x000B, 0x0012, EstablishConnection),
         (0x000B, 0x0003, ConnectionParameters),
         (0x001B, 0x0001, SessionAck),
         (0x000B, 0x0001, SessionAck),
@@ -167,10 +168,15 @@ def _acknowledgments() -> Iterator[Any]:
                 )
 
 
-@pytest.mark.rule("MQQB-3.1.5.1.1-4", "MQQB-3.1.5.1.1-5")
+@pytest.mark.rule("MQQB-3.1.5.1.1-4", "MQQB-3.1.5.1.1-5", "MQQB-3.1.5.1.1-6")
 @pytest.mark.parametrize(("packet", "expected"), list(_acknowledgments()))
 def test_an_acknowledgment_is_known_by_all_its_marks(packet: UserMessage, expected: type[WireStruct]) -> None:
     assert type(decode(encode(packet))) is expected
+
+
+@pytest.mark.rule("MQQB-3.1.5.10-1")
+def test_a_session_on_an_accepted_connection_waits_for_an_establish_connection_packet() -> None:
+    assert acceptor().state is SessionState.WAITING_EC_MSG
 
 
 @pytest.mark.rule(
@@ -619,6 +625,30 @@ def test_acknowledgments_of_what_was_never_sent_say_nothing(session: BinarySessi
     assert (len(queue_of(session)), session.sent.unacknowledged) == (3, 3)
     acknowledge(session, ack_sequence_number=2, recoverable_msg_ack_seq_number=1, recoverable_msg_ack_flags=1)
     assert (len(queue_of(session)), session.sent.unacknowledged) == (1, 1)
+
+
+@pytest.mark.rule("MQQB-3.1.5.5.2-1")
+def test_an_acknowledgment_of_receipt_deletes_no_recoverable_message(session: BinarySession) -> None:
+    messages = [queue_of(session).send(message(kind)) for kind in ("express", "recoverable")]
+    acknowledge(session, ack_sequence_number=2)
+    assert [one.outcome for one in messages if one is not None] == ["acknowledged", None]
+    assert len(queue_of(session)) == 1
+
+
+@pytest.mark.rule("MQQB-3.1.5.5.1-3")
+@pytest.mark.parametrize("alone", [True, False])
+def test_an_acknowledgment_lets_only_unsent_messages_follow(session: BinarySession, alone: bool) -> None:
+    acknowledge(session, window_size=2)
+    for number in range(3):
+        queue_of(session).send(message(body=b"%d" % number))
+    assert len(sent(session)) == 2
+    header = SessionHeader(ack_sequence_number=1, user_msg_sequence_number=int(not alone), window_size=2)
+    packet = message(message_id=1)
+    base = packet.base_header.with_bits(sh=1)
+    carrier = replace(packet, base_header=base, session_header=header)
+    session.feed(encode(SessionAck(session_header=header) if alone else carrier))
+    found = [one for one in sent(session) if one.stem() == "user_message"]
+    assert [one.message_properties_header.message_body for one in found] == [b"2"]
 
 
 @pytest.mark.rule("MQQB-3.1.5.5.1-2", "MQQB-3.1.5.5.1-3", "MQQB-3.1.7.1-2")
