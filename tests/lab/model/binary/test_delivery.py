@@ -27,6 +27,7 @@ from tests.lab.model.binary.world import (
     RECEIVER,
     SENDER,
     START,
+    Kind,
     World,
     bodies,
     classes,
@@ -164,9 +165,7 @@ def test_by_default_nobody_is_told_that_a_queue_does_not_exist() -> None:
     assert classes(world.admin) == [MessageClass.MQMSG_CLASS_NACK_NOT_TRANSACTIONAL_MSG]
 
 
-@pytest.mark.rule(
-    "MQQB-3.1.5.8.2-12", "MQQB-3.1.5.8.2-15", "MQQB-3.1.5.8.2-18", "MQQB-3.1.5.8.10-1", "MQQB-3.1.7.2.1-2"
-)
+@pytest.mark.rule("MQQB-3.1.5.8.2-12", "MQQB-3.1.5.8.2-18", "MQQB-3.1.5.8.10-1", "MQQB-3.1.7.2.1-2")
 @pytest.mark.parametrize(
     ("asked", "queue", "expected"),
     [
@@ -202,10 +201,13 @@ def test_what_is_purged_is_told_to_who_asked_for_it(world: World) -> None:
 def test_a_transactional_message_needs_a_transactional_queue(world: World) -> None:
     world.outgoing.send(message("transactional", b"first", queue=ORDERS, jn=1, **ALL))
     world.outgoing.send(message("transactional", b"second", queue=ORDERS, **ALL))
+    without_na = {**ALL, "acknowledge": ["pa", "pr", "nr"]}
+    world.outgoing.send(message("transactional", b"third", queue=ORDERS, **without_na))
     world.run(30_000)
     refused = MessageClass.MQMSG_CLASS_NACK_NOT_TRANSACTIONAL_Q
-    assert (classes(world.admin), finals(world)) == ([refused] * 2, [refused] * 2)
-    assert world.outcomes == ["refused", "refused"]
+    assert (classes(world.admin), finals(world)) == ([refused] * 2, [refused] * 3)
+    assert world.outcomes == ["refused"] * 3
+    assert bodies(world.orders) == []
     assert dead(world.sender, transactional=True) == [b"first"]
     # What was refused has had its place: the sequence goes on.
     assert [stream.gaps for stream in world.story().streams] == [()]
@@ -228,6 +230,16 @@ def test_a_transactional_message_without_a_queue_is_refused_each_time(world: Wor
     assert world.outcomes[2:] == ["ordered"]
 
 
+def encrypted(kind: Kind = "express") -> UserMessage:
+    """A message that says its body is encrypted."""
+    packet = message(kind, security_header=SecurityHeader(), **ALL)
+    header, properties = packet.security_header, packet.message_properties_header
+    assert header is not None
+    assert properties is not None
+    properties = replace(properties, privacy_level=5)
+    return replace(packet, security_header=header.with_bits(eb=1), message_properties_header=properties)
+
+
 @pytest.mark.rule("MQQB-3.1.7.15-13")
 def test_a_message_is_refused_where_it_cannot_be_read_or_authenticated(world: World) -> None:
     world.orders.authentication = True
@@ -235,17 +247,19 @@ def test_a_message_is_refused_where_it_cannot_be_read_or_authenticated(world: Wo
     world.run(30_000)
     assert classes(world.admin) == [MessageClass.MQMSG_CLASS_NACK_BAD_SIGNATURE]
     world.orders.authentication = False
-    packet = message(security_header=SecurityHeader(), **ALL)
-    header, properties = packet.security_header, packet.message_properties_header
-    assert header is not None
-    assert properties is not None
-    properties = replace(properties, privacy_level=5)
-    packet = replace(packet, security_header=header.with_bits(eb=1), message_properties_header=properties)
-    world.outgoing.send(packet)
+    world.outgoing.send(encrypted())
     world.run(30_000)
     assert classes(world.admin)[1:] == [MessageClass.MQMSG_CLASS_NACK_BAD_ENCRYPTION]
     # What is encrypted is not sent back.
     assert bodies(world.admin) == [b"body", b""]
+
+
+@pytest.mark.rule("MQQB-3.1.5.8.3-14")
+def test_without_keys_the_final_ack_of_an_encrypted_message_says_bad_encryption(world: World) -> None:
+    world.outgoing.send(encrypted("transactional"))
+    world.run(30_000)
+    assert finals(world) == [MessageClass.MQMSG_CLASS_NACK_BAD_ENCRYPTION]
+    assert bodies(world.orders_tx) == []
 
 
 @pytest.mark.rule("MQQB-3.1.7.1.2-5")
