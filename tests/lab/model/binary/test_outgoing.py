@@ -162,7 +162,9 @@ def test_what_was_sent_and_not_acknowledged_is_sent_again(world: World, kind: An
     assert len(world.outgoing) == 0
 
 
-@pytest.mark.rule("MQQB-3.1.5.6-11", "MQQB-3.1.7.1.3-1", "MQQB-3.1.7.1.3-2", "MQQB-3.1.7.1.3-3")
+@pytest.mark.rule(
+    "MQQB-3.1.1.5-2", "MQQB-3.1.5.6-11", "MQQB-3.1.7.1.3-1", "MQQB-3.1.7.1.3-2", "MQQB-3.1.7.1.3-3"
+)
 def test_a_sequence_has_places_and_a_new_one_begins_when_all_is_acknowledged(world: World) -> None:
     for _ in range(3):
         world.outgoing.send(message("transactional"))
