@@ -182,7 +182,6 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
     "msmq_wire.lab.faults:_TIME": using("fullmatch", ("", "1", "ms")),
     "msmq_wire.lab.http_server:_HOST": using("fullmatch", ("[", "1", "!"), ("", "a", "]"), ("a:", "1")),
     "msmq_wire.lab.log:_NUMBER": using("search", ("", "[Errno "), ("[Errno ", "1")),
-    "msmq_wire.lab.srmp_message:_ID": using("fullmatch", ("uuid:1@", "0"), ("uuid:", "1")),
     "msmq_wire.replay.rules.answers:_GUID": using("fullmatch", ("", GUID)),
     "msmq_wire.replay.rules.answers:_VERSION": using("fullmatch", ("1", ".1")),
     "msmq_wire.replay.rules.answers:_NUMBER": using("fullmatch", ("", "1", "!")),

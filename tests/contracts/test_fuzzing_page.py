@@ -249,10 +249,9 @@ def test_a_server_shows_each_fault(
     [
         (Lie(received=-1), "timed out"),
         (Lie(recoverable=1), "timed out"),
-        (Lie(bits=1), "timed out"),
         (Lie(sent=1), "a wrong answer: message_counts"),
     ],
-    ids=("received", "recoverable", "bits", "sent"),
+    ids=("received", "recoverable", "sent"),
 )
 def test_a_wrong_acknowledgment_is_found(
     lie: Lie, problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -22,7 +22,6 @@ class Lie(NamedTuple):
 
     received: int = 0
     recoverable: int = 0
-    bits: int = 0
     sent: int = 0
 
 
@@ -99,7 +98,7 @@ class _Session(socketserver.BaseRequestHandler):
         self._recoverable += recoverable
         first, bits = (self._recoverable, 1) if recoverable else (0, 0)
         lie = self.server.lie
-        counts = (self._received + lie.received, first + lie.recoverable, bits + lie.bits, lie.sent)
+        counts = (self._received + lie.received, first + lie.recoverable, bits, lie.sent)
         base = struct.pack("<BBHIIIHH", 0x10, 0, 0x18, 0x524F494C, 36, 0xFFFFFFFF, 0, 1)
         return base + struct.pack("<HHIHHHH", *counts, 0, _WINDOW, 0)
 
