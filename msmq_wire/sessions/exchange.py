@@ -21,6 +21,7 @@ from msmq_wire.wire.types.guid import NULL_GUID
 _CS = 0x10
 _MASK = 0xFFFF
 _HALF = 0x8000
+_PAUSED = 1
 _MOST_CARRIED = 1024
 """Sequences of one connection that are known to be on it."""
 _FIRST = SessionHeader(window_size=0)
@@ -136,11 +137,14 @@ class SessionExchange:
 
 
 def _is_news(header: Counts, before: Counts) -> bool:
-    """Whether a SessionHeader says more than the one before it."""
+    """Whether a SessionHeader says more than the one before it, or that a queue pauses.
+
+    A paused queue has a window of 1. It can pause again, and nothing says that it went on. [MS-MQQB] 3.1.7.13
+    """
     if header.ack_sequence_number != before.ack_sequence_number:
         return True
     if header.recoverable_msg_ack_flags:
         stored = header.recoverable_msg_ack_seq_number, header.recoverable_msg_ack_flags
         if stored != (before.recoverable_msg_ack_seq_number, before.recoverable_msg_ack_flags):
             return True
-    return before.window_size not in (0, header.window_size)
+    return header.window_size == _PAUSED or before.window_size not in (0, header.window_size)
