@@ -93,27 +93,24 @@ class Pinger:
         self.cookie = 0
         self._manager = manager
         self._flags = 0 if server_class else _RC
-        self._waiting: tuple[Timer, Callable[[bool], None]] | None = None
+        self._last: tuple[Timer, Callable[[bool], None]] | None = None
 
     def request(self, done: Callable[[bool], None]) -> bytes:
         """Send Ping Request: the datagram; ``done`` is told whether a session would be accepted.
 
-        [MS-MQQB] 3.1.7.6. Who still waits for the answer to an earlier one hears that it did not come.
+        [MS-MQQB] 3.1.7.6. Each request has its own timer. Only the last one can be answered: its cookie is
+        PingCookie.
         """
-        self._answered(False)
         self.cookie = (self.cookie + 1) & 0xFFFF_FFFF
-        self._waiting = self._manager.timers.start(_WAIT, lambda: self._answered(False)), done
+        self._last = self._manager.timers.start(_WAIT, lambda: done(False)), done
         return encode(Ping(flags=self._flags, cookie=self.cookie, qm_guid=self._manager.identifier))
 
     def feed(self, data: bytes) -> None:
         """Receive Ping Response; what answers nothing is ignored. [MS-MQQB] 3.1.7.8"""
         response = _read(data)
-        if response is not None and response.cookie == self.cookie:
-            self._answered(not response.flags & _RF)
-
-    def _answered(self, accepted: bool) -> None:
-        if self._waiting is None:
+        if response is None or response.cookie != self.cookie or self._last is None:
             return
-        (timer, done), self._waiting = self._waiting, None
-        timer.cancel()
-        done(accepted)
+        timer, done = self._last
+        if timer.running:
+            timer.cancel()
+            done(not response.flags & _RF)

@@ -160,7 +160,30 @@ def test_an_answer_that_refuses_or_does_not_come_is_no() -> None:
     assert seen == [False]
     one.timers.advance(1000)
     assert seen == [False, False]
-    pinger.request(seen.append)
-    pinger.request(seen.append)
-    assert seen == [False, False, False]
-    assert pinger.cookie == 4
+
+
+@pytest.mark.rule("MQQB-3.1.6.8-1", "MQQB-3.1.7.6-3", "MQQB-3.1.7.6-4", "MQQB-3.1.7.8-2", "MQQB-3.1.7.9-1")
+@pytest.mark.parametrize(
+    ("answered", "expected"),
+    [
+        (None, [("first", False, 1000), ("second", False, 1500)]),
+        # The cookie of the first request is PingCookie no more.
+        (1, [("first", False, 1000), ("second", False, 1500)]),
+        (2, [("second", True, 600), ("first", False, 1000)]),
+    ],
+)
+def test_each_of_two_requests_waits_for_its_own_second(
+    answered: int | None, expected: list[tuple[str, bool, int]]
+) -> None:
+    one = manager(SENDER)
+    seen: list[tuple[str, bool, int]] = []
+    pinger = Pinger(one)
+    pinger.request(lambda accepted: seen.append(("first", accepted, one.timers.now)))
+    one.timers.advance(500)
+    pinger.request(lambda accepted: seen.append(("second", accepted, one.timers.now)))
+    assert (seen, pinger.cookie) == ([], 2)
+    one.timers.advance(600)
+    if answered is not None:
+        pinger.feed(ping(answered, source=RECEIVER))
+    one.timers.advance(5000)
+    assert seen == expected
