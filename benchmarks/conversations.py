@@ -182,7 +182,9 @@ class _Pair:
         mine, theirs = self._sides(sent)
         recoverable = bool(packet.user_header.bit("dm"))
         mine.sent.add(None, recoverable=recoverable)
-        theirs.received.add(recoverable=recoverable)
+        theirs.received.add()
+        if recoverable:
+            theirs.received.store()
         if packet.session_header is not None:
             packet = msgspec.structs.replace(packet, session_header=self._header(sent))
         yield from self._say(packet, sent=sent)

@@ -322,16 +322,16 @@ class BinarySession:
         The text counts neither duplicates nor, where a SessionHeader is judged, the recoverable packet that
         carries it, and so would close the session of every sender that counts them; read as: all count.
         """
-        recoverable = packet.user_header.bit("dm") == 1
-        if recoverable and self.received.full:
-            self._acknowledge()
-        first = recoverable and not self.received.flags
-        self.received.add(recoverable=recoverable)
+        self.received.add()
         self._active = True
-        if first:
-            self._start_ack_send(self.recoverable_ack_send_timeout)
-        elif self._ack_send is None or not self._ack_send.running:
+        if self._ack_send is None or not self._ack_send.running:
             self._start_ack_send(self.ack_wait_timeout // 2)
+        if packet.user_header.bit("dm") == 1:
+            if self.received.full:
+                self._acknowledge()
+            if not self.received.flags:
+                self._start_ack_send(self.recoverable_ack_send_timeout)
+            self.received.store()
         queue = self.outgoing
         assert queue is not None
         if packet.user_header.bit("dq") == QueueType.DIRECT:

@@ -100,13 +100,15 @@ class ReceivedCounts:
         """Whether one more recoverable packet has no bit left. [MS-MQQB] 3.1.5.8.7"""
         return self.recoverable - self._last_acknowledged >= _FLAGS
 
-    def add(self, *, recoverable: bool) -> None:
-        """Count a packet, and remember a recoverable one as stored."""
+    def add(self) -> None:
+        """Count a packet. [MS-MQQB] 3.1.5.8.2"""
         self.messages += 1
         self.unacknowledged += 1
-        if recoverable:
-            self.flags |= 1 << (self.recoverable - self._last_acknowledged)
-            self.recoverable += 1
+
+    def store(self) -> None:
+        """Count a packet that was added as recoverable, and remember it as stored. [MS-MQQB] 3.1.5.8.7"""
+        self.flags |= 1 << (self.recoverable - self._last_acknowledged)
+        self.recoverable += 1
 
     def agrees(self, header: SessionHeader) -> bool:
         """Validate Message Counts: whether what the other side sent is what came. [MS-MQQB] 3.1.5.5.5"""

@@ -529,24 +529,37 @@ def test_half_a_window_is_acknowledged_at_once(session: BinarySession) -> None:
     assert ack.session_header.ack_sequence_number == 32
 
 
-@pytest.mark.rule("MQQB-3.1.5.8.7-1", "MQQB-3.1.5.8.7-2", "MQQB-3.1.5.8.7-3")
-def test_no_more_than_thirty_two_recoverable_messages_wait_for_their_bit() -> None:
+@pytest.mark.rule("MQQB-3.1.5.8.2-2", "MQQB-3.1.5.8.7-1", "MQQB-3.1.5.8.7-2", "MQQB-3.1.5.8.7-3")
+@pytest.mark.parametrize(
+    ("kinds", "count"),
+    [
+        (["recoverable"] * 33, 33),
+        # 33 pairs: express messages are counted, too, and take no bit.
+        (["express", "recoverable"] * 33, 66),
+    ],
+)
+def test_no_more_than_thirty_two_recoverable_messages_wait_for_their_bit(
+    kinds: list[str], count: int
+) -> None:
     # The window is so large that nothing else makes it acknowledge.
     one = protocol(window_size=1000)
     session = one.accept()
     header = ConnectionParametersHeader(window_size=1000)
     session.feed(encode(request()) + encode(ConnectionParameters(connection_parameters_header=header)))
     session.take()
-    session.feed(b"".join(user_packet(number, "recoverable") for number in range(1, 33)))
+    packets = [user_packet(number, kind) for number, kind in enumerate(kinds, 1)]
+    session.feed(b"".join(packets[:-1]))
     assert session.take() == b""
-    session.feed(user_packet(33, "recoverable"))
+    session.feed(packets[-1])
     (ack,) = sent(session)
     header_ = ack.session_header
-    assert (header_.ack_sequence_number, header_.recoverable_msg_ack_seq_number) == (32, 1)
+    # It counts the message that has no bit left.
+    assert (header_.ack_sequence_number, header_.recoverable_msg_ack_seq_number) == (count, 1)
     assert header_.recoverable_msg_ack_flags == 0xFFFFFFFF
     advance(session, 500)
     (ack,) = sent(session)
     header_ = ack.session_header
+    assert header_.ack_sequence_number == count
     assert (header_.recoverable_msg_ack_seq_number, header_.recoverable_msg_ack_flags) == (33, 1)
 
 

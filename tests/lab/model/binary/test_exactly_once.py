@@ -156,7 +156,8 @@ def test_counts_of_sixteen_bits_wrap_without_a_stop() -> None:
     while client.sent.messages < 0xFFF0:
         # As if packets had passed, and been acknowledged.
         client.sent.add(sent, recoverable=True)
-        server.received.add(recoverable=True)
+        server.received.add()
+        server.received.store()
         client.sent.acknowledge(server.received.header(server.sent, 64))
     for number in range(60):
         assert world.outgoing.send(message("recoverable", b"%d" % number))

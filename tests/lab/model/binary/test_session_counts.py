@@ -18,6 +18,13 @@ def sent(recoverable: list[bool]) -> SentCounts[int]:
     return counts
 
 
+def receive(counts: ReceivedCounts, *, recoverable: bool) -> None:
+    """A packet comes, and is stored if it is recoverable."""
+    counts.add()
+    if recoverable:
+        counts.store()
+
+
 @pytest.mark.rule("MQQB-3.1.5.5.2-1", "MQQB-3.1.7.1.3-7")
 def test_an_acknowledgment_covers_all_up_to_its_number() -> None:
     counts = sent([False] * 5)
@@ -57,16 +64,16 @@ def test_flags_of_what_was_not_sent_say_nothing() -> None:
 def test_a_header_names_the_lowest_recoverable_number_that_was_not_acknowledged() -> None:
     counts, nothing = ReceivedCounts(), sent([])
     for recoverable in (False, True, True):
-        counts.add(recoverable=recoverable)
+        receive(counts, recoverable=recoverable)
     assert counts.header(nothing, 64) == SessionHeader(
         ack_sequence_number=3, recoverable_msg_ack_seq_number=1, recoverable_msg_ack_flags=0b11
     )
-    counts.add(recoverable=False)
+    receive(counts, recoverable=False)
     header = counts.header(sent([True, False]), 7)
     assert header == SessionHeader(
         ack_sequence_number=4, user_msg_sequence_number=2, recoverable_msg_seq_number=1, window_size=7
     )
-    counts.add(recoverable=True)
+    receive(counts, recoverable=True)
     assert counts.header(nothing, 64).recoverable_msg_ack_seq_number == 3
 
 
@@ -74,7 +81,7 @@ def test_counts_agree_modulo_sixteen_bits() -> None:
     counts = ReceivedCounts()
     nothing = sent([])
     for _ in range(0x10002):
-        counts.add(recoverable=True)
+        receive(counts, recoverable=True)
         if counts.full:
             counts.header(nothing, 64)
     assert counts.agrees(SessionHeader(user_msg_sequence_number=2, recoverable_msg_seq_number=2))
@@ -93,12 +100,14 @@ def test_what_is_received_is_acknowledged_and_stored_once(
     received: list[int] = []
     stored: list[int] = []
     for number, (recoverable, acknowledges) in enumerate(steps):
+        out.add(number, recoverable=recoverable)
+        back.add()
         if back.full or acknowledges:
             some, kept = out.acknowledge(back.header(nothing, 64))
             received += some
             stored += kept
-        out.add(number, recoverable=recoverable)
-        back.add(recoverable=recoverable)
+        if recoverable:
+            back.store()
     some, kept = out.acknowledge(back.header(nothing, 64))
     assert received + some == list(range(len(steps)))
     assert stored + kept == [number for number, (recoverable, _) in enumerate(steps) if recoverable]
