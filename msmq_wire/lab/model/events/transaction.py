@@ -22,15 +22,23 @@ def create_transaction(manager: ModelQueueManager, identifier: bytes) -> Transac
 
 
 def transaction_prepare(manager: ModelQueueManager, identifier: bytes, *, single_phase: bool = True) -> int:
-    """Transaction Prepare. [MS-MQDMPR] 3.1.4.3"""
+    """Transaction Prepare. [MS-MQDMPR] 3.1.4.3
+
+    A message is first or last among those that the transaction sends ([MS-MQMQ] 2.2.20.5). The text counts
+    those that it receives, too.
+    """
     transaction = manager.transaction_collection.get(identifier)
     if transaction is None:
         return Status.MQ_ERROR_TRANSACTION_SEQUENCE
     transaction.single_phase = single_phase
-    operations = transaction.transactional_operation_collection
-    if operations:
-        _mark(operations[0].message_position_reference.message_reference, "fm", "first_in_transaction")
-        _mark(operations[-1].message_position_reference.message_reference, "lm", "last_in_transaction")
+    sent = [
+        operation.message_position_reference.message_reference
+        for operation in transaction.transactional_operation_collection
+        if operation.operation_type is OperationType.ENQUEUE
+    ]
+    if sent:
+        _mark(sent[0], "fm", "first_in_transaction")
+        _mark(sent[-1], "lm", "last_in_transaction")
     return Status.MQ_OK
 
 

@@ -5,7 +5,12 @@ from __future__ import annotations
 import msgspec
 
 from msmq_wire.lab.model.data.elements import Transaction
-from msmq_wire.lab.model.events.transaction import create_transaction, transaction_abort, transaction_commit
+from msmq_wire.lab.model.events.transaction import (
+    create_transaction,
+    transaction_abort,
+    transaction_commit,
+    transaction_prepare,
+)
 from msmq_wire.lab.model.interface_server import ClientAssociation, ServerCall
 from msmq_wire.lab.model.qmcomm.methods import QmcommMethods, fail
 from msmq_wire.rpc.interfaces.qmcomm_objects import (
@@ -95,7 +100,11 @@ class TransactionMethods(QmcommMethods):
         # One that ended otherwise can have been begun anew by somebody else.
         if self.manager.transaction_collection.get(identifier) is not transaction:
             return Status.MQ_ERROR_TRANSACTION_SEQUENCE
-        return (transaction_commit if commit else transaction_abort)(self.manager, identifier)
+        if not commit:
+            return transaction_abort(self.manager, identifier)
+        # By the letter nobody prepares an internal transaction, and no message would be its first or last.
+        transaction_prepare(self.manager, identifier)
+        return transaction_commit(self.manager, identifier)
 
     def rundown_transactions(self, association: ClientAssociation) -> None:
         """Abort what a client that is gone has begun. [MS-MQMP] 3.1.7.3"""

@@ -114,6 +114,24 @@ def test_prepare_marks_the_first_and_the_last_message(place: Place) -> None:
     assert [(one.bit("fm"), one.bit("lm")) for one in headers] == [(1, 0), (0, 0), (0, 1)]
 
 
+@pytest.mark.rule("MQDMPR-3.1.4.3-4", "MQDMPR-3.1.4.3-5", "MQDMPR-3.1.4.3-6")
+def test_prepare_marks_no_message_that_is_received_or_moved(place: Place) -> None:
+    taken, sent, moved = (ModelMessage(properties=MessageProperties()) for _ in range(3))
+    enqueue_message(place.queue, taken)
+    enqueue_message(place.queue, moved)
+
+    def marks() -> list[tuple[bool | None, bool | None]]:
+        assert transaction_prepare(place.manager, X) == Status.MQ_OK
+        found = [one.properties for one in (taken, sent, moved)]
+        return [(one.first_in_transaction, one.last_in_transaction) for one in found]
+
+    place.dequeue(transaction=place.unit)
+    assert marks() == [(None, None)] * 3
+    enqueue_message(place.other, sent, place.unit)
+    move_message(position(moved), place.other, place.unit)
+    assert marks() == [(None, None), (True, True), (None, None)]
+
+
 @pytest.mark.rule("MQDMPR-3.1.4.4-2", "MQDMPR-3.1.4.4-3", "MQDMPR-3.1.4.4-4", "MQDMPR-3.1.4.4-5")
 @pytest.mark.rule("MQDMPR-3.1.4.4-6", "MQDMPR-3.1.4.4-7", "MQDMPR-3.1.4.4-8", "MQDMPR-3.1.4.4-9")
 @pytest.mark.rule("MQDMPR-3.1.4.4-10")

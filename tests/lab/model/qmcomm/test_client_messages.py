@@ -508,6 +508,30 @@ def test_what_a_transaction_holds_happens_when_it_is_committed(world: World) -> 
     assert (world.client.transactions, world.host.manager.transaction_collection) == ([], {})
 
 
+@pytest.mark.rule("MQMP-2.2.3.3-1", "MQMP-2.2.3.3-2", "MQMP-3.1.4.15-5")
+@pytest.mark.parametrize(
+    "bodies",
+    [
+        {b"1": (True, True)},
+        {b"1": (True, False), b"2": (False, True)},
+        {b"1": (True, False), b"2": (False, False), b"3": (False, True)},
+    ],
+)
+def test_a_message_says_whether_it_is_the_first_or_the_last_of_its_transaction(
+    world: World, bodies: dict[bytes, tuple[bool, bool]]
+) -> None:
+    world.send(b"0")
+    transaction = begin(world)
+    queue = world.open()
+    # The message that the transaction receives is neither.
+    assert world.good(world.client.receive(queue, transaction)).body == b"0"
+    for content in bodies:
+        world.send(content, transaction)
+    assert world.run(world.client.commit(transaction)) == OK
+    found = [world.good(world.client.receive(queue)) for _ in bodies]
+    assert {one.body: (one.first_in_transaction, one.last_in_transaction) for one in found} == bodies
+
+
 @pytest.mark.rule("CMQMP-2.2.1.1.1-2", "CMQMP-3.1.4.16-1")
 def test_nothing_of_a_transaction_happens_when_it_is_aborted(world: World) -> None:
     world.send(b"zero")
