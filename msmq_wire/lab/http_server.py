@@ -191,7 +191,7 @@ class HttpServer:
     def _is_here(self, host: str, here: str) -> bool:
         """Whether a host is this one, for a client that reached it at the address ``here``."""
         name = _bare(host)
-        if name in self._neighbours:
+        if name in self._neighbours and name != here:
             return False
         try:
             address = ipaddress.ip_address(name)

@@ -269,7 +269,7 @@ class LabServer(Closing):
             self.manager,
             self.clock,
             names=self._host_names(),
-            neighbours=self._neighbours,
+            neighbours=(*self._neighbours, *(host for host, _ in self._neighbours.values())),
             capture=capture,
             faults=faults,
             seed=seed,
