@@ -19,6 +19,7 @@ from msmq_wire.replay.rules.ends import (
     learn_read,
 )
 from msmq_wire.replay.rules.handles import (
+    judge_context,
     judge_enlistment,
     judge_handle,
     judge_purge,
@@ -69,6 +70,7 @@ def _judge_reply(
     yield from judge_parameters(call)
     yield from judge_answer(call)
     yield from judge_handle(known, call, used)
+    yield from judge_context(known, call, used)
     yield from judge_enlistment(known, call)
     yield from judge_purge(call, used)
     yield from judge_send(call, used)

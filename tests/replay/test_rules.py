@@ -235,6 +235,29 @@ def test_a_handle_of_another_association_is_told_by_the_document_that_forbids_it
     assert ("handle", rule, False) in story.call(method, {member: _A}).found()
 
 
+_CLOSED = ("R_QMCloseRemoteQueueContext", {"pph_context": _C})
+_LOCAL = {"p_queue_format": _ORDERS, "dw_desired_access": 1}
+_TWICE = remote().call(*_CLOSED, pph_context=_NULL)
+
+
+@pytest.mark.rule("MQMP-3.1.4.3-1", "MQMP-3.1.4.3-5")
+@pytest.mark.parametrize(
+    ("story", "given", "found"),
+    [
+        (remote(), _NULL, []),
+        (remote(), _C, [("status", "MQMP-3.1.4.3-5", False)]),
+        (Story().call("rpc_QMOpenQueueInternal", _LOCAL, ph_queue=_C, pdw_qm_context=5), _C, []),
+        (Story(), _C, []),
+        (_TWICE, _C, [("handle", "MQMP-3.1.4.3-6", True)]),
+    ],
+    ids=["set to NULL", "left", "of another method", "from before the capture", "closed before"],
+)
+def test_a_close_may_leave_a_handle_that_did_not_open_a_remote_queue(
+    story: Story, given: ContextHandle, found: list[tuple[str, str, bool]]
+) -> None:
+    assert story.call(*_CLOSED, pph_context=given).found() == found
+
+
 def test_a_peek_in_a_transaction_is_wrong() -> None:
     values = {"ph_context": _A, "ul_action": 0x80000000, "p_transaction_id": _TRANSACTION}
     found = Story().call("R_StartTransactionalReceive", values).found()

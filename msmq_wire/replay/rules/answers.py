@@ -210,12 +210,6 @@ def _of_remote_queue(call: ObservedCall) -> _Found:
         yield "number-is-not-context", "with a phQueue that is not pdwContext", "the same number", False
 
 
-def _of_context(call: ObservedCall) -> _Found:
-    before, after = handle(call.request, "pph_context"), handle(call.response, "pph_context")
-    if before is not None and after is not None and not before.null and not after.null:
-        yield "context-left", "and keeps the handle", "NULL", False
-
-
 def _of_local_queue(call: ObservedCall) -> _Found:
     given, context = handle(call.response, "ph_queue"), number(call.response, "pdw_qm_context")
     elsewhere = getattr(call.response, "lplp_remote_queue_name", None)
@@ -354,7 +348,6 @@ _ANSWERS: Mapping[Role | None, Callable[[ObservedCall], _Found]] = {
     Role.START: _of_read,
     Role.ASK_PORT: _of_port,
     Role.OPEN_FOR_ANOTHER: _of_remote_queue,
-    Role.CLOSE_FOR_ANOTHER: _of_context,
     Role.OPEN: _of_local_queue,
     Role.ASK_OPEN_NAME: _of_format_name,
     Role.ASK_FORMAT_NAME: _of_object_format,

@@ -13,7 +13,7 @@ from msmq_wire.replay.observed_call import ObservedCall, handle, number
 from msmq_wire.replay.rule_table import RuleRow, row_of
 from msmq_wire.replay.rules.cursors import takes_any_handle
 from msmq_wire.replay.rules.remote_read import judge_remote_read, learn_opening
-from msmq_wire.replay.state import EventTime, Found, KnownHandle, ServerState
+from msmq_wire.replay.state import EventTime, Found, KnownHandle, PendingDeviation, ServerState
 from msmq_wire.rpc.constants import AccessMode
 from msmq_wire.rpc.interfaces.role import CLOSES, Role
 from msmq_wire.rpc.types.context_handle import ContextHandle
@@ -78,6 +78,30 @@ def _scope(call: ObservedCall) -> RuleRow | ProcessingRule:
     if call.call.interface != "RemoteRead":
         return _SCOPE
     return row_of("strict-handle-to-close" if call.role is Role.CLOSE else "strict-handle")
+
+
+def judge_context(known: ServerState, call: ObservedCall, used: KnownHandle | None) -> Iterator[Found]:
+    """A handle of R_QMOpenRemoteQueue that is closed and not set to NULL. [MS-MQMP] 3.1.4.3
+
+    The server must leave any other handle as it is, so one whose origin is not known proves nothing.
+    """
+    row, given = call.row("context-left"), handle(call.response, call.members.handle)
+    if row is None or not call.ok or given is None or given.null or used is None or used.opened is None:
+        return
+    origin, context, before = used.opened.known, used, call.begun - 1
+    if origin is None or origin.role is not Role.OPEN_FOR_ANOTHER or not known.stays_open(used, before):
+        return
+    yield PendingDeviation(
+        call.deviation(
+            ReplayKind.STATUS,
+            row,
+            f"{call.method} answers {call.came} and keeps the handle that {used.opened} gave",
+            "NULL",
+            certain=False,
+        ),
+        before,
+        lambda: known.stays_open(context, before),
+    )
 
 
 def judge_purge(call: ObservedCall, used: KnownHandle | None) -> Iterator[ReplayDeviation]:
