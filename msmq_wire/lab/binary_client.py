@@ -82,7 +82,7 @@ class BinaryClient(Closing):
         )
         self._dialer = BinaryDialer(self._connections, ping_sent=ping_sent)
         self._queue = self._protocol.outgoing_queue(
-            remote_address=host, connect=self._connect, settled=self._settled
+            remote_host_name=host, connect=self._connect, settled=self._settled
         )
         # A client has no directory: its reports go where its messages go.
         self._protocol.ledger.report_channel = self._queue

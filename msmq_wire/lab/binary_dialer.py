@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from ipaddress import ip_address
-from socket import gaierror
+from socket import SOCK_STREAM, gaierror
 
 from msmq_wire.lab.binary_connection import BinaryConnection, BinaryConnections
 from msmq_wire.lab.log import why
@@ -55,8 +55,11 @@ class BinaryDialer:
             )
 
         try:
-            own = (self._local_address, 0) if _reaches(self._local_address, host) else None
             loop = asyncio.get_running_loop()
+            found = await loop.getaddrinfo(host, port, type=SOCK_STREAM)
+            with shared.clock.event():
+                outgoing.addresses = tuple(dict.fromkeys(str(place[0]) for *_, place in found))
+            own = (self._local_address, 0) if _reaches(self._local_address, host) else None
             _, made = await loop.create_connection(connection, host, port, local_addr=own)
         except OSError as error:
             self.failure = error

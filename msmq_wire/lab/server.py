@@ -323,12 +323,12 @@ class LabServer(Closing):
 
     def _connect(self, outgoing: TransmissionQueue) -> None:
         """Connect to a neighbour; messages for who is none wait: nobody is asked where that could be."""
-        where = self._neighbours.get(outgoing.remote_address.casefold())
+        where = self._neighbours.get(outgoing.remote_host_name.casefold())
         if not self.manager.connection_active:
             # An administrator took it offline: it is tried again after a while.
             outgoing.failed()
         elif where is None:
-            self.log.say("no-neighbour", host=outgoing.remote_address)
+            self.log.say("no-neighbour", host=outgoing.remote_host_name)
         else:
             self._dialer.dial(outgoing, *where)
 

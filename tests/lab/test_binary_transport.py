@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from socket import AF_INET, SOCK_STREAM, gaierror
 from typing import Any
 
 import msgspec
@@ -21,6 +22,7 @@ from msmq_wire.lab.log import LabEvent
 from msmq_wire.lab.model.binary.protocol import BinaryProtocol
 from msmq_wire.lab.model.binary.session_opening import establish_request
 from msmq_wire.lab.server import LabServer
+from msmq_wire.rpc.constants import ConnectionStatus
 from msmq_wire.sessions import follow
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from tests.lab.lab_scene import ANY_PORTS, HOST, ORDERS, QUIET, client_manager, message, messages, records_of
@@ -211,14 +213,74 @@ async def test_a_connection_comes_from_the_own_address_where_that_reaches_the_ot
         asked.update(how)
         raise ConnectionRefusedError
 
-    asyncio.get_running_loop().create_connection = create_connection  # type: ignore[assignment]  # no socket
+    async def getaddrinfo(*_: Any, **__: Any) -> list[Any]:
+        return []
+
+    loop = asyncio.get_running_loop()
+    loop.getaddrinfo, loop.create_connection = getaddrinfo, create_connection  # type: ignore[assignment]  # no socket
     manager = client_manager()
     protocol = BinaryProtocol(manager)
     clock = LoopClock(manager.timers)
     dialer = BinaryDialer(BinaryConnections(protocol, clock, log=QUIET), local_address=own)
-    dialer.dial(protocol.outgoing_queue(remote_address="b"), other, 1801)
+    dialer.dial(protocol.outgoing_queue(remote_host_name="b"), other, 1801)
     while not asked:
         await asyncio.sleep(0)
     await dialer.close()
     clock.stop()
     assert asked == {"local_addr": (own, 0) if reaches else None}
+
+
+@pytest.mark.parametrize(
+    ("found", "status", "addresses"),
+    [
+        (
+            ["192.0.2.10", "192.0.2.11", "192.0.2.10"],
+            ConnectionStatus.SOCKET_CONNECT_FAILURE,
+            ("192.0.2.10",),
+        ),
+        ([], ConnectionStatus.DNS_FAILURE, ()),
+    ],
+)
+async def test_a_connection_that_fails_stands_in_the_history_with_the_address_of_the_name(
+    found: list[str], status: ConnectionStatus, addresses: tuple[str, ...]
+) -> None:
+    async def getaddrinfo(*_: Any, **__: Any) -> list[Any]:
+        if not found:
+            raise gaierror
+        return [(AF_INET, SOCK_STREAM, 6, "", (address, 1801)) for address in found]
+
+    async def create_connection(*_: Any, **__: Any) -> None:
+        raise ConnectionRefusedError
+
+    loop = asyncio.get_running_loop()
+    loop.getaddrinfo, loop.create_connection = getaddrinfo, create_connection  # type: ignore[assignment]  # no socket
+    manager = client_manager()
+    protocol, clock = BinaryProtocol(manager), LoopClock(manager.timers)
+    dialer = BinaryDialer(BinaryConnections(protocol, clock, log=QUIET))
+    outgoing = protocol.outgoing_queue(remote_host_name="b")
+    dialer.dial(outgoing, "b", 1801)
+    while not outgoing.connection_history:
+        await asyncio.sleep(0)
+    await dialer.close()
+    clock.stop()
+    (failed,) = outgoing.connection_history
+    assert (failed.status, failed.addresses) == (status, addresses)
+    assert outgoing.addresses == tuple(dict.fromkeys(found))
+
+
+async def test_a_queue_that_has_a_name_knows_the_address_that_it_is_connected_to() -> None:
+    async with LabServer(ANY_PORTS) as lab:
+        _, port = (await lab.start()).binary
+        manager = client_manager()
+        protocol, clock = BinaryProtocol(manager), LoopClock(manager.timers)
+        connections = BinaryConnections(protocol, clock, log=QUIET)
+        dialer = BinaryDialer(connections)
+        outgoing = protocol.outgoing_queue(remote_host_name="b")
+        dialer.dial(outgoing, "localhost", port)
+        while outgoing.session is None:
+            await asyncio.sleep(0.01)
+        assert outgoing.addresses == ("127.0.0.1",)
+        assert [one.addresses for one in outgoing.connection_history] == [("127.0.0.1",)] * 3
+        await dialer.close()
+        await connections.close()
+        clock.stop()

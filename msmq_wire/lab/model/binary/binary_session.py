@@ -84,7 +84,6 @@ class BinarySession:
         *,
         outgoing: TransmissionQueue | None = None,
         remote_address: str = "",
-        peer_address: str = "",
         ping_sent: bool = False,
         changed: Callable[[BinarySession], None] | None = None,
     ) -> None:
@@ -94,7 +93,6 @@ class BinarySession:
         self.role = role
         self.outgoing = outgoing
         self.remote_address = remote_address
-        self._peer_address = peer_address or remote_address
         self.remote_queue_manager = NULL_GUID if outgoing is None else outgoing.requested_queue_manager
         self.state = SessionState.WAITING_EC_MSG
         self.close_reason: ClosedFor | None = None
@@ -231,6 +229,8 @@ class BinarySession:
         self.state = SessionState.WAITING_ECR_MSG
         own, stamp = self._manager.identifier, self._time_stamp
         self._emit(establish_request(own, self.remote_queue_manager, stamp, ping_sent=ping_sent))
+        if self.outgoing is not None:
+            self.outgoing.note(ConnectionStatus.IN_PROCESS)
 
     @property
     def _time_stamp(self) -> int:
@@ -364,7 +364,7 @@ class BinarySession:
             self._wait_for_ack()
         self._active = True
         self._emit(packet)
-        self.host.ledger.report(message.packet, self._peer_address)
+        self.host.ledger.report(message.packet, self.remote_address)
 
     @property
     def _acknowledgment_due(self) -> bool:

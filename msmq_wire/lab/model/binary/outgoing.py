@@ -63,6 +63,8 @@ class TransmissionQueue:
     Without it messages wait until the other side comes. ``settled`` is told of each message that is kept no
     longer, with its outcome. ``direct`` is DirectFormatSession. ``requested_queue_manager`` is whom sessions
     are made with, NULL for whoever is at the address; ``remote_queue_manager`` is who was there last.
+    ``remote_host_name`` is what the other side is called, a name or an address. ``addresses`` is what it was
+    resolved to; with a connection, its address alone.
     ``connection_history`` are the last attempts to connect.
     Messages are kept within ``budget``.
     """
@@ -72,7 +74,7 @@ class TransmissionQueue:
         ledger: Ledger,
         *,
         remote_queue_manager: GUID = NULL_GUID,
-        remote_address: str = "",
+        remote_host_name: str = "",
         connect: Callable[[TransmissionQueue], None] | None = None,
         settled: Callable[[OutgoingMessage, Outcome], None] | None = None,
         budget: ByteQuota | None = None,
@@ -80,7 +82,8 @@ class TransmissionQueue:
         self._ledger = ledger
         self._timers = ledger.manager.timers
         self.requested_queue_manager = self.remote_queue_manager = remote_queue_manager
-        self.remote_address = remote_address
+        self.remote_host_name = remote_host_name
+        self.addresses: tuple[str, ...] = ()
         self.direct = remote_queue_manager == NULL_GUID
         self.session: OpenSession | None = None
         self.connection_history: deque[ConnectionAttempt] = deque(maxlen=_MOST_ATTEMPTS)
@@ -97,6 +100,11 @@ class TransmissionQueue:
 
     def __len__(self) -> int:
         return len(self._kept)
+
+    @property
+    def remote_address(self) -> str:
+        """RemoteQMAddress, empty before it is known. [MS-MQQB] 3.1.1.3.1"""
+        return self.addresses[0] if self.addresses else ""
 
     def send(self, packet: UserMessage) -> OutgoingMessage | None:
         """Take a message; None where the queue is full.
@@ -156,7 +164,8 @@ class TransmissionQueue:
         self.session = session
         self._connecting = False
         self.remote_queue_manager = session.remote_queue_manager
-        self.remote_address = session.remote_address or self.remote_address
+        if session.remote_address:
+            self.addresses = (session.remote_address,)
         self.note(ConnectionStatus.ESTABLISHED)
         for sequence in self._sequences.values():
             sequence.begin_session()
@@ -189,7 +198,7 @@ class TransmissionQueue:
         """Append an entry to ConnectionHistory. [MS-MQQB] 3.1.5.2, 3.1.5.2.3, 3.1.5.3.2, 3.1.5.4.2"""
         now = self._ledger.manager.current_time
         self.connection_history.append(
-            ConnectionAttempt(status=status, time=now, error=int(error), addresses=(self.remote_address,))
+            ConnectionAttempt(status=status, time=now, error=int(error), addresses=self.addresses[:1])
         )
 
     def _try_later(self) -> None:
@@ -211,7 +220,8 @@ class TransmissionQueue:
             return
         if self._kept:
             self._connecting = True
-            self.note(ConnectionStatus.IN_PROCESS)
+            # [MS-MQQB] 3.1.5.2.1: the name is resolved anew.
+            self.addresses = ()
             self._connect(self)
 
     def _begin_again(self) -> None:

@@ -69,14 +69,15 @@ class BinaryProtocol:
     ) -> BinarySession:
         """Establish a Protocol Session on a connection that was made; its first bytes are there at once.
 
-        ``peer_address`` is the IP address of a queue that has a name for it. [MS-MQQB] 3.1.5.2.3
+        ``peer_address`` is the IP address at the other end. [MS-MQQB] 3.1.5.2.3
         """
+        if peer_address:
+            outgoing.addresses = (peer_address,)
         session = BinarySession(
             self,
             "initiator",
             outgoing=outgoing,
             remote_address=outgoing.remote_address,
-            peer_address=peer_address,
             ping_sent=ping_sent,
             changed=changed,
         )
@@ -87,15 +88,15 @@ class BinaryProtocol:
         self,
         *,
         remote_queue_manager: GUID = NULL_GUID,
-        remote_address: str = "",
+        remote_host_name: str = "",
         connect: Callable[[TransmissionQueue], None] | None = None,
         settled: Callable[[OutgoingMessage, Outcome], None] | None = None,
     ) -> TransmissionQueue:
-        """A queue for what is sent to one queue manager; NULL where only its address is known."""
+        """A queue for what is sent to one queue manager; NULL where only its name or address is known."""
         return TransmissionQueue(
             self.ledger,
             remote_queue_manager=remote_queue_manager,
-            remote_address=remote_address,
+            remote_host_name=remote_host_name,
             connect=connect,
             settled=settled,
         )

@@ -6,7 +6,7 @@ late; who takes it out before has taken it back.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from ipaddress import ip_address
 
 import msgspec
@@ -84,7 +84,7 @@ class Sending:
             }
             self._ways[key] = TransmissionQueue(
                 self._ledger,
-                remote_address=address,
+                remote_host_name=address,
                 connect=self._connect,
                 settled=self._settled,
                 budget=ByteQuota(most=_UNBOUNDED),
@@ -114,7 +114,7 @@ class Sending:
             else:
                 queue.state = OutgoingQueueState.DISCONNECTED
         queue.connection_history = tuple(channel.connection_history)
-        queue.next_hops = tuple(_next_hops(channel.remote_address))
+        queue.next_hops = tuple(map(_next_hop, channel.addresses))
         sequence = channel.sequence(queue.destination_format_name)
         if sequence is not None:
             queue.outgoing_transfer_info_reference = sequence.transfer_info(
@@ -160,13 +160,11 @@ def _address(queue: Elsewhere) -> str | None:
     return None if name.protocol in ("HTTP", "HTTPS") else name.host
 
 
-def _next_hops(address: str) -> Iterator[str]:
-    """An address as PROPID_MGMT_QUEUE_NEXTHOPS has it; a name is none. [MS-MQMQ] 2.3.12.12"""
-    try:
-        version = ip_address(address).version
-    except ValueError:
-        return
-    yield f"IP={address}" if version == _IPV4 else f"IPv6={address}"
+def _next_hop(address: str) -> str:
+    """An address as PROPID_MGMT_QUEUE_NEXTHOPS has it. [MS-MQMQ] 2.3.12.12"""
+    # A zone of an IPv6 address means something on one host only.
+    bare = address.partition("%")[0]
+    return f"IP={bare}" if ip_address(bare).version == _IPV4 else f"IPv6={bare}"
 
 
 def _reason(message: OutgoingMessage, outcome: Outcome) -> int:

@@ -50,7 +50,7 @@ def acceptor() -> BinarySession:
 
 def initiator(known: GUID = NULL_GUID) -> BinarySession:
     one = protocol(SENDER)
-    return one.initiate(one.outgoing_queue(remote_queue_manager=known, remote_address="192.0.2.10"))
+    return one.initiate(one.outgoing_queue(remote_queue_manager=known, remote_host_name="192.0.2.10"))
 
 
 def request(server: GUID = NULL_GUID, client: GUID = SENDER) -> EstablishConnection:
@@ -324,7 +324,7 @@ def test_an_initiator_takes_only_the_right_answer(answer: EstablishConnection, r
 @pytest.mark.parametrize(("own", "answered"), [(64, 2), (2, 64)])
 def test_the_smaller_window_bounds_what_is_sent(own: int, answered: int) -> None:
     one = protocol(SENDER, window_size=own)
-    session = one.initiate(one.outgoing_queue(remote_address="192.0.2.10"))
+    session = one.initiate(one.outgoing_queue(remote_host_name="192.0.2.10"))
     session.feed(encode(request(RECEIVER)))
     header = ConnectionParametersHeader(window_size=answered)
     session.feed(encode(ConnectionParameters(connection_parameters_header=header)))

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from msmq_wire.lab.model.binary.outgoing import TransmissionQueue
 from msmq_wire.lab.model.binary.sending import Sending
 from msmq_wire.lab.model.data.elements import (
     ModelQueueManager,
@@ -68,7 +69,7 @@ class Scene(World):
         self.sender.position_deleted.append(self._deleted)
 
     def _connect(self, outgoing: Any) -> None:
-        self.wanted.append(outgoing.remote_address)
+        self.wanted.append(outgoing.remote_host_name)
         self.connect(outgoing)
 
     def _deleted(self, queue: Any, position: Any, reason: int) -> None:
@@ -381,22 +382,66 @@ def test_a_queue_that_cannot_connect_waits_and_one_without_a_way_is_inactive() -
     scene.send(name=ORDERS)
     assert sending(scene, ORDERS)[0].state is OutgoingQueueState.WAITING
     assert sending(scene, ORDERS)[0].next_hops == ()
-    tried, failed = sending(scene, ORDERS)[0].connection_history
-    assert (tried.status, tried.error) == (ConnectionStatus.IN_PROCESS, 0)
+    (failed,) = sending(scene, ORDERS)[0].connection_history
     assert (failed.status, failed.time) == (ConnectionStatus.UNKNOWN_FAILURE, START)
-    assert tried.addresses == failed.addresses == ("receiver",)
     assert failed.error == Status.MQ_ERROR_REMOTE_MACHINE_NOT_AVAILABLE
     scene.reachable = True
     scene.run(10_000)
     *_, tried, received, open_ = sending(scene, ORDERS)[0].connection_history
     assert (tried.status, open_.status) == (ConnectionStatus.IN_PROCESS, ConnectionStatus.ESTABLISHED)
     assert received.status == ConnectionStatus.ESTABLISH_PACKET_RECEIVED
-    assert open_.addresses == ("receiver",)
+    assert tried.error == received.error == open_.error == 0
     # One session leads to all queues of a computer.
     scene.opened(f"{ORDERS}_far")
     assert sending(scene, f"{ORDERS}_far")[0].state is OutgoingQueueState.CONNECTED
     scene.opened("DIRECT=OS:nowhere\\private$\\orders")
     assert sending(scene, "DIRECT=OS:nowhere\\private$\\orders")[0].state is OutgoingQueueState.INACTIVE
+
+
+@pytest.mark.rule(
+    "MQQB-3.1.5.2-2",
+    "MQQB-3.1.5.2.1-7",
+    "MQQB-3.1.5.2.3-10",
+    "MQQB-3.1.5.3.2-7",
+    "MQQB-3.1.5.4.2-3",
+    "MQQB-3.1.5.4.2-6",
+    "MQMR-3.1.4.1-32",
+)
+def test_a_next_hop_with_a_name_is_shown_by_its_addresses_and_once_connected_by_one() -> None:
+    scene, ways = Scene(), list[TransmissionQueue]()
+    scene.connect = ways.append  # type: ignore[assignment, method-assign]  # here the name is resolved, as a dialer does
+    scene.send(name=ORDERS)
+    (way,) = ways
+    way.addresses = ("192.0.2.9", "192.0.2.10", "fe80::10%2")
+    way.failed(ConnectionStatus.SOCKET_CONNECT_FAILURE)
+    queue = sending(scene, ORDERS)[0]
+    assert queue.state is OutgoingQueueState.WAITING
+    assert queue.next_hops == ("IP=192.0.2.9", "IP=192.0.2.10", "IPv6=fe80::10")
+    World.connect(scene, way)
+    scene.settle()
+    queue = sending(scene, ORDERS)[0]
+    assert (queue.state, queue.next_hops) == (OutgoingQueueState.CONNECTED, ("IP=192.0.2.10",))
+    assert [(one.status, one.addresses) for one in queue.connection_history] == [
+        (ConnectionStatus.SOCKET_CONNECT_FAILURE, ("192.0.2.9",)),
+        (ConnectionStatus.IN_PROCESS, ("192.0.2.10",)),
+        (ConnectionStatus.ESTABLISH_PACKET_RECEIVED, ("192.0.2.10",)),
+        (ConnectionStatus.ESTABLISHED, ("192.0.2.10",)),
+    ]
+
+
+@pytest.mark.rule("MQQB-3.1.5.2.1-7", "MQQB-3.1.5.2-2")
+def test_a_name_is_resolved_anew_for_each_attempt() -> None:
+    scene, ways = Scene(), list[TransmissionQueue]()
+    scene.connect = ways.append  # type: ignore[assignment, method-assign]  # nothing is connected
+    scene.send(name=ORDERS)
+    ways[0].addresses = ("192.0.2.9",)
+    ways[0].failed(ConnectionStatus.SOCKET_CONNECT_FAILURE)
+    scene.run(10_000)
+    assert len(ways) == 2
+    ways[1].failed(ConnectionStatus.DNS_FAILURE)
+    queue = sending(scene, ORDERS)[0]
+    assert queue.next_hops == ()
+    assert [one.addresses for one in queue.connection_history] == [("192.0.2.9",), ()]
 
 
 @pytest.mark.rule("MQQB-3.1.5.2-3")

@@ -133,7 +133,7 @@ def test_what_is_sent_decodes_to_what_was_meant() -> None:
 
 def test_two_queue_managers_can_send_to_each_other_at_once() -> None:
     world = World(largest=100, drops=0.01, connect_back=True)
-    back = world.remote.outgoing_queue(remote_address="192.0.2.21", connect=world.connect_back)
+    back = world.remote.outgoing_queue(remote_host_name="192.0.2.21", connect=world.connect_back)
     for number in range(40):
         world.outgoing.send(message(KINDS[number % 3], b"%d" % number))
         packet = message("recoverable", b"%d" % number, queue=ADMIN)

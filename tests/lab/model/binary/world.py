@@ -214,7 +214,7 @@ class World:
         )
         self.outgoing = self.local.outgoing_queue(
             remote_queue_manager=RECEIVER if known else GUID(bytes(16)),
-            remote_address="192.0.2.10",
+            remote_host_name="192.0.2.10",
             connect=self.connect,
             settled=lambda one, outcome: self.settled.append((one, outcome)),
         )
@@ -237,12 +237,12 @@ class World:
         if not self.reachable:
             outgoing.failed()
             return
-        client = self.local.initiate(outgoing)
+        client = self.local.initiate(outgoing, peer_address="192.0.2.10")
         server = self.remote.accept("192.0.2.21")
         self.wires.append(Wire(self, len(self.wires), client, server))
 
     def connect_back(self, outgoing: TransmissionQueue) -> None:
-        client = self.remote.initiate(outgoing)
+        client = self.remote.initiate(outgoing, peer_address="192.0.2.21")
         server = self.local.accept("192.0.2.10")
         self.wires.append(Wire(self, len(self.wires), client, server, back=True))
 
