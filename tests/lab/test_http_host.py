@@ -91,7 +91,10 @@ async def test_a_request_has_one_host(hosts: tuple[str, ...]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("host", "status"), [("lab7", 200), ("127.0.0.1:8080", 200), ("evil.example", 421)])
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [("lab7", 200), ("127.0.0.1:8080", 200), ("evil.example", 421), ("b", 400), ("127.0.0.2", 400)],
+)
 async def test_a_post_is_taken_for_the_hosts_that_the_lab_is(host: str, status: int) -> None:
     async with lab_of(SETTINGS) as (lab, serve):
         client = Transport(serve["http"]())
