@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import msgspec
 
-from msmq_wire.errors import FormatNameError
 from msmq_wire.records.endpoint import host_of
 from msmq_wire.records.record import Record
 from msmq_wire.routing.hop import ObservedHop, Sighting
@@ -20,9 +19,9 @@ from msmq_wire.sessions.followed_message import message_key
 from msmq_wire.sessions.trace_step import Trace, TraceStep, in_order_of_path
 from msmq_wire.sessions.trace_tracker import REPORT, step_of
 from msmq_wire.units import SECOND
-from msmq_wire.wire.names.format_name import FormatName
 from msmq_wire.wire.names.queue_format_types import QueueFormatType
 from msmq_wire.wire.partial import reached
+from msmq_wire.wire.report_message import target_name
 from msmq_wire.wire.types.guid import GUID
 
 _MOST_MESSAGES = 1 << 14
@@ -176,9 +175,8 @@ def _end(host: str) -> str:
 
 def _destination(queue: str) -> tuple[GUID | None, str | None]:
     """The queue manager of a queue, and what to say where the name does not have it."""
-    try:
-        name = FormatName.parse(queue)
-    except FormatNameError:
+    name = target_name(queue)
+    if name is None:
         return None, "a report names a queue that is none"
     if name.kind is QueueFormatType.PRIVATE and name.guid is not None:
         return GUID.parse(name.guid), None

@@ -14,6 +14,8 @@ from typing import Literal, Self
 
 import msgspec
 
+from msmq_wire.errors import FormatNameError
+from msmq_wire.wire.names.format_name import FormatName
 from msmq_wire.wire.types.guid import GUID
 from msmq_wire.wire.types.wchar_text import WcharText
 
@@ -262,6 +264,18 @@ class ReportMessage(msgspec.Struct, frozen=True, kw_only=True):
             "next_hop": (label.address or body.next_hop, body.next_hop),
         }
         return tuple(name for name, (one, other) in pairs.items() if one != other)
+
+
+def target_name(text: str) -> FormatName | None:
+    """The queue that the body of a report names; None for a text that is no name.
+
+    No section has a grammar for it, so braces around a GUID are read, and a direct name without its keyword.
+    """
+    plain = text.replace("{", "").replace("}", "")
+    for name in (plain, f"DIRECT={plain}"):
+        with contextlib.suppress(FormatNameError):
+            return FormatName.parse(name)
+    return None
 
 
 def report_of(label: WcharText, body: bytes) -> ReportMessage | None:

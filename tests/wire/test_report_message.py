@@ -12,6 +12,7 @@ from msmq_wire.wire.report_message import (
     ReportTime,
     report_of,
     report_texts,
+    target_name,
     time_text,
 )
 from msmq_wire.wire.types.guid import GUID
@@ -190,3 +191,20 @@ def test_the_label_about_two_report_queues_is_known_from_the_help() -> None:
     assert report is not None
     assert (report.conflict, report.message_id, report.kind) == (True, None, "received")
     assert report_of(WcharText.of("Report"), b"x") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        (f"PUBLIC={{{REPORTER}}}", f"PUBLIC={REPORTER}"),
+        (f"PRIVATE={str(REPORTER).upper()}\\1F", f"PRIVATE={REPORTER}\\0000001f"),
+        (r"DIRECT=OS:msg01\private$\orders", r"DIRECT=OS:msg01\private$\orders"),
+        # Frame 7 of [MS-MQQB] 4.1 has a direct name without its keyword.
+        (r"OS:msg01\q", r"DIRECT=OS:msg01\q"),
+        ("orders", None),
+        ("", None),
+    ],
+)
+def test_a_target_queue_is_read_in_each_form(text: str, name: str | None) -> None:
+    found = target_name(text)
+    assert (None if found is None else str(found)) == name

@@ -14,6 +14,7 @@ from msmq_wire.sessions import Story, TraceStep
 from msmq_wire.sessions.followed_message import FollowedMessage, message_key, message_name
 from msmq_wire.sessions.trace_step import in_order_of_path
 from msmq_wire.spec import SpecRef
+from msmq_wire.wire.report_message import target_name
 from msmq_wire.wire.types.guid import GUID
 
 _MOST = 8
@@ -121,9 +122,16 @@ def _other_queue(reported: _Reported) -> Iterator[_Conflict]:
     queue = None if known is None or known.via != "tcp" else known.queue
     for step in reported.steps:
         expected = queue or reported.steps[0].target
-        if step.target.casefold() != expected.casefold():
+        if not _is_same(step.target, expected):
             where = "the captured message is" if queue else "another report says it is"
             yield f"queue manager {step.queue_manager} names {step.target}, {where} for {expected}", (step,)
+
+
+def _is_same(one: str, other: str) -> bool:
+    """Whether two texts name one queue: a queue manager may write a name in another form than its sender."""
+    names = [target_name(text) for text in (one, other)]
+    keys = [None if name is None else name.compare_key for name in names]
+    return one.casefold() == other.casefold() or (keys[0] is not None and keys[0] == keys[1])
 
 
 def _place(step: TraceStep) -> Evidence:

@@ -53,6 +53,7 @@ RULE = Rule(
     id="TRC-FORM",
     title="A report message that no queue manager writes",
     severity="low",
+    confidence="likely",
     spec=(SpecRef("MS-MQQB", "3.1.5.8.9"), SpecRef("MS-MQQB", "3.1.7.1.7"), SpecRef("MS-MQMQ", "2.2.19.2")),
     meaning="A queue manager that handles a traced message sends a report message about it. Such a message "
     "is express, is not traced itself, and names the traced message and its hop count twice, in its label "
