@@ -26,6 +26,7 @@ ITEM_FIELDS = [
     pa.field("time_ns", pa.int64()),
     pa.field("src", pa.string()),
     pa.field("dst", pa.string()),
+    pa.field("path", pa.binary()),
     pa.field("stream", pa.int64()),
     pa.field("offset", pa.int64()),
     pa.field("record", pa.binary()),
@@ -43,6 +44,7 @@ def item_columns(batch: PacketBatch) -> dict[str, Any]:
     packets = dict(zip(places.schema.names, places.columns, strict=True)) | {
         "data": pa.Array.from_buffers(pa.binary(), len(batch), buffers),
         "time_ns": pa.array(batch.time),
+        "path": pa.array(batch.paths, pa.binary()).take(pa.array(batch.pair)),
         "record": pa.nulls(len(batch), pa.binary()),
     }
     records = {
@@ -63,9 +65,15 @@ def run_of(rows: Any, capture: str) -> PacketBatch:
     others = tuple(map(pickle.loads, rows.column("record").drop_null().to_pylist()))
     data, frames = packets.column("data"), packets.column("frames")
     offsets, carried = (_edges(column) for column in (data, frames))
-    ends = [packets.column(name).dictionary_encode() for name in ("src", "dst")]
-    (src, sources), (dst, targets) = ((one.indices.to_numpy(), one.dictionary.to_pylist()) for one in ends)
-    found, pair = np.unique(src.astype(np.int64) * (len(targets) or 1) + dst, return_inverse=True)
+    ends = [packets.column(name).dictionary_encode() for name in ("src", "dst", "path")]
+    values = [one.dictionary.to_pylist() for one in ends]
+    shape = [len(one) or 1 for one in values]
+    indices = [one.indices.to_numpy().astype(np.int64) for one in ends]
+    found, pair = np.unique(np.ravel_multi_index(indices, shape), return_inverse=True)
+    pairs = [
+        [one[at] for one, at in zip(values, place, strict=True)]
+        for place in zip(*np.unravel_index(found, shape), strict=True)
+    ]
     held = data.buffers()[2]
     return PacketBatch(
         capture=capture,
@@ -82,8 +90,8 @@ def run_of(rows: Any, capture: str) -> PacketBatch:
         carriers=frames.values.to_numpy(),
         others=others,
         others_completed=np.zeros(len(others), np.int64),
-        pairs=tuple((sources[one // len(targets)], targets[one % len(targets)]) for one in found.tolist()),
-        paths=(b"",) * len(found),
+        pairs=tuple((src, dst) for src, dst, _ in pairs),
+        paths=tuple(path for _, _, path in pairs),
     )
 
 

@@ -93,7 +93,7 @@ def lost(number: int) -> Iterator[Record]:
 @pytest.mark.parametrize("kind", share([lone, whole, lost]))
 def test_a_connection_takes_no_more_memory_than_is_counted_for_it(kind: Any) -> None:
     follower = StoryFollower()
-    feeding = ([kind(number)] if kind is lone else kind(number) for number in range(1, 601))
+    feeding = ([kind(number)] if kind is lone else kind(number) for number in range(1, 1001))
 
     def feed(count: int) -> None:
         for _ in range(count):
@@ -104,13 +104,17 @@ def test_a_connection_takes_no_more_memory_than_is_counted_for_it(kind: Any) -> 
     # What waits to be collected is nobody's memory, and how much of it there is depends on the tests before.
     gc.collect()
     tracemalloc.start()
+    growth = []
     try:
-        counted, before = follower.taken, tracemalloc.get_traced_memory()[0]
-        feed(400)
-        gc.collect()
-        grown = tracemalloc.get_traced_memory()[0] - before
+        # What is loaded when it is first used counts once, in one of the two.
+        for _ in range(2):
+            counted, before = follower.taken, tracemalloc.get_traced_memory()[0]
+            feed(400)
+            gc.collect()
+            growth.append(tracemalloc.get_traced_memory()[0] - before)
     finally:
         tracemalloc.stop()
+    grown = min(growth)
     assert grown < 7500 * 400
     # Beside the budget there is the clock of each of the first 4,096 senders, and what was captured of
     # connections, of which each takes twice as much while something is missing.
