@@ -16,7 +16,7 @@ from msmq_wire.records.endpoint import host_of
 from msmq_wire.records.record import Record
 from msmq_wire.routing.hop import ObservedHop, Sighting
 from msmq_wire.sessions.followed_message import message_key
-from msmq_wire.sessions.trace_step import Trace, TraceStep, in_order_of_path
+from msmq_wire.sessions.trace_step import Trace, TraceStep, hops_on_arrival, in_order_of_path
 from msmq_wire.sessions.trace_tracker import REPORT, step_of
 from msmq_wire.units import SECOND
 from msmq_wire.wire.names.queue_format_types import QueueFormatType
@@ -121,8 +121,7 @@ def _paired(path: list[TraceStep], at: Callable[[str], GUID | None]) -> list[_Ho
         receiver = step.queue_manager
         if step.kind == "sent" or any(hop.target == receiver for hop in hops):
             continue
-        passed_on = any(one.queue_manager == receiver and one.hops == step.hops for one in sent)
-        before = step.hops - 1 if passed_on else step.hops
+        before = hops_on_arrival(step, sent)
         fitting = (
             hop for hop in hops if hop.target is None and hop.source != receiver and hop.step.hops == before
         )

@@ -127,6 +127,17 @@ class Trace(msgspec.Struct, frozen=True):
         )
 
 
+def passed_on(step: TraceStep, steps: Iterable[TraceStep]) -> bool:
+    """Whether who received the message sent it on. A routing server counts itself before it reports."""
+    there = step.queue_manager, step.hops
+    return any(one.kind == "sent" and (one.queue_manager, one.hops) == there for one in steps)
+
+
+def hops_on_arrival(step: TraceStep, steps: Iterable[TraceStep]) -> int:
+    """The hop count with which who received the message got it."""
+    return step.hops - passed_on(step, steps)
+
+
 def in_order_of_path(steps: Iterable[TraceStep]) -> list[TraceStep]:
     """Different steps from the source to the destination, in whatever order their reports came.
 
@@ -134,11 +145,9 @@ def in_order_of_path(steps: Iterable[TraceStep]) -> list[TraceStep]:
     count, who received it and sent it on comes first, and the queue manager of the queue last.
     """
     different = {step.reported: step for step in reversed(list(steps))}
-    senders = {(step.queue_manager, step.hops) for step in different.values() if step.kind == "sent"}
 
     def place(step: TraceStep) -> tuple[int, int, bool, int, int]:
-        passed_on = (step.queue_manager, step.hops) in senders
-        turn = 1 if step.kind == "sent" else 0 if passed_on else 2
+        turn = 1 if step.kind == "sent" else 0 if passed_on(step, different.values()) else 2
         arrived = str(step.queue_manager) in step.target.lower()
         return step.hops, turn, arrived, step.sent_time or 0, step.at.record
 

@@ -12,7 +12,7 @@ from msmq_wire.detection.session_places import place_at
 from msmq_wire.records.endpoint import host_of
 from msmq_wire.sessions import Story, TraceStep
 from msmq_wire.sessions.followed_message import FollowedMessage, message_key, message_name
-from msmq_wire.sessions.trace_step import in_order_of_path
+from msmq_wire.sessions.trace_step import hops_on_arrival, in_order_of_path
 from msmq_wire.spec import SpecRef
 from msmq_wire.wire.report_message import target_name
 from msmq_wire.wire.types.guid import GUID
@@ -81,12 +81,10 @@ def _at_one_count(reported: _Reported) -> Iterator[_Conflict]:
 
 def _elsewhere(reported: _Reported) -> Iterator[_Conflict]:
     """Who surely received it from the one before, and is at another address than that one sent it to."""
-    sent = reported.hops("sent")
     for step in reported.steps:
         if step.kind == "sent":
             continue
-        receiver = step.queue_manager
-        before = step.hops - 1 if receiver in sent.get(step.hops, {}) else step.hops
+        receiver, before = step.queue_manager, hops_on_arrival(step, reported.steps)
         senders = [
             one
             for one in reported.steps

@@ -13,6 +13,7 @@ from msmq_wire.records.coverage import Need
 from msmq_wire.records.endpoint import host_of
 from msmq_wire.sessions import Session, Story, Trace, TraceStep
 from msmq_wire.sessions.followed_message import FollowedMessage, message_key, message_name
+from msmq_wire.sessions.trace_step import hops_on_arrival
 from msmq_wire.spec import SpecRef
 from msmq_wire.units import SECOND
 
@@ -102,11 +103,7 @@ def _way(
     if step.kind == "sent":
         to = [step.next_hop] if step.next_hop else []
         return hosts.get(step.queue_manager, ()), to, f"it sent {name} to {step.next_hop}"
-    passed_on = any(
-        one.kind == "sent" and (one.queue_manager, one.hops) == (step.queue_manager, step.hops)
-        for one in trace.steps
-    )
-    from_source = len(trace.sources) == 1 and step.hops == int(passed_on)
+    from_source = len(trace.sources) == 1 and not hops_on_arrival(step, trace.steps)
     own = hosts.get(step.queue_manager, ()) if from_source else ()
     source = hosts.get(trace.sources[0], ()) if from_source else ()
     return source, own, f"it received {name}"
