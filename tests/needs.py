@@ -101,6 +101,7 @@ _PROGRAMS = {
 """Programs, and the packages of Debian that have them."""
 _DISTRIBUTIONS = (
     *("artifacts", "check-jsonschema", "coverage", "dissect.cstruct", "dissect.extfs", "dpkt", "duckdb"),
+    "gcp-storage-emulator",
     *(
         "h11",
         "hatchling",
@@ -116,7 +117,7 @@ _DISTRIBUTIONS = (
     ),
     *("tree-sitter", "tree-sitter-powershell", "twine", "yara-python"),
 )
-"""Distributions of the extra ``dev``: oracles of tests, tools for releases, an S3 server."""
+"""Distributions of the extra ``dev``: oracles of tests, tools for releases, servers of object stores."""
 NEEDS = {
     "Chromium": _need(f"{_APT}chromium", _no_browser),
     "Java 17": _need(_JAVA, _no_java),

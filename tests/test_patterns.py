@@ -235,6 +235,8 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
     "msmq_wire.urls:_URL": (using("sub", ("", "a."), ("", "a:/"), ("", "ab:/ ")) + using("match", ("", "a"))),
     "msmq_wire.urls:_QUERY": using("search", ("", "a")),
     "msmq_wire.capture.places:_BUCKET": using("match", ("", "a", "!")),
+    "msmq_wire.capture.places:_CONTAINER": using("match", ("", "a", "!"), ("abc@", "a", "!")),
+    "msmq_wire.capture.places:_HOST": using("match", ("", "a", "!"), ("a:", "0", "!")),
     "msmq_wire.capture.places:_NO_TABLE": using("search", ("", "%"), ("", "%4")),
     "msmq_wire.spark.queries:_LITERALS": using(
         "sub", ("", "/*a"), ("'", "\\'"), ('"', '\\"'), ("", "'`"), ("", "r'"), ("", "--")

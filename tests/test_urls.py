@@ -18,6 +18,7 @@ from msmq_wire.urls import mask_secrets, mask_url_secrets
         ("https://user:pa?ss@h/x", "https://***@h/x"),
         ("https://token@h/x", "https://***@h/x"),
         ("abfss://box@account/x?sig=a b", "abfss://box@account/x?***"),
+        ("gs://box/x?.pcap", "gs://box/x?.pcap"),
         ("abfss://box:pass@account/x", "abfss://***@account/x"),
         ("s3://bucket/day?.pcap", "s3://bucket/day?.pcap"),
         ("s3://bucket/x?X-Amz-Signature=a", "s3://bucket/x?***"),

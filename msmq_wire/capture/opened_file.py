@@ -81,6 +81,6 @@ def opened(path: str, opener: Opener) -> OpenedFile:
         raise CaptureError(f"cannot open {path}: {reason_of(error)}") from error
 
 
-def reason_of(error: OSError | ValueError | EOFError) -> str:
-    """What the system says of an error, without its number."""
-    return getattr(error, "strerror", None) or str(error)
+def reason_of(error: Exception) -> str:
+    """What the system says of an error, without its number: one line."""
+    return (getattr(error, "strerror", None) or str(error)).partition("\n")[0]

@@ -1,11 +1,12 @@
-"""Folders and files by path or URL: on this machine, in mounted folders, and in object stores.
+"""Folders and files by path or URL: a thin layer over pyarrow.fs.
 
-The rule kept here: what is no URL is a path, whatever is in it; the environment of the process says how a
-store is reached, so a task does what the driver does; what cannot be reached is refused before anything runs.
+The rule kept here: what is no URL is a path, whatever is in it. The environment says how a store is
+reached, so a task does what the driver does. Other URLs are refused before anything runs.
 """
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fnmatch
 import glob
@@ -13,6 +14,7 @@ import os
 import re
 import socket
 from collections.abc import Callable, Iterable, Sequence
+from datetime import timedelta
 from functools import lru_cache, partial
 from io import BufferedWriter, RawIOBase
 from typing import TYPE_CHECKING, Any
@@ -33,32 +35,36 @@ if TYPE_CHECKING:
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://|(file):(?=/)", re.IGNORECASE)
 """A colon alone makes no URL of a path, but in ``file:/x``, as Java writes it."""
 _BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,254}\Z")
+_CONTAINER = re.compile(r"[$a-z0-9-]{3,63}@[a-z0-9]{3,24}\.dfs\.core\.windows\.net\Z")
+_HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,254}(?::[0-9]{1,5})?\Z")
+_AZURE = "container@account.dfs.core.windows.net/key"
+_STORES = {
+    "s3": (_BUCKET, "bucket/key"),
+    "gs": (_BUCKET, "bucket/key"),
+    "abfss": (_CONTAINER, _AZURE),
+    "hdfs": (_HOST, "host:port/path"),
+}
+"""What is between the scheme and the key of a URL, and what such a URL looks like."""
+_ALIASES = {"s3a": "s3", "gcs": "gs", "abfs": "abfss"}
+_COPY, _WRITE = "copy it to a folder", f"write abfss://{_AZURE}"
+_INSTEAD = {"dbfs": "write /dbfs/...", "http": _COPY, "https": _COPY, "wasb": _WRITE, "wasbs": _WRITE}
 _SIGNED = re.compile(r"\?[^/?]*=")
 """The query of a URL that somebody signed; in a pattern a question mark is followed by other characters."""
-_NEEDED = {
-    "abfs": "a mounted folder (blobfuse2)",
-    "abfss": "a mounted folder (blobfuse2)",
-    "dbfs": "its mounted folder, /dbfs/...",
-    "gcs": "a mounted folder (gcsfuse)",
-    "gs": "a mounted folder (gcsfuse)",
-    "hdfs": "a mounted folder (the NFS gateway of HDFS), or a copy in s3://",
-    "http": "a copy in a folder",
-    "https": "a copy in a folder",
-    "wasbs": "a mounted folder (blobfuse2)",
-}
 _NO_TABLE = re.compile(r"[\x00-\x1f\x7f\\\[\]^|]|%[0-9A-Fa-f]{2}")
 """What deltalake 1.6 loses, takes for something else, or panics at in the name of a table's folder."""
 _ATTEMPTS = 10
 """How often a request is sent; one in ten may fail, and busy stores answer 503."""
 _PATIENCE = 60
 """Seconds without a byte until a request is sent again."""
+_SETTINGS = ("AWS_", "AZURE_", "AZURITE_", "CLOUD_STORAGE_", "GOOGLE_")
+"""How variables of the environment begin that say how a store is reached."""
 
 
 class Place(msgspec.Struct, frozen=True):
     """A file or folder: where it is, and how it is reached. It can be pickled.
 
-    ``url`` is an absolute path, or ``s3://bucket/key`` with the key as it is: nothing in it is quoted.
-    What reads or writes raises OSError, as pyarrow does.
+    ``url`` is a path, or as ``s3://bucket/key`` with the key as it is: nothing in it is quoted.
+    What reads or writes raises OSError, as pyarrow does; MsmqWireError for a store that cannot be reached.
     """
 
     url: str
@@ -66,51 +72,48 @@ class Place(msgspec.Struct, frozen=True):
     @property
     def is_local(self) -> bool:
         """Whether it is a path that this machine has."""
-        return not self.url.startswith("s3://")
+        return not self._root
+
+    @property
+    def _root(self) -> str:
+        """The scheme and the store of a URL."""
+        parts = self.url.split("/", 3)
+        return "/".join(parts[:3]) if parts[0].removesuffix(":") in _STORES and parts[1:2] == [""] else ""
 
     @property
     def path(self) -> str:
-        """What `filesystem` calls it: an absolute path, or ``bucket/key``."""
-        return self.url.removeprefix("s3://")
-
-    @property
-    def name(self) -> str:
-        """The last part of the path."""
-        return self.path.rsplit("/", 1)[-1]
+        """What `filesystem` calls it: a path, ``bucket/key``, ``container/key``, or in HDFS ``/path``."""
+        scheme, _, store = self._root.partition("://")
+        key = self.url[len(self._root) :]
+        return key or "/" if scheme == "hdfs" else store.partition("@")[0] + key
 
     def filesystem(self) -> FileSystem:
-        """What reads and writes it; one in each process for what the environment says."""
+        """What reads and writes it; one in each process for a store and what the environment says."""
         # Here and below, because paths are for commands, too, which need no pyarrow.
         import pyarrow.fs as pafs
 
-        return pafs.LocalFileSystem() if self.is_local else _s3(_access())
+        scheme, _, store = self._root.partition("://")
+        settings = frozenset(one for one in os.environ.items() if one[0].startswith(_SETTINGS))
+        at = "" if scheme in ("s3", "gs") else store
+        return _connected(scheme, at, settings) if scheme else pafs.LocalFileSystem()
 
     @property
     def table_url(self) -> str:
-        """What deltalake calls it: a URL, quoted. Raises MsmqWireError for a name that it cannot take."""
-        lost = _NO_TABLE.search(self.path)
-        if lost:
+        """What deltalake calls it: a URL, quoted. Raises MsmqWireError for what cannot hold tables."""
+        if self.url.startswith("hdfs://"):
+            raise MsmqWireError(f"cannot keep tables in {self.url}: name a folder, s3://, gs:// or abfss://")
+        key = self.url[len(self._root) :]
+        if lost := _NO_TABLE.search(key):
             raise MsmqWireError(
-                f"cannot keep tables in {self.url}: {lost[0]!r} in its name is not taken by Delta"
+                f"cannot keep tables in {self.url}: Delta does not take {lost[0]!r} in a name"
             )
-        return ("file://" if self.is_local else "s3://") + quote(self.path)
+        return (self._root or "file://") + quote(key)
 
     @property
     def storage_options(self) -> dict[str, str]:
-        """How deltalake reaches it, as `filesystem` does; credentials it finds as that does."""
-        if self.is_local:
-            return {}
-        access = _access()
-        # A commit is a put that fails where the object is there: two writers need no lock beside the store.
-        options = {"aws_conditional_put": "etag"}
-        if access.endpoint is not None:
-            options["aws_endpoint"] = access.endpoint
-            options["allow_http"] = str(access.endpoint.startswith("http://")).lower()
-        if access.region is not None:
-            options["aws_region"] = access.region
-        if access.anonymous:
-            options["aws_skip_signature"] = "true"
-        return options
+        """What deltalake does not take from the environment."""
+        plain = self.url.startswith("s3://") and (_s3_endpoint() or "").startswith("http:")
+        return {"allow_http": "true"} if plain else {}
 
     def join(self, *names: str) -> Place:
         """The place below this one that ``names`` lead to. Raises MsmqWireError for one that leads away."""
@@ -123,8 +126,6 @@ class Place(msgspec.Struct, frozen=True):
         """Open a file to be read, anywhere in it; it knows its size."""
         import pyarrow as pa
 
-        if self.is_local:
-            return self.filesystem().open_input_file(self.path)
         return pa.PythonFile(self.open_ranges(), mode="r")
 
     def open_ranges(self) -> OpenedFile:
@@ -154,8 +155,14 @@ class Place(msgspec.Struct, frozen=True):
         """What the folder has, by path; a folder or bucket that is not there has nothing."""
         import pyarrow.fs as pafs
 
-        selector = pafs.FileSelector(self.path, allow_not_found=True, recursive=recursive)
-        return sorted(self.filesystem().get_file_info(selector), key=lambda info: info.path)
+        flat, start = self.url.startswith("gs://"), len(self.path) + 1
+        selector = pafs.FileSelector(self.path, allow_not_found=True, recursive=recursive or flat)
+        found = {info.path: info for info in self.filesystem().get_file_info(selector)}
+        # Of Google's store pyarrow lists no folders: there they are the beginnings of names.
+        for path in [*found] if flat else ():
+            while len(path := path.rpartition("/")[0]) > start:
+                found.setdefault(path, pafs.FileInfo(path, pafs.FileType.Directory))
+        return [found[path] for path in sorted(found) if recursive or not flat or "/" not in path[start:]]
 
     def glob(self, *, recursive: bool, each: Callable[..., Iterable[Any]] = map) -> Sequence[FileInfo]:
         """What there is in an object store whose names match the parts of the key, as `glob.glob` does it.
@@ -163,35 +170,26 @@ class Place(msgspec.Struct, frozen=True):
         ``**`` is a folder in folders, however deep, when it is ``recursive``. ``each`` is `map`, or does
         several at once: a folder is listed by each call.
         """
-        import pyarrow.fs as pafs
-
-        bucket, *parts = self.path.split("/")
-        deep = parts.index("**") if recursive and "**" in parts else len(parts)
-        folders = [Place(f"s3://{bucket}")]
-        found: Sequence[FileInfo] = ()
-        for at, part in enumerate(parts[:deep]):
-            below = [folder.join(part) for folder in folders]
-            if glob.has_magic(part):
-                listed = each(Place.list, folders)
-                found = [info for infos in listed for info in infos if _matches([info.base_name], [part])]
-            elif at + 1 < len(parts):
-                folders = below
-                continue
-            else:
-                found = [*each(Place.info, below)]
-            folders = [self.within(info) for info in found if info.type is pafs.FileType.Directory]
-        if deep < len(parts):
-            found = []
-            for folder, infos in zip(
-                folders, each(partial(Place.list, recursive=True), folders), strict=True
-            ):
-                start = len(folder.path) + 1
-                found += [one for one in infos if _matches(one.path[start:].split("/"), parts[deep:])]
-        return [info for info in found if is_there(info)]
+        parts = self.url.split("/")
+        at = next((at for at, part in enumerate(parts) if at > 2 and glob.has_magic(part)), len(parts) - 1)
+        folders, found = [Place("/".join(parts[:at]))], list[Any]()
+        while at < len(parts):
+            deep = recursive and parts[at] == "**"
+            end = len(parts) if deep else at + 1
+            listed = each(partial(Place.list, recursive=deep), folders)
+            inside = [(len(one.path) + 1, infos) for one, infos in zip(folders, listed, strict=True)]
+            found = [
+                info
+                for start, infos in inside
+                for info in infos
+                if _matches(info.path[start:].split("/"), parts[at:end])
+            ]
+            folders, at = [self.within(info) for info in found if info.size is None], end
+        return found
 
     def within(self, info: FileInfo) -> Place:
         """The place of what `list` found."""
-        return Place(info.path if self.is_local else f"s3://{info.path}")
+        return Place(f"{self._root}/{info.path.partition('/')[2]}")
 
     def changed_ns(self, info: FileInfo) -> int:
         """The time of the last change that `info` or `list` told (ns since 1970); 0 for what is not there.
@@ -202,19 +200,14 @@ class Place(msgspec.Struct, frozen=True):
         return found if self.is_local else found // SECOND * SECOND
 
     def make_folder(self) -> None:
-        """Make it and those above it, where they are not; an object store has no folders to make.
-
-        Raises OSError for a link.
-        """
+        """Make it and those above it, where a store has folders. Raises OSError for a link."""
         if self.is_local:
             make_folder(self.path)
 
     def delete(self) -> None:
         """Delete the file, if it is there."""
-        try:
+        with contextlib.suppress(FileNotFoundError):
             self.filesystem().delete_file(self.path)
-        except FileNotFoundError:
-            return
 
 
 class _RangedFile(RawIOBase):
@@ -223,18 +216,12 @@ class _RangedFile(RawIOBase):
     pyarrow repeats a request, but not one for fewer bytes than the error has that the store sends instead.
     """
 
-    _file: Any = None
-
     def __init__(self, place: Place) -> None:
+        self.name, self._place = place.url, place
         try:
-            self._file = place.filesystem().open_input_file(place.path)
+            self._file: Any = place.filesystem().open_input_file(place.path)
         except FileNotFoundError:
             raise _missing(place) from None
-        self._place = place
-
-    @property
-    def name(self) -> str:
-        return self._place.url
 
     def readable(self) -> bool:
         return True
@@ -243,15 +230,12 @@ class _RangedFile(RawIOBase):
         return True
 
     def read(self, size: int = -1) -> bytes:
-        place, left = self._file.tell(), _ATTEMPTS
-        while True:
-            left -= 1
-            try:
+        at = self._file.tell()
+        for _ in range(_ATTEMPTS - 1):
+            with contextlib.suppress(OSError):
                 return bytes(self._file.read(None if size < 0 else size))
-            except OSError:
-                if not left:
-                    raise
-                self._file.seek(place)
+            self._file.seek(at)
+        return bytes(self._file.read(None if size < 0 else size))
 
     def readinto(self, buffer: Any) -> int:
         data = self.read(len(buffer))
@@ -264,17 +248,15 @@ class _RangedFile(RawIOBase):
     def tell(self) -> int:
         return int(self._file.tell())
 
-    def close(self) -> None:
-        super().close()
-        # One that could not be opened is closed, too, when it is let go.
-        if self._file is not None:
-            self._file.close()
-
     def status(self) -> tuple[int, int]:
         info = self._place.info()
         if info.size is None:
             raise _missing(self._place)
         return info.size, self._place.changed_ns(info)
+
+
+def _missing(place: Place) -> FileNotFoundError:
+    return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), place.url)
 
 
 def _matches(names: Sequence[str], parts: Sequence[str]) -> bool:
@@ -284,19 +266,13 @@ def _matches(names: Sequence[str], parts: Sequence[str]) -> bool:
     hidden = names[0].startswith(".")
     if parts[0] == "**":
         return _matches(names, parts[1:]) or (not hidden and _matches(names[1:], parts))
-    if not fnmatch.fnmatchcase(names[0], parts[0]) or (hidden and not parts[0].startswith(".")):
-        return False
-    return _matches(names[1:], parts[1:])
+    fits = fnmatch.fnmatchcase(names[0], parts[0]) and hidden <= parts[0].startswith(".")
+    return fits and _matches(names[1:], parts[1:])
 
 
 def is_there(info: FileInfo) -> bool:
     """Whether `Place.info` found a file or folder."""
-    there: bool = info.type.name != "NotFound"
-    return there
-
-
-def _missing(place: Place) -> FileNotFoundError:
-    return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), place.url)
+    return bool(info.type.name != "NotFound")
 
 
 def input_path(text: str) -> str:
@@ -315,93 +291,93 @@ def local_folder(text: str) -> str:
 
 
 def place_of(text: str) -> Place:
-    """The place that a path or a URL names: ``file:`` with an absolute path, ``s3://`` or ``s3a://``.
+    """The place that a path or a URL names: ``file:`` with an absolute path, or one of ``s3://bucket/key``,
+    ``gs://bucket/key``, ``abfss://container@account.dfs.core.windows.net/key``, ``hdfs://host:port/path``.
 
     A path may be relative to the working folder, and is not taken apart: ``%20`` is three characters of it.
     ``%20`` in a ``file:`` URL is a space; the key behind ``s3://bucket/`` is taken as it is. Raises
-    MsmqWireError for another scheme, saying what would be needed, and for a name that no store could hold.
+    MsmqWireError for another scheme, saying what to do, and for a name that no store could hold.
     """
     if not text or "\0" in text:
         raise MsmqWireError(f"a file or folder needs a name, and {text!r} is none")
-    found = _SCHEME.match(text)
-    if found is None:
-        return Place(_legible(os.path.abspath(text), text))
-    scheme, rest = (found[1] or found[2]).lower(), text[found.end() :]
-    if scheme == "file":
-        host, slash, path = rest.partition("/") if found[1] else ("", "/", rest.lstrip("/"))
+    refused = f"cannot use {mask_url_secrets(text.encode('utf-8', 'backslashreplace').decode())}"
+    if (found := _SCHEME.match(text)) is None:
+        url = os.path.abspath(text)
+    elif (scheme := (found[1] or "file").lower()) == "file":
+        host, slash, path = text[found.end() :].partition("/")
         if not slash or host.lower() not in ("", "localhost"):
-            raise MsmqWireError(f"cannot use {_shown(text)}: a file: URL names no host, its path is absolute")
-        return Place(_legible(os.path.normpath(unquote(f"/{path}", errors="surrogateescape")), text))
-    if scheme in ("s3", "s3a"):
-        return Place(_legible(f"s3://{_bucket_and_key(rest, text)}", text))
-    needed = _NEEDED.get(scheme, "a mounted folder")
-    raise MsmqWireError(
-        f"cannot use {_shown(text)}: only paths and s3:// are reached; for {scheme}:// it takes {needed}"
-    )
+            raise MsmqWireError(f"{refused}: a file: URL names no host, its path is absolute")
+        url = os.path.normpath(unquote(f"/{path.lstrip('/')}", errors="surrogateescape"))
+    else:
+        scheme = _ALIASES.get(scheme, scheme)
+        store, _, key = text[found.end() :].partition("/")
+        key = key.rstrip("/")
+        if scheme not in _STORES:
+            instead = _INSTEAD.get(scheme, "mount it as a folder")
+            raise MsmqWireError(f"{refused}: {scheme}:// is not reached here; {instead}")
+        if ("@" in store and (":" in store or scheme != "abfss")) or _SIGNED.search(key):
+            # Not shown: it may be a secret.
+            raise MsmqWireError(
+                "cannot use a URL with credentials: give them in the environment, AWS_ACCESS_KEY_ID ..."
+            )
+        if _STORES[scheme][0].match(store) is None:
+            raise MsmqWireError(f"{refused}: it is not as {scheme}://{_STORES[scheme][1]}")
+        if {"", ".", ".."} & set(key.split("/")) and key:
+            raise MsmqWireError(f"{refused}: a part of its key is empty, '.' or '..'")
+        url = f"{scheme}://{store}/{key}".rstrip("/")
+    if url != url.encode("utf-8", "replace").decode():
+        raise MsmqWireError(f"{refused}: its name is not UTF-8")
+    return Place(url)
 
 
-def _bucket_and_key(rest: str, text: str) -> str:
-    bucket, _, key = rest.partition("/")
-    if "@" in bucket or _SIGNED.search(key):
-        # Not shown: it may be a secret.
-        raise MsmqWireError(
-            "cannot use a URL with credentials: give them in the environment, AWS_ACCESS_KEY_ID ..."
-        )
-    if _BUCKET.match(bucket) is None:
-        raise MsmqWireError(f"cannot use {_shown(text)}: it names no bucket, as s3://bucket/key does")
-    key = key.rstrip("/")
-    if {"", ".", ".."} & set(key.split("/")) and key:
-        raise MsmqWireError(f"cannot use {_shown(text)}: a part of its key is empty, '.' or '..'")
-    return f"{bucket}/{key}" if key else bucket
+def _says(name: str) -> bool:
+    return os.environ.get(name, "").lower() in ("1", "true", "yes")
 
 
-def _legible(path: str, text: str) -> str:
-    if path != path.encode("utf-8", "replace").decode():
-        raise MsmqWireError(f"cannot use {_shown(text)}: its name is not UTF-8")
-    return path
-
-
-def _shown(text: str) -> str:
-    return mask_url_secrets(text.encode("utf-8", "backslashreplace").decode())
-
-
-class _Access(msgspec.Struct, frozen=True):
-    """What the environment says of S3: a URL without a path, the region, whether requests are not signed."""
-
-    endpoint: str | None
-    region: str | None
-    anonymous: bool
-
-
-def _access() -> _Access:
-    say = os.environ.get
-    endpoint = (say("AWS_ENDPOINT_URL_S3") or say("AWS_ENDPOINT_URL") or "").rstrip("/") or None
-    region = say("AWS_REGION") or say("AWS_DEFAULT_REGION") or (endpoint and "us-east-1")
-    return _Access(endpoint, region, (say("AWS_SKIP_SIGNATURE") or "").lower() in ("1", "true", "yes"))
+def _s3_endpoint() -> str | None:
+    return os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or None
 
 
 @lru_cache(maxsize=8)
-def _s3(access: _Access) -> FileSystem:
+def _connected(scheme: str, store: str, _settings: object) -> FileSystem:
     import pyarrow.fs as pafs
 
-    more: dict[str, Any] = {}
-    if access.endpoint is not None:
-        url = urlsplit(access.endpoint)
-        if url.scheme not in ("http", "https") or not url.netloc or url.path:
-            shown = mask_url_secrets(access.endpoint)
-            raise MsmqWireError(f"AWS_ENDPOINT_URL is as http://host:port, not {shown}")
-        try:
-            socket.getaddrinfo(url.hostname, None)
-        except OSError as error:
-            # What sends requests would ask again for minutes.
-            shown, reason = mask_url_secrets(access.endpoint), reason_of(error)
-            raise MsmqWireError(f"cannot find the host of AWS_ENDPOINT_URL, {shown}: {reason}") from None
-        more = {"scheme": url.scheme, "endpoint_override": url.netloc}
-    return pafs.S3FileSystem(
-        region=access.region,
-        anonymous=access.anonymous,
-        retry_strategy=pafs.AwsStandardS3RetryStrategy(max_attempts=_ATTEMPTS),
-        request_timeout=_PATIENCE,
-        connect_timeout=_PATIENCE,
-        **more,
-    )
+    say, endpoint = os.environ.get, _s3_endpoint()
+    try:
+        if scheme == "s3":
+            if endpoint is not None:
+                # The SDK would ask for a host that nobody knows for a minute.
+                socket.getaddrinfo(urlsplit(endpoint).hostname, None)
+            return pafs.S3FileSystem(
+                endpoint_override=endpoint,
+                # Without one the SDK asks the machine; of two it takes the one that deltalake does not.
+                region=say("AWS_REGION") or say("AWS_DEFAULT_REGION") or (endpoint and "us-east-1"),
+                anonymous=_says("AWS_SKIP_SIGNATURE"),
+                retry_strategy=pafs.AwsStandardS3RetryStrategy(max_attempts=_ATTEMPTS),
+                request_timeout=_PATIENCE,
+                connect_timeout=_PATIENCE,
+            )
+        if scheme == "gs":
+            patience = timedelta(seconds=_PATIENCE)
+            return pafs.GcsFileSystem(anonymous=_says("GOOGLE_SKIP_SIGNATURE"), retry_time_limit=patience)
+        if scheme == "hdfs":
+            return pafs.FileSystem.from_uri(f"hdfs://{store}/")[0]
+        emulator = urlsplit(
+            say("AZURITE_BLOB_STORAGE_URL", "") if _says("AZURE_STORAGE_USE_EMULATOR") else ""
+        )
+        return pafs.AzureFileSystem(
+            account_name=store.partition("@")[2].partition(".")[0],
+            account_key=say("AZURE_STORAGE_ACCOUNT_KEY"),
+            sas_token=say("AZURE_STORAGE_SAS_TOKEN"),
+            blob_storage_scheme=emulator.scheme or None,
+            blob_storage_authority=emulator.netloc or None,
+            dfs_storage_scheme=emulator.scheme or None,
+            dfs_storage_authority=emulator.netloc or None,
+        )
+    except (ImportError, OSError, ValueError) as error:
+        at = (
+            f"{scheme}://{store}"
+            if store or not endpoint
+            else f"AWS_ENDPOINT_URL {mask_url_secrets(endpoint)}"
+        )
+        raise MsmqWireError(f"cannot reach {at}: {reason_of(error)}") from None

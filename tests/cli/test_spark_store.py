@@ -141,9 +141,9 @@ def test_where_no_tables_are_one_line_says_so(run: Run, tmp_path: Path, words: t
     assert (outcome.status, outcome.out, outcome.err.count("\n")) == (1, "", 1)
     assert outcome.err.startswith(f"msmq-wire: {tables} holds no tables: ")
     assert not tables.exists()
-    outcome = run("spark", *("gs://bucket/x" if word == "TABLES" else word for word in words))
+    outcome = run("spark", *("https://host/x" if word == "TABLES" else word for word in words))
     assert (outcome.status, outcome.err.count("\n")) == (1, 1)
-    assert "only paths and s3:// are reached" in outcome.err
+    assert "https:// is not reached here; copy it to a folder" in outcome.err
 
 
 @pytest.mark.parametrize(

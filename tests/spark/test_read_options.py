@@ -149,8 +149,8 @@ def test_the_path_of_a_file_url_is_taken(url: str, path: str) -> None:
 
 
 def test_a_url_that_nobody_can_read_is_refused_before_anything_runs() -> None:
-    with pytest.raises(MsmqWireError, match="for hdfs:// it takes a mounted folder"):
-        ReadOptions.of({"paths": '["/x", "hdfs://host/x"]'})
+    with pytest.raises(MsmqWireError, match="https:// is not reached here; copy it to a folder"):
+        ReadOptions.of({"paths": '["/x", "https://host/x"]'})
 
 
 def test_ports_and_hosts_are_lists() -> None:
