@@ -126,6 +126,8 @@ class Place(msgspec.Struct, frozen=True):
         """Open a file to be read, anywhere in it; it knows its size."""
         import pyarrow as pa
 
+        if self.is_local:
+            return self.filesystem().open_input_file(self.path)
         return pa.PythonFile(self.open_ranges(), mode="r")
 
     def open_ranges(self) -> OpenedFile:
