@@ -114,7 +114,7 @@ class TaskResult(msgspec.Struct, frozen=True):
 
 def decode_captures(todo: Sequence[CaptureTask], plan: JobPlan) -> TaskResult:
     """Write the tables of captures into files that they share."""
-    with TableWriter(plan.place, plan.tables) as writer:
+    with TableWriter(plan.place, plan.tables, plan.run) as writer:
         entries = [_decode(one, plan, writer) for one in todo]
     return TaskResult(entries, writer.files)
 

@@ -157,7 +157,7 @@ def decode_groups(
 def _write_packets(splits: Sequence[PlacedSplit], plan: JobPlan) -> list[tuple[str, _Written]]:
     found = []
     for split in splits:
-        with TableWriter(plan.place, ("packets",)) as writer:
+        with TableWriter(plan.place, ("packets",), plan.run) as writer:
             for batch in read_packets(split, plan.options):
                 writer.write("packets", batch)
         found.append((split.capture, _Written(writer.files, dict(writer.rows), {})))
@@ -184,7 +184,7 @@ def _decode(batches: Iterable[Any], plan: JobPlan, numberings: Mapping[str, Numb
             if writer is not None:
                 yield _said(capture, writer, {})
             capture = batch.capture
-            writer = TableWriter(plan.place, plan.tables)
+            writer = TableWriter(plan.place, plan.tables, plan.run)
         write_records(writer, batch, numberings[capture], plan.options)
         if plan.tells_stories:
             columns = item_columns(batch) | {"clock": pa.array(conversations.clocks)}
@@ -230,7 +230,7 @@ class _Judging:
 
     def __init__(self, capture: str, plan: JobPlan) -> None:
         self.capture = capture
-        self._writer = TableWriter(plan.place, plan.tables)
+        self._writer = TableWriter(plan.place, plan.tables, plan.run)
         self._teller = StoryTeller(self._writer, capture, plan)
 
     def take(self, rows: Any) -> None:
@@ -266,7 +266,7 @@ def _entry(
     reported = (Damage(*one) for written in found for one in written.counts.get("damage", ()))
     # Frames that come from elsewhere bring what is known already.
     damage = list(dict.fromkeys((*known, *reported)))
-    with TableWriter(plan.place, plan.tables) as writer:
+    with TableWriter(plan.place, plan.tables, plan.run) as writer:
         writer.write("errors", damage_rows(todo.capture.name, damage))
     found.append(_Written(writer.files, dict(writer.rows), {}))
     rows: Counter[str] = Counter()

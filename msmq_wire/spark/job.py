@@ -99,7 +99,7 @@ def run_job(
         warn(text)
     publisher = Publisher(store, plan, tell)
     for _ in range(_ROUNDS):
-        publisher.begin(work, snapshot)
+        plan = publisher.begin(work, snapshot)
         if options.scope == "group":
             for wave in _waves(spark, work.todo, options):
                 publisher.take(decode_groups(spark, wave, plan))
@@ -117,7 +117,7 @@ def run_job(
     else:
         raise MsmqWireError(f"{output}: other runs changed the same captures {_ROUNDS} times")
     run = publisher.run(started, listing.left_out, warnings)
-    store.append("runs", msgspec.structs.asdict(run))
+    store.add_run(msgspec.structs.asdict(run))
     return run
 
 

@@ -20,6 +20,7 @@ from msmq_wire.errors import MsmqWireError
 from msmq_wire.spark.capture_job import CaptureTask, JobPlan
 from msmq_wire.spark.tasks import each
 from msmq_wire.tables.store.identity import (
+    SOURCE_COLUMNS,
     FileDigest,
     NewFile,
     StoredCapture,
@@ -180,10 +181,9 @@ def _apart(snapshot: Snapshot, files: Sequence[CaptureFile]) -> tuple[list[Captu
 
 def _sources(snapshot: Snapshot, files: Iterable[CaptureFile]) -> list[dict[str, Any]]:
     """What the tables know of files, which they know."""
-    names = ("capture", "path", "size", "mtime_ns", "head", "length", "digest")
     # A key alone proves nothing: the path of its row will be opened.
     wanted = among("key", map(file_key, files)) & among("path", [file.path for file in files])
-    found: list[dict[str, Any]] = snapshot.rows("sources", names, wanted).to_pylist()
+    found: list[dict[str, Any]] = snapshot.rows("sources", SOURCE_COLUMNS, wanted).to_pylist()
     return sorted(found, key=lambda row: row["path"])
 
 

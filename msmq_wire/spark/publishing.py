@@ -7,24 +7,21 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 import msmq_wire
 from msmq_wire.capture.listing import legible
 from msmq_wire.errors import CaptureError
 from msmq_wire.spark.capture_job import Entry, JobPlan, TaskResult
-from msmq_wire.spark.planning import (
-    WorkPlan,
-    digests_of,
-    held_by_name,
-    noted_keys,
-)
+from msmq_wire.spark.planning import WorkPlan, held_by_name, noted_keys
 from msmq_wire.spark.read_options import ReadOptions
+from msmq_wire.tables.store.identity import SOURCE_COLUMNS
 from msmq_wire.tables.store.snapshot import Snapshot, among
 from msmq_wire.tables.store.store import Change, Store
 from msmq_wire.units import size_text
@@ -64,7 +61,7 @@ class Publisher:
     """Commits what tasks have done, and counts it.
 
     ``overtaken`` are paths of files whose captures another run changed since it was seen what there is to do:
-    what was done with them is not committed, because they may have been shorter then.
+    what was done with them does not count, because they may have been shorter then.
     """
 
     def __init__(self, store: Store, plan: JobPlan, tell: Callable[[str], None]) -> None:
@@ -72,6 +69,8 @@ class Publisher:
         self._store = store
         self._plan = plan
         self._tell = tell
+        self._round = 0
+        self._commits = 0
         self._unchanged = 0
         self._count = 0
         self._bytes = 0
@@ -83,32 +82,36 @@ class Publisher:
         self._rows: Counter[str] = Counter(dict.fromkeys(plan.tables, 0))
         self._skipped: Counter[str] = Counter()
         self._damage: list[str] = []
+        self._twins: dict[str, str] = {}
 
-    def begin(self, work: WorkPlan, snapshot: Snapshot) -> None:
-        """Say what will be done, and what the tables were when that was seen."""
+    def begin(self, work: WorkPlan, snapshot: Snapshot) -> JobPlan:
+        """Take what will be done, and what the tables were when that was seen; return the plan for its tasks.
+
+        Rows of a round that do not count must not when the next lists the same captures: their run has
+        another name then.
+        """
+        self._round += 1
         self.overtaken = set()
         self._unchanged += work.unchanged
         self._count = self._done + len(work.todo)
         self._bytes = self._read + sum(one.capture.size for one in work.todo)
         self._captures = {one.capture.name: one.capture for one in work.todo}
         self._before = held_by_name(snapshot, among("capture", sorted(self._captures)))
+        run = self._plan.run if self._round == 1 else f"{self._plan.run}.{self._round}"
+        return replace(self._plan, run=run)
 
     def copies(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """Note files that are captures under other names, as far as these are in the tables."""
-        names = {row["capture"] for row in rows}
-
-        def change(snapshot: Snapshot) -> Change | None:
-            digests = digests_of(snapshot, names)
-            lost = {row["path"] for row in rows if row["capture"] not in digests}
-            self._unchanged -= len(lost - self.overtaken)
-            self.overtaken |= lost
-            there = [row for row in rows if digests.get(row["capture"]) is not None]
-            keys = noted_keys(snapshot, [row["key"] for row in there])
-            new = [row for row in there if row["key"] not in keys]
-            return Change(books={"sources": new}) if new else None
-
-        if rows:
-            self._store.publish(change)
+        snapshot = self._store.snapshot()
+        held = held_by_name(snapshot, among("capture", sorted({row["capture"] for row in rows})))
+        there = [row for row in rows if held.get(row["capture"], (None, ""))[0] is not None]
+        lost = {row["path"] for row in rows} - {row["path"] for row in there}
+        self._unchanged -= len(lost - self.overtaken)
+        self.overtaken |= lost
+        noted = noted_keys(snapshot, [row["key"] for row in there])
+        new = [{**row, "run": held[row["capture"]][1]} for row in there if row["key"] not in noted]
+        if new:
+            self._publish(sources=new)
 
     def take(self, done: TaskResult) -> None:
         """Take what a task did. Raises CaptureError where a file is damaged and that is to fail."""
@@ -122,50 +125,59 @@ class Publisher:
     def flush(self) -> None:
         """Commit what waits."""
         waiting, self._waiting = self._waiting, []
-        late: set[str] = set()
-        if waiting:
-            self._store.publish(partial(self._change, waiting, late))
-        for entry in (entry for done in waiting for entry in done.entries):
-            if entry.capture in late:
-                self.overtaken |= {file.path for file in self._captures[entry.capture].files}
-            else:
-                self._count_in(entry)
-        if waiting:
+        entries = [entry for done in waiting for entry in done.entries]
+        if entries:
+            snapshot = self._store.snapshot()
+            late = self._late(entries, snapshot)
+            kept = [entry for entry in entries if entry.capture not in late]
+            if kept:
+                late |= self._publish(
+                    partial(self._late, kept),
+                    files=[file for done in waiting for file in done.files],
+                    tables=self._plan.tables,
+                    captures=[entry.row() for entry in kept],
+                    sources=_sources_of(kept, snapshot),
+                )
+            self._settle(entries, late)
             self._tell(
                 f"{self._done} of {self._count} captures, {size_text(self._read)} of {size_text(self._bytes)}"
             )
         self._latest = time.monotonic()
 
-    def _change(self, waiting: Sequence[TaskResult], late: set[str], snapshot: Snapshot) -> Change | None:
-        entries = [entry for done in waiting for entry in done.entries]
-        digests = {entry.digest: entry.capture for entry in entries if entry.digest is not None}
-        held = among("capture", sorted(entry.capture for entry in entries)) | among("digest", sorted(digests))
-        now = held_by_name(snapshot, held)
-        changed = {
-            entry.capture for entry in entries if now.get(entry.capture) != self._before.get(entry.capture)
-        }
-        # The same content under another name: what is copied here is that.
-        held_elsewhere = {
-            digest for name, (digest, _) in now.items() if digests.get(digest or "", name) != name
-        }
-        named = {digests[digest] for digest in held_elsewhere if digest is not None}
-        late.clear()
-        late |= changed | named
-        kept = [entry for entry in entries if entry.capture not in late]
-        if not kept:
-            return None
-        rows = {row["key"]: row for entry in kept for row in entry.sources}
-        noted = noted_keys(snapshot, rows)
-        return Change(
-            files=[file for done in waiting for file in done.files],
-            without=frozenset(late),
-            tables=self._plan.tables,
-            gone=frozenset(entry.capture for entry in kept if entry.capture in now),
-            books={
-                "captures": [entry.row() for entry in kept],
-                "sources": [row for key, row in rows.items() if key not in noted],
-            },
-        )
+    def _publish(
+        self, late: Callable[[Snapshot], Collection[str]] = lambda snapshot: (), **what: Any
+    ) -> frozenset[str]:
+        self._commits += 1
+        return self._store.publish(Change(run=self._plan.run, number=self._commits, **what), late)
+
+    def _late(self, entries: Sequence[Entry], snapshot: Snapshot) -> frozenset[str]:
+        """Captures that another run changed meanwhile, and those whose content has another name."""
+        names = sorted(entry.capture for entry in entries)
+        digests = sorted({entry.digest for entry in entries if entry.digest is not None})
+        now = held_by_name(snapshot, among("capture", names) | among("digest", digests))
+        owners = {digest: name for name, (digest, _) in now.items() if digest is not None}
+        late = set()
+        for entry in entries:
+            owner = owners.setdefault(entry.digest, entry.capture) if entry.digest else entry.capture
+            if owner != entry.capture:
+                self._twins[entry.capture] = owner
+            if owner != entry.capture or now.get(entry.capture) != self._before.get(entry.capture):
+                late.add(entry.capture)
+        return frozenset(late)
+
+    def _settle(self, entries: Sequence[Entry], late: Collection[str]) -> None:
+        """Count what was listed; what another run has is a copy, or to be looked at again."""
+        copies: list[Mapping[str, Any]] = []
+        for entry in entries:
+            if entry.capture not in late:
+                self._count_in(entry)
+            elif entry.capture in self._twins and len(entry.sources) == entry.files:
+                copies += [{**row, "capture": self._twins[entry.capture]} for row in entry.sources]
+                self._unchanged += 1
+            else:
+                self.overtaken |= {file.path for file in self._captures[entry.capture].files}
+        if copies:
+            self.copies(copies)
 
     def _count_in(self, entry: Entry) -> None:
         self._done += 1
@@ -201,6 +213,15 @@ class Publisher:
             damage=tuple(self._damage),
             warnings=warnings,
         )
+
+
+def _sources_of(entries: Sequence[Entry], snapshot: Snapshot) -> list[dict[str, Any]]:
+    """The rows of ``sources`` of captures: what was known of their files stays known, with their new run."""
+    runs = {entry.capture: entry.run for entry in entries}
+    before = snapshot.rows("sources", SOURCE_COLUMNS, among("capture", sorted(runs))).to_pylist()
+    rows = {row["key"]: dict(row) for row in before}
+    rows |= {row["key"]: dict(row) for entry in entries for row in entry.sources}
+    return [{**row, "run": runs[row["capture"]]} for row in rows.values()]
 
 
 def plain_value(value: Any) -> Any:

@@ -25,6 +25,10 @@ STORIES = ("sessions", "lives", "findings")
 """The tables that are told of a whole capture, after its last record."""
 DAY = "day"
 """The partition of a table: the day, in UTC, of the time of a row."""
+BOUNDED = ("capture", "run", "time", "queue", "src", "dst")
+"""The columns whose least and largest value in a file stand in the log, so that readers can leave files out."""
+LAYOUT = "msmq-wire tables 2: a row counts if captures has its capture with its run"
+"""The description of each table: what else it says is of another version of msmq-wire."""
 
 SEEN = ("capture", "path", "frame_no", "id", "type", "time", "time_ns", "src", "dst", "stream")
 """What rows of anomalies and errors have of a record, whose id is called ``record`` there."""
@@ -50,6 +54,9 @@ _ERRORS = [
 ]
 _TEXT, _NUMBER = pa.string(), pa.int64()
 _COUNTS = pa.map_(_TEXT, _NUMBER)
+_BY_RUN = field(
+    "run", _TEXT, "The run that wrote the row, which counts if captures names it.", nullable=False
+)
 _RUN = [
     field("version", _TEXT, "The version of msmq-wire."),
     field("tables", pa.list_(_TEXT), "The tables that were filled."),
@@ -72,7 +79,7 @@ _BOOKS = {
         field("files", _NUMBER, "How many files it is."),
         field("scope", _TEXT, "file or group."),
         field("options", _TEXT, "Stands for the options that decide its rows."),
-        field("run", _TEXT, "The run that decoded it."),
+        field("run", _TEXT, "The run that decoded it: its rows have this run, too.", nullable=False),
         *_RUN,
         field("notices", _COUNTS, "What was noticed in reading, by kind."),
         field("more", _COUNTS, "Findings that were too many to be written, by rule."),
@@ -86,6 +93,7 @@ _BOOKS = {
         field("head", _TEXT, "SHA-256 of the first 4 KiB of its content."),
         field("length", _NUMBER, "Bytes of its content, decompressed."),
         field("digest", _TEXT, "SHA-256 of its content, decompressed."),
+        _BY_RUN,
     ],
     "runs": [
         field("name", _TEXT, "Its name, which begins with its time.", nullable=False),
@@ -104,7 +112,7 @@ _BOOKS = {
 
 def file_schema(table: str) -> Any:
     """The Arrow schema of the files of a table: the partition column is in their folders."""
-    return pa.schema(_BOOKS[table]) if table in BOOKS else table_schemas()[table]
+    return pa.schema(_BOOKS[table]) if table in BOOKS else table_schemas()[table].append(_BY_RUN)
 
 
 @cache
@@ -118,7 +126,7 @@ def delta_schema(table: str) -> Any:
 
 @cache
 def table_schemas() -> Mapping[str, Any]:
-    """The Arrow schema of each table, without the partition column."""
+    """The Arrow schema of the rows of each table, which come without their run and day."""
     return {
         "packets": PACKET_SCHEMA,
         "messages": message_schema(),

@@ -15,6 +15,8 @@ import msgspec
 from msmq_wire.capture.listing import CaptureFile, open_file, open_source
 from msmq_wire.errors import CaptureError
 
+SOURCE_COLUMNS = ("capture", "path", "size", "mtime_ns", "key", "head", "length", "digest")
+"""What ``sources`` says of a file."""
 _HEAD = 4096
 _BLOCK = 1 << 20
 

@@ -1,7 +1,7 @@
-"""What counts of the tables below one place: their versions, files and rows.
+"""What counts of the tables below one place: which rows, and in which files they are.
 
-The rule kept here: the last commit of the table ``captures`` says at which versions the others hold all that
-it lists, so whoever goes through a `Snapshot` sees captures whole or not at all.
+The rule kept here: a row counts if ``captures`` has its capture with its run. ``captures`` is opened first, and
+it is written last, so whoever goes through a `Snapshot` sees captures whole or not at all.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Annotated, Any
 
 import msgspec
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
+import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no stubs
 import pyarrow.dataset as ds  # type: ignore[import-untyped]  # it has no stubs
 import pyarrow.fs as pafs  # type: ignore[import-untyped]  # it has no stubs
 from deltalake import DeltaTable
@@ -24,7 +25,7 @@ from msmq_wire.capture.places import Place
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.tables.store.table_files import FILE_PATH
 from msmq_wire.tables.store.table_folders import LOG, brief, check_log, damaged
-from msmq_wire.tables.table_schemas import DAY, TABLES, delta_schema
+from msmq_wire.tables.table_schemas import BOUNDED, DAY, LAYOUT, TABLES, delta_schema
 
 _CAPTURES = "captures"
 _READS = 40
@@ -33,78 +34,76 @@ _READER = 1
 """The version of the Delta protocol that a reader needs: 2 renames columns, 3 leaves rows out."""
 _SAID = 110
 """Characters of the error of a library that are shown."""
+_APART = "\0"
+"""Between a capture and its run; in no name."""
 _Count = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class StoredFile(msgspec.Struct, frozen=True):
-    """A file of a version of a table: path below the table, bytes, rows, and the captures it may hold."""
+    """A file of a table: path below the table, bytes, rows, day, and bounds of the columns `BOUNDED`.
+
+    ``least`` and ``most`` lack a column of which the log has no bounds. ``day`` is None for rows without.
+    """
 
     path: str
     size: _Count
     rows: _Count
     day: str | None
-    first: str
-    last: str
+    least: Mapping[str, Any] = {}
+    most: Mapping[str, Any] = {}
 
-    @property
-    def partition(self) -> str | None:
-        """The partition that its folder names; None in a table without."""
-        return self.path.split("/")[0].removeprefix(f"{DAY}=") if "/" in self.path else None
-
-    def may_hold(self, names: Sequence[str]) -> bool:
-        """Whether rows of one of the captures ``names``, which are sorted, may be in it."""
-        at = bisect_left(names, self.first)
-        return at < len(names) and names[at] <= self.last
+    def may_hold(self, names: Sequence[str], column: str = "capture") -> bool:
+        """Whether one of the texts ``names``, which are sorted, may be in a column of it."""
+        at = bisect_left(names, self.least.get(column, ""))
+        return at < len(names) and (column not in self.most or names[at] <= self.most[column])
 
 
 class Snapshot:
     """The tables as they were when all captures that ``captures`` lists were whole in them.
 
-    ``versions`` are those of the other tables, by name: a table that is not there has no row yet.
+    The other tables are opened when they are asked for: what they have got since then does not count.
     """
 
     def __init__(self, place: Place, captures: DeltaTable) -> None:
         self.place = place
         self.captures = captures
-        self.version = captures.version()
+        self.version: int = captures.version()
+        self._opened: dict[str, DeltaTable | None] = {_CAPTURES: captures}
         self._files: dict[str, list[StoredFile]] = {}
-        with reading(place):
-            found = {name: captures.transaction_version(name) for name in (*TABLES, "sources")}
-        self.versions: Mapping[str, int] = {name: one for name, one in found.items() if one is not None}
 
     @cached_property
     def tables(self) -> tuple[str, ...]:
-        """The tables of rows, in their order."""
-        return tuple(table for table in TABLES if table in self.versions)
+        """The tables of rows that captures were written to, in their order."""
+        lists = self.rows(_CAPTURES, ["tables"]).column("tables").combine_chunks()
+        named = set(pc.unique(lists.flatten()).to_pylist())
+        return tuple(table for table in TABLES if table in named)
+
+    def held(self) -> Any:
+        """The pairs of capture and run that count, as an Arrow table of these two columns."""
+        return self._held
+
+    @cached_property
+    def _held(self) -> Any:
+        return self.rows(_CAPTURES, ["capture", "run"])
 
     def table(self, name: str) -> DeltaTable | None:
-        """A table at the version that counts; None where it has no row yet."""
-        if name == _CAPTURES:
-            return self.captures
-        with reading(self.place):
-            if name == "runs":
-                return open_table(self.place, name) if is_table(self.place, name) else None
-            version = self.versions.get(name)
-            return None if version is None else open_table(self.place, name, version)
-
-    def latest(self, name: str) -> int:
-        """The last version of a table, be it above the one that counts; -1 where it is not there."""
-        with reading(self.place):
-            return int(open_table(self.place, name).version()) if is_table(self.place, name) else -1
+        """A table as it was when it was asked for first; None where it has no row yet."""
+        if name not in self._opened:
+            with reading(self.place):
+                there = name in self.tables or is_table(self.place, name)
+                self._opened[name] = open_table(self.place, name) if there else None
+        return self._opened[name]
 
     def files(self, name: str) -> list[StoredFile]:
-        """The files of a table."""
+        """The files of a table; some of their rows may not count."""
         if name not in self._files:
-            self._files[name] = self._listed(name)
+            table = self.table(name)
+            found: list[dict[str, Any]] = []
+            if table is not None:
+                with reading(self.place):
+                    found = pa.table(table.get_add_actions(flatten=True)).to_pylist()
+            self._files[name] = [self._stored(name, one) for one in found]
         return self._files[name]
-
-    def _listed(self, name: str) -> list[StoredFile]:
-        table = self.table(name)
-        if table is None:
-            return []
-        with reading(self.place):
-            found = pa.table(table.get_add_actions(flatten=True)).to_pylist()
-        return [self._stored(name, one) for one in found]
 
     def _stored(self, name: str, action: Mapping[str, Any]) -> StoredFile:
         """The file that an action of a log adds: the one place where what it says is taken or refused."""
@@ -116,10 +115,10 @@ class Snapshot:
             "size": action["size_bytes"],
             "rows": action["num_records"] or 0,
             "day": day.isoformat() if isinstance(day, date) else day,
-            # What a file has no bounds of may be in it.
-            "first": action.get("min.capture") or "",
-            "last": action.get("max.capture") or "\U0010ffff",
         }
+        for side, kind in (("least", "min"), ("most", "max")):
+            bounds = ((column, action.get(f"{kind}.{column}")) for column in BOUNDED)
+            values[side] = {column: value for column, value in bounds if value is not None}
         try:
             if day is not None:
                 date.fromisoformat(values["day"])
@@ -128,15 +127,32 @@ class Snapshot:
             raise damaged(self.place, f"the log of {name} says of {brief(path)}: {error}") from None
 
     def dataset(self, name: str, *, holding: Sequence[str] | None = None) -> Any:
-        """A table as a pyarrow dataset with all columns; None where it has no row yet.
+        """A table as a pyarrow dataset with all columns, of the rows that count; None where it has no file.
 
-        With ``holding`` only the files that may hold rows of these captures, which are sorted.
+        With ``holding`` only of these captures, which are sorted.
         """
+        if name == _CAPTURES or "run" not in delta_schema(name).names:
+            return self.everything(name)
+        held = self.held()
+        if holding is not None:
+            held = held.filter(pc.is_in(held.column("capture"), pa.array(holding, pa.string())))
+        names, runs = (sorted(set(held.column(one).to_pylist())) for one in ("capture", "run"))
+        found = self.everything(name, holding=names, runs=runs)
+        if found is None:
+            return None
+        pairs = pc.binary_join_element_wise(held.column("capture"), held.column("run"), _APART)
+        of_row = pc.binary_join_element_wise(ds.field("capture"), ds.field("run"), pc.scalar(_APART))
+        return found.filter(of_row.isin(pairs.combine_chunks()))
+
+    def everything(
+        self, name: str, *, holding: Sequence[str] | None = None, runs: Sequence[str] | None = None
+    ) -> Any:
+        """A table as `dataset`, with rows that do not count, of files that may hold what is asked for."""
         files = self.files(name)
+        for column, values in (("capture", holding), ("run", runs)):
+            files = [one for one in files if values is None or one.may_hold(values, column)]
         if not files:
             return None
-        if holding is not None:
-            files = [one for one in files if one.may_hold(holding)]
         place = self.place.join(name)
         days = None
         if name in TABLES:
@@ -151,7 +167,7 @@ class Snapshot:
         )
 
     def rows(self, name: str, columns: Sequence[str], wanted: Any = None) -> Any:
-        """Columns of a table, of the rows that a pyarrow expression wants."""
+        """Columns of the rows that count of a table, and that a pyarrow expression wants."""
         found = self.dataset(name)
         if found is None:
             schema = delta_schema(name)
@@ -171,10 +187,8 @@ def among(name: str, values: Iterable[Any]) -> Any:
 
 
 def open_table(place: Place, table: str, version: int | None = None) -> DeltaTable:
-    """A table below ``place`` at a version, or at its last one. Raises MsmqWireError for what is not ours."""
-    latest = check_log(place, table)
-    if version is not None and version > latest >= 0:
-        raise damaged(place, f"{table} is wanted at version {version}, and its log ends at {latest}")
+    """A table below ``place``, as it is or was. Raises MsmqWireError for what is not ours."""
+    check_log(place, table)
     inside = place.join(table)
     try:
         found = DeltaTable(inside.table_url, version=version, storage_options=inside.storage_options)
@@ -183,19 +197,19 @@ def open_table(place: Place, table: str, version: int | None = None) -> DeltaTab
     needed = found.protocol().min_reader_version
     if needed > _READER:
         raise damaged(place, f"the log of {table} needs reader version {needed} of Delta, not {_READER}")
+    if found.metadata().description != LAYOUT:
+        raise MsmqWireError(
+            f"{place.url} holds tables of another version of msmq-wire: run again from the captures, "
+            "into another folder"
+        )
     return found
 
 
 def is_table(place: Place, table: str) -> bool:
     """Whether there is a table, and not only the folder of one whose maker died before its first commit."""
     # That commit goes where there are checkpoints.
-    names = (log_file(place, table, 0), place.join(table, LOG, "_last_checkpoint"))
-    return any(name.exists() for name in names)
-
-
-def log_file(place: Place, table: str, version: int) -> Place:
-    """Where the log of a table has the commit that made ``version``."""
-    return place.join(table, LOG, f"{version:020}.json")
+    names = ("00000000000000000000.json", "_last_checkpoint")
+    return any(place.join(table, LOG, name).exists() for name in names)
 
 
 @contextlib.contextmanager
@@ -203,8 +217,20 @@ def reading(place: Place) -> Iterator[None]:
     """Raise MsmqWireError for what of the tables below ``place`` cannot be read in the block."""
     try:
         yield
-    except (DeltaError, OSError, pa.ArrowException) as error:
+    except MsmqWireError:
+        raise
+    except BaseException as error:
+        if not is_of_tables(error):
+            raise
         raise MsmqWireError(f"cannot read the tables in {place.url}: {line_of(error)}") from error
+
+
+def is_of_tables(error: BaseException) -> bool:
+    """Whether it is an error that deltalake or pyarrow has, and not one of the program that calls them."""
+    if isinstance(error, DeltaError | OSError | pa.ArrowException | OverflowError):
+        return True
+    # A damaged log can make deltalake panic: that is no Exception, and can be imported from nowhere.
+    return type(error).__name__ == "PanicException"
 
 
 def line_of(error: BaseException) -> str:

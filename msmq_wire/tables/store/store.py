@@ -1,89 +1,77 @@
-"""The store: Delta tables below one place, and which version of each of them counts.
+"""The store: Delta tables below one place, and how captures come into them and go.
 
-The rule kept here: a version of a table counts only when the table ``captures`` names it. The commit on
-``captures`` comes last and says with its rows at which versions the other tables hold all of them, so whoever
-goes through a `Snapshot` sees captures whole or not at all. Who publishes builds on the versions that are
-named; what stands above them is of somebody who died, or who will find that another commit was faster. There
-is no lock: of two commits on ``captures`` one wins, and the other begins again.
+The rule kept here: a row counts if ``captures`` has its capture with its run. First each other table is given
+the files of a run, then one commit on ``captures`` makes them count, and those that they replace count no more.
+There is no lock: each commit has a number of its own in the log (``txn``), so none is made twice, and of two
+commits on ``captures`` one fails, and is made again if its captures are as they were.
 """
 
 from __future__ import annotations
 
-import json
 import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeAlias
+from typing import Any
 
 import msgspec
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
-import pyarrow.dataset as ds  # type: ignore[import-untyped]  # it has no stubs
+import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no stubs
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
-from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
-from deltalake.transaction import AddAction, RemoveAction
+from deltalake.exceptions import CommitFailedError, TableNotFoundError
+from deltalake.transaction import AddAction
 
 from msmq_wire.capture.places import place_of
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.tables.store.snapshot import (
     Snapshot,
-    StoredFile,
     among,
+    is_of_tables,
     is_table,
     line_of,
-    log_file,
     open_table,
     reading,
 )
-from msmq_wire.tables.store.table_files import FILE_PATH, TableWriter, WrittenFile
+from msmq_wire.tables.store.table_files import FILE_PATH, WrittenFile
 from msmq_wire.tables.store.table_folders import check_folders
-from msmq_wire.tables.table_schemas import BOOKS, DAY, TABLES, delta_schema, file_schema
+from msmq_wire.tables.table_schemas import BOOKS, BOUNDED, DAY, LAYOUT, TABLES, delta_schema
 
 _ATTEMPTS = 40
 _PAUSE = 0.05
 """Seconds that who lost a commit waits at first; they grow with every attempt, up to `_LONGEST`."""
 _LONGEST = 2.0
-_SMALL = 8 << 20
-_MANY = 32
-"""So many small files of ``captures`` or ``sources`` become one when a row is added."""
+_MANY = 64
+"""So many files of ``captures`` or ``sources`` become one after a commit."""
 _AT_ONCE = 8
 """Files that are deleted at once."""
-_PROPERTIES = {
-    "delta.checkpointInterval": "50",
-    # A commit that captures never named must not take away the log of the version that it names.
-    "delta.enableExpiredLogCleanup": "false",
-    # Of a column without bounds deltalake's dataset for pyarrow thinks that it has no value at all.
-    "delta.dataSkippingStatsColumns": "capture",
-}
 _CAPTURES = "captures"
-_MARK = "msmq-wire.publish"
+_LISTS = "msmq-wire"
+"""Who commits on ``captures`` in the log: everybody, so that of two at once one fails."""
+_CHANGES = "_change_data/"
+"""Where deltalake keeps the rows that it took away, for who follows the changes of a table."""
 
 
 class Change(msgspec.Struct, kw_only=True):
-    """What a commit of all tables does: files to add, rows of captures to take away, rows of books to add.
+    """What a run adds: files of tables and rows of ``sources``, then rows of ``captures`` that make them count.
 
-    ``tables`` are to be there, with rows or without. ``gone`` are captures whose rows go, ``forgotten`` those
-    whose files are not known any more, either. Rows of captures ``without`` are left out of ``files``.
-    ``merged`` are files that others of ``files`` replace, by table.
+    ``number`` grows with each change of the run. ``tables`` are to be there, with rows or without. ``gone`` are
+    captures that count no more beside those that have a new row.
     """
 
+    run: str
+    number: int
     files: Sequence[WrittenFile] = ()
-    without: frozenset[str] = frozenset()
     tables: Sequence[str] = ()
+    captures: Sequence[Mapping[str, Any]] = ()
+    sources: Sequence[Mapping[str, Any]] = ()
     gone: frozenset[str] = frozenset()
-    forgotten: frozenset[str] = frozenset()
-    books: Mapping[str, Sequence[Mapping[str, Any]]] = {}
-    merged: Mapping[str, frozenset[str]] = {}
-
-
-Make: TypeAlias = Callable[[Snapshot], Change | None]
 
 
 class Store:
     """The tables below ``output``, a folder or the URL of one.
 
-    Raises MsmqWireError where tables cannot be there or read, for those of a version before there was a log,
-    and for folders with links.
+    Raises MsmqWireError where tables cannot be there or read, for those of another version of msmq-wire, and
+    for folders with links.
     """
 
     def __init__(self, output: str) -> None:
@@ -93,12 +81,6 @@ class Store:
         self._is_checked = False
         with reading(self.place):
             check_folders(self.place)
-            older = self.place.join(_CAPTURES).list()
-        if any(one.path.endswith(".json") for one in older) and not self.exists:
-            raise MsmqWireError(
-                f"{output} holds tables of an older msmq-wire, which have no log: "
-                "decode the captures into another folder"
-            )
 
     @property
     def exists(self) -> bool:
@@ -124,222 +106,246 @@ class Store:
             ) from None
         if not self._is_checked:
             # Before anything is done: later a part of it would be done.
-            for table in (_CAPTURES, *found.versions, "runs"):
+            for table in (*BOOKS, *found.tables):
                 found.files(table)
             self._is_checked = True
         return found
 
-    def publish(self, make: Make) -> Snapshot:
-        """Do what ``make`` says to a snapshot; ask it again where another commit was faster.
+    def publish(
+        self, change: Change, late: Callable[[Snapshot], Collection[str]] = lambda snapshot: ()
+    ) -> frozenset[str]:
+        """Add what a run has done; return the captures that do not count, because ``late`` named them.
 
-        Returns what counts then. Raises MsmqWireError where it cannot be written.
+        ``late`` is asked before each commit on ``captures``. Raises MsmqWireError where it cannot be written.
         """
-        pause, mark = _PAUSE, secrets.token_hex(8)
-        for _ in range(_ATTEMPTS):
+        for table in sorted({*change.tables, *(file.table for file in change.files)}):
+            self._append_files(table, change)
+        if change.sources:
+            rows = pa.Table.from_pylist(list(change.sources), schema=delta_schema("sources"))
+            self._append_rows("sources", rows, change)
+        dropped: frozenset[str] = frozenset()
+
+        def commit() -> None:
+            nonlocal dropped
             snapshot = self.snapshot()
-            change = make(snapshot)
-            if change is None:
-                return snapshot
-            try:
-                self._publish(snapshot, change, mark)
-                return self.snapshot()
-            except CommitFailedError:
-                if self._is_made(mark, int(snapshot.captures.version()) + 1):
-                    return self.snapshot()
-                time.sleep(pause * (0.5 + secrets.randbelow(1000) / 1000))
-                pause = min(pause * 2, _LONGEST)
-            except (DeltaError, OSError) as error:
-                raise MsmqWireError(f"cannot write {self.place.url}: {line_of(error)}") from error
-        raise MsmqWireError(f"cannot write {self.place.url}: other runs were faster {_ATTEMPTS} times")
+            dropped = frozenset(late(snapshot))
+            rows = [row for row in change.captures if row["capture"] not in dropped]
+            if rows:
+                self._list(snapshot, rows, change.gone)
 
-    def _is_made(self, mark: str, version: int) -> bool:
-        """Whether ``captures`` has the commit with this mark as its version: only the answer was lost."""
-        commit = log_file(self.place, _CAPTURES, version)
-        if not commit.exists():
-            return False
-        with commit.open_input() as file:
-            return mark.encode() in file.read()
+        def is_made() -> bool:
+            listed = {
+                (row["capture"], row["run"]) for row in change.captures if row["capture"] not in dropped
+            }
+            held = self.snapshot().held()
+            return listed <= set(zip(held["capture"].to_pylist(), held["run"].to_pylist(), strict=True))
 
-    def _publish(self, snapshot: Snapshot, change: Change, mark: str) -> None:
+        if change.captures:
+            self._until(commit, is_made)
+            self._tidy()
+        return dropped
+
+    def _list(self, snapshot: Snapshot, rows: Sequence[Mapping[str, Any]], gone: Iterable[str]) -> None:
+        """Let captures count, in place of what counted of them and of those that are ``gone``."""
+        names = {row["capture"] for row in rows}
+        there = set(pc.unique(snapshot.held().column("capture")).to_pylist()) & {*names, *gone}
         self._widen(snapshot.captures, _CAPTURES)
-        lacking = set(change.tables) - snapshot.versions.keys()
-        touched = {file.table for file in change.files} | {*change.books, *change.merged, *lacking}
-        if change.gone:
-            touched |= snapshot.versions.keys()
-        named = [
-            Transaction(table, self._commit(snapshot, table, change))
-            for table in sorted(touched - {_CAPTURES})
-        ]
-        actions = self._actions(snapshot, _CAPTURES, change)
-        self._write(snapshot.captures, _CAPTURES, actions, _once(named, mark))
-
-    def _commit(self, snapshot: Snapshot, table: str, change: Change) -> int:
-        """Commit what is to be done to one table; return the version that has it and nothing else."""
-        named = snapshot.versions.get(table)
-        if named is None and not is_table(self.place, table):
-            self._create(table)
-        stands = open_table(self.place, table)
-        if stands.version() != (named or 0):
-            # Somebody died before captures named it, or is not there yet.
-            stands.restore(named or 0, commit_properties=_once())
-        self._widen(stands, table)
-        actions = self._actions(snapshot, table, change)
-        if not actions:
-            return int(stands.version())
-        self._write(stands, table, actions, _once())
-        return int(stands.version()) + 1
-
-    def _write(
-        self, stands: DeltaTable, table: str, actions: list[Any], properties: CommitProperties
-    ) -> None:
-        stands.create_write_transaction(
-            actions,
-            mode="append",
-            schema=delta_schema(table),
-            partition_by=[DAY] if table in TABLES else [],
-            commit_properties=properties,
+        write_deltalake(
+            snapshot.captures,
+            pa.Table.from_pylist(list(rows), schema=delta_schema(_CAPTURES)),
+            mode="overwrite" if there else "append",
+            predicate=_one_of("capture", {*names, *there}) if there else None,
+            commit_properties=_numbered(_LISTS, _next(snapshot)),
         )
 
-    def _actions(self, snapshot: Snapshot, table: str, change: Change) -> list[Any]:
-        """Files to add to a table and to remove from it; shared files are written anew without what goes."""
-        files = [file for file in change.files if file.table == table]
-        out = set(change.merged.get(table, ()))
-        rows = change.books.get(table, ())
-        going = change.forgotten if table == "sources" else change.gone
-        gone = sorted(going)
-        stands = snapshot.files(table) if gone or out or table in BOOKS else []
-        rewritten = [file for file in stands if file.path not in out and file.may_hold(gone)] if gone else []
-        if rows and table in BOOKS:
-            small = [file for file in stands if file.size < _SMALL]
-            rewritten += [one for one in small if one not in rewritten] if len(small) >= _MANY else []
-        left_out = []
-        if change.without:
-            left_out = [StoredFile(one.path, one.size, one.rows, one.day, "", "") for one in files]
-            files = []
-        if rewritten or rows or left_out:
-            with TableWriter(self.place, (table,), partitioned=table in TABLES) as writer:
-                for some, without in ((rewritten, going), (left_out, change.without)):
-                    for file in some:
-                        for batch in self.batches(table, file, without=without):
-                            writer.write(table, batch, file.partition)
-                if rows:
-                    writer.write(table, pa.RecordBatch.from_pylist(list(rows), schema=file_schema(table)))
-            files += writer.files
-        out |= {file.path for file in rewritten}
-        now = time.time_ns() // 1_000_000
-        days = {file.path: file.day for file in stands}
-        removed = [
-            RemoveAction(path, True, now, None, {DAY: days[path]} if table in TABLES else {})
-            for path in sorted(out)
-        ]
-        return [*removed, *(_added(file, now) for file in files)]
+    def _until(self, commit: Callable[[], None], is_made: Callable[[], bool]) -> None:
+        """Commit; again where another commit was faster, and no more where only the answer was lost."""
+        pause = _PAUSE
+        for _ in range(_ATTEMPTS):
+            try:
+                commit()
+                return
+            except MsmqWireError:
+                raise
+            except BaseException as error:
+                if not is_of_tables(error):
+                    raise
+                if is_made():
+                    return
+                if not isinstance(error, CommitFailedError):
+                    raise MsmqWireError(f"cannot write {self.place.url}: {line_of(error)}") from error
+            time.sleep(pause * (0.5 + secrets.randbelow(1000) / 1000))
+            pause = min(pause * 2, _LONGEST)
+        raise MsmqWireError(f"cannot write {self.place.url}: other runs were faster {_ATTEMPTS} times")
 
-    def batches(
-        self, table: str, file: StoredFile, *, without: frozenset[str] = frozenset()
-    ) -> Iterator[Any]:
-        """The rows of a file, as the schema of its table has them now; those of some captures left out."""
-        schema = file_schema(table)
-        place = self.place.join(table, *file.path.split("/"))
-        wanted = ~among("capture", sorted(without)) if without else None
-        with reading(self.place), place.open_input() as opened:
-            source = ds.ParquetFileFormat().make_fragment(opened)
-            for batch in source.to_batches(schema, filter=wanted, batch_size=1 << 13, batch_readahead=1):
-                if len(batch):
-                    yield batch
+    def _append(
+        self, table: str, change: Change, write: Callable[[DeltaTable, CommitProperties], None]
+    ) -> None:
+        def is_made() -> bool:
+            return (open_table(self.place, table).transaction_version(change.run) or 0) >= change.number
+
+        def commit() -> None:
+            stands = self.table(table)
+            self._widen(stands, table)
+            if (stands.transaction_version(change.run) or 0) < change.number:
+                write(stands, _numbered(change.run, change.number))
+
+        self._until(commit, is_made)
+
+    def _append_files(self, table: str, change: Change) -> None:
+        files = [file for file in change.files if file.table == table]
+        if not files:
+            self.table(table)
+            return
+        now = time.time_ns() // 1_000_000
+        actions = [
+            AddAction(file.path, file.size, {DAY: file.day}, now, True, file.statistics) for file in files
+        ]
+
+        def write(stands: DeltaTable, numbered: CommitProperties) -> None:
+            stands.create_write_transaction(
+                actions, "append", delta_schema(table), partition_by=[DAY], commit_properties=numbered
+            )
+
+        self._append(table, change, write)
+
+    def _append_rows(self, table: str, rows: Any, change: Change) -> None:
+        def write(stands: DeltaTable, numbered: CommitProperties) -> None:
+            write_deltalake(stands, rows, mode="append", commit_properties=numbered)
+
+        self._append(table, change, write)
+
+    def add_run(self, row: Mapping[str, Any]) -> None:
+        """Add a row to ``runs``."""
+        rows = pa.Table.from_pylist([row], schema=delta_schema("runs"))
+        self._append_rows("runs", rows, Change(run=row["name"], number=1))
+
+    def forget(self, choose: Callable[[Snapshot], Collection[str]]) -> frozenset[str]:
+        """Take captures out of all tables, those that ``choose`` names; return them.
+
+        They count no more before the first of their rows goes. Raises MsmqWireError.
+        """
+        names: frozenset[str] = frozenset()
+        written: dict[str, set[str]] = {}
+
+        def commit() -> None:
+            nonlocal names, written
+            snapshot = self.snapshot()
+            names = names or frozenset(choose(snapshot))
+            # Only what is there before they go: a run may be adding one of them anew.
+            written = {table: self._runs_of(snapshot, table, names) for table in self.written() if names}
+            there = set(snapshot.held().column("capture").to_pylist()) & names
+            if there:
+                numbered = _numbered(_LISTS, _next(snapshot))
+                snapshot.captures.delete(_one_of("capture", there), commit_properties=numbered)
+
+        def is_made() -> bool:
+            return names.isdisjoint(self.snapshot().held().column("capture").to_pylist())
+
+        self._until(commit, is_made)
+        for table, runs in written.items():
+            if runs:
+                self.delete(table, f"{_one_of('capture', names)} AND {_one_of('run', runs)}")
+        return names
+
+    def _runs_of(self, snapshot: Snapshot, table: str, names: Collection[str]) -> set[str]:
+        """The runs that wrote rows of captures, whether these count or not."""
+        found = snapshot.everything(table, holding=sorted(names))
+        if found is None:
+            return set()
+        with reading(self.place):
+            runs = found.to_table(columns=["run"], filter=among("capture", sorted(names)))
+        return set(pc.unique(runs.column("run")).to_pylist())
+
+    def delete(self, table: str, predicate: str) -> None:
+        """Delete rows of a table, for good once a vacuum has deleted the files that had them."""
+
+        def commit() -> None:
+            open_table(self.place, table).delete(predicate)
+
+        self._until(commit, lambda: False)
+
+    def written(self) -> list[str]:
+        """The tables that have the runs of their rows, as far as they are there."""
+        with reading(self.place):
+            return [table for table in (*TABLES, "sources") if is_table(self.place, table)]
+
+    def _tidy(self) -> None:
+        """Put the files of ``captures`` and of ``sources`` together where they are many."""
+        for table in (_CAPTURES, "sources"):
+            try:
+                stands = open_table(self.place, table)
+                if len(stands.file_uris()) >= _MANY:
+                    stands.optimize.compact(max_concurrent_tasks=1)
+            except CommitFailedError:
+                # Who was faster, or the next, does it.
+                continue
 
     def vacuum(self, hours: int, *, dry: bool) -> dict[str, int]:
-        """Delete files that no version of the last ``hours`` has, and no named one.
+        """Delete files that no version of the last ``hours`` has. Returns their bytes by path.
 
-        Returns their bytes by path. Of the logs goes what is older than 30 days and not needed for what is
-        named. A run that began longer ago loses what it has not committed. Raises MsmqWireError where files
-        cannot be deleted.
+        Of the logs goes what is older than 30 days. A run that began longer ago loses what it has not
+        committed. Raises MsmqWireError where files cannot be deleted.
         """
-        try:
-            return self._vacuum(hours, dry=dry)
-        except (DeltaError, OSError) as error:
-            raise MsmqWireError(f"cannot clean {self.place.url}: {line_of(error)}") from error
-
-    def _vacuum(self, hours: int, *, dry: bool) -> dict[str, int]:
-        snapshot = self.snapshot()
+        self.snapshot()
         found: dict[str, int] = {}
-        for table in (_CAPTURES, *snapshot.versions, *self._unnamed(snapshot)):
-            stands = open_table(self.place, table)
-            named = snapshot.version if table == _CAPTURES else snapshot.versions.get(table)
-            gone = stands.vacuum(
-                hours,
-                dry_run=True,
-                enforce_retention_duration=False,
-                full=True,
-                keep_versions=None if named is None else [named],
-            )
-            place = self.place.join(table)
-            start = len(place.path) + 1
-            sizes = {one.path[start:]: one.size for one in place.list(recursive=True)}
-            # Deleted here, and only what a writer of these tables made: deltalake deletes what a log names.
-            there = [path for path in gone if path in sizes and FILE_PATH.fullmatch(path)]
-            if not dry:
-                with ThreadPoolExecutor(_AT_ONCE) as pool:
-                    list(pool.map(lambda path, place=place: place.join(*path.split("/")).delete(), there))
+        for table in (*self.written(), _CAPTURES, "runs"):
+            if not is_table(self.place, table):
+                continue
+            try:
+                stands, place = open_table(self.place, table), self.place.join(table)
+                gone = stands.vacuum(hours, dry_run=True, enforce_retention_duration=False, full=True)
+                start = len(place.path) + 1
+                sizes = {one.path[start:]: one.size for one in place.list(recursive=True)}
+                # Deleted here, and only what a writer of these tables made: deltalake deletes what a log names.
+                there = [
+                    path
+                    for path in gone
+                    if path in sizes and FILE_PATH.fullmatch(path.removeprefix(_CHANGES))
+                ]
+                if not dry:
+                    with ThreadPoolExecutor(_AT_ONCE) as pool:
+                        list(pool.map(lambda path, place=place: place.join(*path.split("/")).delete(), there))
+                    stands.cleanup_metadata()
+            except BaseException as error:
+                if isinstance(error, MsmqWireError) or not is_of_tables(error):
+                    raise
+                raise MsmqWireError(f"cannot clean {self.place.url}: {line_of(error)}") from error
             found |= {f"{table}/{path}": sizes[path] for path in there}
-            if named is not None and not dry:
-                open_table(self.place, table, named).cleanup_metadata()
         return found
 
-    def _unnamed(self, snapshot: Snapshot) -> list[str]:
-        return [
-            table
-            for table in (*TABLES, *BOOKS[1:])
-            if table not in snapshot.versions and is_table(self.place, table)
-        ]
-
-    def append(self, table: str, row: Mapping[str, Any]) -> None:
-        """Add a row to a table that stands by itself: ``runs``."""
+    def table(self, table: str) -> DeltaTable:
+        """A table as it is now; it is made where it is not there."""
         if not is_table(self.place, table):
             self._create(table)
-        rows = pa.Table.from_pylist([row], schema=delta_schema(table))
-        try:
-            write_deltalake(open_table(self.place, table), rows, mode="append", schema_mode="merge")
-        except (DeltaError, OSError) as error:
-            raise MsmqWireError(f"cannot write {self.place.url}: {line_of(error)}") from error
-
-    def compact_runs(self, target: int) -> None:
-        """Put small files of ``runs`` together, which no version of ``captures`` names."""
-        if not is_table(self.place, "runs"):
-            return
-        try:
-            # First: a run that ends meanwhile makes the commit fail.
-            stands = open_table(self.place, "runs")
-            self._widen(stands, "runs")
-            snapshot = self.snapshot()
-            small = [file for file in snapshot.files("runs") if file.size < target // 2]
-            if len(small) < 2:
-                return
-            with TableWriter(self.place, ("runs",), partitioned=False, size=target) as writer:
-                for file in small:
-                    for batch in self.batches("runs", file):
-                        writer.write("runs", batch)
-            merged = {"runs": frozenset(file.path for file in small)}
-            actions = self._actions(snapshot, "runs", Change(files=writer.files, merged=merged))
-            self._write(stands, "runs", actions, _once())
-        except CommitFailedError:
-            # The next compaction finds them.
-            return
-        except (DeltaError, OSError) as error:
-            raise MsmqWireError(f"cannot write {self.place.url}: {line_of(error)}") from error
+        return open_table(self.place, table)
 
     def _create(self, table: str) -> None:
-        place = self.place.join(table)
+        place, schema = self.place.join(table), delta_schema(table)
+        bounded = [name for name in BOUNDED if name in schema.names]
+        properties = {
+            "delta.checkpointInterval": "50",
+            "delta.enableChangeDataFeed": "true",
+            # Of every run one number is in the log: that of a run that has ended is for nobody.
+            "delta.setTransactionRetentionDuration": "interval 30 days",
+        }
+        if bounded:
+            # Of a column without bounds deltalake's dataset for pyarrow thinks that it has no value at all.
+            properties["delta.dataSkippingStatsColumns"] = ",".join(bounded)
         try:
             place.make_folder()
             DeltaTable.create(
                 place.table_url,
-                schema=delta_schema(table),
+                schema=schema,
                 partition_by=[DAY] if table in TABLES else [],
-                configuration=_PROPERTIES if table != "runs" else {},
+                description=LAYOUT,
+                configuration=properties,
                 storage_options=place.storage_options,
             )
-        except (DeltaError, OSError) as error:
+        except BaseException as error:
             # Another run may have made it meanwhile.
+            if not is_of_tables(error):
+                raise
             if not is_table(self.place, table):
                 raise MsmqWireError(f"cannot write {self.place.url}: {line_of(error)}") from error
 
@@ -353,22 +359,22 @@ class Store:
                 f"{self.place.url}: the table {table} is of another version of msmq-wire: {error}"
             ) from None
         if lacks:
-            empty = schema.empty_table()
-            write_deltalake(stands, empty, mode="append", schema_mode="merge", commit_properties=_once())
+            write_deltalake(stands, schema.empty_table(), mode="append", schema_mode="merge")
 
 
-def _once(named: Iterable[Transaction] = (), mark: str = "") -> CommitProperties:
-    """A commit on the version that was read and no other: the next one, or none."""
-    metadata = {_MARK: mark} if mark else None
-    return CommitProperties(metadata, max_commit_retries=0, app_transactions=list(named) or None)
+def _numbered(who: str, number: int) -> CommitProperties:
+    """A commit that the log has once: another with this number, or at the same time, fails."""
+    return CommitProperties(app_transactions=[Transaction(who, number)])
 
 
-def _added(file: WrittenFile, now: int) -> AddAction:
-    bounds = {"numRecords": file.rows, "nullCount": {}}
-    if file.first is not None:
-        bounds |= {"minValues": {"capture": file.first}, "maxValues": {"capture": file.last}}
-    day = {DAY: file.day} if file.table in TABLES else {}
-    return AddAction(file.path, file.size, day, now, True, json.dumps(bounds))
+def _next(snapshot: Snapshot) -> int:
+    return int(snapshot.captures.transaction_version(_LISTS) or 0) + 1
+
+
+def _one_of(column: str, values: Iterable[str]) -> str:
+    """The condition of SQL that a column has one of some values."""
+    quoted = ("'" + value.replace("'", "''") + "'" for value in sorted(values))
+    return f"{column} IN ({', '.join(quoted)})"
 
 
 def _lacks(has: Any, wanted: Any) -> bool:

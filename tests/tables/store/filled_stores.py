@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import secrets
 from collections import Counter
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +16,17 @@ from msmq_wire.tables.store.store import Change, Store
 from msmq_wire.tables.table_schemas import TABLES
 from tests.needs import need
 
-__all__ = ["fill", "rows_of"]
+__all__ = ["fill", "rows_of", "run_name"]
 
 WRITTEN = tuple(table for table in TABLES if table != "packets")
 
 
-def fill(output: Path | str, *paths: Path, each: int = 1, run: str = "a run", key: str = "a key") -> Store:
+def run_name(now: datetime | None = None) -> str:
+    """The name of a run, as the job gives one."""
+    return f"{now or datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}"
+
+
+def fill(output: Path | str, *paths: Path, each: int = 1, run: str = "", key: str = "a key") -> Store:
     """Add captures to the tables below ``output``, ``each`` so many in files and a commit of their own."""
     need("pyspark")
     # What the job does imports pyspark, though it starts no Spark.
@@ -27,6 +34,7 @@ def fill(output: Path | str, *paths: Path, each: int = 1, run: str = "a run", ke
 
     store = Store(str(output))
     store.make()
+    run = run or run_name()
     plan = JobPlan(place=store.place, options=ReadOptions(streams=True), tables=WRITTEN, run=run, key=key)
     files = list_files([str(path) for path in paths]).files
     for at in range(0, len(files), each):
@@ -37,16 +45,16 @@ def fill(output: Path | str, *paths: Path, each: int = 1, run: str = "a run", ke
             for file in files[at : at + each]
         ]
         done = decode_captures(todo, plan)
-        change = Change(
-            files=done.files,
-            tables=WRITTEN,
-            gone=frozenset(entry.capture for entry in done.entries),
-            books={
-                "captures": [entry.row() for entry in done.entries],
-                "sources": [row for entry in done.entries for row in entry.sources],
-            },
+        store.publish(
+            Change(
+                run=run,
+                number=at + 1,
+                files=done.files,
+                tables=WRITTEN,
+                captures=[entry.row() for entry in done.entries],
+                sources=[{**row, "run": run} for entry in done.entries for row in entry.sources],
+            )
         )
-        store.publish(lambda _, change=change: change)  # type: ignore[misc]  # it is called at once
     return store
 
 
