@@ -17,16 +17,15 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from msmq_wire.capture.listing import list_files
+from msmq_wire.capture.listing import captures_of, list_files
 from msmq_wire.errors import CaptureError, MsmqWireError
 from msmq_wire.spark.capture_job import CaptureTask, JobPlan, decode_captures
 from msmq_wire.spark.group_job import decode_groups
 from msmq_wire.spark.planning import (
-    file_work,
     files_again,
-    group_work,
     refuse_twice,
     warnings_about,
+    work_of,
 )
 from msmq_wire.spark.publishing import JobRun, Publisher, plain_value
 from msmq_wire.spark.read_options import ReadOptions
@@ -92,8 +91,7 @@ def run_job(
         key=_key(options),
     )
     refuse_twice(snapshot, listing.files, options.scope)
-    placed = group_work if options.scope == "group" else file_work
-    work = placed(spark, snapshot, listing.files, again)
+    work = work_of(spark, snapshot, captures_of(listing.files, options.scope), again)
     warnings = () if again else tuple(warnings_about(snapshot, listing.files, plan, work))
     for text in warnings:
         warn(text)
@@ -113,7 +111,8 @@ def run_job(
             break
         files = list_files(options.paths, pattern=options.glob, recursive=options.recursive).files
         snapshot = store.snapshot()
-        work = placed(spark, snapshot, files_again(files, publisher.overtaken, options.scope), False)
+        overtaken = files_again(files, publisher.overtaken, options.scope)
+        work = work_of(spark, snapshot, captures_of(overtaken, options.scope), False)
     else:
         raise MsmqWireError(f"{output}: other runs changed the same captures {_ROUNDS} times")
     run = publisher.run(started, listing.left_out, warnings)

@@ -5,7 +5,7 @@ The rule kept here: nothing is opened that the tables know by path, size and tim
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -37,12 +37,16 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-class WorkPlan(msgspec.Struct, frozen=True):
-    """What there is to do: captures to decode, files that are copies, and how many captures are known."""
+class WorkPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """What there is to do: captures to decode, files that are copies, and how many captures are known.
 
-    todo: list[CaptureTask]
-    copies: list[dict[str, Any]]
-    unchanged: int
+    ``replaced`` names, by a capture to decode, others whose files are all a part of it by now.
+    """
+
+    todo: list[CaptureTask] = []
+    copies: list[dict[str, Any]] = []
+    unchanged: int = 0
+    replaced: dict[str, frozenset[str]] = {}
 
 
 def files_again(files: Sequence[CaptureFile], paths: set[str], scope: Scope) -> list[CaptureFile]:
@@ -52,7 +56,95 @@ def files_again(files: Sequence[CaptureFile], paths: set[str], scope: Scope) -> 
     return [file for files in some for file in files]
 
 
-def file_work(spark: SparkSession, snapshot: Snapshot, files: Sequence[CaptureFile], again: bool) -> WorkPlan:
+def work_of(spark: SparkSession, snapshot: Snapshot, captures: Iterable[Capture], again: bool) -> WorkPlan:
+    """What there is to do for captures as they were listed; ``again`` decodes what is known, too.
+
+    Of a file that is not known the first 4 KiB are read; all of it only where these are known, or those of
+    another new file. Where captures of several files overlap with what is known, no row goes of a file that
+    is not there any more: then the files that are new are a capture by themselves.
+    """
+    alone: list[CaptureFile] = []
+    several: list[Capture] = []
+    for one in captures:
+        several.append(one) if len(one.files) > 1 else alone.extend(one.files)
+    work = WorkPlan(todo=[], copies=[], replaced={})
+    _, known = _apart(snapshot, [file for one in several for file in one.files])
+    noted = {row["path"]: row for row in _sources(snapshot, known)}
+    held: dict[str, set[str]] = {row["capture"]: set() for row in noted.values()}
+    for row in snapshot.rows("sources", ["capture", "path"], among("capture", sorted(held))).to_pylist():
+        held[row["capture"]].add(row["path"])
+    parts = []
+    for one in several:
+        paths = {file.path for file in one.files}
+        holders = {noted[path]["capture"] for path in paths & noted.keys()}
+        if not again and len(holders) == 1 and paths <= noted.keys():
+            work = replace(work, unchanged=work.unchanged + 1)
+            continue
+        if len(holders) == 1 and paths <= noted.keys():
+            one = replace(one, name=next(iter(holders)))
+        elif any(not held[name] <= paths for name in holders):
+            new = tuple(file for file in one.files if file.path not in noted)
+            if len(new) < 2:
+                alone.extend(new)
+                continue
+            one = Capture(name=new[0].path, files=new)
+        else:
+            work.replaced[one.name] = frozenset(holders - {one.name})
+        parts.append(one)
+    _plan_several(spark, snapshot, parts, noted, again, work)
+    found = _plan_alone(spark, snapshot, alone, again)
+    work.todo.extend(found.todo)
+    work.copies.extend(found.copies)
+    return replace(work, unchanged=work.unchanged + found.unchanged)
+
+
+def _plan_several(
+    spark: SparkSession,
+    snapshot: Snapshot,
+    captures: Sequence[Capture],
+    noted: Mapping[str, Mapping[str, Any]],
+    again: bool,
+    work: WorkPlan,
+) -> None:
+    """Captures of several files."""
+    files = [file for one in captures for file in one.files if file.path not in noted]
+    heads = {path: row["head"] for path, row in noted.items()}
+    heads |= zip((file.path for file in files), each(spark, files, head_of), strict=True)
+    starts = {
+        *snapshot.rows("sources", ["head"], among("head", sorted(set(heads.values()))))
+        .column("head")
+        .to_pylist()
+    } - {""}
+    alike = [one for one in captures if starts.issuperset(heads[file.path] for file in one.files)]
+    files = [file for one in alike for file in one.files if file.path not in noted]
+    contents: dict[str, FileDigest | None] = {
+        path: FileDigest(row["length"], row["digest"]) for path, row in noted.items()
+    }
+    contents |= zip((file.path for file in files), each(spark, files, content_of), strict=True)
+    for one in captures:
+        todo = CaptureTask(
+            capture=one,
+            heads=tuple(heads[file.path] for file in one.files),
+            contents=tuple(contents.get(file.path) for file in one.files),
+        )
+        same = snapshot.rows("captures", ["capture"], ds.field("digest") == (todo.digest or "")).column(
+            "capture"
+        )
+        if again or not len(same):
+            work.todo.append(todo)
+            continue
+        new = zip(one.files, todo.heads, todo.contents, strict=True)
+        work.copies.extend(
+            source_row(same[0].as_py(), file, head, content)
+            for file, head, content in new
+            if content is not None and file.path not in noted
+        )
+        work.replaced.pop(one.name, None)
+
+
+def _plan_alone(
+    spark: SparkSession, snapshot: Snapshot, files: Sequence[CaptureFile], again: bool
+) -> WorkPlan:
     """Captures that are one file each."""
     fresh, known = _apart(snapshot, files)
     heads = each(spark, fresh, head_of)
@@ -71,7 +163,7 @@ def file_work(spark: SparkSession, snapshot: Snapshot, files: Sequence[CaptureFi
         some = [(one.file, worth[one.file.path]) for one in seen if one.file.path in worth]
         contents = dict(zip([file.path for file, _ in some], each(spark, some, _content), strict=True))
         seen = [replace(one, content=contents.get(one.file.path, one.content)) for one in seen]
-    work = WorkPlan([], [], len(known))
+    work = WorkPlan(todo=[], copies=[])
     decoded = set()
     for row in here:
         # What a capture was before it grew is in it.
@@ -106,7 +198,7 @@ def held_by_name(snapshot: Snapshot, wanted: Any) -> dict[str, tuple[str | None,
     return {row["capture"]: (row["digest"], row["run"]) for row in found.to_pylist()}
 
 
-def noted_keys(snapshot: Snapshot, keys: Iterable[bytes]) -> set[bytes]:
+def noted_keys(snapshot: Snapshot, keys: Iterable[str]) -> set[str]:
     """Which of some keys of files the tables have."""
     return set(snapshot.rows("sources", ["key"], among("key", keys)).column("key").to_pylist())
 
@@ -131,46 +223,11 @@ def _content(one: tuple[CaptureFile, set[int]]) -> FileDigest | None:
     return content_of(*one)
 
 
-def group_work(
-    spark: SparkSession, snapshot: Snapshot, files: Sequence[CaptureFile], again: bool
-) -> WorkPlan:
-    """Captures that are all files of a folder."""
-    fresh, known = _apart(snapshot, files)
-    looked: dict[str, tuple[str, FileDigest | None]] = {
-        row["path"]: (row["head"], FileDigest(row["length"], row["digest"]))
-        for row in _sources(snapshot, known)
-    }
-    for file, head, content in zip(
-        fresh, each(spark, fresh, head_of), each(spark, fresh, content_of), strict=True
-    ):
-        looked[file.path] = head, content
-    work = WorkPlan([], [], 0)
-    for capture in captures_of(files, "group"):
-        found = [looked[file.path] for file in capture.files]
-        todo = CaptureTask(
-            capture=capture,
-            heads=tuple(head for head, _ in found),
-            contents=tuple(content for _, content in found),
-        )
-        rows = snapshot.rows("captures", ["capture"], ds.field("digest") == (todo.digest or ""))
-        if again or not len(rows):
-            work.todo.append(todo)
-            continue
-        work = replace(work, unchanged=work.unchanged + 1)
-        new = {file.path for file in fresh}
-        work.copies.extend(
-            source_row(rows.column("capture")[0].as_py(), file, head, content)
-            for file, (head, content) in zip(capture.files, found, strict=True)
-            if file.path in new and content is not None
-        )
-    return work
-
-
 def _apart(snapshot: Snapshot, files: Sequence[CaptureFile]) -> tuple[list[CaptureFile], list[CaptureFile]]:
     """The files that the tables do not know by path, size and time of change, and those that they know."""
     keys = [None if file.error is not None else file_key(file) for file in files]
     rows = snapshot.rows("sources", ["key", "path"])
-    rows = rows.filter(pc.is_in(rows.column("key"), value_set=pa.array(keys, pa.binary())))
+    rows = rows.filter(pc.is_in(rows.column("key"), value_set=pa.array(keys, pa.string())))
     # A key alone proves nothing: the row may be about another path.
     known = set(zip(rows.column("key").to_pylist(), rows.column("path").to_pylist(), strict=True))
     parts: tuple[list[CaptureFile], list[CaptureFile]] = [], []

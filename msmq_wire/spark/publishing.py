@@ -96,7 +96,9 @@ class Publisher:
         self._count = self._done + len(work.todo)
         self._bytes = self._read + sum(one.capture.size for one in work.todo)
         self._captures = {one.capture.name: one.capture for one in work.todo}
-        self._before = held_by_name(snapshot, among("capture", sorted(self._captures)))
+        self._replaced = work.replaced
+        names = {*self._captures, *(name for some in work.replaced.values() for name in some)}
+        self._before = held_by_name(snapshot, among("capture", sorted(names)))
         run = self._plan.run if self._round == 1 else f"{self._plan.run}.{self._round}"
         return replace(self._plan, run=run)
 
@@ -137,6 +139,7 @@ class Publisher:
                     tables=self._plan.tables,
                     captures=[entry.row() for entry in kept],
                     sources=_sources_of(kept, snapshot),
+                    gone=self._gone(kept),
                 )
             self._settle(entries, late)
             self._tell(
@@ -152,7 +155,7 @@ class Publisher:
 
     def _late(self, entries: Sequence[Entry], snapshot: Snapshot) -> frozenset[str]:
         """Captures that another run changed meanwhile, and those whose content has another name."""
-        names = sorted(entry.capture for entry in entries)
+        names = sorted({entry.capture for entry in entries} | self._gone(entries))
         digests = sorted({entry.digest for entry in entries if entry.digest is not None})
         now = held_by_name(snapshot, among("capture", names) | among("digest", digests))
         owners = {digest: name for name, (digest, _) in now.items() if digest is not None}
@@ -161,9 +164,15 @@ class Publisher:
             owner = owners.setdefault(entry.digest, entry.capture) if entry.digest else entry.capture
             if owner != entry.capture:
                 self._twins[entry.capture] = owner
-            if owner != entry.capture or now.get(entry.capture) != self._before.get(entry.capture):
+            of_entry = {entry.capture, *self._replaced.get(entry.capture, ())}
+            changed = any(now.get(name) != self._before.get(name) for name in of_entry)
+            if changed or owner not in of_entry:
                 late.add(entry.capture)
         return frozenset(late)
+
+    def _gone(self, entries: Sequence[Entry]) -> frozenset[str]:
+        """The captures that are a part of others by now."""
+        return frozenset(name for entry in entries for name in self._replaced.get(entry.capture, ()))
 
     def _settle(self, entries: Sequence[Entry], late: Collection[str]) -> None:
         """Count what was listed; what another run has is a copy, or to be looked at again."""

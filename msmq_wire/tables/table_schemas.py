@@ -26,7 +26,7 @@ STORIES = ("sessions", "lives", "findings")
 DAY = "day"
 """The partition of a table: the day, in UTC, of the time of a row."""
 BOUNDED = ("capture", "run", "time", "queue", "src", "dst")
-"""The columns whose least and largest value in a file stand in the log, so that readers can leave files out."""
+"""The columns whose bounds in each file stand in the log, so that readers can leave files out."""
 LAYOUT = "msmq-wire tables 2: a row counts if captures has its capture with its run"
 """The description of each table: what else it says is of another version of msmq-wire."""
 
@@ -89,7 +89,7 @@ _BOOKS = {
         field("path", _TEXT, "A file that was seen.", nullable=False),
         field("size", _NUMBER, "Its bytes then."),
         field("mtime_ns", _NUMBER, "Its time of change then, ns since 1970."),
-        field("key", pa.binary(), "Stands for path, size and time of change."),
+        field("key", _TEXT, "Stands for path, size and time of change."),
         field("head", _TEXT, "SHA-256 of the first 4 KiB of its content."),
         field("length", _NUMBER, "Bytes of its content, decompressed."),
         field("digest", _TEXT, "SHA-256 of its content, decompressed."),

@@ -158,7 +158,7 @@ def in_this_process(folder: Path, output: Path, scope: Scope) -> int:
     store = Store(str(output))
     store.make()
     rows = [entry.row() for entry in done.entries]
-    store.publish(lambda snapshot: Change(files=done.files, books={"captures": rows}))
+    store.publish(Change(run=rows[0]["run"], number=1, files=done.files, captures=rows))
     return len(captures)
 
 

@@ -30,13 +30,12 @@ from msmq_wire.capture.writer import write_pcap
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.spark import capture_job, job
 from msmq_wire.spark.capture_job import CaptureTask, JobPlan, decode_captures
-from msmq_wire.spark.compaction import compact
 from msmq_wire.spark.read_options import ReadOptions
-from msmq_wire.tables.store import store
 from msmq_wire.tables.store.snapshot import Snapshot
-from msmq_wire.tables.store.store import Change, Store
+from msmq_wire.tables.store.store import Store
+from msmq_wire.tables.store.upkeep import compact, forget, status, verify
 from tests.effort import LONG, WHOLE, share
-from tests.spark.one_run import change_everything, no_java, run
+from tests.spark.one_run import change_everything, run
 from tests.tables.store.s3_server import BUCKET, S3Server
 
 pytestmark = pytest.mark.needs("pyspark")
@@ -50,10 +49,11 @@ Rows = dict[str, list[str]]
 
 
 def rows_by_capture(found: dict[str, list[dict[str, Any]]]) -> dict[str, Rows]:
-    """Rows of tables, apart by their captures."""
+    """Rows of tables, apart by their captures; who wrote them is no part of them."""
     rows: dict[str, Rows] = {}
     for table, values in found.items():
         for row in values:
+            row.pop("run", None)
             rows.setdefault(row["capture"], {}).setdefault(table, []).append(repr(row))
     return {name: {table: sorted(one) for table, one in some.items()} for name, some in rows.items()}
 
@@ -107,19 +107,19 @@ def seen(snapshot: Snapshot) -> dict[str, Rows]:
     return {name: rows.get(name, {}) for name in captures}
 
 
-def written(output: Path, tables: Sequence[str] = ("captures", "sources", *TABLES)) -> set[str]:
+def written(output: Path) -> set[str]:
     """The data files below an output, as a store names them."""
-    return {
-        str(path.relative_to(output))
-        for table in tables
-        for path in output.glob(f"{table}/**/*.parquet")
-        if "_delta_log" not in path.parts
-    }
+    found = (path.relative_to(output) for path in output.rglob("*.parquet"))
+    return {path.as_posix() for path in found if "_delta_log" not in path.parts}
 
 
-def named(snapshot: Snapshot) -> set[str]:
+def named(tables: Store) -> set[str]:
+    """The data files that the logs of the tables name as they are now."""
+    snapshot = tables.snapshot()
     return {
-        f"{table}/{file.path}" for table in ("captures", *snapshot.versions) for file in snapshot.files(table)
+        f"{table}/{file.path}"
+        for table in ("captures", "runs", *tables.written())
+        for file in snapshot.files(table)
     }
 
 
@@ -200,9 +200,13 @@ class Attacked:
         change_everything(self.folder, str(output), TABLES)
         assert self.check(output) == self.after
         tables = Store(str(output))
+        # Nothing runs, and a clock has seconds.
+        compact(tables, hours=-1)
         tables.vacuum(0, dry=False)
         assert self.check(output) == self.after
-        assert written(output) == named(tables.snapshot())
+        assert list(verify(tables)) == []
+        assert written(output) == named(tables)
+        assert sum(one.others for one in status(tables).tables) == 0
 
 
 @pytest.fixture(scope="module")
@@ -211,7 +215,7 @@ def attacked(tmp_path_factory: pytest.TempPathFactory) -> Attacked:
 
 
 PARTS = 4 if WHOLE else 1
-STEPS = {"make folder", "make file", "write file", "end file", "commit", "append"}
+STEPS = {"make folder", "write file", "commit", "append", "delete"}
 
 
 @pytest.mark.slow
@@ -225,12 +229,10 @@ def test_a_run_that_is_killed_at_any_step_leaves_whole_captures_and_the_next_end
         start, special = tmp_path / "nothing", {"create"}
         start.mkdir()
     if before == "a killed run":
-        # All tables have a version that captures does not name.
+        # All tables have rows that captures does not name: before it comes to its first commit.
         _, steps = attacked.whole(start, tmp_path / "whole")
-        first = steps[: steps.index("append")]
-        last = len(first) - 1 - first[::-1].index("commit")
+        last = [at for at, step in enumerate(steps) if step == "append"][1]
         (start,) = attacked.kill([last], start, tmp_path / "killed")
-        special = {"restore"}
     outputs = tmp_path / "out"
     whole, steps = attacked.whole(start, outputs)
     assert set(steps) == STEPS | special
@@ -248,39 +250,6 @@ def test_a_run_that_is_killed_at_any_step_leaves_whole_captures_and_the_next_end
     assert len(states) > 2
 
 
-def aged(log: Path) -> None:
-    """Let everything in a log be 40 days old."""
-    for path in log.iterdir():
-        os.utime(path, (path.stat().st_atime, path.stat().st_mtime - 40 * 86_400))
-
-
-@pytest.mark.slow
-def test_no_commit_takes_the_log_of_what_captures_names(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(store._PROPERTIES, "delta.checkpointInterval", "2")
-    output = tmp_path / "out"
-    for name in ("demo", "path_vlan"):
-        run(str(output), CAPTURES / f"{name}.pcap", tables=TABLES)
-    before = seen(Store(str(output)).snapshot())
-    log = output / "messages" / "_delta_log"
-    aged(log)
-    # Of who died before captures named it.
-    messages = DeltaTable(str(output / "messages"))
-    messages.create_write_transaction([], "append", messages.schema(), partition_by=["day"])
-    assert list(log.glob(f"*{messages.version() + 1}.checkpoint.parquet"))
-    assert seen(Store(str(output)).snapshot()) == before
-    run(str(output), CAPTURES / "path_null.pcap", tables=TABLES)
-    aged(log)
-    before = seen(Store(str(output)).snapshot())
-    assert len(before) == 3
-    oldest = log / f"{0:020}.json"
-    assert oldest.exists()
-    Store(str(output)).vacuum(0, dry=False)
-    assert not oldest.exists()
-    assert seen(Store(str(output)).snapshot()) == before
-
-
 @pytest.mark.slow
 def test_a_table_whose_first_commit_was_not_made_is_made_again(attacked: Attacked, tmp_path: Path) -> None:
     output = tmp_path / "out"
@@ -291,19 +260,25 @@ def test_a_table_whose_first_commit_was_not_made_is_made_again(attacked: Attacke
     attacked.finish(output)
 
 
+def opened(output: str, table: str) -> DeltaTable:
+    found = Store(output).snapshot().table(table)
+    assert found is not None
+    return found
+
+
 @pytest.mark.check
 def test_a_commit_whose_answer_is_lost_is_made_once(s3: S3Server, tmp_path: Path) -> None:
     output, paths = f"s3://{BUCKET}/tables", [CAPTURES / "demo.pcap", CAPTURES / "path_vlan.pcap"]
     run_apart(output, paths[0])
     for table in ("messages", "captures"):
-        version = Store(output).snapshot().latest(table)
+        version = opened(output, table).version()
         s3.lose = f"/{table}/_delta_log/{version + 1:020}.json"
         assert run_apart(output, paths[1], again=table == "captures") == {"captures": 1, "unchanged": 0}
         assert not s3.lose
         rows = seen(Store(output).snapshot())
         assert rows == {str(path): plainly(tmp_path / "plain", path, TABLES) for path in paths}
-    # It is not made again, once it is seen that it is there.
-    assert Store(output).snapshot().version == version + 1
+        # It is not made again, once it is seen that it is there.
+        assert opened(output, table).version() == version + 1
 
 
 @pytest.mark.check
@@ -380,11 +355,9 @@ def test_a_copy_of_what_is_forgotten_meanwhile_is_a_capture(
     output, folder = str(tmp_path / "out"), tmp_path / "in"
     folder.mkdir()
     run(output, CAPTURES / "demo.pcap", tables=TABLES)
-    gone = frozenset([str(CAPTURES / "demo.pcap")])
     shutil.copy(CAPTURES / "demo.pcap", folder)
     shutil.copy(CAPTURES / "path_vlan.pcap", folder)
-    forget = Change(gone=gone, forgotten=gone)
-    meanwhile(monkeypatch, lambda: Store(output).publish(lambda snapshot: forget))
+    meanwhile(monkeypatch, lambda: forget(Store(output), [str(CAPTURES / "demo.pcap")]))
     made = run(output, folder, tables=TABLES)
     assert (made.captures, made.unchanged) == (2, 0)
     rows = seen(Store(output).snapshot())
@@ -429,7 +402,7 @@ def test_runs_at_once_compaction_and_a_reader_see_whole_captures(
             time.sleep(0.2)
             # What writes here keeps the server of this process from answering.
             if not in_bucket:
-                compacted.append(compact(no_java(), Store(output)).after)
+                compacted.append(compact(Store(output), hours=1).after)
                 Store(output).vacuum(1, dry=False)
         for one in runs:
             one.result()

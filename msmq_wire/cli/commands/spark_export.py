@@ -39,8 +39,8 @@ def export(
 
     Programs that read files and know no log can use the copy. Each table is a folder with folders day=... of
     Parquet files; captures, sources and runs have files alone. A table without rows is an empty folder. It is
-    one snapshot: every capture is whole in it, whatever runs do meanwhile. Files are copied as they are, and
-    the copy knows nothing of later runs. Spark is not started.
+    one snapshot: every capture is whole in it, whatever runs do meanwhile, and only rows that count are. The
+    copy knows nothing of later runs. Spark is not started.
 
     Exit status: 0 done; 1 DIR holds no tables, or not this one, FOLDER_OR_URL holds something or cannot be
     written, or the extra spark is not installed; 2 bad usage.

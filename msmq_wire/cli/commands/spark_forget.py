@@ -26,10 +26,11 @@ def forget(
 ) -> None:
     """Remove captures from all tables.
 
-    Their rows go, and the note that their files were seen. All of them go at once, or none where one is not
-    known. Files that other captures share are written anew without the rows that go. The old files stay for
-    who still reads them, until msmq-wire spark vacuum deletes them: forgetting alone takes no secret off the
-    disk. A later run that finds such a file decodes it again. Runs may go on meanwhile. Spark is not started.
+    Their rows go, and the note that their files were seen. All captures stop to count at once, or none where
+    one is not known; then their rows are deleted. Files that other captures share are written anew. The old
+    files stay for who still reads them, until msmq-wire spark vacuum deletes them: forgetting alone takes no
+    secret off the disk. A later run that finds such a file decodes it again. Runs may go on meanwhile. Spark
+    is not started.
 
     SELECT capture, digest FROM captures names what there is.
 

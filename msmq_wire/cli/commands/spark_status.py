@@ -10,6 +10,7 @@ from msmq_wire.cli.formats import TableFormat
 from msmq_wire.cli.options import Color, ColorOption, screen_for
 from msmq_wire.cli.render.screen import Screen
 from msmq_wire.cli.render.table import Table
+from msmq_wire.cli.reporting import print_error, print_note
 from msmq_wire.cli.row_writers import JsonWriter
 from msmq_wire.cli.spark_rows import plain_value
 from msmq_wire.cli.store_options import opened_store
@@ -34,34 +35,52 @@ def status(
         ),
     ],
     format_: Annotated[TableFormat, typer.Option("--format", help="How to print it.")] = TableFormat.TABLE,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Also read all files, and say which are damaged.")
+    ] = False,
     color: ColorOption = Color.AUTO,
 ) -> None:
     """Show what the tables hold and how the latest runs ended.
 
-    It shows captures, rows, files and bytes, and how they were read. The version of a table is the one that
-    counts: captures names it, and readers see it. A table that stands at a later one has what no reader sees:
-    a run is at work, or one was ended there, and the next takes it back. Small files have less than 64 MB.
-    msmq-wire spark compact puts them together.
+    It shows captures, rows, files and bytes, and how they were read. A row counts if captures has its capture
+    with its run. The column "others" has the rows that do not count: of runs that were ended, and of captures
+    that were replaced. Small files have less than 64 MB. msmq-wire spark compact puts them together.
+
+    With --verify all files are read. They must be there with the sizes and rows that the log of their table
+    says, each page must have its checksum, and captures must have as many rows as when they were written.
 
     With --format jsonl each line has what it is about: table, captures (with the same version and options),
-    run. Spark is not started.
+    run, damage. Spark is not started.
 
-    Exit status: 0 done; 1 DIR holds no tables, or the extra spark is not installed; 2 bad usage.
+    Exit status: 0 done; 1 DIR holds no tables, --verify found damage, or the extra spark is not installed; 2
+    bad usage.
 
     Examples:
 
         msmq-wire spark status tables
 
+        msmq-wire spark status tables --verify
+
         msmq-wire spark status s3://bucket/tables --format jsonl
     """
     with opened_store(tables) as store:
         from msmq_wire.tables.store.upkeep import status as display
+        from msmq_wire.tables.store.upkeep import verify as check
 
         found = display(store, runs=_RUNS)
-    if format_ is TableFormat.JSONL:
-        _print_lines(found)
-    else:
-        _print_table(found, screen_for(color))
+        if format_ is TableFormat.JSONL:
+            _print_lines(found)
+        else:
+            _print_table(found, screen_for(color))
+        count = 0
+        for count, damage in enumerate(check(store) if verify else (), 1):  # noqa: B007  (it is used below)
+            if format_ is TableFormat.JSONL:
+                JsonWriter()({"about": "damage", "what": damage})
+            print_error(damage)
+    if count:
+        raise typer.Exit(1)
+    if verify:
+        print_note("no damage found")
 
 
 def _print_lines(found: StoreStatus) -> None:
@@ -80,16 +99,17 @@ def _print_table(found: StoreStatus, screen: Screen) -> None:
     line("")
     numbers: tuple[tuple[str, Any], ...] = (
         ("rows", lambda one: one.rows),
+        ("others", lambda one: one.others),
         ("files", lambda one: one.files),
         ("small", lambda one: one.small),
         ("size", lambda one: size_text(one.bytes)),
-        ("version", lambda one: one.latest if one.table == "runs" else one.version),
+        ("version", lambda one: one.version),
     )
     columns = [Display("table", text=lambda row: row["of"].table)]
     columns += [Display(name, text=_cell(value), number=True) for name, value in numbers]
     table = Table(screen, columns)
     for one in found.tables:
-        if one.latest >= 0:
+        if one.version >= 0:
             table.add({"of": one})
     table.finish()
     line("")
@@ -105,10 +125,6 @@ def _print_table(found: StoreStatus, screen: Screen) -> None:
             f"run {plain_value(run.started)} to {plain_value(run.ended)}: "
             f"{count_text(run.captures, 'capture')} decoded, {run.unchanged} there already{damaged}"
         )
-    for one in found.tables:
-        if one.version is not None and one.latest > one.version:
-            ahead = count_text(one.latest - one.version, "version")
-            line(f"{one.table} stands {ahead} above what counts, which no reader sees")
     if any(one.small >= _MANY for one in found.tables):
         line("many files are small: msmq-wire spark compact puts them together")
 

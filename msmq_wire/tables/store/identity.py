@@ -62,10 +62,10 @@ class IdentifiedFile(msgspec.Struct, frozen=True, kw_only=True):
     kind: Literal["new", "copy", "grew"]
 
 
-def file_key(file: CaptureFile) -> bytes:
+def file_key(file: CaptureFile) -> str:
     """What stands for path, size and time of change: a file with a key that is known is not opened again."""
     text = f"{file.path}\0{file.size}\0{file.mtime_ns}"
-    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).digest()[:16]
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 
 def head_of(file: CaptureFile) -> str:

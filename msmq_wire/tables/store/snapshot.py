@@ -1,7 +1,7 @@
 """What counts of the tables below one place: which rows, and in which files they are.
 
-The rule kept here: a row counts if ``captures`` has its capture with its run. ``captures`` is opened first, and
-it is written last, so whoever goes through a `Snapshot` sees captures whole or not at all.
+The rule kept here: a row counts if ``captures`` has its capture with its run. ``captures`` is opened first
+and written last, so whoever goes through a `Snapshot` sees captures whole or not at all.
 """
 
 from __future__ import annotations
@@ -140,9 +140,25 @@ class Snapshot:
         found = self.everything(name, holding=names, runs=runs)
         if found is None:
             return None
-        pairs = pc.binary_join_element_wise(held.column("capture"), held.column("run"), _APART)
         of_row = pc.binary_join_element_wise(ds.field("capture"), ds.field("run"), pc.scalar(_APART))
-        return found.filter(of_row.isin(pairs.combine_chunks()))
+        return found.filter(of_row.isin(_pairs(held)))
+
+    def runs_of(self, name: str, captures: Sequence[str]) -> list[str]:
+        """The runs that wrote rows of captures, which are sorted, to a table, whether these count or not."""
+        found = self.everything(name, holding=captures)
+        if found is None:
+            return []
+        with reading(self.place):
+            runs = found.to_table(columns=["run"], filter=among("capture", captures)).column("run")
+        return sorted(pc.unique(runs).to_pylist())
+
+    def counts(self, rows: Any) -> Any:
+        """Whether each row counts, of a batch or table with capture and run."""
+        return pc.is_in(_pairs(rows), self._counting)
+
+    @cached_property
+    def _counting(self) -> Any:
+        return _pairs(self.held())
 
     def everything(
         self, name: str, *, holding: Sequence[str] | None = None, runs: Sequence[str] | None = None
@@ -180,10 +196,14 @@ class Snapshot:
             return found.to_table(columns=list(columns), filter=wanted)
 
 
+def _pairs(rows: Any) -> Any:
+    found = pc.binary_join_element_wise(rows.column("capture"), rows.column("run"), _APART)
+    return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
+
+
 def among(name: str, values: Iterable[Any]) -> Any:
     """What wants the rows whose column ``name`` has one of some values."""
-    kind = pa.binary() if name == "key" else pa.string()
-    return ds.field(name).isin(pa.array(values, kind))
+    return ds.field(name).isin(pa.array(values, pa.string()))
 
 
 def open_table(place: Place, table: str, version: int | None = None) -> DeltaTable:
@@ -213,24 +233,16 @@ def is_table(place: Place, table: str) -> bool:
 
 
 @contextlib.contextmanager
-def reading(place: Place) -> Iterator[None]:
-    """Raise MsmqWireError for what of the tables below ``place`` cannot be read in the block."""
+def reading(place: Place, what: str = "read the tables in") -> Iterator[None]:
+    """Raise MsmqWireError for what deltalake and pyarrow raise in the block; ``what`` cannot be done then."""
     try:
         yield
-    except MsmqWireError:
-        raise
     except BaseException as error:
-        if not is_of_tables(error):
+        # A damaged log can make deltalake panic: that is no Exception, and can be imported from nowhere.
+        is_panic = type(error).__name__ == "PanicException"
+        if not is_panic and not isinstance(error, DeltaError | OSError | pa.ArrowException | OverflowError):
             raise
-        raise MsmqWireError(f"cannot read the tables in {place.url}: {line_of(error)}") from error
-
-
-def is_of_tables(error: BaseException) -> bool:
-    """Whether it is an error that deltalake or pyarrow has, and not one of the program that calls them."""
-    if isinstance(error, DeltaError | OSError | pa.ArrowException | OverflowError):
-        return True
-    # A damaged log can make deltalake panic: that is no Exception, and can be imported from nowhere.
-    return type(error).__name__ == "PanicException"
+        raise MsmqWireError(f"cannot {what} {place.url}: {line_of(error)}") from error
 
 
 def line_of(error: BaseException) -> str:

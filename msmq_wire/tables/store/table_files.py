@@ -11,7 +11,7 @@ import json
 import re
 import secrets
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
 from types import TracebackType
@@ -24,7 +24,7 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no stubs
 import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it has no stubs
 
 from msmq_wire.capture.places import Place
-from msmq_wire.tables.table_schemas import BOUNDED, DAY, file_schema
+from msmq_wire.tables.table_schemas import BOUNDED, DAY, TABLES, file_schema
 
 NO_DAY = "__HIVE_DEFAULT_PARTITION__"
 """The partition of rows without a time, and of those of days for which there would be too many files."""
@@ -156,61 +156,71 @@ class TableWriter:
             self._write(table, None, rows.take(pa.array(np.sort(np.concatenate(late)))))
 
     def _write(self, table: str, day: int | None, rows: Any) -> None:
-        """Write a file of rows of one day, counted since 1970."""
         # Not every number of nanoseconds is a date that Python knows, but all that 63 bits hold are.
         value = None if day is None else datetime.fromtimestamp(day * 86_400, UTC).date().isoformat()
-        folder, name = f"{DAY}={value or NO_DAY}", f"part-{secrets.token_hex(16)}.parquet"
-        place = self._place.join(table)
-        # Each for itself: a link is not followed.
-        place.make_folder()
-        place.join(folder).make_folder()
-        place = place.join(folder, name)
-        self._begun.append(place)
-        names, texts = rows.schema.names, {one.name for one in rows.schema if pa.types.is_string(one.type)}
-        with place.open_output() as sink:
-            pq.write_table(
-                rows,
-                sink,
-                row_group_size=_GROUP_ROWS,
-                compression="zstd",
-                use_dictionary=sorted(texts - _LONG),
-                write_statistics=[one for one in _JUDGED if one in names],
-                write_page_checksum=True,
-            )
-            size = int(sink.tell())
-        self.files.append(
-            WrittenFile(
-                table=table,
-                path=f"{folder}/{name}",
-                day=value,
-                size=size,
-                rows=len(rows),
-                statistics=statistics_of(rows),
-            )
+        self.files.append(write_file(self._place, table, value, [rows], self._begun))
+
+
+def write_file(
+    place: Place, table: str, day: str | None, parts: Iterable[Any], begun: list[Place]
+) -> WrittenFile:
+    """Write a file of a table from tables of its `file_schema`; its place is added to ``begun`` first."""
+    name = f"part-{secrets.token_hex(16)}.parquet"
+    folders = [f"{DAY}={day or NO_DAY}"] if table in TABLES else []
+    folder, schema = place.join(table), file_schema(table)
+    folder.make_folder()
+    # Each for itself: a link is not followed.
+    for one in folders:
+        folder = folder.join(one)
+        folder.make_folder()
+    begun.append(folder.join(name))
+    texts = {one.name for one in schema if pa.types.is_string(one.type)}
+    bounds = _Bounds([one for one in BOUNDED if one in schema.names])
+    with begun[-1].open_output() as sink:
+        with pq.ParquetWriter(
+            sink,
+            schema,
+            compression="zstd",
+            use_dictionary=sorted(texts - _LONG),
+            write_statistics=[one for one in _JUDGED if one in schema.names],
+            write_page_checksum=True,
+        ) as writer:
+            for rows in parts:
+                writer.write_table(rows, row_group_size=_GROUP_ROWS)
+                bounds.take(rows)
+        size = int(sink.tell())
+    path = "/".join([*folders, name])
+    return WrittenFile(table=table, path=path, day=day, size=size, rows=bounds.rows, statistics=bounds.text())
+
+
+class _Bounds:
+    """The statistics of Delta of some columns of a file."""
+
+    def __init__(self, columns: Sequence[str]) -> None:
+        self.rows = 0
+        self._nulls = dict.fromkeys(columns, 0)
+        self._found: dict[str, list[Any]] = {name: [] for name in columns}
+
+    def take(self, rows: Any) -> None:
+        self.rows += len(rows)
+        for name, found in self._found.items():
+            self._nulls[name] += rows.column(name).null_count
+            bounds = pc.min_max(rows.column(name)).values()
+            values = [*found, *(one.as_py() for one in bounds if one.is_valid)]
+            found[:] = [min(values), max(values)] if values else []
+
+    def text(self) -> str:
+        """JSON: the count of rows, and for each column its bounds, and how many rows lack it."""
+        least, most = (
+            {name: self._bound(name, at) for name, found in self._found.items() if found} for at in (0, 1)
+        )
+        return json.dumps(
+            {"numRecords": self.rows, "minValues": least, "maxValues": most, "nullCount": self._nulls}
         )
 
-
-def statistics_of(rows: Any) -> str:
-    """The statistics of Delta of the rows of a file: JSON."""
-    least: dict[str, str] = {}
-    most: dict[str, str] = {}
-    nulls: dict[str, int] = {}
-    for name in (one for one in BOUNDED if one in rows.schema.names):
-        column = rows.column(name)
-        nulls[name] = column.null_count
-        low, high = pc.min_max(column).values()
-        if low.is_valid:
-            keep = None if name == "capture" else _MOST_TEXT
-            least[name], most[name] = _text(low.as_py())[:keep], _upper(_text(high.as_py()), keep)
-    return json.dumps({"numRecords": len(rows), "minValues": least, "maxValues": most, "nullCount": nulls})
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else value.isoformat().replace("+00:00", "Z")
-
-
-def _upper(text: str, keep: int | None) -> str:
-    """A text that is not long, and not less than ``text``."""
-    if keep is None or len(text) <= keep or text[keep] == _LARGEST:
-        return text
-    return text[:keep] + _LARGEST
+    def _bound(self, name: str, at: int) -> str:
+        value = self._found[name][at]
+        text: str = value if isinstance(value, str) else value.isoformat().replace("+00:00", "Z")
+        if name == "capture" or len(text) <= _MOST_TEXT or (at and text[_MOST_TEXT] == _LARGEST):
+            return text
+        return text[:_MOST_TEXT] + _LARGEST * at

@@ -64,7 +64,7 @@ def test_a_file_that_is_gone_or_damaged_is_told_in_one_line(tmp_path: Path) -> N
     store = Store(str(output))
     store.make()
     rows = [entry.row() for entry in done.entries]
-    store.publish(lambda snapshot: Change(files=done.files, books={"captures": rows}))
+    store.publish(Change(run=rows[0]["run"], number=1, files=done.files, captures=rows))
     assert len(list(table_records(str(output)))) >= 2
     (path,) = output.glob("messages/day=*/*.parquet")
     for damage in (lambda: path.write_bytes(b"PAR1 but no more"), path.unlink):

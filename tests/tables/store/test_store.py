@@ -1,34 +1,35 @@
-"""What counts is what the table of captures names: whole captures, whoever writes at the same time."""
+"""What counts is what captures names: whole captures, whoever writes at the same time, and dies."""
 
 from __future__ import annotations
 
-import json
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 import pytest
 from deltalake import DeltaTable
-from deltalake.exceptions import CommitFailedError
+from deltalake.exceptions import CommitFailedError, DeltaError
 
 from msmq_wire.capture.places import Place
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.tables.store import store as module
-from msmq_wire.tables.store.snapshot import Snapshot, StoredFile
+from msmq_wire.tables.store.snapshot import Snapshot
 from msmq_wire.tables.store.store import Change, Store
 from msmq_wire.tables.store.table_files import TableWriter, WrittenFile
-from msmq_wire.tables.table_schemas import DAY, delta_schema, file_schema, table_schemas
+from msmq_wire.tables.store.upkeep import compact, verify
+from msmq_wire.tables.table_schemas import DAY, LAYOUT, delta_schema, file_schema, table_schemas
+from tests.tables.store.filled_stores import run_name
 
 MICROSECONDS = 86_400_000_000
 TOLD = ("findings", "errors")
 
 
-def written(store: Store, mark: str, *captures: str, days: int = 2) -> list[WrittenFile]:
+def written(store: Store, mark: str, run: str, *captures: str, days: int = 2) -> list[WrittenFile]:
     """Files of two tables that captures share, with a row a day whose text is ``mark``."""
-    with TableWriter(store.place, TOLD) as writer:
+    with TableWriter(store.place, TOLD, run) as writer:
         for capture in captures:
             for table, text in zip(TOLD, ("rule", "code"), strict=True):
                 rows = [
@@ -42,40 +43,57 @@ def written(store: Store, mark: str, *captures: str, days: int = 2) -> list[Writ
     return writer.files
 
 
-def change(
-    store: Store, mark: str, *captures: str, gone: Iterable[str] = (), forgotten: Iterable[str] = ()
-) -> Change:
-    """What adds captures, with a file each, instead of others."""
+def change(store: Store, mark: str, *captures: str, run: str = "", number: int = 1) -> Change:
+    """What adds captures, which share files, or puts them in the place of others of their names."""
+    run = run or run_name()
+    rows = dict.fromkeys(TOLD, 2)
     return Change(
-        files=written(store, mark, *captures),
+        run=run,
+        number=number,
+        files=written(store, mark, run, *captures),
         tables=TOLD,
-        gone=frozenset(gone),
-        forgotten=frozenset(forgotten),
-        books={
-            "captures": [{"capture": name, "digest": mark} for name in captures],
-            "sources": [{"capture": name, "path": f"/{name}", "key": name.encode()} for name in captures],
-        },
+        captures=[
+            {"capture": name, "digest": mark, "run": run, "tables": TOLD, "rows": rows} for name in captures
+        ],
+        sources=[{"capture": name, "path": f"/{name}", "key": name, "run": run} for name in captures],
     )
 
 
-def add(store: Store, mark: str, *captures: str, **more: Any) -> Snapshot:
-    made = change(store, mark, *captures, **more)
-    return store.publish(lambda snapshot: made)
+def add(store: Store, mark: str, *captures: str) -> Snapshot:
+    store.publish(change(store, mark, *captures))
+    return store.snapshot()
 
 
-def die(store: Store, mark: str, capture: str, *, before: str) -> None:
-    """Begin to put a capture in the place of ``a``, and end before the commit on a table."""
-    write = Store._write
+COMMITS = (*TOLD, "sources", "captures")
+"""The tables in the order in which a publication comes to them, but that those of rows are sorted."""
 
-    def dying(self: Store, stands: Any, name: str, *more: Any) -> None:
-        if name == before:
-            raise KeyboardInterrupt
-        write(self, stands, name, *more)
 
+class Ended(BaseException):
+    """In place of the end of a process."""
+
+
+def die(store: Store, made: Change, table: str, *, after: bool) -> None:
+    """Publish, and end before or after the commit on a table."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Store, "_write", dying)
-        with pytest.raises(KeyboardInterrupt):
-            add(store, mark, capture, gone=["a"])
+        for owner, name in ((DeltaTable, "create_write_transaction"), (module, "write_deltalake")):
+            patch.setattr(owner, name, _ending(getattr(owner, name), table, Ended, after=after))
+        with pytest.raises(Ended):
+            store.publish(made)
+
+
+def _ending(call: Any, table: str, error: Any, *, after: bool, times: int = 1) -> Any:
+    left = [times]
+
+    def step(stands: DeltaTable, *args: Any, **more: Any) -> None:
+        is_it = left[0] and stands.table_uri.rstrip("/").endswith(f"/{table}")
+        left[0] -= bool(is_it)
+        if is_it and not after:
+            raise error
+        call(stands, *args, **more)
+        if is_it:
+            raise error
+
+    return step
 
 
 def shown(snapshot: Snapshot) -> dict[str, list[tuple[str, str]]]:
@@ -102,15 +120,6 @@ def whole(*captures: tuple[str, str]) -> dict[str, list[tuple[str, str]]]:
     }
 
 
-def on_disk(store: Store, table: str) -> set[str]:
-    return {path.relative_to(Path(store.place.path) / table).as_posix() for path in _parquet(store, table)}
-
-
-def _parquet(store: Store, table: str) -> Iterable[Path]:
-    found = (Path(store.place.path) / table).rglob("*.parquet")
-    return (path for path in found if path.parent.name != "_delta_log")
-
-
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
     made = Store(str(tmp_path / "tables"))
@@ -127,7 +136,7 @@ def test_there_are_no_tables_before_they_are_made(tmp_path: Path) -> None:
     store.make()
     store.make()
     assert store.exists
-    assert (store.snapshot().tables, store.snapshot().versions) == ((), {})
+    assert store.snapshot().tables == ()
     assert shown(store.snapshot()) == whole()
     assert store.snapshot().dataset("errors") is None
 
@@ -136,124 +145,222 @@ def test_there_are_no_tables_before_they_are_made(tmp_path: Path) -> None:
 def test_what_is_published_is_there_and_a_snapshot_stays_as_it_was(store: Store) -> None:
     first = add(store, "one", "a", "b")
     assert shown(first) == shown(store.snapshot()) == whole(("a", "one"), ("b", "one"))
-    assert first.tables == TOLD
-    second = add(store, "two", "c")
-    assert shown(second) == whole(("a", "one"), ("b", "one"), ("c", "two"))
+    assert {*first.tables} == {*TOLD}
+    second = add(store, "two", "b", "c")
+    assert shown(second) == whole(("a", "one"), ("b", "two"), ("c", "two"))
+    # What it counted is still there.
     assert shown(first) == whole(("a", "one"), ("b", "one"))
+    late = Snapshot(first.place, first.captures)
+    assert shown(late) == whole(("a", "one"), ("b", "one"))
     # Another process sees the same.
     assert shown(Store(store.place.url).snapshot()) == shown(second)
-    assert store.publish(lambda snapshot: None).version == second.version
+    assert first.held().to_pylist() != second.held().to_pylist()
 
 
 @pytest.mark.slow
-def test_rows_have_their_day_and_files_say_which_captures_they_hold(store: Store) -> None:
+def test_rows_have_their_day_and_files_say_what_they_hold(store: Store) -> None:
     snapshot = add(store, "one", "a", "c")
     rows = snapshot.dataset("errors").to_table().to_pylist()
     assert Counter((row["time"].date() == row[DAY]) for row in rows) == {True: 4}
-    files = snapshot.files("errors")
-    assert [(one.day, one.first, one.last, one.rows) for one in sorted(files, key=lambda one: one.path)] == [
-        ("1970-01-01", "a", "c", 2),
-        ("1970-01-02", "a", "c", 2),
+    files = sorted(snapshot.files("errors"), key=lambda one: one.path)
+    [run] = set(snapshot.held().column("run").to_pylist())
+    assert [(one.day, one.rows, one.least["capture"], one.most["capture"]) for one in files] == [
+        ("1970-01-01", 2, "a", "c"),
+        ("1970-01-02", 2, "a", "c"),
     ]
+    assert all(one.least["run"] == one.most["run"] == run for one in files)
+    assert [one.least["time"].isoformat()[:10] for one in files] == [one.day for one in files]
+    assert "src" not in files[0].least
     may = {name: files[0].may_hold([name]) for name in ("A", "a", "b", "c", "d")}
     assert may == {"A": False, "a": True, "b": True, "c": True, "d": False}
     assert not files[0].may_hold([])
     assert files[0].may_hold(["A", "b", "d"])
+    assert files[0].may_hold(["x"], "src")
     add(store, "two", "d")
     assert len(store.snapshot().dataset("errors", holding=["d"]).files) == 2
     assert snapshot.table("packets") is None
 
 
 @pytest.mark.slow
-def test_a_capture_is_replaced_in_files_that_it_shares(store: Store) -> None:
+def test_a_capture_is_replaced_in_files_that_it_shares_and_none_is_written_anew(store: Store) -> None:
     before = add(store, "one", "a", "b", "c")
-    after = add(store, "two", "b", gone=["b"])
-    expected = whole(("a", "one"), ("b", "two"), ("c", "one"))
-    # What was known of its files stays.
-    expected["sources"] = sorted([*expected["sources"], ("b", "/b")])
-    assert shown(after) == expected
-    for table in TOLD:
-        names = [{one.first, one.last} for one in after.files(table)]
-        assert sorted(map(sorted, names)) == [["a", "c"], ["a", "c"], ["b"], ["b"]]
-    assert shown(before) == whole(("a", "one"), ("b", "one"), ("c", "one"))
+    assert len(before.files("errors")) == 2
+    after = add(store, "two", "b")
+    assert shown(after) == whole(("a", "one"), ("b", "two"), ("c", "one"))
+    assert {one.path for one in before.files("errors")} < {one.path for one in after.files("errors")}
+    assert len(after.everything("errors").to_table()) == 8
+    assert len(after.dataset("errors").to_table()) == after.dataset("errors").count_rows() == 6
+
+
+@pytest.mark.slow
+def test_a_capture_takes_others_away_that_are_a_part_of_it(store: Store) -> None:
+    add(store, "one", "a", "b", "c")
+    made = change(store, "two", "b")
+    made.gone = frozenset("ac")
+    assert store.publish(made) == frozenset()
+    assert shown(store.snapshot()) == whole(("b", "two"))
 
 
 @pytest.mark.slow
 def test_what_is_forgotten_is_gone_from_all_tables(store: Store) -> None:
     add(store, "one", "a", "b")
-    add(store, "two", "c")
-    after = store.publish(lambda _: Change(gone=frozenset("bc"), forgotten=frozenset("bc")))
-    assert shown(after) == whole(("a", "one"))
-    after = store.publish(lambda _: Change(gone=frozenset("a"), forgotten=frozenset("a")))
-    assert shown(after) == whole()
-    assert all(not after.files(table) for table in (*TOLD, "captures", "sources"))
+    add(store, "two", "b", "c")
+    assert store.forget(lambda _: ["b", "c"]) == ["b", "c"]
+    assert shown(store.snapshot()) == whole(("a", "one"))
+    everything = store.snapshot().everything("errors").to_table()
+    assert set(everything["capture"].to_pylist()) == {"a"}, "those that counted no more, too"
+    assert store.forget(lambda _: ["a"]) == ["a"]
+    assert shown(store.snapshot()) == whole()
+    assert all(not store.snapshot().files(table) for table in COMMITS)
+    assert store.forget(lambda _: []) == []
 
 
 @pytest.mark.slow
-def test_files_that_others_replace_are_exchanged_in_one_commit(store: Store) -> None:
-    for name in "abc":
-        add(store, "one", name)
-    snapshot = store.snapshot()
-    old = frozenset(one.path for one in snapshot.files("errors"))
-    assert len(old) == 6
-    with TableWriter(store.place, ("errors",)) as writer:
-        for file in snapshot.files("errors"):
-            for batch in store.batches("errors", file):
-                writer.write("errors", batch)
-    after = store.publish(lambda _: Change(files=writer.files, merged={"errors": old}))
-    assert shown(after) == whole(*((name, "one") for name in "abc"))
-    assert {one.path for one in after.files("errors")} == {one.path for one in writer.files}
-    assert len(writer.files) == 2
+def test_what_a_run_is_adding_anew_is_not_forgotten(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows of a run that come after the capture counts no more, and before its rows are deleted."""
+    add(store, "one", "a", "b")
+    delete = Store.delete
+
+    def late(self: Store, table: str, predicate: str) -> None:
+        if table == "errors":
+            add(Store(store.place.url), "two", "a")
+        delete(self, table, predicate)
+
+    monkeypatch.setattr(Store, "delete", late)
+    assert store.forget(lambda _: ["a"]) == ["a"]
+    assert shown(store.snapshot()) == whole(("a", "two"), ("b", "one"))
 
 
 @pytest.mark.slow
-def test_who_loses_a_commit_begins_again(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_PAUSE", 0.001)
-    mine, other = change(store, "mine", "a"), change(store, "other", "b")
-    asked = []
-
-    def make(snapshot: Snapshot) -> Change:
-        asked.append(shown(snapshot)["captures"])
-        if len(asked) == 1:
-            Store(store.place.url).publish(lambda _: other)
-        return mine
-
-    assert shown(store.publish(make)) == whole(("a", "mine"), ("b", "other"))
-    assert asked == [[], [("b", "other")]]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("table", ["errors", "findings", "sources", "captures"])
-def test_a_table_that_is_ahead_of_what_captures_names_is_put_back(
-    table: str, store: Store, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("table", COMMITS)
+def test_who_dies_at_a_commit_leaves_whole_captures_and_another_run_ends_it(
+    table: str, after: bool, store: Store
 ) -> None:
-    """As of somebody who died after the commit on the table before."""
+    add(store, "one", "a", "b")
+    die(store, change(store, "dead", "b", "c"), table, after=after)
+    is_listed = table == "captures" and after
+    assert shown(store.snapshot()) == (
+        whole(("a", "one"), ("b", "dead"), ("c", "dead")) if is_listed else whole(("a", "one"), ("b", "one"))
+    )
+    assert list(verify(store)) == []
+    assert shown(add(store, "two", "b", "c")) == whole(("a", "one"), ("b", "two"), ("c", "two"))
+    compact(store, hours=-1)
+    assert shown(store.snapshot()) == whole(("a", "one"), ("b", "two"), ("c", "two"))
+    assert len(store.snapshot().everything("errors").to_table()) == 6
+    assert list(verify(store)) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("error", [CommitFailedError("conflict"), DeltaError("timeout"), OSError("reset")])
+@pytest.mark.parametrize("table", COMMITS)
+def test_a_commit_whose_answer_is_lost_is_made_once(
+    table: str, error: Exception, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add(store, "one", "a")
+    for owner, name in ((DeltaTable, "create_write_transaction"), (module, "write_deltalake")):
+        monkeypatch.setattr(owner, name, _ending(getattr(owner, name), table, error, after=True))
+    store.publish(change(store, "two", "a", "b"))
+    assert shown(store.snapshot()) == whole(("a", "two"), ("b", "two"))
+    opened = store.snapshot().table(table)
+    assert opened is not None
+    # One that made it, where it has no row before, and one of each publication.
+    assert opened.version() == 2
+
+
+@pytest.mark.slow
+def test_what_a_run_has_added_it_adds_once(store: Store) -> None:
+    made = change(store, "one", "a")
+    for _ in range(2):
+        store.publish(made)
+        assert shown(store.snapshot()) == whole(("a", "one"))
+    assert len(store.snapshot().everything("errors").to_table()) == 2
+    store.publish(change(store, "one", "b", run=made.run, number=2))
+    assert shown(store.snapshot()) == whole(("a", "one"), ("b", "one"))
+
+
+@pytest.mark.slow
+def test_who_loses_a_commit_looks_again_whether_its_captures_are_as_they_were(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(module, "_PAUSE", 0.001)
     add(store, "one", "a")
-    for mark in ("nothing", "again nothing"):
-        die(store, mark, "b", before=table)
-        assert shown(store.snapshot()) == whole(("a", "one"))
-    assert shown(add(store, "two", "c")) == whole(("a", "one"), ("c", "two"))
+    mine, others = change(store, "mine", "a", "b"), [change(store, "other", "a"), change(store, "other", "c")]
+    asked = []
+
+    def late(snapshot: Snapshot) -> set[str]:
+        asked.append(shown(snapshot)["captures"])
+        if others:
+            Store(store.place.url).publish(others.pop())
+        return {name for name, mark in asked[-1] if name == "a" and mark == "other"}
+
+    assert store.publish(mine, late) == {"a"}
+    assert shown(store.snapshot()) == whole(("a", "other"), ("b", "mine"), ("c", "other"))
+    assert [dict(one).get("a") for one in asked] == ["one", "one", "other"]
 
 
 def test_who_always_loses_says_so(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_PAUSE", 0.0)
     monkeypatch.setattr(module, "_ATTEMPTS", 3)
 
-    def lost(*_: Any) -> None:
+    def lost(*_: Any, **__: Any) -> None:
         raise CommitFailedError("another one")
 
-    monkeypatch.setattr(Store, "_publish", lost)
+    made = change(store, "one", "a")
+    monkeypatch.setattr(module, "write_deltalake", lost)
     with pytest.raises(MsmqWireError, match=r"cannot write .*tables: other runs were faster 3 times"):
-        add(store, "one", "a")
+        store.publish(made)
+
+
+def joined(url: str, read: Callable[[str, list[str]], list[dict[str, Any]]]) -> tuple[int, set[str]]:
+    """Check that each capture has the rows that captures says; return how many there are, and their runs.
+
+    ``read`` gives columns of a table at its latest version. captures is read first.
+    """
+    listed = read(f"{url}/captures", ["capture", "run", "rows"])
+    runs = {row["capture"]: row["run"] for row in listed}
+    assert len(runs) == len(listed)
+    for table in TOLD:
+        rows = read(f"{url}/{table}", ["capture", "run"])
+        found = Counter(row["capture"] for row in rows if runs.get(row["capture"]) == row["run"])
+        assert found == {row["capture"]: dict(row["rows"])[table] for row in listed}
+    return len(listed), set(runs.values())
+
+
+def by_deltalake(url: str, columns: list[str]) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = DeltaTable(url).to_pyarrow_table(columns=columns).to_pylist()
+    return rows
+
+
+def by_polars(url: str, columns: list[str]) -> list[dict[str, Any]]:
+    polars = pytest.importorskip("polars")
+    found: list[dict[str, Any]] = polars.scan_delta(url).select(columns).collect().to_dicts()
+    return found
+
+
+def by_duckdb(url: str, columns: list[str]) -> list[dict[str, Any]]:
+    """Through Arrow: its own reader of Delta is an extension that it loads from elsewhere."""
+    duckdb = pytest.importorskip("duckdb")
+    table = DeltaTable(url).to_pyarrow_dataset()
+    connection = duckdb.connect()
+    connection.register("found", table)
+    rows: list[dict[str, Any]] = (
+        connection.execute(f"SELECT {', '.join(columns)} FROM found").to_arrow_table().to_pylist()
+    )
+    return rows
 
 
 @pytest.mark.slow
-def test_two_publishers_at_once_lose_and_double_nothing(store: Store) -> None:
-    names = [f"{side}{number}" for side in "ab" for number in range(6)]
-    start = threading.Barrier(3)
+@pytest.mark.needs("polars", "duckdb")
+@pytest.mark.parametrize("same", [False, True])
+def test_who_publishes_at_once_loses_and_doubles_nothing_and_any_reader_sees_whole_captures(
+    same: bool, store: Store
+) -> None:
+    names = [f"{side}{number}" for side in "ab" for number in range(3)]
+    add(store, "first", *names[:2])
+    start = threading.Barrier(5)
     problems: list[BaseException] = []
-    seen: list[dict[str, list[tuple[str, str]]]] = []
+    seen: dict[str, set[int]] = {}
     ended = threading.Event()
 
     def guarded(work: Callable[[], None]) -> threading.Thread:
@@ -268,26 +375,46 @@ def test_two_publishers_at_once_lose_and_double_nothing(store: Store) -> None:
 
     def publish(side: str) -> None:
         own = Store(store.place.url)
-        for name in (name for name in names if name.startswith(side)):
-            add(own, "some", name)
+        for name in (name for name in names if same or name.startswith(side)):
+            add(own, "some", *{name, "a0"})
 
-    def read() -> None:
+    def look(read: Callable[[str, list[str]], list[dict[str, Any]]]) -> None:
         while not ended.is_set():
-            seen.append(shown(Store(store.place.url).snapshot()))
+            count, _ = joined(store.place.url, read)
+            seen.setdefault(read.__name__, set()).add(count)
 
-    threads = [guarded(lambda: publish("a")), guarded(lambda: publish("b")), guarded(read)]
-    for thread in threads:
+    writers = [guarded(lambda side=side: publish(side)) for side in "ab"]  # type: ignore[misc]
+    readers = [guarded(lambda read=read: look(read)) for read in (by_deltalake, by_polars, by_duckdb)]  # type: ignore[misc]
+    for thread in (*writers, *readers):
         thread.start()
-    for thread in threads[:2]:
+    for thread in writers:
         thread.join()
     ended.set()
-    threads[2].join()
+    for thread in readers:
+        thread.join()
     assert problems == []
     assert shown(store.snapshot()) == whole(*((name, "some") for name in names))
-    # Nobody sees a part of a capture.
-    assert seen
-    for one in seen:
-        assert one == whole(*one["captures"])
+    assert list(verify(store)) == []
+    assert {len(counts) > 1 for counts in seen.values()} == {True}
+
+
+def test_changes_of_a_table_are_what_was_added_and_what_was_deleted(store: Store) -> None:
+    """The change data feed, for who follows a table."""
+    add(store, "one", "a", "b")
+    add(store, "two", "b")
+    store.forget(lambda _: ["a"])
+    changes = {}
+    for table, text in (("errors", "code"), ("captures", "digest")):
+        feed = DeltaTable(f"{store.place.url}/{table}").load_cdf(0)
+        rows = pa.table(feed).to_pylist()
+        changes[table] = Counter((row["_change_type"], row["capture"], row[text]) for row in rows)
+    one = {("insert", "a", "one"): 1, ("insert", "b", "one"): 1, ("insert", "b", "two"): 1}
+    assert changes["errors"] == dict.fromkeys((*one, ("delete", "a", "one")), 2)
+    assert changes["captures"] == {**one, ("delete", "b", "one"): 1, ("delete", "a", "one"): 1}
+    compact(store, hours=-1)
+    feed = DeltaTable(f"{store.place.url}/errors").load_cdf(0)
+    kinds = Counter(row["_change_type"] for row in pa.table(feed).to_pylist())
+    assert kinds == {"insert": 6, "delete": 4}, "files that are put together change nothing"
 
 
 def older(patch: pytest.MonkeyPatch, table: str, alter: Callable[[pa.Schema], pa.Schema]) -> None:
@@ -300,7 +427,6 @@ def older(patch: pytest.MonkeyPatch, table: str, alter: Callable[[pa.Schema], pa
     def delta(name: str) -> Any:
         return alter(delta_schema(name)) if name == table else delta_schema(name)
 
-    patch.setattr(module, "file_schema", file)
     patch.setattr(module, "delta_schema", delta)
     patch.setattr("msmq_wire.tables.store.table_files.file_schema", file)
 
@@ -332,36 +458,32 @@ def test_a_new_column_is_added_and_nothing_is_written_anew(
     table: str, column: str, member: str | None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     store = Store(str(tmp_path / "older"))
+    made = change(store, "one", "a", run="r")
     with monkeypatch.context() as patch:
         older(patch, table, without(column, member))
         store.make()
-        with TableWriter(store.place, (table,), partitioned=table in TOLD) as writer:
-            if table in TOLD:
-                schema = without(column, member)(file_schema(table))
-                row = {"capture": "a", "time": 0, "rule": "one", "severity": "low", "confidence": "guess"}
-                writer.write(table, pa.RecordBatch.from_pylist([row], schema=schema))
-        files = writer.files
-        store.publish(
-            lambda _: Change(
-                files=files, tables=TOLD, books={"captures": [{"capture": "a", "digest": "one"}]}
-            )
-        )
-        before = on_disk(store, table)
+        if table == "findings":
+            # Rows that were made before there was the column.
+            schema = without(column, member)(table_schemas()[table])
+            row = {"capture": "a", "time": 0, "rule": "one", "severity": "low", "confidence": "guess"}
+            with TableWriter(store.place, (table,), "r") as writer:
+                writer.write(table, pa.RecordBatch.from_pylist([row, row], schema=schema))
+            made.files = [*(file for file in made.files if file.table != table), *writer.files]
+        store.publish(made)
+    before = store.snapshot().files(table)
     after = add(store, "two", "b")
-    assert before <= on_disk(store, table)
+    assert {one.path for one in before} <= {one.path for one in after.files(table)}
     found = after.table(table)
     assert found is not None
     fields = pa.schema(found.schema().to_arrow())
     assert set(fields.names) == set(delta_schema(table).names)
     if member is not None:
         assert member in [one.name for one in fields.field(column).type.value_type]
-    rows = after.dataset(table).to_table().to_pylist()
-    assert {row["capture"] for row in rows} >= {"b"}
-    assert column in rows[0]
-    assert [row["capture"] for row in after.rows("captures", ["capture"]).to_pylist()] in (
-        ["a", "b"],
-        ["b", "a"],
-    )
+    assert shown(after) == whole(("a", "one"), ("b", "two"))
+    # Also where the old rows are written anew.
+    compact(store, hours=-1)
+    assert shown(store.snapshot()) == whole(("a", "one"), ("b", "two"))
+    assert list(verify(store)) == []
 
 
 @pytest.mark.parametrize("table", ["findings", "sources", "captures"])
@@ -377,71 +499,53 @@ def test_a_column_of_another_type_is_refused_in_one_line(
 
     with monkeypatch.context() as patch:
         older(patch, table, number)
-        store.make()
-        store.publish(lambda _: Change(tables=TOLD, books={"sources": [{"capture": "a", "path": "/a"}]}))
+        for name in (*TOLD, "sources", "captures"):
+            store.make(name)
     with pytest.raises(MsmqWireError, match=f"the table {table} is of another version of msmq-wire") as error:
         add(store, "two", "b")
     assert "\n" not in str(error.value)
     assert shown(store.snapshot())["captures"] == []
 
 
-def test_tables_of_before_there_was_a_log_are_refused_by_name(tmp_path: Path) -> None:
-    (tmp_path / "captures").mkdir()
-    (tmp_path / "captures" / "0123456789abcdef.json").write_text("{}")
-    with pytest.raises(MsmqWireError, match=f"{tmp_path} holds tables of an older msmq-wire") as error:
-        Store(str(tmp_path))
-    assert "decode the captures into another folder" in str(error.value)
+@pytest.mark.parametrize("description", [None, "msmq-wire tables 1", LAYOUT.replace("2", "3")])
+def test_tables_of_another_layout_are_refused_in_one_line(description: str | None, tmp_path: Path) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "LAYOUT", description)
+        module.DeltaTable.create(
+            str(tmp_path / "captures"), schema=delta_schema("captures"), description=description
+        )
+    for act in (lambda store: store.snapshot(), lambda store: add(store, "one", "a")):
+        with pytest.raises(
+            MsmqWireError, match="of another version of msmq-wire: run again from the"
+        ) as error:
+            act(Store(str(tmp_path)))
+        assert "\n" not in str(error.value)
 
 
 @pytest.mark.slow
 def test_vacuum_deletes_what_no_commit_names_and_keeps_the_rest(store: Store) -> None:
     add(store, "one", "a", "b")
-    after = add(store, "two", "b", gone=["b"])
-    left = written(store, "nothing", "c")
-    named = {table: {one.path for one in after.files(table)} for table in (*TOLD, "captures", "sources")}
+    store.forget(lambda _: ["b"])
+    left = written(store, "nothing", "a run", "c")
     # A run may be writing what is not named yet.
     assert store.vacuum(1, dry=False) == {}
     would = store.vacuum(0, dry=True)
     assert {f"{one.table}/{one.path}" for one in left} < set(would)
-    assert len(would) == len(left) + 4 + 1
+    assert any("/_change_data/" in path for path in would), "what a follower of changes had a week to read"
     assert all((Path(store.place.path) / path).stat().st_size == size for path, size in would.items())
-    assert all(named[table] < on_disk(store, table) for table in TOLD)
     assert store.vacuum(0, dry=False) == would
-    for table, paths in named.items():
-        assert on_disk(store, table) == paths
-    assert shown(store.snapshot()) == shown(after)
-    assert shown(add(store, "three", "d"))["captures"] == [("a", "one"), ("b", "two"), ("d", "three")]
-
-
-@pytest.mark.slow
-def test_vacuum_leaves_what_is_named_where_another_commit_died_above_it(
-    store: Store,
-) -> None:
-    add(store, "one", "a")
-    die(store, "nothing", "b", before="captures")
-    store.vacuum(0, dry=False)
+    for table in COMMITS:
+        folder = Path(store.place.path) / table
+        there = {one.relative_to(folder).as_posix() for one in folder.rglob("part-*.parquet")}
+        assert there == {one.path for one in store.snapshot().files(table)}
     assert shown(store.snapshot()) == whole(("a", "one"))
-
-
-@pytest.mark.slow
-def test_small_files_of_the_books_become_one(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_MANY", 4)
-    counts = []
-    for number in range(9):
-        snapshot = add(store, "some", f"c{number}")
-        counts.append((len(snapshot.files("captures")), len(snapshot.files("sources"))))
-        assert shown(snapshot) == whole(*((f"c{one}", "some") for one in range(number + 1)))
-    assert counts == [(one, one) for one in (1, 2, 3, 4, 1, 2, 3, 4, 1)]
-    monkeypatch.setattr(module, "_SMALL", 1)
-    for number in range(9, 15):
-        snapshot = add(store, "some", f"c{number}")
-    assert len(snapshot.files("captures")) == 7
+    assert list(verify(store)) == []
 
 
 def test_runs_stand_by_themselves(store: Store) -> None:
     assert store.snapshot().table("runs") is None
     for name in ("one", "two"):
-        store.append("runs", {"name": name, "rows": {"errors": 5}, "damage": []})
+        store.add_run({"name": name, "rows": {"errors": 5}, "damage": []})
     rows = store.snapshot().rows("runs", ["name", "rows"]).to_pylist()
     assert sorted((row["name"], row["rows"]) for row in rows) == [
         ("one", [("errors", 5)]),
@@ -479,39 +583,7 @@ def test_a_full_disk_is_one_line(store: Store, monkeypatch: pytest.MonkeyPatch) 
     with monkeypatch.context() as patch:
         patch.setattr(Place, "make_folder", full)
         with pytest.raises(MsmqWireError, match=r"cannot write .*tables: No space left on device"):
-            store.publish(lambda _: made)
+            store.publish(made)
     assert shown(store.snapshot()) == whole()
-    assert shown(store.publish(lambda _: made)) == whole(("a", "one"))
-
-
-def test_a_file_without_bounds_may_hold_any_capture() -> None:
-    file = StoredFile("x", 1, 1, None, "", "\U0010ffff")
-    assert file.may_hold(["a"])
-
-
-def test_the_runs_are_put_together(store: Store) -> None:
-    for name in "abc":
-        store.append("runs", {"name": name, "rows": {"messages": 1}})
-    store.compact_runs(1 << 20)
-    assert len(store.snapshot().files("runs")) == 1
-    rows = store.snapshot().rows("runs", ["name", "rows"]).to_pylist()
-    assert sorted(row["name"] for row in rows) == ["a", "b", "c"]
-    assert rows[0]["rows"] == [("messages", 1)]
-    version = store.snapshot().latest("runs")
-    store.compact_runs(1 << 20)
-    assert store.snapshot().latest("runs") == version
-
-
-def test_who_puts_runs_together_opens_no_file_elsewhere(store: Store, tmp_path: Path) -> None:
-    for name in "abc":
-        store.append("runs", {"name": name})
-    log = tmp_path / "tables" / "runs" / "_delta_log"
-    # What it says of rows to be left out is in a file that is not there.
-    elsewhere = {"storageType": "p", "pathOrInlineDv": f"file://{tmp_path}/x", "offset": 1}
-    text = (log / f"{3:020}.json").read_text()
-    added = next(json.loads(line) for line in text.splitlines() if '"add"' in line)
-    added["add"]["deletionVector"] = {**elsewhere, "sizeInBytes": 40, "cardinality": 1}
-    (log / f"{4:020}.json").write_text(json.dumps(added))
-    store.compact_runs(1 << 20)
-    names = store.snapshot().rows("runs", ["name"]).column("name").to_pylist()
-    assert {*names} == {"a", "b", "c"}
+    store.publish(made)
+    assert shown(store.snapshot()) == whole(("a", "one"))
