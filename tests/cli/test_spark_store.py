@@ -14,7 +14,6 @@ import typer
 
 from msmq_wire.capture.places import Place
 from msmq_wire.cli.store_options import size_of
-from msmq_wire.tables.store.snapshot import open_table
 from msmq_wire.tables.store.store import Store
 from tests.tables.store.filled_stores import fill
 
@@ -40,13 +39,13 @@ def test_status_is_a_table_and_lines(run: Run, store: Store, tmp_path: Path) -> 
     assert (outcome.status, outcome.err) == (0, "")
     lines = outcome.out.splitlines()
     assert lines[0].startswith(f"{tmp_path / 'out'}: 2 captures, ")
-    assert lines[2].split() == ["table", "rows", "files", "small", "size", "version"]
-    rows = {line.split()[0]: line.split()[1:4] for line in lines[3:] if line}
-    assert rows["messages"] == ["15", "2", "2"]
-    assert rows["calls"] == ["0", "0", "0"]
+    assert lines[2].split() == ["table", "rows", "others", "files", "small", "size", "version"]
+    rows = {line.split()[0]: line.split()[1:5] for line in lines[3:] if line}
+    assert rows["messages"] == ["15", "0", "2", "2"]
+    assert rows["calls"] == ["0", "0", "0", "0"]
     assert "runs" not in rows
     assert lines[-1].startswith("2 captures by version ")
-    store.append("runs", {"name": "x", "captures": 2, "unchanged": 1, "damage": ["y"]})
+    store.add_run({"name": "x", "captures": 2, "unchanged": 1, "damage": ["y"]})
     assert (
         run("spark", "status", tmp_path / "out")
         .out.splitlines()[-1]
@@ -61,19 +60,51 @@ def test_status_in_lines_of_json_says_what_each_is_about(run: Run, store: Store,
     )
     assert [row["about"] for row in rows] == ["table"] * 10 + ["captures"]
     messages = next(row for row in rows if row.get("table") == "messages")
-    assert (messages["rows"], messages["version"], messages["latest"]) == (15, 2, 2)
+    assert (messages["rows"], messages["others"], messages["version"]) == (15, 0, 2)
     assert rows[-1]["captures"] == 2
 
 
 @pytest.mark.slow
-def test_status_says_where_many_files_are_small_and_what_is_not_named(
+def test_status_says_where_many_files_are_small(
     run: Run, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("msmq_wire.cli.commands.spark_status._MANY", 2)
-    open_table(store.place, "messages").restore(1)
     lines = run("spark", "status", tmp_path / "out").out.splitlines()
-    assert "messages stands 1 version above what counts, which no reader sees" in lines
     assert lines[-1] == "many files are small: msmq-wire spark compact puts them together"
+
+
+@pytest.mark.slow
+def test_status_verifies_all_files(run: Run, store: Store, tmp_path: Path) -> None:
+    words = ("spark", "status", tmp_path / "out", "--verify")
+    outcome = run(*words)
+    assert (outcome.status, outcome.err) == (0, "no damage found\n")
+    [path, _] = (tmp_path / "out" / "messages" / one.path for one in store.snapshot().files("messages"))
+    path.unlink()
+    outcome = run(*words)
+    lines = outcome.err.splitlines()
+    assert (outcome.status, len(lines)) == (1, 2)
+    assert lines[0] == f"msmq-wire: messages/{path.parent.name}/{path.name} is not there"
+    assert lines[1].startswith("msmq-wire: messages has 0 rows of ")
+    outcome = run(*words, "--format", "jsonl")
+    found = [json.loads(line) for line in outcome.out.splitlines()]
+    assert [one["what"] for one in found if one["about"] == "damage"] == [
+        line.removeprefix("msmq-wire: ") for line in lines
+    ]
+    assert outcome.status == 1
+
+
+@pytest.mark.slow
+def test_compact_says_what_was_put_together(run: Run, store: Store, tmp_path: Path) -> None:
+    fill(tmp_path / "out", DEMO)
+    words = ("spark", "compact", "--tables", tmp_path / "out")
+    outcome = run(*words)
+    assert (outcome.status, outcome.out) == (0, "")
+    assert "messages: 3 files were put together" in outcome.err
+    assert outcome.err.splitlines()[-1].split()[0] == "17"
+    assert run(*words, "--quiet") == (0, "", "")
+    assert run(*words).err == "nothing to put together\n"
+    outcome = run(*words, "--older-than", "0")
+    assert captures(store) == [str(DEMO), str(OTHER)]
 
 
 @pytest.mark.slow
@@ -129,7 +160,7 @@ def test_export_says_what_it_copied(run: Run, store: Store, tmp_path: Path) -> N
     [
         ("status", "TABLES"),
         ("forget", "x", "--tables", "TABLES"),
-        pytest.param(("compact", "--tables", "TABLES"), marks=pytest.mark.needs("pyspark")),
+        ("compact", "--tables", "TABLES"),
         ("vacuum", "--tables", "TABLES"),
         ("export", "--tables", "TABLES", "--to", "copy"),
     ],
@@ -153,7 +184,7 @@ def test_where_no_tables_are_one_line_says_so(run: Run, tmp_path: Path, words: t
             ["compact", "--tables", "x", "--target-size", "big"],
             "Invalid value for --target-size: big is no size",
         ),
-        (["compact", "--tables", "x", "--driver-memory", "big"], "Invalid value for --driver-memory: big"),
+        (["compact", "--tables", "x", "--older-than", "-1"], "--older-than"),
         (["forget", "--tables", "x"], "Missing argument 'CAPTURE...'"),
         (["forget", "x"], "Missing option '--tables'"),
         (["vacuum", "--tables", "x", "--older-than", "-1"], "--older-than"),
@@ -188,20 +219,21 @@ def test_help_and_usage_load_nothing_and_what_is_missing_is_named(tmp_path: Path
 
 
 @pytest.mark.slow
-def test_no_command_but_compact_needs_spark(run: Run, store: Store, tmp_path: Path) -> None:
+def test_no_command_that_keeps_tables_needs_spark(run: Run, store: Store, tmp_path: Path) -> None:
     source = (
         "import sys; sys.modules['pyspark'] = None\n"
         "from msmq_wire.cli.app import main\n"
         f"tables = {str(tmp_path / 'out')!r}\n"
         "statuses = [main(['spark', *words]) for words in (['status', tables], "
         f"['forget', {str(DEMO)!r}, '--tables', tables], ['vacuum', '--tables', tables], "
+        "['compact', '--tables', tables], "
         "['export', '--tables', tables, '--to', 'copy'])]\n"
         "print(statuses, 'py4j' in sys.modules)"
     )
     done = subprocess.run(
         [sys.executable, "-c", source], capture_output=True, text=True, timeout=120, check=False, cwd=tmp_path
     )
-    assert done.stdout.splitlines()[-1] == "[0, 0, 0, 0] False", done.stderr
+    assert done.stdout.splitlines()[-1] == "[0, 0, 0, 0, 0] False", done.stderr
 
 
 SECRET = "c2VjcmV0"
