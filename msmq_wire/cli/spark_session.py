@@ -33,7 +33,7 @@ Master = Annotated[
     typer.Option(
         "--master",
         metavar="URL",
-        help="The cluster, as spark://host:7077; by default all cores of this machine.",
+        help="The cluster, as spark://host:7077 or sc://host:15002; by default all cores of this machine.",
         show_default=False,
     ),
 ]
@@ -75,8 +75,9 @@ def running_session(
     from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # it has no stubs
     from pyspark import SparkContext
     from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
 
-    mine = SparkContext._active_spark_context is None
+    mine = SparkContext._active_spark_context is None and SparkSession.getActiveSession() is None
     # Both libraries log what they raise, with whole stacks.
     logged = logging.root.manager.disable
     logging.disable(logging.CRITICAL)

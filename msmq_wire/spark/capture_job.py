@@ -111,6 +111,14 @@ class TaskResult(msgspec.Struct, frozen=True):
     entries: list[Entry]
     files: list[WrittenFile]
 
+    def measures(self) -> dict[str, int]:
+        """Frames and bytes that were read, and rows of errors that were written."""
+        return {
+            "frames": sum(entry.frames for entry in self.entries),
+            "bytes": sum(entry.length for entry in self.entries),
+            "errors": sum(entry.rows.get("errors", 0) for entry in self.entries),
+        }
+
 
 def decode_captures(todo: Sequence[CaptureTask], plan: JobPlan) -> TaskResult:
     """Write the tables of captures into files that they share."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import partial
@@ -19,7 +20,8 @@ from msgspec.structs import replace
 
 from msmq_wire.capture.listing import captures_of, list_files
 from msmq_wire.errors import CaptureError, MsmqWireError
-from msmq_wire.spark.capture_job import CaptureTask, JobPlan, decode_captures
+from msmq_wire.records.tree.value_text import count_text
+from msmq_wire.spark.capture_job import CaptureTask, JobPlan, TaskResult, decode_captures
 from msmq_wire.spark.group_job import decode_groups
 from msmq_wire.spark.planning import (
     files_again,
@@ -30,7 +32,7 @@ from msmq_wire.spark.planning import (
 from msmq_wire.spark.publishing import JobRun, Publisher, plain_value
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.task_rows import bundles
-from msmq_wire.spark.tasks import finished
+from msmq_wire.spark.tasks import core_count, finished
 from msmq_wire.tables.store.store import Store
 from msmq_wire.tables.table_schemas import TABLES
 
@@ -95,7 +97,8 @@ def run_job(
     warnings = () if again else tuple(warnings_about(snapshot, listing.files, plan, work))
     for text in warnings:
         warn(text)
-    publisher = Publisher(store, plan, tell)
+    observed: Counter[str] = Counter()
+    publisher = Publisher(store, plan, lambda text: tell(f"{text}, {observed_text(observed)}"))
     for _ in range(_ROUNDS):
         plan = publisher.begin(work, snapshot)
         if options.scope == "group":
@@ -103,7 +106,10 @@ def run_job(
                 publisher.take(decode_groups(spark, wave, plan))
         else:
             parts = _parts(spark, work.todo, options)
-            for done in finished(spark, parts, partial(decode_captures, plan=plan)):
+            decode = partial(decode_captures, plan=plan)
+            for done in finished(
+                spark, parts, decode, title="decode captures", measure=TaskResult.measures, observed=observed
+            ):
                 publisher.take(done)
         publisher.flush()
         publisher.copies(work.copies)
@@ -125,10 +131,22 @@ def _absolute(path: str) -> str:
 
 
 def _parts(spark: SparkSession, todo: Sequence[CaptureTask], options: ReadOptions) -> list[list[CaptureTask]]:
-    """What a task decodes each: some captures for every core, but few enough files for all of them."""
-    costs = [one.capture.size + _SMALL for one in todo]
-    most = sum(costs) // (_EACH * spark.sparkContext.defaultParallelism)
-    return bundles(todo, costs, min(max(most, _LEAST), options.split_bytes), opening=0)
+    """What a task decodes each: some captures for every core, but few enough files for all of them.
+
+    The largest come first: one that began last would keep one core at work alone.
+    """
+    if not todo:
+        return []
+    by_size = sorted(todo, key=lambda one: -one.capture.size)
+    costs = [one.capture.size + _SMALL for one in by_size]
+    most = sum(costs) // (_EACH * core_count(spark))
+    return bundles(by_size, costs, min(max(most, _LEAST), options.split_bytes), opening=0)
+
+
+def observed_text(observed: Counter[str]) -> str:
+    """What Spark observed of the tasks that ended, in words."""
+    text = count_text(observed["frames"], "frame")
+    return f"{text}, {count_text(observed['errors'], 'error')}" if observed["errors"] else text
 
 
 def _waves(

@@ -1,4 +1,4 @@
-"""A Spark session on this machine alone, and a clear word when it cannot be had.
+"""The Spark session, classic or Connect, and a clear word when it cannot be had.
 
 The rule kept here: under spark-submit nothing is set that the submitter sets; what must be set before the JVM
 starts is set before.
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _BATCH_BYTES = str(16 << 20)
 _GATEWAY = "PYSPARK_GATEWAY_PORT"
+_REMOTE = "SPARK_REMOTE"
+_CONNECT = "sc://"
 _CALLED = re.compile(r"An error occurred while calling \S+\s*:?\s*")
 _CLASS = re.compile(r"(?<![\w$.])(?:[a-z_][\w$]*\.)+[\w$]+: ")
 _RAISED = re.compile(r"^[A-Za-z_][\w.]*(?:: .*)?$", re.MULTILINE)
@@ -65,13 +67,19 @@ def spark_problem(error: Exception) -> str:
 
 
 def session(
-    *, master: str | None = None, driver_memory: str | None = None, name: str = "msmq-wire"
+    *,
+    master: str | None = None,
+    driver_memory: str | None = None,
+    name: str = "msmq-wire",
+    ui: bool = False,
 ) -> SparkSession:
     """Return the running session, that of spark-submit, or a new one; the data sources are registered.
 
-    ``master`` is by default ``local[*]``: all cores of this machine. ``driver_memory`` counts only if no JVM
-    runs yet; neither counts, nor ``name``, where a session runs or spark-submit makes it. Raises
-    MsmqWireError without pyspark or without Java 17, and where Spark does not start.
+    ``master`` is by default ``local[*]``: all cores of this machine. With ``sc://host:port``, or SPARK_REMOTE
+    in the environment, it is a session of Spark Connect. ``driver_memory`` counts only if no JVM runs yet;
+    no argument counts where a session runs or spark-submit makes it. ``ui`` shows Spark's UI of a session on
+    this machine (``spark.sparkContext.uiWebUrl``); that of a cluster is always there. Raises MsmqWireError
+    without pyspark or without Java 17, and where Spark does not start.
     """
     try:
         from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # it has no stubs
@@ -83,6 +91,11 @@ def session(
     spark = SparkSession.getActiveSession()
     if spark is None and (SparkContext._active_spark_context is not None or is_submitted()):
         spark = SparkSession.builder.getOrCreate()
+    if spark is None and ((master or "").startswith(_CONNECT) or (master is None and _REMOTE in os.environ)):
+        try:
+            spark = SparkSession.builder.remote(master or os.environ[_REMOTE]).getOrCreate()
+        except (PySparkException, ValueError) as error:
+            raise MsmqWireError(f"Spark Connect is not reached: {spark_problem(error)}") from None
     if spark is None:
         problem = java_problem() if SparkContext._gateway is None else None
         if problem is not None:
@@ -92,7 +105,7 @@ def session(
         log = Path(work) / "java.log"
         try:
             with _output_to(log):
-                spark = _started(master or "local[*]", driver_memory, name, work)
+                spark = _started(master or "local[*]", driver_memory, name, work, ui)
         except (Py4JError, PySparkException) as error:
             said = _error_in(log) or spark_problem(error)
             raise MsmqWireError(f"Spark does not start: {said}") from None
@@ -102,7 +115,7 @@ def session(
     return spark
 
 
-def _started(master: str, driver_memory: str | None, name: str, work: str) -> SparkSession:
+def _started(master: str, driver_memory: str | None, name: str, work: str, ui: bool) -> SparkSession:
     from pyspark.sql import SparkSession
 
     # Workers run their own python3 otherwise, which need not have what this one has.
@@ -110,7 +123,6 @@ def _started(master: str, driver_memory: str | None, name: str, work: str) -> Sp
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(name).master(master)
     settings = {
-        "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",
         "spark.sql.warehouse.dir": os.path.join(work, "warehouse"),
@@ -120,6 +132,7 @@ def _started(master: str, driver_memory: str | None, name: str, work: str) -> Sp
     if master.startswith("local"):
         # On a cluster the other machines must reach the driver.
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+        settings["spark.ui.enabled"] = str(ui).lower()
         settings["spark.local.dir"] = os.path.join(work, "local")
         settings["spark.driver.host"] = "127.0.0.1"
         settings["spark.driver.bindAddress"] = "127.0.0.1"

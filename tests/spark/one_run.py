@@ -14,11 +14,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it has no stubs
 from deltalake import DeltaTable
 
 from msmq_wire.capture.places import Place
+from msmq_wire.spark import tasks
 from msmq_wire.spark.job import DEFAULT_TABLES, run_job
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.tables.store import store
@@ -37,43 +39,15 @@ STEPS = {
 """What is wrapped, by the name of the step."""
 
 
-class Tasks:
-    """In place of what Spark makes of a list: each part is a task, done when it is asked for."""
-
-    def __init__(self, parts: Sequence[Any]) -> None:
-        self._parts = parts
-
-    def foreach(self, task: Callable[[Any], Any]) -> None:
-        for one in self._parts:
-            task(one)
-
-    def map(self, task: Callable[[Any], Any]) -> Tasks:
-        return Tasks([task(one) for one in self._parts])
-
-    def collect(self) -> list[Any]:
-        return list(self._parts)
-
-
-class Added:
-    """In place of an accumulator of lists."""
-
-    def __init__(self, value: list[Any]) -> None:
-        self.value = value
-
-    def add(self, more: list[Any]) -> None:
-        self.value.extend(more)
+def one_after_the_other(spark: Any, parts: Sequence[Any], task: Any, measure: Any) -> Any:
+    """In place of `msmq_wire.spark.tasks.run_wave`: every part is done here."""
+    return [task(one) for one in parts], {}
 
 
 def no_java() -> Any:
     """What the job needs of a session, in this process."""
-    context = SimpleNamespace(
-        defaultParallelism=2,
-        parallelize=lambda parts, count: Tasks(parts),
-        accumulator=lambda value, kind: Added(value),
-        setJobGroup=lambda *names, **more: None,
-        cancelJobGroup=lambda name: None,
-    )
-    return SimpleNamespace(sparkContext=context)
+    tasks.run_wave = one_after_the_other
+    return SimpleNamespace(sparkContext=Mock(defaultParallelism=2))
 
 
 def run(

@@ -9,10 +9,11 @@ import pickle
 import shutil
 import struct
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import msgspec
 import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it has no stubs
@@ -24,6 +25,7 @@ from msmq_wire.capture.listing import Capture, CaptureFile, captures_of, list_fi
 from msmq_wire.capture.source import read_frames
 from msmq_wire.errors import CaptureError, MsmqWireError
 from msmq_wire.spark import job, publishing
+from msmq_wire.spark import tasks as spark_tasks
 from msmq_wire.spark.capture_job import TaskResult
 from msmq_wire.spark.job import DEFAULT_TABLES, run_job
 from msmq_wire.spark.publishing import JobRun
@@ -45,58 +47,21 @@ FOLDERS = (FIXTURES / "captures", FIXTURES / "rpc_captures")
 Visible = dict[str, list[str]]
 
 
-class Total:
-    """In place of an accumulator: tasks of this process add to the one of the driver, pickled."""
-
-    def __init__(self, value: Any, param: Any) -> None:
-        self.value = value
-        self._param = param
-
-    def __reduce__(self) -> Any:
-        _TOTALS[id(self)] = self
-        return _total, (id(self),)
-
-    def add(self, value: Any) -> None:
-        self.value = self._param.addInPlace(self.value, pickle.loads(pickle.dumps(value)))
-
-
-_TOTALS: dict[int, Total] = {}
-
-
-def _total(key: int) -> Total:
-    return _TOTALS[key]
-
-
-class Tasks:
-    """In place of what Spark makes of a list: every part is a task, with what goes to it pickled."""
-
-    def __init__(self, parts: Sequence[Any]) -> None:
-        self._parts = parts
-
-    def map(self, task: Callable[[Any], Any]) -> Tasks:
-        return Tasks(
-            [pickle.loads(pickle.dumps(task(pickle.loads(pickle.dumps(one))))) for one in self._parts]
-        )
-
-    def foreach(self, task: Callable[[Any], Any]) -> None:
-        for one in self._parts:
-            pickle.loads(pickle.dumps(task))(pickle.loads(pickle.dumps(one)))
-
-    def collect(self) -> list[Any]:
-        return list(self._parts)
+def one_after_the_other(spark: Any, parts: Sequence[Any], task: Any, measure: Any) -> Any:
+    """In place of `msmq_wire.spark.tasks.run_wave`: every part here, with what goes to it pickled."""
+    results = [pickle.loads(pickle.dumps(task))(pickle.loads(pickle.dumps(one))) for one in parts]
+    sums: Counter[str] = Counter()
+    for one in results if measure is not None else ():
+        sums.update(measure(one))
+    return [pickle.loads(pickle.dumps(one)) for one in results], sums
 
 
 @pytest.fixture
-def one_process() -> Any:
-    """A session that runs tasks at once: what scope file needs of Spark."""
-    context = SimpleNamespace(
-        defaultParallelism=2,
-        parallelize=lambda parts, count: Tasks(parts),
-        accumulator=Total,
-        setJobGroup=lambda *_, **more: None,
-        cancelJobGroup=lambda group: None,
-    )
-    return SimpleNamespace(sparkContext=context)
+def one_process() -> Iterator[Any]:
+    """A session that runs tasks in this process: what the job needs of Spark."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(spark_tasks, "run_wave", one_after_the_other)
+        yield SimpleNamespace(sparkContext=Mock(defaultParallelism=2))
 
 
 def options_of(*paths: Path, **options: Any) -> ReadOptions:
@@ -577,7 +542,8 @@ def test_a_run_says_how_far_it_is_by_captures_and_bytes(
     )
     size = DEMO.stat().st_size
     assert reported == [
-        f"{n} of 2 captures, {n * size / 1e3:.1f} kB of {2 * size / 1e3:.1f} kB" for n in (1, 2)
+        f"{n} of 2 captures, {n * size / 1e3:.1f} kB of {2 * size / 1e3:.1f} kB, {n * 25} frames"
+        for n in (1, 2)
     ]
 
 
