@@ -41,7 +41,7 @@ from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.session import session
 folder, output, tables = sys.argv[1:]
 spark = session(master="local[2]", driver_memory="1g")
-options = ReadOptions(paths=(folder,), scope="group")
+options = ReadOptions(paths=(folder,))
 run = run_job(spark, output, options, tables=tables.split(","))
 print(dict(run.rows), run.frames, run.damage)
 spark.stop()

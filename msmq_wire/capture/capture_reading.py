@@ -6,13 +6,14 @@ file gives exactly what `read_capture` gives, and rotated files give what one fi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 from msmq_wire.capture.batch_builder import batch_of
 from msmq_wire.capture.chunks import ChunkDecoder
+from msmq_wire.capture.content_digest import ContentHash, FileDigest
 from msmq_wire.capture.index import Array, Chunk, interfaces_of, read_chunks
 from msmq_wire.capture.listing import Capture, CaptureFile, open_file, open_source
 from msmq_wire.capture.packet_batch import PacketBatch
@@ -21,6 +22,8 @@ from msmq_wire.capture.splits import clocks, index_file
 from msmq_wire.errors import CaptureError
 from msmq_wire.reassembly.bulk import gather
 from msmq_wire.records.finder import PacketFinder
+from msmq_wire.records.joined_capture import JoinedCapture
+from msmq_wire.records.record import Record
 from msmq_wire.rpc.pdu_protection import Negotiator
 
 _SLACK = 64
@@ -62,18 +65,32 @@ class Numbering:
 class _Cursor:
     """Where a file is read: the chunk, the times so far of its frames, and the first frame not taken."""
 
-    def __init__(self, file: CaptureFile, base: int, chunk_bytes: int) -> None:
+    def __init__(
+        self, file: CaptureFile, base: int, chunk_bytes: int, lengths: Iterable[int] | None = None
+    ) -> None:
         self.path = file.path
         self.base = base
         self.count = 0
+        self.digest: FileDigest | None = None
         self._source = open_source(file.path)
+        self._hash = None if lengths is None else ContentHash(self._source, lengths)
         self._chunks = self._read(chunk_bytes)
         self.over = False
         self._clock = 0
 
     def _read(self, chunk_bytes: int) -> Iterator[Chunk]:
         with self._source as source:
-            yield from read_chunks(source.window(), chunk_bytes, source.losses)
+            window = source.window if self._hash is None else self._hash.window
+            try:
+                yield from read_chunks(window(), chunk_bytes, source.losses)
+            except CaptureError:
+                self._finish_hash()
+                raise
+            self._finish_hash()
+
+    def _finish_hash(self) -> None:
+        if self._hash is not None:
+            self.digest = self._hash.finish()
 
     def advance(self) -> bool:
         """Go to the next chunk; False at the end of the file."""
@@ -105,6 +122,11 @@ class _Cursor:
 class CaptureReading:
     """Reads one capture; iterate once.
 
+    The files in ``marks`` are hashed as they are read: ``digests`` has their contents by path, with marks at
+    those lengths, once they were read to their end.
+
+    ``name`` is that of the capture, as its records have it.
+
     ``damage`` are the files that ended early and those that could not be opened, ``numbering`` says which
     frame is which, ``frames`` counts them. ``finder`` has the counts of what was understood and skipped.
     """
@@ -118,18 +140,25 @@ class CaptureReading:
         ports: frozenset[int] = frozenset(),
         streams: bool = False,
         negotiator: Negotiator | None = None,
+        marks: Mapping[str, Iterable[int]] | None = None,
     ) -> None:
         self.capture = capture
         self.damage: list[Damage] = []
+        self.digests: dict[str, FileDigest] = {}
         self.numbering = Numbering()
         self.frames = 0
-        self._cut = self._snapped = self._dropped = 0
-        self._filters: dict[str, None] = {}
+        self._marks = marks or {}
+        self._losses = _Losses()
+        self._ended: list[tuple[str, _Losses, list[Damage]]] = []
         self._latest: _Cursor | None = None
         self._wanted = wanted
         self._chunk_bytes = chunk_bytes
         self._streams = streams
-        self.finder = PacketFinder(capture=capture.name, ports=ports, negotiator=negotiator)
+        self._joined: JoinedCapture | None = None
+        if capture.in_turn and len(capture.files) > 1:
+            self._joined = JoinedCapture([file.path for file in capture.files], name=capture.name)
+        self.name = self._joined or capture.name
+        self.finder = PacketFinder(capture=self.name, ports=ports, negotiator=negotiator)
 
     def __iter__(self) -> Iterator[PacketBatch]:
         """Yield what is complete; the last batch holds what was left open, and the damage."""
@@ -139,25 +168,44 @@ class CaptureReading:
     def _batches(self) -> Iterator[PacketBatch]:
         chunks = ChunkDecoder(self.finder)
         for chunk in self.chunks():
-            yield chunks.take(chunk, self.capture.name)
+            yield from self._ends()
+            yield chunks.take(chunk, self.name)
+        yield from self._ends()
         items = list(self.finder.finish())
-        for lack in self.finder.lacks(self._dropped, self._filters, self._cut, self._snapped):
+        if not self.capture.in_turn:
             # It is about all files; the first one stands for them.
-            self.numbering.owned[lack.id] = self.capture.files[0].path
-            items.append(lack)
-        for one in self.damage:
-            error = self.finder.file_error(one.reason, one.offset)
-            self.numbering.owned[error.id] = one.path
-            items.append(error)
+            items += self._reported(self.capture.files[0].path, self._losses, self.damage)
         if items:
-            yield batch_of(self.capture.name, items)
+            yield batch_of(self.name, items)
+
+    def _ends(self) -> Iterator[PacketBatch]:
+        """What is known of files that ended, where each is told of by itself."""
+        ended, self._ended = self._ended, []
+        for path, losses, damage in ended:
+            items = self._reported(path, losses, damage)
+            if items:
+                yield batch_of(self.name, items)
+
+    def _reported(self, path: str, losses: _Losses, damage: Iterable[Damage]) -> list[Record]:
+        lacks = self.finder.lacks(losses.dropped, losses.filters, losses.cut, losses.snapped)
+        for lack in lacks:
+            self._own(lack, path)
+        for one in damage:
+            error = self.finder.file_error(one.reason, one.offset)
+            self._own(error, one.path)
+            lacks.append(error)
+        return lacks
+
+    def _own(self, record: Record, path: str) -> None:
+        self.numbering.owned[record.id] = path
+        if self._joined is not None:
+            self._joined.own(record.id, path)
 
     def chunks(self) -> Iterator[Chunk]:
         """Yield the frames that are wanted; a chunk is used up before the next one is asked for."""
         for chunk in self._merged():
             self.frames += len(chunk)
-            cut, snapped = chunk.cut()
-            self._cut, self._snapped = self._cut + cut, max(self._snapped, snapped)
+            self._losses.take_chunk(chunk)
             if self._wanted is not None:
                 chunk = chunk.select(np.flatnonzero(self._wanted(chunk)))
             if len(chunk):
@@ -172,7 +220,7 @@ class CaptureReading:
                     self._open(waiting.pop(0), active)
                     continue
                 until = min(cursor.end for cursor in active)
-                if waiting and (waiting[0].first_time or 0) < until:
+                if waiting and not self.capture.in_turn and (waiting[0].first_time or 0) < until:
                     self._open(waiting.pop(0), active)
                     continue
                 yield _turn(active, until)
@@ -185,13 +233,15 @@ class CaptureReading:
     def _open(self, file: CaptureFile, active: list[_Cursor]) -> None:
         base = self._base()
         self.numbering.add(file.path, base)
+        if self._joined is not None:
+            self._joined.begin(file.path, base)
         if file.error is not None:
-            self.damage.append(Damage(file.path, file.error, 0))
+            self._end(file.path, Damage(file.path, file.error, 0))
             return
         try:
-            cursor = _Cursor(file, base, self._chunk_bytes)
+            cursor = _Cursor(file, base, self._chunk_bytes, self._marks.get(file.path))
         except CaptureError as error:
-            self.damage.append(Damage(file.path, error.message, error.offset))
+            self._end(file.path, Damage(file.path, error.message, error.offset))
             return
         self._latest = cursor
         active.append(cursor)
@@ -206,17 +256,40 @@ class CaptureReading:
         return latest.base + count
 
     def _advance(self, cursor: _Cursor, active: list[_Cursor]) -> None:
+        damage: Damage | None = None
         try:
-            more = cursor.advance()
+            if cursor.advance():
+                return
         except CaptureError as error:
-            self.damage.append(Damage(cursor.path, error.message, error.offset))
-            more = False
-        if not more:
-            self._dropped += cursor.losses.dropped
-            self._filters |= cursor.losses.filters
-            cursor.close()
-            cursor.over = True
-            active.remove(cursor)
+            damage = Damage(cursor.path, error.message, error.offset)
+        self._losses.dropped += cursor.losses.dropped
+        self._losses.filters |= cursor.losses.filters
+        if cursor.digest is not None:
+            self.digests[cursor.path] = cursor.digest
+        cursor.close()
+        cursor.over = True
+        active.remove(cursor)
+        self._end(cursor.path, damage)
+
+    def _end(self, path: str, damage: Damage | None) -> None:
+        """Note that a file is read, as far as it can be."""
+        found = [] if damage is None else [damage]
+        self.damage += found
+        if self.capture.in_turn:
+            self._ended.append((path, self._losses, found))
+            self._losses = _Losses()
+
+
+class _Losses:
+    """What files lack, as far as they are read."""
+
+    def __init__(self) -> None:
+        self.cut = self.snapped = self.dropped = 0
+        self.filters: dict[str, None] = {}
+
+    def take_chunk(self, chunk: Chunk) -> None:
+        cut, snapped = chunk.cut()
+        self.cut, self.snapped = self.cut + cut, max(self.snapped, snapped)
 
 
 def _turn(active: Sequence[_Cursor], until: int) -> Chunk:

@@ -21,13 +21,15 @@ import msgspec
 
 from msmq_wire.capture.opened_file import OpenedFile, opened, reason_of
 from msmq_wire.capture.places import Place, input_path, is_there
+from msmq_wire.capture.rings import rings
 from msmq_wire.capture.source import Source
 from msmq_wire.errors import CaptureError
+from msmq_wire.records.joined_capture import joined_name
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileInfo  # type: ignore[import-untyped]  # it has no stubs
 
-Scope: TypeAlias = Literal["file", "group"]
+Scope: TypeAlias = Literal["ring", "file", "group"]
 
 _CAPTURE_NAME = re.compile(r"\.(?:pcap|pcapng|cap|dmp)[0-9]*(?:\.(?:gz|bz2|xz|zst))?\Z", re.IGNORECASE)
 """Names that are taken for captures in a folder: those of tcpdump -C, which end in a number, too."""
@@ -63,11 +65,14 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
 class Capture(msgspec.Struct, frozen=True, kw_only=True):
     """Files that are one capture, in the order of their first frames.
 
-    ``name`` is the path of the file (scope ``file``) or of the folder (scope ``group``).
+    ``name`` is the path of the file, of a ring what the command line calls it, or the path of the folder
+    (scope ``group``). ``in_turn`` says that the files are read one after the other, as those of a ring are;
+    others may overlap in time.
     """
 
     name: str
     files: tuple[CaptureFile, ...]
+    in_turn: bool = False
 
     @property
     def size(self) -> int:
@@ -218,13 +223,16 @@ def has_changed(file: CaptureFile) -> bool:
 
 
 def captures_of(files: Sequence[CaptureFile], scope: Scope) -> list[Capture]:
-    """Put files together: every file is a capture (``file``), or all files of a folder are one (``group``).
+    """Put files together: those that follow each other in time (``ring``), none (``file``), or all files of a
+    folder (``group``).
 
-    The files of a folder that belong together must be known with the times of their first frames, so with
-    ``group`` each is opened.
+    The times of files must be known: with ``ring`` those are opened whose names differ in nothing but digits,
+    with ``group`` all.
     """
     if scope == "file":
         return [Capture(name=file.path, files=(file,)) for file in files]
+    if scope == "ring":
+        return _rings(files)
     folders: dict[str, list[CaptureFile]] = {}
     with ThreadPoolExecutor(_LISTERS) as pool:
         for file in pool.map(_dated, files):
@@ -232,6 +240,16 @@ def captures_of(files: Sequence[CaptureFile], scope: Scope) -> list[Capture]:
     return [
         Capture(name=name, files=tuple(sorted(inside, key=lambda one: (one.first_time or 0, one.path))))
         for name, inside in folders.items()
+    ]
+
+
+def _rings(files: Sequence[CaptureFile]) -> list[Capture]:
+    known = {file.path: file for file in files}
+    with ThreadPoolExecutor(_LISTERS) as pool:
+        found = rings(list(known), opener=open_file, each=pool.map)
+    return [
+        Capture(name=joined_name(ring), files=tuple(known[path] for path in ring), in_turn=True)
+        for ring in found
     ]
 
 

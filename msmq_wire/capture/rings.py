@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 import re
-import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import pairwise
 from struct import Struct, error
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from msmq_wire.capture.opened_file import OpenedFile, Opener, open_local
 from msmq_wire.capture.pcap import Frame, Window, read_header, read_pcap
 from msmq_wire.capture.pcapng import ENHANCED_PACKET, PCAPNG_MAGIC, Blocks, read_pcapng
 from msmq_wire.capture.source import Source
@@ -38,8 +39,18 @@ class TimeSpan(NamedTuple):
     last: int
 
 
-def rings(files: Sequence[str]) -> list[tuple[str, ...]]:
+def family_of(file: str) -> tuple[str, str]:
+    """The folder, and the name without its digits: files of one capture have both in common."""
+    folder, name = os.path.split(file)
+    return folder, _DIGITS.sub("", name)
+
+
+def rings(
+    files: Sequence[str], *, opener: Opener = open_local, each: Callable[..., Iterable[Any]] = map
+) -> list[tuple[str, ...]]:
     """The files that are one capture, each such capture where the first of its files is named.
+
+    ``opener`` opens them to be read at both ends; ``each`` is `map`, or does several at once.
 
     Files are one capture where they lie in one folder, their names differ in nothing but digits, no two of
     them overlap in time, and none starts more than a day after the one before ended. Files of one capture
@@ -48,13 +59,13 @@ def rings(files: Sequence[str]) -> list[tuple[str, ...]]:
     families: dict[tuple[str, str], list[str]] = {}
     for file in files:
         if file != "-":
-            folder, name = os.path.split(file)
-            families.setdefault((folder, _DIGITS.sub("", name)), []).append(file)
+            families.setdefault(family_of(file), []).append(file)
     found: dict[str, tuple[str, ...]] = {}
     for family in families.values():
         if len(family) == 1 or len(set(family)) < len(family):
             continue
-        spans = {file: span for file in family if (span := span_of(file)) is not None}
+        found_spans = zip(family, each(partial(span_of, opener=opener), family), strict=True)
+        spans = {file: span for file, span in found_spans if span is not None}
         for ring in _runs(spans):
             found.update(dict.fromkeys(ring, ring))
     reported: list[tuple[str, ...]] = []
@@ -88,19 +99,18 @@ def _overlap(one: TimeSpan, other: TimeSpan) -> bool:
     return shared > 0 and shared > min(SECOND, (min(one.last, other.last) - one.first) // _OVERLAP)
 
 
-def span_of(path: str) -> TimeSpan | None:
+def span_of(path: str, opener: Opener = open_local) -> TimeSpan | None:
     """The times of the first and the last frame of a regular file; None where they cannot be known.
 
     Of a file that is not packed a MiB is read at each end.
     """
     try:
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            return None
-        with Source(path) as source:
+        with opener(path) as file:
+            source = Source(file)
             window = source.window()
             window.more(0, _ENDS)
             head = window.buffer
-            tail, at = _tail(path, source, window)
+            tail, at = _tail(file, source, window)
         first = next((frame.time for frame in _frames(head) if frame.time), None)
         last = _last_time(head, tail, at)
     except (OSError, ValueError, error, CaptureError):
@@ -108,14 +118,13 @@ def span_of(path: str) -> TimeSpan | None:
     return None if first is None or last is None or last < first else TimeSpan(first, last)
 
 
-def _tail(path: str, source: Source, window: Window) -> tuple[bytes, int]:
+def _tail(file: OpenedFile, source: Source, window: Window) -> tuple[bytes, int]:
     """The last bytes of a capture, unpacked, and the place of the first of them."""
     size = source.total or 0
     if not source.compressed:
         at = max(0, size - _ENDS) & ~3
-        with open(path, "rb") as file:
-            file.seek(at)
-            return file.read(), at
+        file.seek(at)
+        return file.read(), at
     kept, at = b"", window.start
     try:
         for chunk in window.rest():

@@ -22,6 +22,8 @@ from msmq_wire.errors import CaptureError
 
 CaptureSource = str | os.PathLike[str] | BinaryIO
 
+_FIRST = 1 << 14
+"""Bytes of the first read: who looks at the head of a file far away pays for them."""
 _CHUNK = 1 << 20
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
@@ -171,17 +173,19 @@ class Source:
     def _read(self) -> Iterator[bytes]:
         # read1 gives what a pipe has now; read would wait for a full chunk.
         read: Callable[[int], object] = getattr(self._file, "read1", self._file.read)
+        size = _FIRST
         while True:
             if self.before_read is not None:
                 self.before_read()
             try:
-                chunk = read(_CHUNK)
+                chunk = read(size)
             except (OSError, ValueError, EOFError) as error:
                 raise CaptureError(f"cannot read {self.name}: {reason_of(error)}") from error
             if not isinstance(chunk, (bytes, bytearray, memoryview)):
                 raise CaptureError(f"cannot read {self.name}: it is not a blocking binary stream")
             if not chunk:
                 return
+            size = _CHUNK
             self.bytes_read += len(chunk)
             if self.after_read is not None:
                 self.after_read(chunk)

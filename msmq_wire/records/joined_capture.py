@@ -19,6 +19,11 @@ _OWN_FRAMES = ("opened_frame", "started_frame")
 """Fields of a call that name a frame of an earlier call."""
 
 
+def joined_name(files: Sequence[str]) -> str:
+    """What a capture that lies in ``files`` is called: by the first and the last of them."""
+    return files[0] if len(files) == 1 else f"{files[0]} to {os.path.basename(files[-1])}"
+
+
 class JoinedCapture(str):
     """The name of a capture that lies in ``files``, which are in order of time.
 
@@ -30,9 +35,14 @@ class JoinedCapture(str):
     starts: list[tuple[int, int]]
     owned: dict[int, int]
 
-    def __new__(cls, files: Sequence[str], known: JoinedCapture | None = None) -> JoinedCapture:
-        """Make a name; that of a capture which is ``known`` by other names tells of the same frames."""
-        joined = super().__new__(cls, f"{files[0]} to {os.path.basename(files[-1])}")
+    def __new__(
+        cls, files: Sequence[str], known: JoinedCapture | None = None, *, name: str | None = None
+    ) -> JoinedCapture:
+        """Make a name, by default `joined_name`.
+
+        That of a capture which is ``known`` by other names tells of the same frames.
+        """
+        joined = super().__new__(cls, name or joined_name(files))
         joined.files = tuple(files)
         joined.starts = [] if known is None else known.starts
         joined.owned = {} if known is None else known.owned

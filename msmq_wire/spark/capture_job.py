@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 import msmq_wire
 from msmq_wire.capture.capture_reading import Damage, Numbering
+from msmq_wire.capture.content_digest import FileDigest
 from msmq_wire.capture.listing import Capture, has_changed
 from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.capture.places import Place
@@ -31,7 +32,7 @@ from msmq_wire.spark.split_planning import place_splits
 from msmq_wire.spark.task_rows import open_capture, read_packets
 from msmq_wire.tables.call_columns import call_batches
 from msmq_wire.tables.message_columns import batches_of
-from msmq_wire.tables.store.identity import FileDigest, content_of, source_row
+from msmq_wire.tables.store.identity import source_row
 from msmq_wire.tables.store.table_files import TableWriter, WrittenFile
 from msmq_wire.tables.story_columns import anomaly_rows, error_rows, finding_rows, life_rows, session_rows
 from msmq_wire.tables.table_schemas import STORIES
@@ -43,6 +44,8 @@ _NO_MESSAGE = ("tcp_stream", "error")
 _PASSING = ("cannot open ", "cannot read ", "reading a zstd-compressed ")
 """How the damage begins that says nothing of the bytes of a file: another time, or elsewhere, it is read."""
 _WHOLE = 1 << 60
+_BESIDE = ("sources", "contents", "replaces")
+"""What of an `Entry` is in no row of ``captures``."""
 
 
 class JobPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,11 +67,17 @@ class JobPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CaptureTask(msgspec.Struct, frozen=True, kw_only=True):
-    """A capture to decode; ``heads`` and ``contents`` are those of its files, None where nobody looked."""
+    """A capture to decode; ``heads`` and ``contents`` are those of its files, None where nobody looked.
+
+    Files without contents are hashed as they are decoded, with marks at the ``lengths``. ``replaces`` are
+    captures whose rows go when this one is there: it is what they were, and more.
+    """
 
     capture: Capture
     heads: tuple[str, ...]
     contents: tuple[FileDigest | None, ...]
+    lengths: frozenset[int] = frozenset()
+    replaces: frozenset[str] = frozenset()
 
     @property
     def digest(self) -> str | None:
@@ -80,7 +89,10 @@ class CaptureTask(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """A row of ``captures``, and those of ``sources`` that go with it."""
+    """A row of ``captures``, and those of ``sources`` that go with it.
+
+    ``contents`` is what was read of each file, ``replaces`` as for `CaptureTask`.
+    """
 
     capture: str
     digest: str | None
@@ -99,10 +111,12 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     notices: Mapping[str, int]
     more: Mapping[str, int]
     sources: tuple[Mapping[str, Any], ...] = ()
+    contents: tuple[FileDigest | None, ...] = ()
+    replaces: frozenset[str] = frozenset()
 
     def row(self) -> dict[str, Any]:
         """The row of ``captures``."""
-        return {name: getattr(self, name) for name in self.__struct_fields__ if name != "sources"}
+        return {name: getattr(self, name) for name in self.__struct_fields__ if name not in _BESIDE}
 
 
 class TaskResult(msgspec.Struct, frozen=True):
@@ -128,11 +142,11 @@ def decode_captures(todo: Sequence[CaptureTask], plan: JobPlan) -> TaskResult:
 
 
 def _decode(todo: CaptureTask, plan: JobPlan, writer: TableWriter) -> Entry:
-    contents = [one or content_of(file) for one, file in zip(todo.contents, todo.capture.files, strict=True)]
-    todo = replace(todo, contents=tuple(contents))
     capture, before = todo.capture, Counter(writer.rows)
-    reading = open_capture(capture, plan.options)
-    teller = StoryTeller(writer, capture.name, plan) if plan.tells_stories else None
+    known = dict(zip((file.path for file in capture.files), todo.contents, strict=True))
+    marks = {path: todo.lengths for path, content in known.items() if content is None}
+    reading = open_capture(capture, plan.options, marks=marks)
+    teller = StoryTeller(writer, reading.name, plan) if plan.tells_stories else None
     for batch in reading:
         write_records(writer, batch, reading.numbering, plan.options)
         if teller is not None:
@@ -140,9 +154,11 @@ def _decode(todo: CaptureTask, plan: JobPlan, writer: TableWriter) -> Entry:
     if teller is not None:
         teller.finish()
     if writer.wants("packets"):
-        for split in place_splits(capture.files, replace(plan.options, split_bytes=_WHOLE), {}):
-            for rows in read_packets(replace(split, capture=capture.name), plan.options):
+        for split in place_splits([capture], replace(plan.options, split_bytes=_WHOLE), {}):
+            for rows in read_packets(split, plan.options):
                 writer.write("packets", rows)
+    known |= reading.digests
+    todo = replace(todo, contents=tuple(known[file.path] for file in capture.files))
     finder = reading.finder
     return entry_of(
         todo,
@@ -187,6 +203,8 @@ def entry_of(
         rows=dict(rows),
         damage=tuple(f"{one.path}: {one.reason}" for one in damage),
         sources=tuple(sources),
+        contents=todo.contents,
+        replaces=todo.replaces,
         **counts,
     )
 

@@ -10,7 +10,7 @@ import hashlib
 import os
 import secrets
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING
@@ -18,11 +18,10 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from msmq_wire.capture.listing import captures_of, list_files
+from msmq_wire.capture.listing import list_files
 from msmq_wire.errors import CaptureError, MsmqWireError
 from msmq_wire.records.tree.value_text import count_text
 from msmq_wire.spark.capture_job import CaptureTask, JobPlan, TaskResult, decode_captures
-from msmq_wire.spark.group_job import decode_groups
 from msmq_wire.spark.planning import (
     files_again,
     refuse_twice,
@@ -50,8 +49,6 @@ _LEAST = 4 << 20
 """Bytes that are worth files of their own."""
 _ROUNDS = 10
 """How often captures are looked at again that other runs changed meanwhile."""
-_WAVE = 8
-"""Bundles of groups for each core that are decoded together."""
 
 
 def run_job(
@@ -93,7 +90,7 @@ def run_job(
         key=_key(options),
     )
     refuse_twice(snapshot, listing.files, options.scope)
-    work = work_of(spark, snapshot, captures_of(listing.files, options.scope), again)
+    work = work_of(spark, snapshot, listing.files, options.scope, again)
     warnings = () if again else tuple(warnings_about(snapshot, listing.files, plan, work))
     for text in warnings:
         warn(text)
@@ -101,24 +98,20 @@ def run_job(
     publisher = Publisher(store, plan, lambda text: tell(f"{text}, {observed_text(observed)}"))
     for _ in range(_ROUNDS):
         plan = publisher.begin(work, snapshot)
-        if options.scope == "group":
-            for wave in _waves(spark, work.todo, options):
-                publisher.take(decode_groups(spark, wave, plan))
-        else:
-            parts = _parts(spark, work.todo, options)
-            decode = partial(decode_captures, plan=plan)
-            for done in finished(
-                spark, parts, decode, title="decode captures", measure=TaskResult.measures, observed=observed
-            ):
-                publisher.take(done)
+        parts = _parts(spark, work.todo, options)
+        decode = partial(decode_captures, plan=plan)
+        for done in finished(
+            spark, parts, decode, title="decode captures", measure=TaskResult.measures, observed=observed
+        ):
+            publisher.take(done)
         publisher.flush()
         publisher.copies(work.copies)
         if not publisher.overtaken:
             break
         files = list_files(options.paths, pattern=options.glob, recursive=options.recursive).files
         snapshot = store.snapshot()
-        overtaken = files_again(files, publisher.overtaken, options.scope)
-        work = work_of(spark, snapshot, captures_of(overtaken, options.scope), False)
+        lost = files_again(files, publisher.overtaken, options.scope)
+        work = work_of(spark, snapshot, lost, options.scope, False)
     else:
         raise MsmqWireError(f"{output}: other runs changed the same captures {_ROUNDS} times")
     run = publisher.run(started, listing.left_out, warnings)
@@ -147,14 +140,6 @@ def observed_text(observed: Counter[str]) -> str:
     """What Spark observed of the tasks that ended, in words."""
     text = count_text(observed["frames"], "frame")
     return f"{text}, {count_text(observed['errors'], 'error')}" if observed["errors"] else text
-
-
-def _waves(
-    spark: SparkSession, todo: Sequence[CaptureTask], options: ReadOptions
-) -> Iterator[list[CaptureTask]]:
-    """Groups that are decoded together: enough to keep all cores at work."""
-    most = _WAVE * spark.sparkContext.defaultParallelism * options.split_bytes
-    yield from bundles(todo, [one.capture.size for one in todo], most)
 
 
 def _key(options: ReadOptions) -> str:

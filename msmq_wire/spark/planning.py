@@ -5,6 +5,8 @@ The rule kept here: nothing is opened that the tables know by path, size and tim
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,18 +17,21 @@ import pyarrow.dataset as ds  # type: ignore[import-untyped]  # it has no stubs
 from msgspec.structs import replace
 
 import msmq_wire
+from msmq_wire.capture.content_digest import FileDigest
 from msmq_wire.capture.listing import Capture, CaptureFile, Scope, captures_of
+from msmq_wire.capture.rings import family_of
 from msmq_wire.errors import MsmqWireError
+from msmq_wire.records.joined_capture import joined_name
 from msmq_wire.spark.capture_job import CaptureTask, JobPlan
 from msmq_wire.spark.tasks import each
 from msmq_wire.tables.store.identity import (
     SOURCE_COLUMNS,
-    FileDigest,
     NewFile,
     StoredCapture,
     candidates,
     content_of,
     file_key,
+    free_name,
     head_of,
     place_files,
     source_row,
@@ -37,114 +42,128 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-class WorkPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """What there is to do: captures to decode, files that are copies, and how many captures are known.
+class WorkPlan(msgspec.Struct, frozen=True):
+    """What there is to do: captures to decode, files that are copies, and how many captures are known."""
 
-    ``replaced`` names, by a capture to decode, others whose files are all a part of it by now.
-    """
-
-    todo: list[CaptureTask] = []
-    copies: list[dict[str, Any]] = []
-    unchanged: int = 0
-    replaced: dict[str, frozenset[str]] = {}
+    todo: list[CaptureTask]
+    copies: list[dict[str, Any]]
+    unchanged: int
 
 
 def files_again(files: Sequence[CaptureFile], paths: set[str], scope: Scope) -> list[CaptureFile]:
-    """The files of the captures that files of these ``paths`` are, or are a part of."""
-    captures = captures_of(files, scope)
-    some = [one.files for one in captures if not paths.isdisjoint(file.path for file in one.files)]
-    return [file for files in some for file in files]
+    """The files that may be one capture with files of these ``paths``."""
+    families = {_family(path, scope) for path in paths}
+    return [file for file in files if _family(file.path, scope) in families]
 
 
-def work_of(spark: SparkSession, snapshot: Snapshot, captures: Iterable[Capture], again: bool) -> WorkPlan:
-    """What there is to do for captures as they were listed; ``again`` decodes what is known, too.
+def _family(path: str, scope: Scope) -> tuple[str, ...]:
+    """What files have in common that may be one capture."""
+    if scope == "file":
+        return (path,)
+    return family_of(path) if scope == "ring" else (os.path.dirname(path),)
 
-    Of a file that is not known the first 4 KiB are read; all of it only where these are known, or those of
-    another new file. Where captures of several files overlap with what is known, no row goes of a file that
-    is not there any more: then the files that are new are a capture by themselves.
+
+def work_of(
+    spark: SparkSession, snapshot: Snapshot, files: Sequence[CaptureFile], scope: Scope, again: bool
+) -> WorkPlan:
+    """What there is to do about files; ``again``, also what the tables have."""
+    if scope == "file":
+        return file_work(spark, snapshot, files, again)
+    fresh, known = _apart(snapshot, files)
+    families = {_family(file.path, scope) for file in (files if again else fresh)}
+    captures = captures_of([file for file in files if _family(file.path, scope) in families], scope)
+    joined = [one for one in captures if scope == "group" or len(one.files) > 1]
+    alone = [one.files[0] for one in captures if scope == "ring" and len(one.files) == 1]
+    settled = [file for file in known if _family(file.path, scope) not in families]
+    some = file_work(spark, snapshot, alone, again)
+    others = _joined_work(spark, snapshot, joined, again)
+    unchanged = some.unchanged + others.unchanged + _count_captures(snapshot, settled, scope)
+    return WorkPlan(some.todo + others.todo, some.copies, unchanged)
+
+
+def _count_captures(snapshot: Snapshot, files: Sequence[CaptureFile], scope: Scope) -> int:
+    """How many captures files are that the tables know; a copy counts, too."""
+    rows = _sources(snapshot, files)
+    wanted = among("capture", {row["capture"] for row in rows}) & (ds.field("files") > 1)
+    joined = set(snapshot.rows("captures", ["capture"], wanted).column("capture").to_pylist())
+    whole = [(row["capture"], _family(row["path"], scope)) for row in rows if row["capture"] in joined]
+    return len(rows) - len(whole) + len(set(whole))
+
+
+def _joined_work(
+    spark: SparkSession, snapshot: Snapshot, captures: Sequence[Capture], again: bool
+) -> WorkPlan:
+    """Captures of several files: decoded as a whole where one of these is new.
+
+    What had some of the files, under whatever name, is replaced. No row goes of a file that is not there any
+    more: what a ring has overwritten stays, and its new files are a capture by themselves.
     """
-    alone: list[CaptureFile] = []
-    several: list[Capture] = []
-    for one in captures:
-        several.append(one) if len(one.files) > 1 else alone.extend(one.files)
-    work = WorkPlan(todo=[], copies=[], replaced={})
-    _, known = _apart(snapshot, [file for one in several for file in one.files])
-    noted = {row["path"]: row for row in _sources(snapshot, known)}
-    held: dict[str, set[str]] = {row["capture"]: set() for row in noted.values()}
-    for row in snapshot.rows("sources", ["capture", "path"], among("capture", sorted(held))).to_pylist():
-        held[row["capture"]].add(row["path"])
-    parts = []
-    for one in several:
-        paths = {file.path for file in one.files}
-        holders = {noted[path]["capture"] for path in paths & noted.keys()}
-        if not again and len(holders) == 1 and paths <= noted.keys():
+    files = [file for one in captures for file in one.files]
+    fresh, known = _apart(snapshot, files)
+    heads = dict(zip([file.path for file in fresh], each(spark, fresh, head_of), strict=True))
+    held = {row["path"]: row for row in _sources(snapshot, known)}
+    before = snapshot.rows("sources", ["capture", "path", "length", "digest"], among("path", list(heads)))
+    grown = [(file, row) for file in fresh for row in before.to_pylist() if row["path"] == file.path]
+    begins = [row for (_, row), same in zip(grown, each(spark, grown, _begins_with), strict=True) if same]
+    names = _names(snapshot, [one.name for one in captures])
+    work = WorkPlan([], [], 0)
+    for capture in captures:
+        paths = {file.path for file in capture.files}
+        rows = [held[path] for path in paths if path in held]
+        if not again and len(rows) == len(paths) and len({row["capture"] for row in rows}) == 1:
             work = replace(work, unchanged=work.unchanged + 1)
             continue
-        if len(holders) == 1 and paths <= noted.keys():
-            one = replace(one, name=next(iter(holders)))
-        elif any(not held[name] <= paths for name in holders):
-            new = tuple(file for file in one.files if file.path not in noted)
-            if len(new) < 2:
-                alone.extend(new)
+        rows += [row for row in begins if row["path"] in paths]
+        replaces = {row["capture"] for row in rows if _is_called_like(row["capture"], capture)}
+        if not _paths_of(snapshot, replaces, capture) <= paths:
+            new = tuple(one for one in capture.files if one.path not in held)
+            if not new:
+                work = replace(work, unchanged=work.unchanged + 1)
                 continue
-            one = Capture(name=new[0].path, files=new)
-        else:
-            work.replaced[one.name] = frozenset(holders - {one.name})
-        parts.append(one)
-    _plan_several(spark, snapshot, parts, noted, again, work)
-    found = _plan_alone(spark, snapshot, alone, again)
-    work.todo.extend(found.todo)
-    work.copies.extend(found.copies)
-    return replace(work, unchanged=work.unchanged + found.unchanged)
-
-
-def _plan_several(
-    spark: SparkSession,
-    snapshot: Snapshot,
-    captures: Sequence[Capture],
-    noted: Mapping[str, Mapping[str, Any]],
-    again: bool,
-    work: WorkPlan,
-) -> None:
-    """Captures of several files."""
-    files = [file for one in captures for file in one.files if file.path not in noted]
-    heads = {path: row["head"] for path, row in noted.items()}
-    heads |= zip((file.path for file in files), each(spark, files, head_of), strict=True)
-    starts = {
-        *snapshot.rows("sources", ["head"], among("head", sorted(set(heads.values()))))
-        .column("head")
-        .to_pylist()
-    } - {""}
-    alike = [one for one in captures if starts.issuperset(heads[file.path] for file in one.files)]
-    files = [file for one in alike for file in one.files if file.path not in noted]
-    contents: dict[str, FileDigest | None] = {
-        path: FileDigest(row["length"], row["digest"]) for path, row in noted.items()
-    }
-    contents |= zip((file.path for file in files), each(spark, files, content_of), strict=True)
-    for one in captures:
-        todo = CaptureTask(
-            capture=one,
-            heads=tuple(heads[file.path] for file in one.files),
-            contents=tuple(contents.get(file.path) for file in one.files),
+            capture = replace(capture, name=joined_name([one.path for one in new]), files=new)
+            replaces, paths = set(), {one.path for one in new}
+        name = free_name(capture.name, {*names} - replaces) if capture.in_turn else capture.name
+        work.todo.append(
+            CaptureTask(
+                capture=replace(capture, name=name),
+                heads=tuple(heads.get(one.path) or held[one.path]["head"] for one in capture.files),
+                contents=tuple(_known_content(held.get(one.path)) for one in capture.files),
+                lengths=frozenset(row["length"] for _, row in grown if row["path"] in paths),
+                replaces=frozenset(replaces - {name}),
+            )
         )
-        same = snapshot.rows("captures", ["capture"], ds.field("digest") == (todo.digest or "")).column(
-            "capture"
-        )
-        if again or not len(same):
-            work.todo.append(todo)
-            continue
-        new = zip(one.files, todo.heads, todo.contents, strict=True)
-        work.copies.extend(
-            source_row(same[0].as_py(), file, head, content)
-            for file, head, content in new
-            if content is not None and file.path not in noted
-        )
-        work.replaced.pop(one.name, None)
+    return work
 
 
-def _plan_alone(
-    spark: SparkSession, snapshot: Snapshot, files: Sequence[CaptureFile], again: bool
-) -> WorkPlan:
+def _paths_of(snapshot: Snapshot, names: Iterable[str], like: Capture) -> set[str]:
+    """The files that captures were decoded from, and no copies of these elsewhere."""
+    found = snapshot.rows("sources", ["path"], among("capture", sorted(names))).column("path").to_pylist()
+    scope: Scope = "ring" if like.in_turn else "group"
+    families = {_family(one.path, scope) for one in like.files}
+    return {path for path in found if _family(path, scope) in families}
+
+
+def _known_content(row: Mapping[str, Any] | None) -> FileDigest | None:
+    return None if row is None else FileDigest(row["length"], row["digest"])
+
+
+def _begins_with(one: tuple[CaptureFile, Mapping[str, Any]]) -> bool:
+    """Whether a file begins with what was in it before."""
+    file, row = one
+    content = content_of(file, [row["length"]])
+    return content is not None and content.marks.get(row["length"]) == row["digest"]
+
+
+def _is_called_like(name: str, capture: Capture) -> bool:
+    """Whether a capture is called by such files as this one, and is not a copy elsewhere."""
+    if not capture.in_turn:
+        return name == capture.name
+    ends = [match.start() for match in re.finditer(r" to |#[0-9]+\Z|\Z", name)]
+    family = family_of(capture.files[0].path)
+    return any(family_of(name[:end]) == family for end in ends)
+
+
+def file_work(spark: SparkSession, snapshot: Snapshot, files: Sequence[CaptureFile], again: bool) -> WorkPlan:
     """Captures that are one file each."""
     fresh, known = _apart(snapshot, files)
     heads = each(spark, fresh, head_of)
@@ -163,7 +182,7 @@ def _plan_alone(
         some = [(one.file, worth[one.file.path]) for one in seen if one.file.path in worth]
         contents = dict(zip([file.path for file, _ in some], each(spark, some, _content), strict=True))
         seen = [replace(one, content=contents.get(one.file.path, one.content)) for one in seen]
-    work = WorkPlan(todo=[], copies=[])
+    work = WorkPlan([], [], len(known))
     decoded = set()
     for row in here:
         # What a capture was before it grew is in it.
@@ -263,7 +282,7 @@ def warnings_about(
     """A line for each thing about captures that stay which may not be expected of them."""
     keys = among("key", [file_key(file) for file in files if file.error is None])
     copies = {row["capture"] for row in work.copies}
-    decoded = {one.capture.name for one in work.todo}
+    decoded = {name for one in work.todo for name in (one.capture.name, *one.replaces)}
     for others, text in (
         (ds.field("options") != plan.key, "read with other options"),
         (ds.field("version") != msmq_wire.__version__, "decoded by another version of msmq-wire"),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -96,8 +96,7 @@ class Publisher:
         self._count = self._done + len(work.todo)
         self._bytes = self._read + sum(one.capture.size for one in work.todo)
         self._captures = {one.capture.name: one.capture for one in work.todo}
-        self._replaced = work.replaced
-        names = {*self._captures, *(name for some in work.replaced.values() for name in some)}
+        names = {name for one in work.todo for name in (one.capture.name, *one.replaces)}
         self._before = held_by_name(snapshot, among("capture", sorted(names)))
         run = self._plan.run if self._round == 1 else f"{self._plan.run}.{self._round}"
         return replace(self._plan, run=run)
@@ -139,7 +138,7 @@ class Publisher:
                     tables=self._plan.tables,
                     captures=[entry.row() for entry in kept],
                     sources=_sources_of(kept, snapshot),
-                    gone=self._gone(kept),
+                    gone=_replaced(kept),
                 )
             self._settle(entries, late)
             self._tell(
@@ -155,7 +154,7 @@ class Publisher:
 
     def _late(self, entries: Sequence[Entry], snapshot: Snapshot) -> frozenset[str]:
         """Captures that another run changed meanwhile, and those whose content has another name."""
-        names = sorted({entry.capture for entry in entries} | self._gone(entries))
+        names = sorted({entry.capture for entry in entries} | _replaced(entries))
         digests = sorted({entry.digest for entry in entries if entry.digest is not None})
         now = held_by_name(snapshot, among("capture", names) | among("digest", digests))
         owners = {digest: name for name, (digest, _) in now.items() if digest is not None}
@@ -164,15 +163,11 @@ class Publisher:
             owner = owners.setdefault(entry.digest, entry.capture) if entry.digest else entry.capture
             if owner != entry.capture:
                 self._twins[entry.capture] = owner
-            of_entry = {entry.capture, *self._replaced.get(entry.capture, ())}
+            of_entry = {entry.capture, *entry.replaces}
             changed = any(now.get(name) != self._before.get(name) for name in of_entry)
             if changed or owner not in of_entry:
                 late.add(entry.capture)
         return frozenset(late)
-
-    def _gone(self, entries: Sequence[Entry]) -> frozenset[str]:
-        """The captures that are a part of others by now."""
-        return frozenset(name for entry in entries for name in self._replaced.get(entry.capture, ()))
 
     def _settle(self, entries: Sequence[Entry], late: Collection[str]) -> None:
         """Count what was listed; what another run has is a copy, or to be looked at again."""
@@ -222,6 +217,11 @@ class Publisher:
             damage=tuple(self._damage),
             warnings=warnings,
         )
+
+
+def _replaced(entries: Iterable[Entry]) -> frozenset[str]:
+    """The captures that are a part of others by now."""
+    return frozenset(name for entry in entries for name in entry.replaces)
 
 
 def _sources_of(entries: Sequence[Entry], snapshot: Snapshot) -> list[dict[str, Any]]:

@@ -33,7 +33,7 @@ OPTIONS: Mapping[str, str] = {
     "hosts": "Read only what goes to or from these addresses or networks, separated by commas.",
     "since": "Read only frames from this time on, RFC 3339.",
     "until": "Read only frames before this time, RFC 3339.",
-    "scope": "file: every file is a capture; group: all files of a folder are one.",
+    "scope": "ring: files that follow each other are a capture; file: each is; group: all of a folder.",
     "streams": "Whether steps of TCP connections are rows: true or false.",
     "payload": "Whether payloads and bodies are given: true or false.",
     "frame": "Whether packets have all captured bytes of their frame: true or false.",
@@ -74,7 +74,7 @@ class ReadOptions(msgspec.Struct, frozen=True, kw_only=True):
     hosts: tuple[str, ...] = ()
     since: int | None = None
     until: int | None = None
-    scope: Scope = "file"
+    scope: Scope = "ring"
     streams: bool = False
     payload: bool = True
     frame: bool = False
@@ -117,7 +117,7 @@ class _Reader:
             raise MsmqWireError(f"no option is called {unknown[0]}; there are {', '.join(OPTIONS)}")
 
     def read(self) -> ReadOptions:
-        scope = self._one_of("scope", "file", get_args(Scope))
+        scope = self._one_of("scope", "ring", get_args(Scope))
         return ReadOptions(
             paths=self._paths(),
             glob=self._given.get("glob"),

@@ -93,7 +93,7 @@ class PacketDataReader(_Reader):
         options = self._options
         files = _files(options)
         known = read_index(options.index, files, options.split_bytes) if options.index else {}
-        splits = place_splits(files, options, known)
+        splits = place_splits(captures_of(files, options.scope), options, known)
         sizes = [0 if one.split is None else one.split.end - one.split.start for one in splits]
         # Spark would turn an empty list into one partition of None.
         return [SplitPartition(bundle) for bundle in bundles(splits, sizes, options.split_bytes)] or [

@@ -16,7 +16,7 @@ import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it has no stubs
 from msgspec.structs import replace
 
-from msmq_wire.capture.listing import CaptureFile, captures_of, open_file
+from msmq_wire.capture.listing import Capture, CaptureFile, open_file
 from msmq_wire.capture.places import local_folder
 from msmq_wire.capture.splits import FileIndex, Split, index_file
 from msmq_wire.errors import CaptureError, MsmqWireError
@@ -50,10 +50,10 @@ class PlacedSplit(msgspec.Struct, frozen=True, kw_only=True):
     error_offset: int = 0
 
 
-def place_splits(files: Sequence[CaptureFile], options: ReadOptions, known: Indexed) -> list[PlacedSplit]:
+def place_splits(captures: Iterable[Capture], options: ReadOptions, known: Indexed) -> list[PlacedSplit]:
     """Place the splits of files in their captures; files that ``known`` lacks are indexed now."""
     found: list[PlacedSplit] = []
-    for capture in captures_of(files, options.scope):
+    for capture in captures:
         base = 0
         for file in capture.files:
             place = PlacedSplit(capture=capture.name, path=file.path, base=base, split=None)

@@ -47,7 +47,7 @@ class LandedReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """
 
     def __init__(self, options: ReadOptions, rows: Rows) -> None:
-        if options.scope != "file":
+        if options.scope == "group":
             raise MsmqWireError("a stream reads each file by itself: the option scope is file, not group")
         self._options = options
         self._make = rows

@@ -6,7 +6,7 @@ leaves out are made.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
@@ -49,7 +49,12 @@ def bundles(items: Sequence[T], sizes: Sequence[int], most: int, *, opening: int
     return found
 
 
-def open_capture(capture: Capture, options: ReadOptions, wanted: FrameFilter | None = None) -> CaptureReading:
+def open_capture(
+    capture: Capture,
+    options: ReadOptions,
+    wanted: FrameFilter | None = None,
+    marks: Mapping[str, Iterable[int]] | None = None,
+) -> CaptureReading:
     """What reads a capture as options say; ``wanted`` takes the place of the filter that they make."""
     if wanted is None and options.selects:
         wanted = FrameFilter(options)
@@ -61,6 +66,7 @@ def open_capture(capture: Capture, options: ReadOptions, wanted: FrameFilter | N
         ports=options.ports,
         streams=options.streams,
         negotiator=negotiator_of(options),
+        marks=marks,
     )
 
 

@@ -176,8 +176,9 @@ def _run_parts(
     for batch in batches:
         for number in batch.column(0).to_pylist():
             result = task(pickle.loads(pickled[number]))
-            counts = dict.fromkeys(MEASURES, 0) | (measure(result) if measure is not None else {})
-            yield pa.RecordBatch.from_pylist([{**counts, "result": pickle.dumps(result)}], schema=_RESULT)
+            counts = {} if measure is None else measure(result)
+            row = dict.fromkeys(MEASURES, 0) | {**counts, "result": pickle.dumps(result)}
+            yield pa.RecordBatch.from_pylist([row], schema=_RESULT)
 
 
 def each(spark: SparkSession, items: Sequence[T], task: Callable[[T], R], *, title: str = "files") -> list[R]:

@@ -8,9 +8,10 @@ from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no stubs
+from msgspec.structs import replace
 
-from msmq_wire.capture.capture_reading import Damage
 from msmq_wire.detection import Finding
+from msmq_wire.records.joined_capture import JoinedCapture, located
 from msmq_wire.sessions import MessageLife, Session
 from msmq_wire.tables.spark_types import array_of
 from msmq_wire.tables.table_schemas import SEEN, table_schemas
@@ -56,15 +57,6 @@ def error_rows(rows: Any) -> Any:
     return pa.RecordBatch.from_arrays([*rows.select(SEEN).columns, *members], schema=schema)
 
 
-def damage_rows(capture: str, damage: Iterable[Damage]) -> Any:
-    """Files that ended early, or could not be read, as rows of ``errors``."""
-    rows = [
-        {"capture": capture, "path": one.path, "type": "error", "message": one.reason, "offset": one.offset}
-        for one in damage
-    ]
-    return pa.RecordBatch.from_pylist(rows, schema=table_schemas()["errors"])
-
-
 def session_rows(sessions: Iterable[Session], capture: str) -> Iterator[Any]:
     """The sessions of one capture."""
     return _rows("sessions", sessions, capture, _began)
@@ -76,7 +68,9 @@ def life_rows(lives: Iterable[MessageLife], capture: str) -> Iterator[Any]:
 
 
 def finding_rows(findings: Iterable[Finding], capture: str) -> Iterator[Any]:
-    """Findings about one capture."""
+    """Findings about one capture; evidence is placed in the file that holds it, as in what is printed."""
+    if isinstance(capture, JoinedCapture):
+        findings = (replace(one, evidence=tuple(map(located, one.evidence))) for one in findings)
     return _rows("findings", findings, capture, _shown)
 
 

@@ -24,7 +24,7 @@ import msmq_wire
 from msmq_wire.capture.listing import Capture, CaptureFile, captures_of, list_files
 from msmq_wire.capture.source import read_frames
 from msmq_wire.errors import CaptureError, MsmqWireError
-from msmq_wire.spark import job, publishing
+from msmq_wire.spark import publishing
 from msmq_wire.spark import tasks as spark_tasks
 from msmq_wire.spark.capture_job import TaskResult
 from msmq_wire.spark.job import DEFAULT_TABLES, run_job
@@ -36,7 +36,7 @@ from msmq_wire.tables.store.identity import content_of
 from msmq_wire.tables.store.store import Change, Store
 from msmq_wire.tables.table_schemas import DAY, TABLES, delta_schema
 from tests.effort import share
-from tests.spark.test_capture_job import decoded, plan_of, todo_of
+from tests.spark.test_capture_job import decoded, plan_of
 
 pytestmark = pytest.mark.needs("pyspark")
 
@@ -545,21 +545,6 @@ def test_a_run_says_how_far_it_is_by_captures_and_bytes(
         f"{n} of 2 captures, {n * size / 1e3:.1f} kB of {2 * size / 1e3:.1f} kB, {n * 25} frames"
         for n in (1, 2)
     ]
-
-
-def test_groups_are_decoded_in_waves_that_keep_the_cores_at_work(one_process: Any, tmp_path: Path) -> None:
-    different(tmp_path / "in", 40)
-    captures = [todo_of(one) for one in captures_of(list_files([str(tmp_path / "in")]).files, "file")]
-
-    def sizes(**options: Any) -> list[int]:
-        waves = list(job._waves(one_process, captures, ReadOptions(**options)))
-        assert [one for wave in waves for one in wave] == captures
-        return [len(wave) for wave in waves]
-
-    assert sizes() == [40]
-    # Opening counts, too: a million small groups are not one wave.
-    assert sizes(split_bytes=5 << 20) == [19, 19, 2]
-    assert sizes(split_bytes=1) == [1] * 40
 
 
 @pytest.mark.slow

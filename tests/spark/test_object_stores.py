@@ -6,6 +6,7 @@ import gzip
 import os
 import shutil
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
@@ -16,18 +17,23 @@ from msmq_wire.capture.capture_reading import CaptureReading
 from msmq_wire.capture.listing import Capture, CaptureFile, captures_of, has_changed, list_files, open_file
 from msmq_wire.capture.pcap import Frame
 from msmq_wire.capture.places import place_of
+from msmq_wire.capture.source import read_frames
 from msmq_wire.capture.splits import index_file, read_split
 from msmq_wire.capture.writer import write_pcap
 from msmq_wire.errors import CaptureError, MsmqWireError
+from msmq_wire.spark.job import run_job
 from msmq_wire.spark.landing import LandingLog, holds
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.sources import CarvedReader, PacketDataReader
 from msmq_wire.tables.message_columns import batches_of
 from msmq_wire.units import SECOND
 from tests.effort import share
+from tests.spark.test_job import one_process
 from tests.tables.store.s3_server import BUCKET, S3Server
 
 pytestmark = pytest.mark.needs("pyspark")
+
+__all__ = ["one_process"]
 
 ROOT = f"s3://{BUCKET}"
 
@@ -288,6 +294,33 @@ def test_a_damaged_file_is_damaged_alike_in_a_bucket(s3: S3Server, captures: Pat
 
 
 @pytest.mark.slow
+def noise(number: int) -> Frame:
+    """A frame of no protocol that is known."""
+    data = b"\xff" * 12 + b"\x88\xb5" + Random(number).randbytes(1400)
+    return Frame(0, 1_800_000_000 * SECOND + number, 1, data, len(data), 0)
+
+
+@pytest.mark.slow
+def test_a_run_downloads_each_capture_once(
+    s3: S3Server, captures: Path, tmp_path: Path, one_process: Any
+) -> None:
+    frames = list(read_frames(captures / "clean_business_day.pcap"))
+    path, size = tmp_path / "a.pcap", 0
+    for name, count in (("a.pcap", 500), ("b.pcap.gz", 1000), ("c.pcap", 2000)):
+        write_pcap(path, [*frames[count // 500 :], *map(noise, range(count))])
+        data = path.read_bytes()
+        data = gzip.compress(data) if name.endswith(".gz") else data
+        put(f"once/{name}", data)
+        size += len(data)
+    s3.reset()
+    done = run_job(one_process, str(tmp_path / "out"), ReadOptions(paths=(f"{ROOT}/once",)))
+    assert (done.captures, done.damage) == (3, ())
+    assert size <= s3.sent <= 1.05 * size
+    s3.reset()
+    assert run_job(one_process, str(tmp_path / "out"), ReadOptions(paths=(f"{ROOT}/once",))).unchanged == 3
+    assert s3.sent == 0
+
+
 def test_a_file_that_goes_away_or_changes_is_told(s3: S3Server, captures: Path) -> None:
     url = put("demo.pcap", (captures / "demo.pcap").read_bytes())
     listed = list_files([url]).files

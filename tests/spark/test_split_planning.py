@@ -61,7 +61,8 @@ def folder(tmp_path: Path) -> Path:
 def placed(folder: Path, known: Any = None, **options: Any) -> list[PlacedSplit]:
     options.setdefault("split_bytes", SPLIT_BYTES)
     files = list_files([str(folder)]).files
-    return place_splits(files, ReadOptions(paths=(str(folder),), **options), known or {})
+    asked = ReadOptions(paths=(str(folder),), **options)
+    return place_splits(captures_of(files, asked.scope), asked, known or {})
 
 
 def test_splits_of_a_group_number_frames_as_the_reading_does(folder: Path) -> None:
@@ -98,7 +99,7 @@ def test_with_scope_file_every_file_begins_with_frame_1(folder: Path) -> None:
 
 def test_what_is_not_there_is_placed_with_its_error(folder: Path) -> None:
     files = list_files([str(folder / "gone.pcap")]).files
-    (one,) = place_splits(files, ReadOptions(), {})
+    (one,) = place_splits(captures_of(files, "file"), ReadOptions(), {})
     assert one.split is None
     assert one.error == f"cannot open {folder / 'gone.pcap'}: No such file or directory"
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from msmq_wire.capture.index import read_chunks
 from msmq_wire.capture.link import dissect
-from msmq_wire.capture.listing import list_files
+from msmq_wire.capture.listing import captures_of, list_files
 from msmq_wire.capture.network import IcmpUnreachable, Skipped, UdpDatagram
 from msmq_wire.capture.pcap import Frame
 from msmq_wire.capture.source import Source, read_frames
@@ -147,7 +147,7 @@ def test_splits_of_any_size_give_the_rows_of_the_whole_file(path: Path) -> None:
 def test_a_split_for_every_frame_gives_the_rows_of_the_whole_file(name: str) -> None:
     path = FIXTURES / "captures" / name
     options = ReadOptions(paths=(str(path),), frame=True, split_bytes=1)
-    splits = place_splits(list_files(options.paths).files, options, {})
+    splits = place_splits(captures_of(list_files(options.paths).files, "file"), options, {})
     whole = rows_of(path, split_bytes=WHOLE)
     frames = [one for one in splits if one.split is not None]
     assert len(frames) == (1 if "gzip" in name else sum(row["error"] is None for row in whole))
@@ -160,7 +160,7 @@ def test_a_split_for_every_frame_gives_the_rows_of_the_whole_file(name: str) -> 
 def test_a_split_reads_only_its_own_frames() -> None:
     path = FIXTURES / "captures" / "clean_business_day.pcap"
     options = ReadOptions(paths=(str(path),), split_bytes=2000)
-    splits = place_splits(list_files(options.paths).files, options, {})
+    splits = place_splits(captures_of(list_files(options.paths).files, "file"), options, {})
     assert len(splits) > 5
     for one in splits:
         assert one.split is not None

@@ -7,7 +7,6 @@ from typing import Any
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 import pytest
 
-from msmq_wire.capture.capture_reading import Damage
 from msmq_wire.detection import Finding
 from msmq_wire.detection.finding import Evidence
 from msmq_wire.tables import story_columns
@@ -15,7 +14,6 @@ from msmq_wire.tables.call_columns import call_schema
 from msmq_wire.tables.message_columns import message_schema
 from msmq_wire.tables.story_columns import (
     anomaly_rows,
-    damage_rows,
     error_rows,
     finding_rows,
     life_rows,
@@ -85,18 +83,6 @@ def test_cut_packets_gaps_and_damaged_files_are_errors_and_nothing_else_is() -> 
 def test_calls_that_end_early_are_errors() -> None:
     rows = calls({"id": 1, "type": "rpc_call"}, {"id": 2, "type": "rpc_call", "error": ERROR})
     assert reported(rows) == [(2, "missing-bytes", "no more", "p", 5, None)]
-
-
-def test_damage_names_the_file_the_place_and_the_reason() -> None:
-    (row,) = damage_rows("c", [Damage("c/x.pcap", "cut", 12)]).to_pylist()
-    assert {name: value for name, value in row.items() if value is not None} == {
-        "capture": "c",
-        "path": "c/x.pcap",
-        "type": "error",
-        "message": "cut",
-        "offset": 12,
-    }
-    assert len(damage_rows("c", [])) == 0
 
 
 def finding(rule: str, *evidence: Evidence) -> Finding:

@@ -28,6 +28,7 @@ _REASONS = 6
 class CaptureScope(StrEnum):
     """What one capture is."""
 
+    RING = "ring"
     FILE = "file"
     GROUP = "group"
 
@@ -68,8 +69,11 @@ def run(
     ] = None,
     scope: Annotated[
         CaptureScope,
-        typer.Option("--scope", help="file: each file is a capture; group: all files of a folder are one."),
-    ] = CaptureScope.FILE,
+        typer.Option(
+            "--scope",
+            help="ring: files that follow each other are a capture; file: each is; group: all of a folder.",
+        ),
+    ] = CaptureScope.RING,
     tables: Annotated[
         list[TableName] | None,
         typer.Option(
@@ -202,7 +206,7 @@ def run(
 
         msmq-wire spark run captures/*.pcapng --output tables --since 2026-01-31T00:00:00Z
 
-        msmq-wire spark run --input ring --scope group --output tables --master spark://host:7077
+        msmq-wire spark run --input ring --output tables --master spark://host:7077
     """
     paths = [*(inputs or ()), *(more or ())]
     if not paths:

@@ -6,30 +6,20 @@ were compared, by their SHA-256. Size, name and the first bytes only say which f
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import msgspec
 
+from msmq_wire.capture.content_digest import FileDigest, content_digest
 from msmq_wire.capture.listing import CaptureFile, open_file, open_source
 from msmq_wire.errors import CaptureError
 
 SOURCE_COLUMNS = ("capture", "path", "size", "mtime_ns", "key", "head", "length", "digest")
 """What ``sources`` says of a file."""
 _HEAD = 4096
-_BLOCK = 1 << 20
-
-
-class FileDigest(msgspec.Struct, frozen=True):
-    """What is in a file, decompressed: bytes, and the SHA-256 of all of them and of some beginnings.
-
-    Of what is no capture, or is damaged where it is compressed, the bytes of the file itself count.
-    """
-
-    length: int
-    digest: str
-    marks: Mapping[int, str] = {}
 
 
 class NewFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,46 +60,24 @@ def file_key(file: CaptureFile) -> str:
 
 def head_of(file: CaptureFile) -> str:
     """The SHA-256 of the first 4 KiB of the content; empty for a file that cannot be read."""
-    return "" if file.error is not None else _walked(file, (), _HEAD).digest
+    if file.error is not None:
+        return ""
+    with contextlib.suppress(CaptureError), open_source(file.path) as source:
+        window = source.window()
+        window.more(0, _HEAD)
+        if window.failure is None:
+            return hashlib.sha256(window.buffer[:_HEAD]).hexdigest()
+    with contextlib.suppress(OSError, ValueError), open_file(file.path) as raw:
+        return hashlib.sha256(raw.read(_HEAD)).hexdigest()
+    return ""
 
 
 def content_of(file: CaptureFile, lengths: Iterable[int] = ()) -> FileDigest | None:
     """Read all of a file; ``lengths`` are the beginnings to mark. None where it cannot be read."""
-    found = None if file.error is not None else _walked(file, sorted(set(lengths)), None)
-    return found if found is not None and found.digest else None
-
-
-def _walked(file: CaptureFile, lengths: Sequence[int], most: int | None) -> FileDigest:
-    try:
-        with open_source(file.path) as source:
-            window = source.window()
-            found = _hashed(window.read_into, lengths, most)
-            if window.failure is None:
-                return found
-    except CaptureError:
-        pass
-    try:
-        with open_file(file.path) as raw:
-            return _hashed(raw.readinto, lengths, most)
-    except (OSError, ValueError):
-        return FileDigest(0, "")
-
-
-def _hashed(read: Callable[[memoryview], int], lengths: Sequence[int], most: int | None) -> FileDigest:
-    sha, length, marks = hashlib.sha256(), 0, dict[int, str]()
-    waiting = [one for one in lengths if one]
-    view = memoryview(bytearray(_BLOCK))
-    while most is None or length < most:
-        stop = _BLOCK if most is None else min(_BLOCK, most - length)
-        stop = min(stop, waiting[0] - length) if waiting else stop
-        count = read(view[:stop])
-        if not count:
-            break
-        sha.update(view[:count])
-        length += count
-        if waiting and length == waiting[0]:
-            marks[waiting.pop(0)] = sha.hexdigest()
-    return FileDigest(length, sha.hexdigest(), marks)
+    if file.error is None:
+        with contextlib.suppress(CaptureError), open_source(file.path) as source:
+            return content_digest(source, lengths)
+    return None
 
 
 def source_row(capture: str, file: CaptureFile, head: str, content: FileDigest) -> dict[str, Any]:
@@ -170,7 +138,7 @@ def place_files(
         if same is not None:
             placed.append(IdentifiedFile(seen=one, capture=same, kind="copy"))
             continue
-        name = grew if grew is not None else _free_name(one.file.path, taken)
+        name = grew if grew is not None else free_name(one.file.path, taken)
         taken.add(name)
         growing = [other for other in growing if other.capture != name]
         placed.append(IdentifiedFile(seen=one, capture=name, kind="new" if grew is None else "grew"))
@@ -198,7 +166,7 @@ def _grew(path: str, content: FileDigest, known: Iterable[StoredCapture]) -> str
     return max(begins, key=lambda one: one.length).capture if begins else None
 
 
-def _free_name(path: str, taken: set[str]) -> str:
+def free_name(path: str, taken: set[str]) -> str:
     """The path, or with a number where other content has that name."""
     name, number = path, 2
     while name in taken:
