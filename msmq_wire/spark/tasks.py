@@ -53,7 +53,8 @@ def core_count(spark: SparkSession) -> int:
     from pyspark.sql import functions
 
     # A range has a partition for each core unless it is told otherwise.
-    found = spark.range(0, 1 << 16).select(functions.max(functions.spark_partition_id())).collect()
+    partitions = spark.range(0, 1 << 16).select(functions.spark_partition_id().alias("number"))
+    found = partitions.agg(functions.max("number")).collect()
     return int(found[0][0]) + 1
 
 
