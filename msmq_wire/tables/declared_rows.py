@@ -8,6 +8,7 @@ another kind: where rows are about many kinds of records, a name can mean differ
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
@@ -15,7 +16,7 @@ import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 from msmq_wire.capture.tables import column_field
 from msmq_wire.records.column import Column
 from msmq_wire.records.display import Kind
-from msmq_wire.tables.spark_types import fitting
+from msmq_wire.tables.spark_types import array_of, list_array, numbers, texts
 
 ROWS = 1 << 13
 """Rows of a batch."""
@@ -81,47 +82,24 @@ def _as_they_are(values: _Values, kind: Any) -> Any:
 
 
 def _texts(values: _Values, kind: Any) -> Any:
-    try:
-        return pa.array(values, kind)
-    except (UnicodeEncodeError, pa.ArrowTypeError):
-        # The name of a file may be no text.
-        return pa.array([_text(one) if isinstance(one, str) else None for one in values], kind)
-
-
-def _text(value: str) -> str:
-    return value.encode("utf-8", "replace").decode("utf-8")
-
-
-def _numbers(values: _Values, kind: Any) -> Any:
-    try:
-        return pa.array(values, kind)
-    except (OverflowError, pa.ArrowInvalid, pa.ArrowTypeError):
-        return pa.array([fitting(one) if type(one) is int else None for one in values], kind)
+    return texts([one if isinstance(one, str) else None for one in values], kind)
 
 
 def _flags(values: _Values, kind: Any) -> Any:
     return pa.array([one if isinstance(one, bool) else None for one in values], kind)
 
 
-def _named(values: _Values, kind: Any) -> Any:
-    return pa.array([None if one is None else str(one) for one in values], kind)
-
-
-def _lists(values: _Values, kind: Any) -> Any:
-    return pa.array([None if one is None else list(map(str, one)) for one in values], kind)
-
-
 _ARRAYS: Mapping[Kind, _Array] = {
-    "number": _numbers,
-    "duration": _numbers,
+    "number": numbers,
+    "duration": numbers,
     "flag": _flags,
-    "time": _numbers,
+    "time": numbers,
     "text": _texts,
     "endpoint": _texts,
-    "guid": _named,
-    "section": _named,
-    "guids": _lists,
-    "sections": _lists,
+    "guid": array_of,
+    "section": array_of,
+    "guids": array_of,
+    "sections": array_of,
 }
 """What makes an array of the values of a column, where they are not those of Arrow already."""
 
@@ -133,16 +111,13 @@ def _cells(column: Column) -> _Array:
     makers = [_cells(one) for one in inner]
 
     def objects(values: _Values, kind: Any) -> Any:
-        lists = [list(one or ()) for one in values]
-        found = [one for some in lists for one in some]
+        lists = [tuple(one or ()) for one in values]
+        found = list(chain.from_iterable(lists))
         members = [
             make([one.value(each) for each in found], member.type)
             for make, one, member in zip(makers, inner, kind.value_type, strict=True)
         ]
-        ends = [0]
-        for some in lists:
-            ends.append(ends[-1] + len(some))
         structs = pa.StructArray.from_arrays(members, fields=list(kind.value_type))
-        return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), structs, kind)
+        return list_array(lists, structs, kind)
 
     return objects

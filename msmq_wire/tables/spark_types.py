@@ -6,18 +6,22 @@ first batch only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, lru_cache
+from itertools import chain
+from operator import attrgetter, itemgetter
+from types import NoneType
 from typing import Any, get_type_hints
 
 import msgspec
+import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 
 from msmq_wire.capture.tables import column_field
 from msmq_wire.engines.arrow_schema import narrowed
 from msmq_wire.engines.arrow_types import arrow_type
 from msmq_wire.records.column import RECORD_COLUMNS, Column, placed
-from msmq_wire.wire.types.wchar_text import WcharText
+from msmq_wire.wire.types.guid import GUID
 
 TIME = pa.timestamp("us", "UTC")
 """Times as Spark has them; nanoseconds stand beside them."""
@@ -147,37 +151,49 @@ def struct_type(cls: type[msgspec.Struct], leave_out: tuple[str, ...] = ()) -> A
 
 
 def array_of(values: Iterable[Any], kind: Any) -> Any:
-    """Values of a msgspec class as an array of its `struct_type`, or of a part of it."""
-    cells = _cells_of(kind)
-    return pa.array([cells(value) for value in values], kind)
-
-
-Cell = Callable[[Any], Any]
+    """Values of a msgspec class as an array of its `struct_type`, or of a part of it; None is null."""
+    rows = list(values)
+    if pa.types.is_struct(kind):
+        found = [one for one in rows if one is not None]
+        if not found:
+            return nulls(len(rows), kind)
+        columns = [array_of(map(get, found), one.type) for get, one in zip(_getters(kind), kind, strict=True)]
+        array = pa.StructArray.from_arrays(columns, fields=list(kind))
+        return array if len(found) == len(rows) else array.take(_places(rows))
+    if pa.types.is_list(kind):
+        return list_array(rows, array_of(chain.from_iterable(filter(None, rows)), kind.value_type), kind)
+    if pa.types.is_int64(kind):
+        return numbers(rows, kind)
+    return texts(rows, kind) if pa.types.is_string(kind) else pa.array(rows, kind)
 
 
 @cache
-def _cells_of(kind: Any) -> Cell:
-    """What turns a value into the cell that pyarrow takes for ``kind``."""
-    if pa.types.is_struct(kind):
-        members = [(one.name, _cells_of(one.type)) for one in kind]
-        if members and members[0][0] == "_1":
-            makers = [(name, make, index) for index, (name, make) in enumerate(members)]
-            return lambda value: (
-                None if value is None else {name: make(value[index]) for name, make, index in makers}
-            )
+def _getters(kind: Any) -> list[Callable[[Any], Any]]:
+    """What gives the members of a struct: fields by name, and the items of a tuple."""
+    names = [one.name for one in kind]
+    return list(map(itemgetter, range(len(names)))) if names[0] == "_1" else list(map(attrgetter, names))
 
-        def cells(value: Any) -> Any:
-            if value is None:
-                return None
-            return {name: make(getattr(value, name)) for name, make in members}
 
-        return cells
-    if pa.types.is_list(kind):
-        make = _cells_of(kind.value_type)
-        return lambda value: None if value is None else [make(one) for one in value]
-    if pa.types.is_string(kind):
-        return _text
-    return fitting if pa.types.is_int64(kind) else lambda value: value
+def _places(rows: Sequence[Any]) -> Any:
+    """Where each row is among those that are not None; null for None."""
+    there = np.fromiter((one is not None for one in rows), bool, len(rows))
+    return pa.array(np.cumsum(there) - 1, mask=~there)
+
+
+def list_array(lists: Sequence[Sequence[Any] | None], items: Any, kind: Any) -> Any:
+    """An array of lists whose items, one list behind the other, are an array already; None is null."""
+    ends = np.zeros(len(lists) + 1, np.int32)
+    np.cumsum([len(one or ()) for one in lists], out=ends[1:])
+    none = pa.array([one is None for one in lists])
+    return pa.ListArray.from_arrays(pa.array(ends), items, kind, mask=none if none.true_count else None)
+
+
+def numbers(values: Sequence[Any], kind: Any) -> Any:
+    """Numbers as an array; null for what is none, or does not fit."""
+    try:
+        return pa.array(values, kind)
+    except (OverflowError, pa.ArrowInvalid, pa.ArrowTypeError):
+        return pa.array([fitting(one) if type(one) is int else None for one in values], kind)
 
 
 def fitting(value: int | None) -> int | None:
@@ -185,7 +201,26 @@ def fitting(value: int | None) -> int | None:
     return value if value is None or -1 << 63 <= value < 1 << 63 else None
 
 
+_TEXTS = frozenset((str, NoneType))
+
+
+def texts(values: Sequence[Any], kind: Any) -> Any:
+    """Values as an array of their texts."""
+    # Text of the wire is bytes, which pyarrow would take as they are.
+    some = values if _TEXTS.issuperset(map(type, values)) else list(map(_text, values))
+    try:
+        return pa.array(some, kind)
+    except UnicodeEncodeError:
+        # The name of a file may be no text.
+        return pa.array([one and one.encode("utf-8", "replace").decode() for one in some], kind)
+
+
+@lru_cache(1 << 12)
+def _name(value: GUID) -> str:
+    return str(value)
+
+
 def _text(value: Any) -> str | None:
     if value is None or isinstance(value, str):
         return value
-    return value.text if isinstance(value, WcharText) else str(value)
+    return _name(value) if type(value) is GUID else str(value)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
+from operator import attrgetter
 from typing import Any
 
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
@@ -74,14 +75,14 @@ def finding_rows(findings: Iterable[Finding], capture: str) -> Iterator[Any]:
     return _rows("findings", findings, capture, _shown)
 
 
-def _began(value: Any) -> dict[str, Any]:
-    return {"time": _time(value.first)}
+def _began(values: Sequence[Any]) -> dict[str, Any]:
+    return {"time": [_time(one.first) for one in values]}
 
 
-def _shown(finding: Finding) -> dict[str, Any]:
-    first = finding.evidence[0] if finding.evidence else None
-    ends = {name: None if first is None else getattr(first, name) for name in ("src", "dst")}
-    return {"time": _time(first), "rule": finding.id, **ends}
+def _shown(findings: Sequence[Finding]) -> dict[str, Any]:
+    first = [one.evidence[0] if one.evidence else None for one in findings]
+    ends = {name: [one and getattr(one, name) for one in first] for name in ("src", "dst")}
+    return {"time": list(map(_time, first)), "rule": [one.id for one in findings], **ends}
 
 
 def _time(seen: Any) -> int | None:
@@ -90,17 +91,16 @@ def _time(seen: Any) -> int | None:
 
 
 def _rows(
-    table: str, values: Iterable[Any], capture: str, placed: Callable[[Any], dict[str, Any]]
+    table: str, values: Iterable[Any], capture: str, placed: Callable[[Sequence[Any]], dict[str, Any]]
 ) -> Iterator[Any]:
-    """Rows of a table, some at a time: what ``placed`` says of a value, and its fields of the other names."""
+    """Rows of a table, some at a time: what ``placed`` says of values, and their fields of the other names."""
     schema, left = table_schemas()[table], iter(values)
     while some := list(islice(left, _TOGETHER)):
-        reported = [{"capture": capture, **placed(one)} for one in some]
-        members = array_of(some, pa.struct([one for one in schema if one.name not in reported[0]]))
+        found = {"capture": [capture] * len(some), **placed(some)}
         arrays = [
-            pa.array([row[one.name] for row in reported], one.type)
-            if one.name in reported[0]
-            else members.field(one.name)
+            pa.array(found[one.name], one.type)
+            if one.name in found
+            else array_of(map(attrgetter(one.name), some), one.type)
             for one in schema
         ]
         yield pa.RecordBatch.from_arrays(arrays, schema=schema)
