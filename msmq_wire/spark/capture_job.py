@@ -23,6 +23,7 @@ from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.capture.places import Place
 from msmq_wire.detection import Finding
 from msmq_wire.detection.judge import Judge
+from msmq_wire.detection.registry import RULES
 from msmq_wire.records.record import Record
 from msmq_wire.records.run import Run
 from msmq_wire.sessions import Leaving, MessageLife, Session
@@ -240,7 +241,9 @@ class StoryTeller:
         use_body_keys(plan.options)
         self._writer = writer
         self._capture = capture
-        self._judge = Judge(messages=plan.options.followed, leave=self._leave)
+        # Rules cost as much as everything else that is told.
+        rules = RULES if writer.wants("findings") else {}
+        self._judge = Judge(rules, messages=plan.options.followed, leave=self._leave)
         self._findings: list[Finding] = []
         self._lives: list[MessageLife] = []
         self._sessions: list[Session] = []

@@ -29,7 +29,7 @@ from msmq_wire.tables.spark_types import (
     columns_of,
     conform,
     field,
-    fitting,
+    numbers,
     record_fields,
     spark_field,
     spark_type,
@@ -384,7 +384,7 @@ def _summary_of(records: Sequence[Record], names: Set[str]) -> dict[str, Any]:
     for name in reported:
         kind = message_schema().field(name).type
         values = [row.get(name) for row in rows]
-        columns[name] = pa.array(map(fitting, values) if pa.types.is_int64(kind) else values, kind)
+        columns[name] = numbers(values, kind) if pa.types.is_int64(kind) else pa.array(values, kind)
     if "body" in names:
         columns["body"] = pa.array([_body(record.packet) for record in records], pa.binary())
     return columns

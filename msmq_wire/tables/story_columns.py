@@ -93,7 +93,7 @@ def _time(seen: Any) -> int | None:
 def _rows(
     table: str, values: Iterable[Any], capture: str, placed: Callable[[Sequence[Any]], dict[str, Any]]
 ) -> Iterator[Any]:
-    """Rows of a table, some at a time: what ``placed`` says of values, and their fields of the other names."""
+    """Rows of a table, some at a time: what ``placed`` says of values, and their other fields."""
     schema, left = table_schemas()[table], iter(values)
     while some := list(islice(left, _TOGETHER)):
         found = {"capture": [capture] * len(some), **placed(some)}
