@@ -6,7 +6,7 @@ The rule kept here: every table of a capture comes from one pass over it, so the
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -18,6 +18,7 @@ from msgspec.structs import replace
 import msmq_wire
 from msmq_wire.capture.capture_reading import Damage, Numbering
 from msmq_wire.capture.content_digest import FileDigest
+from msmq_wire.capture.joined_batches import joined
 from msmq_wire.capture.listing import Capture, has_changed
 from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.capture.places import Place
@@ -35,11 +36,13 @@ from msmq_wire.tables.call_columns import call_batches
 from msmq_wire.tables.message_columns import batches_of
 from msmq_wire.tables.store.identity import source_row
 from msmq_wire.tables.store.table_files import TableWriter, WrittenFile
-from msmq_wire.tables.story_columns import anomaly_rows, error_rows, finding_rows, life_rows, session_rows
+from msmq_wire.tables.story_columns import anomaly_rows, error_rows, story_rows
 from msmq_wire.tables.table_schemas import STORIES
 
 _TOGETHER = 4096
-"""Sessions and lives, or findings, that are written at a time."""
+"""Sessions, lives or findings that are written at a time."""
+_JOINED = 4 << 20
+"""Bytes of packets after which rows are made of them: less, and every column costs more than its rows."""
 _NO_MESSAGE = ("tcp_stream", "error")
 """Records that are no rows of ``messages``: sessions and errors tell them."""
 _PASSING = ("cannot open ", "cannot read ", "reading a zstd-compressed ")
@@ -138,33 +141,37 @@ class TaskResult(msgspec.Struct, frozen=True):
 def decode_captures(todo: Sequence[CaptureTask], plan: JobPlan) -> TaskResult:
     """Write the tables of captures into files that they share."""
     with TableWriter(plan.place, plan.tables, plan.run) as writer:
-        entries = [_decode(one, plan, writer) for one in todo]
-    return TaskResult(entries, writer.files)
+        rows = TaskRows(writer, plan.options)
+        entries = [_decode(one, plan, rows) for one in todo]
+        rows.flush()
+    counted = [replace(one, rows=dict(rows.counts[one.capture])) for one in entries]
+    return TaskResult(counted, writer.files)
 
 
-def _decode(todo: CaptureTask, plan: JobPlan, writer: TableWriter) -> Entry:
-    capture, before = todo.capture, Counter(writer.rows)
+def _decode(todo: CaptureTask, plan: JobPlan, rows: TaskRows) -> Entry:
+    """Decode a capture; its rows are counted once those of all are written."""
+    capture = todo.capture
     known = dict(zip((file.path for file in capture.files), todo.contents, strict=True))
     marks = {path: todo.lengths for path, content in known.items() if content is None}
     reading = open_capture(capture, plan.options, marks=marks)
-    teller = StoryTeller(writer, reading.name, plan) if plan.tells_stories else None
+    teller = StoryTeller(rows, reading.name, plan) if plan.tells_stories else None
     for batch in reading:
-        write_records(writer, batch, reading.numbering, plan.options)
+        rows.add(batch, reading.numbering)
         if teller is not None:
             teller.take(batch)
     if teller is not None:
         teller.finish()
-    if writer.wants("packets"):
+    if rows.wants("packets"):
         for split in place_splits([capture], replace(plan.options, split_bytes=_WHOLE), {}):
-            for rows in read_packets(split, plan.options):
-                writer.write("packets", rows)
+            for packets in read_packets(split, plan.options):
+                rows.write("packets", packets)
     known |= reading.digests
     todo = replace(todo, contents=tuple(known[file.path] for file in capture.files))
     finder = reading.finder
     return entry_of(
         todo,
         plan,
-        rows=writer.rows - before,
+        rows={},
         frames=reading.frames,
         understood=finder.understood,
         skipped=dict(finder.skipped),
@@ -210,25 +217,75 @@ def entry_of(
     )
 
 
-def write_records(
-    writer: TableWriter, batch: PacketBatch, numbering: Numbering, options: ReadOptions
-) -> None:
-    """Write the rows that a part of a capture gives to messages, calls, anomalies and errors."""
-    for rows in batches_of(batch, numbering, payload=options.payload).values():
-        _write(writer, "messages", rows)
-    for rows in call_batches(batch, numbering):
-        _write(writer, "calls", rows)
+class TaskRows:
+    """Rows of captures on their way into the files of a task, made together where captures are small.
 
+    ``counts`` are the rows written by capture and table, complete after `flush`.
+    """
 
-def _write(writer: TableWriter, table: str, rows: Any) -> None:
-    told_elsewhere = pc.is_in(rows.column("type"), pa.array(_NO_MESSAGE))
-    # Most batches have no such row, and a filter copies everything.
-    kept = rows.filter(pc.invert(told_elsewhere)) if pc.any(told_elsewhere).as_py() else rows
-    writer.write(table, kept)
-    if writer.wants("anomalies"):
-        writer.write("anomalies", anomaly_rows(rows))
-    if writer.wants("errors"):
-        writer.write("errors", error_rows(rows))
+    def __init__(self, writer: TableWriter, options: ReadOptions) -> None:
+        self.wants = writer.wants
+        self.counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self._writer = writer
+        self._payload = options.payload
+        self._batches: list[tuple[PacketBatch, Numbering]] = []
+        self._bytes = 0
+        self._told: dict[str, list[tuple[str, Any]]] = {table: [] for table in STORIES}
+
+    def add(self, batch: PacketBatch, numbering: Numbering) -> None:
+        """Take a part of a capture: it gives rows of messages, calls, anomalies and errors."""
+        # A copy without the records that are made meanwhile.
+        self._batches.append((replace(batch), numbering))
+        self._bytes += int(batch.offsets[-1] - batch.offsets[0]) + sum(one.length for one in batch.others)
+        if self._bytes >= _JOINED:
+            self._write_records()
+
+    def tell(self, table: str, capture: str, values: Iterable[Any]) -> None:
+        """Take what is told of a capture: sessions, lives or findings."""
+        if not self.wants(table):
+            return
+        for one in values:
+            self._told[table].append((capture, one))
+            if len(self._told[table]) >= _TOGETHER:
+                self._write_told(table)
+
+    def flush(self) -> None:
+        """Write what waits."""
+        self._write_records()
+        for table in STORIES:
+            self._write_told(table)
+
+    def write(self, table: str, rows: Any) -> None:
+        """Write rows as they are."""
+        if self.wants(table) and len(rows):
+            for one in pc.value_counts(rows.column("capture")).to_pylist():
+                self.counts[one["values"]][table] += one["counts"]
+            self._writer.write(table, rows)
+
+    def _write_told(self, table: str) -> None:
+        told, self._told[table] = self._told[table], []
+        if told:
+            self.write(table, story_rows(table, told))
+
+    def _write_records(self) -> None:
+        parts, self._batches, self._bytes = self._batches, [], 0
+        if not parts:
+            return
+        batch, numbering = joined(parts)
+        for rows in batches_of(batch, numbering, payload=self._payload).values():
+            self._write_kept("messages", rows)
+        for rows in call_batches(batch, numbering):
+            self._write_kept("calls", rows)
+
+    def _write_kept(self, table: str, rows: Any) -> None:
+        told_elsewhere = pc.is_in(rows.column("type"), pa.array(_NO_MESSAGE))
+        # Most batches have no such row, and a filter copies everything.
+        kept = rows.filter(pc.invert(told_elsewhere)) if pc.any(told_elsewhere).as_py() else rows
+        self.write(table, kept)
+        if self.wants("anomalies"):
+            self.write("anomalies", anomaly_rows(rows))
+        if self.wants("errors"):
+            self.write("errors", error_rows(rows))
 
 
 class StoryTeller:
@@ -237,16 +294,13 @@ class StoryTeller:
     ``more`` counts findings that were not written, by rule.
     """
 
-    def __init__(self, writer: TableWriter, capture: str, plan: JobPlan) -> None:
+    def __init__(self, rows: TaskRows, capture: str, plan: JobPlan) -> None:
         use_body_keys(plan.options)
-        self._writer = writer
+        self._rows = rows
         self._capture = capture
         # Rules cost as much as everything else that is told.
-        rules = RULES if writer.wants("findings") else {}
+        rules = RULES if rows.wants("findings") else {}
         self._judge = Judge(rules, messages=plan.options.followed, leave=self._leave)
-        self._findings: list[Finding] = []
-        self._lives: list[MessageLife] = []
-        self._sessions: list[Session] = []
         self.more: dict[str, int] = {}
 
     def take(self, run: Run) -> None:
@@ -259,39 +313,19 @@ class StoryTeller:
             self._tell(self._judge.feed(record))
 
     def _tell(self, findings: Iterable[Finding]) -> None:
-        self._findings += findings
-        if len(self._findings) >= _TOGETHER:
-            self._write_findings()
+        self._rows.tell("findings", self._capture, findings)
 
     def _leave(self, gone: Leaving) -> None:
         if isinstance(gone, MessageLife):
-            self._lives.append(gone)
+            self._rows.tell("lives", self._capture, (gone,))
         elif isinstance(gone, Session):
-            self._sessions.append(gone)
-        if len(self._lives) + len(self._sessions) >= _TOGETHER:
-            self._write_gone()
-
-    def _write_gone(self) -> None:
-        self._write("sessions", session_rows(self._sessions, self._capture))
-        self._write("lives", life_rows(self._lives, self._capture))
-        self._lives, self._sessions = [], []
-
-    def _write_findings(self) -> None:
-        self._write("findings", finding_rows(self._findings, self._capture))
-        self._findings = []
+            self._rows.tell("sessions", self._capture, (gone,))
 
     def finish(self) -> None:
-        """Write what is told once all records were judged."""
-        self._findings += self._judge.finish()
+        """Tell what is known once all records were judged."""
+        self._tell(self._judge.finish())
         story = self._judge.story
         assert story is not None
-        self._write_gone()
-        self._write("sessions", session_rows(story.sessions, self._capture))
-        self._write("lives", life_rows(story.lives, self._capture))
-        self._write_findings()
+        self._rows.tell("sessions", self._capture, story.sessions)
+        self._rows.tell("lives", self._capture, story.lives)
         self.more = dict(self._judge.more)
-
-    def _write(self, table: str, batches: Iterable[Any]) -> None:
-        if self._writer.wants(table):
-            for batch in batches:
-                self._writer.write(table, batch)

@@ -102,13 +102,13 @@ def _wide(table: str, made: Any, placing: Placing, batch: PacketBatch, target: A
     own = [one.name for one in composed_fields("rpc_call")] if table in _TOLD else []
     columns |= {name: made.column(name) for name in (*RESULT, *own) if name in names}
     if table in _TOLD and names.intersection((*_STORY, "messages")):
-        columns |= _story(made.column("id").to_pylist(), batch)
+        columns |= _story(made.column("id").to_pylist(), batch, placing)
     if table in names and table != "rpc_call":
         columns[table] = struct_of(made, call_schema().field(table).type)
     return table_rows(columns, count, target)
 
 
-def _story(ids: list[int], batch: PacketBatch) -> dict[str, Any]:
+def _story(ids: list[int], batch: PacketBatch, placing: Placing) -> dict[str, Any]:
     """What the calls with these ids did."""
     records = {record.id: record for record in batch.others}
     inside: dict[int, list[Record]] = {}
@@ -128,7 +128,8 @@ def _story(ids: list[int], batch: PacketBatch) -> dict[str, Any]:
             values.append(call[name])
         messages.append(
             [
-                {"type": type_} | {one.name: row[one.name] for one in _CARRIED if one.name != "type"}
+                {one.name: row.get(one.name) for one in _CARRIED}
+                | {"type": type_, "id": placing.own_id(row["id"])}
                 for type_, row in zip(types, rows, strict=True)
             ]
         )

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from msmq_wire.capture.capture_reading import Numbering
 from msmq_wire.capture.index import Array
+from msmq_wire.capture.joined_batches import Joined
 from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.capture.tables import OTHER, RESULT, places_of, record_tables, schema, tables_of
 from msmq_wire.records.body_keys import keys_in_force, opened
@@ -201,7 +202,9 @@ class Placing:
         """The columns `PLACE` of a record batch of `read_tables`, as far as ``target`` has them."""
         names = set(target.names)
         found = {name: made.column(name) for name in _WHERE if name in names and name != "time"}
-        if "capture" in names:
+        if isinstance(self._numbering, Joined):
+            found |= _own(made, found, self._numbering)
+        elif "capture" in names:
             found["capture"] = pa.repeat(pa.scalar(self._batch.capture, pa.string()), len(made))
         if "type" in names:
             found["type"] = types
@@ -212,6 +215,10 @@ class Placing:
         if "time_ns" in names:
             found["time_ns"] = made.column("time").cast(pa.int64())
         return found
+
+    def own_id(self, number: int) -> int:
+        """The id of a record as its capture has it."""
+        return self._numbering.own(number) if isinstance(self._numbering, Joined) else number
 
     def _file_and_frame(self, made: Any) -> tuple[Any, Any]:
         ids, frames = self._completed
@@ -236,6 +243,26 @@ class Placing:
         frames = np.concatenate((batch.completed, batch.others_completed))
         order = np.argsort(ids)
         return ids[order], frames[order]
+
+
+def _own(made: Any, found: Mapping[str, Any], numbering: Joined) -> dict[str, Any]:
+    """The columns of rows of several captures that have numbers of their own in each."""
+    ids = made.column("id").to_numpy()
+    part = numbering.part(ids)
+    before = np.array(numbering.ids)[part]
+    own = {
+        "capture": pa.array(numbering.captures, pa.string()).take(pa.array(part)),
+        "id": pa.array(ids - before),
+    }
+    if "parent" in found:
+        own["parent"] = pc.subtract(found["parent"], pa.array(before))
+    if "frames" in found:
+        frames = found["frames"]
+        ends = frames.offsets.to_numpy()
+        numbers = frames.values.to_numpy()[ends[0] : ends[-1]]
+        moved = numbers - np.repeat(np.array(numbering.frames)[part], np.diff(ends))
+        own["frames"] = pa.ListArray.from_arrays(pa.array(ends - ends[0]), pa.array(moved), frames.type)
+    return own
 
 
 def _last(frames: Any) -> Array:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -13,12 +12,10 @@ from msgspec.structs import replace
 
 from msmq_wire.detection import Finding
 from msmq_wire.records.joined_capture import JoinedCapture, located
-from msmq_wire.sessions import MessageLife, Session
 from msmq_wire.tables.spark_types import array_of
 from msmq_wire.tables.table_schemas import SEEN, table_schemas
 
-_TOGETHER = 4096
-"""Rows made at a time."""
+_OF_ERRORS = (*SEEN, "error", "reason", "offset", "missing", "frames_missing")
 
 
 def anomaly_rows(rows: Any) -> Any:
@@ -39,7 +36,8 @@ def error_rows(rows: Any) -> Any:
     broken = pc.is_valid(error)
     if "missing" in names:
         broken = pc.or_(broken, pc.is_in(rows.column("type"), pa.array(["gap", "error"])))
-    rows = rows.filter(broken)
+    # A filter copies every column that there is.
+    rows = rows.select([name for name in _OF_ERRORS if name in names]).filter(broken)
     error = rows.column("error")
     has_error = pc.is_valid(error)
     nothing = pa.nulls(len(rows), pa.string())
@@ -58,21 +56,25 @@ def error_rows(rows: Any) -> Any:
     return pa.RecordBatch.from_arrays([*rows.select(SEEN).columns, *members], schema=schema)
 
 
-def session_rows(sessions: Iterable[Session], capture: str) -> Iterator[Any]:
-    """The sessions of one capture."""
-    return _rows("sessions", sessions, capture, _began)
+def story_rows(table: str, told: Sequence[tuple[str, Any]]) -> Any:
+    """Rows of sessions, lives or findings: values, each with its capture."""
+    schema, values = table_schemas()[table], [_placed(*one) for one in told]
+    placed = _shown(values) if table == "findings" else _began(values)
+    found = {"capture": [capture for capture, _ in told], **placed}
+    arrays = [
+        pa.array(found[one.name], one.type)
+        if one.name in found
+        else array_of(map(attrgetter(one.name), values), one.type)
+        for one in schema
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def life_rows(lives: Iterable[MessageLife], capture: str) -> Iterator[Any]:
-    """The messages of one capture and what became of them."""
-    return _rows("lives", lives, capture, _began)
-
-
-def finding_rows(findings: Iterable[Finding], capture: str) -> Iterator[Any]:
-    """Findings about one capture; evidence is placed in the file that holds it, as in what is printed."""
-    if isinstance(capture, JoinedCapture):
-        findings = (replace(one, evidence=tuple(map(located, one.evidence))) for one in findings)
-    return _rows("findings", findings, capture, _shown)
+def _placed(capture: str, value: Any) -> Any:
+    """What is told of a capture; evidence is placed in the file that holds it, as in what is printed."""
+    if isinstance(capture, JoinedCapture) and isinstance(value, Finding):
+        return replace(value, evidence=tuple(map(located, value.evidence)))
+    return value
 
 
 def _began(values: Sequence[Any]) -> dict[str, Any]:
@@ -88,19 +90,3 @@ def _shown(findings: Sequence[Finding]) -> dict[str, Any]:
 def _time(seen: Any) -> int | None:
     """Microseconds since 1970 of a moment or of evidence."""
     return None if seen is None or seen.time is None else seen.time // 1000
-
-
-def _rows(
-    table: str, values: Iterable[Any], capture: str, placed: Callable[[Sequence[Any]], dict[str, Any]]
-) -> Iterator[Any]:
-    """Rows of a table, some at a time: what ``placed`` says of values, and their other fields."""
-    schema, left = table_schemas()[table], iter(values)
-    while some := list(islice(left, _TOGETHER)):
-        found = {"capture": [capture] * len(some), **placed(some)}
-        arrays = [
-            pa.array(found[one.name], one.type)
-            if one.name in found
-            else array_of(map(attrgetter(one.name), some), one.type)
-            for one in schema
-        ]
-        yield pa.RecordBatch.from_arrays(arrays, schema=schema)

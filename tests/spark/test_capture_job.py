@@ -355,12 +355,12 @@ def test_findings_are_not_held_until_the_end(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(capture_job, "_TOGETHER", 2)
     most = []
 
-    class Watched(capture_job.StoryTeller):
-        def _tell(self, findings: Any) -> None:
-            super()._tell(findings)
-            most.append(len(self._findings))
+    class Watched(capture_job.TaskRows):
+        def tell(self, table: str, capture: str, values: Any) -> None:
+            super().tell(table, capture, values)
+            most.append(len(self._told["findings"]))
 
-    monkeypatch.setattr(capture_job, "StoryTeller", Watched)
+    monkeypatch.setattr(capture_job, "TaskRows", Watched)
     tables, _ = kept(path, monkeypatch, chunk_bytes=300)
     assert len(most) > 2
     assert len(tables["findings"]) == count

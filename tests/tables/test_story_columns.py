@@ -9,16 +9,9 @@ import pytest
 
 from msmq_wire.detection import Finding
 from msmq_wire.detection.finding import Evidence
-from msmq_wire.tables import story_columns
 from msmq_wire.tables.call_columns import call_schema
 from msmq_wire.tables.message_columns import message_schema
-from msmq_wire.tables.story_columns import (
-    anomaly_rows,
-    error_rows,
-    finding_rows,
-    life_rows,
-    session_rows,
-)
+from msmq_wire.tables.story_columns import anomaly_rows, error_rows, story_rows
 from msmq_wire.tables.table_schemas import table_schemas
 from tests.sessions.tape import SENDER, Tape
 
@@ -100,23 +93,15 @@ def finding(rule: str, *evidence: Evidence) -> Finding:
 def test_a_finding_is_placed_where_its_first_evidence_is() -> None:
     first = Evidence(capture="c", record=1, frames=(3, 4), time=1_999, src="a", dst="b", data=b"\0")
     second = Evidence(record=2, time=5_000, src="x", dst="y")
-    (batch,) = finding_rows([finding("R-1", first, second), finding("R-2")], "c")
+    batch = story_rows("findings", [("c", finding("R-1", first, second)), ("d", finding("R-2"))])
     batch = batch.set_column(1, "time", batch.column("time").cast(pa.int64()))
     one, other = batch.to_pylist()
-    assert (one["time"], one["src"], one["dst"]) == (1, "a", "b")
+    assert (one["capture"], one["time"], one["src"], one["dst"]) == ("c", 1, "a", "b")
     assert [place["record"] for place in one["evidence"]] == [1, 2]
     assert (one["evidence"][0]["frames"], one["evidence"][0]["data"]) == ([3, 4], b"\0")
     assert (one["rule"], one["caveats"], one["cves"]) == ("R-1", ["a", "b"], [])
     assert (one["event"], one["group"], one["explained_by"]) == (None, "R-1 a", None)
-    assert (other["time"], other["src"], other["dst"], other["evidence"]) == (None, None, None, [])
-
-
-def test_rows_are_made_a_part_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(story_columns, "_TOGETHER", 2)
-    batches = list(finding_rows((finding(f"R-{number}") for number in range(5)), "c"))
-    assert [len(batch) for batch in batches] == [2, 2, 1]
-    assert [row["rule"] for batch in batches for row in batch.to_pylist()] == [f"R-{n}" for n in range(5)]
-    assert list(finding_rows([], "c")) == list(life_rows([], "c")) == list(session_rows([], "c")) == []
+    assert (other["capture"], other["time"], other["src"], other["evidence"]) == ("d", None, None, [])
 
 
 def test_sessions_and_messages_begin_when_they_were_first_seen() -> None:
@@ -124,8 +109,8 @@ def test_sessions_and_messages_begin_when_they_were_first_seen() -> None:
     tape.open()
     sent = tape.message(1)
     story = tape.story()
-    (lives,) = life_rows(story.lives, "c")
-    (sessions,) = session_rows(story.sessions, "c")
+    lives = story_rows("lives", [("c", one) for one in story.lives])
+    sessions = story_rows("sessions", [("c", one) for one in story.sessions])
     (life,) = lives.to_pylist()
     assert life["message_id"] == f"{SENDER}\\1"
     assert life["first"] == {"record": sent.id, "frame": sent.frames[-1], "time": sent.time}
