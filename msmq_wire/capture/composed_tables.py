@@ -91,7 +91,7 @@ def _cells(value: msgspec.Struct, fields: Sequence[Any]) -> dict[str, Any]:
         name = field.name
         if name.endswith("_raw"):
             text = getattr(value, name.removesuffix("_raw"))
-            cells[name] = None if text is None or text.exact else bytes(text)
+            cells[name] = None if text is None or text.is_shown_whole else bytes(text)
         elif name in _TEXTS.get(type(value), ()):
             stub = getattr(value, name)
             cells[name] = None if stub is None else json.dumps(view(stub))

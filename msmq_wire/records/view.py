@@ -72,6 +72,19 @@ def error_view(error: DecodeError | None) -> Json | None:
     }
 
 
+def record_error_view(record: Record) -> Json | None:
+    """The error of a record as JSON: of its packet, or of its file; null without one."""
+    if record.type != "error" or record.error is not None:
+        return error_view(record.error)
+    return {
+        "code": "capture",
+        "message": record.reason,
+        "path": "",
+        "offset": record.offset,
+        "spec": None,
+    }
+
+
 def inspect_view(result: InspectResult) -> Json:
     """The result of `inspect` as JSON: what ``packet --format json`` prints."""
     return {
@@ -133,7 +146,7 @@ def record_view(record: Record) -> Json:
         "anomalies": [anomaly_view(anomaly) for anomaly in record.anomalies],
         "consumed": record.consumed,
         "remainder": _base64(record.remainder),
-        "error": error_view(record.error),
+        "error": record_error_view(record),
     }
     if record.type == "gap":
         row["missing"] = record.missing
@@ -146,14 +159,6 @@ def record_view(record: Record) -> Json:
     if record.grade is not None:
         row["grade"] = record.grade
         row["places"] = places_view(record)
-    if record.type == "error" and record.error is None:
-        row["error"] = {
-            "code": "capture",
-            "message": record.reason,
-            "path": "",
-            "offset": record.offset,
-            "spec": None,
-        }
     return row
 
 
@@ -179,8 +184,7 @@ def _plain(value: msgspec.Struct) -> Json:
     for name in value.__struct_fields__:
         field = getattr(value, name)
         shown[name] = view(field)
-        # What is cut to its length has no terminator, and needs none.
-        if isinstance(field, WcharText) and not field.exact and field.text.encode("utf-16-le") != field:
+        if isinstance(field, WcharText) and not field.is_shown_whole:
             shown[f"{name}_raw"] = _base64(field)
     return shown
 

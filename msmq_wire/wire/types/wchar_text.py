@@ -55,6 +55,11 @@ class WcharText(bytes):
         """Whether ``text`` with a terminator gives these bytes again."""
         return self.text.encode("utf-16-le") + b"\0\0" == self or not self
 
+    @property
+    def is_shown_whole(self) -> bool:
+        """Whether ``text`` gives these bytes again; what is cut to its length has no terminator."""
+        return self.exact or self.text.encode("utf-16-le") == self
+
     def __str__(self) -> str:
         return self.text
 
