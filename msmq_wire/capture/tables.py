@@ -25,7 +25,7 @@ from msmq_wire.records.composed import COMPOSED
 from msmq_wire.records.display import Kind
 from msmq_wire.records.recognition import Ports
 from msmq_wire.records.record import UNKNOWN_PACKET, Record
-from msmq_wire.records.view import anomaly_view, error_view
+from msmq_wire.records.view import anomaly_view, record_error_view
 from msmq_wire.rpc.pdu_protection import Negotiator
 from msmq_wire.wire.registry import PACKETS
 
@@ -65,15 +65,12 @@ def column_field(column: Column, *, nullable: bool | None = None) -> Any:
 
 _WHERE = [column_field(one) for one in PLACE.values() if one.name != "capture"]
 _OTHER = [
-    *(column_field(one) for one in RECORD_COLUMNS if one.name in ("type", "missing", "reason", "event")),
-    column_field(
-        Column("remainder", "bytes", "The first bytes of a gap that were captured.", optional=False)
-    ),
+    column_field(one)
+    for one in RECORD_COLUMNS
+    if one.name in ("type", "missing", "frames_missing", "reason", "event")
 ]
-
-
 RESULT = ("anomalies", "consumed", "remainder", "error")
-"""The last columns of every table but `OTHER`."""
+"""The last columns of every table."""
 
 
 @cache
@@ -83,11 +80,9 @@ def schema(table: str) -> Any:
     Where a record was found, then the columns of `msmq_wire.engines.arrow.schema`; those of a call
     or a message over HTTP are the fields of its ``packet``, see `msmq_wire.records.composed`.
     """
-    if table == OTHER:
-        return pa.schema([*_WHERE, *_OTHER])
-    if table in COMPOSED:
-        result = [arrow.schema("user_message").field(name) for name in RESULT]
-        return pa.schema([*_WHERE, *composed_fields(table), *result])
+    if table == OTHER or table in COMPOSED:
+        own = _OTHER if table == OTHER else composed_fields(table)
+        return pa.schema([*_WHERE, *own, *(arrow.schema("user_message").field(name) for name in RESULT)])
     stem = columns.UNRECOGNISED if table == UNKNOWN_PACKET else table
     return pa.schema([*_WHERE, *(field for field in arrow.schema(stem) if field.name != "row")])
 
@@ -211,7 +206,7 @@ def _decoded(table: str, records: Sequence[Record], judge: bool, target: Any) ->
             found = [[anomaly_view(one) for one in record.anomalies] if judge else [] for record in records]
             arrays["anomalies"] = pa.array(found, field.type)
         elif field.name == "error":
-            arrays["error"] = pa.array([error_view(record.error) for record in records], field.type)
+            arrays["error"] = pa.array([record_error_view(record) for record in records], field.type)
         elif field.name not in arrays:
             # A gap that is only skipped bytes misses none; other records have no number there.
             arrays[field.name] = _attribute(records, field)

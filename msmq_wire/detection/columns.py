@@ -81,7 +81,8 @@ FINDING_COLUMNS: tuple[Column, ...] = (
 """The columns in their order."""
 
 
-def _sections(finding: Finding) -> tuple[str, ...]:
+def sections_of(finding: Finding) -> tuple[str, ...]:
+    """The sections that its rule rests on, each by itself."""
     return tuple(filter(None, finding.spec.split(", ")))
 
 
@@ -95,7 +96,7 @@ def _with_evidence() -> Iterator[Column]:
     )  # fmt: skip
     yield Column("caveats", "texts", "What weakens the finding in this capture.", optional=False)
     yield known["cves"]
-    yield replace(known["spec"], kind="sections", where=_sections)
+    yield replace(known["spec"], kind="sections", where=sections_of)
     yield from (known[name] for name in ("event", "group", "explained_by"))
 
 

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
-import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no stubs
 from msgspec.structs import replace
 
@@ -43,8 +42,6 @@ _TOGETHER = 4096
 """Sessions, lives or findings that are written at a time."""
 _JOINED = 4 << 20
 """Bytes of packets after which rows are made of them: less, and every column costs more than its rows."""
-_NO_MESSAGE = ("tcp_stream", "error")
-"""Records that are no rows of ``messages``: sessions and errors tell them."""
 _PASSING = ("cannot open ", "cannot read ", "reading a zstd-compressed ")
 """How the damage begins that says nothing of the bytes of a file: another time, or elsewhere, it is read."""
 _WHOLE = 1 << 60
@@ -272,15 +269,17 @@ class TaskRows:
         if not parts:
             return
         batch, numbering = joined(parts)
-        for rows in batches_of(batch, numbering, payload=self._payload).values():
-            self._write_kept("messages", rows)
+        # Rows are those of ``decode``: steps of connections are none.
+        for shown in batch.shown(streams=False):
+            for rows in batches_of(shown, numbering, payload=self._payload).values():
+                self._write_kept("messages", rows)
         for rows in call_batches(batch, numbering):
             self._write_kept("calls", rows)
 
     def _write_kept(self, table: str, rows: Any) -> None:
-        told_elsewhere = pc.is_in(rows.column("type"), pa.array(_NO_MESSAGE))
+        damage = pc.equal(rows.column("type"), "error")
         # Most batches have no such row, and a filter copies everything.
-        kept = rows.filter(pc.invert(told_elsewhere)) if pc.any(told_elsewhere).as_py() else rows
+        kept = rows.filter(pc.invert(damage)) if pc.any(damage).as_py() else rows
         self.write(table, kept)
         if self.wants("anomalies"):
             self.write("anomalies", anomaly_rows(rows))

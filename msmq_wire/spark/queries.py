@@ -129,7 +129,7 @@ ORDER BY acknowledgments DESC, message_class
         "Who peeked into and received from which queue of another host, and how many messages came.",
         f"""
 WITH reads AS (
-  SELECT nullif(account, '') AS account,
+  SELECT account,
          {_host("src")} AS client,
          {_host("dst")} AS server,
          queue,

@@ -39,8 +39,8 @@ _CARRIED = pa.struct(
         for name in ("id", "type", "queue", "label", "message_id", "message_class", "body_type", "body_size")
     ]
 )
-_STORY = ("status_name", "answered", "what")
-"""What a call tells that is no field of it."""
+_STORY = ("account", "status_name", "answered", "cut", "what")
+"""What `calls` prints of a call that is not as its field has it."""
 _TOLD = ("rpc_call", "com_call")
 """The types of records that are calls."""
 
@@ -50,14 +50,14 @@ def call_schema() -> Any:
     """The Arrow schema of the table."""
     reported = {one.name: one for one in CALL_COLUMNS}
     story = [table_field(reported[name], nullable=True) for name in _STORY]
-    calls = [spark_field(one) for one in composed_fields("rpc_call")]
+    calls = [spark_field(one) for one in composed_fields("rpc_call") if one.name not in _STORY]
     others = [
         field(
             name, pa.struct([spark_field(one) for one in composed_fields(name)]), f"What {name} records have."
         )
         for name in ("rpc_bind", "rpc_fault")
     ]
-    shared = {one.name for one in calls}
+    shared = {one.name for one in (*calls, *story)}
     added = [spark_field(one) for one in composed_fields("com_call") if one.name not in shared]
     others.append(field("com_call", pa.struct(added), "What com_call records have beside what calls have."))
     carried = field("messages", pa.list_(_CARRIED), "The messages that the call carried.")
@@ -66,7 +66,6 @@ def call_schema() -> Any:
 
 @cache
 def _results() -> list[Any]:
-
     return [spark_field(table_schema("rpc_call").field(name)) for name in RESULT]
 
 
@@ -100,7 +99,8 @@ def _wide(table: str, made: Any, placing: Placing, batch: PacketBatch, target: A
     count, names = len(made), set(target.names)
     columns = placing.columns(made, target, pa.repeat(pa.scalar(table, pa.string()), count))
     own = [one.name for one in composed_fields("rpc_call")] if table in _TOLD else []
-    columns |= {name: made.column(name) for name in (*RESULT, *own) if name in names}
+    kept = (*RESULT, *(name for name in own if name not in _STORY))
+    columns |= {name: made.column(name) for name in kept if name in names}
     if table in _TOLD and names.intersection((*_STORY, "messages")):
         columns |= _story(made.column("id").to_pylist(), batch, placing)
     if table in names and table != "rpc_call":

@@ -22,7 +22,7 @@ from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.capture.tables import OTHER, RESULT, places_of, record_tables, schema, tables_of
 from msmq_wire.records.body_keys import keys_in_force, opened
 from msmq_wire.records.column import PLACE as WHERE
-from msmq_wire.records.message import COLUMNS, MessageColumn, message_view
+from msmq_wire.records.message import COLUMNS, MessageColumn, message_of
 from msmq_wire.records.record import UNKNOWN_PACKET, Record
 from msmq_wire.records.rpc_packets import TransferBuffer
 from msmq_wire.tables.spark_types import (
@@ -30,6 +30,7 @@ from msmq_wire.tables.spark_types import (
     columns_of,
     conform,
     field,
+    nulls,
     numbers,
     record_fields,
     spark_field,
@@ -55,12 +56,15 @@ PLACE = record_fields(
 )
 """Where a record was found."""
 
+_COLUMNS = {one.name: one for one in COLUMNS}
+_MADE = [one for one in COLUMNS if one.of and not one.asked]
+"""Those that are made from a number."""
 _SUMMARY = [
     table_field(one, nullable=True)
     for one in COLUMNS
-    if one.kind == "body" or not (one.where or one.of or one.asked)
+    if one.kind == "body" or not (one.asked or one.name in {place.name for place in PLACE})
 ]
-"""What there is of messages, whatever carried them."""
+"""What `messages` prints of a message, whatever carried it, and its body."""
 _OPENED = [
     field("opened_body", pa.binary(), "The body opened, where it is encrypted and a given key opens it."),
     *(table_field(one) for one in COLUMNS if one.name == "opened_with"),
@@ -104,10 +108,13 @@ _OF: Mapping[str, tuple[str, ...]] = {
     "message_id": ("user_header.source_queue_manager", "user_header.message_id"),
     "body_size": ("message_properties_header.message_size", "compound_message_header.msg_body_size"),
     "via": ("parent",),
+    "how": ("parent",),
+    "cut": ("parent", "length", "error", "base_header.packet_size"),
     "body": ("message_properties_header.message_body",),
     "opened_body": ("message_properties_header", "security_header"),
     "opened_with": ("message_properties_header", "security_header"),
     **{one.name: (".".join(one.path.split(".")[:2]),) for one in COLUMNS if one.path},
+    **{one.name: (_COLUMNS[one.of].path,) for one in _MADE},
 }
 
 
@@ -289,6 +296,8 @@ def _wide(
         columns[own] = struct_of(made, message_schema().field(own).type)
     if "user_header" in schema(table).names:
         columns |= {name: make(made) for name, make in _SUMMED.items() if name in names}
+        if "how" in names:
+            columns["how"] = _how(made, records)
         if keys_in_force() and not names.isdisjoint(one.name for one in _OPENED):
             columns |= {name: one for name, one in _opened(made).items() if name in names}
     if table in ("transfer_buffer", "srmp_message", "srmp_receipt"):
@@ -364,6 +373,46 @@ def _body_size(made: Any) -> Any:
     return pc.if_else(pc.is_valid(compound), _member(compound, "msg_body_size"), size)
 
 
+def _how(made: Any, records: Mapping[int, Record]) -> Any:
+    parents = made.column("parent")
+    if parents.null_count == len(parents):
+        return pa.repeat("sent", len(parents))
+    pairs = zip(made.column("id").to_pylist(), parents.to_pylist(), strict=True)
+    return pa.array(
+        ["sent" if parent is None else _COLUMNS["how"].value(records[id_]) for id_, parent in pairs]
+    )
+
+
+def _cut(made: Any) -> Any:
+    code = _member(made.column("error"), "code")
+    short = pc.and_(pc.fill_null(pc.equal(code, "missing-bytes"), False), pc.is_null(made.column("parent")))
+    if not pc.any(short).as_py():
+        return nulls(len(made), pa.string())
+    length, size = made.column("length"), _field("base_header", "packet_size")(made)
+    sent = pc.if_else(pc.greater(size, length), size.cast(pa.string()), None)
+    text = pc.binary_join_element_wise(length.cast(pa.string()), pc.fill_null(sent, "?"), " of ")
+    return pc.if_else(short, text, None)
+
+
+def _made(column: MessageColumn) -> Callable[[Any], Any]:
+    """What gives a column that is made from another, value by value."""
+    numbers = _bits(_COLUMNS[column.of])
+
+    def values(made: Any) -> Any:
+        found = numbers(made).dictionary_encode()
+        each = map(column.made, found.dictionary.to_pylist())
+        return _array(each, message_schema().field(column.name).type).take(found.indices)
+
+    return values
+
+
+def _array(values: Iterable[Any], kind: Any) -> Any:
+    """Values of a declared column as a table has them: times in microseconds, null for what is too large."""
+    if pa.types.is_timestamp(kind):
+        values = [None if value is None else value // 1000 for value in values]
+    return numbers(list(values), kind) if pa.types.is_int64(kind) else pa.array(values, kind)
+
+
 def _via(made: Any) -> Any:
     # No packet but that of a stored message was carried by another record.
     return pc.if_else(pc.is_valid(made.column("parent")), "rpc", "tcp")
@@ -371,12 +420,14 @@ def _via(made: Any) -> Any:
 
 _SUMMED: Mapping[str, Callable[[Any], Any]] = {
     **{one.name: _bits(one) for one in COLUMNS if one.path},
+    **{one.name: _made(one) for one in _MADE},
     "queue": _whole(r"^user_header\.destination_queue", "user_header", "destination_queue", "format_name"),
     "label": _whole(r"header\.label$", "message_properties_header", "label"),
     "delivery": _delivery,
     "message_id": _message_id,
     "body_size": _body_size,
     "via": _via,
+    "cut": _cut,
     "body": _field("message_properties_header", _BODY),
 }
 """What `message_view` says, for packets with the headers of a message."""
@@ -406,12 +457,11 @@ def _member(array: Any, *names: str) -> Any:
 def _summary_of(records: Sequence[Record], names: Set[str]) -> dict[str, Any]:
     """What `message_view` says, for messages that calls or HTTP carried."""
     reported = [one.name for one in _SUMMARY if one.name != "body" and one.name in names]
-    rows = [message_view(record, acknowledgments=True) or {} for record in records] if reported else []
-    columns = {}
-    for name in reported:
-        kind = message_schema().field(name).type
-        values = [row.get(name) for row in rows]
-        columns[name] = numbers(values, kind) if pa.types.is_int64(kind) else pa.array(values, kind)
+    rows = [message_of(record, acknowledgments=True) if reported else None for record in records]
+    columns = {
+        name: _array((row and row[name] for row in rows), message_schema().field(name).type)
+        for name in reported
+    }
     if "body" in names:
         columns["body"] = pa.array([_body(record.packet) for record in records], pa.binary())
     return columns

@@ -11,6 +11,7 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no stubs
 from msgspec.structs import replace
 
 from msmq_wire.detection import Finding
+from msmq_wire.detection.columns import sections_of
 from msmq_wire.records.joined_capture import JoinedCapture, located
 from msmq_wire.tables.spark_types import array_of
 from msmq_wire.tables.table_schemas import SEEN, table_schemas
@@ -31,28 +32,21 @@ def anomaly_rows(rows: Any) -> Any:
 def error_rows(rows: Any) -> Any:
     """What could not be decoded in rows of ``messages`` or ``calls``: cut packets, gaps, damaged files."""
     schema = table_schemas()["errors"]
-    names = set(rows.schema.names)
-    error = rows.column("error")
-    broken = pc.is_valid(error)
-    if "missing" in names:
-        broken = pc.or_(broken, pc.is_in(rows.column("type"), pa.array(["gap", "error"])))
+    broken = pc.or_(pc.is_valid(rows.column("error")), pc.equal(rows.column("type"), "gap"))
     # A filter copies every column that there is.
-    rows = rows.select([name for name in _OF_ERRORS if name in names]).filter(broken)
-    error = rows.column("error")
-    has_error = pc.is_valid(error)
-    nothing = pa.nulls(len(rows), pa.string())
-    reason = rows.column("reason") if "reason" in names else nothing
-    is_gap = pc.equal(rows.column("type"), "gap")
-    members = [
-        pc.if_else(is_gap, reason, pc.struct_field(error, "code")),
-        pc.if_else(has_error, pc.struct_field(error, "message"), pc.if_else(is_gap, nothing, reason)),
-        pc.struct_field(error, "path"),
-        pc.if_else(has_error, pc.struct_field(error, "offset"), rows.column("offset")),
-        *(
-            rows.column(name) if name in names else pa.nulls(len(rows), pa.int64())
-            for name in ("missing", "frames_missing")
-        ),
+    rows = rows.select([name for name in _OF_ERRORS if name in rows.schema.names]).filter(broken)
+    code, message, path, offset = (
+        pc.struct_field(rows.column("error"), name) for name in ("code", "message", "path", "offset")
+    )
+    # Calls have none of these.
+    if "reason" in rows.schema.names:
+        code = pc.coalesce(code, rows.column("reason"))
+    missing = [
+        rows.column(name) if name in rows.schema.names else pa.nulls(len(rows), pa.int64())
+        for name in ("missing", "frames_missing")
     ]
+    offset = pc.coalesce(offset, rows.column("offset"))
+    members = [code, message, path, offset, *missing]
     return pa.RecordBatch.from_arrays([*rows.select(SEEN).columns, *members], schema=schema)
 
 
@@ -84,7 +78,8 @@ def _began(values: Sequence[Any]) -> dict[str, Any]:
 def _shown(findings: Sequence[Finding]) -> dict[str, Any]:
     first = [one.evidence[0] if one.evidence else None for one in findings]
     ends = {name: [one and getattr(one, name) for one in first] for name in ("src", "dst")}
-    return {"time": list(map(_time, first)), "rule": [one.id for one in findings], **ends}
+    said = {"rule": [one.id for one in findings], "spec": list(map(sections_of, findings))}
+    return {"time": list(map(_time, first)), **said, **ends}
 
 
 def _time(seen: Any) -> int | None:

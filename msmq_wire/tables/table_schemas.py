@@ -46,7 +46,7 @@ _ANOMALIES = [
 ]
 _ERRORS = [
     *_SEEN,
-    field("code", pa.string(), "What ended the decode; for a gap its reason, for a file null."),
+    field("code", pa.string(), "What ended the decode; for a gap its reason, for a file `capture`."),
     field("message", pa.string(), "What is wrong, in words."),
     field("field", pa.string(), "The field of the packet."),
     field("offset", pa.int64(), "Bytes before it: of the packet, of the stream (gap), of the file (error)."),
@@ -148,7 +148,7 @@ def _reported(cls: Any, *leave_out: str) -> Any:
 
 def _findings() -> Any:
     columns = {one.name: one for one in FINDING_COLUMNS}
-    columns |= {one.name: one for one in JSON_COLUMNS if one.kind != "sections"}
+    columns |= {one.name: one for one in JSON_COLUMNS}
     fields = {
         name: table_field(columns[name], nullable=name not in ("rule", "severity"))
         for name in (

@@ -11,7 +11,7 @@ import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 import pytest
 
 from msmq_wire.capture.reader import read_capture
-from msmq_wire.capture.tables import ARROW_TYPES, OTHER, column_field, read_tables, schema
+from msmq_wire.capture.tables import ARROW_TYPES, OTHER, RESULT, column_field, read_tables, schema
 from msmq_wire.engines import arrow
 from msmq_wire.errors import CaptureError
 from msmq_wire.records.column import Column
@@ -97,7 +97,7 @@ def test_a_table_says_where_a_packet_was_found_and_then_what_it_holds(stem: str)
 
 def test_the_tables_of_the_rest_have_schemas_too() -> None:
     assert schema(UNKNOWN_PACKET).names[: len(_WHERE)] == _WHERE
-    assert schema(OTHER).names == [*_WHERE, "type", "missing", "reason", "event", "remainder"]
+    assert schema(OTHER).names == [*_WHERE, "type", "missing", "frames_missing", "reason", "event", *RESULT]
 
 
 def test_what_is_no_capture_is_an_error() -> None:

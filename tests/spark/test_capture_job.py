@@ -22,7 +22,7 @@ from msmq_wire.capture.source import read_frames
 from msmq_wire.capture.writer import write_pcap
 from msmq_wire.detection import Finding, Judge
 from msmq_wire.errors import CaptureError
-from msmq_wire.records.record import Record
+from msmq_wire.records.record import Record, is_step
 from msmq_wire.records.rpc_packets import RpcCall
 from msmq_wire.sessions import Session, Story, budget, follow
 from msmq_wire.spark import capture_job
@@ -170,6 +170,7 @@ def finding_row(one: Finding, capture: str) -> dict[str, Any]:
     first = one.evidence[0] if one.evidence else None
     row = cell(one)
     row["rule"], row["group"] = row.pop("id"), one.group
+    row["spec"] = one.spec.split(", ") if one.spec else []
     del row["cause"], row["first"], row["answered"]
     for place, evidence in zip(row["evidence"], one.evidence, strict=True):
         place["data"] = bytes(evidence.data)
@@ -198,7 +199,7 @@ def expected_errors(records: Sequence[Record]) -> Counter[tuple[Any, ...]]:
         elif one.type == "gap":
             found[*seen(one), one.reason, None, None, one.offset, one.missing] += 1
         elif one.type == "error":
-            found[*seen(one), None, one.reason, None, one.offset, None] += 1
+            found[*seen(one), "capture", one.reason, "", one.offset, None] += 1
     return found
 
 
@@ -226,7 +227,7 @@ def test_tables_say_what_is_said_of_the_records(path: Path, monkeypatch: pytest.
     assert Counter(
         (*seen_in(row), *(row[key] for key in reported)) for row in tables["errors"]
     ) == expected_errors(records)
-    ids = [one.id for one in records if one.type not in (*CALLS, "tcp_stream", "error")]
+    ids = [one.id for one in records if one.type not in (*CALLS, "error") and not is_step(one)]
     assert sorted(row["id"] for row in tables["messages"]) == ids
     assert sorted(row["id"] for row in tables["calls"]) == [one.id for one in records if one.type in CALLS]
     assert all(row["capture"] == name for rows in tables.values() for row in rows)

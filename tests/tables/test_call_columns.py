@@ -13,7 +13,7 @@ from msmq_wire.capture.listing import captures_of, list_files
 from msmq_wire.capture.reader import read_capture
 from msmq_wire.capture.tables import read_tables
 from msmq_wire.errors import CaptureError
-from msmq_wire.records.call_story import CarriedMessage, call_story, carries_packet, is_answered
+from msmq_wire.records.call_story import CarriedMessage, call_story, carries_packet, is_answered, is_cut
 from msmq_wire.records.message import message_view
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
@@ -29,6 +29,7 @@ from tests.effort import in_batches, remembered
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 CAPTURES = sorted(FIXTURES.glob("**/*.pcap*"))
 CARRIED = ("id", "queue", "label", "message_id", "message_class", "body_type", "body_size")
+STORY = ("account", "status_name", "answered", "cut", "what")
 PLACE = ("id", "parent", "src", "dst", "stream", "offset", "length")
 SMALL, LARGE = 4000, 1 << 23
 
@@ -75,6 +76,8 @@ def said_of(record: Record, carried: list[Record]) -> dict[str, Any]:
     if found and carries_packet(call):
         reported = CarriedMessage(found[0][1]["body_size"], found[0][1]["label"])
     return {
+        "account": call.account or None,
+        "cut": is_cut(call),
         "status_name": None if call.status is None else describe(call.status).symbol,
         "answered": is_answered(call),
         "what": call_story(call, reported),
@@ -128,7 +131,7 @@ def test_rows_say_where_calls_were_found_and_what_they_did(path: Path) -> None:
         assert row["anomalies"] == [anomaly_view(one) for one in record.anomalies]
         assert row["error"] == error_view(record.error)
         assert (row["consumed"], row["remainder"]) == (record.consumed, record.remainder)
-        story = {name: row[name] for name in ("status_name", "answered", "what", "messages")}
+        story = {name: row[name] for name in (*STORY, "messages")}
         if record.type in ("rpc_call", "com_call"):
             carried = [one for one in records if one.parent == record.id and one.type != "srmp_message"]
             assert story == said_of(record, carried)
@@ -152,6 +155,7 @@ def test_fields_of_calls_are_those_of_the_tables(path: Path) -> None:
                     assert row[name] == fields.pop(name)
                 if table in ("rpc_call", "com_call"):
                     added = row["com_call"] if table == "com_call" else {}
+                    fields["account"] = fields["account"] or None
                     assert {name: row[name] for name in fields.keys() - added.keys()} | added == fields
                     assert row["rpc_bind"] is row["rpc_fault"] is None
                     assert (row["com_call"] is None) == (table == "rpc_call")

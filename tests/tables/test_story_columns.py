@@ -54,19 +54,20 @@ def reported(rows: Any) -> list[tuple[Any, ...]]:
 
 
 def test_cut_packets_gaps_and_damaged_files_are_errors_and_nothing_else_is() -> None:
+    damage = {"code": "capture", "message": "the file is cut", "path": "", "offset": 99, "spec": None}
     rows = messages(
         {"id": 1},
         {"id": 2, "error": ERROR},
         {"id": 3, "type": "gap", "missing": 9, "reason": "loss"},
         {"id": 4, "type": "gap", "missing": None, "reason": "loss"},
-        {"id": 5, "type": "error", "reason": "the file is cut", "offset": 99},
+        {"id": 5, "type": "error", "error": damage, "reason": "the file is cut", "offset": 99},
         {"id": 6, "missing": None},
     )
     expected = [
         (2, "missing-bytes", "no more", "p", 5, None),
         (3, "loss", None, None, 7, 9),
         (4, "loss", None, None, 7, None),
-        (5, None, "the file is cut", None, 99, None),
+        (5, "capture", "the file is cut", "", 99, None),
     ]
     assert reported(rows) == expected
     assert reported(rows.slice(2)) == expected[1:]
@@ -87,6 +88,7 @@ def finding(rule: str, *evidence: Evidence) -> Finding:
         message=rule,
         evidence=evidence,
         caveats=("a", "b"),
+        spec="[MS-MQMQ] 2.2.1, [MS-MQQB] 3.1",
     )
 
 
@@ -100,6 +102,7 @@ def test_a_finding_is_placed_where_its_first_evidence_is() -> None:
     assert [place["record"] for place in one["evidence"]] == [1, 2]
     assert (one["evidence"][0]["frames"], one["evidence"][0]["data"]) == ([3, 4], b"\0")
     assert (one["rule"], one["caveats"], one["cves"]) == ("R-1", ["a", "b"], [])
+    assert one["spec"] == ["[MS-MQMQ] 2.2.1", "[MS-MQQB] 3.1"]
     assert (one["event"], one["group"], one["explained_by"]) == (None, "R-1 a", None)
     assert (other["capture"], other["time"], other["src"], other["evidence"]) == ("d", None, None, [])
 
