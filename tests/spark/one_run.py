@@ -51,7 +51,11 @@ def no_java() -> Any:
 
 
 def run(
-    output: str, *paths: Path, tables: Sequence[str] = DEFAULT_TABLES, again: bool = False, **options: Any
+    output: str,
+    *paths: str | Path,
+    tables: Sequence[str] = DEFAULT_TABLES,
+    again: bool = False,
+    **options: Any,
 ) -> Any:
     """Fill tables with captures, without Java."""
     asked = ReadOptions(paths=tuple(map(str, paths)), **options)
