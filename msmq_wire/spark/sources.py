@@ -12,13 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, ClassVar
 
 from msgspec.structs import replace
-from pyspark.sql.datasource import (
-    DataSource,
-    DataSourceReader,
-    DataSourceStreamReader,
-    Filter,
-    InputPartition,
-)
+from pyspark.sql.datasource import DataSource, DataSourceReader, Filter, InputPartition
 from pyspark.sql.types import StructType
 
 from msmq_wire.capture.capture_reading import Numbering
@@ -30,7 +24,6 @@ from msmq_wire.spark.read_options import AT_REST, ReadOptions
 from msmq_wire.spark.row_filter import RowFilter, takes
 from msmq_wire.spark.spark_schema import spark_schema
 from msmq_wire.spark.split_planning import PlacedSplit, place_splits, read_index
-from msmq_wire.spark.streaming import LandedReader
 from msmq_wire.spark.task_rows import bundles, capture_rows, kept_rows, open_capture, read_packets
 from msmq_wire.tables.call_columns import call_batches, call_schema
 from msmq_wire.tables.carved_columns import carved_schema
@@ -243,9 +236,6 @@ class MsmqMessages(_Source):
     READER = MessageReader
     table = staticmethod(message_schema)
 
-    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
-        return LandedReader(self.read_options, MessageReader(self.read_options).rows)
-
 
 class MsmqCalls(_Source):
     """``spark.read.format("msmq-calls")``: RPC calls and the messages in them, see `call_schema`."""
@@ -253,9 +243,6 @@ class MsmqCalls(_Source):
     NAME = "msmq-calls"
     READER = CallReader
     table = staticmethod(call_schema)
-
-    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
-        return LandedReader(self.read_options, CallReader(self.read_options).rows)
 
 
 class MsmqCarved(_Source):
