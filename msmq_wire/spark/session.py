@@ -59,7 +59,7 @@ def spark_problem(error: Exception) -> str:
     _, raised, stack = text.partition(_TRACEBACK)
     if raised:
         # What a task raised: the line that ends its traceback, where all others are indented.
-        lines = _RAISED.findall(stack.partition("\n\tat ")[0])
+        lines = _RAISED.findall(stack.partition("\n\tat ")[0].partition("\n SQLSTATE: ")[0])
         text = lines[-1] if lines else stack
     text = _CALLED.sub("", text)
     line = next((line for line in text.splitlines() if line.strip()), "") or type(error).__name__

@@ -50,18 +50,13 @@ def bundles(items: Sequence[T], sizes: Sequence[int], most: int, *, opening: int
 
 
 def open_capture(
-    capture: Capture,
-    options: ReadOptions,
-    wanted: FrameFilter | None = None,
-    marks: Mapping[str, Iterable[int]] | None = None,
+    capture: Capture, options: ReadOptions, marks: Mapping[str, Iterable[int]] | None = None
 ) -> CaptureReading:
-    """What reads a capture as options say; ``wanted`` takes the place of the filter that they make."""
-    if wanted is None and options.selects:
-        wanted = FrameFilter(options)
+    """What reads a capture as options say; the files in ``marks`` are hashed meanwhile."""
     use_body_keys(options)
     return CaptureReading(
         capture,
-        wanted=wanted,
+        wanted=FrameFilter(options) if options.selects else None,
         chunk_bytes=options.chunk_bytes,
         ports=options.ports,
         streams=options.streams,

@@ -20,9 +20,8 @@ from msmq_wire.capture.places import place_of
 from msmq_wire.capture.source import read_frames
 from msmq_wire.capture.splits import index_file, read_split
 from msmq_wire.capture.writer import write_pcap
-from msmq_wire.errors import CaptureError, MsmqWireError
+from msmq_wire.errors import CaptureError
 from msmq_wire.spark.job import run_job
-from msmq_wire.spark.landing import LandingLog, holds
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.sources import CarvedReader, PacketDataReader
 from msmq_wire.tables.message_columns import batches_of
@@ -336,26 +335,3 @@ def test_a_file_that_goes_away_or_changes_is_told(s3: S3Server, captures: Path) 
     reading = CaptureReading(Capture(name=url, files=listed), chunk_bytes=5000)
     assert list(reading)
     assert [one.reason for one in reading.damage] == [f"cannot open {url}: No such file or directory"]
-
-
-@pytest.mark.slow
-def test_captures_land_in_a_bucket_once(s3: S3Server, captures: Path, tmp_path: Path) -> None:
-    options = {"path": f"{ROOT}/ring", "seen": str(tmp_path / "seen"), "settle": "0"}
-    log = LandingLog(ReadOptions.of(options))
-    assert log.landed() == 0
-    data = (captures / "demo.pcap").read_bytes()
-    url = put("ring/a.pcap", data)
-    assert log.landed() == 1
-    put("ring/copy.pcap", data)
-    assert log.landed() == 1
-    (entry,) = log.entries(0, 1)
-    assert (entry.path, entry.size, entry.damage) == (url, len(data), None)
-    assert holds(entry)
-    assert LandingLog(ReadOptions.of(options)).landed() == 1
-    put("ring/a.pcap", data[:-1] + bytes([data[-1] ^ 1]))
-    assert not holds(entry)
-
-
-def test_a_stream_over_a_bucket_needs_a_folder_for_its_log(s3: S3Server) -> None:
-    with pytest.raises(MsmqWireError, match="keeps its log in a folder: name one with the option seen"):
-        LandingLog(ReadOptions.of({"path": f"{ROOT}/ring"}))
