@@ -1,13 +1,16 @@
-"""The options of the data sources and of the job, checked once, in one place."""
+"""The options of the data sources and of the job, checked once, in one place.
+
+The rule kept here: an option has the name of the field that it sets; defaults stand at the fields alone.
+"""
 
 from __future__ import annotations
 
 import ipaddress
-import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import TypeAlias, cast, get_args
+from functools import partial
+from typing import Any, TypeAlias, get_args
 
 import msgspec
 
@@ -47,10 +50,6 @@ OPTIONS: Mapping[str, str] = {
     "keytab": "Keytabs with keys of servers that open sealed calls (Kerberos), separated by commas.",
     "rsaKey": "Private keys (PEM, DER, PFX) that open encrypted bodies, separated by commas.",
     "rsaKeyPasswordFile": "A file with a password of these a line.",
-    "maxFilesPerTrigger": "Files that a batch of a stream reads at most.",
-    "settle": "Seconds a file must be unchanged before a stream reads it.",
-    "patience": "Seconds after which a stream reads a file that is cut.",
-    "seen": "The folder in which a stream notes what it saw; by default .msmq-wire-seen beside the files.",
 }
 """Every option, with what it means; case does not matter."""
 AT_REST = ("path", "paths", "glob", "recursive", "splitBytes", "payload", "columns", "onError", "chunkBytes")
@@ -87,15 +86,20 @@ class ReadOptions(msgspec.Struct, frozen=True, kw_only=True):
     keytabs: tuple[str, ...] = ()
     rsa_keys: tuple[str, ...] = ()
     rsa_key_password_file: str | None = None
-    max_files: int | None = None
-    settle: float = 10.0
-    patience: float = 600.0
-    seen: str | None = None
 
     @classmethod
     def of(cls, options: Mapping[str, str]) -> ReadOptions:
         """Read the options of a data source. Raises MsmqWireError for what no option can be."""
-        return _Reader(options).read()
+        given = {name.lower(): text for name, text in options.items()}
+        unknown = sorted(given.keys() - {name.lower() for name in OPTIONS})
+        if unknown:
+            raise MsmqWireError(f"no option is called {unknown[0]}; there are {', '.join(OPTIONS)}")
+        read: dict[str, Any] = {}
+        # Of path and paths the latter counts, as it comes later.
+        for name in OPTIONS:
+            if name.lower() in given:
+                read[_field(name)] = _READERS.get(name, _text)(name, given[name.lower()])
+        return cls(**read)
 
     @property
     def networks(self) -> tuple[Network, ...]:
@@ -108,129 +112,109 @@ class ReadOptions(msgspec.Struct, frozen=True, kw_only=True):
         return bool(self.ports or self.hosts or self.since is not None or self.until is not None)
 
 
-class _Reader:
-    def __init__(self, options: Mapping[str, str]) -> None:
-        self._given = {name.lower(): text for name, text in options.items()}
-        known = {name.lower() for name in OPTIONS}
-        unknown = sorted(set(self._given) - known)
-        if unknown:
-            raise MsmqWireError(f"no option is called {unknown[0]}; there are {', '.join(OPTIONS)}")
+def _text(name: str, text: str) -> str:
+    return text
 
-    def read(self) -> ReadOptions:
-        scope = self._one_of("scope", "ring", get_args(Scope))
-        return ReadOptions(
-            paths=self._paths(),
-            glob=self._given.get("glob"),
-            recursive=self._flag("recursive", False),
-            split_bytes=self._number("splitBytes", DEFAULT_SPLIT_BYTES, 1),
-            chunk_bytes=self._number("chunkBytes", DEFAULT_CHUNK_BYTES, 1, _LARGEST_CHUNK),
-            ports=frozenset(self._port(text) for text in self._list("ports")),
-            hosts=tuple(self._host(text) for text in self._list("hosts")),
-            since=self._time("since"),
-            until=self._time("until"),
-            scope=cast(Scope, scope),
-            streams=self._flag("streams", False),
-            payload=self._flag("payload", True),
-            frame=self._flag("frame", False),
-            columns=self._columns(),
-            on_error=self._one_of("onError", "quarantine", ("fail", "quarantine")),
-            index=self._given.get("index"),
-            followed=self._number("followed", 1 << 17, 1),
-            nt_password_file=self._given.get("ntpasswordfile"),
-            nt_hash_file=self._given.get("nthashfile"),
-            keytabs=tuple(self._list("keytab")),
-            rsa_keys=tuple(self._list("rsaKey")),
-            rsa_key_password_file=self._given.get("rsakeypasswordfile"),
-            max_files=self._number("maxFilesPerTrigger", 0, 0) or None,
-            settle=self._seconds("settle", 10.0),
-            patience=self._seconds("patience", 600.0),
-            seen=self._given.get("seen"),
-        )
 
-    def _paths(self) -> tuple[str, ...]:
-        text = self._given.get("paths")
-        if text is None:
-            path = self._given.get("path")
-            return () if path is None else (input_path(path),)
-        try:
-            paths = json.loads(text)
-        except ValueError:
-            paths = None
-        if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
-            raise MsmqWireError("the option paths is a JSON list of paths")
-        return tuple(map(input_path, paths))
+def _path(name: str, text: str) -> tuple[str, ...]:
+    return (input_path(text),)
 
-    def _columns(self) -> frozenset[str] | None:
-        names = frozenset(name.lower() for name in self._list("columns"))
-        if "columns" in self._given and not names:
-            raise MsmqWireError("the option columns is a list of names of columns, and there is none")
-        return names or None
 
-    def _list(self, name: str) -> list[str]:
-        parts = self._given.get(name.lower(), "").split(",")
-        return [part.strip() for part in parts if part.strip()]
+def _paths(name: str, text: str) -> tuple[str, ...]:
+    try:
+        paths = msgspec.json.decode(text, type=tuple[str, ...])
+    except (msgspec.MsgspecError, UnicodeError):
+        raise MsmqWireError(f"the option {name} is a JSON list of paths") from None
+    return tuple(map(input_path, paths))
 
-    def _flag(self, name: str, default: bool) -> bool:
-        text = self._given.get(name.lower())
-        return default if text is None else self._one_of(name, "", ("true", "false")) == "true"
 
-    def _one_of(self, name: str, default: str, values: tuple[str, ...]) -> str:
-        text = self._given.get(name.lower(), default).strip().lower()
-        if text not in values:
-            raise MsmqWireError(f"the option {name} is {' or '.join(values)}, not {text}")
-        return text
+def _list(name: str, text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip())
 
-    def _number(self, name: str, default: int, least: int, most: int = _LARGEST_NUMBER) -> int:
-        text = self._given.get(name.lower())
-        if text is None:
-            return default
-        digits = text.strip().lower().removesuffix("b")
-        shift = _SUFFIXES.get(digits[-1:], 0)
-        digits = digits[:-1] if shift else digits
-        number = int(digits) << shift if digits.isascii() and digits.isdigit() and len(digits) < 17 else -1
-        if not least <= number <= most:
-            raise MsmqWireError(f"the option {name} is a number from {least} to {most}, not {text}")
-        return number
 
-    def _seconds(self, name: str, default: float) -> float:
-        text = self._given.get(name.lower())
-        if text is None:
-            return default
-        try:
-            seconds = float(text)
-        except ValueError:
-            seconds = -1
-        if not 0 <= seconds < _LARGEST_NUMBER:
-            raise MsmqWireError(f"the option {name} is a number of seconds, not {text}")
-        return seconds
+def _columns(name: str, text: str) -> frozenset[str]:
+    names = frozenset(one.lower() for one in _list(name, text))
+    if not names:
+        raise MsmqWireError(f"the option {name} is a list of names of columns, and there is none")
+    return names
 
-    def _port(self, text: str) -> int:
-        port = int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 0
+
+def _one_of(name: str, text: str, *, values: tuple[str, ...]) -> str:
+    value = text.strip().lower()
+    if value not in values:
+        raise MsmqWireError(f"the option {name} is {' or '.join(values)}, not {value}")
+    return value
+
+
+def _flag(name: str, text: str) -> bool:
+    return _one_of(name, text, values=("true", "false")) == "true"
+
+
+def _number(name: str, text: str, *, most: int = _LARGEST_NUMBER) -> int:
+    digits = text.strip().lower().removesuffix("b")
+    shift = _SUFFIXES.get(digits[-1:], 0)
+    digits = digits[:-1] if shift else digits
+    number = int(digits) << shift if digits.isascii() and digits.isdigit() and len(digits) < 17 else 0
+    if not 1 <= number <= most:
+        raise MsmqWireError(f"the option {name} is a number from 1 to {most}, not {text}")
+    return number
+
+
+def _ports(name: str, text: str) -> frozenset[int]:
+    ports = set()
+    for part in _list(name, text):
+        port = int(part) if part.isascii() and part.isdigit() and len(part) < 6 else 0
         if not 0 < port < 1 << 16:
-            raise MsmqWireError(f"the option ports is a list of numbers up to 65535, not {text}")
-        return port
+            raise MsmqWireError(f"the option {name} is a list of numbers up to 65535, not {part}")
+        ports.add(port)
+    return frozenset(ports)
 
-    def _host(self, text: str) -> str:
-        try:
-            return str(ipaddress.ip_network(text, strict=False))
-        except ValueError:
-            raise MsmqWireError(f"the option hosts is a list of addresses or networks, not {text}") from None
 
-    def _time(self, name: str) -> int | None:
-        text = self._given.get(name)
-        if text is None:
-            return None
-        # Nanoseconds, which datetime does not have.
-        fraction = _FRACTION.search(text)
+def _hosts(name: str, text: str) -> tuple[str, ...]:
+    hosts = []
+    for part in _list(name, text):
         try:
-            time = datetime.fromisoformat(_FRACTION.sub(r"\1", text, count=1).strip())
+            hosts.append(str(ipaddress.ip_network(part, strict=False)))
         except ValueError:
-            raise MsmqWireError(f"the option {name} is a time as 2026-01-31T12:00:00Z, not {text}") from None
-        if time.tzinfo is None:
-            time = time.replace(tzinfo=UTC)
-        since = time - datetime(1970, 1, 1, tzinfo=UTC)
-        nanoseconds = (since.days * 86400 + since.seconds) * SECOND + since.microseconds * 1000
-        if fraction is not None:
-            nanoseconds += int(fraction[2][:9].ljust(9, "0"))
-        # No frame has a time that 64 bits do not hold.
-        return max(-1 << 63, min(nanoseconds, (1 << 63) - 1))
+            raise MsmqWireError(f"the option {name} is a list of addresses or networks, not {part}") from None
+    return tuple(hosts)
+
+
+def _time(name: str, text: str) -> int:
+    # Nanoseconds, which datetime does not have.
+    fraction = _FRACTION.search(text)
+    try:
+        time = datetime.fromisoformat(_FRACTION.sub(r"\1", text, count=1).strip())
+    except ValueError:
+        raise MsmqWireError(f"the option {name} is a time as 2026-01-31T12:00:00Z, not {text}") from None
+    if time.tzinfo is None:
+        time = time.replace(tzinfo=UTC)
+    since = time - datetime(1970, 1, 1, tzinfo=UTC)
+    nanoseconds = (since.days * 86400 + since.seconds) * SECOND + since.microseconds * 1000
+    if fraction is not None:
+        nanoseconds += int(fraction[2][:9].ljust(9, "0"))
+    # No frame has a time that 64 bits do not hold.
+    return max(-1 << 63, min(nanoseconds, (1 << 63) - 1))
+
+
+_READERS: Mapping[str, Callable[[str, str], Any]] = {
+    "path": _path,
+    "paths": _paths,
+    "ports": _ports,
+    "hosts": _hosts,
+    "scope": partial(_one_of, values=get_args(Scope)),
+    "columns": _columns,
+    "onError": partial(_one_of, values=("fail", "quarantine")),
+    "chunkBytes": partial(_number, most=_LARGEST_CHUNK),
+    **dict.fromkeys(("recursive", "streams", "payload", "frame"), _flag),
+    **dict.fromkeys(("splitBytes", "followed"), _number),
+    **dict.fromkeys(("since", "until"), _time),
+    **dict.fromkeys(("keytab", "rsaKey"), _list),
+}
+"""What reads the text of an option; all others are taken as they are."""
+
+
+def _field(option: str) -> str:
+    """The field that an option sets."""
+    name = "".join(f"_{one.lower()}" if one.isupper() else one for one in option)
+    return f"{name}s" if name in ("path", "keytab", "rsa_key") else name
