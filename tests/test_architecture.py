@@ -279,7 +279,6 @@ MAY_WRITE_FILES = {
     "capture/places.py": "what tasks of the job write, below the folder or bucket of its tables",
     "cli/app.py": "points closed streams at the null device",
     "cli/worker_pool.py": "what waits to be printed, in a folder that was just made for it",
-    "spark/split_planning.py": "the store of the job: a draft whose name nobody can guess",
     "spark/session.py": "the log of Java, in a folder that was just made for it",
     "tables/table_file.py": "writes to a file that its caller has opened",
     "tables/store/table_files.py": "files of tables: hidden files whose names nobody can guess",

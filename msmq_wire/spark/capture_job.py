@@ -159,7 +159,7 @@ def _decode(todo: CaptureTask, plan: JobPlan, rows: TaskRows) -> Entry:
     if teller is not None:
         teller.finish()
     if rows.wants("packets"):
-        for split in place_splits([capture], replace(plan.options, split_bytes=_WHOLE), {}):
+        for split in place_splits([capture], replace(plan.options, split_bytes=_WHOLE)):
             for packets in read_packets(split, plan.options):
                 rows.write("packets", packets)
     known |= reading.digests

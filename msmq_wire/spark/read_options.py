@@ -42,7 +42,6 @@ OPTIONS: Mapping[str, str] = {
     "frame": "Whether packets have all captured bytes of their frame: true or false.",
     "columns": "The columns to read, separated by commas; no more is decoded than they need.",
     "onError": "quarantine: files that cannot be read give rows that say so; fail: they end the query.",
-    "index": "A folder with an index of splits, see `msmq_wire.spark.split_planning.index_captures`.",
     "chunkBytes": "Bytes of a capture that are decoded together.",
     "followed": "Messages followed at a time; of more, the oldest are told as they stand then.",
     "ntPasswordFile": "A file with a password a line that open sealed calls (NTLM).",
@@ -79,7 +78,6 @@ class ReadOptions(msgspec.Struct, frozen=True, kw_only=True):
     frame: bool = False
     columns: frozenset[str] | None = None
     on_error: OnError = "quarantine"
-    index: str | None = None
     followed: int = 1 << 17
     nt_password_file: str | None = None
     nt_hash_file: str | None = None

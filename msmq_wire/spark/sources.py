@@ -23,7 +23,7 @@ from msmq_wire.spark.carving import FilePart, carved_rows, plan_parts
 from msmq_wire.spark.read_options import AT_REST, ReadOptions
 from msmq_wire.spark.row_filter import RowFilter, takes
 from msmq_wire.spark.spark_schema import spark_schema
-from msmq_wire.spark.split_planning import PlacedSplit, place_splits, read_index
+from msmq_wire.spark.split_planning import PlacedSplit, place_splits
 from msmq_wire.spark.task_rows import bundles, capture_rows, kept_rows, open_capture, read_packets
 from msmq_wire.tables.call_columns import call_batches, call_schema
 from msmq_wire.tables.carved_columns import carved_schema
@@ -85,8 +85,7 @@ class PacketDataReader(_Reader):
     def partitions(self) -> Sequence[InputPartition]:
         options = self._options
         files = _files(options)
-        known = read_index(options.index, files, options.split_bytes) if options.index else {}
-        splits = place_splits(captures_of(files, options.scope), options, known)
+        splits = place_splits(captures_of(files, options.scope), options)
         sizes = [0 if one.split is None else one.split.end - one.split.start for one in splits]
         # Spark would turn an empty list into one partition of None.
         return [SplitPartition(bundle) for bundle in bundles(splits, sizes, options.split_bytes)] or [

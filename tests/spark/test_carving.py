@@ -261,7 +261,7 @@ def test_a_filter_is_asked_though_its_columns_are_not(columns: frozenset[str] | 
     assert columns is None or all(set(batch.schema.names) == columns for batch in batches)
 
 
-@pytest.mark.parametrize("name", ["ports", "hosts", "since", "scope", "streams", "keytab", "index"])
+@pytest.mark.parametrize("name", ["ports", "hosts", "since", "scope", "streams", "keytab"])
 def test_options_about_captures_are_refused(name: str) -> None:
     values = {"ports": "1801", "since": "2026-01-01", "scope": "file", "streams": "true"}
     with pytest.raises(
