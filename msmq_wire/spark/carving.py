@@ -84,7 +84,7 @@ def carved_rows(part: FilePart, options: ReadOptions, wanted: RowFilter | None =
     for rows in _rows(
         part, options, columns if wanted is None or columns is None else columns | wanted.columns
     ):
-        kept = rows if wanted is None else rows.filter(wanted(rows))
+        kept = rows if wanted is None else rows.take(wanted(rows))
         yield kept if columns is None else kept.select([one for one in kept.schema.names if one in columns])
 
 

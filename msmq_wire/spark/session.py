@@ -40,6 +40,8 @@ _RUNTIME = {
     # A batch of frames of 64 KB must not be 10,000 of them.
     "spark.sql.execution.arrow.maxBytesPerBatch": _BATCH_BYTES,
     "spark.sql.session.timeZone": "UTC",
+    # Or the data sources make rows that Spark leaves out.
+    "spark.sql.python.filterPushdown.enabled": "true",
 }
 """What can be set while a session runs, and is wanted everywhere."""
 

@@ -6,77 +6,54 @@ capture, and the state of the decoder or the search.
 
 from __future__ import annotations
 
-import sys
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, ClassVar
 
+import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 from msgspec.structs import replace
-from pyspark.sql.datasource import DataSource, DataSourceReader, Filter, InputPartition
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from msmq_wire.capture.capture_reading import Numbering
-from msmq_wire.capture.listing import Capture, CaptureFile, captures_of, list_files
+from msmq_wire.capture.listing import Capture, CaptureFile, Scope, captures_of, list_files
 from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.errors import CaptureError, MsmqWireError
-from msmq_wire.spark.carving import FilePart, carved_rows, plan_parts
+from msmq_wire.spark.carving import carved_rows, plan_parts
 from msmq_wire.spark.read_options import AT_REST, ReadOptions
-from msmq_wire.spark.row_filter import RowFilter, takes
+from msmq_wire.spark.row_filter import RowFilter, filtered
 from msmq_wire.spark.spark_schema import spark_schema
-from msmq_wire.spark.split_planning import PlacedSplit, place_splits
-from msmq_wire.spark.task_rows import bundles, capture_rows, kept_rows, open_capture, read_packets
+from msmq_wire.spark.split_planning import place_splits
+from msmq_wire.spark.task_rows import capture_rows, kept_rows, open_capture, partitions_of, read_packets
 from msmq_wire.tables.call_columns import call_batches, call_schema
 from msmq_wire.tables.carved_columns import carved_schema
 from msmq_wire.tables.message_columns import batches_of, message_schema
 from msmq_wire.tables.packet_columns import PACKET_SCHEMA
 from msmq_wire.tables.spark_types import columns_of
 
-_PUSHDOWN_MODULE = "pyspark.sql.worker.data_source_pushdown_filters"
-"""The Spark module that pushes filters to sources; its process has it loaded."""
-
-
-class CapturePartition(InputPartition):
-    """Captures that one task reads."""
-
-    def __init__(self, captures: Sequence[Capture]) -> None:
-        super().__init__(tuple(captures))
-
-    @property
-    def captures(self) -> tuple[Capture, ...]:
-        found: tuple[Capture, ...] = self.value
-        return found
-
-
-class SplitPartition(InputPartition):
-    """Splits that one task reads."""
-
-    def __init__(self, splits: Sequence[PlacedSplit]) -> None:
-        super().__init__(tuple(splits))
-
-    @property
-    def splits(self) -> tuple[PlacedSplit, ...]:
-        found: tuple[PlacedSplit, ...] = self.value
-        return found
-
-
-class PartPartition(InputPartition):
-    """Parts of files that one task searches."""
-
-    def __init__(self, parts: Sequence[FilePart]) -> None:
-        super().__init__(tuple(parts))
-
-    @property
-    def parts(self) -> tuple[FilePart, ...]:
-        found: tuple[FilePart, ...] = self.value
-        return found
-
 
 class _Reader(DataSourceReader):
     """Base of the readers; ``row_filter``, if set, selects the rows."""
 
+    GLOB: ClassVar[str | None] = None
+    SCOPE: ClassVar[Scope | None] = None
+
     def __init__(self, options: ReadOptions) -> None:
         self._options = options
         self.row_filter: RowFilter | None = None
+
+    def _captures(self) -> list[Capture]:
+        """The captures whose rows the row filter may keep: by ``capture``, and ``path`` where both are one."""
+        options = self._options
+        scope = self.SCOPE or options.scope
+        captures = captures_of(_listed(replace(options, glob=options.glob or self.GLOB)), scope)
+        known = ("capture", "path") if scope == "file" else ("capture",)
+        wanted = None if self.row_filter is None else self.row_filter.only(known)
+        if wanted is None:
+            return captures
+        names = [one.name for one in captures]
+        places = wanted(pa.RecordBatch.from_pydict({"capture": names, "path": names}))
+        return [captures[place] for place in places.to_pylist()]
 
 
 class PacketDataReader(_Reader):
@@ -84,17 +61,12 @@ class PacketDataReader(_Reader):
 
     def partitions(self) -> Sequence[InputPartition]:
         options = self._options
-        files = _files(options)
-        splits = place_splits(captures_of(files, options.scope), options)
+        splits = place_splits(self._captures(), options)
         sizes = [0 if one.split is None else one.split.end - one.split.start for one in splits]
-        # Spark would turn an empty list into one partition of None.
-        return [SplitPartition(bundle) for bundle in bundles(splits, sizes, options.split_bytes)] or [
-            SplitPartition(())
-        ]
+        return partitions_of(splits, sizes, options.split_bytes)
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
-        assert isinstance(partition, SplitPartition)
-        for one in partition.splits:
+        for one in partition.value:
             yield from read_packets(one, self._options, self.row_filter)
 
 
@@ -102,11 +74,11 @@ class RecordReader(_Reader):
     """Decodes captures, one task for each or for several small ones."""
 
     def partitions(self) -> Sequence[InputPartition]:
-        return capture_partitions(_files(self._options), self._options)
+        captures = self._captures()
+        return partitions_of(captures, [one.size for one in captures], self._options.split_bytes)
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
-        assert isinstance(partition, CapturePartition)
-        for capture in partition.captures:
+        for capture in partition.value:
             yield from capture_rows(open_capture(capture, self._options), self._options, self.rows)
 
     def rows(self, batch: PacketBatch, numbering: Numbering) -> Iterable[Any]:
@@ -150,40 +122,19 @@ class CallReader(RecordReader):
 class CarvedReader(_Reader):
     """Searches files, one task for each part of a large one or for several small ones."""
 
+    # Files to carve may have any name.
+    GLOB = "*"
+    SCOPE = "file"
+
     def partitions(self) -> Sequence[InputPartition]:
         options = self._options
-        # Files to carve may have any name.
-        files = _files(replace(options, glob=options.glob or "*"))
-        parts = plan_parts(files, options.split_bytes)
+        parts = plan_parts([file for one in self._captures() for file in one.files], options.split_bytes)
         sizes = [one.size for one in parts]
-        return [PartPartition(bundle) for bundle in bundles(parts, sizes, options.split_bytes)] or [
-            PartPartition(())
-        ]
+        return partitions_of(parts, sizes, options.split_bytes)
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
-        assert isinstance(partition, PartPartition)
-        for part in partition.parts:
+        for part in partition.value:
             yield from carved_rows(part, self._options, self.row_filter)
-
-
-class FilteredReader(DataSourceReader):
-    """Applies the filters of a query that it supports, and leaves the others to Spark."""
-
-    def __init__(self, reader: _Reader, schema: Any) -> None:
-        self._reader = reader
-        self._schema = schema
-
-    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
-        taken = [one for one in filters if takes(one, self._schema)]
-        self._reader.row_filter = RowFilter(taken) if taken else None
-        return [one for one in filters if not takes(one, self._schema)]
-
-    def partitions(self) -> Sequence[InputPartition]:
-        return self._reader.partitions()
-
-    def read(self, partition: InputPartition) -> Iterator[Any]:
-        found: Iterator[Any] = self._reader.read(partition)
-        return found
 
 
 class _Source(DataSource):
@@ -212,9 +163,7 @@ class _Source(DataSource):
         return spark_schema(columns_of(self.table(), self.read_options.columns))
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        reader = self.READER(self.read_options)
-        # Spark refuses a reader with pushFilters if the session does not push filters.
-        return FilteredReader(reader, self.table()) if _PUSHDOWN_MODULE in sys.modules else reader
+        return filtered(self.READER(self.read_options), self.table())
 
 
 class MsmqPackets(_Source):
@@ -258,7 +207,7 @@ class MsmqCarved(_Source):
             raise MsmqWireError(f"the option {others[0]} is about captures, and {self.NAME} reads none")
 
 
-def _files(options: ReadOptions) -> Sequence[CaptureFile]:
+def _listed(options: ReadOptions) -> Sequence[CaptureFile]:
     """List the files. Raises MsmqWireError without a path, or for an unreadable file if on_error is fail."""
     if not options.paths:
         raise MsmqWireError("nothing to read: give a path to load")
@@ -268,11 +217,3 @@ def _files(options: ReadOptions) -> Sequence[CaptureFile]:
             if file.error is not None:
                 raise CaptureError(file.error)
     return files
-
-
-def capture_partitions(files: Sequence[CaptureFile], options: ReadOptions) -> list[CapturePartition]:
-    """Bundle the captures of files for tasks; never empty, because Spark would read a partition of None."""
-    captures = captures_of(files, options.scope)
-    sizes = [capture.size for capture in captures]
-    found = [CapturePartition(bundle) for bundle in bundles(captures, sizes, options.split_bytes)]
-    return found or [CapturePartition(())]

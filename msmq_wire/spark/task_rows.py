@@ -13,6 +13,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no stubs
+from pyspark.sql.datasource import InputPartition
 
 from msmq_wire.capture.capture_reading import CaptureReading, Numbering
 from msmq_wire.capture.index import Array, Chunk
@@ -47,6 +48,11 @@ def bundles(items: Sequence[T], sizes: Sequence[int], most: int, *, opening: int
         found[-1].append(item)
         room -= cost
     return found
+
+
+def partitions_of(items: Sequence[Any], sizes: Sequence[int], most: int) -> list[InputPartition]:
+    """What tasks of a data source read, as `bundles`; never empty: Spark would make a partition of None."""
+    return [InputPartition(tuple(one)) for one in bundles(items, sizes, most)] or [InputPartition(())]
 
 
 def open_capture(
@@ -86,7 +92,7 @@ def kept_rows(
     the packets and records that are left.
     """
     looked = wanted.columns | {"id"}
-    found: Iterable[Any] = [rows.filter(wanted(rows)) for rows in make(batch, looked)]
+    found: Iterable[Any] = [rows.take(wanted(rows)) for rows in make(batch, looked)]
     if columns is None or not looked >= columns:
         ids = pa.chunked_array([rows.column("id") for rows in found], pa.int64())
         made = make(batch.only(ids.to_numpy()), columns and columns | {"id"}) if len(ids) else ()
@@ -99,7 +105,7 @@ def kept_rows(
 def read_packets(one: PlacedSplit, options: ReadOptions, wanted: RowFilter | None = None) -> Iterator[Any]:
     """The rows of a split that a filter keeps, or the one of a file that cannot be read."""
     for rows in _packets(one, options, wanted):
-        yield rows if wanted is None else rows.filter(wanted(rows))
+        yield rows if wanted is None else rows.take(wanted(rows))
 
 
 def _packets(one: PlacedSplit, options: ReadOptions, wanted: RowFilter | None) -> Iterator[Any]:
@@ -131,8 +137,8 @@ def _frames_of(
     )
     for chunk, times in split_chunks(split, options):
         if wanted is not None:
-            mask = wanted(make(chunk, times, columns=wanted.columns))
-            chunk, times = _selected(chunk, times, mask.to_numpy(zero_copy_only=False))
+            places = wanted(make(chunk, times, columns=wanted.columns))
+            chunk, times = _selected(chunk, times, places.to_numpy())
         if len(chunk):
             yield make(chunk, times, columns=options.columns)
 
@@ -145,11 +151,10 @@ def split_chunks(split: Split, options: ReadOptions) -> Iterator[tuple[Chunk, Ar
         times = clocks(chunk, clock)
         clock = int(times[-1])
         if frames is not None:
-            chunk, times = _selected(chunk, times, frames(chunk))
+            chunk, times = _selected(chunk, times, np.flatnonzero(frames(chunk)))
         if len(chunk):
             yield chunk, times
 
 
-def _selected(chunk: Chunk, times: Array, mask: Array) -> tuple[Chunk, Array]:
-    places = np.flatnonzero(mask)
+def _selected(chunk: Chunk, times: Array, places: Array) -> tuple[Chunk, Array]:
     return chunk.select(places), times[places]

@@ -254,7 +254,7 @@ def test_bodies_are_left_out_on_request() -> None:
 def test_a_filter_is_asked_though_its_columns_are_not(columns: frozenset[str] | None) -> None:
     expected = [row["offset"] for row in rows_of(path=AT_REST) if row["label"] == "order 4711"]
     reader = CarvedReader(ReadOptions(paths=(str(AT_REST),), columns=columns))
-    reader.row_filter = RowFilter([EqualTo(("label",), "order 4711")])
+    reader.row_filter = RowFilter([EqualTo(("label",), "order 4711")], carved_schema())
     batches = [batch for one in reader.partitions() for batch in reader.read(one)]
     assert sorted(at for batch in batches for at in batch.column("offset").to_pylist()) == sorted(expected)
     assert len(expected) == 2

@@ -22,7 +22,7 @@ from msmq_wire.capture.source import read_frames
 from msmq_wire.errors import CaptureError, MsmqWireError
 from msmq_wire.records.message import message_view
 from msmq_wire.spark.read_options import ReadOptions
-from msmq_wire.spark.sources import MsmqCalls, MsmqMessages, MsmqPackets, capture_partitions
+from msmq_wire.spark.sources import MessageReader, MsmqCalls, MsmqMessages, MsmqPackets
 from msmq_wire.spark.task_rows import bundles
 from msmq_wire.tables.call_columns import call_schema
 from msmq_wire.tables.message_columns import CALLS, message_schema
@@ -160,9 +160,9 @@ def test_a_thousand_small_captures_are_no_thousand_tasks(tmp_path: Path) -> None
     for number in range(1000):
         (tmp_path / f"{number}.pcap").touch()
     files = list_files([str(tmp_path)]).files
-    partitions = capture_partitions(files, ReadOptions())
+    partitions = MessageReader(ReadOptions(paths=(str(tmp_path),))).partitions()
     assert len(partitions) < 100
-    assert [one for partition in partitions for one in partition.captures] == captures_of(files, "file")
+    assert [one for partition in partitions for one in partition.value] == captures_of(files, "file")
 
 
 @pytest.mark.spark
@@ -271,4 +271,4 @@ def test_a_query_gives_the_same_rows_whoever_filters(
         assert sorted(row.frame_no for row in found.collect()) == frames
         assert narrow.where("dport IN (1801, NULL) AND dport <> 1801").count() == 0
     finally:
-        spark.conf.unset(setting)
+        spark.conf.set(setting, "true")

@@ -28,7 +28,8 @@ from pyspark.sql.datasource import (
 )
 
 from msmq_wire.capture.tables import tables_of
-from msmq_wire.spark.sources import FilteredReader, MsmqCalls, MsmqMessages, MsmqPackets
+from msmq_wire.spark.row_filter import FilteredReader
+from msmq_wire.spark.sources import MsmqCalls, MsmqCarved, MsmqMessages, MsmqPackets
 from tests.effort import in_batches, remembered, share
 
 pytestmark = pytest.mark.needs("pyspark")
@@ -59,6 +60,23 @@ def rows_of(source: Any, path: Path, filters: Iterable[Filter] = (), **options: 
             assert rows.schema.names == made.schema().names
             found += rows.to_pylist()
     return found
+
+
+@pytest.mark.parametrize("source", [*SOURCES, MsmqCarved])
+def test_captures_that_a_filter_leaves_out_are_not_planned(source: Any, tmp_path: Path) -> None:
+    names = ["a.pcap", "b.pcap", "it's %_ \u2028.pcap"]
+    for name in names:
+        (tmp_path / name).write_bytes((FIXTURES / RICH[0]).read_bytes())
+    made = source({"path": str(tmp_path)})
+    for one in (EqualTo(("capture",), str(tmp_path / names[2])), StringEndsWith(("capture",), "28.pcap")):
+        reader = FilteredReader(made.reader(made.schema()), made.table())
+        assert list(reader.pushFilters([one, IsNotNull(("type" if source != MsmqPackets else "src",))])) == []
+        kept = [path for task in reader.partitions() for path in map(_path_of, task.value)]
+        assert kept == ([str(tmp_path / names[2])] if isinstance(one, EqualTo) else [])
+
+
+def _path_of(item: Any) -> str:
+    return str(getattr(item, "name", None) or getattr(item, "path", None) or item.file.path)
 
 
 @remembered
