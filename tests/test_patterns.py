@@ -261,7 +261,7 @@ HOSTILE: Mapping[str, str | tuple[Attack, ...]] = {
         ("Exception in thread ", "a"),
     ),
     "msmq_wire.spark.table_views:_GLOB": using("sub", ("", "*")),
-    "msmq_wire.spark.table_views:register_views": using("findall", ("", "a ")),
+    "msmq_wire.spark.table_views:_loads": using("findall", ("", "a ")),
     "msmq_wire.spec:_CAPITALS_THEN_WORD": using("sub", ("", "A"), ("", "AAa")),
     "msmq_wire.spec:_WORD_THEN_CAPITAL": using("sub", ("", "aA")),
     "msmq_wire.srmp.building:_URL": using("fullmatch", ("http://", "a", " ")),

@@ -1,7 +1,8 @@
 """Captures as tables of Spark: data sources, the job that fills Parquet tables, and queries over them.
 
-``register(spark)`` makes ``msmq-packets``, ``msmq-messages``, ``msmq-calls`` and ``msmq-carved`` known to a
-session. Needs the extra ``spark`` and Java 17; importing this package loads neither.
+``register(spark)`` makes ``msmq-packets``, ``msmq-messages``, ``msmq-calls``, ``msmq-carved`` and
+``msmq-tables`` known to a session. Needs the extra ``spark`` and Java 17; importing this package loads
+neither.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ __all__ = ["register"]
 def register(spark: SparkSession) -> None:
     """Make the data sources known to a session."""
     from msmq_wire.spark.sources import MsmqCalls, MsmqCarved, MsmqMessages, MsmqPackets
+    from msmq_wire.spark.table_source import MsmqTables
 
-    for source in (MsmqPackets, MsmqMessages, MsmqCalls, MsmqCarved):
+    for source in (MsmqPackets, MsmqMessages, MsmqCalls, MsmqCarved, MsmqTables):
         spark.dataSource.register(source)

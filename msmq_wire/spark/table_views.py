@@ -1,22 +1,23 @@
 """The tables of a store as views of a session.
 
-The rule kept here: what a view shows is one snapshot, all captures of it whole, as long as the session lasts;
-a table that has no row yet is an empty view with its columns.
+The rule kept here: a view has the rows that count, those whose capture and run stand in ``captures``. That is
+opened first, so captures are whole, as long as the session lasts; a table without rows is an empty view.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msmq_wire.capture.places import Place
+from msmq_wire.spark.column_pruning import Load
+from msmq_wire.spark.column_pruning import ask as ask_views
 from msmq_wire.spark.spark_schema import spark_schema
-from msmq_wire.tables.spark_types import table_rows
 from msmq_wire.tables.store.snapshot import Snapshot, StoredFile
 from msmq_wire.tables.store.store import Store
-from msmq_wire.tables.table_schemas import BOOKS, DAY, TABLES, delta_schema
+from msmq_wire.tables.table_schemas import BOOKS, TABLES, delta_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
 VIEWS = (*TABLES, *BOOKS)
 """The names of all views."""
 
+PAIR = ("capture", "run")
+"""What decides whether a row counts."""
+_NAMED = 4096
+"""So many files are named to Spark one by one."""
 _GLOB = re.compile(r"([\\*?\[\]{}])")
 
 
@@ -33,45 +38,54 @@ def register_views(spark: SparkSession, output: str, statement: str = "") -> Non
     The tables of rows have the partition ``day``, a date. With a ``statement`` only the views that it names
     are made, or all if it names none. Raises MsmqWireError where there are no tables.
     """
+    for name, load in _loads(spark, output, statement).items():
+        load().createOrReplaceTempView(name)
+
+
+def ask(spark: SparkSession, output: str, statement: str) -> DataFrame:
+    """The rows of a statement over the views that it names, which read only the columns that it needs.
+
+    Raises as `register_views`, and what Spark raises for a statement that it does not understand.
+    """
+    return ask_views(spark, statement, _loads(spark, output, statement))
+
+
+def _loads(spark: SparkSession, output: str, statement: str) -> dict[str, Load]:
     snapshot = Store(output).snapshot()
     named = set(re.findall(r"\w+", statement.lower()))
-    for view in VIEWS:
-        if view in named or named.isdisjoint(VIEWS):
-            _table(spark, snapshot, view).createOrReplaceTempView(view)
+    views = [view for view in VIEWS if view in named or named.isdisjoint(VIEWS)]
+    return {view: partial(_view, spark, snapshot, view) for view in views}
 
 
-def _table(spark: SparkSession, snapshot: Snapshot, name: str) -> DataFrame:
+def _view(
+    spark: SparkSession, snapshot: Snapshot, name: str, columns: Sequence[str] | None = None
+) -> DataFrame:
+    """The rows of a table that count, with some columns."""
+    names = delta_schema(name).names if columns is None else list(columns)
+    if name == "captures" or not {*PAIR} <= {*delta_schema(name).names}:
+        return _rows(spark, snapshot, name, names or delta_schema(name).names[:1]).select(names)
+    held = _rows(spark, snapshot, "captures", PAIR)
+    rows = _rows(spark, snapshot, name, [*dict.fromkeys((*names, *PAIR))])
+    return rows.join(held.hint("broadcast"), [*PAIR], "left_semi").select(names)
+
+
+def _rows(spark: SparkSession, snapshot: Snapshot, name: str, columns: Sequence[str]) -> DataFrame:
+    files = snapshot.files(name) if snapshot.place.is_local else []
     schema = spark_schema(delta_schema(name))
-    files = snapshot.files(name)
-    if not files:
-        return spark.createDataFrame([], schema)
-    place = snapshot.place.join(name)
-    if not place.is_local:
-        # Spark would need jars for the store; what wrote the files can read them, too.
-        parts = spark.createDataFrame([(one.path, one.day) for one in files], f"path string, {DAY} string")
-        spread = parts.repartition(len(files))
-        return spread.mapInArrow(partial(_read, place=place, name=name), schema)
-    paths = [_url(place, one) for one in files]
-    return spark.read.schema(schema).option("basePath", f"file:{place.path}").parquet(*paths)
-
-
-def _read(batches: Iterable[Any], place: Place, name: str) -> Iterator[Any]:
-    """The rows of files that are named, a batch at a time."""
-    import datetime
-
-    import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
-    import pyarrow.parquet as pq  # type: ignore[import-untyped]  # it has no stubs
-
-    schema = delta_schema(name).remove_metadata()
-    for batch in batches:
-        for row in batch.to_pylist():
-            day = None if row[DAY] is None else datetime.date.fromisoformat(row[DAY])
-            with place.join(*row["path"].split("/")).open_input() as source:
-                for rows in pq.ParquetFile(source).iter_batches(1 << 13):
-                    columns = {one: rows.column(one) for one in rows.schema.names}
-                    if DAY in schema.names:
-                        columns[DAY] = pa.repeat(pa.scalar(day, pa.date32()), len(rows))
-                    yield table_rows(columns, len(rows), schema)
+    if 0 < len(files) <= _NAMED:
+        # Spark reads them faster itself; for a store it would need jars.
+        place = snapshot.place.join(name)
+        paths = [_url(place, one) for one in files]
+        return (
+            spark.read.schema(schema)
+            .option("basePath", f"file:{place.path}")
+            .parquet(*paths)
+            .select(*columns)
+        )
+    if snapshot.place.is_local and not files:
+        return spark.createDataFrame([], schema).select(*columns)
+    options = {"table": name, "columns": ",".join(columns), "version": str(snapshot.version)}
+    return spark.read.format("msmq-tables").options(**options).load(snapshot.place.url)
 
 
 def _url(place: Place, file: StoredFile) -> str:

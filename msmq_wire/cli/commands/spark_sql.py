@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -31,6 +33,14 @@ _SMALLEST = 8
 _NUMBERS = ("byte", "short", "integer", "long", "float", "double", "decimal")
 
 
+class Engine(StrEnum):
+    """An engine that reads Delta tables."""
+
+    DUCKDB = "duckdb"
+    SPARK = "spark"
+    TRINO = "trino"
+
+
 def sql(
     statement: Annotated[
         str | None, typer.Argument(metavar="SQL", help="What to ask.", show_default=False)
@@ -51,6 +61,14 @@ def sql(
     list_: Annotated[
         bool, typer.Option("--list", help="List what has a name; jsonl and csv show its SQL too.")
     ] = False,
+    views: Annotated[
+        Engine | None,
+        typer.Option(
+            "--views",
+            help="Print the SQL that makes the tables views of another engine.",
+            show_default=False,
+        ),
+    ] = None,
     format_: Annotated[RowFormat, typer.Option("--format", help="How to print rows.")] = RowFormat.TABLE,
     limit: Annotated[
         int, typer.Option("--limit", metavar="N", min=0, help="Rows to print at most; 0 prints all.")
@@ -66,7 +84,7 @@ def sql(
     column day; captures, sources and runs tell what was read when. A table that was not filled is empty.
     DESCRIBE messages names its columns. Only SELECT, WITH, SHOW, DESCRIBE and EXPLAIN are run, so nothing is
     changed.
-    Times are UTC; bytes are printed in base64.
+    Times are UTC; bytes are printed in base64. With --views no Java is needed.
 
     Exit status: 0 done, rows or none; 1 DIR holds no tables, the query failed while it ran, or Spark or Java
     is missing; 2 bad usage, SQL that is wrong among it.
@@ -78,24 +96,32 @@ def sql(
         msmq-wire spark sql --tables tables "SELECT src, count(*) FROM messages GROUP BY src"
 
         msmq-wire spark sql --tables tables "SELECT * FROM findings" --limit 0 --format csv > findings.csv
+
+        msmq-wire spark sql --tables tables --views duckdb > views.sql
     """
     if list_:
         if statement is not None or query is not None:
             raise typer.BadParameter("--list asks nothing")
         _list_queries(format_, color)
         return
-    text = _statement(statement, query)
+    if views is not None and (statement is not None or query is not None):
+        raise typer.BadParameter("--views asks nothing")
+    text = "" if views is not None else _statement(statement, query)
     if tables is None:
         raise typer.BadParameter("name the folder of the tables", param_hint="--tables")
     check_spark(master, driver_memory)
-    from msmq_wire.spark.table_views import register_views
+    from msmq_wire.tables.engine_views import engine_views
     from msmq_wire.tables.store.store import Store
+    from msmq_wire.tables.table_schemas import BOOKS, TABLES
 
     with errors_told():
-        Store(tables).snapshot()
+        snapshot = Store(tables).snapshot()
+        if views is not None:
+            there = [table for table in (*TABLES, *BOOKS) if snapshot.table(table) is not None]
+            sys.stdout.write(engine_views(views, snapshot.place, there))
+            return
     with running_session(master, driver_memory) as spark:
-        register_views(spark, tables, text)
-        _print(_ask(spark, text), format_, limit, color, quiet=quiet)
+        _print(_ask(spark, tables, text), format_, limit, color, quiet=quiet)
 
 
 def _list_queries(format_: RowFormat, color: Color) -> None:
@@ -121,12 +147,14 @@ def _statement(statement: str | None, query: str | None) -> str:
     return statement
 
 
-def _ask(spark: SparkSession, text: str) -> DataFrame:
+def _ask(spark: SparkSession, tables: str, text: str) -> DataFrame:
     """The rows of a query, none of them read; ends with status 2 where Spark does not understand it."""
     from pyspark.errors import AnalysisException, ParseException
 
+    from msmq_wire.spark.table_views import ask
+
     try:
-        return spark.sql(text)
+        return ask(spark, tables, text)
     except (AnalysisException, ParseException) as error:
         print_error(f"SQL: {spark_problem(error)}")
         raise typer.Exit(_BAD_USAGE) from None
