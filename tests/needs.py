@@ -100,9 +100,11 @@ _PROGRAMS = {
 }
 """Programs, and the packages of Debian that have them."""
 _DISTRIBUTIONS = (
-    *("artifacts", "check-jsonschema", "coverage", "dissect.cstruct", "dissect.extfs", "dpkt", "duckdb"),
-    "gcp-storage-emulator",
+    *("artifacts", "check-jsonschema", "coverage", "dissect.cstruct", "dissect.extfs", "dpkt"),
     *(
+        "duckdb",
+        "duckdb-extension-delta",
+        "gcp-storage-emulator",
         "h11",
         "hatchling",
         "impacket",
@@ -115,7 +117,7 @@ _DISTRIBUTIONS = (
         "pytest-cov",
         "scapy-rpc",
     ),
-    *("tree-sitter", "tree-sitter-powershell", "twine", "yara-python"),
+    *("sqlglot", "tree-sitter", "tree-sitter-powershell", "twine", "yara-python"),
 )
 """Distributions of the extra ``dev``: oracles of tests, tools for releases, servers of object stores."""
 NEEDS = {
