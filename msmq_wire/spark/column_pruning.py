@@ -12,7 +12,7 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -47,7 +47,7 @@ def _needed(spark: SparkSession, statement: str, views: Mapping[str, DataFrame])
     from pyspark.sql.types import StructType
 
     found: dict[str, set[str]] = defaultdict(set)
-    length = spark.conf.get(_LENGTH)
+    length = spark.conf.get(_LENGTH) or ""
     with (
         tempfile.TemporaryDirectory() as folder,
         # A server on another machine has no such folder; an error in the statement is raised later.
@@ -65,7 +65,8 @@ def _needed(spark: SparkSession, statement: str, views: Mapping[str, DataFrame])
         scan, _, schema = line.rpartition(", ReadSchema: ")
         name = scan.partition("InMemoryFileIndex(1 paths)[file:")[2].partition("]")[0].rpartition("/")[2]
         if name in views:
-            found[name] |= set(StructType.fromDDL(schema).names)
+            pruned: Any = StructType.fromDDL(schema)
+            found[name] |= set(pruned.names)
     return {name: [one for one in views[name].columns if one in names] for name, names in found.items()}
 
 

@@ -7,14 +7,15 @@ opened first, so captures are whole, as long as the session lasts; a table witho
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from msmq_wire.capture.places import Place
 from msmq_wire.spark.column_pruning import Load
 from msmq_wire.spark.column_pruning import ask as ask_views
 from msmq_wire.spark.spark_schema import spark_schema
+from msmq_wire.spark.table_source import MsmqTables
 from msmq_wire.tables.store.snapshot import Snapshot, StoredFile
 from msmq_wire.tables.store.store import Store
 from msmq_wire.tables.table_schemas import BOOKS, TABLES, delta_schema
@@ -54,19 +55,23 @@ def _loads(spark: SparkSession, output: str, statement: str) -> dict[str, Load]:
     snapshot = Store(output).snapshot()
     named = set(re.findall(r"\w+", statement.lower()))
     views = [view for view in VIEWS if view in named or named.isdisjoint(VIEWS)]
-    return {view: partial(_view, spark, snapshot, view) for view in views}
+    held = cache(lambda: _rows(spark, snapshot, "captures", PAIR).hint("broadcast"))
+    return {view: partial(_view, spark, snapshot, held, view) for view in views}
 
 
 def _view(
-    spark: SparkSession, snapshot: Snapshot, name: str, columns: Sequence[str] | None = None
+    spark: SparkSession,
+    snapshot: Snapshot,
+    held: Callable[[], DataFrame],
+    name: str,
+    columns: Sequence[str] | None = None,
 ) -> DataFrame:
-    """The rows of a table that count, with some columns."""
+    """The rows of a table that count, those of the pairs that are ``held``, with some columns."""
     names = delta_schema(name).names if columns is None else list(columns)
     if name == "captures" or not {*PAIR} <= {*delta_schema(name).names}:
         return _rows(spark, snapshot, name, names or delta_schema(name).names[:1]).select(names)
-    held = _rows(spark, snapshot, "captures", PAIR)
     rows = _rows(spark, snapshot, name, [*dict.fromkeys((*names, *PAIR))])
-    return rows.join(held.hint("broadcast"), [*PAIR], "left_semi").select(names)
+    return rows.join(held(), [*PAIR], "left_semi").select(names)
 
 
 def _rows(spark: SparkSession, snapshot: Snapshot, name: str, columns: Sequence[str]) -> DataFrame:
@@ -84,8 +89,9 @@ def _rows(spark: SparkSession, snapshot: Snapshot, name: str, columns: Sequence[
         )
     if snapshot.place.is_local and not files:
         return spark.createDataFrame([], schema).select(*columns)
+    spark.dataSource.register(MsmqTables)
     options = {"table": name, "columns": ",".join(columns), "version": str(snapshot.version)}
-    return spark.read.format("msmq-tables").options(**options).load(snapshot.place.url)
+    return spark.read.format(MsmqTables.name()).options(**options).load(snapshot.place.url)
 
 
 def _url(place: Place, file: StoredFile) -> str:

@@ -15,11 +15,15 @@ from pyspark.sql import SparkSession
 
 from msmq_wire import read_capture
 from msmq_wire.cli.app import main
+from msmq_wire.cli.commands.spark_sql import Engine
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.records.message import message_view
 from msmq_wire.spark.job import DEFAULT_TABLES
 from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.session import is_submitted, session, spark_problem
+from msmq_wire.tables.engine_views import ENGINES, engine_views
+from msmq_wire.tables.store.store import Store
+from msmq_wire.tables.table_schemas import BOOKS, TABLES
 
 pytestmark = [pytest.mark.spark, pytest.mark.needs("pyspark")]
 
@@ -58,6 +62,19 @@ def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, captur
     output = tmp_path_factory.mktemp("tables")
     assert main(["spark", "run", "--quiet", str(captures / "demo.pcap"), "--output", str(output)]) == 0
     return output
+
+
+def test_sql_prints_the_views_of_other_engines(cli: Cli, tables: Path) -> None:
+    assert [*Engine] == [*ENGINES]
+    snapshot = Store(str(tables)).snapshot()
+    there = [table for table in (*TABLES, *BOOKS) if snapshot.table(table) is not None]
+    for engine in Engine:
+        expected = engine_views(engine, snapshot.place, there)
+        assert cli("sql", "--tables", tables, "--views", engine) == (0, expected, "")
+    outcome = cli("sql", "--tables", tables, "--views", "duckdb", "SELECT 1")
+    assert outcome.status == 2
+    assert "--views asks nothing" in outcome.err
+    assert cli("sql", "--tables", tables.parent, "--views", "duckdb").status == 1
 
 
 @pytest.mark.slow

@@ -48,7 +48,7 @@ def test_each_engine_has_a_view_of_each_table_that_begins_with_captures(engine: 
 @pytest.mark.slow
 def test_duckdb_shows_the_rows_that_count(tmp_path: Path) -> None:
     import duckdb
-    import duckdb_extension_delta
+    import duckdb_extension_delta  # type: ignore[import-untyped]  # it has no stubs
 
     output = tmp_path / "it's (odd) {é}?"
     paths = [CAPTURES / name for name in ("demo.pcap", "path_ipv6.pcap")]
