@@ -31,10 +31,11 @@ __all__ = ["change_everything", "killed_runs", "no_java", "run"]
 STEPS = {
     "create": (DeltaTable, "create"),
     "commit": (DeltaTable, "create_write_transaction"),
-    "delete": (DeltaTable, "delete"),
     "append": (store, "write_deltalake"),
     "make folder": (Place, "make_folder"),
-    "write file": (pq, "write_table"),
+    "make file": (pq.ParquetWriter, "__init__"),
+    "write file": (pq.ParquetWriter, "write_table"),
+    "end file": (pq.ParquetWriter, "close"),
 }
 """What is wrapped, by the name of the step."""
 

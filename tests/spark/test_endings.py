@@ -215,7 +215,7 @@ def attacked(tmp_path_factory: pytest.TempPathFactory) -> Attacked:
 
 
 PARTS = 4 if WHOLE else 1
-STEPS = {"make folder", "write file", "commit", "append", "delete"}
+STEPS = {"make folder", "make file", "write file", "end file", "commit", "append"}
 
 
 @pytest.mark.slow
@@ -247,7 +247,7 @@ def test_a_run_that_is_killed_at_any_step_leaves_whole_captures_and_the_next_end
         except BaseException as error:
             error.add_note(f"killed at {output.name} of {steps}")
             raise
-    assert len(states) > 2
+    assert len(states) > 1
 
 
 @pytest.mark.slow

@@ -243,7 +243,7 @@ class Store:
             # Only what is there before they go: a run may be adding one of them anew.
             written = {table: snapshot.runs_of(table, names) for table in self.written()}
             if names:
-                snapshot.captures.delete(one_of("capture", names), commit_properties=_next(snapshot))
+                self._delete(snapshot.captures, _CAPTURES, one_of("capture", names), _next(snapshot))
 
         def is_made() -> bool:
             return not len(self.snapshot().rows(_CAPTURES, ["capture"], among("capture", names)))
@@ -258,11 +258,16 @@ class Store:
         """Delete rows of a table; a vacuum deletes the files that had them."""
 
         def commit() -> None:
-            # In files that `DeltaTable.delete` writes texts are views, and pyarrow does not compare them.
-            nothing = delta_schema(table).empty_table()
-            write_deltalake(open_table(self.place, table), nothing, mode="overwrite", predicate=predicate)
+            self._delete(open_table(self.place, table), table, predicate)
 
         self._until(commit, lambda: False)
+
+    def _delete(
+        self, stands: DeltaTable, table: str, predicate: str, once: CommitProperties | None = None
+    ) -> None:
+        # In files that `DeltaTable.delete` writes texts are views, and pyarrow does not compare them.
+        nothing = delta_schema(table).empty_table()
+        write_deltalake(stands, nothing, mode="overwrite", predicate=predicate, commit_properties=once)
 
     def batches(self, table: str, file: StoredFile) -> Iterator[Any]:
         """The rows of a file, as the schema of its table has them now."""
