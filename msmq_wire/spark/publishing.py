@@ -24,6 +24,7 @@ from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.tables.store.identity import SOURCE_COLUMNS
 from msmq_wire.tables.store.snapshot import Snapshot, among
 from msmq_wire.tables.store.store import Change, Store
+from msmq_wire.tables.store.upkeep import tidy
 from msmq_wire.units import size_text
 
 _PAUSE = 5.0
@@ -193,6 +194,7 @@ class Publisher:
 
     def run(self, started: datetime, left_out: int, warnings: tuple[str, ...]) -> JobRun:
         """What was done in all."""
+        tidy(self._store)
         plan = self._plan
         default = ReadOptions(streams=True)
         return JobRun(

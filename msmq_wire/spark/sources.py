@@ -43,7 +43,7 @@ class _Reader(DataSourceReader):
         self.row_filter: RowFilter | None = None
 
     def _captures(self) -> list[Capture]:
-        """Captures with rows that the filter may keep: by ``capture``, and ``path`` where that is the same."""
+        """Captures with rows that the filter may keep: by ``capture``, and ``path`` if it is the same."""
         options = self._options
         scope = self.SCOPE or options.scope
         captures = captures_of(_listed(replace(options, glob=options.glob or self.GLOB)), scope)

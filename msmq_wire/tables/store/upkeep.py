@@ -35,6 +35,7 @@ _TOGETHER = 1 << 14
 """Rows that are read at a time."""
 _NAMED = 1000
 """Captures whose rows are deleted at a time."""
+_MANY = 64
 _GROUP_ROWS = 1 << 15
 _GROUP_BYTES = 1 << 25
 """Rows, and bytes of them as Arrow, that are written at a time."""
@@ -329,6 +330,13 @@ def compact(
         if done.before > before:
             tell(f"{table}: {done.before - before} files were put together")
     return done
+
+
+def tidy(store: Store) -> None:
+    """Put the files of ``captures`` and of ``sources`` together where they are many: each run adds some."""
+    for table in ("captures", "sources"):
+        if len(store.snapshot().files(table)) >= _MANY:
+            merge(store, table, Compaction())
 
 
 def merge(store: Store, table: str, done: Compaction, *, target: int = FILE_BYTES) -> None:

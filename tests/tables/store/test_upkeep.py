@@ -21,7 +21,16 @@ from msmq_wire.tables.store import upkeep
 from msmq_wire.tables.store.snapshot import Snapshot
 from msmq_wire.tables.store.store import Change, Store
 from msmq_wire.tables.store.table_files import TableWriter
-from msmq_wire.tables.store.upkeep import Compaction, DecoderCount, compact, export, forget, status, verify
+from msmq_wire.tables.store.upkeep import (
+    Compaction,
+    DecoderCount,
+    compact,
+    export,
+    forget,
+    status,
+    tidy,
+    verify,
+)
 from msmq_wire.tables.table_schemas import delta_schema
 from tests.tables.store.filled_stores import WRITTEN, fill, rows_of, run_name
 from tests.tables.store.s3_server import BUCKET, S3Server
@@ -418,6 +427,20 @@ def test_who_changes_tables_while_files_are_put_together_loses_nothing(
     assert len(store.snapshot().files("messages")) == 1
     assert list(verify(store)) == []
     store.vacuum(0, dry=False)
+    assert list(verify(store)) == []
+
+
+@pytest.mark.slow
+def test_the_books_are_put_together_where_their_files_are_many(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upkeep, "_MANY", 4)
+    store = fill(tmp_path / "out", *copies(tmp_path / "in", 4))
+    fill(tmp_path / "out", DEMO, each=1)
+    held = store.snapshot().held().num_rows
+    tidy(store)
+    assert [len(store.snapshot().files(table)) for table in ("captures", "sources", "messages")] == [1, 1, 5]
+    assert store.snapshot().held().num_rows == held == 5
     assert list(verify(store)) == []
 
 
