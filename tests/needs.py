@@ -105,6 +105,7 @@ _DISTRIBUTIONS = (
         "duckdb",
         "duckdb-extension-delta",
         "gcp-storage-emulator",
+        "grpcio",
         "h11",
         "hatchling",
         "impacket",

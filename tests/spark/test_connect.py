@@ -21,7 +21,7 @@ from tests.effort import SHORT_LIVED_JAVA
 from tests.spark.test_job import one_process, options_of, visible
 from tests.spark.test_planning import cut
 
-pytestmark = pytest.mark.needs("pyspark")
+pytestmark = pytest.mark.needs("pyspark", "grpcio")
 
 __all__ = ["one_process"]
 
