@@ -65,9 +65,9 @@ def check_spark(master: str | None, driver_memory: str | None) -> None:
 
 @contextlib.contextmanager
 def running_session(
-    master: str | None, driver_memory: str | None, *, quiet: bool = True
+    master: str | None, driver_memory: str | None, *, quiet: bool = True, ui: bool = False
 ) -> Iterator[SparkSession]:
-    """The session of a command; one that runs already is used, and left running.
+    """The session of a command; one that runs already is used, and left running. ``ui`` as for `session`.
 
     What Spark, or the project, raises in the block is told in one line and ends the command with status 1;
     an interruption ends it with 130.
@@ -86,7 +86,9 @@ def running_session(
     try:
         if mine and not quiet:
             print_note("starting Spark")
-        spark = session(master=master, driver_memory=driver_memory)
+        spark = session(master=master, driver_memory=driver_memory, ui=ui)
+        if ui and hasattr(spark, "sparkContext"):
+            print_note(f"Spark shows its work at {spark.sparkContext.uiWebUrl}")
         with _interrupts_in(interrupts):
             yield spark
     except (MsmqWireError, PySparkException, Py4JError, ConnectionError, KeyboardInterrupt) as error:

@@ -184,6 +184,9 @@ def run(
     ] = "64m",
     master: Master = None,
     driver_memory: DriverMemory = None,
+    ui: Annotated[
+        bool, typer.Option("--ui", help="Show what Spark does on a web page while it runs, here.")
+    ] = False,
     quiet: Quiet = False,
 ) -> None:
     """Decode captures into Parquet tables, every capture once.
@@ -237,7 +240,7 @@ def run(
         wanted.add(TableName.PACKETS)
     check_spark(master, driver_memory)
     _refuse_nothing(options)
-    with running_session(master, driver_memory, quiet=quiet) as spark:
+    with running_session(master, driver_memory, quiet=quiet, ui=ui) as spark:
         from msmq_wire.spark.job import run_job
         from msmq_wire.spark.key_options import body_opener_of, negotiator_of
 
