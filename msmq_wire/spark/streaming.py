@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from msmq_wire.capture.listing import is_capture_name
-from msmq_wire.capture.places import input_path
+from msmq_wire.capture.places import place_of
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.spark.job import DEFAULT_TABLES, run_job
 from msmq_wire.spark.read_options import ReadOptions
@@ -52,20 +52,17 @@ def stream_job(
     options = options or ReadOptions()
     if options.scope == "group":
         raise MsmqWireError("a stream never has a whole folder: the option scope is ring or file, not group")
-    path = input_path(folder)
-    if "://" in path:
-        # Hadoop has names of its own for schemes.
-        path = folder
-    else:
-        path = os.path.abspath(path)
-        if os.path.lexists(path):
-            path = path.translate(_QUOTED)
+    place = place_of(folder)
+    # Hadoop has names of its own for stores.
+    path = place.path if place.is_local else folder
+    if place.is_local and os.path.lexists(path):
+        path = path.translate(_QUOTED)
     read = spark.readStream.format("binaryFile").schema(_FILES).option("maxFileAge", _EVER)
     # Otherwise folders named as day=1 are columns, and others beside them an error.
     files = read.option("recursiveFileLookup", True).options(**source).load(path)
     batch = partial(
         _run_batch,
-        output=output,
+        output=place_of(output).url,
         options=options,
         tables=tuple(tables),
         depth=path.rstrip("/").count("/") + 1,
