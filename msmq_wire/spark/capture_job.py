@@ -66,12 +66,26 @@ class JobPlan(msgspec.Struct, frozen=True, kw_only=True):
         """Whether sessions, lives or findings are wanted: these need every record, in order."""
         return bool(set(STORIES) & set(self.tables))
 
+    @property
+    def lists_records(self) -> bool:
+        """Whether messages or calls are wanted, or what is odd or broken in them."""
+        return not {*self.tables} <= {"packets", *STORIES}
+
+
+class Share(msgspec.Struct, frozen=True):
+    """What one of several tasks writes of a capture: some tables, and of records one of ``turns`` parts."""
+
+    tables: tuple[str, ...]
+    turn: int = 0
+    turns: int = 1
+
 
 class CaptureTask(msgspec.Struct, frozen=True, kw_only=True):
     """A capture to decode; ``heads`` and ``contents`` are those of its files, None where nobody looked.
 
     Files without contents are hashed as they are decoded, with marks at the ``lengths``. ``replaces`` are
-    captures whose rows go when this one is there: it is what they were, and more.
+    captures whose rows go when this one is there: it is what they were, and more. Of a capture with a
+    ``share`` no more is written than that.
     """
 
     capture: Capture
@@ -79,6 +93,7 @@ class CaptureTask(msgspec.Struct, frozen=True, kw_only=True):
     contents: tuple[FileDigest | None, ...]
     lengths: frozenset[int] = frozenset()
     replaces: frozenset[str] = frozenset()
+    share: Share | None = None
 
     @property
     def digest(self) -> str | None:
@@ -136,7 +151,10 @@ class TaskResult(msgspec.Struct, frozen=True):
 
 
 def decode_captures(todo: Sequence[CaptureTask], plan: JobPlan) -> TaskResult:
-    """Write the tables of captures into files that they share."""
+    """Write the tables of captures, or of the share of one, into files that they share."""
+    for one in todo:
+        if one.share is not None:
+            plan = replace(plan, tables=one.share.tables)
     with TableWriter(plan.place, plan.tables, plan.run) as writer:
         rows = TaskRows(writer, plan.options)
         entries = [_decode(one, plan, rows) for one in todo]
@@ -152,13 +170,15 @@ def _decode(todo: CaptureTask, plan: JobPlan, rows: TaskRows) -> Entry:
     marks = {path: todo.lengths for path, content in known.items() if content is None}
     reading = open_capture(capture, plan.options, marks=marks)
     teller = StoryTeller(rows, reading.name, plan) if plan.tells_stories else None
-    for batch in reading:
-        rows.add(batch, reading.numbering)
+    share = todo.share or Share(plan.tables)
+    for place, batch in enumerate(reading):
+        if plan.lists_records and place % share.turns == share.turn:
+            rows.add(batch, reading.numbering)
         if teller is not None:
             teller.take(batch)
     if teller is not None:
         teller.finish()
-    if rows.wants("packets"):
+    if rows.wants("packets") and share.turn == 0:
         for split in place_splits([capture], replace(plan.options, split_bytes=_WHOLE)):
             for packets in read_packets(split, plan.options):
                 rows.write("packets", packets)
@@ -299,7 +319,8 @@ class StoryTeller:
         self._capture = capture
         # Rules cost as much as everything else that is told.
         rules = RULES if rows.wants("findings") else {}
-        self._judge = Judge(rules, messages=plan.options.followed, leave=self._leave)
+        follows = rows.wants("sessions") or rows.wants("lives")
+        self._judge = Judge(rules, messages=plan.options.followed, leave=self._leave if follows else None)
         self.more: dict[str, int] = {}
 
     def take(self, run: Run) -> None:

@@ -30,6 +30,7 @@ from msmq_wire.spark.planning import (
 )
 from msmq_wire.spark.publishing import JobRun, Publisher, plain_value
 from msmq_wire.spark.read_options import ReadOptions
+from msmq_wire.spark.shares import decode_all, divided
 from msmq_wire.spark.task_rows import bundles
 from msmq_wire.spark.tasks import core_count, finished
 from msmq_wire.tables.store.store import Store
@@ -98,11 +99,16 @@ def run_job(
     publisher = Publisher(store, plan, lambda text: tell(f"{text}, {observed_text(observed)}"))
     for _ in range(_ROUNDS):
         plan = publisher.begin(work, snapshot)
-        parts = _parts(spark, work.todo, options)
-        decode = partial(decode_captures, plan=plan)
-        for done in finished(
-            spark, parts, decode, title="decode captures", measure=TaskResult.measures, observed=observed
-        ):
+        decode = partial(
+            finished,
+            spark,
+            task=partial(decode_captures, plan=plan),
+            title="decode captures",
+            measure=TaskResult.measures,
+            observed=observed,
+        )
+        large, others = divided(work.todo, plan.tables, core_count(spark))
+        for done in decode_all(decode, _parts(spark, others, options), large):
             publisher.take(done)
         publisher.flush()
         publisher.copies(work.copies)
