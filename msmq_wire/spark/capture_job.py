@@ -73,11 +73,15 @@ class JobPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Share(msgspec.Struct, frozen=True):
-    """What one of several tasks writes of a capture: some tables, and of records one of ``turns`` parts."""
+    """What one of several tasks writes of a capture: some tables, and of records one of ``turns`` parts.
+
+    ``measured`` says that frames and bytes are counted for it; one share of a capture is.
+    """
 
     tables: tuple[str, ...]
     turn: int = 0
     turns: int = 1
+    measured: bool = False
 
 
 class CaptureTask(msgspec.Struct, frozen=True, kw_only=True):
@@ -140,27 +144,29 @@ class TaskResult(msgspec.Struct, frozen=True):
 
     entries: list[Entry]
     files: list[WrittenFile]
+    measured: bool = True
 
     def measures(self) -> dict[str, int]:
         """Frames and bytes that were read, and rows of errors that were written."""
+        read = self.entries if self.measured else []
         return {
-            "frames": sum(entry.frames for entry in self.entries),
-            "bytes": sum(entry.length for entry in self.entries),
+            "frames": sum(entry.frames for entry in read),
+            "bytes": sum(entry.length for entry in read),
             "errors": sum(entry.rows.get("errors", 0) for entry in self.entries),
         }
 
 
 def decode_captures(todo: Sequence[CaptureTask], plan: JobPlan) -> TaskResult:
     """Write the tables of captures, or of the share of one, into files that they share."""
-    for one in todo:
-        if one.share is not None:
-            plan = replace(plan, tables=one.share.tables)
+    share = todo[0].share
+    if share is not None:
+        plan = replace(plan, tables=share.tables)
     with TableWriter(plan.place, plan.tables, plan.run) as writer:
         rows = TaskRows(writer, plan.options)
         entries = [_decode(one, plan, rows) for one in todo]
         rows.flush()
     counted = [replace(one, rows=dict(rows.counts[one.capture])) for one in entries]
-    return TaskResult(counted, writer.files)
+    return TaskResult(counted, writer.files, share is None or share.measured)
 
 
 def _decode(todo: CaptureTask, plan: JobPlan, rows: TaskRows) -> Entry:

@@ -38,11 +38,11 @@ def shares_of(tables: Sequence[str], cores: int) -> tuple[Share, ...]:
     judged, followed = (tuple(one for one in tables if one in kind) for kind in (_JUDGED, _FOLLOWED))
     others = tuple(one for one in tables if one not in STORIES)
     if cores == 2 and judged and followed:
-        return Share(judged), Share((*others, *followed))
+        return Share(judged, measured=True), Share((*others, *followed))
     turns = min(cores, _MOST_TURNS) if not judged and not followed else 1
-    records = tuple(Share(others, turn, turns) for turn in range(turns)) if others else ()
-    stories = tuple(Share(some) for some in (judged, followed) if some)
-    return (*stories, *records)
+    records = [Share(others, turn, turns) for turn in range(turns)] if others else []
+    shares = [*(Share(some) for some in (judged, followed) if some), *records]
+    return replace(shares[0], measured=True), *shares[1:]
 
 
 def divided(

@@ -89,6 +89,7 @@ def test_shares_take_about_as_long_as_each_other(
 ) -> None:
     found = shares_of(tables, cores)
     assert [(one.tables, one.turns) for one in found] == expected
+    assert [one.measured for one in found] == [True, *(False for _ in found[1:])]
 
 
 def sized(*sizes: int) -> list[CaptureTask]:
