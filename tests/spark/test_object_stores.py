@@ -28,6 +28,7 @@ from msmq_wire.tables.message_columns import batches_of
 from msmq_wire.units import SECOND
 from tests.effort import share
 from tests.spark.test_job import one_process
+from tests.spark.test_planning import cut
 from tests.tables.store.s3_server import BUCKET, S3Server
 
 pytestmark = pytest.mark.needs("pyspark")
@@ -293,6 +294,23 @@ def test_a_damaged_file_is_damaged_alike_in_a_bucket(s3: S3Server, captures: Pat
 
 
 @pytest.mark.slow
+def test_files_of_a_ring_are_one_capture_in_a_bucket(s3: S3Server, tmp_path: Path) -> None:
+    for number, path in enumerate(cut(tmp_path / "ring", 3)):
+        data = path.read_bytes()
+        put(f"ring/{path.name}{'.gz' if number == 1 else ''}", gzip.compress(data) if number == 1 else data)
+    files = list_files([f"{ROOT}/ring"]).files
+    found = captures_of(files, "ring")
+    assert [(one.name, len(one.files)) for one in found] == [
+        (f"{ROOT}/ring/day0.pcap to day2.pcap", 2),
+        (f"{ROOT}/ring/day1.pcap.gz", 1),
+    ]
+    reading = CaptureReading(found[0], chunk_bytes=1 << 20)
+    here = [CaptureFile(path=str(tmp_path / "ring" / f"day{n}.pcap"), size=0, mtime_ns=0) for n in (0, 2)]
+    local = CaptureReading(Capture(name="here", files=tuple(here), in_turn=True), chunk_bytes=1 << 20)
+    assert [len(batch) for batch in reading] == [len(batch) for batch in local]
+    assert reading.frames == local.frames > 0
+
+
 def noise(number: int) -> Frame:
     """A frame of no protocol that is known."""
     data = b"\xff" * 12 + b"\x88\xb5" + Random(number).randbytes(1400)
