@@ -128,7 +128,8 @@ class Store:
                 place.make_folder()
                 DeltaTable.create(
                     place.table_url,
-                    schema=schema,
+                    # deltalake 1.6 loses the bounds of columns behind the first struct.
+                    schema=pa.schema(sorted(schema, key=lambda one: pa.types.is_nested(one.type))),
                     partition_by=[DAY] if table in TABLES else [],
                     description=LAYOUT,
                     configuration=properties,
