@@ -61,11 +61,12 @@ def _needed(spark: SparkSession, statement: str, views: Mapping[str, DataFrame])
         spark.conf.set(_LENGTH, 1 << 20)
         spark.sql(statement).explain()
     spark.conf.set(_LENGTH, length)
-    for line in plan.getvalue().splitlines():
-        scan, _, schema = line.rpartition(", ReadSchema: ")
-        name = scan.partition("InMemoryFileIndex(1 paths)[file:")[2].partition("]")[0].rpartition("/")[2]
+    for scan in plan.getvalue().split("FileScan parquet ")[1:]:
+        # Literals of the statement may have lines, and look like anything.
+        name = scan.partition(f"[file:{folder}/")[2].partition("]")[0]
+        schema = scan.rpartition(", ReadSchema: ")[2].partition("\n")[0]
         if name in views:
-            pruned: Any = StructType.fromDDL(schema)
+            pruned: Any = StructType.fromDDL(schema) if schema.startswith("struct<") else views[name].schema
             found[name] |= set(pruned.names)
     return {name: [one for one in views[name].columns if one in names] for name, names in found.items()}
 

@@ -503,7 +503,7 @@ def test_tables_that_were_not_filled_are_empty_and_can_be_asked(spark: SparkSess
     register_views(spark, str(tmp_path))
     assert {table.name for table in spark.catalog.listTables()} >= set(VIEWS)
     for table in TABLES:
-        assert spark.table(table).columns == [*table_schemas()[table].names, "day"]
+        assert spark.table(table).columns == [*table_schemas()[table].names, "run", "day"]
     assert [name for name, query in QUERIES.items() if spark.sql(query.sql).collect()] == []
 
 

@@ -24,7 +24,7 @@ from msmq_wire.spark.table_source import MsmqTables
 from msmq_wire.spark.table_views import VIEWS, ask, register_views
 from msmq_wire.tables.store.store import Change, Store
 from msmq_wire.tables.store.table_files import TableWriter
-from msmq_wire.tables.table_schemas import DAY, delta_schema
+from msmq_wire.tables.table_schemas import BOUNDED, DAY, delta_schema
 from tests.tables.store.filled_stores import fill, run_name
 from tests.tables.store.s3_server import BUCKET, S3Server, s3_server
 
@@ -180,6 +180,15 @@ def test_files_that_a_filter_leaves_out_are_not_opened(
     assert len(opened) <= days
 
 
+def test_rows_are_counted_by_the_log(server: S3Server, large: str) -> None:
+    files = Store(large).snapshot().files("messages")
+    assert all({*file.least} == {*file.most} == {*BOUNDED} for file in files)
+    server.reset()
+    rows = rows_of(large, "messages", IsNotNull(("capture",)), columns="capture,run")
+    assert len(rows) == sum(file.rows for file in files)
+    assert not [path for path, _ in server.ranges if path.endswith(".parquet") and "/messages/" in path]
+
+
 def bytes_of(output: str, table: str) -> int:
     return sum(file.size for file in Store(output).snapshot().files(table))
 
@@ -244,6 +253,12 @@ def test_columns_that_a_statement_only_looks_at_are_read(asking: SparkSession, s
     rows = Counter(map(tuple, asking.sql(statement).collect()))
     assert Counter(map(tuple, found.collect())) == rows
     assert rows
+    everything = ask(
+        asking, stored, "SELECT * FROM messages WHERE label <> 'FileScan parquet \n, ReadSchema: '"
+    )
+    assert everything.columns == delta_schema("messages").names
+    assert everything.count() == asking.table("messages").where("label IS NOT NULL").count()
+    assert all(row.base_header is not None for row in everything.where("type = 'user_message'").collect())
     with pytest.raises(PySparkException, match="colour"):
         ask(asking, stored, "SELECT colour FROM messages")
     assert {row[0] for row in ask(asking, stored, "DESCRIBE messages").collect()} == {
