@@ -36,17 +36,16 @@ def templates() -> list[bytes]:
     return [mw.encode(message(number, size)) for number, size in enumerate([*sizes, _BIG, _BIG // 3])]
 
 
-def traffic() -> Iterator[bytes]:
-    """Yield frames without end: the connections take turns, one message each."""
+def traffic(pairs: int | None = None) -> Iterator[bytes]:
+    """Yield the frames of so many pairs of messages, else without end; connections take turns, one each."""
     packets = templates()
     source = random.Random(3527)
     senders = [Sender(number) for number in range(_CONNECTIONS)]
     for sender in senders:
         yield from sender.open()
-    while True:
+    for _ in itertools.count() if pairs is None else range(pairs):
         # Frames of two messages on two connections are mixed, as they are on a wire.
-        pairs = source.sample(senders, 2)
-        streams = [pair.send(source.choice(packets)) for pair in pairs]
+        streams = [one.send(source.choice(packets)) for one in source.sample(senders, 2)]
         for frame in itertools.chain.from_iterable(itertools.zip_longest(*streams)):
             if frame is not None:
                 yield frame

@@ -47,6 +47,10 @@ GROUPS: dict[str, tuple[str, str]] = {
     "commands_start": (commands.START.title, commands.START.peer),
     "spark": ("Messages of 4,096 bytes to tables, Spark with two cores", spark.TSHARK_SPARK),
     "spark_session": ("A two-way session to tables, Spark with two cores", spark.TSHARK_SPARK),
+    "spark_mixed": (
+        "Messages of all sizes, 24 connections, to tables, Spark with two cores",
+        spark.TSHARK_SPARK,
+    ),
 }
 """Title and baseline of every group."""
 
@@ -143,7 +147,7 @@ def ratios(
             for key, suite in commands.SUITES.items()
         ),
         ("commands_start", {"": ""}, _command_ratios(commands.START)),
-        ("spark", {"": "", "session": "_session"}, _SPARK_RATIOS),
+        ("spark", {"": "", "session": "_session", "mixed": "_mixed"}, _SPARK_RATIOS),
     ):
         for group, suffix in suffixes.items():
             for name, (contestant, baseline) in pairs.items():
@@ -260,7 +264,7 @@ _RATIO_TABLES: dict[tuple[str, ...], dict[str, str]] = {
     ("capture_", "scaling_"): _CAPTURE_COLUMNS,
     ("ndr_", "pdu_"): _NDR_COLUMNS,
     ("commands_",): _COMMAND_COLUMNS,
-    ("spark_",): {"": "times"},
+    ("spark_",): {"": "4,096 bytes", "_session": "session", "_mixed": "mixed"},
 }
 """Columns by suffix, for the ratios that begin like this."""
 

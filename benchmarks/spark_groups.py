@@ -17,6 +17,7 @@ from pathlib import Path
 import msgspec
 from pyspark.sql import SparkSession
 
+from benchmarks.big_capture import traffic
 from benchmarks.capture_groups import find_tshark, scapy_payloads, tshark_ek
 from benchmarks.captures import CAPTURES
 from benchmarks.conversations import two_way_session
@@ -38,8 +39,12 @@ SCAPY = "scapy PcapReader, TCP payloads only"
 
 _FILES = 4
 _SIZE = 4096
-_GROUPS = {"spark": "4k", "spark_session": "session"}
-"""The capture that each group reads."""
+_GROUPS = {
+    "spark": CAPTURES["4k"].frames_each,
+    "spark_session": CAPTURES["session"].frames_each,
+    "spark_mixed": 4.8,
+}
+"""The groups, and about how many frames a message of their captures takes."""
 
 _EK_SCHEMA = """timestamp string, layers struct<
     frame: struct<frame_frame_number: string, frame_frame_len: string>,
@@ -76,6 +81,8 @@ def _capture(path: Path, group: str, count: int, number: int) -> Written:
     first = number * count
     if group == "spark":
         frames = in_order(messages(count, _SIZE, first=first))
+    elif group == "spark_mixed":
+        frames, count = traffic(count // 2), count // 2 * 2
     else:
         frames = two_way_session(count, sent, first=first)
     # Else they would begin at the same time.
@@ -84,7 +91,7 @@ def _capture(path: Path, group: str, count: int, number: int) -> Written:
 
 
 def run(folder: Path, frames: int, rounds: int) -> Iterator[list[Result]]:
-    """Measure the groups: messages of one size, and a two-way session."""
+    """Measure the groups: messages of one size, a two-way session, and messages of all sizes."""
     spark = _start()
     for group in _GROUPS:
         yield _measured(spark, group, folder, frames, rounds)
@@ -92,7 +99,7 @@ def run(folder: Path, frames: int, rounds: int) -> Iterator[list[Result]]:
 
 
 def _measured(spark: SparkSession, group: str, folder: Path, frames: int, rounds: int) -> list[Result]:
-    each = int(frames / CAPTURES[_GROUPS[group]].frames_each / _FILES)
+    each = int(frames / _GROUPS[group] / _FILES)
     whole, tenth = folder / group, folder / f"{group}_tenth"
     parts, small = _captures(whole, group, each), _captures(tenth, group, each // 10)
     expected = sum(part.rows for part in parts)
