@@ -249,9 +249,9 @@ def compared_sessions(rows: list[Row], shown: list[Row]) -> Iterator[str]:
 
 def compared_lives(rows: list[Row], shown: list[Row]) -> Iterator[str]:
     """How what ``why`` says of messages differs from the rows of lives."""
-    lives = {row["first"]["record"]: row for row in rows}
+    lives = {(row["first"]["record"], row["message_id"]): row for row in rows}
     for one in shown:
-        row = lives[one["record"]]
+        row = lives[one["record"], one["message_id"]]
         names = ("message_id", "record", "capture", "frame", "time", "label", "queue", "outcome")
         cells = row | row["first"]
         cells["time"] = time_text(cells["time"])
@@ -263,12 +263,12 @@ def compared_lives(rows: list[Row], shown: list[Row]) -> Iterator[str]:
 def compared(path: str, tables: Tables, printed: Printed) -> Iterator[tuple[str, str]]:
     """How what the commands print of a capture differs from its tables, by command."""
     messages = printed("messages", "--columns", "all", path)
-    outcomes = {row["first"]["record"]: row["outcome"] for row in tables["lives"]}
+    outcomes = {(row["first"]["record"], row["message_id"]): row["outcome"] for row in tables["lives"]}
     known = {(row["message_id"], row["outcome"]) for row in tables["lives"]}
     for one in messages:
         outcome = one.pop("outcome")
         # A message that goes on to the next host is in one row of lives.
-        assert outcome == outcomes.get(one["id"], outcome)
+        assert outcome == outcomes.get((one["id"], one["message_id"]), outcome)
         assert outcome is None or (one["message_id"], outcome) in known
     found: dict[str, Iterator[str]] = {
         "decode": compared_records(tables, printed("decode", path)),
@@ -278,7 +278,7 @@ def compared(path: str, tables: Tables, printed: Printed) -> Iterator[tuple[str,
         "timeline": compared_sessions(tables["sessions"], printed("timeline", path)),
     }
     if outcomes:
-        found["why"] = compared_lives(tables["lives"], printed("why", path, f"id {min(outcomes)}"))
+        found["why"] = compared_lives(tables["lives"], printed("why", path, f"id {min(outcomes)[0]}"))
     for command, differing in found.items():
         yield from ((command, name) for name in differing)
 
