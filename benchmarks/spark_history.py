@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no stubs
@@ -25,10 +26,11 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]  # it has no stubs
 from benchmarks.big_capture import write
 from msmq_wire.spark.job import DEFAULT_TABLES
 from msmq_wire.tables.store.store import Change, Store
-from msmq_wire.tables.store.table_files import TableWriter, WrittenFile
+from msmq_wire.tables.store.table_files import WrittenFile
 from msmq_wire.tables.table_schemas import file_schema
 
 _NEW = 10
+_RUN = "20260131T000000Z-01234567"
 _TOGETHER = 100_000
 """Captures for each commit: with one for ten captures the logs would be longer, and checkpoints as large."""
 _BYTES = 200_000
@@ -39,7 +41,7 @@ from msmq_wire.spark.read_options import ReadOptions
 from msmq_wire.spark.session import session
 folder, output = sys.argv[1:]
 spark = session()
-spark.sparkContext.parallelize([1], 1).count()
+spark.range(1).count()
 start = time.perf_counter()
 run = run_job(spark, output, ReadOptions(paths=(folder,)))
 seconds = time.perf_counter() - start
@@ -54,11 +56,18 @@ def hold(store: Store, count: int, *, shared: int) -> None:
     store.make()
     for start in range(0, count, _TOGETHER):
         numbers = range(start, min(start + _TOGETHER, count))
-        with TableWriter(store.place, ("captures", "sources"), partitioned=False) as books:
-            for table in ("captures", "sources"):
-                books.write(table, _rows(table, numbers))
-        change = Change(files=[*_files(numbers, shared), *books.files], tables=(*DEFAULT_TABLES, "sources"))
-        store.publish(lambda snapshot, change=change: change)  # type: ignore[misc]  # a lambda with a default
+        captures, sources = (_rows(table, numbers).to_pylist() for table in ("captures", "sources"))
+        files = list(_files(numbers, shared))
+        store.publish(
+            Change(
+                run=_RUN,
+                number=start + 1,
+                files=files,
+                tables=DEFAULT_TABLES,
+                captures=captures,
+                sources=sources,
+            )
+        )
 
 
 def _files(numbers: range, shared: int) -> Iterator[WrittenFile]:
@@ -73,9 +82,15 @@ def _files(numbers: range, shared: int) -> Iterator[WrittenFile]:
                 day=day,
                 size=128 << 20 if shared > 1 else 1 << 16,
                 rows=1000,
-                first=names[start],
-                last=names[min(start + shared, len(names)) - 1],
+                statistics=_bounds(names[start], names[min(start + shared, len(names)) - 1]),
             )
+
+
+def _bounds(first: str, last: str) -> str:
+    """The statistics of a file with the rows of captures from one to another."""
+    least, largest = ({"capture": name, "run": _RUN} for name in (first, last))
+    found = {"numRecords": 1000, "minValues": least, "maxValues": largest}
+    return msgspec.json.encode(found | {"nullCount": dict.fromkeys(least, 0)}).decode()
 
 
 def _names(numbers: range) -> Any:
@@ -97,7 +112,7 @@ def _rows(table: str, numbers: range) -> Any:
         "files": 1,
         "scope": "file",
         "options": "0123456789abcdef",
-        "run": "20260131T000000Z-01234567",
+        "run": _RUN,
         "version": "0.1.0",
         "tables": list(DEFAULT_TABLES),
         "rows": list(dict.fromkeys(DEFAULT_TABLES, 5000).items()),
@@ -115,9 +130,7 @@ def _rows(table: str, numbers: range) -> Any:
         "digest": _digests(count),
         "head": _digests(count),
         "mtime_ns": pa.array(numbers, pa.int64()),
-        "key": pa.array(list(map(bytes, np.frombuffer(os.urandom(16 * count), "V16"))), pa.binary(16)).cast(
-            pa.binary()
-        ),
+        "key": _digests(count),
     }
     schema = file_schema(table)
     columns = [

@@ -67,11 +67,11 @@ def change_everything(folder: Path, output: str, tables: Sequence[str]) -> None:
     """Add and replace what is in ``in``, read ``again.pcap`` again without payloads, forget ``gone.pcap``."""
     run(output, folder / "in", tables=tables)
     run(output, folder / "again.pcap", tables=tables, again=True, payload=False)
-    tables = store.Store(output)
+    there = store.Store(output)
     gone = str(folder / "gone.pcap")
     # A run that was ended there may have done it.
-    if gone in tables.snapshot().held().column("capture").to_pylist():
-        forget(tables, [gone])
+    if gone in there.snapshot().held().column("capture").to_pylist():
+        forget(there, [gone])
 
 
 def _count_steps(last: int) -> list[str]:

@@ -15,6 +15,7 @@ import pytest
 from backports import zstd
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pyspark.sql.datasource import InputPartition
 
 from msmq_wire.capture.index import read_chunks
 from msmq_wire.capture.link import dissect
@@ -28,7 +29,7 @@ from msmq_wire.errors import CaptureError
 from msmq_wire.reassembly.ip import IpFragment
 from msmq_wire.reassembly.tcp_events import TcpSegment
 from msmq_wire.spark.read_options import ReadOptions
-from msmq_wire.spark.sources import PacketDataReader, SplitPartition
+from msmq_wire.spark.sources import PacketDataReader
 from msmq_wire.spark.split_planning import place_splits
 from msmq_wire.spark.task_rows import read_packets
 from msmq_wire.tables.packet_columns import PACKET_SCHEMA, error_batch, packet_batch
@@ -147,7 +148,7 @@ def test_splits_of_any_size_give_the_rows_of_the_whole_file(path: Path) -> None:
 def test_a_split_for_every_frame_gives_the_rows_of_the_whole_file(name: str) -> None:
     path = FIXTURES / "captures" / name
     options = ReadOptions(paths=(str(path),), frame=True, split_bytes=1)
-    splits = place_splits(captures_of(list_files(options.paths).files, "file"), options, {})
+    splits = place_splits(captures_of(list_files(options.paths).files, "file"), options)
     whole = rows_of(path, split_bytes=WHOLE)
     frames = [one for one in splits if one.split is not None]
     assert len(frames) == (1 if "gzip" in name else sum(row["error"] is None for row in whole))
@@ -160,7 +161,7 @@ def test_a_split_for_every_frame_gives_the_rows_of_the_whole_file(name: str) -> 
 def test_a_split_reads_only_its_own_frames() -> None:
     path = FIXTURES / "captures" / "clean_business_day.pcap"
     options = ReadOptions(paths=(str(path),), split_bytes=2000)
-    splits = place_splits(captures_of(list_files(options.paths).files, "file"), options, {})
+    splits = place_splits(captures_of(list_files(options.paths).files, "file"), options)
     assert len(splits) > 5
     for one in splits:
         assert one.split is not None
@@ -403,7 +404,7 @@ def test_a_file_that_changed_after_it_was_planned_gives_an_error_row(tmp_path: P
 
 
 def test_a_task_without_splits_gives_nothing() -> None:
-    assert list(PacketDataReader(ReadOptions(paths=("x",))).read(SplitPartition(()))) == []
+    assert list(PacketDataReader(ReadOptions(paths=("x",))).read(InputPartition(()))) == []
 
 
 def test_every_column_says_what_it_means() -> None:

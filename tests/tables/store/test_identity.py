@@ -51,7 +51,7 @@ class Tables:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.captures: dict[str, str | None] = {}
-        self.sources: dict[bytes, tuple[StoredCapture, bytes]] = {}
+        self.sources: dict[str, tuple[StoredCapture, bytes]] = {}
 
     def run(self, contents: Mapping[str, bytes]) -> dict[str, tuple[str, str]]:
         """See files with some contents; return which capture each new one is, and why, by their names."""
