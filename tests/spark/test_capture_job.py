@@ -51,7 +51,7 @@ class Kept:
 
     tables: ClassVar[Tables] = {}
 
-    def __init__(self, place: Place, tables: Sequence[str]) -> None:
+    def __init__(self, place: Place, tables: Sequence[str], run: str) -> None:
         self.rows: Counter[str] = Counter()
         self.files: list[Any] = []
         self._wanted = tables
