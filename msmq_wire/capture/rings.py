@@ -24,7 +24,9 @@ from msmq_wire.units import SECOND
 LONGEST_PAUSE = 24 * 3600 * SECOND
 """Nanoseconds between two files of one capture, at most."""
 _ENDS = 1 << 20
-"""Bytes of the beginning and of the end of a file that are looked at."""
+"""Bytes of the beginning and of the end of a file that are looked at, at most."""
+_LOOK = 1 << 14
+"""Bytes of them that tell the times of most captures."""
 _OVERLAP = 100
 """Files may overlap by one part in so many of the shorter one: frames of two interfaces come out of order."""
 _LEAST_CHAIN = 3
@@ -102,29 +104,36 @@ def _overlap(one: TimeSpan, other: TimeSpan) -> bool:
 def span_of(path: str, opener: Opener = open_local) -> TimeSpan | None:
     """The times of the first and the last frame of a regular file; None where they cannot be known.
 
-    Of a file that is not packed a MiB is read at each end.
+    Of a large file that is not packed little is read at each end, and a MiB where that does not tell.
     """
     try:
         with opener(path) as file:
             source = Source(file)
             window = source.window()
-            window.more(0, _ENDS)
-            head = window.buffer
-            tail, at = _tail(file, source, window)
-        first = next((frame.time for frame in _frames(head) if frame.time), None)
-        last = _last_time(head, tail, at)
+            is_large = not source.compressed and (source.total or 0) > _ENDS
+            for size in (_LOOK, _ENDS) if is_large else (_ENDS,):
+                window.more(0, size)
+                head = window.buffer
+                tail, at = _tail(file, source, window, size)
+                first = next((frame.time for frame in _frames(head) if frame.time), None)
+                last = None if first is None else _last_time(head, tail, at)
+                if last is not None:
+                    break
     except (OSError, ValueError, error, CaptureError):
         return None
     return None if first is None or last is None or last < first else TimeSpan(first, last)
 
 
-def _tail(file: OpenedFile, source: Source, window: Window) -> tuple[bytes, int]:
+def _tail(file: OpenedFile, source: Source, window: Window, size: int) -> tuple[bytes, int]:
     """The last bytes of a capture, unpacked, and the place of the first of them."""
-    size = source.total or 0
     if not source.compressed:
-        at = max(0, size - _ENDS) & ~3
+        total, here = source.total or 0, file.tell()
+        at = max(0, total - size) & ~3
         file.seek(at)
-        return file.read(), at
+        tail = file.read()
+        # The head may have to be read on.
+        file.seek(here)
+        return tail, at
     kept, at = b"", window.start
     try:
         for chunk in window.rest():
