@@ -155,7 +155,7 @@ class CaptureReading:
         self._chunk_bytes = chunk_bytes
         self._streams = streams
         self._joined: JoinedCapture | None = None
-        if capture.in_turn and len(capture.files) > 1:
+        if capture.in_turn:
             self._joined = JoinedCapture([file.path for file in capture.files], name=capture.name)
         self.name = self._joined or capture.name
         self.finder = PacketFinder(capture=self.name, ports=ports, negotiator=negotiator)

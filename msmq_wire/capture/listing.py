@@ -248,7 +248,7 @@ def _rings(files: Sequence[CaptureFile]) -> list[Capture]:
     with ThreadPoolExecutor(_LISTERS) as pool:
         found = rings(list(known), opener=open_file, each=pool.map)
     return [
-        Capture(name=joined_name(ring), files=tuple(known[path] for path in ring), in_turn=True)
+        Capture(name=joined_name(ring), files=tuple(known[path] for path in ring), in_turn=len(ring) > 1)
         for ring in found
     ]
 

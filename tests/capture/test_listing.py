@@ -14,6 +14,7 @@ from msmq_wire.capture.pcap import Frame
 from msmq_wire.capture.writer import write_pcap
 from msmq_wire.errors import MsmqWireError
 from msmq_wire.spark.packaging import write_package
+from msmq_wire.units import SECOND
 
 DEMO = Path(__file__).resolve().parents[2] / "fixtures" / "captures" / "demo.pcap"
 
@@ -211,3 +212,15 @@ def test_no_file_is_opened_to_be_listed(folder: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(builtins, "open", refuse)
     monkeypatch.setattr(os, "open", refuse)
     assert names(list_files([str(folder), str(folder / "notes.txt")]), folder) == [*CAPTURES, "notes.txt"]
+
+
+def test_only_files_of_a_ring_are_read_in_turn(tmp_path: Path) -> None:
+    for number in range(3):
+        frame = Frame(1, (5 + number) * SECOND, 1, bytes(60), 60, 0)
+        write_pcap(tmp_path / f"day{number}.pcap", [frame])
+    shutil.copy(tmp_path / "day0.pcap", tmp_path / "alone.pcap")
+    found = captures_of(list_files([str(tmp_path)]).files, "ring")
+    assert [(one.name, len(one.files), one.in_turn) for one in found] == [
+        (str(tmp_path / "alone.pcap"), 1, False),
+        (f"{tmp_path / 'day0.pcap'} to day2.pcap", 3, True),
+    ]
