@@ -103,11 +103,12 @@ class TableReader(DataSourceReader):
         }
         looked = {*wanted.names, *(() if self.row_filter is None else self.row_filter.columns)}
         if looked <= {"capture", "run", DAY} & constant.keys():
-            # The log says all: a count of rows opens no file.
-            for start in range(0, file.rows, _ROWS):
-                count = min(_ROWS, file.rows - start)
-                columns = [pa.repeat(pa.scalar(constant[one.name], one.type), count) for one in wanted]
-                yield pa.RecordBatch.from_arrays(columns, schema=wanted)
+            # The log says all, and that of every row: a count of rows opens no file.
+            row = pa.RecordBatch.from_pylist([constant], schema=pa.schema(map(schema.field, sorted(looked))))
+            kept = file.rows if self.row_filter is None or len(self.row_filter(row)) else 0
+            for start in range(0, kept, _ROWS):
+                places = pa.repeat(0, min(_ROWS, kept - start))
+                yield row.select(wanted.names).take(places)
             return
         with self._place.join(self._table, *file.path.split("/")).open_input() as source:
             fragment = _PARQUET.make_fragment(source, partition_expression=_known(file))

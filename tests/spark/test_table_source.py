@@ -186,6 +186,8 @@ def test_rows_are_counted_by_the_log(server: S3Server, large: str) -> None:
     server.reset()
     rows = rows_of(large, "messages", IsNotNull(("capture",)), columns="capture,run")
     assert len(rows) == sum(file.rows for file in files)
+    rows = rows_of(large, "messages", StringStartsWith(("capture",), "large"), columns="run")
+    assert len(rows) == 3 * COUNT
     assert not [path for path, _ in server.ranges if path.endswith(".parquet") and "/messages/" in path]
 
 
