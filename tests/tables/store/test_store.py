@@ -509,11 +509,7 @@ def test_a_column_of_another_type_is_refused_in_one_line(
 
 @pytest.mark.parametrize("description", [None, "msmq-wire tables 1", LAYOUT.replace("2", "3")])
 def test_tables_of_another_layout_are_refused_in_one_line(description: str | None, tmp_path: Path) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "LAYOUT", description)
-        DeltaTable.create(
-            str(tmp_path / "captures"), schema=delta_schema("captures"), description=description
-        )
+    DeltaTable.create(str(tmp_path / "captures"), schema=delta_schema("captures"), description=description)
     for act in (lambda store: store.snapshot(), lambda store: add(store, "one", "a")):
         with pytest.raises(
             MsmqWireError, match="of another version of msmq-wire: run again from the"
