@@ -86,6 +86,7 @@ _BOOKS = {
     ],
     "sources": [
         field("capture", _TEXT, "The capture that it is, or is a part of.", nullable=False),
+        _BY_RUN,
         field("path", _TEXT, "A file that was seen.", nullable=False),
         field("size", _NUMBER, "Its bytes then."),
         field("mtime_ns", _NUMBER, "Its time of change then, ns since 1970."),
@@ -93,7 +94,6 @@ _BOOKS = {
         field("head", _TEXT, "SHA-256 of the first 4 KiB of its content."),
         field("length", _NUMBER, "Bytes of its content, decompressed."),
         field("digest", _TEXT, "SHA-256 of its content, decompressed."),
-        _BY_RUN,
     ],
     "runs": [
         field("name", _TEXT, "Its name, which begins with its time.", nullable=False),
@@ -112,7 +112,8 @@ _BOOKS = {
 
 def file_schema(table: str) -> Any:
     """The Arrow schema of the files of a table: the partition column is in their folders."""
-    return pa.schema(_BOOKS[table]) if table in BOOKS else table_schemas()[table].append(_BY_RUN)
+    # Behind capture: readers keep the bounds of the first columns only.
+    return pa.schema(_BOOKS[table]) if table in BOOKS else table_schemas()[table].insert(1, _BY_RUN)
 
 
 @cache

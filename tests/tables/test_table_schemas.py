@@ -10,7 +10,15 @@ import pytest
 from msmq_wire.detection import Finding
 from msmq_wire.sessions import MessageLife, Session
 from msmq_wire.tables.spark_types import TIME
-from msmq_wire.tables.table_schemas import DAY, STORIES, TABLES, table_schemas
+from msmq_wire.tables.table_schemas import (
+    BOUNDED,
+    DAY,
+    STORIES,
+    TABLES,
+    delta_schema,
+    file_schema,
+    table_schemas,
+)
 
 
 def test_there_is_a_schema_for_each_table() -> None:
@@ -60,3 +68,12 @@ def test_values_that_are_told_have_a_column_for_each_field() -> None:
     renamed = {"id": "rule", "cause": "group"}
     fields = {renamed.get(name, name) for name in Finding.__struct_fields__} - {"first", "answered"}
     assert set(findings.names) - {"time", "capture", "src", "dst"} == fields
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_what_has_bounds_is_among_the_columns_that_readers_keep_them_of(table: str) -> None:
+    """Spark and deltalake read the statistics of the first 32 columns."""
+    names = file_schema(table).names
+    assert names[:2] == ["capture", "run"]
+    assert all(names.index(one) < 32 for one in BOUNDED if one in names)
+    assert delta_schema(table).names == [*names, DAY]

@@ -135,7 +135,9 @@ class TableWriter:
             return
         found = pa.Table.from_batches(batches)
         run = pa.repeat(pa.scalar(self._run, pa.string()), len(found))
-        rows = pa.Table.from_arrays([*found.columns, run], schema=file_schema(table))
+        schema = file_schema(table)
+        arrays = (run if name == "run" else found.column(name) for name in schema.names)
+        rows = pa.Table.from_arrays(list(arrays), schema=schema)
         days = pc.divide(rows.column("time").cast(pa.int64()), _MICROSECONDS)
         if len(pc.unique(days)) == 1:
             self._write(table, days[0].as_py(), rows)
