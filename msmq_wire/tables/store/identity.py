@@ -104,7 +104,9 @@ def candidates(seen: Iterable[NewFile], known: Iterable[StoredCapture]) -> dict[
     starts: dict[str, set[int]] = {}
     heads: dict[str, list[NewFile]] = {}
     for one in known:
-        lengths.setdefault(one.path, set()).add(one.length)
+        if one.length < _HEAD:
+            # A longer one that grew begins as before.
+            lengths.setdefault(one.path, set()).add(one.length)
         starts.setdefault(one.head, set()).add(one.length)
     for new in seen:
         heads.setdefault(new.head, []).append(new)
