@@ -33,7 +33,7 @@ _MOST_TURNS = 4
 def shares_of(tables: Sequence[str], cores: int) -> tuple[Share, ...]:
     """What each of the tasks writes that take about as long, the longest first; one if that is right.
 
-    Judging takes as long as following and the rest together, so two cores have one each.
+    Judging takes as long as everything else, or longer, so two cores have one each.
     """
     judged, followed = (tuple(one for one in tables if one in kind) for kind in (_JUDGED, _FOLLOWED))
     others = tuple(one for one in tables if one not in STORIES)
