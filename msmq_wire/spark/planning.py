@@ -78,7 +78,7 @@ def work_of(
     some = file_work(spark, snapshot, alone, again)
     others = _joined_work(spark, snapshot, joined, again)
     unchanged = some.unchanged + others.unchanged + _count_captures(snapshot, settled, scope)
-    return WorkPlan(some.todo + others.todo, some.copies, unchanged)
+    return WorkPlan(some.todo + others.todo, some.copies + others.copies, unchanged)
 
 
 def _count_captures(snapshot: Snapshot, files: Sequence[CaptureFile], scope: Scope) -> int:
@@ -104,13 +104,23 @@ def _joined_work(
     held = {row["path"]: row for row in _sources(snapshot, known)}
     before = snapshot.rows("sources", ["capture", "path", "length", "digest"], among("path", list(heads)))
     grown = [(file, row) for file in fresh for row in before.to_pylist() if row["path"] == file.path]
-    begins = [row for (_, row), same in zip(grown, each(spark, grown, _begins_with), strict=True) if same]
+    begins, work = [], WorkPlan([], [], 0)
+    for (file, row), content in zip(grown, each(spark, grown, _content_since), strict=True):
+        if content is not None and content.digest == row["digest"]:
+            # Nothing but its time has changed.
+            held[file.path] = source_row(row["capture"], file, heads[file.path], content)
+            work.copies.append(held[file.path])
+        elif content is not None and content.marks.get(row["length"]) == row["digest"]:
+            begins.append(row)
     names = _names(snapshot, [one.name for one in captures])
-    work = WorkPlan([], [], 0)
+    # A file may be what it was before it grew.
+    digests = digests_of(snapshot, {row["capture"] for row in held.values()})
     for capture in captures:
         paths = {file.path for file in capture.files}
         rows = [held[path] for path in paths if path in held]
-        if not again and len(rows) == len(paths) and len({row["capture"] for row in rows}) == 1:
+        there = CaptureTask(capture=capture, heads=(), contents=tuple(map(_known_content, rows)))
+        known_as = {row["capture"] for row in rows}
+        if not again and len(rows) == len(paths) and {digests.get(one) for one in known_as} == {there.digest}:
             work = replace(work, unchanged=work.unchanged + 1)
             continue
         rows += [row for row in begins if row["path"] in paths]
@@ -147,11 +157,10 @@ def _known_content(row: Mapping[str, Any] | None) -> FileDigest | None:
     return None if row is None else FileDigest(row["length"], row["digest"])
 
 
-def _begins_with(one: tuple[CaptureFile, Mapping[str, Any]]) -> bool:
-    """Whether a file begins with what was in it before."""
+def _content_since(one: tuple[CaptureFile, Mapping[str, Any]]) -> FileDigest | None:
+    """What is in a file now, with a mark where it ended before."""
     file, row = one
-    content = content_of(file, [row["length"]])
-    return content is not None and content.marks.get(row["length"]) == row["digest"]
+    return content_of(file, [row["length"]])
 
 
 def _is_called_like(name: str, capture: Capture) -> bool:

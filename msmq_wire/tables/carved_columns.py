@@ -97,9 +97,10 @@ def _signed(address: int | None) -> int | None:
 
 
 def _from_file(rows: Any) -> Any:
-    """The rows with a ``via`` that says so."""
-    if "via" not in rows.schema.names:
-        return rows
-    at = rows.schema.get_field_index("via")
-    via = pc.if_else(pc.is_valid(rows.column(at)), "file", pa.scalar(None, pa.string()))
-    return rows.set_column(at, rows.schema.field(at), via)
+    """The rows with a ``via`` and a ``how`` that say so."""
+    for name, told in (("via", "file"), ("how", "stored")):
+        if name in rows.schema.names:
+            at = rows.schema.get_field_index(name)
+            told_here = pc.if_else(pc.is_valid(rows.column(at)), told, pa.scalar(None, pa.string()))
+            rows = rows.set_column(at, rows.schema.field(at), told_here)
+    return rows

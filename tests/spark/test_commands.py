@@ -186,7 +186,7 @@ def test_an_output_that_cannot_be_is_one_line(cli: Cli, captures: Path, tmp_path
     (older / "0.json").write_text("{}", encoding="utf-8")
     outcome = cli("run", "-q", "-i", captures / "demo.pcap", "-o", older.parent)
     assert outcome.status == 1
-    assert outcome.err.startswith(f"msmq-wire: {older.parent} holds tables of an older msmq-wire, ")
+    assert outcome.err.startswith(f"msmq-wire: {older.parent} holds tables of another version of msmq-wire: ")
     assert outcome.err.count("\n") == 1
 
 
@@ -200,12 +200,12 @@ def test_compact_says_what_it_put_together(cli: Cli, captures: Path, tmp_path: P
     outcome = cli("compact", "--tables", tables, "--target-size", "64m")
     assert (outcome.status, outcome.out) == (0, "")
     last = outcome.err.splitlines()[-1].split()
-    assert (last[0], last[6:8]) == ("12", ["6", "files"])
+    assert (last[0], last[6:8]) == ("14", ["7", "files"])
     assert cli(*query) == before
     assert cli("compact", "--tables", tables).err.splitlines()[-1] == "nothing to put together"
     assert cli("compact", "--tables", tables, "--quiet") == (0, "", "")
     [runs] = [line for line in cli("status", tables).out.splitlines() if line.startswith("runs ")]
-    assert runs.split()[1:3] == ["2", "1"]
+    assert runs.split()[1:4] == ["2", "0", "1"]
 
 
 def test_a_key_that_cannot_be_read_is_told_before_a_task(cli: Cli, captures: Path, tmp_path: Path) -> None:

@@ -480,7 +480,7 @@ def test_what_a_run_notes_is_a_view(spark: SparkSession, run: JobRun) -> None:
     assert row.damage == list(run.damage)
     assert (row.options, row.inputs) == ({}, list(map(str, CAPTURES)))
     assert {*spark.table("runs").columns} == {*JobRun.__struct_fields__}
-    assert {*spark.table("captures").columns, "sources"} == {*Entry.__struct_fields__}
+    assert {*spark.table("captures").columns, "sources", "contents", "replaces"} == {*Entry.__struct_fields__}
     [entry] = spark.sql("SELECT * FROM captures WHERE capture LIKE '%demo.pcap'").collect()
     [source] = spark.sql("SELECT * FROM sources WHERE capture LIKE '%demo.pcap'").collect()
     assert (source.path, source.digest) == (entry.capture, entry.digest)

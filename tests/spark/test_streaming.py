@@ -272,7 +272,7 @@ def test_a_stream_that_is_killed_goes_on_where_it_was(
 
 
 def test_what_a_stream_cannot_do_is_refused(spark: SparkSession, folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(MsmqWireError, match="option scope is file"):
+    with pytest.raises(MsmqWireError, match="option scope is ring or file"):
         stream_job(spark, str(folder), str(tmp_path / "tables"), ReadOptions(scope="group"))
     with pytest.raises(Exception, match="PATH_NOT_FOUND") as error:
         stream_job(spark, str(tmp_path / "nowhere"), str(tmp_path / "tables"))

@@ -218,11 +218,16 @@ def open_table(place: Place, table: str, version: int | None = None) -> DeltaTab
     if needed > _READER:
         raise damaged(place, f"the log of {table} needs reader version {needed} of Delta, not {_READER}")
     if found.metadata().description != LAYOUT:
-        raise MsmqWireError(
-            f"{place.url} holds tables of another version of msmq-wire: run again from the captures, "
-            "into another folder"
-        )
+        raise of_another_version(place)
     return found
+
+
+def of_another_version(place: Place) -> MsmqWireError:
+    """The error of tables that this version neither reads nor changes."""
+    return MsmqWireError(
+        f"{place.url} holds tables of another version of msmq-wire: run again from the captures, "
+        "into another folder"
+    )
 
 
 def is_table(place: Place, table: str) -> bool:

@@ -29,6 +29,7 @@ from msmq_wire.tables.store.snapshot import (
     StoredFile,
     among,
     is_table,
+    of_another_version,
     open_table,
     reading,
 )
@@ -85,6 +86,10 @@ class Store:
         self._is_checked = False
         with reading(self.place):
             check_folders(self.place)
+            # Those before there was a log.
+            without_log = any(one.path.endswith(".json") for one in self.place.join(_CAPTURES).list())
+        if without_log and not self.exists:
+            raise of_another_version(self.place)
 
     @property
     def exists(self) -> bool:
