@@ -15,7 +15,7 @@ _SECRET_PARAMETER = re.compile(
     re.IGNORECASE,
 )
 _MASK = "***"
-_GLOB_SCHEMES = ("file", "s3", "s3a", "gs", "gcs", "abfs", "abfss", "hdfs")
+_GLOB_SCHEMES = ("file", "s3", "s3a", "gs", "gcs", "hdfs")
 """Schemes of paths with wildcards: a question mark can be one."""
 _CONTAINER_SCHEMES = ("abfs", "abfss", "wasb", "wasbs")
 """Schemes with the name of a container, not of a user, before the ``@``."""

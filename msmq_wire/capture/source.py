@@ -173,7 +173,7 @@ class Source:
     def _read(self) -> Iterator[bytes]:
         # read1 gives what a pipe has now; read would wait for a full chunk.
         read: Callable[[int], object] = getattr(self._file, "read1", self._file.read)
-        size = _FIRST
+        size = min(_FIRST, _CHUNK)
         while True:
             if self.before_read is not None:
                 self.before_read()

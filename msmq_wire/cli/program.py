@@ -85,7 +85,7 @@ _SECTIONS: Final[Mapping[str, Mapping[str, tuple[str, str]]]] = {
         "spark sql": ("spark_sql:sql", "Query the tables in SQL."),
         "spark status": ("spark_status:status", "Show what the tables hold and how the latest runs ended."),
         "spark forget": ("spark_forget:forget", "Remove captures from all tables."),
-        "spark compact": ("spark_compact:compact", "Merge small files of all tables."),
+        "spark compact": ("spark_compact:compact", "Merge small files, and remove rows that do not count."),
         "spark vacuum": ("spark_vacuum:vacuum", "Delete files that no table uses any more."),
         "spark export": ("spark_export:export", "Copy the tables to plain Parquet files."),
         "spark package": ("spark_package:package", "Write the files that spark-submit needs."),

@@ -72,7 +72,7 @@ class JobPlan(msgspec.Struct, frozen=True, kw_only=True):
         return not {*self.tables} <= {"packets", *STORIES}
 
 
-class Share(msgspec.Struct, frozen=True):
+class TaskShare(msgspec.Struct, frozen=True):
     """What one of several tasks writes of a capture: some tables, and of records one of ``turns`` parts.
 
     ``measured`` says that frames and bytes are counted for it; one share of a capture is.
@@ -97,7 +97,7 @@ class CaptureTask(msgspec.Struct, frozen=True, kw_only=True):
     contents: tuple[FileDigest | None, ...]
     lengths: frozenset[int] = frozenset()
     replaces: frozenset[str] = frozenset()
-    share: Share | None = None
+    share: TaskShare | None = None
 
     @property
     def digest(self) -> str | None:
@@ -176,7 +176,7 @@ def _decode(todo: CaptureTask, plan: JobPlan, rows: TaskRows) -> Entry:
     marks = {path: todo.lengths for path, content in known.items() if content is None}
     reading = open_capture(capture, plan.options, marks=marks)
     teller = StoryTeller(rows, reading.name, plan) if plan.tells_stories else None
-    share = todo.share or Share(plan.tables)
+    share = todo.share or TaskShare(plan.tables)
     for place, batch in enumerate(reading):
         if plan.lists_records and place % share.turns == share.turn:
             rows.add(batch, reading.numbering)

@@ -19,7 +19,7 @@ from sys import maxsize
 
 from msgspec.structs import replace
 
-from msmq_wire.spark.capture_job import CaptureTask, Share, TaskResult
+from msmq_wire.spark.capture_job import CaptureTask, TaskResult, TaskShare
 from msmq_wire.tables.table_schemas import STORIES, TABLES
 
 DIVIDED = 256 << 20
@@ -30,7 +30,7 @@ _MOST_TURNS = 4
 """Tasks that write records: each decodes all of them, which takes a fifth of the time of writing them."""
 
 
-def shares_of(tables: Sequence[str], cores: int) -> tuple[Share, ...]:
+def shares_of(tables: Sequence[str], cores: int) -> tuple[TaskShare, ...]:
     """What each of the tasks writes that take about as long, the longest first; one if that is right.
 
     Judging takes as long as everything else, or longer, so two cores have one each.
@@ -38,10 +38,10 @@ def shares_of(tables: Sequence[str], cores: int) -> tuple[Share, ...]:
     judged, followed = (tuple(one for one in tables if one in kind) for kind in (_JUDGED, _FOLLOWED))
     others = tuple(one for one in tables if one not in STORIES)
     if cores == 2 and judged and followed:
-        return Share(judged, measured=True), Share((*others, *followed))
+        return TaskShare(judged, measured=True), TaskShare((*others, *followed))
     turns = min(cores, _MOST_TURNS) if not judged and not followed else 1
-    records = [Share(others, turn, turns) for turn in range(turns)] if others else []
-    shares = [*(Share(some) for some in (judged, followed) if some), *records]
+    records = [TaskShare(others, turn, turns) for turn in range(turns)] if others else []
+    shares = [*(TaskShare(some) for some in (judged, followed) if some), *records]
     return replace(shares[0], measured=True), *shares[1:]
 
 

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from msmq_wire.spark import capture_job, shares
-from msmq_wire.spark.capture_job import CaptureTask, JobPlan, Share, TaskResult, decode_captures
+from msmq_wire.spark.capture_job import CaptureTask, JobPlan, TaskResult, TaskShare, decode_captures
 from msmq_wire.spark.shares import decode_all, divided, shares_of
 from msmq_wire.tables.table_schemas import STORIES
 from tests.effort import in_batches
@@ -40,7 +40,7 @@ class Tasks:
     def __init__(self, plan: JobPlan) -> None:
         self.plan = plan
         self.rows: list[dict[str, list[dict[str, Any]]]] = []
-        self.shares: list[list[Share | None]] = []
+        self.shares: list[list[TaskShare | None]] = []
 
     def __call__(self, parts: Iterable[Sequence[CaptureTask]]) -> Iterator[TaskResult]:
         for part in parts:

@@ -39,7 +39,7 @@ def compact(
     ] = _WEEK,
     quiet: Quiet = False,
 ) -> None:
-    """Merge small files of all tables, and remove rows that do not count.
+    """Merge small files, and remove rows that do not count.
 
     Queries and runs then have fewer files to open. Rows that do not count are those of runs that were ended,
     and of captures that were replaced. They stay while a run or a query that needs them may be at work: no
