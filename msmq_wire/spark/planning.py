@@ -6,7 +6,6 @@ The rule kept here: nothing is opened that the tables know by path, size and tim
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -167,9 +166,13 @@ def _is_called_like(name: str, capture: Capture) -> bool:
     """Whether a capture is called by such files as this one, and is not a copy elsewhere."""
     if not capture.in_turn:
         return name == capture.name
-    ends = [match.start() for match in re.finditer(r" to |#[0-9]+\Z|\Z", name)]
     family = family_of(capture.files[0].path)
-    return any(family_of(name[:end]) == family for end in ends)
+    # A ring is called by its first and its last file, and has a number where another is called so.
+    whole, _, number = name.rpartition("#")
+    texts = (name, whole) if number.isdecimal() else (name,)
+    parts = [text.split(" to ") for text in texts]
+    begins = (" to ".join(some[:count]) for some in parts for count in range(1, len(some) + 1))
+    return any(family_of(begin) == family for begin in begins)
 
 
 def file_work(spark: SparkSession, snapshot: Snapshot, files: Sequence[CaptureFile], again: bool) -> WorkPlan:
