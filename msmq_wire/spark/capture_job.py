@@ -24,7 +24,6 @@ from msmq_wire.capture.places import Place
 from msmq_wire.detection import Finding
 from msmq_wire.detection.judge import Judge
 from msmq_wire.detection.registry import RULES
-from msmq_wire.records.record import Record
 from msmq_wire.records.run import Run
 from msmq_wire.sessions import Leaving, MessageLife, Session
 from msmq_wire.spark.key_options import use_body_keys
@@ -332,11 +331,6 @@ class StoryTeller:
     def take(self, run: Run) -> None:
         """Take what comes next, in the order of ids."""
         self._tell(self._judge.take(run))
-
-    def feed(self, records: Iterable[Record]) -> None:
-        """Take the next records."""
-        for record in records:
-            self._tell(self._judge.feed(record))
 
     def _tell(self, findings: Iterable[Finding]) -> None:
         self._rows.tell("findings", self._capture, findings)
