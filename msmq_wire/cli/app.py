@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from msmq_wire.cli.reporting import PROGRAM, hide_paths, print_error, version_text
+from msmq_wire.cycles import COLLECTED
 from msmq_wire.errors import MissingExtraError
 
 if TYPE_CHECKING:
@@ -23,15 +24,13 @@ if TYPE_CHECKING:
 _BAD_USAGE = 2
 _NEAREST, _ALIKE = 2, 0.75
 _INTERRUPTED = 130
-_COLLECTED = 20_000
-"""New objects before a search for cycles, which records and rows never make."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line (that of the process by default) and return its exit status."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     _replace_closed_streams()
-    gc.set_threshold(_COLLECTED)
+    gc.set_threshold(COLLECTED)
     try:
         status = _run(arguments)
         sys.stdout.flush()

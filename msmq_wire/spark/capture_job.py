@@ -21,6 +21,7 @@ from msmq_wire.capture.joined_batches import joined
 from msmq_wire.capture.listing import Capture, has_changed
 from msmq_wire.capture.packet_batch import PacketBatch
 from msmq_wire.capture.places import Place
+from msmq_wire.cycles import seldom_collected
 from msmq_wire.detection import Finding
 from msmq_wire.detection.judge import Judge
 from msmq_wire.detection.registry import RULES
@@ -160,7 +161,7 @@ def decode_captures(todo: Sequence[CaptureTask], plan: JobPlan) -> TaskResult:
     share = todo[0].share
     if share is not None:
         plan = replace(plan, tables=share.tables)
-    with TableWriter(plan.place, plan.tables, plan.run) as writer:
+    with seldom_collected(), TableWriter(plan.place, plan.tables, plan.run) as writer:
         rows = TaskRows(writer, plan.options)
         entries = [_decode(one, plan, rows) for one in todo]
         rows.flush()
