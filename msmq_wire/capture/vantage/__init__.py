@@ -1,0 +1,1 @@
+"""Captures that recorded the same traffic at several places: vantage points of one joint capture."""
