@@ -10,13 +10,29 @@ from __future__ import annotations
 import os
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
 _T = TypeVar("_T", bound=msgspec.Struct)
 _OWN_FRAMES = ("opened_frame", "started_frame")
 """Fields of a call that name a frame of an earlier call."""
+
+
+Extent = Literal["whole", "part", "none"]
+Unseen = Literal["absent", "lost", "outside", "unknown"]
+
+
+class Sight(msgspec.Struct, frozen=True):
+    """How much of some bytes one vantage point saw, and why it did not see all of them.
+
+    ``absent``: it was recording this direction of the connection, or before and after it other traffic of
+    these hosts, and nobody was seen to acknowledge the bytes. ``lost``: the receiver has the bytes, so the
+    recording lost frames. ``outside``: it was not recording at that time. ``unknown``: none of these is known.
+    """
+
+    extent: Extent
+    reason: Unseen | None = None
 
 
 def joined_name(files: Sequence[str]) -> str:
@@ -47,6 +63,19 @@ class JoinedCapture(str):
         joined.starts = [] if known is None else known.starts
         joined.owned = {} if known is None else known.owned
         return joined
+
+    @property
+    def point_files(self) -> tuple[tuple[str, ...], ...]:
+        """The files of each vantage point, the one that times are told by first; none for a ring."""
+        return ()
+
+    def seen_at(self, frames: Iterable[int]) -> tuple[Sight, ...]:
+        """What each vantage point saw of the bytes in some frames; nothing where there are no points."""
+        return ()
+
+    def renamed(self, files: Sequence[str]) -> JoinedCapture:
+        """The same capture with other names of its files."""
+        return JoinedCapture(files, self)
 
     def begin(self, file: str, after: int) -> None:
         """Say that the frames of the next file are numbered from ``after`` + 1 on."""

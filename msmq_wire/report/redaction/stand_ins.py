@@ -61,7 +61,7 @@ class StandIns:
             return path
         if isinstance(path, JoinedCapture):
             if path not in self._joined:
-                self._joined[path] = JoinedCapture([self.file(one) for one in path.files], path)
+                self._joined[path] = path.renamed([self.file(one) for one in path.files])
             return self._joined[path]
         return self._files.setdefault(path, f"file {len(self._files) + 1}")
 

@@ -1,0 +1,179 @@
+"""`PointsCapture`: a capture that was recorded at several vantage points, each frame of it given once.
+
+The rule kept here: frames are numbered as they were merged. What is printed names the file that a frame was
+taken from and its number there, and a point that did not see bytes is told with the reason.
+"""
+
+from __future__ import annotations
+
+import os
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+import msgspec
+
+from msmq_wire.capture.vantage.points import SharedTraffic
+from msmq_wire.records.joined_capture import JoinedCapture, Sight, Unseen, joined_name
+
+MOST_POINTS = 63
+"""Points that have a bit of their own; nothing is known of what others saw."""
+
+
+class UnseenBytes(Protocol):
+    """Bytes that a point had not seen when their frame was given."""
+
+    def reason(self) -> Unseen | None:
+        """Why it did not see them, by what is known now; None where it saw them later."""
+
+
+class FixedReason(msgspec.Struct, frozen=True):
+    """A reason that does not change."""
+
+    value: Unseen | None
+
+    def reason(self) -> Unseen | None:
+        """See `UnseenBytes`."""
+        return self.value
+
+
+class _Frames:
+    """What is known of merged frames, as runs of frames that have it in common."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.first = array("Q")
+        self.file = array("H")
+        self.shift = array("q")
+        self.seen = array("Q")
+        self.outside = array("Q")
+        self.unseen: dict[tuple[int, int], UnseenBytes] = {}
+
+    def add(self, file: int, number: int, seen: int, outside: int) -> int:
+        self.count += 1
+        shift = number - self.count
+        if (
+            not self.first
+            or self.shift[-1] != shift
+            or self.seen[-1] != seen
+            or self.file[-1] != file
+            or self.outside[-1] != outside
+        ):
+            self.first.append(self.count)
+            self.file.append(file)
+            self.shift.append(shift)
+            self.seen.append(seen)
+            self.outside.append(outside)
+        return self.count
+
+    def run(self, frame: int) -> int:
+        return max(bisect_right(self.first, frame) - 1, 0)
+
+
+class PointsCapture(JoinedCapture):
+    """The name of a capture that several vantage points recorded; ``shared`` says which.
+
+    ``files`` are those of all points, one point after the other. `add` numbers the frames from 1 on.
+    """
+
+    shared: SharedTraffic
+    _frames: _Frames
+
+    def __new__(
+        cls, shared: SharedTraffic, known: PointsCapture | None = None, *, name: str | None = None
+    ) -> PointsCapture:
+        """Make a name; that of a capture which is ``known`` by other names tells of the same frames."""
+        files = [file for point in shared.points for file in point.files]
+        joined = super().__new__(cls, files, known, name=name or points_name(shared))
+        joined.shared = shared
+        joined._frames = _Frames() if known is None else known._frames
+        return joined
+
+    @property
+    def point_files(self) -> tuple[tuple[str, ...], ...]:
+        """See `JoinedCapture.point_files`."""
+        return tuple(point.files for point in self.shared.points)
+
+    def add(self, file: int, number: int, seen: int, *, outside: int = 0) -> int:
+        """Take a frame that is given, and return its number.
+
+        It is frame ``number`` of the file at place ``file`` of ``files``. The bits of ``seen`` are the points
+        that saw its bytes, bit 0 the first point; those of ``outside`` the points that did not record then.
+        """
+        return self._frames.add(file, number, seen, outside)
+
+    def miss(self, frame: int, point: int, bytes_: UnseenBytes) -> None:
+        """Say of a frame that a point had not seen its bytes when it was given."""
+        self._frames.unseen[frame, point] = bytes_
+
+    def begin(self, file: str, after: int) -> None:
+        """Nothing: each frame says which file it is from."""
+
+    def locate(self, frame: int) -> tuple[str, int]:
+        """See `JoinedCapture.locate`."""
+        frames = self._frames
+        if not frames.count:
+            return self.files[0], frame
+        run = frames.run(frame)
+        return self.files[frames.file[run]], frame + frames.shift[run]
+
+    def own(self, record: int, file: str) -> None:
+        """Say which file a record without frames is about, where it is about one."""
+        if file in self.files:
+            super().own(record, file)
+
+    def renamed(self, files: Sequence[str]) -> PointsCapture:
+        """See `JoinedCapture.renamed`."""
+        names = dict(zip(self.files, files, strict=True))
+        points = tuple(
+            msgspec.structs.replace(point, files=tuple(names[file] for file in point.files))
+            for point in self.shared.points
+        )
+        return PointsCapture(msgspec.structs.replace(self.shared, points=points), self)
+
+    def seen_at(self, frames: Iterable[int]) -> tuple[Sight, ...]:
+        """What each point saw of the bytes in some frames, in the order of ``shared.points``.
+
+        What comes later in the capture may change an answer from ``unknown`` to another one, and from
+        ``absent`` to that a point saw the bytes after all.
+        """
+        numbers = tuple(frames)
+        return tuple(self._sight(place, numbers) for place in range(len(self.shared.points)))
+
+    def _sight(self, point: int, frames: Sequence[int]) -> Sight:
+        reasons = [self._reason(point, frame) for frame in frames]
+        unseen = [one for one in reasons if one is not None]
+        if frames and not unseen:
+            return Sight("whole")
+        # The weaker reason counts where there are two.
+        weakest: Unseen = min(unseen, key=_STRENGTH.index, default="unknown")
+        return Sight("part" if len(unseen) < len(reasons) else "none", weakest)
+
+    def _reason(self, point: int, frame: int) -> Unseen | None:
+        known = self._frames
+        if point >= MOST_POINTS or not 0 < frame <= known.count:
+            return "unknown"
+        run, bit = known.run(frame), 1 << point
+        if known.seen[run] & bit:
+            return None
+        if known.outside[run] & bit:
+            return "outside"
+        unseen = known.unseen.get((frame, point))
+        return "unknown" if unseen is None else unseen.reason()
+
+
+_STRENGTH: tuple[Unseen, ...] = ("unknown", "outside", "lost", "absent")
+
+
+def points_name(shared: SharedTraffic) -> str:
+    """What a capture of several points is called: by the files of each."""
+    names = [joined_name(point.files) for point in shared.points]
+    first, *others = names
+    folder = os.path.dirname(first)
+    same = all(os.path.dirname(one) == folder for point in shared.points for one in point.files)
+    short = [
+        os.path.basename(one) if same and len(point.files) == 1 else one
+        for one, point in zip(others, shared.points[1:], strict=True)
+    ]
+    return " and ".join((", ".join((first, *short[:-1])), *short[-1:]))
