@@ -225,7 +225,17 @@ def read_frames(source: CaptureSource | Source) -> Iterator[Frame]:
         yield from opened.frames()
 
 
+def size_of(source: CaptureSource | OpenedFile) -> int | None:
+    """How many bytes a source has from here on; None where that cannot be known."""
+    if isinstance(source, str | os.PathLike):
+        return os.stat(source).st_size if os.path.isfile(source) else None
+    return _size(source)
+
+
 def _size(file: BinaryIO | OpenedFile) -> int | None:
+    total = getattr(file, "total", None)
+    if isinstance(total, int):
+        return total
     try:
         if not file.seekable():
             return None

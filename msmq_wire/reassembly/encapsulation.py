@@ -40,12 +40,12 @@ def proxied(ends: Endpoints) -> bytes:
 
 def numbers_in(path: bytes, kind: bytes) -> tuple[int, ...]:
     """The numbers of a kind in a path, the outermost first."""
-    return tuple(int.from_bytes(value, "big") for one, value in _parts(path) if one == kind)
+    return tuple(int.from_bytes(value, "big") for one, value in parts_of(path) if one == kind)
 
 
 def proxied_ends(path: bytes) -> Endpoints | None:
     """The ends that a PROXY header names; None where there is no header, or it names none."""
-    for kind, value in _parts(path):
+    for kind, value in parts_of(path):
         if kind in _PROXIED.values():
             size = len(value) // 2 - 2
             sport, dport = (int.from_bytes(value[at : at + 2], "big") for at in (2 * size, 2 * size + 2))
@@ -55,10 +55,10 @@ def proxied_ends(path: bytes) -> Endpoints | None:
 
 def without_proxied(path: bytes) -> bytes:
     """A path without the ends that a PROXY header names."""
-    return b"".join(kind + value for kind, value in _parts(path) if kind not in _PROXIED.values())
+    return b"".join(kind + value for kind, value in parts_of(path) if kind not in _PROXIED.values())
 
 
-def _parts(path: bytes) -> Iterator[tuple[bytes, bytes]]:
+def parts_of(path: bytes) -> Iterator[tuple[bytes, bytes]]:
     """The parts that are whole: the key of a frame that was cut may not be."""
     at = 0
     while at < len(path):

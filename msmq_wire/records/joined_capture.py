@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 import msgspec
 
@@ -28,7 +28,8 @@ class Sight(msgspec.Struct, frozen=True):
 
     ``absent``: it was recording this direction of the connection, or before and after it other traffic of
     these hosts, and nobody was seen to acknowledge the bytes. ``lost``: the receiver has the bytes, so the
-    recording lost frames. ``outside``: it was not recording at that time. ``unknown``: none of these is known.
+    recording lost frames. ``outside``: it was not recording at that time. ``unknown``: nothing of this is
+    known.
     """
 
     extent: Extent
@@ -53,7 +54,7 @@ class JoinedCapture(str):
 
     def __new__(
         cls, files: Sequence[str], known: JoinedCapture | None = None, *, name: str | None = None
-    ) -> JoinedCapture:
+    ) -> Self:
         """Make a name, by default `joined_name`.
 
         That of a capture which is ``known`` by other names tells of the same frames.

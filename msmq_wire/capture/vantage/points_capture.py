@@ -10,7 +10,7 @@ import os
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from typing import Protocol
+from typing import Protocol, Self
 
 import msgspec
 
@@ -24,6 +24,10 @@ MOST_POINTS = 63
 class UnseenBytes(Protocol):
     """Bytes that a point had not seen when their frame was given."""
 
+    @property
+    def partial(self) -> bool:
+        """Whether it saw some of them."""
+
     def reason(self) -> Unseen | None:
         """Why it did not see them, by what is known now; None where it saw them later."""
 
@@ -32,10 +36,14 @@ class FixedReason(msgspec.Struct, frozen=True):
     """A reason that does not change."""
 
     value: Unseen | None
+    partial: bool = False
 
     def reason(self) -> Unseen | None:
         """See `UnseenBytes`."""
         return self.value
+
+
+SEEN_LATER, _OUTSIDE, _UNKNOWN = FixedReason(None), FixedReason("outside"), FixedReason("unknown")
 
 
 class _Frames:
@@ -82,7 +90,7 @@ class PointsCapture(JoinedCapture):
 
     def __new__(
         cls, shared: SharedTraffic, known: PointsCapture | None = None, *, name: str | None = None
-    ) -> PointsCapture:
+    ) -> Self:
         """Make a name; that of a capture which is ``known`` by other names tells of the same frames."""
         files = [file for point in shared.points for file in point.files]
         joined = super().__new__(cls, files, known, name=name or points_name(shared))
@@ -142,25 +150,23 @@ class PointsCapture(JoinedCapture):
         return tuple(self._sight(place, numbers) for place in range(len(self.shared.points)))
 
     def _sight(self, point: int, frames: Sequence[int]) -> Sight:
-        reasons = [self._reason(point, frame) for frame in frames]
-        unseen = [one for one in reasons if one is not None]
-        if frames and not unseen:
+        unseen = [self._unseen(point, frame) for frame in frames]
+        reasons = [one.reason() for one in unseen]
+        if frames and not any(reasons):
             return Sight("whole")
+        seen_some = any(reason is None or one.partial for one, reason in zip(unseen, reasons, strict=True))
         # The weaker reason counts where there are two.
-        weakest: Unseen = min(unseen, key=_STRENGTH.index, default="unknown")
-        return Sight("part" if len(unseen) < len(reasons) else "none", weakest)
+        weakest: Unseen = min((one for one in reasons if one), key=_STRENGTH.index, default="unknown")
+        return Sight("part" if seen_some else "none", weakest)
 
-    def _reason(self, point: int, frame: int) -> Unseen | None:
+    def _unseen(self, point: int, frame: int) -> UnseenBytes:
         known = self._frames
         if point >= MOST_POINTS or not 0 < frame <= known.count:
-            return "unknown"
+            return _UNKNOWN
         run, bit = known.run(frame), 1 << point
         if known.seen[run] & bit:
-            return None
-        if known.outside[run] & bit:
-            return "outside"
-        unseen = known.unseen.get((frame, point))
-        return "unknown" if unseen is None else unseen.reason()
+            return SEEN_LATER
+        return _OUTSIDE if known.outside[run] & bit else known.unseen.get((frame, point), _UNKNOWN)
 
 
 _STRENGTH: tuple[Unseen, ...] = ("unknown", "outside", "lost", "absent")

@@ -1,5 +1,7 @@
 """Names of captures with several points: where a frame is, and what each point saw of it."""
 
+from __future__ import annotations
+
 from msmq_wire.capture.vantage.points import SharedTraffic, VantagePoint
 from msmq_wire.capture.vantage.points_capture import FixedReason, PointsCapture
 from msmq_wire.records.joined_capture import JoinedCapture, Sight, files_of, frames_by_file
