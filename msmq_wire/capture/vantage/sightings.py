@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from msmq_wire.capture.vantage.byte_ranges import SeenBytes
-from msmq_wire.capture.vantage.transmission import CopyIndex
 from msmq_wire.records.joined_capture import Unseen
 from msmq_wire.units import SECOND
 
@@ -63,7 +62,6 @@ class SeenDirection:
         "paths",
         "reverse",
         "seen",
-        "sent",
         "spans",
     )
 
@@ -75,7 +73,6 @@ class SeenDirection:
         self.spans: Spans = [None] * points
         self.seen = [SeenBytes() for _ in range(points)]
         self.pair = pair
-        self.sent = CopyIndex(points)
         self.paths: dict[tuple[int, bytes], Target] = {}
 
     def offset(self, seq: int) -> int:

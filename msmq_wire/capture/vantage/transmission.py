@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 from zlib import crc32
 
 from msmq_wire.capture.network import UdpDatagram
 from msmq_wire.capture.pcap import Frame
 from msmq_wire.capture.vantage.byte_ranges import Ranges
+from msmq_wire.capture.vantage.sightings import SeenDirection, Spans
 from msmq_wire.reassembly.tcp_events import FIN, RST, SYN, Endpoints, TcpSegment
-
-if TYPE_CHECKING:
-    from msmq_wire.capture.vantage.sightings import SeenDirection
 
 Identity: TypeAlias = tuple[object, ...]
 """What copies have in common."""
@@ -67,7 +65,7 @@ class Transmission:
         self.identity: Identity = ()
         self.index: CopyIndex | None = None
         self.carried: TcpSegment | UdpDatagram | None = None
-        self.direction: SeenDirection | None = None
+        self.direction: SentDirection | None = None
         self.ends: Endpoints | None = None
         self.start = self.end = self.check = self.number = 0
         self.give: Ranges | None = None
@@ -195,6 +193,16 @@ class CopyIndex:
         if self._buckets is not None and 0 < sent.end - sent.start <= _LARGEST:
             for number in _buckets_of(sent):
                 self._buckets.setdefault(number, []).append(sent)
+
+
+class SentDirection(SeenDirection):
+    """A direction with its segments that some point has no copy of yet, in ``sent``."""
+
+    __slots__ = ("sent",)
+
+    def __init__(self, seq: int, pair: Spans, points: int) -> None:
+        super().__init__(seq, pair, points)
+        self.sent = CopyIndex(points)
 
 
 def _buckets_of(sent: Transmission) -> range:

@@ -19,7 +19,7 @@ from msmq_wire.capture.vantage.frame_writer import FrameWriter
 from msmq_wire.capture.vantage.packet_bytes import link_header, tcp_frame, udp_frame
 from msmq_wire.capture.vantage.points_capture import MOST_POINTS, SEEN_LATER, PointsCapture
 from msmq_wire.capture.vantage.sightings import PointTimes, SeenDirection, Spans, Target, UnseenRange, note
-from msmq_wire.capture.vantage.transmission import CopyIndex, Identity, Transmission
+from msmq_wire.capture.vantage.transmission import CopyIndex, Identity, SentDirection, Transmission
 from msmq_wire.reassembly.ip import IpFragment
 from msmq_wire.reassembly.tcp_events import ACK, FIN, RST, SYN, Endpoints, TcpSegment
 
@@ -51,8 +51,8 @@ class Transmissions:
         self._points = len(times)
         self._all = (1 << self._points) - 1
         self._here = {(one.point, one.there): one.here for one in capture.shared.translations}
-        self._young: dict[Endpoints, SeenDirection] = {}
-        self._old: dict[Endpoints, SeenDirection] = {}
+        self._young: dict[Endpoints, SentDirection] = {}
+        self._old: dict[Endpoints, SentDirection] = {}
         self._pairs: dict[tuple[bytes, bytes, int], Spans] = {}
         self._others = CopyIndex(self._points)
         self._late: deque[Transmission] = deque()
@@ -101,12 +101,12 @@ class Transmissions:
         sent.carried, sent.direction, sent.ends = segment, direction, ends
         return self._matched(sent, direction.sent)
 
-    def _direction(self, ends: Endpoints, seq: int) -> SeenDirection:
+    def _direction(self, ends: Endpoints, seq: int) -> SentDirection:
         """The direction between two ends, new or not used for long."""
         known = self._old.pop(ends, None)
         src, sport, dst, dport = ends
         if known is None:
-            known = SeenDirection(seq, self._pair(ends), self._points)
+            known = SentDirection(seq, self._pair(ends), self._points)
         back = (dst, dport, src, sport)
         reverse = self._young.get(back) or self._old.get(back)
         if reverse is not None:
@@ -223,19 +223,19 @@ class Transmissions:
 
     def _miss(self, sent: Transmission, number: int, missed: int, start: int, end: int) -> None:
         """Tell the capture of a frame that some points did not see."""
-        direction = sent.direction
-        if direction is None:
+        seen: SeenDirection | None = sent.direction
+        if seen is None:
             if sent.ends is None:
                 return
             # A datagram is sent once: what is known of others between these hosts is all there is.
-            direction, start, end = SeenDirection(0, self._pair(sent.ends), self._points), 0, 0
+            seen, start, end = SeenDirection(0, self._pair(sent.ends), self._points), 0, 0
         elif start == end and not sent.resets:
             # Acknowledgments alone may be left out or put together on the way.
             return
         for point in range(self._points):
             if missed >> point & 1 and self._unseen < _MOST_UNSEEN:
                 self._unseen += 1
-                unseen = UnseenRange(direction, point, self._times, sent.time, start, end)
+                unseen = UnseenRange(seen, point, self._times, sent.time, start, end)
                 self._capture.miss(number, point, unseen)
 
     def _frames_of(self, sent: Transmission) -> Iterator[tuple[bytes, int, int, int, int, int]]:

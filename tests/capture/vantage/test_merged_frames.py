@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import BinaryIO, cast
 
 import pytest
 from msgspec.structs import replace
@@ -128,7 +129,7 @@ def test_a_later_copy_of_a_capture_changes_no_record(path: Path, columns: bool) 
     frames = list(read_frames(str(path)))
     alone = list(CaptureReader(capture_file(frames), streams=True, columns=columns))
     capture, merged = opened(frames, moved(frames, _AHEAD + _DELAY), offset=-_AHEAD)
-    with CaptureReader(merged, streams=True, columns=columns, joined=capture) as reader:
+    with CaptureReader(cast("BinaryIO", merged), streams=True, columns=columns, joined=capture) as reader:
         both = [*reader, *reader.finish()]
     assert [repr(replace(located(one), capture="")) for one in both] == [
         repr(replace(one, capture="")) for one in alone
