@@ -14,6 +14,8 @@ from typing import Any, Literal, Self, TypeVar
 
 import msgspec
 
+from msmq_wire.records.transit import NO_TRANSITS, Transits
+
 _T = TypeVar("_T", bound=msgspec.Struct)
 _OWN_FRAMES = ("opened_frame", "started_frame")
 """Fields of a call that name a frame of an earlier call."""
@@ -70,6 +72,11 @@ class JoinedCapture(str):
         """The files of each vantage point, the one that times are told by first; none for a ring."""
         return ()
 
+    @property
+    def transits(self) -> Transits:
+        """How long packets took between the vantage points."""
+        return NO_TRANSITS
+
     def seen_at(self, frames: Iterable[int]) -> tuple[Sight, ...]:
         """What each vantage point saw of the bytes in some frames; nothing where there are no points."""
         return ()
@@ -94,6 +101,22 @@ class JoinedCapture(str):
     def file_of(self, record: int) -> str:
         """The file that a record without frames is about."""
         return self.files[self.owned[record]] if record in self.owned else str(self)
+
+
+class LocatedFile(str):
+    """The file that holds the last frame of something, as `located` names it, of a capture with points.
+
+    ``of`` is the capture, ``frames`` are the numbers that all of its frames have there.
+    """
+
+    of: JoinedCapture
+    frames: tuple[int, ...]
+
+    def __new__(cls, file: str, of: JoinedCapture, frames: tuple[int, ...]) -> Self:
+        """Make the name of a file."""
+        named = super().__new__(cls, file)
+        named.of, named.frames = of, frames
+        return named
 
 
 def files_of(capture: str) -> tuple[str, ...]:
@@ -143,6 +166,9 @@ def located(item: _T) -> _T:
     file, frames = last_file(capture, known.frames)
     if not frames:
         file = capture.file_of(getattr(known, "id", 0))
+    if capture.point_files:
+        # What its points saw of it may be asked later.
+        file = LocatedFile(file, capture, known.frames)
     changed: dict[str, Any] = {"capture": file, "frames": frames}
     packet: Any = getattr(known, "packet", None)
     inside = _inside(packet, capture, file)

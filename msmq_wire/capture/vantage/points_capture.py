@@ -16,6 +16,7 @@ import msgspec
 
 from msmq_wire.capture.vantage.points import SharedTraffic
 from msmq_wire.records.joined_capture import JoinedCapture, Sight, Unseen, joined_name
+from msmq_wire.records.transit import Transits
 
 MOST_POINTS = 63
 """Points that have a bit of their own; nothing is known of what others saw."""
@@ -87,6 +88,7 @@ class PointsCapture(JoinedCapture):
 
     shared: SharedTraffic
     _frames: _Frames
+    _transits: Transits
 
     def __new__(
         cls, shared: SharedTraffic, known: PointsCapture | None = None, *, name: str | None = None
@@ -96,12 +98,19 @@ class PointsCapture(JoinedCapture):
         joined = super().__new__(cls, files, known, name=name or points_name(shared))
         joined.shared = shared
         joined._frames = _Frames() if known is None else known._frames
+        uncertainties = tuple(point.uncertainty for point in shared.points)
+        joined._transits = Transits(uncertainties) if known is None else known._transits
         return joined
 
     @property
     def point_files(self) -> tuple[tuple[str, ...], ...]:
         """See `JoinedCapture.point_files`."""
         return tuple(point.files for point in self.shared.points)
+
+    @property
+    def transits(self) -> Transits:
+        """See `JoinedCapture.transits`; whoever merges the frames adds each that two points saw."""
+        return self._transits
 
     def add(self, file: int, number: int, seen: int, *, outside: int = 0) -> int:
         """Take a frame that is given, and return its number.

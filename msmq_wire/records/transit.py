@@ -1,0 +1,108 @@
+"""How long packets took between two vantage points, and which of the two is nearer the sender.
+
+The rule kept here: an order of two points is told only where the time between them is longer than their
+clocks may be wrong, or where the TTL fell. Memory does not grow with the number of packets.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+_MOST = 4096
+"""Pairs of hosts and of points that are kept."""
+_SAMPLE = 2048
+
+
+class Transit(msgspec.Struct):
+    """Packets of one direction that two points saw: the times (ns) from the first point to the second.
+
+    ``count`` is how many, ``smallest`` and ``largest`` their times. ``uncertainty`` is by how much all of
+    them may be wrong (ns), None where that is not known. ``fell`` counts those whose TTL or hop limit was
+    smaller at the second point, ``rose`` those whose was larger.
+    """
+
+    uncertainty: int | None = None
+    count: int = 0
+    smallest: int = 0
+    largest: int = 0
+    fell: int = 0
+    rose: int = 0
+    sample: list[int] = []
+    every: int = 1
+
+    def add(self, time: int, hops: int = 0) -> None:
+        """Take a packet that took ``time`` ns, and whose TTL is smaller by ``hops`` at the second point."""
+        if self.count % self.every == 0:
+            self.sample.append(time)
+            if len(self.sample) >= _SAMPLE:
+                del self.sample[1::2]
+                self.every *= 2
+        self.smallest = min(self.smallest, time) if self.count else time
+        self.largest = max(self.largest, time) if self.count else time
+        self.count += 1
+        self.fell += hops > 0
+        self.rose += hops < 0
+
+    @property
+    def median(self) -> int:
+        """The time in the middle."""
+        return sorted(self.sample)[len(self.sample) // 2] if self.sample else 0
+
+    @property
+    def order(self) -> int:
+        """1 where the first point is nearer the sender, -1 where the second one is, 0 where nobody knows."""
+        if self.fell != self.rose and not (self.fell and self.rose):
+            return 1 if self.fell else -1
+        median = self.median
+        if not self.count or self.uncertainty is None or abs(median) < max(self.uncertainty, 1):
+            return 0
+        return 1 if median > 0 else -1
+
+
+class Transits:
+    """The `Transit` of each direction between two hosts, for each two points by their numbers.
+
+    ``uncertainties`` are those of the clocks of the points (ns), None where one is not known.
+    """
+
+    def __init__(self, uncertainties: tuple[int | None, ...]) -> None:
+        self._uncertainties = uncertainties
+        self._known: dict[tuple[str, str, int, int], Transit] = {}
+
+    def add(self, ends: tuple[str, str], points: tuple[int, int], time: int, hops: int = 0) -> None:
+        """Take a packet between two hosts that the second point saw ``time`` ns after the first one.
+
+        ``hops`` is by how much its TTL was smaller there.
+        """
+        first, second = points
+        if first > second:
+            first, second, time, hops = second, first, -time, -hops
+        key = (*ends, first, second)
+        known = self._known.get(key)
+        if known is None:
+            if len(self._known) >= _MOST:
+                return
+            known = self._known[key] = Transit(self._uncertainty(first, second))
+        known.add(time, hops)
+
+    def _uncertainty(self, first: int, second: int) -> int | None:
+        one, other = self._uncertainties[first], self._uncertainties[second]
+        return None if one is None or other is None else one + other
+
+    def order(self, src: str, dst: str, first: int, second: int) -> int:
+        """As `Transit.order` for what goes from one host to another, by both directions between them."""
+        if first > second:
+            return -self.order(src, dst, second, first)
+        for ends, sign in (((src, dst), 1), ((dst, src), -1)):
+            found = self._known.get((*ends, first, second))
+            if found is not None and found.order:
+                return sign * found.order
+        return 0
+
+    def all(self) -> list[tuple[tuple[str, str], tuple[int, int], Transit]]:
+        """Each direction between two hosts, two points, and what is known of both."""
+        return [((src, dst), (one, other), known) for (src, dst, one, other), known in self._known.items()]
+
+
+NO_TRANSITS = Transits(())
+"""Those of a capture without vantage points."""

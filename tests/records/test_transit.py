@@ -1,0 +1,82 @@
+"""Times between two vantage points, and which of them is nearer the sender."""
+
+from __future__ import annotations
+
+import pytest
+
+from msmq_wire.records.transit import Transit, Transits
+
+A, B = "192.0.2.21", "192.0.2.10"
+MS = 1_000_000
+
+
+def test_a_transit_has_the_smallest_the_middle_and_the_largest_time() -> None:
+    transit = Transit(0)
+    for time in (5, 1, 9, 3, 7):
+        transit.add(time * MS)
+    assert (transit.count, transit.smallest, transit.median, transit.largest) == (5, MS, 5 * MS, 9 * MS)
+
+
+def test_the_median_of_many_packets_takes_a_bounded_sample() -> None:
+    transit = Transit(0)
+    for time in range(100_000):
+        transit.add(time)
+    assert len(transit.sample) < 2048
+    assert abs(transit.median - 50_000) < 100
+    assert (transit.smallest, transit.largest) == (0, 99_999)
+
+
+@pytest.mark.parametrize(
+    ("uncertainty", "times", "hops", "order"),
+    [
+        (200_000, (MS, 2 * MS), 0, 1),
+        (200_000, (-MS, -2 * MS), 0, -1),
+        # Less than the clocks may be wrong by.
+        (3 * MS, (MS, 2 * MS), 0, 0),
+        # Equal clocks, and packets that took no time at all.
+        (0, (0, 0), 0, 0),
+        # A time that holds the way, too, says nothing.
+        (None, (MS, 2 * MS), 0, 0),
+        # The TTL says it, whatever the clocks do.
+        (None, (MS, 2 * MS), 1, 1),
+        (200_000, (MS, 2 * MS), -1, -1),
+        (200_000, (), 0, 0),
+    ],
+)
+def test_an_order_needs_a_time_beyond_the_uncertainty_or_a_ttl_that_fell(
+    uncertainty: int | None, times: tuple[int, ...], hops: int, order: int
+) -> None:
+    transit = Transit(uncertainty)
+    for time in times:
+        transit.add(time, hops)
+    assert transit.order == order
+
+
+def test_a_ttl_that_rises_and_falls_says_nothing() -> None:
+    transit = Transit(None)
+    transit.add(MS, 1)
+    transit.add(MS, -1)
+    assert transit.order == 0
+
+
+def test_the_order_for_one_direction_follows_from_the_other_one() -> None:
+    transits = Transits((0, 100))
+    transits.add((B, A), (1, 0), 2 * MS)
+    assert transits.order(B, A, 1, 0) == transits.order(A, B, 0, 1) == 1
+    assert transits.order(B, A, 0, 1) == transits.order(A, B, 1, 0) == -1
+    assert transits.order(A, "192.0.2.99", 0, 1) == 0
+
+
+def test_the_uncertainties_of_both_clocks_count() -> None:
+    transits = Transits((0, 2 * MS, 3 * MS))
+    transits.add((A, B), (1, 2), 4 * MS)
+    transits.add((A, B), (0, 1), 4 * MS)
+    found = {points: (one.uncertainty, one.order) for _, points, one in transits.all()}
+    assert found == {(1, 2): (5 * MS, 0), (0, 1): (2 * MS, 1)}
+
+
+def test_only_so_many_pairs_of_hosts_are_kept() -> None:
+    transits = Transits((0, 0))
+    for number in range(5000):
+        transits.add((str(number), B), (0, 1), MS)
+    assert len(transits.all()) == 4096
