@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from importlib.util import find_spec
 from types import TracebackType
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import msgspec
 
 from msmq_wire.arguments import nearest, shown
 from msmq_wire.capture.frames import FrameDecoder
+from msmq_wire.capture.pcapng import CaptureLosses
 from msmq_wire.capture.source import CaptureSource, Source
 from msmq_wire.engines.codec import default_engine
 from msmq_wire.errors import ArgumentError, CaptureError
@@ -62,6 +63,24 @@ class Summary(msgspec.Struct):
     snapped: int = 0
 
 
+class FilePart(Protocol):
+    """A file among those that the frames of a source were merged from.
+
+    ``losses`` are what it says of itself, ``cut`` the frames of it that were given and hold at most
+    ``snapped`` bytes. ``error`` says why it was not read to its end, ``is_capture`` that it began like one.
+    """
+
+    name: str
+    cut: int
+    snapped: int
+    error: CaptureError | None
+
+    @property
+    def losses(self) -> CaptureLosses: ...
+    @property
+    def is_capture(self) -> bool: ...
+
+
 class CaptureReader:
     """Iterates over the records of one capture, in order of completion.
 
@@ -80,7 +99,8 @@ class CaptureReader:
     and ``after`` the reader of the file before, which was read to its end. Connections go on over the border,
     frames and ids are numbered on, ``summary.packets`` counts those of all files. What is still open after
     the last file is what `finish` of its reader gives. Frames have their own number in their file where
-    `msmq_wire.records.joined_capture.located` tells it.
+    `msmq_wire.records.joined_capture.located` tells it. ``parts`` are the files of a source that was merged
+    from several (`msmq_wire.capture.vantage`): each says what is missing from it.
     """
 
     def __init__(
@@ -94,11 +114,13 @@ class CaptureReader:
         columns: bool | None = None,
         joined: JoinedCapture | None = None,
         after: CaptureReader | None = None,
+        parts: Sequence[FilePart] = (),
     ) -> None:
         self.source = Source(source)
         self.summary: Summary = Summary() if after is None else Summary(packets=after.summary.packets)
         self._columns = columns
         self._joined = joined
+        self._parts = parts
         self._after: int = 0 if after is None else after._after + after.summary.frames
         if joined is not None:
             joined.begin(self.source.name, self._after)
@@ -184,16 +206,27 @@ class CaptureReader:
             failure = error
         if self._joined is None:
             yield from self._open_ends()
-        losses = self.source.losses
-        lacking = finder.lacks(losses.dropped, losses.filters, summary.cut, summary.snapped)
-        if failure is not None:
-            lacking.append(finder.file_error(failure.message, failure.offset))
+        name, losses = self.source.name, self.source.losses
+        lacking = [] if self._parts else [(name, losses, summary.cut, summary.snapped, failure)]
+        for part in self._parts:
+            damage = part.error if part.is_capture else None
+            lacking.append((part.name, part.losses, part.cut, part.snapped, damage))
+        found = [(one[0], record) for one in lacking for record in self._lacks(*one[1:])]
         summary.understood = finder.understood
-        for record in lacking:
+        for file, record in found:
             if self._joined is not None:
-                self._joined.own(record.id, self.source.name)
+                self._joined.own(record.id, file)
             yield record
         self._ended = True
+
+    def _lacks(
+        self, losses: CaptureLosses, cut: int, snapped: int, failure: CaptureError | None
+    ) -> list[Record]:
+        """What a file lacks as a whole."""
+        lacking = self._finder.lacks(losses.dropped, losses.filters, cut, snapped)
+        if failure is not None:
+            lacking.append(self._finder.file_error(failure.message, failure.offset))
+        return lacking
 
     @property
     def on_ports(self) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from io import BufferedReader, TextIOBase
 from types import TracebackType
-from typing import BinaryIO, Protocol, cast
+from typing import Any, BinaryIO, Protocol, cast
 
 from msmq_wire.arguments import wrong_type
 from msmq_wire.capture.opened_file import OpenedFile, reason_of
@@ -86,6 +86,8 @@ class Source:
             check_file("source", source, "a path, '-' or a binary file object")
             self.name = str(getattr(source, "name", "the stream"))
             self._file = source
+        # What is made of other files knows how much of them was read.
+        self._counts_itself = isinstance(getattr(self._file, "bytes_read", None), int)
         self.total = _size(self._file)
 
     def __enter__(self) -> Source:
@@ -165,10 +167,15 @@ class Source:
             count = (file.readinto1 if isinstance(file, BufferedReader) else file.readinto)(view)
         except (OSError, ValueError) as error:
             raise CaptureError(f"cannot read {self.name}: {reason_of(error)}") from error
-        self.bytes_read += count
+        self._count(count)
         if self.after_read is not None:
             self.after_read(view[:count])
         return count
+
+    def _count(self, size: int) -> None:
+        """Count what was read."""
+        file: Any = self._file
+        self.bytes_read = file.bytes_read if self._counts_itself else self.bytes_read + size
 
     def _read(self) -> Iterator[bytes]:
         # read1 gives what a pipe has now; read would wait for a full chunk.
@@ -186,7 +193,7 @@ class Source:
             if not chunk:
                 return
             size = _CHUNK
-            self.bytes_read += len(chunk)
+            self._count(len(chunk))
             if self.after_read is not None:
                 self.after_read(chunk)
             yield bytes(chunk)

@@ -134,12 +134,17 @@ class MergedFrames:
             while waiting and (held > self._held_bytes or key - waiting[0].key > self._hold):
                 first = waiting.popleft()
                 held -= len(first.frame.data) + _FRAME_COST
-                transmissions.release(first, key)
+                self._release(first, key)
             if writer.size > _ENOUGH:
                 yield writer.taken()
         for sent in waiting:
-            transmissions.release(sent, key)
+            self._release(sent, key)
         yield writer.taken()
+
+    def _release(self, sent: Transmission, now: int) -> None:
+        if sent.alive:
+            self.files[sent.place].give(sent.frame)
+        self._transmissions.release(sent, now)
 
     def _in_order(self) -> Iterator[tuple[PointFrames, int]]:
         """The points, each as often as it has frames, in the order of their times."""

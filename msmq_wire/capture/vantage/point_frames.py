@@ -9,6 +9,7 @@ from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager
 
 from msmq_wire.capture.pcap import Frame
+from msmq_wire.capture.pcapng import CaptureLosses
 from msmq_wire.capture.reader import Summary
 from msmq_wire.capture.source import Source
 from msmq_wire.capture.vantage.points import VantagePoint
@@ -19,7 +20,8 @@ from msmq_wire.errors import CaptureError
 class PointFile:
     """A file of a point as it is read: its ``source``, None before it is opened, and what is counted of it.
 
-    ``error`` says why it was not read to its end.
+    ``error`` says why it was not read to its end. Of the frames that were given of it ``cut`` are captured in
+    part, ``snapped`` is the largest part.
     """
 
     def __init__(self, name: str, place: int) -> None:
@@ -28,17 +30,32 @@ class PointFile:
         self.source: Source | None = None
         self.summary = Summary()
         self.error: CaptureError | None = None
+        self.cut = self.snapped = 0
+
+    @property
+    def losses(self) -> CaptureLosses:
+        """What the file says of itself."""
+        return CaptureLosses() if self.source is None else self.source.losses
+
+    @property
+    def is_capture(self) -> bool:
+        """Whether it began like a capture."""
+        return self.source is not None and self.source.is_capture
 
     def count(self, frame: Frame) -> None:
         """Count a frame."""
-        summary, time, size = self.summary, frame.time, len(frame.data)
+        summary, time = self.summary, frame.time
         summary.frames += 1
         if time:
             summary.first = time if summary.first is None else min(summary.first, time)
             summary.last = time if summary.last is None else max(summary.last, time)
+
+    def give(self, frame: Frame) -> None:
+        """Count a frame that is given."""
+        size = len(frame.data)
         if frame.length > size:
-            summary.cut += 1
-            summary.snapped = max(summary.snapped, size)
+            self.cut += 1
+            self.snapped = max(self.snapped, size)
 
 
 Watch = Callable[[PointFile], AbstractContextManager[object]]
@@ -99,7 +116,7 @@ class PointFrames:
         for file in self.files:
             try:
                 file.source = self._open(file.name)
-                with self._watch(file), file.source as source:
+                with file.source as source, self._watch(file):
                     try:
                         for frame in source.frames():
                             file.count(frame)
@@ -109,5 +126,5 @@ class PointFrames:
                         file.error = error
             except CaptureError as error:
                 file.error = error
-            if file.source is not None and file.source.losses.dropped:
+            if file.losses.dropped:
                 self.times.lossy = True
