@@ -10,6 +10,9 @@ import msgspec
 from msmq_wire.reassembly.tcp_events import Endpoints
 from msmq_wire.units import SECOND
 
+CLOCK_ERROR = 26 * 3600 * SECOND + 60 * SECOND
+"""Nanoseconds by which a clock may be wrong, at most: the widest difference of time zones, and a minute."""
+
 
 class VantagePoint(msgspec.Struct, frozen=True, kw_only=True):
     """One place of recording: the ``files`` of one capture, in order of time.
@@ -48,8 +51,8 @@ class Translation(msgspec.Struct, frozen=True):
 class SharedTraffic(msgspec.Struct, frozen=True, kw_only=True):
     """Points that recorded the same traffic.
 
-    The first has the most frames of shared connections, or is the first that was named. ``shared`` counts the
-    segments of the sample that were found at two points.
+    The first has the most segments of shared connections, of those that were compared; or it is the first
+    that was named. ``shared`` counts the segments that were found at two points, of those compared.
     """
 
     points: tuple[VantagePoint, ...]

@@ -1,0 +1,209 @@
+"""The segments that two captures have in common, and what they say: `compare`.
+
+The rule kept here: equal numbers make no equal traffic. Where sequence numbers agree and bytes do not, it is
+other traffic; where all times differ by the same, it is a copy of a file.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+import numpy as np
+
+from msmq_wire.capture.index import Array
+from msmq_wire.capture.vantage.point_clock import ClockEstimate, estimate_clock
+from msmq_wire.capture.vantage.points import CLOCK_ERROR
+from msmq_wire.capture.vantage.segment_sample import DATA, REPEATED, SYN_ALONE, SegmentSample
+from msmq_wire.units import SECOND
+
+_DELAY = 10 * SECOND
+_DRIFT = 2000
+"""Segments whose times differ by one part in so many more than others do are told from them."""
+_LEAST = 2
+"""Segments that make the same traffic, where the addresses are the same."""
+_LEAST_TRANSLATED = 3
+_CONFLICTS = 5
+"""Of a connection that is the same, at most one segment of so many has other bytes."""
+_EXACT = 1000
+"""Nanoseconds that times of a copy differ by: files have microseconds or nanoseconds."""
+_MOST_COPIES = 20
+"""All but one segment of so many have the same distance in time in a copy."""
+_COARSE = 500_000
+
+Relation: TypeAlias = Literal["places", "copy"]
+
+
+class SharedSegments(msgspec.Struct, frozen=True, eq=False):
+    """What two captures share: they are two places, or one is a copy of (a part of) the other.
+
+    ``here`` and ``there`` are the rows of their samples that are the same segments. ``clock`` is that of the
+    second one, relative to the first.
+    """
+
+    relation: Relation
+    here: Array
+    there: Array
+    clock: ClockEstimate
+
+
+def compare(here: SegmentSample, there: SegmentSample) -> SharedSegments | None:
+    """Compare the samples of two captures; None where they do not share traffic."""
+    one, two = _common_rows(here, there)
+    one, two = _one_line(here, there, one, two)
+    if len(one):
+        good = _without_conflicts(here, there, one, two)
+        one, two = one[good], two[good]
+    if _evidence(here, there, one, two) < 1:
+        return None
+    towards = _ways(here, there, one, two)
+    relation: Relation = "copy" if _is_copy(here, there, one, two, towards) else "places"
+    rows = _once(here, there, one, two)
+    ahead = here["time"][one] - there["time"][two]
+    clock = estimate_clock(there["time"][two][rows], ahead[rows], towards[rows], (here.tick, there.tick))
+    return SharedSegments(relation, one, two, clock)
+
+
+def _common_rows(here: SegmentSample, there: SegmentSample) -> tuple[Array, Array]:
+    """The rows that are equal: first those of equal ends, then others that have different ones."""
+    same = _first_pairs(here.key() + here.flow(), there.key() + there.flow())
+    rest_here = np.setdiff1d(np.arange(len(here)), same[0])
+    rest_there = np.setdiff1d(np.arange(len(there)), same[1])
+    key_here, key_there = here.key(), there.key()
+    # What has a partner under its own name needs none under another one.
+    rest_here = rest_here[~np.isin(key_here[rest_here], key_here[same[0]])]
+    rest_there = rest_there[~np.isin(key_there[rest_there], key_there[same[1]])]
+    other = _first_pairs(key_here[rest_here], key_there[rest_there])
+    return (
+        np.concatenate((same[0], rest_here[other[0]])),
+        np.concatenate((same[1], rest_there[other[1]])),
+    )
+
+
+def _first_pairs(one: Array, two: Array) -> tuple[Array, Array]:
+    """The places of equal numbers in two arrays: of each number the first."""
+    _, at_one, at_two = np.intersect1d(one, two, return_indices=True)
+    return at_one, at_two
+
+
+def _one_line(here: SegmentSample, there: SegmentSample, one: Array, two: Array) -> tuple[Array, Array]:
+    """The rows whose times differ as those of two clocks do: most of them by about the same."""
+    ahead = here["time"][one] - there["time"][two]
+    near = np.abs(ahead) <= CLOCK_ERROR
+    one, two, ahead = one[near], two[near], ahead[near]
+    if not len(one):
+        return one, two
+    span = int(there["time"][two].max() - there["time"][two].min())
+    width = _DELAY + span // _DRIFT
+    ordered = np.sort(ahead)
+    counts = np.searchsorted(ordered, ordered + width, side="right") - np.arange(len(ordered))
+    first = int(ordered[np.argmax(counts)])
+    good = (ahead >= first) & (ahead <= first + width)
+    return one[good], two[good]
+
+
+def _without_conflicts(here: SegmentSample, there: SegmentSample, one: Array, two: Array) -> Array:
+    """Which rows are of connections whose bytes agree wherever their numbers do."""
+    flow_here, flow_there = here.flow(), there.flow()
+    # Directions of the second capture get the number that the first one has for them.
+    names, at = np.unique(flow_there[two], return_index=True)
+    place = np.searchsorted(names, flow_there)
+    known = (names[np.minimum(place, len(names) - 1)] == flow_there) & (there["kind"] == DATA)
+    rows = np.flatnonzero(known)
+    translated = flow_here[one[at]][place[rows]]
+    data = np.flatnonzero(here["kind"] == DATA)
+    same_place = _first_pairs(here["place"][data] + flow_here[data], there["place"][rows] + translated)
+    differs = here["content"][data[same_place[0]]] != there["content"][rows[same_place[1]]]
+    connection = here.connection()
+    number, count = np.unique(connection[one], return_inverse=True)
+    agreeing = np.bincount(count, weights=here["kind"][one] == DATA, minlength=len(number))
+    wrong = connection[data[same_place[0]]][differs]
+    wrong = wrong[np.isin(wrong, number)]
+    conflicts = np.bincount(np.searchsorted(number, wrong), minlength=len(number))
+    good: Array = (conflicts * _CONFLICTS <= agreeing)[count]
+    if conflicts.sum() * _CONFLICTS > agreeing.sum():
+        good[:] = False
+    return good
+
+
+def _evidence(here: SegmentSample, there: SegmentSample, one: Array, two: Array) -> float:
+    """How much says that the traffic is the same: 1 is enough."""
+    if not len(one):
+        return 0.0
+    same = (here.flow()[one] == there.flow()[two]).astype(np.float64)
+    weight = same / _LEAST + (1 - same) / _LEAST_TRANSLATED
+    # 32 bits alone may be equal by chance, 32 bits and equal ends may not.
+    weight[(here["kind"][one] == SYN_ALONE) & (same == 0)] /= 2
+    again = _repeats(here, one) & _repeats(there, two)
+    ahead = here["time"][one] - there["time"][two]
+    last = here["last"][one] - there["last"][two]
+    again &= np.abs(last - ahead) < SECOND // 10
+    return float(weight.sum() + weight[again].sum())
+
+
+def _repeats(sample: SegmentSample, rows: Array) -> Array:
+    repeats: Array = sample["last"][rows] - sample["time"][rows] > REPEATED
+    return repeats
+
+
+def _once(here: SegmentSample, there: SegmentSample, one: Array, two: Array) -> Array:
+    """The rows that tell of a clock: segments that were sent once, where there are enough of them."""
+    rows = np.flatnonzero(~(_repeats(here, one) | _repeats(there, two)))
+    return rows if len(rows) * 2 >= len(one) else np.arange(len(one))
+
+
+def _ways(here: SegmentSample, there: SegmentSample, one: Array, two: Array) -> Array:
+    """Which way each segment travelled, as `estimate_clock` has it.
+
+    Of two hosts, what one sends is captured at one point earlier, what the other sends at the other point.
+    """
+    sender, receiver = (hosts[one] for hosts in here.hosts())
+    ahead, time = here["time"][one] - there["time"][two], there["time"][two]
+    pair = np.minimum(sender, receiver) * np.uint64(3) + np.maximum(sender, receiver)
+    back = sender > receiver
+    order = np.lexsort((time, pair))
+    near = np.flatnonzero((pair[order][1:] == pair[order][:-1]) & (back[order][1:] != back[order][:-1]))
+    before, after = order[near], order[near + 1]
+    sign = np.where(back[after], 1, -1)
+    gains = sign * (ahead[after] - ahead[before])
+    towards = np.zeros(len(one), np.int8)
+    pairs, number = np.unique(pair, return_inverse=True)
+    which = number[before]
+    for index in np.unique(which).tolist() if len(pairs) < 4096 else []:
+        gain = gains[which == index]
+        centre = float(np.median(gain)) or float(gain.mean())
+        if centre:
+            # What goes back is captured by the first point later: it passed the other point first.
+            rows = number == index
+            towards[rows] = np.where(back[rows], 1, -1) * (1 if centre > 0 else -1)
+    _from_other_pairs(towards, sender)
+    return towards
+
+
+def _from_other_pairs(towards: Array, sender: Array) -> None:
+    """What a host sends to others goes the way that it sends to those of which both directions are there."""
+    open_rows = np.flatnonzero(towards == 0)
+    if not len(open_rows) or len(open_rows) == len(towards):
+        return
+    hosts, number = np.unique(sender, return_inverse=True)
+    votes = np.bincount(number, weights=towards, minlength=len(hosts))
+    towards[open_rows] = np.sign(votes)[number[open_rows]]
+
+
+def _is_copy(here: SegmentSample, there: SegmentSample, one: Array, two: Array, towards: Array) -> bool:
+    """Whether all times differ by the same, as in a copy, a part of a file, or a file with shifted times."""
+    ahead = here["time"][one] - there["time"][two]
+    shift = int(np.median(ahead))
+    equal = np.abs(ahead - shift) <= _EXACT
+    coarse = max(here.tick, there.tick) >= _COARSE
+    if coarse and not equal.all():
+        return False
+    if (len(equal) - int(equal.sum())) * _MOST_COPIES > len(equal):
+        return False
+    whole = min(shift % SECOND, -shift % SECOND) <= _EXACT
+    if whole:
+        return True
+    # A clock that is exact to microseconds shows that segments travel; where they travel both ways, that is.
+    sender, receiver = (hosts[one] for hosts in here.hosts())
+    both = bool(np.isin(sender, receiver).any())
+    return both and not coarse and len(one) > _LEAST
