@@ -21,7 +21,8 @@ class CaptureCounts(msgspec.Struct, eq=False):
     """What was counted in the files that were read so far.
 
     ``status`` is the exit status. ``frames`` were read, ``understood`` of them belong to MSMQ and ``skipped``
-    do not, by reason; ``bytes`` are those of the files. ``packets`` counts records by type, ``sealed`` the
+    do not, by reason; ``copies`` of them were left out beside that, because another vantage point has them,
+    too; ``bytes`` are those of the files. ``packets`` counts records by type, ``sealed`` the
     calls that were not opened, ``bodies`` encrypted bodies by the reason that they were not
     opened (empty: opened), ``doubtful`` those opened without a check. ``notices`` are those of the reader.
     """
@@ -30,6 +31,7 @@ class CaptureCounts(msgspec.Struct, eq=False):
     sealed: int = 0
     doubtful: int = 0
     frames: int = 0
+    copies: int = 0
     understood: int = 0
     bytes: int = 0
     bodies: Counter[str] = msgspec.field(default_factory=Counter)

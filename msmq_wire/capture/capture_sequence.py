@@ -1,11 +1,13 @@
 """`CaptureSequence`: the records of several captures, one file after the other.
 
-The rule kept here: files that follow each other in time are one capture, and are read in that order. Ids run
-on through all captures.
+The rule kept here: files that follow each other in time are one capture, and are read in that order; those
+that recorded the same traffic at several places are one capture, and are read side by side. Ids run on
+through all captures.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 import sys
@@ -18,8 +20,13 @@ from msmq_wire.capture.capture_counts import CaptureCounts, nothing_found
 from msmq_wire.capture.reader import CaptureReader
 from msmq_wire.capture.rings import rings
 from msmq_wire.capture.source import can_seek
+from msmq_wire.capture.vantage.merged_frames import MergedFrames
+from msmq_wire.capture.vantage.point_frames import PointFile
+from msmq_wire.capture.vantage.points import SharedTraffic
+from msmq_wire.capture.vantage.points_capture import PointsCapture
+from msmq_wire.capture.vantage.shared_traffic import find_shared
 from msmq_wire.errors import CaptureError
-from msmq_wire.records.joined_capture import JoinedCapture
+from msmq_wire.records.joined_capture import JoinedCapture, located
 from msmq_wire.records.projection import ProjectedRows, Projection
 from msmq_wire.records.recognition import Ports, check_ports
 from msmq_wire.records.record import Record, is_file_error
@@ -42,7 +49,8 @@ class CaptureSequence:
     ``files`` are paths, or ``"-"`` for standard input; ``given`` has binary file objects by the names that
     they have among ``files``. ``ports``, ``streams`` and ``negotiator`` are those of `CaptureReader`.
     ``memory`` are bytes for all of a program that follows sessions. ``captures`` puts those files together
-    that are one capture (`msmq_wire.capture.rings`).
+    that are one capture (`msmq_wire.capture.rings`), or several of the same traffic: ``shared`` says by the
+    files of such a capture which vantage points they are (`msmq_wire.capture.vantage`).
 
     A file that cannot be read raises CaptureError. Damage later on is kept in ``errors``, what else should be
     known of a file in ``notices``; ``counts`` counts as it goes.
@@ -71,6 +79,7 @@ class CaptureSequence:
         self._given = given or {}
         self._starts = {name: file.tell() for name, file in self._given.items() if can_seek(file)}
         self._last_id = 0
+        self.shared: dict[tuple[str, ...], SharedTraffic] = {}
 
     def __iter__(self) -> Iterator[Record]:
         # Without a projection there are no projected rows.
@@ -98,7 +107,7 @@ class CaptureSequence:
             negotiator=self.negotiator,
             memory=self.memory,
         )
-        other._starts, other.captures = self._starts, self.captures
+        other._starts, other.captures, other.shared = self._starts, self.captures, self.shared
         return other
 
     def _read(self, items_of: ItemsOf) -> Iterator[Read]:
@@ -106,8 +115,23 @@ class CaptureSequence:
 
     @cached_property
     def captures(self) -> list[tuple[str, ...]]:
-        """The files by capture, each capture in order of time."""
-        return rings(self.files) if self.several else [(file,) for file in self.files]
+        """The files by capture, each capture in order of time; one vantage point after the other."""
+        if not self.several:
+            return [(file,) for file in self.files]
+        found: list[tuple[str, ...]] = []
+        for capture in self._grouped(rings(self.files)):
+            if isinstance(capture, SharedTraffic):
+                files = tuple(file for point in capture.points for file in point.files)
+                self.shared[files], capture = capture, files
+            found.append(capture)
+        return found
+
+    def _grouped(self, captures: list[tuple[str, ...]]) -> Sequence[tuple[str, ...] | SharedTraffic]:
+        """The captures, those of the same traffic as one."""
+        # A file object stands for what is read once, and a file that is named twice is read twice.
+        if self.once or self._given or len(set(self.files)) < len(self.files):
+            return captures
+        return find_shared(captures)
 
     @property
     def budget(self) -> int | None:
@@ -154,8 +178,73 @@ class CaptureSequence:
             after=after,
         )
 
+    def _joined(self, files: Sequence[str]) -> JoinedCapture | None:
+        """The name of a capture that lies in several files."""
+        shared = self.shared.get(tuple(files))
+        if shared is not None:
+            return PointsCapture(shared)
+        return JoinedCapture(files) if len(files) > 1 else None
+
+    def _merged(
+        self, capture: PointsCapture, first_id: int, *, watched: bool = True
+    ) -> tuple[MergedFrames, CaptureReader]:
+        """The frames of vantage points as one file, and the reader of it."""
+        merged = MergedFrames(
+            capture, given=self._given, watch=self._watched_file if watched else nullcontext
+        )
+        # It has all that a reader asks of a binary file.
+        file = cast("BinaryIO", merged)
+        reader = CaptureReader(
+            file,
+            ports=self.ports,
+            streams=self.streams,
+            first_id=first_id,
+            negotiator=self.negotiator,
+            joined=capture,
+            parts=merged.files,
+        )
+        return merged, reader
+
+    def _points(self, capture: PointsCapture, items_of: ItemsOf) -> Iterator[Read]:
+        """What several vantage points recorded."""
+        seen, told = Seen(), set[str]()
+        merged, reader = self._merged(capture, self._last_id + 1)
+        try:
+            with contextlib.closing(merged), reader:
+                self._say_unreadable(merged, seen, told)
+                try:
+                    yield from self._items(reader, capture, items_of, seen)
+                finally:
+                    self.counts.frames += reader.summary.frames
+                    self.counts.copies += merged.copies
+                self._say_unreadable(merged, seen, told)
+            yield from self._ended(reader, seen)
+        finally:
+            self._last_id = reader.last_id
+            self.counts.take(reader.summary)
+        if not seen.found and not seen.damaged:
+            self._nothing_found(capture, reader, reader.summary.frames)
+
+    def _say_unreadable(self, merged: MergedFrames, seen: Seen, told: set[str]) -> None:
+        """Say of which files nothing could be read, once of each."""
+        for file in merged.files:
+            if file.error is not None and not file.is_capture and file.name not in told:
+                told.add(file.name)
+                seen.damaged = True
+                self._unreadable(file.name, file.error)
+
+    def _ended(self, reader: CaptureReader, seen: Seen) -> Iterator[Record]:
+        """What the last file of a capture leaves open."""
+        for record in reader.finish():
+            seen.found = seen.found or tells(record, reader)
+            self.counts.sealed += _is_sealed(record)
+            yield record
+
     def _capture(self, files: Sequence[str], items_of: ItemsOf) -> Iterator[Read]:
-        joined, seen, frames = JoinedCapture(files) if len(files) > 1 else None, Seen(), self.counts.frames
+        joined, seen, frames = self._joined(files), Seen(), self.counts.frames
+        if isinstance(joined, PointsCapture):
+            yield from self._points(joined, items_of)
+            return
         last: CaptureReader | None = None
         try:
             for file in files:
@@ -172,10 +261,7 @@ class CaptureSequence:
                     seen.damaged = True
                     self._unreadable(file, error)
             if joined is not None and last is not None:
-                for record in last.finish():
-                    seen.found = seen.found or tells(record, last)
-                    self.counts.sealed += _is_sealed(record)
-                    yield record
+                yield from self._ended(last, seen)
         finally:
             if last is not None:
                 self._last_id = last.last_id
@@ -199,7 +285,8 @@ class CaptureSequence:
                     for record in records:
                         if is_file_error(record):
                             seen.damaged = seen.damaged_here = True
-                            self._damaged(file, record)
+                            of = located(record).capture if isinstance(file, PointsCapture) else file
+                            self._damaged(of, record)
                             continue
                         seen.found = seen.found or tells(record, reader)
                         self.counts.sealed += _is_sealed(record)
@@ -210,6 +297,10 @@ class CaptureSequence:
 
     def _watched(self, reader: CaptureReader, file: str, seen: Seen) -> AbstractContextManager[object]:
         """What goes on while a file is read."""
+        return nullcontext()
+
+    def _watched_file(self, file: PointFile) -> AbstractContextManager[object]:
+        """What goes on while a file of a vantage point is read."""
         return nullcontext()
 
     def _folder_text(self, folder: str) -> str:

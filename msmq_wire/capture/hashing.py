@@ -6,10 +6,12 @@ The rule kept here: a hash is that of the bytes as they lie in the file, packed 
 from __future__ import annotations
 
 import hashlib
+from typing import Protocol
 
 import msgspec
 
-from msmq_wire.capture.reader import CaptureReader
+from msmq_wire.capture.reader import Summary
+from msmq_wire.capture.source import Source
 
 
 class FileRead(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,10 +29,19 @@ class FileRead(msgspec.Struct, frozen=True, kw_only=True):
     last: int | None
 
 
+class ReadFile(Protocol):
+    """What reads a file, and counts its frames."""
+
+    @property
+    def source(self) -> Source: ...
+    @property
+    def summary(self) -> Summary: ...
+
+
 class Hashing:
     """Hashes what a reader reads from now on."""
 
-    def __init__(self, reader: CaptureReader) -> None:
+    def __init__(self, reader: ReadFile) -> None:
         self._reader = reader
         self._digest = hashlib.sha256()
         reader.source.after_read = self._digest.update

@@ -63,7 +63,7 @@ class Summary(msgspec.Struct):
     snapped: int = 0
 
 
-class FilePart(Protocol):
+class MergedFile(Protocol):
     """A file among those that the frames of a source were merged from.
 
     ``losses`` are what it says of itself, ``cut`` the frames of it that were given and hold at most
@@ -114,7 +114,7 @@ class CaptureReader:
         columns: bool | None = None,
         joined: JoinedCapture | None = None,
         after: CaptureReader | None = None,
-        parts: Sequence[FilePart] = (),
+        parts: Sequence[MergedFile] = (),
     ) -> None:
         self.source = Source(source)
         self.summary: Summary = Summary() if after is None else Summary(packets=after.summary.packets)

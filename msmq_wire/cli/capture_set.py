@@ -9,23 +9,26 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from msmq_wire.api.accounts import without_secrets
 from msmq_wire.api.limits import dropped_text
 from msmq_wire.capture.capture_sequence import CaptureSequence, Seen, damage_text, named
-from msmq_wire.capture.hashing import FileRead, Hashing
+from msmq_wire.capture.hashing import FileRead, Hashing, ReadFile
 from msmq_wire.capture.named_captures import captures_named
 from msmq_wire.capture.reader import CaptureReader
 from msmq_wire.capture.source import Source
+from msmq_wire.capture.vantage.point_frames import PointFile
+from msmq_wire.capture.vantage.points_capture import PointsCapture
 from msmq_wire.cli.folders import NAMED_IS_READ, nothing_in_folder
 from msmq_wire.cli.interrupts import Interrupts
+from msmq_wire.cli.points_text import copies_text, points_text
 from msmq_wire.cli.progress import Progress
 from msmq_wire.cli.read_counts import ReadCounts, nothing_found
 from msmq_wire.cli.reporting import hide_file, print_error, print_note
 from msmq_wire.errors import CaptureError
-from msmq_wire.records.joined_capture import JoinedCapture
 from msmq_wire.records.recognition import Ports
 from msmq_wire.records.record import Record
 from msmq_wire.records.tree.value_text import count_text
@@ -136,20 +139,33 @@ class CaptureSet(CaptureSequence):
     def _watched(self, reader: CaptureReader, file: str, seen: Seen) -> Iterator[None]:
         """Show progress while a file is read, and hash it."""
         reader.source.before_read = partial(self._show, reader.source)
-        hashing, ended = Hashing(reader) if self.hashing else None, False
-        try:
-            with Progress(reader.source, self.redactor.file(file), show=not (self.quiet or self._part)):
+        with Progress(reader.source, self.redactor.file(file), show=not (self.quiet or self._part)):
+            if isinstance(file, PointsCapture):
+                # Each of its files is hashed as it is read.
                 yield
+                return
+            with self._hashed(reader, file, lambda: seen.damaged_here):
+                yield
+
+    @contextlib.contextmanager
+    def _hashed(self, read: ReadFile, file: str, damaged: Callable[[], bool]) -> Iterator[None]:
+        """Hash a file while it is read."""
+        hashing, ended = Hashing(read) if self.hashing else None, False
+        try:
+            yield
             ended = True
         except GeneratorExit:
-            if reader.source.total:
+            if read.source.total:
                 # Nothing is told of a file that is left: its rest need not be read.
                 hashing = None
             raise
         finally:
             if hashing is not None:
-                at_end = ended and not seen.damaged_here
+                at_end = ended and not damaged()
                 self.hashed.append(hashing.result(file, at_end=at_end))
+
+    def _watched_file(self, file: PointFile) -> AbstractContextManager[object]:
+        return self._hashed(file, file.name, lambda: file.error is not None)
 
     def _folder_text(self, folder: str) -> str:
         return nothing_in_folder(folder, self.recursive)
@@ -173,7 +189,12 @@ class CaptureSet(CaptureSequence):
             with contextlib.suppress(CaptureError), self._opened(files[0], 1) as reader:
                 return reader.count()
             return 0
-        joined, last = JoinedCapture(files), None
+        joined, last = self._joined(files), None
+        if isinstance(joined, PointsCapture):
+            merged, last = self._merged(joined, 1, watched=False)
+            with contextlib.closing(merged):
+                last.count()
+            files = ()
         for file in files:
             with contextlib.suppress(CaptureError), self._opened(file, 1, joined, last) as reader:
                 last = reader
@@ -247,11 +268,14 @@ class CaptureSet(CaptureSequence):
 
     def _joined_text(self) -> str:
         """Which files are one capture; with ``verbose`` each is named."""
-        joined = [files for files in self.captures if len(files) > 1]
+        joined = [files for files in self.captures if len(files) > 1 and files not in self.shared]
+        text = "".join(f"; {points_text(traffic, self.redactor.file)}" for traffic in self.shared.values())
+        if self.counts.copies:
+            text += f"; {copies_text(self.counts.copies)}"
         if not joined:
-            return ""
+            return text
         one = "one capture" if len(joined) == 1 else f"{len(joined)} captures"
-        text = f"; {sum(map(len, joined))} files read as {one}, in order of time"
+        text += f"; {sum(map(len, joined))} files read as {one}, in order of time"
         if self.verbose:
             listed = "; ".join(", ".join(map(self.redactor.file, files)) for files in joined)
             text += f" ({listed})"
@@ -283,7 +307,7 @@ class SecondReading(CaptureSet):
             redactor=reading.redactor,
             memory=reading.memory,
         )
-        self.captures = reading.captures
+        self.captures, self.shared = reading.captures, reading.shared
 
     def _fail(self, message: str) -> None:
         self.counts.status = 1

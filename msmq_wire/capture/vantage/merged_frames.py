@@ -85,7 +85,7 @@ class MergedFrames:
     @property
     def bytes_read(self) -> int:
         """Bytes of the files that were read."""
-        return sum(file.source.bytes_read for file in self.files if file.source is not None)
+        return sum(file.source.bytes_read for file in self.files if file.opened is not None)
 
     def seekable(self) -> bool:
         """Whether it can be read again."""

@@ -18,7 +18,7 @@ from msmq_wire.errors import CaptureError
 
 
 class PointFile:
-    """A file of a point as it is read: its ``source``, None before it is opened, and what is counted of it.
+    """A file of a point as it is read: the source that is ``opened``, and what is counted of it.
 
     ``error`` says why it was not read to its end. Of the frames that were given of it ``cut`` are captured in
     part, ``snapped`` is the largest part.
@@ -27,20 +27,26 @@ class PointFile:
     def __init__(self, name: str, place: int) -> None:
         self.name = name
         self.place = place
-        self.source: Source | None = None
+        self.opened: Source | None = None
         self.summary = Summary()
         self.error: CaptureError | None = None
         self.cut = self.snapped = 0
 
     @property
+    def source(self) -> Source:
+        """The opened file."""
+        assert self.opened is not None
+        return self.opened
+
+    @property
     def losses(self) -> CaptureLosses:
         """What the file says of itself."""
-        return CaptureLosses() if self.source is None else self.source.losses
+        return CaptureLosses() if self.opened is None else self.opened.losses
 
     @property
     def is_capture(self) -> bool:
         """Whether it began like a capture."""
-        return self.source is not None and self.source.is_capture
+        return self.opened is not None and self.opened.is_capture
 
     def count(self, frame: Frame) -> None:
         """Count a frame."""
@@ -115,8 +121,8 @@ class PointFrames:
         shifts = bool(point.offset or point.drift)
         for file in self.files:
             try:
-                file.source = self._open(file.name)
-                with file.source as source, self._watch(file):
+                file.opened = self._open(file.name)
+                with file.opened as source, self._watch(file):
                     try:
                         for frame in source.frames():
                             file.count(frame)
