@@ -196,13 +196,18 @@ class CopyIndex:
 
 
 class SentDirection(SeenDirection):
-    """A direction with its segments that some point has no copy of yet, in ``sent``."""
+    """A direction with its segments that some point has no copy of yet, in ``sent``.
 
-    __slots__ = ("sent",)
+    ``crossed`` counts those that had a copy, ``hosts`` are the texts of its addresses, once they are known.
+    """
+
+    __slots__ = ("crossed", "hosts", "sent")
 
     def __init__(self, seq: int, pair: Spans, points: int) -> None:
         super().__init__(seq, pair, points)
         self.sent = CopyIndex(points)
+        self.crossed = 0
+        self.hosts: tuple[str, str] = ("", "")
 
 
 def _buckets_of(sent: Transmission) -> range:

@@ -16,16 +16,19 @@ from msmq_wire.capture.network import IcmpUnreachable, UdpDatagram
 from msmq_wire.capture.pcap import Frame
 from msmq_wire.capture.vantage.byte_ranges import Ranges, within, without
 from msmq_wire.capture.vantage.frame_writer import FrameWriter
-from msmq_wire.capture.vantage.packet_bytes import link_header, tcp_frame, udp_frame
+from msmq_wire.capture.vantage.packet_bytes import hops_of, link_header, tcp_frame, udp_frame
 from msmq_wire.capture.vantage.points_capture import MOST_POINTS, SEEN_LATER, PointsCapture
 from msmq_wire.capture.vantage.sightings import PointTimes, SeenDirection, Spans, Target, UnseenRange, note
 from msmq_wire.capture.vantage.transmission import CopyIndex, Identity, SentDirection, Transmission
 from msmq_wire.reassembly.ip import IpFragment
 from msmq_wire.reassembly.tcp_events import ACK, FIN, RST, SYN, Endpoints, TcpSegment
+from msmq_wire.records.endpoint import endpoint, host_of
 
 _BITS = (1 << MOST_POINTS) - 1
 _ETHERNET, _IPV4 = 1, b"\x08\0"
 _CONTROL = FIN | SYN | RST
+_ALL_CROSSINGS, _SOME_CROSSINGS = 64, 16
+"""Of a direction so many times between two points are taken, and then one of so many."""
 _MOST_DIRECTIONS = 1 << 15
 _MOST_PAIRS = 1 << 15
 _MOST_PATHS = 1 << 6
@@ -159,6 +162,7 @@ class Transmissions:
             index.add(sent)
             return sent
         self.copies += 1
+        self._note_transit(same, sent)
         if point < same.point and not same.given:
             sent.seen |= same.seen
             _fill(sent, same)
@@ -174,6 +178,23 @@ class Transmissions:
         if same.seen == self._all:
             index.remove(same)
         return None
+
+    def _note_transit(self, one: Transmission, two: Transmission) -> None:
+        """Take the time between two copies of a segment that is not an acknowledgment alone."""
+        direction, first, second = one.direction, one.carried, two.carried
+        if direction is None or not (one.time and two.time) or one.end + one.takes_a_number == one.start:
+            return
+        direction.crossed += 1
+        if direction.crossed > _ALL_CROSSINGS and direction.crossed % _SOME_CROSSINGS:
+            return
+        if not isinstance(first, TcpSegment) or not isinstance(second, TcpSegment) or one.ends is None:
+            return
+        here, there = hops_of(one.frame.data, first), hops_of(two.frame.data, second)
+        hops = 0 if here is None or there is None else here - there
+        if not direction.hosts[0]:
+            src, sport, dst, dport = one.ends
+            direction.hosts = host_of(endpoint(src, sport)), host_of(endpoint(dst, dport))
+        self._capture.transits.add(direction.hosts, (one.point, two.point), two.time - one.time, hops)
 
     def _by_bytes(self, sent: Transmission, index: CopyIndex) -> Transmission | None:
         """The same for a segment that others may have in other parts."""

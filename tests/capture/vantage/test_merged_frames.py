@@ -311,6 +311,22 @@ def test_acknowledgments_alone_are_never_absent() -> None:
     assert Merged(frames, [frames[0], frames[2]]).seen(2) == ["whole", "unknown"]
 
 
+def test_the_time_between_two_points_is_taken_of_what_both_saw() -> None:
+    def routed(frame: Frame) -> Frame:
+        return replace(frame, data=frame.data[:22] + bytes((frame.data[22] - 2,)) + frame.data[23:])
+
+    sent = [segment(at, 10 + at, b"x") for at in range(3)]
+    answers = [segment(10 + at, 1 + at, b"y", ends=SERVER) for at in range(2)]
+    there = [routed(one) for one in moved(sent, 2 * _MS)] + moved(answers, -_MS)
+    both = Merged(sent + answers, there)
+    found = {ends: (points, one) for ends, points, one in both.capture.transits.all()}
+    points, forth = found["10.0.0.1", "10.0.0.2"]
+    assert points == (0, 1)
+    assert (forth.count, forth.smallest, forth.largest, forth.fell) == (3, 2 * _MS, 2 * _MS, 3)
+    _, back = found["10.0.0.2", "10.0.0.1"]
+    assert (back.count, back.median, back.fell, back.rose) == (2, -_MS, 0, 0)
+
+
 def test_drift_is_taken_away() -> None:
     frames = [segment(1000 * at, 10 + at, b"%d" % at) for at in range(100)]
     slow = [replace(one, time=_START + ((one.time or 0) - _START) * 9 // 10) for one in frames]
