@@ -14,6 +14,7 @@ import msgspec
 
 from msmq_wire.records.record import Record, is_read
 from msmq_wire.records.run import Run, bounds
+from msmq_wire.records.seen_at import point_names
 from msmq_wire.records.visibility import Visibility
 from msmq_wire.representation import struct_line
 from msmq_wire.sessions.budget import Budget
@@ -34,6 +35,7 @@ from msmq_wire.sessions.observations import (
     seen_ack,
 )
 from msmq_wire.sessions.outcomes import is_plain, life_of
+from msmq_wire.sessions.point_sights import PointSights
 from msmq_wire.sessions.reads import ReadTracker, RemoteQueue, RemoteRead
 from msmq_wire.sessions.session import Moment, PingExchange, Session
 from msmq_wire.sessions.streams import StrayAck, TransactionalStream
@@ -78,8 +80,9 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
     ``queues`` the queues opened for them; ``lives`` one value a message, made when looked at; ``pings`` the
     exchanges on UDP 3527, ``followed`` the hosts of those that a session came behind which is not kept;
     ``discoveries`` those on UDP 1801; ``traces`` what report messages tell; ``strays`` acknowledgments of
-    what was not seen; ``clocks`` those of the senders; ``visibility`` what the capture could see. ``first``
-    and ``last`` are the times of the first and the last record (ns since 1970, UTC).
+    what was not seen; ``clocks`` those of the senders; ``visibility`` what the capture could see;
+    ``point_sights`` what each vantage point saw, None where there are none. ``first`` and ``last`` are the
+    times of the first and the last record (ns since 1970, UTC).
     """
 
     sessions: tuple[Session, ...]
@@ -97,6 +100,7 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
     discoveries: tuple[ServerDiscovery, ...] = ()
     followed: frozenset[tuple[str, str]] = frozenset()
     traces: tuple[Trace, ...] = ()
+    point_sights: PointSights | None = None
 
     __repr__ = struct_line
 
@@ -149,6 +153,7 @@ class StoryFollower:
         self._transactions = TransactionTracker(budget=self._budget, leave=leave)
         self._reads = ReadTracker(budget=self._budget, leave=leave)
         self._clocks = Clocks()
+        self._point_sights: PointSights | None = None
         self._first: int | None = None
         self._last: int | None = None
         self._listener: SessionListener | None = None
@@ -176,6 +181,8 @@ class StoryFollower:
         self._capture = capture
         self._transactions.begin()
         self._lives.copies.begin(since)
+        if self._point_sights is None and point_names(capture):
+            self._point_sights = PointSights()
         if self._listener is not None:
             self._listener.begin()
 
@@ -188,6 +195,8 @@ class StoryFollower:
         """Take the next record; what lies at rest tells nothing of a connection."""
         self.visibility.feed(record)
         self._feed(record)
+        if self._point_sights is not None:
+            self._point_sights.feed(record)
 
     def _feed(self, record: Record) -> None:
         self.at = record.id
@@ -243,6 +252,8 @@ class StoryFollower:
         self._run = run
         if run.capture != self._capture:
             self._begin(run.capture, bounds(run)[0])
+        if self._point_sights is not None:
+            self._point_sights.take(run)
         others = iter(run.others)
         other = next(others, None)
         budget, capture, ids = self._budget, run.capture, run.id.tolist()
@@ -498,6 +509,7 @@ class StoryFollower:
             discoveries=self._sessions.discoveries.discoveries(),
             followed=frozenset(pings.followed),
             traces=tuple(self._lives.traces.traces()),
+            point_sights=self._point_sights,
         )
 
 

@@ -1,0 +1,147 @@
+"""`PointSights`: records that not all vantage points of a capture saw, and what each saw of connections.
+
+The rule kept here: what a point saw is asked at the end, when all of the capture is known. Memory is bounded:
+records that prove nothing go first.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import NamedTuple, TypeGuard
+
+from msmq_wire.records.joined_capture import JoinedCapture
+from msmq_wire.records.record import Record
+from msmq_wire.records.run import Run
+from msmq_wire.records.seen_at import Sights, point_names, sights_of
+from msmq_wire.sessions.session import Moment
+
+_MOST = 1 << 15
+"""Records that are kept."""
+_MOST_STREAMS = 1 << 16
+_TELLING = frozenset(("absent", "lost"))
+_NOTHING_SENT = frozenset(("gap", "error"))
+
+
+class PartlySeen(NamedTuple):
+    """A record that not all points saw: its capture and type, both ends, and its frames."""
+
+    capture: JoinedCapture
+    type: str
+    src: str
+    dst: str
+    stream: int | None
+    at: Moment
+    frames: tuple[int, ...]
+
+
+class PointCount(NamedTuple):
+    """How many of so many records of a connection a point saw whole."""
+
+    point: str
+    seen: int
+    total: int
+
+
+class PointSights:
+    """Takes the records of captures that several points recorded; those of other captures are ignored.
+
+    ``captures`` are these, in order. ``more`` counts records that are kept no longer.
+    """
+
+    def __init__(self) -> None:
+        self.captures: list[JoinedCapture] = []
+        self.more = 0
+        self._records: dict[int, PartlySeen] = {}
+        self._streams: Counter[tuple[str, int]] = Counter()
+
+    def feed(self, record: Record) -> None:
+        """Take the next record."""
+        capture, frames = record.capture, record.frames
+        if frames and _has_points(capture) and record.type not in _NOTHING_SENT:
+            at = Moment(record.id, frames[-1], record.time)
+            ends = record.src or "", record.dst or ""
+            self._take(PartlySeen(capture, record.type, *ends, record.stream, at, frames))
+
+    def take(self, run: Run) -> None:
+        """Take everything of a run."""
+        capture = run.capture
+        if not _has_points(capture):
+            return
+        for record in run.others:
+            self.feed(record)
+        types = [""] * len(run)
+        for proven in run.proven():
+            stem = proven.cls.stem()
+            for place in proven.places.tolist():
+                types[place] = stem
+        firsts, lasts, carriers = run.first.tolist(), run.last.tolist(), run.carriers.tolist()
+        places = zip(run.id.tolist(), run.time.tolist(), run.stream.tolist(), run.pair.tolist(), strict=True)
+        for place, (number, time, stream, pair) in enumerate(places):
+            if not types[place]:
+                self.feed(run.record(place))
+                continue
+            frames = tuple(carriers[firsts[place] : lasts[place]])
+            at, on = Moment(number, frames[-1], time or None), None if stream < 0 else stream
+            src, dst = run.pairs[pair]
+            self._take(PartlySeen(capture, types[place], src, dst, on, at, frames))
+
+    def _take(self, seen: PartlySeen) -> None:
+        capture = seen.capture
+        if not self.captures or self.captures[-1] != capture:
+            self.captures.append(capture)
+        if seen.stream is not None:
+            key = str(capture), seen.stream
+            if key in self._streams or len(self._streams) < _MOST_STREAMS:
+                self._streams[key] += 1
+        if any(one.extent != "whole" for one in capture.seen_at(seen.frames)):
+            if len(self._records) >= _MOST:
+                self._settle()
+            self._records[seen.at.record] = seen
+
+    def _settle(self) -> None:
+        """Let records go that prove nothing, and of the others the oldest."""
+        telling = [
+            (number, one)
+            for number, one in self._records.items()
+            if not _TELLING.isdisjoint(sight.reason for _, sight in sights_of(one.capture, one.frames))
+        ]
+        kept = telling[-_MOST // 2 :]
+        self.more += len(self._records) - len(kept)
+        self._records = dict(kept)
+
+    def of(self, record: int) -> Sights:
+        """What each point saw of a record; empty where all saw it, or nobody knows."""
+        seen = self._records.get(record)
+        sights = () if seen is None else sights_of(seen.capture, seen.frames)
+        return sights if any(one.extent != "whole" for _, one in sights) else ()
+
+    def partly_seen(self) -> Iterator[tuple[PartlySeen, Sights]]:
+        """The records that not all points saw, by their ids."""
+        for number in sorted(self._records):
+            sights = self.of(number)
+            if sights:
+                yield self._records[number], sights
+
+    def of_stream(self, capture: str, stream: int | None) -> tuple[PointCount, ...]:
+        """How many records of a connection each point saw, once all are taken; empty where nobody knows."""
+        total = 0 if stream is None or self.more else self._streams[str(capture), stream]
+        if stream is None or not total:
+            return ()
+        unseen = self._unseen.get((str(capture), stream), Counter())
+        return tuple(PointCount(name, total - unseen[name], total) for name in point_names(capture))
+
+    @cached_property
+    def _unseen(self) -> Mapping[tuple[str, int], Counter[str]]:
+        """By connection how many records each point did not see whole."""
+        found: dict[tuple[str, int], Counter[str]] = {}
+        for seen, sights in self.partly_seen():
+            if seen.stream is not None:
+                counts = found.setdefault((str(seen.capture), seen.stream), Counter())
+                counts.update(name for name, one in sights if one.extent != "whole")
+        return found
+
+
+def _has_points(capture: str) -> TypeGuard[JoinedCapture]:
+    return isinstance(capture, JoinedCapture) and bool(capture.point_files)
