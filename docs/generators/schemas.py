@@ -297,7 +297,7 @@ def _packet() -> Json:
     return _document("packet", "What packet --format json prints", whole)
 
 
-_LEFT_OUT = ("frames_missing", "reason", "event", "grade")
+_LEFT_OUT = ("frames_missing", "reason", "event", "grade", "seen_at")
 """Columns that a row of JSON has only where they say something."""
 
 

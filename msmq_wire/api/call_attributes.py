@@ -193,3 +193,11 @@ class CallAttributes(ColumnAttributes, frozen=True, kw_only=True):
         """Whom that client connected to, by the same header."""
         value: str | None = self._column("proxied_server")
         return value
+
+    @property
+    def seen_at(self) -> tuple[str, ...] | None:
+        """Vantage points of the capture, each with what it saw of the bytes: whole, part, absent (they never
+        came there), lost (that recording lost them), outside (it was not recording) or unknown. Null where
+        there is one point."""
+        value: tuple[str, ...] | None = self._column("seen_at")
+        return value

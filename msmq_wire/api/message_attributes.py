@@ -242,6 +242,14 @@ class MessageAttributes(ColumnAttributes, frozen=True, kw_only=True):
         return value
 
     @property
+    def seen_at(self) -> tuple[str, ...] | None:
+        """Vantage points of the capture, each with what it saw of the bytes: whole, part, absent (they never
+        came there), lost (that recording lost them), outside (it was not recording) or unknown. Null where
+        there is one point."""
+        value: tuple[str, ...] | None = self._column("seen_at")
+        return value
+
+    @property
     def report(self) -> Report | None:
         """What a report message tells of a traced message: received or sent."""
         value: Report | None = self._column("report")

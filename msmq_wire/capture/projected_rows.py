@@ -21,6 +21,7 @@ from msmq_wire.records.joined_capture import JoinedCapture, last_file
 from msmq_wire.records.message import MessageColumn, is_listed
 from msmq_wire.records.projection import ProjectedRows, Projection
 from msmq_wire.records.record import Record
+from msmq_wire.records.seen_at import sight_texts, sights_of
 
 
 def projected(batch: PacketBatch, projection: Projection) -> Iterator[Record | ProjectedRows]:
@@ -137,6 +138,13 @@ def _in_path(shown: Callable[[bytes], Any]) -> Callable[[PacketBatch, Array], li
     return values
 
 
+def _seen_at(batch: PacketBatch, places: Array) -> list[Any]:
+    capture = batch.capture
+    if not isinstance(capture, JoinedCapture) or not capture.point_files:
+        return [None] * len(places)
+    return [sight_texts(sights_of(capture, numbers)) for numbers in _frames(batch, places)]
+
+
 _OF_RECORDS: Mapping[str, Callable[[PacketBatch, Array], list[Any]]] = {
     "id": lambda batch, places: batch.id[places].tolist(),
     "parent": lambda batch, places: [None] * len(places),
@@ -145,6 +153,7 @@ _OF_RECORDS: Mapping[str, Callable[[PacketBatch, Array], list[Any]]] = {
     "dst": _ends(1),
     "frames": _frames,
     "capture": lambda batch, places: [batch.capture] * len(places),
+    "seen_at": _seen_at,
     **{name: _in_path(shown) for name, shown in IN_PATHS.items()},
 }
 """Columns that are attributes of the record."""

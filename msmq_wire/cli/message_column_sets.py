@@ -52,7 +52,7 @@ _TABLE_WIDTHS = {
     "outcome": 50,
     "action": 90,
 }
-_TABLE_WIDTHS |= {"cut": 58, "body_size": 120, "via": 140, "body": 110}
+_TABLE_WIDTHS |= {"cut": 58, "seen_at": 80, "body_size": 120, "via": 140, "body": 110}
 MESSAGE_COLUMNS = MessageColumnSet(
     MESSAGE_ROW_COLUMNS, tuple(one.name for one in COLUMNS if not one.asked), _TABLE_WIDTHS
 )

@@ -9,7 +9,7 @@ from msmq_wire.cli.columns import columns_left_out
 from msmq_wire.cli.render.screen import Screen
 from msmq_wire.cli.row_output import RowOutput
 from msmq_wire.cli.table_output import TableOutput
-from msmq_wire.records.column import ENCAPSULATION, RECORD_COLUMNS
+from msmq_wire.records.column import CAPTURED, RECORD_COLUMNS
 from msmq_wire.records.item_rows import USUAL, item_columns, item_row
 from msmq_wire.records.record import Record
 from msmq_wire.report.redaction.redactor import Redactor
@@ -19,7 +19,7 @@ _SHOWN = {"id": 0, "time": 72, "type": 0, "src": 0, "dst": 0, "what": 0}
 _SHOWN |= {"anomalies": 120, "length": 130, "stream": 150}
 _SHOWN_AT_REST = {"id": 0, "grade": 0, "type": 0, "offset": 0, "queue": 0, "what": 90, "length": 100}
 _SHOWN_AT_REST |= {"places": 110, "anomalies": 120}
-_AT_REST = tuple(one.name for one in RECORD_COLUMNS if one.asked and one not in ENCAPSULATION)
+_AT_REST = tuple(one.name for one in RECORD_COLUMNS if one.asked and one not in CAPTURED)
 
 
 class RecordRows:

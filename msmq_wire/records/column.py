@@ -17,6 +17,7 @@ from msmq_wire.records.display import AS_JSON, CAPTURE, ColumnDeclaration, Displ
 from msmq_wire.records.endpoint import proxied
 from msmq_wire.records.record import FileLocation, Record
 from msmq_wire.records.rpc_packets import RpcCall
+from msmq_wire.records.seen_at import seen_at, seen_cell
 from msmq_wire.wire.private import Private, Public, What, privacy
 
 
@@ -184,6 +185,17 @@ ENCAPSULATION = (
 )
 """What it was captured in, and whose connection it came by, as `Record.path` has it."""
 
+SEEN_AT = Column(
+    "seen_at", "texts",
+    "Vantage points of the capture, each with what it saw of the bytes: whole, part, absent (they never came "
+    "there), lost (that recording lost them), outside (it was not recording) or unknown. "
+    "Null where there is one point.",
+    seen_at, asked=True, reveals="host",
+    display=Display("seen", 100, 8, end=True, text=seen_cell, seldom=True),
+)  # fmt: skip
+CAPTURED: tuple[Column, ...] = (*ENCAPSULATION, SEEN_AT)
+"""How it was captured: what any record has to say of that, if it is asked."""
+
 RECORD_COLUMNS: tuple[Column, ...] = (
     PLACE["id"],
     PLACE["parent"],
@@ -213,7 +225,7 @@ RECORD_COLUMNS: tuple[Column, ...] = (
         lambda record: tuple(map(_place, record.locations)), asked=True, reveals="host",
         display=Display("places", 150, 8, text=lambda row: str(len(row.get("places") or ()))),
     ),
-    *ENCAPSULATION,
+    *CAPTURED,
 )  # fmt: skip
 """What there is of any record, in order: the columns of ``decode`` beside those of messages and calls."""
 

@@ -10,6 +10,7 @@ from msmq_wire.engines.text.bounded_cache import BoundedCache
 from msmq_wire.engines.text.escaping import json_line, json_string
 from msmq_wire.engines.text.json import json_text
 from msmq_wire.engines.text.json_fields import base64_string
+from msmq_wire.records.joined_capture import LocatedFile
 from msmq_wire.records.record import Record
 from msmq_wire.records.view import record_view, time_text
 from msmq_wire.spec import SpecRef
@@ -20,6 +21,7 @@ from msmq_wire.wire.registry import PACKETS
 def record_line(record: Record) -> str:
     """The line of a record, without its end; as `json_line` writes `record_view`."""
     regular = record.error is None and record.reason is None and record.event is None and record.grade is None
+    regular = regular and record.capture.__class__ is not LocatedFile
     if regular and PACKETS.get(record.type) is record.packet.__class__:
         packet = json_text(record.packet)
         if packet is not None:

@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from msmq_wire.records.column import ENCAPSULATION, Column, placed
+from msmq_wire.records.column import CAPTURED, Column, placed
 from msmq_wire.records.display import AS_JSON, Display
 from msmq_wire.records.message_body import BODY_FIELDS, MessageBody, body_of, message_body
 from msmq_wire.records.message_values import (
@@ -423,7 +423,7 @@ COLUMNS: tuple[MessageColumn, ...] = (
         "trusted_by", "text", "Subject of the certificate given with --trust that it is, or that issued it.",
         where=trusted_by, reveals="secret", asked=True, needs=_UNSEAL, whole=_UNSIGNED,
     ),
-    *(MessageColumn(**msgspec.structs.asdict(one)) for one in ENCAPSULATION),
+    *(MessageColumn(**msgspec.structs.asdict(one)) for one in CAPTURED),
     MessageColumn(
         "report", "text", "What a report message tells of a traced message: received or sent.",
         of="body", made=_reported("kind"), reveals="body", asked=True, choices=("received", "sent"),
@@ -459,6 +459,8 @@ def _shown(carrier: Carrier) -> Mapping[str, Value]:
 
     def shown(column: MessageColumn) -> Value:
         as_json, value = AS_JSON.get(column.kind), column.values[carrier]
-        return value if as_json is None else lambda record: as_json(value(record))
+        if as_json is None:
+            return value
+        return lambda record: None if (found := value(record)) is None else as_json(found)
 
     return {one.name: shown(one) for one in COLUMNS}

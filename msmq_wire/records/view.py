@@ -21,6 +21,7 @@ from msmq_wire.engines.text.escaping import SCHEMA_VERSION
 from msmq_wire.engines.text.json_fields import queue_view
 from msmq_wire.errors import DecodeError
 from msmq_wire.records.record import Record
+from msmq_wire.records.seen_at import seen_at
 from msmq_wire.rpc.ndr import NdrStruct, NullPointee, String, Union, members
 from msmq_wire.rpc.ndr.pointers import Pointer
 from msmq_wire.rpc.types.queue_format import QueueFormat
@@ -159,6 +160,9 @@ def record_view(record: Record) -> Json:
     if record.grade is not None:
         row["grade"] = record.grade
         row["places"] = places_view(record)
+    points = seen_at(record)
+    if points:
+        row["seen_at"] = list(points)
     return row
 
 

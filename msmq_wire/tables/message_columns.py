@@ -25,6 +25,7 @@ from msmq_wire.records.column import PLACE as WHERE
 from msmq_wire.records.message import COLUMNS, MessageColumn, message_of
 from msmq_wire.records.record import UNKNOWN_PACKET, Record
 from msmq_wire.records.rpc_packets import TransferBuffer
+from msmq_wire.records.seen_at import point_names, sight_texts, sights_of
 from msmq_wire.tables.spark_types import (
     TIME,
     columns_of,
@@ -52,7 +53,7 @@ CALLS = ("rpc_bind", "rpc_call", "rpc_fault", "com_call")
 
 PLACE = record_fields(
     *("capture", "path", "frame_no", "id", "parent", "type", "frames", "time", "time_ns"),
-    *("src", "dst", "stream", "offset", "length"),
+    *("src", "dst", "stream", "offset", "length", "seen_at"),
 )
 """Where a record was found."""
 
@@ -100,6 +101,7 @@ _UNDECODED = {one.name for one in PLACE} - {"type"}
 # What columns are made of that are not called like it, in the tables of packets.
 _OF: Mapping[str, tuple[str, ...]] = {
     "path": ("frames",),
+    "seen_at": ("frames",),
     "frame_no": ("frames",),
     "time_ns": ("time",),
     "queue": ("user_header.destination_queue", "error"),
@@ -217,6 +219,10 @@ class Placing:
             found["type"] = types
         if "path" in names or "frame_no" in names:
             found["path"], found["frame_no"] = self._file_and_frame(made)
+        if "seen_at" in names and point_names(self._batch.capture):
+            frames = made.column("frames").to_pylist()
+            seen = [sight_texts(sights_of(self._batch.capture, one)) for one in frames]
+            found["seen_at"] = pa.array(seen, target.field("seen_at").type)
         if "time" in names:
             found["time"] = made.column("time").cast(TIME, safe=False)
         if "time_ns" in names:

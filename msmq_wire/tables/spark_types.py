@@ -20,7 +20,7 @@ import pyarrow as pa  # type: ignore[import-untyped]  # it has no stubs
 from msmq_wire.capture.tables import column_field
 from msmq_wire.engines.arrow_schema import narrowed
 from msmq_wire.engines.arrow_types import arrow_type
-from msmq_wire.records.column import RECORD_COLUMNS, Column, placed
+from msmq_wire.records.column import RECORD_COLUMNS, SEEN_AT, Column, placed
 from msmq_wire.wire.types.guid import GUID
 
 TIME = pa.timestamp("us", "UTC")
@@ -36,6 +36,7 @@ TABLE_COLUMNS: Mapping[str, Column] = {
             "frames", Column, doc="Frames that carry it; through all files of a capture.", optional=True
         ),
         Column("time_ns", "number", "The same in nanoseconds since 1970."),
+        SEEN_AT,
     )
 }  # fmt: skip
 """What there is of any record, as tables have it."""

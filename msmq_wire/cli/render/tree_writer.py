@@ -15,6 +15,7 @@ from msmq_wire.cli.render.screen import Screen
 from msmq_wire.cli.render.tree_layout import Layout, LayoutLine, LayoutRow, RowGroup
 from msmq_wire.cli.render.tree_lines import PacketLines
 from msmq_wire.engines.text.bounded_cache import BoundedCache
+from msmq_wire.records.joined_capture import LocatedFile
 from msmq_wire.records.record import Record
 from msmq_wire.records.signatures import signatures_are_asked
 from msmq_wire.records.tree.srmp_nodes import shortened
@@ -162,4 +163,5 @@ def _is_regular(record: Record) -> bool:
         and not record.event
         and record.missing is None
         and record.grade is None
+        and record.capture.__class__ is not LocatedFile
     )

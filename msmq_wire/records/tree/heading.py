@@ -10,6 +10,7 @@ import msgspec
 
 from msmq_wire.records.record import Record
 from msmq_wire.records.rpc_packets import RpcCall
+from msmq_wire.records.seen_at import seen_at, unseen_text
 from msmq_wire.records.srmp_packets import SrmpMessage
 from msmq_wire.records.summary import frames_text
 from msmq_wire.records.tree.srmp_nodes import shortened, status_words
@@ -38,6 +39,7 @@ def record_heading(record: Record, via: str) -> Heading:
     if record.missing is not None:
         words.append(f"{count_text(record.missing, 'byte')} missing")
     words.append(frames_text(record) or record.reason or "")
+    words.append(unseen_text(seen_at(record)))
     if record.grade is not None:
         words = [_lies(record), *words]
     if isinstance(record.packet, RpcCall):

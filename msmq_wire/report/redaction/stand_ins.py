@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from msmq_wire.records.joined_capture import JoinedCapture
+from msmq_wire.records.joined_capture import JoinedCapture, LocatedFile
 from msmq_wire.wire.types.guid import GUID, NULL_GUID
 from msmq_wire.wire.types.wchar_text import FixedWcharText, WcharText
 
@@ -60,10 +60,15 @@ class StandIns:
         if path in ("", "-"):
             return path
         if isinstance(path, JoinedCapture):
-            if path not in self._joined:
-                self._joined[path] = path.renamed([self.file(one) for one in path.files])
-            return self._joined[path]
+            return self._renamed(path)
+        if isinstance(path, LocatedFile):
+            return LocatedFile(self.file(str(path)), self._renamed(path.of), path.frames)
         return self._files.setdefault(path, f"file {len(self._files) + 1}")
+
+    def _renamed(self, capture: JoinedCapture) -> JoinedCapture:
+        if capture not in self._joined:
+            self._joined[capture] = capture.renamed([self.file(one) for one in capture.files])
+        return self._joined[capture]
 
     def endpoint(self, text: str) -> str:
         """For an address, with its port if it has one."""
