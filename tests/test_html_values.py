@@ -60,7 +60,7 @@ def test_markup_in_a_capture_is_text_in_a_notebook(value: Any) -> None:
     assert len(text) < 10_000
 
 
-_CAUSE = DigestLine(severity="high", confidence="certain", text=_SCRIPT, where=_SCRIPT * 10_000)
+_CAUSE = DigestLine(severity="high", confidence="certain", layer="host", text=_SCRIPT, where=_SCRIPT * 10_000)
 _STEPS = tuple(
     ExplainedStep(record=1, capture="", frame=None, time_ns=None, src=_SCRIPT, dst="", what="sent", detail="")
     for _ in range(1000)

@@ -108,12 +108,16 @@ _PARTIAL = mw.inspect(mw.encode(_MESSAGE)[:40])
         (_FINDING, "<Finding FRM-SIG (high, certain): The signature is wrong.>"),
         (Evidence(record=7, frames=(1, 2)), "Evidence(record=7, frames=(1, 2))"),
         (
-            DigestLine(severity="low", confidence="guess", text="It is slow."),
+            DigestLine(severity="low", confidence="guess", layer="host", text="It is slow."),
             "<DigestLine (low, guess) It is slow.>",
         ),
         (
             Digest(
-                lines=(DigestLine(severity="low", confidence="guess", text="It is slow.", question=3),),
+                lines=(
+                    DigestLine(
+                        severity="low", confidence="guess", layer="host", text="It is slow.", question=3
+                    ),
+                ),
                 more=2,
             ),
             "<Digest 3 causes: It is slow.>",
@@ -128,7 +132,11 @@ _PARTIAL = mw.inspect(mw.encode(_MESSAGE)[:40])
             mw.DiagnosisResult(
                 story=StoryFollower().finish(),
                 digest=Digest(
-                    lines=(DigestLine(severity="low", confidence="guess", text="It is slow.", question=3),)
+                    lines=(
+                        DigestLine(
+                            severity="low", confidence="guess", layer="host", text="It is slow.", question=3
+                        ),
+                    )
                 ),
             ),
             "<DiagnosisResult 1 cause: It is slow.>",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import get_args
 
 from docs.generators.schema_parts import COUNT, TEXT, Json, list_of, object_of
-from msmq_wire.detection import SEVERITIES, Confidence
+from msmq_wire.detection import SEVERITIES, Confidence, Layer
 from msmq_wire.detection.diagnosis import QUESTIONS
 from msmq_wire.detection.diagnosis.claims import Fact
 from msmq_wire.detection.diagnosis.digest import MOST_LINES
@@ -27,6 +27,7 @@ def _digest_object() -> Json:
         {
             "severity": {"description": "info for what the capture lacks."} | {"enum": list(SEVERITIES)},
             "confidence": {"enum": list(get_args(Confidence))},
+            "layer": {"description": "Where the cause is."} | {"enum": list(get_args(Layer))},
             "text": {"description": "What is wrong."} | TEXT,
             "who": {"description": "The hosts that it is about, the one that caused it first."}
             | list_of(TEXT),

@@ -64,8 +64,10 @@ class DiagnosisResult(msgspec.Struct, frozen=True):
     def _repr_html_(self) -> str:
         if self.digest is None or not self.digest.causes:
             return facts_html("Diagnosis", (("result", "" if self.digest is None else self.digest.nothing),))
-        rows = [(one.severity, one.confidence, one.text, one.where, one.action) for one in self.digest.lines]
-        return rows_html("What is wrong", ("severity", "how sure", "what", "where", "what to do"), rows)
+        names = ("severity", "how sure", "layer", "what", "where", "what to do")
+        lines = self.digest.lines
+        rows = [(one.severity, one.confidence, one.layer, one.text, one.where, one.action) for one in lines]
+        return rows_html("What is wrong", names, rows)
 
     def __str__(self) -> str:
         return "" if self.digest is None else "\n".join(map(escaped, self.digest.text_lines()))

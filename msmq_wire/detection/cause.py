@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from msmq_wire.detection.finding import Confidence, Connection, Severity
+from msmq_wire.detection.finding import Confidence, Connection, Layer, Severity
 from msmq_wire.sessions import Moment
 
 
@@ -23,7 +23,7 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
 
     ``message`` is the record id of an affected message. ``odd`` is true if nothing was lost; such causes come
     last among those of low severity. ``connections`` are affected; a packet on them that breaks a rule may
-    explain the cause. ``question`` is the number of the answer.
+    explain the cause. ``question`` is the number of the answer. ``layer`` is None for that of the first rule.
     """
 
     text: str
@@ -42,6 +42,7 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
     message: int | None = None
     connections: tuple[Connection, ...] = ()
     question: int = 0
+    layer: Layer | None = None
 
     @property
     def first(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Protocol
 
-from msmq_wire.detection.finding import Confidence, Evidence, Severity
+from msmq_wire.detection.finding import Confidence, Evidence, Layer, Severity
 from msmq_wire.detection.rule import Context, Detection
 from msmq_wire.sessions import Moment
 
@@ -27,10 +27,12 @@ class DiagnosedCause(Protocol):
     def who(self) -> tuple[str, ...]: ...
     @property
     def rules(self) -> tuple[str, ...]: ...
+    @property
+    def layer(self) -> Layer | None: ...
 
 
 def detect_cause(cause: DiagnosedCause, context: Context | None = None) -> Iterator[Detection]:
-    """Yield the cause as a detection, with the severity and the confidence of the cause.
+    """Yield the cause as a detection, with its severity, confidence and layer.
 
     The first host of ``who`` is the source of its evidence, the second one the destination.
     """
@@ -50,5 +52,6 @@ def detect_cause(cause: DiagnosedCause, context: Context | None = None) -> Itera
         evidence=evidence,
         severity=cause.severity,
         confidence=cause.confidence,
+        layer=cause.layer,
         answered=cause.rules,
     )

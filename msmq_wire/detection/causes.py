@@ -10,7 +10,7 @@ from collections.abc import Callable, Container, Hashable, Iterable, Iterator, S
 
 import msgspec
 
-from msmq_wire.detection.finding import SEVERITIES
+from msmq_wire.detection.finding import SEVERITIES, Layer
 from msmq_wire.detection.folding import MOST_KEPT, SCANNERS, FindingGroup
 from msmq_wire.detection.registry import RULES
 
@@ -33,6 +33,16 @@ def is_standing(group: FindingGroup) -> bool:
     """Whether a group is about the configuration of a host, not about a failure."""
     rule = RULES.get(group.lead.id)
     return rule is not None and rule.standing
+
+
+def layer_of(group: FindingGroup) -> Layer:
+    """Where the cause is. What hostile packets break says nothing of a queue manager: a host sent them."""
+    return "host" if group.attacker else group.lead.layer
+
+
+def layer_shown(group: FindingGroup) -> str:
+    """The layer in words where the group is a cause of a diagnosis; empty where a rule saw it in packets."""
+    return layer_of(group) if group.lead.answered else ""
 
 
 def _is_attack(lead: FindingGroup, group: FindingGroup) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from msmq_wire.detection.finding import SEVERITIES, Evidence, Finding
+from msmq_wire.detection.finding import LAYERS, SEVERITIES, Evidence, Finding
 from msmq_wire.records.column import Column, ColumnRow, placed
 from msmq_wire.records.display import Display
 from msmq_wire.records.joined_capture import located
@@ -54,6 +54,10 @@ FINDING_COLUMNS: tuple[Column, ...] = (
         display=Display("confidence", 150),
     ),
     Column(
+        "layer", "text", "Where the cause is: capture, network, host, queue manager or application.",
+        choices=LAYERS, optional=False, display=Display("layer", 160),
+    ),
+    Column(
         "rule", "text", "Id of the rule.", "id",
         pattern="^[A-Z]{2,3}(-[A-Z0-9]+)+$", optional=False, display=Display("rule", style="title"),
     ),
@@ -89,7 +93,7 @@ def sections_of(finding: Finding) -> tuple[str, ...]:
 def _with_evidence() -> Iterator[Column]:
     known = {one.name: one for one in FINDING_COLUMNS}
     yield replace(known["rule"], name="id")
-    yield from (known[name] for name in ("title", "severity", "confidence", "message"))
+    yield from (known[name] for name in ("title", "severity", "confidence", "layer", "message"))
     yield Column(
         "evidence", "objects", "Where it was seen.", lambda finding: map(located, finding.evidence),
         columns=EVIDENCE_COLUMNS, least=1, optional=False,

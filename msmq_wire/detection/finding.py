@@ -16,7 +16,13 @@ from msmq_wire.wire.private import ENDPOINT, FILE, Private
 Severity = Literal["info", "low", "medium", "high"]
 Confidence = Literal["published", "certain", "likely", "guess"]
 """``published``: matches a published condition; ``certain``: the bytes show it; otherwise an inference."""
+Layer = Literal["capture", "network", "host", "queue manager", "application"]
+"""Where a cause is. ``capture``: the recording itself; ``network``: what is between the hosts; ``host``: the
+operating system, clock, disk or load of a host, or what a host is; ``queue manager``: Message Queuing and its
+settings; ``application``: a program that sends or receives messages."""
 
+LAYERS: tuple[Layer, ...] = ("capture", "network", "host", "queue manager", "application")
+"""From the recording up to the programs."""
 SEVERITIES: tuple[Severity, ...] = ("info", "low", "medium", "high")
 """From the least to the most severe."""
 CONFIDENCES: tuple[Confidence, ...] = ("guess", "likely", "certain", "published")
@@ -57,7 +63,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
     ``message`` says what was observed. ``caveats`` say what is missing, or what may be a harmless
     explanation. ``evidence`` has at least one place. ``event`` is the Windows event that the receiver may
-    log.
+    log. ``layer`` says where the cause is.
 
     If another rule reports the cause, ``explained_by`` is its id and ``cause`` its first evidence. With
     ``first``, this finding says more and represents both. For a cause of a diagnosis, ``answered`` are the
@@ -78,6 +84,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     cause: Evidence | None = None
     first: bool = False
     answered: tuple[str, ...] = ()
+    layer: Layer = "queue manager"
 
     def __repr__(self) -> str:
         return line(self, f"{self.id} ({self.severity}, {self.confidence}):", shortened(self.message, 120))
@@ -92,6 +99,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
             f"{self.id}: {self.title}",
             (
                 ("severity", f"{self.severity} ({self.confidence})"),
+                ("layer", self.layer),
                 ("observed", self.message),
                 ("note", " ".join(self.caveats)),
                 ("from", None if place is None else place.src),

@@ -400,6 +400,7 @@ class Judge:
                 title=rule.title,
                 severity=one.severity or rule.severity,
                 confidence=one.confidence or rule.confidence,
+                layer=one.layer or rule.layer,
                 message=one.message,
                 evidence=self._sources.named(one.evidence),
                 caveats=one.caveats,

@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
-from msmq_wire.detection.finding import Confidence, Evidence, Severity
+from msmq_wire.detection.finding import Confidence, Evidence, Layer, Severity
 from msmq_wire.detection.guards import When
 from msmq_wire.detection.suricata_signature import SuricataSignature
 from msmq_wire.records.coverage import Need
@@ -57,9 +57,9 @@ class TimeComparison(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class Detection(msgspec.Struct, frozen=True, kw_only=True):
     """One result of a check.
 
-    ``severity``, ``confidence``, ``spec``, ``cves``, ``needs`` and ``prefers`` override those of the rule. A
-    ``timed`` detection waits until the clocks of the capture are known. ``tells`` are further paths that it
-    is about, besides those of its evidence.
+    ``severity``, ``confidence``, ``layer``, ``spec``, ``cves``, ``needs`` and ``prefers`` override those of
+    the rule. A ``timed`` detection waits until the clocks of the capture are known. ``tells`` are further
+    paths that it is about, besides those of its evidence.
 
     ``explained_by`` is the id of the rule that reports the cause, ``cause`` the evidence of that rule;
     ``first`` is true if this detection says more than the cause. For a cause of a diagnosis, ``answered`` are
@@ -70,6 +70,7 @@ class Detection(msgspec.Struct, frozen=True, kw_only=True):
     evidence: tuple[Evidence, ...]
     severity: Severity | None = None
     confidence: Confidence | None = None
+    layer: Layer | None = None
     caveats: tuple[str, ...] = ()
     spec: tuple[SpecRef, ...] | None = None
     cves: tuple[str, ...] | None = None
@@ -91,10 +92,10 @@ Check = Callable[[Any, Context], Iterable[Detection]]
 class Rule(msgspec.Struct, frozen=True, kw_only=True):
     """A rule of findings.
 
-    ``meaning`` says what a finding means, ``action`` what to do, ``harmless`` what else it may be. ``id``
-    never changes. ``spec`` are the sections behind the rule. ``cves`` are named only if a public description
-    names the field. ``event`` is the Windows event that the receiver may log: provider and id, as ``MSMQ
-    2027``.
+    ``meaning`` says what a finding means, ``action`` what to do, ``harmless`` what else it may be. ``layer``
+    says where the cause is. ``id`` never changes. ``spec`` are the sections behind the rule. ``cves`` are
+    named only if a public description names the field. ``event`` is the Windows event that the receiver may
+    log: provider and id, as ``MSMQ 2027``.
 
     A check over records takes records with one of ``types`` (empty: any) and, if there are ``codes``, with an
     anomaly or error of these codes. ``when`` limits the whole packets without a broken MUST: the check yields
@@ -124,6 +125,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     severity: Severity
     confidence: Confidence = "certain"
+    layer: Layer = "queue manager"
     spec: tuple[SpecRef, ...] = ()
     meaning: str
     action: str

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from msmq_wire.detection import RULES, SEVERITIES, Evidence, Finding
-from msmq_wire.detection.causes import causes
+from msmq_wire.detection.causes import causes, layer_shown
 from msmq_wire.detection.folding import FindingGroup, Fold
 from msmq_wire.detection.judge import beyond
 from msmq_wire.markup import Markup, badge, joined, scrolling, tag, visible
@@ -137,7 +137,9 @@ def _of_group(
         tag("code", lead.id),
         " ",
         tag("strong", lead.title),
-        tag("span", _repeated(group), class_="muted"),
+        tag(
+            "span", f" ({layer_shown(group)})" if layer_shown(group) else "", _repeated(group), class_="muted"
+        ),
         tag("span", f"; explains {count_text(explained, 'other finding')}", class_="muted")
         if explained
         else None,

@@ -71,7 +71,7 @@ def _line(line: DigestLine, answers: Sequence[Answer], links: PageLinks) -> Mark
         tag("p", tag("strong", "What to do: "), visible(line.action, _LONGEST)) if line.action else None,
         tag(
             "p",
-            f"Confidence: {_SURE[line.confidence]}.",
+            f"Layer: {line.layer}. Confidence: {_SURE[line.confidence]}.",
             f" {line.where[0].upper()}{visible(line.where[1:], _LONGEST)}." if line.where else None,
             " ",
             tag("span", shown, records, class_="links") if shown or records else None,

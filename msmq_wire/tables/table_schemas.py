@@ -154,7 +154,7 @@ def _findings() -> Any:
         name: table_field(columns[name], nullable=name not in ("rule", "severity"))
         for name in (
             *("rule", "severity", "confidence", "title", "message", "src", "dst", "evidence"),
-            *("caveats", "cves", "spec", "event", "group", "explained_by"),
+            *("caveats", "cves", "spec", "event", "group", "explained_by", "layer"),
         )
     }
     # In a list times are nanoseconds.

@@ -31,9 +31,9 @@ def test_causes_have_severity_count_times_frames_and_command() -> None:
 
 def test_the_text_is_that_of_the_command() -> None:
     title, first, second, looked_at = str(mw.diagnose(_ATTACK)).splitlines()
-    assert title == "What is wrong, most important first [severity, how sure]"
-    assert first.startswith(" 1. [high, as published] SRMP envelope longer than its packet")
-    assert second.startswith(" 2. [medium, certain] 2 messages, first 0f9a63c8…\\2004")
+    assert title == "What is wrong, most important first [severity, how sure, layer]"
+    assert first.startswith(" 1. [high, as published, host] SRMP envelope longer than its packet")
+    assert second.startswith(" 2. [medium, certain, queue manager] 2 messages, first 0f9a63c8…\\2004")
     assert looked_at == "    Looked at 21 messages and 3 sessions in 154 frames."
 
 
@@ -45,8 +45,10 @@ def test_the_text_of_a_cause_is_all_of_its_line() -> None:
 
 
 def test_the_text_of_a_cause_controls_no_screen() -> None:
-    cause = DigestLine(severity="low", confidence="guess", text="It is \x1b[2Jslow.", action="Wait.\u202e")
-    assert str(cause) == r"[low, a guess] It is \x1b[2Jslow. Wait.\u202e"
+    cause = DigestLine(
+        severity="low", confidence="guess", layer="host", text="It is \x1b[2Jslow.", action="Wait.\u202e"
+    )
+    assert str(cause) == r"[low, a guess, host] It is \x1b[2Jslow. Wait.\u202e"
 
 
 def test_a_capture_without_a_cause_says_so() -> None:

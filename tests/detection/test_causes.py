@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from msmq_wire.detection import SEVERITIES, Finding
-from msmq_wire.detection.causes import EDGES, causes
+from msmq_wire.detection.causes import EDGES, causes, layer_of, layer_shown
 from msmq_wire.detection.folding import FindingGroup, Fold
 from tests.detection.test_folding import finding
 
@@ -33,6 +33,17 @@ def test_all_that_comes_on_connections_of_an_attacker_is_the_attack() -> None:
     beside = finding("FRM-SIG", "medium", src=other, dst=_SERVER, frame=2)
     reply = finding("SES-ORDER", "medium", src=answer, dst=probe, frame=3)
     assert reported(attack, beside, reply) == [("LEN-ENV", ["SES-ORDER"]), ("FRM-SIG", [])]
+
+
+def test_what_an_attacker_sends_comes_from_a_host_and_what_a_peer_does_from_its_queue_manager() -> None:
+    attack = finding("LEN-ENV", "high", src="192.0.2.1:1025", dst=_SERVER)
+    peer = finding("SES-ORDER", "medium", src="192.0.2.2:1025", dst=_SERVER, frame=2)
+    found = caused([attack, peer])
+    assert {one.lead.id: layer_of(one) for one in found} == {"LEN-ENV": "host", "SES-ORDER": "queue manager"}
+    # Only a cause of a diagnosis says its layer in a list of findings.
+    assert [layer_shown(one) for one in found] == ["", ""]
+    told = msgspec.structs.replace(peer, answered=("SES-ORDER",), layer="network")
+    assert [layer_shown(one) for one in caused([told])] == ["network"]
 
 
 def test_a_server_that_breaks_its_own_rules_is_no_attacker() -> None:

@@ -38,6 +38,7 @@ def test_a_finding_shows_all_it_has() -> None:
         "title": "A title",
         "severity": "medium",
         "confidence": "likely",
+        "layer": "queue manager",
         "message": "something was seen",
         "evidence": [
             {

@@ -15,6 +15,7 @@ _MESSAGE = message_record(encode(build_message(r"DIRECT=OS:msg01\private$\orders
 _LINE = DigestLine(
     severity="high",
     confidence="likely",
+    layer="host",
     text="192.0.2.21 lies.",
     who=("192.0.2.21",),
     records=(7, 99),

@@ -141,6 +141,7 @@ def hostile_page() -> str:
                 DigestLine(
                     severity="high",
                     confidence="likely",
+                    layer="host",
                     text=text,
                     who=(text,),
                     records=(1, 2),

@@ -15,6 +15,7 @@ from rich.cells import cell_len
 from msmq_wire.cli.render.block import GAP, WHOLE_SECONDS, ends_text, folded, head
 from msmq_wire.cli.render.screen import Screen
 from msmq_wire.detection import SEVERITIES, Evidence, Severity
+from msmq_wire.detection.causes import layer_shown
 from msmq_wire.detection.folding import MOST_KEPT, FindingGroup
 from msmq_wire.records.capture_names import short_names
 from msmq_wire.records.joined_capture import files_of, first_file
@@ -95,7 +96,7 @@ class FindingTable:
         yield f"{self._ends(group):<{_ENDS_WIDTH}}{GAP}", ""
         yield f"{self._where(group)}{GAP}", "dim"
         yield self.screen.safe(group.lead.message), ""
-        for text in (self._count(group, self._time), *self._more(group)):
+        for text in (layer_shown(group), self._count(group, self._time), *self._more(group)):
             if text:
                 yield f" ({text})", "dim"
 
@@ -110,8 +111,8 @@ class FindingTable:
         yield from folded(self.screen, width, group.lead.message)
         for text in self._more(group):
             yield from folded(self.screen, width, text, "dim")
-        where = (self._count(group, self._second), self._where(group))
-        yield from folded(self.screen, width, ": ".join(part for part in where if part), "spec")
+        where = ": ".join(part for part in (self._count(group, self._second), self._where(group)) if part)
+        yield from folded(self.screen, width, "; ".join(filter(None, (layer_shown(group), where))), "spec")
 
     def _count(self, group: FindingGroup, shown: Callable[[int | None], str]) -> str:
         """How often, if more than once, and until when."""

@@ -110,6 +110,7 @@ def _result(finding: Finding, index: int, folder: str, explained: Sequence[Findi
         "properties": {
             "severity": finding.severity,
             "confidence": finding.confidence,
+            "layer": finding.layer,
             "caveats": list(finding.caveats),
             "tags": ["msmq", *finding.cves],
             "event": finding.event,

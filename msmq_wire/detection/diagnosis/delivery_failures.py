@@ -55,6 +55,8 @@ REMEDIES: dict[int, str] = {
     0xC004: "ask the application why it rejected it",
 }
 """What to do, by MESSAGE_CLASS_VALUES of negative acknowledgments."""
+_BY_APPLICATIONS = frozenset((0x8003, 0x8009, 0x800A, _UNREAD, 0xC004))
+"""Classes whose cause is a program that sends or reads: no queue manager can do what is to be done."""
 
 
 class _Key(msgspec.Struct, frozen=True):
@@ -327,6 +329,7 @@ def _cause(key: _Key, group: _FailedMessages) -> Cause:
         explains=("late",) if key.ending == "unanswered" else (),
         message=group.first.first.record,
         connections=tuple(group.connections) if key.ending == "unanswered" else (),
+        layer="application" if key.nack_class in _BY_APPLICATIONS else None,
     )
 
 

@@ -12,13 +12,13 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from msmq_wire.detection.cause import Cause
-from msmq_wire.detection.causes import causes, is_standing
+from msmq_wire.detection.causes import causes, is_standing, layer_of
 from msmq_wire.detection.diagnosis.answer import Answer
 from msmq_wire.detection.diagnosis.digest_lines import NOTHING, Digest, DigestLine
 from msmq_wire.detection.diagnosis.facts import Facts
 from msmq_wire.detection.diagnosis.naming import named
 from msmq_wire.detection.diagnosis.phrases import Phrases, count, listed
-from msmq_wire.detection.finding import CONFIDENCES, SEVERITIES, Confidence, Finding, Severity
+from msmq_wire.detection.finding import CONFIDENCES, SEVERITIES, Confidence, Finding, Layer, Severity
 from msmq_wire.detection.folding import MOST_KEPT, FindingGroup, Fold
 from msmq_wire.detection.registry import RULES
 from msmq_wire.records.record import Record
@@ -46,6 +46,7 @@ class _Draft(msgspec.Struct):
 
     severity: Severity
     confidence: Confidence
+    layer: Layer
     text: str
     who: tuple[str, ...]
     action: str
@@ -177,6 +178,7 @@ def _groups(answers: Iterable[Answer], candidates: Fold) -> list[FindingGroup]:
                 title=cause.text,
                 severity=cause.severity,
                 confidence=cause.confidence,
+                layer=cause.layer or RULES[cause.rules[0]].layer,
                 message=cause.text,
                 evidence=(),
                 answered=cause.rules,
@@ -223,6 +225,7 @@ def _capture_line(visibility: Visibility, words: Phrases) -> tuple[DigestLine, .
         DigestLine(
             severity="info",
             confidence="certain",
+            layer="capture",
             text=f"{text[:1].upper()}{text[1:]}. {unknown}.",
             action=whole,
             frames=tuple(one.frame for one in moments if one.frame is not None),
@@ -241,9 +244,9 @@ def _answers_without_cause(answers: Iterable[Answer]) -> Iterator[_Draft]:
             flagged = (one for one in answer.statements if one.attention == answer.attention)
             first = next(flagged, answer.statements[0])
             yield _Draft(
-                severity=answer.attention, confidence="guess", text=first.text.removesuffix("."), who=(),
-                action="", moments=[], count=1, at=answer.number, question=answer.number,
-                frames=dict.fromkeys(first.frames),
+                severity=answer.attention, confidence="guess", layer="queue manager",
+                text=first.text.removesuffix("."), who=(), action="", moments=[], count=1, at=answer.number,
+                question=answer.number, frames=dict.fromkeys(first.frames),
             )  # fmt: skip
 
 
@@ -293,6 +296,7 @@ def _of_answer(lead: FindingGroup, cause: Cause) -> _Draft:
     return _Draft(
         severity=lead.severity,
         confidence=lead.confidence,
+        layer=layer_of(lead),
         text=cause.text,
         who=cause.who,
         action=cause.action,
@@ -316,6 +320,7 @@ def _of_rule(lead: FindingGroup) -> _Draft:
     draft = _Draft(
         severity=lead.severity,
         confidence=lead.confidence,
+        layer=layer_of(lead),
         text=_titled(lead),
         who=who,
         action=_action(lead),
@@ -408,6 +413,7 @@ def _line(draft: _Draft, words: Phrases) -> DigestLine:
     return DigestLine(
         severity=draft.severity,
         confidence=draft.confidence,
+        layer=draft.layer,
         text=draft.said,
         who=draft.who[:MOST_KEPT],
         frames=tuple(sorted({*frames, *draft.frames}))[:_MOST_FRAMES],

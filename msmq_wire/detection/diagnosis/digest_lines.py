@@ -10,12 +10,12 @@ from datetime import datetime
 
 import msgspec
 
-from msmq_wire.detection.finding import Confidence, Severity
+from msmq_wire.detection.finding import Confidence, Layer, Severity
 from msmq_wire.invisible import escaped
 from msmq_wire.records.view import date_time
 from msmq_wire.representation import line, shortened
 
-TITLE, ORDER = "What is wrong", ", most important first [severity, how sure]"
+TITLE, ORDER = "What is wrong", ", most important first [severity, how sure, layer]"
 _SURE: dict[Confidence, str] = {
     "published": "as published",
     "certain": "certain",
@@ -27,7 +27,7 @@ NOTHING = "nothing of MSMQ"
 
 
 class DigestLine(msgspec.Struct, frozen=True, kw_only=True):
-    """One cause: what is wrong, at which hosts, how sure it is, the evidence, and what to do.
+    """One cause: what is wrong, in which layer, at which hosts, how sure it is, the evidence, what to do.
 
     ``str`` gives all of it in a line, as the command ``diagnose`` does.
 
@@ -44,6 +44,7 @@ class DigestLine(msgspec.Struct, frozen=True, kw_only=True):
 
     severity: Severity
     confidence: Confidence
+    layer: Layer
     text: str
     who: tuple[str, ...] = ()
     frames: tuple[int, ...] = ()
@@ -69,6 +70,7 @@ class DigestLine(msgspec.Struct, frozen=True, kw_only=True):
 
         facts = (
             ("how sure", self.confidence),
+            ("layer", self.layer),
             ("where", self.where),
             ("what to do", self.action),
             ("times", self.count),
@@ -89,8 +91,8 @@ class DigestLine(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def mark(self) -> str:
-        """The severity, and how sure it is."""
-        return f"[{self.severity}, {_SURE[self.confidence]}]"
+        """The severity, how sure it is, and the layer."""
+        return f"[{self.severity}, {_SURE[self.confidence]}, {self.layer}]"
 
     @property
     def details(self) -> str:

@@ -7,14 +7,15 @@ reset can mean.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from typing import NamedTuple
 
 import msgspec
 
 from msmq_wire.detection.cause import Cause
 from msmq_wire.detection.diagnosis.answer import AnswerBuilder
 from msmq_wire.detection.diagnosis.phrases import count, host, listed, span
-from msmq_wire.detection.finding import Confidence, Connection, Severity, connection_of
+from msmq_wire.detection.diagnosis.port_sweeps import port_sweeps
+from msmq_wire.detection.finding import Confidence, Connection, Layer, Severity, connection_of
 from msmq_wire.detection.folding import Fold
 from msmq_wire.detection.session_places import accepted, asked_again, one_sided
 from msmq_wire.records.coverage import Need
@@ -30,49 +31,70 @@ _LEAST_FAILED_SERVERS = 3
 """If one client fails with so many servers, the cause is about the client."""
 _OPENING_TIMEOUT = 60 * SECOND
 """A connection that is not a session after this time is closed, [MS-MQQB] 3.1.2.1."""
-_WORDS = {
-    "reset": "a reset answered the SYN",
-    "icmp": "ICMP answered the SYN",
-    "silence": "no answer came to the SYN",
-    "tcp_only": "TCP was accepted, but no EstablishConnection was sent",
-    "establishing": "no answer came to EstablishConnection",
-    "refused": "the queue manager refused the session (CS is set)",
-    "parameters": "ConnectionParameters were not exchanged",
-}
-_ACTIONS = {
-    "reset": "check whether Message Queuing runs on {server}, and the firewalls in front of it",
-    "icmp": "check the firewall in front of {server}, and whether Message Queuing runs there",
-    "silence": "check whether {server} is up, and whether a firewall drops TCP 1801",
-    "tcp_only": "find out what {client} is",
-    "establishing": "look at the queue manager of {server}: its port is open, and it says nothing",
-    "refused": "compare the ServerGuid that {client} asked for; look at the limit on sessions of {server}",
-    "parameters": "look at the queue managers of both hosts",
-}
 
+
+class _Failure(NamedTuple):
+    """How a connection fails: in words, what to do, where the cause is, and what a capture must hold.
+
+    ``shown`` says that a packet shows it; otherwise an answer is missing.
+    """
+
+    words: str
+    action: str
+    layer: Layer
+    needs: tuple[Need, ...] = ()
+    shown: bool = False
+
+
+_ANSWER_NEEDS: tuple[Need, ...] = ("both_sides", "whole", "counted")
 _RETRANSMITTED_SYN_NEEDS: tuple[Need, ...] = ("whole", "counted", "in_time")
 """What a capture must hold to show a silence when the SYN was retransmitted."""
-_FAILURE_NEEDS: dict[str, tuple[Need, ...]] = {
-    "reset": (),
-    "icmp": (),
-    "refused": (),
-    "silence": ("two_way", *_RETRANSMITTED_SYN_NEEDS),
-    "tcp_only": ("both_sides", "whole", "end", "counted"),
-    "establishing": ("both_sides", "whole", "counted"),
-    "parameters": ("both_sides", "whole", "counted"),
+_FAILURES: dict[str, _Failure] = {
+    "reset": _Failure(
+        "a reset answered the SYN",
+        "check whether Message Queuing runs on {server}, and the firewalls in front of it",
+        "host",
+        shown=True,
+    ),
+    "icmp": _Failure(
+        "ICMP answered the SYN",
+        "check the firewall in front of {server}, and whether Message Queuing runs there",
+        "network",
+        shown=True,
+    ),
+    "silence": _Failure(
+        "no answer came to the SYN",
+        "check whether {server} is up, and whether a firewall drops TCP 1801",
+        "network",
+        ("two_way", *_RETRANSMITTED_SYN_NEEDS),
+    ),
+    "tcp_only": _Failure(
+        "TCP was accepted, but no EstablishConnection was sent",
+        "find out what {client} is",
+        "host",
+        ("both_sides", "whole", "end", "counted"),
+    ),
+    "establishing": _Failure(
+        "no answer came to EstablishConnection",
+        "look at the queue manager of {server}: its port is open, and it says nothing",
+        "queue manager",
+        _ANSWER_NEEDS,
+    ),
+    "refused": _Failure(
+        "the queue manager refused the session (CS is set)",
+        "compare the ServerGuid that {client} asked for; look at the limit on sessions of {server}",
+        "queue manager",
+        shown=True,
+    ),
+    "parameters": _Failure(
+        "ConnectionParameters were not exchanged",
+        "look at the queue managers of both hosts",
+        "queue manager",
+        _ANSWER_NEEDS,
+    ),
 }
-"""What a capture must hold to show each kind of failure."""
-
-_SHOWN_BY_PACKETS = frozenset(("reset", "icmp", "refused"))
-"""Failures that a packet shows. In all others an answer is missing."""
 _BEFORE_SESSION = ("tcp_only", "establishing", "parameters")
 """Failures before the session is open, when no message can be sent."""
-
-_LEAST_HOSTS_OF_SWEEP = 10
-"""A sweep tries at least so many hosts without a session."""
-_MOST_SWEEPS = 4096
-_MOST_HOSTS = 65_536
-_MOST_MOMENTS_OF_SWEEP = 64
-_MOST_NAMED = 5
 
 
 def failure(session: Session) -> str | None:
@@ -133,7 +155,7 @@ def add_failed_connections(story: Story, candidates: Fold, builder: AnswerBuilde
         if candidates.hostile(session.client, session.server) or _is_still_opening(session, story):
             continue
         needs = (
-            _RETRANSMITTED_SYN_NEEDS if kind == "silence" and asked_again(session) else _FAILURE_NEEDS[kind]
+            _RETRANSMITTED_SYN_NEEDS if kind == "silence" and asked_again(session) else _FAILURES[kind].needs
         )
         if not builder.was_captured(needs, session.client, session.server, session.last):
             continue
@@ -258,14 +280,14 @@ def _server_cause(server: str, failures: _ServerFailures, opened: int, *, over: 
         what += f" in {count(total, 'connection')}"
     # A server that accepts the last connection is up.
     severity: Severity = "low" if over or failures.last == "tcp_only" else "medium"
-    first = next((kind for kind in failures.kinds if kind != "tcp_only"), "tcp_only")
+    first = _main_failure(failures.kinds)
     return Cause(
         text=f"{what}: {listed(_reasons(failures.kinds, failures.unanswered_syns))}",
         severity=severity,
         confidence=_confidence(failures.kinds),
         moments=tuple(failures.moments),
         who=(*list(failures.clients)[:_MOST_CLIENTS], host(server)),
-        action=_ACTIONS[first].format(server=host(server), client=next(iter(failures.clients))),
+        action=first.action.format(server=host(server), client=next(iter(failures.clients))),
         count=total,
         rules=("SES-REFUSED", "SES-CONNECT"),
         kind="unopened",
@@ -273,16 +295,24 @@ def _server_cause(server: str, failures: _ServerFailures, opened: int, *, over: 
         explains=("unanswered",) if severity == "medium" else (),
         brief=what,
         connections=tuple(failures.connections),
+        layer=first.layer,
     )
 
 
+def _main_failure(kinds: Counter[str]) -> _Failure:
+    """The failure that says what to do: a client that sends nothing tells least."""
+    return _FAILURES[next((kind for kind in kinds if kind != "tcp_only"), "tcp_only")]
+
+
 def _confidence(kinds: Counter[str]) -> Confidence:
-    return "certain" if kinds.keys() <= _SHOWN_BY_PACKETS else "likely"
+    return "certain" if all(_FAILURES[kind].shown for kind in kinds) else "likely"
 
 
 def _reasons(kinds: Counter[str], syns: int) -> list[str]:
     """Why connections failed, in words; ``syns`` counts unanswered SYNs."""
-    words = _WORDS if syns < 2 else {**_WORDS, "silence": f"no answer came to {syns:,} SYNs"}
+    words = {kind: _FAILURES[kind].words for kind in kinds}
+    if "silence" in kinds and syns > 1:
+        words["silence"] = f"no answer came to {syns:,} SYNs"
     if len(kinds) == 1:
         return [words[kind] for kind in kinds]
     return [
@@ -317,73 +347,5 @@ def _client_cause(client: str, by_server: dict[str, _ServerFailures]) -> Cause:
         connections=tuple(one for failures in by_server.values() for one in failures.connections)[
             :_MOST_MOMENTS
         ],
-    )
-
-
-class _Sweep(msgspec.Struct):
-    """The hosts that one client tried, how each answered, and when."""
-
-    hosts: dict[str, str] = {}
-    moments: list[Moment] = []
-    first: int | None = None
-    last: int | None = None
-
-    def add(self, server: str, how: str, moment: Moment) -> None:
-        self.hosts[server] = how
-        if len(self.moments) < _MOST_MOMENTS_OF_SWEEP:
-            self.moments.append(moment)
-        if moment.time is not None:
-            self.first = moment.time if self.first is None else self.first
-            self.last = moment.time
-
-
-def port_sweeps(
-    story: Story, failure: Callable[[Session], str | None], builder: AnswerBuilder
-) -> frozenset[str]:
-    """Add a cause for each client that opens no session with many hosts; return these clients.
-
-    A scan does this, and so does a host that is cut off. The cause counts the hosts by their answers.
-    """
-    sweeps: dict[str, _Sweep] = {}
-    kinds = [failure(session) for session in story.sessions]
-    # These pairs of hosts have a session, or may have one.
-    others = {
-        (host(session.client), host(session.server))
-        for session, kind in zip(story.sessions, kinds, strict=True)
-        if kind is None
-    }
-    for session, kind in zip(story.sessions, kinds, strict=True):
-        client, server = host(session.client), host(session.server)
-        if kind is None or (client, server) in others:
-            continue
-        if client not in sweeps and len(sweeps) >= _MOST_SWEEPS:
-            continue
-        how = "was silent" if kind == "silence" else "refused" if kind.startswith("refused") else "answered"
-        sweep = sweeps.setdefault(client, _Sweep())
-        if server in sweep.hosts or len(sweep.hosts) < _MOST_HOSTS // max(len(sweeps), 16):
-            sweep.add(server, how, session.first)
-    found = {client: sweep for client, sweep in sweeps.items() if len(sweep.hosts) >= _LEAST_HOSTS_OF_SWEEP}
-    for client, sweep in found.items():
-        builder.add_cause(_sweep_cause(client, sweep))
-    return frozenset(found)
-
-
-def _sweep_cause(client: str, sweep: _Sweep) -> Cause:
-    time = "" if sweep.first is None or sweep.last is None else f" in {span(sweep.last - sweep.first)}"
-    answered = [name for name, how in sweep.hosts.items() if how == "answered"]
-    reported = []
-    for how, number in Counter(sweep.hosts.values()).items():
-        text = f"{number:,} {how if number == 1 else how.replace('was', 'were')}"
-        named = f" ({listed(answered[:_MOST_NAMED], number)})" if how == "answered" else ""
-        reported.append(text + named)
-    return Cause(
-        text=f"{client} tried port 1801 of {count(len(sweep.hosts), 'host')}{time} and opened no "
-        f"session with them: {listed(reported)}; a scan does this, and a host that is cut off",
-        severity="medium",
-        confidence="likely",
-        moments=tuple(sweep.moments),
-        who=(client, *answered[:_MOST_NAMED]),
-        action=f"find out what {client} is",
-        count=len(sweep.hosts),
-        rules=("SES-CONNECT", "SES-REFUSED"),
+        layer=_main_failure(kinds).layer,
     )

@@ -68,6 +68,7 @@ RULE = Rule(
     title="A .NET BinaryFormatter stream in a body",
     severity="low",
     confidence="likely",
+    layer="application",
     spec=(SpecRef("MS-NRBF", "2.6.1"),),
     meaning="A program that reads such a stream creates the objects that the stream names. If the program "
     "does not limit their types, a sender can run code in it. The severity is higher if the sender is in "

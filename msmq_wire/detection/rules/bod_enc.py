@@ -70,6 +70,7 @@ RULE = Rule(
     title="A body that looks encrypted",
     severity="info",
     confidence="guess",
+    layer="application",
     spec=(SpecRef("MS-MQMQ", "2.2.20.6"),),
     meaning="The bytes of the body look random, as encrypted data does. MSMQ did not encrypt them: its flag "
     "EB is 0.",

@@ -64,6 +64,7 @@ RULE = Rule(
     title="A program, script or archive in a body",
     severity="medium",
     confidence="likely",
+    layer="application",
     spec=(SpecRef("MS-MQMQ", "2.2.19.3"),),
     meaning="The body begins like a file that can be run or unpacked.",
     action="Save the body and examine it like any other file that came over the network.",

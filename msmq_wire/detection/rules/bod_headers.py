@@ -34,6 +34,7 @@ RULE = Rule(
     title="Headers of a messaging library that cannot be read",
     severity="low",
     confidence="likely",
+    layer="application",
     spec=(SpecRef("MS-MQMQ", "2.2.19.3"),),
     meaning="NServiceBus, Rebus and MassTransit put headers next to a body or around it. A receiver that "
     "cannot read them does not know what the message is. It moves the message to an error queue, or reads "

@@ -42,6 +42,7 @@ RULE = Rule(
     title="A change notification without proof of its sender",
     severity="medium",
     confidence="likely",
+    layer="application",
     spec=(SpecRef("MS-MQCN", "3.2.5.1"),),
     meaning="The body tells a queue manager to create, change or delete its queues, as a directory server "
     "does. A receiver must ignore it unless it has the identifier of a queue manager and a signature. A "

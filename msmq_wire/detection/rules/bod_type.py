@@ -70,6 +70,7 @@ RULE = Rule(
     title="A body that is not text, though its type says so",
     severity="low",
     confidence="likely",
+    layer="application",
     spec=(SpecRef("MS-MQMQ", "2.2.12"),),
     meaning="A program that trusts the type shows rubbish or stops. A filter that trusts the type finds no "
     "text to check.",

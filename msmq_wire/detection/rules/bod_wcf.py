@@ -42,6 +42,7 @@ RULE = Rule(
     title="WCF message framing in a body",
     severity="info",
     confidence="likely",
+    layer="application",
     spec=(SpecRef("MC-NMF", "2.2.3"),),
     meaning="The body holds SOAP envelopes, as WCF clients with netMsmqBinding send them.",
     action="Nothing to do. It shows which kind of application to look for.",

@@ -36,6 +36,7 @@ RULE = Rule(
     id="CNT-ALG",
     title="An algorithm that the specification does not allow",
     severity="low",
+    layer="application",
     spec=(SpecRef("MS-MQMQ", "2.2.19.3"),),
     meaning="The hash, cipher or privacy level of a signed or encrypted message is not in the "
     "specification, or the cipher does not belong to the privacy level. A receiver cannot verify or decrypt "

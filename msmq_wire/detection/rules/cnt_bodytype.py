@@ -26,6 +26,7 @@ RULE = Rule(
     id="CNT-BODYTYPE",
     title="A body type that the specification does not list",
     severity="info",
+    layer="application",
     spec=(SpecRef("MS-MQMQ", "2.2.12"),),
     meaning="BodyType tells the application how to read the body. No specification and no article lists "
     "this value.",

@@ -30,6 +30,7 @@ RULE = Rule(
     id="CNT-CERT",
     title="A certificate that cannot be read",
     severity="low",
+    layer="application",
     spec=(SpecRef("MS-MQMQ", "2.2.20.6"),),
     meaning="The certificate that comes with a signature says whose key signed the message. This one is no "
     "certificate: nobody can verify the signature, and a receiver refuses the message.",

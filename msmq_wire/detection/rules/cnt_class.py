@@ -23,6 +23,7 @@ RULE = Rule(
     id="CNT-CLASS",
     title="A message class that is not defined",
     severity="low",
+    layer="application",
     spec=(SpecRef("MS-MQMQ", "2.2.18.1.6"),),
     meaning="A message class is one of the published values, or a custom one made of the bits of 0xE1FF.",
     action="Ask what the receiving application does with the class; find out what the sender is.",

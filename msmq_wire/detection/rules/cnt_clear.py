@@ -63,6 +63,7 @@ RULE = Rule(
     title="A body in clear text",
     severity="info",
     confidence="likely",
+    layer="application",
     spec=(SpecRef("MS-MQMQ", "2.2.20.6"),),
     meaning="The body is readable text, and EB is 0 (not encrypted). Anybody who sees the traffic can read "
     "it.",

@@ -41,6 +41,7 @@ RULE = Rule(
     title="A certificate that is not valid",
     severity="low",
     confidence="likely",
+    layer="application",
     spec=(SpecRef("MS-MQMQ", "2.2.20.6"),),
     meaning="SentTime is outside the period in which the certificate of the signer is valid. By the "
     "specification receivers compare a certificate with the directory, and do not look at its dates.",

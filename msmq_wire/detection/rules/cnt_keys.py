@@ -34,6 +34,7 @@ RULE = Rule(
     id="CNT-KEYS",
     title="One session key from several senders",
     severity="medium",
+    layer="application",
     spec=(SpecRef("MS-MQQB", "3.1.7.1.5"), SpecRef("MS-MQQB", "3.1.5.8.3")),
     meaning="A queue manager chooses its session key at random, and encrypts it with random padding, so two "
     "queue managers never send the same bytes. Somebody copied the key out of a message, or the name of the "

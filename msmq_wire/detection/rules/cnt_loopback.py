@@ -63,6 +63,7 @@ RULE = Rule(
     id="CNT-LOOPBACK",
     title="A queue named by the loopback address",
     severity="low",
+    layer="application",
     spec=(SpecRef("MS-MQMQ", "2.1.2"),),
     meaning="A direct name says on which host a queue is. This one says 127.0.0.0/8, ::1 or localhost. At "
     "the host that receives it, this means the receiving host itself. An application that names a queue on "

@@ -48,6 +48,7 @@ RULE = Rule(
     title="A signature without certificate, or a certificate without signature",
     severity="low",
     confidence="likely",
+    layer="application",
     spec=(SpecRef("MS-MQMQ", "2.2.20.6"), SpecRef("MS-MQQB", "3.1.5.8.3")),
     meaning="A receiver verifies a signature with the certificate in the same message, and decrypts a body "
     "with the key in the same message. One without the other does not prove who sent the message, and a "

@@ -27,6 +27,7 @@ RULE = Rule(
     id="CNT-TRUST",
     title="A certificate that is not trusted",
     severity="low",
+    layer="application",
     spec=(SpecRef("MS-MQQB", "3.1.5.8.3"), SpecRef("MS-MQMQ", "2.2.20.6")),
     meaning="The certificate that came with the signature is not among those given with --trust, and none "
     "of those issued it. Anybody could have made it.",

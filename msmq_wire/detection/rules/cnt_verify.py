@@ -28,6 +28,7 @@ RULE = Rule(
     title="A signature that does not match its message",
     severity="medium",
     confidence="guess",
+    layer="application",
     spec=(SpecRef("MS-MQQB", "3.1.5.8.3"), SpecRef("MS-MQMQ", "2.5")),
     meaning="The key of the certificate in the message did not sign this message as it was captured. A "
     "signed field was changed on the way, or the signature or certificate belongs to another message. A "

@@ -54,6 +54,7 @@ RULE = Rule(
     id="CNT-WEAK",
     title="A weak algorithm in use",
     severity="low",
+    layer="application",
     spec=(SpecRef("MS-MQMQ", "2.2.19.3"),),
     meaning="The message is signed with MD2, MD4 or MD5, or encrypted with RC2, RC4 or a key of 40 bits. "
     "None of these stops a determined attacker.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from msmq_wire.detection.cause_detection import detect_cause
-from msmq_wire.detection.finding import Confidence, Severity
+from msmq_wire.detection.finding import Confidence, Layer, Severity
 from msmq_wire.detection.rule import Rule
 from msmq_wire.spec import sections
 
@@ -18,12 +18,14 @@ def _rule(
     meaning: str,
     action: str,
     harmless: str,
+    layer: Layer = "queue manager",
 ) -> Rule:
     return Rule(
         id=id_,
         title=title,
         severity=severity,
         confidence=confidence,
+        layer=layer,
         spec=sections(spec),
         meaning=meaning,
         action=action,
@@ -58,6 +60,7 @@ RULES = (
         action="Find out what delayed them, or why nobody read the queue. Compare the clocks of both "
         "hosts. Give the messages more time.",
         harmless="A sender that lets old messages expire on purpose and asks for no report.",
+        layer="application",
     ),
     _rule(
         "MSG-UNACKED",
@@ -97,6 +100,7 @@ RULES = (
         "them was captured.",
         action="Check whether the application that reads the queue runs, and whether it keeps up.",
         harmless="An application that reads the queue later, after the end of the capture.",
+        layer="application",
     ),
     _rule(
         "TXN-AGAIN",
@@ -136,6 +140,7 @@ RULES = (
         "network in this way.",
         action="Find out who runs the receiver, and what is sent there.",
         harmless="A partner or a cloud service whose messages the application encrypts or compresses.",
+        layer="host",
     ),
     _rule(
         "RPC-RARE",
@@ -147,6 +152,7 @@ RULES = (
         "them, or took them. The usual reader never gets a message that was taken.",
         action="Find out who uses the client, and whether it may read the queue.",
         harmless="An administrator who looks for a message, or a second reader that just started.",
+        layer="application",
     ),
     _rule(
         "RPC-FAILED",

@@ -29,6 +29,7 @@ RULE = Rule(
     id="FLG-ACK-NOAQ",
     title="Acknowledgments requested without an administration queue",
     severity="info",
+    layer="application",
     spec=(SpecRef("MS-MQMQ", "2.2.19.2"),),
     meaning="The message asks for administration acknowledgments, but names no queue for them, so none will "
     "be sent.",

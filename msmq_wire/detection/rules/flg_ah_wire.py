@@ -28,6 +28,7 @@ RULE = Rule(
     id="FLG-AH-WIRE",
     title="SRMP headers in a packet over TCP",
     severity="high",
+    layer="host",
     spec=(SpecRef("MS-MQMQ", "2.2.19.2"),),
     meaning="The flag AH announces headers that only stored messages have. A packet that is sent must not "
     "have it. A receiver that reads these headers takes their lengths from the network.",

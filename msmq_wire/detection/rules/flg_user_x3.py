@@ -29,6 +29,7 @@ RULE = Rule(
     id="FLG-USER-X3",
     title="Reserved bit 26 or 27 of UserHeader.Flags is set",
     severity="high",
+    layer="host",
     spec=(SpecRef("MS-MQMQ", "2.2.19.2"),),
     meaning="These bits are reserved: receivers must ignore them. Two published hostile packets set bit 26 "
     "and add bytes after the last header. Queue managers seem to read one more header there.",

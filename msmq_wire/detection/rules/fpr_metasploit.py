@@ -54,6 +54,7 @@ RULE = Rule(
     title="A packet like the MSMQ check of Metasploit",
     severity="high",
     confidence="likely",
+    layer="host",
     spec=(SpecRef("MS-MQMQ", "2.2.19.2"), SpecRef("MS-MQRR", "2.2.5.1.2")),
     meaning="A public module of Metasploit sends two messages like this one, without a session, and tells "
     "from the answers whether the host has the fixes of April 2023. AH is set: no queue manager sets it in "

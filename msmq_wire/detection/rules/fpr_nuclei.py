@@ -44,6 +44,7 @@ RULE = Rule(
     title="A request like the nuclei template for MSMQ",
     severity="medium",
     confidence="likely",
+    layer="host",
     spec=(SpecRef("MS-MQQB", "4.1.3"),),
     meaning="A public template for the scanner nuclei sends this request, and nothing else, to learn "
     "whether MSMQ is there. An answer tells the scanner that it is.",

@@ -79,6 +79,7 @@ RULE = Rule(
     title="A packet with values of the example in the specification",
     severity="high",
     confidence="likely",
+    layer="host",
     spec=(SpecRef("MS-MQQB", "4.1.3"), SpecRef("MS-MQQB", "4.1.7")),
     meaning="These values come from the frames that the specification prints, and belong to no host in use. "
     "Templates of scanners, proofs of concept and fuzzers were made by copying those frames.",

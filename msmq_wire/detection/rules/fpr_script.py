@@ -52,6 +52,7 @@ RULE = Rule(
     title="A packet like that of a small detection script",
     severity="medium",
     confidence="likely",
+    layer="host",
     spec=(SpecRef("MS-MQMQ", "2.2.19.1"), SpecRef("MS-MQMQ", "2.2.19.3")),
     meaning="A small public script sends one prepared message to a port to see whether MSMQ accepts it. Its "
     "PacketSize is one byte too large.",

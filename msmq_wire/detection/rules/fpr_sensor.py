@@ -69,6 +69,7 @@ RULE = Rule(
     title="A packet like a hostile sample caught by a sensor",
     severity="high",
     confidence="likely",
+    layer="host",
     spec=(SpecRef("MS-MQMQ", "2.2.19.2"),),
     meaning="A hostile packet that a sensor on port 1801 received was published, with its fields "
     "overwritten with letters. Its layout is unusual: bit 26 is set, AQ is 2 with RQ 6, and PacketSize is "

@@ -47,6 +47,7 @@ RULE = Rule(
     title="A request like the MSMQ module of zgrab2",
     severity="medium",
     confidence="likely",
+    layer="host",
     spec=(SpecRef("MS-MQQB", "2.2.3.1"),),
     meaning="The scanner zgrab2 sends a request with zeros for GUIDs and TimeStamp, and with the two bytes "
     "of OperatingSystem swapped. Services that map the Internet use it.",

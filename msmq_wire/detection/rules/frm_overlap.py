@@ -28,6 +28,7 @@ RULE = Rule(
     id="FRM-OVERLAP",
     title="A part reaches past the end of its packet",
     severity="high",
+    layer="host",
     spec=(SpecRef("MS-MQMQ", "2.2.19"), SpecRef("MS-MQMQ", "2.2.20")),
     meaning="A length or a flag announces more bytes than PacketSize leaves. A receiver that does not "
     "compare the two reads memory outside the packet.",

@@ -33,6 +33,7 @@ RULE = Rule(
     id="FRM-WRAP32",
     title="Lengths that wrap around in 32 bits",
     severity="high",
+    layer="host",
     spec=(SpecRef("MS-MQMQ", "2.2.19"), SpecRef("MS-MQRR", "2.2.5.1.2")),
     meaning="The end of a part is the sum of lengths in the packet. Here the sum is 2^32 or more. A "
     "receiver that adds in 32 bits gets a smaller number, which may lie inside the packet and seem valid.",

@@ -37,6 +37,7 @@ RULE = Rule(
     id="LEN-CMP",
     title="Sizes in CompoundMessageHeader contradict the packet",
     severity="high",
+    layer="host",
     spec=(SpecRef("MS-MQRR", "2.2.5.1.2.2"),),
     meaning="HTTPBodySize is the length of the HTTP message in a packet. MsgBodyOffset and MsgBodySize say "
     "where the body lies in it. If they point outside, a reader takes other bytes for the body.",

@@ -35,6 +35,7 @@ RULE = Rule(
     title="SRMP envelope longer than its packet",
     severity="high",
     confidence="published",
+    layer="host",
     spec=(SpecRef("MS-MQRR", "2.2.5.1.2.1"),),
     meaning="DataLength counts characters of two bytes. Doubled in 32 bits, a value of 0x80000000 or more "
     "overflows, and the receiver looks for the next header in the wrong place. A smaller value that reaches "

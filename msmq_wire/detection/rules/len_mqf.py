@@ -47,6 +47,7 @@ RULE = Rule(
     id="LEN-MQF",
     title="The lists of queues in MultiQueueFormatHeader are malformed",
     severity="high",
+    layer="host",
     spec=(SpecRef("MS-MQMQ", "2.2.20.1"), SpecRef("MS-MQMQ", "2.2.20.2")),
     meaning="Each list of queues gives its size, its kind (HeaderID) and its number of queues. Numbers that "
     "reach past the list or the packet make a careless receiver read names from elsewhere.",

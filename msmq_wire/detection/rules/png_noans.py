@@ -44,6 +44,7 @@ RULE = Rule(
     id="PNG-NOANS",
     title="A ping without an answer",
     severity="info",
+    layer="host",
     spec=(SpecRef("MS-MQQB", "2.2.7"), SpecRef("MS-MQQB", "3.1.5.2.2")),
     meaning="The sender waits for the answer before it connects. If no answer comes, the connection is late, "
     "or does not come.",

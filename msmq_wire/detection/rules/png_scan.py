@@ -60,6 +60,7 @@ RULE = Rule(
     title="One host pings many hosts",
     severity="medium",
     confidence="likely",
+    layer="host",
     spec=(SpecRef("MS-MQQB", "2.1.2"), SpecRef("MS-MQQB", "3.1.5.2.2")),
     meaning="A queue manager pings a host that it is about to connect to. A host that pings many others "
     "within a minute, and connects to few or none of them, finds out where Message Queuing runs.",

@@ -29,6 +29,7 @@ RULE = Rule(
     id="RPC-ABORTS",
     title="A message that failed again and again",
     severity="low",
+    layer="application",
     spec=(SpecRef("MS-MQRR", "2.2.5.3"),),
     meaning="AbortCounter counts the failed attempts in a row to read or move the message. MoveCounter "
     "counts its moves between subqueues: libraries move a message to try it again later. A message that no "

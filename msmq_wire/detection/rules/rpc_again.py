@@ -34,6 +34,7 @@ RULE = Rule(
     id="RPC-AGAIN",
     title="A message that is received again and again",
     severity="low",
+    layer="application",
     spec=(SpecRef("MS-MQRR", "3.1.4.7"), SpecRef("MS-MQRR", "3.1.4.9"), SpecRef("MS-MQRR", "3.1.4.13")),
     meaning="The same lookup id comes back three times or more: its reader puts the message back, aborts "
     "its transaction, or disappears. A message that no reader can process comes back for ever, and others "

@@ -45,6 +45,7 @@ RULE = Rule(
     title="Queue calls without authentication from another network",
     severity="medium",
     confidence="likely",
+    layer="host",
     spec=(SpecRef("MS-MQMP", "5.1"), SpecRef("MS-MQQP", "5.1")),
     meaning="Anybody may call the interfaces for dependent clients. Only the access list of a queue and the "
     "firewall protect it. A client with a public address passed the firewall.",

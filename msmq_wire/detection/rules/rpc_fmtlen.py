@@ -73,6 +73,7 @@ RULE = Rule(
     id="RPC-FMTLEN",
     title="A queue name that is too long",
     severity="high",
+    layer="host",
     spec=(SpecRef("MS-MQMQ", "2.1.1"), SpecRef("MS-MQMQ", "2.1.2")),
     meaning="A queue name has at most 124 characters, a computer name at most 256. Longer names reach two "
     "old public bugs of the RPC interface qmcomm. One is opnum 9 with a direct format name. The other is "

@@ -50,6 +50,7 @@ RULE = Rule(
     id="RPC-NDR",
     title="RPC parameters that contradict their own counts",
     severity="high",
+    layer="host",
     spec=(SpecRef("MS-MQRR", "3.1.4"), SpecRef("MS-RPCE", "3.1.1.5.3")),
     meaning="A count, a range or a pointer does not fit the data that follows it. The RPC runtime of "
     "Windows never writes this, and a server with strict checks refuses it.",

@@ -49,6 +49,7 @@ RULE = Rule(
     id="RPC-OLD",
     title="Use of the RPC interface of MSMQ 1.0",
     severity="high",
+    layer="host",
     spec=(SpecRef("MS-RPCE", "2.2.2.4"),),
     meaning="Public detection rules for the interface of MSMQ 1.0 look for one call: opnum 4 with a length "
     "above 128, which overflows a buffer of Windows 2000. Current queue managers do not offer the interface.",

@@ -47,6 +47,7 @@ RULE = Rule(
     id="RPC-PENDING",
     title="A remote receive that was not ended",
     severity="low",
+    layer="application",
     spec=(SpecRef("MS-MQRR", "3.1.4.7"), SpecRef("MS-MQRR", "3.1.4.9")),
     meaning="The client got the message and never said so. The server puts the message back after five "
     "minutes, and it is read a second time.",

@@ -48,6 +48,7 @@ RULE = Rule(
     id="RPC-PURGE",
     title="A purge of a queue over the network",
     severity="medium",
+    layer="application",
     spec=(SpecRef("MS-MQRR", "3.1.4.6"), SpecRef("MS-MQMP", "3.1.4.22"), SpecRef("MS-MQQP", "3.1.4.7")),
     meaning="A purge deletes all messages of the queue at once. Messages with journaling are not copied to "
     "the journal.",

@@ -34,6 +34,7 @@ RULE = Rule(
     id="RPC-READ",
     title="A receive from a journal or dead-letter queue",
     severity="medium",
+    layer="application",
     spec=(SpecRef("MS-MQMQ", "2.2.7"), SpecRef("MS-MQRR", "3.1.4.7")),
     meaning="These queues hold copies of messages and messages that failed, of any application. Management "
     "tools look at them without taking a message out.",

@@ -34,6 +34,7 @@ RULE = Rule(
     title="Connection closed because no acknowledgment came",
     severity="info",
     confidence="likely",
+    layer="host",
     spec=(SpecRef("MS-MQQB", "3.1.2.4"), SpecRef("MS-MQQB", "3.1.6.3")),
     meaning="The sender keeps recoverable messages and sends them again on a new session. Express messages "
     "that were on their way may be lost.",

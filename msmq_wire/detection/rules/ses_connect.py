@@ -94,6 +94,7 @@ RULE = Rule(
     id="SES-CONNECT",
     title="No connection to port 1801",
     severity="medium",
+    layer="network",
     spec=(SpecRef("MS-MQQB", "2.1.1"), SpecRef("MS-MQQB", "3.1.5.2")),
     meaning="A session needs a TCP connection, and none was opened. The messages that the client has for "
     "this server wait.",

@@ -32,6 +32,7 @@ RULE = Rule(
     title="A receiver that acknowledges late",
     severity="low",
     confidence="likely",
+    layer="host",
     spec=(SpecRef("MS-MQQB", "2.2.2.1"), SpecRef("MS-MQQB", "3.1.5.8.2"), SpecRef("MS-MQQB", "3.1.5.8.7")),
     meaning="A SessionAck for recoverable messages is due after RecoverableAckTimeout, any other after half "
     "of AckTimeout. This one came more than five seconds after it was due. The sender stops once its window "

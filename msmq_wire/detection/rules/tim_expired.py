@@ -61,6 +61,7 @@ RULE = Rule(
     title="A message that was already too old when it was sent",
     severity="info",
     confidence="likely",
+    layer="application",
     spec=(SpecRef("MS-MQMQ", "2.2.19.1"), SpecRef("MS-MQMQ", "2.2.19.2")),
     meaning="A receiver ignores a message that is older than its TimeToReachQueue. A message that is older "
     "than its TimeToBeReceived is gone before it can be read. To its sender, this message seems to vanish.",

@@ -31,6 +31,7 @@ RULE = Rule(
     title="SentTime of the sample frame",
     severity="high",
     confidence="published",
+    layer="host",
     spec=(SpecRef("MS-MQQB", "4.1.7"),),
     meaning="In frame 7 of the specification the bytes of SentTime are those of the packet signature. Test "
     "tools, templates for scanners and proofs of concept that began as a copy of that frame have the same "

@@ -71,6 +71,7 @@ RULE = Rule(
     title="SentTime far from the time of the capture",
     severity="low",
     confidence="likely",
+    layer="host",
     spec=(SpecRef("MS-MQMQ", "2.2.19.2"),),
     meaning="SentTime and the capture differ by more than store-and-forward explains. SentTime is over 5 "
     "minutes in the future, or longer ago than the message may wait (4 days at least, 30 days if it may "
