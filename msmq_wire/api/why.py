@@ -47,7 +47,8 @@ class ExplainedStep(msgspec.Struct, frozen=True, kw_only=True):
     """One step of a message: the time, the sender, the receiver, and the event, with where it was seen.
 
     ``told_by`` is the queue manager that tells the event in a report message, None where the frame itself
-    shows it. ``file`` is the short name of the capture if there are several.
+    shows it. ``file`` is the short name of the capture if there are several. ``seen_at`` says what each
+    vantage point saw of it, where not all saw all of it.
     """
 
     record: int
@@ -60,6 +61,7 @@ class ExplainedStep(msgspec.Struct, frozen=True, kw_only=True):
     detail: str
     file: str = ""
     told_by: str | None = None
+    seen_at: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         time = "" if self.time is None else f"{self.time:%Y-%m-%d %H:%M:%S.%f}"[:-3] + "Z"
@@ -324,6 +326,7 @@ def _step(step: TimelineStep, words: Phrases) -> ExplainedStep:
         detail=step.detail,
         file=words.file(step.at),
         told_by=None if step.told_by is None else str(step.told_by),
+        seen_at=step.seen_at,
     )
 
 

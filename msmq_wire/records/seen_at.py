@@ -34,6 +34,11 @@ def sights_of(capture: str, frames: Iterable[int]) -> Sights:
     return tuple(zip(point_names(capture), capture.seen_at(frames), strict=True))
 
 
+def is_partly(sights: Sights) -> bool:
+    """Whether a point did not see all of it."""
+    return any(one.extent != "whole" for _, one in sights)
+
+
 def sight_texts(sights: Sights) -> tuple[str, ...]:
     """What each point saw, as the column ``seen_at`` has it: ``b.pcap: absent``."""
     return tuple(f"{point}: {_word(sight)}" for point, sight in sights)

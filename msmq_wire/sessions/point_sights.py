@@ -6,15 +6,17 @@ records that prove nothing go first.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cached_property
+from operator import itemgetter
 from typing import NamedTuple, TypeGuard
 
 from msmq_wire.records.joined_capture import JoinedCapture
 from msmq_wire.records.record import Record
 from msmq_wire.records.run import Run
-from msmq_wire.records.seen_at import Sights, point_names, sights_of
+from msmq_wire.records.seen_at import Sights, is_partly, point_names, sights_of
 from msmq_wire.sessions.session import Moment
 
 _MOST = 1 << 15
@@ -25,7 +27,7 @@ _NOTHING_SENT = frozenset(("gap", "error"))
 
 
 class PartlySeen(NamedTuple):
-    """A record that not all points saw: its capture and type, both ends, and its frames."""
+    """A record that not all points saw: its capture, its type or its step, both ends, and its frames."""
 
     capture: JoinedCapture
     type: str
@@ -52,9 +54,22 @@ class PointSights:
 
     def __init__(self) -> None:
         self.captures: list[JoinedCapture] = []
+        self._begun: list[tuple[int, JoinedCapture | None]] = []
         self.more = 0
         self._records: dict[int, PartlySeen] = {}
         self._streams: Counter[tuple[str, int]] = Counter()
+
+    def begin(self, capture: str, record: int) -> None:
+        """Say from which record on it is about a capture."""
+        points = capture if _has_points(capture) else None
+        self._begun.append((record, points))
+        if points is not None:
+            self.captures.append(points)
+
+    def capture_of(self, record: int) -> JoinedCapture | None:
+        """The capture of a record, None for one without points."""
+        place = bisect_right(self._begun, record, key=itemgetter(0))
+        return self._begun[place - 1][1] if place else None
 
     def feed(self, record: Record) -> None:
         """Take the next record."""
@@ -62,7 +77,7 @@ class PointSights:
         if frames and _has_points(capture) and record.type not in _NOTHING_SENT:
             at = Moment(record.id, frames[-1], record.time)
             ends = record.src or "", record.dst or ""
-            self._take(PartlySeen(capture, record.type, *ends, record.stream, at, frames))
+            self._take(PartlySeen(capture, record.event or record.type, *ends, record.stream, at, frames))
 
     def take(self, run: Run) -> None:
         """Take everything of a run."""
@@ -89,8 +104,6 @@ class PointSights:
 
     def _take(self, seen: PartlySeen) -> None:
         capture = seen.capture
-        if not self.captures or self.captures[-1] != capture:
-            self.captures.append(capture)
         if seen.stream is not None:
             key = str(capture), seen.stream
             if key in self._streams or len(self._streams) < _MOST_STREAMS:
@@ -115,7 +128,7 @@ class PointSights:
         """What each point saw of a record; empty where all saw it, or nobody knows."""
         seen = self._records.get(record)
         sights = () if seen is None else sights_of(seen.capture, seen.frames)
-        return sights if any(one.extent != "whole" for _, one in sights) else ()
+        return sights if is_partly(sights) else ()
 
     def partly_seen(self) -> Iterator[tuple[PartlySeen, Sights]]:
         """The records that not all points saw, by their ids."""

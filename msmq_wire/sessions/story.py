@@ -183,6 +183,8 @@ class StoryFollower:
         self._lives.copies.begin(since)
         if self._point_sights is None and point_names(capture):
             self._point_sights = PointSights()
+        if self._point_sights is not None:
+            self._point_sights.begin(capture, since)
         if self._listener is not None:
             self._listener.begin()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import tzinfo
 from typing import Annotated, Any
 
@@ -20,7 +21,8 @@ from msmq_wire.engines.text.escaping import json_line
 from msmq_wire.records.tree.srmp_nodes import shortened
 from msmq_wire.records.tree.value_text import count_text, timestamp_text
 from msmq_wire.records.view import time_text
-from msmq_wire.sessions import MessageLife, Session
+from msmq_wire.sessions import MessageLife, Session, Story
+from msmq_wire.sessions.point_sights import PointCount
 
 _MOST = 3
 _MOST_CANDIDATES = 10
@@ -134,6 +136,8 @@ class _Shown:
             return 0
         self._text.line(_session_line(found), "strong", hang=4)
         self._text.line(_when(found, self._zone), "dim")
+        for line in _seen(found, read.story):
+            self._text.line(line, "dim")
         self._text.diagram(steps.steps, found.client, found.server)
         if steps.more:
             self._text.line(f"{count_text(steps.more, 'more step')} not shown.")
@@ -145,7 +149,7 @@ class _Shown:
         file = ""
         for one in read.story.sessions:
             if self._json:
-                print(json_line(_session_row(one, read.words)))
+                print(json_line(_session_row(one, read)))
             else:
                 file = self._text.heading(one.first, file)
                 self._text.line(_session_line(one), hang=4)
@@ -206,8 +210,21 @@ def _end(session: Session) -> str:
     return f"End: {how}{reason}{left}."
 
 
-def _session_row(session: Session, words: Phrases) -> dict[str, Any]:
-    capture, frame = words.located(session.first)
+def _seen(session: Session, story: Story) -> Iterator[str]:
+    """How much of a session each vantage point saw."""
+    for point, seen, total in _points(session, story):
+        yield f"{'all' if seen == total else f'{seen:,}'} of {count_text(total, 'packet')} seen at {point}"
+
+
+def _points(session: Session, story: Story) -> tuple[PointCount, ...]:
+    sights = story.point_sights
+    return () if sights is None else sights.of_stream(session.capture, session.stream)
+
+
+def _session_row(session: Session, read: CaptureStory) -> dict[str, Any]:
+    capture, frame = read.words.located(session.first)
+    points = _points(session, read.story)
+    seen_at = [{"point": one.point, "seen": one.seen, "packets": one.total} for one in points]
     return {
         "session": session.number,
         "client": session.client,
@@ -218,4 +235,5 @@ def _session_row(session: Session, words: Phrases) -> dict[str, Any]:
         "first": {"capture": capture, "frame": frame, "time": time_text(session.first.time)},
         "messages": [direction.messages for direction in session.directions],
         "unacknowledged": [direction.unacknowledged for direction in session.directions],
+        **({"seen_at": seen_at} if seen_at else {}),
     }

@@ -15,6 +15,7 @@ from msmq_wire.cli.render.answer_text import plain_dots
 from msmq_wire.cli.render.screen import Screen, fold
 from msmq_wire.detection.diagnosis.phrases import Phrases
 from msmq_wire.detection.diagnosis.timeline import TimelineStep, since_text, step_texts
+from msmq_wire.records.seen_at import unseen_text
 from msmq_wire.records.tree.srmp_nodes import shortened
 from msmq_wire.sessions import Moment
 from msmq_wire.units import SECOND
@@ -109,7 +110,8 @@ class StepText:
 
     def _arrow(self, step: TimelineStep, rightward: bool, lane: int, start: int | None) -> None:
         room = lane - 8
-        text = plain_dots(self.screen, f"{step.what}  {shortened(step.detail)}" if step.detail else step.what)
+        parts = (step.what, shortened(step.detail), unseen_text(step.seen_at))
+        text = plain_dots(self.screen, "  ".join(part for part in parts if part))
         first, *others = fold(text, room)
         dashes = lane - cell_len(first) - 5
         line = "-" * dashes

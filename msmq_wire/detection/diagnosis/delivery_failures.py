@@ -13,6 +13,7 @@ import msgspec
 from msmq_wire.detection.cause import Cause
 from msmq_wire.detection.diagnosis.answer import AnswerBuilder
 from msmq_wire.detection.diagnosis.phrases import count, failed_word, host, listed, quoted, short, span
+from msmq_wire.detection.diagnosis.whereabouts import Whereabouts
 from msmq_wire.detection.finding import Confidence, Connection, connection_of
 from msmq_wire.detection.folding import Fold
 from msmq_wire.detection.overdue import PATIENCE, NextSessions, patience_of
@@ -208,8 +209,9 @@ class DeliveryFailures:
             queue = key.queue if key.nack_class else None
             one = msgspec.structs.replace(key, session=None, why=why, src="", queue=queue)
             merged.setdefault(one, _FailedMessages(group.first, session=session)).join(group)
+        where = Whereabouts(story)
         for key, group in merged.items():
-            builder.add_cause(_cause(key, group))
+            builder.add_cause(_cause(key, group, where.arrival_of(group.first)))
         if expired:
             builder.add_note(f"{count(expired, 'message')} expired, and the sender was told")
         if coming:
@@ -271,7 +273,8 @@ def _reason_unacknowledged(
     return "the connection stayed open"
 
 
-def _cause(key: _Key, group: _FailedMessages) -> Cause:
+def _cause(key: _Key, group: _FailedMessages, came: str = "") -> Cause:
+    """The cause for messages that failed alike; the first one ``came`` to the vantage point of that name."""
     session = group.session
     src = listed(list(group.senders)[:_MOST_NAMED], len(group.senders))
     queues = [queue or "a queue that is not known" for queue in group.queues]
@@ -285,9 +288,13 @@ def _cause(key: _Key, group: _FailedMessages) -> Cause:
         confidence = "certain" if key.why.startswith("HTTP") else "likely" if sure else "guess"
         several = len(group.senders) > 1
         why = key.why.replace("the sender ", "the senders ") if several else key.why
-        text = f"{to}: the capture shows no acknowledgment by {key.dst}, and {why}"
+        seen = f"seen at the receiver ({came}), " if came else ""
+        text = f"{to}: {seen}the capture shows no acknowledgment by {key.dst}, and {why}"
         action = f"look into the outgoing {'queues' if several else 'queue'} of {src}, and check whether "
         action += f"{'the message' if group.count == 1 else 'the messages'} arrived at {key.dst}"
+        if came:
+            action = f"look at the queue manager of {key.dst}: the messages came there"
+            action = action if group.count > 1 else action.replace("messages", "message")
         if key.why.startswith("HTTP"):
             text = f"{to} {was} not accepted: {key.dst} answered {key.why}"
             action = f"look at the web server of {key.dst}, and at the queue that the URL names"

@@ -20,6 +20,7 @@ from msmq_wire.detection.diagnosis.failed_connections import (
 )
 from msmq_wire.detection.diagnosis.peers import FindingSums, is_naked
 from msmq_wire.detection.diagnosis.phrases import ASK, Phrases, count, host, later, listed, part, port, short
+from msmq_wire.detection.diagnosis.whereabouts import Whereabouts
 from msmq_wire.detection.session_places import one_sided, position_of
 from msmq_wire.detection.sweeps import sweeps_of
 from msmq_wire.records.endpoint import MSMQ_PORT, PING_PORT
@@ -42,6 +43,7 @@ _MEANS = {
 
 def connections(story: Story, sums: FindingSums, words: Phrases, builder: AnswerBuilder) -> None:
     """Question 2, [MS-MQQB] 3.1.5.2, 3.1.5.3 and 3.1.5.4."""
+    where = Whereabouts(story)
     failures: dict[tuple[str, str, str], list[Session]] = {}
     counts: dict[tuple[str, str, str], int] = {}
     opened = 0
@@ -74,20 +76,38 @@ def connections(story: Story, sums: FindingSums, words: Phrases, builder: Answer
         builder.say(f"{text} first {words.frame(half[0].first)}.", half[0].first)
     for (kind, client, server), number in list(counts.items())[:MOST]:
         kept = failures[kind, client, server]
-        text = f"{client} to {server}: {_failure_text(kept[0], words)}"
+        gone = lost_opening(kept[0], where)
+        text = f"{client} to {server}: {gone or _failure_text(kept[0], words)}"
         if number > 1:
             others = words.frames((one.first for one in kept[1:]), number - 1)
             text += f" The same is true of {count(number - 1, 'more connection')}, begun in {others}."
         builder.say(text, *_moments(kept))
     if len(counts) > MOST:
         builder.say(f"And {len(counts) - MOST:,} more pairs of hosts whose connections failed.")
-    for meaning in dict.fromkeys(_MEANS.get(detailed_failure(kept[0]) or "") for kept in failures.values()):
+    unknown = [kept[0] for kept in failures.values() if not lost_opening(kept[0], where)]
+    for meaning in dict.fromkeys(_MEANS.get(detailed_failure(one) or "") for one in unknown):
         if meaning:
             builder.say(meaning)
     _ends(story, words, builder)
     add_failed_connections(story, sums.candidates, builder)
     add_ack_timeouts(story, sums.candidates, builder)
     builder.facts = {"connections": total, "opened": opened, "failed": sum(counts.values())}
+
+
+def lost_opening(session: Session, where: Whereabouts) -> str:
+    """What of an opening was lost between vantage points; empty where nobody knows of such a thing."""
+    client, server = session.client, session.server
+    for name, moment, src, dst in (
+        ("ConnectionParameters", session.parameters_request, client, server),
+        ("the answer to EstablishConnection", session.establish_response, server, client),
+        ("EstablishConnection", session.establish_request, client, server),
+        ("the SYN-ACK", session.syn_ack, server, client),
+        ("the SYN", session.syn, client, server),
+    ):
+        loss = where.loss(moment, src, dst)
+        if loss is not None:
+            return f"{name} was {loss.text_at(host(src), host(dst))}."
+    return ""
 
 
 def _failure_text(session: Session, words: Phrases) -> str:

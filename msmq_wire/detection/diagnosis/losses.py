@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from msmq_wire.detection.diagnosis.answer import MOST, AnswerBuilder
 from msmq_wire.detection.diagnosis.delivery_failures import REMEDIES, in_plural
 from msmq_wire.detection.diagnosis.message_sums import LostMessages, MessageSums, StaleMessages
+from msmq_wire.detection.diagnosis.path_losses import PathLosses
 from msmq_wire.detection.diagnosis.phrases import (
     ASK,
     Phrases,
@@ -21,6 +22,7 @@ from msmq_wire.detection.diagnosis.phrases import (
     seconds_text,
     short,
 )
+from msmq_wire.detection.diagnosis.whereabouts import Whereabouts
 from msmq_wire.sessions import MessageLife, Moment, RemoteQueue, Story, TransactionalStream, class_words
 from msmq_wire.sessions.clocks import length_of_time
 from msmq_wire.units import SECOND
@@ -32,7 +34,7 @@ _SILENT = (
 _NOWHERE = "a queue that is not known"
 
 
-def lost(sums: MessageSums, story: Story, words: Phrases, builder: AnswerBuilder) -> None:
+def lost(sums: MessageSums, losses: PathLosses, story: Story, words: Phrases, builder: AnswerBuilder) -> None:
     """Question 5, [MS-MQMQ] 2.2.18.1.6 and 2.2.19.1, [MS-MQQB] 3.1.5.8.6."""
     bad = sums.bad_classes.total()
     for one in list(sums.bad.values())[:MOST]:
@@ -52,12 +54,18 @@ def lost(sums: MessageSums, story: Story, words: Phrases, builder: AnswerBuilder
         builder.say(
             _purged_text(queue, gone, words), queue.purged, *(life.first for life in gone), attention="medium"
         )
-    unknown = [life for life in sums.never if life.outcome == "unknown"]
-    number = sums.never_count - sum(life.outcome != "unknown" for life in sums.never)
+    losses.messages(words, builder)
+    unknown = [
+        life for life in sums.never if life.outcome == "unknown" and life.message_id not in losses.lost_ids
+    ]
+    number = sums.never_count - sum(life.outcome != "unknown" for life in sums.never) - len(losses.lost_ids)
+    where = Whereabouts(story)
     for life in unknown[:3]:
         text = f"The capture does not show what became of message {short(life.message_id)} to "
         text += life.queue or _NOWHERE
-        text += f", sent in {words.frame(life.first)}{_session_end(life, story, words)}."
+        place = where.arrival_of(life)
+        came = f"; it was seen at the receiver ({place})" if place else ""
+        text += f", sent in {words.frame(life.first)}{came}{_session_end(life, story, words)}."
         builder.say(text + _requested(_alone(life)), life.first)
     if number > min(len(unknown), 3) > 0:
         builder.say(
@@ -79,6 +87,7 @@ def lost(sums: MessageSums, story: Story, words: Phrases, builder: AnswerBuilder
         "outcomes": dict(sums.outcomes),
         "refused_or_expired": dict(sums.bad_classes),
         "purged_queues": [queue.queue for queue in purged[:64]],
+        **losses.facts(),
     }
 
 

@@ -166,5 +166,7 @@ def _ignored_acks_cause(sender: str, receiver: str, again: ResentMessages) -> Ca
         action=f"restart the queue manager of {sender}, and compare its outgoing queue with the destination",
         count=again.count,
         rules=("TXN-AGAIN",),
+        kind="unheard",
+        about=receiver,
         message=life.first.record,
     )

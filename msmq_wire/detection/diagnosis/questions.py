@@ -27,6 +27,7 @@ from msmq_wire.detection.diagnosis.message_sums import MessageSums, acknowledged
 from msmq_wire.detection.diagnosis.missing_acknowledgments import MissingAcknowledgments
 from msmq_wire.detection.diagnosis.order import streams
 from msmq_wire.detection.diagnosis.outside import Volumes
+from msmq_wire.detection.diagnosis.path_losses import PathLosses, transit_times
 from msmq_wire.detection.diagnosis.peers import FindingSums, peers
 from msmq_wire.detection.diagnosis.phrases import Phrases, count
 from msmq_wire.detection.diagnosis.pinging import pings
@@ -184,6 +185,7 @@ class Diagnosis:
         facts = self.facts
         words = Phrases(facts.captures, zone)
         sums = lives.sums
+        losses = PathLosses(story)
         reported = []
         for number in sorted(set(numbers) & set(QUESTIONS)):
             builder = AnswerBuilder(story.visibility)
@@ -192,14 +194,17 @@ class Diagnosis:
                     pings(story, words, builder)
                 case 2:
                     connections(story, self._findings, words, builder)
+                    losses.openings(words, builder)
                     offline(facts.managed, words, builder)
                 case 3:
                     sent(lives.sent, sums, story, self._findings.candidates, words, builder)
                 case 4:
                     acknowledged(sums, words, builder)
                     sums.failures.unanswered(story, self._findings.candidates, builder)
+                    losses.acknowledgments(words, builder)
+                    transit_times(story, words, builder)
                 case 5:
-                    lost(sums, story, words, builder)
+                    lost(sums, losses, story, words, builder)
                     sums.failures.add_causes(story, self._findings.candidates, builder)
                     lives.unacknowledged.add_causes(story, builder)
                 case 6:
@@ -235,6 +240,7 @@ class Diagnosis:
                     inventory(facts.inventory, sums.resends, facts.brought, words, builder)
                 case 19:
                     captured(story.visibility, words, builder)
+                    losses.recordings(builder)
             builder.add_caveats(*self._missing(number, story, words))
             reported.append(builder.answer(number, *QUESTIONS[number]))
         return tuple(reported)

@@ -14,6 +14,7 @@ import msgspec
 
 from msmq_wire.detection.diagnosis.phrases import Phrases, short
 from msmq_wire.records.record import Record
+from msmq_wire.records.seen_at import is_partly, point_names, sight_texts, sights_of, unseen_text
 from msmq_wire.records.tree.srmp_nodes import shortened
 from msmq_wire.records.tree.value_text import timestamp_text
 from msmq_wire.records.view import time_text
@@ -41,13 +42,17 @@ class AnyStep(Protocol):
     @property
     def detail(self) -> str: ...
 
+    @property
+    def seen_at(self) -> tuple[str, ...]: ...
+
 
 class TimelineStep(msgspec.Struct, frozen=True, kw_only=True):
     """One step: the time, the sender, the receiver, and the event.
 
     ``src`` and ``dst`` are ``address:port``, empty if nothing was sent. ``detail`` has more about the event.
     ``told_by`` is the queue manager that tells the event in a report message, which the rest is about; None
-    for an event that the frame itself shows.
+    for an event that the frame itself shows. ``seen_at`` says what each vantage point saw of it, as rows do,
+    where not all saw all of it.
     """
 
     at: Moment
@@ -56,6 +61,7 @@ class TimelineStep(msgspec.Struct, frozen=True, kw_only=True):
     what: str
     detail: str = ""
     told_by: GUID | None = None
+    seen_at: tuple[str, ...] = ()
 
 
 class StepTexts(NamedTuple):
@@ -80,7 +86,7 @@ def step_texts(
         clock="" if time is None else timestamp_text(time, zone),
         place=f"{since_text(time, start)}  {'' if frame is None else frame:>7}",
         what=step.what,
-        rest="  ".join(part for part in (shortened(step.detail), ends) if part),
+        rest="  ".join(part for part in (shortened(step.detail), ends, unseen_text(step.seen_at)) if part),
     )
 
 
@@ -92,6 +98,7 @@ def since_text(time: int | None, start: int | None) -> str:
 def step_view(step: TimelineStep, words: Phrases) -> dict[str, Any]:
     """A step as data for JSON; the frame number is the one in its file."""
     capture, frame = words.located(step.at)
+    seen_at = {"seen_at": list(step.seen_at)} if step.seen_at else {}
     return {
         "record": step.at.record,
         "capture": capture,
@@ -102,12 +109,17 @@ def step_view(step: TimelineStep, words: Phrases) -> dict[str, Any]:
         "what": step.what,
         "detail": step.detail,
         "told_by": None if step.told_by is None else str(step.told_by),
+        **seen_at,
     }
 
 
 def message_steps(life: MessageLife, story: Story) -> list[TimelineStep]:
     """The steps of a message, from its session to its receiver."""
-    return sorted(_message_steps(life, story), key=lambda step: (step.at.record, step.at.frame or 0))
+    steps = sorted(_message_steps(life, story), key=lambda step: (step.at.record, step.at.frame or 0))
+    sights = story.point_sights
+    if sights is None:
+        return steps
+    return [msgspec.structs.replace(one, seen_at=sight_texts(sights.of(one.at.record))) for one in steps]
 
 
 def _message_steps(life: MessageLife, story: Story) -> Iterator[TimelineStep]:
@@ -213,12 +225,21 @@ class SessionSteps:
         self._place = (capture, stream)
         self._steps: list[TimelineStep] = []
         self._holes: dict[str, list[int]] = {}
+        self._frames: list[tuple[int, ...]] = []
         self.more = 0
 
     @property
     def steps(self) -> list[TimelineStep]:
         """The steps in the order of frames; steps without a frame come first."""
-        return sorted(self._steps, key=lambda step: step.at.frame or 0)
+        steps = self._steps
+        if point_names(self._place[0]):
+            # What a point saw is known at the end.
+            sights = [sights_of(self._place[0], frames) if frames else () for frames in self._frames]
+            steps = [
+                msgspec.structs.replace(step, seen_at=sight_texts(one)) if is_partly(one) else step
+                for step, one in zip(steps, sights, strict=True)
+            ]
+        return sorted(steps, key=lambda step: step.at.frame or 0)
 
     def feed(self, record: Record) -> None:
         """Take a record; ignore other connections."""
@@ -237,6 +258,7 @@ class SessionSteps:
             for hole in self._holes.pop(src, ()):
                 self._steps[hole] = msgspec.structs.replace(self._steps[hole], at=moment)
         self._steps.append(TimelineStep(at=moment, src=src, dst=dst, what=what, detail=detail))
+        self._frames.append(() if record.type == "gap" else record.frames)
 
 
 _EVENTS = {

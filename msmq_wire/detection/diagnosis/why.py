@@ -12,6 +12,7 @@ import msgspec
 
 from msmq_wire.detection.diagnosis.delivery_failures import REMEDIES
 from msmq_wire.detection.diagnosis.phrases import Phrases, host, quoted, short
+from msmq_wire.detection.diagnosis.whereabouts import Whereabouts
 from msmq_wire.records.coverage import Need, Position
 from msmq_wire.records.outcome import Outcome
 from msmq_wire.sessions import MessageLife, Story, TraceStep
@@ -83,13 +84,23 @@ def why(life: MessageLife, story: Story, words: Phrases) -> Explanation:
     if life.dead_letter and (life.failed or life.outcome == "unknown"):
         action += f"; look for it in the dead-letter queue of {host(life.src)}"
     unknown = tuple(_unknown(life, story))
+    where, reason = Whereabouts(story), life.reason
+    if life.outcome == "unknown" and life.via == "tcp":
+        loss, place = where.loss_of(life), where.arrival_of(life)
+        if loss is not None:
+            came = f"left its sender and was lost on its way: {loss.text}"
+            action = f"look at what lies between {loss.between}: firewalls, VPN, MTU, cables"
+        elif place:
+            came = f"came to the receiver ({place}), and nothing shows that its queue manager took it"
+            action = f"look at the queue manager of {dst}"
+    reason += _lost_acknowledgments(life, where, words)
     purge = next((queue for queue in story.queues if queue.number == life.purged_by), None)
     if purge is None:
         sentence = f"{start} {came}."
         return Explanation(
             outcome=life.outcome,
             sentence=sentence,
-            reason=f"{life.reason}.",
+            reason=f"{reason}.",
             action=action,
             unknown=unknown,
             path=_path(told),
@@ -104,6 +115,17 @@ def why(life: MessageLife, story: Story, words: Phrases) -> Explanation:
         unknown=unknown,
         path=_path(told),
     )
+
+
+def _lost_acknowledgments(life: MessageLife, where: Whereabouts, words: Phrases) -> str:
+    """Which acknowledgments the sender did not get."""
+    for moment in dict.fromkeys((life.acknowledged, life.stored, life.order_ack)):
+        loss = None if moment is None else where.loss(moment, life.dst, life.src)
+        if loss is not None:
+            sender, receiver = host(life.src), host(life.dst)
+            ack = f"the acknowledgment in {words.frame(moment)} was {loss.text_at(receiver, sender)}"
+            return f"; but {ack}: {sender} does not know of it, and sends its message again"
+    return ""
 
 
 def _noun(life: MessageLife) -> str:

@@ -15,6 +15,7 @@ _TABLES = {
     "len_sec": "sizes",
     "len_soap": "sizes",
     "msg": "diagnosed",
+    "net_lost": "diagnosed",
     "qm": "diagnosed",
     "rpc_failed": "diagnosed",
     "rpc_rare": "diagnosed",

@@ -1,0 +1,373 @@
+"""`PathLosses`: what one vantage point saw and the next one never did, and how long packets took.
+
+The rule kept here: packets that a recording lost are damage of that recording. A message that came when it
+was sent again was not lost for good.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Literal, NamedTuple, TypeAlias
+
+import msgspec
+
+from msmq_wire.detection.cause import Cause
+from msmq_wire.detection.diagnosis.answer import MOST, AnswerBuilder
+from msmq_wire.detection.diagnosis.message_sums import is_taken
+from msmq_wire.detection.diagnosis.phrases import Phrases, count, host, listed, quoted, short, span
+from msmq_wire.detection.diagnosis.whereabouts import Loss, Whereabouts, short_points
+from msmq_wire.records.joined_capture import JoinedCapture
+from msmq_wire.records.queue_names import short_queue
+from msmq_wire.records.transit import Transit
+from msmq_wire.sessions import Moment, Story
+from msmq_wire.sessions.point_sights import PointSights
+from msmq_wire.units import SECOND
+
+_MOST_MOMENTS = 64
+_MOST_GROUPS = 1024
+_NAMED = 3
+LostKind: TypeAlias = Literal["message", "acknowledgment", "opening", "answer"]
+_KINDS: Mapping[str, LostKind] = {
+    "session_ack": "acknowledgment",
+    "order_ack": "acknowledgment",
+    "final_ack": "acknowledgment",
+    "syn": "opening",
+    "syn_retransmission": "opening",
+    "syn_ack": "answer",
+    "establish_connection": "opening",
+    "connection_parameters": "opening",
+}
+"""What is lost with a record, by its type or its event."""
+_RULE = "NET-LOST"
+_EXPLAINS: Mapping[LostKind, tuple[str, ...]] = {
+    "message": ("unanswered", "late", "unheard"),
+    "acknowledgment": ("unanswered", "late", "unheard"),
+    "opening": ("unopened",),
+    "answer": ("unopened",),
+}
+_NOUNS: Mapping[LostKind, str] = {
+    "message": "message",
+    "acknowledgment": "acknowledgment",
+    "opening": "packet that opens a connection",
+    "answer": "SYN-ACK",
+}
+_PLURALS: Mapping[LostKind, str] = {"opening": "packets that open connections"}
+
+
+class _Key(NamedTuple):
+    kind: LostKind
+    src: str
+    dst: str
+    loss: Loss
+
+
+class LostPackets(msgspec.Struct):
+    """What was lost of one kind between two hosts, and between the same places.
+
+    ``count`` messages are lost, ``came`` others came when they were sent again; of all else each packet
+    counts. ``names`` are the first messages, ``queues`` those that they are for.
+    """
+
+    count: int = 0
+    came: int = 0
+    moments: list[Moment] = []
+    first: int | None = None
+    last: int | None = None
+    names: list[str] = []
+    queues: dict[str, None] = {}
+    message: int | None = None
+
+    def add(self, moment: Moment) -> None:
+        """Take the moment of a packet that was lost."""
+        if len(self.moments) < _MOST_MOMENTS:
+            self.moments.append(moment)
+        if moment.time is not None:
+            self.first = moment.time if self.first is None else min(self.first, moment.time)
+            self.last = moment.time if self.last is None else max(self.last, moment.time)
+
+
+class PathLosses:
+    """What of a story was lost between vantage points; nothing where there is one.
+
+    ``lost_ids`` are the identifiers of the messages that were.
+    """
+
+    def __init__(self, story: Story) -> None:
+        self._where = Whereabouts(story)
+        self._sights = story.point_sights
+        self._groups: dict[_Key, LostPackets] = {}
+        self.lost_ids: set[str] = set()
+        if self._sights is None:
+            return
+        lost: dict[int, tuple[Moment, Loss, str, str]] = {}
+        for seen, _ in self._sights.partly_seen():
+            kind = _KINDS.get(seen.type)
+            if kind is None and seen.type != "user_message":
+                continue
+            loss = self._where.loss(seen.at, seen.src, seen.dst)
+            if loss is None:
+                continue
+            ends = host(seen.src), host(seen.dst)
+            if kind is None:
+                lost[seen.at.record] = seen.at, loss, *ends
+            else:
+                self._add(_Key(kind, *ends, loss), seen.at)
+        self._messages(story, lost)
+
+    def _add(self, key: _Key, moment: Moment) -> LostPackets | None:
+        group = self._groups.get(key)
+        if group is None:
+            if len(self._groups) >= _MOST_GROUPS:
+                return None
+            group = self._groups[key] = LostPackets()
+        group.add(moment)
+        group.count += key.kind != "message"
+        return group
+
+    def _messages(self, story: Story, lost: Mapping[int, tuple[Moment, Loss, str, str]]) -> None:
+        lives = story.lives.sent_in(lost) if lost else {}
+        known: set[str] = set()
+        for record, (moment, loss, src, dst) in lost.items():
+            life = lives.get(record)
+            if life is not None and life.via == "rpc":
+                continue
+            acknowledges = life is not None and life.acknowledges is not None
+            group = self._add(_Key("acknowledgment" if acknowledges else "message", src, dst, loss), moment)
+            if group is None or acknowledges or (life is not None and life.message_id in known):
+                continue
+            if life is None:
+                group.count += 1
+                continue
+            known.add(life.message_id)
+            if is_taken(life) or any(one.record not in lost for one in (life.first, *life.resent_at)):
+                group.came += 1
+                continue
+            group.count += 1
+            self.lost_ids.add(life.message_id)
+            group.message = life.first.record if group.message is None else group.message
+            if len(group.names) < _NAMED:
+                group.names.append(quoted(life.label).strip() or short(life.message_id))
+            if life.queue and len(group.queues) < _NAMED:
+                group.queues[short_queue(life.queue)] = None
+
+    def messages(self, words: Phrases, builder: AnswerBuilder) -> None:
+        """Question 5: the messages that were lost."""
+        self._say(("message",), words, builder)
+
+    def acknowledgments(self, words: Phrases, builder: AnswerBuilder) -> None:
+        """Question 4: the acknowledgments that were lost."""
+        self._say(("acknowledgment",), words, builder)
+
+    def openings(self, words: Phrases, builder: AnswerBuilder) -> None:
+        """Question 2: the packets of openings that were lost."""
+        self._say(("opening", "answer"), words, builder)
+
+    def recordings(self, builder: AnswerBuilder) -> None:
+        """Question 19: where the points are, and what their recordings lack."""
+        for capture in () if self._sights is None else self._sights.captures:
+            builder.say(f"{listed(short_points(capture))} recorded the same traffic: it is read as one.")
+            for text in _nearer(capture):
+                builder.say(text)
+        for text in _lacking(self._sights):
+            builder.say(text)
+            builder.add_note(text[:1].lower() + text[1:].removesuffix("."))
+
+    def _say(self, kinds: tuple[LostKind, ...], words: Phrases, builder: AnswerBuilder) -> None:
+        groups = [(key, group) for key, group in self._groups.items() if key.kind in kinds]
+        groups.sort(key=lambda one: -one[1].count)
+        for key, group in groups[:MOST]:
+            if group.count:
+                builder.say(_text(key, group, words), *group.moments, attention="low")
+            if group.came:
+                builder.say(_came_text(key, group), *group.moments, attention="info")
+        for key, group in groups:
+            if group.count:
+                builder.add_cause(_cause(key, group))
+        if len(groups) > MOST:
+            builder.say(f"And packets of {count(len(groups) - MOST, 'more pair')} of hosts were lost so.")
+
+    def facts(self) -> dict[str, object]:
+        """The messages that were lost, as data; nothing without vantage points."""
+        if self._sights is None:
+            return {}
+        lost = [
+            {
+                "from": key.src,
+                "to": key.dst,
+                "seen_at": list(key.loss.seen),
+                "never_at": list(key.loss.missing),
+                "messages": group.count,
+                "came_again": group.came,
+                "first_time": group.first,
+                "last_time": group.last,
+            }
+            for key, group in self._groups.items()
+            if key.kind == "message"
+        ]
+        return {"lost_between_points": lost[:_MOST_MOMENTS]}
+
+
+def _text(key: _Key, group: LostPackets, words: Phrases) -> str:
+    text = f"{_seen(key)}: {_what(key, group)}{_between(group, words)}"
+    if group.names:
+        text += f": {listed(group.names, group.count)}"
+    if group.queues:
+        text += f" to {listed(list(group.queues))}"
+    text += f" ({words.frames(group.moments)})."
+    them = "it" if group.count == 1 else "them"
+    return f"{text} {_MEANS[key.kind].format(src=key.src, dst=key.dst, them=them)}"
+
+
+_MEANS: Mapping[LostKind, str] = {
+    "message": "{src} sent {them}, and something on the way to {dst} dropped {them}.",
+    "acknowledgment": "{src} acknowledged, and {dst} does not know of it: it sends its messages again.",
+    "opening": "{src} asked, and something on the way to {dst} dropped {them}.",
+    "answer": "{src} answered, and something on the way back to {dst} dropped {them}.",
+}
+
+
+def _seen(key: _Key) -> str:
+    text = key.loss.text if key.kind == "message" else key.loss.text_at(key.src, key.dst)
+    return f"{text[:1].upper()}{text[1:]}"
+
+
+def _what(key: _Key, group: LostPackets) -> str:
+    noun, plural = _NOUNS[key.kind], _PLURALS.get(key.kind, "")
+    return f"{count(group.count, noun, plural)} from {key.src} to {key.dst}"
+
+
+def _between(group: LostPackets, words: Phrases) -> str:
+    """When they were sent: ``, between 10:02:03 and 10:02:09``."""
+    if group.first is None or group.last is None:
+        return ""
+    first, last = words.clock(group.first // SECOND), words.clock(group.last // SECOND)
+    if first == last:
+        return f", at {first}"
+    day, _, clock = last.partition(" ")
+    return f", between {first} and {clock if first.startswith(day) else last}"
+
+
+def _came_text(key: _Key, group: LostPackets) -> str:
+    first = "message was" if group.came == 1 else "messages were"
+    it = "it" if group.came == 1 else "they"
+    return (
+        f"{group.came:,} {first} {key.loss.text}, from {key.src} to {key.dst}; {it} came when "
+        f"{it} {'was' if group.came == 1 else 'were'} sent again."
+    )
+
+
+def _cause(key: _Key, group: LostPackets) -> Cause:
+    what = _what(key, group)
+    server = key.dst if key.kind in ("message", "opening") else key.src
+    return Cause(
+        text=f"{_seen(key)}: {what}",
+        severity="low" if key.kind == "acknowledgment" else "medium",
+        confidence="certain" if key.loss.certain else "likely",
+        moments=tuple(group.moments),
+        who=(key.src, key.dst),
+        action=f"look at what lies between {key.loss.between}: firewalls, VPN, MTU, cables",
+        count=group.count,
+        rules=(_RULE,),
+        layer="network",
+        kind=f"lost_{key.kind}",
+        about=server,
+        explains=_EXPLAINS[key.kind],
+        brief=f"{what} never came there",
+        message=group.message,
+    )
+
+
+def _nearer(capture: JoinedCapture) -> Iterator[str]:
+    """Which of two points is nearer which host."""
+    names = short_points(capture)
+    told: set[frozenset[str]] = set()
+    for (src, dst), (first, second), transit in capture.transits.all():
+        order = capture.transits.order(src, dst, first, second)
+        if order and frozenset((src, dst)) not in told and len(told) < MOST:
+            told.add(frozenset((src, dst)))
+            near, far = (first, second) if order > 0 else (second, first)
+            shown = f"packets come to {names[far]} later"
+            if transit.fell or transit.rose:
+                shown = "the TTL is smaller at the one further on the way"
+            yield f"{names[near]} is nearer {src}, and {names[far]} nearer {dst}: {shown}."
+
+
+def _lacking(sights: PointSights | None) -> Iterator[str]:
+    """What recordings lack that came to their place, or that they were not running for."""
+    lost: Counter[str] = Counter()
+    outside: Counter[str] = Counter()
+    for seen, each in () if sights is None else sights.partly_seen():
+        names = short_points(seen.capture)
+        for name, (_, sight) in zip(names, each, strict=True):
+            lost[name] += sight.reason == "lost"
+            outside[name] += sight.reason == "outside"
+    least = "at least " if sights is not None and sights.more else ""
+    for name, number in (+lost).items():
+        packets = count(number, "packet")
+        yield f"The recording {name} lost frames: {least}{packets} that came there {_is(number)} not in it."
+    for name, number in (+outside).items():
+        packets = count(number, "packet")
+        yield f"The recording {name} was not running when another one saw {least}{packets}."
+
+
+def _is(number: int) -> str:
+    return "is" if number == 1 else "are"
+
+
+def transit_times(story: Story, words: Phrases, builder: AnswerBuilder) -> None:
+    """Question 4: how long packets took from one vantage point to the next, and where these are."""
+    sights = story.point_sights
+    facts: list[dict[str, str | int | None]] = []
+    for capture in () if sights is None else sights.captures:
+        names, told = short_points(capture), 0
+        for (src, dst), points, transit in capture.transits.all():
+            first, second = points if _forward(transit) else points[::-1]
+            if transit.uncertainty is not None and told < MOST:
+                told += 1
+                builder.say(_transit_text(f"{src} to {dst}", f"{names[first]} to {names[second]}", transit))
+            if len(facts) < _MOST_MOMENTS:
+                facts.append(
+                    {"from": src, "to": dst, "first": names[first], "second": names[second]} | _times(transit)
+                )
+        if any(one.uncertainty is None for _, _, one in capture.transits.all()):
+            builder.add_caveats(
+                "how long packets took between the places of recording is not known: only one direction was "
+                "recorded at both, so that their clocks cannot be compared"
+            )
+    if facts:
+        builder.facts["transit_times"] = facts
+
+
+def _times(transit: Transit) -> dict[str, int | None]:
+    known = transit.uncertainty is not None
+    smallest, median, largest = _in_order(transit)
+    return {
+        "packets": transit.count,
+        "smallest": smallest if known else None,
+        "median": median if known else None,
+        "largest": largest if known else None,
+        "uncertainty": transit.uncertainty,
+    }
+
+
+def _forward(transit: Transit) -> bool:
+    """Whether packets came to the first point before the second one."""
+    return (transit.order or transit.median) >= 0
+
+
+def _in_order(transit: Transit) -> tuple[int, int, int]:
+    """The smallest, the middle and the largest time, from the point that packets came to first."""
+    if not _forward(transit):
+        return -transit.largest, -transit.median, -transit.smallest
+    return transit.smallest, transit.median, transit.largest
+
+
+def _transit_text(ends: str, places: str, transit: Transit) -> str:
+    smallest, median, largest = (span(max(time, 0)) for time in _in_order(transit))
+    took = median if smallest == largest else f"{smallest} to {largest}"
+    middle = "" if smallest == largest else f"median {median}, "
+    return (
+        f"Packets from {ends} took {took} from {places} ({middle}± {span(transit.uncertainty or 0)} by the "
+        f"clocks; {count(transit.count, 'packet')})."
+    )
