@@ -185,6 +185,13 @@ class CaptureSequence:
             return PointsCapture(shared)
         return JoinedCapture(files) if len(files) > 1 else None
 
+    def merged(self, files: Sequence[str]) -> MergedFrames | None:
+        """The frames of a capture that several vantage points recorded, once more; None for any other."""
+        joined = self._joined(files)
+        if not isinstance(joined, PointsCapture):
+            return None
+        return MergedFrames(joined, given=self._given)
+
     def _merged(
         self, capture: PointsCapture, first_id: int, *, watched: bool = True
     ) -> tuple[MergedFrames, CaptureReader]:

@@ -8,7 +8,7 @@ import stat
 import sys
 from collections.abc import Iterator, Sequence, Set
 from datetime import UTC
-from typing import Annotated, TypeAlias
+from typing import Annotated, BinaryIO, TypeAlias, cast
 
 import typer
 
@@ -35,7 +35,8 @@ from msmq_wire.cli.selection import Selection
 from msmq_wire.errors import CaptureError
 from msmq_wire.reassembly.tcp_events import TcpSegment
 from msmq_wire.records.endpoint import endpoint
-from msmq_wire.records.joined_capture import frames_by_file, located
+from msmq_wire.records.joined_capture import JoinedCapture, frames_by_file, located
+from msmq_wire.records.record import Record
 from msmq_wire.records.tree.value_text import count_text
 
 _Ends: TypeAlias = frozenset[str]
@@ -71,11 +72,12 @@ def export(
     """Write the frames of matching items to a new capture.
 
     The FILEs are read twice, and once more for a filter by outcome. Standard input and pipes cannot be among
-    them. The frames keep their order,
-    bytes and times. Items that came in more than one frame bring all of their frames. With --force OUT.pcap
-    is replaced when all is written, and left alone when nothing matches. Who wants to judge what is written
-    needs --connections: without the frames between its items a session looks broken. A key lets filters see
-    into sealed calls; their frames are written as they are. Filters: see filter --help.
+    them. The frames keep their order, bytes and times. Items that came in more than one frame bring all of
+    their frames. Of captures that recorded the same traffic each frame is written once, with the addresses
+    and by the clock of the first. With --force OUT.pcap is replaced when all is written, and left alone when
+    nothing matches. Who wants to judge what is written needs --connections: without the frames between its
+    items a session looks broken. A key lets filters see into sealed calls; their frames are written as they
+    are. Filters: see filter --help.
 
     With --carve there are no frames: each find is written as a connection that never was, from 192.0.2.1 to
     192.0.2.2, at the beginning of 1970, so that other programs can show it.
@@ -114,7 +116,7 @@ def export(
         for record in reading:
             if record.frames and located(record) in selection:
                 items += 1
-                for file, frames in frames_by_file(record.capture, record.frames).items():
+                for file, frames in _frames_by_part(record).items():
                     found.setdefault(file, FrameSet()).add(frames)
                 if connections and record.src and record.dst:
                     ends.add(frozenset((record.src, record.dst)))
@@ -136,9 +138,7 @@ def export(
         raise typer.Exit(1)
     try:
         target = sys.stdout.buffer if to == "-" else to
-        written = write_pcap(
-            target, _frames([file for one in reading.captures for file in one], wanted, between), force=force
-        )
+        written = write_pcap(target, _frames(reading, wanted, between), force=force)
     except CaptureError as error:
         if isinstance(error.__cause__, BrokenPipeError):
             raise error.__cause__ from None
@@ -212,23 +212,45 @@ def _name(to: str) -> str:
     return "standard output" if to == "-" else to
 
 
-def _frames(files: Sequence[str], wanted: dict[str, FrameSet], between: Set[_Ends]) -> Iterator[Frame]:
+def _frames(reading: CaptureSet, wanted: dict[str, FrameSet], between: Set[_Ends]) -> Iterator[Frame]:
     """The frames that are wanted, and all others between the same ends."""
-    for file in dict.fromkeys(files):
-        numbers = wanted.get(file)
-        if between:
-            known = numbers or FrameSet()
-            # What is wrong with the file was told by the first reading.
-            with contextlib.suppress(CaptureError):
-                for frame in read_frames(file):
-                    if frame.number in known or not _ends(frame).isdisjoint(between):
-                        yield frame
-        elif numbers is not None:
-            for frame in read_frames(file):
-                if frame.number in numbers:
+    done: set[str] = set()
+    for files in reading.captures:
+        merged = reading.merged(files)
+        if merged is not None:
+            with contextlib.closing(merged):
+                # It has all that is asked of a binary file.
+                frames = read_frames(cast("BinaryIO", merged))
+                yield from _chosen(frames, wanted.get(merged.name), between)
+            continue
+        for file in files:
+            if file not in done and (between or file in wanted):
+                done.add(file)
+                yield from _chosen(read_frames(file), wanted.get(file), between)
+
+
+def _chosen(frames: Iterator[Frame], numbers: FrameSet | None, between: Set[_Ends]) -> Iterator[Frame]:
+    """Those of the frames of a file."""
+    if between:
+        known = numbers or FrameSet()
+        # What is wrong with the file was told by the first reading.
+        with contextlib.suppress(CaptureError):
+            for frame in frames:
+                if frame.number in known or not _ends(frame).isdisjoint(between):
                     yield frame
-                if frame.number >= numbers.last:
-                    break
+    elif numbers is not None:
+        for frame in frames:
+            if frame.number in numbers:
+                yield frame
+            if frame.number >= numbers.last:
+                break
+
+
+def _frames_by_part(record: Record) -> dict[str, tuple[int, ...]]:
+    """The frames of a record by file; by the whole capture where vantage points recorded it."""
+    if isinstance(record.capture, JoinedCapture) and record.capture.point_files:
+        return {record.capture: record.frames}
+    return frames_by_file(record.capture, record.frames)
 
 
 def _ends(frame: Frame) -> set[_Ends]:
